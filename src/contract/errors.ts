@@ -1,0 +1,134 @@
+// The errors of this package: one table of codes, each with its class and its meaning.
+//
+// Callers test `error.code`, never the class: identity of a class does not cross a thread, a code
+// does. The class is the one a program written for the real storage expects (workerd throws plain
+// Error, TypeError and RangeError), so the same `catch` works there and here.
+//
+// Knows nothing of who throws; the wire form is rpc/errors-on-wire.
+
+type ErrorClass = 'Error' | 'TypeError' | 'RangeError';
+
+interface Meaning {
+  readonly class: ErrorClass;
+  /** True when the same call may succeed if it is simply made again. */
+  readonly retryable?: true;
+  readonly meaning: string;
+}
+
+export const ERROR_CODES = {
+  // Wrong use: nothing was done.
+  INVALID_ARGUMENT: { class: 'TypeError', meaning: 'An argument or option has the wrong type.' },
+  KEY_TOO_LARGE: { class: 'RangeError', meaning: 'A key is longer than the limit.' },
+  VALUE_TOO_LARGE: { class: 'RangeError', meaning: 'A serialized value is larger than the limit.' },
+  TOO_MANY_KEYS: { class: 'RangeError', meaning: 'More keys in one call than the limit.' },
+  ILLEGAL_INVOCATION: { class: 'TypeError', meaning: 'A method was called on a foreign object.' },
+  NOT_ON_PAGE: {
+    class: 'TypeError',
+    meaning: 'A synchronous member that exists only in the worker, beside SQLite.',
+  },
+
+  // SQL.
+  SQL: { class: 'Error', meaning: 'SQLite refused or failed the statement; the message says why.' },
+  SQL_FORBIDDEN: { class: 'Error', meaning: 'The statement touches what objects may not touch.' },
+  CURSOR_ROWS: { class: 'Error', meaning: 'one() met zero rows, or more than one.' },
+  CURSOR_CLOSED: { class: 'Error', meaning: 'The cursor was invalidated by a later operation.' },
+
+  // Transactions.
+  TRANSACTION_ENDED: { class: 'Error', meaning: 'The transaction was committed or rolled back.' },
+  TRANSACTION_NESTING: {
+    class: 'Error',
+    meaning: 'The operation is not possible inside, or with an inner, transaction open.',
+  },
+  TRANSACTION_ASYNC: {
+    class: 'TypeError',
+    meaning: 'transactionSync() was given an asynchronous callback; it was rolled back.',
+  },
+  TRANSACTION_TIMEOUT: {
+    class: 'Error',
+    retryable: true,
+    meaning: 'A transaction or critical section held the object for too long and was ended.',
+  },
+
+  // The object.
+  OBJECT_RESET: {
+    class: 'Error',
+    retryable: true,
+    meaning: 'The object was reset: what was not confirmed is gone, the next call starts it anew.',
+  },
+  DISK_FULL: {
+    class: 'Error',
+    meaning: 'The disk or the quota of the origin is full; the transaction was rolled back.',
+  },
+  IO: { class: 'Error', meaning: 'Reading or writing the file failed.' },
+  CORRUPT: { class: 'Error', meaning: 'Stored bytes are not what was written.' },
+
+  // Point-in-time recovery.
+  BOOKMARK_INVALID: { class: 'Error', meaning: 'Not a bookmark of this object.' },
+  BOOKMARK_UNAVAILABLE: {
+    class: 'Error',
+    meaning: 'The moment lies outside the window, in the future, or its history was pruned.',
+  },
+
+  // Opening and reaching the worker.
+  OPFS_UNAVAILABLE: {
+    class: 'Error',
+    meaning: 'No origin private file system with synchronous access handles here.',
+  },
+  INSECURE_CONTEXT: { class: 'Error', meaning: 'The page is not a secure context (https).' },
+  STORAGE_LOCKED: {
+    class: 'Error',
+    retryable: true,
+    meaning: 'Another worker holds the files and did not let go in time.',
+  },
+  WORKER_FAILED: { class: 'Error', meaning: 'The worker or its WebAssembly could not be loaded.' },
+  CONNECTION_CLOSED: {
+    class: 'Error',
+    retryable: true,
+    meaning: 'The worker or the handle was closed; it is not known whether the call took effect.',
+  },
+  INTERNAL: { class: 'Error', meaning: 'A defect of this package.' },
+} as const satisfies Record<string, Meaning>;
+
+/** Why an operation failed; stable, tested by callers. The table above says each meaning. */
+export type StorageErrorCode = keyof typeof ERROR_CODES;
+
+/** An error of this package: a plain Error, TypeError or RangeError with a code. */
+export type StorageError = Error & {
+  readonly code: StorageErrorCode;
+  /** True when making the same call again may succeed. */
+  readonly retryable?: boolean;
+  /** True when the object was reset while the call was under way. */
+  readonly durableObjectReset?: boolean;
+};
+
+const CLASSES = { Error, TypeError, RangeError } as const;
+
+/**
+ * Makes the error of a code. The message states the fact, the bound and the way out.
+ *
+ * `cause` is kept as the standard `cause` property.
+ */
+export function storageError(
+  code: StorageErrorCode,
+  message: string,
+  options?: ErrorOptions,
+): StorageError {
+  const meaning: Meaning = ERROR_CODES[code];
+  const error = new CLASSES[meaning.class](message, options);
+  // Non-enumerable, like `message`: an error put into storage must not grow a property.
+  Object.defineProperty(error, 'code', { value: code, configurable: true });
+  if (meaning.retryable) {
+    Object.defineProperty(error, 'retryable', { value: true, configurable: true });
+  }
+  if (code === 'OBJECT_RESET') {
+    Object.defineProperty(error, 'durableObjectReset', { value: true, configurable: true });
+  }
+  return error as StorageError;
+}
+
+/** True for an error that carries one of this package's codes. */
+export function isStorageError(error: unknown): error is StorageError {
+  return (
+    error instanceof Error && 'code' in error && Object.hasOwn(ERROR_CODES, error.code as string)
+  );
+}

@@ -1,0 +1,32 @@
+// Every number of the storage interface, with its unit and its source.
+//
+// "Interface" below is the written interface of a stateful object's storage; where it is silent the
+// number is what workerd enforces, or our own choice with its reason.
+
+/** Longest key, in bytes of UTF-8 (interface, "Limits"). */
+export const KEY_BYTES_MAX = 2048;
+
+/** Largest stored value, in bytes of its serialized form (interface, "Limits": 128 KiB). */
+export const VALUE_BYTES_MAX = 131_072;
+
+/** Most keys of one `get`, `delete` or `put(entries)` (interface, "Limits"). */
+export const KEYS_PER_CALL_MAX = 128;
+
+/** How far back point-in-time recovery reaches, in days (interface, "Limits"). */
+export const RECOVERY_WINDOW_DAYS = 30;
+
+/** Latest alarm time, in milliseconds: workerd keeps nanoseconds in a signed 64-bit integer. */
+export const ALARM_TIME_MS_MAX = 9_223_372_036_854;
+
+/** Longest a `transaction` of a page or a `blockConcurrencyWhile` may hold an object (workerd). */
+export const CRITICAL_SECTION_MS_MAX = 30_000;
+
+/** Deepest nesting of critical sections (workerd). */
+export const CRITICAL_SECTION_DEPTH_MAX = 64;
+
+/**
+ * How long opening an object waits for a dying worker to let go of its file handles. Browsers kill
+ * a worker that is busy in WebAssembly only after about 2 s, and its handles live until then
+ * (2.6 s seen); twice that is the bound.
+ */
+export const HANDLE_WAIT_MS = 6000;

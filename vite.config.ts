@@ -1,0 +1,19 @@
+// Serves the demo in development and builds it; runs the unit tests in Node.
+//
+// Keeps true: the page needs no special headers (no cross-origin isolation), and the worker is an
+// ES module. sqlite-wasm is not pre-bundled: its dependency scan would break the wasm's address.
+
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  root: 'demo',
+  base: './',
+  worker: { format: 'es' },
+  optimizeDeps: { exclude: ['@sqlite.org/sqlite-wasm'] },
+  build: { outDir: '../dist/demo', emptyOutDir: true, target: 'es2023' },
+  test: {
+    root: '.',
+    include: ['src/**/*.test.ts', 'worker/**/*.test.ts', 'e2e/tidy.test.ts'],
+    environment: 'node',
+  },
+});

@@ -1,0 +1,42 @@
+// The byte operations everything else stands on: a file and a directory of files.
+//
+// An object owns one directory. Reading and writing are synchronous because SQLite's file calls
+// are; opening is not, because the browser's is not. `flush` may return a promise (a medium such as
+// IndexedDB has no synchronous one): nothing below the output gate ever waits for it.
+//
+// Implementations: opfs-file, memory-file, node-file. They map every form of a full disk to
+// DISK_FULL and every other failure to IO, so that the layers above test one code.
+
+/** An open file. Exactly one holder writes it. */
+export interface SyncFile {
+  /** Reads into `target` from `offset`; returns the bytes read, short only at the end of file. */
+  read(target: Uint8Array, offset: number): number;
+  /**
+   * Writes all of `bytes` at `offset`, growing the file with zeros where needed.
+   *
+   * @throws DISK_FULL when the medium is full, IO on any other failure; the range may then hold
+   *   any mix of old and new bytes.
+   */
+  write(bytes: Uint8Array, offset: number): void;
+  /** Cuts or grows (with zeros) the file. */
+  truncate(sizeBytes: number): void;
+  sizeBytes(): number;
+  /** Makes every write so far durable. A promise when the medium cannot do it synchronously. */
+  flush(): void | Promise<void>;
+  /** Lets go of the file; idempotent. */
+  close(): void;
+}
+
+/** The files of one object. Names are short, fixed and ASCII. */
+export interface FileDirectory {
+  /**
+   * Opens a file, creating it empty when it does not exist.
+   *
+   * @throws STORAGE_LOCKED when another holder keeps it beyond the waiting time.
+   */
+  open(name: string): Promise<SyncFile>;
+  /** Names of the files that exist, in no particular order. */
+  names(): Promise<string[]>;
+  /** Removes a file that is not open; a missing file is not an error. */
+  remove(name: string): Promise<void>;
+}
