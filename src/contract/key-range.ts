@@ -1,0 +1,53 @@
+// Which keys a list visits: the options a caller writes, compiled into one half-open range.
+//
+// Bounds are bytes of UTF-8, because that is the order of keys and because a prefix may end inside
+// what is no longer valid text. An empty range is `null`, so that nothing has to be asked of SQLite.
+
+import { compareBytes } from './key-order.ts';
+
+/** Keys in `start <= key < end`, at most `limit` of them. */
+export interface KeyRange {
+  readonly start: Uint8Array;
+  /** Null: no upper bound. */
+  readonly end: Uint8Array | null;
+  readonly reverse: boolean;
+  /** Null: no limit. */
+  readonly limit: number | null;
+}
+
+/** List options after argument conversion. */
+export interface ConvertedListOptions {
+  readonly start: string | undefined;
+  readonly startAfter: string | undefined;
+  readonly end: string | undefined;
+  readonly prefix: string | undefined;
+  readonly reverse: boolean;
+  readonly limit: number | undefined;
+}
+
+const encoder = new TextEncoder();
+const NO_BYTES = new Uint8Array(0);
+
+/** The range of converted options, or null when no key can be in it. */
+export function compileRange(options: ConvertedListOptions): KeyRange | null {
+  let start = options.start === undefined ? NO_BYTES : encoder.encode(options.start);
+  // The least key after `startAfter` is the same key with a NUL byte behind it.
+  if (options.startAfter !== undefined) start = encoder.encode(`${options.startAfter}\0`);
+  let end = options.end === undefined ? null : encoder.encode(options.end);
+
+  if (options.prefix) {
+    const prefix = encoder.encode(options.prefix);
+    if (compareBytes(prefix, start) > 0) start = prefix;
+    const afterPrefix = successor(prefix);
+    if (end === null || compareBytes(afterPrefix, end) < 0) end = afterPrefix;
+  }
+  if (end !== null && compareBytes(start, end) >= 0) return null;
+  return { start, end, reverse: options.reverse, limit: options.limit ?? null };
+}
+
+// The least byte string after every one with this prefix. Never overflows: UTF-8 has no 0xFF.
+function successor(prefix: Uint8Array): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(prefix);
+  bytes[bytes.length - 1]! += 1;
+  return bytes;
+}

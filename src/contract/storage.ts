@@ -1,0 +1,210 @@
+// The storage interface as types: what an object sees as `ctx.storage` in the worker, and its
+// asynchronous mirror on a page.
+//
+// Both follow the same written interface; they differ only in what a thread boundary forces: the
+// page has no synchronous member. Argument rules are in arguments.ts, numbers in limits.ts.
+
+/** Options of reads. Both are accepted hints: reads never wait and never see anything stale. */
+export interface ReadOptions {
+  /** Let other events be delivered during the read. @default false */
+  allowConcurrency?: boolean;
+  /** Do not keep the entry in memory. @default false */
+  noCache?: boolean;
+}
+
+/** Options of writes. */
+export interface WriteOptions {
+  /**
+   * Do not hold replies and outgoing messages until this write is on disk. A failure still resets
+   * the object. @default false
+   */
+  allowUnconfirmed?: boolean;
+  /** Do not keep the entry in memory. @default false */
+  noCache?: boolean;
+}
+
+/** Which entries `list` returns, in UTF-8 order of their keys. */
+export interface ListOptions extends ReadOptions {
+  /** First key, inclusive. */
+  start?: string;
+  /** Key after which the result starts, exclusive; not together with `start`. */
+  startAfter?: string;
+  /** Key before which the result ends, exclusive. */
+  end?: string;
+  /** Only keys that begin with this. */
+  prefix?: string;
+  /** Descending order; `start` and `end` keep their meaning. @default false */
+  reverse?: boolean;
+  /** Most entries returned; a positive integer. */
+  limit?: number;
+}
+
+/** Options of `kv.list`: the same range, without the hints. */
+export type SyncListOptions = Omit<ListOptions, keyof ReadOptions>;
+
+/** Options of `getAlarm`. */
+export type AlarmReadOptions = Pick<ReadOptions, 'allowConcurrency'>;
+
+/** Options of `setAlarm` and `deleteAlarm`. */
+export type AlarmWriteOptions = Pick<WriteOptions, 'allowUnconfirmed'>;
+
+/** Key-value operations shared by storage and transactions. All throw as their promise's rejection,
+ * except `delete`, which in a worker throws argument errors at once, as workerd does. */
+export interface KeyValueOperations {
+  /** The value as written, or undefined when the key does not exist. */
+  get<T = unknown>(key: string, options?: ReadOptions): Promise<T | undefined>;
+  /** The entries that exist among at most 128 keys, in UTF-8 order of their keys. */
+  get<T = unknown>(keys: string[], options?: ReadOptions): Promise<Map<string, T>>;
+  /** Stores one value: key at most 2,048 bytes, serialized value at most 131,072 bytes. */
+  put<T>(key: string, value: T, options?: WriteOptions): Promise<void>;
+  /** Stores at most 128 pairs, all or none. Members that are undefined are skipped. */
+  put<T>(entries: Record<string, T>, options?: WriteOptions): Promise<void>;
+  /** True when the key existed. */
+  delete(key: string, options?: WriteOptions): Promise<boolean>;
+  /** How many of at most 128 keys existed. */
+  delete(keys: string[], options?: WriteOptions): Promise<number>;
+  /** The entries of a range. Without options, everything is loaded into memory. */
+  list<T = unknown>(options?: ListOptions): Promise<Map<string, T>>;
+  /** Alarm time in milliseconds since the epoch, or null when none is set. */
+  getAlarm(options?: AlarmReadOptions): Promise<number | null>;
+  /** Sets the alarm; a time in the past means as soon as possible. */
+  setAlarm(scheduledTime: number | Date, options?: AlarmWriteOptions): Promise<void>;
+  /** Removes the alarm, if one is set. */
+  deleteAlarm(options?: AlarmWriteOptions): Promise<void>;
+}
+
+/** What the closure of `transaction` receives. Its operations fail once the transaction ended. */
+export interface Transaction extends KeyValueOperations {
+  /** Undoes what the transaction did; a second call does nothing. */
+  rollback(): void;
+}
+
+/** Point-in-time recovery. */
+export interface Recovery {
+  /** A bookmark of this moment; bookmarks compare as strings in order of time. */
+  getCurrentBookmark(): Promise<string>;
+  /** A bookmark of about that time, within the last 30 days. */
+  getBookmarkForTime(timestamp: number | Date): Promise<string>;
+  /**
+   * Restores everything to the bookmark when the object next starts. Resolves to the bookmark of
+   * the moment just before the recovery: restoring that one undoes it.
+   */
+  onNextSessionRestoreBookmark(bookmark: string): Promise<string>;
+}
+
+/** What a column holds when it is read. */
+export type SqlStorageValue = ArrayBuffer | string | number | null;
+
+/** A row keyed by column name. */
+export type SqlRow = Record<string, SqlStorageValue>;
+
+type Done<T> = { done?: false; value: T } | { done: true; value?: never };
+
+/** The result of `sql.exec` in the worker: an iterator over rows; all its views share one position. */
+export interface SqlStorageCursor<T extends SqlRow = SqlRow> {
+  next(): Done<T>;
+  /** The remaining rows. */
+  toArray(): T[];
+  /** The row, when exactly one is left; throws otherwise. */
+  one(): T;
+  /** The same rows as arrays of column values. */
+  raw<U extends SqlStorageValue[] = SqlStorageValue[]>(): IterableIterator<U> & {
+    toArray(): U[];
+    one(): U;
+  };
+  readonly columnNames: string[];
+  readonly rowsRead: number;
+  readonly rowsWritten: number;
+  [Symbol.iterator](): IterableIterator<T>;
+}
+
+/** `ctx.storage.sql`. */
+export interface SqlStorage {
+  /** Runs the text; bindings belong to its last statement, and so does the cursor. */
+  exec<T extends SqlRow = SqlRow>(query: string, ...bindings: unknown[]): SqlStorageCursor<T>;
+  /** Size of the database, in bytes. */
+  readonly databaseSize: number;
+}
+
+/** `ctx.storage.kv`: the same entries, synchronously, one key a call. */
+export interface SyncKvStorage {
+  get<T = unknown>(key: string): T | undefined;
+  put<T>(key: string, value: T): void;
+  delete(key: string): boolean;
+  /** A lazy iterator; starting another list ends an unfinished one. */
+  list<T = unknown>(options?: SyncListOptions): IterableIterator<[string, T]>;
+}
+
+/** `ctx.storage` of an object on the SQL backend. */
+export interface DurableObjectStorage extends KeyValueOperations, Recovery {
+  readonly sql: SqlStorage;
+  readonly kv: SyncKvStorage;
+  /** Removes everything but the alarm, all or nothing. */
+  deleteAll(options?: WriteOptions): Promise<void>;
+  /** Resolves when every write so far is on disk. */
+  sync(): Promise<void>;
+  /** Runs the closure as one transaction; other events of the object wait until it ends. */
+  transaction<T>(closure: (txn: Transaction) => T | PromiseLike<T>): Promise<T>;
+  /** Runs the synchronous callback as one transaction; a throw rolls it back. */
+  transactionSync<T>(callback: () => T): T;
+}
+
+/** The result of `sql.exec` on a page: rows are pulled from the worker in batches. */
+export interface RemoteSqlCursor<T extends SqlRow = SqlRow> extends AsyncIterable<T> {
+  next(): Promise<IteratorResult<T, undefined>>;
+  /** The remaining rows. */
+  toArray(): Promise<T[]>;
+  /** The row, when exactly one is left; rejects otherwise. */
+  one(): Promise<T>;
+  /** The same rows as arrays of column values. */
+  raw<U extends SqlStorageValue[] = SqlStorageValue[]>(): AsyncIterableIterator<U> & {
+    toArray(): Promise<U[]>;
+    one(): Promise<U>;
+  };
+  /** Known after the first row was pulled, or after `ready`. */
+  readonly columnNames: string[];
+  /** As of the rows pulled so far. */
+  readonly rowsRead: number;
+  readonly rowsWritten: number;
+  /** Resolves when the statement has run; rejects with its error. */
+  readonly ready: Promise<void>;
+  /** Ends the cursor early and frees it in the worker; idempotent. */
+  close(): Promise<void>;
+}
+
+/** `sql` of a page's storage. */
+export interface RemoteSqlStorage {
+  /** As in the worker. The statement runs at once; its error rejects `ready` and every pull. */
+  exec<T extends SqlRow = SqlRow>(query: string, ...bindings: unknown[]): RemoteSqlCursor<T>;
+  /** Size of the database, in bytes. */
+  readonly databaseSize: Promise<number>;
+}
+
+/** `kv` of a page's storage: as `ctx.storage.kv`, with promises. */
+export interface RemoteKvStorage {
+  get<T = unknown>(key: string): Promise<T | undefined>;
+  put<T>(key: string, value: T): Promise<void>;
+  delete(key: string): Promise<boolean>;
+  list<T = unknown>(options?: SyncListOptions): AsyncIterableIterator<[string, T]>;
+}
+
+/** An object's storage as a page has it. */
+export interface RemoteStorage extends KeyValueOperations, Recovery {
+  /** The name the object was opened by. */
+  readonly name: string;
+  readonly sql: RemoteSqlStorage;
+  readonly kv: RemoteKvStorage;
+  deleteAll(options?: WriteOptions): Promise<void>;
+  sync(): Promise<void>;
+  /**
+   * Runs the closure, on this page, as one transaction. Calls on this same handle join it until it
+   * ends; calls of other handles and other tabs wait. At most 30 s.
+   */
+  transaction<T>(closure: (txn: Transaction) => T | PromiseLike<T>): Promise<T>;
+  /** Not possible across a thread: throws NOT_ON_PAGE, which names what to use instead. */
+  transactionSync(callback: () => unknown): never;
+  /** Resets the object: drops what is not confirmed; the next call starts it anew. */
+  abort(reason?: string): Promise<void>;
+  /** Ends this handle: calls under way reject, later ones too. Stored data stays. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,111 @@
+// The closed list of what a page may ask of the worker, as plain data.
+//
+// A page sends batches of calls in order; each call has its own outcome. Keys and values cross as
+// they are stored: values are already serialized, so both sides agree byte for byte and nothing is
+// cloned twice. No functions and no live objects ever cross.
+
+import type { KeyRange } from '../contract/key-range.ts';
+import type { SqlStorageValue } from '../contract/storage.ts';
+import type { WireError } from './errors-on-wire.ts';
+
+/** One opened handle of one object; counts up in the worker. */
+export type SessionId = number;
+
+/** A stored value, serialized. */
+export type ValueBytes = Uint8Array;
+
+/** A binding of `sql.exec`, converted. */
+export type SqlBinding = string | number | null | ArrayBuffer | ArrayBufferView;
+
+/**
+ * One operation on the object of a session.
+ *
+ * `unconfirmed` is the option allowUnconfirmed. `txn` marks an operation made on a transaction
+ * object: it fails with TRANSACTION_ENDED once that transaction has ended. An operation without it
+ * joins the transaction its own session holds, and waits for one that another session holds.
+ */
+export type Call = (
+  | { readonly op: 'get'; readonly keys: readonly string[] }
+  | {
+      readonly op: 'put';
+      readonly entries: readonly (readonly [string, ValueBytes])[];
+      readonly unconfirmed: boolean;
+    }
+  | { readonly op: 'delete'; readonly keys: readonly string[]; readonly unconfirmed: boolean }
+  | { readonly op: 'list'; readonly range: KeyRange }
+  | { readonly op: 'deleteAll'; readonly unconfirmed: boolean }
+  | { readonly op: 'getAlarm' }
+  | { readonly op: 'setAlarm'; readonly timeMs: number; readonly unconfirmed: boolean }
+  | { readonly op: 'deleteAlarm'; readonly unconfirmed: boolean }
+  | { readonly op: 'sync' }
+  | {
+      readonly op: 'exec';
+      readonly query: string;
+      readonly bindings: readonly SqlBinding[];
+      readonly rowCount: number;
+    }
+  | { readonly op: 'rows'; readonly cursor: number; readonly rowCount: number }
+  | { readonly op: 'closeCursor'; readonly cursor: number }
+  | { readonly op: 'databaseSize' }
+  | { readonly op: 'begin' }
+  | { readonly op: 'commit'; readonly txn: number }
+  | { readonly op: 'rollback'; readonly txn: number }
+  | { readonly op: 'currentBookmark' }
+  | { readonly op: 'bookmarkForTime'; readonly timeMs: number }
+  | { readonly op: 'restoreBookmark'; readonly bookmark: string }
+  | { readonly op: 'abort'; readonly reason: string }
+) & { readonly txn?: number };
+
+/** Rows of a cursor, as arrays in the order of `columnNames`. */
+export interface RowBatch {
+  /** The open cursor, or null when the last row is in this batch. */
+  readonly cursor: number | null;
+  readonly columnNames: string[];
+  readonly rows: SqlStorageValue[][];
+  readonly rowsRead: number;
+  readonly rowsWritten: number;
+}
+
+/** What each call gives back. */
+export interface Results {
+  /** Parallel to the keys asked for; null where there is none. */
+  get: (ValueBytes | null)[];
+  put: null;
+  /** How many of the keys existed. */
+  delete: number;
+  list: [string, ValueBytes][];
+  deleteAll: null;
+  getAlarm: number | null;
+  setAlarm: null;
+  deleteAlarm: null;
+  sync: null;
+  exec: RowBatch;
+  rows: RowBatch;
+  closeCursor: null;
+  databaseSize: number;
+  /** The transaction's number, for `txn`. */
+  begin: number;
+  commit: null;
+  rollback: null;
+  currentBookmark: string;
+  bookmarkForTime: string;
+  restoreBookmark: string;
+  abort: null;
+}
+
+export type Outcome<T = unknown> = { readonly ok: T } | { readonly error: WireError };
+
+/**
+ * What a worker exposes to a page.
+ *
+ * Every promise settles only after the flush that covers what was written before it (the output
+ * gate), and none rejects: failures are outcomes. `begin` may wait long, so it travels alone.
+ */
+export interface StorageHost {
+  /** Opens an object for this client; recovers it when it is the first handle on it. */
+  open(name: string): Promise<Outcome<SessionId>>;
+  /** Runs calls in order; outcomes are parallel to them. */
+  execute(session: SessionId, calls: readonly Call[]): Promise<Outcome[]>;
+  /** Ends a handle: its cursors are closed, its open transaction is rolled back. */
+  close(session: SessionId): Promise<void>;
+}
