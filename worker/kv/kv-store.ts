@@ -1,0 +1,169 @@
+// The hidden table of keys and values: get, put, delete and ranges, on serialized bytes.
+//
+// The table is workerd's own (`_cf_KV`, BINARY collation, so the order is UTF-8's), which is what
+// lets a database file move there and back. It is created by the first put or delete, never by a
+// read. Only one range is walked at a time: starting another ends an unfinished one, as there.
+//
+// Knows nothing of transactions: the caller has opened one before any write.
+
+import { storageError } from '../../src/contract/errors.ts';
+import type { KeyRange } from '../../src/contract/key-range.ts';
+import type { Database } from '../sql/database.ts';
+import type { Statement } from '../sql/statement.ts';
+
+const CREATE = 'CREATE TABLE IF NOT EXISTS _cf_KV (key TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID';
+const EXISTS = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '_cf_KV'";
+const GET = 'SELECT value FROM _cf_KV WHERE key = ?';
+const PUT =
+  'INSERT INTO _cf_KV VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value';
+const DELETE = 'DELETE FROM _cf_KV WHERE key = ?';
+const CLEAR = 'DELETE FROM _cf_KV';
+const NO_LIMIT = -1;
+
+// Bounds are bytes; the cast makes them text again without changing one, so that they compare with
+// keys (SQLite sorts every blob after every text).
+const FROM = 'SELECT key, value FROM _cf_KV WHERE key >= CAST(?1 AS TEXT)';
+const UNTIL = ' AND key < CAST(?2 AS TEXT)';
+
+/** An entry as it is stored. `value` is a view that the next call on the database invalidates. */
+export interface StoredEntry {
+  readonly key: string;
+  readonly value: Uint8Array;
+}
+
+/** A walk over a range, one step at a time. */
+export interface EntryCursor {
+  /** The next entry, read now; undefined at the end. @throws CURSOR_CLOSED after another list */
+  next(): StoredEntry | undefined;
+}
+
+const EMPTY_CURSOR: EntryCursor = { next: () => undefined };
+
+export class KvStore {
+  readonly #database: Database;
+  #tableExists: boolean | undefined;
+  #walk: Walk | undefined;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** The stored bytes, as a view the next call invalidates; undefined when the key is missing. */
+  get(key: string): Uint8Array | undefined {
+    if (!this.#hasTable()) return undefined;
+    const statement = this.#database.statement(GET);
+    statement.bindText(1, key);
+    const value = statement.step() ? statement.columnBlob(0) : undefined;
+    statement.reset();
+    return value;
+  }
+
+  put(key: string, value: Uint8Array): void {
+    this.#createTable();
+    const statement = this.#database.statement(PUT);
+    statement.bindText(1, key);
+    statement.bindBlob(2, value);
+    run(statement);
+  }
+
+  /** True when the key existed. */
+  delete(key: string): boolean {
+    this.#createTable();
+    const statement = this.#database.statement(DELETE);
+    statement.bindText(1, key);
+    return run(statement) > 0;
+  }
+
+  /** Deletes every entry; the table stays. */
+  clear(): void {
+    if (this.#hasTable()) run(this.#database.statement(CLEAR));
+  }
+
+  /** Starts a walk over the range and ends an unfinished one; null is the empty range. */
+  list(range: KeyRange | null): EntryCursor {
+    if (range === null) return EMPTY_CURSOR;
+    this.#walk?.close();
+    this.#walk = undefined;
+    if (!this.#hasTable()) return EMPTY_CURSOR;
+    const bound = range.end === null ? FROM : FROM + UNTIL;
+    const order = range.reverse ? ' ORDER BY key DESC' : ' ORDER BY key';
+    const statement = this.#database.statement(`${bound}${order} LIMIT ?3`);
+    statement.bindBlob(1, range.start);
+    if (range.end !== null) statement.bindBlob(2, range.end);
+    statement.bindNumber(3, range.limit ?? NO_LIMIT);
+    this.#walk = new Walk(statement);
+    return this.#walk;
+  }
+
+  /** Tells that a rollback or a reset happened: the table may be gone, a walk after a reset is. */
+  invalidate(options: { closeWalk: boolean }): void {
+    this.#tableExists = undefined;
+    if (options.closeWalk) {
+      this.#walk?.abandon();
+      this.#walk = undefined;
+    }
+  }
+
+  #hasTable(): boolean {
+    if (this.#tableExists !== undefined) return this.#tableExists;
+    const statement = this.#database.statement(EXISTS);
+    const exists = statement.step();
+    statement.reset();
+    this.#tableExists = exists;
+    return exists;
+  }
+
+  #createTable(): void {
+    if (this.#hasTable()) return;
+    this.#database.run(CREATE);
+    this.#tableExists = true;
+  }
+}
+
+class Walk implements EntryCursor {
+  #statement: Statement;
+  #state: 'open' | 'finished' | 'closed' = 'open';
+
+  constructor(statement: Statement) {
+    this.#statement = statement;
+  }
+
+  next(): StoredEntry | undefined {
+    switch (this.#state) {
+      case 'finished':
+        return undefined;
+      case 'closed':
+        throw storageError(
+          'CURSOR_CLOSED',
+          'kv.list(): this iterator was ended by a later list or by deleteAll(); one at a time.',
+        );
+      case 'open':
+        if (this.#statement.step()) {
+          return { key: this.#statement.columnText(0), value: this.#statement.columnBlob(1) };
+        }
+        this.#statement.reset();
+        this.#state = 'finished';
+        return undefined;
+    }
+  }
+
+  close(): void {
+    if (this.#state !== 'open') return;
+    this.#statement.reset();
+    this.#state = 'closed';
+  }
+
+  /** As close, when the statement itself no longer exists. */
+  abandon(): void {
+    if (this.#state === 'open') this.#state = 'closed';
+  }
+}
+
+function run(statement: Statement): number {
+  try {
+    statement.step();
+    return statement.changes();
+  } finally {
+    statement.reset();
+  }
+}

@@ -1,0 +1,52 @@
+// `ctx`: what an object is given of itself. Its id, its storage, and control over its events.
+
+import { checkArgumentCount, checkCallback, convertString } from '../../src/contract/arguments.ts';
+import type { DurableObjectStorage } from '../../src/contract/storage.ts';
+import { checkConstructor, type INTERNAL } from '../storage/surface.ts';
+import type { DurableObjectId } from './object-id.ts';
+
+/** What the state asks of the instance it belongs to. */
+export interface StateOwner {
+  readonly id: DurableObjectId;
+  readonly publicStorage: DurableObjectStorage;
+  blockConcurrency<T>(callback: () => T | PromiseLike<T>): Promise<T>;
+  keepAlive(work: Promise<unknown>): void;
+  abort(reason: string | undefined): never;
+}
+
+export class DurableObjectState {
+  readonly id: DurableObjectId;
+  readonly storage: DurableObjectStorage;
+  readonly #owner: StateOwner;
+
+  constructor(token: typeof INTERNAL, owner: StateOwner) {
+    checkConstructor('DurableObjectState', token);
+    this.#owner = owner;
+    this.id = owner.id;
+    this.storage = owner.publicStorage;
+  }
+
+  /**
+   * Runs the callback while no other event is delivered; settles as it does. A callback that fails,
+   * or takes longer than 30 s, resets the object.
+   */
+  blockConcurrencyWhile<T>(callback: () => T | PromiseLike<T>): Promise<T> {
+    try {
+      checkCallback('blockConcurrencyWhile', callback);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    return this.#owner.blockConcurrency(callback);
+  }
+
+  /** Keeps the object in memory until the promise settles; its failure is ignored. */
+  waitUntil(...work: [unknown]): void {
+    checkArgumentCount('waitUntil', work.length, 1);
+    this.#owner.keepAlive(Promise.resolve(work[0]));
+  }
+
+  /** Resets the object at once: uncommitted writes are gone, callers get an error. Never returns. */
+  abort(reason?: unknown): never {
+    return this.#owner.abort(reason === undefined ? undefined : convertString('abort', reason));
+  }
+}

@@ -1,0 +1,136 @@
+import { describe, expect, test } from 'vitest';
+import { InputGate } from './input-gate.ts';
+
+/** Turns of an event loop that the test itself turns. */
+function loop() {
+  const tasks: (() => void)[] = [];
+  return {
+    nextTurn: (task: () => void) => void tasks.push(task),
+    /** Runs turns, and the microtasks of each, until none is left. */
+    async settle() {
+      for (;;) {
+        await new Promise((resolve) => setImmediate(resolve));
+        const task = tasks.shift();
+        if (task === undefined) return;
+        task();
+      }
+    },
+  };
+}
+
+function make() {
+  const { nextTurn, settle } = loop();
+  return { gate: new InputGate(nextTurn), settle, log: [] as string[] };
+}
+
+describe('input gate', () => {
+  test('[GATE1] an event runs at once when no section is open', () => {
+    const { gate, log } = make();
+    gate.deliver(null, () => log.push('event'));
+    expect(log).toEqual(['event']);
+  });
+
+  test('[GATE2] a section starts in a later turn, never inside the call', async () => {
+    const { gate, settle, log } = make();
+    const section = gate.section(() => log.push('in'));
+    log.push('after call');
+    await settle();
+    await section;
+    expect(log).toEqual(['after call', 'in']);
+  });
+
+  test('[GATE3] events from outside wait until the section ends, and keep their order', async () => {
+    const { gate, settle, log } = make();
+    let end = () => {};
+    const section = gate.section(() => new Promise<void>((resolve) => (end = resolve)));
+    await settle();
+    gate.deliver(null, () => log.push('first'));
+    gate.deliver(null, () => log.push('second'));
+    await settle();
+    expect(log).toEqual([]);
+    end();
+    await settle();
+    await section;
+    expect(log).toEqual(['first', 'second']);
+  });
+
+  test('[GATE4] the continuation of I/O begun in a section is delivered while it is open', async () => {
+    const { gate, settle, log } = make();
+    const section = gate.section(async () => {
+      const resume = gate.continuation();
+      await new Promise<void>((resolve) => setImmediate(() => resume(resolve)));
+      log.push('continued');
+    });
+    const outer = gate.continuation();
+    outer(() => log.push('outer'));
+    await settle();
+    await section;
+    await settle();
+    expect(log).toEqual(['continued', 'outer']);
+  });
+
+  test('[GATE5] sections started side by side run one after the other', async () => {
+    const { gate, settle, log } = make();
+    const run = (name: string) =>
+      gate.section(async () => {
+        log.push(`${name} begins`);
+        const resume = gate.continuation();
+        await new Promise<void>((resolve) => setImmediate(() => resume(resolve)));
+        log.push(`${name} ends`);
+      });
+    const both = Promise.all([run('a'), run('b')]);
+    await settle();
+    await settle();
+    await both;
+    expect(log).toEqual(['a begins', 'a ends', 'b begins', 'b ends']);
+  });
+
+  test('[GATE6] a section started inside another nests, and the outer waits for it', async () => {
+    const { gate, settle, log } = make();
+    const outer = gate.section(async () => {
+      void gate.section(() => void log.push('inner'));
+      log.push('outer returns');
+    });
+    const event = new Promise<void>((resolve) =>
+      gate.deliver(null, () => {
+        log.push('event');
+        resolve();
+      }),
+    );
+    await settle();
+    await outer;
+    await event;
+    expect(log.indexOf('inner')).toBeGreaterThan(log.indexOf('outer returns'));
+  });
+
+  test('[GATE7] a failing section rejects with its own error and lets events in again', async () => {
+    const { gate, settle, log } = make();
+    const error = new RangeError('mine');
+    const section = gate.section(() => {
+      throw error;
+    });
+    const caught = section.catch((e) => e);
+    gate.deliverLater(null, () => log.push('event'));
+    await settle();
+    expect(await caught).toBe(error);
+    expect(log).toEqual(['event']);
+  });
+
+  test('[GATE8] sections nest at most 64 deep', async () => {
+    const { gate, settle } = make();
+    const dive = (depth: number): Promise<number> =>
+      gate.section(() => (depth === 65 ? depth : dive(depth + 1)));
+    const result = dive(1).catch((error) => error);
+    await settle();
+    expect(await result).toMatchObject({ code: 'TRANSACTION_NESTING' });
+  });
+
+  test('[GATE9] a closed gate delivers nothing more', async () => {
+    const { gate, settle, log } = make();
+    gate.deliverLater(null, () => log.push('waiting'));
+    gate.close();
+    gate.deliver(null, () => log.push('late'));
+    await settle();
+    expect(log).toEqual([]);
+  });
+});

@@ -1,0 +1,214 @@
+// One live instance of an object: its storage, its gates, and the events it has not answered.
+//
+// An event's reply leaves only when every confirmed write made before it is on disk (the output
+// gate). A reset ends the instance: what was not confirmed is gone, unanswered events reject, its
+// storage throws ever after, and the host makes a new one for the next event.
+
+import { type StorageError, storageError } from '../../src/contract/errors.ts';
+import { CRITICAL_SECTION_MS_MAX } from '../../src/contract/limits.ts';
+import type { DurableObjectStorage as PublicStorage } from '../../src/contract/storage.ts';
+import { ObjectStore } from '../log/object-store.ts';
+import { DurableObjectStorage } from '../storage/durable-object-storage.ts';
+import { ObjectStorage } from '../storage/object-storage.ts';
+import { INTERNAL } from '../storage/surface.ts';
+import { DurableObjectState } from './durable-object-state.ts';
+import type { HostEnvironment } from './environment.ts';
+import { type CriticalSection, InputGate } from './input-gate.ts';
+import type { DurableObjectId } from './object-id.ts';
+
+export interface InstanceEvents {
+  /** A task of this instance is about to run. */
+  onTask(instance: ObjectInstance): void;
+  /** The instance was reset; `released` settles when its files are free. */
+  onReset(instance: ObjectInstance, released: Promise<void>): void;
+  /** The last unanswered event was answered. */
+  onIdle(instance: ObjectInstance): void;
+}
+
+export class ObjectInstance {
+  readonly id: DurableObjectId;
+  readonly gate: InputGate;
+  readonly storage: ObjectStorage;
+  readonly publicStorage: PublicStorage;
+  readonly state: DurableObjectState;
+  readonly #environment: HostEnvironment;
+  readonly #events: InstanceEvents;
+  /** How to reject each unanswered event. */
+  readonly #unanswered = new Set<(error: unknown) => void>();
+  #background = 0;
+  #ended = false;
+
+  /** Opens the object's files, recovers them, and applies a restore that was asked for. */
+  static async open(
+    id: DurableObjectId,
+    environment: HostEnvironment,
+    events: InstanceEvents,
+  ): Promise<ObjectInstance> {
+    const directory = await environment.directory(id.toString());
+    const store = await ObjectStore.open(directory, environment);
+    try {
+      return new ObjectInstance(id, store, environment, events);
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
+  }
+
+  private constructor(
+    id: DurableObjectId,
+    store: ObjectStore,
+    environment: HostEnvironment,
+    events: InstanceEvents,
+  ) {
+    this.id = id;
+    this.#environment = environment;
+    this.#events = events;
+    this.gate = new InputGate(environment.nextTurn, () => events.onTask(this));
+    this.storage = new ObjectStorage(store, (report) => environment.openDatabase(store, report), {
+      now: environment.now,
+      nextTurn: environment.nextTurn,
+      section: (closure) => this.#section(closure),
+      continuation: () => this.gate.continuation(),
+      onBroken: (error) => this.reset(broken(error)),
+    });
+    const surface = new DurableObjectStorage(INTERNAL, this.storage);
+    this.publicStorage = surface as unknown as PublicStorage;
+    this.state = new DurableObjectState(INTERNAL, this);
+  }
+
+  /** True when nothing runs and nothing waits: the instance may be evicted. */
+  get isIdle(): boolean {
+    return this.#unanswered.size === 0 && this.#background === 0;
+  }
+
+  /**
+   * Delivers an event and settles as it does, behind the output gate. Rejects with the reason of a
+   * reset that comes first.
+   */
+  deliver<T>(
+    event: (state: DurableObjectState) => T | PromiseLike<T>,
+    context: CriticalSection | null = null,
+  ): Promise<T> {
+    if (this.#ended) return Promise.reject(storageError('OBJECT_RESET', 'The object was reset.'));
+    return new Promise<T>((resolve, reject) => {
+      this.#unanswered.add(reject);
+      const answer = (settle: () => void) => {
+        if (this.#ended) return; // the reset has rejected it
+        this.#confirmed(() => {
+          this.#unanswered.delete(reject);
+          settle();
+          if (this.isIdle) this.#events.onIdle(this);
+        });
+      };
+      this.gate.deliver(context, () => {
+        call(() => event(this.state)).then(
+          (value) => answer(() => resolve(value)),
+          (error) => answer(() => reject(error)),
+        );
+      });
+    });
+  }
+
+  /** Runs the callback as a critical section whose failure resets the object. */
+  blockConcurrency<T>(callback: () => T | PromiseLike<T>): Promise<T> {
+    return this.#section(async () => {
+      try {
+        return await callback();
+      } catch (error) {
+        this.reset(withReset(error));
+        return new Promise<T>(() => {}); // the code that waits is part of a dead instance
+      }
+    });
+  }
+
+  keepAlive(work: Promise<unknown>): void {
+    this.#background += 1;
+    const done = () => {
+      this.#background -= 1;
+      if (this.isIdle) this.#events.onIdle(this);
+    };
+    work.then(done, done);
+  }
+
+  /** Resets the object and throws the reason, so that the running code stops. */
+  abort(reason: string | undefined): never {
+    const error = storageError('OBJECT_RESET', reason ?? 'The object was reset by ctx.abort().');
+    this.reset(error);
+    throw error;
+  }
+
+  /** Ends the instance; every unanswered event rejects with the reason. Idempotent. */
+  reset(reason: unknown): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.gate.close();
+    const broken =
+      reason instanceof Error && 'code' in reason
+        ? (reason as StorageError)
+        : storageError('OBJECT_RESET', 'The object was reset.', { cause: reason });
+    const released = this.storage.break(broken);
+    const unanswered = [...this.#unanswered];
+    this.#unanswered.clear();
+    this.#events.onReset(this, released);
+    for (const reject of unanswered) reject(reason);
+  }
+
+  /** Ends an idle instance after its last write is on disk. */
+  async close(): Promise<void> {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.gate.close();
+    await this.storage.close();
+  }
+
+  #confirmed(release: () => void): void {
+    const pending = this.storage.confirmation();
+    if (pending === undefined) release();
+    // A failed flush resets the object, and the reset rejects the event.
+    else
+      pending.then(
+        () => {
+          if (!this.#ended) release();
+        },
+        () => {},
+      );
+  }
+
+  #section<T>(closure: () => T | PromiseLike<T>): Promise<T> {
+    return this.gate.section(async () => {
+      const cancel = this.#environment.after(CRITICAL_SECTION_MS_MAX, () =>
+        this.reset(
+          storageError(
+            'TRANSACTION_TIMEOUT',
+            `A critical section held the object for ${CRITICAL_SECTION_MS_MAX / 1000} s; ` +
+              'the object was reset. Do slow work outside of it.',
+          ),
+        ),
+      );
+      try {
+        return await closure();
+      } finally {
+        cancel();
+      }
+    });
+  }
+}
+
+// An error of user code stays itself (class, message), and tells that it reset the object.
+function withReset(error: unknown): unknown {
+  if (error instanceof Error && Object.isExtensible(error)) {
+    Object.defineProperty(error, 'durableObjectReset', { value: true, configurable: true });
+  }
+  return error;
+}
+
+// A failure beneath (a commit, a flush) keeps its class, code and message.
+function broken(error: unknown): unknown {
+  return error instanceof Error
+    ? error
+    : storageError('INTERNAL', 'The storage failed.', { cause: error });
+}
+
+async function call<T>(event: () => T | PromiseLike<T>): Promise<T> {
+  return await event();
+}

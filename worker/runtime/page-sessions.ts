@@ -1,0 +1,290 @@
+// The page's half of the worker: handles ("sessions") that pages hold on objects, and the calls
+// they make, answered as plain data.
+//
+// A session outlives a reset of its object; its cursors and its open transaction do not. A
+// transaction of a page is a critical section whose closure is what the page sends until it
+// commits: calls of the same session join it, calls of others wait, and it ends after 30 s.
+
+import { storageError } from '../../src/contract/errors.ts';
+import { CRITICAL_SECTION_MS_MAX } from '../../src/contract/limits.ts';
+import { toWire } from '../../src/rpc/errors-on-wire.ts';
+import type {
+  Call,
+  Outcome,
+  Results,
+  RowBatch,
+  SessionId,
+  StorageHost,
+} from '../../src/rpc/protocol.ts';
+import type { Cursor } from '../sql/cursor.ts';
+import type { Confirmation } from '../storage/object-storage.ts';
+import type { Frame } from '../storage/transactions.ts';
+import type { CriticalSection } from './input-gate.ts';
+import type { ObjectHost } from './object-host.ts';
+import type { ObjectInstance } from './object-instance.ts';
+
+/** A transaction a page holds open. */
+interface OpenTransaction {
+  readonly id: number;
+  readonly frame: Frame;
+  readonly section: CriticalSection | null;
+  /** Ends the section; the frame is committed unless it was rolled back. */
+  readonly end: () => void;
+  /** Settles when the transaction has ended. */
+  readonly ended: Promise<void>;
+}
+
+interface Session {
+  readonly name: string;
+  /** What belongs to one instance, gone with it. */
+  instance: ObjectInstance | undefined;
+  cursors: Map<number, Cursor>;
+  transaction: OpenTransaction | undefined;
+  /** Why the last transaction ended other than by the page. */
+  timedOut: number | undefined;
+}
+
+/** A result that later calls of the same batch must wait for. */
+class Barrier {
+  readonly result: Promise<unknown>;
+  constructor(result: Promise<unknown>) {
+    this.result = result;
+  }
+}
+
+export class PageSessions implements StorageHost {
+  readonly #host: ObjectHost;
+  readonly #after: (delayMs: number, task: () => void) => () => void;
+  readonly #sessions = new Map<SessionId, Session>();
+  #nextId = 1;
+
+  constructor(host: ObjectHost, after: (delayMs: number, task: () => void) => () => void) {
+    this.#host = host;
+    this.#after = after;
+  }
+
+  async open(name: string): Promise<Outcome<SessionId>> {
+    try {
+      await this.#host.instance(name);
+    } catch (error) {
+      return { error: toWire(error) };
+    }
+    const id = this.#nextId++;
+    this.#sessions.set(id, {
+      name,
+      instance: undefined,
+      cursors: new Map(),
+      transaction: undefined,
+      timedOut: undefined,
+    });
+    this.#host.rest(name);
+    return { ok: id };
+  }
+
+  async execute(id: SessionId, calls: readonly Call[]): Promise<Outcome[]> {
+    const session = this.#sessions.get(id);
+    if (session === undefined) {
+      const closed = toWire(storageError('CONNECTION_CLOSED', 'This handle was closed.'));
+      return calls.map(() => ({ error: closed }));
+    }
+    try {
+      const instance = await this.#host.instance(session.name);
+      if (session.instance !== instance) begin(session, instance);
+      const section = session.transaction?.section ?? null;
+      return await instance.deliver(() => this.#run(session, instance, calls), section);
+    } catch (error) {
+      const wire = toWire(error);
+      // An abort is answered by the reset it asked for; what was not confirmed before it is lost.
+      return calls.map((call) => (call.op === 'abort' ? { ok: null } : { error: wire }));
+    }
+  }
+
+  async close(id: SessionId): Promise<void> {
+    const session = this.#sessions.get(id);
+    if (session === undefined) return;
+    this.#sessions.delete(id);
+    for (const cursor of session.cursors.values()) cursor.close();
+    session.cursors.clear();
+    const { transaction, instance } = session;
+    if (transaction === undefined || instance === undefined) return;
+    await instance
+      .deliver(() => this.#rollback(session, instance, transaction.id), transaction.section)
+      .catch(() => {}); // the object was reset meanwhile: nothing is left to undo
+  }
+
+  // Calls run one after the other in one task, so nothing comes between them; only what must wait
+  // for a section to end holds back the rest.
+  async #run(
+    session: Session,
+    instance: ObjectInstance,
+    calls: readonly Call[],
+  ): Promise<Outcome[]> {
+    const outcomes: (Outcome | Promise<Outcome>)[] = [];
+    for (const call of calls) {
+      try {
+        const result = this.#perform(session, instance, call);
+        if (result instanceof Barrier) outcomes.push(await outcome(result.result));
+        else outcomes.push(result instanceof Promise ? outcome(result) : { ok: result });
+      } catch (error) {
+        outcomes.push({ error: toWire(error) });
+      }
+    }
+    return Promise.all(outcomes);
+  }
+
+  #perform(
+    session: Session,
+    instance: ObjectInstance,
+    call: Call,
+  ): Results[Call['op']] | Promise<unknown> | Barrier | undefined {
+    const { storage } = instance;
+    if (call.txn !== undefined) mustBeOpen(session, call.txn);
+    switch (call.op) {
+      case 'get':
+        // Copied, because the view lives only until the next read.
+        return call.keys.map((key) => storage.get(key)?.slice() ?? null);
+      case 'put':
+        storage.put(call.entries, confirmation(call));
+        return null;
+      case 'delete':
+        return storage.delete(call.keys, confirmation(call));
+      case 'list': {
+        const entries: [string, Uint8Array][] = [];
+        const cursor = storage.list(call.range);
+        for (let entry = cursor.next(); entry !== undefined; entry = cursor.next()) {
+          entries.push([entry.key, entry.value.slice()]);
+        }
+        return entries;
+      }
+      case 'deleteAll':
+        storage.deleteAll();
+        return null;
+      case 'getAlarm':
+        return storage.alarm;
+      case 'setAlarm':
+        storage.setAlarm(call.timeMs, confirmation(call));
+        return null;
+      case 'deleteAlarm':
+        storage.setAlarm(null, confirmation(call));
+        return null;
+      case 'sync':
+        return storage.durability()?.then(() => null) ?? null;
+      case 'exec':
+        return this.#rows(session, storage.exec(call.query, call.bindings), call.rowCount);
+      case 'rows': {
+        const cursor = session.cursors.get(call.cursor);
+        if (cursor === undefined) {
+          throw storageError(
+            'CURSOR_CLOSED',
+            'The cursor was closed, or its object was reset; run the query again.',
+          );
+        }
+        return this.#rows(session, cursor, call.rowCount, call.cursor);
+      }
+      case 'closeCursor':
+        session.cursors.get(call.cursor)?.close();
+        session.cursors.delete(call.cursor);
+        return null;
+      case 'databaseSize':
+        return storage.databaseSize;
+      case 'begin':
+        return this.#begin(session, instance);
+      case 'commit':
+        return this.#commit(session, call.txn);
+      case 'rollback':
+        return this.#rollback(session, instance, call.txn);
+      case 'currentBookmark':
+        return storage.currentBookmark();
+      case 'bookmarkForTime':
+        return storage.bookmarkForTime(call.timeMs);
+      case 'restoreBookmark':
+        return storage.restoreAtNextStart(call.bookmark);
+      case 'abort':
+        return instance.abort(call.reason);
+    }
+  }
+
+  #rows(session: Session, cursor: Cursor, rowCount: number, id = this.#nextId++): RowBatch {
+    const { rows, done } = cursor.take(rowCount);
+    if (done) session.cursors.delete(id);
+    else session.cursors.set(id, cursor);
+    const { columnNames, rowsRead, rowsWritten } = cursor;
+    return { cursor: done ? null : id, columnNames, rows, rowsRead, rowsWritten };
+  }
+
+  #begin(session: Session, instance: ObjectInstance): Promise<number> {
+    return new Promise((started, refused) => {
+      const id = this.#nextId++;
+      let cancelTimeout = () => {};
+      const ended = instance.storage
+        .transaction(
+          (frame) =>
+            new Promise<void>((end) => {
+              const { context } = instance.gate;
+              session.transaction = { id, frame, section: context, end, ended: settled };
+              cancelTimeout = this.#after(CRITICAL_SECTION_MS_MAX - 1000, () =>
+                this.#timeout(session, instance, id),
+              );
+              started(id);
+            }),
+        )
+        .finally(() => {
+          cancelTimeout();
+          if (session.transaction?.id === id) session.transaction = undefined;
+        });
+      const settled = ended.then(() => {});
+      settled.catch(refused); // after `started` this does nothing; commit hands the error on
+    });
+  }
+
+  #commit(session: Session, id: number): Barrier {
+    const { end, ended } = mustBeOpen(session, id);
+    end();
+    return new Barrier(ended.then(() => null));
+  }
+
+  #rollback(session: Session, instance: ObjectInstance, id: number): Barrier {
+    const { frame, end, ended } = mustBeOpen(session, id);
+    instance.storage.rollback(frame);
+    end();
+    return new Barrier(ended.then(() => null));
+  }
+
+  #timeout(session: Session, instance: ObjectInstance, id: number): void {
+    if (session.transaction?.id !== id) return;
+    session.timedOut = id;
+    this.#rollback(session, instance, id);
+  }
+}
+
+function begin(session: Session, instance: ObjectInstance): void {
+  session.instance = instance;
+  session.cursors = new Map();
+  session.transaction = undefined;
+}
+
+function mustBeOpen(session: Session, id: number): OpenTransaction {
+  if (session.transaction?.id === id) return session.transaction;
+  if (session.timedOut === id) {
+    throw storageError(
+      'TRANSACTION_TIMEOUT',
+      'The transaction was open for 30 s and was rolled back; do slow work outside of it.',
+    );
+  }
+  throw storageError(
+    'TRANSACTION_ENDED',
+    'The transaction was committed or rolled back; start a new one.',
+  );
+}
+
+function confirmation(call: { readonly unconfirmed: boolean }): Confirmation {
+  return { confirmed: !call.unconfirmed };
+}
+
+async function outcome(result: Promise<unknown>): Promise<Outcome> {
+  try {
+    return { ok: await result };
+  } catch (error) {
+    return { error: toWire(error) };
+  }
+}

@@ -1,0 +1,289 @@
+// One object's storage, as synchronous operations on compiled arguments and serialized values.
+//
+// Everything that reaches the data passes here, from the object's own code (durable-object-storage)
+// and from pages (runtime/page-sessions): it opens the implicit transaction before a write, keeps
+// the tickets of the output gate, and refuses every operation once the object is broken.
+//
+// Invariant: `#broken` is set once and rethrown ever after; a broken storage never writes.
+//
+// Knows nothing of events or of who calls; the gate of the runtime decides when this code may run.
+
+import { type StorageError, storageError } from '../../src/contract/errors.ts';
+import type { KeyRange } from '../../src/contract/key-range.ts';
+import type { SqlStorage } from '../../src/contract/storage.ts';
+import { type EntryCursor, KvStore } from '../kv/kv-store.ts';
+import type { ObjectStore } from '../log/object-store.ts';
+import type { Cursor } from '../sql/cursor.ts';
+import type { Database, DatabaseEvents } from '../sql/database.ts';
+import { createSqlStorage } from '../sql/sql-storage.ts';
+import { Commits } from './commits.ts';
+import { Metadata } from './metadata.ts';
+import { type Frame, Transactions } from './transactions.ts';
+
+/** What storage asks of the runtime around it. */
+export interface StorageEnvironment {
+  now(): number;
+  /** Runs the task in the next turn of the event loop, in order of the calls. */
+  nextTurn(task: () => void): void;
+  /** Runs the closure as a critical section: other events of the object wait until it settles. */
+  section<T>(closure: () => T | PromiseLike<T>): Promise<T>;
+  /** Remembers the running event; the result delivers the continuation of its I/O to it. */
+  continuation(): (task: () => void) => void;
+  /** The storage can no longer be relied on: the object must be reset. */
+  onBroken(error: unknown): void;
+}
+
+/** Whether replies wait for a write. */
+export interface Confirmation {
+  readonly confirmed: boolean;
+}
+
+const CONFIRMED: Confirmation = { confirmed: true };
+
+export class ObjectStorage {
+  /** `ctx.storage.sql`. */
+  readonly sql: SqlStorage;
+  readonly environment: StorageEnvironment;
+  readonly #database: Database;
+  readonly #log: ObjectStore;
+  readonly #kv: KvStore;
+  readonly #metadata: Metadata;
+  readonly #transactions: Transactions;
+  readonly #commits: Commits;
+  #broken: StorageError | undefined;
+
+  /** `openDatabase` opens SQLite on the log's file and reports to the events it is given. */
+  constructor(
+    log: ObjectStore,
+    openDatabase: (events: DatabaseEvents) => Database,
+    environment: StorageEnvironment,
+  ) {
+    this.environment = environment;
+    this.#log = log;
+    this.#commits = new Commits(log, (error) => environment.onBroken(error));
+    this.#database = openDatabase({
+      beforeWrite: () => this.#beforeWrite(CONFIRMED),
+      onCritical: (error) => environment.onBroken(error),
+    });
+    this.#kv = new KvStore(this.#database);
+    this.#metadata = new Metadata(this.#database);
+    this.#transactions = new Transactions(this.#database, {
+      committed: () => this.#commits.committed(),
+      rolledBack: ({ implicit }) => {
+        if (implicit) this.#commits.forgotten();
+        this.#forgetSchema({ closeWalk: false });
+      },
+      nextTurn: (task) =>
+        environment.nextTurn(() => {
+          if (this.#broken === undefined) task();
+        }),
+      failed: (error) => environment.onBroken(error),
+    });
+    this.sql = createSqlStorage(() => this.#databaseForQuery());
+  }
+
+  /** The stored bytes, as a view the next operation invalidates; undefined when missing. */
+  get(key: string): Uint8Array | undefined {
+    this.#mustBeAlive();
+    return this.#kv.get(key);
+  }
+
+  /** Stores the entries, all or none. */
+  put(entries: readonly (readonly [string, Uint8Array])[], write: Confirmation = CONFIRMED): void {
+    if (entries.length === 0) return this.#mustBeAlive();
+    this.#beforeWrite(write);
+    const [first] = entries;
+    if (entries.length === 1) return this.#kv.put(first![0], first![1]);
+    this.#transactions.group(() => {
+      for (const [key, value] of entries) this.#kv.put(key, value);
+    });
+  }
+
+  /** Deletes the keys; how many of them existed. */
+  delete(keys: readonly string[], write: Confirmation = CONFIRMED): number {
+    this.#beforeWrite(write);
+    let count = 0;
+    for (const key of keys) if (this.#kv.delete(key)) count += 1;
+    return count;
+  }
+
+  /** Starts a walk over the range, and ends an unfinished one. */
+  list(range: KeyRange | null): EntryCursor {
+    this.#mustBeAlive();
+    return this.#kv.list(range);
+  }
+
+  /**
+   * Removes everything but the alarm, all or nothing. What was written before in this turn is gone
+   * with the rest.
+   *
+   * @throws TRANSACTION_NESTING inside a transaction
+   */
+  deleteAll(): void {
+    this.#mustBeAlive();
+    if (this.#transactions.isExplicit) {
+      throw storageError(
+        'TRANSACTION_NESTING',
+        'deleteAll(): not inside transaction(); call it before or after.',
+      );
+    }
+    const alarm = this.#metadata.alarm;
+    this.#transactions.discard();
+    this.#log.atomically(() => {
+      this.#database.reset();
+      this.#forgetSchema({ closeWalk: true });
+      if (alarm !== null) this.#metadata.setAlarm(alarm);
+    });
+    this.#commits.committed();
+  }
+
+  /** Deletes every key, leaving the database: deleteAll of the key-value backend. */
+  get databaseSize(): number {
+    this.#mustBeAlive();
+    return this.#database.sizeBytes;
+  }
+
+  /** The alarm's time in milliseconds, or null. */
+  get alarm(): number | null {
+    this.#mustBeAlive();
+    return this.#metadata.alarm;
+  }
+
+  /** Sets or (null) removes the alarm. A time in the past becomes now. */
+  setAlarm(timeMs: number | null, write: Confirmation = CONFIRMED): void {
+    this.#mustBeAlive();
+    const time = timeMs === null ? null : Math.max(timeMs, Math.floor(this.environment.now()));
+    if (this.#metadata.alarm === time) return;
+    this.#beforeWrite(write);
+    this.#metadata.setAlarm(time);
+  }
+
+  /** Runs user SQL; the runtime's page sessions pull its rows. */
+  exec(query: string, bindings: readonly unknown[]): Cursor {
+    return this.#databaseForQuery().exec(query, [...bindings]);
+  }
+
+  /** Runs the closure as a transaction of its own; see Transaction in the contract. */
+  transaction<T>(closure: (frame: Frame) => T | PromiseLike<T>): Promise<T> {
+    this.#mustBeAlive();
+    return this.environment.section(async () => {
+      this.#mustBeAlive();
+      const frame = this.#transactions.begin();
+      let result: T;
+      try {
+        result = await closure(frame);
+      } catch (error) {
+        if (this.#broken === undefined) this.#transactions.rollback(frame);
+        throw error;
+      }
+      this.#mustBeAlive();
+      this.#transactions.commit(frame);
+      return result;
+    });
+  }
+
+  /** Undoes an open transaction; nothing when it has ended. @throws TRANSACTION_NESTING */
+  rollback(frame: Frame): void {
+    this.#mustBeAlive();
+    this.#transactions.rollback(frame);
+  }
+
+  /** Runs the callback as one transaction. @throws TRANSACTION_ASYNC, and what it throws */
+  transactionSync<T>(callback: () => T): T {
+    this.#mustBeAlive();
+    return this.#transactions.sync(callback);
+  }
+
+  /** Ends the implicit transaction: what follows is a new one. */
+  commitImplicit(): void {
+    this.#mustBeAlive();
+    this.#transactions.commitImplicit();
+  }
+
+  /** Settles when every confirmed write so far is on disk; undefined when they all are. */
+  confirmation(): Promise<void> | undefined {
+    return this.#commits.confirmation();
+  }
+
+  /** Settles when every write so far is on disk; undefined when they all are. */
+  durability(): Promise<void> | undefined {
+    this.#mustBeAlive();
+    return this.#commits.durability();
+  }
+
+  /** A bookmark of this moment, the writes of this turn included. */
+  currentBookmark(): string {
+    this.commitImplicit();
+    return this.#log.currentBookmark();
+  }
+
+  /** @throws BOOKMARK_UNAVAILABLE */
+  bookmarkForTime(timeMs: number): string {
+    this.commitImplicit();
+    return this.#log.bookmarkForTime(timeMs);
+  }
+
+  /**
+   * Restores at the next start; the bookmark that undoes it.
+   *
+   * @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE
+   */
+  restoreAtNextStart(bookmark: string): string {
+    this.commitImplicit();
+    const undo = this.#log.scheduleRestore(bookmark);
+    this.#commits.committed();
+    return undo;
+  }
+
+  /** A plain SQLite image of what is committed. */
+  databaseBytes(): Uint8Array {
+    this.commitImplicit();
+    return this.#log.databaseBytes();
+  }
+
+  /**
+   * Ends the storage: uncommitted and unflushed writes are gone, every later operation throws
+   * `reason`, and who waits for a flush is rejected with it. Idempotent.
+   */
+  async break(reason: StorageError): Promise<void> {
+    if (this.#broken !== undefined) return;
+    this.#broken = reason;
+    this.#commits.fail(reason);
+    this.#database.close();
+    this.#log.discardUnflushed();
+    await this.#log.close();
+  }
+
+  /** Closes a storage nobody uses any more, after its last write is on disk. */
+  async close(): Promise<void> {
+    if (this.#broken !== undefined) return;
+    this.#transactions.commitImplicit();
+    await this.#commits.durability();
+    await this.break(storageError('OBJECT_RESET', 'The object was closed while idle.'));
+  }
+
+  #beforeWrite(write: Confirmation): void {
+    this.#mustBeAlive();
+    this.#transactions.beforeWrite();
+    if (this.#transactions.isImplicit) this.#commits.written(write);
+  }
+
+  // A query may write in an implicit transaction that an unconfirmed write has opened; whether it
+  // does is not known before it runs, so its turn counts as confirmed. That only delays a reply.
+  #databaseForQuery(): Database {
+    this.#mustBeAlive();
+    if (this.#transactions.isImplicit && this.#database.inTransaction) {
+      this.#commits.written(CONFIRMED);
+    }
+    return this.#database;
+  }
+
+  #forgetSchema(options: { closeWalk: boolean }): void {
+    this.#kv.invalidate(options);
+    this.#metadata.invalidate();
+  }
+
+  #mustBeAlive(): void {
+    if (this.#broken !== undefined) throw this.#broken;
+  }
+}

@@ -1,0 +1,83 @@
+// `ctx.storage.kv`: the entries of the key-value interface, synchronously, one key a call.
+//
+// Unlike the asynchronous `put`, an explicit undefined is a value here.
+
+import {
+  checkArgumentCount,
+  convertKey,
+  convertListOptions,
+} from '../../src/contract/arguments.ts';
+import { encodeValue } from '../../src/contract/value.ts';
+import { deserialize } from '../../src/serializer/decode.ts';
+import type { EntryCursor } from '../kv/kv-store.ts';
+import type { ObjectStorage } from './object-storage.ts';
+import { checkConstructor, type INTERNAL, illegalInvocation } from './surface.ts';
+
+export class SyncKvStorage {
+  readonly #storage: ObjectStorage;
+
+  constructor(token: typeof INTERNAL, storage: ObjectStorage) {
+    checkConstructor('SyncKvStorage', token);
+    this.#storage = storage;
+  }
+
+  get(...args: unknown[]): unknown {
+    const storage = SyncKvStorage.#of(this);
+    checkArgumentCount('kv.get', args.length, 1);
+    const bytes = storage.get(convertKey('kv.get', args[0]));
+    return bytes === undefined ? undefined : deserialize(bytes);
+  }
+
+  put(...args: unknown[]): void {
+    const storage = SyncKvStorage.#of(this);
+    checkArgumentCount('kv.put', args.length, 2);
+    const key = convertKey('kv.put', args[0]);
+    storage.put([[key, encodeValue('kv.put', key, args[1])]]);
+  }
+
+  delete(...args: unknown[]): boolean {
+    const storage = SyncKvStorage.#of(this);
+    checkArgumentCount('kv.delete', args.length, 1);
+    return storage.delete([convertKey('kv.delete', args[0])]) === 1;
+  }
+
+  list(options?: unknown): ListIterator {
+    const storage = SyncKvStorage.#of(this);
+    return new ListIterator(storage.list(convertListOptions('kv.list', options)));
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'SyncKvStorage';
+  }
+
+  static #of(self: SyncKvStorage): ObjectStorage {
+    if (self === null || typeof self !== 'object' || !(#storage in self)) {
+      throw illegalInvocation('SyncKvStorage');
+    }
+    return self.#storage;
+  }
+}
+
+/** The lazy result of kv.list: reads an entry when it is asked for it. */
+class ListIterator {
+  readonly #cursor: EntryCursor;
+
+  constructor(cursor: EntryCursor) {
+    this.#cursor = cursor;
+  }
+
+  next(): IteratorResult<[string, unknown], undefined> {
+    const entry = this.#cursor.next();
+    if (entry === undefined) return { done: true, value: undefined };
+    return { done: false, value: [entry.key, deserialize(entry.value)] };
+  }
+}
+
+interface ListIterator extends IterableIterator<[string, unknown]> {}
+
+// Inherits the language's iterator helpers where it has them; the global Iterator class is newer
+// than some engines this runs on.
+Object.setPrototypeOf(
+  ListIterator.prototype,
+  Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]())),
+);

@@ -1,0 +1,221 @@
+// Which transaction SQLite is in, and who opened it.
+//
+//   none      no transaction; the first write opens the implicit one
+//   implicit  writes made since the last turn of the event loop; committed in the next turn
+//   explicit  a stack of frames opened by transaction(): the first is BEGIN, inner ones savepoints
+//
+// transactionSync() adds savepoints of its own that never outlive the call, in any state.
+//
+// Invariant: SQLite is in a transaction exactly when the state is not `none`; after a rollback the
+// caller is told, because what it remembers of the schema may be undone.
+//
+// Knows nothing of durability (commits.ts) nor of who may run meanwhile (the gate of the runtime).
+
+import { storageError } from '../../src/contract/errors.ts';
+import type { Database } from '../sql/database.ts';
+
+/** One explicit transaction. Inner ones are savepoints of the outer. */
+export interface Frame {
+  readonly parent: Frame | null;
+  readonly name: string;
+  status: 'open' | 'committed' | 'rolledBack';
+}
+
+type State =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'implicit' }
+  | { readonly kind: 'explicit'; readonly frame: Frame };
+
+export interface TransactionEvents {
+  /** SQLite committed; it is in the log. */
+  committed(): void;
+  /** Something was undone. `implicit`: the writes of this turn. */
+  rolledBack(options: { implicit: boolean }): void;
+  /** Runs the task in the next turn of the event loop. */
+  nextTurn(task: () => void): void;
+  /** A commit failed: the object cannot go on. */
+  failed(error: unknown): void;
+}
+
+const NONE: State = { kind: 'none' };
+
+export class Transactions {
+  readonly #database: Database;
+  readonly #events: TransactionEvents;
+  #state: State = NONE;
+  #syncDepth = 0;
+  /** Counts resets of the database, which take every savepoint with them. */
+  #epoch = 0;
+
+  constructor(database: Database, events: TransactionEvents) {
+    this.#database = database;
+    this.#events = events;
+  }
+
+  /** True when writes made now belong to the implicit transaction. */
+  get isImplicit(): boolean {
+    return this.#state.kind !== 'explicit';
+  }
+
+  get isExplicit(): boolean {
+    return this.#state.kind === 'explicit';
+  }
+
+  get isSync(): boolean {
+    return this.#syncDepth > 0;
+  }
+
+  /** Opens the implicit transaction unless one is open. Called before every write. */
+  beforeWrite(): void {
+    if (this.#state.kind !== 'none') return;
+    this.#database.run('BEGIN');
+    this.#state = { kind: 'implicit' };
+    this.#events.nextTurn(() => this.commitImplicit());
+  }
+
+  /** Commits the implicit transaction now, if one is open. */
+  commitImplicit(): void {
+    if (this.#state.kind !== 'implicit') return;
+    try {
+      this.#database.run('COMMIT');
+    } catch (error) {
+      this.#events.failed(error);
+      throw error;
+    }
+    this.#state = NONE;
+    this.#events.committed();
+  }
+
+  /** Opens an explicit transaction, inside the one that is open. */
+  begin(): Frame {
+    this.commitImplicit();
+    const parent = this.#state.kind === 'explicit' ? this.#state.frame : null;
+    const depth = parent === null ? 0 : depthOf(parent) + 1;
+    const frame: Frame = { parent, name: `_cf_savepoint_${depth}`, status: 'open' };
+    this.#database.run(parent === null ? 'BEGIN' : `SAVEPOINT ${frame.name}`);
+    this.#state = { kind: 'explicit', frame };
+    return frame;
+  }
+
+  /** Ends an explicit transaction with its changes; does nothing when it was rolled back. */
+  commit(frame: Frame): void {
+    if (frame.status !== 'open') return;
+    this.#mustBeInnermost(frame, 'commit');
+    try {
+      this.#database.run(frame.parent === null ? 'COMMIT' : `RELEASE ${frame.name}`);
+    } catch (error) {
+      // The caller of transaction() sees the reset itself, not only its cause.
+      Object.defineProperty(error, 'durableObjectReset', { value: true, configurable: true });
+      this.#events.failed(error);
+      throw error;
+    }
+    frame.status = 'committed';
+    this.#leave(frame);
+    if (frame.parent === null) this.#events.committed();
+  }
+
+  /** Undoes an explicit transaction; does nothing when it has ended. @throws TRANSACTION_NESTING */
+  rollback(frame: Frame): void {
+    if (frame.status !== 'open') return;
+    this.#mustBeInnermost(frame, 'rollback');
+    if (frame.parent === null) this.#database.run('ROLLBACK');
+    else this.#undoSavepoint(frame.name);
+    frame.status = 'rolledBack';
+    this.#leave(frame);
+    this.#events.rolledBack({ implicit: false });
+  }
+
+  /** Runs a synchronous callback as one transaction inside whatever is open. */
+  sync<T>(callback: () => T): T {
+    this.beforeWrite();
+    const name = `_cf_sync_savepoint_${this.#syncDepth}`;
+    const epoch = this.#epoch;
+    this.#database.run(`SAVEPOINT ${name}`);
+    this.#syncDepth += 1;
+    let result: T;
+    try {
+      result = callback();
+      if (isThenable(result)) throw asyncCallback(result);
+    } catch (error) {
+      this.#syncDepth -= 1;
+      // After a critical error SQLite has rolled everything back, the savepoint included.
+      if (this.#epoch === epoch && this.#database.inTransaction) {
+        this.#undoSavepoint(name);
+        this.#events.rolledBack({ implicit: false });
+      }
+      throw error;
+    }
+    this.#syncDepth -= 1;
+    if (this.#epoch !== epoch) {
+      throw storageError(
+        'TRANSACTION_NESTING',
+        'transactionSync(): deleteAll() inside ended the transaction; call it outside.',
+      );
+    }
+    this.#database.run(`RELEASE ${name}`);
+    return result;
+  }
+
+  /** Runs writes that succeed or fail together, without ending what is open. */
+  group(writes: () => void): void {
+    this.#database.run('SAVEPOINT _cf_put_multiple_savepoint');
+    try {
+      writes();
+    } catch (error) {
+      if (this.#database.inTransaction) {
+        this.#undoSavepoint('_cf_put_multiple_savepoint');
+        this.#events.rolledBack({ implicit: false });
+      }
+      throw error;
+    }
+    this.#database.run('RELEASE _cf_put_multiple_savepoint');
+  }
+
+  /** Rolls everything back, for deleteAll: nothing of it would be left. */
+  discard(): void {
+    this.#epoch += 1;
+    if (this.#state.kind === 'none') return;
+    const implicit = this.#state.kind === 'implicit';
+    this.#state = NONE;
+    if (this.#database.inTransaction) this.#database.run('ROLLBACK');
+    this.#events.rolledBack({ implicit });
+  }
+
+  #undoSavepoint(name: string): void {
+    this.#database.run(`ROLLBACK TO ${name}`);
+    this.#database.run(`RELEASE ${name}`);
+  }
+
+  #leave(frame: Frame): void {
+    this.#state = frame.parent === null ? NONE : { kind: 'explicit', frame: frame.parent };
+  }
+
+  #mustBeInnermost(frame: Frame, act: string): void {
+    if (this.#state.kind === 'explicit' && this.#state.frame === frame) return;
+    throw storageError(
+      'TRANSACTION_NESTING',
+      `${act}: an inner transaction is still open; end it first.`,
+    );
+  }
+}
+
+function depthOf(frame: Frame): number {
+  return frame.parent === null ? 0 : depthOf(frame.parent) + 1;
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    typeof (value as { then?: unknown }).then === 'function'
+  );
+}
+
+function asyncCallback(result: PromiseLike<unknown>) {
+  // What the callback goes on to do is refused or its own business; its failure is reported here.
+  result.then(undefined, () => {});
+  return storageError(
+    'TRANSACTION_ASYNC',
+    'transactionSync(): the callback returned a promise, and was rolled back; use transaction().',
+  );
+}
