@@ -90,13 +90,15 @@ export class ObjectStorage {
 
   /** Stores the entries, all or none. */
   put(entries: readonly (readonly [string, Uint8Array])[], write: Confirmation = CONFIRMED): void {
-    if (entries.length === 0) return this.#mustBeAlive();
+    this.#mustBeAlive();
+    if (entries.length === 0) return;
     this.#beforeWrite(write);
-    const [first] = entries;
-    if (entries.length === 1) return this.#kv.put(first![0], first![1]);
-    this.#transactions.group(() => {
+    const putAll = () => {
       for (const [key, value] of entries) this.#kv.put(key, value);
-    });
+    };
+    // One statement is all or nothing by itself.
+    if (entries.length === 1) putAll();
+    else this.#transactions.group(putAll);
   }
 
   /** Deletes the keys; how many of them existed. */
@@ -137,7 +139,7 @@ export class ObjectStorage {
     this.#commits.committed();
   }
 
-  /** Deletes every key, leaving the database: deleteAll of the key-value backend. */
+  /** Size of the database, in bytes. */
   get databaseSize(): number {
     this.#mustBeAlive();
     return this.#database.sizeBytes;

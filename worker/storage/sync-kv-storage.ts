@@ -71,9 +71,11 @@ class ListIterator {
     if (entry === undefined) return { done: true, value: undefined };
     return { done: false, value: [entry.key, deserialize(entry.value)] };
   }
-}
 
-interface ListIterator extends IterableIterator<[string, unknown]> {}
+  [Symbol.iterator](): this {
+    return this;
+  }
+}
 
 // Inherits the language's iterator helpers where it has them; the global Iterator class is newer
 // than some engines this runs on.

@@ -1,0 +1,132 @@
+// The code checked as code: layers, file heads, sizes, and that the rule book and the tests agree.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+
+const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
+
+/**
+ * What each folder may import, its own files aside. `src/contract` and `src/serializer` are shared
+ * by both worlds and stand below everything.
+ */
+const LAYERS: Readonly<Record<string, readonly string[]>> = {
+  'src/contract': ['src/serializer'],
+  'src/serializer': ['src/contract'],
+  'src/rpc': ['src/contract'],
+  'src/page': ['src/rpc', 'src/contract', 'src/serializer'],
+  src: ['src/page', 'src/contract'],
+  'worker/file': ['src/contract'],
+  'worker/log': ['worker/file', 'worker/vfs/database-file.ts', 'src/contract'],
+  'worker/vfs': ['worker/log', 'worker/file', 'src/contract'],
+  'worker/sql': ['worker/vfs', 'src/contract'],
+  'worker/kv': ['worker/sql', 'src/contract', 'src/serializer'],
+  'worker/storage': ['worker/kv', 'worker/sql', 'worker/log', 'src/contract', 'src/serializer'],
+  'worker/runtime': [
+    'worker/storage',
+    'worker/sql',
+    'worker/log',
+    'worker/file',
+    'src/rpc',
+    'src/contract',
+  ],
+};
+
+const files = sourceFiles(['src', 'worker', 'demo', 'e2e']);
+const sources = files.filter((file) => !file.endsWith('.test.ts') && !file.startsWith('e2e'));
+
+describe('source', () => {
+  test('imports go only downward', () => {
+    const wrong: string[] = [];
+    for (const file of sources) {
+      const folder = dirname(file);
+      const allowed = LAYERS[folder];
+      if (allowed === undefined) continue;
+      for (const target of imports(file)) {
+        const inside = [folder, ...allowed].some(
+          (layer) => target === layer || dirname(target) === layer,
+        );
+        if (!inside) wrong.push(`${file} -> ${target}`);
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  test('the page imports nothing of the worker, the worker nothing of the page', () => {
+    const wrong: string[] = [];
+    for (const file of sources) {
+      for (const target of imports(file)) {
+        if (file.startsWith('src/') && target.startsWith('worker/')) wrong.push(`${file} -> ${target}`);
+        if (file.startsWith('worker/') && target.startsWith('src/page')) {
+          wrong.push(`${file} -> ${target}`);
+        }
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  test('every file begins by saying what it is', () => {
+    const headless = sources.filter((file) => !/^(#!.*\n)?(\/\/|\/\*)/.test(read(file)));
+    expect(headless).toEqual([]);
+  });
+
+  test('no file is longer than 450 lines', () => {
+    const long = sources.filter((file) => read(file).split('\n').length > 450);
+    expect(long).toEqual([]);
+  });
+
+  test('no module is left that nothing imports', () => {
+    const entries = new Set([
+      'src/index.ts',
+      'worker/index.ts',
+      'worker/vfs/build/write-wasm.ts',
+      'worker/sim/main.ts',
+      'demo/main.tsx',
+    ]);
+    const imported = new Set(files.flatMap(imports));
+    const html = read('demo/index.html');
+    const dead = sources.filter(
+      (file) => !entries.has(file) && !imported.has(file) && !html.includes(file.slice(5)),
+    );
+    expect(dead).toEqual([]);
+  });
+});
+
+describe('rule book', () => {
+  const rules = new Set(
+    [...read('docs/spec.md').matchAll(/^\| ([A-Z]+\d+) \|/gm)].map(([, id]) => id!),
+  );
+  const tests = files.filter((file) => /\.(test|spec|suite)\.ts$/.test(file));
+  const shown = new Set(
+    tests.flatMap((file) => [...read(file).matchAll(/\[([A-Z]+\d+)\]/g)].map(([, id]) => id!)),
+  );
+
+  test('every rule has a test', () => {
+    expect([...rules].filter((id) => !shown.has(id))).toEqual([]);
+  });
+
+  test('every test names a rule that exists', () => {
+    expect([...shown].filter((id) => !rules.has(id))).toEqual([]);
+  });
+});
+
+function read(file: string): string {
+  return readFileSync(join(ROOT, file), 'utf8');
+}
+
+function sourceFiles(folders: string[]): string[] {
+  return folders
+    .flatMap((folder) => readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
+    .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
+    .filter((file) => !file.endsWith('.d.ts') && !file.includes('node_modules'));
+}
+
+/** The files of this repository that a file imports, by static or dynamic import or by URL. */
+function imports(file: string): string[] {
+  const patterns = /(?:from|import\(?|new URL\()\s*'(\.[^']*)'/g;
+  return [...read(file).matchAll(patterns)].map(([, path]) =>
+    relative(ROOT, resolve(ROOT, dirname(file), path!)),
+  );
+}

@@ -1,0 +1,307 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createTestHost, type TestHost } from '../node-test-host.ts';
+
+let host: TestHost;
+beforeEach(async () => {
+  host = await createTestHost();
+});
+afterEach(() => host.close());
+
+describe('key-value operations', () => {
+  test('[KV1] get returns the value as written, undefined for a missing key', async () => {
+    const result = await host.run(async ({ storage }) => {
+      await storage.put('a', { when: new Date(5), tags: new Set(['x']) });
+      return [await storage.get('a'), await storage.get('missing')];
+    });
+    expect(result).toEqual([{ when: new Date(5), tags: new Set(['x']) }, undefined]);
+  });
+
+  test('[KV2] get of many keys is a Map in UTF-8 order without the missing ones', async () => {
+    const keys = await host.run(async ({ storage }) => {
+      await storage.put({ '\u{1F600}': 1, '\uFF5E': 2, b: 3 });
+      return [...(await storage.get(['\u{1F600}', 'none', 'b', '\uFF5E', 'b'])).keys()];
+    });
+    expect(keys).toEqual(['b', '\uFF5E', '\u{1F600}']);
+  });
+
+  test('[KV3] a key of more than 2,048 bytes of UTF-8 is a RangeError, and nothing is written', async () => {
+    await host.run(async ({ storage }) => {
+      await expect(storage.put('é'.repeat(1025), 1)).rejects.toMatchObject({
+        name: 'RangeError',
+        code: 'KEY_TOO_LARGE',
+        message: expect.stringMatching(/2050 bytes.*at most 2048/),
+      });
+      await storage.put('é'.repeat(1024), 1);
+      expect((await storage.list()).size).toBe(1);
+    });
+  });
+
+  test('[KV4] a value of more than 131,072 bytes is a RangeError, and the old value stays', async () => {
+    await host.run(async ({ storage }) => {
+      await storage.put('a', 'x'.repeat(131_072));
+      await expect(storage.put('a', new Uint8Array(131_073))).rejects.toMatchObject({
+        name: 'RangeError',
+        code: 'VALUE_TOO_LARGE',
+      });
+      expect(await storage.get('a')).toHaveLength(131_072);
+    });
+  });
+
+  test('[KV5] more than 128 keys in one call is a RangeError', async () => {
+    await host.run(async ({ storage }) => {
+      const keys = Array.from({ length: 129 }, (_, i) => `k${i}`);
+      const expected = { name: 'RangeError', code: 'TOO_MANY_KEYS' };
+      await expect(storage.get(keys)).rejects.toMatchObject(expected);
+      expect(() => storage.delete(keys)).toThrow(expect.objectContaining(expected));
+      const entries = Object.fromEntries(keys.map((key) => [key, 1]));
+      await expect(storage.put(entries)).rejects.toMatchObject(expected);
+      expect((await storage.list()).size).toBe(0);
+    });
+  });
+
+  test('[KV6] put of many entries is all or nothing', async () => {
+    await host.run(async ({ storage }) => {
+      await storage.put('a', 'old');
+      const entries = { a: 'new', b: () => 1 };
+      await expect(storage.put(entries)).rejects.toMatchObject({ name: 'DataCloneError' });
+      expect(await storage.list()).toEqual(new Map([['a', 'old']]));
+    });
+  });
+
+  test('[KV7] delete tells whether a key existed, and how many of several did', async () => {
+    await host.run(async ({ storage }) => {
+      await storage.put({ a: 1, b: 2, c: 3 });
+      expect(await storage.delete('a')).toBe(true);
+      expect(await storage.delete('a')).toBe(false);
+      expect(await storage.delete(['b', 'b', 'none', 'c'])).toBe(2);
+    });
+  });
+
+  test('[KV8] list bounds keep their meaning in descending order', async () => {
+    await host.run(async ({ storage }) => {
+      await storage.put({ a: 1, b: 2, c: 3, d: 4 });
+      const keys = async (options: object) => [...(await storage.list(options)).keys()];
+      expect(await keys({ start: 'b', end: 'd' })).toEqual(['b', 'c']);
+      expect(await keys({ start: 'b', end: 'd', reverse: true })).toEqual(['c', 'b']);
+      expect(await keys({ startAfter: 'b', limit: 1 })).toEqual(['c']);
+      expect(await keys({ prefix: 'c' })).toEqual(['c']);
+      expect(await keys({ start: 'd', end: 'b' })).toEqual([]);
+    });
+  });
+
+  test('[KV9] deleteAll removes keys and tables at once, and keeps the alarm', async () => {
+    await host.run(async ({ storage }) => {
+      const time = host.now() + 60_000;
+      await storage.put('a', 1);
+      storage.sql.exec('CREATE TABLE t(x)');
+      await storage.setAlarm(time);
+      await storage.deleteAll();
+      expect((await storage.list()).size).toBe(0);
+      expect(() => storage.sql.exec('SELECT * FROM t')).toThrow(/no such table/);
+      expect(await storage.getAlarm()).toBe(time);
+    });
+  });
+
+  test('[KV10] a method detached from its storage throws at once', async () => {
+    await host.run(async ({ storage }) => {
+      const { get } = storage;
+      expect(() => get('a')).toThrow(TypeError);
+    });
+  });
+
+  test('[KV11] sync is already resolved when nothing is pending', async () => {
+    await host.run(async ({ storage }) => {
+      await storage.put('a', 1);
+      await storage.sync();
+      let resolved = false;
+      void storage.sync().then(() => {
+        resolved = true;
+      });
+      for (let i = 0; i < 5; i++) await null;
+      expect(resolved).toBe(true);
+    });
+  });
+});
+
+describe('transactions', () => {
+  test('[TX1] writes without I/O between them commit together at the end of the turn', async () => {
+    const before = host.committed();
+    await host.run(({ storage }) => {
+      void storage.put('a', 1);
+      storage.sql.exec('CREATE TABLE t(x)');
+      void storage.put('b', 2);
+    });
+    expect(host.committed() - before).toBe(1);
+  });
+
+  test('[TX2] a closure that throws undoes its writes and rejects with the same error', async () => {
+    await host.run(async ({ storage }) => {
+      const error = new RangeError('mine');
+      await storage.put('a', 0);
+      const result = storage.transaction(async (txn) => {
+        await txn.put('a', 1);
+        storage.sql.exec('CREATE TABLE t(x)');
+        throw error;
+      });
+      await expect(result).rejects.toBe(error);
+      expect(await storage.get('a')).toBe(0);
+      expect(storage.sql.exec('SELECT name FROM sqlite_master').toArray()).not.toContainEqual({
+        name: 't',
+      });
+    });
+  });
+
+  test('[TX3] after rollback() every operation of the transaction fails', async () => {
+    await host.run(({ storage }) =>
+      storage.transaction(async (txn) => {
+        await txn.put('a', 1);
+        txn.rollback();
+        await expect(txn.get('a')).rejects.toMatchObject({ code: 'TRANSACTION_ENDED' });
+        expect(() => txn.delete('a')).toThrow(
+          expect.objectContaining({ code: 'TRANSACTION_ENDED' }),
+        );
+        expect(await storage.get('a')).toBeUndefined();
+      }),
+    );
+  });
+
+  test('[TX4] transactionSync returns the value, or undoes and rethrows', async () => {
+    await host.run(async ({ storage }) => {
+      expect(storage.transactionSync(() => storage.kv.put('a', 1))).toBeUndefined();
+      const error = new Error('mine');
+      expect(() =>
+        storage.transactionSync(() => {
+          storage.kv.put('a', 2);
+          throw error;
+        }),
+      ).toThrow(error);
+      expect(storage.kv.get('a')).toBe(1);
+    });
+  });
+
+  test('[TX5] transactionSync refuses a promise, and undoes what ran', async () => {
+    await host.run(async ({ storage }) => {
+      expect(() => storage.transactionSync(async () => storage.kv.put('a', 1))).toThrow(
+        expect.objectContaining({ name: 'TypeError', code: 'TRANSACTION_ASYNC' }),
+      );
+      expect(storage.kv.get('a')).toBeUndefined();
+    });
+  });
+
+  test('[TX6] transactions started side by side run one after the other', async () => {
+    const total = await host.run(async ({ storage }) => {
+      const increment = () =>
+        storage.transaction(async (txn) => {
+          const n = (await txn.get<number>('n')) ?? 0;
+          await storage.sync();
+          await txn.put('n', n + 1);
+        });
+      await Promise.all([increment(), increment(), increment()]);
+      return storage.get('n');
+    });
+    expect(total).toBe(3);
+  });
+
+  test('[TX7] an inner transaction undoes only itself, an outer one both', async () => {
+    await host.run(async ({ storage }) => {
+      await storage.transaction(async () => {
+        await storage.put('outer', 1);
+        await storage
+          .transaction(async () => {
+            await storage.put('inner', 1);
+            throw new Error('inner');
+          })
+          .catch(() => {});
+      });
+      expect([...(await storage.list()).keys()]).toEqual(['outer']);
+      await storage.transaction(async (txn) => {
+        await storage.transaction(() => storage.put('inner', 1));
+        txn.rollback();
+      });
+      expect([...(await storage.list()).keys()]).toEqual(['outer']);
+    });
+  });
+
+  test('[TX8] deleteAll inside a transaction is refused', async () => {
+    await host.run(({ storage }) =>
+      storage.transaction(async () => {
+        await expect(storage.deleteAll()).rejects.toMatchObject({ code: 'TRANSACTION_NESTING' });
+      }),
+    );
+  });
+});
+
+describe('confirmation', () => {
+  test('[GATE10] a reply waits for the flush that covers the writes before it', async () => {
+    const reply = host.run(({ storage }) => void storage.put('a', 1));
+    host.holdFlushes();
+    let answered = false;
+    void reply.then(() => {
+      answered = true;
+    });
+    await host.turns(5);
+    expect(answered).toBe(false);
+    host.releaseFlushes();
+    await reply;
+    expect(host.durable()).toBe(host.committed());
+  });
+
+  test('[GATE11] a reply does not wait for a write with allowUnconfirmed', async () => {
+    host.holdFlushes();
+    await host.run(({ storage }) => void storage.put('a', 1, { allowUnconfirmed: true }));
+    host.releaseFlushes();
+  });
+
+  test('[GATE12] a failed flush resets the object, rejects the reply and drops the write', async () => {
+    await host.run(({ storage }) => storage.put('a', 'kept'));
+    host.failNextFlush();
+    await expect(host.run(({ storage }) => storage.put('a', 'lost'))).rejects.toMatchObject({
+      code: 'IO',
+    });
+    expect(await host.run(({ storage }) => storage.get('a'))).toBe('kept');
+  });
+
+  test('[GATE13] abort drops what was not confirmed, and the next event gets a new instance', async () => {
+    await host.run(({ storage }) => storage.put('a', 'kept'));
+    const aborted = host.run(async (ctx) => {
+      await ctx.storage.put('a', 'lost');
+      ctx.abort('why');
+    });
+    await expect(aborted).rejects.toMatchObject({ durableObjectReset: true, message: 'why' });
+    expect(await host.run(({ storage }) => storage.get('a'))).toBe('kept');
+  });
+});
+
+describe('alarm time', () => {
+  test('[AL1] setAlarm stores whole milliseconds, a past time becomes now', async () => {
+    await host.run(async ({ storage }) => {
+      expect(await storage.getAlarm()).toBeNull();
+      await storage.setAlarm(host.now() + 1000.7);
+      expect(await storage.getAlarm()).toBe(host.now() + 1000);
+      await storage.setAlarm(new Date(1));
+      expect(await storage.getAlarm()).toBe(host.now());
+      await storage.deleteAlarm();
+      expect(await storage.getAlarm()).toBeNull();
+    });
+  });
+
+  test('[AL2] what is no time is a TypeError', async () => {
+    await host.run(async ({ storage }) => {
+      for (const time of [0, -1, Number.NaN, Infinity, '5', null, new Date(Number.NaN)]) {
+        await expect(storage.setAlarm(time as number)).rejects.toMatchObject({
+          name: 'TypeError',
+        });
+      }
+    });
+  });
+
+  test('[AL3] an alarm set in a transaction that is undone is undone with it', async () => {
+    await host.run(async ({ storage }) => {
+      await storage.transaction(async (txn) => {
+        await txn.setAlarm(host.now() + 5000);
+        txn.rollback();
+      });
+      expect(await storage.getAlarm()).toBeNull();
+    });
+  });
+});
