@@ -85,7 +85,7 @@ describe('input gate', () => {
     expect(log).toEqual(['a begins', 'a ends', 'b begins', 'b ends']);
   });
 
-  test('[GATE6] a section started inside another nests, and the outer waits for it', async () => {
+  test('[GATE6] a section started inside another and not awaited runs after it', async () => {
     const { gate, settle, log } = make();
     const outer = gate.section(async () => {
       void gate.section(() => void log.push('inner'));
