@@ -1,0 +1,41 @@
+// What a binding of `sql.exec` means: the same conversion in the worker and on a page.
+//
+// Numbers stay numbers (SQLite gets them as REAL), null and undefined are NULL, bytes are a BLOB;
+// everything else is its string, booleans included, as workerd has it. Exceptions of user code (a
+// toString) propagate unchanged.
+
+import { storageError } from './errors.ts';
+
+/** A converted binding. */
+export type Binding = string | number | null | ArrayBuffer | ArrayBufferView;
+
+/** The value to bind. @throws INVALID_ARGUMENT for a bigint and a symbol */
+export function convertBinding(value: unknown): Binding {
+  switch (typeof value) {
+    case 'string':
+    case 'number':
+      return value;
+    case 'undefined':
+      return null;
+    case 'boolean':
+      return String(value);
+    case 'bigint':
+      throw storageError(
+        'INVALID_ARGUMENT',
+        'exec(): a bigint cannot be bound; bind Number(value) or String(value).',
+      );
+    case 'symbol':
+      throw storageError('INVALID_ARGUMENT', 'exec(): a symbol cannot be bound.');
+    default:
+      return value === null ? null : (bytes(value as object) ?? String(value));
+  }
+}
+
+function bytes(value: object): ArrayBuffer | ArrayBufferView | undefined {
+  if (value instanceof ArrayBuffer || ArrayBuffer.isView(value)) return value;
+  // Shared memory exists only where the page is isolated.
+  if (typeof SharedArrayBuffer !== 'undefined' && value instanceof SharedArrayBuffer) {
+    return new Uint8Array(value);
+  }
+  return undefined;
+}

@@ -1,0 +1,220 @@
+// One connection of SQLite: how it is opened and configured, how text becomes a statement, and what
+// a failed call means.
+//
+// Keeps true: `transactionOpen` is SQLite's own state. User SQL cannot open or end a transaction, so
+// it changes only with the trusted statements that do, and with an error that rolled back.
+//
+// Knows nothing of cursors and of which statements are kept.
+
+import { type StorageError, storageError } from '../../src/contract/errors.ts';
+import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
+import { Regulator } from './regulator.ts';
+import { OK, sqlError } from './sql-error.ts';
+
+/** What the owner of a database hears of it. */
+export interface DatabaseEvents {
+  /**
+   * A statement that writes is about to run and no transaction is open: the owner opens one, by
+   * `run('BEGIN …')`, unless it wants the statement to commit by itself.
+   */
+  beforeWrite(): void;
+  /** SQLite rolled the open transaction back by itself: a full disk, a failed read, no memory. */
+  onCritical(error: StorageError): void;
+}
+
+export interface DatabaseOptions {
+  /** The error of the file beneath that made SQLite fail, if there was one. */
+  readonly lastVfsError?: () => StorageError | undefined;
+}
+
+const OPEN_READ_WRITE_CREATE = 0x2 | 0x4;
+// Statements are kept for long, so SQLite should not take them from its small fast allocator.
+const PREPARE_PERSISTENT = 0x1;
+
+// https://sqlite.org/c3ref/c_dbconfig_defensive.html
+const DBCONFIG = {
+  foreignKeys: 1002,
+  resetDatabase: 1009,
+  defensive: 1010,
+  doubleQuotedInQueries: 1013,
+  doubleQuotedInSchema: 1014,
+  trustedSchema: 1017,
+} as const;
+
+// https://sqlite.org/c3ref/c_limit_attached.html. The numbers are workerd's (its sqlite.c++), length
+// and program size those of its newer builds.
+const LIMITS: readonly (readonly [limit: number, value: number])[] = [
+  [0, 8 * 1024 * 1024 + 64], // LENGTH
+  [1, 100_000], // SQL_LENGTH
+  [2, 100], // COLUMN
+  [3, 100], // EXPR_DEPTH
+  [4, 5], // COMPOUND_SELECT
+  [5, 250_000], // VDBE_OP
+  [6, 127], // FUNCTION_ARG
+  [7, 0], // ATTACHED
+  [8, 50], // LIKE_PATTERN_LENGTH
+  [9, 100], // VARIABLE_NUMBER
+  [10, 10], // TRIGGER_DEPTH
+];
+
+// Page size: workerd's, so that sizes agree and files move both ways. The log is the journal, so
+// SQLite's own need only undo statements, in memory. 16 MiB of cache.
+const PRAGMAS =
+  'PRAGMA page_size=4096; PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=MEMORY;' +
+  'PRAGMA synchronous=NORMAL; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-16384;';
+
+// What user SQL may change of the connection, as it is when an object starts.
+const INITIAL_SETTINGS =
+  'PRAGMA case_sensitive_like=OFF; PRAGMA foreign_keys=ON; PRAGMA defer_foreign_keys=OFF;' +
+  'PRAGMA ignore_check_constraints=OFF; PRAGMA legacy_alter_table=OFF;' +
+  'PRAGMA recursive_triggers=OFF; PRAGMA reverse_unordered_selects=OFF;';
+
+/** A compiled statement and where the text goes on behind it. */
+export interface Prepared {
+  /** 0 when the text held no statement. */
+  readonly statement: Pointer;
+  readonly tail: Pointer;
+}
+
+export class Connection {
+  readonly sqlite: Sqlite;
+  readonly pointer: Pointer;
+  readonly regulator: Regulator;
+  readonly events: DatabaseEvents;
+  readonly #lastVfsError: () => StorageError | undefined;
+  #transactionOpen = false;
+
+  /** @throws CORRUPT, IO, DISK_FULL when the file cannot be opened. */
+  constructor(
+    sqlite: Sqlite,
+    filename: string,
+    vfsName: string | undefined,
+    events: DatabaseEvents,
+    options: DatabaseOptions,
+  ) {
+    this.sqlite = sqlite;
+    this.events = events;
+    this.#lastVfsError = options.lastVfsError ?? (() => undefined);
+    this.pointer = this.#open(filename, vfsName);
+    try {
+      this.#configure();
+      this.regulator = new Regulator(sqlite, this.pointer);
+    } catch (error) {
+      sqlite.exports.sqlite3_close_v2(this.pointer);
+      throw error;
+    }
+  }
+
+  /** True between BEGIN and COMMIT or ROLLBACK. */
+  get transactionOpen(): boolean {
+    return this.#transactionOpen;
+  }
+
+  /** Runs trusted text without rows. */
+  run(sql: string): void {
+    const { exports, memory } = this.sqlite;
+    memory.writeScratch(sql);
+    const resultCode = exports.sqlite3_exec(this.pointer, memory.scratch(0), 0, 0, 0);
+    if (resultCode !== OK) throw this.failure(resultCode);
+    this.readTransactionState();
+  }
+
+  /** Reads the state anew, after a trusted statement that may have changed it. */
+  readTransactionState(): void {
+    this.#transactionOpen = this.sqlite.exports.sqlite3_get_autocommit(this.pointer) === 0;
+  }
+
+  /** Compiles the first statement at `sql`, a text of `sizeBytes` bytes and a NUL. */
+  prepare(sql: Pointer, sizeBytes: number): Prepared {
+    const { exports, memory } = this.sqlite;
+    const result = memory.allocate(8);
+    try {
+      const resultCode = exports.sqlite3_prepare_v3(
+        this.pointer,
+        sql,
+        sizeBytes + 1,
+        PREPARE_PERSISTENT,
+        result,
+        result + 4,
+      );
+      if (resultCode !== OK) throw this.failure(resultCode);
+      const i32 = memory.i32;
+      return { statement: i32[result >> 2]!, tail: i32[(result + 4) >> 2]! };
+    } finally {
+      memory.free(result);
+    }
+  }
+
+  /** The error of a call that returned `resultCode`; tells the owner when a transaction was lost. */
+  failure(resultCode: number): StorageError {
+    const reported = this.#describe(resultCode);
+    const wasOpen = this.#transactionOpen;
+    this.readTransactionState();
+    if (wasOpen && !this.#transactionOpen) this.events.onCritical(reported);
+    return reported;
+  }
+
+  /** Empties the database in one transaction, its settings included. No statement may be running. */
+  reset(): void {
+    this.#setOption(DBCONFIG.resetDatabase, true);
+    try {
+      this.run('VACUUM');
+    } finally {
+      this.#setOption(DBCONFIG.resetDatabase, false);
+    }
+    this.run(INITIAL_SETTINGS);
+  }
+
+  /** Closes; every statement must be finalized before. */
+  close(): void {
+    this.sqlite.exports.sqlite3_close_v2(this.pointer);
+    this.regulator.dispose();
+  }
+
+  #open(filename: string, vfsName: string | undefined): Pointer {
+    const { exports, memory } = this.sqlite;
+    const result = memory.allocate(8 + 3 * (filename.length + (vfsName?.length ?? 0)) + 2);
+    const name = result + 8;
+    try {
+      const nameBytes = memory.write(filename, name);
+      const vfs = vfsName === undefined ? 0 : name + nameBytes + 1;
+      if (vfsName !== undefined) memory.write(vfsName, vfs);
+      const resultCode = exports.sqlite3_open_v2(name, result, OPEN_READ_WRITE_CREATE, vfs);
+      const pointer = memory.i32[result >> 2]!;
+      if (resultCode !== OK) {
+        const error = this.#lastVfsError() ?? sqlError(this.sqlite, pointer, resultCode);
+        exports.sqlite3_close_v2(pointer);
+        throw error;
+      }
+      return pointer;
+    } finally {
+      memory.free(result);
+    }
+  }
+
+  #configure(): void {
+    const { exports } = this.sqlite;
+    exports.sqlite3_extended_result_codes(this.pointer, 1);
+    for (const [limit, value] of LIMITS) exports.sqlite3_limit(this.pointer, limit, value);
+    this.#setOption(DBCONFIG.foreignKeys, true);
+    this.#setOption(DBCONFIG.defensive, true);
+    this.#setOption(DBCONFIG.doubleQuotedInQueries, true);
+    this.#setOption(DBCONFIG.doubleQuotedInSchema, true);
+    this.#setOption(DBCONFIG.trustedSchema, false);
+    this.run(PRAGMAS);
+  }
+
+  #setOption(option: number, on: boolean): void {
+    const { exports } = this.sqlite;
+    const resultCode = exports.sqlite3__wasm_db_config_ip(this.pointer, option, Number(on), 0);
+    if (resultCode !== OK) {
+      throw storageError('INTERNAL', `Configuring SQLite: option ${option} gave ${resultCode}.`);
+    }
+  }
+
+  #describe(resultCode: number): StorageError {
+    const error = sqlError(this.sqlite, this.pointer, resultCode);
+    const beneath = error.code === 'SQL' ? undefined : this.#lastVfsError();
+    return beneath ?? this.regulator.explain(error) ?? error;
+  }
+}

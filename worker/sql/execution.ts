@@ -1,0 +1,138 @@
+// One run of a query: where it stands, the row that was fetched ahead, the rows of a write.
+//
+// The first row is fetched when the query starts, so writes and the first row's errors happen then;
+// reading row n fetches row n+1. A query that writes is run to its end at once and its rows are
+// kept here, so that a commit never meets a statement that still writes.
+//
+// Keeps true: the query is given back when the last row was fetched, on an error, and when closed;
+// counts and column names stay readable ever after.
+
+import type { Binding } from '../../src/contract/bindings.ts';
+import type { StorageError } from '../../src/contract/errors.ts';
+import type { SqlRow, SqlStorageValue } from '../../src/contract/storage.ts';
+import type { Query, Run } from './query.ts';
+import { nameRow, readNamedRow, readRow } from './values.ts';
+
+/** Who hears that an execution no longer needs its query. */
+export interface ExecutionOwner {
+  ended(execution: Execution, query: Query): void;
+}
+
+export class Execution implements Run {
+  readonly #owner: ExecutionOwner;
+  #query: Query;
+  // 'row': a row is fetched and waits; 'end': there are none left; an error: closed from outside.
+  #state: 'row' | 'end' | StorageError = 'end';
+  // Rows of a query that writes, and the next of them.
+  #kept: SqlStorageValue[][] | undefined;
+  #keptNext = 0;
+  #columnNames: string[] | undefined;
+  #names: readonly string[];
+  #counts: { readonly read: number; readonly written: number } | undefined;
+
+  /** Starts the query. @throws SQL and as the query's first step */
+  constructor(owner: ExecutionOwner, query: Query, bindings: readonly Binding[]) {
+    this.#owner = owner;
+    this.#query = query;
+    query.busy = true;
+    try {
+      if (query.start(bindings, this)) this.#state = 'row';
+      this.#names = query.columnNames;
+      if (query.writes && this.#state === 'row') this.#keepAllRows();
+    } catch (error) {
+      this.#end();
+      throw error;
+    }
+    if (this.#state === 'end') this.#end();
+  }
+
+  /** True when a row waits. @throws CURSOR_CLOSED when it was closed from outside */
+  get hasRow(): boolean {
+    if (this.#state === 'row') return true;
+    if (this.#state === 'end') return false;
+    throw this.#state;
+  }
+
+  /** The waiting row by name; fetches the next. */
+  takeNamedRow(): SqlRow {
+    const names = this.#columnNames ?? this.#names;
+    if (this.#kept !== undefined) return nameRow(this.#takeKept(this.#kept), names);
+    const { connection, pointer } = this.#query;
+    const row = readNamedRow(connection.sqlite, pointer, names);
+    this.#advance();
+    return row;
+  }
+
+  /** The waiting row as an array; fetches the next. */
+  takeRow(): SqlStorageValue[] {
+    if (this.#kept !== undefined) return this.#takeKept(this.#kept);
+    const { connection, pointer } = this.#query;
+    const row = readRow(connection.sqlite, pointer, this.#names.length);
+    this.#advance();
+    return row;
+  }
+
+  /** One array for good: what the program does to it changes the keys of later rows. */
+  get columnNames(): string[] {
+    return (this.#columnNames ??= [...this.#names]);
+  }
+
+  get rowsRead(): number {
+    return this.#counts?.read ?? this.#query.counter.read();
+  }
+
+  get rowsWritten(): number {
+    return this.#counts?.written ?? this.#query.counter.written();
+  }
+
+  keepCounts(): void {
+    const { counter } = this.#query;
+    this.#counts ??= { read: counter.read(), written: counter.written() };
+  }
+
+  /** Gives up the rows that are left; later reads find the end, or throw `error` when given. */
+  close(error?: StorageError): void {
+    if (this.#state !== 'row') return;
+    if (this.#kept === undefined) {
+      this.#query.reset();
+      this.#end();
+    }
+    this.#kept = undefined;
+    this.#state = error ?? 'end';
+  }
+
+  #advance(): void {
+    let hasRow = false;
+    try {
+      hasRow = this.#query.step();
+    } finally {
+      if (!hasRow) this.#end();
+    }
+  }
+
+  #keepAllRows(): void {
+    const { connection, pointer } = this.#query;
+    this.#kept = [];
+    do {
+      this.#kept.push(readRow(connection.sqlite, pointer, this.#names.length));
+    } while (this.#query.step());
+    this.#end();
+    this.#state = 'row';
+  }
+
+  #takeKept(kept: SqlStorageValue[][]): SqlStorageValue[] {
+    const row = kept[this.#keptNext]!;
+    this.#keptNext += 1;
+    if (this.#keptNext === kept.length) {
+      this.#kept = undefined;
+      this.#state = 'end';
+    }
+    return row;
+  }
+
+  #end(): void {
+    this.#state = 'end';
+    this.#query.busy = false;
+    this.#owner.ended(this, this.#query);
+  }
+}

@@ -1,0 +1,51 @@
+// The compiled queries that are kept, by their text.
+//
+// Keeps true: the texts together are at most 1 MiB, the least recently used ones leave first; a
+// query in use never leaves.
+
+import type { Query } from './query.ts';
+
+/** As workerd's statement cache; counted in UTF-16 units of the texts. */
+export const CACHED_TEXT_UNITS_MAX = 1024 * 1024;
+
+export class QueryCache {
+  readonly #queries = new Map<string, Query>();
+  #textUnits = 0;
+  #uses = 0;
+
+  /** The kept query of the text, unless there is none or it is in use. */
+  idle(text: string): Query | undefined {
+    const query = this.#queries.get(text);
+    if (query === undefined || query.busy) return undefined;
+    query.lastUse = ++this.#uses;
+    return query;
+  }
+
+  /** Keeps the query, unless its text is kept already. */
+  add(query: Query): void {
+    if (this.#queries.has(query.text)) return;
+    query.cached = true;
+    query.lastUse = ++this.#uses;
+    this.#queries.set(query.text, query);
+    this.#textUnits += query.text.length;
+    if (this.#textUnits > CACHED_TEXT_UNITS_MAX) this.#evict(query);
+  }
+
+  /** Finalizes and forgets all; none may be in use. */
+  clear(): void {
+    for (const query of this.#queries.values()) query.finalize();
+    this.#queries.clear();
+    this.#textUnits = 0;
+  }
+
+  #evict(newest: Query): void {
+    const idle = [...this.#queries.values()].filter((query) => !query.busy && query !== newest);
+    idle.sort((a, b) => a.lastUse - b.lastUse);
+    for (const query of idle) {
+      if (this.#textUnits <= CACHED_TEXT_UNITS_MAX) return;
+      this.#queries.delete(query.text);
+      this.#textUnits -= query.text.length;
+      query.finalize();
+    }
+  }
+}

@@ -1,0 +1,67 @@
+// The error of a failed SQLite call: SQLite's own text, where in the statement, and its code's name.
+//
+// The message has workerd's form, which programs match on: `no such table: t: SQLITE_ERROR`.
+
+import {
+  type StorageError,
+  type StorageErrorCode,
+  storageError,
+} from '../../src/contract/errors.ts';
+import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
+
+/** Results of SQLite's functions that are no failure. */
+export const OK = 0;
+export const ROW = 100;
+export const DONE = 101;
+
+const IO_ERROR = 10;
+const CORRUPT = 11;
+const FULL = 13;
+const AUTH = 23;
+const NOT_A_DATABASE = 26;
+
+// Names of the primary codes, in order of their numbers (https://sqlite.org/rescode.html).
+const NAMES = (
+  'OK ERROR INTERNAL PERM ABORT BUSY LOCKED NOMEM READONLY INTERRUPT IOERR CORRUPT NOTFOUND FULL ' +
+  'CANTOPEN PROTOCOL EMPTY SCHEMA TOOBIG CONSTRAINT MISMATCH MISUSE NOLFS AUTH FORMAT RANGE NOTADB'
+).split(' ');
+
+// The extended codes a program may want to tell apart: all of SQLITE_CONSTRAINT, by their number.
+const CONSTRAINTS =
+  'CHECK COMMITHOOK FOREIGNKEY FUNCTION NOTNULL PRIMARYKEY TRIGGER UNIQUE VTAB ROWID PINNED DATATYPE'.split(
+    ' ',
+  );
+
+/** The error of a call on `db` that returned `resultCode`; the details are SQLite's last error. */
+export function sqlError(sqlite: Sqlite, db: Pointer, resultCode: number): StorageError {
+  const { exports, memory } = sqlite;
+  const extended = exports.sqlite3_extended_errcode(db);
+  const code = extended & 0xff ? extended : resultCode;
+  const offset = exports.sqlite3_error_offset(db);
+  const text = memory.readCString(exports.sqlite3_errmsg(db));
+  const place = offset >= 0 ? ` at offset ${offset}` : '';
+  return storageError(storageCode(code), `${text}${place}: ${codeName(code)}`);
+}
+
+function storageCode(resultCode: number): StorageErrorCode {
+  switch (resultCode & 0xff) {
+    case FULL:
+      return 'DISK_FULL';
+    case IO_ERROR:
+      return 'IO';
+    case CORRUPT:
+    case NOT_A_DATABASE:
+      return 'CORRUPT';
+    case AUTH:
+      return 'SQL_FORBIDDEN';
+    default:
+      return 'SQL';
+  }
+}
+
+function codeName(resultCode: number): string {
+  const primary = NAMES[resultCode & 0xff] ?? `${resultCode & 0xff}`;
+  const extension = resultCode >> 8;
+  if (primary !== 'CONSTRAINT' || extension === 0) return `SQLITE_${primary}`;
+  return `SQLITE_CONSTRAINT (extended: SQLITE_CONSTRAINT_${CONSTRAINTS[extension - 1]})`;
+}

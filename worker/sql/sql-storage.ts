@@ -1,0 +1,75 @@
+// `ctx.storage.sql`: the door of user SQL, in the shape of the platform's own object.
+
+import { storageError } from '../../src/contract/errors.ts';
+import type { SqlStorage as SqlStorageInterface } from '../../src/contract/storage.ts';
+import { Cursor, illegalInvocation } from './cursor.ts';
+import type { Database } from './database.ts';
+
+const INTERNAL = Symbol('internal');
+
+/** Only a name: prepared statements of the program's own are not part of the interface. */
+export class Statement {
+  constructor() {
+    throw storageError('ILLEGAL_INVOCATION', 'Statement cannot be constructed; use sql.exec().');
+  }
+}
+
+export class SqlStorage {
+  readonly #database: () => Database;
+
+  /** Not for user code. @throws ILLEGAL_INVOCATION */
+  constructor(token: symbol, database: () => Database) {
+    if (token !== INTERNAL) {
+      throw storageError(
+        'ILLEGAL_INVOCATION',
+        'SqlStorage cannot be constructed; use ctx.storage.',
+      );
+    }
+    this.#database = database;
+  }
+
+  /**
+   * Runs the text; bindings belong to its last statement, and so does the cursor.
+   *
+   * @throws INVALID_ARGUMENT, SQL, SQL_FORBIDDEN
+   */
+  exec(...args: unknown[]): Cursor {
+    if (!(#database in this)) throw illegalInvocation('SqlStorage');
+    if (args.length === 0) {
+      throw storageError('INVALID_ARGUMENT', 'exec(): the text of the query is missing.');
+    }
+    const [query, ...bindings] = args;
+    return this.#database().exec(query, bindings);
+  }
+
+  /** Size of the database, in bytes. */
+  get databaseSize(): number {
+    if (!(#database in this)) throw illegalInvocation('SqlStorage');
+    return this.#database().sizeBytes;
+  }
+}
+
+Object.defineProperty(SqlStorage.prototype, Symbol.toStringTag, {
+  value: 'SqlStorage',
+  configurable: true,
+});
+Object.defineProperty(Statement.prototype, Symbol.toStringTag, {
+  value: 'Statement',
+  configurable: true,
+});
+for (const [name, value] of [
+  ['Cursor', Cursor],
+  ['Statement', Statement],
+] as const) {
+  Object.defineProperty(SqlStorage.prototype, name, {
+    value,
+    writable: true,
+    enumerable: true,
+    configurable: true,
+  });
+}
+
+/** `ctx.storage.sql` of a database; the getter is asked at each use and may throw OBJECT_RESET. */
+export function createSqlStorage(database: () => Database): SqlStorageInterface {
+  return new SqlStorage(INTERNAL, database) as unknown as SqlStorageInterface;
+}

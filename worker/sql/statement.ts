@@ -1,0 +1,128 @@
+// A prepared statement of this package's own SQL: bound, stepped and read by SQLite's functions
+// alone, kept for the database's life.
+//
+// Keeps true: after the last row it is reset, so that it holds no lock and can be bound again at
+// once. Leaving rows unread needs `reset`. User SQL goes through query and execution instead.
+
+import type { Pointer } from '../vfs/sqlite-module.ts';
+import type { Connection } from './connection.ts';
+import { DONE, OK, ROW } from './sql-error.ts';
+import { bindBlob, bindText } from './values.ts';
+import { FLAG, VALUE, VDBE } from './vdbe-layout.ts';
+
+const CHANGES_TRANSACTION = /^\s*(BEGIN|COMMIT|END|ROLLBACK|SAVEPOINT|RELEASE)\b/i;
+
+export class Statement {
+  readonly #connection: Connection;
+  readonly #pointer: Pointer;
+  readonly #changesTransaction: boolean;
+
+  /** Compiles trusted text of one statement. */
+  constructor(connection: Connection, sql: string) {
+    this.#connection = connection;
+    const { memory } = connection.sqlite;
+    const sizeBytes = memory.writeScratch(sql);
+    this.#pointer = connection.prepare(memory.scratch(0), sizeBytes).statement;
+    this.#changesTransaction = CHANGES_TRANSACTION.test(sql);
+  }
+
+  /** Binds parameter `index`, counted from 1. */
+  bindText(index: number, text: string): void {
+    this.#check(bindText(this.#connection.sqlite, this.#pointer, index, text));
+  }
+
+  bindBlob(index: number, bytes: Uint8Array): void {
+    this.#check(bindBlob(this.#connection.sqlite, this.#pointer, index, bytes));
+  }
+
+  bindNumber(index: number, value: number): void {
+    const { exports } = this.#connection.sqlite;
+    this.#check(exports.sqlite3_bind_double(this.#pointer, index, value));
+  }
+
+  bindInt64(index: number, value: bigint): void {
+    const { exports } = this.#connection.sqlite;
+    this.#check(exports.sqlite3_bind_int64(this.#pointer, index, value));
+  }
+
+  bindNull(index: number): void {
+    this.#check(this.#connection.sqlite.exports.sqlite3_bind_null(this.#pointer, index));
+  }
+
+  /** True when there is a row to read; false at the end, and the statement is then reset. */
+  step(): boolean {
+    const { exports } = this.#connection.sqlite;
+    const resultCode = exports.sqlite3_step(this.#pointer);
+    if (resultCode === ROW) return true;
+    if (resultCode === DONE) {
+      exports.sqlite3_reset(this.#pointer);
+      if (this.#changesTransaction) this.#connection.readTransactionState();
+      return false;
+    }
+    const error = this.#connection.failure(resultCode);
+    exports.sqlite3_reset(this.#pointer);
+    throw error;
+  }
+
+  /** True when column `column` of the row, counted from 0, is NULL. */
+  columnIsNull(column: number): boolean {
+    return (this.#flags(column) & FLAG.null) !== 0;
+  }
+
+  /** The column as text; empty for NULL. */
+  columnText(column: number): string {
+    const { exports, memory } = this.#connection.sqlite;
+    const at = exports.sqlite3_column_text(this.#pointer, column);
+    return memory.readText(at, exports.sqlite3_column_bytes(this.#pointer, column));
+  }
+
+  /** The column as a number; 0 for NULL. */
+  columnNumber(column: number): number {
+    return this.#connection.sqlite.exports.sqlite3_column_double(this.#pointer, column);
+  }
+
+  columnInt64(column: number): bigint {
+    return this.#connection.sqlite.exports.sqlite3_column_int64(this.#pointer, column);
+  }
+
+  /** The bytes of the column, as a view of SQLite's memory: good until the next call of anything. */
+  columnBlob(column: number): Uint8Array {
+    const { exports, memory } = this.#connection.sqlite;
+    const plain = FLAG.typeMask | FLAG.zeroTail;
+    if ((this.#flags(column) & plain) === FLAG.blob) {
+      const value = this.#value(column);
+      const at = memory.i32[(value + VALUE.bytes) >> 2]!;
+      return memory.u8.subarray(at, at + memory.i32[(value + VALUE.byteCount) >> 2]!);
+    }
+    const at = exports.sqlite3_column_blob(this.#pointer, column);
+    const sizeBytes = exports.sqlite3_column_bytes(this.#pointer, column);
+    return memory.u8.subarray(at, at + sizeBytes);
+  }
+
+  /** Rows that the last statement of this database changed. */
+  changes(): number {
+    return this.#connection.sqlite.exports.sqlite3_changes(this.#connection.pointer);
+  }
+
+  /** Gives up the rows that are left. */
+  reset(): void {
+    this.#connection.sqlite.exports.sqlite3_reset(this.#pointer);
+  }
+
+  finalize(): void {
+    this.#connection.sqlite.exports.sqlite3_finalize(this.#pointer);
+  }
+
+  #flags(column: number): number {
+    return this.#connection.sqlite.memory.i32[(this.#value(column) + VALUE.flags) >> 2]!;
+  }
+
+  #value(column: number): Pointer {
+    const row = this.#connection.sqlite.memory.i32[(this.#pointer + VDBE.resultRow) >> 2]!;
+    return row + column * VALUE.sizeBytes;
+  }
+
+  #check(resultCode: number): void {
+    if (resultCode !== OK) throw this.#connection.failure(resultCode);
+  }
+}

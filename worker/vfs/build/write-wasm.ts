@@ -1,0 +1,28 @@
+// Writes worker/vfs/sqlite3.wasm: the official build of the pinned package, instrumented.
+//
+// Runs as npm's `prepare`. Refuses another version of the package, because the layout of SQLite's
+// structures (sql/vdbe-layout) is that of this one build.
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { instrumentWasm } from './instrument-wasm.ts';
+
+const PACKAGE_VERSION = '3.54.1-build1';
+
+const require = createRequire(import.meta.url);
+const packageFile = require.resolve('@sqlite.org/sqlite-wasm/package.json');
+const { version } = JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string };
+if (version !== PACKAGE_VERSION) {
+  throw new Error(
+    `@sqlite.org/sqlite-wasm ${version} is installed, ${PACKAGE_VERSION} is needed; ` +
+      'install that version, or adapt sql/vdbe-layout and this check together.',
+  );
+}
+
+const official = readFileSync(join(dirname(packageFile), 'dist/sqlite3.wasm'));
+const instrumented = instrumentWasm(official);
+const target = join(dirname(fileURLToPath(import.meta.url)), '../sqlite3.wasm');
+writeFileSync(target, instrumented);
+console.log(`sqlite3.wasm ${version}: ${official.length} bytes, ${instrumented.length} written.`);

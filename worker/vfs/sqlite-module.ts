@@ -1,0 +1,186 @@
+// The SQLite module of this worker: official code, our instrumented WebAssembly, loaded once.
+//
+// Gives the layers above a small typed handle: the functions they call by pointer, the memory, and
+// the official API object for whoever installs a VFS. The official OPFS and key-value VFSes are
+// left out: they would start a worker of their own and write to the console.
+//
+// Knows nothing of databases.
+
+import sqlite3InitModule, { type Sqlite3Static } from '@sqlite.org/sqlite-wasm';
+import { isStorageError, storageError } from '../../src/contract/errors.ts';
+import { COUNT_SLOTS, COUNT_TABLE, COUNTED_STATEMENT } from './count-table.ts';
+import { WasmMemory } from './wasm-memory.ts';
+
+/** An address in the module's memory; 0 is none. */
+export type Pointer = number;
+
+/** The functions of SQLite that are called by pointer, without any conversion. */
+export interface SqliteExports {
+  sqlite3_malloc(sizeBytes: number): Pointer;
+  sqlite3_free(pointer: Pointer): void;
+  sqlite3_open_v2(filename: Pointer, db: Pointer, flags: number, vfs: Pointer): number;
+  sqlite3_close_v2(db: Pointer): number;
+  sqlite3_exec(db: Pointer, sql: Pointer, callback: Pointer, arg: Pointer, error: Pointer): number;
+  sqlite3_extended_result_codes(db: Pointer, on: number): number;
+  sqlite3_limit(db: Pointer, limit: number, value: number): number;
+  sqlite3_set_authorizer(db: Pointer, callback: Pointer, arg: Pointer): number;
+  sqlite3_get_autocommit(db: Pointer): number;
+  sqlite3_errmsg(db: Pointer): Pointer;
+  sqlite3_extended_errcode(db: Pointer): number;
+  sqlite3_error_offset(db: Pointer): number;
+  sqlite3_changes(db: Pointer): number;
+  sqlite3_total_changes(db: Pointer): number;
+  sqlite3_prepare_v3(
+    db: Pointer,
+    sql: Pointer,
+    sizeBytes: number,
+    flags: number,
+    statement: Pointer,
+    tail: Pointer,
+  ): number;
+  sqlite3_finalize(statement: Pointer): number;
+  sqlite3_step(statement: Pointer): number;
+  sqlite3_reset(statement: Pointer): number;
+  sqlite3_clear_bindings(statement: Pointer): number;
+  sqlite3_stmt_readonly(statement: Pointer): number;
+  sqlite3_stmt_isexplain(statement: Pointer): number;
+  sqlite3_bind_parameter_count(statement: Pointer): number;
+  sqlite3_bind_text(
+    statement: Pointer,
+    index: number,
+    text: Pointer,
+    sizeBytes: number,
+    destructor: number,
+  ): number;
+  sqlite3_bind_blob(
+    statement: Pointer,
+    index: number,
+    bytes: Pointer,
+    sizeBytes: number,
+    destructor: number,
+  ): number;
+  sqlite3_bind_zeroblob(statement: Pointer, index: number, sizeBytes: number): number;
+  sqlite3_bind_double(statement: Pointer, index: number, value: number): number;
+  sqlite3_bind_int64(statement: Pointer, index: number, value: bigint): number;
+  sqlite3_bind_null(statement: Pointer, index: number): number;
+  sqlite3_column_count(statement: Pointer): number;
+  sqlite3_column_name(statement: Pointer, column: number): Pointer;
+  sqlite3_column_type(statement: Pointer, column: number): number;
+  sqlite3_column_double(statement: Pointer, column: number): number;
+  sqlite3_column_int64(statement: Pointer, column: number): bigint;
+  sqlite3_column_text(statement: Pointer, column: number): Pointer;
+  sqlite3_column_blob(statement: Pointer, column: number): Pointer;
+  sqlite3_column_bytes(statement: Pointer, column: number): number;
+  /** `sqlite3_db_config` of the options that take an int and give one back. */
+  sqlite3__wasm_db_config_ip(db: Pointer, option: number, on: number, result: Pointer): number;
+  /** The statement whose instructions are counted; 0 for none. */
+  readonly [COUNTED_STATEMENT]: WebAssembly.Global<'i32'>;
+  /** Address of the count table. */
+  readonly [COUNT_TABLE]: WebAssembly.Global<'i32'>;
+}
+
+/** The loaded module; one per worker. */
+export interface Sqlite {
+  readonly exports: SqliteExports;
+  readonly memory: WasmMemory;
+  /** Address of the count table, `COUNT_SLOTS` of four bytes. */
+  readonly countTable: Pointer;
+  /** The official API, to install a VFS and functions of the host. */
+  readonly sqlite3: Sqlite3Static;
+}
+
+interface ModuleOptions {
+  instantiateWasm(
+    imports: WebAssembly.Imports,
+    done: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void,
+  ): object;
+  print(text: string): void;
+  printErr(text: string): void;
+}
+
+interface ApiConfig {
+  readonly disable: { readonly vfs: Readonly<Record<string, boolean>> };
+}
+
+const OFFICIAL_VFS_OFF: ApiConfig = {
+  disable: {
+    vfs: { kvvfs: true, opfs: true, 'opfs-vfs': true, 'opfs-wl': true, 'opfs-sahpool': true },
+  },
+};
+
+let loading: Promise<Sqlite> | undefined;
+
+/**
+ * The module, compiled from an address, from bytes, or given compiled. The first call decides; later
+ * ones get the same module. A failed load is forgotten, so that it can be tried again.
+ *
+ * @throws WORKER_FAILED when the file cannot be fetched, compiled or started.
+ */
+export function loadSqlite(wasm: URL | WebAssembly.Module | Uint8Array): Promise<Sqlite> {
+  loading ??= load(wasm).catch((cause: unknown) => {
+    loading = undefined;
+    if (isStorageError(cause)) throw cause;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw storageError('WORKER_FAILED', `Loading SQLite failed: ${reason}`, { cause });
+  });
+  return loading;
+}
+
+async function load(wasm: URL | WebAssembly.Module | Uint8Array): Promise<Sqlite> {
+  const module = await compile(wasm);
+  // The package's type leaves the options out on purpose; they are Emscripten's.
+  const start = sqlite3InitModule as unknown as (options: ModuleOptions) => Promise<Sqlite3Static>;
+  const global = globalThis as { sqlite3ApiConfig?: ApiConfig };
+  global.sqlite3ApiConfig = OFFICIAL_VFS_OFF;
+
+  // Emscripten's promise never settles when instantiation fails, so failure has its own.
+  let fail: (reason: unknown) => void = () => {};
+  const failure = new Promise<never>((_, reject) => {
+    fail = reject;
+  });
+  const sqlite3 = await Promise.race([
+    start({
+      instantiateWasm(imports, done) {
+        WebAssembly.instantiate(module, imports).then((instance) => done(instance, module), fail);
+        return {};
+      },
+      print() {},
+      printErr() {},
+    }),
+    failure,
+  ]).finally(() => {
+    delete global.sqlite3ApiConfig;
+  });
+
+  const exports = sqlite3.wasm.exports as unknown as SqliteExports;
+  if (exports[COUNTED_STATEMENT] === undefined) {
+    throw storageError(
+      'WORKER_FAILED',
+      'Loading SQLite: this sqlite3.wasm is not instrumented; use the one that `prepare` wrote.',
+    );
+  }
+  const memory = new WasmMemory(memoryOf(sqlite3), {
+    malloc: exports.sqlite3_malloc,
+    free: exports.sqlite3_free,
+  });
+  const countTable = memory.allocate(COUNT_SLOTS * 4);
+  memory.u8.fill(0, countTable, countTable + COUNT_SLOTS * 4);
+  exports[COUNT_TABLE].value = countTable;
+  return { exports, memory, countTable, sqlite3 };
+}
+
+// Missing in the package's types.
+function memoryOf(sqlite3: Sqlite3Static): WebAssembly.Memory {
+  return (sqlite3.wasm as unknown as { memory: WebAssembly.Memory }).memory;
+}
+
+async function compile(wasm: URL | WebAssembly.Module | Uint8Array): Promise<WebAssembly.Module> {
+  if (wasm instanceof WebAssembly.Module) return wasm;
+  if (wasm instanceof Uint8Array) return WebAssembly.compile(wasm as Uint8Array<ArrayBuffer>);
+  const response = await fetch(wasm);
+  if (!response.ok) {
+    throw storageError('WORKER_FAILED', `Loading SQLite: ${wasm} answered ${response.status}.`);
+  }
+  // Not compileStreaming: it insists on the MIME type, which static hosts often lack.
+  return WebAssembly.compile(await response.arrayBuffer());
+}

@@ -1,0 +1,174 @@
+// The memory of the SQLite module: views that follow its growth, UTF-8 both ways, and scratch space.
+//
+// Keeps true: a view taken from here is good until the next call into WebAssembly, which may grow
+// the memory and detach it; so every user reads `u8`, `i32` or `f64` anew after a call.
+// Encodes lone surrogates as three bytes each (as workerd does) and decodes anything that is not
+// UTF-8 to U+FFFD.
+
+import { utf8Bytes } from '../../src/contract/key-order.ts';
+
+/** What the memory needs of the module. */
+export interface Allocator {
+  malloc(sizeBytes: number): number;
+  free(pointer: number): void;
+}
+
+// Below this length a loop over the text beats a call of TextEncoder or TextDecoder.
+const SHORT_TEXT_UNITS = 64;
+// From here on the exact length is counted first, so that scratch memory does not treble.
+const LONG_TEXT_UNITS = 16 * 1024;
+const SCRATCH_BYTES = 64 * 1024;
+const SCRATCH_BYTES_KEPT = 1024 * 1024;
+
+export class WasmMemory {
+  readonly #memory: WebAssembly.Memory;
+  readonly #allocator: Allocator;
+  readonly #encoder = new TextEncoder();
+  readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  #u8: Uint8Array<ArrayBuffer>;
+  #i32: Int32Array<ArrayBuffer>;
+  #f64: Float64Array<ArrayBuffer>;
+  #scratch = 0;
+  #scratchBytes = 0;
+
+  constructor(memory: WebAssembly.Memory, allocator: Allocator) {
+    this.#memory = memory;
+    this.#allocator = allocator;
+    const buffer = memory.buffer as ArrayBuffer;
+    this.#u8 = new Uint8Array(buffer);
+    this.#i32 = new Int32Array(buffer);
+    this.#f64 = new Float64Array(buffer);
+  }
+
+  get u8(): Uint8Array<ArrayBuffer> {
+    if (this.#u8.length === 0) this.#refresh();
+    return this.#u8;
+  }
+
+  get i32(): Int32Array<ArrayBuffer> {
+    if (this.#i32.length === 0) this.#refresh();
+    return this.#i32;
+  }
+
+  get f64(): Float64Array<ArrayBuffer> {
+    if (this.#f64.length === 0) this.#refresh();
+    return this.#f64;
+  }
+
+  /**
+   * At least `sizeBytes` of memory for arguments of one call; the next `scratch` may reuse it. With
+   * 0 the memory that was given last.
+   *
+   * @throws RangeError when the module has no memory left.
+   */
+  scratch(sizeBytes: number): number {
+    const tooSmall = sizeBytes > this.#scratchBytes;
+    // One huge value should not be paid for ever after.
+    const tooLarge = sizeBytes !== 0 && this.#scratchBytes > SCRATCH_BYTES_KEPT;
+    if (tooSmall || tooLarge) {
+      const size = Math.max(SCRATCH_BYTES, sizeBytes);
+      const pointer = this.allocate(size);
+      if (this.#scratch !== 0) this.#allocator.free(this.#scratch);
+      this.#scratch = pointer;
+      this.#scratchBytes = size;
+    }
+    return this.#scratch;
+  }
+
+  /** Memory of the module, freed by `free`. @throws RangeError when there is none left. */
+  allocate(sizeBytes: number): number {
+    const pointer = this.#allocator.malloc(sizeBytes);
+    if (pointer === 0)
+      throw new RangeError(`No memory for ${sizeBytes} bytes in the SQLite module.`);
+    return pointer;
+  }
+
+  free(pointer: number): void {
+    this.#allocator.free(pointer);
+  }
+
+  /** Writes the text and a NUL at the start of scratch memory; returns the bytes before the NUL. */
+  writeScratch(text: string): number {
+    const most = text.length < LONG_TEXT_UNITS ? 3 * text.length : utf8Bytes(text);
+    return this.write(text, this.scratch(most + 1));
+  }
+
+  /** The same anywhere, where 3 bytes a unit and one more, or the exact length, must be free. */
+  write(text: string, start: number): number {
+    const u8 = this.u8;
+    let at = start;
+    if (text.length <= SHORT_TEXT_UNITS) {
+      for (let i = 0; i < text.length; i++) {
+        const unit = text.charCodeAt(i);
+        if (unit > 0x7f) {
+          at = start + this.#encode(text, start);
+          break;
+        }
+        u8[at++] = unit;
+      }
+    } else {
+      at = start + this.#encode(text, start);
+    }
+    u8[at] = 0;
+    return at - start;
+  }
+
+  /** The text of `sizeBytes` bytes of UTF-8. */
+  readText(pointer: number, sizeBytes: number): string {
+    const u8 = this.u8;
+    if (sizeBytes <= SHORT_TEXT_UNITS) {
+      let text = '';
+      for (let at = pointer; at < pointer + sizeBytes; at++) {
+        const unit = u8[at]!;
+        if (unit > 0x7f) return this.#decoder.decode(u8.subarray(pointer, pointer + sizeBytes));
+        text += String.fromCharCode(unit);
+      }
+      return text;
+    }
+    return this.#decoder.decode(u8.subarray(pointer, pointer + sizeBytes));
+  }
+
+  /** The text up to its NUL; empty for a null pointer. */
+  readCString(pointer: number): string {
+    if (pointer === 0) return '';
+    return this.readText(pointer, this.u8.indexOf(0, pointer) - pointer);
+  }
+
+  #encode(text: string, at: number): number {
+    const target = this.u8.subarray(at);
+    return text.isWellFormed()
+      ? this.#encoder.encodeInto(text, target).written
+      : wtf8(text, target);
+  }
+
+  #refresh(): void {
+    const buffer = this.#memory.buffer as ArrayBuffer;
+    this.#u8 = new Uint8Array(buffer);
+    this.#i32 = new Int32Array(buffer);
+    this.#f64 = new Float64Array(buffer);
+  }
+}
+
+// TextEncoder would replace a lone surrogate; workerd stores its three bytes.
+function wtf8(text: string, target: Uint8Array): number {
+  let at = 0;
+  for (const character of text) {
+    const point = character.codePointAt(0)!;
+    if (point < 0x80) {
+      target[at++] = point;
+    } else if (point < 0x800) {
+      target[at++] = 0xc0 | (point >> 6);
+      target[at++] = 0x80 | (point & 0x3f);
+    } else if (point < 0x10000) {
+      target[at++] = 0xe0 | (point >> 12);
+      target[at++] = 0x80 | ((point >> 6) & 0x3f);
+      target[at++] = 0x80 | (point & 0x3f);
+    } else {
+      target[at++] = 0xf0 | (point >> 18);
+      target[at++] = 0x80 | ((point >> 12) & 0x3f);
+      target[at++] = 0x80 | ((point >> 6) & 0x3f);
+      target[at++] = 0x80 | (point & 0x3f);
+    }
+  }
+  return at;
+}
