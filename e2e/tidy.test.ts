@@ -57,7 +57,8 @@ describe('source', () => {
     const wrong: string[] = [];
     for (const file of sources) {
       for (const target of imports(file)) {
-        if (file.startsWith('src/') && target.startsWith('worker/')) wrong.push(`${file} -> ${target}`);
+        if (file.startsWith('src/') && target.startsWith('worker/'))
+          wrong.push(`${file} -> ${target}`);
         if (file.startsWith('worker/') && target.startsWith('src/page')) {
           wrong.push(`${file} -> ${target}`);
         }

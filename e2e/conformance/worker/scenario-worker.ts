@@ -1,0 +1,65 @@
+// Runs scenarios beside the storage, each on an object of its own that is erased afterwards.
+//
+// Loads scenario files from the runner's server as they are. Answers one request at a time.
+
+import { openHost } from '../../../worker/open-host.ts';
+import type { ObjectHost } from '../../../worker/runtime/object-host.ts';
+import { formOf, listed, type Objects, runScenario, type Tools } from '../scenario.ts';
+import type { Reply, Request } from './messages.ts';
+
+type FiringHost = ObjectHost & Partial<Pick<Objects, 'setAlarmHandler'>>;
+
+const host = openHost({ directory: 'conformance' });
+const tools = loadTools();
+// Their rejections are answers to requests, not news of their own.
+host.catch(() => {});
+tools.catch(() => {});
+
+self.addEventListener('message', async ({ data }: MessageEvent<Request>) => {
+  self.postMessage(await answer(data));
+});
+
+async function answer(request: Request): Promise<Reply> {
+  try {
+    const scenarios = await load(`/corpus/${request.file}`);
+    if (request.op === 'list') {
+      return { value: Object.entries(scenarios).map((entry) => listed(...entry)) };
+    }
+    return await run(scenarios[request.name], request.object);
+  } catch (error) {
+    return { error: String(error) };
+  }
+}
+
+async function run(scenario: unknown, object: string): Promise<Reply> {
+  const opened: FiringHost = await host;
+  const objects: Objects = {
+    deliver: (name, event) => opened.deliver(name, event),
+    setAlarmHandler(name, handler) {
+      if (!opened.setAlarmHandler) throw new Error('this host stores alarms but fires none');
+      opened.setAlarmHandler(name, handler);
+    },
+  };
+  const value = await runScenario(formOf(scenario)!, object, objects, await tools);
+  try {
+    await opened.erase(object);
+    return { value };
+  } catch (error) {
+    return { value, notice: `its object could not be erased: ${error}` };
+  }
+}
+
+async function loadTools(): Promise<Tools> {
+  const { canonicalize } = await import(/* @vite-ignore */ address('/corpus-tools/canonical.mjs'));
+  const { makeHelpers } = await import(/* @vite-ignore */ address('/corpus-tools/helpers.mjs'));
+  return { canonicalize, makeHelpers };
+}
+
+async function load(path: string): Promise<Record<string, unknown>> {
+  return (await import(/* @vite-ignore */ address(path))).default;
+}
+
+// A whole address: the bundler leaves it alone.
+function address(path: string): string {
+  return new URL(path, self.location.origin).href;
+}
