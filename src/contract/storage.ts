@@ -149,6 +149,18 @@ export interface DurableObjectStorage extends KeyValueOperations, Recovery {
   transactionSync<T>(callback: () => T): T;
 }
 
+/** `ctx`: what an object is given of itself. */
+export interface DurableObjectState {
+  readonly id: { toString(): string; equals(other: unknown): boolean; readonly name?: string };
+  readonly storage: DurableObjectStorage;
+  /** Runs the callback while no other event is delivered; a failure resets the object. */
+  blockConcurrencyWhile<T>(callback: () => T | PromiseLike<T>): Promise<T>;
+  /** Keeps the object in memory until the promise settles. */
+  waitUntil(work: Promise<unknown>): void;
+  /** Resets the object at once. */
+  abort(reason?: string): never;
+}
+
 /** The result of `sql.exec` on a page: rows are pulled from the worker in batches. */
 export interface RemoteSqlCursor<T extends SqlRow = SqlRow> extends AsyncIterable<T> {
   next(): Promise<IteratorResult<T, undefined>>;

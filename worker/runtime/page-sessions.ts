@@ -7,6 +7,7 @@
 
 import { storageError } from '../../src/contract/errors.ts';
 import { CRITICAL_SECTION_MS_MAX } from '../../src/contract/limits.ts';
+import type { SqlStorageValue } from '../../src/contract/storage.ts';
 import { toWire } from '../../src/rpc/errors-on-wire.ts';
 import type {
   Call,
@@ -16,7 +17,7 @@ import type {
   SessionId,
   StorageHost,
 } from '../../src/rpc/protocol.ts';
-import type { Cursor } from '../sql/cursor.ts';
+import { Cursor } from '../sql/cursor.ts';
 import type { Confirmation } from '../storage/object-storage.ts';
 import type { Frame } from '../storage/transactions.ts';
 import type { CriticalSection } from './input-gate.ts';
@@ -103,7 +104,7 @@ export class PageSessions implements StorageHost {
     const session = this.#sessions.get(id);
     if (session === undefined) return;
     this.#sessions.delete(id);
-    for (const cursor of session.cursors.values()) cursor.close();
+    for (const cursor of session.cursors.values()) Cursor.close(cursor);
     session.cursors.clear();
     const { transaction, instance } = session;
     if (transaction === undefined || instance === undefined) return;
@@ -182,9 +183,7 @@ export class PageSessions implements StorageHost {
         return this.#rows(session, cursor, call.rowCount, call.cursor);
       }
       case 'closeCursor':
-        session.cursors.get(call.cursor)?.close();
-        session.cursors.delete(call.cursor);
-        return null;
+        return this.#closeCursor(session, call.cursor);
       case 'databaseSize':
         return storage.databaseSize;
       case 'begin':
@@ -205,11 +204,25 @@ export class PageSessions implements StorageHost {
   }
 
   #rows(session: Session, cursor: Cursor, rowCount: number, id = this.#nextId++): RowBatch {
-    const { rows, done } = cursor.take(rowCount);
+    const iterator = cursor.raw();
+    const rows: SqlStorageValue[][] = [];
+    let done = false;
+    while (!done && rows.length < rowCount) {
+      const step = iterator.next();
+      if (step.done) done = true;
+      else rows.push(step.value);
+    }
     if (done) session.cursors.delete(id);
     else session.cursors.set(id, cursor);
     const { columnNames, rowsRead, rowsWritten } = cursor;
     return { cursor: done ? null : id, columnNames, rows, rowsRead, rowsWritten };
+  }
+
+  #closeCursor(session: Session, id: number): null {
+    const cursor = session.cursors.get(id);
+    if (cursor !== undefined) Cursor.close(cursor);
+    session.cursors.delete(id);
+    return null;
   }
 
   #begin(session: Session, instance: ObjectInstance): Promise<number> {

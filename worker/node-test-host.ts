@@ -1,0 +1,155 @@
+// A host of objects in Node over files in memory, for tests: flushes can be held or made to fail,
+// time stands still, and what was committed and flushed can be counted.
+
+import { storageError } from '../src/contract/errors.ts';
+import type { DurableObjectState as PublicState } from '../src/contract/storage.ts';
+import type { FileDirectory, SyncFile } from './file/file.ts';
+import { MemoryDirectory } from './file/memory-file.ts';
+import type { ObjectStore } from './log/object-store.ts';
+import { ObjectHost } from './runtime/object-host.ts';
+import { Database } from './sql/database.ts';
+import { LogVfs } from './vfs/log-vfs.ts';
+import { loadSqliteInNode } from './vfs/node-sqlite.ts';
+
+const START_MS = Date.UTC(2030, 0, 1);
+
+export class TestHost {
+  readonly host: ObjectHost;
+  readonly #stores: ObjectStore[];
+  readonly #faults: Faults;
+  readonly #clock: { nowMs: number };
+
+  constructor(host: ObjectHost, stores: ObjectStore[], faults: Faults, clock: { nowMs: number }) {
+    this.host = host;
+    this.#stores = stores;
+    this.#faults = faults;
+    this.#clock = clock;
+  }
+
+  /** Delivers an event to the one object of most tests. */
+  run<T>(event: (state: PublicState) => T | PromiseLike<T>, name = 'object'): Promise<T> {
+    return this.host.deliver(name, event as never) as Promise<T>;
+  }
+
+  now(): number {
+    return this.#clock.nowMs;
+  }
+
+  advance(durationMs: number): void {
+    this.#clock.nowMs += durationMs;
+  }
+
+  /** Sequence of the last commit, and of the last one on disk. */
+  committed(): number {
+    return this.#stores.at(-1)?.committedSequence ?? 0;
+  }
+
+  durable(): number {
+    return this.#stores.at(-1)?.durableSequence ?? 0;
+  }
+
+  /** From now on a flush does not end before it is released. */
+  holdFlushes(): void {
+    this.#faults.hold();
+  }
+
+  releaseFlushes(): void {
+    this.#faults.release();
+  }
+
+  failNextFlush(): void {
+    this.#faults.failNext = true;
+  }
+
+  /** Lets the event loop turn. */
+  async turns(count: number): Promise<void> {
+    for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  close(): Promise<void> {
+    this.releaseFlushes();
+    return this.host.close();
+  }
+}
+
+/** A host with no object yet. */
+export async function createTestHost(): Promise<TestHost> {
+  const sqlite = await loadSqliteInNode();
+  vfs ??= new LogVfs(sqlite.sqlite3);
+  const installed = vfs;
+  const directories = new Map<string, MemoryDirectory>();
+  const stores: ObjectStore[] = [];
+  const faults = new Faults();
+  const clock = { nowMs: START_MS };
+  let random = 1;
+  const host = new ObjectHost({
+    now: () => clock.nowMs,
+    randomUint32: () => (random = (random * 1_664_525 + 1_013_904_223) >>> 0),
+    nextTurn: (task) => void setImmediate(task),
+    after(delayMs, task) {
+      const timer = setTimeout(task, delayMs);
+      timer.unref();
+      return () => clearTimeout(timer);
+    },
+    async directory(id) {
+      const files = directories.get(id) ?? new MemoryDirectory();
+      directories.set(id, files);
+      return faults.wrap(files);
+    },
+    async removeDirectory(id) {
+      directories.delete(id);
+    },
+    openDatabase(store, events) {
+      stores.push(store);
+      return Database.onLog(sqlite, installed, store, events);
+    },
+  });
+  return new TestHost(host, stores, faults, clock);
+}
+
+// One per module instance of SQLite, as in a worker.
+let vfs: LogVfs | undefined;
+
+/** Files whose flush can be held or made to fail. */
+class Faults {
+  failNext = false;
+  #held: { promise: Promise<void>; release: () => void } | undefined;
+
+  hold(): void {
+    let release = () => {};
+    const promise = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    this.#held = { promise, release };
+  }
+
+  release(): void {
+    this.#held?.release();
+    this.#held = undefined;
+  }
+
+  wrap(directory: FileDirectory): FileDirectory {
+    return {
+      open: async (name) => this.#file(await directory.open(name)),
+      names: () => directory.names(),
+      remove: (name) => directory.remove(name),
+    };
+  }
+
+  #file(file: SyncFile): SyncFile {
+    return {
+      read: (target, offset) => file.read(target, offset),
+      write: (bytes, offset) => file.write(bytes, offset),
+      truncate: (sizeBytes) => file.truncate(sizeBytes),
+      sizeBytes: () => file.sizeBytes(),
+      close: () => file.close(),
+      flush: () => {
+        if (this.failNext) {
+          this.failNext = false;
+          throw storageError('IO', 'flush: failed by the test.');
+        }
+        return this.#held?.promise ?? file.flush();
+      },
+    };
+  }
+}

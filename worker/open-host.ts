@@ -1,0 +1,93 @@
+// The host of objects of a browser worker: OPFS for files, our SQLite, the clock of the machine.
+//
+// The only file of the worker that touches the worker's globals, worker/index.ts aside.
+//
+// Keeps true: without OPFS and its synchronous handles there is an error, never a memory database.
+
+import { storageError } from '../src/contract/errors.ts';
+import { OpfsDirectory } from './file/opfs-file.ts';
+import { messageTurns } from './runtime/environment.ts';
+import { ObjectHost } from './runtime/object-host.ts';
+import { installTimers } from './runtime/timers.ts';
+import { Database } from './sql/database.ts';
+import { LogVfs } from './vfs/log-vfs.ts';
+import { loadSqlite } from './vfs/sqlite-module.ts';
+import { WASM_URL } from './wasm-url.ts';
+
+export interface HostOptions {
+  /** Name of the directory in the origin private file system; one host holds it at a time. */
+  readonly directory: string;
+  /** The instrumented SQLite, compiled or by address. @default the file beside the worker */
+  readonly wasm?: URL | WebAssembly.Module;
+}
+
+/**
+ * A host over the directory. It opens nothing until an object is used.
+ *
+ * @throws OPFS_UNAVAILABLE, INSECURE_CONTEXT, WORKER_FAILED
+ */
+export async function openHost(options: HostOptions): Promise<ObjectHost> {
+  const { setTimeout, clearTimeout } = globalThis;
+  const [sqlite, root] = await Promise.all([
+    loadSqlite(options.wasm ?? WASM_URL),
+    openRoot(options.directory),
+  ]);
+  const vfs = new LogVfs(sqlite.sqlite3);
+  const now = () => Date.now();
+  const sleep = (delayMs: number) =>
+    new Promise<void>((resolve) => setTimeout(resolve, delayMs));
+  const host = new ObjectHost({
+    now,
+    randomUint32: () => crypto.getRandomValues(new Uint32Array(1))[0]!,
+    nextTurn: messageTurns(),
+    after(delayMs, task) {
+      const timer = setTimeout(task, delayMs);
+      return () => clearTimeout(timer);
+    },
+    async directory(id) {
+      return new OpfsDirectory(await root.getDirectoryHandle(id, { create: true }), { now, sleep });
+    },
+    async removeDirectory(id) {
+      try {
+        await root.removeEntry(id, { recursive: true });
+      } catch (error) {
+        if ((error as DOMException).name !== 'NotFoundError') throw error;
+      }
+    },
+    openDatabase: (store, events) => Database.onLog(sqlite, vfs, store, events),
+  });
+  installTimers(globalThis, host);
+  return host;
+}
+
+async function openRoot(name: string): Promise<FileSystemDirectoryHandle> {
+  if (!globalThis.isSecureContext) {
+    throw storageError(
+      'INSECURE_CONTEXT',
+      'openStorage: browsers give storage only to secure contexts; serve the page over https, ' +
+        'or from localhost.',
+    );
+  }
+  const hasHandles =
+    typeof navigator.storage?.getDirectory === 'function' &&
+    typeof FileSystemFileHandle !== 'undefined' &&
+    'createSyncAccessHandle' in FileSystemFileHandle.prototype;
+  if (!hasHandles) {
+    throw storageError(
+      'OPFS_UNAVAILABLE',
+      'openStorage: this browser has no origin private file system with synchronous access ' +
+        'handles; see the browser table.',
+    );
+  }
+  try {
+    const origin = await navigator.storage.getDirectory();
+    return await origin.getDirectoryHandle(name, { create: true });
+  } catch (cause) {
+    throw storageError(
+      'OPFS_UNAVAILABLE',
+      'openStorage: the browser refused its private file system (private windows and blocked site ' +
+        `data do that): ${String(cause)}`,
+      { cause },
+    );
+  }
+}
