@@ -1,0 +1,63 @@
+// A page that writes without end, and what must be true of its writes after any kill.
+//
+// Write n is one transaction: a row of the table and the key "last", which so always agree. Rows
+// carry their own length, so that a torn one shows.
+
+import { openStorage } from '../../src/index.ts';
+
+declare global {
+  interface Window {
+    /** Given by the test: write `n` was acknowledged. Lives outside the browser. */
+    acknowledge(n: number): Promise<void>;
+  }
+}
+
+/** What is in the storage when it is opened again. */
+export interface Verification {
+  /** Number of the last write found; 0 when there is none. */
+  readonly last: number;
+  /** What is wrong, in words; empty when all is well. */
+  readonly faults: readonly string[];
+}
+
+const OBJECT_NAME = 'writes';
+const TEXT_LENGTH_MAX = 6000;
+
+/** Writes on from `last + 1`, one write after the other, until the page dies. */
+export function startWriting(last: number): void {
+  void writeOn(last);
+}
+
+async function writeOn(last: number): Promise<never> {
+  const storage = await openStorage(OBJECT_NAME);
+  for (let n = last + 1; ; n++) {
+    const text = 'x'.repeat((n * 7919) % TEXT_LENGTH_MAX);
+    await storage.transaction(async (txn) => {
+      const insert = storage.sql.exec('INSERT INTO writes VALUES (?, ?, ?)', n, text, text.length);
+      await Promise.all([insert.ready, txn.put('last', n)]);
+    });
+    await window.acknowledge(n);
+  }
+}
+
+/** Makes the table when there is none, and looks at every row there is. */
+export async function verifyWrites(): Promise<Verification> {
+  const faults: string[] = [];
+  const storage = await openStorage(OBJECT_NAME);
+  const { sql } = storage;
+  const table = 'CREATE TABLE IF NOT EXISTS writes (n INTEGER PRIMARY KEY, text, length)';
+  await sql.exec(table).ready;
+  const { last, rows, torn } = await sql
+    .exec<{ last: number; rows: number; torn: number }>(
+      'SELECT coalesce(max(n), 0) last, count(*) rows, ' +
+        'coalesce(sum(length(text) <> length), 0) torn FROM writes',
+    )
+    .one();
+  if (rows !== last) faults.push(`${rows} rows, but the last is number ${last}`);
+  if (torn !== 0) faults.push(`${torn} rows are torn`);
+  const key = (await storage.get<number>('last')) ?? 0;
+  if (key !== last) faults.push(`the key says ${key}, the table ${last}`);
+  const check = await sql.exec('PRAGMA quick_check').one();
+  if (check.quick_check !== 'ok') faults.push(`quick_check: ${check.quick_check}`);
+  return { last, faults };
+}

@@ -1,0 +1,37 @@
+// End-to-end tests in real browsers: Chromium always, Firefox when it is installed.
+//
+// Browsers and the server are started by the fixtures, which need profiles on disk and a free port.
+
+import { defineConfig } from '@playwright/test';
+import { getFirefox } from './browser.ts';
+
+/** Processes are found by /proc; and a killed tab's process takes a whole Firefox session with it. */
+const KILLS = ['**/crash.spec.ts'];
+
+export default defineConfig({
+  testDir: '.',
+  testMatch: '**/*.spec.ts',
+  outputDir: '../test-results',
+  // Tests kill and restart whole browsers; side by side they would only wait for each other.
+  workers: 1,
+  timeout: 60_000,
+  forbidOnly: true,
+  reporter: 'list',
+  projects: [
+    {
+      name: 'chromium',
+      use: { browserName: 'chromium' },
+      testIgnore: process.platform === 'linux' ? [] : KILLS,
+    },
+    ...(getFirefox()
+      ? [
+          {
+            name: 'firefox',
+            use: { browserName: 'firefox' as const },
+            testIgnore: KILLS,
+            timeout: 120_000,
+          },
+        ]
+      : []),
+  ],
+});

@@ -1,0 +1,58 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { lastLineTally, playwrightTally, settle, summary, vitestTally } from './steps.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'steps-test-'));
+
+function report(content: unknown): string {
+  const path = join(directory, `${Math.random()}.json`);
+  writeFileSync(path, JSON.stringify(content));
+  return path;
+}
+
+describe('steps of npm test', () => {
+  test('a step that ran nothing has failed', () => {
+    expect(settle(0, () => ({ passed: 0, failed: 0 }))).toMatchObject({ passed: 0, failed: 1 });
+  });
+
+  test('a step whose command failed has failed, whatever its report says', () => {
+    expect(settle(1, () => ({ passed: 5, failed: 0 }))).toMatchObject({ passed: 5, failed: 1 });
+  });
+
+  test('a step without a report has failed, whatever its exit code says', () => {
+    const missing = join(directory, 'missing.json');
+    expect(settle(0, () => vitestTally(missing))).toMatchObject({ passed: 0, failed: 1 });
+  });
+
+  test('a test file that could not be loaded counts as a failure', () => {
+    const path = report({
+      numPassedTests: 3,
+      numTotalTests: 3,
+      testResults: [
+        { status: 'failed', assertionResults: [] },
+        { status: 'passed', assertionResults: [1, 2, 3] },
+      ],
+    });
+    expect(vitestTally(path)).toEqual({ passed: 3, failed: 1 });
+  });
+
+  test('skipped and flaky tests, and errors outside of tests, count as failures', () => {
+    const stats = { expected: 4, unexpected: 1, flaky: 1, skipped: 2 };
+    expect(playwrightTally(report({ stats, errors: [{}] }))).toEqual({ passed: 4, failed: 5 });
+  });
+
+  test('a last line counts only when the count stands alone on it', () => {
+    expect(lastLineTally('noise\n7 passed, 2 failed\n')).toEqual({ passed: 7, failed: 2 });
+    expect(() => lastLineTally('total: 7 passed, 2 failed')).toThrow('last line');
+  });
+
+  test('the summary ends with the total, alone on its line', () => {
+    const results = [
+      { title: 'one', passed: 2, failed: 0, seconds: 1 },
+      { title: 'two', passed: 3, failed: 1, seconds: 2, fault: 'why' },
+    ];
+    expect(summary(results).split('\n').at(-1)).toBe('5 passed, 1 failed');
+  });
+});

@@ -1,0 +1,137 @@
+// The steps of `npm test`: a command each, and how its own report becomes counts.
+//
+// Keeps true: a step that ran nothing has failed, and so has one whose command failed while its
+// report shows no failure. A test that was skipped counts as failed: nothing looks green unrun.
+
+import { type SpawnOptions, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+
+/** What a step came to. */
+export interface Tally {
+  readonly passed: number;
+  readonly failed: number;
+}
+
+export interface Step {
+  readonly title: string;
+  readonly command: string;
+  readonly parameters: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** The counts in what the command reported; throws when it reported nothing. */
+  readonly tally: (output: string) => Tally;
+}
+
+export interface StepResult extends Tally {
+  readonly title: string;
+  readonly seconds: number;
+  /** What is wrong with the step itself, in words. */
+  readonly fault?: string;
+}
+
+/** Runs a step, showing its output as it comes. Never rejects. */
+export async function runStep(step: Step, directory: string): Promise<StepResult> {
+  const startMs = performance.now();
+  const { exitCode, output } = await stream(step, { cwd: directory });
+  const seconds = (performance.now() - startMs) / 1000;
+  return { title: step.title, seconds, ...settle(exitCode, () => step.tally(output)) };
+}
+
+/** The tally of a step by its exit code and its report. */
+export function settle(exitCode: number, tally: () => Tally): Tally & { fault?: string } {
+  let counted: Tally;
+  try {
+    counted = tally();
+  } catch (error) {
+    return { passed: 0, failed: 1, fault: `no report: ${(error as Error).message}` };
+  }
+  const { passed, failed } = counted;
+  if (passed + failed === 0) return { passed, failed: 1, fault: 'it ran nothing' };
+  if (exitCode !== 0 && failed === 0) {
+    return { passed, failed: 1, fault: `its command ended with ${exitCode}` };
+  }
+  return { passed, failed };
+}
+
+/** A command that is one check: it passes when it ends with 0. */
+export function oneCheck(): Tally {
+  return { passed: 1, failed: 0 };
+}
+
+interface VitestReport {
+  readonly numPassedTests: number;
+  readonly numTotalTests: number;
+  readonly testResults: readonly { status: string; assertionResults: readonly unknown[] }[];
+}
+
+/** Counts of Vitest's JSON report; a file that could not be loaded is one failure. */
+export function vitestTally(path: string): Tally {
+  const report = readJson<VitestReport>(path);
+  const broken = report.testResults.filter(
+    ({ status, assertionResults }) => status === 'failed' && assertionResults.length === 0,
+  );
+  return {
+    passed: report.numPassedTests,
+    failed: report.numTotalTests - report.numPassedTests + broken.length,
+  };
+}
+
+interface PlaywrightReport {
+  readonly stats: Readonly<Record<'expected' | 'unexpected' | 'flaky' | 'skipped', number>>;
+  readonly errors: readonly unknown[];
+}
+
+/** Counts of Playwright's JSON report; an error outside of any test is one failure. */
+export function playwrightTally(path: string): Tally {
+  const { stats, errors } = readJson<PlaywrightReport>(path);
+  const { expected, unexpected, flaky, skipped } = stats;
+  return { passed: expected, failed: unexpected + flaky + skipped + errors.length };
+}
+
+/** The counts of a last line `N passed, N failed`. */
+export function lastLineTally(output: string): Tally {
+  const line = output.trimEnd().split('\n').at(-1) ?? '';
+  const counts = /^(\d+) passed, (\d+) failed$/.exec(line);
+  if (counts === null) throw new Error(`the last line is ${JSON.stringify(line)}`);
+  return { passed: Number(counts[1]), failed: Number(counts[2]) };
+}
+
+/** The summary: a line a step, then the total alone on the last line. */
+export function summary(results: readonly StepResult[]): string {
+  const width = Math.max(...results.map(({ title }) => title.length));
+  const rows = results.map(({ title, passed, failed, seconds, fault }) => {
+    const counts = `${String(passed).padStart(6)} passed  ${String(failed).padStart(5)} failed`;
+    const note = fault === undefined ? '' : `  (${fault})`;
+    return `${title.padEnd(width)}  ${counts}  ${seconds.toFixed(1).padStart(6)} s${note}`;
+  });
+  return [...rows, '', totalLine(results)].join('\n');
+}
+
+/** `N passed, N failed` over all steps. */
+export function totalLine(results: readonly Tally[]): string {
+  const total = (kind: keyof Tally) => results.reduce((sum, tally) => sum + tally[kind], 0);
+  return `${total('passed')} passed, ${total('failed')} failed`;
+}
+
+function readJson<T>(path: string): T {
+  return JSON.parse(readFileSync(path, 'utf8')) as T;
+}
+
+function stream(
+  { command, parameters, env }: Step,
+  options: SpawnOptions,
+): Promise<{ exitCode: number; output: string }> {
+  const child = spawn(command, parameters, {
+    ...options,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let output = '';
+  child.stdout!.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+    process.stdout.write(text);
+  });
+  return new Promise((resolve) => {
+    child.on('error', (error) => resolve({ exitCode: 1, output: `${output}\n${error.message}` }));
+    child.on('close', (exitCode) => resolve({ exitCode: exitCode ?? 1, output }));
+  });
+}
