@@ -9,7 +9,12 @@ import { convertString } from '../../src/contract/arguments.ts';
 import { type Binding, convertBinding } from '../../src/contract/bindings.ts';
 import { storageError } from '../../src/contract/errors.ts';
 import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
-import { Connection, type DatabaseEvents, type DatabaseOptions } from './connection.ts';
+import {
+  Connection,
+  type DatabaseEvents,
+  type DatabaseOptions,
+  type Prepared,
+} from './connection.ts';
 import { Cursor } from './cursor.ts';
 import { Execution, type ExecutionOwner } from './execution.ts';
 import { Query } from './query.ts';
@@ -161,11 +166,15 @@ export class Database implements ExecutionOwner {
     }
   }
 
-  #prepare(at: Pointer, sizeBytes: number) {
-    const { regulator } = this.#connection;
-    regulator.regulating = true;
+  #prepare(at: Pointer, sizeBytes: number): Prepared {
+    const { regulator, sqlite } = this.#connection;
+    regulator.begin();
     try {
-      return this.#connection.prepare(at, sizeBytes);
+      const prepared = this.#connection.prepare(at, sizeBytes);
+      const refusal = regulator.refusalOf(() => sqlite.memory.readText(at, prepared.tail - at));
+      if (refusal === undefined) return prepared;
+      sqlite.exports.sqlite3_finalize(prepared.statement);
+      throw refusal;
     } finally {
       regulator.regulating = false;
     }

@@ -45,7 +45,7 @@ export class Query {
     this.writes = exports.sqlite3_stmt_readonly(pointer) === 0;
     this.explains = exports.sqlite3_stmt_isexplain(pointer) !== 0;
     this.columnNames = this.#readColumnNames();
-    this.counter = new RowCounter(connection.sqlite, pointer);
+    this.counter = new RowCounter(connection.sqlite, connection.pointer, pointer, this.writes);
   }
 
   /** Binds all parameters and makes the first step; true when there is a row. */
@@ -60,7 +60,7 @@ export class Query {
     if (this.writes && !connection.transactionOpen) connection.events.beforeWrite();
     counter.begin();
     const hasRow = this.step();
-    if (counter.stepped()) this.columnNames = this.#readColumnNames();
+    if (counter.recompiled()) this.columnNames = this.#readColumnNames();
     return hasRow;
   }
 
@@ -75,6 +75,7 @@ export class Query {
     regulator.regulating = false;
     if (resultCode === ROW) return true;
     if (resultCode === DONE) {
+      this.counter.ended();
       exports.sqlite3_reset(this.pointer);
       return false;
     }

@@ -1,20 +1,243 @@
 // What a statement of user SQL may touch.
 //
-// SQLite asks its authorizer while it compiles a statement, also when it compiles one again. Trusted
-// statements are not asked about: `regulate` is on only while user SQL is compiled or stepped.
+// SQLite asks its authorizer while it compiles a statement, also when it compiles one again in the
+// middle of a step. Trusted statements are not asked about: `regulating` is true only while user SQL
+// is compiled or stepped. Views and trigger bodies are asked about when they are used.
+//
+// Rules are workerd's: names that begin with `_cf_` are the storage's own; transactions belong to
+// the storage; functions and pragmas are those on a list; nothing temporary, nothing attached.
 
-import type { StorageError } from '../../src/contract/errors.ts';
+import { type StorageError, storageError } from '../../src/contract/errors.ts';
 import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
+import { checkPragma } from './pragmas.ts';
+import { isKeyword, nameOf, statementTokens } from './tokens.ts';
+
+const ALLOW = 0;
+const DENY = 1;
+
+// https://sqlite.org/c3ref/c_alter_table.html: what an authorizer is asked about.
+const ACTION = {
+  createIndex: 1,
+  createTable: 2,
+  createTrigger: 7,
+  createView: 8,
+  delete: 9,
+  dropIndex: 10,
+  dropTable: 11,
+  dropTrigger: 16,
+  dropView: 17,
+  insert: 18,
+  pragma: 19,
+  read: 20,
+  select: 21,
+  transaction: 22,
+  update: 23,
+  attach: 24,
+  detach: 25,
+  alterTable: 26,
+  reindex: 27,
+  analyze: 28,
+  createVirtualTable: 29,
+  dropVirtualTable: 30,
+  function: 31,
+  savepoint: 32,
+  recursive: 33,
+} as const;
+
+/** Modules of virtual tables that may be created; drop_modules leaves only these and json's. */
+const MODULES = new Set(['fts5', 'fts5vocab', 'rtree', 'rtree_i32']);
+
+const FUNCTIONS = new Set(
+  `
+  -> ->> abs acos acosh asin asinh atan atan2 atanh avg bm25 ceil changes char coalesce concat
+  concat_ws cos cosh count cume_dist current_date current_time current_timestamp date datetime
+  degrees dense_rank exp first_value floor format glob group_concat hex highlight ifnull iif instr
+  json json_array json_array_length json_extract json_group_array json_group_object json_insert
+  json_object json_patch json_quote json_remove json_replace json_set json_type json_valid jsonb
+  jsonb_array jsonb_extract jsonb_group_array jsonb_group_object jsonb_insert jsonb_object
+  jsonb_patch jsonb_remove jsonb_replace jsonb_set julianday lag last_insert_rowid last_value lead
+  length like likelihood likely ln log log2 lower ltrim match max min mod nth_value ntile nullif
+  octet_length percent_rank pi pow printf quote radians random randomblob rank replace round
+  row_number rtrim sign sin sinh snippet sqrt strftime string_agg substr substring sum tan tanh
+  time timediff total total_changes trim trunc typeof unhex unicode unixepoch unlikely upper
+  zeroblob rtreecheck
+  sqlite_rename_column sqlite_rename_quotefix sqlite_rename_table sqlite_rename_test
+  sqlite_drop_column
+  `
+    .trim()
+    .split(/\s+/),
+);
+
+const RESERVED_PREFIX = new TextEncoder().encode('_cf_');
+const LOWER_CASE = 0x20;
+
+const TRANSACTION_ADVICE =
+  'BEGIN, COMMIT, ROLLBACK and SAVEPOINT are not allowed; use transaction() or transactionSync() ' +
+  'of the storage, which roll back by themselves when something throws';
 
 export class Regulator {
+  static readonly #ofModule = new WeakMap<Sqlite, Regulator>();
+
   /** True while user SQL is compiled or stepped. */
   regulating = false;
+  readonly #sqlite: Sqlite;
+  readonly #callback: Pointer;
+  // What was refused last, in words; undefined when nothing was.
+  #refused: string | undefined;
+  #altersTable = false;
 
-  constructor(_sqlite: Sqlite, _db: Pointer) {}
-
-  explain(_error: StorageError): StorageError | undefined {
-    return undefined;
+  private constructor(sqlite: Sqlite) {
+    this.#sqlite = sqlite;
+    this.#callback = sqlite.sqlite3.wasm.installFunction(
+      'i(pipppp)',
+      (_: Pointer, action: number, first: Pointer, second: Pointer, schema: Pointer) =>
+        this.regulating ? this.#decide(action, first, second, schema) : ALLOW,
+    ) as Pointer;
   }
 
-  dispose(): void {}
+  /** The one regulator of a module: connections share it, for only one of them runs at a time. */
+  static of(sqlite: Sqlite): Regulator {
+    let regulator = Regulator.#ofModule.get(sqlite);
+    if (regulator === undefined) {
+      regulator = new Regulator(sqlite);
+      Regulator.#ofModule.set(sqlite, regulator);
+    }
+    return regulator;
+  }
+
+  /** Watches a connection, and takes the modules from it that nobody may use. */
+  attach(db: Pointer): void {
+    const { exports, memory } = this.#sqlite;
+    exports.sqlite3_set_authorizer(db, this.#callback, 0);
+    const kept = [...MODULES, 'json_each', 'json_tree', 'jsonb_each', 'jsonb_tree'];
+    const textBytes = kept.reduce((sum, name) => sum + name.length + 1, 0);
+    const list = memory.allocate(4 * (kept.length + 1) + textBytes);
+    let at = list + 4 * (kept.length + 1);
+    kept.forEach((name, index) => {
+      memory.i32[(list >> 2) + index] = at;
+      at += memory.write(name, at) + 1;
+    });
+    memory.i32[(list >> 2) + kept.length] = 0;
+    exports.sqlite3_drop_modules(db, list);
+    memory.free(list);
+  }
+
+  /** User SQL is about to be compiled. */
+  begin(): void {
+    this.regulating = true;
+    this.#refused = undefined;
+    this.#altersTable = false;
+  }
+
+  /** The error of a compiled statement for what SQLite does not ask about: a table's new name. */
+  refusalOf(statement: () => string): StorageError | undefined {
+    if (!this.#altersTable) return undefined;
+    const tokens = statementTokens(statement());
+    const rename = tokens.findIndex(
+      (token, index) => isKeyword(token, 'RENAME') && isKeyword(tokens[index + 1], 'TO'),
+    );
+    const target = rename < 0 ? undefined : tokens[rename + 2];
+    if (target === undefined || !/^_cf_/i.test(nameOf(target))) return undefined;
+    return storageError('SQL_FORBIDDEN', `not authorized: SQLITE_AUTH (${reserved()})`);
+  }
+
+  /** The error that says what was refused, when that is why the statement failed. */
+  explain(error: StorageError): StorageError | undefined {
+    const refused = this.#refused;
+    this.#refused = undefined;
+    if (refused === undefined) return undefined;
+    return storageError('SQL_FORBIDDEN', `${error.message} (${refused})`);
+  }
+
+  #decide(action: number, first: Pointer, second: Pointer, schema: Pointer): number {
+    const refused = this.#refusal(action, first, second, schema);
+    if (refused === undefined) return ALLOW;
+    this.#refused = refused;
+    return DENY;
+  }
+
+  #refusal(action: number, first: Pointer, second: Pointer, schema: Pointer): string | undefined {
+    if (action === ACTION.alterTable) {
+      // The schema comes first here; last comes the column that is dropped.
+      this.#altersTable = true;
+      if (!this.#isMain(first)) return temporary();
+      return this.#isReserved(second) ? reserved() : undefined;
+    }
+    if (schema !== 0 && !this.#isMain(schema)) return this.#refusalElsewhere(action, first, schema);
+    switch (action) {
+      case ACTION.select:
+      case ACTION.recursive:
+      case ACTION.reindex:
+      case ACTION.analyze:
+        return undefined;
+      case ACTION.read:
+      case ACTION.insert:
+      case ACTION.update:
+      case ACTION.delete:
+      case ACTION.createTable:
+      case ACTION.createView:
+      case ACTION.dropTable:
+      case ACTION.dropView:
+        return this.#isReserved(first) ? reserved() : undefined;
+      case ACTION.createIndex:
+      case ACTION.createTrigger:
+      case ACTION.dropIndex:
+      case ACTION.dropTrigger:
+        return this.#isReserved(first) || this.#isReserved(second) ? reserved() : undefined;
+      case ACTION.createVirtualTable:
+      case ACTION.dropVirtualTable:
+        if (this.#isReserved(first)) return reserved();
+        return MODULES.has(this.#text(second).toLowerCase())
+          ? undefined
+          : `virtual tables: ${[...MODULES].join(', ')} only`;
+      case ACTION.function:
+        return FUNCTIONS.has(this.#text(second).toLowerCase())
+          ? undefined
+          : `the function ${this.#text(second)} is not available`;
+      case ACTION.pragma:
+        return checkPragma(this.#text(first), second === 0 ? undefined : this.#text(second));
+      case ACTION.transaction:
+      case ACTION.savepoint:
+        return TRANSACTION_ADVICE;
+      case ACTION.attach:
+      case ACTION.detach:
+        return 'ATTACH, DETACH and VACUUM are not allowed: an object has exactly one database';
+      default:
+        return temporary();
+    }
+  }
+
+  // SQLite looks into the temporary schema by itself, for example when a table is renamed.
+  #refusalElsewhere(action: number, first: Pointer, schema: Pointer): string | undefined {
+    const inspects = action === ACTION.read || action === ACTION.update;
+    if (inspects && this.#text(schema) === 'temp' && !this.#isReserved(first)) return undefined;
+    return temporary();
+  }
+
+  #isMain(name: Pointer): boolean {
+    return this.#text(name) === 'main';
+  }
+
+  #isReserved(name: Pointer): boolean {
+    if (name === 0) return false;
+    const { u8 } = this.#sqlite.memory;
+    return (
+      u8[name] === RESERVED_PREFIX[0] &&
+      (u8[name + 1]! | LOWER_CASE) === RESERVED_PREFIX[1] &&
+      (u8[name + 2]! | LOWER_CASE) === RESERVED_PREFIX[2] &&
+      u8[name + 3] === RESERVED_PREFIX[3]
+    );
+  }
+
+  #text(pointer: Pointer): string {
+    return this.#sqlite.memory.readCString(pointer);
+  }
+}
+
+function reserved(): string {
+  return 'names that begin with _cf_ belong to the storage; choose another name';
+}
+
+function temporary(): string {
+  return 'temporary tables, views and triggers are not available; use ordinary ones';
 }

@@ -1,0 +1,59 @@
+// The tokens of an SQL text, as SQLite cuts them; comments and white space are left out.
+//
+// Only what is needed to find the clauses of a statement: it does not judge, and text that SQLite
+// would refuse gives some tokens too.
+
+export interface Token {
+  /** 'word' is a keyword or a bare name, 'quoted' a quoted name or string, 'variable' a parameter. */
+  readonly kind: 'word' | 'quoted' | 'variable' | 'number' | 'symbol';
+  /** As written. */
+  readonly text: string;
+  /** Where it starts and ends in the whole text. */
+  readonly start: number;
+  readonly end: number;
+  /** How many parentheses are open around it. */
+  readonly depth: number;
+}
+
+// In the order of trying. A quote inside its own kind of quotes is doubled.
+const TOKEN =
+  /(?<space>\s+|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$))|(?<quoted>'(?:[^']|'')*'?|"(?:[^"]|"")*"?|`(?:[^`]|``)*`?|\[[^\]]*\]?)|(?<variable>\?\d*|[:@#$][\w$\u0080-\uffff]+)|(?<number>\.?\d[\w.]*)|(?<word>[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*)|(?<symbol>[\s\S])/y;
+
+/** The tokens of the first statement from `from` on, its closing semicolon included if it has one. */
+export function statementTokens(text: string, from = 0): Token[] {
+  const tokens: Token[] = [];
+  let depth = 0;
+  TOKEN.lastIndex = from;
+  for (;;) {
+    const start = TOKEN.lastIndex;
+    const groups = TOKEN.exec(text)?.groups;
+    if (groups === undefined) return tokens;
+    if (groups.space !== undefined) continue;
+    const end = TOKEN.lastIndex;
+    const written = text.slice(start, end);
+    if (written === ')') depth -= 1;
+    tokens.push({ kind: kindOf(groups), text: written, start, end, depth });
+    if (written === '(') depth += 1;
+    if (written === ';' && groups.symbol !== undefined) return tokens;
+  }
+}
+
+/** True when the token is that keyword. */
+export function isKeyword(token: Token | undefined, keyword: string): boolean {
+  return token?.kind === 'word' && token.text.toUpperCase() === keyword;
+}
+
+/** The name a token stands for, without its quotes. */
+export function nameOf(token: Token): string {
+  if (token.kind !== 'quoted') return token.text;
+  const quote = token.text[0]!;
+  const inner = token.text.slice(1, -1);
+  return quote === '[' ? inner : inner.replaceAll(quote + quote, quote);
+}
+
+function kindOf(groups: Record<string, string | undefined>): Token['kind'] {
+  for (const kind of ['quoted', 'variable', 'number', 'word'] as const) {
+    if (groups[kind] !== undefined) return kind;
+  }
+  return 'symbol';
+}
