@@ -9,22 +9,19 @@ import { convertString } from '../../src/contract/arguments.ts';
 import { type Binding, convertBinding } from '../../src/contract/bindings.ts';
 import { storageError } from '../../src/contract/errors.ts';
 import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
-import {
-  Connection,
-  type DatabaseEvents,
-  type DatabaseOptions,
-  type Prepared,
-} from './connection.ts';
+import { Connection, type DatabaseEvents, type DatabaseOptions } from './connection.ts';
 import { Cursor } from './cursor.ts';
 import { Execution, type ExecutionOwner } from './execution.ts';
+import type { TableShape } from './order-limit.ts';
 import { Query } from './query.ts';
 import { QueryCache } from './query-cache.ts';
+import { QueryText } from './query-text.ts';
 import { Statement } from './statement.ts';
 
 export type { DatabaseEvents, DatabaseOptions } from './connection.ts';
 
-/** Longest text of one `exec`, in bytes of UTF-8 (workerd). */
-const SQL_BYTES_MAX = 100_000;
+const TABLE_KIND = "SELECT type, wr FROM pragma_table_list(?1) WHERE schema = 'main'";
+const TABLE_COLUMNS = 'SELECT name, pk FROM pragma_table_xinfo(?1)';
 
 const PAGE_BYTES = 4096;
 
@@ -132,51 +129,21 @@ export class Database implements ExecutionOwner {
 
   /** Compiles the text, running all statements but the last, which is returned. */
   #compile(text: string): Query {
-    const { memory } = this.#connection.sqlite;
-    const sizeBytes = memory.writeScratch(text);
-    if (sizeBytes > SQL_BYTES_MAX) {
-      throw storageError(
-        'SQL',
-        `exec(): the text is ${sizeBytes} bytes, at most ${SQL_BYTES_MAX}: SQLITE_TOOBIG`,
-      );
-    }
-    // Kept apart from scratch memory, which the statements that run meanwhile use.
-    const start = memory.allocate(sizeBytes + 1);
-    const scratch = memory.scratch(0);
-    memory.u8.copyWithin(start, scratch, scratch + sizeBytes + 1);
+    const statements = new QueryText(this.#connection, text, (name) => this.#describe(name));
     try {
-      const end = start + sizeBytes;
-      for (let at = start; ; ) {
-        const { statement, tail } = this.#prepare(at, end - at);
-        if (statement === 0) {
-          throw storageError('SQL', 'exec(): SQL code did not contain a statement.');
+      for (;;) {
+        const { statement, isFirst, isLast } = statements.next();
+        if (!isLast) {
+          this.#runEarlier(statement);
+          continue;
         }
-        const next = this.#skipWhitespace(tail, end);
-        if (next === end) {
-          const query = new Query(this.#connection, text, statement);
-          // A text of several statements must run them all again, so it is not kept.
-          if (at === start) this.#queries.add(query);
-          return query;
-        }
-        this.#runEarlier(statement);
-        at = next;
+        const query = new Query(this.#connection, text, statement);
+        // A text of several statements must run them all again, so it is not kept.
+        if (isFirst) this.#queries.add(query);
+        return query;
       }
     } finally {
-      memory.free(start);
-    }
-  }
-
-  #prepare(at: Pointer, sizeBytes: number): Prepared {
-    const { regulator, sqlite } = this.#connection;
-    regulator.begin();
-    try {
-      const prepared = this.#connection.prepare(at, sizeBytes);
-      const refusal = regulator.refusalOf(() => sqlite.memory.readText(at, prepared.tail - at));
-      if (refusal === undefined) return prepared;
-      sqlite.exports.sqlite3_finalize(prepared.statement);
-      throw refusal;
-    } finally {
-      regulator.regulating = false;
+      statements.free();
     }
   }
 
@@ -192,12 +159,24 @@ export class Database implements ExecutionOwner {
     new Execution(this, query, []).close();
   }
 
-  #skipWhitespace(from: Pointer, end: Pointer): Pointer {
-    const { u8 } = this.#connection.sqlite.memory;
-    let at = from;
-    // Space, \t, \n, \v, \f, \r.
-    while (at < end && (u8[at] === 0x20 || (u8[at]! >= 0x09 && u8[at]! <= 0x0d))) at += 1;
-    return at;
+  #describe(name: string): TableShape | undefined {
+    const list = this.statement(TABLE_KIND);
+    list.bindText(1, name);
+    if (!list.step()) return undefined;
+    const kind = list.columnText(0) === 'view' ? 'view' : 'table';
+    const withoutRowid = list.columnNumber(1) !== 0;
+    list.reset();
+
+    const columns: string[] = [];
+    const keyColumns: string[] = [];
+    const info = this.statement(TABLE_COLUMNS);
+    info.bindText(1, name);
+    while (info.step()) {
+      const column = info.columnText(0);
+      columns.push(column);
+      if (withoutRowid && info.columnNumber(1) > 0) keyColumns[info.columnNumber(1) - 1] = column;
+    }
+    return { kind, keyColumns, columns };
   }
 
   #pragma(sql: string): number {
