@@ -78,7 +78,7 @@ export class Execution implements Run {
   }
 
   get rowsRead(): number {
-    return this.#counts?.read ?? this.#query.counter.read();
+    return (this.#counts?.read ?? this.#query.counter.read()) - this.#rowsNotFetched();
   }
 
   get rowsWritten(): number {
@@ -118,6 +118,13 @@ export class Execution implements Run {
     } while (this.#query.step());
     this.#end();
     this.#state = 'row';
+  }
+
+  // RETURNING reads its rows from a temporary table, one for each that is fetched: what a query that
+  // is stepped row by row would not have read yet.
+  #rowsNotFetched(): number {
+    if (this.#kept === undefined || this.#query.explains) return 0;
+    return this.#kept.length - this.#keptNext - 1;
   }
 
   #takeKept(kept: SqlStorageValue[][]): SqlStorageValue[] {

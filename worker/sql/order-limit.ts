@@ -75,7 +75,7 @@ export function rewriteOrderLimit(
     ` ${source(clauses.assignments)} WHERE ${key} IN (${chosen})`,
     ...(returning === undefined ? [] : [` ${source(returning)}`]),
   ].join('');
-  return { sql, end };
+  return { sql, end: Math.min(end, text.length) };
 }
 
 interface Clauses {
@@ -138,7 +138,8 @@ function findClauses(all: readonly Token[]): Clauses | undefined {
     returning: part('RETURNING'),
     orderBy: part('ORDER'),
     limit: part('LIMIT'),
-    end: last.end,
+    // Without a semicolon all comments behind it belong to it.
+    end: tokens.length < all.length ? last.end : Number.POSITIVE_INFINITY,
   };
 }
 

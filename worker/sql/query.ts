@@ -70,8 +70,10 @@ export class Query {
     const { exports } = connection.sqlite;
     const { regulator } = connection;
     regulator.regulating = true;
+    exports.vdbe_last.value = 0;
     exports.vdbe_counted.value = this.pointer;
     const resultCode = exports.sqlite3_step(this.pointer);
+    exports.vdbe_counted.value = 0;
     regulator.regulating = false;
     if (resultCode === ROW) return true;
     if (resultCode === DONE) {
@@ -93,7 +95,6 @@ export class Query {
     this.#lastRun = undefined;
     this.counter.release();
     exports.sqlite3_finalize(this.pointer);
-    if (exports.vdbe_counted.value === this.pointer) exports.vdbe_counted.value = 0;
   }
 
   #failure(resultCode: number): Error {

@@ -8,13 +8,10 @@
 //
 // Keeps true: slots of the count table that no living program of a query occupies are zero. So the
 // counts of a program that SQLite compiled anew in the middle of a step are right too.
-//
-// Not known: `count(*)` over a whole table inside a trigger (its count is not kept), and a seek on
-// a rowid with a key that is no number, which workerd does not count and this does.
 
-import { COUNT_SLOTS } from '../vfs/count-table.ts';
+import { COUNT_SLOTS, SLOT } from '../vfs/count-table.ts';
 import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
-import { INSTRUCTION, OPCODE, SUB_PROGRAM, VALUE, VDBE } from './vdbe-layout.ts';
+import { INSTRUCTION, OPCODE, SUB_PROGRAM, VDBE } from '../vfs/vdbe-layout.ts';
 
 const SLOTS_PER_INSTRUCTION = INSTRUCTION.sizeBytes / 4;
 const SLOT_MASK = COUNT_SLOTS - 1;
@@ -48,8 +45,6 @@ interface Plan {
   readonly clears: readonly number[];
   /** What has already been counted one by one, of the changes that SQLite counts in total. */
   readonly changes: readonly number[];
-  /** Count instructions of the main program: a slot, and the register the count went to. */
-  readonly counts: readonly (readonly [slot: number, register: number])[];
 }
 
 export class RowCounter {
@@ -104,9 +99,6 @@ export class RowCounter {
     for (const [first, second] of plan.seekEnds) {
       rows += Math.min(SEEK_END_COUNT_MAX, i32[first]! + i32[second]!);
     }
-    for (const [slot, register] of plan.counts) {
-      if (i32[slot]! > 0) rows += this.#register(register);
-    }
     return rows;
   }
 
@@ -138,13 +130,6 @@ export class RowCounter {
     let advances = 0;
     for (const counter of ADVANCE_COUNTERS) advances += i32[counters + counter]!;
     return advances;
-  }
-
-  #register(index: number): number {
-    const { i32 } = this.#sqlite.memory;
-    const registers = i32[(this.#statement + VDBE.registers) >> 2]!;
-    const value = (registers + index * VALUE.sizeBytes + VALUE.number) >> 2;
-    return i32[value + 1]! * 2 ** 32 + (i32[value]! >>> 0);
   }
 
   /** Finds the statement's program and the programs of triggers and foreign keys it calls. */
@@ -183,10 +168,9 @@ export class RowCounter {
   #makePlan(): Plan {
     const read: number[] = [];
     const written: number[] = [];
-    const seekEnds: [number, number][] = [];
+    const seekEnds: (readonly [number, number])[] = [];
     const clears: number[] = [];
     const changes: number[] = [];
-    const counts: [number, number][] = [];
     const { i32, u8 } = this.#sqlite.memory;
     const table = this.#sqlite.countTable >> 2;
 
@@ -194,30 +178,38 @@ export class RowCounter {
       const { temporary, seekEqual } = this.#cursors(program);
       const end = program.address + program.instructionCount * INSTRUCTION.sizeBytes;
       for (let at = program.address; at < end; at += INSTRUCTION.sizeBytes) {
-        const slot = table + ((at >> 2) & SLOT_MASK);
-        const skippedSlot = table + (((at >> 2) + 1) & SLOT_MASK);
-        const both = [slot, skippedSlot] as const;
+        const slotOf = (instruction: Pointer, slot: number) =>
+          table + (((instruction >> 2) + slot) & SLOT_MASK);
+        const both = [slotOf(at, SLOT.dispatched), slotOf(at, SLOT.skipped)] as const;
         const p1 = i32[(at + INSTRUCTION.p1) >> 2]!;
         const p2 = i32[(at + INSTRUCTION.p2) >> 2]!;
         const p3 = i32[(at + INSTRUCTION.p3) >> 2]!;
-        const p5 = u8[at + INSTRUCTION.p5]! | (u8[at + INSTRUCTION.p5 + 1]! << 8);
+        const p5 = u8[at + INSTRUCTION.p5]!;
         switch (u8[at]) {
+          case OPCODE.SeekRowid:
+          case OPCODE.NotExists:
+            read.push(slotOf(at, SLOT.moved));
+            break;
           case OPCODE.SeekGE:
-          case OPCODE.SeekLE: {
+          case OPCODE.SeekGT:
+          case OPCODE.SeekLE:
+          case OPCODE.SeekLT: {
             const next = u8[at + INSTRUCTION.sizeBytes];
-            if (seekEqual.has(p1) && (next === OPCODE.IdxGT || next === OPCODE.IdxLT)) {
+            if (u8[at + INSTRUCTION.p4Type] === 0) {
+              // In a table, by row number.
+              read.push(slotOf(at, SLOT.moved));
+            } else if (seekEqual.has(p1) && (next === OPCODE.IdxGT || next === OPCODE.IdxLT)) {
               // Found: it goes on behind the check that follows. Not found is not counted.
-              const found = at + 2 * INSTRUCTION.sizeBytes;
-              read.push(table + (((found >> 2) + 1) & SLOT_MASK));
+              read.push(slotOf(at + 2 * INSTRUCTION.sizeBytes, SLOT.skipped));
             } else {
               read.push(...both);
             }
             break;
           }
-          case OPCODE.SeekGT:
-          case OPCODE.SeekLT:
-          case OPCODE.SeekRowid:
-          case OPCODE.NotExists:
+          case OPCODE.Count:
+            // P3 asks for an estimate only, which reads nothing.
+            if (p3 === 0) read.push(slotOf(at, SLOT.rows));
+            break;
           case OPCODE.Rewind:
           case OPCODE.Last:
           case OPCODE.Sort:
@@ -226,11 +218,7 @@ export class RowCounter {
             read.push(...both);
             break;
           case OPCODE.SeekEnd:
-            seekEnds.push([slot, skippedSlot]);
-            break;
-          case OPCODE.Count:
-            // P3 asks for an estimate only, which reads nothing.
-            if (p3 === 0 && program === this.#programs[0]) counts.push([slot, p2]);
+            seekEnds.push(both);
             break;
           case OPCODE.Insert:
             if (p5 & WRITE_IS_NOOP || temporary.has(p1)) break;
@@ -249,7 +237,7 @@ export class RowCounter {
             break;
           case OPCODE.VUpdate:
             written.push(...both);
-            if (p1 !== 0) changes.push(...both);
+            changes.push(...both);
             break;
           case OPCODE.Clear:
             if (p3 !== 0) clears.push(...both);
@@ -257,7 +245,7 @@ export class RowCounter {
         }
       }
     }
-    return { read, written, seekEnds, clears, changes, counts };
+    return { read, written, seekEnds, clears, changes };
   }
 
   /** Numbers of the program's cursors on temporary tables, and of those that seek for equality. */

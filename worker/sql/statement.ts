@@ -5,10 +5,10 @@
 // once. Leaving rows unread needs `reset`. User SQL goes through query and execution instead.
 
 import type { Pointer } from '../vfs/sqlite-module.ts';
+import { FLAG, VALUE, VDBE } from '../vfs/vdbe-layout.ts';
 import type { Connection } from './connection.ts';
 import { DONE, OK, ROW } from './sql-error.ts';
 import { bindBlob, bindText } from './values.ts';
-import { FLAG, VALUE, VDBE } from './vdbe-layout.ts';
 
 const CHANGES_TRANSACTION = /^\s*(BEGIN|COMMIT|END|ROLLBACK|SAVEPOINT|RELEASE)\b/i;
 

@@ -7,7 +7,7 @@
 import type { Binding } from '../../src/contract/bindings.ts';
 import type { SqlRow, SqlStorageValue } from '../../src/contract/storage.ts';
 import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
-import { FLAG, VALUE, VDBE } from './vdbe-layout.ts';
+import { FLAG, VALUE, VDBE } from '../vfs/vdbe-layout.ts';
 
 // Destructor argument by which SQLite takes a copy (SQLITE_TRANSIENT).
 const COPY = -1;

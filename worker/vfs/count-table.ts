@@ -1,11 +1,29 @@
-// The names by which the instruction counter is reached: the border between the instrumented
-// WebAssembly and the code that reads it. What is counted how is told in build/instrument-wasm.
+// The names by which the instruction counts are reached: the border between the instrumented
+// WebAssembly (build/instrument-wasm) and the code that reads them (sql/row-counter).
+//
+// The table has a slot of four bytes for every four bytes of an instruction, five in all, found by
+// the instruction's address modulo the size of the table.
 
-/** Slots of the count table, four bytes each; two programs 4 MiB apart would share theirs. */
+/** Slots of the table; two programs 4 MiB apart would share theirs. */
 export const COUNT_SLOTS = 1 << 20;
+
+/** What the slots of one instruction count, as offsets from its first slot. */
+export const SLOT = {
+  /** Times it was dispatched, but for those of `skipped`. */
+  dispatched: 0,
+  /** Times it was dispatched after an instruction that skipped exactly one. */
+  skipped: 1,
+  /** Times it moved a cursor to a row number. */
+  moved: 2,
+  /** Rows it counted, summed up, when it is `Count`. */
+  rows: 3,
+} as const;
 
 /** Exported global: the statement that is counted, 0 for none. */
 export const COUNTED_STATEMENT = 'vdbe_counted';
+
+/** Exported global: the last dispatched instruction of the counted statement. */
+export const LAST_INSTRUCTION = 'vdbe_last';
 
 /** Exported global: the address of the count table. */
 export const COUNT_TABLE = 'vdbe_count_table';

@@ -8,7 +8,7 @@
 
 import sqlite3InitModule, { type Sqlite3Static } from '@sqlite.org/sqlite-wasm';
 import { isStorageError, storageError } from '../../src/contract/errors.ts';
-import { COUNT_SLOTS, COUNT_TABLE, COUNTED_STATEMENT } from './count-table.ts';
+import { COUNT_SLOTS, COUNT_TABLE, COUNTED_STATEMENT, LAST_INSTRUCTION } from './count-table.ts';
 import { WasmMemory } from './wasm-memory.ts';
 
 /** An address in the module's memory; 0 is none. */
@@ -76,6 +76,8 @@ export interface SqliteExports {
   sqlite3__wasm_db_config_ip(db: Pointer, option: number, on: number, result: Pointer): number;
   /** The statement whose instructions are counted; 0 for none. */
   readonly [COUNTED_STATEMENT]: WebAssembly.Global<'i32'>;
+  /** The last dispatched instruction of that statement. */
+  readonly [LAST_INSTRUCTION]: WebAssembly.Global<'i32'>;
   /** Address of the count table. */
   readonly [COUNT_TABLE]: WebAssembly.Global<'i32'>;
 }
@@ -154,7 +156,7 @@ async function load(wasm: URL | WebAssembly.Module | Uint8Array): Promise<Sqlite
   });
 
   const exports = sqlite3.wasm.exports as unknown as SqliteExports;
-  if (exports[COUNTED_STATEMENT] === undefined) {
+  if (exports[LAST_INSTRUCTION] === undefined) {
     throw storageError(
       'WORKER_FAILED',
       'Loading SQLite: this sqlite3.wasm is not instrumented; use the one that `prepare` wrote.',

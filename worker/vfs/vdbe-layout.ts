@@ -44,6 +44,7 @@ export const FLAG = {
 export const INSTRUCTION = {
   sizeBytes: 20,
   opcode: 0,
+  p4Type: 1,
   p5: 2,
   p1: 4,
   p2: 8,
