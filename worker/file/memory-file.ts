@@ -1,0 +1,128 @@
+// Files in memory: for tests, and for objects that are meant to vanish with their worker.
+//
+// Keeps true: contents live in the directory, so a closed file can be opened again. A capacity makes
+// the directory a full disk, with the same error as a real one. Durability means nothing here.
+
+import { storageError } from '../../src/contract/errors.ts';
+import type { FileDirectory, SyncFile } from './file.ts';
+
+/** The bytes of one file, grown by doubling. */
+class Content {
+  #bytes = new Uint8Array(0);
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  read(target: Uint8Array, offset: number): number {
+    const count = Math.max(0, Math.min(target.length, this.#size - offset));
+    if (count > 0) target.set(this.#bytes.subarray(offset, offset + count));
+    return count;
+  }
+
+  write(bytes: Uint8Array, offset: number): void {
+    const end = offset + bytes.length;
+    if (end > this.#size) this.resize(end);
+    this.#bytes.set(bytes, offset);
+  }
+
+  resize(size: number): void {
+    if (size > this.#bytes.length) {
+      const grown = new Uint8Array(Math.max(size, this.#bytes.length * 2, 512));
+      grown.set(this.#bytes.subarray(0, this.#size));
+      this.#bytes = grown;
+    } else if (size < this.#size) {
+      this.#bytes.fill(0, size, this.#size);
+    }
+    this.#size = size;
+  }
+}
+
+class MemoryFile implements SyncFile {
+  readonly #content: Content;
+  readonly #directory: MemoryDirectory;
+  readonly #release: () => void;
+
+  constructor(content: Content, directory: MemoryDirectory, release: () => void) {
+    this.#content = content;
+    this.#directory = directory;
+    this.#release = release;
+  }
+
+  read(target: Uint8Array, offset: number): number {
+    return this.#content.read(target, offset);
+  }
+
+  write(bytes: Uint8Array, offset: number): void {
+    this.#directory.reserve(offset + bytes.length - this.#content.size);
+    this.#content.write(bytes, offset);
+  }
+
+  truncate(sizeBytes: number): void {
+    this.#directory.reserve(sizeBytes - this.#content.size);
+    this.#content.resize(sizeBytes);
+  }
+
+  sizeBytes(): number {
+    return this.#content.size;
+  }
+
+  flush(): void {}
+
+  close(): void {
+    this.#release();
+  }
+}
+
+export class MemoryDirectory implements FileDirectory {
+  readonly #files = new Map<string, Content>();
+  readonly #open = new Set<string>();
+  /** Most bytes all files may hold together; beyond it writes fail with DISK_FULL. */
+  capacityBytes: number;
+
+  constructor(capacityBytes = Number.POSITIVE_INFINITY) {
+    this.capacityBytes = capacityBytes;
+  }
+
+  open(name: string): Promise<SyncFile> {
+    if (this.#open.has(name)) {
+      return Promise.reject(storageError('STORAGE_LOCKED', `open("${name}"): already open.`));
+    }
+    let content = this.#files.get(name);
+    if (content === undefined) {
+      content = new Content();
+      this.#files.set(name, content);
+    }
+    this.#open.add(name);
+    return Promise.resolve(new MemoryFile(content, this, () => this.#open.delete(name)));
+  }
+
+  names(): Promise<string[]> {
+    return Promise.resolve([...this.#files.keys()]);
+  }
+
+  remove(name: string): Promise<void> {
+    this.#files.delete(name);
+    return Promise.resolve();
+  }
+
+  /** Bytes all files hold. */
+  usedBytes(): number {
+    let used = 0;
+    for (const content of this.#files.values()) used += content.size;
+    return used;
+  }
+
+  /** Throws DISK_FULL when `growthBytes` more do not fit. */
+  reserve(growthBytes: number): void {
+    if (growthBytes <= 0 || this.capacityBytes === Number.POSITIVE_INFINITY) return;
+    const used = this.usedBytes();
+    if (used + growthBytes > this.capacityBytes) {
+      throw storageError(
+        'DISK_FULL',
+        `write: ${growthBytes} bytes more do not fit, ${used} of ${this.capacityBytes} are used.`,
+      );
+    }
+  }
+}

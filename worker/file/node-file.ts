@@ -1,0 +1,122 @@
+// Files of Node's file system: the engine's tests, the simulator's host and the benchmarks.
+//
+// Keeps true: what file.ts says. Knows nothing of locks between processes.
+
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { storageError } from '../../src/contract/errors.ts';
+import type { FileDirectory, SyncFile } from './file.ts';
+
+function fileError(operation: string, cause: unknown): Error {
+  const code = (cause as { code?: string }).code;
+  if (code === 'ENOSPC' || code === 'EDQUOT') {
+    return storageError('DISK_FULL', `${operation}: the disk is full.`, { cause });
+  }
+  return storageError('IO', `${operation}: ${(cause as Error).message}`, { cause });
+}
+
+class NodeFile implements SyncFile {
+  readonly #name: string;
+  readonly #descriptor: number;
+  readonly #release: () => void;
+  #isOpen = true;
+
+  constructor(name: string, descriptor: number, release: () => void) {
+    this.#name = name;
+    this.#descriptor = descriptor;
+    this.#release = release;
+  }
+
+  read(target: Uint8Array, offset: number): number {
+    return this.#attempt('read', () => {
+      let done = 0;
+      while (done < target.length) {
+        const count = readSync(this.#descriptor, target, done, target.length - done, offset + done);
+        if (count === 0) break;
+        done += count;
+      }
+      return done;
+    });
+  }
+
+  write(bytes: Uint8Array, offset: number): void {
+    this.#attempt('write', () => {
+      let done = 0;
+      while (done < bytes.length) {
+        done += writeSync(this.#descriptor, bytes, done, bytes.length - done, offset + done);
+      }
+    });
+  }
+
+  truncate(sizeBytes: number): void {
+    this.#attempt('truncate', () => ftruncateSync(this.#descriptor, sizeBytes));
+  }
+
+  sizeBytes(): number {
+    return this.#attempt('size', () => fstatSync(this.#descriptor).size);
+  }
+
+  flush(): void {
+    this.#attempt('flush', () => fsyncSync(this.#descriptor));
+  }
+
+  close(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#release();
+    closeSync(this.#descriptor);
+  }
+
+  #attempt<T>(operation: string, action: () => T): T {
+    try {
+      return action();
+    } catch (cause) {
+      throw fileError(`${operation} "${this.#name}"`, cause);
+    }
+  }
+}
+
+export class NodeDirectory implements FileDirectory {
+  readonly #path: string;
+  readonly #open = new Set<string>();
+
+  /** Makes the directory when it does not exist. */
+  constructor(path: string) {
+    this.#path = path;
+    mkdirSync(path, { recursive: true });
+  }
+
+  async open(name: string): Promise<SyncFile> {
+    if (this.#open.has(name)) {
+      throw storageError('STORAGE_LOCKED', `open("${name}"): already open.`);
+    }
+    const path = join(this.#path, name);
+    try {
+      const descriptor = openSync(path, existsSync(path) ? 'r+' : 'w+');
+      this.#open.add(name);
+      return new NodeFile(name, descriptor, () => this.#open.delete(name));
+    } catch (cause) {
+      throw fileError(`open "${name}"`, cause);
+    }
+  }
+
+  async names(): Promise<string[]> {
+    return readdirSync(this.#path);
+  }
+
+  async remove(name: string): Promise<void> {
+    rmSync(join(this.#path, name), { force: true });
+  }
+}

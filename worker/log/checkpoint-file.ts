@@ -1,0 +1,211 @@
+// The checkpoint file: how far the main file is known to hold the log, and a sum of every page in it.
+//
+// Two slots are written in turn, so that a torn one leaves the other; whichever is older only means
+// that more of the log is redone. The table of page sums follows. Entries of pages that changed
+// since the slot may be old, new or torn: those pages are redone from the log and never read here.
+// Layout: docs/commit-log-format.md.
+
+import type { SyncFile } from '../file/file.ts';
+import { recordSum } from './checksum.ts';
+import { wordsOf } from './pages.ts';
+import type { LogPosition } from './segment.ts';
+
+/** Byte offsets of a slot. */
+export const SLOT = {
+  sum: 0,
+  magic: 8,
+  version: 12,
+  salt: 16,
+  pageCount: 20,
+  generation: 24,
+  restoreTarget: 32,
+  segment: 40,
+  offset: 48,
+  sequence: 56,
+  timeMs: 64,
+  recordSum: 72,
+  restoreSum: 80,
+} as const;
+export const SLOT_BYTES = 88;
+/** Distance of the two slots: a sector each, so that one write tears at most one. */
+export const SLOT_STRIDE_BYTES = 512;
+export const SLOT_MAGIC = 0x434c4350;
+/** Where the table of page sums begins; four bytes a page. */
+export const TABLE_OFFSET = 4096;
+const FORMAT_VERSION = 1;
+/** Stands for "none" where the sequence of a pending restore is stored. */
+export const NO_RESTORE = -1;
+
+const BLOCK_SUMS = 1024;
+const BLOCK_BYTES = BLOCK_SUMS * 4;
+
+/** A restore that the next opening is to make. */
+export interface PendingRestore {
+  /** The last sequence to keep. */
+  readonly sequence: number;
+  /** Sum the commit of that sequence must have; 0 when any will do. */
+  readonly sum: number;
+}
+
+/** What is known at a checkpoint. */
+export interface Checkpoint {
+  /** Pages the main file holds. */
+  readonly pageCount: number;
+  readonly pendingRestore: PendingRestore | null;
+  /** Everything before this place of this segment is in the main file. */
+  readonly segment: number;
+  readonly position: LogPosition;
+}
+
+export class CheckpointFile {
+  readonly #file: SyncFile;
+  readonly #blocks = new Map<number, Uint32Array>();
+  readonly #dirty = new Set<number>();
+  /** Random number of this object; the seed of every sum. */
+  readonly salt: number;
+  /** The last checkpoint written. */
+  #last: Checkpoint;
+  #previousSegment: number;
+  #generation: number;
+
+  private constructor(file: SyncFile, salt: number, last: Checkpoint, generation: number) {
+    this.#file = file;
+    this.salt = salt;
+    this.#last = last;
+    this.#previousSegment = last.segment;
+    this.#generation = generation;
+  }
+
+  /** Writes the first slot of a new object; the caller flushes before anything else is made. */
+  static create(file: SyncFile, salt: number, first: Checkpoint): CheckpointFile {
+    file.truncate(0);
+    const created = new CheckpointFile(file, salt, first, 0);
+    created.writeSlot(first);
+    return created;
+  }
+
+  /** The newest intact slot of a file; null when there is none. */
+  static read(file: SyncFile): CheckpointFile | null {
+    let newest: CheckpointFile | null = null;
+    for (const offset of [0, SLOT_STRIDE_BYTES]) {
+      const found = readSlot(file, offset);
+      if (found === null) continue;
+      const other = newest;
+      if (other === null || found.generation > other.#generation) {
+        newest = new CheckpointFile(file, found.salt, found.checkpoint, found.generation);
+      }
+      if (other !== null) {
+        const segments = [other.#last.segment, found.checkpoint.segment];
+        (newest ?? other).#previousSegment = Math.min(...segments);
+      }
+    }
+    return newest;
+  }
+
+  get last(): Checkpoint {
+    return this.#last;
+  }
+
+  /** The oldest segment that opening may have to read, whichever slot survives. */
+  get firstSegmentNeeded(): number {
+    return Math.min(this.#previousSegment, this.#last.segment);
+  }
+
+  /** Writes the slot that is not the newest. The caller flushes before the next is written. */
+  writeSlot(checkpoint: Checkpoint): void {
+    const bytes = new Uint8Array(SLOT_BYTES);
+    const view = new DataView(bytes.buffer);
+    const generation = this.#generation + 1;
+    view.setUint32(SLOT.magic, SLOT_MAGIC, true);
+    view.setUint32(SLOT.version, FORMAT_VERSION, true);
+    view.setUint32(SLOT.salt, this.salt, true);
+    view.setUint32(SLOT.pageCount, checkpoint.pageCount, true);
+    view.setFloat64(SLOT.generation, generation, true);
+    const { pendingRestore } = checkpoint;
+    view.setFloat64(SLOT.restoreTarget, pendingRestore?.sequence ?? NO_RESTORE, true);
+    view.setFloat64(SLOT.restoreSum, pendingRestore?.sum ?? 0, true);
+    view.setFloat64(SLOT.segment, checkpoint.segment, true);
+    view.setFloat64(SLOT.offset, checkpoint.position.offset, true);
+    view.setFloat64(SLOT.sequence, checkpoint.position.sequence, true);
+    view.setFloat64(SLOT.timeMs, checkpoint.position.timeMs, true);
+    view.setFloat64(SLOT.recordSum, checkpoint.position.sum, true);
+    view.setFloat64(SLOT.sum, slotSum(bytes), true);
+    this.#file.write(bytes, (generation % 2) * SLOT_STRIDE_BYTES);
+    this.#generation = generation;
+    this.#previousSegment = this.#last.segment;
+    this.#last = checkpoint;
+  }
+
+  /** Sum of a page as it was last written to the main file. */
+  pageSum(pageIndex: number): number {
+    return this.#block(pageIndex)[pageIndex % BLOCK_SUMS]!;
+  }
+
+  /** Notes the sum of a page just written to the main file; on disk after `writeSums`. */
+  setPageSum(pageIndex: number, sum: number): void {
+    this.#block(pageIndex)[pageIndex % BLOCK_SUMS] = sum;
+    this.#dirty.add(Math.floor(pageIndex / BLOCK_SUMS));
+  }
+
+  /** Writes the changed stretches of the table. */
+  writeSums(): void {
+    for (const number of this.#dirty) {
+      const block = this.#blocks.get(number)!;
+      this.#file.write(new Uint8Array(block.buffer), TABLE_OFFSET + number * BLOCK_BYTES);
+      this.#dirty.delete(number);
+    }
+  }
+
+  flush(): void | Promise<void> {
+    return this.#file.flush();
+  }
+
+  close(): void {
+    this.#file.close();
+  }
+
+  #block(pageIndex: number): Uint32Array {
+    const number = Math.floor(pageIndex / BLOCK_SUMS);
+    let block = this.#blocks.get(number);
+    if (block === undefined) {
+      block = new Uint32Array(BLOCK_SUMS);
+      this.#file.read(new Uint8Array(block.buffer), TABLE_OFFSET + number * BLOCK_BYTES);
+      this.#blocks.set(number, block);
+    }
+    return block;
+  }
+}
+
+/** The two numbers under which a pending restore, or its absence, is stored. */
+export function pendingRestore(sequence: number, sum: number): PendingRestore | null {
+  return sequence === NO_RESTORE ? null : { sequence, sum };
+}
+
+function slotSum(bytes: Uint8Array): number {
+  return recordSum(wordsOf(bytes), SLOT.magic >> 2, SLOT_BYTES >> 2, SLOT_MAGIC);
+}
+
+function readSlot(file: SyncFile, at: number) {
+  const bytes = new Uint8Array(SLOT_BYTES);
+  if (file.read(bytes, at) < SLOT_BYTES) return null;
+  const view = new DataView(bytes.buffer);
+  if (view.getUint32(SLOT.magic, true) !== SLOT_MAGIC) return null;
+  if (view.getFloat64(SLOT.sum, true) !== slotSum(bytes)) return null;
+  const double = (offset: number) => view.getFloat64(offset, true);
+  const checkpoint: Checkpoint = {
+    pageCount: view.getUint32(SLOT.pageCount, true),
+    pendingRestore: pendingRestore(double(SLOT.restoreTarget), double(SLOT.restoreSum)),
+    segment: double(SLOT.segment),
+    position: {
+      offset: double(SLOT.offset),
+      sequence: double(SLOT.sequence),
+      timeMs: double(SLOT.timeMs),
+      sum: double(SLOT.recordSum),
+    },
+  };
+  return {
+    checkpoint,
+    salt: view.getUint32(SLOT.salt, true),
+    generation: double(SLOT.generation),
+  };
+}

@@ -1,0 +1,274 @@
+// One object's storage on its directory: the database file SQLite sees, and its history.
+//
+// Committing is synchronous and is not durable; `flush` makes every commit so far durable and is the
+// only thing an output gate has to wait for. Upkeep that cannot happen inside a commit is `maintain`.
+//
+// Knows nothing of SQL, gates or classes; time and randomness come from its environment.
+
+import { isStorageError, storageError } from '../../src/contract/errors.ts';
+import { RECOVERY_WINDOW_DAYS } from '../../src/contract/limits.ts';
+import type { FileDirectory } from '../file/file.ts';
+import type { DatabaseFile } from '../vfs/database-file.ts';
+import { formatBookmark, parseBookmark, timelineEnd } from './bookmark.ts';
+import { NO_RESTORE, type PendingRestore } from './checkpoint-file.ts';
+import { type LogEnvironment, SEGMENT_BYTES } from './commit-log.ts';
+import { CHECKPOINT_LOG_BYTES, CHECKPOINT_OVERLAY_BYTES, SPILL_BYTES } from './page-store.ts';
+import { PAGE_BYTES } from './pages.ts';
+import { MARKER, RecordWriter } from './record.ts';
+import { type Recovered, type RecoveryOptions, recover } from './recovery.ts';
+import { restore } from './restore.ts';
+import { findTime } from './time-search.ts';
+
+export type { LogEnvironment } from './commit-log.ts';
+
+const WINDOW_MS = RECOVERY_WINDOW_DAYS * 86_400_000;
+
+const DEFAULTS: RecoveryOptions = {
+  segmentBytes: SEGMENT_BYTES,
+  spillBytes: SPILL_BYTES,
+  checkpointOverlayBytes: CHECKPOINT_OVERLAY_BYTES,
+  checkpointLogBytes: CHECKPOINT_LOG_BYTES,
+};
+
+const writer = new RecordWriter();
+
+export class ObjectStore {
+  readonly #environment: LogEnvironment;
+  readonly #main: Recovered['main'];
+  readonly #log: Recovered['log'];
+  readonly #pages: Recovered['pages'];
+  /** What the log says about a pending restore. */
+  #pendingRestore: PendingRestore | null;
+  /** What it is to say from the next flush on. */
+  #wish: PendingRestore | null = null;
+  /** Runs what opens files one after another: a file has one holder. */
+  #opening: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
+
+  private constructor(environment: LogEnvironment, recovered: Recovered) {
+    this.#environment = environment;
+    this.#main = recovered.main;
+    this.#log = recovered.log;
+    this.#pages = recovered.pages;
+    this.#pendingRestore = recovered.pendingRestore;
+  }
+
+  /**
+   * Opens an object, or makes a new one in an empty directory: recovers what was committed and
+   * applies a pending restore, durably.
+   *
+   * @throws CORRUPT, IO, DISK_FULL, STORAGE_LOCKED; BOOKMARK_INVALID or BOOKMARK_UNAVAILABLE when
+   *   the pending restore cannot be made: it is dropped, and the next opening succeeds without it.
+   */
+  static async open(
+    directory: FileDirectory,
+    environment: LogEnvironment,
+    options: Partial<RecoveryOptions> = {},
+  ): Promise<ObjectStore> {
+    const recovered = await recover(directory, environment, { ...DEFAULTS, ...options });
+    const store = new ObjectStore(environment, recovered);
+    try {
+      await store.#applyPendingRestore();
+    } catch (error) {
+      store.close();
+      throw error;
+    }
+    return store;
+  }
+
+  /** The database as SQLite reads and writes it. */
+  get file(): DatabaseFile {
+    return this.#pages;
+  }
+
+  /** Sequence of the last commit. */
+  get committedSequence(): number {
+    return this.#log.position.sequence;
+  }
+
+  /** Sequence of the last commit known to be on disk. */
+  get durableSequence(): number {
+    return this.#log.durable.sequence;
+  }
+
+  /** True when `flush` has something to do: commits, or a restore that was asked for. */
+  get needsFlush(): boolean {
+    return this.#log.position !== this.#log.durable || this.#wish !== null;
+  }
+
+  /**
+   * Makes all commits so far durable. One flush of one file, except when a checkpoint is due.
+   *
+   * @throws DISK_FULL, IO: it is then unknown which commits above `durableSequence` are on disk.
+   */
+  flush(): void | Promise<void> {
+    this.#appendWish();
+    const flushed = this.#log.flush();
+    return flushed instanceof Promise ? flushed.then(() => this.#afterFlush()) : this.#afterFlush();
+  }
+
+  /**
+   * Takes back every commit that is not durable, as far as the medium lets it. The store must then
+   * be closed: SQLite's cache still holds them.
+   */
+  discardUnflushed(): void {
+    this.#wish = null;
+    this.#pages.rollback();
+    const flushed = this.#log.cutToDurable();
+    // A disk that fails again here has its say at the next opening.
+    if (flushed instanceof Promise) flushed.catch(() => {});
+  }
+
+  /**
+   * Brings the main file up to the last commit: it then is a plain SQLite image. False when there
+   * are commits that are not durable, or the disk is too full.
+   */
+  checkpoint(): boolean | Promise<boolean> {
+    if (this.needsFlush || this.#pages.isCheckpointing) return false;
+    return this.#pages.checkpoint(this.#pendingRestore);
+  }
+
+  /** True when `maintain` has something to do; it may wait for a quiet moment. */
+  get needsMaintenance(): boolean {
+    return !this.#isClosed && this.#log.needsMaintenance;
+  }
+
+  /**
+   * Opens files ahead of their use and removes history beyond the window. Without it the object
+   * works, but its log grows in one file.
+   */
+  maintain(): Promise<void> {
+    return this.#exclusively(async () => {
+      if (this.#isClosed) return;
+      await this.#log.maintain(this.#environment.now() - WINDOW_MS);
+    });
+  }
+
+  /** The bookmark of this moment: of the last commit, flushed or not. */
+  currentBookmark(): string {
+    return formatBookmark(this.#log.position, this.#log.salt);
+  }
+
+  /**
+   * The bookmark of the last commit at or before a time. A promise when an older segment has to be
+   * opened for it.
+   *
+   * @throws BOOKMARK_UNAVAILABLE in the future, outside the window, or when it was given up.
+   */
+  bookmarkForTime(timeMs: number): string | Promise<string> {
+    const now = this.#environment.now();
+    if (!(timeMs <= now && timeMs >= now - WINDOW_MS)) {
+      throw storageError(
+        'BOOKMARK_UNAVAILABLE',
+        `bookmark for ${timeMs}: not within the last ${RECOVERY_WINDOW_DAYS} days (now is ${now}).`,
+      );
+    }
+    if (timeMs >= this.#log.position.timeMs) return this.currentBookmark();
+    return this.#exclusively(async () => {
+      const found = await findTime(timeMs, this.#log);
+      return formatBookmark(found, this.#log.salt);
+    });
+  }
+
+  /**
+   * Asks for a restore at the next opening; asking again replaces it. Durable with the next `flush`.
+   * Returns the bookmark that undoes it: the end of this session.
+   *
+   * @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE
+   */
+  scheduleRestore(bookmark: string): string {
+    const { salt, position, oldestBase } = this.#log;
+    const wish = parseBookmark(bookmark, salt);
+    const end = timelineEnd(position.sequence);
+    if (wish.sequence > (wish.sum === 0 ? end : position.sequence)) {
+      throw storageError('BOOKMARK_INVALID', `"${bookmark}" names a commit that does not exist.`);
+    }
+    if (oldestBase !== null && wish.sequence < oldestBase.sequence) {
+      throw storageError(
+        'BOOKMARK_UNAVAILABLE',
+        `"${bookmark}": the history of that moment was given up.`,
+      );
+    }
+    this.#wish = { sequence: wish.sequence, sum: wish.sum };
+    return formatBookmark({ sequence: end, timeMs: this.#log.timeMs(), sum: 0 }, salt);
+  }
+
+  /** A plain SQLite image of the committed state. Only between transactions. */
+  databaseBytes(): Uint8Array {
+    const { pageCount } = this.#pages;
+    const image = new Uint8Array(pageCount * PAGE_BYTES);
+    for (let i = 0; i < pageCount; i++) {
+      this.#pages.readPage(i, image.subarray(i * PAGE_BYTES, (i + 1) * PAGE_BYTES));
+    }
+    return image;
+  }
+
+  /** Lets go of all files; idempotent. What is not flushed may be lost. */
+  close(): Promise<void> {
+    if (this.#isClosed) return Promise.resolve();
+    this.#isClosed = true;
+    return this.#exclusively(async () => {
+      this.#log.close();
+      this.#main.close();
+    });
+  }
+
+  #exclusively<T>(action: () => Promise<T>): Promise<T> {
+    const result = this.#opening.then(action);
+    this.#opening = result.catch(() => {});
+    return result;
+  }
+
+  #appendWish(): void {
+    // A marker cannot stand between the parts of a transaction; then the next flush takes it.
+    if (this.#wish === null || this.#log.hasOpenParts) return;
+    this.#appendMarker(this.#wish);
+    this.#wish = null;
+  }
+
+  #appendMarker(pending: PendingRestore | null): void {
+    const { pageCount } = this.#pages;
+    writer.begin();
+    writer.addMarker(pending?.sequence ?? NO_RESTORE, pending?.sum ?? 0);
+    this.#log.append(writer, {
+      flags: MARKER,
+      sequence: this.#log.position.sequence,
+      pageCountBefore: pageCount,
+      pageCount,
+    });
+    this.#pendingRestore = pending;
+  }
+
+  async #applyPendingRestore(): Promise<void> {
+    if (this.#pendingRestore === null) return;
+    try {
+      await restore(this.#pendingRestore, this.#log, this.#pages);
+    } catch (error) {
+      if (isStorageError(error) && /^(BOOKMARK_|CORRUPT)/.test(error.code)) {
+        this.#appendMarker(null);
+        await this.#log.flush();
+      }
+      throw error;
+    }
+    this.#pendingRestore = null;
+    await this.flush();
+    await this.checkpoint();
+  }
+
+  /** What follows a flush that made everything durable. */
+  #afterFlush(): void | Promise<void> {
+    if (this.needsFlush || this.#pages.isCheckpointing) return;
+    if (this.#pages.isCheckpointDue || this.#log.canRoll) {
+      const done = this.#pages.checkpoint(this.#pendingRestore);
+      if (done instanceof Promise) return done.then((isDone) => this.#afterCheckpoint(isDone));
+      this.#afterCheckpoint(done);
+    }
+    this.#log.growAhead();
+  }
+
+  #afterCheckpoint(isDone: boolean): void {
+    if (isDone && this.#log.canRoll && !this.needsFlush && this.#pages.isCheckpointed) {
+      this.#log.roll();
+    }
+  }
+}

@@ -1,0 +1,49 @@
+// Pages: the unit in which SQLite reads and writes, their words, and their images in the log.
+
+import { storageError } from '../../src/contract/errors.ts';
+import type { SyncFile } from '../file/file.ts';
+import { pageSum } from './checksum.ts';
+
+/** SQLite's page size, in bytes; the same as workerd's, so that sizes agree. */
+export const PAGE_BYTES = 4096;
+export const PAGE_WORDS = PAGE_BYTES / 4;
+
+/** A page that is all zeros; never written. */
+export const ZERO_PAGE = new Uint8Array(PAGE_BYTES);
+
+/** The 32-bit words of bytes that begin at a multiple of four. */
+export function wordsOf(bytes: Uint8Array): Uint32Array {
+  return new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >>> 2);
+}
+
+/** An error about one page; people and SQLite number pages from 1. */
+export function corruptPage(pageIndex: number, fact: string) {
+  return storageError('CORRUPT', `page ${pageIndex + 1}: ${fact}.`);
+}
+
+/** A committed or spilled page that lies whole in the log. */
+export interface LoggedImage {
+  readonly file: SyncFile;
+  readonly offset: number;
+  readonly sum: number;
+}
+
+/** Committed pages the main file does not hold yet, in memory or in the log. */
+export type Overlay = Map<number, Uint8Array | LoggedImage>;
+
+/**
+ * Reads a page image from the log.
+ *
+ * @throws CORRUPT when it is not the one that was written.
+ */
+export function readImage(
+  image: LoggedImage,
+  target: Uint8Array,
+  pageIndex: number,
+  salt: number,
+): void {
+  image.file.read(target, image.offset);
+  if (pageSum(wordsOf(target), pageIndex, salt) !== image.sum) {
+    throw corruptPage(pageIndex, 'its image in the log is damaged');
+  }
+}

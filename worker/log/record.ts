@@ -1,0 +1,327 @@
+// A record of the commit log: one committed transaction, or one part of a big one.
+//
+// For every page that changed it holds the byte ranges that differ, old bytes and new: the new ones
+// redo after a crash, the old ones undo for point-in-time recovery. Redo and undo are idempotent, so
+// they heal pages that were torn in the main file. Layout: docs/commit-log-format.md.
+//
+// Numbers are little-endian, as every engine that runs WebAssembly keeps them.
+// Knows nothing of files: encoding ends in a buffer, decoding begins with one.
+
+import { pageSum, recordSum } from './checksum.ts';
+import { PAGE_BYTES, PAGE_WORDS, wordsOf, ZERO_PAGE } from './pages.ts';
+
+/** Byte offsets of the record header. */
+export const RECORD = {
+  sum: 0,
+  magic: 8,
+  length: 12,
+  sequence: 16,
+  timeMs: 24,
+  durableSequence: 32,
+  previousSum: 40,
+  flags: 48,
+  life: 52,
+  pageCountBefore: 56,
+  pageCount: 60,
+} as const;
+export const RECORD_HEADER_BYTES = 64;
+export const RECORD_MAGIC = 0x434c4f47;
+
+/** Byte offsets of one page's entry; its ranges follow. */
+export const ENTRY = { pageIndex: 0, newSum: 4, info: 8 } as const;
+export const ENTRY_HEADER_BYTES = 12;
+
+/** Byte offsets of one range; its old bytes, then its new bytes follow. */
+export const RANGE = { startWord: 0, wordCount: 2 } as const;
+export const RANGE_HEADER_BYTES = 4;
+
+/** Byte offsets of the body of a marker record. */
+export const MARKER_BODY = { sequence: 0, sum: 8 } as const;
+export const MARKER_BODY_BYTES = 16;
+
+/** Another part of the same transaction follows. */
+export const CONTINUES = 1;
+/** The transaction is a restore: it settles the pending marker. */
+export const RESTORE = 2;
+/** Not a transaction: its body sets, or takes back, the pending restore. */
+export const MARKER = 4;
+
+/** The page did not exist before: ranges hold new bytes only, over a page of zeros. */
+const FRESH = 1 << 16;
+/** The page does not exist after: ranges hold old bytes only, over a page of zeros. */
+const GONE = 1 << 17;
+const RANGE_COUNT_MASK = 0xffff;
+
+/** A part is written out when it has grown beyond this; a big transaction is a row of parts. */
+export const PART_BYTES = 1 << 20;
+
+/** Most bytes one page's entry can take: one range over all of it (a gap saves more than it costs). */
+const ENTRY_BYTES_MAX = ENTRY_HEADER_BYTES + RANGE_HEADER_BYTES + 2 * PAGE_BYTES;
+
+/** What the header of a record says, apart from what the writer works out itself. */
+export interface RecordHeader {
+  readonly sequence: number;
+  readonly timeMs: number;
+  /** Last sequence known to be flushed when this record was written. */
+  readonly durableSequence: number;
+  /** Sum of the record before this one: the chain that stale records cannot join. */
+  readonly previousSum: number;
+  readonly flags: number;
+  /** A random number of this opening: the same commit made again after a crash differs. */
+  readonly life: number;
+  readonly pageCountBefore: number;
+  readonly pageCount: number;
+}
+
+/** A record as found in a log. */
+export interface Record extends RecordHeader {
+  readonly sum: number;
+  /** Bytes of the whole record, a multiple of eight. */
+  readonly length: number;
+}
+
+/** How one page changes. `before` and `after` are null when the page does not exist there. */
+export interface PageChange {
+  readonly pageIndex: number;
+  readonly before: Uint8Array | null;
+  readonly after: Uint8Array | null;
+}
+
+/**
+ * Builds records in one buffer that all objects of a worker share: a record is begun, filled and
+ * written without a turn of the event loop between.
+ */
+export class RecordWriter {
+  #bytes = new Uint8Array(1 << 16);
+  #words = new Uint32Array(this.#bytes.buffer);
+  #halves = new Uint16Array(this.#bytes.buffer);
+  #doubles = new Float64Array(this.#bytes.buffer);
+  #end = RECORD_HEADER_BYTES;
+
+  begin(): void {
+    this.#end = RECORD_HEADER_BYTES;
+  }
+
+  get isEmpty(): boolean {
+    return this.#end === RECORD_HEADER_BYTES;
+  }
+
+  /** True when the part should be written before more is added. */
+  get isFull(): boolean {
+    return this.#end >= PART_BYTES;
+  }
+
+  /** Adds the entry of a page, or nothing when the page does not change. */
+  addChange(change: PageChange, salt: number): void {
+    this.#reserve(ENTRY_BYTES_MAX + 8);
+    const { pageIndex, before, after } = change;
+    const start = this.#end >> 2;
+    const rangeCount = this.#addRanges(before, after);
+    const isFresh = before === null;
+    const isGone = after === null;
+    if (rangeCount === 0 && !isFresh && !isGone) return;
+    this.#words[start] = pageIndex;
+    this.#words[start + 1] = isGone ? 0 : pageSum(wordsOf(after), pageIndex, salt);
+    this.#words[start + 2] = rangeCount | (isFresh ? FRESH : 0) | (isGone ? GONE : 0);
+  }
+
+  /**
+   * Adds a page whole, so that its new image can be read back from the log. Returns where in the
+   * record the image begins.
+   */
+  addImage(pageIndex: number, before: Uint8Array | null, after: Uint8Array, salt: number): number {
+    this.#reserve(ENTRY_BYTES_MAX + 8);
+    const start = this.#end >> 2;
+    this.#words[start] = pageIndex;
+    this.#words[start + 1] = pageSum(wordsOf(after), pageIndex, salt);
+    this.#words[start + 2] = 1 | (before === null ? FRESH : 0);
+    this.#halves[(start + 3) * 2] = 0;
+    this.#halves[(start + 3) * 2 + 1] = PAGE_WORDS;
+    let at = this.#end + ENTRY_HEADER_BYTES + RANGE_HEADER_BYTES;
+    if (before !== null) {
+      this.#bytes.set(before, at);
+      at += PAGE_BYTES;
+    }
+    this.#bytes.set(after, at);
+    this.#end = at + PAGE_BYTES;
+    return at;
+  }
+
+  /** Adds the body of a marker record: the pending restore, as two numbers. */
+  addMarker(sequence: number, sum: number): void {
+    this.#doubles[(this.#end + MARKER_BODY.sequence) >> 3] = sequence;
+    this.#doubles[(this.#end + MARKER_BODY.sum) >> 3] = sum;
+    this.#end += MARKER_BODY_BYTES;
+  }
+
+  /** Seals the record and returns its bytes, valid until the next `begin`. */
+  finish(header: RecordHeader, salt: number): { readonly bytes: Uint8Array; readonly sum: number } {
+    if (this.#end & 4) {
+      this.#words[this.#end >> 2] = 0;
+      this.#end += 4;
+    }
+    const words = this.#words;
+    words[RECORD.magic >> 2] = RECORD_MAGIC;
+    words[RECORD.length >> 2] = this.#end;
+    this.#doubles[RECORD.sequence >> 3] = header.sequence;
+    this.#doubles[RECORD.timeMs >> 3] = header.timeMs;
+    this.#doubles[RECORD.durableSequence >> 3] = header.durableSequence;
+    this.#doubles[RECORD.previousSum >> 3] = header.previousSum;
+    words[RECORD.flags >> 2] = header.flags;
+    words[RECORD.life >> 2] = header.life;
+    words[RECORD.pageCountBefore >> 2] = header.pageCountBefore;
+    words[RECORD.pageCount >> 2] = header.pageCount;
+    const sum = recordSum(words, RECORD.magic >> 2, this.#end >> 2, salt);
+    this.#doubles[RECORD.sum >> 3] = sum;
+    return { bytes: this.#bytes.subarray(0, this.#end), sum };
+  }
+
+  #addRanges(before: Uint8Array | null, after: Uint8Array | null): number {
+    const oldWords = wordsOf(before ?? ZERO_PAGE);
+    const newWords = wordsOf(after ?? ZERO_PAGE);
+    const words = this.#words;
+    let at = (this.#end + ENTRY_HEADER_BYTES) >> 2;
+    let count = 0;
+    for (let i = 0; i < PAGE_WORDS; i++) {
+      if (oldWords[i] === newWords[i]) continue;
+      const start = i;
+      while (i < PAGE_WORDS && oldWords[i] !== newWords[i]) i++;
+      this.#halves[at * 2] = start;
+      this.#halves[at * 2 + 1] = i - start;
+      at++;
+      if (before !== null) for (let k = start; k < i; k++) words[at++] = oldWords[k]!;
+      if (after !== null) for (let k = start; k < i; k++) words[at++] = newWords[k]!;
+      count++;
+    }
+    if (count > 0 || before === null || after === null) this.#end = at << 2;
+    return count;
+  }
+
+  #reserve(moreBytes: number): void {
+    // Doubling from 64 KB by multiples of eight keeps every typed view whole.
+    if (this.#end + moreBytes <= this.#bytes.length) return;
+    const buffer = new ArrayBuffer(this.#bytes.length * 2 + moreBytes);
+    const grown = new Uint8Array(buffer);
+    grown.set(this.#bytes.subarray(0, this.#end));
+    this.#bytes = grown;
+    this.#words = new Uint32Array(buffer);
+    this.#halves = new Uint16Array(buffer);
+    this.#doubles = new Float64Array(buffer);
+  }
+}
+
+/**
+ * Reads the header of the record that begins at `bytes[0]`; null when none can: no magic, or an
+ * impossible length. Not yet verified.
+ */
+export function parseHeader(bytes: Uint8Array): Record | null {
+  if (bytes.length < RECORD_HEADER_BYTES) return null;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, RECORD_HEADER_BYTES);
+  const word = (offset: number) => view.getUint32(offset, true);
+  const double = (offset: number) => view.getFloat64(offset, true);
+  if (word(RECORD.magic) !== RECORD_MAGIC) return null;
+  const length = word(RECORD.length);
+  if (length < RECORD_HEADER_BYTES || (length & 7) !== 0) return null;
+  return {
+    sum: double(RECORD.sum),
+    length,
+    sequence: double(RECORD.sequence),
+    timeMs: double(RECORD.timeMs),
+    durableSequence: double(RECORD.durableSequence),
+    previousSum: double(RECORD.previousSum),
+    flags: word(RECORD.flags),
+    life: word(RECORD.life),
+    pageCountBefore: word(RECORD.pageCountBefore),
+    pageCount: word(RECORD.pageCount),
+  };
+}
+
+/** True when the bytes of a whole record are the ones its sum was taken of. */
+export function isIntact(bytes: Uint8Array, record: Record, salt: number): boolean {
+  const words = wordsOf(bytes);
+  return recordSum(words, RECORD.magic >> 2, record.length >> 2, salt) === record.sum;
+}
+
+/** The two numbers of a marker record. */
+export function markerBody(bytes: Uint8Array): { sequence: number; sum: number } {
+  const view = new DataView(bytes.buffer, bytes.byteOffset + RECORD_HEADER_BYTES);
+  return {
+    sequence: view.getFloat64(MARKER_BODY.sequence, true),
+    sum: view.getFloat64(MARKER_BODY.sum, true),
+  };
+}
+
+/** One page's entry inside a record's bytes. */
+export class PageEntry {
+  readonly pageIndex: number;
+  /** Sum of the page after the transaction; meaningless when it is gone. */
+  readonly newSum: number;
+  readonly isFresh: boolean;
+  readonly isGone: boolean;
+  readonly #words: Uint32Array;
+  readonly #at: number;
+  readonly #rangeCount: number;
+
+  constructor(words: Uint32Array, at: number) {
+    const info = words[at + 2]!;
+    this.pageIndex = words[at]!;
+    this.newSum = words[at + 1]!;
+    this.isFresh = (info & FRESH) !== 0;
+    this.isGone = (info & GONE) !== 0;
+    this.#rangeCount = info & RANGE_COUNT_MASK;
+    this.#words = words;
+    this.#at = at + ENTRY_HEADER_BYTES / 4;
+  }
+
+  /** Word offset of the new image when the entry holds the page whole, else -1. */
+  get imageWord(): number {
+    if (this.#rangeCount !== 1 || this.isGone) return -1;
+    if (this.#words[this.#at]! >>> 16 !== PAGE_WORDS) return -1;
+    return this.#at + 1 + (this.isFresh ? 0 : PAGE_WORDS);
+  }
+
+  /** Puts the new bytes into a page that holds the old ones (zeros when the page is fresh). */
+  redo(page: Uint32Array): void {
+    this.#apply(page, 'new');
+  }
+
+  /** Puts the old bytes into a page that holds the new ones (zeros when the page was gone). */
+  undo(page: Uint32Array): void {
+    this.#apply(page, 'old');
+  }
+
+  /** Word offset just behind the entry. */
+  end(): number {
+    return this.#apply(null, 'new');
+  }
+
+  #apply(page: Uint32Array | null, side: 'old' | 'new'): number {
+    const words = this.#words;
+    const copies = this.isFresh || this.isGone ? 1 : 2;
+    let at = this.#at;
+    for (let range = 0; range < this.#rangeCount; range++) {
+      const start = words[at]! & 0xffff;
+      const count = words[at]! >>> 16;
+      at++;
+      const from = side === 'new' && copies === 2 ? at + count : at;
+      if (page !== null) page.set(words.subarray(from, from + count), start);
+      at += count * copies;
+    }
+    return at;
+  }
+}
+
+/** The entries of a transaction record, in the order they were made. */
+export function entriesOf(bytes: Uint8Array, record: Record): PageEntry[] {
+  const entries: PageEntry[] = [];
+  if ((record.flags & MARKER) !== 0) return entries;
+  const words = wordsOf(bytes);
+  let at = RECORD_HEADER_BYTES >> 2;
+  const end = record.length >> 2;
+  while (end - at >= ENTRY_HEADER_BYTES / 4) {
+    const entry = new PageEntry(words, at);
+    entries.push(entry);
+    at = entry.end();
+  }
+  return entries;
+}

@@ -1,0 +1,88 @@
+// Redo: what opening makes of the records behind the last checkpoint.
+//
+// Keeps true: pages the checkpoint's main file may hold torn are rebuilt from the log and verified
+// against the sums in their last record; nothing is written.
+
+import { storageError } from '../../src/contract/errors.ts';
+import type { SyncFile } from '../file/file.ts';
+import { pageSum } from './checksum.ts';
+import { corruptPage, type Overlay, PAGE_BYTES, readImage, wordsOf } from './pages.ts';
+import { entriesOf, type PageEntry, type Record } from './record.ts';
+
+export class Redo {
+  readonly overlay: Overlay = new Map();
+  /** Pages of the state reached. */
+  pageCount: number;
+  /** Most pages of any state passed. */
+  pageCountMost: number;
+  readonly #main: SyncFile;
+  readonly #salt: number;
+  readonly #sums = new Map<number, number>();
+
+  constructor(main: SyncFile, pageCount: number, salt: number) {
+    this.#main = main;
+    this.#salt = salt;
+    this.pageCount = pageCount;
+    this.pageCountMost = pageCount;
+  }
+
+  /** Applies one record, or one part, that lies at `offset` of `file`. */
+  apply(bytes: Uint8Array, record: Record, file: SyncFile, offset: number): void {
+    for (const entry of entriesOf(bytes, record)) this.#applyEntry(entry, file, offset);
+  }
+
+  /** Ends a transaction: pages behind its page count do not exist. */
+  settle(pageCount: number): void {
+    for (const pageIndex of this.overlay.keys()) {
+      if (pageIndex >= pageCount) this.overlay.delete(pageIndex);
+    }
+    this.pageCount = pageCount;
+    this.pageCountMost = Math.max(this.pageCountMost, pageCount);
+  }
+
+  /** @throws CORRUPT when a rebuilt page is wrong, or the main file lacks pages. */
+  verify(): void {
+    for (const [pageIndex, page] of this.overlay) {
+      if (!(page instanceof Uint8Array)) continue;
+      if (pageSum(wordsOf(page), pageIndex, this.#salt) !== this.#sums.get(pageIndex)) {
+        throw corruptPage(pageIndex, 'the log does not fit what the main file holds of it');
+      }
+    }
+    let needed = this.pageCount;
+    while (needed > 0 && this.overlay.has(needed - 1)) needed--;
+    const held = this.#main.sizeBytes();
+    if (held < needed * PAGE_BYTES) {
+      throw storageError(
+        'CORRUPT',
+        `open: the main file was cut to ${held} bytes of ${needed * PAGE_BYTES}.`,
+      );
+    }
+  }
+
+  #applyEntry(entry: PageEntry, file: SyncFile, recordOffset: number): void {
+    const { pageIndex, newSum } = entry;
+    if (entry.isGone) {
+      this.overlay.delete(pageIndex);
+      return;
+    }
+    this.#sums.set(pageIndex, newSum);
+    const word = entry.imageWord;
+    if (word >= 0) {
+      this.overlay.set(pageIndex, { file, offset: recordOffset + word * 4, sum: newSum });
+      return;
+    }
+    const page = entry.isFresh ? new Uint8Array(PAGE_BYTES) : this.#page(pageIndex);
+    this.overlay.set(pageIndex, page);
+    entry.redo(wordsOf(page));
+  }
+
+  #page(pageIndex: number): Uint8Array {
+    const known = this.overlay.get(pageIndex);
+    if (known instanceof Uint8Array) return known;
+    const page = new Uint8Array(PAGE_BYTES);
+    if (known !== undefined) readImage(known, page, pageIndex, this.#salt);
+    // Not verified: the page may be torn here, and the redo is what heals it.
+    else this.#main.read(page, pageIndex * PAGE_BYTES);
+    return page;
+  }
+}

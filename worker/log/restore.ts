@@ -1,0 +1,142 @@
+// Restore: back to an earlier moment, by applying the old bytes of every later record, newest first.
+//
+// It fills the running transaction and commits it as a record of its own, so that it can be undone
+// like any other. Its cost depends on what changed since, not on the size of the database.
+
+import { storageError } from '../../src/contract/errors.ts';
+import { nextTimeline } from './bookmark.ts';
+import type { PendingRestore } from './checkpoint-file.ts';
+import type { CommitLog } from './commit-log.ts';
+import type { PageStore } from './page-store.ts';
+import { PAGE_BYTES, wordsOf } from './pages.ts';
+import { entriesOf, MARKER, parseHeader, RESTORE } from './record.ts';
+import { type LogPosition, positionAfter, type Segment } from './segment.ts';
+
+/** Changed pages a restore keeps in memory: neighbouring commits change the same ones. */
+const RESTORE_SPILL_BYTES = 64 << 20;
+
+interface Place {
+  readonly segment: number;
+  readonly position: LogPosition;
+}
+
+/**
+ * Commits the state after the sequence that is asked for. The commit is not flushed.
+ *
+ * @throws BOOKMARK_UNAVAILABLE when history does not reach back so far, BOOKMARK_INVALID when
+ *   another commit has the sequence now, CORRUPT when the history is damaged. Nothing is committed.
+ */
+export async function restore(
+  wish: PendingRestore,
+  log: CommitLog,
+  pages: PageStore,
+): Promise<void> {
+  const place = await findPlace(wish, log);
+  pages.setSpillBytes(RESTORE_SPILL_BYTES);
+  try {
+    let next: LogPosition | null = log.position;
+    for (let number = log.active.number; number >= place.segment; number--) {
+      const until: LogPosition = next!;
+      next = await log.withSegment(number, (segment) => {
+        if (segment === null) throw damaged(number);
+        const from = number === place.segment ? place.position : segment.base;
+        undoSegment(segment, from, until, pages);
+        return segment.base;
+      });
+    }
+    pages.commitAs(RESTORE, nextTimeline(log.position.sequence));
+  } catch (error) {
+    pages.rollback();
+    throw error;
+  } finally {
+    pages.setSpillBytes(null);
+  }
+}
+
+/** The place behind the last commit to keep. */
+async function findPlace(wish: PendingRestore, log: CommitLog): Promise<Place> {
+  let number = log.active.number;
+  for (; number > log.oldest; number--) {
+    // Strictly before, so that the commit itself is read and can be compared.
+    const isBefore = await log.withSegment(number, (segment) => {
+      if (segment === null) throw damaged(number);
+      return segment.base.sequence < wish.sequence;
+    });
+    if (isBefore) break;
+  }
+  return log.withSegment(number, (segment) => {
+    if (segment === null || segment.base.sequence > wish.sequence) {
+      throw storageError(
+        'BOOKMARK_UNAVAILABLE',
+        'restore: the history of that moment was given up.',
+      );
+    }
+    let position = segment.lastPosition((known) => known.sequence < wish.sequence);
+    let isFound = wish.sum === 0 || segment.base.sequence === wish.sequence;
+    for (const found of segment.records(position)) {
+      if (found.record.sequence > wish.sequence) break;
+      if (found.record.sum === wish.sum) isFound = true;
+      position = positionAfter(found) ?? position;
+    }
+    if (!isFound) {
+      throw storageError(
+        'BOOKMARK_INVALID',
+        'restore: the commit of that bookmark was never flushed and is not part of the history.',
+      );
+    }
+    return { segment: number, position };
+  });
+}
+
+/** Undoes every record between two places of a segment, in the running transaction. */
+function undoSegment(
+  segment: Segment,
+  from: LogPosition,
+  until: LogPosition,
+  pages: PageStore,
+): void {
+  const places = segment.positions().filter((known) => known.offset > from.offset);
+  let end: LogPosition | null = until;
+  for (const start of [from, ...places].reverse()) {
+    undoStretch(segment, start, end, pages);
+    end = start;
+  }
+}
+
+function undoStretch(
+  segment: Segment,
+  start: LogPosition,
+  end: LogPosition,
+  pages: PageStore,
+): void {
+  const found: { readonly offset: number; readonly length: number }[] = [];
+  let sum = start.sum;
+  for (const { record, offset } of segment.records(start)) {
+    if (sum === end.sum) break;
+    found.push({ offset, length: record.length });
+    sum = record.sum;
+  }
+  if (sum !== end.sum) throw damaged(segment.number);
+  for (const { offset, length } of found.reverse()) {
+    const bytes = new Uint8Array(length);
+    segment.file.read(bytes, offset);
+    undoRecord(bytes, pages);
+  }
+}
+
+function undoRecord(bytes: Uint8Array, pages: PageStore): void {
+  const record = parseHeader(bytes)!;
+  if ((record.flags & MARKER) !== 0) return;
+  for (const entry of entriesOf(bytes, record)) {
+    // A page that did not exist before vanishes by the page count below.
+    if (entry.isFresh) continue;
+    const page = pages.edit(entry.pageIndex);
+    if (entry.isGone) page.fill(0);
+    entry.undo(wordsOf(page));
+  }
+  pages.truncate(record.pageCountBefore * PAGE_BYTES);
+}
+
+function damaged(segment: number) {
+  return storageError('CORRUPT', `restore: segment ${segment} of the log is damaged.`);
+}

@@ -1,0 +1,287 @@
+// A segment of the commit log: a file of some megabytes that begins with a header and holds a row of
+// records, and the sparse index by which a moment in it is found without reading all of it.
+//
+// Keeps true: records are chained by their sums, so that reading stops at the first that is torn,
+// missing or left over from an older life. The index only saves time: without it, reading begins at
+// the segment's first record. Layout: docs/commit-log-format.md.
+
+import type { SyncFile } from '../file/file.ts';
+import { recordSum } from './checksum.ts';
+import { wordsOf } from './pages.ts';
+import {
+  CONTINUES,
+  isIntact,
+  parseHeader,
+  RECORD,
+  RECORD_HEADER_BYTES,
+  RECORD_MAGIC,
+  type Record,
+} from './record.ts';
+
+/** Byte offsets of the segment header: fixed part, then the index, each with its own sum. */
+export const SEGMENT = {
+  sum: 0,
+  magic: 8,
+  version: 12,
+  number: 16,
+  pageBytes: 20,
+  baseSequence: 24,
+  baseTimeMs: 32,
+  baseSum: 40,
+  indexSum: 64,
+  indexCount: 72,
+  index: 80,
+} as const;
+export const SEGMENT_HEADER_BYTES = 4096;
+export const SEGMENT_MAGIC = 0x434c5347;
+export const FORMAT_VERSION = 1;
+
+/** Byte offsets of one entry of the index. */
+export const INDEX = { offset: 0, sequence: 8, timeMs: 16, sum: 24 } as const;
+export const INDEX_ENTRY_BYTES = 32;
+export const INDEX_ENTRIES_MAX = (SEGMENT_HEADER_BYTES - SEGMENT.index) / INDEX_ENTRY_BYTES;
+
+/** Log bytes between two entries of the index; doubled whenever the index is full. */
+const INDEX_SPACING_BYTES = 1 << 16;
+
+/** A place between two commits of a segment, and the last commit before it. */
+export interface LogPosition {
+  readonly offset: number;
+  readonly sequence: number;
+  readonly timeMs: number;
+  /** Sum of the record before the place. */
+  readonly sum: number;
+}
+
+/** A record where it was found. `bytes` are valid until the next is read. */
+export interface FoundRecord {
+  readonly record: Record;
+  readonly bytes: Uint8Array;
+  readonly offset: number;
+}
+
+/** Name of the file of a segment. */
+export function segmentName(number: number): string {
+  return `log-${number.toString(16).padStart(8, '0')}`;
+}
+
+/** Number of the segment a file name stands for; null for any other file. */
+export function segmentNumber(name: string): number | null {
+  return /^log-[0-9a-f]{8}$/.test(name) ? Number.parseInt(name.slice(4), 16) : null;
+}
+
+// Records are looked at through one buffer: reading never spans a turn of the event loop.
+const WINDOW_BYTES = 1 << 18;
+let windowBytes = new Uint8Array(WINDOW_BYTES);
+
+export class Segment {
+  readonly number: number;
+  readonly file: SyncFile;
+  /** State before the first record. */
+  readonly base: LogPosition;
+  readonly #salt: number;
+  #index: LogPosition[] = [];
+  #spacingBytes = INDEX_SPACING_BYTES;
+
+  private constructor(number: number, file: SyncFile, base: LogPosition, salt: number) {
+    this.number = number;
+    this.file = file;
+    this.base = base;
+    this.#salt = salt;
+  }
+
+  /** Begins a segment in an empty (or abandoned) file: writes its header, flushes nothing. */
+  static create(number: number, file: SyncFile, last: Omit<LogPosition, 'offset'>, salt: number) {
+    const base = { ...last, offset: SEGMENT_HEADER_BYTES };
+    const segment = new Segment(number, file, base, salt);
+    if (file.sizeBytes() > 0) file.truncate(0);
+    const header = new Uint8Array(SEGMENT_HEADER_BYTES);
+    const view = new DataView(header.buffer);
+    view.setUint32(SEGMENT.magic, SEGMENT_MAGIC, true);
+    view.setUint32(SEGMENT.version, FORMAT_VERSION, true);
+    view.setUint32(SEGMENT.number, number, true);
+    view.setUint32(SEGMENT.pageBytes, 4096, true);
+    view.setFloat64(SEGMENT.baseSequence, base.sequence, true);
+    view.setFloat64(SEGMENT.baseTimeMs, base.timeMs, true);
+    view.setFloat64(SEGMENT.baseSum, base.sum, true);
+    view.setFloat64(SEGMENT.sum, headerSum(header, salt), true);
+    file.write(header, 0);
+    return segment;
+  }
+
+  /** The segment a file holds; null when its header is missing, torn, or of another object. */
+  static read(number: number, file: SyncFile, salt: number): Segment | null {
+    const header = new Uint8Array(SEGMENT_HEADER_BYTES);
+    if (file.read(header, 0) < SEGMENT_HEADER_BYTES) return null;
+    const view = new DataView(header.buffer);
+    if (view.getUint32(SEGMENT.magic, true) !== SEGMENT_MAGIC) return null;
+    if (view.getUint32(SEGMENT.number, true) !== number) return null;
+    if (view.getFloat64(SEGMENT.sum, true) !== headerSum(header, salt)) return null;
+    const segment = new Segment(
+      number,
+      file,
+      {
+        offset: SEGMENT_HEADER_BYTES,
+        sequence: view.getFloat64(SEGMENT.baseSequence, true),
+        timeMs: view.getFloat64(SEGMENT.baseTimeMs, true),
+        sum: view.getFloat64(SEGMENT.baseSum, true),
+      },
+      salt,
+    );
+    if (view.getFloat64(SEGMENT.indexSum, true) === indexSum(header, salt)) {
+      segment.#readIndex(view);
+    }
+    return segment;
+  }
+
+  /** Tells the index of a commit's end; most are not kept. */
+  note(position: LogPosition): void {
+    const last = this.#index.at(-1) ?? this.base;
+    if (position.offset - last.offset < this.#spacingBytes) return;
+    if (this.#index.length === INDEX_ENTRIES_MAX) {
+      this.#index = this.#index.filter((_, i) => i % 2 === 1);
+      this.#spacingBytes *= 2;
+    }
+    this.#index.push(position);
+  }
+
+  /** Writes the index into the header. Not flushed: an index that is lost costs time only. */
+  writeIndex(): void {
+    const header = new Uint8Array(SEGMENT_HEADER_BYTES);
+    const view = new DataView(header.buffer);
+    view.setUint32(SEGMENT.indexCount, this.#index.length, true);
+    this.#index.forEach((entry, i) => {
+      const at = SEGMENT.index + i * INDEX_ENTRY_BYTES;
+      view.setFloat64(at + INDEX.offset, entry.offset, true);
+      view.setFloat64(at + INDEX.sequence, entry.sequence, true);
+      view.setFloat64(at + INDEX.timeMs, entry.timeMs, true);
+      view.setFloat64(at + INDEX.sum, entry.sum, true);
+    });
+    view.setFloat64(SEGMENT.indexSum, indexSum(header, this.#salt), true);
+    this.file.write(header.subarray(SEGMENT.indexSum), SEGMENT.indexSum);
+  }
+
+  /** Known places, first to last: the base and the entries of the index. */
+  positions(): LogPosition[] {
+    return [this.base, ...this.#index];
+  }
+
+  /** Forgets index entries beyond a place that turned out to be the end. */
+  cutIndex(end: number): void {
+    this.#index = this.#index.filter((entry) => entry.offset <= end);
+  }
+
+  /** The last known place that a test accepts; the base when it accepts none. */
+  lastPosition(accepts: (position: LogPosition) => boolean): LogPosition {
+    let found = this.base;
+    for (const entry of this.#index) {
+      if (!accepts(entry)) break;
+      found = entry;
+    }
+    return found;
+  }
+
+  /** Every intact record from a place on, in order; ends at the first that is not in the chain. */
+  *records(from: LogPosition): Generator<FoundRecord> {
+    let { offset, sum } = from;
+    const reader = new WindowReader(this.file);
+    for (;;) {
+      const head = reader.view(offset, RECORD_HEADER_BYTES);
+      const record = head === null ? null : parseHeader(head);
+      if (record === null || record.previousSum !== sum) return;
+      const bytes = reader.view(offset, record.length);
+      if (bytes === null || !isIntact(bytes, record, this.#salt)) return;
+      yield { record, bytes, offset };
+      offset += record.length;
+      sum = record.sum;
+    }
+  }
+
+  #readIndex(view: DataView): void {
+    const count = Math.min(view.getUint32(SEGMENT.indexCount, true), INDEX_ENTRIES_MAX);
+    for (let i = 0; i < count; i++) {
+      const at = SEGMENT.index + i * INDEX_ENTRY_BYTES;
+      this.#index.push({
+        offset: view.getFloat64(at + INDEX.offset, true),
+        sequence: view.getFloat64(at + INDEX.sequence, true),
+        timeMs: view.getFloat64(at + INDEX.timeMs, true),
+        sum: view.getFloat64(at + INDEX.sum, true),
+      });
+    }
+    while (this.#spacingBytes * INDEX_ENTRIES_MAX < (this.#index.at(-1)?.offset ?? 0)) {
+      this.#spacingBytes *= 2;
+    }
+  }
+}
+
+/** Where the commits end that `records` yielded: after the last record that ends a transaction. */
+export function positionAfter(found: FoundRecord): LogPosition | null {
+  const { record, offset } = found;
+  if ((record.flags & CONTINUES) !== 0) return null;
+  const { sequence, timeMs, sum, length } = record;
+  return { offset: offset + length, sequence, timeMs, sum };
+}
+
+/**
+ * True when a record behind `offset` says that a commit after `sequence` was once flushed: then its
+ * absence is damage, not the tear of a crash.
+ */
+export function provesFlushed(
+  file: SyncFile,
+  offset: number,
+  sequence: number,
+  salt: number,
+): boolean {
+  const reader = new WindowReader(file);
+  const size = file.sizeBytes();
+  for (let at = offset; at + RECORD_HEADER_BYTES <= size; at += 8) {
+    const head = reader.view(at, RECORD_HEADER_BYTES);
+    if (head === null) return false;
+    if (wordsOf(head)[RECORD.magic >> 2] !== RECORD_MAGIC) continue;
+    const record = parseHeader(head);
+    if (record === null || record.durableSequence <= sequence) continue;
+    const bytes = reader.view(at, record.length);
+    if (bytes !== null && isIntact(bytes, record, salt)) return true;
+  }
+  return false;
+}
+
+function headerSum(header: Uint8Array, salt: number): number {
+  return recordSum(wordsOf(header), SEGMENT.magic >> 2, SEGMENT.indexSum >> 2, salt);
+}
+
+function indexSum(header: Uint8Array, salt: number): number {
+  return recordSum(wordsOf(header), SEGMENT.indexCount >> 2, SEGMENT_HEADER_BYTES >> 2, salt);
+}
+
+/** Looks at stretches of a file through the shared buffer, reading ahead. */
+class WindowReader {
+  readonly #file: SyncFile;
+  #start = 0;
+  #length = 0;
+  #buffer = windowBytes;
+
+  constructor(file: SyncFile) {
+    this.#file = file;
+  }
+
+  /** Bytes of the file, valid until the next call; null when the file is shorter. */
+  view(offset: number, length: number): Uint8Array | null {
+    // Another reader may have used, or replaced, the shared buffer since.
+    const held = this.#buffer === windowBytes && windowOwner === this;
+    if (!held || offset < this.#start || offset + length > this.#start + this.#length) {
+      if (length > windowBytes.length) {
+        if (offset + length > this.#file.sizeBytes()) return null;
+        windowBytes = new Uint8Array((length + WINDOW_BYTES) & ~7);
+      }
+      windowOwner = this;
+      this.#buffer = windowBytes;
+      this.#start = offset;
+      this.#length = this.#file.read(windowBytes, offset);
+      if (this.#length < length) return null;
+    }
+    const at = offset - this.#start;
+    return this.#buffer.subarray(at, at + length);
+  }
+}
+let windowOwner: WindowReader | null = null;

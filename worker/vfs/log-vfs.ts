@@ -1,0 +1,204 @@
+// The file system SQLite sees: one registered sqlite3_vfs, many databases.
+//
+// Pointers in, calls of a DatabaseFile out, thrown errors to result codes. Only main databases open
+// here: journals live in memory (see LOG_PRAGMAS), and a temporary file that tried to reach the disk
+// would be refused. Locks are none: one connection holds a database, as its files have one holder.
+//
+// Knows nothing of pages, logs or durability.
+
+import type { Sqlite3Static, WasmPointer } from '@sqlite.org/sqlite-wasm';
+import { isStorageError, type StorageError, storageError } from '../../src/contract/errors.ts';
+import type { DatabaseFile } from './database-file.ts';
+
+/**
+ * How a connection on this VFS must be set up before it does anything else: the log is the journal,
+ * so SQLite's own need only undo within the process, and a sync is one commit.
+ */
+export const LOG_PRAGMAS: readonly string[] = [
+  'PRAGMA page_size=4096',
+  'PRAGMA locking_mode=EXCLUSIVE',
+  'PRAGMA journal_mode=MEMORY',
+  'PRAGMA synchronous=NORMAL',
+  'PRAGMA temp_store=MEMORY',
+];
+
+/** Milliseconds from the start of the Julian calendar to 1970, as SQLite counts time. */
+const JULIAN_EPOCH_MS = 210_866_760_000_000;
+const DAY_MS = 86_400_000;
+const PATH_BYTES_MAX = 64;
+
+interface Attached {
+  readonly file: DatabaseFile;
+  error: StorageError | undefined;
+}
+
+// One module has one name space of VFSes.
+let installed = 0;
+
+export class LogVfs {
+  /** For the last argument of sqlite3_open_v2. */
+  readonly name: string;
+  readonly #sqlite3: Sqlite3Static;
+  readonly #attached = new Map<string, Attached>();
+  readonly #open = new Map<WasmPointer, Attached>();
+  /** Address of the method table every open file points at. */
+  readonly #methods: WasmPointer;
+  #attachedCount = 0;
+
+  /** Registers the VFS with a module. It stays for the module's life. */
+  constructor(sqlite3: Sqlite3Static) {
+    this.name = `ctx-log-${++installed}`;
+    this.#sqlite3 = sqlite3;
+    const methods = new sqlite3.capi.sqlite3_io_methods();
+    // Misspelt in the package's types.
+    (methods as unknown as { $iVersion: number }).$iVersion = 1;
+    this.#methods = methods.pointer;
+    const io = { struct: methods, methods: this.#fileMethods() };
+    sqlite3.vfs.installVfs({ io });
+    this.#register();
+  }
+
+  /** Makes a file openable; returns the name to open it by. */
+  attach(file: DatabaseFile): string {
+    const name = `/${++this.#attachedCount}`;
+    this.#attached.set(name, { file, error: undefined });
+    return name;
+  }
+
+  /** Forgets a file. Its connection must be closed. */
+  detach(name: string): void {
+    this.#attached.delete(name);
+  }
+
+  /** The error behind the last result code a file gave to SQLite, once. */
+  takeError(name: string): StorageError | undefined {
+    const attached = this.#attached.get(name);
+    const error = attached?.error;
+    if (attached !== undefined) attached.error = undefined;
+    return error;
+  }
+
+  #fileMethods() {
+    const { capi, wasm } = this.#sqlite3;
+    return {
+      xClose: (pointer: WasmPointer) => {
+        this.#open.delete(pointer);
+        return capi.SQLITE_OK;
+      },
+      xRead: (pointer: WasmPointer, buffer: WasmPointer, size: number, offset: number) =>
+        this.#call(pointer, capi.SQLITE_IOERR_READ, (file) => {
+          const target = wasm.heap8u().subarray(buffer, buffer + size);
+          return file.read(target, Number(offset)) ? capi.SQLITE_OK : capi.SQLITE_IOERR_SHORT_READ;
+        }),
+      xWrite: (pointer: WasmPointer, buffer: WasmPointer, size: number, offset: number) =>
+        this.#call(pointer, capi.SQLITE_IOERR_WRITE, (file) => {
+          file.write(wasm.heap8u().subarray(buffer, buffer + size), Number(offset));
+          return capi.SQLITE_OK;
+        }),
+      xTruncate: (pointer: WasmPointer, size: number) =>
+        this.#call(pointer, capi.SQLITE_IOERR_TRUNCATE, (file) => {
+          file.truncate(Number(size));
+          return capi.SQLITE_OK;
+        }),
+      xSync: (pointer: WasmPointer) =>
+        this.#call(pointer, capi.SQLITE_IOERR_FSYNC, (file) => {
+          file.commit();
+          return capi.SQLITE_OK;
+        }),
+      xFileSize: (pointer: WasmPointer, out: WasmPointer) =>
+        this.#call(pointer, capi.SQLITE_IOERR_FSTAT, (file) => {
+          wasm.poke64(out, BigInt(file.sizeBytes()));
+          return capi.SQLITE_OK;
+        }),
+      xLock: () => capi.SQLITE_OK,
+      xUnlock: () => capi.SQLITE_OK,
+      xCheckReservedLock: (_: WasmPointer, out: WasmPointer) => {
+        wasm.poke32(out, 0);
+        return capi.SQLITE_OK;
+      },
+      xFileControl: () => capi.SQLITE_NOTFOUND,
+      xSectorSize: () => 4096 as never,
+      xDeviceCharacteristics: () =>
+        (capi.SQLITE_IOCAP_UNDELETABLE_WHEN_OPEN |
+          capi.SQLITE_IOCAP_SAFE_APPEND |
+          capi.SQLITE_IOCAP_POWERSAFE_OVERWRITE) as never,
+    };
+  }
+
+  #register(): void {
+    const { capi, wasm } = this.#sqlite3;
+    const vfs = new capi.sqlite3_vfs();
+    const official = new capi.sqlite3_vfs(capi.sqlite3_vfs_find(null as never) as WasmPointer);
+    vfs.$iVersion = 2;
+    vfs.$szOsFile = (
+      capi.sqlite3_file as unknown as { structInfo: { sizeof: number } }
+    ).structInfo.sizeof;
+    vfs.$mxPathname = PATH_BYTES_MAX;
+    const random = vfs as unknown as { $xRandomness: WasmPointer };
+    random.$xRandomness = (official as unknown as { $xRandomness: WasmPointer }).$xRandomness;
+    official.dispose();
+    this.#sqlite3.vfs.installVfs({
+      vfs: {
+        struct: vfs,
+        name: this.name,
+        methods: {
+          xOpen: (_, path, pointer, flags, outFlags) => this.#xOpen(path, pointer, flags, outFlags),
+          xAccess: (_, path, __, out) => {
+            const attached = this.#attached.get(wasm.cstrToJs(path) ?? '');
+            const exists = attached !== undefined && attached.file.sizeBytes() > 0;
+            wasm.poke32(out, exists ? 1 : 0);
+            return capi.SQLITE_OK;
+          },
+          xDelete: () => capi.SQLITE_OK,
+          xFullPathname: (_, path, size, out) =>
+            wasm.cstrncpy(out, path, size) < size ? capi.SQLITE_OK : capi.SQLITE_CANTOPEN,
+          xSleep: () => capi.SQLITE_OK,
+          xCurrentTime: (_, out) => {
+            wasm.poke(out, (JULIAN_EPOCH_MS + Date.now()) / DAY_MS, 'double');
+            return capi.SQLITE_OK;
+          },
+          xCurrentTimeInt64: (_, out) => {
+            wasm.poke64(out, BigInt(JULIAN_EPOCH_MS + Date.now()));
+            return capi.SQLITE_OK;
+          },
+          xGetLastError: () => {},
+        },
+      },
+    });
+  }
+
+  #xOpen(path: WasmPointer, pointer: WasmPointer, flags: number, outFlags: WasmPointer) {
+    const { capi, wasm } = this.#sqlite3;
+    const attached = path ? this.#attached.get(wasm.cstrToJs(path) ?? '') : undefined;
+    const isMain = (flags & capi.SQLITE_OPEN_MAIN_DB) !== 0;
+    if (!isMain || attached === undefined) return capi.SQLITE_CANTOPEN;
+    const file = new capi.sqlite3_file(pointer);
+    file.$pMethods = this.#methods;
+    file.dispose();
+    this.#open.set(pointer, attached);
+    if (outFlags) wasm.poke32(outFlags, flags);
+    return capi.SQLITE_OK;
+  }
+
+  /** Runs a call on an open file; what it throws is kept and becomes a result code. */
+  #call(pointer: WasmPointer, failure: number, action: (file: DatabaseFile) => number): never {
+    const attached = this.#open.get(pointer)!;
+    try {
+      return action(attached.file) as never;
+    } catch (cause) {
+      const error = isStorageError(cause)
+        ? cause
+        : storageError('INTERNAL', `file call: ${String(cause)}`, { cause });
+      attached.error = error;
+      return this.#resultCode(error, failure) as never;
+    }
+  }
+
+  #resultCode(error: StorageError, failure: number): number {
+    const { capi } = this.#sqlite3;
+    if (error.code === 'DISK_FULL') return capi.SQLITE_FULL;
+    // Not SQLITE_CORRUPT: SQLite takes an I/O error of this kind from a file, and keeps it apart.
+    if (error.code === 'CORRUPT') return capi.SQLITE_IOERR_CORRUPTFS;
+    return failure;
+  }
+}
