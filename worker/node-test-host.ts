@@ -7,7 +7,7 @@ import type { FileDirectory, SyncFile } from './file/file.ts';
 import { MemoryDirectory } from './file/memory-file.ts';
 import type { ObjectStore } from './log/object-store.ts';
 import { ObjectHost } from './runtime/object-host.ts';
-import { Database } from './sql/database.ts';
+import { openLogDatabase } from './storage/log-database.ts';
 import { LogVfs } from './vfs/log-vfs.ts';
 import { loadSqliteInNode } from './vfs/node-sqlite.ts';
 
@@ -101,7 +101,7 @@ export async function createTestHost(): Promise<TestHost> {
     },
     openDatabase(store, events) {
       stores.push(store);
-      return Database.onLog(sqlite, installed, store, events);
+      return openLogDatabase(sqlite, installed, store, events);
     },
   });
   return new TestHost(host, stores, faults, clock);

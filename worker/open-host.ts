@@ -9,7 +9,7 @@ import { OpfsDirectory } from './file/opfs-file.ts';
 import { messageTurns } from './runtime/environment.ts';
 import { ObjectHost } from './runtime/object-host.ts';
 import { installTimers } from './runtime/timers.ts';
-import { Database } from './sql/database.ts';
+import { openLogDatabase } from './storage/log-database.ts';
 import { LogVfs } from './vfs/log-vfs.ts';
 import { loadSqlite } from './vfs/sqlite-module.ts';
 import { WASM_URL } from './wasm-url.ts';
@@ -34,8 +34,7 @@ export async function openHost(options: HostOptions): Promise<ObjectHost> {
   ]);
   const vfs = new LogVfs(sqlite.sqlite3);
   const now = () => Date.now();
-  const sleep = (delayMs: number) =>
-    new Promise<void>((resolve) => setTimeout(resolve, delayMs));
+  const sleep = (delayMs: number) => new Promise<void>((resolve) => setTimeout(resolve, delayMs));
   const host = new ObjectHost({
     now,
     randomUint32: () => crypto.getRandomValues(new Uint32Array(1))[0]!,
@@ -54,7 +53,7 @@ export async function openHost(options: HostOptions): Promise<ObjectHost> {
         if ((error as DOMException).name !== 'NotFoundError') throw error;
       }
     },
-    openDatabase: (store, events) => Database.onLog(sqlite, vfs, store, events),
+    openDatabase: (store, events) => openLogDatabase(sqlite, vfs, store, events),
   });
   installTimers(globalThis, host);
   return host;

@@ -48,14 +48,17 @@ export class KvStore {
     this.#database = database;
   }
 
-  /** The stored bytes, as a view the next call invalidates; undefined when the key is missing. */
-  get(key: string): Uint8Array | undefined {
+  /** What `decode` makes of the stored bytes, a view it must not keep; undefined when missing. */
+  get<T>(key: string, decode: (value: Uint8Array) => T): T | undefined {
     if (!this.#hasTable()) return undefined;
     const statement = this.#database.statement(GET);
     statement.bindText(1, key);
-    const value = statement.step() ? statement.columnBlob(0) : undefined;
-    statement.reset();
-    return value;
+    if (!statement.step()) return undefined;
+    try {
+      return decode(statement.columnBlob(0));
+    } finally {
+      statement.reset();
+    }
   }
 
   put(key: string, value: Uint8Array): void {

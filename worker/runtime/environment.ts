@@ -4,7 +4,8 @@
 
 import type { FileDirectory } from '../file/file.ts';
 import type { ObjectStore } from '../log/object-store.ts';
-import type { Database, DatabaseEvents } from '../sql/database.ts';
+import type { DatabaseEvents } from '../sql/database.ts';
+import type { LogDatabase } from '../storage/log-database.ts';
 
 export interface HostEnvironment {
   /** Milliseconds since the epoch. */
@@ -19,7 +20,7 @@ export interface HostEnvironment {
   /** Removes an object's files; none is open. */
   removeDirectory(id: string): Promise<void>;
   /** Opens SQLite on the object's log. */
-  openDatabase(store: ObjectStore, events: DatabaseEvents): Database;
+  openDatabase(store: ObjectStore, events: DatabaseEvents): LogDatabase;
 }
 
 /** Turns of the event loop by messages to oneself: they queue behind what is already waiting. */

@@ -142,8 +142,7 @@ export class PageSessions implements StorageHost {
     if (call.txn !== undefined) mustBeOpen(session, call.txn);
     switch (call.op) {
       case 'get':
-        // Copied, because the view lives only until the next read.
-        return call.keys.map((key) => storage.get(key)?.slice() ?? null);
+        return call.keys.map((key) => storage.get(key, (value) => value.slice()) ?? null);
       case 'put':
         storage.put(call.entries, confirmation(call));
         return null;
@@ -241,10 +240,7 @@ export class PageSessions implements StorageHost {
               started(id);
             }),
         )
-        .finally(() => {
-          cancelTimeout();
-          if (session.transaction?.id === id) session.transaction = undefined;
-        });
+        .finally(() => cancelTimeout());
       const settled = ended.then(() => {});
       settled.catch(refused); // after `started` this does nothing; commit hands the error on
     });
@@ -252,6 +248,7 @@ export class PageSessions implements StorageHost {
 
   #commit(session: Session, id: number): Barrier {
     const { end, ended } = mustBeOpen(session, id);
+    session.transaction = undefined;
     end();
     return new Barrier(ended.then(() => null));
   }
@@ -259,6 +256,7 @@ export class PageSessions implements StorageHost {
   #rollback(session: Session, instance: ObjectInstance, id: number): Barrier {
     const { frame, end, ended } = mustBeOpen(session, id);
     instance.storage.rollback(frame);
+    session.transaction = undefined;
     end();
     return new Barrier(ended.then(() => null));
   }

@@ -69,6 +69,8 @@ const INITIAL_SETTINGS =
   'PRAGMA ignore_check_constraints=OFF; PRAGMA legacy_alter_table=OFF;' +
   'PRAGMA recursive_triggers=OFF; PRAGMA reverse_unordered_selects=OFF;';
 
+const LIMIT_ATTACHED = 7;
+
 /** A compiled statement and where the text goes on behind it. */
 export interface Prepared {
   /** 0 when the text held no statement. */
@@ -157,10 +159,14 @@ export class Connection {
 
   /** Empties the database in one transaction, its settings included. No statement may be running. */
   reset(): void {
+    const { exports } = this.sqlite;
     this.#setOption(DBCONFIG.resetDatabase, true);
+    // VACUUM attaches a database of its own.
+    exports.sqlite3_limit(this.pointer, LIMIT_ATTACHED, 1);
     try {
       this.run('VACUUM');
     } finally {
+      exports.sqlite3_limit(this.pointer, LIMIT_ATTACHED, 0);
       this.#setOption(DBCONFIG.resetDatabase, false);
     }
     this.run(INITIAL_SETTINGS);

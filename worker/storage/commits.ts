@@ -11,8 +11,8 @@
 
 /** What this module needs of the log. */
 export interface Flushable {
-  readonly committedSequence: number;
-  readonly durableSequence: number;
+  /** True when something was written that is not on disk. */
+  readonly needsFlush: boolean;
   flush(): void | Promise<void>;
 }
 
@@ -78,7 +78,7 @@ export class Commits {
   }
 
   #flush(): void {
-    if (this.#log.durableSequence === this.#log.committedSequence) {
+    if (!this.#log.needsFlush) {
       this.#settle(this.#committed.splice(0));
       return;
     }

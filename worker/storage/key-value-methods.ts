@@ -23,7 +23,7 @@ import { deserialize } from '../../src/serializer/decode.ts';
 import type { Confirmation, ObjectStorage } from './object-storage.ts';
 
 /** Runs a method whose every failure is a rejection, as the real storage's promises do. */
-export function promised<T>(method: () => T): Promise<T> {
+export function promised<T>(method: () => T | Promise<T>): Promise<T> {
   try {
     return Promise.resolve(method());
   } catch (error) {
@@ -35,11 +35,10 @@ export function get(storage: ObjectStorage, args: readonly unknown[]): unknown {
   checkArgumentCount('get', args.length, 1);
   const keys = convertKeys('get', args[0]);
   convertReadOptions('get', args[1]);
-  if (keys.kind === 'one') return read(storage, keys.key);
+  if (keys.kind === 'one') return storage.get(keys.key, deserialize);
   const found = new Map<string, unknown>();
   for (const key of [...new Set(keys.keys)].sort(compareKeys)) {
-    const bytes = storage.get(key);
-    if (bytes !== undefined) found.set(key, deserialize(bytes));
+    storage.get(key, (bytes) => found.set(key, deserialize(bytes)));
   }
   return found;
 }
@@ -102,9 +101,4 @@ export function deleteAlarm(storage: ObjectStorage, args: readonly unknown[]): v
 
 export function convertWrite(operation: string, options: unknown): Confirmation {
   return { confirmed: !convertWriteOptions(operation, options).allowUnconfirmed };
-}
-
-function read(storage: ObjectStorage, key: string): unknown {
-  const bytes = storage.get(key);
-  return bytes === undefined ? undefined : deserialize(bytes);
 }

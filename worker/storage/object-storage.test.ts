@@ -233,8 +233,9 @@ describe('transactions', () => {
 
 describe('confirmation', () => {
   test('[GATE10] a reply waits for the flush that covers the writes before it', async () => {
-    const reply = host.run(({ storage }) => void storage.put('a', 1));
+    await host.run(({ storage }) => storage.get('a'));
     host.holdFlushes();
+    const reply = host.run(({ storage }) => void storage.put('a', 1));
     let answered = false;
     void reply.then(() => {
       answered = true;
@@ -247,6 +248,7 @@ describe('confirmation', () => {
   });
 
   test('[GATE11] a reply does not wait for a write with allowUnconfirmed', async () => {
+    await host.run(({ storage }) => storage.get('a'));
     host.holdFlushes();
     await host.run(({ storage }) => void storage.put('a', 1, { allowUnconfirmed: true }));
     host.releaseFlushes();

@@ -17,6 +17,7 @@ import type { Cursor } from '../sql/cursor.ts';
 import type { Database, DatabaseEvents } from '../sql/database.ts';
 import { createSqlStorage } from '../sql/sql-storage.ts';
 import { Commits } from './commits.ts';
+import type { LogDatabase } from './log-database.ts';
 import { Metadata } from './metadata.ts';
 import { type Frame, Transactions } from './transactions.ts';
 
@@ -45,6 +46,7 @@ export class ObjectStorage {
   readonly sql: SqlStorage;
   readonly environment: StorageEnvironment;
   readonly #database: Database;
+  readonly #closeDatabase: () => void;
   readonly #log: ObjectStore;
   readonly #kv: KvStore;
   readonly #metadata: Metadata;
@@ -55,20 +57,22 @@ export class ObjectStorage {
   /** `openDatabase` opens SQLite on the log's file and reports to the events it is given. */
   constructor(
     log: ObjectStore,
-    openDatabase: (events: DatabaseEvents) => Database,
+    openDatabase: (events: DatabaseEvents) => LogDatabase,
     environment: StorageEnvironment,
   ) {
     this.environment = environment;
     this.#log = log;
     this.#commits = new Commits(log, (error) => environment.onBroken(error));
-    this.#database = openDatabase({
+    const { database, close } = openDatabase({
       beforeWrite: () => this.#beforeWrite(CONFIRMED),
       onCritical: (error) => environment.onBroken(error),
     });
+    this.#database = database;
+    this.#closeDatabase = close;
     this.#kv = new KvStore(this.#database);
     this.#metadata = new Metadata(this.#database);
     this.#transactions = new Transactions(this.#database, {
-      committed: () => this.#commits.committed(),
+      committed: () => this.#committed(),
       rolledBack: ({ implicit }) => {
         if (implicit) this.#commits.forgotten();
         this.#forgetSchema({ closeWalk: false });
@@ -82,10 +86,10 @@ export class ObjectStorage {
     this.sql = createSqlStorage(() => this.#databaseForQuery());
   }
 
-  /** The stored bytes, as a view the next operation invalidates; undefined when missing. */
-  get(key: string): Uint8Array | undefined {
+  /** What `decode` makes of the stored bytes, a view it must not keep; undefined when missing. */
+  get<T>(key: string, decode: (value: Uint8Array) => T): T | undefined {
     this.#mustBeAlive();
-    return this.#kv.get(key);
+    return this.#kv.get(key, decode);
   }
 
   /** Stores the entries, all or none. */
@@ -131,12 +135,10 @@ export class ObjectStorage {
     }
     const alarm = this.#metadata.alarm;
     this.#transactions.discard();
-    this.#log.atomically(() => {
-      this.#database.reset();
-      this.#forgetSchema({ closeWalk: true });
-      if (alarm !== null) this.#metadata.setAlarm(alarm);
-    });
-    this.#commits.committed();
+    this.#database.reset();
+    this.#forgetSchema({ closeWalk: true });
+    if (alarm !== null) this.#metadata.setAlarm(alarm);
+    this.#committed();
   }
 
   /** Size of the database, in bytes. */
@@ -220,7 +222,7 @@ export class ObjectStorage {
   }
 
   /** @throws BOOKMARK_UNAVAILABLE */
-  bookmarkForTime(timeMs: number): string {
+  bookmarkForTime(timeMs: number): string | Promise<string> {
     this.commitImplicit();
     return this.#log.bookmarkForTime(timeMs);
   }
@@ -233,7 +235,7 @@ export class ObjectStorage {
   restoreAtNextStart(bookmark: string): string {
     this.commitImplicit();
     const undo = this.#log.scheduleRestore(bookmark);
-    this.#commits.committed();
+    this.#committed();
     return undo;
   }
 
@@ -251,7 +253,7 @@ export class ObjectStorage {
     if (this.#broken !== undefined) return;
     this.#broken = reason;
     this.#commits.fail(reason);
-    this.#database.close();
+    this.#closeDatabase();
     this.#log.discardUnflushed();
     await this.#log.close();
   }
@@ -278,6 +280,13 @@ export class ObjectStorage {
       this.#commits.written(CONFIRMED);
     }
     return this.#database;
+  }
+
+  #committed(): void {
+    this.#commits.committed();
+    if (this.#log.needsMaintenance) {
+      this.#log.maintain().catch((error: unknown) => this.environment.onBroken(error));
+    }
   }
 
   #forgetSchema(options: { closeWalk: boolean }): void {

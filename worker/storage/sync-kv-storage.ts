@@ -24,8 +24,7 @@ export class SyncKvStorage {
   get(...args: unknown[]): unknown {
     const storage = SyncKvStorage.#of(this);
     checkArgumentCount('kv.get', args.length, 1);
-    const bytes = storage.get(convertKey('kv.get', args[0]));
-    return bytes === undefined ? undefined : deserialize(bytes);
+    return storage.get(convertKey('kv.get', args[0]), deserialize);
   }
 
   put(...args: unknown[]): void {
