@@ -52,6 +52,9 @@ const PLACES: Readonly<Record<BrowserName, Places>> = {
   },
 };
 
+/** Where `npx` finds the Playwright that is a dependency. */
+const REPOSITORY = join(import.meta.dirname, '..');
+
 // A browser that cannot be started at all says so at once; one on a busy machine may take a while.
 const START_MS_MAX = 60_000;
 
@@ -134,5 +137,5 @@ function installPackage(packageName: string): boolean {
 }
 
 function run(command: string, parameters: readonly string[]): boolean {
-  return spawnSync(command, parameters, { stdio: 'inherit' }).status === 0;
+  return spawnSync(command, parameters, { cwd: REPOSITORY, stdio: 'inherit' }).status === 0;
 }

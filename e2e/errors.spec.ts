@@ -1,7 +1,8 @@
 // What goes wrong on a page arrives as the error it was: class, message, code, retryable.
 
 import type { Page } from '@playwright/test';
-import { expect, test, whenLoaded } from './fixtures.ts';
+import { whenLoaded } from './blank-page.ts';
+import { expect, test } from './fixtures.ts';
 
 /** What a page sees of an error. */
 interface SeenError {

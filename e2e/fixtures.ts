@@ -2,6 +2,7 @@
 // profile of its own on disk.
 
 import { test as base, type Page } from '@playwright/test';
+import { openBlank } from './blank-page.ts';
 import { type BrowserName, requireBrowser } from './browser.ts';
 import { Profile } from './profile.ts';
 import { startServer, type TestServer } from './server.ts';
@@ -39,15 +40,3 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
 });
 
 export { expect } from '@playwright/test';
-
-/** Brings a page to the blank page and waits until its module has run. */
-export async function openBlank(page: Page, server: TestServer): Promise<Page> {
-  await page.goto(`${server.origin}/e2e/pages/blank.html`);
-  await whenLoaded(page);
-  return page;
-}
-
-/** Waits until the module of the blank page has run; after a reload as well. */
-export async function whenLoaded(page: Page): Promise<void> {
-  await page.waitForFunction(() => 'api' in window);
-}

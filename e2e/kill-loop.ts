@@ -5,6 +5,7 @@
 // process has written is with the operating system already.
 
 import type { BrowserContext, Page } from '@playwright/test';
+import { openBlank } from './blank-page.ts';
 import { killBrowser, killRenderers } from './processes.ts';
 import type { Profile } from './profile.ts';
 import type { TestServer } from './server.ts';
@@ -61,10 +62,7 @@ export class KillLoop {
         this.#onAcknowledged();
       });
     }
-    const page = await this.#context.newPage();
-    await page.goto(`${this.#server.origin}/e2e/pages/blank.html`);
-    await page.waitForFunction(() => 'api' in window);
-    return page;
+    return await openBlank(await this.#context.newPage(), this.#server);
   }
 
   async #verify(page: Page): Promise<Round> {

@@ -1,7 +1,8 @@
 // What is stored outlives the page, the browser and the worker.
 
 import type { Page } from '@playwright/test';
-import { expect, openBlank, test, whenLoaded } from './fixtures.ts';
+import { openBlank, whenLoaded } from './blank-page.ts';
+import { expect, test } from './fixtures.ts';
 
 test('data outlives a reload', async ({ storagePage }) => {
   await storagePage.evaluate(store);

@@ -1,7 +1,8 @@
 // Several tabs on one object: one leads, the others reach it, and one of them takes over.
 
 import type { BrowserContext, Page } from '@playwright/test';
-import { expect, openBlank, test } from './fixtures.ts';
+import { openBlank } from './blank-page.ts';
+import { expect, test } from './fixtures.ts';
 import type { TestServer } from './server.ts';
 
 test('two tabs share an object: each sees what the other wrote', async ({ profile, server }) => {

@@ -1,0 +1,19 @@
+// The page of pages/blank.html in a browser under test, with `window.api` on it.
+
+import type { Page } from '@playwright/test';
+import type { TestServer } from './server.ts';
+
+/** Brings a page to the blank page and waits until its module has run. */
+export async function openBlank(page: Page, server: TestServer): Promise<Page> {
+  await page.goto(`${server.origin}/e2e/pages/blank.html`);
+  await whenLoaded(page);
+  return page;
+}
+
+/** Waits until the module of the blank page has run; after a reload as well. @throws when it cannot */
+export async function whenLoaded(page: Page): Promise<void> {
+  await page.waitForFunction(() => 'api' in window || document.title === 'broken');
+  if ((await page.title()) === 'broken') {
+    throw new Error('The blank page could not load its module; open it to see why.');
+  }
+}
