@@ -5,8 +5,10 @@
 
 /** An error that crosses the thread as an outcome. */
 export interface WireError {
-  /** Not an Error: the thrown value itself, when structured clone takes it. */
+  /** Not an Error: the thrown value itself, or its string when structured clone refuses it. */
   readonly thrown?: unknown;
+  /** A DOMException; its name carries its legacy number with it. */
+  readonly isDomException?: true;
   readonly name: string;
   readonly message: string;
   readonly stack?: string;
@@ -30,24 +32,12 @@ const CLASSES: Readonly<Record<string, new (message: string) => Error>> = {
 
 /** The wire form of anything thrown. Never throws. */
 export function toWire(thrown: unknown, depth = 0): WireError {
-  if (!isErrorLike(thrown)) {
-    return { thrown: cloneable(thrown), name: 'Error', message: String(thrown), properties: {} };
+  try {
+    return inWords(thrown, depth);
+  } catch {
+    // A getter or a toString of the thrown value itself throws.
+    return { name: 'Error', message: 'A value was thrown that cannot be read.', properties: {} };
   }
-  const properties: Record<string, string | number | boolean> = {};
-  for (const name of PROPERTIES) {
-    const value = (thrown as unknown as Record<string, unknown>)[name];
-    if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') {
-      properties[name] = value;
-    }
-  }
-  const wire: WireError = {
-    name: String(thrown.name),
-    message: String(thrown.message),
-    properties,
-    ...(typeof thrown.stack === 'string' && { stack: thrown.stack }),
-  };
-  if (thrown.cause === undefined || depth === CAUSE_DEPTH_MAX) return wire;
-  return { ...wire, cause: toWire(thrown.cause, depth + 1) };
 }
 
 /** The value to throw on this side. */
@@ -55,34 +45,42 @@ export function fromWire(wire: WireError): unknown {
   if ('thrown' in wire) return wire.thrown;
   const error = construct(wire);
   if (wire.stack !== undefined) define(error, 'stack', wire.stack);
-  for (const [name, value] of Object.entries(wire.properties)) {
-    // A DOMException has its own numeric code, which its name already brings along.
-    if (!(error instanceof DOMException && name === 'code')) define(error, name, value);
-  }
+  for (const [name, value] of Object.entries(wire.properties)) define(error, name, value);
   if (wire.cause !== undefined) define(error, 'cause', fromWire(wire.cause));
   return error;
 }
 
-function construct(wire: WireError): Error {
-  const Class = CLASSES[wire.name];
-  if (Class) return new Class(wire.message);
-  const isDomName = new DOMException('', wire.name).code !== 0 || DOM_NAMES.has(wire.name);
-  if (isDomName) return new DOMException(wire.message, wire.name);
-  const error = new Error(wire.message);
-  define(error, 'name', wire.name);
-  return error;
+function inWords(thrown: unknown, depth: number): WireError {
+  if (!(thrown instanceof Error || thrown instanceof DOMException)) {
+    return { thrown: cloneable(thrown), name: 'Error', message: String(thrown), properties: {} };
+  }
+  const isDomException = thrown instanceof DOMException;
+  const properties: Record<string, string | number | boolean> = {};
+  for (const name of PROPERTIES) {
+    const value = (thrown as unknown as Record<string, unknown>)[name];
+    if (name === 'code' && isDomException) continue;
+    if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') {
+      properties[name] = value;
+    }
+  }
+  return {
+    name: String(thrown.name),
+    message: String(thrown.message),
+    properties,
+    ...(isDomException && { isDomException }),
+    ...(typeof thrown.stack === 'string' && { stack: thrown.stack }),
+    ...(thrown.cause !== undefined &&
+      depth < CAUSE_DEPTH_MAX && { cause: toWire(thrown.cause, depth + 1) }),
+  };
 }
 
-// DOMException names without a legacy code number.
-const DOM_NAMES = new Set([
-  'NotReadableError',
-  'UnknownError',
-  'OperationError',
-  'NotAllowedError',
-]);
-
-function isErrorLike(value: unknown): value is Error {
-  return value instanceof Error || value instanceof DOMException;
+function construct({ name, message, isDomException }: WireError): Error {
+  if (isDomException) return new DOMException(message, name);
+  const Class = Object.hasOwn(CLASSES, name) ? CLASSES[name] : undefined;
+  if (Class) return new Class(message);
+  const error = new Error(message);
+  define(error, 'name', name);
+  return error;
 }
 
 function cloneable(value: unknown): unknown {

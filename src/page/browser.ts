@@ -1,0 +1,47 @@
+// The browser around the page: the only file of the page's half that touches globals, apart from
+// spawn-worker, which bundlers must find.
+//
+// Keeps true: where something is missing there is an error with a code, never a lesser storage.
+
+import { storageError } from '../contract/errors.ts';
+import type { PageEnvironment, WorkerLike } from './environment.ts';
+import { spawnWorker } from './spawn-worker.ts';
+
+/** The environment of this page. @throws INSECURE_CONTEXT, OPFS_UNAVAILABLE */
+export function browserEnvironment(): PageEnvironment {
+  if (!globalThis.isSecureContext) {
+    throw storageError(
+      'INSECURE_CONTEXT',
+      'openStorage: browsers give storage only to secure contexts; serve the page over https, or ' +
+        'from localhost.',
+    );
+  }
+  // Types say that these are always there; older browsers and some embedders differ.
+  const { locks, storage } = navigator as Partial<Navigator>;
+  if (locks === undefined || typeof storage?.getDirectory !== 'function') {
+    throw storageError(
+      'OPFS_UNAVAILABLE',
+      'openStorage: this browser has no origin private file system, or no Web Locks; see the ' +
+        'browser table.',
+    );
+  }
+  return {
+    locks,
+    openChannel: (name) => new BroadcastChannel(name),
+    randomId: () => crypto.randomUUID(),
+    after(delayMs, task) {
+      const timer = setTimeout(task, delayMs);
+      return () => clearTimeout(timer);
+    },
+  };
+}
+
+/** Starts the worker at the address, or the one that comes with the package. */
+export function startWorker(url: string | null): WorkerLike {
+  return url === null ? spawnWorker() : new Worker(url, { type: 'module' });
+}
+
+/** An address as the page means it: the worker would resolve it against its own. */
+export function absoluteUrl(url: string | URL): string {
+  return new URL(url, document.baseURI).href;
+}

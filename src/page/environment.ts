@@ -1,0 +1,24 @@
+// What a page's storage needs of the browser around it. Passed in, so that tests drive it; made
+// from the globals in browser.ts.
+
+import type { Locks } from '../rpc/locks.ts';
+
+export interface PageEnvironment {
+  readonly locks: Locks;
+  readonly openChannel: (name: string) => BroadcastChannel;
+  readonly randomId: () => string;
+  /** Runs the task after the delay; the result cancels it. */
+  readonly after: (delayMs: number, task: () => void) => () => void;
+}
+
+/** The part of a Worker that is used. */
+export interface WorkerLike {
+  postMessage(message: unknown): void;
+  addEventListener(type: string, listener: (event: Event) => void): void;
+}
+
+/** Where the page's worker comes from. */
+export type WorkerSource =
+  /** A worker of the caller: used as it is, never started again. */
+  | { readonly kind: 'given'; readonly worker: WorkerLike }
+  | { readonly kind: 'spawned'; readonly spawn: () => WorkerLike };

@@ -1,0 +1,221 @@
+// Which worker leads, as this page sees it, and the one connection to it.
+//
+// The page starts its own worker, which queues to lead, and at the same time asks the others who
+// leads already. Whichever answers first gets the connection. When that worker dies the connection
+// fails; the next one who asks finds the worker that leads then, which may be the page's own.
+//
+// Keeps true: one connection at a time, shared by all handles; looking for a leader ends within
+// CONNECT_WAIT_MS, whatever happens to the others.
+
+import { storageError } from '../contract/errors.ts';
+import { HANDLE_WAIT_MS } from '../contract/limits.ts';
+import { ChannelEndpoint } from '../rpc/channel-endpoint.ts';
+import {
+  type ConnectionMessage,
+  type ControlMessage,
+  namesOf,
+  PROTOCOL_VERSION,
+  type StartMessage,
+} from '../rpc/control.ts';
+import { connectionClosed, HostConnection } from '../rpc/host-connection.ts';
+import { holdForLife, whenReleased } from '../rpc/locks.ts';
+import type { PageEnvironment, WorkerSource } from './environment.ts';
+import { OwnWorker } from './own-worker.ts';
+
+/**
+ * How long a page looks for a leader: the time a dying worker may keep the files, and a slow
+ * network's time to load the worker.
+ */
+export const CONNECT_WAIT_MS = HANDLE_WAIT_MS + 24_000;
+
+/** How long another tab may take to say that it leads, once this page's own worker has failed. */
+export const OTHERS_WAIT_MS = 1000;
+
+/** What a page looks for, and with what worker of its own. */
+export interface LeaderOptions extends Pick<StartMessage, 'directory' | 'wasmUrl'> {
+  readonly source: WorkerSource;
+}
+
+/** A search under way. */
+interface Search {
+  readonly found: (connection: HostConnection) => void;
+  readonly failed: (error: Error) => void;
+  /** The leader of another tab that was asked for a connection and has not answered yet. */
+  asked: { readonly worker: string; readonly endpoint: ChannelEndpoint } | null;
+}
+
+export class Leader {
+  readonly #options: LeaderOptions;
+  readonly #environment: PageEnvironment;
+  readonly #names: ReturnType<typeof namesOf>;
+  readonly #client: string;
+  readonly #alive: Promise<void>;
+  readonly #control: BroadcastChannel;
+  #worker: OwnWorker | null = null;
+  #wasGiven = false;
+  #connection: HostConnection | null = null;
+  /** The worker at the other end of the connection. */
+  #leader = '';
+  #connecting: Promise<HostConnection> | null = null;
+  #search: Search | null = null;
+
+  constructor(options: LeaderOptions, environment: PageEnvironment) {
+    this.#options = options;
+    this.#environment = environment;
+    this.#names = namesOf(options.directory);
+    this.#client = environment.randomId();
+    this.#alive = holdForLife(environment.locks, this.#names.clientLock(this.#client));
+    this.#control = environment.openChannel(this.#names.controlChannel);
+    this.#control.addEventListener('message', ({ data }: MessageEvent<ControlMessage>) => {
+      if (data.type === 'leads') this.#hear(data.worker, data.version);
+    });
+  }
+
+  /**
+   * The connection that stands, or a new one.
+   *
+   * @throws WORKER_FAILED, STORAGE_LOCKED, and what the worker met when it opened the storage
+   */
+  connection(): Promise<HostConnection> {
+    if (this.#connection?.failure === null) return Promise.resolve(this.#connection);
+    this.#connecting ??= this.#connect().finally(() => {
+      this.#connecting = null;
+    });
+    return this.#connecting;
+  }
+
+  async #connect(): Promise<HostConnection> {
+    await this.#alive;
+    let cancelTimeout = () => {};
+    try {
+      this.#connection = await new Promise<HostConnection>((found, failed) => {
+        this.#search = { found, failed, asked: null };
+        cancelTimeout = this.#environment.after(CONNECT_WAIT_MS, () => failed(this.#lateness()));
+        this.#startWorker();
+        this.#tell({ type: 'who' });
+      });
+      return this.#connection;
+    } finally {
+      cancelTimeout();
+      this.#endSearch();
+    }
+  }
+
+  #endSearch(): void {
+    this.#search?.asked?.endpoint.close();
+    this.#search = null;
+  }
+
+  #startWorker(): void {
+    try {
+      this.#worker ??= this.#createWorker();
+    } catch (cause) {
+      const message = `openStorage: the worker could not be started: ${cause}`;
+      this.#leaveToOthers(storageError('WORKER_FAILED', message, { cause }));
+      return;
+    }
+    const { directory, wasmUrl } = this.#options;
+    this.#worker.start({ directory, wasmUrl });
+  }
+
+  #createWorker(): OwnWorker {
+    const { source } = this.#options;
+    if (source.kind === 'given' && this.#wasGiven) {
+      throw new Error('the one that was given was terminated; reload the page.');
+    }
+    this.#wasGiven = source.kind === 'given';
+    const worker = source.kind === 'given' ? source.worker : source.spawn();
+    const { locks, randomId } = this.#environment;
+    const id = randomId();
+    return new OwnWorker(worker, id, this.#names, locks, {
+      leads: (port) => {
+        this.#supersede(id);
+        if (this.#search === null) port.close();
+        else this.#found(id, new ChannelEndpoint(port));
+      },
+      failed: (error) => this.#leaveToOthers(error),
+      gone: (error) => {
+        this.#worker = null;
+        if (this.#leader === id) this.#connection?.fail(error);
+        this.#leaveToOthers(error);
+      },
+    });
+  }
+
+  // A worker of another tab leads.
+  #hear(worker: string, version: number): void {
+    if (worker === this.#worker?.id) return; // it brings a port along, which is faster
+    this.#supersede(worker);
+    const search = this.#search;
+    if (search === null || search.asked?.worker === worker) return;
+    if (version !== PROTOCOL_VERSION) {
+      search.failed(
+        storageError(
+          'STORAGE_LOCKED',
+          'openStorage: another tab holds the files with another version of this package; close ' +
+            'or reload that tab.',
+        ),
+      );
+      return;
+    }
+    search.asked?.endpoint.close();
+    const connection = this.#environment.randomId();
+    const name = this.#names.connectionChannel(connection);
+    const endpoint = new ChannelEndpoint(this.#environment.openChannel(name));
+    endpoint.addEventListener('message', (event) => {
+      const message = (event as MessageEvent<ConnectionMessage>).data;
+      if (message.type === 'accepted') this.#found(worker, endpoint);
+    });
+    search.asked = { worker, endpoint };
+    this.#tell({ type: 'connect', worker, client: this.#client, connection });
+  }
+
+  #found(worker: string, endpoint: ChannelEndpoint): void {
+    const search = this.#search;
+    if (search === null) {
+      endpoint.close();
+      return;
+    }
+    if (search.asked?.endpoint === endpoint) search.asked = null;
+    this.#endSearch();
+    const connection = new HostConnection(endpoint);
+    this.#leader = worker;
+    if (worker !== this.#worker?.id) {
+      const watch = new AbortController();
+      const { locks } = this.#environment;
+      whenReleased(locks, this.#names.workerLock(worker), watch.signal, () => {
+        connection.fail(connectionClosed('the tab whose worker led was closed'));
+      });
+      void connection.lost.then(() => watch.abort());
+    }
+    search.found(connection);
+  }
+
+  // A worker that leads proves that the one that led before is dead.
+  #supersede(worker: string): void {
+    if (this.#leader === worker) return;
+    this.#connection?.fail(connectionClosed('another worker leads now'));
+  }
+
+  // This page's own worker cannot lead; one of another tab may.
+  #leaveToOthers(error: Error): void {
+    const search = this.#search;
+    if (search !== null) this.#environment.after(OTHERS_WAIT_MS, () => search.failed(error));
+  }
+
+  #lateness(): Error {
+    const waited = `within ${CONNECT_WAIT_MS / 1000} s`;
+    if (this.#worker?.isStanding) {
+      return storageError(
+        'STORAGE_LOCKED',
+        `openStorage: another tab holds the files and did not answer ${waited}; it may be busy ` +
+          'with a long query, or suspended.',
+      );
+    }
+    return storageError('WORKER_FAILED', `openStorage: the worker did not start ${waited}.`);
+  }
+
+  #tell(message: ControlMessage): void {
+    this.#control.postMessage(message);
+  }
+}

@@ -1,0 +1,222 @@
+// The rows of one statement on a page, pulled from the worker in batches.
+//
+// The cursor and all its views share one position. `break` in a loop leaves it where it is, as in
+// the worker; close() frees it there, and so does the collection of a cursor that was forgotten.
+
+import { storageError } from '../contract/errors.ts';
+import type { RemoteSqlCursor, SqlRow, SqlStorageValue } from '../contract/storage.ts';
+import { connectionClosed } from '../rpc/host-connection.ts';
+import type { RowBatch } from '../rpc/protocol.ts';
+import type { Session } from './session.ts';
+
+/** Rows that come with the statement: enough for most, little when only the first is wanted. */
+export const FIRST_ROWS = 100;
+
+/** Rows of each later batch. */
+export const MORE_ROWS = 1000;
+
+type Row = SqlStorageValue[];
+
+export class RemoteCursor<T extends SqlRow> implements RemoteSqlCursor<T> {
+  readonly #rows: RowSource;
+
+  constructor(session: Session, first: Promise<RowBatch>) {
+    this.#rows = new RowSource(session, first);
+    abandoned.register(this, this.#rows);
+  }
+
+  get columnNames(): string[] {
+    return this.#rows.columnNames;
+  }
+
+  get rowsRead(): number {
+    return this.#rows.rowsRead;
+  }
+
+  get rowsWritten(): number {
+    return this.#rows.rowsWritten;
+  }
+
+  get ready(): Promise<void> {
+    return this.#rows.ready;
+  }
+
+  async next(): Promise<IteratorResult<T, undefined>> {
+    const row = await this.#rows.next();
+    return row === undefined
+      ? { done: true, value: undefined }
+      : { done: false, value: this.#object(row) };
+  }
+
+  async toArray(): Promise<T[]> {
+    return (await this.#rows.rest()).map((row) => this.#object(row));
+  }
+
+  async one(): Promise<T> {
+    return this.#object(await this.#rows.one());
+  }
+
+  raw<U extends Row = Row>() {
+    // Each method holds the cursor, which is not forgotten while a view of it is in use.
+    const source = () => this.#rows;
+    return {
+      async next(): Promise<IteratorResult<U, undefined>> {
+        const row = await source().next();
+        return row === undefined
+          ? { done: true, value: undefined }
+          : { done: false, value: row as U };
+      },
+      toArray: () => source().rest() as Promise<U[]>,
+      one: () => source().one() as Promise<U>,
+      [Symbol.asyncIterator]() {
+        return this;
+      },
+    };
+  }
+
+  close(): Promise<void> {
+    return this.#rows.close();
+  }
+
+  [Symbol.asyncIterator](): AsyncIterableIterator<T> {
+    return {
+      next: () => this.next(),
+      [Symbol.asyncIterator]() {
+        return this;
+      },
+    };
+  }
+
+  // A column called __proto__ does not become a key, as in the worker; raw() has it.
+  #object(row: Row): T {
+    const object: SqlRow = {};
+    for (const [i, name] of this.columnNames.entries()) {
+      if (name !== '__proto__') object[name] = row[i] ?? null;
+    }
+    return object as T;
+  }
+}
+
+/** The one position, and what was pulled beyond it. */
+class RowSource {
+  columnNames: string[] = [];
+  rowsRead = 0;
+  rowsWritten = 0;
+  readonly ready: Promise<void>;
+  readonly #session: Session;
+  readonly #first: Promise<RowBatch>;
+  #epoch = 0;
+  #rows: Row[] = [];
+  #position = 0;
+  /** The worker's number for the rest, or null when there is none. */
+  #cursor: number | null = null;
+  /** Pulls run one after the other; this is the end of the last, and never rejects. */
+  #turn: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+
+  constructor(session: Session, first: Promise<RowBatch>) {
+    this.#session = session;
+    this.#first = first;
+    this.ready = first.then((batch) => {
+      this.columnNames = batch.columnNames;
+      this.#epoch = session.epoch;
+      this.#take(batch);
+    });
+  }
+
+  next(): Promise<Row | undefined> {
+    const row = this.#waiting === 0 ? this.#shift() : undefined;
+    if (row !== undefined) return Promise.resolve(row);
+    return this.#inTurn(async () => {
+      await this.#fill(1);
+      return this.#shift();
+    });
+  }
+
+  rest(): Promise<Row[]> {
+    return this.#inTurn(async () => {
+      const rows: Row[] = [];
+      do {
+        await this.#fill(1);
+        for (let row = this.#shift(); row !== undefined; row = this.#shift()) rows.push(row);
+      } while (this.#cursor !== null);
+      return rows;
+    });
+  }
+
+  one(): Promise<Row> {
+    return this.#inTurn(async () => {
+      await this.#fill(2);
+      const row = this.#shift();
+      const isLast = this.#position === this.#rows.length;
+      if (row !== undefined && isLast) return row;
+      await this.#free();
+      throw storageError(
+        'CURSOR_ROWS',
+        row === undefined
+          ? 'one(): the query has no row left; use next() where that may be.'
+          : 'one(): the query has more than one row left; use toArray(), or LIMIT 1.',
+      );
+    });
+  }
+
+  /** Rejects when the statement itself failed, so that its error is not lost. */
+  close(): Promise<void> {
+    return this.#inTurn(() => this.#free());
+  }
+
+  /** Frees the rest in the worker without anyone waiting for it. */
+  abandon(): void {
+    const free = () => this.#free();
+    this.#first.then(free, () => {}); // a statement that failed left nothing open
+  }
+
+  #inTurn<T>(work: () => T | Promise<T>): Promise<T> {
+    this.#waiting += 1;
+    const result = this.#turn.then(async () => {
+      try {
+        await this.ready;
+        return await work();
+      } finally {
+        this.#waiting -= 1;
+      }
+    });
+    this.#turn = result.catch(() => {}); // whoever pulled is told
+    return result;
+  }
+
+  // Pulls until this many rows are here, or none is left.
+  async #fill(count: number): Promise<void> {
+    while (this.#rows.length - this.#position < count && this.#cursor !== null) {
+      if (this.#session.epoch !== this.#epoch)
+        throw connectionClosed('the rest of the rows is gone');
+      const call = { op: 'rows', cursor: this.#cursor, rowCount: MORE_ROWS } as const;
+      this.#take(await this.#session.call(call));
+    }
+  }
+
+  #take(batch: RowBatch): void {
+    const left = this.#rows.slice(this.#position);
+    this.#rows = left.length === 0 ? batch.rows : [...left, ...batch.rows];
+    this.#position = 0;
+    this.#cursor = batch.cursor;
+    this.rowsRead = batch.rowsRead;
+    this.rowsWritten = batch.rowsWritten;
+  }
+
+  #shift(): Row | undefined {
+    return this.#rows[this.#position] === undefined ? undefined : this.#rows[this.#position++];
+  }
+
+  async #free(): Promise<void> {
+    const cursor = this.#cursor;
+    this.#rows = [];
+    this.#position = 0;
+    this.#cursor = null;
+    if (cursor === null || this.#session.epoch !== this.#epoch) return;
+    // Fails only when the session ended, which closed the cursor.
+    await this.#session.call({ op: 'closeCursor', cursor }, null).catch(() => {});
+  }
+}
+
+const abandoned = new FinalizationRegistry<RowSource>((rows) => rows.abandon());

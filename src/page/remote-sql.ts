@@ -1,0 +1,46 @@
+// `sql` of a page: the statement is sent in the same turn, its rows follow in batches.
+
+import { checkArgumentCount, convertString } from '../contract/arguments.ts';
+import { type Binding, convertBinding } from '../contract/bindings.ts';
+import type { RemoteSqlCursor, RemoteSqlStorage, SqlRow } from '../contract/storage.ts';
+import type { RowBatch } from '../rpc/protocol.ts';
+import { FIRST_ROWS, RemoteCursor } from './remote-cursor.ts';
+import type { Session } from './session.ts';
+
+export class RemoteSql implements RemoteSqlStorage {
+  readonly #session: Session;
+
+  constructor(session: Session) {
+    this.#session = session;
+  }
+
+  exec<T extends SqlRow = SqlRow>(query: string, ...bindings: unknown[]): RemoteSqlCursor<T>;
+  exec<T extends SqlRow>(...args: unknown[]): RemoteSqlCursor<T> {
+    return new RemoteCursor<T>(this.#session, this.#run(args));
+  }
+
+  get databaseSize(): Promise<number> {
+    return this.#session.call({ op: 'databaseSize' });
+  }
+
+  // Asynchronous only so that a wrong argument becomes the cursor's error: nothing is awaited
+  // before the call is made.
+  async #run(args: readonly unknown[]): Promise<RowBatch> {
+    checkArgumentCount('exec', args.length, 1);
+    const query = convertString('exec', args[0]);
+    const bindings = args.slice(1).map((value) => ownBytes(convertBinding(value)));
+    return this.#session.call({ op: 'exec', query, bindings, rowCount: FIRST_ROWS });
+  }
+}
+
+// The call leaves at the end of the turn, and the caller may write to the buffer until then.
+// Structured clone would also send the whole buffer behind a view.
+function ownBytes(binding: Binding): Binding {
+  const isView = ArrayBuffer.isView(binding);
+  if (!isView && !(binding instanceof ArrayBuffer)) return binding;
+  if (binding.byteLength === 0) return new Uint8Array(0); // a detached buffer as well
+  const bytes = isView
+    ? new Uint8Array(binding.buffer, binding.byteOffset, binding.byteLength)
+    : new Uint8Array(binding);
+  return bytes.slice();
+}

@@ -1,0 +1,88 @@
+// An object's storage as a page has it: the asynchronous mirror of `ctx.storage`.
+
+import {
+  checkArgumentCount,
+  convertString,
+  convertTimestamp,
+  convertWriteOptions,
+} from '../contract/arguments.ts';
+import { storageError } from '../contract/errors.ts';
+import type {
+  RemoteKvStorage,
+  RemoteSqlStorage,
+  RemoteStorage as RemoteStorageInterface,
+  Transaction,
+  WriteOptions,
+} from '../contract/storage.ts';
+import type { PageEnvironment } from './environment.ts';
+import { RemoteKeyValue, type SendCall } from './remote-key-value.ts';
+import { RemoteKv } from './remote-kv.ts';
+import { RemoteSql } from './remote-sql.ts';
+import { Transactions } from './remote-transaction.ts';
+import type { Session } from './session.ts';
+
+export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterface {
+  readonly name: string;
+  readonly sql: RemoteSqlStorage;
+  readonly kv: RemoteKvStorage;
+  readonly #session: Session;
+  readonly #transactions: Transactions;
+
+  constructor(session: Session, after: PageEnvironment['after']) {
+    const send: SendCall = (call) => session.call(call);
+    super(send);
+    this.name = session.name;
+    this.sql = new RemoteSql(session);
+    this.kv = new RemoteKv(send);
+    this.#session = session;
+    this.#transactions = new Transactions(session, after);
+  }
+
+  async deleteAll(options?: WriteOptions): Promise<void> {
+    const unconfirmed = convertWriteOptions('deleteAll', options).allowUnconfirmed;
+    await this.#session.call({ op: 'deleteAll', unconfirmed });
+  }
+
+  async sync(): Promise<void> {
+    await this.#session.call({ op: 'sync' });
+  }
+
+  transaction<T>(closure: (txn: Transaction) => T | PromiseLike<T>): Promise<T> {
+    return this.#transactions.run(closure);
+  }
+
+  transactionSync(_callback: () => unknown): never {
+    throw storageError(
+      'NOT_ON_PAGE',
+      'transactionSync: a page cannot wait for the worker; use transaction() here, or run the code ' +
+        'in the worker, where ctx.storage is synchronous.',
+    );
+  }
+
+  async getCurrentBookmark(): Promise<string> {
+    return this.#session.call({ op: 'currentBookmark' });
+  }
+
+  getBookmarkForTime(timestamp: number | Date): Promise<string>;
+  async getBookmarkForTime(...args: unknown[]): Promise<string> {
+    checkArgumentCount('getBookmarkForTime', args.length, 1);
+    const timeMs = convertTimestamp('getBookmarkForTime', args[0]);
+    return this.#session.call({ op: 'bookmarkForTime', timeMs });
+  }
+
+  onNextSessionRestoreBookmark(bookmark: string): Promise<string>;
+  async onNextSessionRestoreBookmark(...args: unknown[]): Promise<string> {
+    checkArgumentCount('onNextSessionRestoreBookmark', args.length, 1);
+    const bookmark = convertString('onNextSessionRestoreBookmark', args[0]);
+    return this.#session.call({ op: 'restoreBookmark', bookmark });
+  }
+
+  async abort(reason?: string): Promise<void> {
+    const text = reason === undefined ? 'The page called abort().' : convertString('abort', reason);
+    await this.#session.call({ op: 'abort', reason: text }, null);
+  }
+
+  close(): Promise<void> {
+    return this.#session.close();
+  }
+}

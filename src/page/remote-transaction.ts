@@ -1,0 +1,137 @@
+// `transaction` of a page: begin in the worker, the closure here, then commit or rollback.
+//
+// Keeps true: a handle has one transaction at a time; whatever the closure does, the worker is told
+// how it ended before the promise settles; and no transaction is waited for beyond the time that
+// the worker lets one hold an object.
+
+import { checkCallback } from '../contract/arguments.ts';
+import { storageError } from '../contract/errors.ts';
+import { CRITICAL_SECTION_MS_MAX } from '../contract/limits.ts';
+import type { Transaction } from '../contract/storage.ts';
+import type { PageEnvironment } from './environment.ts';
+import { RemoteKeyValue } from './remote-key-value.ts';
+import type { Session } from './session.ts';
+import { type TransactionScope, transactionEnded } from './transaction-scope.ts';
+
+type Closure<T> = (txn: Transaction) => T | PromiseLike<T>;
+
+/** The transactions of one handle, one after the other. */
+export class Transactions {
+  readonly #session: Session;
+  readonly #after: PageEnvironment['after'];
+  #last: Promise<unknown> = Promise.resolve();
+  /** True while a closure runs up to its first await. */
+  #isInClosure = false;
+
+  constructor(session: Session, after: PageEnvironment['after']) {
+    this.#session = session;
+    this.#after = after;
+  }
+
+  async run<T>(closure: unknown): Promise<T> {
+    checkCallback('transaction', closure);
+    if (this.#isInClosure) {
+      throw storageError(
+        'TRANSACTION_NESTING',
+        'transaction: called in the closure of a transaction of the same handle, which it would ' +
+          'wait for; do its work in the outer closure.',
+      );
+    }
+    const result = this.#last.then(() => this.#one(closure as unknown as Closure<T>));
+    this.#last = result.catch(() => {}); // whoever called is told
+    return result;
+  }
+
+  async #one<T>(closure: Closure<T>): Promise<T> {
+    const scope = await this.#session.begin();
+    const transaction = new RemoteTransaction(this.#session, scope);
+    const running = this.#start(() => closure(transaction));
+    // Not before, also when it takes too long: what it still does is no write of its own.
+    const leave = () => this.#session.leave(scope);
+    running.then(leave, leave);
+    let result: T;
+    try {
+      result = await this.#inTime(running, transaction);
+    } catch (error) {
+      await transaction.undo(transactionEnded('rolled back'));
+      throw error;
+    }
+    await transaction.commit();
+    return result;
+  }
+
+  async #start<T>(closure: () => T | PromiseLike<T>): Promise<T> {
+    this.#isInClosure = true;
+    try {
+      return closure() as T; // a promise is followed by the async function
+    } finally {
+      this.#isInClosure = false;
+    }
+  }
+
+  #inTime<T>(running: Promise<T>, transaction: RemoteTransaction): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const cancel = this.#after(CRITICAL_SECTION_MS_MAX, () => {
+        const error = storageError(
+          'TRANSACTION_TIMEOUT',
+          `transaction: the closure did not end within ${CRITICAL_SECTION_MS_MAX / 1000} s; its ` +
+            'transaction was rolled back. Do slow work outside of it.',
+        );
+        void transaction.undo(error);
+        reject(error);
+      });
+      running.then(resolve, reject).finally(cancel);
+    });
+  }
+}
+
+/** What a closure receives. */
+class RemoteTransaction extends RemoteKeyValue implements Transaction {
+  readonly #session: Session;
+  readonly #scope: TransactionScope;
+  #state: 'open' | 'committed' | 'undone' = 'open';
+  #undoing: Promise<unknown> = Promise.resolve();
+
+  constructor(session: Session, scope: TransactionScope) {
+    super((call) => session.call(call, scope));
+    this.#session = session;
+    this.#scope = scope;
+  }
+
+  rollback(): void {
+    if (this.#state === 'committed') throw transactionEnded('committed');
+    void this.undo(transactionEnded('rolled back'));
+    // As in the worker: what the closure does on the storage itself from here on is kept.
+    this.#session.leave(this.#scope);
+  }
+
+  /** Ends it without effect; its operations fail from now on, for this reason. Idempotent. */
+  undo(reason: Error): Promise<unknown> {
+    if (this.#state === 'open') {
+      this.#state = 'undone';
+      // When this fails the worker has ended the transaction already, and nothing of it remains.
+      this.#undoing = this.#tell('rollback').catch(() => {});
+      this.#scope.end(reason);
+    }
+    return this.#undoing;
+  }
+
+  /** Keeps what was done, unless the closure called rollback(). */
+  async commit(): Promise<void> {
+    if (this.#state !== 'open') {
+      await this.#undoing;
+      return;
+    }
+    this.#state = 'committed';
+    const committing = this.#tell('commit');
+    this.#scope.end(transactionEnded('committed'));
+    await committing;
+  }
+
+  // In the order of the calls before it; rejects at once when the worker of the transaction is gone.
+  #tell(op: 'commit' | 'rollback'): Promise<unknown> {
+    const { ended, number } = this.#scope;
+    if (ended !== null) return Promise.reject(ended);
+    return this.#session.call({ op, txn: number }, null);
+  }
+}

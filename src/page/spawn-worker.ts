@@ -1,0 +1,6 @@
+// Starts the worker that comes with this package. The expression is spelled out here because
+// bundlers recognise exactly this form; the package build rewrites the address.
+
+export function spawnWorker(): Worker {
+  return new Worker(new URL('../../worker/index.ts', import.meta.url), { type: 'module' });
+}
