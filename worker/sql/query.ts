@@ -70,7 +70,6 @@ export class Query {
     const { exports } = connection.sqlite;
     const { regulator } = connection;
     regulator.regulating = true;
-    exports.vdbe_last.value = 0;
     exports.vdbe_counted.value = this.pointer;
     const resultCode = exports.sqlite3_step(this.pointer);
     exports.vdbe_counted.value = 0;

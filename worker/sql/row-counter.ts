@@ -160,7 +160,7 @@ export class RowCounter {
     for (const { address, instructionCount } of this.#programs) {
       const first = (address >> 2) & SLOT_MASK;
       const end = first + instructionCount * SLOTS_PER_INSTRUCTION;
-      i32.fill(0, table + first, table + Math.min(end, COUNT_SLOTS));
+      i32.fill(0, table + first, table + Math.min(end, COUNT_SLOTS + SLOTS_PER_INSTRUCTION - 1));
       if (end > COUNT_SLOTS) i32.fill(0, table, table + end - COUNT_SLOTS);
     }
   }
@@ -179,7 +179,7 @@ export class RowCounter {
       const end = program.address + program.instructionCount * INSTRUCTION.sizeBytes;
       for (let at = program.address; at < end; at += INSTRUCTION.sizeBytes) {
         const slotOf = (instruction: Pointer, slot: number) =>
-          table + (((instruction >> 2) + slot) & SLOT_MASK);
+          table + ((instruction >> 2) & SLOT_MASK) + slot;
         const both = [slotOf(at, SLOT.dispatched), slotOf(at, SLOT.skipped)] as const;
         const p1 = i32[(at + INSTRUCTION.p1) >> 2]!;
         const p2 = i32[(at + INSTRUCTION.p2) >> 2]!;

@@ -2,10 +2,14 @@
 // WebAssembly (build/instrument-wasm) and the code that reads them (sql/row-counter).
 //
 // The table has a slot of four bytes for every four bytes of an instruction, five in all, found by
-// the instruction's address modulo the size of the table.
+// the instruction's address modulo the size of the table; those of the last instruction may reach
+// beyond its end.
 
 /** Slots of the table; two programs 4 MiB apart would share theirs. */
 export const COUNT_SLOTS = 1 << 20;
+
+/** Bytes to allocate for the table. */
+export const COUNT_TABLE_BYTES = 4 * COUNT_SLOTS + 16;
 
 /** What the slots of one instruction count, as offsets from its first slot. */
 export const SLOT = {
@@ -21,9 +25,6 @@ export const SLOT = {
 
 /** Exported global: the statement that is counted, 0 for none. */
 export const COUNTED_STATEMENT = 'vdbe_counted';
-
-/** Exported global: the last dispatched instruction of the counted statement. */
-export const LAST_INSTRUCTION = 'vdbe_last';
 
 /** Exported global: the address of the count table. */
 export const COUNT_TABLE = 'vdbe_count_table';

@@ -8,7 +8,7 @@
 
 import sqlite3InitModule, { type Sqlite3Static } from '@sqlite.org/sqlite-wasm';
 import { isStorageError, storageError } from '../../src/contract/errors.ts';
-import { COUNT_SLOTS, COUNT_TABLE, COUNTED_STATEMENT, LAST_INSTRUCTION } from './count-table.ts';
+import { COUNT_TABLE, COUNT_TABLE_BYTES, COUNTED_STATEMENT } from './count-table.ts';
 import { WasmMemory } from './wasm-memory.ts';
 
 /** An address in the module's memory; 0 is none. */
@@ -76,8 +76,6 @@ export interface SqliteExports {
   sqlite3__wasm_db_config_ip(db: Pointer, option: number, on: number, result: Pointer): number;
   /** The statement whose instructions are counted; 0 for none. */
   readonly [COUNTED_STATEMENT]: WebAssembly.Global<'i32'>;
-  /** The last dispatched instruction of that statement. */
-  readonly [LAST_INSTRUCTION]: WebAssembly.Global<'i32'>;
   /** Address of the count table. */
   readonly [COUNT_TABLE]: WebAssembly.Global<'i32'>;
 }
@@ -86,7 +84,7 @@ export interface SqliteExports {
 export interface Sqlite {
   readonly exports: SqliteExports;
   readonly memory: WasmMemory;
-  /** Address of the count table, `COUNT_SLOTS` of four bytes. */
+  /** Address of the count table, cleared. */
   readonly countTable: Pointer;
   /** The official API, to install a VFS and functions of the host. */
   readonly sqlite3: Sqlite3Static;
@@ -156,7 +154,7 @@ async function load(wasm: URL | WebAssembly.Module | Uint8Array): Promise<Sqlite
   });
 
   const exports = sqlite3.wasm.exports as unknown as SqliteExports;
-  if (exports[LAST_INSTRUCTION] === undefined) {
+  if (exports[COUNTED_STATEMENT] === undefined) {
     throw storageError(
       'WORKER_FAILED',
       'Loading SQLite: this sqlite3.wasm is not instrumented; use the one that `prepare` wrote.',
@@ -166,8 +164,8 @@ async function load(wasm: URL | WebAssembly.Module | Uint8Array): Promise<Sqlite
     malloc: exports.sqlite3_malloc,
     free: exports.sqlite3_free,
   });
-  const countTable = memory.allocate(COUNT_SLOTS * 4);
-  memory.u8.fill(0, countTable, countTable + COUNT_SLOTS * 4);
+  const countTable = memory.allocate(COUNT_TABLE_BYTES);
+  memory.u8.fill(0, countTable, countTable + COUNT_TABLE_BYTES);
   exports[COUNT_TABLE].value = countTable;
   return { exports, memory, countTable, sqlite3 };
 }

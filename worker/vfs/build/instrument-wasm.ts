@@ -1,18 +1,16 @@
 // Puts an instruction counter into the official SQLite WebAssembly build: bytes in, bytes out.
 //
 // SQLite runs a statement as a program of its own instructions, all dispatched by one `br_table` in
-// sqlite3VdbeExec. Before that jump this is inserted:
+// sqlite3VdbeExec. What is inserted there, in the words of C:
 //
-//   if (statement == vdbe_counted) {
-//     slot(pOp, pOp - vdbe_last == 2 instructions ? skipped : dispatched) += 1
-//     if (vdbe_last->opcode == Count) slot(vdbe_last, rows) += its result
-//     vdbe_last = pOp
-//   }
-//
-// and at the start of sqlite3BtreeTableMoveto, which a seek for a row number calls unless its key
-// is no number:
-//
-//   if (vdbe_counted) slot(vdbe_last, moved) += 1
+//   at the start:           counting = (statement == vdbe_counted); last = 0
+//   before the dispatch:    if (counting) {
+//                             slot(pOp, pOp - last == 2 instructions ? skipped : dispatched) += 1
+//                             if (last->opcode == Count) slot(last, rows) += its result
+//                             last = pOp
+//                           }
+//   after a call of sqlite3BtreeTableMoveto, by which a seek moves to a row number:
+//                           if (counting) slot(pOp, moved) += 1
 //
 // A skip of one instruction is how a found equality seek goes on. Statements other than the chosen
 // one (those FTS5 runs inside a statement) are not counted.
@@ -20,13 +18,7 @@
 // Keeps true: both places are found exactly once, else it throws; nothing else changes. Knows
 // nothing of what the counts mean; that is sql/row-counter.
 
-import {
-  COUNT_SLOTS,
-  COUNT_TABLE,
-  COUNTED_STATEMENT,
-  LAST_INSTRUCTION,
-  SLOT,
-} from '../count-table.ts';
+import { COUNT_SLOTS, COUNT_TABLE, COUNTED_STATEMENT, SLOT } from '../count-table.ts';
 import { INSTRUCTION, OPCODE, VALUE, VDBE } from '../vdbe-layout.ts';
 import {
   concat,
@@ -45,14 +37,13 @@ const DISPATCH_TARGETS_MAX = 200;
 
 const OP = {
   if: 0x04,
-  else: 0x05,
   end: 0x0b,
   brTable: 0x0e,
   call: 0x10,
   localGet: 0x20,
+  localSet: 0x21,
   localTee: 0x22,
   globalGet: 0x23,
-  globalSet: 0x24,
   i32Load: 0x28,
   i32Load8U: 0x2d,
   i32Store: 0x36,
@@ -63,7 +54,6 @@ const OP = {
   i32Mul: 0x6c,
   i32And: 0x71,
   i32Shl: 0x74,
-  i32ShrU: 0x76,
 } as const;
 const I32 = 0x7f;
 const I64 = 0x7e;
@@ -84,12 +74,18 @@ interface Dispatch {
   readonly instructionLocal: number;
 }
 
-interface Globals {
-  readonly counted: number;
-  readonly last: number;
+/** Locals of the dispatching function. */
+interface Locals {
+  readonly instruction: number;
+  readonly counting: number;
   readonly table: number;
-  /** Working variable: the address of a slot. */
+  readonly last: number;
   readonly slot: number;
+}
+
+interface Insertion {
+  readonly at: number;
+  readonly code: readonly number[];
 }
 
 /**
@@ -103,47 +99,46 @@ export function instrumentWasm(wasm: Uint8Array): Uint8Array<ArrayBuffer> {
   const globalSection = section(sections, SECTION.global);
   const reader = new Reader(wasm, globalSection.start);
   const globalCount = reader.unsigned();
-  const first = imported.globals + globalCount;
-  const globals: Globals = { counted: first, last: first + 1, table: first + 2, slot: first + 3 };
+  const countedGlobal = imported.globals + globalCount;
+  const tableGlobal = countedGlobal + 1;
   const newGlobals = concat([
-    unsigned(globalCount + 4),
+    unsigned(globalCount + 2),
     wasm.subarray(reader.at, globalSection.end),
-    ...Array.from({ length: 4 }, () => [I32, MUTABLE, OP.i32Const, 0, OP.end]),
+    ...Array.from({ length: 2 }, () => [I32, MUTABLE, OP.i32Const, 0, OP.end]),
   ]);
 
   const exportSection = section(sections, SECTION.export);
   const exports = new Reader(wasm, exportSection.start);
   const exportCount = exports.unsigned();
   const newExports = concat([
-    unsigned(exportCount + 3),
+    unsigned(exportCount + 2),
     wasm.subarray(exports.at, exportSection.end),
-    globalExport(COUNTED_STATEMENT, globals.counted),
-    globalExport(LAST_INSTRUCTION, globals.last),
-    globalExport(COUNT_TABLE, globals.table),
+    globalExport(COUNTED_STATEMENT, countedGlobal),
+    globalExport(COUNT_TABLE, tableGlobal),
   ]);
 
   const bodies = functionBodies(wasm, section(sections, SECTION.code));
   const dispatch = findDispatch(wasm, bodies);
-  const moveto = findMoveto(wasm, sections, bodies, imported.functions, dispatch.body);
-  const insertions = new Map<Span, { at: number; code: number[] }>([
-    [dispatch.body, { at: dispatch.at, code: countDispatch(dispatch.instructionLocal, globals) }],
-    [moveto, { at: afterLocals(wasm, moveto), code: countMove(globals) }],
+  const moves = findMoves(wasm, sections, imported.functions, dispatch.body);
+  const declared = readLocals(wasm, dispatch.body);
+  // The parameter comes first, then the locals that are there, then ours.
+  const locals: Locals = {
+    instruction: dispatch.instructionLocal,
+    counting: 1 + declared.count,
+    table: 2 + declared.count,
+    last: 3 + declared.count,
+    slot: 4 + declared.count,
+  };
+  const counted = rewriteBody(wasm, dispatch.body, declared, [
+    { at: declared.end, code: startCounting(locals, countedGlobal, tableGlobal) },
+    { at: dispatch.at, code: countDispatch(locals) },
+    ...moves.map((at) => ({ at, code: countMove(locals) })),
   ]);
   const newCode = concat([
     unsigned(bodies.length),
     ...bodies.flatMap((body) => {
-      const insertion = insertions.get(body);
-      const length = body.end - body.start;
-      if (insertion === undefined) {
-        return [unsigned(length), wasm.subarray(body.start, body.end)];
-      }
-      const { at, code } = insertion;
-      return [
-        unsigned(length + code.length),
-        wasm.subarray(body.start, at),
-        code,
-        wasm.subarray(at, body.end),
-      ];
+      const content = body === dispatch.body ? counted : wasm.subarray(body.start, body.end);
+      return [unsigned(content.length), content];
     }),
   ]);
 
@@ -162,61 +157,113 @@ export function instrumentWasm(wasm: Uint8Array): Uint8Array<ArrayBuffer> {
   ]);
 }
 
-const get = (global: number) => [OP.globalGet, ...unsigned(global)];
-const set = (global: number) => [OP.globalSet, ...unsigned(global)];
-const local = (index: number) => [OP.localGet, ...unsigned(index)];
+const get = (local: number) => [OP.localGet, ...unsigned(local)];
+const set = (local: number) => [OP.localSet, ...unsigned(local)];
 const constant = (value: number) => [OP.i32Const, ...signed(value)];
 const load = (offset: number) => [OP.i32Load, ALIGN_4, ...unsigned(offset)];
+const when = (condition: readonly number[], code: readonly number[]) => [
+  ...condition,
+  OP.if,
+  BLOCK_WITHOUT_RESULT,
+  ...code,
+  OP.end,
+];
 
-function countDispatch(instructionLocal: number, globals: Globals): number[] {
-  // The statement is the only parameter of sqlite3VdbeExec, hence local 0.
-  const statement = local(0);
-  const instruction = local(instructionLocal);
-  const last = get(globals.last);
+// The statement is the only parameter of sqlite3VdbeExec.
+const STATEMENT = get(0);
+
+function startCounting(locals: Locals, countedGlobal: number, tableGlobal: number): number[] {
+  return [
+    ...[...STATEMENT, OP.globalGet, ...unsigned(countedGlobal), OP.i32Eq, ...set(locals.counting)],
+    ...[OP.globalGet, ...unsigned(tableGlobal), ...set(locals.table)],
+  ];
+}
+
+function countDispatch(locals: Locals): number[] {
+  const instruction = get(locals.instruction);
+  const last = get(locals.last);
   const skipped = [
-    ...[...instruction, ...last, OP.i32Sub],
-    ...[...constant(2 * INSTRUCTION.sizeBytes), OP.i32Eq],
+    ...[...instruction, ...last, OP.i32Sub, ...constant(2 * INSTRUCTION.sizeBytes), OP.i32Eq],
+    ...[...constant(2), OP.i32Shl],
+  ];
+  const isCount = [
+    ...[...last, OP.i32Load8U, ALIGN_1, INSTRUCTION.opcode, ...constant(OPCODE.Count), OP.i32Eq],
   ];
   // registers[last->p2], the low half: no table here has 2^32 rows.
   const countedRows = [
-    ...[...statement, ...load(VDBE.registers)],
+    ...[...STATEMENT, ...load(VDBE.registers)],
     ...[...last, ...load(INSTRUCTION.p2), ...constant(VALUE.sizeBytes), OP.i32Mul, OP.i32Add],
     ...load(VALUE.number),
   ];
-  return [
-    ...[...statement, ...get(globals.counted), OP.i32Eq, OP.if, BLOCK_WITHOUT_RESULT],
-    ...addToSlot(globals, instruction, skipped, constant(1)),
-    ...[...last, OP.i32Load8U, ALIGN_1, INSTRUCTION.opcode, ...constant(OPCODE.Count), OP.i32Eq],
-    ...[OP.if, BLOCK_WITHOUT_RESULT],
-    ...addToSlot(globals, last, constant(SLOT.rows), countedRows),
-    OP.end,
-    ...[...instruction, ...set(globals.last)],
-    OP.end,
-  ];
+  return when(get(locals.counting), [
+    ...addToSlot(locals, instruction, skipped, constant(1)),
+    ...when(isCount, addToSlot(locals, last, constant(4 * SLOT.rows), countedRows)),
+    ...[...instruction, ...set(locals.last)],
+  ]);
 }
 
-function countMove(globals: Globals): number[] {
-  return [
-    ...[...get(globals.counted), OP.if, BLOCK_WITHOUT_RESULT],
-    ...addToSlot(globals, get(globals.last), constant(SLOT.moved), constant(1)),
-    OP.end,
-  ];
+function countMove(locals: Locals): number[] {
+  return when(
+    get(locals.counting),
+    addToSlot(locals, get(locals.instruction), constant(4 * SLOT.moved), constant(1)),
+  );
 }
 
-/** table[(instruction / 4 + offset) mod slots] += amount */
+/** *(table + instruction mod table size + offset) += amount; an instruction's address is even. */
 function addToSlot(
-  globals: Globals,
+  locals: Locals,
   instruction: readonly number[],
-  offset: readonly number[],
+  offsetBytes: readonly number[],
   amount: readonly number[],
 ): number[] {
   return [
-    ...[...instruction, ...constant(2), OP.i32ShrU, ...offset, OP.i32Add],
-    ...[...constant(COUNT_SLOTS - 1), OP.i32And, ...constant(2), OP.i32Shl],
-    ...[...get(globals.table), OP.i32Add, ...set(globals.slot)],
-    ...[...get(globals.slot), ...get(globals.slot), ...load(0), ...amount, OP.i32Add],
-    ...[OP.i32Store, ALIGN_4, 0],
+    ...[...instruction, ...constant(4 * COUNT_SLOTS - 4), OP.i32And],
+    ...[...get(locals.table), OP.i32Add, ...offsetBytes, OP.i32Add],
+    ...[OP.localTee, ...unsigned(locals.slot), ...get(locals.slot), ...load(0)],
+    ...[...amount, OP.i32Add, OP.i32Store, ALIGN_4, 0],
   ];
+}
+
+interface DeclaredLocals {
+  /** How many groups, and how many locals in all. */
+  readonly groups: number;
+  readonly count: number;
+  /** Where the groups start and where the instructions begin. */
+  readonly start: number;
+  readonly end: number;
+}
+
+function readLocals(wasm: Uint8Array, body: Span): DeclaredLocals {
+  const reader = new Reader(wasm, body.start);
+  const groups = reader.unsigned();
+  const start = reader.at;
+  let count = 0;
+  for (let group = 0; group < groups; group++) {
+    count += reader.unsigned();
+    reader.byte();
+  }
+  return { groups, count, start, end: reader.at };
+}
+
+/** The body with four more locals and the code put in. */
+function rewriteBody(
+  wasm: Uint8Array,
+  body: Span,
+  declared: DeclaredLocals,
+  insertions: readonly Insertion[],
+): Uint8Array {
+  const parts: (Uint8Array | readonly number[])[] = [
+    unsigned(declared.groups + 1),
+    wasm.subarray(declared.start, declared.end),
+    [4, I32],
+  ];
+  let from = declared.end;
+  for (const { at, code } of [...insertions].sort((a, b) => a.at - b.at)) {
+    parts.push(wasm.subarray(from, at), code);
+    from = at;
+  }
+  parts.push(wasm.subarray(from, body.end));
+  return concat(parts);
 }
 
 // The dispatch reads `local.get pOp; i32.load8_u; local.tee opcode; br_table`. All locals of it have
@@ -236,21 +283,21 @@ function findDispatch(wasm: Uint8Array, bodies: readonly Span[]): Dispatch {
   return only(found, 'the instruction dispatch');
 }
 
-// The one function of its type that the dispatching function calls.
-function findMoveto(
+// Calls of the one function of its type that the dispatching function calls: where each call ends.
+function findMoves(
   wasm: Uint8Array,
   sections: readonly Section[],
-  bodies: readonly Span[],
   importedFunctions: number,
   dispatching: Span,
-): Span {
+): number[] {
   const types = functionTypes(wasm, section(sections, SECTION.type));
   const functions = new Reader(wasm, section(sections, SECTION.function).start);
-  const candidates: Span[] = [];
+  const candidates: number[][] = [];
   for (let count = functions.unsigned(), index = 0; index < count; index++) {
-    const call = [OP.call, ...unsigned(importedFunctions + index)];
     if (types[functions.unsigned()] !== MOVETO_TYPE) continue;
-    if (includes(wasm, dispatching, call)) candidates.push(bodies[index]!);
+    const call = [OP.call, ...unsigned(importedFunctions + index)];
+    const ends = occurrences(wasm, dispatching, call).map((at) => at + call.length);
+    if (ends.length > 0) candidates.push(ends);
   }
   return only(candidates, 'sqlite3BtreeTableMoveto');
 }
@@ -266,11 +313,12 @@ function only<T>(found: readonly T[], what: string): T {
   return first;
 }
 
-function includes(wasm: Uint8Array, span: Span, bytes: readonly number[]): boolean {
+function occurrences(wasm: Uint8Array, span: Span, bytes: readonly number[]): number[] {
+  const found: number[] = [];
   for (let at = span.start; at <= span.end - bytes.length; at++) {
-    if (bytes.every((byte, index) => wasm[at + index] === byte)) return true;
+    if (bytes.every((byte, index) => wasm[at + index] === byte)) found.push(at);
   }
-  return false;
+  return found;
 }
 
 function functionTypes(wasm: Uint8Array, types: Span): string[] {
@@ -291,16 +339,6 @@ function functionBodies(wasm: Uint8Array, code: Span): Span[] {
     reader.at += length;
     return { start, end: start + length };
   });
-}
-
-/** Where the instructions of a function begin, behind the declarations of its locals. */
-function afterLocals(wasm: Uint8Array, body: Span): number {
-  const reader = new Reader(wasm, body.start);
-  for (let groups = reader.unsigned(); groups > 0; groups--) {
-    reader.unsigned();
-    reader.byte();
-  }
-  return reader.at;
 }
 
 function countImports(wasm: Uint8Array, imports: Span): { functions: number; globals: number } {
