@@ -1,0 +1,119 @@
+// The page once the storage is open: notes, and beside them a panel onto the same database.
+
+import { useEffect } from 'preact/hooks';
+import { NoteEditor } from './notes/note-editor.tsx';
+import { NoteList, SEARCH_ID, startNewNote } from './notes/note-list.tsx';
+import { startNotes } from './notes/notes.ts';
+import { CharacterPanel } from './panels/character-panel.tsx';
+import { startCharacters } from './panels/characters.ts';
+import { KeyPanel } from './panels/key-panel.tsx';
+import { startKeys } from './panels/keys.ts';
+import { SqlPanel } from './panels/sql-panel.tsx';
+import { navigate, type Panel, type Route, route, showNotes } from './route.ts';
+import { connection } from './storage.ts';
+import { FailurePage, OpeningPage } from './ui/failure-page.tsx';
+import { Messages } from './ui/messages.tsx';
+import { StatusStrip, startStatus } from './ui/status-strip.tsx';
+
+const VIEWS: readonly { readonly view: Route['view']; readonly label: string }[] = [
+  { view: 'notes', label: 'Notes' },
+  { view: 'sql', label: 'SQL' },
+  { view: 'keys', label: 'Keys' },
+  { view: 'characters', label: 'Data set' },
+];
+
+const PANEL_LABELS: Readonly<Record<Panel, string>> = {
+  sql: 'SQL',
+  keys: 'Keys',
+  characters: 'Data set',
+};
+
+export function App() {
+  const state = connection.value;
+  switch (state.kind) {
+    case 'opening':
+      return <OpeningPage />;
+    case 'refused':
+      return <FailurePage problem={state.problem} />;
+    default:
+      return <OpenApp />;
+  }
+}
+
+function OpenApp() {
+  useEffect(() => {
+    startNotes();
+    startKeys();
+    startCharacters();
+    startStatus();
+    document.addEventListener('keydown', onShortcut);
+  }, []);
+  const { view, note } = route.value;
+  const panel: Panel = view === 'notes' ? 'sql' : view;
+  return (
+    <div class="app" data-view={view} data-note={note === null ? 'closed' : 'open'}>
+      <header class="head">
+        <h1>Notes</h1>
+        <p class="tagline">
+          <code>ctx.storage</code> in the browser: SQLite in a worker, no server
+        </p>
+        <nav class="tabs" aria-label="Views">
+          {VIEWS.map(({ view: target, label }) => (
+            <a
+              key={target}
+              href={target === 'notes' ? '#' : `#view=${target}`}
+              class="tab"
+              data-view={target}
+              data-beside={target === panel ? '' : undefined}
+              aria-current={target === view ? 'page' : undefined}
+              onClick={(event) => {
+                if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+                event.preventDefault();
+                navigate({ view: target }, 'push');
+              }}
+            >
+              {label}
+            </a>
+          ))}
+        </nav>
+      </header>
+      <main class="main">
+        <NoteList />
+        <NoteEditor />
+        <section class="panel" aria-label={PANEL_LABELS[panel]}>
+          <PanelContent panel={panel} />
+        </section>
+      </main>
+      <StatusStrip />
+      <Messages />
+    </div>
+  );
+}
+
+function PanelContent({ panel }: { panel: Panel }) {
+  switch (panel) {
+    case 'sql':
+      return <SqlPanel />;
+    case 'keys':
+      return <KeyPanel />;
+    case 'characters':
+      return <CharacterPanel />;
+  }
+}
+
+// Single keys, where no text is being typed.
+function onShortcut(event: KeyboardEvent): void {
+  const target = event.target as HTMLElement;
+  if (target.closest('input, textarea, select, [contenteditable]') !== null) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  if (event.key === '/') {
+    event.preventDefault();
+    // On a phone the open note covers the list.
+    const phone = !matchMedia('(min-width: 720px)').matches;
+    showNotes(phone ? { note: null } : {}, 'push');
+    requestAnimationFrame(() => document.getElementById(SEARCH_ID)?.focus());
+  } else if (event.key === 'n') {
+    event.preventDefault();
+    startNewNote();
+  }
+}

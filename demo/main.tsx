@@ -1,0 +1,8 @@
+// Entry of the demo: shows the page and opens the storage.
+
+import { render } from 'preact';
+import { App } from './app.tsx';
+import { connect } from './storage.ts';
+
+render(<App />, document.getElementById('app')!);
+void connect();

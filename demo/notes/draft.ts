@@ -1,0 +1,146 @@
+// One note being edited: its text on the page, and how much of that text is stored.
+//
+// "Saved" is true in one sense only: the storage has confirmed a write of exactly this text. Writes
+// never overlap; what is typed during one is written by the next. A new note is stored with its
+// first character, so that a note nobody wrote leaves nothing behind.
+
+import { type Signal, signal } from '@preact/signals';
+import { dataChanged } from '../changes.ts';
+import { problemOfCall, storage } from '../storage.ts';
+import type { Problem } from '../ui/problem.ts';
+import { insertNote, type NoteText, newNoteId, type StoredNote, updateNote } from './note-table.ts';
+
+/** How long after a change a note is written, with all that changed meanwhile. */
+const SAVE_DELAY_MS = 400;
+
+export type SaveState =
+  /** A new note without any text. */
+  | { readonly kind: 'blank' }
+  | { readonly kind: 'saved' }
+  | { readonly kind: 'edited' }
+  | { readonly kind: 'saving' }
+  | { readonly kind: 'failed'; readonly problem: Problem }
+  /** Another tab wrote, or deleted, the note meanwhile. */
+  | { readonly kind: 'conflict'; readonly stored: StoredNote | null };
+
+let draftCount = 0;
+
+export class Draft {
+  /** Distinct for each draft: fields of one must not keep the undo history of another. */
+  readonly key = (draftCount += 1);
+  readonly title: Signal<string>;
+  readonly body: Signal<string>;
+  readonly state: Signal<SaveState>;
+  /** The note's id; null until a new note is first stored. */
+  readonly id: Signal<number | null>;
+
+  #stored: StoredNote | null;
+  #newId = newNoteId();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #saving: Promise<void> | null = null;
+
+  constructor(stored: StoredNote | null) {
+    this.#stored = stored;
+    this.title = signal(stored?.title ?? '');
+    this.body = signal(stored?.body ?? '');
+    this.id = signal(stored?.id ?? null);
+    this.state = signal({ kind: stored === null ? 'blank' : 'saved' });
+  }
+
+  /** True when leaving now would lose text. */
+  get unsaved(): boolean {
+    const { kind } = this.state.value;
+    return kind !== 'saved' && kind !== 'blank';
+  }
+
+  edit(text: Partial<NoteText>): void {
+    if (text.title !== undefined) this.title.value = text.title;
+    if (text.body !== undefined) this.body.value = text.body;
+    if (this.state.value.kind === 'conflict') return;
+    if (this.state.value.kind !== 'saving') this.state.value = { kind: 'edited' };
+    this.#timer ??= setTimeout(() => void this.save(), SAVE_DELAY_MS);
+  }
+
+  /** Writes what is not stored yet; resolves when it is, or when `state` says why not. */
+  save(): Promise<void> {
+    this.#stopTimer();
+    this.#saving ??= this.#writeAll().finally(() => {
+      this.#saving = null;
+    });
+    return this.#saving;
+  }
+
+  /** Takes over what the storage holds now, unless there is unsaved text here. */
+  follow(stored: StoredNote): void {
+    if (this.unsaved || stored.updatedMs === this.#stored?.updatedMs) return;
+    this.#accept(stored);
+  }
+
+  /** Called when the note is gone from the storage. */
+  followDeletion(): void {
+    if (this.state.value.kind === 'saved') this.state.value = { kind: 'conflict', stored: null };
+  }
+
+  /** Ends a conflict in favour of this text. */
+  keepMine(): Promise<void> {
+    const { state } = this;
+    if (state.value.kind !== 'conflict') return Promise.resolve();
+    this.#stored = state.value.stored;
+    if (this.#stored === null) {
+      this.id.value = null;
+      this.#newId = newNoteId();
+    }
+    state.value = { kind: 'edited' };
+    return this.save();
+  }
+
+  /** Ends a conflict in favour of the stored text. */
+  takeStored(): void {
+    const { value } = this.state;
+    if (value.kind === 'conflict' && value.stored !== null) this.#accept(value.stored);
+  }
+
+  /** Forgets unsaved text, and stops writing. */
+  discard(): void {
+    this.#stopTimer();
+    this.state.value = { kind: 'saved' };
+  }
+
+  #stopTimer(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #accept(stored: StoredNote): void {
+    this.#stored = stored;
+    this.title.value = stored.title;
+    this.body.value = stored.body;
+    this.state.value = { kind: 'saved' };
+  }
+
+  async #writeAll(): Promise<void> {
+    const { state } = this;
+    while (state.value.kind !== 'conflict' && this.unsaved) {
+      const text: NoteText = { title: this.title.value, body: this.body.value };
+      state.value = { kind: 'saving' };
+      try {
+        const result =
+          this.#stored === null
+            ? await insertNote(storage(), this.#newId, text)
+            : await updateNote(storage(), this.#stored, text);
+        if (result.kind === 'conflict') {
+          state.value = result;
+          return;
+        }
+        this.#stored = result.note;
+        this.id.value = result.note.id;
+        dataChanged();
+      } catch (error) {
+        state.value = { kind: 'failed', problem: problemOfCall(error) };
+        return;
+      }
+      const current = this.title.value === text.title && this.body.value === text.body;
+      state.value = { kind: current ? 'saved' : 'edited' };
+    }
+  }
+}

@@ -1,0 +1,158 @@
+// The open note: title, text, and the truth about whether it is saved.
+
+import { navigate } from '../route.ts';
+import { formatCount } from '../ui/format.ts';
+import { ProblemNote } from '../ui/problem-note.tsx';
+import type { Draft, SaveState } from './draft.ts';
+import { SEARCH_ID } from './note-list.tsx';
+import { discardOpen, type OpenNote, openNote, removeNote, repairTables } from './notes.ts';
+
+/** Long enough for any title; the text has no such limit but that of a row. */
+const TITLE_LENGTH_MAX = 300;
+
+export function NoteEditor() {
+  return (
+    <section class="editor" aria-label="Note">
+      <Content open={openNote.value} />
+    </section>
+  );
+}
+
+function Content({ open }: { open: OpenNote }) {
+  switch (open.kind) {
+    case 'none':
+      return <p class="empty">Choose a note, or write a new one.</p>;
+    case 'loading':
+      return <p class="empty">Reading the note…</p>;
+    case 'missing':
+      return (
+        <div class="empty">
+          <p class="empty-title">This note is not there</p>
+          <p>It was deleted, or the address is of another browser's note.</p>
+          <button type="button" onClick={() => navigate({ note: null })}>
+            Back to the list
+          </button>
+        </div>
+      );
+    case 'failed':
+      return <ProblemNote title="The note cannot be read." problem={open.problem} />;
+    case 'open':
+      return <Editor key={open.draft.key} draft={open.draft} />;
+  }
+}
+
+function Editor({ draft }: { draft: Draft }) {
+  const id = draft.id.value;
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: Escape leaves either field
+    <div class="editor-form" onKeyDown={onKey}>
+      <div class="editor-bar">
+        <button type="button" class="back" onClick={() => navigate({ note: null })}>
+          ‹ Notes
+        </button>
+        <SaveLabel state={draft.state.value} />
+        <button
+          type="button"
+          class="quiet"
+          disabled={id === null}
+          onClick={() => id !== null && void removeNote(id)}
+        >
+          Delete
+        </button>
+      </div>
+      <Trouble draft={draft} />
+      <input
+        id="note-title"
+        class="note-title"
+        aria-label="Title"
+        placeholder="Title"
+        maxLength={TITLE_LENGTH_MAX}
+        autocomplete="off"
+        value={draft.title}
+        onInput={(event) => draft.edit({ title: event.currentTarget.value })}
+      />
+      <textarea
+        id="note-body"
+        class="note-body"
+        aria-label="Text"
+        placeholder="Write…"
+        value={draft.body}
+        onInput={(event) => draft.edit({ body: event.currentTarget.value })}
+      />
+      <p class="editor-foot">{formatCount(draft.body.value.length)} characters</p>
+    </div>
+  );
+}
+
+function SaveLabel({ state }: { state: SaveState }) {
+  const labels: Record<SaveState['kind'], string> = {
+    blank: 'New note',
+    saved: 'Saved',
+    edited: 'Not saved yet',
+    saving: 'Saving…',
+    failed: 'Not saved',
+    conflict: 'Not saved',
+  };
+  return (
+    <span class="save-state" data-state={state.kind} role="status">
+      {labels[state.kind]}
+    </span>
+  );
+}
+
+function Trouble({ draft }: { draft: Draft }) {
+  const state = draft.state.value;
+  if (state.kind === 'failed') {
+    return (
+      <ProblemNote title="The note is not saved; your text is still here." problem={state.problem}>
+        <button type="button" onClick={() => void draft.save()}>
+          Try again
+        </button>
+        {state.problem.message.includes('no such table') && (
+          <button type="button" onClick={() => void repairTables()}>
+            Create the tables again
+          </button>
+        )}
+        <button type="button" class="quiet" onClick={discardOpen}>
+          Discard the changes
+        </button>
+      </ProblemNote>
+    );
+  }
+  if (state.kind !== 'conflict') return null;
+  return (
+    <div class="problem" role="alert">
+      <p class="problem-title">
+        {state.stored === null
+          ? 'This note was deleted elsewhere.'
+          : 'This note was changed in another tab.'}
+      </p>
+      <p>Your text is still here, and not saved.</p>
+      <div class="actions">
+        <button type="button" onClick={() => void draft.keepMine()}>
+          {state.stored === null ? 'Save it as a new note' : 'Keep mine'}
+        </button>
+        {state.stored === null ? (
+          <button type="button" class="quiet" onClick={discardOpen}>
+            Let it go
+          </button>
+        ) : (
+          <button type="button" class="quiet" onClick={() => draft.takeStored()}>
+            Take the other
+          </button>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function onKey(event: KeyboardEvent): void {
+  if (event.key !== 'Escape' || event.isComposing) return;
+  event.preventDefault();
+  const line = document.querySelector<HTMLElement>('.line[aria-current]');
+  if (matchMedia('(min-width: 720px)').matches) {
+    (line ?? document.getElementById(SEARCH_ID))?.focus();
+  } else {
+    navigate({ note: null });
+  }
+}

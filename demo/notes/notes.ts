@@ -1,0 +1,248 @@
+// The notes on screen: what is searched, what is listed, which one is open.
+//
+// Only the answer to the latest question is shown; an answer that was overtaken is dropped. An open
+// note is saved before another takes its place, and stays open if that fails.
+
+import { computed, effect, signal, untracked } from '@preact/signals';
+import { dataChanged, revision } from '../changes.ts';
+import { navigate, route } from '../route.ts';
+import { connection, problemOfCall, storage } from '../storage.ts';
+import { counted } from '../ui/format.ts';
+import { announce, showToast } from '../ui/messages.tsx';
+import type { Problem } from '../ui/problem.ts';
+import { Draft } from './draft.ts';
+import {
+  createNoteTables,
+  deleteNote,
+  insertNote,
+  listNotes,
+  type NoteList,
+  newNoteId,
+  readNote,
+  type StoredNote,
+} from './note-table.ts';
+
+const PAGE_SIZE = 100;
+
+export type ListState =
+  | { readonly kind: 'loading' }
+  | { readonly kind: 'listed'; readonly list: NoteList; readonly search: string }
+  | { readonly kind: 'failed'; readonly problem: Problem };
+
+export type OpenNote =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'loading'; readonly id: number }
+  | { readonly kind: 'missing'; readonly id: number }
+  | { readonly kind: 'failed'; readonly id: number; readonly problem: Problem }
+  | { readonly kind: 'open'; readonly draft: Draft };
+
+export const search = signal('');
+export const listState = signal<ListState>({ kind: 'loading' });
+export const openNote = signal<OpenNote>({ kind: 'none' });
+
+const limit = signal(PAGE_SIZE);
+let question = 0;
+
+/** The open note's id; null for none and for a new one. */
+export const openId = computed(() => {
+  const open = openNote.value;
+  if (open.kind === 'none') return null;
+  return open.kind === 'open' ? open.draft.id.value : open.id;
+});
+
+/** Reads lists and notes whenever the stored data, the search or the address changes. */
+export function startNotes(): void {
+  effect(() => {
+    void revision.value;
+    void loadList(search.value, limit.value);
+  });
+  effect(() => {
+    void revision.value;
+    untracked(() => void followStored());
+  });
+  effect(() => {
+    const { note } = route.value;
+    untracked(() => void show(note));
+  });
+  effect(() => {
+    if (connection.value.kind === 'open') untracked(retryOpen);
+  });
+  document.addEventListener('visibilitychange', () => {
+    if (document.hidden) void openDraft()?.save();
+  });
+  window.addEventListener('beforeunload', (event) => {
+    if (openDraft()?.unsaved) event.preventDefault();
+  });
+}
+
+export function setSearch(text: string): void {
+  limit.value = PAGE_SIZE;
+  search.value = text;
+}
+
+export function listMore(): void {
+  limit.value += PAGE_SIZE;
+}
+
+/** Deletes the open or another note, and offers to undo it. */
+export async function removeNote(id: number): Promise<void> {
+  const draft = openDraft();
+  if (draft !== null && draft.id.value === id) {
+    await draft.save();
+    if (draft.unsaved && draft.state.value.kind !== 'conflict') return;
+  }
+  try {
+    const deleted = await deleteNote(storage(), id);
+    if (openId.value === id) {
+      draft?.discard();
+      openNote.value = { kind: 'none' };
+      navigate({ note: null });
+    }
+    dataChanged();
+    if (deleted === null) return;
+    showToast({
+      text: `Deleted “${shortTitle(deleted)}”.`,
+      action: { label: 'Undo', run: () => void undoDeletion(deleted) },
+    });
+  } catch (error) {
+    const { code, message } = problemOfCall(error);
+    showToast({ text: `Not deleted. ${code}: ${message}` });
+  }
+}
+
+/** Leaves the open note without its unsaved text. */
+export function discardOpen(): void {
+  openDraft()?.discard();
+  openNote.value = { kind: 'none' };
+  navigate({ note: null });
+}
+
+/** Stores notes to begin with. */
+export async function addNotes(texts: readonly { title: string; body: string }[]): Promise<void> {
+  try {
+    await storage().transaction(async () => {
+      for (const text of texts) await insertNote(storage(), newNoteId(), text);
+    });
+    dataChanged();
+  } catch (error) {
+    const { code, message } = problemOfCall(error);
+    showToast({ text: `Not added. ${code}: ${message}` });
+  }
+}
+
+/** Creates the tables again after they were dropped. */
+export async function repairTables(): Promise<void> {
+  try {
+    await createNoteTables(storage());
+    dataChanged();
+    const draft = openDraft();
+    if (draft?.state.value.kind === 'failed') void draft.save();
+  } catch (error) {
+    listState.value = { kind: 'failed', problem: problemOfCall(error) };
+  }
+}
+
+function openDraft(): Draft | null {
+  return openNote.value.kind === 'open' ? openNote.value.draft : null;
+}
+
+// What failed because the worker was lost is written as soon as one runs again.
+function retryOpen(): void {
+  const draft = openDraft();
+  const state = draft?.state.value;
+  if (state?.kind === 'failed' && state.problem.retryable) void draft?.save();
+}
+
+async function loadList(text: string, count: number): Promise<void> {
+  question += 1;
+  const asked = question;
+  try {
+    const list = await listNotes(storage(), text, count);
+    if (asked !== question) return;
+    listState.value = { kind: 'listed', list, search: text };
+    if (text.trim() !== '') announce(`${counted(list.total, 'note')} found`);
+  } catch (error) {
+    const problem = problemOfCall(error);
+    if (asked === question) listState.value = { kind: 'failed', problem };
+  }
+}
+
+async function show(note: number | 'new' | null): Promise<void> {
+  const before = openDraft();
+  if (before !== null) {
+    if (note !== null && before.id.value === note) return;
+    if (note === 'new' && before.id.value === null) return;
+    await before.save();
+    if (before.unsaved) {
+      const blocked = before.id.value ?? 'new';
+      if (route.value.note !== blocked) navigate({ note: blocked });
+      return;
+    }
+    // The address may have changed again while the note was written.
+    if (route.value.note !== note) return;
+  }
+  if (note === null) openNote.value = { kind: 'none' };
+  else if (note === 'new') openNew();
+  else await load(note);
+}
+
+function openNew(): void {
+  const draft = new Draft(null);
+  openNote.value = { kind: 'open', draft };
+  // Once stored, the note has an address of its own.
+  const stop = effect(() => {
+    const id = draft.id.value;
+    if (id === null) return;
+    queueMicrotask(() => {
+      stop();
+      if (openDraft() === draft && route.value.note === 'new') navigate({ note: id });
+    });
+  });
+}
+
+async function load(id: number): Promise<void> {
+  openNote.value = { kind: 'loading', id };
+  const isAsked = () => route.value.note === id && openNote.value.kind !== 'open';
+  try {
+    const stored = await readNote(storage(), id);
+    if (!isAsked()) return;
+    openNote.value =
+      stored === null ? { kind: 'missing', id } : { kind: 'open', draft: new Draft(stored) };
+  } catch (error) {
+    const problem = problemOfCall(error);
+    if (isAsked()) openNote.value = { kind: 'failed', id, problem };
+  }
+}
+
+// The stored data may have changed: an open note without unsaved text follows it.
+async function followStored(): Promise<void> {
+  const open = openNote.value;
+  if (open.kind === 'missing' || open.kind === 'failed') return load(open.id);
+  if (open.kind !== 'open') return;
+  const id = open.draft.id.value;
+  if (id === null || open.draft.unsaved) return;
+  try {
+    const stored = await readNote(storage(), id);
+    if (stored === null) open.draft.followDeletion();
+    else open.draft.follow(stored);
+  } catch (error) {
+    // The list shows the same failure, beside which the text stays open.
+    problemOfCall(error);
+  }
+}
+
+async function undoDeletion(note: StoredNote): Promise<void> {
+  try {
+    await insertNote(storage(), note.id, note, note.updatedMs);
+    dataChanged();
+    navigate({ note: note.id });
+  } catch (error) {
+    const { code, message } = problemOfCall(error);
+    showToast({ text: `Not restored. ${code}: ${message}` });
+  }
+}
+
+function shortTitle({ title, body }: StoredNote): string {
+  const text = title.trim() || body.trim() || 'Untitled';
+  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
+}

@@ -1,0 +1,38 @@
+// Numbers, sizes and times as the page writes them. English in every locale, like the page's text.
+
+const count = new Intl.NumberFormat('en');
+const oneDigit = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
+const dateTime = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
+const time = new Intl.DateTimeFormat('en', { timeStyle: 'short' });
+const day = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short' });
+
+export function formatCount(value: number): string {
+  return count.format(value);
+}
+
+/** "1 note", "2 notes". */
+export function counted(value: number, noun: string): string {
+  return `${count.format(value)} ${noun}${value === 1 ? '' : 's'}`;
+}
+
+export function formatBytes(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  if (bytes < 1024 ** 2) return `${oneDigit.format(bytes / 1024)} KiB`;
+  return `${oneDigit.format(bytes / 1024 ** 2)} MiB`;
+}
+
+export function formatDurationMs(durationMs: number): string {
+  if (durationMs < 1000) return `${oneDigit.format(durationMs)} ms`;
+  return `${oneDigit.format(durationMs / 1000)} s`;
+}
+
+/** Time of the day for today, else the day. */
+export function formatShortTime(timeMs: number): string {
+  const date = new Date(timeMs);
+  const today = new Date();
+  return date.toDateString() === today.toDateString() ? time.format(date) : day.format(date);
+}
+
+export function formatDateTime(timeMs: number): string {
+  return dateTime.format(new Date(timeMs));
+}

@@ -1,0 +1,25 @@
+// Text with the places where a search matched. The marks are control characters put in by SQLite;
+// what is between them is shown as text, whatever it holds.
+
+export const MARK_START = '\u0001';
+export const MARK_END = '\u0002';
+
+export function MarkedText({ text }: { text: string }) {
+  // Every odd part lies between a start and an end; a lone mark of the text itself only colours it.
+  const parts = text.split(/[\u0001\u0002]/);
+  return (
+    <>{parts.map((part, index) => (index % 2 === 1 ? <mark key={index}>{part}</mark> : part))}</>
+  );
+}
+
+/** Puts marks around the first occurrence of each text, for what the index did not mark. */
+export function markOccurrences(text: string, needles: readonly string[]): string {
+  let marked = text;
+  for (const needle of needles) {
+    const at = marked.toLowerCase().indexOf(needle.toLowerCase());
+    if (at < 0) continue;
+    const end = at + needle.length;
+    marked = `${marked.slice(0, at)}${MARK_START}${marked.slice(at, end)}${MARK_END}${marked.slice(end)}`;
+  }
+  return marked;
+}

@@ -1,0 +1,136 @@
+// The strip at the foot: whether the storage answers, how large the database is, the alarm, and the
+// bookmark of this moment.
+
+import { effect, signal } from '@preact/signals';
+import { dataChanged, revision } from '../changes.ts';
+import { connect, connection, problemOfCall, storage } from '../storage.ts';
+import { formatBytes, formatDateTime } from './format.ts';
+import { showToast } from './messages.tsx';
+import { type Problem, problemOf } from './problem.ts';
+
+interface Facts {
+  readonly sizeBytes: number;
+  readonly alarmMs: number | null;
+  readonly bookmark: string | Problem;
+}
+
+const ALARM_DELAY_MS = 60 * 60 * 1000;
+
+const facts = signal<Facts | null>(null);
+let question = 0;
+
+/** Reads the facts whenever the data changes. */
+export function startStatus(): void {
+  effect(() => {
+    void revision.value;
+    void read();
+  });
+}
+
+export function StatusStrip() {
+  const known = facts.value;
+  return (
+    <footer class="strip">
+      <ConnectionState />
+      {known !== null && (
+        <dl class="facts">
+          <div>
+            <dt>Database</dt>
+            <dd>{formatBytes(known.sizeBytes)}</dd>
+          </div>
+          <div>
+            <dt>Alarm</dt>
+            <dd>
+              {known.alarmMs === null ? 'none' : formatDateTime(known.alarmMs)}{' '}
+              <button type="button" class="link" onClick={() => void toggleAlarm(known.alarmMs)}>
+                {known.alarmMs === null ? 'set in 1 h' : 'delete'}
+              </button>
+            </dd>
+          </div>
+          <div class="fact-bookmark">
+            <dt>Bookmark</dt>
+            <dd>
+              {typeof known.bookmark === 'string' ? (
+                <button
+                  type="button"
+                  class="link code"
+                  title="Copy"
+                  onClick={() => void copy(known.bookmark as string)}
+                >
+                  {known.bookmark}
+                </button>
+              ) : (
+                <span title={known.bookmark.message}>
+                  not available (<code>{known.bookmark.code}</code>)
+                </span>
+              )}
+            </dd>
+          </div>
+        </dl>
+      )}
+    </footer>
+  );
+}
+
+function ConnectionState() {
+  const state = connection.value;
+  switch (state.kind) {
+    case 'lost':
+      return (
+        <p class="connection" data-state="lost" role="alert">
+          The storage does not answer (<code>{state.problem.code}</code>).{' '}
+          <button type="button" class="link" onClick={() => void connect()}>
+            Try again
+          </button>
+        </p>
+      );
+    case 'reopening':
+      return (
+        <p class="connection" data-state="reopening" role="status">
+          The storage worker was lost; starting it again…
+        </p>
+      );
+    default:
+      return (
+        <p class="connection" data-state="open">
+          Stored in this browser
+        </p>
+      );
+  }
+}
+
+async function read(): Promise<void> {
+  question += 1;
+  const asked = question;
+  try {
+    const [sizeBytes, alarmMs, bookmark] = await Promise.all([
+      storage().sql.databaseSize,
+      storage().getAlarm(),
+      storage().getCurrentBookmark().catch(problemOf),
+    ]);
+    if (asked === question) facts.value = { sizeBytes, alarmMs, bookmark };
+  } catch (error) {
+    problemOfCall(error);
+    if (asked === question) facts.value = null;
+  }
+}
+
+async function toggleAlarm(alarmMs: number | null): Promise<void> {
+  try {
+    if (alarmMs === null) await storage().setAlarm(Date.now() + ALARM_DELAY_MS);
+    else await storage().deleteAlarm();
+    dataChanged();
+  } catch (error) {
+    const { code, message } = problemOfCall(error);
+    showToast({ text: `The alarm was not changed. ${code}: ${message}` });
+  }
+}
+
+async function copy(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    showToast({ text: 'Copied the bookmark' });
+  } catch (error) {
+    showToast({ text: `Not copied: ${problemOf(error).message}` });
+  }
+}
