@@ -1,0 +1,188 @@
+// The bytes of one value, read from the front; every read is checked against the end.
+//
+// The bytes may be a window on memory that changes afterwards (the heap of WebAssembly): whatever is
+// handed out is a copy. Nothing is allocated by a length alone, only after as many bytes were seen.
+
+import { type StorageError, storageError } from '../contract/errors.ts';
+import { TAG } from './wire.ts';
+
+/** Strings up to this length are looked up among those read before; most keys are shorter. */
+const CACHED_STRING_MAX = 24;
+const CACHE_SLOTS = 1024;
+
+/** From this length on, TextDecoder beats the loop (measured in V8). */
+const LONG_STRING = 64;
+
+/** Characters per call of String.fromCharCode; the stack bounds its arguments. */
+const CHUNK = 4096;
+
+const cache: string[] = new Array(CACHE_SLOTS).fill('');
+const utf8Decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/** The error for bytes that are no value. `fact` says what was found. */
+export function corrupt(fact: string, options?: ErrorOptions): StorageError {
+  return storageError('CORRUPT', `The stored value cannot be read: ${fact}.`, options);
+}
+
+export class ByteReader {
+  readonly #bytes: Uint8Array;
+  readonly #view: DataView;
+  readonly #end: number;
+  #at = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#end = bytes.length;
+  }
+
+  get remaining(): number {
+    return this.#end - this.#at;
+  }
+
+  byte(): number {
+    if (this.#at >= this.#end) throw corrupt('it ends too early');
+    return this.#bytes[this.#at++]!;
+  }
+
+  /** The next byte that is not padding, left unread; undefined at the end. */
+  peekTag(): number | undefined {
+    while (this.#at < this.#end && this.#bytes[this.#at] === TAG.padding) this.#at++;
+    return this.#bytes[this.#at];
+  }
+
+  tag(): number {
+    let tag = this.byte();
+    while (tag === TAG.padding) tag = this.byte();
+    return tag;
+  }
+
+  varint(): number {
+    let byte = this.byte();
+    if (byte < 0x80) return byte;
+    let value = byte & 0x7f;
+    for (let scale = 128; scale < 2 ** 49; scale *= 128) {
+      byte = this.byte();
+      value += (byte & 0x7f) * scale;
+      if (byte < 0x80) return value;
+    }
+    throw corrupt('a number of more than 49 bits');
+  }
+
+  int32(): number {
+    const zigzag = this.varint();
+    return (zigzag >>> 1) ^ -(zigzag & 1);
+  }
+
+  double(): number {
+    const at = this.#take(8);
+    return this.#view.getFloat64(at, true);
+  }
+
+  bigint(): bigint {
+    const field = this.varint();
+    const length = Math.floor(field / 2);
+    const at = this.#take(length);
+    let magnitude: bigint;
+    if (length === 8) {
+      magnitude = this.#view.getBigUint64(at, true);
+    } else {
+      // Through hexadecimal, which is linear in the length.
+      let hex = '0x0';
+      for (let i = at + length - 1; i >= at; i--) {
+        hex += this.#bytes[i]!.toString(16).padStart(2, '0');
+      }
+      magnitude = BigInt(hex);
+    }
+    return field % 2 === 1 ? -magnitude : magnitude;
+  }
+
+  /** A string with its tag. */
+  taggedString(): string {
+    const tag = this.tag();
+    switch (tag) {
+      case TAG.oneByteString:
+        return this.oneByteString();
+      case TAG.twoByteString:
+        return this.twoByteString();
+      case TAG.utf8String:
+        return this.utf8();
+      default:
+        throw corrupt(`byte ${tag} in place of a string`);
+    }
+  }
+
+  oneByteString(): string {
+    const length = this.varint();
+    const at = this.#take(length);
+    return length <= CACHED_STRING_MAX
+      ? cachedString(this.#bytes, at, length)
+      : latin1(this.#bytes, at, length);
+  }
+
+  twoByteString(): string {
+    const length = this.varint();
+    if (length % 2 === 1) throw corrupt('half a character');
+    const at = this.#take(length);
+    // A copy, because the bytes may lie at an odd address.
+    const units = new Uint16Array(this.#bytes.slice(at, at + length).buffer);
+    let text = '';
+    for (let i = 0; i < units.length; i += CHUNK) {
+      text += String.fromCharCode.apply(null, units.subarray(i, i + CHUNK) as unknown as number[]);
+    }
+    return text;
+  }
+
+  /** A length and UTF-8; wrong bytes are read as U+FFFD. */
+  utf8(): string {
+    const length = this.varint();
+    const at = this.#take(length);
+    return utf8Decoder.decode(this.#bytes.subarray(at, at + length));
+  }
+
+  copy(length: number): Uint8Array<ArrayBuffer> {
+    const at = this.#take(length);
+    return this.#bytes.slice(at, at + length);
+  }
+
+  #take(length: number): number {
+    const at = this.#at;
+    if (length > this.#end - at) throw corrupt('it ends too early');
+    this.#at = at + length;
+    return at;
+  }
+}
+
+/** Keys repeat, so a string of the same bytes read before is given again instead of built anew. */
+function cachedString(bytes: Uint8Array, at: number, length: number): string {
+  if (length === 0) return '';
+  let hash = length;
+  for (let i = at; i < at + length; i++) hash = (hash * 31 + bytes[i]!) | 0;
+  const slot = (hash ^ (hash >>> 15)) & (CACHE_SLOTS - 1);
+  const known = cache[slot]!;
+  if (known.length === length) {
+    let i = 0;
+    while (i < length && known.charCodeAt(i) === bytes[at + i]) i++;
+    if (i === length) return known;
+  }
+  const text = String.fromCharCode.apply(
+    null,
+    bytes.subarray(at, at + length) as unknown as number[],
+  );
+  cache[slot] = text;
+  return text;
+}
+
+function latin1(bytes: Uint8Array, at: number, length: number): string {
+  const part = bytes.subarray(at, at + length);
+  if (length >= LONG_STRING) {
+    let union = 0;
+    for (let i = 0; i < length; i++) union |= part[i]!;
+    if (union < 0x80) return utf8Decoder.decode(part);
+  }
+  let text = '';
+  for (let i = 0; i < length; i += CHUNK) {
+    text += String.fromCharCode.apply(null, part.subarray(i, i + CHUNK) as unknown as number[]);
+  }
+  return text;
+}

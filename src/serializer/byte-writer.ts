@@ -1,0 +1,202 @@
+// One growing buffer of bytes, and the scalars of the wire format.
+//
+// Reused from value to value: `take` copies what was written, so the buffer is never seen outside.
+// Knows strings and numbers, but no objects.
+
+import { TAG } from './wire.ts';
+
+const INITIAL_BYTES = 16 * 1024;
+
+/** A buffer that one large value made grow beyond this is not kept. */
+const KEPT_BYTES_MAX = 1024 * 1024;
+
+/** From this length on, copying by TextEncoder beats a loop (measured in V8). */
+const LONG_STRING = 64;
+
+/** Integers of 31 bits are written as such, larger ones as doubles: V8's own bound. */
+const INT_MIN = -(2 ** 30);
+const INT_MAX = 2 ** 30 - 1;
+
+const encoder = new TextEncoder();
+
+export class ByteWriter {
+  #bytes = new Uint8Array(INITIAL_BYTES);
+  #view = new DataView(this.#bytes.buffer);
+  #length = 0;
+
+  /** A copy of what was written since the last `clear`. */
+  take(): Uint8Array<ArrayBuffer> {
+    return this.#bytes.slice(0, this.#length);
+  }
+
+  clear(): void {
+    this.#length = 0;
+    if (this.#bytes.length > KEPT_BYTES_MAX) this.#replace(new Uint8Array(INITIAL_BYTES));
+  }
+
+  byte(value: number): void {
+    if (this.#length === this.#bytes.length) this.#grow(1);
+    this.#bytes[this.#length++] = value;
+  }
+
+  /** A whole number from 0 to 2^53. */
+  varint(value: number): void {
+    this.#reserve(8);
+    const bytes = this.#bytes;
+    while (value > 0x7f) {
+      bytes[this.#length++] = (value & 0x7f) | 0x80;
+      value = value > 0x7fffffff ? Math.floor(value / 128) : value >>> 7;
+    }
+    bytes[this.#length++] = value;
+  }
+
+  double(value: number): void {
+    this.#reserve(8);
+    this.#view.setFloat64(this.#length, value, true);
+    this.#length += 8;
+  }
+
+  /** A tagged number. */
+  number(value: number): void {
+    if (
+      (value | 0) === value &&
+      value >= INT_MIN &&
+      value <= INT_MAX &&
+      (value !== 0 || !Object.is(value, -0))
+    ) {
+      this.byte(TAG.int32);
+      this.varint(((value << 1) ^ (value >> 31)) >>> 0);
+    } else {
+      this.byte(TAG.double);
+      this.double(value);
+    }
+  }
+
+  /** Sign and length, then the magnitude in whole 64-bit words, low first. */
+  bigint(value: bigint): void {
+    const sign = value < 0n ? 1 : 0;
+    const magnitude = sign ? -value : value;
+    if (magnitude === 0n) {
+      this.varint(0);
+    } else if (BigInt.asUintN(64, magnitude) === magnitude) {
+      this.varint((8 << 1) | sign);
+      this.#reserve(8);
+      this.#view.setBigUint64(this.#length, magnitude, true);
+      this.#length += 8;
+    } else {
+      // Through hexadecimal: linear in the length, where shifting the value would be quadratic.
+      const hex = magnitude.toString(16);
+      const words = Math.ceil(hex.length / 16);
+      this.varint(((words * 8) << 1) | sign);
+      this.#reserve(words * 8);
+      for (let end = hex.length; end > 0; end -= 16) {
+        const word = BigInt(`0x${hex.slice(Math.max(0, end - 16), end)}`);
+        this.#view.setBigUint64(this.#length, word, true);
+        this.#length += 8;
+      }
+    }
+  }
+
+  /** A tagged string: a byte a character if all are Latin-1, else UTF-16. */
+  string(text: string): void {
+    const length = text.length;
+    this.#reserve(length + 8);
+    if (length >= LONG_STRING) {
+      if (!this.#longAscii(text)) this.#longString(text);
+      return;
+    }
+    const bytes = this.#bytes;
+    let at = this.#length + 2;
+    let union = 0;
+    for (let i = 0; i < length; i++) {
+      const unit = text.charCodeAt(i);
+      union |= unit;
+      bytes[at++] = unit;
+    }
+    if (union > 0xff) {
+      this.#twoByteString(text);
+      return;
+    }
+    bytes[this.#length] = TAG.oneByteString;
+    bytes[this.#length + 1] = length;
+    this.#length = at;
+  }
+
+  /** Length and UTF-8, as workerd writes the strings of its host objects. */
+  utf8(text: string): void {
+    this.rawWithLength(encoder.encode(text));
+  }
+
+  rawWithLength(bytes: Uint8Array): void {
+    this.varint(bytes.length);
+    this.raw(bytes);
+  }
+
+  raw(bytes: Uint8Array): void {
+    this.#reserve(bytes.length);
+    this.#bytes.set(bytes, this.#length);
+    this.#length += bytes.length;
+  }
+
+  #longAscii(text: string): boolean {
+    const start = this.#length;
+    this.byte(TAG.oneByteString);
+    this.varint(text.length);
+    this.#reserve(text.length);
+    const target = this.#bytes.subarray(this.#length, this.#length + text.length);
+    if (encoder.encodeInto(text, target).read === text.length) {
+      this.#length += text.length;
+      return true;
+    }
+    this.#length = start;
+    return false;
+  }
+
+  #longString(text: string): void {
+    for (let i = 0; i < text.length; i++) {
+      if (text.charCodeAt(i) > 0xff) {
+        this.#twoByteString(text);
+        return;
+      }
+    }
+    this.byte(TAG.oneByteString);
+    this.varint(text.length);
+    this.#reserve(text.length);
+    const bytes = this.#bytes;
+    let at = this.#length;
+    for (let i = 0; i < text.length; i++) bytes[at++] = text.charCodeAt(i);
+    this.#length = at;
+  }
+
+  #twoByteString(text: string): void {
+    const byteLength = text.length * 2;
+    if ((this.#length + 1 + varintBytes(byteLength)) % 2 === 1) this.byte(TAG.padding);
+    this.byte(TAG.twoByteString);
+    this.varint(byteLength);
+    this.#reserve(byteLength);
+    const units = new Uint16Array(this.#bytes.buffer, this.#length, text.length);
+    for (let i = 0; i < units.length; i++) units[i] = text.charCodeAt(i);
+    this.#length += byteLength;
+  }
+
+  #reserve(count: number): void {
+    if (this.#length + count > this.#bytes.length) this.#grow(count);
+  }
+
+  #grow(count: number): void {
+    const bytes = new Uint8Array(Math.max(this.#bytes.length * 2, this.#length + count));
+    bytes.set(this.#bytes.subarray(0, this.#length));
+    this.#replace(bytes);
+  }
+
+  #replace(bytes: Uint8Array<ArrayBuffer>): void {
+    this.#bytes = bytes;
+    this.#view = new DataView(bytes.buffer);
+  }
+}
+
+function varintBytes(value: number): number {
+  let count = 1;
+  for (; value > 0x7f; value = Math.floor(value / 128)) count++;
+  return count;
+}

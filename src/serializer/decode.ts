@@ -1,0 +1,331 @@
+// Bytes as a value: versions 13, 14 and 15 of the wire format (wire.ts), and 13 without a header.
+//
+// Keeps true for any bytes at all: a value or a CORRUPT error, in time and memory that grow with the
+// number of bytes and not with what they claim. Nothing of the given array is kept or shared.
+
+import { isStorageError } from '../contract/errors.ts';
+import { ByteReader, corrupt } from './byte-reader.ts';
+import { readHostError, readPlainError } from './error-codec.ts';
+import { readHostObject } from './host-codec.ts';
+import type { ValueReader } from './value-streams.ts';
+import {
+  HEADER,
+  HOST_TAG,
+  NESTING_DEPTH_MAX,
+  REGEXP_FLAGS,
+  TAG,
+  VIEW_CLASSES,
+  VIEW_FLAG,
+  WIRE_VERSION,
+  WIRE_VERSION_MIN,
+} from './wire.ts';
+
+/**
+ * The value that `bytes` store, a fresh copy. They may be a window on larger memory, at any address.
+ *
+ * @throws StorageError `CORRUPT` for bytes that are no value of versions 13 to 15
+ */
+export function deserialize(bytes: Uint8Array): unknown {
+  try {
+    return new Decoder(bytes).decode();
+  } catch (error) {
+    if (isStorageError(error)) throw error;
+    // Constructors refuse what no program could have stored; so does the stack.
+    throw corrupt(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}
+
+/** Largest space that the growable buffers of one value may reserve: a claim of its bytes alone. */
+const RESERVED_BYTES_MAX = 2 ** 32;
+
+/** Longest array that gets its length at once, however few elements it has. */
+const SHORT_ARRAY = 64;
+
+type Container = Record<string | number, unknown>;
+
+/** Stands for an object whose number is taken but which does not exist yet. */
+const PENDING = Symbol('pending');
+
+class Decoder implements ValueReader {
+  readonly input: ByteReader;
+  readonly #objects: unknown[] = [];
+  readonly #bytes: Uint8Array;
+  #version = WIRE_VERSION_MIN;
+  #depth = 0;
+  #reservedBytes = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+    this.input = new ByteReader(bytes);
+  }
+
+  decode(): unknown {
+    if (this.#bytes[0] === HEADER) {
+      this.input.byte();
+      this.#version = this.input.varint();
+      if (this.#version < WIRE_VERSION_MIN || this.#version > WIRE_VERSION) {
+        throw corrupt(
+          `version ${this.#version} of the format; ${WIRE_VERSION_MIN} to ${WIRE_VERSION} are known`,
+        );
+      }
+    }
+    return this.readValue();
+  }
+
+  readValue(): unknown {
+    const { input } = this;
+    const tag = input.tag();
+    switch (tag) {
+      case TAG.oneByteString:
+        return input.oneByteString();
+      case TAG.int32:
+        return input.int32();
+      case TAG.object:
+        return this.#nested(tag);
+      case TAG.twoByteString:
+        return input.twoByteString();
+      case TAG.double:
+        return input.double();
+      case TAG.true:
+        return true;
+      case TAG.false:
+        return false;
+      case TAG.null:
+        return null;
+      case TAG.undefined:
+        return undefined;
+      case TAG.reference:
+        return this.#readReference();
+      case TAG.bigint:
+        return input.bigint();
+      case TAG.uint32:
+        return input.varint() >>> 0;
+      case TAG.utf8String:
+        return input.utf8();
+      case TAG.verifyCount:
+        input.varint();
+        return this.readValue();
+      default:
+        return this.#nested(tag);
+    }
+  }
+
+  #nested(tag: number): unknown {
+    if (++this.#depth > NESTING_DEPTH_MAX) {
+      throw corrupt(`objects nested more than ${NESTING_DEPTH_MAX} levels deep`);
+    }
+    const value = tag === TAG.object ? this.#readObject() : this.#readContent(tag);
+    this.#depth--;
+    return value;
+  }
+
+  #readContent(tag: number): unknown {
+    const { input } = this;
+    switch (tag) {
+      case TAG.denseArray:
+        return this.#readDenseArray();
+      case TAG.sparseArray:
+        return this.#readSparseArray();
+      case TAG.map:
+        return this.#readMap();
+      case TAG.set:
+        return this.#readSet();
+      case TAG.date:
+        return this.#add(new Date(input.double()));
+      case TAG.regExp:
+        return this.#readRegExp();
+      case TAG.trueObject:
+        return this.#add(Object(true));
+      case TAG.falseObject:
+        return this.#add(Object(false));
+      case TAG.numberObject:
+        return this.#add(Object(input.double()));
+      case TAG.bigintObject:
+        return this.#add(Object(input.bigint()));
+      case TAG.stringObject:
+        return this.#add(Object(input.taggedString()));
+      case TAG.arrayBuffer:
+        return this.#readViews(this.#add(input.copy(input.varint()).buffer));
+      case TAG.resizableArrayBuffer:
+        return this.#readViews(this.#add(this.#readResizableBuffer()));
+      case TAG.error: {
+        const number = this.#reserve();
+        return readPlainError(this, (error) => {
+          this.#objects[number] = error;
+        });
+      }
+      case TAG.host:
+        return this.#readHost();
+      case TAG.sharedArrayBuffer:
+        throw corrupt('a SharedArrayBuffer, whose content was never stored');
+      default:
+        throw corrupt(`byte ${tag} in place of a value`);
+    }
+  }
+
+  #readObject(): object {
+    const object = {};
+    this.#objects.push(object);
+    this.#readMembers(object, TAG.objectEnd);
+    return object;
+  }
+
+  #readDenseArray(): unknown[] {
+    const length = this.input.varint();
+    // Each element takes a byte at least.
+    if (length > this.input.remaining) throw corrupt('it ends too early');
+    const array: unknown[] = [];
+    this.#objects.push(array);
+    for (let i = 0; i < length; i++) {
+      if (this.input.peekTag() === TAG.hole) {
+        this.input.byte();
+        array.length = i + 1;
+      } else {
+        array.push(this.readValue());
+      }
+    }
+    this.#readMembers(array as unknown as Container, TAG.denseArrayEnd);
+    this.#checkLength(array, length);
+    return array;
+  }
+
+  #readSparseArray(): unknown[] {
+    const length = this.input.varint();
+    if (length >= 2 ** 32) throw corrupt(`an array of length ${length}`);
+    const array: unknown[] = [];
+    this.#objects.push(array);
+    const count = this.#readMembers(array as unknown as Container, TAG.sparseArrayEnd);
+    if (array.length > length) throw corrupt('an element behind the end of its array');
+    // Beyond all bounds first: engines then hold the array by its elements, not by its length.
+    if (length > SHORT_ARRAY + 8 * count) array.length = 2 ** 32 - 1;
+    array.length = length;
+    this.#checkLength(array, length);
+    return array;
+  }
+
+  #checkLength(array: readonly unknown[], length: number): void {
+    if (this.input.varint() !== length || array.length !== length) {
+      throw corrupt('the two lengths of an array differ');
+    }
+  }
+
+  /** Reads properties up to their end; gives how many. */
+  #readMembers(object: Container, end: number): number {
+    const { input } = this;
+    let count = 0;
+    for (; input.peekTag() !== end; count++) {
+      const key = this.readValue();
+      if (typeof key !== 'string' && typeof key !== 'number') {
+        throw corrupt('a key that is neither string nor number');
+      }
+      const value = this.readValue();
+      if (key === '__proto__' || (key === 'length' && Array.isArray(object))) {
+        if (key === 'length') throw corrupt('an array with a property "length"');
+        const own = { value, writable: true, enumerable: true, configurable: true };
+        Object.defineProperty(object, key, own);
+      } else {
+        object[key] = value;
+      }
+    }
+    input.byte();
+    if (input.varint() !== count) throw corrupt('the number of properties is wrong');
+    return count;
+  }
+
+  #readMap(): Map<unknown, unknown> {
+    const map = new Map();
+    this.#objects.push(map);
+    let count = 0;
+    for (; this.input.peekTag() !== TAG.mapEnd; count += 2) {
+      const key = this.readValue();
+      map.set(key, this.readValue());
+    }
+    this.#checkCount(count);
+    return map;
+  }
+
+  #readSet(): Set<unknown> {
+    const set = new Set();
+    this.#objects.push(set);
+    let count = 0;
+    for (; this.input.peekTag() !== TAG.setEnd; count++) set.add(this.readValue());
+    this.#checkCount(count);
+    return set;
+  }
+
+  #checkCount(count: number): void {
+    this.input.byte();
+    if (this.input.varint() !== count) throw corrupt('the number of items is wrong');
+  }
+
+  #readRegExp(): RegExp {
+    const source = this.input.taggedString();
+    const bits = this.input.varint();
+    let flags = '';
+    for (const [flag, bit] of REGEXP_FLAGS) if (bits & bit) flags += flag;
+    return this.#add(new RegExp(source, flags));
+  }
+
+  #readResizableBuffer(): ArrayBuffer {
+    const length = this.input.varint();
+    const maxByteLength = this.input.varint();
+    const content = this.input.copy(length);
+    this.#reservedBytes += maxByteLength;
+    if (maxByteLength < length || this.#reservedBytes > RESERVED_BYTES_MAX) {
+      throw corrupt(`a buffer that may grow to ${maxByteLength} bytes`);
+    }
+    const buffer = new ArrayBuffer(length, { maxByteLength });
+    new Uint8Array(buffer).set(content);
+    return buffer;
+  }
+
+  /** A view follows the buffer it is of, and takes its place as the value. */
+  #readViews(buffer: ArrayBuffer): ArrayBuffer | ArrayBufferView {
+    const { input } = this;
+    if (input.remaining === 0 || input.peekTag() !== TAG.view) return buffer;
+    input.byte();
+    return this.#add(this.#readView(buffer));
+  }
+
+  #readView(buffer: ArrayBuffer): ArrayBufferView {
+    const { input } = this;
+    const tag = input.byte();
+    const offset = input.varint();
+    const length = input.varint();
+    const flags = this.#version >= 14 ? input.varint() : 0;
+    const viewClass = VIEW_CLASSES.find((entry) => entry.tag === tag);
+    if (!viewClass) throw corrupt(`a view of class ${tag}, unknown to this engine`);
+    if ((flags & VIEW_FLAG.lengthTracking) !== 0) return viewClass.create(buffer, offset);
+    if (length % viewClass.elementBytes !== 0) throw corrupt('half an element in a view');
+    return viewClass.create(buffer, offset, length / viewClass.elementBytes);
+  }
+
+  #readReference(): unknown {
+    const number = this.input.varint();
+    const object = this.#objects[number];
+    if (object === undefined || object === PENDING) throw corrupt(`object ${number} is not there`);
+    // A buffer stored before its first view is referred to in front of the view.
+    return object instanceof ArrayBuffer ? this.#readViews(object) : object;
+  }
+
+  #readHost(): object {
+    const number = this.#reserve();
+    const tag = this.input.varint();
+    const onCreated = (object: object) => {
+      this.#objects[number] = object;
+    };
+    if (tag === HOST_TAG.error) return readHostError(this, onCreated);
+    const object = readHostObject(tag, this);
+    onCreated(object);
+    return object;
+  }
+
+  #reserve(): number {
+    return this.#objects.push(PENDING) - 1;
+  }
+
+  #add<Value>(object: Value): Value {
+    this.#objects.push(object);
+    return object;
+  }
+}

@@ -1,0 +1,353 @@
+// A value as bytes: what structured clone takes, in the wire format (wire.ts).
+//
+// Keeps true: objects are numbered in the order they begin; a getter runs once; after an exception
+// of a getter the next call finds a clean state. A getter may itself serialize.
+//
+// Differences from V8 that readers cannot notice: a string is written in one byte a character
+// whenever it can be, and an array without holes is always written dense; V8 decides both by how the
+// engine happens to hold them, which JavaScript cannot see.
+
+import { ByteWriter } from './byte-writer.ts';
+import { writeError } from './error-codec.ts';
+import {
+  writeBlob,
+  writeDomException,
+  writeHeaders,
+  writeRequest,
+  writeResponse,
+} from './host-codec.ts';
+import {
+  assertPlain,
+  dataCloneError,
+  kindInDisguise,
+  kindOf,
+  type ObjectKind,
+} from './object-kind.ts';
+import { ObjectNumbers } from './object-numbers.ts';
+import * as slots from './slots.ts';
+import type { ValueWriter } from './value-streams.ts';
+import { viewBuffer, viewLayout } from './view-layout.ts';
+import { HEADER, NESTING_DEPTH_MAX, REGEXP_FLAGS, TAG, VIEW_FLAG, WIRE_VERSION } from './wire.ts';
+
+/**
+ * The stored form of a value: a fresh array of its own.
+ *
+ * Takes what structured clone takes; class instances become plain objects, and errors keep their own
+ * properties. Exceptions of getters propagate unchanged.
+ *
+ * @throws DOMException `DataCloneError` for what cannot be stored: functions, symbols, promises, weak
+ * collections, generators, detached and shared buffers, platform objects, blobs on a page
+ * @throws RangeError for objects nested deeper than `NESTING_DEPTH_MAX`
+ */
+export function serialize(value: unknown): Uint8Array<ArrayBuffer> {
+  const encoder = idle ?? new Encoder();
+  idle = undefined;
+  try {
+    return encoder.encode(value);
+  } finally {
+    encoder.clear();
+    idle = encoder;
+  }
+}
+
+class Encoder implements ValueWriter {
+  readonly out = new ByteWriter();
+  readonly #numbers = new ObjectNumbers();
+  /** Objects without properties, taken for plain until the end. */
+  #empty: object[] = [];
+  #depth = 0;
+
+  encode(value: unknown): Uint8Array<ArrayBuffer> {
+    this.out.byte(HEADER);
+    this.out.byte(WIRE_VERSION);
+    this.writeValue(value);
+    if (this.#empty.length > 0) assertPlain(this.#empty);
+    return this.out.take();
+  }
+
+  clear(): void {
+    this.out.clear();
+    this.#numbers.clear();
+    if (this.#empty.length > 0) this.#empty = [];
+    this.#depth = 0;
+  }
+
+  writeValue(value: unknown): void {
+    switch (typeof value) {
+      case 'string':
+        this.out.string(value);
+        break;
+      case 'number':
+        this.out.number(value);
+        break;
+      case 'boolean':
+        this.out.byte(value ? TAG.true : TAG.false);
+        break;
+      case 'undefined':
+        this.out.byte(TAG.undefined);
+        break;
+      case 'bigint':
+        this.out.byte(TAG.bigint);
+        this.out.bigint(value);
+        break;
+      case 'object':
+        if (value === null) this.out.byte(TAG.null);
+        else this.#writeObject(value);
+        break;
+      default:
+        throw dataCloneError(value);
+    }
+  }
+
+  writeProperties(entries: readonly (readonly [name: string, value: unknown])[]): void {
+    this.#numbers.claim({});
+    this.out.byte(TAG.object);
+    for (const [name, value] of entries) {
+      this.out.string(name);
+      this.writeValue(value);
+    }
+    this.out.byte(TAG.objectEnd);
+    this.out.varint(entries.length);
+  }
+
+  #writeObject(value: object): void {
+    if (++this.#depth > NESTING_DEPTH_MAX) {
+      throw new RangeError(
+        `The value's objects are nested too deeply, at most ${NESTING_DEPTH_MAX} levels.`,
+      );
+    }
+    if (Array.isArray(value)) {
+      if (this.#begin(value)) this.#writeArray(value);
+    } else {
+      const prototype = Object.getPrototypeOf(value);
+      if (prototype === Object.prototype) {
+        if (this.#begin(value)) this.#writePlain(value);
+      } else {
+        this.#writeKind(value, kindOf(value, prototype));
+      }
+    }
+    this.#depth--;
+  }
+
+  /** Gives the object its number; or, if it has one, writes a reference and gives false. */
+  #begin(value: object): boolean {
+    const number = this.#numbers.claim(value);
+    if (number === undefined) return true;
+    this.out.byte(TAG.reference);
+    this.out.varint(number);
+    return false;
+  }
+
+  #writePlain(value: object): void {
+    const keys = Object.keys(value);
+    const first = keys[0];
+    if (first === undefined || isDigit(first.charCodeAt(0))) {
+      const kind = kindInDisguise(value);
+      if (kind !== 'plain') {
+        this.#writeContent(value, kind);
+        return;
+      }
+      if (first === undefined) this.#empty.push(value);
+    }
+    this.out.byte(TAG.object);
+    const count = this.#writeMembers(value, keys, 0);
+    this.out.byte(TAG.objectEnd);
+    this.out.varint(count);
+  }
+
+  /** Writes the properties of these keys, from one on; gives how many there still were. */
+  #writeMembers(value: object, keys: readonly string[], from: number): number {
+    const { out } = this;
+    const record = value as Readonly<Record<string, unknown>>;
+    let count = 0;
+    // Array indices come first, so the first other key ends them.
+    let indices = true;
+    for (let i = from; i < keys.length; i++) {
+      const key = keys[i]!;
+      const member = record[key];
+      // A getter of an earlier property may have deleted this one.
+      if (member === undefined && !Object.hasOwn(value, key)) continue;
+      if (indices && (indices = isArrayIndex(key))) out.number(Number(key));
+      else out.string(key);
+      // Not through writeValue, which would cost a level of nesting a frame more of the stack.
+      if (typeof member === 'object' && member !== null) this.#writeObject(member);
+      else this.writeValue(member);
+      count++;
+    }
+    return count;
+  }
+
+  #writeArray(array: readonly unknown[]): void {
+    const { out } = this;
+    const { length } = array;
+    const keys = Object.keys(array);
+    if (length === 0 && keys.length === 0) this.#empty.push(array);
+    // Without holes the first keys are the indices.
+    if (keys.length >= length && (length === 0 || keys[length - 1] === String(length - 1))) {
+      out.byte(TAG.denseArray);
+      out.varint(length);
+      for (let i = 0; i < length; i++) {
+        const element = array[i];
+        // A getter of an earlier element may have shortened the array.
+        if (element === undefined && !Object.hasOwn(array, i)) out.byte(TAG.hole);
+        else if (typeof element === 'object' && element !== null) this.#writeObject(element);
+        else this.writeValue(element);
+      }
+      const count = this.#writeMembers(array, keys, length);
+      out.byte(TAG.denseArrayEnd);
+      out.varint(count);
+    } else {
+      out.byte(TAG.sparseArray);
+      out.varint(length);
+      const count = this.#writeMembers(array, keys, 0);
+      out.byte(TAG.sparseArrayEnd);
+      out.varint(count);
+    }
+    out.varint(length);
+  }
+
+  #writeKind(value: object, kind: ObjectKind): void {
+    if (kind === 'view') {
+      this.#writeView(value as ArrayBufferView);
+    } else if (kind === 'refused' || kind === 'sharedBuffer') {
+      throw dataCloneError(value);
+    } else if (this.#begin(value)) {
+      this.#writeContent(value, kind);
+    }
+  }
+
+  /** Writes an object that has just got its number. */
+  #writeContent(value: object, kind: ObjectKind): void {
+    const { out } = this;
+    switch (kind) {
+      case 'plain':
+        this.#writePlain(value);
+        break;
+      case 'map': {
+        const entries = slots.mapEntries(value);
+        this.#writeItems(TAG.map, entries, TAG.mapEnd);
+        break;
+      }
+      case 'set':
+        this.#writeItems(TAG.set, slots.setValues(value), TAG.setEnd);
+        break;
+      case 'date':
+        out.byte(TAG.date);
+        out.double(slots.dateTime(value));
+        break;
+      case 'regExp':
+        this.#writeRegExp(value);
+        break;
+      case 'number':
+        out.byte(TAG.numberObject);
+        out.double(slots.numberValue(value));
+        break;
+      case 'string':
+        out.byte(TAG.stringObject);
+        out.string(slots.stringValue(value));
+        break;
+      case 'boolean':
+        out.byte(slots.booleanValue(value) ? TAG.trueObject : TAG.falseObject);
+        break;
+      case 'bigint':
+        out.byte(TAG.bigintObject);
+        out.bigint(slots.bigintValue(value));
+        break;
+      case 'buffer':
+        this.#writeBuffer(value as ArrayBuffer);
+        break;
+      case 'error':
+        writeError(value as Error, this);
+        break;
+      case 'domException':
+        writeDomException(value as DOMException, this);
+        break;
+      case 'headers':
+        writeHeaders(value as Headers, this);
+        break;
+      case 'request':
+        writeRequest(value as Request, this);
+        break;
+      case 'response':
+        writeResponse(value as Response, this);
+        break;
+      case 'blob':
+        writeBlob(value as Blob, this);
+        break;
+      case 'view':
+      case 'refused':
+      case 'sharedBuffer':
+        throw dataCloneError(value);
+    }
+  }
+
+  #writeItems(begin: number, items: readonly unknown[], end: number): void {
+    this.out.byte(begin);
+    for (const item of items) this.writeValue(item);
+    this.out.byte(end);
+    this.out.varint(items.length);
+  }
+
+  #writeRegExp(value: object): void {
+    const flags = slots.regExpFlagsOf(value)!;
+    let bits = 0;
+    for (const [flag, bit] of REGEXP_FLAGS) if (flags.includes(flag)) bits |= bit;
+    this.out.byte(TAG.regExp);
+    this.out.string(slots.regExpSource(value));
+    this.out.varint(bits);
+  }
+
+  #writeBuffer(buffer: ArrayBuffer): void {
+    const bytes = bytesOf(buffer);
+    if (slots.bufferResizable(buffer)) {
+      this.out.byte(TAG.resizableArrayBuffer);
+      this.out.varint(bytes.length);
+      this.out.varint(slots.bufferMaxByteLength(buffer)!);
+    } else {
+      this.out.byte(TAG.arrayBuffer);
+      this.out.varint(bytes.length);
+    }
+    this.out.raw(bytes);
+  }
+
+  #writeView(view: ArrayBufferView): void {
+    if (!this.#numbers.has(view)) {
+      const buffer = viewBuffer(view);
+      if (kindOf(buffer, Object.getPrototypeOf(buffer)) !== 'buffer') throw dataCloneError(view);
+      if (this.#begin(buffer)) this.#writeBuffer(buffer as ArrayBuffer);
+    }
+    if (!this.#begin(view)) return;
+    const layout = viewLayout(view);
+    if (layout === undefined) throw dataCloneError(view, 'lies outside its buffer.');
+    this.out.byte(TAG.view);
+    this.out.byte(layout.tag);
+    this.out.varint(layout.byteOffset);
+    this.out.varint(layout.lengthTracking ? 0 : layout.byteLength);
+    this.out.varint(
+      (layout.lengthTracking ? VIEW_FLAG.lengthTracking : 0) |
+        (layout.resizable ? VIEW_FLAG.resizableBuffer : 0),
+    );
+  }
+}
+
+/** One encoder is kept for the next call; a call inside another gets its own. */
+let idle: Encoder | undefined = new Encoder();
+
+/** @throws DataCloneError for a detached buffer */
+function bytesOf(buffer: ArrayBuffer): Uint8Array {
+  try {
+    return new Uint8Array(buffer);
+  } catch {
+    throw dataCloneError(buffer, 'is detached and could not be cloned.');
+  }
+}
+
+function isDigit(unit: number): boolean {
+  return unit >= 48 && unit <= 57;
+}
+
+function isArrayIndex(key: string): boolean {
+  if (key.length > 10 || !isDigit(key.charCodeAt(0))) return false;
+  const number = Number(key);
+  return number < 2 ** 32 - 1 && String(number) === key;
+}

@@ -1,0 +1,174 @@
+// Objects of the platform that workerd stores too, in its form: Headers, Request, Response without a
+// body, Blob and DOMException. Bodies are streams and are refused there as here.
+//
+// The form was established by storing such objects in workerd and reading the bytes back. What only
+// one side has (`cf` there; `mode`, `credentials` and `referrer` here) is not carried over.
+
+import { corrupt } from './byte-reader.ts';
+import { COMMON_HEADERS } from './common-headers.ts';
+import { dataCloneError } from './object-kind.ts';
+import * as slots from './slots.ts';
+import type { ValueReader, ValueWriter } from './value-streams.ts';
+import { HOST_TAG, TAG } from './wire.ts';
+
+/** Which headers may be changed: none are guarded ("immutable", "request", "response" are 0 to 2). */
+const HEADERS_GUARD_NONE = 3;
+
+export function writeHeaders(headers: Headers, { out }: ValueWriter): void {
+  const entries = [...Headers.prototype.entries.call(headers)];
+  out.byte(TAG.host);
+  out.varint(HOST_TAG.headers);
+  out.varint(HEADERS_GUARD_NONE);
+  out.varint(entries.length);
+  for (const [name, value] of entries) {
+    const number = COMMON_HEADERS.indexOf(name) + 1;
+    out.varint(number);
+    if (number === 0) out.utf8(name);
+    out.utf8(value);
+  }
+}
+
+/** @throws DataCloneError with a body or an aborted signal: neither outlives the moment. */
+export function writeRequest(request: Request, writer: ValueWriter): void {
+  const { method } = request;
+  // Some browsers hide the body; then only the method tells that there is none.
+  const hasBody =
+    request.body === undefined ? method !== 'GET' && method !== 'HEAD' : request.body !== null;
+  if (hasBody) throw dataCloneError(request, 'has a body, a stream, which cannot be stored.');
+  if (request.signal.aborted) throw dataCloneError(request, 'is aborted, which cannot be stored.');
+  writer.out.byte(TAG.host);
+  writer.out.varint(HOST_TAG.request);
+  writer.out.utf8(request.url);
+  writer.writeProperties([
+    ['method', unless(method, 'GET')],
+    ['headers', request.headers],
+    ['body', null],
+    ['redirect', unless(request.redirect, 'follow')],
+    ['fetcher', undefined],
+    ['cf', undefined],
+    ['cache', unless(request.cache, 'default')],
+    ['integrity', unless(request.integrity, '')],
+    ['signal', undefined],
+    ['encodeResponseBody', undefined],
+  ]);
+}
+
+/** @throws DataCloneError with a body. */
+export function writeResponse(response: Response, writer: ValueWriter): void {
+  if (response.body !== null) {
+    throw dataCloneError(response, 'has a body, a stream, which cannot be stored.');
+  }
+  writer.out.byte(TAG.host);
+  writer.out.varint(HOST_TAG.response);
+  writer.writeValue(null);
+  writer.writeProperties([
+    ['status', unless(response.status, 200)],
+    ['statusText', unless(response.statusText, '')],
+    ['headers', response.headers],
+    ['cf', undefined],
+    ['webSocket', undefined],
+    ['encodeBody', undefined],
+  ]);
+}
+
+interface SynchronousFileReader {
+  readAsArrayBuffer(blob: Blob): ArrayBuffer;
+}
+
+/**
+ * A blob's bytes can be had at once only in a worker.
+ *
+ * @throws DataCloneError on a page
+ */
+export function writeBlob(blob: Blob, { out }: ValueWriter): void {
+  const { FileReaderSync } = globalThis as {
+    FileReaderSync?: new () => SynchronousFileReader;
+  };
+  if (!FileReaderSync) {
+    throw dataCloneError(
+      blob,
+      'cannot be read without waiting outside a worker; store `await blob.arrayBuffer()`.',
+    );
+  }
+  out.byte(TAG.host);
+  out.varint(HOST_TAG.blob);
+  out.utf8(blob.type);
+  out.rawWithLength(new Uint8Array(new FileReaderSync().readAsArrayBuffer(blob)));
+}
+
+export function writeDomException(exception: DOMException, { out }: ValueWriter): void {
+  const { stack }: { stack?: unknown } = exception;
+  out.byte(TAG.host);
+  out.varint(HOST_TAG.domException);
+  out.utf8(slots.domExceptionName(exception));
+  out.utf8(slots.domExceptionMessage(exception));
+  out.utf8(typeof stack === 'string' ? stack : '');
+}
+
+/** Reads the host object of a number, errors excepted. @throws CORRUPT */
+export function readHostObject(number: number, reader: ValueReader): object {
+  switch (number) {
+    case HOST_TAG.headers:
+      return readHeaders(reader);
+    case HOST_TAG.request:
+      return readRequest(reader);
+    case HOST_TAG.response:
+      return readResponse(reader);
+    case HOST_TAG.domException:
+      return readDomException(reader);
+    case HOST_TAG.blob: {
+      const type = reader.input.utf8();
+      return new Blob([reader.input.copy(reader.input.varint())], { type });
+    }
+    default:
+      throw corrupt(`an object of workerd (number ${number}) that only workerd can read`);
+  }
+}
+
+function readHeaders({ input }: ValueReader): Headers {
+  const guard = input.varint();
+  if (guard > HEADERS_GUARD_NONE) throw corrupt(`headers with guard ${guard}`);
+  const headers = new Headers();
+  for (let count = input.varint(); count > 0; count--) {
+    const number = input.varint();
+    const name = number === 0 ? input.utf8() : COMMON_HEADERS[number - 1];
+    if (name === undefined) throw corrupt(`a header with number ${number}`);
+    headers.append(name, input.utf8());
+  }
+  return headers;
+}
+
+function readRequest(reader: ValueReader): Request {
+  const url = reader.input.utf8();
+  const { method, headers, redirect, cache, integrity } = readMembers(reader);
+  return new Request(url, defined({ method, headers, redirect, cache, integrity }));
+}
+
+function readResponse(reader: ValueReader): Response {
+  if (reader.readValue() !== null) throw corrupt('a response with a body');
+  const { status, statusText, headers } = readMembers(reader);
+  if (status === 0) return Response.error();
+  return new Response(null, defined({ status, statusText, headers }));
+}
+
+function readDomException({ input }: ValueReader): DOMException {
+  const name = input.utf8();
+  const exception = new DOMException(input.utf8(), name);
+  const stack = input.utf8();
+  Object.defineProperty(exception, 'stack', { value: stack, writable: true, configurable: true });
+  return exception;
+}
+
+function readMembers(reader: ValueReader): Record<string, unknown> {
+  const members = reader.readValue();
+  if (typeof members === 'object' && members !== null) return members as Record<string, unknown>;
+  throw corrupt('the members of a host object are not an object');
+}
+
+function defined(members: Record<string, unknown>): object {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+}
+
+function unless<Value>(value: Value, usual: Value): Value | undefined {
+  return value === usual ? undefined : value;
+}

@@ -1,0 +1,17 @@
+// How parts of a value reach each other: the codecs of errors and host objects write and read nested
+// values through these, and know nothing of the graph around them.
+
+import type { ByteReader } from './byte-reader.ts';
+import type { ByteWriter } from './byte-writer.ts';
+
+export interface ValueWriter {
+  readonly out: ByteWriter;
+  writeValue(value: unknown): void;
+  /** Writes a plain object with these properties. */
+  writeProperties(entries: readonly (readonly [name: string, value: unknown])[]): void;
+}
+
+export interface ValueReader {
+  readonly input: ByteReader;
+  readValue(): unknown;
+}
