@@ -6,6 +6,7 @@
 import { storageError } from '../../src/contract/errors.ts';
 import type { SqlRow, SqlStorageValue } from '../../src/contract/storage.ts';
 import { Execution } from './execution.ts';
+import { asPlatformClass, illegalConstructor, illegalInvocation } from './platform-class.ts';
 
 type Step<T> = { done: false; value: T } | { done: true; value: undefined };
 
@@ -14,23 +15,35 @@ const ITERATOR_PROTOTYPE: object = Object.getPrototypeOf(
   Object.getPrototypeOf([][Symbol.iterator]()),
 );
 
+// A cursor that is dropped half way must not keep its statement, and so its table locked, for ever.
+const DROPPED = new FinalizationRegistry<Execution>((execution) => execution.close());
+
+// The way into a cursor for this file, where its private members are not reached.
+let executionOf: (cursor: Cursor) => Execution;
+
 /** A cursor over the rows of one execution. */
 export class Cursor {
   readonly #execution: Execution;
+  #watched = false;
 
   /** Not for user code. @throws ILLEGAL_INVOCATION */
-  constructor(execution: Execution) {
-    if (!(execution instanceof Execution)) {
-      throw storageError('ILLEGAL_INVOCATION', 'Cursor cannot be constructed; use sql.exec().');
-    }
+  constructor(execution: Execution, options?: { readonly watched: boolean }) {
+    if (!(execution instanceof Execution)) throw illegalConstructor('Cursor');
     this.#execution = execution;
+    if (options?.watched) Cursor.#watch(this);
+  }
+
+  static {
+    executionOf = (cursor) => cursor.#execution;
   }
 
   /** The next row; `{done: true, value: undefined}` at the end. */
   next(): Step<SqlRow> {
     const execution = Cursor.#of(this);
     if (!execution.hasRow) return { done: true, value: undefined };
-    return { done: false, value: execution.takeNamedRow() };
+    const value = execution.takeNamedRow();
+    Cursor.#watch(this);
+    return { done: false, value };
   }
 
   /** The remaining rows. */
@@ -52,7 +65,8 @@ export class Cursor {
 
   /** The same rows as arrays. */
   raw(): RawIterator {
-    return new RawIterator(Cursor.#of(this));
+    Cursor.#watch(Cursor.#checked(this));
+    return new RawIterator(this);
   }
 
   /** The names of the columns; always the same array. */
@@ -71,7 +85,8 @@ export class Cursor {
   }
 
   [Symbol.iterator](): RowIterator {
-    return new RowIterator(Cursor.#of(this));
+    Cursor.#watch(Cursor.#checked(this));
+    return new RowIterator(this);
   }
 
   /** Gives up the remaining rows of a cursor. */
@@ -79,23 +94,36 @@ export class Cursor {
     Cursor.#of(cursor).close();
   }
 
-  static #of(cursor: Cursor): Execution {
+  static #checked(cursor: Cursor): Cursor {
     if (!(#execution in cursor)) throw illegalInvocation('Cursor');
-    return cursor.#execution;
+    return cursor;
+  }
+
+  static #of(cursor: Cursor): Execution {
+    return Cursor.#checked(cursor).#execution;
+  }
+
+  // Sees to it that the statement is given back when the program drops the cursor. Done on the first
+  // use that may leave rows, because it costs as much as a third of a point select.
+  static #watch(cursor: Cursor): void {
+    const execution = cursor.#execution;
+    if (cursor.#watched || !execution.isOpen) return;
+    cursor.#watched = true;
+    DROPPED.register(cursor, execution);
   }
 }
 
-/** The iterator of a cursor: rows as objects. */
+/** The iterator of a cursor: rows as objects. Keeps its cursor alive. */
 export class RowIterator {
-  readonly #execution: Execution;
+  readonly #cursor: Cursor;
 
-  constructor(execution: Execution) {
-    this.#execution = execution;
+  constructor(cursor: Cursor) {
+    this.#cursor = cursor;
   }
 
   next(): Step<SqlRow> {
-    if (!(#execution in this)) throw illegalInvocation('RowIterator');
-    const execution = this.#execution;
+    if (!(#cursor in this)) throw illegalInvocation('RowIterator');
+    const execution = executionOf(this.#cursor);
     if (!execution.hasRow) return { done: true, value: undefined };
     return { done: false, value: execution.takeNamedRow() };
   }
@@ -105,12 +133,12 @@ export class RowIterator {
   }
 }
 
-/** The iterator of `cursor.raw()`: rows as arrays of column values. */
+/** The iterator of `cursor.raw()`: rows as arrays of column values. Keeps its cursor alive. */
 export class RawIterator {
-  readonly #execution: Execution;
+  readonly #cursor: Cursor;
 
-  constructor(execution: Execution) {
-    this.#execution = execution;
+  constructor(cursor: Cursor) {
+    this.#cursor = cursor;
   }
 
   next(): Step<SqlStorageValue[]> {
@@ -141,41 +169,30 @@ export class RawIterator {
   }
 
   static #of(iterator: RawIterator): Execution {
-    if (!(#execution in iterator)) throw illegalInvocation('RawIterator');
-    return iterator.#execution;
+    if (!(#cursor in iterator)) throw illegalInvocation('RawIterator');
+    return executionOf(iterator.#cursor);
   }
 }
 
-for (const [type, name] of [
-  [Cursor, 'Cursor'],
-  [RowIterator, 'RowIterator'],
-  [RawIterator, 'RawIterator'],
-] as const) {
-  Object.defineProperty(type.prototype, Symbol.toStringTag, { value: name, configurable: true });
-}
+asPlatformClass(Cursor, 'Cursor');
+asPlatformClass(RowIterator, 'RowIterator');
+asPlatformClass(RawIterator, 'RawIterator');
 Object.setPrototypeOf(RowIterator.prototype, ITERATOR_PROTOTYPE);
 Object.setPrototypeOf(RawIterator.prototype, ITERATOR_PROTOTYPE);
 
-/** The error of a method called on a foreign `this`. */
-export function illegalInvocation(name: string): Error {
-  return storageError('ILLEGAL_INVOCATION', `Illegal invocation: call this on a ${name}.`);
-}
-
 function checkOneRow(execution: Execution): void {
-  if (!execution.hasRow) {
-    throw storageError(
-      'CURSOR_ROWS',
-      'Expected exactly one result from SQL query, but got no results.',
-    );
-  }
+  if (execution.hasRow) return;
+  throw storageError(
+    'CURSOR_ROWS',
+    'Expected exactly one result from SQL query, but got no results.',
+  );
 }
 
 function checkLastRow(execution: Execution): void {
-  if (execution.hasRow) {
-    execution.close();
-    throw storageError(
-      'CURSOR_ROWS',
-      'Expected exactly one result from SQL query, but got multiple results.',
-    );
-  }
+  if (!execution.hasRow) return;
+  execution.close();
+  throw storageError(
+    'CURSOR_ROWS',
+    'Expected exactly one result from SQL query, but got multiple results.',
+  );
 }

@@ -25,6 +25,9 @@ const TABLE_COLUMNS = 'SELECT name, pk FROM pragma_table_xinfo(?1)';
 
 const PAGE_BYTES = 4096;
 
+// So many cursors with rows left are nothing unusual; from there on they may be forgotten ones.
+const UNWATCHED_MAX = 16;
+
 export class Database implements ExecutionOwner {
   readonly #connection: Connection;
   readonly #statements = new Map<string, Statement>();
@@ -71,7 +74,8 @@ export class Database implements ExecutionOwner {
     const converted: Binding[] = [];
     for (let i = 0; i < bindings.length; i++) converted.push(convertBinding(bindings[i]));
     const last = this.#queries.idle(text) ?? this.#compile(text);
-    return new Cursor(this.#execute(last, converted));
+    const execution = this.#execute(last, converted);
+    return new Cursor(execution, { watched: this.#open.size > UNWATCHED_MAX });
   }
 
   /** True while a transaction is open. */

@@ -8,7 +8,7 @@
 // counts and column names stay readable ever after.
 
 import type { Binding } from '../../src/contract/bindings.ts';
-import type { StorageError } from '../../src/contract/errors.ts';
+import { type StorageError, storageError } from '../../src/contract/errors.ts';
 import type { SqlRow, SqlStorageValue } from '../../src/contract/storage.ts';
 import type { Query, Run } from './query.ts';
 import { nameRow, readNamedRow, readRow } from './values.ts';
@@ -53,9 +53,21 @@ export class Execution implements Run {
     throw this.#state;
   }
 
+  /** True while it still holds its query. */
+  get isOpen(): boolean {
+    return this.#state === 'row' && this.#kept === undefined;
+  }
+
   /** The waiting row by name; fetches the next. */
   takeNamedRow(): SqlRow {
     const names = this.#columnNames ?? this.#names;
+    if (names.length !== this.#names.length) {
+      throw storageError(
+        'SQL',
+        `columnNames was changed to ${names.length} names, but the rows have ` +
+          `${this.#names.length} columns; change names only.`,
+      );
+    }
     if (this.#kept !== undefined) return nameRow(this.#takeKept(this.#kept), names);
     const { connection, pointer } = this.#query;
     const row = readNamedRow(connection.sqlite, pointer, names);

@@ -20,18 +20,6 @@ const FULL = 13;
 const AUTH = 23;
 const NOT_A_DATABASE = 26;
 
-// Names of the primary codes, in order of their numbers (https://sqlite.org/rescode.html).
-const NAMES = (
-  'OK ERROR INTERNAL PERM ABORT BUSY LOCKED NOMEM READONLY INTERRUPT IOERR CORRUPT NOTFOUND FULL ' +
-  'CANTOPEN PROTOCOL EMPTY SCHEMA TOOBIG CONSTRAINT MISMATCH MISUSE NOLFS AUTH FORMAT RANGE NOTADB'
-).split(' ');
-
-// The extended codes a program may want to tell apart: all of SQLITE_CONSTRAINT, by their number.
-const CONSTRAINTS =
-  'CHECK COMMITHOOK FOREIGNKEY FUNCTION NOTNULL PRIMARYKEY TRIGGER UNIQUE VTAB ROWID PINNED DATATYPE'.split(
-    ' ',
-  );
-
 /** The error of a call on `db` that returned `resultCode`; the details are SQLite's last error. */
 export function sqlError(sqlite: Sqlite, db: Pointer, resultCode: number): StorageError {
   const { exports, memory } = sqlite;
@@ -40,7 +28,7 @@ export function sqlError(sqlite: Sqlite, db: Pointer, resultCode: number): Stora
   const offset = exports.sqlite3_error_offset(db);
   const text = memory.readCString(exports.sqlite3_errmsg(db));
   const place = offset >= 0 ? ` at offset ${offset}` : '';
-  return storageError(storageCode(code), `${text}${place}: ${codeName(code)}`);
+  return storageError(storageCode(code), `${text}${place}: ${codeName(sqlite, code)}`);
 }
 
 function storageCode(resultCode: number): StorageErrorCode {
@@ -59,9 +47,10 @@ function storageCode(resultCode: number): StorageErrorCode {
   }
 }
 
-function codeName(resultCode: number): string {
-  const primary = NAMES[resultCode & 0xff] ?? `${resultCode & 0xff}`;
-  const extension = resultCode >> 8;
-  if (primary !== 'CONSTRAINT' || extension === 0) return `SQLITE_${primary}`;
-  return `SQLITE_CONSTRAINT (extended: SQLITE_CONSTRAINT_${CONSTRAINTS[extension - 1]})`;
+function codeName(sqlite: Sqlite, resultCode: number): string {
+  const name = (code: number) => sqlite.sqlite3.capi.sqlite3_js_rc_str(code) ?? `SQLITE_${code}`;
+  const primary = resultCode & 0xff;
+  return resultCode === primary
+    ? name(primary)
+    : `${name(primary)} (extended: ${name(resultCode)})`;
 }

@@ -2,15 +2,16 @@
 
 import { storageError } from '../../src/contract/errors.ts';
 import type { SqlStorage as SqlStorageInterface } from '../../src/contract/storage.ts';
-import { Cursor, illegalInvocation } from './cursor.ts';
+import { Cursor } from './cursor.ts';
 import type { Database } from './database.ts';
+import { asPlatformClass, illegalConstructor, illegalInvocation } from './platform-class.ts';
 
 const INTERNAL = Symbol('internal');
 
 /** Only a name: prepared statements of the program's own are not part of the interface. */
 export class Statement {
   constructor() {
-    throw storageError('ILLEGAL_INVOCATION', 'Statement cannot be constructed; use sql.exec().');
+    throw illegalConstructor('Statement');
   }
 }
 
@@ -19,12 +20,7 @@ export class SqlStorage {
 
   /** Not for user code. @throws ILLEGAL_INVOCATION */
   constructor(token: symbol, database: () => Database) {
-    if (token !== INTERNAL) {
-      throw storageError(
-        'ILLEGAL_INVOCATION',
-        'SqlStorage cannot be constructed; use ctx.storage.',
-      );
-    }
+    if (token !== INTERNAL) throw illegalConstructor('SqlStorage');
     this.#database = database;
   }
 
@@ -49,25 +45,9 @@ export class SqlStorage {
   }
 }
 
-Object.defineProperty(SqlStorage.prototype, Symbol.toStringTag, {
-  value: 'SqlStorage',
-  configurable: true,
-});
-Object.defineProperty(Statement.prototype, Symbol.toStringTag, {
-  value: 'Statement',
-  configurable: true,
-});
-for (const [name, value] of [
-  ['Cursor', Cursor],
-  ['Statement', Statement],
-] as const) {
-  Object.defineProperty(SqlStorage.prototype, name, {
-    value,
-    writable: true,
-    enumerable: true,
-    configurable: true,
-  });
-}
+Object.assign(SqlStorage.prototype, { Cursor, Statement });
+asPlatformClass(SqlStorage, 'SqlStorage');
+asPlatformClass(Statement, 'Statement');
 
 /** `ctx.storage.sql` of a database; the getter is asked at each use and may throw OBJECT_RESET. */
 export function createSqlStorage(database: () => Database): SqlStorageInterface {

@@ -1,0 +1,22 @@
+// What the classes of `ctx.storage.sql` share: to programs they look like the platform's own.
+
+import { type StorageError, storageError } from '../../src/contract/errors.ts';
+
+/** Gives a class the name it prints with, and enumerable members on its prototype. */
+export function asPlatformClass(type: { readonly prototype: object }, name: string): void {
+  const { prototype } = type;
+  for (const key of Object.getOwnPropertyNames(prototype)) {
+    if (key !== 'constructor') Object.defineProperty(prototype, key, { enumerable: true });
+  }
+  Object.defineProperty(prototype, Symbol.toStringTag, { value: name, configurable: true });
+}
+
+/** The error of a method that was called on something else than its object. */
+export function illegalInvocation(name: string): StorageError {
+  return storageError('ILLEGAL_INVOCATION', `Illegal invocation: call this on a ${name}.`);
+}
+
+/** The error of `new` in a program. */
+export function illegalConstructor(name: string): StorageError {
+  return storageError('ILLEGAL_INVOCATION', `${name} cannot be constructed; use ctx.storage.sql.`);
+}
