@@ -22,7 +22,14 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'worker/vfs': ['worker/log', 'worker/file', 'src/contract'],
   'worker/sql': ['worker/vfs', 'src/contract'],
   'worker/kv': ['worker/sql', 'src/contract', 'src/serializer'],
-  'worker/storage': ['worker/kv', 'worker/sql', 'worker/log', 'src/contract', 'src/serializer'],
+  'worker/storage': [
+    'worker/kv',
+    'worker/sql',
+    'worker/vfs',
+    'worker/log',
+    'src/contract',
+    'src/serializer',
+  ],
   'worker/runtime': [
     'worker/storage',
     'worker/sql',
@@ -85,7 +92,7 @@ describe('source', () => {
       'worker/sim/main.ts',
       'demo/main.tsx',
     ]);
-    const imported = new Set(files.flatMap(imports));
+    const imported = new Set(files.flatMap((file) => [...imports(file), ...addresses(file)]));
     const html = read('demo/index.html');
     const dead = sources.filter(
       (file) => !entries.has(file) && !imported.has(file) && !html.includes(file.slice(5)),
@@ -124,10 +131,18 @@ function sourceFiles(folders: string[]): string[] {
     .filter((file) => !file.endsWith('.d.ts') && !file.includes('node_modules'));
 }
 
-/** The files of this repository that a file imports, by static or dynamic import or by URL. */
+/** The files of this repository that a file imports. */
 function imports(file: string): string[] {
-  const patterns = /(?:from|import\(?|new URL\()\s*'(\.[^']*)'/g;
-  return [...read(file).matchAll(patterns)].map(([, path]) =>
+  return referred(file, /(?:from|import\(?)\s*'(\.[^']*)'/g);
+}
+
+/** The files it names as an address, to start them in another thread. */
+function addresses(file: string): string[] {
+  return referred(file, /new URL\(\s*'(\.[^']*)'/g);
+}
+
+function referred(file: string, pattern: RegExp): string[] {
+  return [...read(file).matchAll(pattern)].map(([, path]) =>
     relative(ROOT, resolve(ROOT, dirname(file), path!)),
   );
 }

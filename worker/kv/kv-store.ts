@@ -11,7 +11,7 @@ import type { KeyRange } from '../../src/contract/key-range.ts';
 import type { Database } from '../sql/database.ts';
 import type { Statement } from '../sql/statement.ts';
 
-const CREATE = 'CREATE TABLE IF NOT EXISTS _cf_KV (key TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID';
+const CREATE = 'CREATE TABLE IF NOT EXISTS _cf_KV ( key TEXT PRIMARY KEY, value BLOB ) WITHOUT ROWID';
 const EXISTS = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '_cf_KV'";
 const GET = 'SELECT value FROM _cf_KV WHERE key = ?';
 const PUT =
@@ -98,11 +98,11 @@ export class KvStore {
     return this.#walk;
   }
 
-  /** Tells that a rollback or a reset happened: the table may be gone, a walk after a reset is. */
+  /** Tells of a rollback, or that everything is about to go: then an unfinished walk ends too. */
   invalidate(options: { closeWalk: boolean }): void {
     this.#tableExists = undefined;
     if (options.closeWalk) {
-      this.#walk?.abandon();
+      this.#walk?.close();
       this.#walk = undefined;
     }
   }
@@ -154,11 +154,6 @@ class Walk implements EntryCursor {
     if (this.#state !== 'open') return;
     this.#statement.reset();
     this.#state = 'closed';
-  }
-
-  /** As close, when the statement itself no longer exists. */
-  abandon(): void {
-    if (this.#state === 'open') this.#state = 'closed';
   }
 }
 

@@ -45,7 +45,7 @@ const put = (key: string, text: string, txn?: number): Call => ({
 const get = (key: string): Call => ({ op: 'get', keys: [key] });
 
 describe('sessions of pages', () => {
-  test('[RPC1] calls of a batch run in order and have outcomes of their own', async () => {
+  test('[SES1] calls of a batch run in order and have outcomes of their own', async () => {
     const session = await open();
     const outcomes = await sessions.execute(session, [
       put('a', 'x'),
@@ -57,7 +57,7 @@ describe('sessions of pages', () => {
     expect(outcomes[2]).toEqual({ ok: [value('x')] });
   });
 
-  test('[RPC2] a thousand writes of one turn share one commit and one flush', async () => {
+  test('[SES2] a thousand writes of one turn share one commit and one flush', async () => {
     const session = await open();
     const before = host.committed();
     await sessions.execute(
@@ -68,7 +68,7 @@ describe('sessions of pages', () => {
     expect(host.durable()).toBe(host.committed());
   });
 
-  test('[RPC3] rows of a cursor come in batches until it ends', async () => {
+  test('[SES3] rows of a cursor come in batches until it ends', async () => {
     const session = await open();
     const query =
       'WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 25) SELECT x FROM c';
@@ -87,7 +87,7 @@ describe('sessions of pages', () => {
     expect(batch.columnNames).toEqual(['x']);
   });
 
-  test('[RPC4] a cursor of a closed or reset object is CURSOR_CLOSED', async () => {
+  test('[SES4] a cursor of a closed or reset object is CURSOR_CLOSED', async () => {
     const session = await open();
     const query = 'SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3';
     const { cursor } = (await call(session, {
@@ -102,7 +102,7 @@ describe('sessions of pages', () => {
     );
   });
 
-  test('[RPC5] a transaction commits what its session wrote meanwhile', async () => {
+  test('[SES5] a transaction commits what its session wrote meanwhile', async () => {
     const session = await open();
     const txn = (await call(session, { op: 'begin' })) as number;
     await call(session, put('a', 'with txn', txn));
@@ -114,7 +114,7 @@ describe('sessions of pages', () => {
     ]);
   });
 
-  test('[RPC6] calls of another session wait until the transaction ends', async () => {
+  test('[SES6] calls of another session wait until the transaction ends', async () => {
     const session = await open();
     const other = await open();
     const txn = (await call(session, { op: 'begin' })) as number;
@@ -130,7 +130,7 @@ describe('sessions of pages', () => {
     expect(await read).toEqual([null]);
   });
 
-  test('[RPC7] operations of an ended transaction fail', async () => {
+  test('[SES7] operations of an ended transaction fail', async () => {
     const session = await open();
     const txn = (await call(session, { op: 'begin' })) as number;
     await call(session, { op: 'commit', txn });
@@ -139,7 +139,7 @@ describe('sessions of pages', () => {
     });
   });
 
-  test('[RPC8] a transaction open for too long is undone, and says so', async () => {
+  test('[SES8] a transaction open for too long is undone, and says so', async () => {
     const session = await open();
     const other = await open();
     const txn = (await call(session, { op: 'begin' })) as number;
@@ -151,7 +151,7 @@ describe('sessions of pages', () => {
     expect(await call(other, get('a'))).toEqual([null]);
   });
 
-  test('[RPC9] closing a handle undoes its open transaction and frees the object', async () => {
+  test('[SES9] closing a handle undoes its open transaction and frees the object', async () => {
     const session = await open();
     const other = await open();
     const txn = (await call(session, { op: 'begin' })) as number;
@@ -162,7 +162,7 @@ describe('sessions of pages', () => {
     await expect(call(session, get('a'))).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
   });
 
-  test('[RPC10] abort drops the unconfirmed, and a restore that was asked for is applied', async () => {
+  test('[SES10] abort drops the unconfirmed, and a restore that was asked for is applied', async () => {
     const session = await open();
     await call(session, put('a', 'first'));
     const bookmark = (await call(session, { op: 'currentBookmark' })) as string;

@@ -5,7 +5,7 @@
 
 import type { Database } from '../sql/database.ts';
 
-const CREATE = 'CREATE TABLE IF NOT EXISTS _cf_METADATA (key INTEGER PRIMARY KEY, value BLOB)';
+const CREATE = 'CREATE TABLE IF NOT EXISTS _cf_METADATA ( key INTEGER PRIMARY KEY, value BLOB )';
 const EXISTS = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '_cf_METADATA'";
 const GET = 'SELECT value FROM _cf_METADATA WHERE key = 1 AND value IS NOT NULL';
 const SET =

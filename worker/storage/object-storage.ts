@@ -135,8 +135,8 @@ export class ObjectStorage {
     }
     const alarm = this.#metadata.alarm;
     this.#transactions.discard();
-    this.#database.reset();
     this.#forgetSchema({ closeWalk: true });
+    this.#database.reset();
     if (alarm !== null) this.#metadata.setAlarm(alarm);
     this.#committed();
   }

@@ -70,20 +70,13 @@ export class Transactions {
     if (this.#state.kind !== 'none') return;
     this.#database.run('BEGIN');
     this.#state = { kind: 'implicit' };
-    this.#events.nextTurn(() => this.commitImplicit());
+    this.#events.nextTurn(() => this.#commitPending());
   }
 
-  /** Commits the implicit transaction now, if one is open. */
+  /** Commits the implicit transaction now, if one is open. @throws why the commit failed */
   commitImplicit(): void {
-    if (this.#state.kind !== 'implicit') return;
-    try {
-      this.#database.run('COMMIT');
-    } catch (error) {
-      this.#events.failed(error);
-      throw error;
-    }
-    this.#state = NONE;
-    this.#events.committed();
+    const failure = this.#commitPending();
+    if (failure !== undefined) throw failure.error;
   }
 
   /** Opens an explicit transaction, inside the one that is open. */
@@ -179,6 +172,20 @@ export class Transactions {
     this.#state = NONE;
     if (this.#database.inTransaction) this.#database.run('ROLLBACK');
     this.#events.rolledBack({ implicit });
+  }
+
+  // A failure is told to the events; it is given back for a caller that can be told as well.
+  #commitPending(): { readonly error: unknown } | undefined {
+    if (this.#state.kind !== 'implicit') return undefined;
+    try {
+      this.#database.run('COMMIT');
+    } catch (error) {
+      this.#events.failed(error);
+      return { error };
+    }
+    this.#state = NONE;
+    this.#events.committed();
+    return undefined;
   }
 
   #undoSavepoint(name: string): void {
