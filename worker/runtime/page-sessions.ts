@@ -41,8 +41,8 @@ interface Session {
   instance: ObjectInstance | undefined;
   cursors: Map<number, Cursor>;
   transaction: OpenTransaction | undefined;
-  /** Why the last transaction ended other than by the page. */
-  timedOut: number | undefined;
+  /** The last transaction that ended other than by the page, and why. */
+  lost: { readonly id: number; readonly error: Error } | undefined;
 }
 
 /** A result that later calls of the same batch must wait for. */
@@ -76,7 +76,7 @@ export class PageSessions implements StorageHost {
       instance: undefined,
       cursors: new Map(),
       transaction: undefined,
-      timedOut: undefined,
+      lost: undefined,
     });
     this.#host.rest(name);
     return { ok: id };
@@ -263,12 +263,26 @@ export class PageSessions implements StorageHost {
 
   #timeout(session: Session, instance: ObjectInstance, id: number): void {
     if (session.transaction?.id !== id) return;
-    session.timedOut = id;
     this.#rollback(session, instance, id);
+    session.lost = {
+      id,
+      error: storageError(
+        'TRANSACTION_TIMEOUT',
+        'The transaction was open for 30 s and was rolled back; do slow work outside of it.',
+      ),
+    };
   }
 }
 
+// The instance the session knew is gone, and with it what the session held there.
 function begin(session: Session, instance: ObjectInstance): void {
+  if (session.transaction !== undefined) {
+    const error = storageError(
+      'OBJECT_RESET',
+      'The object was reset and the transaction is gone with it; start it anew.',
+    );
+    session.lost = { id: session.transaction.id, error };
+  }
   session.instance = instance;
   session.cursors = new Map();
   session.transaction = undefined;
@@ -276,12 +290,7 @@ function begin(session: Session, instance: ObjectInstance): void {
 
 function mustBeOpen(session: Session, id: number): OpenTransaction {
   if (session.transaction?.id === id) return session.transaction;
-  if (session.timedOut === id) {
-    throw storageError(
-      'TRANSACTION_TIMEOUT',
-      'The transaction was open for 30 s and was rolled back; do slow work outside of it.',
-    );
-  }
+  if (session.lost?.id === id) throw session.lost.error;
   throw storageError(
     'TRANSACTION_ENDED',
     'The transaction was committed or rolled back; start a new one.',
