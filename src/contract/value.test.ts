@@ -1,0 +1,49 @@
+import { describe, expect, test } from 'vitest';
+import { deserialize } from '../serializer/decode.ts';
+import { VALUE_BYTES_MAX } from './limits.ts';
+import { encodeValue } from './value.ts';
+
+describe('a value of the largest size', () => {
+  test.for<[string, (size: number) => unknown]>([
+    ['Latin-1 text', (size) => 'é'.repeat(size)],
+    ['other text', (size) => '☃'.repeat(size / 2)],
+    ['an ArrayBuffer', (size) => new ArrayBuffer(size)],
+    ['a view', (size) => new Uint8Array(size)],
+  ])('[KV4] is taken when it is %s, and one more is refused', ([, make]) => {
+    expect(deserialize(encodeValue('put', 'key', make(VALUE_BYTES_MAX)))).toEqual(
+      make(VALUE_BYTES_MAX),
+    );
+    expect(() => encodeValue('put', 'key', make(VALUE_BYTES_MAX + 2))).toThrowError(
+      expect.objectContaining({
+        code: 'VALUE_TOO_LARGE',
+        message: expect.stringContaining(`put("key"): the value is ${VALUE_BYTES_MAX + 2} bytes`),
+      }),
+    );
+  });
+
+  test('[KV4] a small view counts with the whole buffer it keeps', () => {
+    const view = new Uint8Array(new ArrayBuffer(VALUE_BYTES_MAX + 1), 0, 1);
+    expect(() => encodeValue('put', 'key', view)).toThrowError(/131073 bytes/);
+  });
+
+  test('[KV4] anything else counts as it is serialized', () => {
+    const text = 'x'.repeat(VALUE_BYTES_MAX - 20);
+    expect(encodeValue('put', 'key', { text }).byteLength).toBeLessThanOrEqual(VALUE_BYTES_MAX);
+    expect(() => encodeValue('put', 'key', { text: `${text}12345678901234567890` })).toThrowError(
+      RangeError,
+    );
+  });
+});
+
+test('[KV6] what cannot be cloned is a DataCloneError', () => {
+  expect(() => encodeValue('put', 'key', { method() {} })).toThrowError(
+    expect.objectContaining({ name: 'DataCloneError' }),
+  );
+});
+
+test('[PAGE2] the bytes have a buffer of their own, or more than them would be posted', () => {
+  for (const value of [1, 'text', { a: [1, 2, 3] }, new Uint8Array(1000)]) {
+    const bytes = encodeValue('put', 'key', value);
+    expect(bytes.buffer.byteLength).toBe(bytes.byteLength);
+  }
+});

@@ -1,0 +1,167 @@
+// For tests: tabs of one origin, each with a page and a worker of its own, over fake hosts that
+// share a disk. Time passes only by advance().
+
+import type { RemoteStorage } from '../contract/storage.ts';
+import type { StartMessage, WorkerMessage } from '../rpc/control.ts';
+import { type Agent, FakeBrowser } from '../rpc/fake-browser.ts';
+import { type Disk, FakeHost } from '../rpc/fake-host.ts';
+import type { Locks } from '../rpc/locks.ts';
+import type { StorageHost } from '../rpc/protocol.ts';
+import type { WorkerLike } from './environment.ts';
+import { DEFAULT_DIRECTORY, StorageOpener } from './open-storage.ts';
+
+/** worker/serve, which a page does not import. */
+export type Serve = (
+  createHost: () => Promise<StorageHost>,
+  environment: {
+    readonly page: {
+      postMessage(message: WorkerMessage, transfer: Transferable[]): void;
+      addEventListener(
+        type: 'message',
+        listener: (event: MessageEvent<StartMessage>) => void,
+      ): void;
+    };
+    readonly locks: Locks;
+    readonly openChannel: (name: string) => BroadcastChannel;
+  },
+) => void;
+
+export class FakeTabs {
+  readonly browser = new FakeBrowser();
+  readonly disk: Disk = new Map();
+  readonly serve: Serve;
+  readonly #tabs: FakeTab[] = [];
+
+  constructor(serve: Serve) {
+    this.serve = serve;
+  }
+
+  tab(): FakeTab {
+    const tab = new FakeTab(this);
+    this.#tabs.push(tab);
+    return tab;
+  }
+
+  close(): void {
+    for (const tab of this.#tabs) tab.close();
+  }
+}
+
+export class FakeTab {
+  /** One a start of the worker. */
+  readonly workers: FakeWorker[] = [];
+  /** What the next workers do; 'no script' is an address that cannot be loaded. */
+  script: 'serves' | 'no script' | 'says nothing' = 'serves';
+  /** Why the next hosts cannot be made. */
+  hostError: Error | null = null;
+  readonly #page: Agent;
+  readonly #tabs: FakeTabs;
+  readonly #opener: StorageOpener;
+  #nowMs = 0;
+  #timers: { readonly dueMs: number; readonly task: () => void }[] = [];
+
+  constructor(tabs: FakeTabs) {
+    this.#tabs = tabs;
+    this.#page = tabs.browser.agent();
+    const { locks, openChannel, randomId } = this.#page;
+    const after = (delayMs: number, task: () => void) => {
+      const timer = { dueMs: this.#nowMs + delayMs, task };
+      this.#timers.push(timer);
+      return () => {
+        this.#timers = this.#timers.filter((other) => other !== timer);
+      };
+    };
+    this.#opener = new StorageOpener({ locks, openChannel, randomId, after }, () => this.#start());
+  }
+
+  open(name: unknown = 'object', options: { worker?: WorkerLike } = {}): Promise<RemoteStorage> {
+    return this.#opener.open(name, {
+      directory: DEFAULT_DIRECTORY,
+      worker: options.worker ?? null,
+      workerUrl: null,
+      wasmUrl: null,
+    });
+  }
+
+  /** The host of this tab's worker, once it leads. */
+  get host(): FakeHost | null {
+    return this.workers.at(-1)?.host ?? null;
+  }
+
+  /** The host of this tab's worker, which must lead. */
+  get leadingHost(): FakeHost {
+    if (this.host === null) throw new Error('The worker of this tab does not lead.');
+    return this.host;
+  }
+
+  advance(durationMs: number): void {
+    this.#nowMs += durationMs;
+    const due = this.#timers.filter(({ dueMs }) => dueMs <= this.#nowMs);
+    this.#timers = this.#timers.filter(({ dueMs }) => dueMs > this.#nowMs);
+    for (const { task } of due) task();
+  }
+
+  terminateWorker(): void {
+    this.workers.at(-1)?.terminate();
+  }
+
+  close(): void {
+    for (const worker of this.workers) worker.terminate();
+    this.#page.end();
+  }
+
+  #start(): FakeWorker {
+    const worker = new FakeWorker(this.#tabs, this.script, () => this.hostError);
+    this.workers.push(worker);
+    return worker;
+  }
+}
+
+export class FakeWorker implements WorkerLike {
+  host: FakeHost | null = null;
+  readonly #agent: Agent;
+  readonly #events = new EventTarget();
+  readonly #channel = new MessageChannel();
+
+  constructor(tabs: FakeTabs, script: FakeTab['script'], hostError: () => Error | null) {
+    this.#agent = tabs.browser.agent();
+    const { port1: page, port2: scope } = this.#channel;
+    page.addEventListener('message', ({ data }) => {
+      this.#events.dispatchEvent(new MessageEvent('message', { data }));
+    });
+    page.start();
+    if (script === 'no script') {
+      queueMicrotask(() => this.#events.dispatchEvent(new Event('error')));
+    }
+    if (script !== 'serves') return;
+    const { locks, openChannel } = this.#agent;
+    const createHost = async (): Promise<StorageHost> => {
+      const error = hostError();
+      if (error !== null) throw error;
+      const host = new FakeHost(tabs.disk);
+      this.host = host;
+      const agent = this.#agent;
+      return {
+        open: (name) => agent.whileAlive(() => host.open(name)),
+        execute: (session, calls) => agent.whileAlive(() => host.execute(session, calls)),
+        close: (session) => agent.whileAlive(() => host.close(session)),
+      };
+    };
+    tabs.serve(createHost, { page: scope, locks, openChannel });
+    scope.start();
+  }
+
+  postMessage(message: unknown): void {
+    this.#channel.port1.postMessage(message);
+  }
+
+  addEventListener(type: string, listener: (event: Event) => void): void {
+    this.#events.addEventListener(type, listener);
+  }
+
+  /** Ends it, as Worker.terminate() does: without a word to anyone. */
+  terminate(): void {
+    this.#agent.end();
+    this.#channel.port1.close();
+  }
+}

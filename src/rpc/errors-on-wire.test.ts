@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest';
+import { storageError } from '../contract/errors.ts';
+import { fromWire, toWire } from './errors-on-wire.ts';
+
+// As through a port.
+const across = (thrown: unknown) => fromWire(structuredClone(toWire(thrown)));
+
+describe('an error across the thread', () => {
+  test('[RPC1] keeps class, name, message, stack, code and retryable', () => {
+    const error = storageError('STORAGE_LOCKED', 'held by another');
+    const copy = across(error) as Error;
+    expect(copy).toBeInstanceOf(Error);
+    expect(copy).toMatchObject({ name: 'Error', message: 'held by another', stack: error.stack });
+    expect(copy).toMatchObject({ code: 'STORAGE_LOCKED', retryable: true });
+    expect(Object.keys(copy)).toEqual([]);
+  });
+
+  test.for([
+    ['INVALID_ARGUMENT', TypeError],
+    ['VALUE_TOO_LARGE', RangeError],
+  ] as const)('[RPC1] %s is still a %o', ([code, Class]) => {
+    expect(across(storageError(code, 'wrong'))).toBeInstanceOf(Class);
+  });
+
+  test('[RPC1] keeps the chain of causes', () => {
+    const error = storageError('IO', 'flush failed', {
+      cause: new RangeError('short write', { cause: 'a string' }),
+    });
+    const cause = (across(error) as Error).cause as Error;
+    expect(cause).toBeInstanceOf(RangeError);
+    expect(cause.message).toBe('short write');
+    expect(cause.cause).toBe('a string');
+  });
+
+  test.for(['DataCloneError', 'NotReadableError', 'QuotaExceededError', 'SomeFutureError'])(
+    '[RPC1] a DOMException called %s stays one',
+    (name) => {
+      const original = new DOMException('refused', name);
+      const copy = across(original) as DOMException;
+      expect(copy).toBeInstanceOf(DOMException);
+      expect(copy.name).toBe(name);
+      expect(copy.code).toBe(original.code);
+    },
+  );
+
+  test('[RPC1] the name of an own class is kept, the class is not', () => {
+    class NoteError extends Error {
+      override name = 'NoteError';
+    }
+    const copy = across(new NoteError('lost')) as Error;
+    expect(copy.name).toBe('NoteError');
+    expect(Object.getPrototypeOf(copy)).toBe(Error.prototype);
+  });
+
+  test('[RPC1] what is thrown without being an error arrives as itself', () => {
+    expect(across({ reason: 7 })).toEqual({ reason: 7 });
+    expect(across(undefined)).toBe(undefined);
+    expect(across(Symbol('mark'))).toBe('Symbol(mark)');
+  });
+
+  test('[RPC1] a value that cannot even be read becomes an error', () => {
+    const hostile = Object.create(null, {
+      toString: {
+        get() {
+          throw new Error('no');
+        },
+      },
+    });
+    hostile.method = () => {};
+    expect(across(hostile)).toBeInstanceOf(Error);
+    const error = new Error('outer', { cause: hostile });
+    expect(across(error)).toMatchObject({ message: 'outer' });
+  });
+});

@@ -1,0 +1,132 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ChannelEndpoint } from './channel-endpoint.ts';
+import { ClientHost } from './client-host.ts';
+import { FakeHost } from './fake-host.ts';
+import { HostConnection } from './host-connection.ts';
+import type { StorageHost } from './protocol.ts';
+
+const reason = new Error('the worker died');
+
+let ports: MessageChannel;
+let channels: BroadcastChannel[];
+
+beforeEach(() => {
+  ports = new MessageChannel();
+  channels = [];
+});
+
+afterEach(() => {
+  ports.port1.close();
+  ports.port2.close();
+  for (const channel of channels) channel.close();
+});
+
+describe.for(['port', 'channel'] as const)('over a %s', (kind) => {
+  function endpoints(): [ChannelEndpoint, ChannelEndpoint] {
+    if (kind === 'port') {
+      return [new ChannelEndpoint(ports.port1), new ChannelEndpoint(ports.port2)];
+    }
+    channels = [new BroadcastChannel('connection'), new BroadcastChannel('connection')];
+    return [new ChannelEndpoint(channels[0]!), new ChannelEndpoint(channels[1]!)];
+  }
+
+  function connect(host: StorageHost) {
+    const [page, worker] = endpoints();
+    const connection = new HostConnection(page);
+    return { connection, client: new ClientHost(host, worker), page, worker };
+  }
+
+  async function opened(host: StorageHost) {
+    const connected = connect(host);
+    const outcome = await connected.connection.open('object');
+    if (!('ok' in outcome)) throw new Error('The fake host did not open.');
+    return { ...connected, session: outcome.ok };
+  }
+
+  test('[RPC2] calls are answered while the connection stands', async () => {
+    const { connection, session } = await opened(new FakeHost(new Map()));
+    const outcomes = await connection.execute(session, [{ op: 'databaseSize' }]);
+    expect(outcomes).toEqual([{ ok: 4096 }]);
+  });
+
+  test('[RPC2] what is pending rejects with the reason when the connection fails', async () => {
+    const host = new FakeHost(new Map());
+    const { connection, session } = await opened(host);
+    host.holdAnswers();
+    const pending = connection.execute(session, [{ op: 'sync' }]);
+    connection.fail(reason);
+    await expect(pending).rejects.toBe(reason);
+    expect(await connection.lost).toBe(reason);
+  });
+
+  test('[RPC2] a failed connection rejects later calls at once, with the first reason', async () => {
+    const { connection } = connect(new FakeHost(new Map()));
+    connection.fail(reason);
+    connection.fail(new Error('later'));
+    await expect(connection.open('object')).rejects.toBe(reason);
+  });
+
+  test('[RPC3] the worker ending the connection rejects what is pending', async () => {
+    const host = new FakeHost(new Map());
+    const { connection, client, session } = await opened(host);
+    host.holdAnswers();
+    const pending = connection.execute(session, [{ op: 'sync' }]);
+    client.end();
+    await expect(pending).rejects.toMatchObject({ code: 'CONNECTION_CLOSED', retryable: true });
+  });
+
+  test('[RPC3] a reply that cannot be read ends the connection', async () => {
+    const host = new FakeHost(new Map());
+    const { connection, session } = await opened(host);
+    host.holdAnswers();
+    const pending = connection.execute(session, [{ op: 'sync' }]);
+    (kind === 'port' ? ports.port1 : channels[0]!).dispatchEvent(new Event('messageerror'));
+    await expect(pending).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
+  });
+
+  test('[RPC4] when the client goes its sessions are closed in the host', async () => {
+    const host = new FakeHost(new Map());
+    const { client } = await opened(host);
+    expect(host.sessions.size).toBe(1);
+    client.end();
+    expect(host.sessions.size).toBe(0);
+  });
+
+  test('[RPC4] a session still being opened when the client goes is closed too', async () => {
+    const host = new FakeHost(new Map());
+    const { client } = connect(host);
+    const opening = client.open('object');
+    client.end();
+    await opening;
+    expect(host.sessions.size).toBe(0);
+  });
+
+  test('[RPC4] a client reaches only its own sessions', async () => {
+    const host = new FakeHost(new Map());
+    const other = await host.open('other');
+    const { connection } = await opened(host);
+    if (!('ok' in other)) throw new Error('The fake host did not open.');
+    const [outcome] = await connection.execute(other.ok, [{ op: 'deleteAll', unconfirmed: false }]);
+    expect(outcome).toMatchObject({ error: { properties: { code: 'CONNECTION_CLOSED' } } });
+    expect(host.operations).toEqual([]);
+  });
+
+  test('[RPC5] a host that throws is answered as outcomes that keep the class', async () => {
+    const host = new FakeHost(new Map());
+    const { connection, session } = await opened(host);
+    host.execute = () => Promise.reject(new RangeError('memory access out of bounds'));
+    const outcomes = await connection.execute(session, [{ op: 'sync' }, { op: 'sync' }]);
+    const error = { name: 'RangeError', message: 'memory access out of bounds' };
+    expect(outcomes).toMatchObject([{ error }, { error }]);
+  });
+
+  test('[RPC5] a call that cannot be posted rejects and the connection stands', async () => {
+    const { connection, session } = await opened(new FakeHost(new Map()));
+    const unpostable = { op: 'sync', extra: () => {} } as never;
+    await expect(connection.execute(session, [unpostable])).rejects.toMatchObject({
+      code: 'INTERNAL',
+      cause: { name: 'DataCloneError' },
+    });
+    expect(connection.failure).toBe(null);
+  });
+});
