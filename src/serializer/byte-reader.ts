@@ -17,6 +17,11 @@ const LONG_STRING = 64;
 const CHUNK = 4096;
 
 const cache: string[] = new Array(CACHE_SLOTS).fill('');
+/** A character that is not Latin-1. */
+const WIDE = /[^\0-\xff]/;
+
+const windows1252Decoder = new TextDecoder('windows-1252');
+const utf16Decoder = new TextDecoder('utf-16le', { ignoreBOM: true });
 const utf8Decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** The error for bytes that are no value. `fact` says what was found. */
@@ -31,7 +36,8 @@ export class ByteReader {
   #at = 0;
 
   constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
+    // Not the array itself: subclasses change what `slice` does (Buffer's does not copy).
+    this.#bytes = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#end = bytes.length;
   }
@@ -124,13 +130,9 @@ export class ByteReader {
     const length = this.varint();
     if (length % 2 === 1) throw corrupt('half a character');
     const at = this.#take(length);
-    // A copy, because the bytes may lie at an odd address.
-    const units = new Uint16Array(this.#bytes.slice(at, at + length).buffer);
-    let text = '';
-    for (let i = 0; i < units.length; i += CHUNK) {
-      text += String.fromCharCode.apply(null, units.subarray(i, i + CHUNK) as unknown as number[]);
-    }
-    return text;
+    const text = utf16Decoder.decode(this.#bytes.subarray(at, at + length));
+    // The decoder replaces lone surrogates by U+FFFD; strings may hold them.
+    return text.includes('\ufffd') ? utf16(this.#bytes.slice(at, at + length)) : text;
   }
 
   /** A length and UTF-8; wrong bytes are read as U+FFFD. */
@@ -176,13 +178,21 @@ function cachedString(bytes: Uint8Array, at: number, length: number): string {
 function latin1(bytes: Uint8Array, at: number, length: number): string {
   const part = bytes.subarray(at, at + length);
   if (length >= LONG_STRING) {
-    let union = 0;
-    for (let i = 0; i < length; i++) union |= part[i]!;
-    if (union < 0x80) return utf8Decoder.decode(part);
+    // Windows-1252 is Latin-1 but for the controls 80 to 9F; most of those it maps to wider ones.
+    const text = windows1252Decoder.decode(part);
+    if (!WIDE.test(text)) return text;
   }
+  return fromUnits(part);
+}
+
+function utf16(bytes: Uint8Array<ArrayBuffer>): string {
+  return fromUnits(new Uint16Array(bytes.buffer));
+}
+
+function fromUnits(units: Uint8Array | Uint16Array): string {
   let text = '';
-  for (let i = 0; i < length; i += CHUNK) {
-    text += String.fromCharCode.apply(null, part.subarray(i, i + CHUNK) as unknown as number[]);
+  for (let i = 0; i < units.length; i += CHUNK) {
+    text += String.fromCharCode.apply(null, units.subarray(i, i + CHUNK) as unknown as number[]);
   }
   return text;
 }

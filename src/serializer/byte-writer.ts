@@ -17,6 +17,9 @@ const LONG_STRING = 64;
 const INT_MIN = -(2 ** 30);
 const INT_MAX = 2 ** 30 - 1;
 
+/** A character that is not Latin-1. */
+const WIDE = /[^\0-\xff]/;
+
 const encoder = new TextEncoder();
 
 export class ByteWriter {
@@ -58,17 +61,22 @@ export class ByteWriter {
 
   /** A tagged number. */
   number(value: number): void {
+    this.#reserve(9);
+    const bytes = this.#bytes;
     if (
       (value | 0) === value &&
       value >= INT_MIN &&
       value <= INT_MAX &&
-      (value !== 0 || !Object.is(value, -0))
+      (value !== 0 || 1 / value > 0)
     ) {
-      this.byte(TAG.int32);
-      this.varint(((value << 1) ^ (value >> 31)) >>> 0);
+      bytes[this.#length++] = TAG.int32;
+      const zigzag = ((value << 1) ^ (value >> 31)) >>> 0;
+      if (zigzag > 0x7f) this.varint(zigzag);
+      else bytes[this.#length++] = zigzag;
     } else {
-      this.byte(TAG.double);
-      this.double(value);
+      bytes[this.#length] = TAG.double;
+      this.#view.setFloat64(this.#length + 1, value, true);
+      this.#length += 9;
     }
   }
 
@@ -153,11 +161,9 @@ export class ByteWriter {
   }
 
   #longString(text: string): void {
-    for (let i = 0; i < text.length; i++) {
-      if (text.charCodeAt(i) > 0xff) {
-        this.#twoByteString(text);
-        return;
-      }
+    if (WIDE.test(text)) {
+      this.#twoByteString(text);
+      return;
     }
     this.byte(TAG.oneByteString);
     this.varint(text.length);

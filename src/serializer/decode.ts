@@ -114,7 +114,13 @@ class Decoder implements ValueReader {
     if (++this.#depth > NESTING_DEPTH_MAX) {
       throw corrupt(`objects nested more than ${NESTING_DEPTH_MAX} levels deep`);
     }
-    const value = tag === TAG.object ? this.#readObject() : this.#readContent(tag);
+    let value: unknown;
+    if (tag === TAG.object) {
+      value = this.#add({});
+      this.#readMembers(value as Container, TAG.objectEnd);
+    } else {
+      value = this.#readContent(tag);
+    }
     this.#depth--;
     return value;
   }
@@ -161,13 +167,6 @@ class Decoder implements ValueReader {
       default:
         throw corrupt(`byte ${tag} in place of a value`);
     }
-  }
-
-  #readObject(): object {
-    const object = {};
-    this.#objects.push(object);
-    this.#readMembers(object, TAG.objectEnd);
-    return object;
   }
 
   #readDenseArray(): unknown[] {

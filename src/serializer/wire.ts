@@ -16,9 +16,10 @@ export const WIRE_VERSION_MIN = 13;
 export const HEADER = 0xff;
 
 /**
- * Deepest nesting of objects. workerd gives up by the size of its stack, at about 2,400 objects or
- * 3,700 arrays in one another; a fixed bound below what the smallest stack of a browser can hold
- * means that what one thread could write another can read.
+ * Deepest nesting of objects, here and in reading. A browser's stack of about 1 MB holds 2,000
+ * levels before the engine has optimised anything; half of that leaves room for the caller, and
+ * makes sure that what one thread could write another can read. (workerd gives up by the size of
+ * its stack, at about 2,400 objects.)
  */
 export const NESTING_DEPTH_MAX = 1000;
 
