@@ -12,8 +12,8 @@ export async function openBlank(page: Page, server: TestServer): Promise<Page> {
 
 /** Waits until the module of the blank page has run; after a reload as well. @throws when it cannot */
 export async function whenLoaded(page: Page): Promise<void> {
-  await page.waitForFunction(() => 'api' in window || document.title === 'broken');
-  if ((await page.title()) === 'broken') {
-    throw new Error('The blank page could not load its module; open it to see why.');
+  await page.waitForFunction(() => 'api' in window || document.title !== 'blank');
+  if ((await page.title()) !== 'blank') {
+    throw new Error('The blank page could not be loaded with its module; open it to see why.');
   }
 }

@@ -3,6 +3,7 @@
 import type { Page } from '@playwright/test';
 import { whenLoaded } from './blank-page.ts';
 import { expect, test } from './fixtures.ts';
+import { INSECURE_HOST } from './server.ts';
 
 /** What a page sees of an error. */
 interface SeenError {
@@ -39,7 +40,9 @@ declare global {
 test('an error of SQLite keeps its class, code and message', async ({ storagePage }) => {
   await defineSeen(storagePage);
   const [syntax, constraint, forbidden] = await storagePage.evaluate(async () => {
-    const { sql } = await window.api.openStorage('sql errors');
+    const storage = await window.api.openStorage('sql errors');
+    const { sql } = storage;
+    await storage.put('makes', 'the hidden table');
     await sql.exec('CREATE TABLE t (x UNIQUE); INSERT INTO t VALUES (1)').ready;
     return [
       await window.seen(sql.exec('SELECT * FROM missing').ready),
@@ -190,8 +193,8 @@ test('a closed handle rejects every call, and the data stays', async ({ storageP
 test('an insecure page gets INSECURE_CONTEXT', async ({ profile, server }) => {
   const context = await profile.launch();
   const page = await context.newPage();
-  // The host is served by this test alone; any http host but localhost is insecure.
-  const insecure = 'http://insecure.test';
+  // The host exists in this test alone; any http host but localhost is insecure.
+  const insecure = `http://${INSECURE_HOST}`;
   await page.route(`${insecure}/**`, async (route) => {
     const url = route.request().url().replace(insecure, server.origin);
     await route.fulfill({ response: await route.fetch({ url }) });

@@ -10,12 +10,17 @@ import { startServer, type TestServer } from './server.ts';
 interface Fixtures {
   /** A browser not yet started, whose profile outlives it and ends with the test. */
   readonly profile: Profile;
-  /** A blank page with `window.api`, in a started browser on `profile`. */
+  /**
+   * A blank page with `window.api`, in a browser that other tests use as well, one after the other:
+   * a test takes an object name of its own.
+   */
   readonly storagePage: Page;
 }
 
 interface WorkerFixtures {
   readonly server: TestServer;
+  /** A started browser for tests that neither restart nor kill it. */
+  readonly sharedProfile: Profile;
 }
 
 export const test = base.extend<Fixtures, WorkerFixtures>({
@@ -28,14 +33,24 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
     },
     { scope: 'worker' },
   ],
+  sharedProfile: [
+    async ({ browserName }, use) => {
+      const profile = new Profile(requireBrowser(browserName as BrowserName));
+      await profile.launch();
+      await use(profile);
+      await profile.remove();
+    },
+    { scope: 'worker' },
+  ],
   profile: async ({ browserName }, use) => {
     const profile = new Profile(requireBrowser(browserName as BrowserName));
     await use(profile);
     await profile.remove();
   },
-  storagePage: async ({ profile, server }, use) => {
-    const context = await profile.launch();
-    await use(await openBlank(await context.newPage(), server));
+  storagePage: async ({ sharedProfile, server }, use) => {
+    const page = await openBlank(await sharedProfile.newPage(), server);
+    await use(page);
+    await page.close();
   },
 });
 

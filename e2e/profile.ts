@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type BrowserContext, chromium, firefox } from '@playwright/test';
+import { type BrowserContext, chromium, firefox, type Page } from '@playwright/test';
 import type { FoundBrowser } from './browser.ts';
 
 /** Keeps Chromium quiet and off the network. */
@@ -49,6 +49,12 @@ export class Profile {
             channel: 'moz-firefox',
           });
     return this.#context;
+  }
+
+  /** A new page of the browser, which was started. */
+  async newPage(): Promise<Page> {
+    if (this.#context === null) throw new Error('The browser of this profile was not started.');
+    return await this.#context.newPage();
   }
 
   /** Ends the browser in the ordinary way; the profile stays. */

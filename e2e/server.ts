@@ -10,6 +10,9 @@ import { createServer, type Plugin } from 'vite';
 
 export const REPOSITORY = join(import.meta.dirname, '..');
 
+/** A host by which tests reach the server as an insecure page would. */
+export const INSECURE_HOST = 'insecure.test';
+
 export interface TestServer {
   /** Without a trailing slash; a secure context, because it is on localhost. */
   readonly origin: string;
@@ -40,7 +43,13 @@ export async function startServer(
     optimizeDeps: { noDiscovery: true, include: [] },
     worker: { format: 'es' },
     // A file saved while tests run must not reload their pages.
-    server: { host: 'localhost', port: 0, hmr: false, watch: null },
+    server: {
+      host: 'localhost',
+      port: 0,
+      allowedHosts: [INSECURE_HOST],
+      hmr: false,
+      watch: null,
+    },
   });
   await server.listen();
   const address = server.httpServer!.address();

@@ -30,14 +30,14 @@ test('values keep their types both ways', async ({ storagePage }) => {
     const { sql } = await window.api.openStorage('types');
     const bytes = new Uint8Array([0, 255]).buffer;
     const row = await sql
-      .exec('SELECT ? AS number, ? AS text, ? AS nothing, ? AS bytes', 1.5, 'é😀', null, bytes)
+      .exec('SELECT ? AS number, ? AS text, ? AS missing, ? AS bytes', 1.5, 'é😀', null, bytes)
       .one();
     return {
       ...row,
       bytes: [row.bytes instanceof ArrayBuffer, ...new Uint8Array(row.bytes as ArrayBuffer)],
     };
   });
-  expect(seen).toEqual({ number: 1.5, text: 'é😀', nothing: null, bytes: [true, 0, 255] });
+  expect(seen).toEqual({ number: 1.5, text: 'é😀', missing: null, bytes: [true, 0, 255] });
 });
 
 test('a result of many batches comes whole and in order, by every way of reading it', async ({

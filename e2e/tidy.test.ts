@@ -37,6 +37,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'worker/file',
     'src/rpc',
     'src/contract',
+    'src/serializer',
   ],
 };
 

@@ -26,12 +26,22 @@ export async function startBrowser(
     '/corpus-tools': (path) => tools.get(path.slice(1)) ?? null,
   });
   const profile = new Profile(found, { headless: !headed });
-  const context = await profile.launch();
-  let page = await openPage();
+  const close = async () => {
+    await profile.remove();
+    await server.close();
+  };
+  let page: Page;
+  try {
+    await profile.launch();
+    page = await openPage();
+  } catch (error) {
+    await close();
+    throw error;
+  }
   let objectNumber = 0;
 
   async function openPage(): Promise<Page> {
-    const opened = await context.newPage();
+    const opened = await profile.newPage();
     opened.on('pageerror', (error) => console.error(`page: ${error.message}`));
     await opened.goto(server.origin + PAGE_PATH);
     return opened;
@@ -69,9 +79,6 @@ export async function startBrowser(
       await page.close();
       page = await openPage();
     },
-    async close() {
-      await profile.remove();
-      await server.close();
-    },
+    close,
   };
 }

@@ -104,13 +104,19 @@ export async function runCommand(
   options: SuiteOptions,
   start: (corpus: Corpus) => Promise<Implementation>,
 ): Promise<void> {
-  const corpus = readCorpus(options.corpusPath);
-  const implementation = await start(corpus);
   try {
-    const results = await runSuite(implementation, options.filter);
-    if (!report(implementation.title, results, corpus, options)) process.exitCode = 1;
-  } finally {
-    await implementation.close();
+    const corpus = readCorpus(options.corpusPath);
+    const implementation = await start(corpus);
+    try {
+      const results = await runSuite(implementation, options.filter);
+      if (!report(implementation.title, results, corpus, options)) process.exitCode = 1;
+    } finally {
+      await implementation.close();
+    }
+  } catch (error) {
+    console.error(error);
+    console.log('0 passed, 1 failed');
+    process.exitCode = 1;
   }
 }
 

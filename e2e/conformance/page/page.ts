@@ -11,21 +11,27 @@ declare global {
 const worker = new Worker(new URL('../worker/scenario-worker.ts', import.meta.url), {
   type: 'module',
 });
-let settle = (_reply: Reply): void => {};
-let loadError: string | null = null;
+let settle = (_reply: Reply | Error): void => {};
+let isLoaded = false;
+let broken: Error | null = null;
 
-worker.addEventListener('message', ({ data }: MessageEvent<Reply>) => settle(data));
+worker.addEventListener('message', ({ data }: MessageEvent<Reply>) => {
+  isLoaded = true;
+  settle(data);
+});
 worker.addEventListener('error', (event) => {
-  // An error while the module loads comes without a message.
-  loadError = event.message || 'the worker could not be loaded';
-  settle({ error: loadError });
+  // Later errors are shown by the runner, and the scenario goes on to its result or its bound.
+  if (isLoaded) return;
+  // An error while the module loads may come without a message; the server tells more.
+  broken = new Error(event.message || 'the worker could not be loaded');
+  settle(broken);
 });
 
 window.conformance = {
   call: (request) =>
-    new Promise((resolve) => {
-      if (loadError !== null) return resolve({ error: loadError });
-      settle = resolve;
-      worker.postMessage(request);
+    new Promise((resolve, reject) => {
+      settle = (reply) => (reply instanceof Error ? reject(reply) : resolve(reply));
+      if (broken !== null) settle(broken);
+      else worker.postMessage(request);
     }),
 };
