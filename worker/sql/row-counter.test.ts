@@ -1,18 +1,22 @@
 // The counts of 78 query shapes, as workerd 1.20261117.1 gave them on the same SQLite version.
 
-import { beforeAll, expect, test } from 'vitest';
-import { loadSqliteInNode } from '../vfs/node-sqlite.ts';
-import type { Sqlite } from '../vfs/sqlite-module.ts';
-import { Database } from './database.ts';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Database } from './database.ts';
+import { openInMemory } from './node-database.ts';
 
-let sqlite: Sqlite;
+let database: Database;
 
-beforeAll(async () => {
-  sqlite = await loadSqliteInNode();
+beforeEach(async () => {
+  database = await openInMemory();
 });
 
-function openDatabase(): Database {
-  return new Database(sqlite, ':memory:', undefined, { beforeWrite() {}, onCritical() {} });
+afterEach(() => database.close());
+
+/** Rows read and written by a query that is read to its end. */
+function counts(sql: string, ...bindings: unknown[]): [read: number, written: number] {
+  const cursor = database.exec(sql, bindings);
+  cursor.toArray();
+  return [cursor.rowsRead, cursor.rowsWritten];
 }
 
 const SCHEMA = [
@@ -134,7 +138,6 @@ const SHAPES: readonly (readonly [sql: string, read: number, written: number, ro
 const DIFFERENT_PLAN = new Set([33]);
 
 test('[SQL14] rowsRead and rowsWritten are those of workerd in the recorded shapes', () => {
-  const database = openDatabase();
   for (const sql of SCHEMA) database.exec(sql, []);
   const counted = SHAPES.map(([sql]) => {
     const cursor = database.exec(sql, []);
@@ -144,5 +147,64 @@ test('[SQL14] rowsRead and rowsWritten are those of workerd in the recorded shap
   const same = (_: unknown, index: number) => !DIFFERENT_PLAN.has(index);
   expect(counted.filter(same)).toEqual(SHAPES.filter(same));
   for (const index of DIFFERENT_PLAN) expect(counted[index]).not.toEqual(SHAPES[index]);
-  database.close();
+});
+
+test('[SQL14] the counts run with the row that was fetched ahead and stay when the cursor ends', () => {
+  database.exec('CREATE TABLE t(a); INSERT INTO t VALUES (1), (2), (3)', []);
+  const cursor = database.exec('SELECT a FROM t', []);
+  const seen = [cursor.rowsRead];
+  for (const _ of cursor) seen.push(cursor.rowsRead);
+  expect(seen).toEqual([1, 2, 3, 3]);
+  // The same statement runs again and must not change what the first cursor says.
+  expect(counts('SELECT a FROM t')).toEqual([3, 0]);
+  database.exec('INSERT INTO t VALUES (4)', []);
+  expect(counts('SELECT a FROM t')).toEqual([4, 0]);
+  expect(cursor.rowsRead).toBe(3);
+});
+
+test('[SQL14] two runs of one text side by side count apart', () => {
+  database.exec('CREATE TABLE t(a); INSERT INTO t VALUES (1), (2), (3)', []);
+  const first = database.exec('SELECT a FROM t', []);
+  const second = database.exec('SELECT a FROM t', []);
+  second.toArray();
+  first.next();
+  expect([first.rowsRead, second.rowsRead]).toEqual([2, 3]);
+});
+
+test('[SQL14] a seek with a key that is no number reads nothing', () => {
+  database.exec('CREATE TABLE t(id INTEGER PRIMARY KEY); INSERT INTO t VALUES (1), (2)', []);
+  expect(counts('SELECT * FROM t WHERE id = ?', 2)).toEqual([1, 0]);
+  expect(counts('SELECT * FROM t WHERE id = ?', 6)).toEqual([1, 0]);
+  expect(counts('SELECT * FROM t WHERE id = ?', 1.5)).toEqual([0, 0]);
+  expect(counts('SELECT * FROM t WHERE id > ?', null)).toEqual([0, 0]);
+  expect(counts('SELECT * FROM t WHERE id > ?', '1')).toEqual([1, 0]);
+});
+
+test('[SQL14] count(*) counts its rows wherever it stands', () => {
+  database.exec('CREATE TABLE t(a); CREATE TABLE log(n)', []);
+  database.exec(
+    'CREATE TRIGGER x AFTER INSERT ON t BEGIN INSERT INTO log SELECT count(*) FROM t; END',
+    [],
+  );
+  expect(counts('INSERT INTO t VALUES (1), (2)')).toEqual([5, 4]);
+  expect(counts('SELECT (SELECT count(*) FROM t) + 1, (SELECT count(*) FROM log)')).toEqual([4, 0]);
+});
+
+test('[SQL14] statements that FTS5 runs inside a statement are not counted', () => {
+  database.exec('CREATE VIRTUAL TABLE f USING fts5(a)', []);
+  expect(counts("INSERT INTO f VALUES ('a'), ('b')")).toEqual([0, 2]);
+});
+
+test('[SQL14] a statement that SQLite compiles anew while it runs is counted right', () => {
+  database.exec('CREATE TABLE t(a TEXT COLLATE NOCASE); CREATE INDEX i ON t(a)', []);
+  database.exec("INSERT INTO t VALUES ('apple'), ('apricot'), ('banana')", []);
+  const like = 'SELECT a FROM t WHERE a LIKE ?';
+  // The pattern decides about the plan: a range of the index, or all of it.
+  expect([counts(like, 'ap%'), counts(like, '%an%'), counts(like, 'ap%')]).toEqual([
+    [4, 0],
+    [3, 0],
+    [4, 0],
+  ]);
+  database.exec('DROP INDEX i', []);
+  expect(counts(like, 'ap%')).toEqual([3, 0]);
 });

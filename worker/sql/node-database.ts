@@ -1,0 +1,27 @@
+// A database in memory, for tests in Node: nobody opens transactions unless the test does.
+
+import type { StorageError } from '../../src/contract/errors.ts';
+import { loadSqliteInNode } from '../vfs/node-sqlite.ts';
+import { Database, type DatabaseEvents } from './database.ts';
+
+/** Opens an empty database; what happens to it is heard through `events`. */
+export async function openInMemory(events: Partial<DatabaseEvents> = {}): Promise<Database> {
+  const silent: DatabaseEvents = { beforeWrite() {}, onCritical(_: StorageError) {} };
+  const sqlite = await loadSqliteInNode();
+  return new Database(sqlite, ':memory:', undefined, { ...silent, ...events });
+}
+
+/** Runs user SQL; its rows as arrays. */
+export function rows(database: Database, sql: string, ...bindings: unknown[]): unknown[][] {
+  return database.exec(sql, bindings).raw().toArray();
+}
+
+/** The code of the error that the call throws; undefined when it does not. */
+export function codeOf(call: () => unknown): string | undefined {
+  try {
+    call();
+    return undefined;
+  } catch (error) {
+    return (error as { code?: string }).code ?? String(error);
+  }
+}

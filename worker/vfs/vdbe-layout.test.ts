@@ -1,0 +1,139 @@
+// Every number of the layout against what SQLite itself says of the same statement.
+
+import { beforeAll, describe, expect, test } from 'vitest';
+import { loadSqliteInNode } from './node-sqlite.ts';
+import type { Sqlite } from './sqlite-module.ts';
+import { FLAG, INSTRUCTION, OPCODE, VALUE, VDBE } from './vdbe-layout.ts';
+
+let sqlite: Sqlite;
+
+beforeAll(async () => {
+  sqlite = await loadSqliteInNode();
+});
+
+const SCHEMA = `
+  CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT, n INTEGER); CREATE INDEX t_v ON t(v);
+  CREATE TABLE plain(a, b); CREATE TABLE log(m);
+  CREATE TRIGGER tr AFTER INSERT ON plain BEGIN INSERT INTO log VALUES (new.a); END;
+  CREATE VIRTUAL TABLE f USING fts5(a);
+`;
+
+// Together they use every instruction of the table.
+const STATEMENTS = [
+  'SELECT * FROM t WHERE id = 1',
+  'SELECT * FROM t WHERE id < 5 ORDER BY id DESC',
+  'SELECT * FROM t WHERE id <= 5 ORDER BY id DESC',
+  'SELECT * FROM t WHERE id > 5',
+  "SELECT * FROM t WHERE v >= 'a' AND v <= 'b'",
+  "SELECT * FROM t WHERE v > 'a' AND v < 'b'",
+  "SELECT * FROM t WHERE (v = 'a' AND n = 1) OR v = 'b'",
+  "SELECT * FROM t WHERE v = 'a' ORDER BY id DESC",
+  'SELECT * FROM t ORDER BY n',
+  'SELECT * FROM t ORDER BY n DESC LIMIT 2',
+  'SELECT count(*) FROM t',
+  'SELECT max(id) FROM t',
+  'SELECT a.id, b.b FROM t AS a JOIN plain AS b ON a.n = b.a',
+  'WITH x AS (SELECT DISTINCT n FROM t) SELECT * FROM x AS a, x AS b',
+  'WITH RECURSIVE c(i) AS (SELECT 1 UNION SELECT i + 1 FROM c WHERE i < 5) SELECT i FROM c ORDER BY 1',
+  'SELECT sum(n) OVER (ORDER BY id) FROM t',
+  'INSERT INTO plain VALUES (1, 2)',
+  'INSERT INTO t VALUES (1, 2, 3)',
+  'UPDATE t SET id = 5 WHERE id = 2',
+  'DELETE FROM t WHERE n = 1',
+  'DELETE FROM log',
+  'CREATE INDEX t_n ON t(n)',
+  "INSERT INTO f VALUES ('a')",
+  'SELECT * FROM f',
+];
+
+interface Explained {
+  readonly addr: number;
+  readonly opcode: string;
+  readonly p1: number;
+  readonly p2: number;
+  readonly p3: number;
+  readonly p5: number;
+}
+
+describe('the layout', () => {
+  test('[SQL20] programs lie where it says, with the opcodes it says', () => {
+    const db = new sqlite.sqlite3.oo1.DB(':memory:');
+    db.exec(SCHEMA);
+    const met = new Map<string, number>();
+    for (const sql of STATEMENTS) {
+      const explained = db.exec({
+        sql: `EXPLAIN ${sql}`,
+        returnValue: 'resultRows',
+        rowMode: 'object',
+      }) as unknown as Explained[];
+      // The programs of triggers follow and count from 0 again.
+      const end = explained.findIndex((row, index) => row.addr !== index);
+      const program = end < 0 ? explained : explained.slice(0, end);
+      const statement = db.prepare(sql);
+      const { i32, u8 } = sqlite.memory;
+      const pointer = statement.pointer as number;
+      const address = i32[(pointer + VDBE.program) >> 2]!;
+      expect(i32[(pointer + VDBE.instructionCount) >> 2]).toBe(program.length);
+      for (const row of program) {
+        const at = address + row.addr * INSTRUCTION.sizeBytes;
+        expect([
+          i32[(at + INSTRUCTION.p1) >> 2],
+          i32[(at + INSTRUCTION.p2) >> 2],
+          i32[(at + INSTRUCTION.p3) >> 2],
+          u8[at + INSTRUCTION.p5],
+        ]).toEqual([row.p1, row.p2, row.p3, row.p5 & 0xff]);
+        met.set(row.opcode, u8[at + INSTRUCTION.opcode]!);
+      }
+      statement.finalize();
+    }
+    db.close();
+    const wanted = Object.keys(OPCODE);
+    expect(Object.fromEntries(wanted.map((name) => [name, met.get(name)]))).toEqual(OPCODE);
+  });
+
+  test('[SQL20] values of a row lie where it says, with the flags it says', () => {
+    const db = new sqlite.sqlite3.oo1.DB(':memory:');
+    const statement = db.prepare("SELECT NULL, 'text', 7, 2.5, x'0102', ?");
+    sqlite.exports.sqlite3_bind_zeroblob(statement.pointer as number, 1, 3);
+    statement.step();
+    const { exports, memory } = sqlite;
+    const pointer = statement.pointer as number;
+    const row = memory.i32[(pointer + VDBE.resultRow) >> 2]!;
+    const value = (column: number) => row + column * VALUE.sizeBytes;
+    const flags = (column: number) =>
+      memory.i32[(value(column) + VALUE.flags) >> 2]! & (FLAG.typeMask | FLAG.zeroTail);
+    expect([0, 1, 2, 3, 4, 5].map(flags)).toEqual([
+      FLAG.null,
+      FLAG.text,
+      FLAG.integer,
+      FLAG.real,
+      FLAG.blob,
+      FLAG.blob | FLAG.zeroTail,
+    ]);
+    expect(memory.i32[(value(2) + VALUE.number) >> 2]).toBe(7);
+    expect(memory.f64[(value(3) + VALUE.number) >> 3]).toBe(2.5);
+    const text = value(1);
+    const at = memory.i32[(text + VALUE.bytes) >> 2]!;
+    expect(memory.readText(at, memory.i32[(text + VALUE.byteCount) >> 2]!)).toBe('text');
+    expect(at).toBe(exports.sqlite3_column_text(pointer, 1));
+    statement.finalize();
+    db.close();
+  });
+
+  test('[SQL20] the status counters lie where it says', () => {
+    const db = new sqlite.sqlite3.oo1.DB(':memory:');
+    db.exec('CREATE TABLE t(a); INSERT INTO t VALUES (3), (1), (2)');
+    const statement = db.prepare('SELECT * FROM t ORDER BY a');
+    while (statement.step());
+    const pointer = statement.pointer as number;
+    const counters = (pointer + VDBE.statusCounters) >> 2;
+    const { capi } = sqlite.sqlite3;
+    for (const counter of [1, 2, 3, 4, 5, 6] as const) {
+      const told = capi.sqlite3_stmt_status(pointer, counter, 0);
+      expect(sqlite.memory.i32[counters + counter]).toBe(told);
+    }
+    expect(sqlite.memory.i32[counters + 1]).toBe(2);
+    statement.finalize();
+    db.close();
+  });
+});
