@@ -7,6 +7,8 @@
 // Implementations: opfs-file, memory-file, node-file. They map every form of a full disk to
 // DISK_FULL and every other failure to IO, so that the layers above test one code.
 
+import { isStorageError } from '../../src/contract/errors.ts';
+
 /** An open file. Exactly one holder writes it. */
 export interface SyncFile {
   /** Reads into `target` from `offset`; returns the bytes read, short only at the end of file. */
@@ -39,4 +41,9 @@ export interface FileDirectory {
   names(): Promise<string[]>;
   /** Removes a file that is not open; a missing file is not an error. */
   remove(name: string): Promise<void>;
+}
+
+/** True for the one error by which every file says that the medium is full. */
+export function isDiskFull(error: unknown): boolean {
+  return isStorageError(error) && error.code === 'DISK_FULL';
 }

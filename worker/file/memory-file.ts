@@ -7,7 +7,7 @@ import { storageError } from '../../src/contract/errors.ts';
 import type { FileDirectory, SyncFile } from './file.ts';
 
 /** The bytes of one file, grown by doubling. */
-class Content {
+export class FileContent {
   #bytes = new Uint8Array(0);
   #size = 0;
 
@@ -40,11 +40,11 @@ class Content {
 }
 
 class MemoryFile implements SyncFile {
-  readonly #content: Content;
+  readonly #content: FileContent;
   readonly #directory: MemoryDirectory;
   readonly #release: () => void;
 
-  constructor(content: Content, directory: MemoryDirectory, release: () => void) {
+  constructor(content: FileContent, directory: MemoryDirectory, release: () => void) {
     this.#content = content;
     this.#directory = directory;
     this.#release = release;
@@ -76,7 +76,7 @@ class MemoryFile implements SyncFile {
 }
 
 export class MemoryDirectory implements FileDirectory {
-  readonly #files = new Map<string, Content>();
+  readonly #files = new Map<string, FileContent>();
   readonly #open = new Set<string>();
   /** Most bytes all files may hold together; beyond it writes fail with DISK_FULL. */
   capacityBytes: number;
@@ -91,7 +91,7 @@ export class MemoryDirectory implements FileDirectory {
     }
     let content = this.#files.get(name);
     if (content === undefined) {
-      content = new Content();
+      content = new FileContent();
       this.#files.set(name, content);
     }
     this.#open.add(name);

@@ -10,8 +10,7 @@
 // Opening and removing files is asynchronous and a commit is not: the next segment, and the oldest
 // ones (to be given up when the disk is full), are opened ahead by `maintain`.
 
-import { isStorageError } from '../../src/contract/errors.ts';
-import type { FileDirectory, SyncFile } from '../file/file.ts';
+import { type FileDirectory, isDiskFull, type SyncFile } from '../file/file.ts';
 import { CONTINUES, type RecordWriter } from './record.ts';
 import { type LogPosition, Segment, segmentName } from './segment.ts';
 
@@ -199,11 +198,19 @@ export class CommitLog {
     return this.isSegmentFull && this.#spare !== null && !this.hasOpenParts;
   }
 
-  /** Begins the next segment. Everything must be durable and in the main file. */
+  /**
+   * Begins the next segment. Everything must be durable and in the main file. On a full disk the
+   * active segment simply goes on.
+   */
   roll(): void {
     const spare = this.#spare!;
-    this.#active.writeIndex();
-    const next = Segment.create(spare.number, spare.file, this.#position, this.salt);
+    let next: Segment;
+    try {
+      next = Segment.create(spare.number, spare.file, this.#position, this.salt);
+    } catch (error) {
+      if (isDiskFull(error)) return;
+      throw error;
+    }
     const sealed = this.#active;
     this.#spare = null;
     this.#active = next;
@@ -222,7 +229,7 @@ export class CommitLog {
       this.#active.file.write(ZEROS.subarray(0, bytes), this.#capacity);
       this.#capacity += bytes;
     } catch (error) {
-      if (!isStorageError(error) || error.code !== 'DISK_FULL') throw error;
+      if (!isDiskFull(error)) throw error;
       this.#active.file.truncate(this.#openEnd);
       this.#capacity = this.#openEnd;
     }
@@ -314,8 +321,7 @@ export class CommitLog {
       } catch (error) {
         // What the failed write left must not be found by the next opening.
         this.#cutBehind(offset);
-        const isFull = isStorageError(error) && error.code === 'DISK_FULL';
-        if (!isFull || !this.giveUpOldest()) throw error;
+        if (!isDiskFull(error) || !this.giveUpOldest()) throw error;
       }
     }
   }

@@ -3,8 +3,7 @@
 // Keeps true: a page is either the bytes that were written, or an error. A full disk gives up
 // history, oldest first, before it refuses a write. Knows nothing of transactions.
 
-import { isStorageError } from '../../src/contract/errors.ts';
-import type { SyncFile } from '../file/file.ts';
+import { isDiskFull, type SyncFile } from '../file/file.ts';
 import type { CheckpointFile } from './checkpoint-file.ts';
 import { pageSum } from './checksum.ts';
 import { corruptPage, PAGE_BYTES, wordsOf } from './pages.ts';
@@ -37,8 +36,7 @@ export class MainFile {
         this.#file.write(pages, pageIndex * PAGE_BYTES);
         break;
       } catch (error) {
-        const isFull = isStorageError(error) && error.code === 'DISK_FULL';
-        if (!isFull || !this.#giveUpOldest()) throw error;
+        if (!isDiskFull(error) || !this.#giveUpOldest()) throw error;
       }
     }
     for (let i = 0; i * PAGE_BYTES < pages.length; i++) {
@@ -62,10 +60,9 @@ export class MainFile {
 
   /** Makes pages and sums durable. */
   flush(): void | Promise<void> {
-    const flushed = [this.#file.flush(), this.#checkpoints.flush()];
-    if (flushed.some((result) => result instanceof Promise)) {
-      return Promise.all(flushed).then(() => undefined);
-    }
+    const flushed = this.#file.flush();
+    if (flushed instanceof Promise) return flushed.then(() => this.#checkpoints.flush());
+    return this.#checkpoints.flush();
   }
 
   close(): void {

@@ -13,7 +13,8 @@
 // A big transaction is not held in memory: pages that exist are spilled to the log, new pages go to
 // the main file and are not logged at all.
 
-import { isStorageError, storageError } from '../../src/contract/errors.ts';
+import { storageError } from '../../src/contract/errors.ts';
+import { isDiskFull } from '../file/file.ts';
 import type { DatabaseFile } from '../vfs/database-file.ts';
 import type { CheckpointFile, PendingRestore } from './checkpoint-file.ts';
 import { pageSum } from './checksum.ts';
@@ -31,6 +32,16 @@ export const CHECKPOINT_LOG_BYTES = 1 << 20;
 /** Overlay beyond which commits are refused while checkpoints fail for want of space. */
 const OVERLAY_BYTES_MAX = 4 * CHECKPOINT_OVERLAY_BYTES;
 const RUN_PAGES = 64;
+
+/**
+ * What SQLite still does after a failure. `refused`: a write failed, so the transaction must not
+ * commit; reading and its sync fail. `rollingBack`: a sync failed, so what SQLite writes up to its
+ * next sync only puts back what is there already.
+ */
+type Failed =
+  | { readonly kind: 'no' }
+  | { readonly kind: 'refused'; readonly error: unknown }
+  | { readonly kind: 'rollingBack' };
 
 export interface PageStoreOptions {
   readonly spillBytes: number;
@@ -66,8 +77,7 @@ export class PageStore implements DatabaseFile {
   #currentPages = 0;
   /** Committed pages at or beyond this were truncated away by the running transaction. */
   #visiblePages = 0;
-  /** A spill failed: what the rollback writes is kept in memory, whatever its size. */
-  #mayNotSpill = false;
+  #failed: Failed = { kind: 'no' };
   #directAllowed: boolean | null = null;
   #wroteBeyondMain = false;
   #spillBytes: number;
@@ -100,6 +110,9 @@ export class PageStore implements DatabaseFile {
   // ---- What SQLite calls.
 
   read(target: Uint8Array, offset: number): boolean {
+    if (this.#failed.kind === 'refused') throw this.#failed.error;
+    // Rolling back reads nothing: this is the next transaction.
+    this.#failed = { kind: 'no' };
     const pageIndex = Math.floor(offset / PAGE_BYTES);
     const start = offset - pageIndex * PAGE_BYTES;
     if (start + target.length > PAGE_BYTES) {
@@ -126,7 +139,14 @@ export class PageStore implements DatabaseFile {
         `write: ${bytes.length} bytes at ${offset}; pages of ${PAGE_BYTES} bytes are expected.`,
       );
     }
-    this.#makeRoom(pageIndex);
+    if (this.#failed.kind !== 'no') return;
+    try {
+      this.#makeRoom(pageIndex);
+    } catch (error) {
+      this.rollback();
+      this.#failed = { kind: 'refused', error };
+      throw error;
+    }
     const page = this.#pending.get(pageIndex);
     if (page === undefined) this.#pending.set(pageIndex, bytes.slice());
     else page.set(bytes);
@@ -134,6 +154,7 @@ export class PageStore implements DatabaseFile {
   }
 
   truncate(sizeBytes: number): void {
+    if (this.#failed.kind !== 'no') return;
     const count = Math.ceil(sizeBytes / PAGE_BYTES);
     if (count < this.#currentPages) {
       for (const pageIndex of this.#pending.keys()) {
@@ -157,19 +178,31 @@ export class PageStore implements DatabaseFile {
   }
 
   commit(): void {
-    this.commitAs(0, this.#log.position.sequence + 1);
+    const failed = this.#failed;
+    this.#failed = { kind: 'no' };
+    if (failed.kind === 'rollingBack') return;
+    try {
+      if (failed.kind === 'refused') throw failed.error;
+      this.commitAs(0, this.#log.position.sequence + 1);
+    } catch (error) {
+      // SQLite rolls back by writing pages, some of which held nothing and differ: were they taken
+      // for a change, the rollback would need the disk.
+      this.rollback();
+      this.#failed = { kind: 'rollingBack' };
+      throw error;
+    }
   }
 
   // ---- What the rest of the log calls.
 
   /**
    * Commits the running transaction under a sequence, or does nothing when it changed nothing and
-   * has no flags.
+   * has no flags. When it throws, the transaction is still there, to be rolled back.
    */
   commitAs(flags: number, sequence: number): void {
     this.#fillHoles();
     if (flags === 0 && this.#log.hasOpenParts && this.#isUnchanged()) {
-      this.rollback();
+      this.#dropUnchanged();
       return;
     }
     if (this.#checkpointState === 'blocked' && this.#overlayBytes() > OVERLAY_BYTES_MAX) {
@@ -179,14 +212,8 @@ export class PageStore implements DatabaseFile {
       );
     }
     if (this.#direct.size > 0) this.#settleDirect();
-    const place = this.#log.openPlace;
-    try {
-      if (this.#appendTransaction(flags, sequence)) this.#becomeCommitted();
-      else this.#forgetTransaction();
-    } catch (error) {
-      this.#log.openPlace = place;
-      throw error;
-    }
+    if (this.#appendTransaction(flags, sequence)) this.#becomeCommitted();
+    else this.#dropUnchanged();
   }
 
   /** The page of the running transaction, to be changed in place. Made of zeros beyond the end. */
@@ -245,9 +272,10 @@ export class PageStore implements DatabaseFile {
       this.#writeRuns(written);
       if (this.#direct.size === 0) this.#main.cut(pageCount);
       this.#main.writeSums();
+      this.#log.active.writeIndex();
     } catch (error) {
       this.#checkpointState = 'blocked';
-      if (isStorageError(error) && error.code === 'DISK_FULL') return false;
+      if (isDiskFull(error)) return false;
       throw error;
     }
     const finish = () => {
@@ -255,9 +283,8 @@ export class PageStore implements DatabaseFile {
         if (this.#overlay.get(pageIndex) === page) this.#overlay.delete(pageIndex);
       }
       this.#mainPages = Math.max(pageCount, this.#pageCount);
-      const segment = this.#log.active;
-      segment.writeIndex();
-      this.#checkpoints.writeSlot({ pageCount, pendingRestore, segment: segment.number, position });
+      const segment = this.#log.active.number;
+      this.#checkpoints.writeSlot({ pageCount, pendingRestore, segment, position });
       this.#checkpointState = 'idle';
       return true;
     };
@@ -311,16 +338,10 @@ export class PageStore implements DatabaseFile {
     if (pageIndex >= this.#currentPages) this.#currentPages = pageIndex + 1;
   }
 
-  /** Spills when one page more would be too much. */
+  /** Spills when one page more in memory would be too much. */
   #makeRoom(pageIndex: number): void {
     const isFull = (this.#pending.size + 1) * PAGE_BYTES > this.#spillBytes;
-    if (!isFull || this.#mayNotSpill || this.#pending.has(pageIndex)) return;
-    try {
-      this.#spill();
-    } catch (error) {
-      this.#mayNotSpill = true;
-      throw error;
-    }
+    if (isFull && !this.#pending.has(pageIndex)) this.#spill();
   }
 
   /** Moves the pages in memory to the main file (beyond its end) and to the log (all others). */
@@ -364,8 +385,15 @@ export class PageStore implements DatabaseFile {
     if (this.#spilled.has(pageIndex) || this.#cut.has(pageIndex)) return false;
     // Such pages must be durable before the commit that counts them is written, and a commit
     // cannot wait.
-    this.#directAllowed ??= !(this.#main.flush() instanceof Promise);
+    this.#directAllowed ??= this.#flushesAtOnce();
     return this.#directAllowed;
+  }
+
+  #flushesAtOnce(): boolean {
+    const flushed = this.#main.flush();
+    // Only asked to learn the kind of medium; nothing depends on its success.
+    if (flushed instanceof Promise) flushed.catch(() => {});
+    return !(flushed instanceof Promise);
   }
 
   /** Makes the pages in the main file that this transaction counts durable. */
@@ -393,9 +421,9 @@ export class PageStore implements DatabaseFile {
     for (const [pageIndex, page] of this.#pending) {
       if (!this.#direct.has(pageIndex)) add(pageIndex, page);
     }
+    const hasNone = writer.isEmpty && !this.#log.hasOpenParts;
+    if (flags === 0 && hasNone && this.#currentPages <= this.#pageCount) return false;
     for (let i = this.#currentPages; i < this.#pageCount; i++) add(i, null);
-    const isSameSize = this.#currentPages === this.#pageCount;
-    if (flags === 0 && writer.isEmpty && isSameSize && !this.#log.hasOpenParts) return false;
     this.#log.append(writer, { ...header, flags });
     return true;
   }
@@ -409,7 +437,7 @@ export class PageStore implements DatabaseFile {
   }
 
   #isUnchanged(): boolean {
-    if (this.#currentPages !== this.#pageCount) return false;
+    if (this.#currentPages > this.#pageCount) return false;
     const isSame = (pageIndex: number, page: Uint8Array) => {
       this.#readCommitted(pageIndex, before);
       return samePage(before, page);
@@ -421,6 +449,16 @@ export class PageStore implements DatabaseFile {
       if (!isSame(pageIndex, partial)) return false;
     }
     return true;
+  }
+
+  /**
+   * Ends a transaction that left every page as it was. That the file became shorter is kept for the
+   * next commit: SQLite cuts it only after the sync of the commit that emptied those pages.
+   */
+  #dropUnchanged(): void {
+    const shorter = this.#currentPages * PAGE_BYTES;
+    this.rollback();
+    this.truncate(shorter);
   }
 
   #becomeCommitted(): void {
@@ -445,7 +483,6 @@ export class PageStore implements DatabaseFile {
     this.#spilled.clear();
     this.#cut.clear();
     this.#direct.clear();
-    this.#mayNotSpill = false;
     this.#setPageCount(this.#pageCount);
   }
 

@@ -1,0 +1,34 @@
+// Random numbers from a seed: the same seed plans the same round.
+
+export class Random {
+  #state: number;
+
+  constructor(seed: number) {
+    // Neighbouring seeds must not give neighbouring rounds.
+    this.#state = Math.imul(seed + 1, 0x9e3779b1) >>> 0 || 1;
+    for (let i = 0; i < 4; i++) this.uint32();
+  }
+
+  uint32(): number {
+    let x = this.#state;
+    x ^= x << 13;
+    x ^= x >>> 17;
+    x ^= x << 5;
+    this.#state = x >>> 0;
+    return this.#state;
+  }
+
+  /** A whole number from 0 to `bound - 1`. */
+  below(bound: number): number {
+    return this.uint32() % bound;
+  }
+
+  /** True about once in `count` times. */
+  onceIn(count: number): boolean {
+    return this.below(count) === 0;
+  }
+
+  pick<T>(items: readonly T[]): T {
+    return items[this.below(items.length)]!;
+  }
+}
