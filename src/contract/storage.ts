@@ -211,6 +211,10 @@ export interface RemoteStorage extends KeyValueOperations, Recovery {
   /**
    * Runs the closure, on this page, as one transaction. Calls on this same handle join it until it
    * ends; calls of other handles and other tabs wait. At most 30 s.
+   *
+   * A handle has one at a time: a second call waits for the first to end. Made inside the closure it
+   * can therefore only fail: with TRANSACTION_NESTING before the closure's first await, and when the
+   * closure waits for it, with TRANSACTION_TIMEOUT after 30 s. Rejects with the closure's own error.
    */
   transaction<T>(closure: (txn: Transaction) => T | PromiseLike<T>): Promise<T>;
   /** Not possible across a thread: throws NOT_ON_PAGE, which names what to use instead. */

@@ -110,7 +110,8 @@ export class Leader {
     try {
       this.#worker ??= this.#createWorker();
     } catch (cause) {
-      const message = `openStorage: the worker could not be started: ${cause}`;
+      const { message: fact } = cause as Error;
+      const message = `openStorage: the worker could not be started: ${fact}`;
       this.#leaveToOthers(storageError('WORKER_FAILED', message, { cause }));
       return;
     }
