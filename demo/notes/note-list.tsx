@@ -55,8 +55,7 @@ export function NoteList() {
       </div>
       <Content state={listState.value} />
       <p class="key-hints" aria-hidden="true">
-        <kbd>/</kbd> search <kbd>↑</kbd>
-        <kbd>↓</kbd> move <kbd>Enter</kbd> edit <kbd>N</kbd> new <kbd>Esc</kbd> back
+        <kbd>/</kbd> search <kbd>↑</kbd> <kbd>↓</kbd> move <kbd>Enter</kbd> edit <kbd>N</kbd> new
       </p>
     </section>
   );

@@ -45,9 +45,9 @@ let question = 0;
 
 /** The open note's id; null for none and for a new one. */
 export const openId = computed(() => {
-  const open = openNote.value;
-  if (open.kind === 'none') return null;
-  return open.kind === 'open' ? open.draft.id.value : open.id;
+  const shown = openNote.value;
+  if (shown.kind === 'none') return null;
+  return shown.kind === 'open' ? shown.draft.id.value : shown.id;
 });
 
 /** Reads lists and notes whenever the stored data, the search or the address changes. */
@@ -182,20 +182,20 @@ async function show(note: number | 'new' | null): Promise<void> {
     if (route.value.note !== note) return;
   }
   if (note === null) openNote.value = { kind: 'none' };
-  else if (note === 'new') openNew();
+  else if (note === 'new') open(new Draft(null));
   else await load(note);
 }
 
-function openNew(): void {
-  const draft = new Draft(null);
+function open(draft: Draft): void {
   openNote.value = { kind: 'open', draft };
-  // Once stored, the note has an address of its own.
-  const stop = effect(() => {
+  let address = route.value.note;
+  // A note gets its address when it is first stored, and another one when it is stored anew.
+  effect(() => {
     const id = draft.id.value;
-    if (id === null) return;
-    queueMicrotask(() => {
-      stop();
-      if (openDraft() === draft && route.value.note === 'new') navigate({ note: id });
+    untracked(() => {
+      if (id === null || openDraft() !== draft || route.value.note !== address) return;
+      address = id;
+      navigate({ note: id });
     });
   });
 }
@@ -206,8 +206,8 @@ async function load(id: number): Promise<void> {
   try {
     const stored = await readNote(storage(), id);
     if (!isAsked()) return;
-    openNote.value =
-      stored === null ? { kind: 'missing', id } : { kind: 'open', draft: new Draft(stored) };
+    if (stored === null) openNote.value = { kind: 'missing', id };
+    else open(new Draft(stored));
   } catch (error) {
     const problem = problemOfCall(error);
     if (isAsked()) openNote.value = { kind: 'failed', id, problem };
@@ -216,15 +216,16 @@ async function load(id: number): Promise<void> {
 
 // The stored data may have changed: an open note without unsaved text follows it.
 async function followStored(): Promise<void> {
-  const open = openNote.value;
-  if (open.kind === 'missing' || open.kind === 'failed') return load(open.id);
-  if (open.kind !== 'open') return;
-  const id = open.draft.id.value;
-  if (id === null || open.draft.unsaved) return;
+  const shown = openNote.value;
+  if (shown.kind === 'missing' || shown.kind === 'failed') return load(shown.id);
+  if (shown.kind !== 'open') return;
+  const { draft } = shown;
+  const id = draft.id.value;
+  if (id === null || draft.unsaved) return;
   try {
     const stored = await readNote(storage(), id);
-    if (stored === null) open.draft.followDeletion();
-    else open.draft.follow(stored);
+    if (stored === null) draft.followDeletion();
+    else draft.follow(stored);
   } catch (error) {
     // The list shows the same failure, beside which the text stays open.
     problemOfCall(error);

@@ -67,7 +67,7 @@ function Import({ state, count }: { state: ImportState; count: number | null }) 
           <p class="empty-title">Every character of Unicode</p>
           <p>
             A data set to try the database on: the names of {TOTAL} characters, searchable by word.
-            It takes about 8 MiB here, and can be removed.
+            It takes about 5 MiB here, and can be removed.
           </p>
           <button type="button" class="primary" onClick={() => void startImport()}>
             Load {TOTAL} rows

@@ -21,7 +21,7 @@ export function ResultGrid({ columnNames, rows }: ResultGridProps) {
               <span class="visually-hidden">Row</span>
             </th>
             {columnNames.map((name, index) => (
-              <th key={index} scope="col">
+              <th key={index} scope="col" class={isNumeric(rows, index) ? 'cell-number' : ''}>
                 {name}
               </th>
             ))}
@@ -40,6 +40,12 @@ export function ResultGrid({ columnNames, rows }: ResultGridProps) {
       </table>
     </section>
   );
+}
+
+// The head of a column stands where its first value does.
+function isNumeric(rows: ResultGridProps['rows'], column: number): boolean {
+  const first = rows.find((row) => row[column] !== null)?.[column];
+  return typeof first === 'number';
 }
 
 function Cell({ value }: { value: SqlStorageValue }) {

@@ -28,7 +28,7 @@ ORDER BY name`,
   },
   {
     label: 'Types',
-    sql: `SELECT NULL AS nothing, 42 AS "integer", 0.1 + 0.2 AS "real",
+    sql: `SELECT NULL AS missing, 42 AS "integer", 0.1 + 0.2 AS "real",
   'Grüße 🎉' AS "text", x'53514c697465' AS "blob"`,
   },
   {
@@ -43,7 +43,7 @@ SELECT n, n * n AS square, printf('%x', n) AS hex FROM numbers`,
 
 export function SqlPanel() {
   return (
-    <div class="panel-body">
+    <div class="panel-body sql-panel">
       <div class="chips">
         <span class="chips-label" id="sql-examples">
           Examples
@@ -132,7 +132,9 @@ function Running({ startedMs }: { startedMs: number }) {
   return (
     <p class="empty" role="status">
       Running{elapsedMs < 400 ? '…' : `, ${formatDurationMs(elapsedMs)}`}
-      {elapsedMs > 5000 && '. The worker does one thing at a time: everything else waits for it.'}
+      {elapsedMs > 5000 &&
+        '. Everything else waits, as the worker does one thing at a time. Reloading the page that ' +
+          'started the worker stops it.'}
     </p>
   );
 }

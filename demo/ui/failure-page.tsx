@@ -4,8 +4,6 @@ import { connect } from '../storage.ts';
 import type { Problem } from './problem.ts';
 
 const WAYS_OUT: Readonly<Record<string, string>> = {
-  INSECURE_CONTEXT:
-    'Browsers give storage only to pages on https or on localhost. Open this page by one of these.',
   OPFS_UNAVAILABLE:
     'The database needs the origin private file system with synchronous access handles. A current ' +
     'Chrome, Edge, Firefox or Safari has it, though some not in private windows.',

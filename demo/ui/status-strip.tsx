@@ -4,7 +4,7 @@
 import { effect, signal } from '@preact/signals';
 import { dataChanged, revision } from '../changes.ts';
 import { connect, connection, problemOfCall, storage } from '../storage.ts';
-import { formatBytes, formatDateTime } from './format.ts';
+import { formatBytes, formatDateTime, formatShortTime } from './format.ts';
 import { showToast } from './messages.tsx';
 import { type Problem, problemOf } from './problem.ts';
 
@@ -40,8 +40,8 @@ export function StatusStrip() {
           </div>
           <div>
             <dt>Alarm</dt>
-            <dd>
-              {known.alarmMs === null ? 'none' : formatDateTime(known.alarmMs)}{' '}
+            <dd title={known.alarmMs === null ? '' : formatDateTime(known.alarmMs)}>
+              {known.alarmMs === null ? 'none' : formatShortTime(known.alarmMs)}{' '}
               <button type="button" class="link" onClick={() => void toggleAlarm(known.alarmMs)}>
                 {known.alarmMs === null ? 'set in 1 h' : 'delete'}
               </button>
