@@ -208,3 +208,8 @@ test('[SQL14] a statement that SQLite compiles anew while it runs is counted rig
   database.exec('DROP INDEX i', []);
   expect(counts(like, 'ap%')).toEqual([3, 0]);
 });
+
+test('[SQL14] a cursor number that stands for a temporary table first and a stored one later', () => {
+  database.exec('CREATE TABLE t(k INTEGER PRIMARY KEY AUTOINCREMENT, a)', []);
+  expect(counts('INSERT INTO t(a) VALUES (1), (2) RETURNING *')[1]).toBe(3);
+});

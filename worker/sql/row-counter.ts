@@ -35,6 +35,29 @@ interface Program {
   readonly instructionCount: number;
 }
 
+/** How a cursor was opened, and by which instruction. */
+interface Opened {
+  readonly at: Pointer;
+  readonly temporary: boolean;
+  /** Its seeks are for equality: they say at once when there is no such entry. */
+  readonly seeksEqual: boolean;
+}
+
+const NEVER_OPENED: Opened = { at: 0, temporary: false, seeksEqual: false };
+
+const OPENS_TEMPORARY: ReadonlySet<number> = new Set([
+  OPCODE.OpenEphemeral,
+  OPCODE.OpenAutoindex,
+  OPCODE.OpenDup,
+  OPCODE.SorterOpen,
+]);
+
+const OPENS_STORED: ReadonlySet<number> = new Set([
+  OPCODE.OpenRead,
+  OPCODE.OpenWrite,
+  OPCODE.ReopenIdx,
+]);
+
 /** Which slots of the count table are summed; the indexes are those of 32-bit words of memory. */
 interface Plan {
   readonly read: readonly number[];
@@ -175,7 +198,7 @@ export class RowCounter {
     const table = this.#sqlite.countTable >> 2;
 
     for (const program of this.#programs) {
-      const { temporary, seekEqual } = this.#cursors(program);
+      const opened = this.#opened(program);
       const end = program.address + program.instructionCount * INSTRUCTION.sizeBytes;
       for (let at = program.address; at < end; at += INSTRUCTION.sizeBytes) {
         const slotOf = (instruction: Pointer, slot: number) =>
@@ -198,7 +221,10 @@ export class RowCounter {
             if (u8[at + INSTRUCTION.p4Type] === 0) {
               // In a table, by row number.
               read.push(slotOf(at, SLOT.moved));
-            } else if (seekEqual.has(p1) && (next === OPCODE.IdxGT || next === OPCODE.IdxLT)) {
+            } else if (
+              opened(at, p1).seeksEqual &&
+              (next === OPCODE.IdxGT || next === OPCODE.IdxLT)
+            ) {
               // Found: it goes on behind the check that follows. Not found is not counted.
               read.push(slotOf(at + 2 * INSTRUCTION.sizeBytes, SLOT.skipped));
             } else {
@@ -221,17 +247,18 @@ export class RowCounter {
             seekEnds.push(both);
             break;
           case OPCODE.Insert:
-            if (p5 & WRITE_IS_NOOP || temporary.has(p1)) break;
+            if (p5 & WRITE_IS_NOOP || opened(at, p1).temporary) break;
             written.push(...both);
             if (p5 & DELETE_COUNTS_CHANGE) changes.push(...both);
             break;
           case OPCODE.IdxInsert:
-            if (temporary.has(p1)) break;
+            if (opened(at, p1).temporary) break;
             written.push(...both);
             if (p5 & DELETE_COUNTS_CHANGE) changes.push(...both);
             break;
           case OPCODE.Delete:
-            if (!(p2 & DELETE_COUNTS_CHANGE) || temporary.has(p1) || p5 & WRITE_IS_NOOP) break;
+            if (!(p2 & DELETE_COUNTS_CHANGE) || opened(at, p1).temporary || p5 & WRITE_IS_NOOP)
+              break;
             written.push(...both);
             changes.push(...both);
             break;
@@ -248,29 +275,28 @@ export class RowCounter {
     return { read, written, seekEnds, clears, changes };
   }
 
-  /** Numbers of the program's cursors on temporary tables, and of those that seek for equality. */
-  #cursors({ address, instructionCount }: Program) {
+  /**
+   * Says how the cursor of an instruction was opened: a number can stand for several cursors, one
+   * after the other. What is opened at the end of a program runs at its start.
+   */
+  #opened({ address, instructionCount }: Program): (at: Pointer, cursor: number) => Opened {
     const { i32, u8 } = this.#sqlite.memory;
-    const temporary = new Set<number>();
-    const seekEqual = new Set<number>();
+    const opens = new Map<number, Opened[]>();
     const end = address + instructionCount * INSTRUCTION.sizeBytes;
     for (let at = address; at < end; at += INSTRUCTION.sizeBytes) {
-      const p1 = i32[(at + INSTRUCTION.p1) >> 2]!;
-      switch (u8[at]) {
-        case OPCODE.OpenEphemeral:
-        case OPCODE.OpenAutoindex:
-        case OPCODE.OpenDup:
-        case OPCODE.SorterOpen:
-          temporary.add(p1);
-          break;
-        case OPCODE.OpenRead:
-        case OPCODE.OpenWrite:
-        case OPCODE.ReopenIdx:
-          if (u8[at + INSTRUCTION.p5]! & OPEN_SEEK_EQUAL) seekEqual.add(p1);
-          break;
-      }
+      const opcode = u8[at]!;
+      if (!OPENS_TEMPORARY.has(opcode) && !OPENS_STORED.has(opcode)) continue;
+      const cursor = i32[(at + INSTRUCTION.p1) >> 2]!;
+      const temporary = OPENS_TEMPORARY.has(opcode);
+      const seeksEqual = !temporary && (u8[at + INSTRUCTION.p5]! & OPEN_SEEK_EQUAL) !== 0;
+      const known = opens.get(cursor);
+      if (known === undefined) opens.set(cursor, [{ at, temporary, seeksEqual }]);
+      else known.push({ at, temporary, seeksEqual });
     }
-    return { temporary, seekEqual };
+    return (at, cursor) => {
+      const known = opens.get(cursor) ?? [];
+      return known.findLast((open) => open.at < at) ?? known[0] ?? NEVER_OPENED;
+    };
   }
 }
 
