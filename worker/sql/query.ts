@@ -59,9 +59,12 @@ export class Query {
     }
     if (this.writes && !connection.transactionOpen) connection.events.beforeWrite();
     counter.begin();
-    const hasRow = this.step();
-    if (counter.recompiled()) this.columnNames = this.#readColumnNames();
-    return hasRow;
+    try {
+      return this.step();
+    } finally {
+      // SQLite compiles a statement anew in its first step, and that step may fail too.
+      if (counter.recompiled()) this.columnNames = this.#readColumnNames();
+    }
   }
 
   /** True when there is a row; false at the end. Afterwards, and after an error, it is reset. */
