@@ -12,14 +12,40 @@ import { LogVfs } from './vfs/log-vfs.ts';
 import { loadSqliteInNode } from './vfs/node-sqlite.ts';
 
 const START_MS = Date.UTC(2030, 0, 1);
+const SETTLE_TURNS = 20;
+
+/** Time that stands still until it is moved. */
+class Clock {
+  nowMs = START_MS;
+  readonly #timers = new Set<{ readonly dueMs: number; readonly task: () => void }>();
+
+  after(delayMs: number, task: () => void): () => void {
+    const timer = { dueMs: this.nowMs + delayMs, task };
+    this.#timers.add(timer);
+    return () => this.#timers.delete(timer);
+  }
+
+  /** The first timer due by then. */
+  next(byMs: number): { readonly dueMs: number; run(): void } | undefined {
+    const [first] = [...this.#timers].sort((a, b) => a.dueMs - b.dueMs);
+    if (first === undefined || first.dueMs > byMs) return undefined;
+    return {
+      dueMs: first.dueMs,
+      run: () => {
+        this.#timers.delete(first);
+        first.task();
+      },
+    };
+  }
+}
 
 export class TestHost {
   readonly host: ObjectHost;
   readonly #stores: ObjectStore[];
   readonly #faults: Faults;
-  readonly #clock: { nowMs: number };
+  readonly #clock: Clock;
 
-  constructor(host: ObjectHost, stores: ObjectStore[], faults: Faults, clock: { nowMs: number }) {
+  constructor(host: ObjectHost, stores: ObjectStore[], faults: Faults, clock: Clock) {
     this.host = host;
     this.#stores = stores;
     this.#faults = faults;
@@ -35,8 +61,16 @@ export class TestHost {
     return this.#clock.nowMs;
   }
 
-  advance(durationMs: number): void {
-    this.#clock.nowMs += durationMs;
+  /** Moves the clock, runs what is due, and lets the objects settle. */
+  async advance(durationMs: number): Promise<void> {
+    await this.turns(SETTLE_TURNS);
+    const endMs = this.#clock.nowMs + durationMs;
+    for (let next = this.#clock.next(endMs); next !== undefined; next = this.#clock.next(endMs)) {
+      this.#clock.nowMs = next.dueMs;
+      next.run();
+      await this.turns(SETTLE_TURNS);
+    }
+    this.#clock.nowMs = endMs;
   }
 
   /** Sequence of the last commit, and of the last one on disk. */
@@ -61,9 +95,12 @@ export class TestHost {
     this.#faults.failNext = true;
   }
 
-  /** Lets the event loop turn. */
+  /** Lets the event loop turn, and work on other threads (ids are digests) end. */
   async turns(count: number): Promise<void> {
-    for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
+    for (let i = 0; i < count; i++) {
+      await crypto.subtle.digest('SHA-256', new Uint8Array());
+      await new Promise((resolve) => setImmediate(resolve));
+    }
   }
 
   close(): Promise<void> {
@@ -80,17 +117,13 @@ export async function createTestHost(): Promise<TestHost> {
   const directories = new Map<string, MemoryDirectory>();
   const stores: ObjectStore[] = [];
   const faults = new Faults();
-  const clock = { nowMs: START_MS };
+  const clock = new Clock();
   let random = 1;
   const host = new ObjectHost({
     now: () => clock.nowMs,
     randomUint32: () => (random = (random * 1_664_525 + 1_013_904_223) >>> 0),
     nextTurn: (task) => void setImmediate(task),
-    after(delayMs, task) {
-      const timer = setTimeout(task, delayMs);
-      timer.unref();
-      return () => clearTimeout(timer);
-    },
+    after: (delayMs, task) => clock.after(delayMs, task),
     async directory(id) {
       const files = directories.get(id) ?? new MemoryDirectory();
       directories.set(id, files);

@@ -2,8 +2,9 @@
 
 import { checkArgumentCount, checkCallback, convertString } from '../../src/contract/arguments.ts';
 import type { DurableObjectStorage } from '../../src/contract/storage.ts';
+import { refuseToClone } from '../../src/serializer/object-kind.ts';
 import { checkConstructor, type INTERNAL } from '../storage/surface.ts';
-import type { DurableObjectId } from './object-id.ts';
+import { DurableObjectId } from './object-id.ts';
 
 /** What the state asks of the instance it belongs to. */
 export interface StateOwner {
@@ -50,3 +51,5 @@ export class DurableObjectState {
     return this.#owner.abort(reason === undefined ? undefined : convertString('abort', reason));
   }
 }
+
+refuseToClone(DurableObjectState, DurableObjectId);

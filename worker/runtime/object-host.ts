@@ -3,6 +3,8 @@
 // Invariant: an object has at most one live instance, and a new one opens its files only after the
 // old one has let go of them. Idle instances are evicted: memory is lost, storage is kept.
 
+import { AlarmInvocationInfo } from './alarm-info.ts';
+import { type AlarmRun, AlarmScheduler } from './alarm-scheduler.ts';
 import type { DurableObjectState } from './durable-object-state.ts';
 import type { HostEnvironment } from './environment.ts';
 import { DurableObjectId } from './object-id.ts';
@@ -10,6 +12,9 @@ import { ObjectInstance } from './object-instance.ts';
 
 /** How long an instance without events stays in memory (workerd: 10 s). */
 const IDLE_MS = 10_000;
+
+/** What runs when an object's alarm is due. */
+export type AlarmHandler = (state: DurableObjectState, info: AlarmInvocationInfo) => unknown;
 
 /** What is known of an object that was used: its instance, or what must end before the next. */
 type Slot =
@@ -20,13 +25,28 @@ type Slot =
 export class ObjectHost {
   readonly #environment: HostEnvironment;
   readonly #slots = new Map<string, Slot>();
+  readonly #alarmHandlers = new Map<string, AlarmHandler>();
+  readonly #alarms: AlarmScheduler;
   #current: ObjectInstance | undefined;
 
   constructor(environment: HostEnvironment) {
     this.#environment = environment;
+    const { now, after, randomUint32 } = environment;
+    this.#alarms = new AlarmScheduler(
+      { now, after, random: () => randomUint32() / 2 ** 32 },
+      {
+        run: (name, run) => this.#runAlarm(name, run),
+        giveUp: (name) => this.deliver(name, (state) => state.storage.deleteAlarm()),
+      },
+    );
   }
 
-  /** The instance whose task is running, as far as tasks come through its gate. */
+  /** Gives the object an alarm handler; without one its alarm is stored and does not run. */
+  setAlarmHandler(name: string, handler: AlarmHandler): void {
+    this.#alarmHandlers.set(name, handler);
+  }
+
+  /** The instance whose task is running; none outside of the tasks that come through a gate. */
   get current(): ObjectInstance | undefined {
     return this.#current;
   }
@@ -70,6 +90,8 @@ export class ObjectHost {
   /** Removes the object and its files. */
   async erase(name: string): Promise<void> {
     await this.#close(name);
+    this.#alarms.forget(name);
+    this.#alarmHandlers.delete(name);
     const id = await DurableObjectId.fromName(name);
     await this.#environment.removeDirectory(id.toString());
   }
@@ -95,6 +117,10 @@ export class ObjectHost {
     instance.then(
       (live) => {
         this.#slots.set(name, { kind: 'live', instance: live, cancelEviction: NOTHING });
+        const { storedAlarm } = live.storage;
+        if (storedAlarm !== null && this.#alarmHandlers.has(name)) {
+          this.#alarms.found(name, storedAlarm);
+        }
         this.rest(name);
       },
       () => this.#slots.delete(name),
@@ -105,12 +131,30 @@ export class ObjectHost {
   async #make(name: string): Promise<ObjectInstance> {
     const id = await DurableObjectId.fromName(name);
     return ObjectInstance.open(id, this.#environment, {
-      onTask: (instance) => {
-        this.#current = instance;
-      },
+      onTask: (instance) => this.#enter(instance),
       onReset: (_instance, released) => this.#release(name, released),
       onIdle: () => this.rest(name),
+      onAlarm: (timeMs) => {
+        if (this.#alarmHandlers.has(name)) this.#alarms.set(name, timeMs);
+      },
     });
+  }
+
+  // A task ends with its microtasks, so by the next turn of the event loop.
+  #enter(instance: ObjectInstance): void {
+    if (this.#current === undefined) {
+      this.#environment.nextTurn(() => {
+        this.#current = undefined;
+      });
+    }
+    this.#current = instance;
+  }
+
+  async #runAlarm(name: string, run: AlarmRun): Promise<void> {
+    const handler = this.#alarmHandlers.get(name);
+    if (handler === undefined) return;
+    const instance = await this.instance(name);
+    await instance.alarm(() => handler(instance.state, new AlarmInvocationInfo(run)));
   }
 
   async #close(name: string): Promise<void> {

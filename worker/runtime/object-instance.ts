@@ -23,6 +23,8 @@ export interface InstanceEvents {
   onReset(instance: ObjectInstance, released: Promise<void>): void;
   /** The last unanswered event was answered. */
   onIdle(instance: ObjectInstance): void;
+  /** The object's alarm was committed anew: its time in milliseconds, or null. */
+  onAlarm(timeMs: number | null): void;
 }
 
 export class ObjectInstance {
@@ -70,6 +72,7 @@ export class ObjectInstance {
       section: (closure) => this.#section(closure),
       continuation: () => this.gate.continuation(),
       onBroken: (error) => this.reset(broken(error)),
+      onAlarm: (timeMs) => events.onAlarm(timeMs),
     });
     const surface = new DurableObjectStorage(INTERNAL, this.storage);
     this.publicStorage = surface as unknown as PublicStorage;
@@ -106,6 +109,20 @@ export class ObjectInstance {
           (error) => answer(() => reject(error)),
         );
       });
+    });
+  }
+
+  /** Runs the handler of the alarm as an event; rejects when it fails. */
+  alarm(handler: () => unknown): Promise<void> {
+    return this.deliver(async () => {
+      if (!this.storage.beginAlarm()) return;
+      try {
+        await handler();
+      } catch (error) {
+        this.storage.endAlarm('failed');
+        throw error;
+      }
+      this.storage.endAlarm('succeeded');
     });
   }
 

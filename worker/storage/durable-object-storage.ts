@@ -12,12 +12,15 @@ import {
   convertTimestamp,
 } from '../../src/contract/arguments.ts';
 import type { SqlStorage } from '../../src/contract/storage.ts';
+import { refuseToClone } from '../../src/serializer/object-kind.ts';
+import { Cursor, RawIterator, RowIterator } from '../sql/cursor.ts';
+import { Statement, SqlStorage as UserSql } from '../sql/sql-storage.ts';
 import { DurableObjectTransaction } from './durable-object-transaction.ts';
 import * as methods from './key-value-methods.ts';
 import { promised } from './key-value-methods.ts';
 import type { ObjectStorage } from './object-storage.ts';
 import { checkConstructor, INTERNAL, illegalInvocation } from './surface.ts';
-import { SyncKvStorage } from './sync-kv-storage.ts';
+import { ListIterator, SyncKvStorage } from './sync-kv-storage.ts';
 
 export class DurableObjectStorage {
   /** SQL on the object's private database. */
@@ -146,3 +149,7 @@ function synced(storage: ObjectStorage): Promise<void> | undefined {
     );
   });
 }
+
+// None of these is a value: storing one is a DataCloneError, as for any platform object.
+refuseToClone(DurableObjectStorage, DurableObjectTransaction, SyncKvStorage, ListIterator);
+refuseToClone(UserSql, Statement, Cursor, RowIterator, RawIterator);

@@ -16,6 +16,7 @@ import type { ObjectStore } from '../log/object-store.ts';
 import type { Cursor } from '../sql/cursor.ts';
 import type { Database, DatabaseEvents } from '../sql/database.ts';
 import { createSqlStorage } from '../sql/sql-storage.ts';
+import { Alarm } from './alarm.ts';
 import { Commits } from './commits.ts';
 import type { LogDatabase } from './log-database.ts';
 import { Metadata } from './metadata.ts';
@@ -32,6 +33,8 @@ export interface StorageEnvironment {
   continuation(): (task: () => void) => void;
   /** The storage can no longer be relied on: the object must be reset. */
   onBroken(error: unknown): void;
+  /** The alarm was committed anew: its time in milliseconds, or null. */
+  onAlarm(timeMs: number | null): void;
 }
 
 /** Whether replies wait for a write. */
@@ -50,9 +53,11 @@ export class ObjectStorage {
   readonly #log: ObjectStore;
   readonly #kv: KvStore;
   readonly #metadata: Metadata;
+  readonly #alarm: Alarm;
   readonly #transactions: Transactions;
   readonly #commits: Commits;
   #broken: StorageError | undefined;
+  #alarmChanged = false;
 
   /** `openDatabase` opens SQLite on the log's file and reports to the events it is given. */
   constructor(
@@ -71,11 +76,13 @@ export class ObjectStorage {
     this.#closeDatabase = close;
     this.#kv = new KvStore(this.#database);
     this.#metadata = new Metadata(this.#database);
+    this.#alarm = new Alarm(this.#metadata);
     this.#transactions = new Transactions(this.#database, {
       committed: () => this.#committed(),
       rolledBack: ({ implicit }) => {
         if (implicit) this.#commits.forgotten();
         this.#forgetSchema({ closeWalk: false });
+        this.#alarm.rolledBack();
       },
       nextTurn: (task) =>
         environment.nextTurn(() => {
@@ -133,7 +140,7 @@ export class ObjectStorage {
         'deleteAll(): not inside transaction(); call it before or after.',
       );
     }
-    const alarm = this.#metadata.alarm;
+    const alarm = this.#alarm.storedMs;
     this.#transactions.discard();
     this.#forgetSchema({ closeWalk: true });
     this.#database.reset();
@@ -147,19 +154,38 @@ export class ObjectStorage {
     return this.#database.sizeBytes;
   }
 
-  /** The alarm's time in milliseconds, or null. */
+  /** The alarm's time in milliseconds, or null; null while its handler runs. */
   get alarm(): number | null {
     this.#mustBeAlive();
-    return this.#metadata.alarm;
+    return this.#alarm.timeMs;
+  }
+
+  /** The time that is stored, also while its handler runs. */
+  get storedAlarm(): number | null {
+    this.#mustBeAlive();
+    return this.#alarm.storedMs;
   }
 
   /** Sets or (null) removes the alarm. A time in the past becomes now. */
   setAlarm(timeMs: number | null, write: Confirmation = CONFIRMED): void {
     this.#mustBeAlive();
     const time = timeMs === null ? null : Math.max(timeMs, Math.floor(this.environment.now()));
-    if (this.#metadata.alarm === time) return;
+    if (this.#alarm.isSetTo(time)) return;
     this.#beforeWrite(write);
-    this.#metadata.setAlarm(time);
+    this.#alarm.set(time);
+    this.#alarmChanged = true;
+  }
+
+  /** Begins a run of the alarm's handler; false when no alarm is stored any more. */
+  beginAlarm(): boolean {
+    this.#mustBeAlive();
+    return this.#alarm.begin();
+  }
+
+  /** Ends the run: after success the alarm is gone, unless a new one was set meanwhile. */
+  endAlarm(outcome: 'succeeded' | 'failed'): void {
+    this.#mustBeAlive();
+    if (this.#alarm.end(outcome)) this.setAlarm(null);
   }
 
   /** Runs user SQL; the runtime's page sessions pull its rows. */
@@ -284,6 +310,10 @@ export class ObjectStorage {
 
   #committed(): void {
     this.#commits.committed();
+    if (this.#alarmChanged) {
+      this.#alarmChanged = false;
+      this.environment.onAlarm(this.#alarm.storedMs);
+    }
     if (this.#log.needsMaintenance) {
       this.#log.maintain().catch((error: unknown) => this.environment.onBroken(error));
     }

@@ -58,7 +58,7 @@ export class SyncKvStorage {
 }
 
 /** The lazy result of kv.list: reads an entry when it is asked for it. */
-class ListIterator {
+export class ListIterator {
   readonly #cursor: EntryCursor;
 
   constructor(cursor: EntryCursor) {

@@ -1,0 +1,106 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createTestHost, type TestHost } from '../node-test-host.ts';
+import type { AlarmInvocationInfo } from './alarm-info.ts';
+
+let host: TestHost;
+let runs: [retryCount: number, isRetry: boolean][];
+
+beforeEach(async () => {
+  host = await createTestHost();
+  runs = [];
+});
+afterEach(() => host.close());
+
+/** Gives the object a handler that notes each run and then does what the test wants. */
+function onAlarm(handler: (run: number) => unknown): void {
+  host.host.setAlarmHandler('object', (state, info: AlarmInvocationInfo) => {
+    runs.push([info.retryCount, info.isRetry]);
+    return handler.call(state, runs.length);
+  });
+}
+
+const setAlarm = (delayMs: number) =>
+  host.run(({ storage }) => storage.setAlarm(host.now() + delayMs));
+const getAlarm = () => host.run(({ storage }) => storage.getAlarm());
+
+describe('alarms', () => {
+  test('[AL4] an alarm runs at its time, once, and is gone afterwards', async () => {
+    onAlarm(() => {});
+    await setAlarm(1000);
+    await host.advance(999);
+    expect(runs).toEqual([]);
+    await host.advance(1);
+    expect(runs).toEqual([[0, false]]);
+    expect(await getAlarm()).toBeNull();
+    await host.advance(100_000);
+    expect(runs).toHaveLength(1);
+  });
+
+  test('[AL5] a failed run is retried after 2, 4, 8, 16, 32 and 64 s, then given up', async () => {
+    const times: number[] = [];
+    onAlarm(() => {
+      times.push(host.now());
+      throw new Error('again');
+    });
+    await setAlarm(1);
+    const time = await getAlarm();
+    await host.advance(1);
+    expect(await getAlarm()).toBe(time);
+    await host.advance(1_000_000);
+    const delays = times.slice(1).map((at, i) => (at - times[i]!) / 1000);
+    expect(delays).toHaveLength(6);
+    for (const [i, delay] of delays.entries()) {
+      expect(delay).toBeGreaterThanOrEqual(2 ** (i + 1));
+      expect(delay).toBeLessThanOrEqual(1.25 * 2 ** (i + 1));
+    }
+    expect(runs.at(-1)).toEqual([6, true]);
+    expect(await getAlarm()).toBeNull();
+  });
+
+  test('[AL6] an alarm set while the handler runs replaces it, also when the run fails', async () => {
+    onAlarm(async function (this: { storage: { setAlarm(time: number): Promise<void> } }, run) {
+      if (run > 1) return;
+      await this.storage.setAlarm(host.now() + 500);
+      throw new Error('too late to matter');
+    } as never);
+    await setAlarm(1);
+    await host.advance(1);
+    await host.advance(499);
+    expect(runs).toHaveLength(1);
+    await host.advance(1);
+    expect(runs).toEqual([
+      [0, false],
+      [0, false],
+    ]);
+  });
+
+  test('[AL7] a handler that resets its object is run again', async () => {
+    onAlarm(function (this: { abort(reason: string): never }, run) {
+      if (run === 1) this.abort('test');
+    } as never);
+    await setAlarm(1);
+    await host.advance(1);
+    await host.advance(2500);
+    expect(runs).toEqual([
+      [0, false],
+      [1, true],
+    ]);
+    expect(await getAlarm()).toBeNull();
+  });
+
+  test('[AL8] while its handler runs an alarm counts as not set, and deleting it ends it', async () => {
+    const seen: unknown[] = [];
+    onAlarm(async function (this: {
+      storage: { getAlarm(): Promise<unknown>; deleteAlarm(): Promise<void> };
+    }) {
+      seen.push(await this.storage.getAlarm());
+      await this.storage.deleteAlarm();
+      throw new Error('no retry follows');
+    } as never);
+    await setAlarm(1);
+    await host.advance(1);
+    await host.advance(100_000);
+    expect(seen).toEqual([null]);
+    expect(runs).toHaveLength(1);
+  });
+});
