@@ -43,7 +43,7 @@ export class KillLoop {
         if (this.#acknowledged >= round.found + writes) resolve();
       };
     });
-    await page.evaluate((last) => window.api.startWriting(last), round.found);
+    await page.evaluate(() => window.api.startWriting());
     await enough;
     await this.#kill(victim, page);
     return round;

@@ -7,7 +7,7 @@ import type { Page } from '@playwright/test';
 import { type BrowserName, requireBrowser } from '../browser.ts';
 import { Profile } from '../profile.ts';
 import { folderMount, startServer } from '../server.ts';
-import type { Corpus } from './corpus.ts';
+import { type Corpus, knownDifferences } from './corpus.ts';
 import type { ListedScenario, Result } from './scenario.ts';
 import type { Implementation, ListedFile } from './suite.ts';
 import type { Reply, Request } from './worker/messages.ts';
@@ -62,6 +62,7 @@ export async function startBrowser(
 
   return {
     title: `${found.version}, ${found.executablePath}`,
+    known: knownDifferences(corpus),
     async list() {
       const files: ListedFile[] = [];
       for (const file of corpus.files) files.push(await list(file));

@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { type Corpus, OWN_CORPUS, type Results, readCorpus } from './corpus.ts';
 import type { ListedScenario, Result } from './scenario.ts';
-import { areaTable, differences, judge, type Verdict } from './verdict.ts';
+import { areaTable, differences, judge, knownDifferences, type Verdict } from './verdict.ts';
 
 /** A scenario file as the implementation loaded it. */
 export interface ListedFile {
@@ -21,6 +21,8 @@ export interface ListedFile {
 export interface Implementation {
   /** What it is, for the report. */
   readonly title: string;
+  /** Scenarios whose expectation it is known not to meet, each with the reason. */
+  readonly known: Readonly<Record<string, string>>;
   list(): Promise<ListedFile[]>;
   /** The result; rejects when the implementation itself failed. */
   run(file: string, scenario: ListedScenario): Promise<Result>;
@@ -82,18 +84,21 @@ export async function runSuite(implementation: Implementation, filter: string): 
 }
 
 /** Prints differences, counts by area and the total; writes the results. True when all passed. */
-export function report(
-  title: string,
+function report(
+  { title, known }: Implementation,
   results: Results,
-  corpus: Corpus,
+  { expected, alternatives }: Corpus,
   { filter, out, verbose }: SuiteOptions,
 ): boolean {
   if (out !== undefined) writeFileSync(out, `${JSON.stringify(results, null, 1)}\n`);
-  const verdicts = judge(results, corpus, (name) => name.includes(filter));
+  const verdicts = judge(results, { expected, alternatives, known }, (name) =>
+    name.includes(filter),
+  );
   const passed = count(verdicts, 'passed');
   const failed = count(verdicts, 'failed');
-  const shown = differences(verdicts, verbose);
-  if (shown !== '') console.log(`${shown}\n`);
+  for (const shown of [knownDifferences(verdicts), differences(verdicts, verbose)]) {
+    if (shown !== '') console.log(`${shown}\n`);
+  }
   console.log(`${title}\n${areaTable(verdicts)}\n`);
   console.log(`${passed} passed, ${failed} failed`);
   return failed === 0;
@@ -109,7 +114,7 @@ export async function runCommand(
     const implementation = await start(corpus);
     try {
       const results = await runSuite(implementation, options.filter);
-      if (!report(implementation.title, results, corpus, options)) process.exitCode = 1;
+      if (!report(implementation, results, corpus, options)) process.exitCode = 1;
     } finally {
       await implementation.close();
     }

@@ -4,8 +4,8 @@ import { areaTable, differences, judge } from './verdict.ts';
 
 const all = () => true;
 
-function kinds(results: Record<string, unknown>, expected = {}, alternatives = {}) {
-  return judge(results, { expected, alternatives }, all).map(({ kind }) => kind);
+function kinds(results: Record<string, unknown>, expected = {}, alternatives = {}, known = {}) {
+  return judge(results, { expected, alternatives, known }, all).map(({ kind }) => kind);
 }
 
 describe('verdicts on conformance results', () => {
@@ -27,15 +27,22 @@ describe('verdicts on conformance results', () => {
   });
 
   test('an expectation without a scenario fails when it is selected', () => {
-    const expectations = { expected: { 'a/x': 1, 'b/y': 1 }, alternatives: {} };
+    const expectations = { expected: { 'a/x': 1, 'b/y': 1 }, alternatives: {}, known: {} };
     const verdicts = judge({}, expectations, (name) => name.startsWith('a'));
     expect(verdicts).toMatchObject([{ kind: 'failed', name: 'a/x' }]);
+  });
+
+  test('a known difference counts neither way, and fails when it is none any more', () => {
+    const expected = { 'a/x': 1 };
+    const known = { 'a/x': 'because' };
+    expect(kinds({ 'a/x': 2 }, expected, {}, known)).toEqual(['known']);
+    expect(kinds({ 'a/x': 1 }, expected, {}, known)).toEqual(['failed']);
   });
 
   test('long differences are shown around their first character', () => {
     const verdicts = judge(
       { 'a/x': `${'x'.repeat(1000)}got` },
-      { expected: { 'a/x': `${'x'.repeat(1000)}want` }, alternatives: {} },
+      { expected: { 'a/x': `${'x'.repeat(1000)}want` }, alternatives: {}, known: {} },
       all,
     );
     const short = differences(verdicts, false);
@@ -47,7 +54,11 @@ describe('verdicts on conformance results', () => {
   test('areas are counted apart, with their share', () => {
     const expected = { 'a/x': 1, 'a/y': 1, 'b/z': 1 };
     const table = areaTable(
-      judge({ 'a/x': 1, 'a/y': 2, 'b/z': 1, 'b/w': 1 }, { expected, alternatives: {} }, all),
+      judge(
+        { 'a/x': 1, 'a/y': 2, 'b/z': 1, 'b/w': 1 },
+        { expected, alternatives: {}, known: {} },
+        all,
+      ),
     );
     expect(table).toMatch(/^a\s+1\/2\s+50\.0 %$/m);
     expect(table).toMatch(/^b\s+1\/1\s+100\.0 % {2}\(1 not scored\)$/m);

@@ -2,7 +2,8 @@
 //
 // A result passes when its JSON text equals that of the expectation or of the accepted alternative.
 // A scenario without an expectation is not scored; one that could not be run at all always fails,
-// as does an expectation for which no scenario was found: nothing is left out silently.
+// as does an expectation for which no scenario was found: nothing is left out silently. A known
+// difference is neither passed nor failed, is always shown, and fails once it is none any more.
 
 import type { Results } from './corpus.ts';
 
@@ -11,17 +12,19 @@ export type NotRun = { readonly hung: number } | { readonly notRun: string };
 
 export type Verdict =
   | { readonly kind: 'passed' | 'unscored'; readonly name: string }
+  | { readonly kind: 'known'; readonly name: string; readonly reason: string }
   | { readonly kind: 'failed'; readonly name: string; readonly want: string; readonly got: string };
 
 interface Expectations {
   readonly expected: Results;
   readonly alternatives: Results;
+  readonly known: Readonly<Record<string, string>>;
 }
 
 /** One verdict per scenario run, then one per expectation without a scenario. */
 export function judge(
   results: Results,
-  { expected, alternatives }: Expectations,
+  { expected, alternatives, known }: Expectations,
   isSelected: (name: string) => boolean,
 ): Verdict[] {
   const verdicts = Object.entries(results).map(([name, result]): Verdict => {
@@ -33,7 +36,15 @@ export function judge(
       want,
       Object.hasOwn(alternatives, name) && JSON.stringify(alternatives[name]),
     ];
-    return accepted.includes(got) ? { kind: 'passed', name } : { kind: 'failed', name, want, got };
+    const reason = Object.hasOwn(known, name) ? known[name] : undefined;
+    if (!accepted.includes(got)) {
+      return reason === undefined
+        ? { kind: 'failed', name, want, got }
+        : { kind: 'known', name, reason };
+    }
+    return reason === undefined
+      ? { kind: 'passed', name }
+      : { kind: 'failed', name, want: 'the known difference', got: 'none: take it off the list' };
   });
   for (const name of Object.keys(expected)) {
     if (Object.hasOwn(results, name) || !isSelected(name)) continue;
@@ -60,20 +71,29 @@ export function differences(verdicts: readonly Verdict[], verbose: boolean): str
   return lines.join('\n');
 }
 
+/** The known differences that were met, with their reasons. */
+export function knownDifferences(verdicts: readonly Verdict[]): string {
+  return verdicts
+    .flatMap((verdict) =>
+      verdict.kind === 'known' ? [`KNOWN ${verdict.name}\n  ${verdict.reason}`] : [],
+    )
+    .join('\n');
+}
+
 /** Counts by area, which is the part of the name before the slash; one line an area. */
 export function areaTable(verdicts: readonly Verdict[]): string {
-  const areas = new Map<string, { passed: number; failed: number; unscored: number }>();
+  const areas = new Map<string, Record<Verdict['kind'], number>>();
   for (const { kind, name } of verdicts) {
     const area = name.includes('/') ? name.slice(0, name.indexOf('/')) : name;
-    const counts = areas.get(area) ?? { passed: 0, failed: 0, unscored: 0 };
+    const counts = areas.get(area) ?? { passed: 0, failed: 0, unscored: 0, known: 0 };
     counts[kind] += 1;
     areas.set(area, counts);
   }
   const width = Math.max(0, ...[...areas.keys()].map((area) => area.length));
   return [...areas]
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([area, { passed, failed, unscored }]) => {
-      const scored = passed + failed;
+    .map(([area, { passed, failed, unscored, known }]) => {
+      const scored = passed + failed + known;
       const share = scored === 0 ? '' : `${((100 * passed) / scored).toFixed(1)} %`;
       const rest = unscored === 0 ? '' : `  (${unscored} not scored)`;
       return `${area.padEnd(width)}  ${`${passed}/${scored}`.padStart(9)}  ${share.padStart(8)}${rest}`;

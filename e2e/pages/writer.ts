@@ -22,19 +22,25 @@ export interface Verification {
 
 const OBJECT_NAME = 'writes';
 const TEXT_LENGTH_MAX = 6000;
+const LANES = 3;
 
-/** Writes on from `last + 1`, one write after the other, until the page dies. */
-export function startWriting(last: number): void {
-  void writeOn(last);
+/**
+ * Writes without end, on several handles at once, until the page dies. A write's number is read in
+ * its own transaction, so numbers have no gap whatever the order.
+ */
+export function startWriting(): void {
+  for (let lane = 0; lane < LANES; lane++) void writeOn();
 }
 
-async function writeOn(last: number): Promise<never> {
+async function writeOn(): Promise<never> {
   const storage = await openStorage(OBJECT_NAME);
-  for (let n = last + 1; ; n++) {
-    const text = 'x'.repeat((n * 7919) % TEXT_LENGTH_MAX);
-    await storage.transaction(async (txn) => {
+  for (;;) {
+    const n = await storage.transaction(async (txn) => {
+      const n = ((await txn.get<number>('last')) ?? 0) + 1;
+      const text = 'x'.repeat((n * 7919) % TEXT_LENGTH_MAX);
       const insert = storage.sql.exec('INSERT INTO writes VALUES (?, ?, ?)', n, text, text.length);
       await Promise.all([insert.ready, txn.put('last', n)]);
+      return n;
     });
     await window.acknowledge(n);
   }

@@ -2,7 +2,7 @@
 //
 // Objects live in the isolate of this worker, so an event is handed to an object as a function: it
 // is left in `events` under a number, and a request to the object names that number. Bundled by
-// workerd.ts; scenario files are separate modules beside it.
+// workerd-implementation.ts; scenario files are separate modules beside it.
 
 import { DurableObject } from 'cloudflare:workers';
 import {

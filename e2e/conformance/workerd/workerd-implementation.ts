@@ -33,6 +33,7 @@ export async function startWorkerd(corpus: Corpus): Promise<Implementation> {
 
   return {
     title: `workerd, compatibility date ${COMPATIBILITY_DATE}`,
+    known: {},
     list: () =>
       Promise.all(
         corpus.files.map(async (file): Promise<ListedFile> => {

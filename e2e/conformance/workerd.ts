@@ -6,7 +6,7 @@
 import { startBrowser } from './browser-implementation.ts';
 import { type Results, readCorpus } from './corpus.ts';
 import { type Implementation, readCommandLine, runCommand, runSuite } from './suite.ts';
-import { startWorkerd } from './workerd/workerd.ts';
+import { startWorkerd } from './workerd/workerd-implementation.ts';
 
 const options = readCommandLine({ both: { type: 'boolean' } });
 if (options.flags.both === true) await runBoth();

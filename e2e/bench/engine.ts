@@ -1,0 +1,294 @@
+// The storage engine's numbers in Node, each beside what it is measured against, in one run.
+//
+//   npx tsx e2e/bench/engine.ts [--commits 1000000] [--directory /a/disk]
+//
+// Ratios are the result; times depend on the machine and its load.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import sqlite3InitModule, { type Database } from '@sqlite.org/sqlite-wasm';
+import type { FileDirectory, SyncFile } from '../../worker/file/file.ts';
+import { NodeDirectory } from '../../worker/file/node-file.ts';
+import { ObjectStore } from '../../worker/log/object-store.ts';
+import { LOG_PRAGMAS, LogVfs } from '../../worker/vfs/log-vfs.ts';
+
+const { values: options } = parseArgs({
+  options: {
+    commits: { type: 'string', default: '1000000' },
+    directory: { type: 'string', default: tmpdir() },
+  },
+});
+
+const CREATE = 'CREATE TABLE kv(k TEXT PRIMARY KEY, v BLOB) WITHOUT ROWID';
+const UPSERT = 'INSERT INTO kv VALUES(?,?) ON CONFLICT DO UPDATE SET v = excluded.v';
+
+const environment = {
+  now: () => Date.now(),
+  randomUint32: () => Math.floor(Math.random() * 0x1_0000_0000),
+};
+const sqlite3 = await sqlite3InitModule();
+const vfs = new LogVfs(sqlite3);
+const root = mkdtempSync(join(options.directory, 'engine-bench-'));
+const rows: Record<string, string | number>[] = [];
+
+/** Counts what reaches the files of a directory. */
+class Counted implements FileDirectory {
+  readonly #inner: FileDirectory;
+  flushes = 0;
+  logWrites = 0;
+  logBytes = 0;
+
+  constructor(inner: FileDirectory) {
+    this.#inner = inner;
+  }
+
+  async open(name: string): Promise<SyncFile> {
+    const file = await this.#inner.open(name);
+    const isLog = name.startsWith('log-');
+    return {
+      read: (target, offset) => file.read(target, offset),
+      write: (bytes, offset) => {
+        file.write(bytes, offset);
+        // Zeros written ahead are no part of a commit.
+        if (!isLog || bytes[8] === 0) return;
+        this.logWrites++;
+        this.logBytes += bytes.length;
+      },
+      truncate: (sizeBytes) => file.truncate(sizeBytes),
+      sizeBytes: () => file.sizeBytes(),
+      flush: () => {
+        this.flushes++;
+        return file.flush();
+      },
+      close: () => file.close(),
+    };
+  }
+
+  names() {
+    return this.#inner.names();
+  }
+
+  remove(name: string) {
+    return this.#inner.remove(name);
+  }
+}
+
+interface Opened {
+  readonly store: ObjectStore;
+  readonly db: Database;
+  close(): Promise<void>;
+}
+
+async function open(directory: FileDirectory): Promise<Opened> {
+  const store = await ObjectStore.open(directory, environment);
+  const filename = vfs.attach(store.file);
+  const db = new sqlite3.oo1.DB({ filename, vfs: vfs.name, flags: 'c' });
+  for (const pragma of LOG_PRAGMAS) db.exec(pragma);
+  const close = async () => {
+    db.close();
+    vfs.detach(filename);
+    await store.close();
+  };
+  return { store, db, close };
+}
+
+function directoryOf(name: string): NodeDirectory {
+  return new NodeDirectory(join(root, name));
+}
+
+const pool = crypto.getRandomValues(new Uint8Array(65_536));
+function blob(bytes: number): Uint8Array {
+  const start = Math.floor(Math.random() * (pool.length - bytes));
+  return pool.subarray(start, start + bytes);
+}
+
+function milliseconds(from: number): number {
+  return performance.now() - from;
+}
+
+function report(what: string, value: string, bound: string): void {
+  rows.push({ what, value, bound });
+  console.error(`${what}: ${value}`);
+}
+
+/** Commits of one 100-byte value, each flushed, against a bare write and flush of as many bytes. */
+async function commits(): Promise<void> {
+  const count = 3000;
+  const directory = new Counted(directoryOf('commits'));
+  const { store, db, close } = await open(directory);
+  db.exec(CREATE);
+  const upsert = db.prepare(UPSERT);
+  const put = (i: number) => upsert.bind([`key${i % 1000}`, blob(100)]).stepReset();
+  for (let i = 0; i < 1000; i++) put(i);
+  await store.flush();
+  Object.assign(directory, { flushes: 0, logWrites: 0, logBytes: 0 });
+  let start = performance.now();
+  for (let i = 0; i < count; i++) {
+    put(i);
+    store.flush();
+  }
+  const perCommit = milliseconds(start) / count;
+  const bytes = Math.round(directory.logBytes / directory.logWrites);
+  upsert.finalize();
+  await close();
+
+  const raw = await directoryOf('raw').open('raw');
+  raw.write(new Uint8Array((bytes + 64) * count), 0);
+  raw.flush();
+  start = performance.now();
+  for (let i = 0; i < count; i++) {
+    raw.write(pool.subarray(0, bytes), i * bytes);
+    raw.flush();
+  }
+  const perWrite = milliseconds(start) / count;
+  raw.close();
+  report('commit us', String(perCommit * 1000), String(perWrite * 1000));
+  report('flushes per commit', (directory.flushes / count).toFixed(3), '1.00');
+  report('log writes per commit', (directory.logWrites / count).toFixed(3), '1.00');
+  report('log bytes per put of 100 bytes', String(bytes), '≤ 400');
+  report('commit / bare write and flush', (perCommit / perWrite).toFixed(2), '≤ 1.3');
+}
+
+/** A restore over 10,000 commits of a 100 MB database, against a copy of its main file. */
+async function restores(): Promise<void> {
+  const directory = directoryOf('restore');
+  let opened = await open(directory);
+  opened.db.exec(CREATE);
+  opened.db.exec('BEGIN');
+  const upsert = opened.db.prepare(UPSERT);
+  const key = (i: number) => `key${String(i).padStart(6, '0')}`;
+  for (let i = 0; i < 95_000; i++) upsert.bind([key(i), blob(880)]).stepReset();
+  opened.db.exec('COMMIT');
+  await opened.store.flush();
+  const bookmark = opened.store.currentBookmark();
+  for (let i = 0; i < 10_000; i++) {
+    const isNew = Math.random() < 0.1;
+    const name = isNew ? `new${i}` : key(Math.floor(Math.random() * 95_000));
+    upsert.bind([name, blob(100 + Math.floor(Math.random() * 780))]).stepReset();
+    if (i % 20 === 0) {
+      await opened.store.flush();
+      if (opened.store.needsMaintenance) await opened.store.maintain();
+    }
+  }
+  upsert.finalize();
+  opened.store.scheduleRestore(bookmark);
+  await opened.store.flush();
+  await opened.store.checkpoint();
+  const mainBytes = opened.store.file.sizeBytes();
+  await opened.close();
+
+  let start = performance.now();
+  const main = await directory.open('main');
+  const copy = await directory.open('copy');
+  const buffer = new Uint8Array(1 << 20);
+  for (let at = 0; at < main.sizeBytes(); at += buffer.length) {
+    copy.write(buffer.subarray(0, main.read(buffer, at)), at);
+  }
+  copy.flush();
+  const copyMs = milliseconds(start);
+  main.close();
+  copy.close();
+
+  start = performance.now();
+  const store = await ObjectStore.open(directory, environment);
+  const restoreMs = milliseconds(start);
+  await store.close();
+  opened = await open(directory);
+  const left = opened.db.selectValue("SELECT count(*) FROM kv WHERE k LIKE 'new%'");
+  if (left !== 0) throw new Error(`the restore left ${String(left)} rows`);
+  await opened.close();
+  report('database restored', `${(mainBytes / 1e6).toFixed(0)} MB`, '100 MB');
+  report('restore and open', `${restoreMs.toFixed(0)} ms`, '');
+  report('copy of the main file', `${copyMs.toFixed(0)} ms`, '');
+  report('restore / copy', (restoreMs / copyMs).toFixed(2), '< 1.5');
+}
+
+/** Opening with a long history, against the same data without one. */
+async function openings(): Promise<void> {
+  const count = Number(options.commits);
+  const long = directoryOf('long');
+  const { store, db, close } = await open(long);
+  db.exec(CREATE);
+  const upsert = db.prepare(UPSERT);
+  const start = performance.now();
+  for (let i = 0; i < count; i++) {
+    upsert.bind([`key${i % 1000}`, blob(100)]).stepReset();
+    if (i % 1000 !== 999) continue;
+    await store.flush();
+    if (store.needsMaintenance) await store.maintain();
+  }
+  console.error(`${count} commits in ${(milliseconds(start) / 1000).toFixed(1)} s`);
+  const middleMs = Date.now() - milliseconds(start) / 2;
+  upsert.finalize();
+  await close();
+
+  const short = directoryOf('short');
+  const fresh = await open(short);
+  fresh.db.exec(CREATE);
+  fresh.db.exec('BEGIN');
+  for (let i = 0; i < 1000; i++) fresh.db.exec({ sql: UPSERT, bind: [`key${i}`, blob(100)] });
+  fresh.db.exec('COMMIT');
+  await fresh.store.flush();
+  await fresh.close();
+
+  const times = { long: [] as number[], short: [] as number[] };
+  for (let round = 0; round < 15; round++) {
+    for (const [name, directory] of [
+      ['long', long],
+      ['short', short],
+    ] as const) {
+      const from = performance.now();
+      const opened = await open(directory);
+      opened.db.selectValue('SELECT count(*) FROM kv');
+      times[name].push(milliseconds(from));
+      await opened.close();
+    }
+  }
+  const median = (list: number[]) => list.sort((a, b) => a - b)[list.length >> 1]!;
+  const [longMs, shortMs] = [median(times.long), median(times.short)];
+  report(`open after ${count} commits`, `${longMs.toFixed(2)} ms`, '');
+  report('open without history', `${shortMs.toFixed(2)} ms`, '');
+  report('open with / without history', (longMs / shortMs).toFixed(2), '≤ 2');
+
+  const again = await ObjectStore.open(long, environment);
+  const from = performance.now();
+  await again.bookmarkForTime(middleMs);
+  report('bookmark for a time in the middle', `${milliseconds(from).toFixed(2)} ms`, '');
+  await again.close();
+}
+
+/** Memory of a thousand open objects, their SQLite connections included. */
+async function memory(): Promise<void> {
+  const count = 1000;
+  const settle = () => {
+    globalThis.gc?.();
+    const { rss, heapUsed, external } = process.memoryUsage();
+    return { rss, script: heapUsed + external };
+  };
+  const before = settle();
+  const objects: Opened[] = [];
+  for (let i = 0; i < count; i++) {
+    const opened = await open(directoryOf(`many/${i}`));
+    opened.db.exec(CREATE);
+    for (let k = 0; k < 20; k++) opened.db.exec({ sql: UPSERT, bind: [`key${k}`, blob(100)] });
+    await opened.store.flush();
+    objects.push(opened);
+  }
+  const after = settle();
+  const perObject = (bytes: number) => `${Math.round(bytes / count / 1024)} KB`;
+  report('memory per open object (resident)', perObject(after.rss - before.rss), '≤ 300 KB');
+  report('of it script and buffers', perObject(after.script - before.script), '');
+  for (const object of objects) await object.close();
+}
+
+try {
+  await memory();
+  await commits();
+  await restores();
+  await openings();
+  console.table(rows);
+} finally {
+  rmSync(root, { recursive: true, force: true });
+}
