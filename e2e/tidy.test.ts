@@ -103,9 +103,8 @@ describe('source', () => {
 });
 
 describe('rule book', () => {
-  const rules = new Set(
-    [...read('docs/spec.md').matchAll(/^\| ([A-Z]+\d+) \|/gm)].map(([, id]) => id!),
-  );
+  const books = ['docs/spec.md', 'docs/commit-log-format.md'].map(read).join('\n');
+  const rules = new Set([...books.matchAll(/^\| ([A-Z]+\d+) \|/gm)].map(([, id]) => id!));
   const tests = files.filter((file) => /\.(test|spec|suite)\.ts$/.test(file));
   const shown = new Set(
     tests.flatMap((file) => [...read(file).matchAll(/\[([A-Z]+\d+)\]/g)].map(([, id]) => id!)),
