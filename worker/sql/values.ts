@@ -8,6 +8,7 @@ import type { Binding } from '../../src/contract/bindings.ts';
 import type { SqlRow, SqlStorageValue } from '../../src/contract/storage.ts';
 import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
 import { FLAG, VALUE, VDBE } from '../vfs/vdbe-layout.ts';
+import type { WasmMemory } from '../vfs/wasm-memory.ts';
 
 // Destructor argument by which SQLite takes a copy (SQLITE_TRANSIENT).
 const COPY = -1;
@@ -51,18 +52,62 @@ export function bindBlob(
   return exports.sqlite3_bind_blob(statement, index, at, bytes.length, COPY);
 }
 
-/** Column `column` of the current row of a statement, counted from 0. */
-export function readColumn(sqlite: Sqlite, statement: Pointer, column: number): SqlStorageValue {
+/** The current row as an array of its columns. */
+export function readRow(
+  sqlite: Sqlite,
+  statement: Pointer,
+  columnCount: number,
+): SqlStorageValue[] {
+  const row: SqlStorageValue[] = [];
+  let value = firstValue(sqlite.memory, statement);
+  for (let column = 0; column < columnCount; column++, value += VALUE.sizeBytes) {
+    row.push(readValue(sqlite, statement, column, value));
+  }
+  return row;
+}
+
+/** The current row as an object; of columns with one name the last one counts. */
+export function readNamedRow(
+  sqlite: Sqlite,
+  statement: Pointer,
+  columnNames: readonly string[],
+): SqlRow {
+  const row: SqlRow = {};
+  let value = firstValue(sqlite.memory, statement);
+  for (let column = 0; column < columnNames.length; column++, value += VALUE.sizeBytes) {
+    row[columnNames[column]!] = readValue(sqlite, statement, column, value);
+  }
+  return row;
+}
+
+/** The same from values that were read before. */
+export function nameRow(
+  values: readonly SqlStorageValue[],
+  columnNames: readonly string[],
+): SqlRow {
+  const row: SqlRow = {};
+  for (let column = 0; column < columnNames.length; column++) {
+    row[columnNames[column]!] = values[column]!;
+  }
+  return row;
+}
+
+function firstValue(memory: WasmMemory, statement: Pointer): Pointer {
+  return memory.i32[(statement + VDBE.resultRow) >> 2]!;
+}
+
+// Column `column` of the current row, counted from 0, which lies at `value`.
+function readValue(
+  sqlite: Sqlite,
+  statement: Pointer,
+  column: number,
+  value: Pointer,
+): SqlStorageValue {
   const { memory } = sqlite;
   const i32 = memory.i32;
-  const value = i32[(statement + VDBE.resultRow) >> 2]! + column * VALUE.sizeBytes;
-  const flags = i32[(value + VALUE.flags) >> 2]! & (FLAG.typeMask | FLAG.zeroTail);
-  switch (flags) {
-    case FLAG.integer: {
-      const low = i32[value >> 2]! >>> 0;
-      const high = i32[(value >> 2) + 1]!;
-      return high * 2 ** 32 + low;
-    }
+  switch (i32[(value + VALUE.flags) >> 2]! & (FLAG.typeMask | FLAG.zeroTail)) {
+    case FLAG.integer:
+      return i32[(value >> 2) + 1]! * 2 ** 32 + (i32[value >> 2]! >>> 0);
     case FLAG.real:
       return memory.f64[value >> 3]!;
     case FLAG.text:
@@ -79,44 +124,6 @@ export function readColumn(sqlite: Sqlite, statement: Pointer, column: number): 
     default:
       return readUnusualColumn(sqlite, statement, column);
   }
-}
-
-/** The current row as an array of its columns. */
-export function readRow(
-  sqlite: Sqlite,
-  statement: Pointer,
-  columnCount: number,
-): SqlStorageValue[] {
-  const row: SqlStorageValue[] = [];
-  for (let column = 0; column < columnCount; column++) {
-    row.push(readColumn(sqlite, statement, column));
-  }
-  return row;
-}
-
-/** The current row as an object; of columns with one name the last one counts. */
-export function readNamedRow(
-  sqlite: Sqlite,
-  statement: Pointer,
-  columnNames: readonly string[],
-): SqlRow {
-  const row: SqlRow = {};
-  for (let column = 0; column < columnNames.length; column++) {
-    row[columnNames[column]!] = readColumn(sqlite, statement, column);
-  }
-  return row;
-}
-
-/** The same from values that were read before. */
-export function nameRow(
-  values: readonly SqlStorageValue[],
-  columnNames: readonly string[],
-): SqlRow {
-  const row: SqlRow = {};
-  for (let column = 0; column < columnNames.length; column++) {
-    row[columnNames[column]!] = values[column]!;
-  }
-  return row;
 }
 
 // A value with more than one form at once, or with zeros that are not in memory: SQLite's functions

@@ -45,8 +45,10 @@ describe('memory', () => {
     memory.free(pointer);
   });
 
-  test('more than there is, is a RangeError', () => {
-    expect(() => sqlite.memory.allocate(0x7fff_ffff)).toThrow(RangeError);
+  test('more than there is, is an error with a code', () => {
+    expect(() => sqlite.memory.allocate(0x7fff_ffff)).toThrow(
+      expect.objectContaining({ code: 'SQL' }),
+    );
   });
 
   test('scratch memory stays where it is until it must grow', () => {

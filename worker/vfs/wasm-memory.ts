@@ -5,6 +5,7 @@
 // Encodes lone surrogates as three bytes each (as workerd does) and decodes anything that is not
 // UTF-8 to U+FFFD.
 
+import { storageError } from '../../src/contract/errors.ts';
 import { utf8Bytes } from '../../src/contract/key-order.ts';
 
 /** What the memory needs of the module. */
@@ -59,7 +60,7 @@ export class WasmMemory {
    * At least `sizeBytes` of memory for arguments of one call; the next `scratch` may reuse it. With
    * 0 the memory that was given last.
    *
-   * @throws RangeError when the module has no memory left.
+   * @throws SQL when the module has no memory left.
    */
   scratch(sizeBytes: number): number {
     const tooSmall = sizeBytes > this.#scratchBytes;
@@ -75,11 +76,11 @@ export class WasmMemory {
     return this.#scratch;
   }
 
-  /** Memory of the module, freed by `free`. @throws RangeError when there is none left. */
+  /** Memory of the module, freed by `free`. @throws SQL when there is none left. */
   allocate(sizeBytes: number): number {
     const pointer = this.#allocator.malloc(sizeBytes);
     if (pointer === 0)
-      throw new RangeError(`No memory for ${sizeBytes} bytes in the SQLite module.`);
+      throw storageError('SQL', `No memory for ${sizeBytes} bytes in SQLite: SQLITE_NOMEM`);
     return pointer;
   }
 
@@ -116,16 +117,31 @@ export class WasmMemory {
   /** The text of `sizeBytes` bytes of UTF-8. */
   readText(pointer: number, sizeBytes: number): string {
     const u8 = this.u8;
-    if (sizeBytes <= SHORT_TEXT_UNITS) {
-      let text = '';
-      for (let at = pointer; at < pointer + sizeBytes; at++) {
-        const unit = u8[at]!;
-        if (unit > 0x7f) return this.#decoder.decode(u8.subarray(pointer, pointer + sizeBytes));
-        text += String.fromCharCode(unit);
+    const end = pointer + sizeBytes;
+    if (sizeBytes > SHORT_TEXT_UNITS) return this.#decoder.decode(u8.subarray(pointer, end));
+    // Eight at a time: 13 ns for as many letters in Chromium, a decoder call takes 190.
+    let text = '';
+    let at = pointer;
+    for (; at + 8 <= end; at += 8) {
+      const a = u8[at]!;
+      const b = u8[at + 1]!;
+      const c = u8[at + 2]!;
+      const d = u8[at + 3]!;
+      const e = u8[at + 4]!;
+      const f = u8[at + 5]!;
+      const g = u8[at + 6]!;
+      const h = u8[at + 7]!;
+      if ((a | b | c | d | e | f | g | h) > 0x7f) {
+        return this.#decoder.decode(u8.subarray(pointer, end));
       }
-      return text;
+      text += String.fromCharCode(a, b, c, d, e, f, g, h);
     }
-    return this.#decoder.decode(u8.subarray(pointer, pointer + sizeBytes));
+    for (; at < end; at++) {
+      const unit = u8[at]!;
+      if (unit > 0x7f) return this.#decoder.decode(u8.subarray(pointer, end));
+      text += String.fromCharCode(unit);
+    }
+    return text;
   }
 
   /** The text up to its NUL; empty for a null pointer. */
