@@ -8,6 +8,7 @@ import { MemoryDirectory } from './file/memory-file.ts';
 import type { ObjectStore } from './log/object-store.ts';
 import { ObjectHost } from './runtime/object-host.ts';
 import { openLogDatabase } from './storage/log-database.ts';
+import type { StorageOptions } from './storage/options.ts';
 import { LogVfs } from './vfs/log-vfs.ts';
 import { loadSqliteInNode } from './vfs/node-sqlite.ts';
 
@@ -110,7 +111,7 @@ export class TestHost {
 }
 
 /** A host with no object yet. */
-export async function createTestHost(): Promise<TestHost> {
+export async function createTestHost(options: StorageOptions = {}): Promise<TestHost> {
   const sqlite = await loadSqliteInNode();
   vfs ??= new LogVfs(sqlite.sqlite3);
   const installed = vfs;
@@ -124,6 +125,7 @@ export async function createTestHost(): Promise<TestHost> {
     randomUint32: () => (random = (random * 1_664_525 + 1_013_904_223) >>> 0),
     nextTurn: (task) => void setImmediate(task),
     after: (delayMs, task) => clock.after(delayMs, task),
+    optionsOf: () => options,
     async directory(id) {
       const files = directories.get(id) ?? new MemoryDirectory();
       directories.set(id, files);

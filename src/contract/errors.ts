@@ -27,6 +27,11 @@ export const ERROR_CODES = {
     meaning: 'A synchronous member that exists only in the worker, beside SQLite.',
   },
 
+  WRONG_BACKEND: {
+    class: 'Error',
+    meaning: 'The member exists on the SQL backend only, and the class is on the key-value one.',
+  },
+
   // SQL.
   SQL: { class: 'Error', meaning: 'SQLite refused or failed the statement; the message says why.' },
   SQL_FORBIDDEN: { class: 'Error', meaning: 'The statement touches what objects may not touch.' },

@@ -6,6 +6,7 @@ import type { FileDirectory } from '../file/file.ts';
 import type { ObjectStore } from '../log/object-store.ts';
 import type { DatabaseEvents } from '../sql/database.ts';
 import type { LogDatabase } from '../storage/log-database.ts';
+import type { StorageOptions } from '../storage/options.ts';
 
 export interface HostEnvironment {
   /** Milliseconds since the epoch. */
@@ -19,6 +20,8 @@ export interface HostEnvironment {
   directory(id: string): Promise<FileDirectory>;
   /** Removes an object's files; none is open. */
   removeDirectory(id: string): Promise<void>;
+  /** What is chosen for the object, by its class. */
+  optionsOf?(name: string): StorageOptions;
   /** Opens SQLite on the object's log. */
   openDatabase(store: ObjectStore, events: DatabaseEvents): LogDatabase;
 }

@@ -66,14 +66,19 @@ export class ObjectInstance {
     this.#environment = environment;
     this.#events = events;
     this.gate = new InputGate(environment.nextTurn, () => events.onTask(this));
-    this.storage = new ObjectStorage(store, (report) => environment.openDatabase(store, report), {
-      now: environment.now,
-      nextTurn: environment.nextTurn,
-      section: (closure) => this.#section(closure),
-      continuation: () => this.gate.continuation(),
-      onBroken: (error) => this.reset(broken(error)),
-      onAlarm: (timeMs) => events.onAlarm(timeMs),
-    });
+    this.storage = new ObjectStorage(
+      store,
+      (report) => environment.openDatabase(store, report),
+      {
+        now: environment.now,
+        nextTurn: environment.nextTurn,
+        section: (closure) => this.#section(closure),
+        continuation: () => this.gate.continuation(),
+        onBroken: (error) => this.reset(broken(error)),
+        onAlarm: (timeMs) => events.onAlarm(timeMs),
+      },
+      environment.optionsOf?.(id.name),
+    );
     const surface = new DurableObjectStorage(INTERNAL, this.storage);
     this.publicStorage = surface as unknown as PublicStorage;
     this.state = new DurableObjectState(INTERNAL, this);

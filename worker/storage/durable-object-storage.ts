@@ -11,6 +11,7 @@ import {
   convertString,
   convertTimestamp,
 } from '../../src/contract/arguments.ts';
+import { storageError } from '../../src/contract/errors.ts';
 import type { SqlStorage } from '../../src/contract/storage.ts';
 import { refuseToClone } from '../../src/serializer/object-kind.ts';
 import { Cursor, RawIterator, RowIterator } from '../sql/cursor.ts';
@@ -23,17 +24,27 @@ import { checkConstructor, INTERNAL, illegalInvocation } from './surface.ts';
 import { ListIterator, SyncKvStorage } from './sync-kv-storage.ts';
 
 export class DurableObjectStorage {
-  /** SQL on the object's private database. */
-  readonly sql: SqlStorage;
-  /** The same keys and values, synchronously. */
-  readonly kv: SyncKvStorage;
+  /** SQL on the object's private database; on the key-value backend, reading it throws. */
+  declare readonly sql: SqlStorage;
+  /** The same keys and values, synchronously; on the key-value backend, reading it throws. */
+  declare readonly kv: SyncKvStorage;
   readonly #storage: ObjectStorage;
 
   constructor(token: typeof INTERNAL, storage: ObjectStorage) {
     checkConstructor('DurableObjectStorage', token);
     this.#storage = storage;
-    this.sql = storage.sql;
-    this.kv = new SyncKvStorage(INTERNAL, storage);
+    // Own properties, as on the real storage: programs may replace them.
+    if (storage.options.backend === 'kv') {
+      for (const name of ['sql', 'kv']) {
+        const get = () => {
+          throw wrongBackend(name);
+        };
+        Object.defineProperty(this, name, { get, enumerable: true, configurable: true });
+      }
+    } else {
+      const members = { sql: storage.sql, kv: new SyncKvStorage(INTERNAL, storage) };
+      Object.assign(this, members);
+    }
   }
 
   get(...args: unknown[]): Promise<unknown> {
@@ -98,6 +109,7 @@ export class DurableObjectStorage {
 
   transactionSync(...args: unknown[]): unknown {
     const storage = DurableObjectStorage.#of(this);
+    checkSqlBackend(storage, 'transactionSync');
     const callback = args[0];
     checkCallback('transactionSync', callback);
     return storage.transactionSync(() => callback());
@@ -105,12 +117,16 @@ export class DurableObjectStorage {
 
   getCurrentBookmark(): Promise<string> {
     const storage = DurableObjectStorage.#of(this);
-    return promised(() => storage.currentBookmark());
+    return promised(() => {
+      checkSqlBackend(storage, 'getCurrentBookmark');
+      return storage.currentBookmark();
+    });
   }
 
   getBookmarkForTime(...args: unknown[]): Promise<string> {
     const storage = DurableObjectStorage.#of(this);
     return promised(() => {
+      checkSqlBackend(storage, 'getBookmarkForTime');
       checkArgumentCount('getBookmarkForTime', args.length, 1);
       return storage.bookmarkForTime(convertTimestamp('getBookmarkForTime', args[0]));
     });
@@ -119,6 +135,7 @@ export class DurableObjectStorage {
   onNextSessionRestoreBookmark(...args: unknown[]): Promise<string> {
     const storage = DurableObjectStorage.#of(this);
     return promised(() => {
+      checkSqlBackend(storage, 'onNextSessionRestoreBookmark');
       checkArgumentCount('onNextSessionRestoreBookmark', args.length, 1);
       return storage.restoreAtNextStart(convertString('onNextSessionRestoreBookmark', args[0]));
     });
@@ -134,6 +151,18 @@ export class DurableObjectStorage {
     }
     return self.#storage;
   }
+}
+
+/** Refuses a member of the SQL backend. @throws WRONG_BACKEND */
+function checkSqlBackend(storage: ObjectStorage, member: string): void {
+  if (storage.options.backend === 'kv') throw wrongBackend(member);
+}
+
+function wrongBackend(member: string): Error {
+  return storageError(
+    'WRONG_BACKEND',
+    `ctx.storage.${member}: only on the SQL backend; this class is on the key-value backend.`,
+  );
 }
 
 // Its continuation is that of I/O: it belongs to the event that called, and waits for the gate. A

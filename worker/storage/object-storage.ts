@@ -20,6 +20,7 @@ import { Alarm } from './alarm.ts';
 import { Commits } from './commits.ts';
 import type { LogDatabase } from './log-database.ts';
 import { Metadata } from './metadata.ts';
+import { deleteAllDeletesAlarm, type StorageOptions } from './options.ts';
 import { type Frame, Transactions } from './transactions.ts';
 
 /** What storage asks of the runtime around it. */
@@ -48,6 +49,7 @@ export class ObjectStorage {
   /** `ctx.storage.sql`. */
   readonly sql: SqlStorage;
   readonly environment: StorageEnvironment;
+  readonly options: StorageOptions;
   readonly #database: Database;
   readonly #closeDatabase: () => void;
   readonly #log: ObjectStore;
@@ -64,8 +66,10 @@ export class ObjectStorage {
     log: ObjectStore,
     openDatabase: (events: DatabaseEvents) => LogDatabase,
     environment: StorageEnvironment,
+    options: StorageOptions = {},
   ) {
     this.environment = environment;
+    this.options = options;
     this.#log = log;
     this.#commits = new Commits(log, (error) => environment.onBroken(error));
     const { database, close } = openDatabase({
@@ -127,8 +131,8 @@ export class ObjectStorage {
   }
 
   /**
-   * Removes everything but the alarm, all or nothing. What was written before in this turn is gone
-   * with the rest.
+   * Removes everything, all or nothing; the alarm stays, unless the compatibility date says
+   * otherwise. What was written before in this turn is gone with the rest.
    *
    * @throws TRANSACTION_NESTING inside a transaction
    */
@@ -140,7 +144,11 @@ export class ObjectStorage {
         'deleteAll(): not inside transaction(); call it before or after.',
       );
     }
-    const alarm = this.#alarm.storedMs;
+    if (this.options.backend === 'kv') {
+      this.#deleteAllKeys();
+      return;
+    }
+    const alarm = deleteAllDeletesAlarm(this.options) ? null : this.#alarm.storedMs;
     this.#transactions.discard();
     this.#forgetSchema({ closeWalk: true });
     this.#database.reset();
@@ -306,6 +314,13 @@ export class ObjectStorage {
       this.#commits.written(CONFIRMED);
     }
     return this.#database;
+  }
+
+  // The key-value backend knows no tables, so nothing else can be there.
+  #deleteAllKeys(): void {
+    this.#beforeWrite(CONFIRMED);
+    this.#kv.clear();
+    if (deleteAllDeletesAlarm(this.options)) this.setAlarm(null);
   }
 
   #committed(): void {
