@@ -7,7 +7,9 @@ import { isStorageError } from '../contract/errors.ts';
 import { ByteReader, corrupt } from './byte-reader.ts';
 import { readHostError, readPlainError } from './error-codec.ts';
 import { readHostObject } from './host-codec.ts';
+import { bufferResizable } from './slots.ts';
 import type { ValueReader } from './value-streams.ts';
+import { createTrackingView } from './view-layout.ts';
 import {
   HEADER,
   HOST_TAG,
@@ -294,7 +296,10 @@ class Decoder implements ValueReader {
     const flags = this.#version >= 14 ? input.varint() : 0;
     const viewClass = VIEW_CLASSES.find((entry) => entry.tag === tag);
     if (!viewClass) throw corrupt(`a view of class ${tag}, unknown to this engine`);
-    if ((flags & VIEW_FLAG.lengthTracking) !== 0) return viewClass.create(buffer, offset);
+    if ((flags & VIEW_FLAG.lengthTracking) !== 0) {
+      if (!bufferResizable(buffer)) throw corrupt('a view that follows the end of a fixed buffer');
+      return createTrackingView(viewClass, buffer, offset);
+    }
     if (length % viewClass.elementBytes !== 0) throw corrupt('half an element in a view');
     return viewClass.create(buffer, offset, length / viewClass.elementBytes);
   }

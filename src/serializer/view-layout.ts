@@ -55,6 +55,25 @@ export function viewLayout(view: ArrayBufferView): ViewLayout | undefined {
   };
 }
 
+/** A view that follows the end of its resizable buffer. @throws RangeError if `offset` is wrong */
+export function createTrackingView(
+  { create, elementBytes }: ViewClass,
+  buffer: ArrayBuffer,
+  offset: number,
+): ArrayBufferView {
+  const size = buffer.byteLength;
+  // V8 refuses to make such a view while the buffer ends in part of an element, though it can get
+  // there by resizing.
+  const part = Math.max(0, size - offset) % elementBytes;
+  if (part === 0) return create(buffer, offset);
+  const saved = new Uint8Array(buffer).slice(size - part);
+  buffer.resize(size - part);
+  const view = create(buffer, offset);
+  buffer.resize(size);
+  new Uint8Array(buffer).set(saved, size - part);
+  return view;
+}
+
 function followsEnd(view: ArrayBufferView, { elementBytes }: ViewClass, read: Accessors): boolean {
   const buffer = read.buffer(view) as ArrayBuffer;
   const size = buffer.byteLength;

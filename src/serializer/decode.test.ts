@@ -1,0 +1,223 @@
+// Bytes of every version, at every address, and bytes that are no value.
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { isStorageError } from '../contract/errors.ts';
+import { deserialize } from './decode.ts';
+import { serialize } from './encode.ts';
+import { NESTING_DEPTH_MAX } from './wire.ts';
+
+const bytesOf = (hex: string) => Uint8Array.from(Buffer.from(hex.replaceAll(' ', ''), 'hex'));
+const read = (hex: string) => deserialize(bytesOf(hex));
+
+/** The code of the error of reading these bytes, or undefined if they are a value. */
+function codeOf(bytes: Uint8Array): unknown {
+  try {
+    deserialize(bytes);
+    return undefined;
+  } catch (error) {
+    return isStorageError(error) ? error.code : error;
+  }
+}
+
+const SAMPLE = {
+  list: [1, -0, 'é', '€', 2n ** 70n, , undefined, null, true],
+  map: new Map<unknown, unknown>([[new Date(1), /x/gi]]),
+  set: new Set([Object('s'), Object(1n)]),
+  error: Object.assign(new TypeError('m', { cause: new Error('c') }), { code: 1 }),
+  view: new Float64Array([0.5]),
+  parts: new Uint16Array(new ArrayBuffer(8, { maxByteLength: 16 }), 2),
+  headers: new Headers({ 'x-a': 'b', accept: 'c' }),
+  exception: new DOMException('m', 'AbortError'),
+  request: new Request('http://x/'),
+};
+
+describe('a version', () => {
+  test('13, 14 and 15 are read', () => {
+    const views = [
+      'ff 0d 42 02 07 08 56 42 01 01',
+      'ff 0e 42 02 07 08 56 42 01 01 00',
+      'ff 0f 42 02 07 08 56 42 01 01 00',
+    ];
+    expect(views.map(read)).toEqual([1, 2, 3].map(() => new Uint8Array([8])));
+  });
+
+  test('13 may come without a header', () => {
+    expect(read('22 01 61')).toBe('a');
+    expect(read('42 01 07 56 42 00 01')).toEqual(new Uint8Array([7]));
+  });
+
+  test('older or newer is CORRUPT', () => {
+    expect(['ff0c220161', 'ff10220161', 'ff00', 'ff'].map((hex) => codeOf(bytesOf(hex)))).toEqual(
+      new Array(4).fill('CORRUPT'),
+    );
+  });
+});
+
+describe('a form V8 once wrote, or may write,', () => {
+  test('is read: unsigned integers, UTF-8 strings, object counts, holes in dense arrays', () => {
+    expect(read('ff0f 55 ffffffff0f')).toBe(2 ** 32 - 1);
+    expect(read('ff0f 53 02 c3a9')).toBe('é');
+    expect(read('ff0f 3f 01 49 02')).toBe(1);
+    expect(read('ff0f 41 03 49 02 2d 49 06 24 00 03')).toStrictEqual(
+      Object.assign(new Array(3), { 0: 1, 2: 3 }),
+    );
+  });
+
+  test('is read: V8’s own errors, in both orders of cause and stack', () => {
+    const older = read('ff0f 72 54 6d 22016d 63 4902 73 22025354 2e') as Error;
+    const newer = read('ff0f 72 54 6d 22016d 73 22025354 63 4902 2e') as Error;
+    for (const error of [older, newer]) {
+      expect(Object.getPrototypeOf(error)).toBe(TypeError.prototype);
+      expect([error.message, error.cause, error.stack]).toEqual(['m', 1, 'ST']);
+      expect(Object.keys(error)).toEqual([]);
+    }
+  });
+
+  test('is read: an error that is its own cause', () => {
+    const error = read('ff0f 72 6d 220163 73 22025354 63 5e00 2e') as Error;
+    expect(error.cause).toBe(error);
+  });
+
+  test('is read: an error without a message', () => {
+    expect(Object.hasOwn(read('ff0f 72 73 22025354 2e') as Error, 'message')).toBe(false);
+  });
+});
+
+describe('the bytes', () => {
+  test('may be a window on larger memory, at any address', () => {
+    const bytes = serialize(SAMPLE);
+    const memory = new Uint8Array(bytes.length + 32).fill(0xff);
+    for (let offset = 0; offset < 16; offset++) {
+      memory.set(bytes, offset);
+      const value = deserialize(memory.subarray(offset, offset + bytes.length));
+      expect(serialize(value)).toEqual(bytes);
+    }
+  });
+
+  test('are not shared with the value', () => {
+    const bytes = Buffer.from(serialize([new Uint8Array([1, 2, 3]), 'text']));
+    const [view] = deserialize(bytes) as [Uint8Array];
+    bytes.fill(0);
+    expect([...view]).toEqual([1, 2, 3]);
+    expect(view.buffer.byteLength).toBe(3);
+  });
+
+  test('behind the value are ignored, as in workerd', () => {
+    expect(read('ff0f 22 01 61 99')).toBe('a');
+  });
+
+  test('may set no prototype', () => {
+    const value = read('ff0f 6f 22 09 5f5f70726f746f5f5f 6f 22 01 78 49 02 7b01 7b01') as object;
+    expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
+    expect((value as { x?: number }).x).toBeUndefined();
+  });
+});
+
+describe('CORRUPT is thrown for', () => {
+  const wrong: Record<string, string> = {
+    'no bytes': '',
+    'a header alone': 'ff0f',
+    'an unknown tag': 'ff0f 23',
+    'a string longer than the bytes': 'ff0f 22 05 61',
+    'half a UTF-16 character': 'ff0f 63 03 610061',
+    'a buffer longer than the bytes': 'ff0f 42 ffffffff0f 00',
+    'a buffer that may grow to less than it has': 'ff0f 7e 02 01 0000',
+    'a buffer that may grow beyond measure': 'ff0f 7e 00 ffffffffff7f',
+    'a bigint longer than the bytes': 'ff0f 5a feffffff0f 00',
+    'a dense array longer than the bytes': 'ff0f 41 ffffffff0f 49 02',
+    'an array beyond the greatest length': 'ff0f 61 8080808010 40 00 8080808010',
+    'an array with two lengths': 'ff0f 41 01 49 02 24 00 02',
+    'an array with an element behind its end': 'ff0f 61 01 49 04 49 02 40 01 01',
+    'an array with a property "length"': 'ff0f 61 01 22 06 6c656e677468 49 02 40 01 01',
+    'an object with a wrong count': 'ff0f 6f 22 01 61 49 02 7b 02',
+    'an object without an end': 'ff0f 6f 22 01 61 49 02',
+    'an object as a key': 'ff0f 6f 6f7b00 49 02 7b 01',
+    'a map with a wrong count': 'ff0f 3b 49 02 49 02 3a 01',
+    'a set with a wrong count': 'ff0f 27 49 02 2c 02',
+    'a reference to nothing': 'ff0f 5e 00',
+    'a reference to an object not yet read': 'ff0f 5c 04 03 01 5e 00',
+    'a regular expression that is none': 'ff0f 52 22 01 28 00',
+    'regular expression flags that exclude each other': 'ff0f 52 22 01 61 9002',
+    'a view beyond its buffer': 'ff0f 42 01 00 56 42 00 02 00',
+    'a view of an unknown class': 'ff0f 42 01 00 56 7a 00 01 00',
+    'half an element': 'ff0f 42 04 00000000 56 57 00 03 00',
+    'a view that follows the end of a fixed buffer': 'ff0f 42 01 00 56 42 00 00 01',
+    'a view at an odd offset': 'ff0f 42 04 00000000 56 57 01 02 00',
+    'a shared buffer': 'ff0f 75 00',
+    'an object only workerd can read': 'ff0f 5c 0d 01',
+    'headers with a guard out of range': 'ff0f 5c 04 04 00',
+    'a header with a number out of range': 'ff0f 5c 04 03 01 30 01 76',
+    'a header with an impossible name': 'ff0f 5c 04 03 01 00 01 20 01 76',
+    'more headers than bytes': 'ff0f 5c 04 03 ffffffff0f 05 01 76',
+    'a request with an impossible address': 'ff0f 5c 05 01 78 6f7b00',
+    'a response with an impossible status': 'ff0f 5c 06 30 6f 22 06 737461747573 49 02 7b01',
+    'an error whose properties are none': 'ff0f 5c 0a 01 22 01 6d 49 02',
+    'an error whose message is no string': 'ff0f 5c 0a 01 49 02 6f7b00',
+    'an endless number': 'ff0f 55 ffffffffffffffffffffffff',
+  };
+  for (const [name, hex] of Object.entries(wrong)) {
+    test(name, () => {
+      expect(codeOf(bytesOf(hex))).toBe('CORRUPT');
+    });
+  }
+
+  test('objects nested too deeply', () => {
+    const nested = (open: string, levels: number) => bytesOf(`ff0f${open.repeat(levels)}`);
+    for (const open of ['4101', '6f220161', '3b', '27', '5c0a0122016d']) {
+      expect(codeOf(nested(open, NESTING_DEPTH_MAX + 1))).toBe('CORRUPT');
+      expect(codeOf(nested(open, 40_000))).toBe('CORRUPT');
+    }
+  });
+
+  test('every beginning of a value', () => {
+    const bytes = serialize(SAMPLE);
+    for (let length = 0; length < bytes.length; length++) {
+      expect([length, codeOf(bytes.subarray(0, length))]).toEqual([length, 'CORRUPT']);
+    }
+  });
+});
+
+describe('a lying length', () => {
+  test('allocates nothing', () => {
+    const before = process.memoryUsage().arrayBuffers + process.memoryUsage().heapUsed;
+    const keep: unknown[] = [];
+    for (let i = 0; i < 200; i++) {
+      // An array of 30 million elements, none of which is there.
+      keep.push(read('ff0f 61 80 87 a7 0e 40 00 80 87 a7 0e'));
+      codeOf(bytesOf(`ff0f ${'41 ffff07'.repeat(500)}`));
+    }
+    const after = process.memoryUsage().arrayBuffers + process.memoryUsage().heapUsed;
+    expect((keep[0] as unknown[]).length).toBe(30_000_000);
+    expect(after - before).toBeLessThan(200 * 1024 * 1024);
+  });
+});
+
+test('bytes changed anywhere are a value or CORRUPT, in bounded time', () => {
+  const original = serialize(SAMPLE);
+  const change = fc.record({
+    at: fc.nat(original.length - 1),
+    by: fc.oneof(
+      fc.record({ bit: fc.nat(7) }),
+      fc.record({ byte: fc.nat(255) }),
+      fc.record({ cut: fc.nat(9) }),
+    ),
+  });
+  let slowestMs = 0;
+  fc.assert(
+    fc.property(fc.array(change, { minLength: 1, maxLength: 6 }), (changes) => {
+      let bytes = original.slice();
+      for (const { at, by } of changes) {
+        if ('bit' in by) bytes[at % bytes.length]! ^= 1 << by.bit;
+        else if ('byte' in by) bytes[at % bytes.length] = by.byte;
+        else bytes = bytes.filter((_, i) => i < at || i >= at + by.cut || bytes.length < 16);
+      }
+      const start = performance.now();
+      const code = codeOf(bytes);
+      slowestMs = Math.max(slowestMs, performance.now() - start);
+      expect([undefined, 'CORRUPT']).toContain(code);
+    }),
+    { seed: 20261120, numRuns: 2000 },
+  );
+  expect(slowestMs).toBeLessThan(2000);
+}, 60_000);
