@@ -11,6 +11,16 @@ import type { FileDirectory, SyncFile } from './file.ts';
 /** How long to wait between two attempts at a handle somebody else still holds, in milliseconds. */
 const HANDLE_RETRY_MS = 50;
 
+/** A synchronous access handle, as far as it is used; only the worker's library declares it. */
+interface AccessHandle {
+  read(target: Uint8Array, options: { at: number }): number;
+  write(bytes: Uint8Array, options: { at: number }): number;
+  truncate(sizeBytes: number): void;
+  getSize(): number;
+  flush(): void;
+  close(): void;
+}
+
 /** What waiting for a handle needs. */
 export interface OpfsEnvironment {
   now(): number;
@@ -29,14 +39,14 @@ function fileError(operation: string, cause: unknown): Error {
 
 class OpfsFile implements SyncFile {
   readonly #name: string;
-  readonly #handle: FileSystemSyncAccessHandle;
+  readonly #handle: AccessHandle;
 
-  constructor(name: string, handle: FileSystemSyncAccessHandle) {
+  constructor(name: string, handle: AccessHandle) {
     this.#name = name;
     this.#handle = handle;
   }
 
-  read(target: Uint8Array<ArrayBuffer>, offset: number): number {
+  read(target: Uint8Array, offset: number): number {
     let count: number;
     try {
       count = this.#handle.read(target, { at: offset });
@@ -47,7 +57,7 @@ class OpfsFile implements SyncFile {
     return count;
   }
 
-  write(bytes: Uint8Array<ArrayBuffer>, offset: number): void {
+  write(bytes: Uint8Array, offset: number): void {
     let count: number;
     try {
       count = this.#handle.write(bytes, { at: offset });
@@ -106,7 +116,10 @@ export class OpfsDirectory implements FileDirectory {
     for (;;) {
       try {
         const entry = await this.#directory.getFileHandle(name, { create: true });
-        return new OpfsFile(name, await entry.createSyncAccessHandle());
+        const { createSyncAccessHandle } = entry as unknown as {
+          createSyncAccessHandle(): Promise<AccessHandle>;
+        };
+        return new OpfsFile(name, await createSyncAccessHandle.call(entry));
       } catch (cause) {
         // The holder may be a worker that is already dying: its handles outlive it by seconds.
         if ((cause as { name?: string }).name !== 'NoModificationAllowedError') {

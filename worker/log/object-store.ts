@@ -125,6 +125,7 @@ export class ObjectStore {
    */
   checkpoint(): boolean | Promise<boolean> {
     if (this.needsFlush || this.#pages.isCheckpointing) return false;
+    if (this.#pages.isCheckpointed) return true;
     return this.#pages.checkpoint(this.#pendingRestore);
   }
 

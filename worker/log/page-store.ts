@@ -28,7 +28,7 @@ import type { Redo } from './redo.ts';
 export const SPILL_BYTES = 4 << 20;
 /** Bytes of committed pages kept in memory, and of log, after which a checkpoint is due. */
 export const CHECKPOINT_OVERLAY_BYTES = 4 << 20;
-export const CHECKPOINT_LOG_BYTES = 1 << 20;
+export const CHECKPOINT_LOG_BYTES = 1 << 18;
 /** Overlay beyond which commits are refused while checkpoints fail for want of space. */
 const OVERLAY_BYTES_MAX = 4 * CHECKPOINT_OVERLAY_BYTES;
 const RUN_PAGES = 64;

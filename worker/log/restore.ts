@@ -59,17 +59,14 @@ async function findPlace(wish: PendingRestore, log: CommitLog): Promise<Place> {
   for (; number > log.oldest; number--) {
     // Strictly before, so that the commit itself is read and can be compared.
     const isBefore = await log.withSegment(number, (segment) => {
-      if (segment === null) throw damaged(number);
+      if (segment === null) throw givenUp();
       return segment.base.sequence < wish.sequence;
     });
     if (isBefore) break;
   }
   return log.withSegment(number, (segment) => {
     if (segment === null || segment.base.sequence > wish.sequence) {
-      throw storageError(
-        'BOOKMARK_UNAVAILABLE',
-        'restore: the history of that moment was given up.',
-      );
+      throw givenUp();
     }
     let position = segment.lastPosition((known) => known.sequence < wish.sequence);
     let isFound = wish.sum === 0 || segment.base.sequence === wish.sequence;
@@ -135,6 +132,10 @@ function undoRecord(bytes: Uint8Array, pages: PageStore): void {
     entry.undo(wordsOf(page));
   }
   pages.truncate(record.pageCountBefore * PAGE_BYTES);
+}
+
+function givenUp() {
+  return storageError('BOOKMARK_UNAVAILABLE', 'restore: the history of that moment was given up.');
 }
 
 function damaged(segment: number) {

@@ -39,7 +39,9 @@ export const FORMAT_VERSION = 1;
 /** Byte offsets of one entry of the index. */
 export const INDEX = { offset: 0, sequence: 8, timeMs: 16, sum: 24 } as const;
 export const INDEX_ENTRY_BYTES = 32;
-export const INDEX_ENTRIES_MAX = (SEGMENT_HEADER_BYTES - SEGMENT.index) / INDEX_ENTRY_BYTES;
+export const INDEX_ENTRIES_MAX = Math.floor(
+  (SEGMENT_HEADER_BYTES - SEGMENT.index) / INDEX_ENTRY_BYTES,
+);
 
 /** Log bytes between two entries of the index; doubled whenever the index is full. */
 const INDEX_SPACING_BYTES = 1 << 16;

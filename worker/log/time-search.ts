@@ -16,11 +16,13 @@ export async function findTime(timeMs: number, log: CommitLog): Promise<Bookmark
   let high = log.active.number;
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
-    const isBefore = await log.withSegment(
-      middle,
-      (segment) => segment !== null && segment.base.timeMs <= timeMs,
-    );
-    if (isBefore) low = middle;
+    const place = await log.withSegment(middle, (segment) => {
+      // Given up: what lies before it leads nowhere.
+      if (segment === null) return 'gone';
+      return segment.base.timeMs <= timeMs ? 'before' : 'after';
+    });
+    if (place === 'gone') low = middle + 1;
+    else if (place === 'before') low = middle;
     else high = middle - 1;
   }
   return log.withSegment(low, (segment) => {

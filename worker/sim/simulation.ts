@@ -34,6 +34,17 @@ interface Commit {
 interface Known {
   readonly bookmark: string;
   readonly sequence: number;
+  /** Its commit was lost with the power, whatever has its sequence now. */
+  isLost: boolean;
+}
+
+/** A restore that the next opening is to make. */
+interface Asked {
+  readonly sequence: number;
+  readonly model: Model;
+  /** The bookmark that undoes it. */
+  readonly undo: string;
+  isFlushed: boolean;
 }
 
 /** A fact that contradicts the model. */
@@ -58,7 +69,7 @@ export class Simulation {
   #flushed = 0;
   /** State a commit under way would leave. */
   #underWay: Model | null = null;
-  #asked: { readonly sequence: number; readonly model: Model; isFlushed: boolean } | null = null;
+  #asked: Asked | null = null;
   #historyWasGivenUp = false;
   readonly #counts = { commits: 0, crashes: 0, restores: 0, fullDisks: 0 };
 
@@ -124,11 +135,13 @@ export class Simulation {
     } else {
       if (asked?.isFlushed === true) this.#fail('a restore that was flushed was not made');
       this.#checkSurvivor(sequence);
+      this.#forgetUndo(asked);
     }
     this.#asked = null;
     this.#underWay = null;
     this.#flushed = sequence;
     for (const lost of this.#commits.keys()) if (lost > sequence) this.#commits.delete(lost);
+    for (const known of this.#known) if (!this.#commits.has(known.sequence)) known.isLost = true;
   }
 
   /** The timeline a restore made now would begin. */
@@ -143,12 +156,17 @@ export class Simulation {
     const commit = this.#commits.get(sequence);
     if (commit !== undefined) {
       this.#check(commit.model, `at commit ${sequence}`);
-    } else if (this.#underWay !== null && this.#commits.has(sequence - 1)) {
+    } else if (this.#underWay !== null && this.#isNext(sequence)) {
       this.#check(this.#underWay, `at commit ${sequence}, which was under way`);
       this.#commits.set(sequence, { model: this.#underWay, timeMs: this.#nowMs });
     } else {
       this.#fail(`commit ${sequence} was never made`);
     }
+  }
+
+  /** True for a commit of the step under way: a step makes two at most. */
+  #isNext(sequence: number): boolean {
+    return this.#commits.has(sequence - 1) || this.#commits.has(sequence - 2);
   }
 
   #openDatabase(): void {
@@ -232,14 +250,14 @@ export class Simulation {
     }
   }
 
-  async #flush(): Promise<void> {
+  async #flush(worksMeanwhile = true): Promise<void> {
     const covered = this.#store.committedSequence;
     const asked = this.#asked;
     const flushed = this.#store.flush();
     // A late flush covers what was committed before it, and work goes on meanwhile.
     if (flushed instanceof Promise) {
       flushed.catch(() => {});
-      if (this.#random.onceIn(2)) this.#commitOne();
+      if (worksMeanwhile && this.#random.onceIn(2)) this.#commitOne();
     }
     await flushed;
     this.#flushed = covered;
@@ -253,11 +271,11 @@ export class Simulation {
     const bookmark = this.#store.currentBookmark();
     const last = this.#known.at(-1);
     const sequence = this.#store.committedSequence;
-    if (last !== undefined && this.#commits.has(last.sequence)) {
+    if (last !== undefined && !last.isLost) {
       const isOrdered = sequence === last.sequence || bookmark > last.bookmark;
       if (!isOrdered) this.#fail(`bookmark ${bookmark} sorts before ${last.bookmark}`);
     }
-    this.#known.push({ bookmark, sequence });
+    this.#known.push({ bookmark, sequence, isLost: false });
   }
 
   async #lookUpTime(): Promise<void> {
@@ -288,34 +306,40 @@ export class Simulation {
   async #askForRestore(): Promise<void> {
     if (this.#known.length === 0) return;
     const known = this.#random.pick(this.#known);
-    const commit = this.#commits.get(known.sequence);
+    let undo: string;
     try {
-      const undo = this.#store.scheduleRestore(known.bookmark);
-      if (undo < this.#store.currentBookmark()) this.#fail('the undo bookmark sorts too early');
-      const sequence = this.#store.committedSequence;
-      if (commit === undefined) this.#fail('a bookmark of a lost commit was taken');
-      this.#known.push({ bookmark: undo, sequence });
+      undo = this.#store.scheduleRestore(known.bookmark);
     } catch (error) {
-      this.#excuse(error, known.sequence);
+      this.#excuse(error, known);
       return;
     }
-    this.#asked = { sequence: known.sequence, model: commit!.model, isFlushed: false };
-    await this.#flush();
+    if (undo < this.#store.currentBookmark()) this.#fail('the undo bookmark sorts too early');
+    const { model } = this.#commits.get(known.sequence) ?? { model: EMPTY };
+    this.#asked = { sequence: known.sequence, model, undo, isFlushed: false };
+    await this.#flush(false);
+    const sequence = this.#store.committedSequence;
+    this.#known.push({ bookmark: undo, sequence, isLost: false });
     await this.#shutDown();
     try {
       await this.#open();
     } catch (error) {
-      this.#excuse(error, known.sequence);
+      this.#excuse(error, known);
+      this.#forgetUndo(this.#asked);
       this.#asked = null;
       await this.#open();
     }
   }
 
+  /** A restore that was not made leaves nothing to undo. */
+  #forgetUndo(asked: Asked | null): void {
+    this.#known = this.#known.filter(({ bookmark }) => bookmark !== asked?.undo);
+  }
+
   /** Lets a refusal pass when there is a reason for it. */
-  #excuse(error: unknown, sequence: number): void {
+  #excuse(error: unknown, known: Known): void {
     if (this.#disk.isOff || !isStorageError(error)) throw error;
-    const isLost = !this.#commits.has(sequence) && error.code === 'BOOKMARK_INVALID';
-    const isPruned = error.code === 'BOOKMARK_UNAVAILABLE' && !this.#mustReach(sequence);
+    const isLost = known.isLost && error.code === 'BOOKMARK_INVALID';
+    const isPruned = error.code === 'BOOKMARK_UNAVAILABLE' && !this.#mustReach(known.sequence);
     if (!isLost && !isPruned) throw error;
   }
 

@@ -1,0 +1,120 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import type { FileDirectory } from './file.ts';
+import { FILE_CASES } from './file-suite.ts';
+import { MemoryDirectory } from './memory-file.ts';
+import { NodeDirectory } from './node-file.ts';
+import { OpfsDirectory } from './opfs-file.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'files-'));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+let made = 0;
+const DIRECTORIES: Record<string, () => FileDirectory> = {
+  memory: () => new MemoryDirectory(),
+  node: () => new NodeDirectory(join(root, String(++made))),
+};
+
+describe.each(Object.keys(DIRECTORIES))('%s', (kind) => {
+  test.each(FILE_CASES.map(({ name, run }) => [name, run] as const))('%s', async (_, run) => {
+    await run(DIRECTORIES[kind]!());
+  });
+
+  test('[LOG15] a file has one holder', async () => {
+    const directory = DIRECTORIES[kind]!();
+    await directory.open('a');
+    await expect(directory.open('a')).rejects.toMatchObject({ code: 'STORAGE_LOCKED' });
+  });
+});
+
+test('[LOG13] a directory in memory that is full refuses growth and takes everything else', async () => {
+  const directory = new MemoryDirectory(8);
+  const file = await directory.open('a');
+  file.write(new Uint8Array(8), 0);
+  expect(() => file.write(new Uint8Array(2), 7)).toThrow(
+    expect.objectContaining({ code: 'DISK_FULL' }),
+  );
+  expect(file.sizeBytes()).toBe(8);
+  file.write(new Uint8Array(2), 6);
+});
+
+/** The browser's directory, played: `handle` answers for every file. */
+function played(handle: () => object): FileSystemDirectoryHandle {
+  return {
+    getFileHandle: async () => ({ createSyncAccessHandle: async () => handle() }),
+  } as unknown as FileSystemDirectoryHandle;
+}
+
+function refusal(name: string): Error {
+  return Object.assign(new Error('refused'), { name });
+}
+
+/** Time that passes only by sleeping. */
+function clock() {
+  let nowMs = 0;
+  return {
+    now: () => nowMs,
+    sleep: async (delayMs: number) => {
+      nowMs += delayMs;
+    },
+  };
+}
+
+const FULL_DISKS: readonly (readonly [string, () => number])[] = [
+  [
+    'QuotaExceededError',
+    () => {
+      throw refusal('QuotaExceededError');
+    },
+  ],
+  ['a short write', () => 3],
+  ['a huge number from write()', () => 18_446_744_073_709_552_000],
+];
+
+test.each(FULL_DISKS)('[LOG13] %s is a full disk', async (_, write) => {
+  const directory = new OpfsDirectory(
+    played(() => ({ write })),
+    clock(),
+  );
+  const file = await directory.open('a');
+  expect(() => file.write(new Uint8Array(10), 0)).toThrow(
+    expect.objectContaining({ code: 'DISK_FULL' }),
+  );
+});
+
+test('[LOG15] any other failure of a handle is an IO error', async () => {
+  const fail = () => {
+    throw refusal('InvalidStateError');
+  };
+  const handle = { write: fail, read: fail, flush: fail, truncate: fail, getSize: fail };
+  const file = await new OpfsDirectory(
+    played(() => handle),
+    clock(),
+  ).open('a');
+  const isIo = expect.objectContaining({ code: 'IO' });
+  expect(() => file.write(new Uint8Array(1), 0)).toThrow(isIo);
+  expect(() => file.read(new Uint8Array(1), 0)).toThrow(isIo);
+  expect(() => file.flush()).toThrow(isIo);
+  expect(() => file.truncate(0)).toThrow(isIo);
+  expect(() => file.sizeBytes()).toThrow(isIo);
+});
+
+test('[LOG15] opening waits for a worker that is dying, and gets its files', async () => {
+  const time = clock();
+  const handle = () => {
+    if (time.now() < 2600) throw refusal('NoModificationAllowedError');
+    return { getSize: () => 7 };
+  };
+  const file = await new OpfsDirectory(played(handle), time).open('a');
+  expect(file.sizeBytes()).toBe(7);
+});
+
+test('[LOG15] opening gives up on a worker that lives, and says so', async () => {
+  const handle = () => {
+    throw refusal('NoModificationAllowedError');
+  };
+  const opening = new OpfsDirectory(played(handle), clock()).open('a');
+  await expect(opening).rejects.toMatchObject({ code: 'STORAGE_LOCKED', retryable: true });
+});
