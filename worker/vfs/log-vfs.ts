@@ -197,7 +197,7 @@ export class LogVfs {
   #resultCode(error: StorageError, failure: number): number {
     const { capi } = this.#sqlite3;
     if (error.code === 'DISK_FULL') return capi.SQLITE_FULL;
-    // Not SQLITE_CORRUPT: SQLite takes an I/O error of this kind from a file, and keeps it apart.
+    // What a file may say for it; SQLite hands it on as SQLITE_CORRUPT.
     if (error.code === 'CORRUPT') return capi.SQLITE_IOERR_CORRUPTFS;
     return failure;
   }

@@ -1,0 +1,529 @@
+import sqlite3InitModule, { type Database, type Sqlite3Static } from '@sqlite.org/sqlite-wasm';
+import { beforeAll, expect, test, vi } from 'vitest';
+import type { FileDirectory, SyncFile } from '../file/file.ts';
+import { MemoryDirectory } from '../file/memory-file.ts';
+import { LOG_PRAGMAS, LogVfs } from '../vfs/log-vfs.ts';
+import { ObjectStore } from './object-store.ts';
+import { RECORD_MAGIC } from './record.ts';
+import { SEGMENT_HEADER_BYTES } from './segment.ts';
+
+const DAY_MS = 86_400_000;
+const START_MS = Date.UTC(2030, 0, 1);
+
+let sqlite3: Sqlite3Static;
+let vfs: LogVfs;
+
+beforeAll(async () => {
+  // sqlite-wasm reports every failed step on the console; the failures here are meant.
+  vi.spyOn(console, 'error').mockImplementation(() => {});
+  vi.spyOn(console, 'warn').mockImplementation(() => {});
+  sqlite3 = await sqlite3InitModule();
+  vfs = new LogVfs(sqlite3);
+});
+
+/** Time that stands still unless it is moved, and numbers that repeat in every run. */
+class Environment {
+  nowMs = START_MS;
+  #random = 1;
+  now = () => this.nowMs;
+  randomUint32 = () => {
+    this.#random = (Math.imul(this.#random, 1_664_525) + 1_013_904_223) >>> 0;
+    return this.#random;
+  };
+}
+
+/** Counts writes of records and flushes; can hold writes back as a crash would lose them. */
+class Watched implements FileDirectory {
+  readonly inner: MemoryDirectory;
+  records = 0;
+  recordBytes = 0;
+  flushes = 0;
+
+  constructor(inner = new MemoryDirectory()) {
+    this.inner = inner;
+  }
+
+  async open(name: string): Promise<SyncFile> {
+    const file = await this.inner.open(name);
+    return {
+      read: (target, offset) => file.read(target, offset),
+      write: (bytes, offset) => {
+        file.write(bytes, offset);
+        const isRecord =
+          name.startsWith('log-') &&
+          bytes.length >= 64 &&
+          new DataView(bytes.buffer, bytes.byteOffset).getUint32(8, true) === RECORD_MAGIC;
+        if (!isRecord) return;
+        this.records++;
+        this.recordBytes += bytes.length;
+      },
+      truncate: (sizeBytes) => file.truncate(sizeBytes),
+      sizeBytes: () => file.sizeBytes(),
+      flush: () => {
+        this.flushes++;
+        return file.flush();
+      },
+      close: () => file.close(),
+    };
+  }
+
+  names = () => this.inner.names();
+  remove = (name: string) => this.inner.remove(name);
+}
+
+interface Opened {
+  readonly store: ObjectStore;
+  readonly db: Database;
+  readonly name: string;
+  close(): Promise<void>;
+}
+
+async function open(
+  directory: FileDirectory,
+  environment: Environment,
+  options: Parameters<typeof ObjectStore.open>[2] = {},
+): Promise<Opened> {
+  const store = await ObjectStore.open(directory, environment, options);
+  const name = vfs.attach(store.file);
+  const db = new sqlite3.oo1.DB({ filename: name, vfs: vfs.name, flags: 'c' });
+  for (const pragma of LOG_PRAGMAS) db.exec(pragma);
+  db.exec('CREATE TABLE IF NOT EXISTS t(k INTEGER PRIMARY KEY, v TEXT)');
+  const close = async () => {
+    db.close();
+    vfs.detach(name);
+    await store.close();
+  };
+  return { store, db, name, close };
+}
+
+function put(db: Database, k: number, v: string): void {
+  db.exec({ sql: 'INSERT OR REPLACE INTO t VALUES(?, ?)', bind: [k, v] });
+}
+
+function all(db: Database): unknown {
+  return db.selectArrays('SELECT k, v FROM t ORDER BY k');
+}
+
+async function fileOf(directory: MemoryDirectory, name: string): Promise<SyncFile> {
+  return directory.open(name);
+}
+
+async function flip(directory: MemoryDirectory, name: string, offset: number): Promise<void> {
+  const file = await fileOf(directory, name);
+  const byte = new Uint8Array(1);
+  file.read(byte, offset);
+  byte[0] = byte[0]! ^ 0x55;
+  file.write(byte, offset);
+  file.close();
+}
+
+test('[LOG4] a commit is one write to the log, and one flush covers many commits', async () => {
+  const directory = new Watched();
+  const { store, db, close } = await open(directory, new Environment());
+  await store.flush();
+  Object.assign(directory, { records: 0, recordBytes: 0, flushes: 0 });
+  for (let i = 0; i < 20; i++) put(db, i, 'v');
+  expect([directory.records, directory.flushes]).toEqual([20, 0]);
+  expect(store.durableSequence).toBeLessThan(store.committedSequence);
+  await store.flush();
+  expect(directory.flushes).toBe(1);
+  expect(store.durableSequence).toBe(store.committedSequence);
+  await close();
+});
+
+test('[LOG4] a transaction that is rolled back, or changes nothing, writes nothing', async () => {
+  const directory = new Watched();
+  const { db, close } = await open(directory, new Environment());
+  put(db, 1, 'a');
+  directory.records = 0;
+  db.exec('BEGIN');
+  put(db, 1, 'b');
+  db.exec('ROLLBACK');
+  db.exec('UPDATE t SET v = v WHERE k = 99');
+  expect(directory.records).toBe(0);
+  await close();
+});
+
+test('[LOG5] after a checkpoint the main file is a plain SQLite image', async () => {
+  const directory = new MemoryDirectory();
+  const { store, db, close } = await open(directory, new Environment());
+  for (let i = 0; i < 50; i++) put(db, i, 'x'.repeat(i * 10));
+  await store.flush();
+  expect(await store.checkpoint()).toBe(true);
+  const expected = all(db);
+  const image = store.databaseBytes();
+  await close();
+  const main = await fileOf(directory, 'main');
+  const bytes = new Uint8Array(main.sizeBytes());
+  main.read(bytes, 0);
+  expect(bytes).toEqual(image);
+  const plain = new sqlite3.oo1.DB(':memory:');
+  const pointer = sqlite3.wasm.allocFromTypedArray(bytes);
+  const freeOnClose = sqlite3.capi.SQLITE_DESERIALIZE_FREEONCLOSE;
+  const size = bytes.length;
+  sqlite3.capi.sqlite3_deserialize(plain.pointer!, 'main', pointer, size, size, freeOnClose);
+  expect(all(plain)).toEqual(expected);
+  expect(plain.selectValue('PRAGMA integrity_check')).toBe('ok');
+  plain.close();
+});
+
+test('[LOG6] new pages of a big transaction are not logged', async () => {
+  const directory = new Watched();
+  const { store, db, close } = await open(directory, new Environment(), { spillBytes: 1 << 18 });
+  db.exec('PRAGMA cache_size=20');
+  put(db, 1, 'first');
+  directory.recordBytes = 0;
+  db.exec('BEGIN');
+  for (let i = 10; i < 3000; i++) put(db, i, 'y'.repeat(3000));
+  db.exec('COMMIT');
+  expect(store.file.sizeBytes()).toBeGreaterThan(8 << 20);
+  expect(directory.recordBytes).toBeLessThan(2 << 20);
+  await store.flush();
+  const expected = all(db);
+  await close();
+  const again = await open(directory, new Environment(), { spillBytes: 1 << 18 });
+  expect(all(again.db)).toEqual(expected);
+  await again.close();
+});
+
+test('[LOG6] a transaction over many existing pages spills to the log and survives', async () => {
+  const options = { spillBytes: 1 << 16 };
+  const directory = new MemoryDirectory();
+  const opened = await open(directory, new Environment(), options);
+  opened.db.exec('PRAGMA cache_size=20; BEGIN');
+  for (let i = 0; i < 500; i++) put(opened.db, i, 'a'.repeat(3000));
+  opened.db.exec('COMMIT');
+  await opened.store.flush();
+  const bookmark = opened.store.currentBookmark();
+  const before = all(opened.db);
+  opened.db.exec("UPDATE t SET v = replace(v, 'a', 'b')");
+  await opened.store.flush();
+  const after = all(opened.db);
+  await opened.close();
+  const second = await open(directory, new Environment(), options);
+  expect(all(second.db)).toEqual(after);
+  second.store.scheduleRestore(bookmark);
+  await second.store.flush();
+  await second.close();
+  const third = await open(directory, new Environment(), options);
+  expect(all(third.db)).toEqual(before);
+  await third.close();
+});
+
+test('[LOG3] a torn last record is not replayed, and the commits before it are there', async () => {
+  const directory = new MemoryDirectory();
+  const { store, db, close } = await open(directory, new Environment());
+  put(db, 1, 'kept');
+  await store.flush();
+  const expected = all(db);
+  const end = await endOfLog(directory, close);
+  const again = await open(directory, new Environment());
+  put(again.db, 2, 'torn');
+  await again.close();
+  await flip(directory, 'log-00000001', end + 70);
+  const third = await open(directory, new Environment());
+  expect(all(third.db)).toEqual(expected);
+  await third.close();
+});
+
+/** Where the next record will begin: the first byte behind which all is zero. */
+async function endOfLog(directory: MemoryDirectory, close: () => Promise<void>): Promise<number> {
+  await close();
+  const file = await fileOf(directory, 'log-00000001');
+  const bytes = new Uint8Array(file.sizeBytes());
+  file.read(bytes, 0);
+  file.close();
+  const view = new DataView(bytes.buffer);
+  let at = SEGMENT_HEADER_BYTES;
+  while (at + 64 <= bytes.length && view.getUint32(at + 8, true) === RECORD_MAGIC) {
+    at += view.getUint32(at + 12, true);
+  }
+  return at;
+}
+
+test('[LOG7] a damaged record that later commits prove durable is CORRUPT, not a shorter history', async () => {
+  const directory = new MemoryDirectory();
+  const { store, db, close } = await open(directory, new Environment());
+  for (let i = 0; i < 5; i++) {
+    put(db, i, 'v');
+    await store.flush();
+  }
+  await close();
+  await flip(directory, 'log-00000001', SEGMENT_HEADER_BYTES + 100);
+  const opening = ObjectStore.open(directory, new Environment());
+  await expect(opening).rejects.toMatchObject({ code: 'CORRUPT' });
+});
+
+test('[LOG7] a byte changed in the main file is an error with a code at the read', async () => {
+  const directory = new MemoryDirectory();
+  const opened = await open(directory, new Environment());
+  for (let i = 0; i < 200; i++) put(opened.db, i, 'z'.repeat(500));
+  await opened.store.flush();
+  await opened.store.checkpoint();
+  await opened.close();
+  await flip(directory, 'main', 5 * 4096 + 2000);
+  const again = await open(directory, new Environment());
+  expect(() => all(again.db)).toThrow();
+  expect(vfs.takeError(again.name)).toMatchObject({ code: 'CORRUPT' });
+  expect(() => again.store.databaseBytes()).toThrow(expect.objectContaining({ code: 'CORRUPT' }));
+  await again.close();
+});
+
+test.each([
+  ['main', 8192],
+  ['log-00000001', 4096],
+  ['checkpoint', 0],
+])('[LOG8] %s cut to %i bytes is CORRUPT at opening', async (name, size) => {
+  const directory = new MemoryDirectory();
+  const { store, db, close } = await open(directory, new Environment());
+  for (let i = 0; i < 200; i++) put(db, i, 'z'.repeat(500));
+  await store.flush();
+  await store.checkpoint();
+  await close();
+  const file = await fileOf(directory, name);
+  file.truncate(size);
+  file.close();
+  const opening = ObjectStore.open(directory, new Environment());
+  await expect(opening).rejects.toMatchObject({ code: 'CORRUPT' });
+});
+
+test('[LOG9] bookmarks grow with every commit, flushed or not, and across openings', async () => {
+  const directory = new MemoryDirectory();
+  const environment = new Environment();
+  const bookmarks: string[] = [];
+  for (let life = 0; life < 3; life++) {
+    const { store, db, close } = await open(directory, environment);
+    for (let i = 0; i < 5; i++) {
+      put(db, i, `${life}`);
+      bookmarks.push(store.currentBookmark());
+    }
+    await store.flush();
+    await close();
+    // The clock going back changes nothing.
+    environment.nowMs -= 1000;
+  }
+  expect(new Set(bookmarks).size).toBe(bookmarks.length);
+  expect([...bookmarks].sort()).toEqual(bookmarks);
+});
+
+test('[LOG11] a restore brings everything back, and its bookmark undoes it', async () => {
+  const directory = new MemoryDirectory();
+  const environment = new Environment();
+  const first = await open(directory, environment);
+  put(first.db, 1, 'one');
+  const past = first.store.currentBookmark();
+  const before = all(first.db);
+  put(first.db, 2, 'two');
+  first.db.exec('CREATE TABLE other(x)');
+  const undo = first.store.scheduleRestore(past);
+  put(first.db, 3, 'after it was asked for');
+  await first.store.flush();
+  expect(undo > first.store.currentBookmark()).toBe(true);
+  const end = all(first.db);
+  await first.close();
+
+  const second = await ObjectStore.open(directory, environment);
+  expect(second.currentBookmark() > undo).toBe(true);
+  await second.close();
+  const third = await open(directory, environment);
+  expect(all(third.db)).toEqual(before);
+  expect(third.db.selectValue("SELECT count(*) FROM sqlite_schema WHERE name = 'other'")).toBe(0);
+  third.store.scheduleRestore(undo);
+  await third.store.flush();
+  await third.close();
+  const fourth = await open(directory, environment);
+  expect(all(fourth.db)).toEqual(end);
+  await fourth.close();
+});
+
+test('[LOG11] a restore that was not flushed is not made', async () => {
+  const directory = new MemoryDirectory();
+  const { store, db, close } = await open(directory, new Environment());
+  const past = store.currentBookmark();
+  put(db, 1, 'one');
+  await store.flush();
+  const expected = all(db);
+  store.scheduleRestore(past);
+  expect(store.needsFlush).toBe(true);
+  await close();
+  const again = await open(directory, new Environment());
+  expect(all(again.db)).toEqual(expected);
+  await again.close();
+});
+
+test('[LOG10] a bookmark of a commit that was lost, or of nothing, is refused', async () => {
+  const directory = new MemoryDirectory();
+  const first = await open(directory, new Environment());
+  await first.store.flush();
+  put(first.db, 1, 'lost');
+  const lost = first.store.currentBookmark();
+  first.store.discardUnflushed();
+  await first.close();
+  const { store, db, close } = await open(directory, new Environment());
+  const isInvalid = expect.objectContaining({ code: 'BOOKMARK_INVALID' });
+  expect(() => store.scheduleRestore('nonsense')).toThrow(isInvalid);
+  expect(() => store.scheduleRestore(lost)).toThrow(isInvalid);
+  put(db, 1, 'another');
+  store.scheduleRestore(lost);
+  await store.flush();
+  const expected = all(db);
+  await close();
+  const opening = ObjectStore.open(directory, new Environment());
+  await expect(opening).rejects.toMatchObject({ code: 'BOOKMARK_INVALID' });
+  const again = await open(directory, new Environment());
+  expect(all(again.db)).toEqual(expected);
+  await again.close();
+});
+
+test('[LOG12] the bookmark of a time is the last commit at or before it', async () => {
+  const environment = new Environment();
+  const { store, db, close } = await open(new MemoryDirectory(), environment);
+  const marks: string[] = [];
+  for (let i = 0; i < 10; i++) {
+    environment.nowMs = START_MS + 1000 * (i + 1);
+    put(db, i, 'v');
+    marks.push(store.currentBookmark());
+  }
+  expect(await store.bookmarkForTime(START_MS + 4000)).toBe(marks[3]);
+  expect(await store.bookmarkForTime(START_MS + 4999)).toBe(marks[3]);
+  environment.nowMs += 60_000;
+  expect(await store.bookmarkForTime(START_MS + 60_000)).toBe(marks[9]);
+  await close();
+});
+
+test('[LOG12] a time in the future or outside the window is BOOKMARK_UNAVAILABLE', async () => {
+  const environment = new Environment();
+  const { store, close } = await open(new MemoryDirectory(), environment);
+  const isUnavailable = expect.objectContaining({ code: 'BOOKMARK_UNAVAILABLE' });
+  for (const timeMs of [START_MS + 1, START_MS - 31 * DAY_MS, Number.NaN]) {
+    expect(() => store.bookmarkForTime(timeMs)).toThrow(isUnavailable);
+  }
+  await close();
+});
+
+const SMALL = { segmentBytes: 1 << 16, checkpointLogBytes: 1 << 14 };
+
+async function fillSegments(opened: Opened, environment: Environment, stepMs: number) {
+  const marks: { readonly timeMs: number; readonly bookmark: string }[] = [];
+  for (let i = 0; i < 400; i++) {
+    environment.nowMs += stepMs;
+    put(opened.db, i % 20, String(i).repeat(200));
+    marks.push({ timeMs: environment.nowMs, bookmark: opened.store.currentBookmark() });
+    await opened.store.flush();
+    if (opened.store.needsMaintenance) await opened.store.maintain();
+  }
+  return marks;
+}
+
+test('[LOG14] the log is cut in segments, and a time or a bookmark in an old one is found', async () => {
+  const directory = new MemoryDirectory();
+  const environment = new Environment();
+  const opened = await open(directory, environment, SMALL);
+  const marks = await fillSegments(opened, environment, 1000);
+  expect(
+    (await directory.names()).filter((name) => name.startsWith('log-')).length,
+  ).toBeGreaterThan(4);
+  for (const { timeMs, bookmark } of marks.filter((_, i) => i % 37 === 0)) {
+    expect((await opened.store.bookmarkForTime(timeMs + 500)).slice(0, 17)).toBe(
+      bookmark.slice(0, 17),
+    );
+  }
+  opened.store.scheduleRestore(marks[30]!.bookmark);
+  await opened.store.flush();
+  await opened.close();
+  const again = await open(directory, environment, SMALL);
+  expect(again.db.selectValue('SELECT v FROM t WHERE k = 10')).toBe('30'.repeat(200));
+  await again.close();
+});
+
+test('[LOG14] segments older than the window are removed, and their moments are gone', async () => {
+  const directory = new MemoryDirectory();
+  const environment = new Environment();
+  const opened = await open(directory, environment, SMALL);
+  const marks = await fillSegments(opened, environment, DAY_MS / 4);
+  const numbers = (await directory.names()).filter((name) => name.startsWith('log-')).sort();
+  expect(numbers[0]).not.toBe('log-00000001');
+  expect(() => opened.store.scheduleRestore(marks[0]!.bookmark)).toThrow(
+    expect.objectContaining({ code: 'BOOKMARK_UNAVAILABLE' }),
+  );
+  // Everything within the window is still there.
+  const edge = environment.nowMs - 30 * DAY_MS;
+  expect(await opened.store.bookmarkForTime(edge)).toMatch(/^00000000-/);
+  await opened.close();
+});
+
+test('[LOG14] opening reads the same few files however long the history is', async () => {
+  const directory = new MemoryDirectory();
+  const environment = new Environment();
+  const opened = await open(directory, environment, SMALL);
+  await fillSegments(opened, environment, 1000);
+  await opened.close();
+  let files = 0;
+  const counting: FileDirectory = {
+    open: (name) => {
+      files++;
+      return directory.open(name);
+    },
+    names: () => directory.names(),
+    remove: (name) => directory.remove(name),
+  };
+  const store = await ObjectStore.open(counting, environment, SMALL);
+  expect(files).toBeLessThanOrEqual(5);
+  await store.close();
+});
+
+test('[LOG13] a full disk gives up history, oldest first, before it refuses a commit', async () => {
+  const directory = new MemoryDirectory();
+  const environment = new Environment();
+  const opened = await open(directory, environment, SMALL);
+  const marks = await fillSegments(opened, environment, 1000);
+  directory.capacityBytes = directory.usedBytes();
+  for (let i = 0; i < 60; i++) {
+    put(opened.db, i % 20, 'full'.repeat(200));
+    await opened.store.flush();
+  }
+  expect(() => opened.store.scheduleRestore(marks[0]!.bookmark)).toThrow(
+    expect.objectContaining({ code: 'BOOKMARK_UNAVAILABLE' }),
+  );
+  opened.store.scheduleRestore(marks.at(-1)!.bookmark);
+  await opened.close();
+});
+
+test('[LOG13] a full disk refuses the transaction whole, and the object lives', async () => {
+  const directory = new MemoryDirectory();
+  const opened = await open(directory, new Environment(), { spillBytes: 1 << 16 });
+  for (let i = 0; i < 50; i++) put(opened.db, i, 'a'.repeat(1000));
+  await opened.store.flush();
+  const before = all(opened.db);
+  directory.capacityBytes = directory.usedBytes() + 50_000;
+  opened.db.exec('PRAGMA cache_size=10');
+  for (const sql of ['BEGIN', "UPDATE t SET v = v || 'b'"]) opened.db.exec(sql);
+  expect(() => {
+    for (let i = 100; i < 400; i++) put(opened.db, i, 'c'.repeat(1000));
+    opened.db.exec('COMMIT');
+  }).toThrow(/SQLITE_FULL/);
+  expect(vfs.takeError(opened.name)).toMatchObject({ code: 'DISK_FULL' });
+  if (!sqlite3.capi.sqlite3_get_autocommit(opened.db.pointer!)) {
+    expect(() => opened.db.exec('ROLLBACK')).not.toThrow(/CORRUPT/);
+  }
+  expect(all(opened.db)).toEqual(before);
+  directory.capacityBytes = Number.POSITIVE_INFINITY;
+  put(opened.db, 1, 'again');
+  await opened.store.flush();
+  expect(opened.db.selectValue('PRAGMA integrity_check')).toBe('ok');
+  await opened.close();
+});
+
+test('[LOG16] commits that were not flushed can be taken back', async () => {
+  const directory = new MemoryDirectory();
+  const { store, db, close } = await open(directory, new Environment());
+  put(db, 1, 'kept');
+  await store.flush();
+  const expected = all(db);
+  put(db, 2, 'gone');
+  store.discardUnflushed();
+  await close();
+  const again = await open(directory, new Environment());
+  expect(all(again.db)).toEqual(expected);
+  await again.close();
+});
