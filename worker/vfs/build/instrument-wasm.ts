@@ -6,7 +6,7 @@
 //   at the start:           counting = (statement == vdbe_counted); last = 0
 //   before the dispatch:    if (counting) {
 //                             slot(pOp, pOp - last == 2 instructions ? skipped : dispatched) += 1
-//                             if (last->opcode == Count) slot(last, rows) += its result
+//                             if (opcode of last == Count) slot(last, rows) += its result
 //                             last = pOp
 //                           }
 //   after a call of sqlite3BtreeTableMoveto, by which a seek moves to a row number:
@@ -60,7 +60,6 @@ const I64 = 0x7e;
 const MUTABLE = 1;
 const BLOCK_WITHOUT_RESULT = 0x40;
 const EXPORT_GLOBAL = 3;
-const ALIGN_1 = 0;
 const ALIGN_4 = 2;
 
 // int sqlite3BtreeTableMoveto(BtCursor*, i64 intKey, int biasRight, int *pRes)
@@ -70,16 +69,19 @@ interface Dispatch {
   readonly body: Span;
   /** Where the `br_table` begins. */
   readonly at: number;
-  /** The local that holds the address of the instruction to dispatch. */
+  /** The locals that hold the instruction to dispatch: its address and its opcode. */
   readonly instructionLocal: number;
+  readonly opcodeLocal: number;
 }
 
 /** Locals of the dispatching function. */
 interface Locals {
   readonly instruction: number;
+  readonly opcode: number;
   readonly counting: number;
   readonly table: number;
   readonly last: number;
+  readonly lastOpcode: number;
   readonly slot: number;
 }
 
@@ -124,10 +126,12 @@ export function instrumentWasm(wasm: Uint8Array): Uint8Array<ArrayBuffer> {
   // The parameter comes first, then the locals that are there, then ours.
   const locals: Locals = {
     instruction: dispatch.instructionLocal,
+    opcode: dispatch.opcodeLocal,
     counting: 1 + declared.count,
     table: 2 + declared.count,
     last: 3 + declared.count,
-    slot: 4 + declared.count,
+    lastOpcode: 4 + declared.count,
+    slot: 5 + declared.count,
   };
   const counted = rewriteBody(wasm, dispatch.body, declared, [
     { at: declared.end, code: startCounting(locals, countedGlobal, tableGlobal) },
@@ -186,9 +190,7 @@ function countDispatch(locals: Locals): number[] {
     ...[...instruction, ...last, OP.i32Sub, ...constant(2 * INSTRUCTION.sizeBytes), OP.i32Eq],
     ...[...constant(2), OP.i32Shl],
   ];
-  const isCount = [
-    ...[...last, OP.i32Load8U, ALIGN_1, INSTRUCTION.opcode, ...constant(OPCODE.Count), OP.i32Eq],
-  ];
+  const isCount = [...get(locals.lastOpcode), ...constant(OPCODE.Count), OP.i32Eq];
   // registers[last->p2], the low half: no table here has 2^32 rows.
   const countedRows = [
     ...[...STATEMENT, ...load(VDBE.registers)],
@@ -199,6 +201,7 @@ function countDispatch(locals: Locals): number[] {
     ...addToSlot(locals, instruction, skipped, constant(1)),
     ...when(isCount, addToSlot(locals, last, constant(4 * SLOT.rows), countedRows)),
     ...[...instruction, ...set(locals.last)],
+    ...[...get(locals.opcode), ...set(locals.lastOpcode)],
   ]);
 }
 
@@ -245,7 +248,7 @@ function readLocals(wasm: Uint8Array, body: Span): DeclaredLocals {
   return { groups, count, start, end: reader.at };
 }
 
-/** The body with four more locals and the code put in. */
+/** The body with five more locals and the code put in. */
 function rewriteBody(
   wasm: Uint8Array,
   body: Span,
@@ -255,7 +258,7 @@ function rewriteBody(
   const parts: (Uint8Array | readonly number[])[] = [
     unsigned(declared.groups + 1),
     wasm.subarray(declared.start, declared.end),
-    [4, I32],
+    [5, I32],
   ];
   let from = declared.end;
   for (const { at, code } of [...insertions].sort((a, b) => a.at - b.at)) {
@@ -277,7 +280,12 @@ function findDispatch(wasm: Uint8Array, bodies: readonly Span[]): Dispatch {
       if (wasm[at + 7] !== OP.brTable || wasm[at + 1]! > 0x7f || wasm[at + 6]! > 0x7f) continue;
       const targets = new Reader(wasm, at + 8).unsigned();
       if (targets < DISPATCH_TARGETS_MIN || targets > DISPATCH_TARGETS_MAX) continue;
-      found.push({ body, at: at + 7, instructionLocal: wasm[at + 1]! });
+      found.push({
+        body,
+        at: at + 7,
+        instructionLocal: wasm[at + 1]!,
+        opcodeLocal: wasm[at + 6]!,
+      });
     }
   }
   return only(found, 'the instruction dispatch');
