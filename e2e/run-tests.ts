@@ -19,7 +19,7 @@ import {
 } from './steps.ts';
 
 const REPOSITORY = join(import.meta.dirname, '..');
-const TYPE_PROJECTS = ['src', 'worker', 'demo', 'e2e', 'e2e/conformance/worker'];
+const TYPE_PROJECTS = ['src', 'worker', 'demo', 'e2e', 'e2e/conformance/worker', 'e2e/bench/worker'];
 
 const reports = mkdtempSync(join(tmpdir(), 'ctx-storage-reports-'));
 const results: StepResult[] = [];

@@ -1,0 +1,85 @@
+// Runs workloads on objects of the package, beside the storage; and times a raw write and flush on
+// a file of the same kind, the least a commit can cost.
+
+import { openHost } from '../../../worker/open-host.ts';
+import workloads from '../workloads.mjs';
+
+type Workload = {
+  setup?(ctx: unknown): Promise<void>;
+  run(ctx: unknown): Promise<number>;
+};
+
+const host = openHost({ directory: 'bench-objects' });
+
+type Request =
+  | { readonly op: 'workload'; readonly name: string; readonly object: string }
+  | { readonly op: 'commits'; readonly count: number };
+
+self.addEventListener('message', async ({ data: { id, request } }: MessageEvent) => {
+  try {
+    self.postMessage({ id, result: await answer(request) });
+  } catch (error) {
+    self.postMessage({ id, error: String((error as Error).stack ?? error) });
+  }
+});
+
+async function answer(request: Request): Promise<unknown> {
+  return request.op === 'workload' ? runWorkload(request) : timeCommits(request.count);
+}
+
+async function runWorkload({ name, object }: { name: string; object: string }) {
+  const opened = await host;
+  const workload = (workloads as Record<string, Workload>)[name]!;
+  if (workload.setup) await opened.deliver(object, (ctx) => workload.setup!(ctx));
+  const startMs = performance.now();
+  const operations = await opened.deliver(object, (ctx) => workload.run(ctx));
+  const elapsedMs = performance.now() - startMs;
+  await opened.erase(object);
+  return { operations, elapsedMs };
+}
+
+/** How many are timed together: the clock of a page ticks every 0.1 ms. */
+const BLOCK = 20;
+
+/** Milliseconds each, medians of blocks: a put with its sync, and a raw write and flush. */
+async function timeCommits(count: number) {
+  const opened = await host;
+  const put = await opened.deliver('commits', async ({ storage }) => {
+    // Other bytes each time: writing what is stored already changes nothing.
+    const once = async (i: number) => {
+      await storage.put(`k${i % 100}`, crypto.getRandomValues(new Uint8Array(100)));
+      await storage.sync();
+    };
+    for (let i = 0; i < 200; i++) await once(i); // the pages exist, the log has grown ahead
+    return await timeBlocks(count, once);
+  });
+  await opened.erase('commits');
+
+  const root = await navigator.storage.getDirectory();
+  const file = await root.getFileHandle('bench-raw', { create: true });
+  const handle = await file.createSyncAccessHandle();
+  const record = new Uint8Array(384).fill(1);
+  handle.write(new Uint8Array(count * record.length));
+  handle.flush();
+  const raw = await timeBlocks(count, async (i) => {
+    handle.write(record, { at: i * record.length });
+    handle.flush();
+  });
+  handle.close();
+  await root.removeEntry('bench-raw');
+  return { commitMs: put, rawMs: raw };
+}
+
+async function timeBlocks(count: number, once: (i: number) => Promise<void>): Promise<number> {
+  const blocks: number[] = [];
+  for (let first = 0; first < count; first += BLOCK) {
+    const startMs = performance.now();
+    for (let i = first; i < first + BLOCK; i++) await once(i);
+    blocks.push((performance.now() - startMs) / BLOCK);
+  }
+  return median(blocks);
+}
+
+function median(values: number[]): number {
+  return values.sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
+}

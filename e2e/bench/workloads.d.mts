@@ -1,0 +1,2 @@
+declare const workloads: Readonly<Record<string, unknown>>;
+export default workloads;
