@@ -45,6 +45,40 @@ test('a worker terminated in the middle of writes loses no acknowledged one', as
   await expectWrites(page, acknowledged());
 });
 
+test('a handle goes on with a new worker when its worker was terminated', async ({
+  profile,
+  server,
+}) => {
+  const context = await profile.launch();
+  const page = await context.newPage();
+  await page.addInitScript(recordWorkers);
+  await openBlank(page, server);
+  const seen = await page.evaluate(async () => {
+    const storage = await window.api.openStorage('replaced');
+    await storage.put('before', 1);
+    // So many rows that it is still being counted when the worker is terminated.
+    const counted = storage.sql
+      .exec(
+        'WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1e9) ' +
+          'SELECT count(*) FROM n',
+      )
+      .one();
+    const outcome = counted.then(
+      () => 'counted',
+      (error) => [error.code, error.retryable],
+    );
+    window.workers.at(-1)!.terminate();
+    const ended = await outcome;
+    await storage.put('after', 2);
+    return { ended, keys: [...(await storage.list()).keys()], workers: window.workers.length };
+  });
+  expect(seen).toEqual({
+    ended: ['CONNECTION_CLOSED', true],
+    keys: ['after', 'before'],
+    workers: 2,
+  });
+});
+
 declare global {
   interface Window {
     workers: Worker[];

@@ -16,7 +16,7 @@ export default defineConfig({
   workers: 1,
   timeout: 60_000,
   // When nothing works, every test waits for its own end; that must not take an hour.
-  globalTimeout: 10 * 60_000,
+  globalTimeout: 8 * 60_000,
   forbidOnly: true,
   reporter: 'list',
   projects: [

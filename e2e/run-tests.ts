@@ -19,7 +19,14 @@ import {
 } from './steps.ts';
 
 const REPOSITORY = join(import.meta.dirname, '..');
-const TYPE_PROJECTS = ['src', 'worker', 'demo', 'e2e', 'e2e/conformance/worker', 'e2e/bench/worker'];
+const TYPE_PROJECTS = [
+  'src',
+  'worker',
+  'demo',
+  'e2e',
+  'e2e/conformance/worker',
+  'e2e/bench/worker',
+];
 
 const reports = mkdtempSync(join(tmpdir(), 'ctx-storage-reports-'));
 const results: StepResult[] = [];
@@ -40,16 +47,14 @@ try {
   const browsers = [browser('Chromium', getChromium), browser('Firefox', getFirefox)].filter(
     (found) => found !== null,
   );
-  if (browsers.some(({ name }) => name === 'chromium')) {
-    const endToEndReport = join(reports, 'end-to-end.json');
+  for (const { name } of browsers) {
+    const endToEndReport = join(reports, `end-to-end-${name}.json`);
     await run({
-      title: `end-to-end tests in ${browsers.map(({ name }) => name).join(' and ')}`,
-      ...tool('playwright', 'test', '-c', 'e2e', '--reporter=list,json'),
+      title: `end-to-end tests in ${name}`,
+      ...tool('playwright', 'test', '-c', 'e2e', `--project=${name}`, '--reporter=list,json'),
       env: { PLAYWRIGHT_JSON_OUTPUT_NAME: endToEndReport },
       tally: () => playwrightTally(endToEndReport),
     });
-  }
-  for (const { name } of browsers) {
     await run({
       title: `conformance in ${name}`,
       ...tool('tsx', 'e2e/conformance/run.ts', '--browser', name),
