@@ -116,7 +116,10 @@ describe('two transactions of a handle', () => {
   test('[PTX5] one started in the other’s closure is refused at once', async () => {
     const refusal = await storage.transaction(() => {
       const inner = storage.transaction(() => {});
-      return inner.then(expect.fail, (error) => error);
+      return inner.then(
+        () => expect.fail('it succeeded'),
+        (error) => error,
+      );
     });
     expect(refusal).toMatchObject({ code: 'TRANSACTION_NESTING' });
   });

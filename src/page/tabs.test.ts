@@ -90,7 +90,10 @@ describe('two tabs', () => {
   ])('[TAB3] %s under way rejects, because it may have taken effect', async ([, call]) => {
     const { theirs } = await openBoth();
     first.leadingHost.holdAnswers();
-    const outcome = call(theirs).then(expect.fail, (error) => error);
+    const outcome = call(theirs).then(
+      () => expect.fail('it succeeded'),
+      (error) => error,
+    );
     await turns();
     first.close();
     expect(await outcome).toMatchObject({ code: 'CONNECTION_CLOSED', retryable: true });
@@ -166,7 +169,10 @@ describe('the page’s own worker', () => {
   test('[TAB6] terminated while a write is under way, rejects it', async () => {
     const storage = await first.open();
     first.leadingHost.holdAnswers();
-    const outcome = storage.put('a', 1).then(expect.fail, (error) => error);
+    const outcome = storage.put('a', 1).then(
+      () => expect.fail('it succeeded'),
+      (error) => error,
+    );
     await turns();
     first.terminateWorker();
     expect(await outcome).toMatchObject({ code: 'CONNECTION_CLOSED', retryable: true });
@@ -177,7 +183,10 @@ describe('the page’s own worker', () => {
     const storage = await first.open('object', { worker });
     await storage.put('a', 1);
     worker.terminate();
-    const outcome = storage.get('a').then(expect.fail, (error) => error);
+    const outcome = storage.get('a').then(
+      () => expect.fail('it succeeded'),
+      (error) => error,
+    );
     await turns();
     first.advance(OTHERS_WAIT_MS);
     expect(await outcome).toMatchObject({ code: 'WORKER_FAILED' });
@@ -195,7 +204,10 @@ describe('the page’s own worker', () => {
 
 describe('what fails', () => {
   async function failure(tab: FakeTab, waitMs: number) {
-    const outcome = tab.open().then(expect.fail, (error) => error);
+    const outcome = tab.open().then(
+      () => expect.fail('it succeeded'),
+      (error) => error,
+    );
     await turns();
     tab.advance(waitMs);
     return outcome;

@@ -11,7 +11,8 @@ import type { KeyRange } from '../../src/contract/key-range.ts';
 import type { Database } from '../sql/database.ts';
 import type { Statement } from '../sql/statement.ts';
 
-const CREATE = 'CREATE TABLE IF NOT EXISTS _cf_KV ( key TEXT PRIMARY KEY, value BLOB ) WITHOUT ROWID';
+const CREATE =
+  'CREATE TABLE IF NOT EXISTS _cf_KV ( key TEXT PRIMARY KEY, value BLOB ) WITHOUT ROWID';
 const EXISTS = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '_cf_KV'";
 const GET = 'SELECT value FROM _cf_KV WHERE key = ?';
 const PUT =
