@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createTestHost, type TestHost } from '../node-test-host.ts';
-import type { AlarmInvocationInfo } from './alarm-info.ts';
+import type { DurableObjectState } from './durable-object-state.ts';
 
 let host: TestHost;
 let runs: [retryCount: number, isRetry: boolean][];
@@ -12,10 +12,10 @@ beforeEach(async () => {
 afterEach(() => host.close());
 
 /** Gives the object a handler that notes each run and then does what the test wants. */
-function onAlarm(handler: (run: number) => unknown): void {
-  host.host.setAlarmHandler('object', (state, info: AlarmInvocationInfo) => {
+function onAlarm(handler: (state: DurableObjectState, run: number) => unknown): void {
+  host.host.setAlarmHandler('object', (state, info) => {
     runs.push([info.retryCount, info.isRetry]);
-    return handler.call(state, runs.length);
+    return handler(state, runs.length);
   });
 }
 
@@ -58,11 +58,11 @@ describe('alarms', () => {
   });
 
   test('[AL6] an alarm set while the handler runs replaces it, also when the run fails', async () => {
-    onAlarm(async function (this: { storage: { setAlarm(time: number): Promise<void> } }, run) {
+    onAlarm(async ({ storage }, run) => {
       if (run > 1) return;
-      await this.storage.setAlarm(host.now() + 500);
+      await storage.setAlarm(host.now() + 500);
       throw new Error('too late to matter');
-    } as never);
+    });
     await setAlarm(1);
     await host.advance(1);
     await host.advance(499);
@@ -75,9 +75,9 @@ describe('alarms', () => {
   });
 
   test('[AL7] a handler that resets its object is run again', async () => {
-    onAlarm(function (this: { abort(reason: string): never }, run) {
-      if (run === 1) this.abort('test');
-    } as never);
+    onAlarm((state, run) => {
+      if (run === 1) state.abort('test');
+    });
     await setAlarm(1);
     await host.advance(1);
     await host.advance(2500);
@@ -93,10 +93,10 @@ describe('alarms', () => {
     onAlarm(async function (this: {
       storage: { getAlarm(): Promise<unknown>; deleteAlarm(): Promise<void> };
     }) {
-      seen.push(await this.storage.getAlarm());
-      await this.storage.deleteAlarm();
+      seen.push(await storage.getAlarm());
+      await storage.deleteAlarm();
       throw new Error('no retry follows');
-    } as never);
+    });
     await setAlarm(1);
     await host.advance(1);
     await host.advance(100_000);
