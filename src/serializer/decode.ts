@@ -112,6 +112,7 @@ class Decoder implements ValueReader {
     }
   }
 
+  /** Containers that nest take the short way: the stack bounds how deeply. */
   #nested(tag: number): unknown {
     if (++this.#depth > NESTING_DEPTH_MAX) {
       throw corrupt(`objects nested more than ${NESTING_DEPTH_MAX} levels deep`);
@@ -120,6 +121,12 @@ class Decoder implements ValueReader {
     if (tag === TAG.object) {
       value = this.#add({});
       this.#readMembers(value as Container, TAG.objectEnd);
+    } else if (tag === TAG.denseArray) {
+      value = this.#readDenseArray();
+    } else if (tag === TAG.map) {
+      value = this.#readMap();
+    } else if (tag === TAG.set) {
+      value = this.#readSet();
     } else {
       value = this.#readContent(tag);
     }
@@ -130,14 +137,8 @@ class Decoder implements ValueReader {
   #readContent(tag: number): unknown {
     const { input } = this;
     switch (tag) {
-      case TAG.denseArray:
-        return this.#readDenseArray();
       case TAG.sparseArray:
         return this.#readSparseArray();
-      case TAG.map:
-        return this.#readMap();
-      case TAG.set:
-        return this.#readSet();
       case TAG.date:
         return this.#add(new Date(input.double()));
       case TAG.regExp:

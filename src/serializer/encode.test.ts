@@ -264,15 +264,21 @@ describe('an object', () => {
     expect(roundTrip({ [Symbol.toStringTag]: 'Map', a: 1 })).toStrictEqual({ a: 1 });
   });
 
-  test('nested too deeply is a RangeError', () => {
-    const nested = (levels: number) => {
+  test('nested too deeply is a RangeError; what is not can be read again', () => {
+    const wraps: readonly ((value: unknown) => unknown)[] = [
+      (value) => ({ value }),
+      (value) => [value],
+      (value) => new Map([[1, value]]),
+      (value) => new Set([value]),
+    ];
+    for (const wrap of wraps) {
       let value: unknown = 'leaf';
-      for (let i = 0; i < levels; i++) value = i % 2 ? [value] : { value };
-      return value;
-    };
-    expect(() => roundTrip(nested(NESTING_DEPTH_MAX))).not.toThrow();
-    expect(() => serialize(nested(NESTING_DEPTH_MAX + 1))).toThrow(RangeError);
-    expect(() => serialize(nested(200_000))).toThrow(RangeError);
+      for (let i = 0; i < NESTING_DEPTH_MAX; i++) value = wrap(value);
+      expect(hexOf(roundTrip(value))).toBe(hexOf(value));
+      expect(() => serialize(wrap(value))).toThrow(RangeError);
+      for (let i = 0; i < 200_000; i++) value = wrap(value);
+      expect(() => serialize(value)).toThrow(RangeError);
+    }
   });
 });
 
@@ -302,6 +308,16 @@ describe('an error', () => {
     error.self = error;
     const read = roundTrip(error);
     expect(read.self).toBe(read);
+  });
+
+  test('counts twice, with its properties, in the depth of nesting', () => {
+    const chain = (length: number) => {
+      let error = new Error('last');
+      for (let i = 1; i < length; i++) error = new Error('m', { cause: error });
+      return error;
+    };
+    expect(() => roundTrip(chain(NESTING_DEPTH_MAX / 2))).not.toThrow();
+    expect(() => serialize(chain(NESTING_DEPTH_MAX / 2 + 1))).toThrow(RangeError);
   });
 
   test('with a message that is no string stays readable', () => {

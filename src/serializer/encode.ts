@@ -100,22 +100,20 @@ class Encoder implements ValueWriter {
   }
 
   writeProperties(entries: readonly (readonly [name: string, value: unknown])[]): void {
+    this.#enter();
     this.#numbers.claim({});
     this.out.byte(TAG.object);
     for (const [name, value] of entries) {
       this.out.string(name);
       this.writeValue(value);
     }
+    this.#depth--;
     this.out.byte(TAG.objectEnd);
     this.out.varint(entries.length);
   }
 
   #writeObject(value: object): void {
-    if (++this.#depth > NESTING_DEPTH_MAX) {
-      throw new RangeError(
-        `The value's objects are nested too deeply, at most ${NESTING_DEPTH_MAX} levels.`,
-      );
-    }
+    this.#enter();
     if (Array.isArray(value)) {
       if (this.#begin(value)) this.#writeArray(value);
     } else {
@@ -123,10 +121,30 @@ class Encoder implements ValueWriter {
       if (prototype === Object.prototype) {
         if (this.#begin(value)) this.#writePlain(value);
       } else {
-        this.#writeKind(value, kindOf(value, prototype));
+        const kind = kindOf(value, prototype);
+        // Containers that nest take the short way: the stack bounds how deeply.
+        if (kind === 'plain') {
+          if (this.#begin(value)) this.#writePlain(value);
+        } else if (kind === 'map') {
+          if (this.#begin(value)) this.#writeItems(TAG.map, slots.mapEntries(value), TAG.mapEnd);
+        } else if (kind === 'set') {
+          if (this.#begin(value)) this.#writeItems(TAG.set, slots.setValues(value), TAG.setEnd);
+        } else if (kind === 'view') {
+          this.#writeView(value as ArrayBufferView);
+        } else if (this.#begin(value)) {
+          this.#writeContent(value, kind);
+        }
       }
     }
     this.#depth--;
+  }
+
+  #enter(): void {
+    if (++this.#depth > NESTING_DEPTH_MAX) {
+      throw new RangeError(
+        `The value's objects are nested too deeply, at most ${NESTING_DEPTH_MAX} levels.`,
+      );
+    }
   }
 
   /** Gives the object its number; or, if it has one, writes a reference and gives false. */
@@ -206,31 +224,10 @@ class Encoder implements ValueWriter {
     out.varint(length);
   }
 
-  #writeKind(value: object, kind: ObjectKind): void {
-    if (kind === 'view') {
-      this.#writeView(value as ArrayBufferView);
-    } else if (kind === 'refused' || kind === 'sharedBuffer') {
-      throw dataCloneError(value);
-    } else if (this.#begin(value)) {
-      this.#writeContent(value, kind);
-    }
-  }
-
-  /** Writes an object that has just got its number. */
+  /** Writes an object that nests nothing or rarely, and has just got its number. */
   #writeContent(value: object, kind: ObjectKind): void {
     const { out } = this;
     switch (kind) {
-      case 'plain':
-        this.#writePlain(value);
-        break;
-      case 'map': {
-        const entries = slots.mapEntries(value);
-        this.#writeItems(TAG.map, entries, TAG.mapEnd);
-        break;
-      }
-      case 'set':
-        this.#writeItems(TAG.set, slots.setValues(value), TAG.setEnd);
-        break;
       case 'date':
         out.byte(TAG.date);
         out.double(slots.dateTime(value));
@@ -274,16 +271,17 @@ class Encoder implements ValueWriter {
       case 'blob':
         writeBlob(value as Blob, this);
         break;
-      case 'view':
-      case 'refused':
-      case 'sharedBuffer':
+      default:
         throw dataCloneError(value);
     }
   }
 
   #writeItems(begin: number, items: readonly unknown[], end: number): void {
     this.out.byte(begin);
-    for (const item of items) this.writeValue(item);
+    for (const item of items) {
+      if (typeof item === 'object' && item !== null) this.#writeObject(item);
+      else this.writeValue(item);
+    }
     this.out.byte(end);
     this.out.varint(items.length);
   }
