@@ -90,9 +90,7 @@ describe('alarms', () => {
 
   test('[AL8] while its handler runs an alarm counts as not set, and deleting it ends it', async () => {
     const seen: unknown[] = [];
-    onAlarm(async function (this: {
-      storage: { getAlarm(): Promise<unknown>; deleteAlarm(): Promise<void> };
-    }) {
+    onAlarm(async ({ storage }) => {
       seen.push(await storage.getAlarm());
       await storage.deleteAlarm();
       throw new Error('no retry follows');
