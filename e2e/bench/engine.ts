@@ -51,8 +51,8 @@ class Counted implements FileDirectory {
       read: (target, offset) => file.read(target, offset),
       write: (bytes, offset) => {
         file.write(bytes, offset);
-        // Zeros written ahead are no part of a commit.
-        if (!isLog || bytes[8] === 0) return;
+        // Neither the zeros written ahead nor a header are part of a commit.
+        if (!isLog || bytes[8] === 0 || offset < 4096) return;
         this.logWrites++;
         this.logBytes += bytes.length;
       },
@@ -124,31 +124,30 @@ async function commits(): Promise<void> {
   for (let i = 0; i < 1000; i++) put(i);
   await store.flush();
   Object.assign(directory, { flushes: 0, logWrites: 0, logBytes: 0 });
-  let start = performance.now();
+  const raw = await directoryOf('raw').open('raw');
+  const rawBytes = pool.subarray(0, 290);
+  raw.write(new Uint8Array(rawBytes.length * count), 0);
+  raw.flush();
+  // In turns, so that both meet the same load.
+  const total = { commit: 0, raw: 0 };
   for (let i = 0; i < count; i++) {
+    let start = performance.now();
     put(i);
     store.flush();
+    total.commit += milliseconds(start);
+    start = performance.now();
+    raw.write(rawBytes, i * rawBytes.length);
+    raw.flush();
+    total.raw += milliseconds(start);
   }
-  const perCommit = milliseconds(start) / count;
+  raw.close();
   const bytes = Math.round(directory.logBytes / directory.logWrites);
   upsert.finalize();
   await close();
-
-  const raw = await directoryOf('raw').open('raw');
-  raw.write(new Uint8Array((bytes + 64) * count), 0);
-  raw.flush();
-  start = performance.now();
-  for (let i = 0; i < count; i++) {
-    raw.write(pool.subarray(0, bytes), i * bytes);
-    raw.flush();
-  }
-  const perWrite = milliseconds(start) / count;
-  raw.close();
-  report('commit us', String(perCommit * 1000), String(perWrite * 1000));
   report('flushes per commit', (directory.flushes / count).toFixed(3), '1.00');
   report('log writes per commit', (directory.logWrites / count).toFixed(3), '1.00');
   report('log bytes per put of 100 bytes', String(bytes), '≤ 400');
-  report('commit / bare write and flush', (perCommit / perWrite).toFixed(2), '≤ 1.3');
+  report('commit / bare write and flush', (total.commit / total.raw).toFixed(2), '≤ 1.3');
 }
 
 /** A restore over 10,000 commits of a 100 MB database, against a copy of its main file. */

@@ -233,8 +233,7 @@ function applyPart(
   part: { readonly offset: number; readonly length: number },
   redo: Redo,
 ): void {
-  const bytes = new Uint8Array(part.length);
-  segment.file.read(bytes, part.offset);
+  const bytes = segment.read(part.offset, part.length);
   redo.apply(bytes, parseHeader(bytes)!, segment.file, part.offset);
 }
 

@@ -15,6 +15,9 @@ import { type LogPosition, positionAfter, type Segment } from './segment.ts';
 /** Changed pages a restore keeps in memory: neighbouring commits change the same ones. */
 const RESTORE_SPILL_BYTES = 64 << 20;
 
+/** Bytes of records kept in memory between verifying and undoing them; more are read again. */
+const HELD_BYTES = 8 << 20;
+
 interface Place {
   readonly segment: number;
   readonly position: LogPosition;
@@ -41,7 +44,8 @@ export async function restore(
         if (segment === null) throw damaged(number);
         const from = number === place.segment ? place.position : segment.base;
         undoSegment(segment, from, until, pages);
-        return segment.base;
+        // Where the segment before ends is known by the sum of its last record only.
+        return { ...segment.base, offset: Number.POSITIVE_INFINITY };
       });
     }
     pages.commitAs(RESTORE, nextTimeline(log.position.sequence));
@@ -106,18 +110,20 @@ function undoStretch(
   end: LogPosition,
   pages: PageStore,
 ): void {
-  const found: { readonly offset: number; readonly length: number }[] = [];
+  const found: { readonly offset: number; readonly length: number; bytes: Uint8Array | null }[] =
+    [];
   let sum = start.sum;
-  for (const { record, offset } of segment.records(start)) {
+  let held = 0;
+  for (const { record, bytes, offset } of segment.records(start, end.offset)) {
     if (sum === end.sum) break;
-    found.push({ offset, length: record.length });
+    const { length } = record;
+    held += length;
+    found.push({ offset, length, bytes: held <= HELD_BYTES ? bytes.slice() : null });
     sum = record.sum;
   }
   if (sum !== end.sum) throw damaged(segment.number);
-  for (const { offset, length } of found.reverse()) {
-    const bytes = new Uint8Array(length);
-    segment.file.read(bytes, offset);
-    undoRecord(bytes, pages);
+  for (const { offset, length, bytes } of found.reverse()) {
+    undoRecord(bytes ?? segment.read(offset, length), pages);
   }
 }
 

@@ -136,6 +136,13 @@ export class Segment {
     return segment;
   }
 
+  /** Reads a record again whose place is known. */
+  read(offset: number, length: number): Uint8Array {
+    const bytes = new Uint8Array(length);
+    this.file.read(bytes, offset);
+    return bytes;
+  }
+
   /** Tells the index of a commit's end; most are not kept. */
   note(position: LogPosition): void {
     const last = this.#index.at(-1) ?? this.base;
@@ -183,11 +190,14 @@ export class Segment {
     return found;
   }
 
-  /** Every intact record from a place on, in order; ends at the first that is not in the chain. */
-  *records(from: LogPosition): Generator<FoundRecord> {
+  /**
+   * Every intact record from a place on, in order; ends at the first that is not in the chain, or
+   * that begins at or behind `end`.
+   */
+  *records(from: LogPosition, end = Number.POSITIVE_INFINITY): Generator<FoundRecord> {
     let { offset, sum } = from;
-    const reader = new WindowReader(this.file);
-    for (;;) {
+    const reader = new WindowReader(this.file, end);
+    while (offset < end) {
       const head = reader.view(offset, RECORD_HEADER_BYTES);
       const record = head === null ? null : parseHeader(head);
       if (record === null || record.previousSum !== sum) return;
@@ -259,12 +269,15 @@ function indexSum(header: Uint8Array, salt: number): number {
 /** Looks at stretches of a file through the shared buffer, reading ahead. */
 class WindowReader {
   readonly #file: SyncFile;
+  readonly #end: number;
   #start = 0;
   #length = 0;
   #buffer = windowBytes;
 
-  constructor(file: SyncFile) {
+  /** `end` bounds the reading ahead, nothing else. */
+  constructor(file: SyncFile, end = Number.POSITIVE_INFINITY) {
     this.#file = file;
+    this.#end = end;
   }
 
   /** Bytes of the file, valid until the next call; null when the file is shorter. */
@@ -279,7 +292,8 @@ class WindowReader {
       windowOwner = this;
       this.#buffer = windowBytes;
       this.#start = offset;
-      this.#length = this.#file.read(windowBytes, offset);
+      const ahead = Math.min(windowBytes.length, Math.max(length, this.#end - offset));
+      this.#length = this.#file.read(windowBytes.subarray(0, ahead), offset);
       if (this.#length < length) return null;
     }
     const at = offset - this.#start;
