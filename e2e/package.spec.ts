@@ -1,0 +1,96 @@
+// The npm package as its users get it: packed, installed, bundled by Vite or not bundled at all.
+
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { extname, join, normalize } from 'node:path';
+import { build } from 'vite';
+import { expect, test } from './fixtures.ts';
+import { REPOSITORY } from './server.ts';
+
+const SCRIPT = `
+  import { openStorage } from 'ctx-storage';
+  const storage = await openStorage('package');
+  await storage.put('a', new Set([1]));
+  const row = await storage.sql.exec('SELECT sqlite_version IS NULL AS x FROM (SELECT 1 AS sqlite_version)').one();
+  document.title = [...(await storage.get('a'))][0] === 1 && row.x === 0 ? 'works' : 'wrong';
+`;
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html',
+  '.js': 'text/javascript',
+  '.wasm': 'application/wasm',
+};
+
+let directory: string;
+
+test.beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'ctx-storage-package-'));
+  const run = (command: string, ...parameters: string[]) =>
+    execFileSync(command, parameters, { cwd: REPOSITORY, encoding: 'utf8' });
+  run('npm', 'run', 'build');
+  const packed = JSON.parse(
+    run('npm', 'pack', '--json', '--ignore-scripts', '--pack-destination', directory),
+  );
+  const [{ filename }] = Array.isArray(packed) ? packed : Object.values(packed);
+  const installed = join(directory, 'node_modules/ctx-storage');
+  mkdirSync(installed, { recursive: true });
+  run('tar', '-xzf', join(directory, filename), '-C', installed, '--strip-components=1');
+});
+
+test.afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+test('a Vite build of a page that imports the package works', async ({ context }) => {
+  writeFileSync(join(directory, 'index.html'), '<script type="module" src="./main.js"></script>');
+  writeFileSync(join(directory, 'main.js'), SCRIPT);
+  await build({
+    configFile: false,
+    root: directory,
+    logLevel: 'error',
+    build: { outDir: 'built', target: 'esnext' },
+  });
+  await expectToWork(join(directory, 'built'), '/index.html', context);
+});
+
+test('the package works in a page without a bundler', async ({ context }) => {
+  const map = { imports: { 'ctx-storage': '/node_modules/ctx-storage/dist/index.js' } };
+  writeFileSync(
+    join(directory, 'plain.html'),
+    `<script type="importmap">${JSON.stringify(map)}</script><script type="module">${SCRIPT}</script>`,
+  );
+  await expectToWork(directory, '/plain.html', context);
+});
+
+async function expectToWork(
+  root: string,
+  path: string,
+  context: import('@playwright/test').BrowserContext,
+): Promise<void> {
+  const server = await serve(root);
+  try {
+    const page = await context.newPage();
+    await page.goto(`http://localhost:${(server.address() as AddressInfo).port}${path}`);
+    await expect(page).toHaveTitle('works');
+    await page.close();
+  } finally {
+    server.close();
+    server.closeAllConnections();
+  }
+}
+
+function serve(root: string): Promise<Server> {
+  const server = createServer((request, response) => {
+    const path = normalize(new URL(request.url!, 'http://localhost').pathname);
+    try {
+      const body = readFileSync(join(root, path));
+      response.setHeader('content-type', TYPES[extname(path)] ?? 'application/octet-stream');
+      response.end(body);
+    } catch {
+      response.statusCode = 404;
+      response.end();
+    }
+  });
+  return new Promise((resolve) => server.listen(0, 'localhost', () => resolve(server)));
+}
