@@ -180,10 +180,13 @@ export class CommitLog {
   /** Makes every commit so far durable. */
   flush(): void | Promise<void> {
     const reached = this.#position;
-    const flushed = this.#active.file.flush();
+    const active = this.#active;
+    const flushed = active.file.flush();
     if (flushed instanceof Promise) {
       return flushed.then(() => {
-        this.#durable = reached;
+        // Of two flushes under way the later may be overtaken, even by the next segment.
+        const isNews = this.#active === active && reached.offset > this.#durable.offset;
+        if (isNews) this.#durable = reached;
       });
     }
     this.#durable = reached;

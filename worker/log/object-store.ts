@@ -12,7 +12,8 @@ import type { DatabaseFile } from '../vfs/database-file.ts';
 import { formatBookmark, parseBookmark, timelineEnd } from './bookmark.ts';
 import { NO_RESTORE, type PendingRestore } from './checkpoint-file.ts';
 import { type LogEnvironment, SEGMENT_BYTES } from './commit-log.ts';
-import { CHECKPOINT_LOG_BYTES, CHECKPOINT_OVERLAY_BYTES, SPILL_BYTES } from './page-store.ts';
+import { CHECKPOINT_LOG_BYTES, CHECKPOINT_OVERLAY_BYTES } from './committed-pages.ts';
+import { SPILL_BYTES } from './page-store.ts';
 import { PAGE_BYTES } from './pages.ts';
 import { MARKER, RecordWriter } from './record.ts';
 import { type Recovered, type RecoveryOptions, recover } from './recovery.ts';
@@ -124,8 +125,8 @@ export class ObjectStore {
    * are commits that are not durable, or the disk is too full.
    */
   checkpoint(): boolean | Promise<boolean> {
-    if (this.needsFlush || this.#pages.isCheckpointing) return false;
-    if (this.#pages.isCheckpointed) return true;
+    if (this.needsFlush || this.#pages.committed.isCheckpointing) return false;
+    if (this.#pages.committed.isCheckpointed) return true;
     return this.#pages.checkpoint(this.#pendingRestore);
   }
 
@@ -196,10 +197,10 @@ export class ObjectStore {
 
   /** A plain SQLite image of the committed state. Only between transactions. */
   databaseBytes(): Uint8Array {
-    const { pageCount } = this.#pages;
+    const { pageCount } = this.#pages.committed;
     const image = new Uint8Array(pageCount * PAGE_BYTES);
     for (let i = 0; i < pageCount; i++) {
-      this.#pages.readPage(i, image.subarray(i * PAGE_BYTES, (i + 1) * PAGE_BYTES));
+      this.#pages.committed.read(i, image.subarray(i * PAGE_BYTES, (i + 1) * PAGE_BYTES));
     }
     return image;
   }
@@ -228,7 +229,7 @@ export class ObjectStore {
   }
 
   #appendMarker(pending: PendingRestore | null): void {
-    const { pageCount } = this.#pages;
+    const { pageCount } = this.#pages.committed;
     writer.begin();
     writer.addMarker(pending?.sequence ?? NO_RESTORE, pending?.sum ?? 0);
     this.#log.append(writer, {
@@ -258,8 +259,8 @@ export class ObjectStore {
 
   /** What follows a flush that made everything durable. */
   #afterFlush(): void | Promise<void> {
-    if (this.needsFlush || this.#pages.isCheckpointing) return;
-    if (this.#pages.isCheckpointDue || this.#log.canRoll) {
+    if (this.needsFlush || this.#pages.committed.isCheckpointing) return;
+    if (this.#pages.committed.isCheckpointDue || this.#log.canRoll) {
       const done = this.#pages.checkpoint(this.#pendingRestore);
       if (done instanceof Promise) return done.then((isDone) => this.#afterCheckpoint(isDone));
       this.#afterCheckpoint(done);
@@ -268,7 +269,7 @@ export class ObjectStore {
   }
 
   #afterCheckpoint(isDone: boolean): void {
-    if (isDone && this.#log.canRoll && !this.needsFlush && this.#pages.isCheckpointed) {
+    if (isDone && this.#log.canRoll && !this.needsFlush && this.#pages.committed.isCheckpointed) {
       this.#log.roll();
     }
   }

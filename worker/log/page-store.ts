@@ -1,38 +1,24 @@
-// The present of a database: what its pages hold now, and how a transaction becomes a commit.
+// The running transaction of a database, as SQLite writes it, and how it becomes a commit.
 //
-// A page is looked for, in this order, in
-//   the running transaction   `pending` (in memory), `spilled` (in the log, not committed),
-//                             `direct` (in the main file, beyond every committed page)
-//   the overlay               committed, not yet in the main file (in memory, or in the log)
-//   the main file             verified against its sum; damage is CORRUPT, never wrong data.
+// A page is looked for in `pending` (in memory), `spilled` (in the log, not committed), `direct` (in
+// the main file, behind every page that a recovery may look at), then in the committed state.
 //
-// Keeps true: a commit is one write to the log, whatever was written before it; the main file
-// receives only what is flushed in the log, except pages beyond its committed end, which no
-// recovery looks at. After a checkpoint the main file is a plain SQLite image.
-//
-// A big transaction is not held in memory: pages that exist are spilled to the log, new pages go to
-// the main file and are not logged at all.
+// Keeps true: a commit is one write to the log, whatever was written before it. A big transaction is
+// not held in memory: pages that exist are spilled to the log, new pages go to the main file and are
+// not logged at all. One that fails is gone at once.
 
 import { storageError } from '../../src/contract/errors.ts';
-import { isDiskFull } from '../file/file.ts';
 import type { DatabaseFile } from '../vfs/database-file.ts';
-import type { CheckpointFile, PendingRestore } from './checkpoint-file.ts';
+import type { PendingRestore } from './checkpoint-file.ts';
 import { pageSum } from './checksum.ts';
 import type { CommitLog } from './commit-log.ts';
+import type { CommittedPages } from './committed-pages.ts';
 import type { MainFile } from './main-file.ts';
-import { type LoggedImage, type Overlay, PAGE_BYTES, readImage, wordsOf } from './pages.ts';
+import { type LoggedImage, PAGE_BYTES, readImage, wordsOf } from './pages.ts';
 import { CONTINUES, RecordWriter } from './record.ts';
-import type { Redo } from './redo.ts';
 
 /** Bytes of changed pages a transaction keeps in memory before it spills. */
 export const SPILL_BYTES = 4 << 20;
-/** Bytes of committed pages kept in memory, and of log, after which a checkpoint is due. */
-export const CHECKPOINT_OVERLAY_BYTES = 4 << 20;
-export const CHECKPOINT_LOG_BYTES = 1 << 18;
-/** Overlay beyond which commits are refused while checkpoints fail for want of space. */
-const OVERLAY_BYTES_MAX = 4 * CHECKPOINT_OVERLAY_BYTES;
-const RUN_PAGES = 64;
-
 /**
  * What SQLite still does after a failure. `refused`: a write failed, so the transaction must not
  * commit; reading and its sync fail. `rollingBack`: a sync failed, so what SQLite writes up to its
@@ -43,30 +29,18 @@ type Failed =
   | { readonly kind: 'refused'; readonly error: unknown }
   | { readonly kind: 'rollingBack' };
 
-export interface PageStoreOptions {
-  readonly spillBytes: number;
-  readonly checkpointOverlayBytes: number;
-  readonly checkpointLogBytes: number;
-}
-
 // Shared by all objects of a worker: none is used across a turn of the event loop.
 const writer = new RecordWriter();
 const before = new Uint8Array(PAGE_BYTES);
 const partial = new Uint8Array(PAGE_BYTES);
-const run = new Uint8Array(RUN_PAGES * PAGE_BYTES);
 
 export class PageStore implements DatabaseFile {
+  /** What the transaction started from. */
+  readonly committed: CommittedPages;
   readonly #main: MainFile;
-  readonly #checkpoints: CheckpointFile;
   readonly #log: CommitLog;
   readonly #salt: number;
-  readonly #options: PageStoreOptions;
-
-  readonly #overlay: Overlay;
-  /** Committed pages; the first `#pageCount` exist. */
-  #pageCount = 0;
-  /** No state that can be recovered has pages in the main file at or beyond this. */
-  #mainPages: number;
+  readonly #spillBytes: number;
 
   readonly #pending = new Map<number, Uint8Array>();
   readonly #spilled = new Map<number, LoggedImage>();
@@ -74,37 +48,23 @@ export class PageStore implements DatabaseFile {
   readonly #cut = new Map<number, LoggedImage>();
   readonly #direct = new Set<number>();
   /** Pages as the running transaction sees them. */
-  #currentPages = 0;
+  #currentPages: number;
   /** Committed pages at or beyond this were truncated away by the running transaction. */
-  #visiblePages = 0;
+  #visiblePages: number;
   #failed: Failed = { kind: 'no' };
   #directAllowed: boolean | null = null;
   #wroteBeyondMain = false;
-  #spillBytes: number;
-  #checkpointState: 'idle' | 'running' | 'blocked' = 'idle';
+  #spillBytesNow: number;
 
-  constructor(
-    main: MainFile,
-    checkpoints: CheckpointFile,
-    log: CommitLog,
-    redo: Redo,
-    options: PageStoreOptions,
-  ) {
+  constructor(committed: CommittedPages, main: MainFile, log: CommitLog, spillBytes: number) {
+    this.committed = committed;
     this.#main = main;
-    this.#checkpoints = checkpoints;
     this.#log = log;
-    this.#salt = checkpoints.salt;
-    this.#options = options;
-    this.#spillBytes = options.spillBytes;
-    this.#overlay = redo.overlay;
-    this.#mainPages = redo.pageCountMost;
-    this.#setPageCount(redo.pageCount);
-    main.cut(this.#mainPages);
-  }
-
-  /** Pages of the last committed state. */
-  get pageCount(): number {
-    return this.#pageCount;
+    this.#salt = log.salt;
+    this.#spillBytes = spillBytes;
+    this.#spillBytesNow = spillBytes;
+    this.#currentPages = committed.pageCount;
+    this.#visiblePages = committed.pageCount;
   }
 
   // ---- What SQLite calls.
@@ -205,12 +165,7 @@ export class PageStore implements DatabaseFile {
       this.#dropUnchanged();
       return;
     }
-    if (this.#checkpointState === 'blocked' && this.#overlayBytes() > OVERLAY_BYTES_MAX) {
-      throw storageError(
-        'DISK_FULL',
-        'commit: the main file cannot grow, and what it lacks fills the memory allowed for it.',
-      );
-    }
+    this.committed.refuseWhenBlocked();
     if (this.#direct.size > 0) this.#settleDirect();
     if (this.#appendTransaction(flags, sequence)) this.#becomeCommitted();
     else this.#dropUnchanged();
@@ -231,7 +186,7 @@ export class PageStore implements DatabaseFile {
 
   /** Lets the running transaction keep more in memory: a restore touches the same pages often. */
   setSpillBytes(bytes: number | null): void {
-    this.#spillBytes = bytes ?? this.#options.spillBytes;
+    this.#spillBytesNow = bytes ?? this.#spillBytes;
   }
 
   /** Undoes the running transaction. */
@@ -240,65 +195,9 @@ export class PageStore implements DatabaseFile {
     this.#forgetTransaction();
   }
 
-  /** Reads a committed page. Only between transactions. */
-  readPage(pageIndex: number, target: Uint8Array): void {
-    this.#readCommitted(pageIndex, target);
-  }
-
-  // ---- Checkpoint.
-
-  /** True when enough has gathered to bring the main file up to date. */
-  get isCheckpointDue(): boolean {
-    const { segment, position } = this.#checkpoints.last;
-    const active = this.#log.active;
-    const from = segment === active.number ? position.offset : active.base.offset;
-    const logBytes = this.#log.position.offset - from;
-    return (
-      this.#overlayBytes() >= this.#options.checkpointOverlayBytes ||
-      logBytes >= this.#options.checkpointLogBytes
-    );
-  }
-
-  /**
-   * Brings the main file up to the last commit, which must be durable. False when the disk is too
-   * full for it: nothing is lost, it is tried again later.
-   */
+  /** A checkpoint that spares what the running transaction has in the main file. */
   checkpoint(pendingRestore: PendingRestore | null): boolean | Promise<boolean> {
-    const position = this.#log.position;
-    const pageCount = this.#pageCount;
-    const written = [...this.#overlay.entries()].sort((a, b) => a[0] - b[0]);
-    this.#checkpointState = 'running';
-    try {
-      this.#writeRuns(written);
-      if (this.#direct.size === 0) this.#main.cut(pageCount);
-      this.#main.writeSums();
-      this.#log.active.writeIndex();
-    } catch (error) {
-      this.#checkpointState = 'blocked';
-      if (isDiskFull(error)) return false;
-      throw error;
-    }
-    const finish = () => {
-      for (const [pageIndex, page] of written) {
-        if (this.#overlay.get(pageIndex) === page) this.#overlay.delete(pageIndex);
-      }
-      this.#mainPages = Math.max(pageCount, this.#pageCount);
-      const segment = this.#log.active.number;
-      this.#checkpoints.writeSlot({ pageCount, pendingRestore, segment, position });
-      this.#checkpointState = 'idle';
-      return true;
-    };
-    const flushed = this.#main.flush();
-    return flushed instanceof Promise ? flushed.then(finish) : finish();
-  }
-
-  /** True when the main file lacks nothing. */
-  get isCheckpointed(): boolean {
-    return this.#overlay.size === 0;
-  }
-
-  get isCheckpointing(): boolean {
-    return this.#checkpointState === 'running';
+    return this.committed.checkpoint(pendingRestore, this.#direct.size === 0);
   }
 
   // ---- Reading.
@@ -312,22 +211,15 @@ export class PageStore implements DatabaseFile {
     const spilled = this.#spilled.get(pageIndex);
     if (spilled !== undefined) readImage(spilled, target, pageIndex, this.#salt);
     else if (this.#direct.has(pageIndex)) this.#main.read(pageIndex, target);
-    else if (pageIndex < this.#visiblePages) this.#readCommitted(pageIndex, target);
+    else if (pageIndex < this.#visiblePages) this.committed.read(pageIndex, target);
     else target.fill(0);
-  }
-
-  #readCommitted(pageIndex: number, target: Uint8Array): void {
-    const page = this.#overlay.get(pageIndex);
-    if (page === undefined) this.#main.read(pageIndex, target);
-    else if (page instanceof Uint8Array) target.set(page);
-    else readImage(page, target, pageIndex, this.#salt);
   }
 
   /** What the log would make of a page so far, or null when the page does not exist there. */
   #readLogged(pageIndex: number): Uint8Array | null {
     const image = this.#spilled.get(pageIndex) ?? this.#cut.get(pageIndex);
     if (image !== undefined) readImage(image, before, pageIndex, this.#salt);
-    else if (pageIndex < this.#pageCount) this.#readCommitted(pageIndex, before);
+    else if (pageIndex < this.committed.pageCount) this.committed.read(pageIndex, before);
     else return null;
     return before;
   }
@@ -340,7 +232,7 @@ export class PageStore implements DatabaseFile {
 
   /** Spills when one page more in memory would be too much. */
   #makeRoom(pageIndex: number): void {
-    const isFull = (this.#pending.size + 1) * PAGE_BYTES > this.#spillBytes;
+    const isFull = (this.#pending.size + 1) * PAGE_BYTES > this.#spillBytesNow;
     if (isFull && !this.#pending.has(pageIndex)) this.#spill();
   }
 
@@ -349,7 +241,7 @@ export class PageStore implements DatabaseFile {
     const header = {
       flags: CONTINUES,
       sequence: this.#log.position.sequence + 1,
-      pageCountBefore: this.#pageCount,
+      pageCountBefore: this.committed.pageCount,
       pageCount: this.#currentPages,
     };
     let images: [pageIndex: number, at: number, sum: number][] = [];
@@ -381,7 +273,7 @@ export class PageStore implements DatabaseFile {
 
   /** True for pages that may go straight to the main file: no recoverable state has them. */
   #isBeyondMain(pageIndex: number): boolean {
-    if (pageIndex < Math.max(this.#pageCount, this.#mainPages)) return false;
+    if (pageIndex < this.committed.reachOfMain) return false;
     if (this.#spilled.has(pageIndex) || this.#cut.has(pageIndex)) return false;
     // Such pages must be durable before the commit that counts them is written, and a commit
     // cannot wait.
@@ -408,7 +300,11 @@ export class PageStore implements DatabaseFile {
 
   /** Writes the record, in parts when it is big. False when there is nothing to commit. */
   #appendTransaction(flags: number, sequence: number): boolean {
-    const header = { sequence, pageCountBefore: this.#pageCount, pageCount: this.#currentPages };
+    const header = {
+      sequence,
+      pageCountBefore: this.committed.pageCount,
+      pageCount: this.#currentPages,
+    };
     const add = (pageIndex: number, after: Uint8Array | null) => {
       if (writer.isFull) {
         this.#log.append(writer, { ...header, flags: CONTINUES });
@@ -422,8 +318,8 @@ export class PageStore implements DatabaseFile {
       if (!this.#direct.has(pageIndex)) add(pageIndex, page);
     }
     const hasNone = writer.isEmpty && !this.#log.hasOpenParts;
-    if (flags === 0 && hasNone && this.#currentPages <= this.#pageCount) return false;
-    for (let i = this.#currentPages; i < this.#pageCount; i++) add(i, null);
+    if (flags === 0 && hasNone && this.#currentPages <= this.committed.pageCount) return false;
+    for (let i = this.#currentPages; i < this.committed.pageCount; i++) add(i, null);
     this.#log.append(writer, { ...header, flags });
     return true;
   }
@@ -437,9 +333,9 @@ export class PageStore implements DatabaseFile {
   }
 
   #isUnchanged(): boolean {
-    if (this.#currentPages > this.#pageCount) return false;
+    if (this.#currentPages > this.committed.pageCount) return false;
     const isSame = (pageIndex: number, page: Uint8Array) => {
-      this.#readCommitted(pageIndex, before);
+      this.committed.read(pageIndex, before);
       return samePage(before, page);
     };
     for (const [pageIndex, page] of this.#pending) if (!isSame(pageIndex, page)) return false;
@@ -462,53 +358,27 @@ export class PageStore implements DatabaseFile {
   }
 
   #becomeCommitted(): void {
-    for (const [pageIndex, image] of this.#spilled) this.#overlay.set(pageIndex, image);
+    for (const [pageIndex, image] of this.#spilled) this.committed.put(pageIndex, image);
     for (const [pageIndex, page] of this.#pending) {
-      if (!this.#direct.has(pageIndex)) this.#overlay.set(pageIndex, page);
+      if (!this.#direct.has(pageIndex)) this.committed.put(pageIndex, page);
     }
-    for (let i = this.#currentPages; i < this.#pageCount; i++) this.#overlay.delete(i);
-    if (this.#direct.size > 0) this.#mainPages = Math.max(this.#mainPages, this.#currentPages);
+    this.committed.settle(this.#currentPages, this.#direct.size > 0);
     this.#wroteBeyondMain = false;
-    this.#pageCount = this.#currentPages;
     this.#forgetTransaction();
   }
 
   #forgetTransaction(): void {
     if (this.#wroteBeyondMain) {
       // A bulk load was rolled back: give its space back now, the disk may be full.
-      this.#main.cut(Math.max(this.#mainPages, this.#pageCount));
+      this.#main.cut(this.committed.reachOfMain);
       this.#wroteBeyondMain = false;
     }
     this.#pending.clear();
     this.#spilled.clear();
     this.#cut.clear();
     this.#direct.clear();
-    this.#setPageCount(this.#pageCount);
-  }
-
-  #setPageCount(count: number): void {
-    this.#pageCount = count;
-    this.#currentPages = count;
-    this.#visiblePages = count;
-  }
-
-  #overlayBytes(): number {
-    return this.#overlay.size * PAGE_BYTES;
-  }
-
-  /** Writes pages to their places, neighbours together. */
-  #writeRuns(pages: [pageIndex: number, page: unknown][]): void {
-    for (let first = 0; first < pages.length; ) {
-      const start = pages[first]![0];
-      let count = 0;
-      while (count < RUN_PAGES && pages[first + count]?.[0] === start + count) {
-        const target = run.subarray(count * PAGE_BYTES, (count + 1) * PAGE_BYTES);
-        this.#readCommitted(start + count, target);
-        count++;
-      }
-      this.#main.write(start, run.subarray(0, count * PAGE_BYTES));
-      first += count;
-    }
+    this.#currentPages = this.committed.pageCount;
+    this.#visiblePages = this.committed.pageCount;
   }
 }
 

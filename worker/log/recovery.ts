@@ -13,8 +13,9 @@ import {
   pendingRestore,
 } from './checkpoint-file.ts';
 import { CommitLog, type LogEnvironment, type OpenSegment } from './commit-log.ts';
+import { type CheckpointOptions, CommittedPages } from './committed-pages.ts';
 import { MainFile } from './main-file.ts';
-import { PageStore, type PageStoreOptions } from './page-store.ts';
+import { PageStore } from './page-store.ts';
 import { CONTINUES, MARKER, markerBody, parseHeader, RESTORE } from './record.ts';
 import { Redo } from './redo.ts';
 import {
@@ -30,7 +31,8 @@ import {
 const MAIN_NAME = 'main';
 const CHECKPOINT_NAME = 'checkpoint';
 
-export interface RecoveryOptions extends PageStoreOptions {
+export interface RecoveryOptions extends CheckpointOptions {
+  readonly spillBytes: number;
   readonly segmentBytes: number;
 }
 
@@ -107,7 +109,8 @@ async function recoverWith(
     firstNeeded: () => checkpoints.firstSegmentNeeded,
   });
   const mainFile = new MainFile(main, checkpoints, () => log.giveUpOldest());
-  const pages = new PageStore(mainFile, checkpoints, log, redo, options);
+  const committed = new CommittedPages(mainFile, checkpoints, log, redo, options);
+  const pages = new PageStore(committed, mainFile, log, options.spillBytes);
   if (replay.segmentCount > 1) {
     // Page images may lie in segments that are not kept open.
     await pages.checkpoint(replay.pendingRestore);

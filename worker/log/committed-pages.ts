@@ -1,0 +1,173 @@
+// The committed state of a database: the overlay of pages not yet in the main file, over that file.
+//
+// Keeps true: a checkpoint writes to the main file only what is flushed in the log, so it is called
+// only then; until its slot is written the overlay keeps serving what it wrote. After a checkpoint
+// the main file is a plain SQLite image.
+
+import { storageError } from '../../src/contract/errors.ts';
+import { isDiskFull } from '../file/file.ts';
+import type { CheckpointFile, PendingRestore } from './checkpoint-file.ts';
+import type { CommitLog } from './commit-log.ts';
+import type { MainFile } from './main-file.ts';
+import { type LoggedImage, type Overlay, PAGE_BYTES, readImage } from './pages.ts';
+import type { Redo } from './redo.ts';
+
+/** Bytes of committed pages kept in memory, and of log, after which a checkpoint is due. */
+export const CHECKPOINT_OVERLAY_BYTES = 4 << 20;
+export const CHECKPOINT_LOG_BYTES = 1 << 18;
+/** Overlay beyond which commits are refused while checkpoints fail for want of space. */
+const OVERLAY_BYTES_MAX = 4 * CHECKPOINT_OVERLAY_BYTES;
+const RUN_PAGES = 64;
+
+export interface CheckpointOptions {
+  readonly checkpointOverlayBytes: number;
+  readonly checkpointLogBytes: number;
+}
+
+// Shared by all objects of a worker: not used across a turn of the event loop.
+const run = new Uint8Array(RUN_PAGES * PAGE_BYTES);
+
+export class CommittedPages {
+  readonly #main: MainFile;
+  readonly #checkpoints: CheckpointFile;
+  readonly #log: CommitLog;
+  readonly #options: CheckpointOptions;
+  readonly #overlay: Overlay;
+  #pageCount: number;
+  #mainPages: number;
+  #checkpointState: 'idle' | 'running' | 'blocked' = 'idle';
+
+  constructor(
+    main: MainFile,
+    checkpoints: CheckpointFile,
+    log: CommitLog,
+    redo: Redo,
+    options: CheckpointOptions,
+  ) {
+    this.#main = main;
+    this.#checkpoints = checkpoints;
+    this.#log = log;
+    this.#options = options;
+    this.#overlay = redo.overlay;
+    this.#pageCount = redo.pageCount;
+    this.#mainPages = redo.pageCountMost;
+    // A bulk load that a crash ended has left pages nothing counts.
+    main.cut(this.#mainPages);
+  }
+
+  get pageCount(): number {
+    return this.#pageCount;
+  }
+
+  /** No state that can be recovered has a page in the main file at or beyond this. */
+  get reachOfMain(): number {
+    return Math.max(this.#mainPages, this.#pageCount);
+  }
+
+  /** @throws CORRUPT when the bytes are not the ones that were committed. */
+  read(pageIndex: number, target: Uint8Array): void {
+    const page = this.#overlay.get(pageIndex);
+    if (page === undefined) this.#main.read(pageIndex, target);
+    else if (page instanceof Uint8Array) target.set(page);
+    else readImage(page, target, pageIndex, this.#checkpoints.salt);
+  }
+
+  /** Takes a page of the transaction that was just committed. */
+  put(pageIndex: number, page: Uint8Array | LoggedImage): void {
+    this.#overlay.set(pageIndex, page);
+  }
+
+  /**
+   * Ends a committed transaction. `mainGrew`: some of its pages were written to the main file
+   * directly.
+   */
+  settle(pageCount: number, mainGrew: boolean): void {
+    for (let i = pageCount; i < this.#pageCount; i++) this.#overlay.delete(i);
+    if (mainGrew) this.#mainPages = Math.max(this.#mainPages, pageCount);
+    this.#pageCount = pageCount;
+  }
+
+  /** @throws DISK_FULL when too much waits for a main file that cannot grow. */
+  refuseWhenBlocked(): void {
+    if (this.#checkpointState !== 'blocked' || this.#overlayBytes <= OVERLAY_BYTES_MAX) return;
+    throw storageError(
+      'DISK_FULL',
+      'commit: the main file cannot grow, and what it lacks fills the memory allowed for it.',
+    );
+  }
+
+  /** True when enough has gathered to bring the main file up to date. */
+  get isCheckpointDue(): boolean {
+    const { segment, position } = this.#checkpoints.last;
+    const active = this.#log.active;
+    const from = segment === active.number ? position.offset : active.base.offset;
+    const logBytes = this.#log.position.offset - from;
+    return (
+      this.#overlayBytes >= this.#options.checkpointOverlayBytes ||
+      logBytes >= this.#options.checkpointLogBytes
+    );
+  }
+
+  /** True when the main file lacks nothing. */
+  get isCheckpointed(): boolean {
+    return this.#overlay.size === 0;
+  }
+
+  get isCheckpointing(): boolean {
+    return this.#checkpointState === 'running';
+  }
+
+  /**
+   * Brings the main file up to the last commit, which must be durable. `mayCut`: nothing behind the
+   * committed pages is in use. False when the disk is too full: nothing is lost, it is tried again.
+   */
+  checkpoint(pending: PendingRestore | null, mayCut: boolean): boolean | Promise<boolean> {
+    const { position } = this.#log;
+    const pageCount = this.#pageCount;
+    const written = [...this.#overlay.entries()].sort((a, b) => a[0] - b[0]);
+    this.#checkpointState = 'running';
+    const fail = (error: unknown) => {
+      this.#checkpointState = 'blocked';
+      if (isDiskFull(error)) return false;
+      throw error;
+    };
+    const finish = () => {
+      for (const [pageIndex, page] of written) {
+        if (this.#overlay.get(pageIndex) === page) this.#overlay.delete(pageIndex);
+      }
+      this.#mainPages = Math.max(pageCount, this.#pageCount);
+      const segment = this.#log.active.number;
+      this.#checkpoints.writeSlot({ pageCount, pendingRestore: pending, segment, position });
+      this.#checkpointState = 'idle';
+      return true;
+    };
+    try {
+      this.#writeRuns(written);
+      if (mayCut) this.#main.cut(pageCount);
+      this.#main.writeSums();
+      this.#log.active.writeIndex();
+      const flushed = this.#main.flush();
+      return flushed instanceof Promise ? flushed.then(finish).catch(fail) : finish();
+    } catch (error) {
+      return fail(error);
+    }
+  }
+
+  get #overlayBytes(): number {
+    return this.#overlay.size * PAGE_BYTES;
+  }
+
+  /** Writes pages to their places, neighbours together. */
+  #writeRuns(pages: [pageIndex: number, page: unknown][]): void {
+    for (let first = 0; first < pages.length; ) {
+      const start = pages[first]![0];
+      let count = 0;
+      while (count < RUN_PAGES && pages[first + count]?.[0] === start + count) {
+        this.read(start + count, run.subarray(count * PAGE_BYTES, (count + 1) * PAGE_BYTES));
+        count++;
+      }
+      this.#main.write(start, run.subarray(0, count * PAGE_BYTES));
+      first += count;
+    }
+  }
+}
