@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { extname, join, normalize } from 'node:path';
 import { build } from 'vite';
 import { expect, test } from './fixtures.ts';
+import type { Profile } from './profile.ts';
 import { REPOSITORY } from './server.ts';
 
 const SCRIPT = `
@@ -42,7 +43,7 @@ test.beforeAll(() => {
 
 test.afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-test('a Vite build of a page that imports the package works', async ({ context }) => {
+test('a Vite build of a page that imports the package works', async ({ sharedProfile }) => {
   writeFileSync(join(directory, 'index.html'), '<script type="module" src="./main.js"></script>');
   writeFileSync(join(directory, 'main.js'), SCRIPT);
   await build({
@@ -51,26 +52,22 @@ test('a Vite build of a page that imports the package works', async ({ context }
     logLevel: 'error',
     build: { outDir: 'built', target: 'esnext' },
   });
-  await expectToWork(join(directory, 'built'), '/index.html', context);
+  await expectToWork(join(directory, 'built'), '/index.html', sharedProfile);
 });
 
-test('the package works in a page without a bundler', async ({ context }) => {
+test('the package works in a page without a bundler', async ({ sharedProfile }) => {
   const map = { imports: { 'ctx-storage': '/node_modules/ctx-storage/dist/index.js' } };
   writeFileSync(
     join(directory, 'plain.html'),
     `<script type="importmap">${JSON.stringify(map)}</script><script type="module">${SCRIPT}</script>`,
   );
-  await expectToWork(directory, '/plain.html', context);
+  await expectToWork(directory, '/plain.html', sharedProfile);
 });
 
-async function expectToWork(
-  root: string,
-  path: string,
-  context: import('@playwright/test').BrowserContext,
-): Promise<void> {
+async function expectToWork(root: string, path: string, profile: Profile): Promise<void> {
   const server = await serve(root);
   try {
-    const page = await context.newPage();
+    const page = await profile.newPage();
     await page.goto(`http://localhost:${(server.address() as AddressInfo).port}${path}`);
     await expect(page).toHaveTitle('works');
     await page.close();

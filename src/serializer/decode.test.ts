@@ -21,6 +21,7 @@ function codeOf(bytes: Uint8Array): unknown {
 }
 
 const SAMPLE = {
+  // biome-ignore lint/suspicious/noSparseArray: a hole is one of the things that are stored
   list: [1, -0, 'é', '€', 2n ** 70n, , undefined, null, true],
   map: new Map<unknown, unknown>([[new Date(1), /x/gi]]),
   set: new Set([Object('s'), Object(1n)]),
