@@ -6,7 +6,7 @@ import { KillLoop, type Victim } from './kill-loop.ts';
 const VICTIMS: readonly Victim[] = ['renderer', 'browser'];
 
 for (const victim of VICTIMS) {
-  test(`no acknowledged write is lost when the ${victim} is killed in the middle of writes`, async ({
+  test(`[DUR3] no acknowledged write is lost when the ${victim} is killed in the middle of writes`, async ({
     profile,
     server,
   }) => {

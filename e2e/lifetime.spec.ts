@@ -4,7 +4,7 @@ import type { Page } from '@playwright/test';
 import { openBlank, whenLoaded } from './blank-page.ts';
 import { expect, test } from './fixtures.ts';
 
-test('data outlives a reload', async ({ storagePage }) => {
+test('[DUR1] data outlives a reload', async ({ storagePage }) => {
   await storagePage.evaluate(store);
   await storagePage.reload();
   await whenLoaded(storagePage);
@@ -15,7 +15,7 @@ test('data outlives a reload', async ({ storagePage }) => {
   });
 });
 
-test('data outlives a restart of the browser', async ({ profile, server }) => {
+test('[DUR1] data outlives a restart of the browser', async ({ profile, server }) => {
   const first = await profile.launch();
   await (await openBlank(await first.newPage(), server)).evaluate(store);
   await profile.quit();
@@ -24,13 +24,15 @@ test('data outlives a restart of the browser', async ({ profile, server }) => {
   expect(await page.evaluate(read)).toEqual({ value: 'kept', rows: [{ x: 1 }], alarm: true });
 });
 
-test('a reload in the middle of writes loses no acknowledged one', async ({ storagePage }) => {
+test('[DUR2] a reload in the middle of writes loses no acknowledged one', async ({
+  storagePage,
+}) => {
   const acknowledged = await writeUntil(storagePage, 30);
   await storagePage.reload();
   await expectWrites(storagePage, acknowledged());
 });
 
-test('a worker terminated in the middle of writes loses no acknowledged one', async ({
+test('[DUR2] a worker terminated in the middle of writes loses no acknowledged one', async ({
   profile,
   server,
 }) => {

@@ -33,7 +33,7 @@ const SAMPLE = {
   request: new Request('http://x/'),
 };
 
-describe('a version', () => {
+describe('[VAL6] a version', () => {
   test('13, 14 and 15 are read', () => {
     const views = [
       'ff 0d 42 02 07 08 56 42 01 01',
@@ -55,7 +55,7 @@ describe('a version', () => {
   });
 });
 
-describe('a form V8 once wrote, or may write,', () => {
+describe('[VAL6] a form V8 once wrote, or may write,', () => {
   test('is read: unsigned integers, UTF-8 strings, object counts, holes in dense arrays', () => {
     expect(read('ff0f 55 ffffffff0f')).toBe(2 ** 32 - 1);
     expect(read('ff0f 53 02 c3a9')).toBe('é');
@@ -85,7 +85,7 @@ describe('a form V8 once wrote, or may write,', () => {
   });
 });
 
-describe('the bytes', () => {
+describe('[VAL6] the bytes', () => {
   test('may be a window on larger memory, at any address', () => {
     const bytes = serialize(SAMPLE);
     const memory = new Uint8Array(bytes.length + 32).fill(0xff);
@@ -115,7 +115,7 @@ describe('the bytes', () => {
   });
 });
 
-describe('CORRUPT is thrown for', () => {
+describe('[VAL7] CORRUPT is thrown for', () => {
   const wrong: Record<string, string> = {
     'no bytes': '',
     'a header alone': 'ff0f',
@@ -179,7 +179,7 @@ describe('CORRUPT is thrown for', () => {
   });
 });
 
-describe('a lying length', () => {
+describe('[VAL7] a lying length', () => {
   test('allocates nothing', () => {
     const before = process.memoryUsage().arrayBuffers + process.memoryUsage().heapUsed;
     const keep: unknown[] = [];

@@ -47,7 +47,7 @@ const outside = () => {
 
 const wrapped = <Value extends object>(value: Value) => new Proxy(value, {});
 
-describe('a value comes back equal', () => {
+describe('[VAL1] a value comes back equal', () => {
   const values: Record<string, unknown> = {
     'negative zero': -0,
     'not a number': Number.NaN,
@@ -131,7 +131,7 @@ describe('a value comes back equal', () => {
   });
 });
 
-describe('views of a resizable buffer', () => {
+describe('[VAL1] views of a resizable buffer', () => {
   const resizable = (length: number) => new ArrayBuffer(length, { maxByteLength: 16 });
 
   test('follow the end of the buffer if they did', () => {
@@ -177,7 +177,7 @@ describe('views of a resizable buffer', () => {
   });
 });
 
-describe('an object', () => {
+describe('[VAL1] an object', () => {
   test('of a class becomes a plain object of its own enumerable properties', () => {
     const read = roundTrip(new Point());
     expect(read).toStrictEqual({ x: 1 });
@@ -282,7 +282,7 @@ describe('an object', () => {
   });
 });
 
-describe('an error', () => {
+describe('[VAL2] an error', () => {
   test('keeps class, message, stack, cause and own properties', () => {
     const error = Object.assign(new RangeError('m', { cause: { why: 1 } }), { code: 'X' });
     const read = roundTrip(error) as RangeError & { code: string };
@@ -331,7 +331,7 @@ describe('an error', () => {
   });
 });
 
-describe('DataCloneError is thrown for', () => {
+describe('[VAL3] DataCloneError is thrown for', () => {
   const refused: Record<string, () => unknown> = {
     'a function': () => () => 1,
     'a class': () => Point,
@@ -397,7 +397,7 @@ describe('DataCloneError is thrown for', () => {
   });
 });
 
-describe('a blob', () => {
+describe('[VAL3] a blob', () => {
   afterEach(() => vi.unstubAllGlobals());
 
   test('is refused on a page, with the way out', () => {

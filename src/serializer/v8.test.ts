@@ -23,7 +23,7 @@ function nativeDeserialize(bytes: Uint8Array): unknown {
 
 const hexOf = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
 
-describe('V8 writes the same bytes for', () => {
+describe('[VAL4] V8 writes the same bytes for', () => {
   const shared = { x: 1 };
   const circular: Record<string, unknown> = { n: 1 };
   circular.self = circular;
@@ -152,7 +152,7 @@ function containersOf(value: unknown, found: unknown[] = []): unknown[] {
 
 const RUNS = { seed: 20261120, numRuns: 2000 };
 
-describe('random values', () => {
+describe('[VAL4] random values', () => {
   test('written here are read by V8', () => {
     fc.assert(
       fc.property(graph, (value) => {
