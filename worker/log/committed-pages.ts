@@ -15,8 +15,8 @@ import type { Redo } from './redo.ts';
 /** Bytes of committed pages kept in memory, and of log, after which a checkpoint is due. */
 export const CHECKPOINT_OVERLAY_BYTES = 4 << 20;
 export const CHECKPOINT_LOG_BYTES = 1 << 18;
-/** Overlay beyond which commits are refused while checkpoints fail for want of space. */
-const OVERLAY_BYTES_MAX = 4 * CHECKPOINT_OVERLAY_BYTES;
+/** Overlay, as a multiple of what makes a checkpoint due, that is the most while they fail. */
+const OVERLAY_FACTOR_MAX = 4;
 const RUN_PAGES = 64;
 
 export interface CheckpointOptions {
@@ -36,6 +36,8 @@ export class CommittedPages {
   #pageCount: number;
   #mainPages: number;
   #checkpointState: 'idle' | 'running' | 'blocked' = 'idle';
+  /** As the last checkpoint that was tried knew it. */
+  #pendingRestore: PendingRestore | null = null;
 
   constructor(
     main: MainFile,
@@ -87,9 +89,13 @@ export class CommittedPages {
     this.#pageCount = pageCount;
   }
 
-  /** @throws DISK_FULL when too much waits for a main file that cannot grow. */
+  /** @throws DISK_FULL when too much waits for a main file that still cannot grow. */
   refuseWhenBlocked(): void {
-    if (this.#checkpointState !== 'blocked' || this.#overlayBytes <= OVERLAY_BYTES_MAX) return;
+    const most = OVERLAY_FACTOR_MAX * this.#options.checkpointOverlayBytes;
+    if (this.#checkpointState !== 'blocked' || this.#overlayBytes <= most) return;
+    // The disk may have room again, and a commit that is refused leads to no flush that would see.
+    const isDurable = this.#log.position === this.#log.durable;
+    if (isDurable && this.checkpoint(this.#pendingRestore, false) === true) return;
     throw storageError(
       'DISK_FULL',
       'commit: the main file cannot grow, and what it lacks fills the memory allowed for it.',
@@ -122,6 +128,7 @@ export class CommittedPages {
    * committed pages is in use. False when the disk is too full: nothing is lost, it is tried again.
    */
   checkpoint(pending: PendingRestore | null, mayCut: boolean): boolean | Promise<boolean> {
+    this.#pendingRestore = pending;
     const { position } = this.#log;
     const pageCount = this.#pageCount;
     const written = [...this.#overlay.entries()].sort((a, b) => a[0] - b[0]);

@@ -71,7 +71,7 @@ export class ObjectStore {
     try {
       await store.#applyPendingRestore();
     } catch (error) {
-      store.close();
+      await store.close();
       throw error;
     }
     return store;
@@ -114,10 +114,14 @@ export class ObjectStore {
    */
   discardUnflushed(): void {
     this.#wish = null;
-    this.#pages.rollback();
-    const flushed = this.#log.cutToDurable();
-    // A disk that fails again here has its say at the next opening.
-    if (flushed instanceof Promise) flushed.catch(() => {});
+    // A disk that fails here, perhaps again, has its say at the next opening.
+    try {
+      this.#pages.rollback();
+      const flushed = this.#log.cutToDurable();
+      if (flushed instanceof Promise) flushed.catch(() => {});
+    } catch (error) {
+      if (!isStorageError(error)) throw error;
+    }
   }
 
   /**

@@ -4,7 +4,9 @@ import { LogVfs } from '../vfs/log-vfs.ts';
 import { Simulation, SimulationFailure } from './simulation.ts';
 
 // A seed that once found a defect stays here.
-const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 19, 28, 30, 32, 49, 1052, 1177, 1188, 1255, 1275, 2147];
+const SEEDS = [
+  1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 19, 28, 30, 32, 49, 1052, 1177, 1188, 1255, 1275, 2147,
+];
 
 let sqlite3: Awaited<ReturnType<typeof sqlite3InitModule>>;
 let vfs: LogVfs;
