@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { lastLineTally, playwrightTally, settle, summary, vitestTally } from './steps.ts';
+import { lastLineTally, oneCheck, playwrightTally, settle, summary, vitestTally } from './steps.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'steps-test-'));
 
@@ -24,6 +24,11 @@ describe('steps of npm test', () => {
   test('a step without a report has failed, whatever its exit code says', () => {
     const missing = join(directory, 'missing.json');
     expect(settle(0, () => vitestTally(missing))).toMatchObject({ passed: 0, failed: 1 });
+  });
+
+  test('a command that is one check passes or fails as a whole', () => {
+    expect(settle(0, () => oneCheck('', 0))).toEqual({ passed: 1, failed: 0 });
+    expect(settle(2, () => oneCheck('', 2))).toEqual({ passed: 0, failed: 1 });
   });
 
   test('a test file that could not be loaded counts as a failure', () => {

@@ -18,7 +18,7 @@ export interface Step {
   readonly parameters: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   /** The counts in what the command reported; throws when it reported nothing. */
-  readonly tally: (output: string) => Tally;
+  readonly tally: (output: string, exitCode: number) => Tally;
 }
 
 export interface StepResult extends Tally {
@@ -33,7 +33,7 @@ export async function runStep(step: Step, directory: string): Promise<StepResult
   const startMs = performance.now();
   const { exitCode, output } = await stream(step, { cwd: directory });
   const seconds = (performance.now() - startMs) / 1000;
-  return { title: step.title, seconds, ...settle(exitCode, () => step.tally(output)) };
+  return { title: step.title, seconds, ...settle(exitCode, () => step.tally(output, exitCode)) };
 }
 
 /** The tally of a step by its exit code and its report. */
@@ -53,8 +53,8 @@ export function settle(exitCode: number, tally: () => Tally): Tally & { fault?: 
 }
 
 /** A command that is one check: it passes when it ends with 0. */
-export function oneCheck(): Tally {
-  return { passed: 1, failed: 0 };
+export function oneCheck(_output: string, exitCode: number): Tally {
+  return exitCode === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
 }
 
 interface VitestReport {
