@@ -98,11 +98,13 @@ export class ObjectStore {
   }
 
   /**
-   * Makes all commits so far durable. One flush of one file, except when a checkpoint is due.
+   * Makes all commits so far durable. One flush of one file, except when a checkpoint is due; none
+   * when all is durable already.
    *
    * @throws DISK_FULL, IO: it is then unknown which commits above `durableSequence` are on disk.
    */
   flush(): void | Promise<void> {
+    if (!this.needsFlush) return;
     this.#appendWish();
     const flushed = this.#log.flush();
     return flushed instanceof Promise ? flushed.then(() => this.#afterFlush()) : this.#afterFlush();

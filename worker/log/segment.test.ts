@@ -1,0 +1,111 @@
+import { expect, test } from 'vitest';
+import type { SyncFile } from '../file/file.ts';
+import { MemoryDirectory } from '../file/memory-file.ts';
+import { MARKER, RecordWriter } from './record.ts';
+import {
+  INDEX_ENTRIES_MAX,
+  provesFlushed,
+  SEGMENT_HEADER_BYTES,
+  Segment,
+  segmentName,
+  segmentNumber,
+} from './segment.ts';
+
+const SALT = 5;
+const BASE = { sequence: 10, timeMs: 1000, sum: 42 };
+
+function newFile(): Promise<SyncFile> {
+  return new MemoryDirectory().open('log');
+}
+
+/** Writes records behind the header; returns where each begins, and the end. */
+function append(file: SyncFile, count: number, durableSequence: number): number[] {
+  const writer = new RecordWriter();
+  const places = [SEGMENT_HEADER_BYTES];
+  let previousSum = BASE.sum;
+  for (let i = 1; i <= count; i++) {
+    writer.begin();
+    writer.addMarker(-1, 0);
+    const { bytes, sum } = writer.finish(
+      {
+        sequence: BASE.sequence + i,
+        timeMs: BASE.timeMs + i,
+        durableSequence,
+        previousSum,
+        flags: MARKER,
+        life: 1,
+        pageCountBefore: 0,
+        pageCount: 0,
+      },
+      SALT,
+    );
+    file.write(bytes, places.at(-1)!);
+    places.push(places.at(-1)! + bytes.length);
+    previousSum = sum;
+  }
+  return places;
+}
+
+function sequences(segment: Segment): number[] {
+  return [...segment.records(segment.base)].map(({ record }) => record.sequence);
+}
+
+test('[LOG14] the number of a segment is in its name', () => {
+  expect(segmentName(0x2f)).toBe('log-0000002f');
+  expect(segmentNumber('log-0000002f')).toBe(0x2f);
+  expect([segmentNumber('main'), segmentNumber('log-2f')]).toEqual([null, null]);
+});
+
+test('[LOG14] an index that is full is thinned out, and reads back from the header', async () => {
+  const file = await newFile();
+  const segment = Segment.create(1, file, BASE, SALT);
+  for (let i = 1; i <= 1000; i++) {
+    segment.note({ offset: SEGMENT_HEADER_BYTES + i * 70_000, sequence: i, timeMs: i, sum: i });
+  }
+  segment.writeIndex();
+  const read = Segment.read(1, file, SALT)!;
+  expect(read.positions()).toEqual(segment.positions());
+  const count = read.positions().length - 1;
+  expect(count).toBeLessThanOrEqual(INDEX_ENTRIES_MAX);
+  expect(count).toBeGreaterThan(INDEX_ENTRIES_MAX / 3);
+  expect(read.lastPosition(({ sequence }) => sequence < 500).sequence).toBeGreaterThan(400);
+});
+
+test('[LOG14] a torn index costs its entries, not the segment', async () => {
+  const file = await newFile();
+  const segment = Segment.create(1, file, BASE, SALT);
+  segment.note({ offset: 100_000, sequence: 11, timeMs: 1, sum: 1 });
+  segment.writeIndex();
+  file.write(new Uint8Array([1]), 90);
+  expect(Segment.read(1, file, SALT)!.positions()).toEqual([segment.base]);
+});
+
+test('[LOG3] a segment of another object, or under another number, is none', async () => {
+  const file = await newFile();
+  Segment.create(1, file, BASE, SALT);
+  expect(Segment.read(1, file, SALT)?.base.sequence).toBe(BASE.sequence);
+  expect(Segment.read(1, file, SALT + 1)).toBeNull();
+  expect(Segment.read(2, file, SALT)).toBeNull();
+});
+
+test('[LOG3] records end at the first that is damaged, and one left behind cannot join', async () => {
+  const file = await newFile();
+  const segment = Segment.create(1, file, BASE, SALT);
+  const places = append(file, 4, 0);
+  expect(sequences(segment)).toEqual([11, 12, 13, 14]);
+  file.write(new Uint8Array([0xff]), places[2]! + 20);
+  expect(sequences(segment)).toEqual([11, 12]);
+});
+
+test('[LOG7] a record behind the damage tells whether what is missing was ever durable', async () => {
+  for (const [durableSequence, expected] of [
+    [13, true],
+    [11, false],
+  ] as const) {
+    const file = await newFile();
+    Segment.create(1, file, BASE, SALT);
+    const places = append(file, 4, durableSequence);
+    file.write(new Uint8Array([0xff]), places[1]! + 20);
+    expect(provesFlushed(file, places[1]!, 11, SALT)).toBe(expected);
+  }
+});
