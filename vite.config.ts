@@ -13,7 +13,7 @@ export default defineConfig({
   build: { outDir: '../dist/demo', emptyOutDir: true, target: 'es2023' },
   test: {
     root: '.',
-    include: ['src/**/*.test.ts', 'worker/**/*.test.ts', 'e2e/tidy.test.ts'],
+    include: ['src/**/*.test.ts', 'worker/**/*.test.ts', 'e2e/**/*.test.ts'],
     environment: 'node',
   },
 });

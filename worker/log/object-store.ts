@@ -111,6 +111,18 @@ export class ObjectStore {
   }
 
   /**
+   * Makes one commit of everything SQLite commits in the action.
+   *
+   * @throws DISK_FULL, IO, and what the action throws: SQLite and the log then disagree, and the
+   *   store must be closed.
+   */
+  atomically(action: () => void): void {
+    this.#pages.isHeld = true;
+    action();
+    this.#pages.isHeld = false;
+  }
+
+  /**
    * Takes back every commit that is not durable, as far as the medium lets it. The store must then
    * be closed: SQLite's cache still holds them.
    */

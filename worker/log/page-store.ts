@@ -51,6 +51,7 @@ export class PageStore implements DatabaseFile {
   #currentPages: number;
   /** Committed pages at or beyond this were truncated away by the running transaction. */
   #visiblePages: number;
+  #isHeld = false;
   #failed: Failed = { kind: 'no' };
   #directAllowed: boolean | null = null;
   #wroteBeyondMain = false;
@@ -138,6 +139,7 @@ export class PageStore implements DatabaseFile {
   }
 
   commit(): void {
+    if (this.#isHeld) return;
     const failed = this.#failed;
     this.#failed = { kind: 'no' };
     if (failed.kind === 'rollingBack') return;
@@ -154,6 +156,12 @@ export class PageStore implements DatabaseFile {
   }
 
   // ---- What the rest of the log calls.
+
+  /** While held, commits of SQLite gather in one running transaction; the end of it commits them. */
+  set isHeld(isHeld: boolean) {
+    this.#isHeld = isHeld;
+    if (!isHeld) this.commit();
+  }
 
   /**
    * Commits the running transaction under a sequence, or does nothing when it changed nothing and

@@ -7,6 +7,7 @@
 // Knows nothing of cursors and of which statements are kept.
 
 import { type StorageError, storageError } from '../../src/contract/errors.ts';
+import { LOG_PRAGMAS } from '../vfs/log-vfs.ts';
 import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
 import { Regulator } from './regulator.ts';
 import { OK, sqlError } from './sql-error.ts';
@@ -57,11 +58,8 @@ const LIMITS: readonly (readonly [limit: number, value: number])[] = [
   [10, 10], // TRIGGER_DEPTH
 ];
 
-// Page size: workerd's, so that sizes agree and files move both ways. The log is the journal, so
-// SQLite's own need only undo statements, in memory. 16 MiB of cache.
-const PRAGMAS =
-  'PRAGMA page_size=4096; PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=MEMORY;' +
-  'PRAGMA synchronous=NORMAL; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-16384;';
+// As the log wants it; and 16 MiB of cache.
+const PRAGMAS = [...LOG_PRAGMAS, 'PRAGMA cache_size=-16384'].join(';');
 
 // What user SQL may change of the connection, as it is when an object starts.
 const INITIAL_SETTINGS =

@@ -102,6 +102,17 @@ describe('key-value operations', () => {
     });
   });
 
+  test('[KV12] deleteAll is one commit, the alarm it keeps included', async () => {
+    await host.run(async ({ storage }) => {
+      await storage.put('a', 1);
+      await storage.setAlarm(host.now() + 1000);
+    });
+    const before = host.committed();
+    await host.run(({ storage }) => storage.deleteAll());
+    expect(host.committed() - before).toBe(1);
+    expect(await host.run(({ storage }) => storage.getAlarm())).toBe(host.now() + 1000);
+  });
+
   test('[KV10] a method detached from its storage throws at once', async () => {
     await host.run(async ({ storage }) => {
       const { get } = storage;

@@ -8,7 +8,7 @@
 //
 // Knows nothing of events or of who calls; the gate of the runtime decides when this code may run.
 
-import { type StorageError, storageError } from '../../src/contract/errors.ts';
+import { isStorageError, type StorageError, storageError } from '../../src/contract/errors.ts';
 import type { KeyRange } from '../../src/contract/key-range.ts';
 import type { SqlStorage } from '../../src/contract/storage.ts';
 import { type EntryCursor, KvStore } from '../kv/kv-store.ts';
@@ -151,8 +151,16 @@ export class ObjectStorage {
     const alarm = deleteAllDeletesAlarm(this.options) ? null : this.#alarm.storedMs;
     this.#transactions.discard();
     this.#forgetSchema({ closeWalk: true });
-    this.#database.reset();
-    if (alarm !== null) this.#metadata.setAlarm(alarm);
+    try {
+      this.#log.atomically(() => {
+        this.#database.reset();
+        if (alarm !== null) this.#metadata.setAlarm(alarm);
+      });
+    } catch (error) {
+      this.environment.onBroken(error);
+      throw error;
+    }
+    this.#alarmChanged = true;
     this.#committed();
   }
 
@@ -330,7 +338,10 @@ export class ObjectStorage {
       this.environment.onAlarm(this.#alarm.storedMs);
     }
     if (this.#log.needsMaintenance) {
-      this.#log.maintain().catch((error: unknown) => this.environment.onBroken(error));
+      this.#log.maintain().catch((error: unknown) => {
+        // On a full disk upkeep has to wait; it is asked for again by the next commit.
+        if (!isDiskFull(error)) this.environment.onBroken(error);
+      });
     }
   }
 
@@ -342,4 +353,8 @@ export class ObjectStorage {
   #mustBeAlive(): void {
     if (this.#broken !== undefined) throw this.#broken;
   }
+}
+
+function isDiskFull(error: unknown): boolean {
+  return isStorageError(error) && error.code === 'DISK_FULL';
 }

@@ -111,7 +111,7 @@ export class Transactions {
   rollback(frame: Frame): void {
     if (frame.status !== 'open') return;
     this.#mustBeInnermost(frame, 'rollback');
-    if (frame.parent === null) this.#database.run('ROLLBACK');
+    if (frame.parent === null) this.#undoAll();
     else this.#undoSavepoint(frame.name);
     frame.status = 'rolledBack';
     this.#leave(frame);
@@ -170,7 +170,7 @@ export class Transactions {
     if (this.#state.kind === 'none') return;
     const implicit = this.#state.kind === 'implicit';
     this.#state = NONE;
-    if (this.#database.inTransaction) this.#database.run('ROLLBACK');
+    if (this.#database.inTransaction) this.#undoAll();
     this.#events.rolledBack({ implicit });
   }
 
@@ -186,6 +186,15 @@ export class Transactions {
     this.#state = NONE;
     this.#events.committed();
     return undefined;
+  }
+
+  // On a full disk SQLite may report that again for the rollback, although it was made.
+  #undoAll(): void {
+    try {
+      this.#database.run('ROLLBACK');
+    } catch (error) {
+      if (this.#database.inTransaction) throw error;
+    }
   }
 
   #undoSavepoint(name: string): void {

@@ -12,7 +12,8 @@ import type { DatabaseFile } from './database-file.ts';
 
 /**
  * How a connection on this VFS must be set up before it does anything else: the log is the journal,
- * so SQLite's own need only undo within the process, and a sync is one commit.
+ * so SQLite's own need only undo within the process, and a sync is one commit. The page size is
+ * workerd's, so that sizes agree and files move both ways.
  */
 export const LOG_PRAGMAS: readonly string[] = [
   'PRAGMA page_size=4096',
