@@ -60,10 +60,16 @@ export class InputGate {
     this.#scheduleDrain();
   }
 
-  /** The running task's context, kept for the continuation of its I/O. */
+  /**
+   * The running task's context, kept for the continuation of its I/O. Outside of sections there is
+   * nothing to tell apart, so the continuation needs no turn of its own.
+   */
   continuation(): (task: () => void) => void {
     const context = this.context;
-    return (task) => this.deliverLater(context, task);
+    return (task) => {
+      if (context === null) this.deliver(null, task);
+      else this.deliverLater(context, task);
+    };
   }
 
   /**

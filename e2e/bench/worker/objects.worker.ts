@@ -13,7 +13,8 @@ const host = openHost({ directory: 'bench-objects' });
 
 type Request =
   | { readonly op: 'workload'; readonly name: string; readonly object: string }
-  | { readonly op: 'commits'; readonly count: number };
+  | { readonly op: 'commits'; readonly count: number }
+  | { readonly op: 'restore'; readonly entries: number; readonly commits: number };
 
 self.addEventListener('message', async ({ data: { id, request } }: MessageEvent) => {
   try {
@@ -24,7 +25,14 @@ self.addEventListener('message', async ({ data: { id, request } }: MessageEvent)
 });
 
 async function answer(request: Request): Promise<unknown> {
-  return request.op === 'workload' ? runWorkload(request) : timeCommits(request.count);
+  switch (request.op) {
+    case 'workload':
+      return runWorkload(request);
+    case 'commits':
+      return timeCommits(request.count);
+    case 'restore':
+      return timeRestore(request.entries, request.commits);
+  }
 }
 
 async function runWorkload({ name, object }: { name: string; object: string }) {
@@ -68,6 +76,54 @@ async function timeCommits(count: number) {
   handle.close();
   await root.removeEntry('bench-raw');
   return { commitMs: put, rawMs: raw };
+}
+
+/** Milliseconds of a restore over so many commits, and of a copy of a file as big as the database. */
+async function timeRestore(entries: number, commits: number) {
+  const opened = await host;
+  const value = () => crypto.getRandomValues(new Uint8Array(880));
+  const databaseBytes = await opened.deliver('restore', async ({ storage }) => {
+    for (let first = 0; first < entries; first += 1000) {
+      for (let i = first; i < first + 1000; i++) storage.kv.put(`key ${i}`, value());
+      await storage.sync();
+    }
+    const bookmark = await storage.getCurrentBookmark();
+    for (let i = 0; i < commits; i++) {
+      storage.kv.put(`key ${Math.floor(Math.random() * entries)}`, value());
+      await storage.sync();
+    }
+    await storage.onNextSessionRestoreBookmark(bookmark);
+    return storage.sql.databaseSize;
+  });
+  await opened.reset('restore', new Error('to be restored'));
+  const startMs = performance.now();
+  await opened.deliver('restore', ({ storage }) => storage.get('key 0'));
+  const restoreMs = performance.now() - startMs;
+  await opened.erase('restore');
+  return { databaseBytes, restoreMs, copyMs: await timeCopy(databaseBytes) };
+}
+
+async function timeCopy(sizeBytes: number): Promise<number> {
+  const root = await navigator.storage.getDirectory();
+  const open = async (name: string) =>
+    (await root.getFileHandle(name, { create: true })).createSyncAccessHandle();
+  const from = await open('bench-from');
+  const to = await open('bench-to');
+  const chunk = crypto.getRandomValues(new Uint8Array(65_536));
+  for (let at = 0; at < sizeBytes; at += chunk.length) from.write(chunk, { at });
+  from.flush();
+  const large = new Uint8Array(1 << 20);
+  const startMs = performance.now();
+  for (let at = 0; at < sizeBytes; at += large.length) {
+    const count = from.read(large, { at });
+    to.write(large.subarray(0, count), { at });
+  }
+  to.flush();
+  const copyMs = performance.now() - startMs;
+  from.close();
+  to.close();
+  await Promise.all([root.removeEntry('bench-from'), root.removeEntry('bench-to')]);
+  return copyMs;
 }
 
 async function timeBlocks(count: number, once: (i: number) => Promise<void>): Promise<number> {
