@@ -144,12 +144,20 @@ export class ObjectInstance {
   }
 
   keepAlive(work: Promise<unknown>): void {
+    const release = this.retain();
+    work.then(release, release);
+  }
+
+  /** Keeps the instance in memory until the result is called. */
+  retain(): () => void {
+    let isHeld = true;
     this.#background += 1;
-    const done = () => {
+    return () => {
+      if (!isHeld) return;
+      isHeld = false;
       this.#background -= 1;
       if (this.isIdle) this.#events.onIdle(this);
     };
-    work.then(done, done);
   }
 
   /** Resets the object and throws the reason, so that the running code stops. */

@@ -162,6 +162,31 @@ describe('sessions of pages', () => {
     await expect(call(session, get('a'))).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
   });
 
+  test('[SES11] an object with an open cursor or transaction is not evicted, an idle one is', async () => {
+    const session = await open();
+    const query = 'SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3';
+    const { cursor } = (await call(session, {
+      op: 'exec',
+      query,
+      bindings: [],
+      rowCount: 1,
+    })) as RowBatch;
+    const instance = await host.host.instance('object');
+    await host.advance(60_000);
+    expect((await call(session, { op: 'rows', cursor: cursor!, rowCount: 9 })) as RowBatch).toEqual(
+      expect.objectContaining({ rows: [[2], [3]], cursor: null }),
+    );
+    const txn = (await call(session, { op: 'begin' })) as number;
+    await host.advance(20_000);
+    await call(session, put('a', 'kept', txn));
+    await call(session, { op: 'commit', txn });
+    expect(await host.host.instance('object')).toBe(instance);
+    await call(session, get('a'));
+    await host.advance(60_000);
+    expect(await host.host.instance('object')).not.toBe(instance);
+    expect(await call(session, get('a'))).toEqual([value('kept')]);
+  });
+
   test('[SES10] abort drops the unconfirmed, and a restore that was asked for is applied', async () => {
     const session = await open();
     await call(session, put('a', 'first'));

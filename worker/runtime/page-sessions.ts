@@ -35,11 +35,17 @@ interface OpenTransaction {
   readonly ended: Promise<void>;
 }
 
+/** An open cursor; the object stays in memory for it. */
+interface OpenCursor {
+  readonly cursor: Cursor;
+  readonly release: () => void;
+}
+
 interface Session {
   readonly name: string;
   /** What belongs to one instance, gone with it. */
   instance: ObjectInstance | undefined;
-  cursors: Map<number, Cursor>;
+  cursors: Map<number, OpenCursor>;
   transaction: OpenTransaction | undefined;
   /** The last transaction that ended other than by the page, and why. */
   lost: { readonly id: number; readonly error: Error } | undefined;
@@ -104,8 +110,7 @@ export class PageSessions implements StorageHost {
     const session = this.#sessions.get(id);
     if (session === undefined) return;
     this.#sessions.delete(id);
-    for (const cursor of session.cursors.values()) Cursor.close(cursor);
-    session.cursors.clear();
+    for (const id of session.cursors.keys()) this.#closeCursor(session, id);
     const { transaction, instance } = session;
     if (transaction === undefined || instance === undefined) return;
     await instance
@@ -170,16 +175,21 @@ export class PageSessions implements StorageHost {
       case 'sync':
         return storage.durability()?.then(() => null) ?? null;
       case 'exec':
-        return this.#rows(session, storage.exec(call.query, call.bindings), call.rowCount);
+        return this.#open(
+          session,
+          instance,
+          storage.exec(call.query, call.bindings),
+          call.rowCount,
+        );
       case 'rows': {
-        const cursor = session.cursors.get(call.cursor);
-        if (cursor === undefined) {
+        const open = session.cursors.get(call.cursor);
+        if (open === undefined) {
           throw storageError(
             'CURSOR_CLOSED',
             'The cursor was closed, or its object was reset; run the query again.',
           );
         }
-        return this.#rows(session, cursor, call.rowCount, call.cursor);
+        return this.#continue(session, open.cursor, call.cursor, call.rowCount);
       }
       case 'closeCursor':
         return this.#closeCursor(session, call.cursor);
@@ -202,25 +212,31 @@ export class PageSessions implements StorageHost {
     }
   }
 
-  #rows(session: Session, cursor: Cursor, rowCount: number, id = this.#nextId++): RowBatch {
-    const iterator = cursor.raw();
-    const rows: SqlStorageValue[][] = [];
-    let done = false;
-    while (!done && rows.length < rowCount) {
-      const step = iterator.next();
-      if (step.done) done = true;
-      else rows.push(step.value);
+  #open(session: Session, instance: ObjectInstance, cursor: Cursor, rowCount: number): RowBatch {
+    const { rows, isAtEnd } = take(cursor, rowCount);
+    if (isAtEnd) return batch(cursor, null, rows);
+    const id = this.#nextId++;
+    session.cursors.set(id, { cursor, release: instance.retain() });
+    return batch(cursor, id, rows);
+  }
+
+  #continue(session: Session, cursor: Cursor, id: number, rowCount: number): RowBatch {
+    let isAtEnd = true; // also when a row cannot be computed: then nothing follows it
+    try {
+      const taken = take(cursor, rowCount);
+      isAtEnd = taken.isAtEnd;
+      return batch(cursor, isAtEnd ? null : id, taken.rows);
+    } finally {
+      if (isAtEnd) this.#closeCursor(session, id);
     }
-    if (done) session.cursors.delete(id);
-    else session.cursors.set(id, cursor);
-    const { columnNames, rowsRead, rowsWritten } = cursor;
-    return { cursor: done ? null : id, columnNames, rows, rowsRead, rowsWritten };
   }
 
   #closeCursor(session: Session, id: number): null {
-    const cursor = session.cursors.get(id);
-    if (cursor !== undefined) Cursor.close(cursor);
+    const open = session.cursors.get(id);
+    if (open === undefined) return null;
     session.cursors.delete(id);
+    Cursor.close(open.cursor);
+    open.release();
     return null;
   }
 
@@ -241,6 +257,7 @@ export class PageSessions implements StorageHost {
             }),
         )
         .finally(() => cancelTimeout());
+      instance.keepAlive(ended);
       const settled = ended.then(() => {});
       settled.catch(refused); // after `started` this does nothing; commit hands the error on
     });
@@ -272,6 +289,22 @@ export class PageSessions implements StorageHost {
       ),
     };
   }
+}
+
+function take(cursor: Cursor, rowCount: number) {
+  const iterator = cursor.raw();
+  const rows: SqlStorageValue[][] = [];
+  while (rows.length < rowCount) {
+    const step = iterator.next();
+    if (step.done) return { rows, isAtEnd: true };
+    rows.push(step.value);
+  }
+  return { rows, isAtEnd: false };
+}
+
+function batch(cursor: Cursor, id: number | null, rows: SqlStorageValue[][]): RowBatch {
+  const { columnNames, rowsRead, rowsWritten } = cursor;
+  return { cursor: id, columnNames, rows, rowsRead, rowsWritten };
 }
 
 // The instance the session knew is gone, and with it what the session held there.
