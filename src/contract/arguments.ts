@@ -6,9 +6,9 @@
 // Exceptions of user code (a toString, a getter) propagate unchanged.
 
 import { storageError } from './errors.ts';
-import { utf8Bytes } from './key-order.ts';
 import { type ConvertedListOptions, compileRange, type KeyRange } from './key-range.ts';
 import { ALARM_TIME_MS_MAX, KEY_BYTES_MAX, KEYS_PER_CALL_MAX } from './limits.ts';
+import { utf8Bytes } from './utf8.ts';
 
 /** One key or many: the difference decides the shape of the result. */
 export type Keys =

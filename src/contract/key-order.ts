@@ -1,21 +1,5 @@
-// The order and the length of keys: by the bytes of their UTF-8 encoding, which is SQLite's BINARY
-// collation. It differs from JavaScript's own order of strings where surrogates meet U+E000..U+FFFF.
-
-/** Length of the text in bytes of UTF-8; a lone surrogate counts three, as it is stored. */
-export function utf8Bytes(text: string): number {
-  let bytes = text.length;
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i);
-    if (unit < 0x80) continue;
-    if (unit < 0x800) {
-      bytes += 1;
-      continue;
-    }
-    bytes += 2;
-    if (isHighSurrogate(unit) && isLowSurrogate(text.charCodeAt(i + 1))) i += 1;
-  }
-  return bytes;
-}
+// The order of keys: by the bytes of their UTF-8 encoding, which is SQLite's BINARY collation. It
+// differs from JavaScript's own order of strings where surrogates meet U+E000..U+FFFF.
 
 /** Negative, zero or positive as `a` sorts before, with or after `b`. */
 export function compareKeys(a: string, b: string): number {
@@ -40,12 +24,4 @@ export function compareBytes(a: Uint8Array, b: Uint8Array): number {
 // Surrogates stand for code points above U+FFFF, so in UTF-8 they sort after every other unit.
 function rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
-}
-
-function isHighSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdbff;
-}
-
-function isLowSurrogate(unit: number): boolean {
-  return unit >= 0xdc00 && unit <= 0xdfff;
 }

@@ -4,6 +4,7 @@
 // what is no longer valid text. An empty range is `null`, so that nothing has to be asked of SQLite.
 
 import { compareBytes } from './key-order.ts';
+import { encodeText } from './utf8.ts';
 
 /** Keys in `start <= key < end`, at most `limit` of them. */
 export interface KeyRange {
@@ -25,18 +26,17 @@ export interface ConvertedListOptions {
   readonly limit: number | undefined;
 }
 
-const encoder = new TextEncoder();
 const NO_BYTES = new Uint8Array(0);
 
 /** The range of converted options, or null when no key can be in it. */
 export function compileRange(options: ConvertedListOptions): KeyRange | null {
-  let start = options.start === undefined ? NO_BYTES : encoder.encode(options.start);
+  let start = options.start === undefined ? NO_BYTES : encodeText(options.start);
   // The least key after `startAfter` is the same key with a NUL byte behind it.
-  if (options.startAfter !== undefined) start = encoder.encode(`${options.startAfter}\0`);
-  let end = options.end === undefined ? null : encoder.encode(options.end);
+  if (options.startAfter !== undefined) start = encodeText(`${options.startAfter}\0`);
+  let end = options.end === undefined ? null : encodeText(options.end);
 
   if (options.prefix) {
-    const prefix = encoder.encode(options.prefix);
+    const prefix = encodeText(options.prefix);
     if (compareBytes(prefix, start) > 0) start = prefix;
     const afterPrefix = successor(prefix);
     if (end === null || compareBytes(afterPrefix, end) < 0) end = afterPrefix;

@@ -4,7 +4,7 @@
 // when it is asked for. Statements that only another build of SQLite could parse are rewritten here.
 
 import { isStorageError, storageError } from '../../src/contract/errors.ts';
-import { utf8Bytes } from '../../src/contract/key-order.ts';
+import { utf8Bytes } from '../../src/contract/utf8.ts';
 import type { Pointer } from '../vfs/sqlite-module.ts';
 import type { Connection, Prepared } from './connection.ts';
 import { type DescribeTable, rewriteOrderLimit } from './order-limit.ts';

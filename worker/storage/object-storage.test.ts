@@ -89,6 +89,16 @@ describe('key-value operations', () => {
     });
   });
 
+  test('[KV13] keys with lone surrogates are keys of their own, in ranges as well', async () => {
+    await host.run(async ({ storage }) => {
+      await storage.put({ '\ud800x': 1, '\udfff': 2 });
+      expect(await storage.get('\ud800x')).toBe(1);
+      expect(await storage.get('\ud801x')).toBeUndefined();
+      expect((await storage.list({ prefix: '\ud800' })).size).toBe(1);
+      expect((await storage.list({ end: '\udfff' })).size).toBe(1);
+    });
+  });
+
   test('[KV9] deleteAll removes keys and tables at once, and keeps the alarm', async () => {
     await host.run(async ({ storage }) => {
       const time = host.now() + 60_000;

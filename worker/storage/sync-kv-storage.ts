@@ -74,6 +74,10 @@ export class ListIterator {
   [Symbol.iterator](): this {
     return this;
   }
+
+  get [Symbol.toStringTag](): string {
+    return 'ListIterator';
+  }
 }
 
 // Inherits the language's iterator helpers where it has them; the global Iterator class is newer

@@ -6,7 +6,7 @@
 // UTF-8 to U+FFFD.
 
 import { storageError } from '../../src/contract/errors.ts';
-import { utf8Bytes } from '../../src/contract/key-order.ts';
+import { utf8Bytes, writeWtf8 } from '../../src/contract/utf8.ts';
 
 /** What the memory needs of the module. */
 export interface Allocator {
@@ -154,7 +154,7 @@ export class WasmMemory {
     const target = this.u8.subarray(at);
     return text.isWellFormed()
       ? this.#encoder.encodeInto(text, target).written
-      : wtf8(text, target);
+      : writeWtf8(text, target);
   }
 
   #refresh(): void {
@@ -163,28 +163,4 @@ export class WasmMemory {
     this.#i32 = new Int32Array(buffer);
     this.#f64 = new Float64Array(buffer);
   }
-}
-
-// TextEncoder would replace a lone surrogate; workerd stores its three bytes.
-function wtf8(text: string, target: Uint8Array): number {
-  let at = 0;
-  for (const character of text) {
-    const point = character.codePointAt(0)!;
-    if (point < 0x80) {
-      target[at++] = point;
-    } else if (point < 0x800) {
-      target[at++] = 0xc0 | (point >> 6);
-      target[at++] = 0x80 | (point & 0x3f);
-    } else if (point < 0x10000) {
-      target[at++] = 0xe0 | (point >> 12);
-      target[at++] = 0x80 | ((point >> 6) & 0x3f);
-      target[at++] = 0x80 | (point & 0x3f);
-    } else {
-      target[at++] = 0xf0 | (point >> 18);
-      target[at++] = 0x80 | ((point >> 12) & 0x3f);
-      target[at++] = 0x80 | ((point >> 6) & 0x3f);
-      target[at++] = 0x80 | (point & 0x3f);
-    }
-  }
-  return at;
 }
