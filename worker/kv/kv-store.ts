@@ -9,11 +9,10 @@
 import { storageError } from '../../src/contract/errors.ts';
 import type { KeyRange } from '../../src/contract/key-range.ts';
 import type { Database } from '../sql/database.ts';
+import { HiddenTable } from '../sql/hidden-table.ts';
 import type { Statement } from '../sql/statement.ts';
 
-const CREATE =
-  'CREATE TABLE IF NOT EXISTS _cf_KV ( key TEXT PRIMARY KEY, value BLOB ) WITHOUT ROWID';
-const EXISTS = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '_cf_KV'";
+const COLUMNS = '( key TEXT PRIMARY KEY, value BLOB ) WITHOUT ROWID';
 const GET = 'SELECT value FROM _cf_KV WHERE key = ?';
 const PUT =
   'INSERT INTO _cf_KV VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value';
@@ -42,16 +41,17 @@ const EMPTY_CURSOR: EntryCursor = { next: () => undefined };
 
 export class KvStore {
   readonly #database: Database;
-  #tableExists: boolean | undefined;
+  readonly #table: HiddenTable;
   #walk: Walk | undefined;
 
   constructor(database: Database) {
     this.#database = database;
+    this.#table = new HiddenTable(database, '_cf_KV', COLUMNS);
   }
 
   /** What `decode` makes of the stored bytes, a view it must not keep; undefined when missing. */
   get<T>(key: string, decode: (value: Uint8Array) => T): T | undefined {
-    if (!this.#hasTable()) return undefined;
+    if (!this.#table.exists) return undefined;
     const statement = this.#database.statement(GET);
     statement.bindText(1, key);
     if (!statement.step()) return undefined;
@@ -63,7 +63,7 @@ export class KvStore {
   }
 
   put(key: string, value: Uint8Array): void {
-    this.#createTable();
+    this.#table.create();
     const statement = this.#database.statement(PUT);
     statement.bindText(1, key);
     statement.bindBlob(2, value);
@@ -72,7 +72,7 @@ export class KvStore {
 
   /** True when the key existed. */
   delete(key: string): boolean {
-    this.#createTable();
+    this.#table.create();
     const statement = this.#database.statement(DELETE);
     statement.bindText(1, key);
     return run(statement) > 0;
@@ -80,7 +80,7 @@ export class KvStore {
 
   /** Deletes every entry; the table stays. */
   clear(): void {
-    if (this.#hasTable()) run(this.#database.statement(CLEAR));
+    if (this.#table.exists) run(this.#database.statement(CLEAR));
   }
 
   /** Starts a walk over the range and ends an unfinished one; null is the empty range. */
@@ -88,7 +88,7 @@ export class KvStore {
     if (range === null) return EMPTY_CURSOR;
     this.#walk?.close();
     this.#walk = undefined;
-    if (!this.#hasTable()) return EMPTY_CURSOR;
+    if (!this.#table.exists) return EMPTY_CURSOR;
     const bound = range.end === null ? FROM : FROM + UNTIL;
     const order = range.reverse ? ' ORDER BY key DESC' : ' ORDER BY key';
     const statement = this.#database.statement(`${bound}${order} LIMIT ?3`);
@@ -101,26 +101,11 @@ export class KvStore {
 
   /** Tells of a rollback, or that everything is about to go: then an unfinished walk ends too. */
   invalidate(options: { closeWalk: boolean }): void {
-    this.#tableExists = undefined;
+    this.#table.forget();
     if (options.closeWalk) {
       this.#walk?.close();
       this.#walk = undefined;
     }
-  }
-
-  #hasTable(): boolean {
-    if (this.#tableExists !== undefined) return this.#tableExists;
-    const statement = this.#database.statement(EXISTS);
-    const exists = statement.step();
-    statement.reset();
-    this.#tableExists = exists;
-    return exists;
-  }
-
-  #createTable(): void {
-    if (this.#hasTable()) return;
-    this.#database.run(CREATE);
-    this.#tableExists = true;
   }
 }
 

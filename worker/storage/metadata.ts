@@ -4,9 +4,9 @@
 // alarm moves with the file. Created by the first write, like the table of keys.
 
 import type { Database } from '../sql/database.ts';
+import { HiddenTable } from '../sql/hidden-table.ts';
 
-const CREATE = 'CREATE TABLE IF NOT EXISTS _cf_METADATA ( key INTEGER PRIMARY KEY, value BLOB )';
-const EXISTS = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '_cf_METADATA'";
+const COLUMNS = '( key INTEGER PRIMARY KEY, value BLOB )';
 const GET = 'SELECT value FROM _cf_METADATA WHERE key = 1 AND value IS NOT NULL';
 const SET =
   'INSERT INTO _cf_METADATA VALUES (1, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value';
@@ -14,15 +14,16 @@ const NANOSECONDS = 1_000_000n;
 
 export class Metadata {
   readonly #database: Database;
-  #tableExists: boolean | undefined;
+  readonly #table: HiddenTable;
 
   constructor(database: Database) {
     this.#database = database;
+    this.#table = new HiddenTable(database, '_cf_METADATA', COLUMNS);
   }
 
   /** The alarm's time in milliseconds, or null when none is set. */
   get alarm(): number | null {
-    if (!this.#hasTable()) return null;
+    if (!this.#table.exists) return null;
     const statement = this.#database.statement(GET);
     const time = statement.step() ? Number(statement.columnInt64(0) / NANOSECONDS) : null;
     statement.reset();
@@ -31,11 +32,8 @@ export class Metadata {
 
   /** Stores the alarm's time, or that there is none. The caller has opened a transaction. */
   setAlarm(timeMs: number | null): void {
-    if (!this.#hasTable()) {
-      if (timeMs === null) return;
-      this.#database.run(CREATE);
-      this.#tableExists = true;
-    }
+    if (timeMs === null && !this.#table.exists) return;
+    this.#table.create();
     const statement = this.#database.statement(SET);
     if (timeMs === null) statement.bindNull(1);
     else statement.bindInt64(1, BigInt(timeMs) * NANOSECONDS);
@@ -48,15 +46,6 @@ export class Metadata {
 
   /** Tells that a rollback or a reset happened: the table may be gone. */
   invalidate(): void {
-    this.#tableExists = undefined;
-  }
-
-  #hasTable(): boolean {
-    if (this.#tableExists !== undefined) return this.#tableExists;
-    const statement = this.#database.statement(EXISTS);
-    const exists = statement.step();
-    statement.reset();
-    this.#tableExists = exists;
-    return exists;
+    this.#table.forget();
   }
 }
