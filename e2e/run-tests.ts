@@ -44,6 +44,12 @@ try {
     tally: () => vitestTally(unitReport),
   });
 
+  await run({
+    title: 'fuzz beside workerd',
+    ...tool('tsx', 'e2e/fuzz/main.ts', '--seed', '1', '--count', '200'),
+    tally: lastLineTally,
+  });
+
   const browsers = [browser('Chromium', getChromium), browser('Firefox', getFirefox)].filter(
     (found) => found !== null,
   );

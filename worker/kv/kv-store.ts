@@ -33,7 +33,7 @@ export interface StoredEntry {
 
 /** A walk over a range, one step at a time. */
 export interface EntryCursor {
-  /** The next entry, read now; undefined at the end. @throws CURSOR_CLOSED after another list */
+  /** The next entry; undefined at the end. @throws CURSOR_CLOSED after another list */
   next(): StoredEntry | undefined;
 }
 
@@ -60,6 +60,11 @@ export class KvStore {
     } finally {
       statement.reset();
     }
+  }
+
+  /** Makes the table, as every write does, also one of no entries. */
+  createTable(): void {
+    this.#table.create();
   }
 
   put(key: string, value: Uint8Array): void {
@@ -109,12 +114,16 @@ export class KvStore {
   }
 }
 
+// The first entry is fetched when the walk begins, each later one when it is asked for: a write in
+// between is seen by all entries but the first, as in workerd.
 class Walk implements EntryCursor {
-  #statement: Statement;
-  #state: 'open' | 'finished' | 'closed' = 'open';
+  readonly #statement: Statement;
+  #state: 'begun' | 'open' | 'finished' | 'closed' = 'begun';
+  readonly #hasFirst: boolean;
 
   constructor(statement: Statement) {
     this.#statement = statement;
+    this.#hasFirst = statement.step();
   }
 
   next(): StoredEntry | undefined {
@@ -126,18 +135,18 @@ class Walk implements EntryCursor {
           'CURSOR_CLOSED',
           'kv.list(): this iterator was ended by a later list or by deleteAll(); one at a time.',
         );
-      case 'open':
-        if (this.#statement.step()) {
-          return { key: this.#statement.columnText(0), value: this.#statement.columnBlob(1) };
-        }
-        this.#statement.reset();
-        this.#state = 'finished';
-        return undefined;
+      case 'begun':
+      case 'open': {
+        const hasEntry = this.#state === 'begun' ? this.#hasFirst : this.#statement.step();
+        this.#state = hasEntry ? 'open' : 'finished';
+        if (!hasEntry) return undefined;
+      }
     }
+    return { key: this.#statement.columnText(0), value: this.#statement.columnBlob(1) };
   }
 
   close(): void {
-    if (this.#state !== 'open') return;
+    if (this.#state === 'finished' || this.#state === 'closed') return;
     this.#statement.reset();
     this.#state = 'closed';
   }

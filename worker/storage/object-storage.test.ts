@@ -89,6 +89,24 @@ describe('key-value operations', () => {
     });
   });
 
+  test('[KV14] kv.list fetches its first entry at the call, later ones when asked', async () => {
+    await host.run(async ({ storage: { kv } }) => {
+      kv.put('b', 'old');
+      kv.put('c', 'old');
+      const entries = kv.list();
+      kv.put('a', 'new');
+      kv.delete('b');
+      kv.put('c', 'new');
+      expect([...entries]).toEqual([
+        ['b', 'old'],
+        ['c', 'new'],
+      ]);
+      const empty = kv.list({ prefix: 'zz' });
+      kv.list();
+      expect(() => empty.next()).toThrow(expect.objectContaining({ code: 'CURSOR_CLOSED' }));
+    });
+  });
+
   test('[KV13] keys with lone surrogates are keys of their own, in ranges as well', async () => {
     await host.run(async ({ storage }) => {
       await storage.put({ '\ud800x': 1, '\udfff': 2 });

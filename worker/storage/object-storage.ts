@@ -105,14 +105,13 @@ export class ObjectStorage {
 
   /** Stores the entries, all or none. */
   put(entries: readonly (readonly [string, Uint8Array])[], write: Confirmation = CONFIRMED): void {
-    this.#mustBeAlive();
-    if (entries.length === 0) return;
     this.#beforeWrite(write);
+    this.#kv.createTable();
     const putAll = () => {
       for (const [key, value] of entries) this.#kv.put(key, value);
     };
     // One statement is all or nothing by itself.
-    if (entries.length === 1) putAll();
+    if (entries.length <= 1) putAll();
     else this.#transactions.group(putAll);
   }
 

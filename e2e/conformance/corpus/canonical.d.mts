@@ -1,0 +1,1 @@
+export function canonicalize(value: unknown): unknown;
