@@ -65,8 +65,12 @@ function runStep(storage, step, held, canonicalize) {
       held.set(step.id, cursor);
       return [cursor.columnNames, cursor.next()];
     }
-    case 'rest':
-      return held.get(step.id)?.toArray?.() ?? null;
+    case 'rest': {
+      // Forgotten before it can fail: what a cursor gives after an error differs, as documented.
+      const cursor = held.get(step.id);
+      held.delete(step.id);
+      return cursor?.toArray() ?? null;
+    }
     case 'sync':
       return storage.sync();
     case 'tick':

@@ -1,7 +1,12 @@
 // Random programs over the storage, as JSON. Every choice comes from the seed.
 //
-// Left out on purpose: what docs/compatibility.md lists as different (limits, an unread RETURNING,
-// rowsRead of shapes that the two SQLite versions plan differently).
+// Left out on purpose:
+//   what docs/compatibility.md lists as different: limits, an unread RETURNING
+//   rowsRead, and writes to an index on an expression: the SQLite of the workerd that is compared
+//   with is older, and counts some that the newer one need not make
+//   databaseSize after deleteAll, where workerd has an empty table of its own, and beside errors,
+//   whose stacks are longer or shorter
+//   kv.list held across a rollback: workerd may start it again
 
 import { Random } from './random.ts';
 
@@ -25,18 +30,24 @@ export function makeProgram(seed: number): Step[] {
   steps.push({ op: 'list', options: {} }, { op: 'getAlarm' });
   if (withSql)
     steps.push(...['t', 'u'].map((name) => select(`SELECT * FROM ${name} ORDER BY 1, 2, 3`)));
-  // After deleteAll workerd keeps an empty table of its own, which counts.
-  return usesDeleteAll(steps) ? withoutSize(steps) : steps;
+  return without(steps, [
+    ...(has(steps, ({ op }) => op === 'deleteAll') || holdsError(steps) ? ['size'] : []),
+    ...(has(steps, ({ end }) => end === 'throw' || end === 'rollback') ? ['walk', 'step'] : []),
+  ]);
 }
 
-function withoutSize(steps: readonly Step[]): Step[] {
+function holdsError(steps: readonly Step[]): boolean {
+  return JSON.stringify(steps).includes('["error",');
+}
+
+function has(steps: readonly Step[], wanted: (step: Step) => boolean): boolean {
+  return steps.some((step) => wanted(step) || has(step.steps ?? [], wanted));
+}
+
+function without(steps: readonly Step[], ops: readonly string[]): Step[] {
   return steps
-    .filter(({ op }) => op !== 'size')
-    .map((step) => (step.steps ? { ...step, steps: withoutSize(step.steps) } : step));
-}
-
-function usesDeleteAll(steps: readonly Step[]): boolean {
-  return steps.some(({ op }) => op === 'deleteAll');
+    .filter(({ op }) => !ops.includes(op))
+    .map((step) => (step.steps ? { ...step, steps: without(step.steps, ops) } : step));
 }
 
 function step(random: Random, withSql: boolean, depth: number): Step {
@@ -160,7 +171,6 @@ function schema(random: Random): Step[] {
     'CREATE INDEX t_a ON t(a)',
     'CREATE UNIQUE INDEX u_ab ON u(a, b)',
     'CREATE INDEX t_part ON t(b) WHERE b > 2',
-    'CREATE INDEX t_expr ON t(length(a))',
     'CREATE VIEW v AS SELECT id, a FROM t WHERE b IS NOT NULL',
     "CREATE TRIGGER t_log AFTER INSERT ON t BEGIN INSERT INTO u(a) VALUES (new.a || '!'); END",
     'CREATE TRIGGER t_del AFTER DELETE ON t BEGIN UPDATE u SET b = 0 WHERE a = old.a; END',

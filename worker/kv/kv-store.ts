@@ -90,10 +90,8 @@ export class KvStore {
 
   /** Starts a walk over the range and ends an unfinished one; null is the empty range. */
   list(range: KeyRange | null): EntryCursor {
-    if (range === null) return EMPTY_CURSOR;
+    if (range === null || !this.#table.exists) return EMPTY_CURSOR;
     this.#walk?.close();
-    this.#walk = undefined;
-    if (!this.#table.exists) return EMPTY_CURSOR;
     const bound = range.end === null ? FROM : FROM + UNTIL;
     const order = range.reverse ? ' ORDER BY key DESC' : ' ORDER BY key';
     const statement = this.#database.statement(`${bound}${order} LIMIT ?3`);
@@ -107,10 +105,7 @@ export class KvStore {
   /** Tells of a rollback, or that everything is about to go: then an unfinished walk ends too. */
   invalidate(options: { closeWalk: boolean }): void {
     this.#table.forget();
-    if (options.closeWalk) {
-      this.#walk?.close();
-      this.#walk = undefined;
-    }
+    if (options.closeWalk) this.#walk?.cut();
   }
 }
 
@@ -145,6 +140,13 @@ class Walk implements EntryCursor {
     return { key: this.#statement.columnText(0), value: this.#statement.columnBlob(1) };
   }
 
+  /** The database is about to go: entries that were to come cannot be had. */
+  cut(): void {
+    if (this.#state === 'begun' && !this.#hasFirst) this.#state = 'finished';
+    else this.close();
+  }
+
+  /** Another walk begins. */
   close(): void {
     if (this.#state === 'finished' || this.#state === 'closed') return;
     this.#statement.reset();
