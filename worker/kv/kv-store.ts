@@ -142,8 +142,8 @@ class Walk implements EntryCursor {
 
   /** The database is about to go: entries that were to come cannot be had. */
   cut(): void {
-    if (this.#state === 'begun' && !this.#hasFirst) this.#state = 'finished';
-    else this.close();
+    const isEmpty = this.#state === 'begun' && !this.#hasFirst;
+    if (!isEmpty) this.close();
   }
 
   /** Another walk begins. */
