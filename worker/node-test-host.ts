@@ -2,10 +2,13 @@
 // time stands still, and what was committed and flushed can be counted.
 
 import { storageError } from '../src/contract/errors.ts';
+import { idOfStorage, type ObjectAddress } from '../src/contract/object-id.ts';
 import type { DurableObjectState as PublicState } from '../src/contract/storage.ts';
 import type { FileDirectory, SyncFile } from './file/file.ts';
 import { MemoryDirectory } from './file/memory-file.ts';
 import type { ObjectStore } from './log/object-store.ts';
+import type { HostEnvironment } from './runtime/environment.ts';
+import { ClassRegistry, type ClassTable } from './runtime/object-class.ts';
 import { ObjectHost } from './runtime/object-host.ts';
 import { openLogDatabase } from './storage/log-database.ts';
 import type { StorageOptions } from './storage/options.ts';
@@ -45,9 +48,17 @@ export class TestHost {
   readonly #stores: ObjectStore[];
   readonly #faults: Faults;
   readonly #clock: Clock;
+  readonly #className: string | null;
 
-  constructor(host: ObjectHost, stores: ObjectStore[], faults: Faults, clock: Clock) {
+  constructor(
+    host: ObjectHost,
+    stores: ObjectStore[],
+    faults: Faults,
+    clock: Clock,
+    className: string | null,
+  ) {
     this.host = host;
+    this.#className = className;
     this.#stores = stores;
     this.#faults = faults;
     this.#clock = clock;
@@ -55,7 +66,15 @@ export class TestHost {
 
   /** Delivers an event to the one object of most tests. */
   run<T>(event: (state: PublicState) => T | PromiseLike<T>, name = 'object'): Promise<T> {
-    return this.host.deliver(name, event as never) as Promise<T>;
+    const address = this.address(name);
+    return this.host.deliver(address, ({ state }) => event(state as unknown as PublicState));
+  }
+
+  /** The object of this name, of a class when one is given. */
+  address(name = 'object', className: string | null = this.#className): ObjectAddress {
+    const id =
+      className === null ? idOfStorage(name) : this.host.classes.get(className).ids.fromName(name);
+    return { className, id };
   }
 
   now(): number {
@@ -110,8 +129,11 @@ export class TestHost {
   }
 }
 
-/** A host with no object yet. */
-export async function createTestHost(options: StorageOptions = {}): Promise<TestHost> {
+/** A host with no object yet; objects are of the first class, when there are classes. */
+export async function createTestHost(
+  options: StorageOptions = {},
+  classes: ClassTable = {},
+): Promise<TestHost> {
   const sqlite = await loadSqliteInNode();
   vfs ??= new LogVfs(sqlite.sqlite3);
   const installed = vfs;
@@ -120,12 +142,12 @@ export async function createTestHost(options: StorageOptions = {}): Promise<Test
   const faults = new Faults();
   const clock = new Clock();
   let random = 1;
-  const host = new ObjectHost({
+  const environment: HostEnvironment = {
     now: () => clock.nowMs,
     randomUint32: () => (random = (random * 1_664_525 + 1_013_904_223) >>> 0),
     nextTurn: (task) => void setImmediate(task),
     after: (delayMs, task) => clock.after(delayMs, task),
-    optionsOf: () => options,
+    storageOptions: options,
     async directory(id) {
       const files = directories.get(id) ?? new MemoryDirectory();
       directories.set(id, files);
@@ -138,8 +160,9 @@ export async function createTestHost(options: StorageOptions = {}): Promise<Test
       stores.push(store);
       return openLogDatabase(sqlite, installed, store, events);
     },
-  });
-  return new TestHost(host, stores, faults, clock);
+  };
+  const host = new ObjectHost(environment, new ClassRegistry(classes));
+  return new TestHost(host, stores, faults, clock, Object.keys(classes)[0] ?? null);
 }
 
 // One per module instance of SQLite, as in a worker.

@@ -6,8 +6,9 @@
 
 import { storageError } from '../src/contract/errors.ts';
 import { OpfsDirectory } from './file/opfs-file.ts';
-import { messageTurns } from './runtime/environment.ts';
-import { ObjectHost } from './runtime/object-host.ts';
+import { type HostEnvironment, messageTurns } from './runtime/environment.ts';
+import type { ClassRegistry } from './runtime/object-class.ts';
+import { ObjectHost, type Surround } from './runtime/object-host.ts';
 import { installTimers } from './runtime/timers.ts';
 import { openLogDatabase } from './storage/log-database.ts';
 import { LogVfs } from './vfs/log-vfs.ts';
@@ -19,6 +20,9 @@ export interface HostOptions {
   readonly directory: string;
   /** The instrumented SQLite, compiled or by address. @default the file beside the worker */
   readonly wasm?: URL | WebAssembly.Module;
+  /** The classes of its objects. @default none: objects of `openStorage` only */
+  readonly classes?: ClassRegistry;
+  readonly surround?: Surround;
 }
 
 /**
@@ -35,7 +39,7 @@ export async function openHost(options: HostOptions): Promise<ObjectHost> {
   const vfs = new LogVfs(sqlite.sqlite3);
   const now = () => Date.now();
   const sleep = (delayMs: number) => new Promise<void>((resolve) => setTimeout(resolve, delayMs));
-  const host = new ObjectHost({
+  const environment: HostEnvironment = {
     now,
     randomUint32: () => crypto.getRandomValues(new Uint32Array(1))[0]!,
     nextTurn: messageTurns(),
@@ -54,7 +58,8 @@ export async function openHost(options: HostOptions): Promise<ObjectHost> {
       }
     },
     openDatabase: (store, events) => openLogDatabase(sqlite, vfs, store, events),
-  });
+  };
+  const host = new ObjectHost(environment, options.classes, options.surround);
   installTimers(globalThis, host);
   return host;
 }

@@ -25,7 +25,7 @@ export async function startHere(): Promise<Engine> {
       const results = await outcome(() =>
         host.run((ctx) => runProgram(ctx, steps, canonicalize), name),
       );
-      await host.host.erase(name);
+      await host.host.erase(host.address(name));
       return results;
     },
     close: () => host.close(),

@@ -54,6 +54,17 @@ export const ERROR_CODES = {
     meaning: 'A transaction or critical section held the object for too long and was ended.',
   },
 
+  // Classes and their methods.
+  CLASS_INVALID: {
+    class: 'TypeError',
+    meaning: 'What was given to serve() is not a class, or names one that is not there.',
+  },
+  UNKNOWN_CLASS: { class: 'TypeError', meaning: 'The worker serves no class of this name.' },
+  UNKNOWN_METHOD: {
+    class: 'TypeError',
+    meaning: 'The class has no public method of this name, or no handler for the event.',
+  },
+
   // The object.
   OBJECT_RESET: {
     class: 'Error',

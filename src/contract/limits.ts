@@ -30,3 +30,6 @@ export const CRITICAL_SECTION_DEPTH_MAX = 64;
  * (2.6 s seen); twice that is the bound.
  */
 export const HANDLE_WAIT_MS = 6000;
+
+/** Longest name, in UTF-8 bytes, that an id keeps and tells as `id.name` (workerd). */
+export const OBJECT_NAME_BYTES_MAX = 1024;

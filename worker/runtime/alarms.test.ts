@@ -1,22 +1,35 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createTestHost, type TestHost } from '../node-test-host.ts';
+import type { AlarmInvocationInfo } from './alarm-info.ts';
 import type { DurableObjectState } from './durable-object-state.ts';
 
 let host: TestHost;
 let runs: [retryCount: number, isRetry: boolean][];
 
 beforeEach(async () => {
-  host = await createTestHost();
+  handler = () => {};
+  host = await createTestHost({}, { Clocked });
   runs = [];
 });
 afterEach(() => host.close());
 
-/** Gives the object a handler that notes each run and then does what the test wants. */
-function onAlarm(handler: (state: DurableObjectState, run: number) => unknown): void {
-  host.host.setAlarmHandler('object', (state, info) => {
+type Handler = (state: DurableObjectState, run: number) => unknown;
+let handler: Handler;
+
+/** Notes each run and then does what the test wants. */
+class Clocked {
+  readonly #ctx: DurableObjectState;
+  constructor(ctx: DurableObjectState) {
+    this.#ctx = ctx;
+  }
+  alarm(info: AlarmInvocationInfo): unknown {
     runs.push([info.retryCount, info.isRetry]);
-    return handler(state, runs.length);
-  });
+    return handler(this.#ctx, runs.length);
+  }
+}
+
+function onAlarm(wanted: Handler): void {
+  handler = wanted;
 }
 
 const setAlarm = (delayMs: number) =>

@@ -1,15 +1,16 @@
 // `ctx`: what an object is given of itself. Its id, its storage, and control over its events.
 
 import { checkArgumentCount, checkCallback, convertString } from '../../src/contract/arguments.ts';
+import type { DurableObjectId } from '../../src/contract/object-id.ts';
 import type { DurableObjectStorage } from '../../src/contract/storage.ts';
 import { refuseToClone } from '../../src/serializer/object-kind.ts';
 import { checkConstructor, type INTERNAL } from '../storage/surface.ts';
-import { DurableObjectId } from './object-id.ts';
 
 /** What the state asks of the instance it belongs to. */
 export interface StateOwner {
   readonly id: DurableObjectId;
   readonly publicStorage: DurableObjectStorage;
+  readonly exports: object;
   blockConcurrency<T>(callback: () => T | PromiseLike<T>): Promise<T>;
   keepAlive(work: Promise<unknown>): void;
   abort(reason: string | undefined): never;
@@ -19,6 +20,9 @@ export class DurableObjectState {
   readonly id: DurableObjectId;
   readonly storage: DurableObjectStorage;
   readonly #owner: StateOwner;
+
+  /** What this object was given when it was made; nothing here makes one with props. */
+  readonly props: Readonly<Record<string, unknown>> = {};
 
   constructor(token: typeof INTERNAL, owner: StateOwner) {
     checkConstructor('DurableObjectState', token);
@@ -40,6 +44,11 @@ export class DurableObjectState {
     return this.#owner.blockConcurrency(callback);
   }
 
+  /** The namespaces of all classes of this worker, by class name. */
+  get exports(): object {
+    return this.#owner.exports;
+  }
+
   /** Keeps the object in memory until the promise settles; its failure is ignored. */
   waitUntil(...work: [unknown]): void {
     checkArgumentCount('waitUntil', work.length, 1);
@@ -52,4 +61,4 @@ export class DurableObjectState {
   }
 }
 
-refuseToClone(DurableObjectState, DurableObjectId);
+refuseToClone(DurableObjectState);

@@ -20,8 +20,8 @@ export interface HostEnvironment {
   directory(id: string): Promise<FileDirectory>;
   /** Removes an object's files; none is open. */
   removeDirectory(id: string): Promise<void>;
-  /** What is chosen for the object, by its class. */
-  optionsOf?(name: string): StorageOptions;
+  /** What is chosen for objects that have no class. */
+  readonly storageOptions?: StorageOptions;
   /** Opens SQLite on the object's log. */
   openDatabase(store: ObjectStore, events: DatabaseEvents): LogDatabase;
 }

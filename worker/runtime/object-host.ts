@@ -1,20 +1,17 @@
-// All objects of one worker: finds or makes the instance of a name, and delivers events to it.
+// All objects of one worker: finds or makes the instance of an address, and delivers events to it.
 //
 // Invariant: an object has at most one live instance, and a new one opens its files only after the
 // old one has let go of them. Idle instances are evicted: memory is lost, storage is kept.
 
+import { addressKey, type ObjectAddress } from '../../src/contract/object-id.ts';
 import { AlarmInvocationInfo } from './alarm-info.ts';
 import { type AlarmRun, AlarmScheduler } from './alarm-scheduler.ts';
-import type { DurableObjectState } from './durable-object-state.ts';
 import type { HostEnvironment } from './environment.ts';
-import { DurableObjectId } from './object-id.ts';
-import { ObjectInstance } from './object-instance.ts';
+import { ClassRegistry } from './object-class.ts';
+import { type Hosted, ObjectInstance, type Surroundings } from './object-instance.ts';
 
 /** How long an instance without events stays in memory (workerd: 10 s). */
 const IDLE_MS = 10_000;
-
-/** What runs when an object's alarm is due. */
-export type AlarmHandler = (state: DurableObjectState, info: AlarmInvocationInfo) => unknown;
 
 /** What is known of an object that was used: its instance, or what must end before the next. */
 type Slot =
@@ -22,28 +19,35 @@ type Slot =
   | { readonly kind: 'live'; readonly instance: ObjectInstance; cancelEviction: () => void }
   | { readonly kind: 'closing'; readonly released: Promise<void> };
 
+/** Makes what an instance of a class is given beside its storage. */
+export type Surround = (host: ObjectHost, instance: ObjectInstance) => Surroundings;
+
 export class ObjectHost {
+  readonly classes: ClassRegistry;
   readonly #environment: HostEnvironment;
+  readonly #surround: Surround;
   readonly #slots = new Map<string, Slot>();
-  readonly #alarmHandlers = new Map<string, AlarmHandler>();
+  /** Addresses of the alarms that are scheduled. */
+  readonly #addresses = new Map<string, ObjectAddress>();
   readonly #alarms: AlarmScheduler;
   #current: ObjectInstance | undefined;
 
-  constructor(environment: HostEnvironment) {
+  constructor(
+    environment: HostEnvironment,
+    classes = new ClassRegistry(),
+    surround: Surround = () => ({ env: {}, exports: {} }),
+  ) {
     this.#environment = environment;
+    this.classes = classes;
+    this.#surround = surround;
     const { now, after, randomUint32 } = environment;
     this.#alarms = new AlarmScheduler(
       { now, after, random: () => randomUint32() / 2 ** 32 },
       {
-        run: (name, run) => this.#runAlarm(name, run),
-        giveUp: (name) => this.deliver(name, (state) => state.storage.deleteAlarm()),
+        run: (key, run) => this.#runAlarm(key, run),
+        giveUp: (key) => this.#giveUpAlarm(key),
       },
     );
-  }
-
-  /** Gives the object an alarm handler; without one its alarm is stored and does not run. */
-  setAlarmHandler(name: string, handler: AlarmHandler): void {
-    this.#alarmHandlers.set(name, handler);
   }
 
   /** The instance whose task is running; none outside of the tasks that come through a gate. */
@@ -52,22 +56,25 @@ export class ObjectHost {
   }
 
   /**
-   * Delivers one event to the object of this name, making or restarting it. The promise settles
-   * behind the output gate; when the object was reset it rejects with the reason.
+   * Delivers one event to the object, making or restarting it. The promise settles behind the
+   * output gate; when the object was reset it rejects with the reason.
+   *
+   * @throws UNKNOWN_CLASS, and what opening the files and the constructor throw
    */
   async deliver<T>(
-    name: string,
-    event: (state: DurableObjectState) => T | PromiseLike<T>,
+    address: ObjectAddress,
+    event: (instance: ObjectInstance) => T | PromiseLike<T>,
   ): Promise<T> {
-    const instance = await this.instance(name);
-    return await instance.deliver(event);
+    const instance = await this.instance(address);
+    return await instance.deliver(() => event(instance));
   }
 
-  /** The live instance of a name. @throws what opening its files throws */
-  async instance(name: string): Promise<ObjectInstance> {
+  /** The live instance of an address. @throws what opening its files throws */
+  async instance(address: ObjectAddress): Promise<ObjectInstance> {
+    const key = addressKey(address);
     for (;;) {
-      const slot = this.#slots.get(name);
-      if (slot === undefined) return this.#open(name);
+      const slot = this.#slots.get(key);
+      if (slot === undefined) return this.#open(key, address);
       if (slot.kind === 'live') {
         slot.cancelEviction();
         slot.cancelEviction = NOTHING;
@@ -79,65 +86,84 @@ export class ObjectHost {
   }
 
   /** Resets the object, if it is live: unconfirmed writes are gone, unanswered events reject. */
-  async reset(name: string, reason: unknown): Promise<void> {
-    const slot = this.#slots.get(name);
+  async reset(address: ObjectAddress, reason: unknown): Promise<void> {
+    const key = addressKey(address);
+    const slot = this.#slots.get(key);
     if (slot === undefined) return;
     if (slot.kind !== 'closing') (await slot.instance).reset(reason);
-    const closing = this.#slots.get(name);
+    const closing = this.#slots.get(key);
     if (closing?.kind === 'closing') await closing.released;
   }
 
   /** Removes the object and its files. */
-  async erase(name: string): Promise<void> {
-    await this.#close(name);
-    this.#alarms.forget(name);
-    this.#alarmHandlers.delete(name);
-    const id = await DurableObjectId.fromName(name);
-    await this.#environment.removeDirectory(id.toString());
+  async erase(address: ObjectAddress): Promise<void> {
+    const key = addressKey(address);
+    await this.#close(key);
+    this.#alarms.forget(key);
+    this.#addresses.delete(key);
+    await this.#environment.removeDirectory(key);
   }
 
   /** Closes every instance after its last write is on disk. */
   async close(): Promise<void> {
-    await Promise.all([...this.#slots.keys()].map((name) => this.#close(name)));
+    await Promise.all([...this.#slots.keys()].map((key) => this.#close(key)));
   }
 
   /** The instance has nothing to do; it is evicted unless an event comes. */
-  rest(name: string): void {
-    const slot = this.#slots.get(name);
+  rest(address: ObjectAddress): void {
+    const key = addressKey(address);
+    const slot = this.#slots.get(key);
     if (slot?.kind !== 'live') return;
     slot.cancelEviction();
     slot.cancelEviction = this.#environment.after(IDLE_MS, () => {
-      if (slot.instance.isIdle) void this.#close(name);
+      if (slot.instance.isIdle) void this.#close(key);
     });
   }
 
-  #open(name: string): Promise<ObjectInstance> {
-    const instance = this.#make(name);
-    this.#slots.set(name, { kind: 'opening', instance });
+  #open(key: string, address: ObjectAddress): Promise<ObjectInstance> {
+    const instance = this.#make(key, address);
+    const slot: Slot = { kind: 'opening', instance };
+    this.#slots.set(key, slot);
     instance.then(
       (live) => {
-        this.#slots.set(name, { kind: 'live', instance: live, cancelEviction: NOTHING });
+        if (this.#slots.get(key) !== slot) return; // its constructor has failed
+        this.#slots.set(key, { kind: 'live', instance: live, cancelEviction: NOTHING });
         const { storedAlarm } = live.storage;
-        if (storedAlarm !== null && this.#alarmHandlers.has(name)) {
-          this.#alarms.found(name, storedAlarm);
+        if (storedAlarm !== null && this.#hasAlarm(address)) {
+          this.#addresses.set(key, address);
+          this.#alarms.found(key, storedAlarm);
         }
-        this.rest(name);
+        this.rest(address);
       },
-      () => this.#slots.delete(name),
+      () => this.#slots.delete(key),
     );
     return instance;
   }
 
-  async #make(name: string): Promise<ObjectInstance> {
-    const id = await DurableObjectId.fromName(name);
-    return ObjectInstance.open(id, this.#environment, {
+  async #make(key: string, address: ObjectAddress): Promise<ObjectInstance> {
+    const { className } = address;
+    const hosted = className === null ? null : this.#hosted(className);
+    return ObjectInstance.open(address, hosted, this.#environment, {
       onTask: (instance) => this.#enter(instance),
-      onReset: (_instance, released) => this.#release(name, released),
-      onIdle: () => this.rest(name),
+      onReset: (_instance, released) => this.#release(key, released),
+      onIdle: () => this.rest(address),
       onAlarm: (timeMs) => {
-        if (this.#alarmHandlers.has(name)) this.#alarms.set(name, timeMs);
+        if (!this.#hasAlarm(address)) return;
+        this.#addresses.set(key, address);
+        this.#alarms.set(key, timeMs);
       },
     });
+  }
+
+  #hosted(className: string): Hosted {
+    return {
+      class: this.classes.get(className),
+      surround: (instance) => this.#surround(this, instance),
+    };
+  }
+
+  #hasAlarm({ className }: ObjectAddress): boolean {
+    return className !== null && this.classes.get(className).hasAlarm;
   }
 
   // A task ends with its microtasks, so by the next turn of the event loop.
@@ -150,33 +176,39 @@ export class ObjectHost {
     this.#current = instance;
   }
 
-  async #runAlarm(name: string, run: AlarmRun): Promise<void> {
-    const handler = this.#alarmHandlers.get(name);
-    if (handler === undefined) return;
-    const instance = await this.instance(name);
-    await instance.alarm(() => handler(instance.state, new AlarmInvocationInfo(run)));
+  async #runAlarm(key: string, run: AlarmRun): Promise<void> {
+    const address = this.#addresses.get(key);
+    if (address === undefined) return;
+    const instance = await this.instance(address);
+    await instance.alarm(() => instance.object?.alarm?.(new AlarmInvocationInfo(run)));
   }
 
-  async #close(name: string): Promise<void> {
-    const slot = this.#slots.get(name);
+  async #giveUpAlarm(key: string): Promise<void> {
+    const address = this.#addresses.get(key);
+    if (address === undefined) return;
+    await this.deliver(address, ({ state }) => state.storage.deleteAlarm());
+  }
+
+  async #close(key: string): Promise<void> {
+    const slot = this.#slots.get(key);
     if (slot === undefined) return;
     if (slot.kind === 'closing') return slot.released;
     const instance = await slot.instance;
-    const live = this.#slots.get(name);
+    const live = this.#slots.get(key);
     if (live?.kind === 'live' && live.instance === instance) {
       live.cancelEviction();
-      this.#release(name, instance.close());
+      this.#release(key, instance.close());
     }
-    const closing = this.#slots.get(name);
+    const closing = this.#slots.get(key);
     if (closing?.kind === 'closing') await closing.released;
   }
 
-  #release(name: string, released: Promise<void>): void {
+  #release(key: string, released: Promise<void>): void {
     const done = () => {
-      if (this.#slots.get(name) === slot) this.#slots.delete(name);
+      if (this.#slots.get(key) === slot) this.#slots.delete(key);
     };
     const slot: Slot = { kind: 'closing', released: released.then(done, done) };
-    this.#slots.set(name, slot);
+    this.#slots.set(key, slot);
   }
 }
 

@@ -6,6 +6,11 @@
 
 import { type StorageError, storageError } from '../../src/contract/errors.ts';
 import { CRITICAL_SECTION_MS_MAX } from '../../src/contract/limits.ts';
+import {
+  addressKey,
+  type DurableObjectId,
+  type ObjectAddress,
+} from '../../src/contract/object-id.ts';
 import type { DurableObjectStorage as PublicStorage } from '../../src/contract/storage.ts';
 import { ObjectStore } from '../log/object-store.ts';
 import { DurableObjectStorage } from '../storage/durable-object-storage.ts';
@@ -14,7 +19,19 @@ import { INTERNAL } from '../storage/surface.ts';
 import { DurableObjectState } from './durable-object-state.ts';
 import type { HostEnvironment } from './environment.ts';
 import { type CriticalSection, InputGate } from './input-gate.ts';
-import type { DurableObjectId } from './object-id.ts';
+import type { ObjectClass, UserObject } from './object-class.ts';
+
+/** What an instance is given beside its storage: `env`, and `ctx.exports`. */
+export interface Surroundings {
+  readonly env: object;
+  readonly exports: object;
+}
+
+/** The class of an object, and what its instances are given. */
+export interface Hosted {
+  readonly class: ObjectClass;
+  surround(instance: ObjectInstance): Surroundings;
+}
 
 export interface InstanceEvents {
   /** A task of this instance is about to run. */
@@ -28,7 +45,7 @@ export interface InstanceEvents {
 }
 
 export class ObjectInstance {
-  readonly id: DurableObjectId;
+  readonly address: ObjectAddress;
   readonly gate: InputGate;
   readonly storage: ObjectStorage;
   readonly publicStorage: PublicStorage;
@@ -37,32 +54,49 @@ export class ObjectInstance {
   readonly #events: InstanceEvents;
   /** How to reject each unanswered event. */
   readonly #unanswered = new Set<(error: unknown) => void>();
+  readonly #hosted: Hosted | null;
+  #object: UserObject | undefined;
+  #surroundings: Surroundings | undefined;
+  #isConstructing = false;
   #background = 0;
+  /** The last outgoing message that waits for the disk; later ones queue behind it. */
+  #outgoing: Promise<void> | undefined;
   #ended = false;
+  /** Why the instance was reset. */
+  #reason: unknown;
 
-  /** Opens the object's files, recovers them, and applies a restore that was asked for. */
+  /**
+   * Opens the object's files, recovers them, applies a restore that was asked for, and constructs
+   * the user's object. @throws what the files or the constructor throw; the files are free then
+   */
   static async open(
-    id: DurableObjectId,
+    address: ObjectAddress,
+    hosted: Hosted | null,
     environment: HostEnvironment,
     events: InstanceEvents,
   ): Promise<ObjectInstance> {
-    const directory = await environment.directory(id.toString());
+    const directory = await environment.directory(addressKey(address));
     const store = await ObjectStore.open(directory, environment);
+    let instance: ObjectInstance;
     try {
-      return new ObjectInstance(id, store, environment, events);
+      instance = new ObjectInstance(address, hosted, store, environment, events);
     } catch (error) {
       await store.close();
       throw error;
     }
+    instance.#construct();
+    return instance;
   }
 
   private constructor(
-    id: DurableObjectId,
+    address: ObjectAddress,
+    hosted: Hosted | null,
     store: ObjectStore,
     environment: HostEnvironment,
     events: InstanceEvents,
   ) {
-    this.id = id;
+    this.address = address;
+    this.#hosted = hosted;
     this.#environment = environment;
     this.#events = events;
     this.gate = new InputGate(environment.nextTurn, () => events.onTask(this));
@@ -76,17 +110,36 @@ export class ObjectInstance {
         continuation: () => this.gate.continuation(),
         onBroken: (error) => this.reset(broken(error)),
         onAlarm: (timeMs) => events.onAlarm(timeMs),
+        checkAlarm: () => this.#checkAlarm(),
       },
-      environment.optionsOf?.(id.name),
+      hosted?.class.options ?? environment.storageOptions,
     );
     const surface = new DurableObjectStorage(INTERNAL, this.storage);
     this.publicStorage = surface as unknown as PublicStorage;
     this.state = new DurableObjectState(INTERNAL, this);
   }
 
+  get id(): DurableObjectId {
+    return this.address.id;
+  }
+
+  /** `ctx.exports`: the namespaces of all classes. */
+  get exports(): object {
+    return this.#surroundings?.exports ?? {};
+  }
+
+  /** The user's object; undefined for an object without a class. */
+  get object(): UserObject | undefined {
+    return this.#object;
+  }
+
   /** True when nothing runs and nothing waits: the instance may be evicted. */
   get isIdle(): boolean {
     return this.#unanswered.size === 0 && this.#background === 0;
+  }
+
+  get hasEnded(): boolean {
+    return this.#ended;
   }
 
   /**
@@ -97,7 +150,7 @@ export class ObjectInstance {
     event: (state: DurableObjectState) => T | PromiseLike<T>,
     context: CriticalSection | null = null,
   ): Promise<T> {
-    if (this.#ended) return Promise.reject(storageError('OBJECT_RESET', 'The object was reset.'));
+    if (this.#ended) return Promise.reject(this.#reason);
     return new Promise<T>((resolve, reject) => {
       this.#unanswered.add(reject);
       const answer = (settle: () => void) => {
@@ -128,6 +181,43 @@ export class ObjectInstance {
         throw error;
       }
       this.storage.endAlarm('succeeded');
+    });
+  }
+
+  /**
+   * Outgoing I/O of the running task: a call of another object, a request, a message to a page.
+   *
+   * `start` runs when everything that was written before is on disk, in order of these calls; its
+   * result comes back through the input gate, to the critical section it was asked for in.
+   */
+  io<T>(start: () => T | PromiseLike<T>): Promise<T> {
+    const { context } = this.gate;
+    const release = this.retain();
+    const pending = this.storage.confirmation();
+    const before = this.#outgoing;
+    const leave =
+      before === undefined && pending === undefined
+        ? undefined
+        : Promise.all([before, pending]).then(() => {});
+    if (leave !== undefined) {
+      this.#outgoing = leave;
+      const left = () => {
+        if (this.#outgoing === leave) this.#outgoing = undefined;
+      };
+      leave.then(left, left);
+    }
+    return new Promise<T>((resolve, reject) => {
+      const back = (settle: () => void) => {
+        release();
+        this.gate.deliverLater(context, settle);
+      };
+      const begin = () =>
+        call(start).then(
+          (value) => back(() => resolve(value)),
+          (error) => back(() => reject(error)),
+        );
+      if (leave === undefined) void begin();
+      else leave.then(begin, release); // a failed flush has reset the object
     });
   }
 
@@ -171,6 +261,7 @@ export class ObjectInstance {
   reset(reason: unknown): void {
     if (this.#ended) return;
     this.#ended = true;
+    this.#reason = reason;
     this.gate.close();
     const broken =
       reason instanceof Error && 'code' in reason
@@ -187,8 +278,37 @@ export class ObjectInstance {
   async close(): Promise<void> {
     if (this.#ended) return;
     this.#ended = true;
+    this.#reason = storageError('OBJECT_RESET', 'The object was closed while idle.');
     this.gate.close();
     await this.storage.close();
+  }
+
+  // The constructor is the first task of an instance; events wait for the sections it opens.
+  #construct(): void {
+    const hosted = this.#hosted;
+    if (hosted === null) return;
+    this.gate.deliver(null, () => {
+      this.#isConstructing = true;
+      try {
+        this.#surroundings = hosted.surround(this);
+        const { env } = this.#surroundings;
+        this.#object = new hosted.class.construct(this.state as never, env as never);
+      } catch (error) {
+        this.reset(withReset(error));
+      } finally {
+        this.#isConstructing = false;
+      }
+    });
+  }
+
+  // workerd: an alarm that nothing would handle is refused, except in the constructor.
+  #checkAlarm(): void {
+    const { className } = this.address;
+    if (this.#hosted === null || this.#hosted.class.hasAlarm || this.#isConstructing) return;
+    throw storageError(
+      'UNKNOWN_METHOD',
+      `setAlarm: class ${className} has no alarm() method; give it one.`,
+    );
   }
 
   #confirmed(release: () => void): void {

@@ -171,7 +171,7 @@ describe('sessions of pages', () => {
       bindings: [],
       rowCount: 1,
     })) as RowBatch;
-    const instance = await host.host.instance('object');
+    const instance = await host.host.instance(host.address());
     await host.advance(60_000);
     expect((await call(session, { op: 'rows', cursor: cursor!, rowCount: 9 })) as RowBatch).toEqual(
       expect.objectContaining({ rows: [[2], [3]], cursor: null }),
@@ -180,10 +180,10 @@ describe('sessions of pages', () => {
     await host.advance(20_000);
     await call(session, put('a', 'kept', txn));
     await call(session, { op: 'commit', txn });
-    expect(await host.host.instance('object')).toBe(instance);
+    expect(await host.host.instance(host.address())).toBe(instance);
     await call(session, get('a'));
     await host.advance(60_000);
-    expect(await host.host.instance('object')).not.toBe(instance);
+    expect(await host.host.instance(host.address())).not.toBe(instance);
     expect(await call(session, get('a'))).toEqual([value('kept')]);
   });
 

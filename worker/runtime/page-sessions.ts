@@ -7,6 +7,7 @@
 
 import { storageError } from '../../src/contract/errors.ts';
 import { CRITICAL_SECTION_MS_MAX } from '../../src/contract/limits.ts';
+import { idOfStorage, type ObjectAddress } from '../../src/contract/object-id.ts';
 import type { SqlStorageValue } from '../../src/contract/storage.ts';
 import { toWire } from '../../src/rpc/errors-on-wire.ts';
 import type {
@@ -42,7 +43,7 @@ interface OpenCursor {
 }
 
 interface Session {
-  readonly name: string;
+  readonly address: ObjectAddress;
   /** What belongs to one instance, gone with it. */
   instance: ObjectInstance | undefined;
   cursors: Map<number, OpenCursor>;
@@ -71,20 +72,21 @@ export class PageSessions implements StorageHost {
   }
 
   async open(name: string): Promise<Outcome<SessionId>> {
+    const address = { className: null, id: idOfStorage(name) };
     try {
-      await this.#host.instance(name);
+      await this.#host.instance(address);
     } catch (error) {
       return { error: toWire(error) };
     }
     const id = this.#nextId++;
     this.#sessions.set(id, {
-      name,
+      address,
       instance: undefined,
       cursors: new Map(),
       transaction: undefined,
       lost: undefined,
     });
-    this.#host.rest(name);
+    this.#host.rest(address);
     return { ok: id };
   }
 
@@ -95,7 +97,7 @@ export class PageSessions implements StorageHost {
       return calls.map(() => ({ error: closed }));
     }
     try {
-      const instance = await this.#host.instance(session.name);
+      const instance = await this.#host.instance(session.address);
       if (session.instance !== instance) begin(session, instance);
       const section = session.transaction?.section ?? null;
       return await instance.deliver(() => this.#run(session, instance, calls), section);

@@ -36,6 +36,8 @@ export interface StorageEnvironment {
   onBroken(error: unknown): void;
   /** The alarm was committed anew: its time in milliseconds, or null. */
   onAlarm(timeMs: number | null): void;
+  /** Throws when nothing would handle an alarm. */
+  checkAlarm(): void;
 }
 
 /** Whether replies wait for a write. */
@@ -184,6 +186,7 @@ export class ObjectStorage {
   /** Sets or (null) removes the alarm. A time in the past becomes now. */
   setAlarm(timeMs: number | null, write: Confirmation = CONFIRMED): void {
     this.#mustBeAlive();
+    if (timeMs !== null) this.environment.checkAlarm();
     const time = timeMs === null ? null : Math.max(timeMs, Math.floor(this.environment.now()));
     if (this.#alarm.isSetTo(time)) return;
     this.#beforeWrite(write);

@@ -3,10 +3,34 @@
 // Loads scenario files from the runner's server as they are. Answers one request at a time.
 
 import { openHost } from '../../../worker/open-host.ts';
+import type { AlarmInvocationInfo } from '../../../worker/runtime/alarm-info.ts';
+import type { DurableObjectState } from '../../../worker/runtime/durable-object-state.ts';
+import { ClassRegistry } from '../../../worker/runtime/object-class.ts';
 import { formOf, listed, type Objects, runScenario, type Tools } from '../scenario.ts';
 import type { Reply, Request } from './messages.ts';
 
-const host = openHost({ directory: 'conformance' });
+type AlarmHandler = (ctx: DurableObjectState, info: AlarmInvocationInfo) => unknown;
+
+const alarmHandlers = new Map<string, AlarmHandler>();
+
+class Scenario {
+  readonly ctx: DurableObjectState;
+
+  constructor(ctx: DurableObjectState) {
+    this.ctx = ctx;
+  }
+
+  alarm(info: AlarmInvocationInfo): unknown {
+    return alarmHandlers.get(this.ctx.id.name!)?.(this.ctx, info);
+  }
+}
+
+const classes = new ClassRegistry({ Scenario });
+const addressOf = (name: string) => ({
+  className: 'Scenario',
+  id: classes.get('Scenario').ids.fromName(name),
+});
+const host = openHost({ directory: 'conformance', classes });
 const tools = loadTools();
 // Their rejections are answers to requests, not news of their own.
 host.catch(() => {});
@@ -31,12 +55,13 @@ async function answer(request: Request): Promise<Reply> {
 async function run(scenario: unknown, object: string): Promise<Reply> {
   const opened = await host;
   const objects: Objects = {
-    deliver: (name, event) => opened.deliver(name, event),
-    setAlarmHandler: (name, handler) => opened.setAlarmHandler(name, handler),
+    deliver: (name, event) => opened.deliver(addressOf(name), ({ state }) => event(state)),
+    setAlarmHandler: (name, handler) => void alarmHandlers.set(name, handler),
   };
   const value = await runScenario(formOf(scenario)!, object, objects, await tools);
   try {
-    await opened.erase(object);
+    await opened.erase(addressOf(object));
+    alarmHandlers.delete(object);
     return { value };
   } catch (error) {
     return { value, notice: `its object could not be erased: ${error}` };

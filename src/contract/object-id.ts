@@ -1,0 +1,112 @@
+// The id of an object: 64 hexadecimal digits, made from its name or at random, for one namespace.
+//
+// Made as workerd makes them, so the same class under the same unique key has the same ids there,
+// and a database file keeps its name when it moves. The second half is a code over the first with
+// the namespace's key: an id of another namespace is noticed.
+//
+// Keeps true: everything here is synchronous, as `idFromName` must be; page and worker agree.
+
+import { hmac } from '@noble/hashes/hmac.js';
+import { sha256 } from '@noble/hashes/sha2.js';
+import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js';
+import { refuseToClone } from '../serializer/object-kind.ts';
+import { storageError } from './errors.ts';
+import { OBJECT_NAME_BYTES_MAX } from './limits.ts';
+
+const HALF_BYTES = 16;
+
+/** An object among all of a host. */
+export interface ObjectAddress {
+  /** Null: an object of `openStorage`, which has no class. */
+  readonly className: string | null;
+  readonly id: DurableObjectId;
+}
+
+/** A name for the object that is safe on every file system, and unique in a host. */
+export function addressKey({ className, id }: ObjectAddress): string {
+  return className === null ? id.toString() : `${className}.${id}`;
+}
+
+export class DurableObjectId {
+  /** The name it was made from; undefined when it was made otherwise, or the name is over 1,024 bytes. */
+  declare readonly name?: string;
+  declare readonly jurisdiction?: string;
+  readonly #hex: string;
+
+  constructor(hex: string, name?: string, jurisdiction?: string) {
+    this.#hex = hex;
+    if (name !== undefined) define(this, 'name', name);
+    if (jurisdiction !== undefined) define(this, 'jurisdiction', jurisdiction);
+  }
+
+  toString(): string {
+    return this.#hex;
+  }
+
+  /** True for an id of the same object, whether or not both know its name. */
+  equals(other: DurableObjectId): boolean {
+    return other instanceof DurableObjectId && other.#hex === this.#hex;
+  }
+}
+
+/** Makes the ids of one namespace. */
+export class ObjectIdFactory {
+  readonly #key: Uint8Array;
+  readonly #randomBytes: (count: number) => Uint8Array;
+
+  constructor(uniqueKey: string, randomBytes = secureRandomBytes) {
+    this.#key = sha256(utf8ToBytes(uniqueKey));
+    this.#randomBytes = randomBytes;
+  }
+
+  /** The same name always gives the same id. */
+  fromName(name: string, jurisdiction?: string): DurableObjectId {
+    const bytes = utf8ToBytes(name);
+    const base = hmac(sha256, this.#key, bytes).slice(0, HALF_BYTES);
+    const kept = bytes.length <= OBJECT_NAME_BYTES_MAX ? name : undefined;
+    return new DurableObjectId(this.#complete(base), kept, jurisdiction);
+  }
+
+  /** @throws INVALID_ARGUMENT when it is not 64 hexadecimal digits, or of another namespace */
+  fromString(hex: string): DurableObjectId {
+    if (!/^[0-9a-f]{64}$/i.test(hex)) {
+      throw storageError(
+        'INVALID_ARGUMENT',
+        `Invalid Durable Object ID: must be 64 hex digits, not ${JSON.stringify(hex.slice(0, 80))}.`,
+      );
+    }
+    const lower = hex.toLowerCase();
+    if (this.#complete(hexToBytes(lower).slice(0, HALF_BYTES)) !== lower) {
+      throw storageError(
+        'INVALID_ARGUMENT',
+        'Durable Object ID is not valid for this namespace; it was made by another class.',
+      );
+    }
+    return new DurableObjectId(lower);
+  }
+
+  newUnique(jurisdiction?: string): DurableObjectId {
+    const hex = this.#complete(this.#randomBytes(HALF_BYTES));
+    return new DurableObjectId(hex, undefined, jurisdiction);
+  }
+
+  #complete(base: Uint8Array): string {
+    const code = hmac(sha256, this.#key, base).slice(0, HALF_BYTES);
+    return bytesToHex(concatBytes(base, code));
+  }
+}
+
+/** The id of an object of `openStorage`, which belongs to no class. */
+export function idOfStorage(name: string): DurableObjectId {
+  return new DurableObjectId(bytesToHex(sha256(utf8ToBytes(name))), name);
+}
+
+function secureRandomBytes(count: number): Uint8Array {
+  return crypto.getRandomValues(new Uint8Array(count));
+}
+
+function define(target: object, name: string, value: string): void {
+  Object.defineProperty(target, name, { value, enumerable: true });
+}
+
+refuseToClone(DurableObjectId);

@@ -1,0 +1,145 @@
+// The classes a host serves: what user code gave to `serve`, checked once.
+//
+// Keeps true: a class has one unique key, and no two classes share one: ids are made from it, and a
+// file moves to workerd under it. The name is part of the objects' directories, so it is an
+// identifier.
+
+import { storageError } from '../../src/contract/errors.ts';
+import { ObjectIdFactory } from '../../src/contract/object-id.ts';
+import type { StorageOptions } from '../storage/options.ts';
+import type { AlarmInvocationInfo } from './alarm-info.ts';
+
+/** What the runtime may call on an instance of a user's class. Only its methods are sure. */
+export interface UserObject {
+  fetch?(request: Request): Response | Promise<Response>;
+  alarm?(info: AlarmInvocationInfo): unknown;
+  webSocketMessage?(socket: unknown, message: string | ArrayBuffer): unknown;
+  webSocketClose?(socket: unknown, code: number, reason: string, wasClean: boolean): unknown;
+  webSocketError?(socket: unknown, error: unknown): unknown;
+}
+
+/** A user's class, as `serve` takes it: constructed with `ctx` and `env`. */
+export type UserClass = new (ctx: never, env: never) => object;
+
+/** A class with what is chosen for it. */
+export interface ClassOptions {
+  readonly class: UserClass;
+  /** `sql`: keys, SQL and recovery. `kv`: keys only. @default 'sql' */
+  readonly storage?: 'sql' | 'kv';
+  /** What ids are made from; workerd's local form is `<script>-<class>`. */
+  readonly uniqueKey?: string;
+}
+
+export type ClassTable = Readonly<Record<string, UserClass | ClassOptions>>;
+
+export interface ClassTableOptions {
+  /** More names for the classes, as a deployment binds them: name in `env`, name of the class. */
+  readonly bindings?: Readonly<Record<string, string>>;
+  /** First part of the unique keys. @default 'worker' */
+  readonly scriptName?: string;
+  /** `YYYY-MM-DD`; see `docs/compatibility.md`. */
+  readonly compatibilityDate?: string;
+}
+
+export interface ObjectClass {
+  readonly name: string;
+  readonly uniqueKey: string;
+  readonly ids: ObjectIdFactory;
+  readonly construct: UserClass;
+  readonly options: StorageOptions;
+  readonly hasAlarm: boolean;
+}
+
+export class ClassRegistry {
+  /** Name in `env` to name of the class; every class is bound to its own name, too. */
+  readonly bindings: ReadonlyMap<string, string>;
+  readonly #classes: ReadonlyMap<string, ObjectClass>;
+
+  /** @throws CLASS_INVALID */
+  constructor(table: ClassTable = {}, options: ClassTableOptions = {}) {
+    this.#classes = classesOf(table, options);
+    const bindings = new Map([...this.#classes.keys()].map((name) => [name, name]));
+    for (const [binding, name] of Object.entries(options.bindings ?? {})) {
+      if (!this.#classes.has(name)) {
+        throw storageError(
+          'CLASS_INVALID',
+          `serve: binding ${binding} names class ${name}, which is not served; ` +
+            `served are: ${this.#list()}.`,
+        );
+      }
+      bindings.set(binding, name);
+    }
+    this.bindings = bindings;
+  }
+
+  get all(): Iterable<ObjectClass> {
+    return this.#classes.values();
+  }
+
+  /** @throws UNKNOWN_CLASS */
+  get(name: string): ObjectClass {
+    const found = this.#classes.get(name);
+    if (found === undefined) {
+      throw storageError(
+        'UNKNOWN_CLASS',
+        `The worker serves no class "${name}"; it serves: ${this.#list()}.`,
+      );
+    }
+    return found;
+  }
+
+  #list(): string {
+    return [...this.#classes.keys()].join(', ') || 'none';
+  }
+}
+
+function classesOf(table: ClassTable, options: ClassTableOptions): Map<string, ObjectClass> {
+  const { scriptName = 'worker', compatibilityDate } = options;
+  const classes = new Map<string, ObjectClass>();
+  const keys = new Map<string, string>();
+  for (const [name, given] of Object.entries(table)) {
+    const chosen: ClassOptions = typeof given === 'function' ? { class: given } : given;
+    check(name, chosen);
+    const uniqueKey = chosen.uniqueKey ?? `${scriptName}-${name}`;
+    const other = keys.get(uniqueKey);
+    if (other !== undefined) {
+      throw storageError(
+        'CLASS_INVALID',
+        `serve: classes ${other} and ${name} have the same unique key "${uniqueKey}".`,
+      );
+    }
+    keys.set(uniqueKey, name);
+    classes.set(name, {
+      name,
+      uniqueKey,
+      ids: new ObjectIdFactory(uniqueKey),
+      construct: chosen.class,
+      options: {
+        backend: chosen.storage ?? 'sql',
+        ...(compatibilityDate !== undefined && { compatibilityDate }),
+      },
+      hasAlarm: typeof (chosen.class.prototype as UserObject).alarm === 'function',
+    });
+  }
+  return classes;
+}
+
+function check(name: string, chosen: ClassOptions): void {
+  if (!/^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(name)) {
+    throw storageError('CLASS_INVALID', `serve: "${name}" is not a name of a class.`);
+  }
+  const given: unknown = chosen?.class;
+  if (typeof given !== 'function' || typeof given.prototype !== 'object') {
+    throw storageError(
+      'CLASS_INVALID',
+      `serve: ${name} is ${given === null ? 'null' : typeof given}, not a class; give the class, ` +
+        'or { class, storage }.',
+    );
+  }
+  if (chosen.storage !== undefined && chosen.storage !== 'sql' && chosen.storage !== 'kv') {
+    throw storageError(
+      'CLASS_INVALID',
+      `serve: the storage of ${name} is 'sql' or 'kv', not ${JSON.stringify(chosen.storage)}.`,
+    );
+  }
+}
