@@ -1,0 +1,175 @@
+// Stateful objects as types: namespaces, ids and stubs as their callers have them, `ctx` as the
+// object has it. The same on a page and in the worker, and the same names as in workerd's types.
+//
+// How a class becomes its stub: methods give promises; functions and RpcTargets in arguments and
+// results become functions and stubs of the other side; everything else is cloned.
+
+import type { RpcTarget } from './rpc-target.ts';
+import type { DurableObjectStorage } from './storage.ts';
+
+/** Which object of a class; made by its namespace. */
+export interface DurableObjectId {
+  /** 64 hexadecimal digits. */
+  toString(): string;
+  equals(other: DurableObjectId): boolean;
+  /** The name it was made from, when it was, and has at most 1,024 bytes. */
+  readonly name?: string;
+  readonly jurisdiction?: string;
+}
+
+/** Accepted and kept on ids; everything here lives in one place. */
+export type DurableObjectJurisdiction = 'eu' | 'fedramp' | 'fedramp-high' | 'us';
+
+/** Accepted for programs written for the network; without effect. */
+export interface GetOptions {
+  locationHint?: string;
+  routingMode?: string;
+  retry?: object;
+}
+
+/** The objects of one class. Every member answers at once, and no object is opened by it. */
+export interface DurableObjectNamespace<T extends object = object> {
+  /** A new id at random. */
+  newUniqueId(options?: { jurisdiction?: DurableObjectJurisdiction }): DurableObjectId;
+  /** The same name always gives the same id. */
+  idFromName(name: string): DurableObjectId;
+  /** The id with these digits. @throws INVALID_ARGUMENT for an id of another class */
+  idFromString(id: string): DurableObjectId;
+  /** A stub of the object. @throws INVALID_ARGUMENT for an id of another class */
+  get(id: DurableObjectId, options?: GetOptions): DurableObjectStub<T>;
+  /** `get(idFromName(name))`. */
+  getByName(name: string, options?: GetOptions): DurableObjectStub<T>;
+  /** The same objects, their ids marked. */
+  jurisdiction(jurisdiction: DurableObjectJurisdiction): DurableObjectNamespace<T>;
+}
+
+/** Short for the class as a caller has it: `env: { COUNTER: Namespace<Counter> }`. */
+export type Namespace<T extends object = object> = DurableObjectNamespace<T>;
+
+/**
+ * An object as its callers have it.
+ *
+ * Public methods of the class, each giving a promise; a getter is read with `await stub.name`. Calls
+ * of one stub arrive in the order they were made. A stub outlives resets of its object, and the
+ * worker.
+ */
+export type DurableObjectStub<T extends object = object> = Callable<T, ReservedMember> & {
+  readonly id: DurableObjectId;
+  readonly name?: string;
+  /** Delivers the request to the object's `fetch`. Bodies are streamed both ways. */
+  fetch(input: Request | string | URL, init?: RequestInit): Promise<Response>;
+};
+
+/** What a call gives for an RpcTarget or function: methods and properties as promises. */
+export type RpcStub<T extends object> = Callable<T, never> & {
+  /** Another handle of the same thing, to be disposed on its own. */
+  dup(): RpcStub<T>;
+  /** Lets it go on the other side. Without it that happens when it is garbage collected. */
+  [Symbol.dispose](): void;
+  /** For types only: what it stands for. */
+  readonly [STANDS_FOR]: T;
+};
+
+declare const STANDS_FOR: unique symbol;
+
+/** What other members of the class mean on a stub, or what only the runtime may call. */
+type ReservedMember =
+  | 'id'
+  | 'name'
+  | 'fetch'
+  | 'connect'
+  | 'dup'
+  | 'alarm'
+  | 'webSocketMessage'
+  | 'webSocketClose'
+  | 'webSocketError'
+  | 'then';
+
+type AnyFunction = (...parameters: never[]) => unknown;
+
+/** Methods and getters of a class, and a call when it is a function. */
+type Callable<T extends object, Reserved extends string> = {
+  readonly [K in Exclude<keyof T, Reserved | symbol | number>]: T[K] extends AnyFunction
+    ? Method<T[K]>
+    : Promise<RpcResult<Awaited<T[K]>>>;
+} & (T extends AnyFunction ? Method<T> : unknown);
+
+type Method<F extends AnyFunction> = F extends (...parameters: infer P) => infer R
+  ? (...parameters: RpcArguments<P>) => Promise<RpcResult<Awaited<R>>>
+  : never;
+
+type RpcArguments<P extends readonly unknown[]> = { [I in keyof P]: RpcArgument<P[I]> };
+
+/** What may be passed where the object will receive this. */
+export type RpcArgument<A> =
+  A extends RpcStub<infer T>
+    ? A | T
+    : A extends Cloned | RpcTarget
+      ? A
+      : A extends (...parameters: infer P) => infer R
+        ? (...parameters: P) => R | Awaited<R>
+        : A extends Map<infer K, infer V>
+          ? Map<RpcArgument<K>, RpcArgument<V>>
+          : A extends Set<infer V>
+            ? Set<RpcArgument<V>>
+            : A extends object
+              ? { [K in keyof A]: RpcArgument<A[K]> }
+              : A;
+
+/** What the other side gets for this. */
+export type RpcResult<R> =
+  R extends RpcStub<infer _>
+    ? R
+    : R extends RpcTarget
+      ? RpcStub<R>
+      : R extends AnyFunction
+        ? RpcStub<R>
+        : R extends Cloned
+          ? R
+          : R extends Map<infer K, infer V>
+            ? Map<RpcResult<K>, RpcResult<V>>
+            : R extends Set<infer V>
+              ? Set<RpcResult<V>>
+              : R extends object
+                ? { [K in keyof R]: RpcResult<R[K]> }
+                : R;
+
+/** Types that arrive as they are. */
+type Cloned =
+  | Date
+  | RegExp
+  | Error
+  | ArrayBuffer
+  | ArrayBufferView
+  | Blob
+  | Headers
+  | Request
+  | Response
+  | ReadableStream
+  | WritableStream;
+
+/** Why an alarm handler runs. */
+export interface AlarmInvocationInfo {
+  /** True when an earlier run for the same alarm failed. */
+  readonly isRetry: boolean;
+  /** How many runs for it failed so far. */
+  readonly retryCount: number;
+  /** When it was due, in milliseconds since the epoch. */
+  readonly scheduledTime: number;
+}
+
+/** `ctx`: what an object is given of itself. */
+export interface DurableObjectState<Props = unknown> {
+  readonly id: DurableObjectId;
+  readonly storage: DurableObjectStorage;
+  /** What was passed to the class beside `env`; here always an empty object. */
+  readonly props: Props;
+  /** The namespaces of all classes of the worker, by name of the class. */
+  readonly exports: Readonly<Record<string, DurableObjectNamespace>>;
+  /** Runs the callback while no other event is delivered; a failure resets the object. */
+  blockConcurrencyWhile<T>(callback: () => T | PromiseLike<T>): Promise<T>;
+  /** Keeps the object in memory until the promise settles. */
+  waitUntil(work: Promise<unknown>): void;
+  /** Resets the object at once. */
+  abort(reason?: string): never;
+}
