@@ -98,7 +98,7 @@ function classesOf(table: ClassTable, options: ClassTableOptions): Map<string, O
   const classes = new Map<string, ObjectClass>();
   const keys = new Map<string, string>();
   for (const [name, given] of Object.entries(table)) {
-    const chosen: ClassOptions = typeof given === 'function' ? { class: given } : given;
+    const chosen: ClassOptions = isOptions(given) ? given : { class: given };
     check(name, chosen);
     const uniqueKey = chosen.uniqueKey ?? `${scriptName}-${name}`;
     const other = keys.get(uniqueKey);
@@ -124,11 +124,15 @@ function classesOf(table: ClassTable, options: ClassTableOptions): Map<string, O
   return classes;
 }
 
+function isOptions(given: UserClass | ClassOptions): given is ClassOptions {
+  return typeof given === 'object' && given !== null && 'class' in given;
+}
+
 function check(name: string, chosen: ClassOptions): void {
   if (!/^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(name)) {
     throw storageError('CLASS_INVALID', `serve: "${name}" is not a name of a class.`);
   }
-  const given: unknown = chosen?.class;
+  const given: unknown = chosen.class;
   if (typeof given !== 'function' || typeof given.prototype !== 'object') {
     throw storageError(
       'CLASS_INVALID',

@@ -211,12 +211,16 @@ export class ObjectInstance {
         release();
         this.gate.deliverLater(context, settle);
       };
+      // In a turn of its own: what runs there may be a task of another object.
       const begin = () =>
-        call(start).then(
-          (value) => back(() => resolve(value)),
-          (error) => back(() => reject(error)),
-        );
-      if (leave === undefined) void begin();
+        this.#environment.nextTurn(() => {
+          if (this.#ended) return;
+          call(start).then(
+            (value) => back(() => resolve(value)),
+            (error) => back(() => reject(error)),
+          );
+        });
+      if (leave === undefined) begin();
       else leave.then(begin, release); // a failed flush has reset the object
     });
   }
