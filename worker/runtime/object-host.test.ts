@@ -19,7 +19,7 @@ async function hostOf(classes: ClassTable): Promise<TestHost> {
 }
 
 /** Runs in an event of the object, with its instance. */
-function run<T extends object, R>(type: new (ctx: never) => T, event: (object: T) => R) {
+function run<T extends object, R>(_type: new (ctx: never) => T, event: (object: T) => R) {
   return host.host.deliver(host.address(), ({ object }) => event(object as T) as Awaited<R>);
 }
 
