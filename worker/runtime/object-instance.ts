@@ -191,8 +191,6 @@ export class ObjectInstance {
    * result comes back through the input gate, to the critical section it was asked for in.
    */
   io<T>(start: () => T | PromiseLike<T>): Promise<T> {
-    const { context } = this.gate;
-    const release = this.retain();
     const pending = this.storage.confirmation();
     const before = this.#outgoing;
     const leave =
@@ -206,22 +204,33 @@ export class ObjectInstance {
       };
       leave.then(left, left);
     }
+    return this.input(
+      () =>
+        new Promise<T>((resolve, reject) => {
+          // In a turn of its own: what runs there may be a task of another object.
+          const begin = () =>
+            this.#environment.nextTurn(() => {
+              if (!this.#ended) call(start).then(resolve, reject);
+            });
+          if (leave === undefined) begin();
+          else leave.then(begin, () => {}); // a failed flush has reset the object
+        }),
+    );
+  }
+
+  /** Work outside of the object whose result comes back through the input gate, as `io`. */
+  input<T>(start: () => Promise<T>): Promise<T> {
+    const { context } = this.gate;
+    const release = this.retain();
     return new Promise<T>((resolve, reject) => {
       const back = (settle: () => void) => {
         release();
         this.gate.deliverLater(context, settle);
       };
-      // In a turn of its own: what runs there may be a task of another object.
-      const begin = () =>
-        this.#environment.nextTurn(() => {
-          if (this.#ended) return;
-          call(start).then(
-            (value) => back(() => resolve(value)),
-            (error) => back(() => reject(error)),
-          );
-        });
-      if (leave === undefined) begin();
-      else leave.then(begin, release); // a failed flush has reset the object
+      start().then(
+        (value) => back(() => resolve(value)),
+        (error) => back(() => reject(error)),
+      );
     });
   }
 

@@ -1,0 +1,40 @@
+// `fetch` of object code: a request leaves behind the output gate, its answer and the answer's body
+// come back through the input gate of the object that asked.
+//
+// Replaces the global function, since object code calls that. Requests of anything but an object's
+// task go to the original unchanged. A body that is read piece by piece as a stream comes back
+// past the gate; docs/compatibility.md says so.
+
+import type { ObjectInstance } from './object-instance.ts';
+
+/** The host's task that runs now, whose request it is. */
+export interface CurrentTask {
+  readonly current: ObjectInstance | undefined;
+}
+
+const BODY_METHODS = ['arrayBuffer', 'blob', 'bytes', 'formData', 'json', 'text'] as const;
+
+/** Routes the scope's requests through the gates of the object that makes them. */
+export function installFetch(scope: Pick<typeof globalThis, 'fetch'>, host: CurrentTask): void {
+  const original = scope.fetch;
+  scope.fetch = async (input, init) => {
+    const instance = host.current;
+    if (instance === undefined) return original(input, init);
+    // What a request cannot be made of is refused at once, and read before the caller changes it.
+    const request = new Request(input, init);
+    return gatedBody(await instance.io(() => original(request)), instance);
+  };
+}
+
+function gatedBody(response: Response, instance: ObjectInstance): Response {
+  for (const name of BODY_METHODS) {
+    const read = response[name] as (() => Promise<unknown>) | undefined;
+    if (read === undefined) continue; // `bytes` is missing in older browsers
+    Object.defineProperty(response, name, {
+      value: () => instance.input(() => read.call(response)),
+      configurable: true,
+      writable: true,
+    });
+  }
+  return response;
+}
