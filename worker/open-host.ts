@@ -4,8 +4,7 @@
 //
 // Keeps true: without OPFS and its synchronous handles there is an error, never a memory database.
 
-import { storageError } from '../src/contract/errors.ts';
-import { OpfsDirectory } from './file/opfs-file.ts';
+import { OpfsMedium } from './file/opfs-medium.ts';
 import { type HostEnvironment, messageTurns } from './runtime/environment.ts';
 import type { ClassRegistry } from './runtime/object-class.ts';
 import { ObjectHost, type Surround } from './runtime/object-host.ts';
@@ -32,13 +31,13 @@ export interface HostOptions {
  */
 export async function openHost(options: HostOptions): Promise<ObjectHost> {
   const { setTimeout, clearTimeout } = globalThis;
-  const [sqlite, root] = await Promise.all([
-    loadSqlite(options.wasm ?? WASM_URL),
-    openRoot(options.directory),
-  ]);
-  const vfs = new LogVfs(sqlite.sqlite3);
   const now = () => Date.now();
   const sleep = (delayMs: number) => new Promise<void>((resolve) => setTimeout(resolve, delayMs));
+  const [sqlite, medium] = await Promise.all([
+    loadSqlite(options.wasm ?? WASM_URL),
+    OpfsMedium.open(options.directory, { now, sleep }),
+  ]);
+  const vfs = new LogVfs(sqlite.sqlite3);
   const environment: HostEnvironment = {
     now,
     randomUint32: () => crypto.getRandomValues(new Uint32Array(1))[0]!,
@@ -47,51 +46,11 @@ export async function openHost(options: HostOptions): Promise<ObjectHost> {
       const timer = setTimeout(task, delayMs);
       return () => clearTimeout(timer);
     },
-    async directory(id) {
-      return new OpfsDirectory(await root.getDirectoryHandle(id, { create: true }), { now, sleep });
-    },
-    async removeDirectory(id) {
-      try {
-        await root.removeEntry(id, { recursive: true });
-      } catch (error) {
-        if ((error as DOMException).name !== 'NotFoundError') throw error;
-      }
-    },
+    directory: (key) => medium.directory(key),
+    removeDirectory: (key) => medium.remove(key),
     openDatabase: (store, events) => openLogDatabase(sqlite, vfs, store, events),
   };
   const host = new ObjectHost(environment, options.classes, options.surround);
   installTimers(globalThis, host);
   return host;
-}
-
-async function openRoot(name: string): Promise<FileSystemDirectoryHandle> {
-  if (!globalThis.isSecureContext) {
-    throw storageError(
-      'INSECURE_CONTEXT',
-      'openStorage: browsers give storage only to secure contexts; serve the page over https, ' +
-        'or from localhost.',
-    );
-  }
-  const hasHandles =
-    typeof navigator.storage?.getDirectory === 'function' &&
-    typeof FileSystemFileHandle !== 'undefined' &&
-    'createSyncAccessHandle' in FileSystemFileHandle.prototype;
-  if (!hasHandles) {
-    throw storageError(
-      'OPFS_UNAVAILABLE',
-      'openStorage: this browser has no origin private file system with synchronous access ' +
-        'handles; see the browser table.',
-    );
-  }
-  try {
-    const origin = await navigator.storage.getDirectory();
-    return await origin.getDirectoryHandle(name, { create: true });
-  } catch (cause) {
-    throw storageError(
-      'OPFS_UNAVAILABLE',
-      'openStorage: the browser refused its private file system (private windows and blocked site ' +
-        `data do that): ${String(cause)}`,
-      { cause },
-    );
-  }
 }

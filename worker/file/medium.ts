@@ -1,0 +1,28 @@
+// Where the objects of a host keep their files: a folder an object, by the key of its address.
+//
+// Implementations: opfs-medium in browsers, node-medium, and the memory here.
+
+import type { FileDirectory } from './file.ts';
+import { MemoryDirectory } from './memory-file.ts';
+
+export interface ObjectMedium {
+  /** The files of an object, made when there are none yet. */
+  directory(key: string): Promise<FileDirectory>;
+  /** Removes an object's files; none is open. Without files nothing happens. */
+  remove(key: string): Promise<void>;
+}
+
+/** Objects that vanish with their host. */
+export class MemoryMedium implements ObjectMedium {
+  readonly #directories = new Map<string, MemoryDirectory>();
+
+  async directory(key: string): Promise<FileDirectory> {
+    const directory = this.#directories.get(key) ?? new MemoryDirectory();
+    this.#directories.set(key, directory);
+    return directory;
+  }
+
+  async remove(key: string): Promise<void> {
+    this.#directories.delete(key);
+  }
+}
