@@ -104,7 +104,7 @@ type RpcArguments<P extends readonly unknown[]> = { [I in keyof P]: RpcArgument<
 export type RpcArgument<A> =
   A extends RpcStub<infer T>
     ? A | T
-    : A extends Cloned | RpcTarget
+    : A extends Cloned | RpcTarget | AnyObjectStub
       ? A
       : A extends (...parameters: infer P) => infer R
         ? (...parameters: P) => R | Awaited<R>
@@ -118,7 +118,7 @@ export type RpcArgument<A> =
 
 /** What the other side gets for this. */
 export type RpcResult<R> =
-  R extends RpcStub<infer _>
+  R extends RpcStub<infer _> | AnyObjectStub
     ? R
     : R extends RpcTarget
       ? RpcStub<R>
@@ -133,6 +133,9 @@ export type RpcResult<R> =
               : R extends object
                 ? { [K in keyof R]: RpcResult<R[K]> }
                 : R;
+
+/** A stub of whatever class. */
+type AnyObjectStub = Pick<DurableObjectStub, 'id' | 'fetch'>;
 
 /** Types that arrive as they are. */
 type Cloned =

@@ -28,14 +28,21 @@ import {
  * @throws StorageError `CORRUPT` for bytes that are no value of versions 13 to 15
  */
 export function deserialize(bytes: Uint8Array): unknown {
+  return deserializeWith(bytes, undefined);
+}
+
+/** The value of a message; what was passed by reference is made from its description. */
+export function deserializeWith(bytes: Uint8Array, resolve: ResolveReference | undefined): unknown {
   try {
-    return new Decoder(bytes).decode();
+    return new Decoder(bytes, resolve).decode();
   } catch (error) {
     if (isStorageError(error)) throw error;
     // Constructors refuse what no program could have stored; so does the stack.
     throw corrupt(error instanceof Error ? error.message : String(error), { cause: error });
   }
 }
+
+export type ResolveReference = (description: Readonly<Record<string, unknown>>) => object;
 
 /** Largest space that the growable buffers of one value may reserve: a claim of its bytes alone. */
 const RESERVED_BYTES_MAX = 2 ** 32;
@@ -52,12 +59,14 @@ class Decoder implements ValueReader {
   readonly input: ByteReader;
   readonly #objects: unknown[] = [];
   readonly #bytes: Uint8Array;
+  readonly #resolve: ResolveReference | undefined;
   #version = WIRE_VERSION_MIN;
   #depth = 0;
   #reservedBytes = 0;
 
-  constructor(bytes: Uint8Array) {
+  constructor(bytes: Uint8Array, resolve: ResolveReference | undefined) {
     this.#bytes = bytes;
+    this.#resolve = resolve;
     this.input = new ByteReader(bytes);
   }
 
@@ -320,7 +329,10 @@ class Decoder implements ValueReader {
       this.#objects[number] = object;
     };
     if (tag === HOST_TAG.error) return readHostError(this, onCreated);
-    const object = readHostObject(tag, this);
+    const object =
+      tag === HOST_TAG.reference && this.#resolve !== undefined
+        ? this.#resolve(this.readValue() as Record<string, unknown>)
+        : readHostObject(tag, this);
     onCreated(object);
     return object;
   }

@@ -27,7 +27,15 @@ import { ObjectNumbers } from './object-numbers.ts';
 import * as slots from './slots.ts';
 import type { ValueWriter } from './value-streams.ts';
 import { viewBuffer, viewLayout } from './view-layout.ts';
-import { HEADER, NESTING_DEPTH_MAX, REGEXP_FLAGS, TAG, VIEW_FLAG, WIRE_VERSION } from './wire.ts';
+import {
+  HEADER,
+  HOST_TAG,
+  NESTING_DEPTH_MAX,
+  REGEXP_FLAGS,
+  TAG,
+  VIEW_FLAG,
+  WIRE_VERSION,
+} from './wire.ts';
 
 /**
  * The stored form of a value: a fresh array of its own.
@@ -40,15 +48,29 @@ import { HEADER, NESTING_DEPTH_MAX, REGEXP_FLAGS, TAG, VIEW_FLAG, WIRE_VERSION }
  * @throws RangeError for objects nested deeper than `NESTING_DEPTH_MAX`
  */
 export function serialize(value: unknown): Uint8Array<ArrayBuffer> {
+  return serializeWith(value, undefined);
+}
+
+/**
+ * The bytes of a message: as `serialize`, but what the description knows is passed by reference, and
+ * a class instance it does not know is refused instead of losing its class.
+ */
+export function serializeWith(
+  value: unknown,
+  describe: DescribeReference | undefined,
+): Uint8Array<ArrayBuffer> {
   const encoder = idle ?? new Encoder();
   idle = undefined;
   try {
-    return encoder.encode(value);
+    return encoder.encode(value, describe);
   } finally {
     encoder.clear();
     idle = encoder;
   }
 }
+
+/** The plain members to send in place of a function or object; undefined when it has none. */
+export type DescribeReference = (value: object) => Readonly<Record<string, unknown>> | undefined;
 
 class Encoder implements ValueWriter {
   readonly out = new ByteWriter();
@@ -56,8 +78,10 @@ class Encoder implements ValueWriter {
   /** Objects without properties, taken for plain until the end. */
   #empty: object[] = [];
   #depth = 0;
+  #describe: DescribeReference | undefined;
 
-  encode(value: unknown): Uint8Array<ArrayBuffer> {
+  encode(value: unknown, describe: DescribeReference | undefined): Uint8Array<ArrayBuffer> {
+    this.#describe = describe;
     this.out.byte(HEADER);
     this.out.byte(WIRE_VERSION);
     this.writeValue(value);
@@ -70,6 +94,7 @@ class Encoder implements ValueWriter {
     this.#numbers.clear();
     if (this.#empty.length > 0) this.#empty = [];
     this.#depth = 0;
+    this.#describe = undefined;
   }
 
   writeValue(value: unknown): void {
@@ -93,6 +118,11 @@ class Encoder implements ValueWriter {
       case 'object':
         if (value === null) this.out.byte(TAG.null);
         else this.#writeObject(value);
+        break;
+      case 'function':
+        if (this.#describe === undefined || !this.#writeReference(value)) {
+          throw dataCloneError(value);
+        }
         break;
       default:
         throw dataCloneError(value);
@@ -122,6 +152,15 @@ class Encoder implements ValueWriter {
         if (this.#begin(value)) this.#writePlain(value);
       } else {
         const kind = kindOf(value, prototype);
+        if (this.#describe !== undefined && BY_REFERENCE.has(kind)) {
+          if (this.#writeReference(value)) {
+            this.#depth--;
+            return;
+          }
+          if (kind === 'plain') {
+            throw dataCloneError(value, 'is of a class of its own and could not be cloned.');
+          }
+        }
         // Containers that nest take the short way: the stack bounds how deeply.
         if (kind === 'plain') {
           if (this.#begin(value)) this.#writePlain(value);
@@ -137,6 +176,18 @@ class Encoder implements ValueWriter {
       }
     }
     this.#depth--;
+  }
+
+  /** Gives false for what has no description. */
+  #writeReference(value: object): boolean {
+    if (this.#numbers.has(value)) return !this.#begin(value);
+    const description = this.#describe!(value);
+    if (description === undefined) return false;
+    this.#begin(value);
+    this.out.byte(TAG.host);
+    this.out.varint(HOST_TAG.reference);
+    this.writeProperties(Object.entries(description));
+    return true;
   }
 
   #enter(): void {
@@ -327,6 +378,14 @@ class Encoder implements ValueWriter {
     );
   }
 }
+
+/** What a description is asked for, functions aside. */
+const BY_REFERENCE: ReadonlySet<ObjectKind> = new Set<ObjectKind>([
+  'plain',
+  'refused',
+  'request',
+  'response',
+]);
 
 /** One encoder is kept for the next call; a call inside another gets its own. */
 let idle: Encoder | undefined = new Encoder();

@@ -93,6 +93,8 @@ export const HOST_TAG = {
   domException: 8,
   error: 10,
   blob: 15,
+  /** Ours, in messages only and never in a database: something passed by reference. */
+  reference: 0x4000,
 } as const;
 
 /** The classes of errors by workerd's number; 0 is any other name, which then follows. */

@@ -1,0 +1,159 @@
+// What one side has passed to the other by reference, and what the other may ask of it.
+//
+// Keeps true: the code behind a reference runs only as an event of the party it belongs to; what was
+// released, or whose connection ended, is let go of: streams are cancelled, waits are answered.
+
+import { storageError } from '../contract/errors.ts';
+import type { Payload, ReferenceRequest } from '../rpc/object-protocol.ts';
+import { callMember, readMember } from './invoke.ts';
+import type { Party } from './party.ts';
+import type { Channel } from './references.ts';
+
+export interface Exported {
+  readonly party: Party;
+  ask(request: ReferenceRequest, channel: Channel): Promise<Payload | null>;
+  /** The other side needs it no more. Called once. */
+  release(reason: unknown): void;
+}
+
+/** A function, or an RpcTarget with its methods and getters. */
+export class ExportedCallable implements Exported {
+  readonly party: Party;
+  readonly #target: object;
+
+  constructor(target: object, party: Party) {
+    this.#target = target;
+    this.party = party;
+  }
+
+  async ask(request: ReferenceRequest, channel: Channel): Promise<Payload | null> {
+    const { party } = this;
+    const draft = await party.enter(async () => {
+      switch (request.op) {
+        case 'call': {
+          const parameters = channel.receive(request.payload, party) as unknown[];
+          return channel.draft(await this.#call(request.member, parameters), party);
+        }
+        case 'get':
+          return channel.draft(await readMember(this.#target, request.member), party);
+        default:
+          throw misused(request);
+      }
+    });
+    return channel.send(draft);
+  }
+
+  release(): void {}
+
+  #call(name: string | null, parameters: unknown[]): unknown {
+    if (name !== null) return callMember(this.#target, name, parameters);
+    if (typeof this.#target === 'function') return this.#target(...parameters);
+    throw storageError('UNKNOWN_METHOD', 'The RpcTarget is not a function; call a method of it.');
+  }
+}
+
+export class ExportedReadable implements Exported {
+  readonly party: Party;
+  readonly #reader: ReadableStreamDefaultReader;
+
+  /** @throws TypeError when the stream is being read already */
+  constructor(stream: ReadableStream, party: Party) {
+    this.#reader = stream.getReader();
+    this.party = party;
+  }
+
+  async ask(request: ReferenceRequest, channel: Channel): Promise<Payload | null> {
+    const { party } = this;
+    if (request.op === 'cancel') {
+      const reason = channel.receive(request.payload, party);
+      await party.enter(() => this.#reader.cancel(reason));
+      return null;
+    }
+    if (request.op !== 'pull') throw misused(request);
+    const draft = await party.enter(async () => {
+      const { done, value } = await this.#reader.read();
+      return done ? null : channel.draft(trimmed(value), party);
+    });
+    return draft === null ? null : channel.send(draft);
+  }
+
+  release(reason: unknown): void {
+    this.#reader.cancel(reason).catch(() => {}); // ended or failed already
+  }
+}
+
+export class ExportedWritable implements Exported {
+  readonly party: Party;
+  readonly #writer: WritableStreamDefaultWriter;
+
+  /** @throws TypeError when the stream is being written already */
+  constructor(stream: WritableStream, party: Party) {
+    this.#writer = stream.getWriter();
+    this.party = party;
+    this.#writer.closed.catch(() => {}); // told by the write that fails
+  }
+
+  async ask(request: ReferenceRequest, channel: Channel): Promise<Payload | null> {
+    const { party } = this;
+    await party.enter(() => {
+      switch (request.op) {
+        case 'write':
+          return this.#writer.write(channel.receive(request.payload, party));
+        case 'close':
+          return this.#writer.close();
+        case 'abort':
+          return this.#writer.abort(channel.receive(request.payload, party));
+        default:
+          throw misused(request);
+      }
+    });
+    return null;
+  }
+
+  release(reason: unknown): void {
+    this.#writer.abort(reason).catch(() => {}); // ended or failed already
+  }
+}
+
+/** A signal, which the other side waits for. */
+export class ExportedSignal implements Exported {
+  readonly party: Party;
+  readonly #aborted: Promise<boolean>;
+  readonly #signal: AbortSignal;
+  #end: () => void = () => {};
+
+  constructor(signal: AbortSignal, party: Party) {
+    this.#signal = signal;
+    this.party = party;
+    this.#aborted = new Promise((resolve) => {
+      const aborted = () => resolve(true);
+      this.#end = () => {
+        signal.removeEventListener('abort', aborted);
+        resolve(false);
+      };
+      if (signal.aborted) aborted();
+      else signal.addEventListener('abort', aborted, { once: true });
+    });
+  }
+
+  async ask(request: ReferenceRequest, channel: Channel): Promise<Payload | null> {
+    if (request.op !== 'wait') throw misused(request);
+    if (!(await this.#aborted)) return null;
+    return channel.send(channel.draft(this.#signal.reason, this.party));
+  }
+
+  release(): void {
+    this.#end();
+  }
+}
+
+function misused(request: ReferenceRequest): Error {
+  return storageError('INTERNAL', `A reference was asked to ${request.op}, which it cannot.`);
+}
+
+// A view is written with the whole buffer it looks at.
+function trimmed(chunk: unknown): unknown {
+  return chunk instanceof Uint8Array && chunk.byteLength < chunk.buffer.byteLength
+    ? new Uint8Array(chunk)
+    : chunk;
+}

@@ -1,0 +1,215 @@
+// Requests and responses in parts, and back. Bodies stay streams.
+//
+// Keeps true: every header arrives. Browsers strip some from the messages they make (Upgrade, Cookie,
+// Set-Cookie); the two sides of a call are not the network, so headers travel beside the message and
+// are put on it by hand. Firefox has no stream as a request's body, nor `request.body`: there a body
+// is read through a Response that holds it.
+
+import type { Party } from './party.ts';
+
+/** A body on its way: marks a stream that is read by the message around it, not by code. */
+export class MessageBody {
+  readonly stream: ReadableStream;
+
+  constructor(stream: ReadableStream) {
+    this.stream = stream;
+  }
+}
+
+export interface RequestParts {
+  readonly url: string;
+  readonly method: string;
+  readonly headers: Headers;
+  readonly redirect: RequestRedirect;
+  readonly body: MessageBody | null;
+  readonly signal: AbortSignal | null;
+}
+
+export interface ResponseParts {
+  readonly status: number;
+  readonly statusText: string;
+  readonly headers: Headers;
+  readonly body: MessageBody | null;
+}
+
+/** What `fetch` was given. @throws TypeError as `new Request` does */
+export class OutgoingRequest {
+  readonly parts: RequestParts;
+
+  constructor(input: Request | string | URL, init: RequestInit = {}) {
+    const { body, signal, ...rest } = init;
+    const isStream = body instanceof ReadableStream;
+    const isPlain = isStream || body === undefined || body === null;
+    // A stream goes beside the request, which need not support it.
+    const request = new Request(input, isPlain ? rest : { ...rest, body });
+    const headers = new Headers(init.headers ?? (input instanceof Request ? input.headers : {}));
+    for (const [name, value] of request.headers) if (!headers.has(name)) headers.set(name, value);
+    this.parts = {
+      url: request.url,
+      method: request.method,
+      headers,
+      redirect: request.redirect,
+      body: isStream ? new MessageBody(body) : bodyOf(request),
+      signal: signal ?? (input instanceof Request && signal === undefined ? input.signal : null),
+    };
+  }
+}
+
+export function requestParts(request: Request): RequestParts {
+  const { url, method, redirect, signal } = request;
+  const headers = new Headers(request.headers);
+  return { url, method, headers, redirect, body: bodyOf(request), signal };
+}
+
+/** @throws TypeError when the body was read already */
+export function responseParts(response: Response): ResponseParts {
+  const { status, statusText, body } = response;
+  if (response.bodyUsed || body?.locked) {
+    throw new TypeError('The body of the response was read already; return response.clone().');
+  }
+  const headers = new Headers(response.headers);
+  return { status, statusText, headers, body: body === null ? null : new MessageBody(body) };
+}
+
+export function makeRequest(parts: RequestParts, party: Party): Request {
+  const { url, method, headers, redirect, body, signal } = parts;
+  const stream = body?.stream ?? null;
+  const streamed = stream !== null && takesStreams();
+  const request = new Request(url, {
+    method,
+    headers,
+    redirect,
+    ...(streamed && { body: stream, duplex: 'half' }),
+  } as RequestInit);
+  keepHeaders(request, headers);
+  if (signal !== null) define(request, 'signal', signal);
+  if (stream !== null && !streamed) {
+    readThrough(request, new Response(stream, { headers: typeOf(headers) }), party);
+  } else if (party.isGated && stream !== null) {
+    readThrough(request, null, party);
+  }
+  return request;
+}
+
+export function makeResponse(parts: ResponseParts, party: Party): Response {
+  const { status, statusText, headers, body } = parts;
+  if (status === 0) return Response.error();
+  const stream = body?.stream ?? null;
+  // The constructor has no place for 101.
+  const response = new Response(stream, {
+    status: status < 200 ? 200 : status,
+    statusText,
+    headers,
+  });
+  if (status < 200) define(response, 'status', status);
+  if (status < 200) define(response, 'ok', false);
+  keepHeaders(response, headers);
+  if (party.isGated && stream !== null) readThrough(response, null, party);
+  return response;
+}
+
+/** @throws TypeError when the body was read already */
+function bodyOf(request: Request): MessageBody | null {
+  const { body, method } = request as { body?: ReadableStream | null; method: string };
+  if (request.bodyUsed || body?.locked) {
+    throw new TypeError('The body of the request was read already; pass request.clone().');
+  }
+  if (body !== undefined) return body === null ? null : new MessageBody(body);
+  if (method === 'GET' || method === 'HEAD') return null;
+  const stream = new ReadableStream({
+    async pull(controller) {
+      const bytes = new Uint8Array(await request.arrayBuffer());
+      if (bytes.length > 0) controller.enqueue(bytes);
+      controller.close();
+    },
+  });
+  return new MessageBody(stream);
+}
+
+const READERS = ['text', 'json', 'arrayBuffer', 'bytes', 'blob', 'formData'] as const;
+
+/**
+ * Makes the message's body be read as input of the party: as if the message were the holder, when
+ * there is one, and through the gate.
+ */
+function readThrough<M extends Request | Response>(
+  message: M,
+  holder: Response | null,
+  party: Party,
+): M {
+  const natively = Object.getPrototypeOf(message) as object;
+  const native = (name: string): unknown => {
+    const source = holder ?? message;
+    const member = Reflect.get(holder === null ? natively : source, name, source);
+    return typeof member === 'function' ? member.bind(source) : member;
+  };
+  for (const name of READERS) {
+    if (native(name) === undefined) continue;
+    define(message, name, () => party.input(native(name) as () => Promise<unknown>));
+  }
+  let body: ReadableStream | undefined;
+  Object.defineProperty(message, 'body', {
+    get: () => (body ??= inputStream(native('body') as ReadableStream, party)),
+    configurable: true,
+  });
+  Object.defineProperty(message, 'bodyUsed', {
+    get: () => native('bodyUsed'),
+    configurable: true,
+  });
+  define(message, 'clone', () => {
+    const clone = Reflect.apply(Reflect.get(natively, 'clone'), message, []) as M;
+    define(clone, 'headers', new Headers(message.headers));
+    return readThrough(clone, holder?.clone() ?? null, party);
+  });
+  return message;
+}
+
+function inputStream(stream: ReadableStream, party: Party): ReadableStream {
+  let reader: ReadableStreamDefaultReader | undefined;
+  const read = () => (reader ??= stream.getReader());
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        const { done, value } = await party.input(() => read().read());
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: (reason) => read().cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+function keepHeaders(message: Request | Response, headers: Headers): void {
+  const count = [...message.headers].length;
+  if (count !== [...headers].length) define(message, 'headers', headers);
+}
+
+function typeOf(headers: Headers): Record<string, string> {
+  const type = headers.get('content-type');
+  return type === null ? {} : { 'content-type': type };
+}
+
+let streamsTaken: boolean | undefined;
+
+/** Whether a stream can be a request's body; an engine without takes it for a string. */
+function takesStreams(): boolean {
+  if (streamsTaken === undefined) {
+    let isAsked = false;
+    const init = {
+      method: 'POST',
+      body: new ReadableStream(),
+      get duplex() {
+        isAsked = true;
+        return 'half';
+      },
+    };
+    const { headers } = new Request('http://localhost', init as RequestInit);
+    streamsTaken = isAsked && !headers.has('content-type');
+  }
+  return streamsTaken;
+}
+
+function define(target: object, name: string, value: unknown): void {
+  Object.defineProperty(target, name, { value, writable: true, configurable: true });
+}

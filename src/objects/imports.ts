@@ -1,0 +1,183 @@
+// What the other side has passed by reference, as code here uses it: functions and stubs, streams,
+// signals.
+//
+// Keeps true: the reference is released on the other side when the last handle of it was disposed or
+// collected, and once only.
+
+import { storageError } from '../contract/errors.ts';
+import { fromWire } from '../rpc/errors-on-wire.ts';
+import type {
+  Payload,
+  ReferenceNumber,
+  ReferencePeer,
+  ReferenceRequest,
+} from '../rpc/object-protocol.ts';
+import type { Party } from './party.ts';
+import type { Channel } from './references.ts';
+import { DISPOSE, LOCAL_NAMES, member } from './stub-members.ts';
+
+/** A reference of the other side, held by any number of handles. */
+export class Import {
+  readonly #peer: ReferencePeer;
+  readonly #number: ReferenceNumber;
+  #handles = 0;
+
+  constructor(peer: ReferencePeer, number: ReferenceNumber) {
+    this.#peer = peer;
+    this.#number = number;
+  }
+
+  /** The answer. Rejects with the other side's error, or the reason that the connection ended. */
+  async ask(request: ReferenceRequest): Promise<Payload | null> {
+    const outcome = await this.#peer.ask(this.#number, request);
+    if ('ok' in outcome) return outcome.ok;
+    throw remoteError(fromWire(outcome.error));
+  }
+
+  /** A handle that releases itself when its owner is collected; the result ends it before. */
+  hold(owner: object): () => void {
+    this.#handles += 1;
+    let isHeld = true;
+    const end = () => {
+      if (!isHeld) return;
+      isHeld = false;
+      collected.unregister(end);
+      this.#handles -= 1;
+      // A connection that ended has released everything.
+      if (this.#handles === 0) this.#peer.release([this.#number]).catch(() => {});
+    };
+    collected.register(owner, end, end);
+    return end;
+  }
+}
+
+const collected = new FinalizationRegistry<() => void>((end) => end());
+
+/** Marks an error that was thrown on the other side, as workerd does. */
+export function remoteError(error: unknown): unknown {
+  if (error instanceof Error || error instanceof DOMException) {
+    Object.defineProperty(error, 'remote', { value: true, configurable: true });
+  }
+  return error;
+}
+
+/** A function, which is also the stub of an RpcTarget: methods and properties as promises. */
+export function importCallable(reference: Import, channel: Channel, party: Party): object {
+  let end = () => {};
+  let isDisposed = false;
+  const ask = async (request: () => ReferenceRequest) => {
+    if (isDisposed) {
+      throw storageError('CONNECTION_CLOSED', 'The stub was disposed; take dup() to keep one.');
+    }
+    const payload = await party.leave(() => reference.ask(request()));
+    return channel.receive(payload!, party);
+  };
+  const call = async (name: string | null, parameters: unknown[]) => {
+    const draft = channel.draft(parameters, party);
+    return ask(() => ({ op: 'call', member: name, payload: channel.send(draft) }));
+  };
+  const dispose = () => {
+    isDisposed = true;
+    end();
+  };
+  const stub: object = new Proxy(() => {}, {
+    apply: (_target, _this, parameters) => call(null, parameters),
+    get(_target, name) {
+      if (name === DISPOSE) return dispose;
+      if (name === 'dup') return () => importCallable(reference, channel, party);
+      if (name === 'toString') return () => '[object RpcStub]';
+      if (typeof name === 'symbol' || LOCAL_NAMES.has(name)) return undefined;
+      return member(
+        (parameters) => call(name, parameters),
+        () => ask(() => ({ op: 'get', member: name })),
+      );
+    },
+    has: (_target, name) => typeof name === 'string',
+  });
+  end = reference.hold(stub);
+  return stub;
+}
+
+/** A readable stream; `isBody` for one that is read by the engine, as a message's body. */
+export function importReadable(
+  reference: Import,
+  channel: Channel,
+  party: Party,
+  isBody: boolean,
+): ReadableStream {
+  const pull = () => reference.ask({ op: 'pull' });
+  let end = () => {};
+  const stream = new ReadableStream(
+    {
+      async pull(controller) {
+        const payload = await (isBody ? pull() : party.leave(pull));
+        if (payload !== null) {
+          controller.enqueue(channel.receive(payload, party));
+          return;
+        }
+        controller.close();
+        end();
+      },
+      async cancel(reason) {
+        const draft = channel.draft(cloneable(reason), party);
+        await party.leave(() => reference.ask({ op: 'cancel', payload: channel.send(draft) }));
+        end();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  end = reference.hold(stream);
+  return stream;
+}
+
+export function importWritable(reference: Import, channel: Channel, party: Party): WritableStream {
+  let end = () => {};
+  const stream = new WritableStream({
+    async write(chunk) {
+      const draft = channel.draft(chunk, party);
+      await party.leave(() => reference.ask({ op: 'write', payload: channel.send(draft) }));
+    },
+    async close() {
+      await party.leave(() => reference.ask({ op: 'close' }));
+      end();
+    },
+    async abort(reason) {
+      const draft = channel.draft(cloneable(reason), party);
+      await party.leave(() => reference.ask({ op: 'abort', payload: channel.send(draft) }));
+      end();
+    },
+  });
+  end = reference.hold(stream);
+  return stream;
+}
+
+/** A signal of the other side; aborted as an event of this one. */
+export function importSignal(reference: Import, channel: Channel, party: Party): AbortSignal {
+  const controller = new AbortController();
+  const { signal } = controller;
+  controllers.set(signal, controller);
+  reference.hold(signal);
+  const aborted = new WeakRef(controller);
+  reference.ask({ op: 'wait' }).then(
+    (payload) => {
+      if (payload === null) return;
+      const reason = channel.receive(payload, party);
+      party.enter(() => aborted.deref()?.abort(reason)).catch(() => {}); // nobody is left to tell
+    },
+    // The other side is gone, and with it whoever waits for the answer.
+    (error) => party.enter(() => aborted.deref()?.abort(error)).catch(() => {}),
+  );
+  return signal;
+}
+
+/** The controller lives as long as its signal, and no longer. */
+const controllers = new WeakMap<AbortSignal, object>();
+
+// A reason may be anything; one that cannot be sent goes by its words.
+function cloneable(reason: unknown): unknown {
+  try {
+    return structuredClone(reason);
+  } catch {
+    return String(reason);
+  }
+}

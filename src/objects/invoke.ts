@@ -1,0 +1,53 @@
+// Which members of an object the other side may reach, as workerd has it: the methods and getters of
+// its class and the classes it extends.
+//
+// Own properties are private state (`ctx`, `env`, fields), handlers are the runtime's to call, and
+// what every object inherits answers on the stub itself.
+
+import { storageError } from '../contract/errors.ts';
+
+/** Called by the runtime only; the same names that workerd refuses. */
+const HANDLERS: ReadonlySet<string> = new Set([
+  'alarm',
+  'connect',
+  'dup',
+  'fetch',
+  'webSocketClose',
+  'webSocketError',
+  'webSocketMessage',
+]);
+
+/** Calls the method. @throws UNKNOWN_METHOD, and what it throws */
+export function callMember(target: object, name: string, parameters: readonly unknown[]): unknown {
+  const method = find(target, name);
+  if (typeof method !== 'function') {
+    throw unknown(target, name, `it is ${method === null ? 'null' : typeof method}, not a method`);
+  }
+  return Reflect.apply(method, target, parameters);
+}
+
+/** The value of the getter, or the method, which stays bound to its object. @throws UNKNOWN_METHOD */
+export function readMember(target: object, name: string): unknown {
+  const value = find(target, name);
+  if (typeof value !== 'function') return value;
+  return (...parameters: unknown[]) => Reflect.apply(value, target, parameters);
+}
+
+function find(target: object, name: string): unknown {
+  if (HANDLERS.has(name)) {
+    throw unknown(target, name, 'it is a handler that only the runtime calls');
+  }
+  if (Object.hasOwn(target, name)) {
+    throw unknown(target, name, 'it is a property of the instance; only methods are public');
+  }
+  let link: object | null = Object.getPrototypeOf(target);
+  for (; link !== null && link !== Object.prototype; link = Object.getPrototypeOf(link)) {
+    if (name !== 'constructor' && Object.hasOwn(link, name)) return Reflect.get(target, name);
+  }
+  throw unknown(target, name, 'the class has no method of this name');
+}
+
+function unknown(target: object, name: string, fact: string): Error {
+  const { name: className } = target.constructor;
+  return storageError('UNKNOWN_METHOD', `${className}.${name} cannot be called: ${fact}.`);
+}

@@ -1,0 +1,78 @@
+// Calls of one party, whichever way they travel: arguments are written when the call is made, the
+// result is read when it arrives.
+
+import type { ObjectRequest, Payload, WireAddress } from '../rpc/object-protocol.ts';
+import { OutgoingRequest } from './http-message.ts';
+import type { ObjectCaller } from './object-stub.ts';
+import type { Party } from './party.ts';
+import { type Draft, writeDraft } from './payload.ts';
+import type { Channel } from './references.ts';
+
+/** A call ready to travel. */
+export interface OutgoingCall {
+  readonly address: WireAddress;
+  /** The request, made when the channel it goes over is known. */
+  readonly request: (channel: Channel) => ObjectRequest;
+}
+
+/** What came back, and over which channel. */
+export interface Answer {
+  readonly payload: Payload;
+  readonly channel: Channel;
+}
+
+/** Carries calls in order. Rejects with the object's error, or why it is not known. */
+export type Carry = (call: OutgoingCall) => Promise<Answer>;
+
+export class PartyCaller implements ObjectCaller {
+  readonly #party: Party;
+  readonly #carry: Carry;
+
+  constructor(party: Party, carry: Carry) {
+    this.#party = party;
+    this.#carry = carry;
+  }
+
+  async call(address: WireAddress, name: string, parameters: unknown[]): Promise<unknown> {
+    const draft = writeDraft(parameters, this.#party);
+    return this.#send(address, (channel) => ({
+      op: 'call',
+      member: name,
+      payload: channel.send(draft),
+    }));
+  }
+
+  async get(address: WireAddress, name: string): Promise<unknown> {
+    return this.#send(address, () => ({ op: 'get', member: name }));
+  }
+
+  async fetch(
+    address: WireAddress,
+    input: Request | string | URL,
+    init: RequestInit | undefined,
+  ): Promise<Response> {
+    const outgoing = new OutgoingRequest(input, init);
+    const { signal } = outgoing.parts;
+    signal?.throwIfAborted();
+    const draft = writeDraft(outgoing, this.#party);
+    const answer = this.#send(address, fetchRequest(draft)) as Promise<Response>;
+    if (signal === null) return answer;
+    return Promise.race([answer, aborted(signal)]);
+  }
+
+  async #send(address: WireAddress, request: OutgoingCall['request']): Promise<unknown> {
+    const party = this.#party;
+    const { payload, channel } = await party.leave(() => this.#carry({ address, request }));
+    return channel.receive(payload, party);
+  }
+}
+
+function fetchRequest(draft: Draft): OutgoingCall['request'] {
+  return (channel) => ({ op: 'fetch', payload: channel.send(draft) });
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}

@@ -1,0 +1,84 @@
+// The stub of an object: methods of its class as promises, `fetch`, and which object it is.
+//
+// It holds no connection and no state, so it outlives the worker, and two stubs of one object are
+// the same to use. It is not thenable: an async function may return it.
+
+import type { DurableObjectId, ObjectAddress } from '../contract/object-id.ts';
+import type { WireAddress } from '../rpc/object-protocol.ts';
+import { refuseToClone } from '../serializer/object-kind.ts';
+import { LOCAL_NAMES, member } from './stub-members.ts';
+
+/** How calls reach objects. */
+export interface ObjectCaller {
+  call(address: WireAddress, name: string, parameters: unknown[]): Promise<unknown>;
+  get(address: WireAddress, name: string): Promise<unknown>;
+  fetch(
+    address: WireAddress,
+    input: Request | string | URL,
+    init: RequestInit | undefined,
+  ): Promise<Response>;
+}
+
+const addresses = new WeakMap<object, WireAddress>();
+
+/** The object a stub stands for; undefined for anything else. */
+export function addressOf(stub: object): WireAddress | undefined {
+  return addresses.get(stub);
+}
+
+/** An address as data. */
+export function toWireAddress({ className, id }: ObjectAddress): WireAddress {
+  const { name, jurisdiction } = id;
+  return {
+    className,
+    id: id.toString(),
+    ...(name !== undefined && { name }),
+    ...(jurisdiction !== undefined && { jurisdiction }),
+  };
+}
+
+class DurableObjectStub {
+  readonly id: DurableObjectId;
+  declare readonly name?: string;
+  readonly #fetch: ObjectCaller['fetch'];
+  readonly #address: WireAddress;
+
+  constructor(id: DurableObjectId, address: WireAddress, caller: ObjectCaller) {
+    this.id = id;
+    if (id.name !== undefined) this.name = id.name;
+    this.#address = address;
+    this.#fetch = (...request) => caller.fetch(...request);
+    // Bound, because they are called on the proxy.
+    Object.defineProperty(this, 'fetch', { value: this.fetch.bind(this) });
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'DurableObject';
+  }
+
+  async fetch(input: Request | string | URL, init?: RequestInit): Promise<Response> {
+    return this.#fetch(this.#address, input, init);
+  }
+}
+
+refuseToClone(DurableObjectStub);
+
+export function createStub(
+  className: string,
+  id: DurableObjectId,
+  caller: ObjectCaller,
+): DurableObjectStub {
+  const address = toWireAddress({ className, id });
+  const stub = new Proxy(new DurableObjectStub(id, address, caller), {
+    get(target, name) {
+      if (typeof name === 'symbol' || name in target) return Reflect.get(target, name);
+      if (LOCAL_NAMES.has(name)) return undefined;
+      return member(
+        (parameters) => caller.call(address, name, parameters),
+        () => caller.get(address, name),
+      );
+    },
+  });
+  addresses.set(stub, address);
+  return stub;
+}

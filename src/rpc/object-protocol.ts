@@ -1,0 +1,74 @@
+// What a page may ask of objects, and what either side of a connection may ask of the things the
+// other has passed by reference. All of it is plain data and bytes; nothing is transferred, because
+// a connection to another tab's worker is a BroadcastChannel.
+//
+// A message's payload is a value as `serializeWith` writes it. A thing passed by reference (a
+// function, an RpcTarget, a stream, a signal) has a number at the side it came from, which the other
+// side names when it asks, and releases when it needs it no more.
+
+import type { Outcome } from './protocol.ts';
+
+/** A value with what it refers to, as bytes. */
+export type Payload = Uint8Array;
+
+/** The number of a thing passed by reference, among those of the side it came from. */
+export type ReferenceNumber = number;
+
+/** An object as data. */
+export interface WireAddress {
+  /** Null: an object of `openStorage`, which has no class. */
+  readonly className: string | null;
+  /** 64 hexadecimal digits. */
+  readonly id: string;
+  readonly name?: string;
+  readonly jurisdiction?: string;
+}
+
+export type ObjectRequest =
+  /** The payload is the array of arguments. */
+  | { readonly op: 'call'; readonly member: string; readonly payload: Payload }
+  | { readonly op: 'get'; readonly member: string }
+  /** The payload is the request; so is the answer's the response. */
+  | { readonly op: 'fetch'; readonly payload: Payload };
+
+export type ReferenceRequest =
+  /** Calls the function, or this method of it. */
+  | { readonly op: 'call'; readonly member: string | null; readonly payload: Payload }
+  | { readonly op: 'get'; readonly member: string }
+  /** The next chunk of a readable stream; null at its end. */
+  | { readonly op: 'pull' }
+  | { readonly op: 'cancel'; readonly payload: Payload }
+  | { readonly op: 'write'; readonly payload: Payload }
+  | { readonly op: 'close' }
+  | { readonly op: 'abort'; readonly payload: Payload }
+  /** Answers with the reason when the signal is aborted. */
+  | { readonly op: 'wait' };
+
+/** What both sides show each other. No promise rejects while the connection stands. */
+export interface ReferencePeer {
+  ask(reference: ReferenceNumber, request: ReferenceRequest): Promise<Outcome<Payload | null>>;
+  release(references: readonly ReferenceNumber[]): Promise<void>;
+}
+
+export interface ClassList {
+  readonly classes: readonly { readonly name: string; readonly uniqueKey: string }[];
+  /** Name in `env` to name of the class. */
+  readonly bindings: readonly (readonly [binding: string, className: string])[];
+}
+
+/** What a worker that hosts classes shows to pages, beside references. */
+export interface ObjectsPeer {
+  classes(): Promise<Outcome<ClassList>>;
+  call(address: WireAddress, request: ObjectRequest): Promise<Outcome<Payload>>;
+}
+
+/** One page's connection, at the worker. */
+export interface ObjectsConnection extends ObjectsPeer, ReferencePeer {
+  /** The page is gone: everything it held is let go of. */
+  end(reason: unknown): void;
+}
+
+/** What a worker that hosts classes is to its clients. */
+export interface ObjectsService {
+  connect(peer: ReferencePeer): ObjectsConnection;
+}

@@ -1,0 +1,390 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { DurableObjectStub, Namespace, RpcStub } from '../../src/contract/object.ts';
+import { RpcTarget } from '../../src/contract/rpc-target.ts';
+import { createTestHost, type TestHost } from '../node-test-host.ts';
+import type { DurableObjectState } from './durable-object-state.ts';
+import { Namespaces } from './namespaces.ts';
+
+interface Env {
+  Room: Namespace<Room>;
+  Peer: Namespace<Peer>;
+}
+
+class MyError extends Error {
+  override name = 'MyError';
+  code = 'E_MINE';
+}
+
+class Target extends RpcTarget {
+  own = 1;
+  #count = 0;
+  add(by: number): number {
+    this.#count += by;
+    return this.#count;
+  }
+  get count(): number {
+    return this.#count;
+  }
+}
+
+class Base {
+  readonly ctx: DurableObjectState;
+  readonly env: Env;
+  constructor(ctx: DurableObjectState, env: Env) {
+    this.ctx = ctx;
+    this.env = env;
+  }
+  inherited(): string {
+    return 'inherited';
+  }
+}
+
+class Room extends Base {
+  field = 7;
+  arrow = () => 1;
+  seen: unknown[] = [];
+  echo(value: unknown): unknown {
+    return value;
+  }
+  note(value: unknown): void {
+    this.seen.push(value);
+  }
+  notes(): unknown[] {
+    return this.seen;
+  }
+  get getter(): string {
+    return 'got';
+  }
+  alarm(): void {}
+  fail(): never {
+    throw new MyError('mine', { cause: new RangeError('deep') });
+  }
+  failOddly(): never {
+    throw 'words';
+  }
+  target(): Target {
+    return new Target();
+  }
+  counter(): { count: number; add(by: number): number } {
+    let count = 1;
+    return { count, add: (by) => (count += by) };
+  }
+  async callTwice(callback: (value: number) => Promise<number>): Promise<number> {
+    return callback(await callback(1));
+  }
+  async write(key: string): Promise<void> {
+    this.ctx.storage.put(key, 1);
+  }
+  // The peer is told only after the write is on disk.
+  async writeAndTell(): Promise<unknown> {
+    this.ctx.storage.put('a', 1);
+    return this.env.Peer.getByName('p').note('told');
+  }
+  async askPeer(value: unknown): Promise<unknown> {
+    return this.env.Peer.getByName('p').echo(value);
+  }
+  async hold(): Promise<unknown> {
+    const peer = this.env.Peer.getByName('p');
+    return this.ctx.blockConcurrencyWhile(async () => {
+      this.seen.push('held');
+      await peer.echo(1);
+      this.seen.push('released');
+      return this.seen;
+    });
+  }
+  async *range(): AsyncGenerator<number> {
+    yield 1;
+  }
+  reset(): void {
+    this.ctx.abort('on purpose');
+  }
+  stream(): ReadableStream<Uint8Array> {
+    return new Response('streamed').body as ReadableStream<Uint8Array>;
+  }
+  async fetch(request: Request): Promise<Response> {
+    const { pathname } = new URL(request.url);
+    if (pathname === '/echo') return new Response(request.body, { headers: request.headers });
+    if (pathname === '/wrong') return 'no response' as never;
+    const text = await request.text();
+    return Response.json({
+      method: request.method,
+      text,
+      upgrade: request.headers.get('upgrade'),
+    });
+  }
+}
+
+class Peer extends Base {
+  seen: unknown[] = [];
+  note(value: unknown): void {
+    this.seen.push(value);
+  }
+  notes(): unknown[] {
+    return this.seen;
+  }
+  echo(value: unknown): unknown {
+    return value;
+  }
+  roomNamed(name: string): DurableObjectStub<Room> {
+    return this.env.Room.getByName(name);
+  }
+}
+
+let host: TestHost;
+let env: Env;
+let room: DurableObjectStub<Room>;
+
+beforeEach(async () => {
+  let namespaces: Namespaces | undefined;
+  host = await createTestHost({}, { Room, Peer }, (_host, instance) => {
+    return namespaces!.surroundings(instance);
+  });
+  namespaces = new Namespaces(host.host, { greeting: 'hi' });
+  env = namespaces.outsideEnv as Env;
+  room = env.Room.getByName('a');
+});
+
+afterEach(() => host.close());
+
+function failure(call: Promise<unknown>): Promise<Error & { code?: string; remote?: boolean }> {
+  return call.then(
+    () => expect.fail('it succeeded'),
+    (error) => error,
+  );
+}
+
+function call(name: string): Promise<unknown> {
+  return (room as unknown as Record<string, (value: number) => Promise<unknown>>)[name]!(1);
+}
+
+describe('which members are public', () => {
+  test('[STUB1] methods of the class and of what it extends are called', async () => {
+    expect(await room.echo({ a: [1, new Map([[1, new Date(5)]])] })).toEqual({
+      a: [1, new Map([[1, new Date(5)]])],
+    });
+    expect(await room.inherited()).toBe('inherited');
+  });
+
+  test.for(['nope', 'field', 'arrow', 'ctx', 'env', 'seen', 'alarm', 'dup', 'connect', 'getter'])(
+    '[STUB2] %s is not a method, and the error says so',
+    async (name) => {
+      const error = await failure(call(name));
+      expect(error).toMatchObject({ name: 'TypeError', code: 'UNKNOWN_METHOD', remote: true });
+      expect(error.message).toContain(`Room.${name}`);
+    },
+  );
+
+  test('[STUB2] what every object has stays local', async () => {
+    expect([String(room), JSON.stringify(room)]).toEqual([
+      '[object DurableObject]',
+      '{"id":{"name":"a"},"name":"a"}',
+    ]);
+    expect(room).not.toHaveProperty('then');
+  });
+
+  test('[STUB3] a getter is read by awaiting it, a method so read can be called', async () => {
+    expect(await room.getter).toBe('got');
+    const echo = (await (room.echo as unknown)) as (value: number) => Promise<number>;
+    expect(await echo(3)).toBe(3);
+  });
+
+  test('[STUB4] a class that is not served is an error with a code', async () => {
+    const sent = new Namespaces(host.host, {}).calls.carry({
+      address: { className: 'Nope', id: room.id.toString() },
+      request: () => ({ op: 'get', member: 'x' }),
+    });
+    expect(await failure(sent)).toMatchObject({ code: 'UNKNOWN_CLASS' });
+  });
+});
+
+describe('arguments and results', () => {
+  test('[STUB5] they are copies, made when the call is made', async () => {
+    const given = { list: [1] };
+    const noted = room.note(given);
+    given.list.push(2);
+    await noted;
+    expect(await room.notes()).toEqual([{ list: [1] }]);
+  });
+
+  test.for<[string, unknown]>([
+    ['symbol', Symbol('s')],
+    ['promise', Promise.resolve()],
+    ['instance of a class', new (class Point {})()],
+    ['weak map', new WeakMap()],
+  ])('[STUB6] a %s is refused before anything is sent', async ([, value]) => {
+    const error = await failure(room.note(value));
+    expect(error).toMatchObject({ name: 'DataCloneError' });
+    expect(error.remote).toBe(undefined);
+    expect(await room.notes()).toEqual([]);
+  });
+
+  test('[STUB6] a result that cannot be cloned rejects with the reason', async () => {
+    expect(await failure(room.range() as unknown as Promise<unknown>)).toMatchObject({
+      name: 'DataCloneError',
+      remote: true,
+    });
+  });
+
+  test('[STUB7] errors keep class, message, code and cause, and tell that they are remote', async () => {
+    const error = await failure(room.fail());
+    expect(error).toMatchObject({ name: 'MyError', message: 'mine', code: 'E_MINE', remote: true });
+    expect(error.cause).toBeInstanceOf(RangeError);
+    expect(error.stack).toContain('fail');
+    expect(await failure(room.failOddly())).toMatchObject({ name: 'Error', message: 'words' });
+  });
+
+  test('[STUB7] a reset rejects what is pending, and the next call gets a fresh instance', async () => {
+    await room.note('lost');
+    const error = await failure(room.reset());
+    expect(error).toMatchObject({
+      code: 'OBJECT_RESET',
+      durableObjectReset: true,
+      retryable: true,
+    });
+    expect(await room.notes()).toEqual([]);
+  });
+});
+
+describe('by reference', () => {
+  test('[STUB8] a function in an argument is called back', async () => {
+    const got: number[] = [];
+    const result = await room.callTwice(async (value) => {
+      got.push(value);
+      return value * 5;
+    });
+    expect([result, got]).toEqual([25, [1, 5]]);
+  });
+
+  test('[STUB8] an error of the callback reaches the object and comes back', async () => {
+    const thrown = room.callTwice(() => {
+      throw new RangeError('no more');
+    });
+    expect(await failure(thrown)).toMatchObject({ name: 'RangeError', message: 'no more' });
+  });
+
+  test('[STUB8] functions in a result run as events of their object', async () => {
+    const counter = await room.counter();
+    expect([await counter.add(2), await counter.add(2), counter.count]).toEqual([3, 5, 1]);
+  });
+
+  test('[STUB9] an RpcTarget becomes a stub of its methods and getters', async () => {
+    const target = await room.target();
+    await target.add(2);
+    expect([await target.add(3), await target.count]).toEqual([5, 5]);
+    expect(await failure(target.own)).toMatchObject({ code: 'UNKNOWN_METHOD' });
+  });
+
+  test('[STUB10] a disposed stub refuses calls; a dup lives on', async () => {
+    const target = (await room.target()) as RpcStub<Target>;
+    const other = target.dup();
+    target[Symbol.dispose]();
+    expect(await failure(target.add(1))).toMatchObject({ code: 'CONNECTION_CLOSED' });
+    expect(await other.add(1)).toBe(1);
+    other[Symbol.dispose]();
+  });
+
+  test('[STUB10] an object that something is held of stays in memory until it is let go of', async () => {
+    await room.note('kept');
+    const target = (await room.target()) as RpcStub<Target>;
+    await host.advance(20_000);
+    expect(await room.notes()).toEqual(['kept']);
+    target[Symbol.dispose]();
+    await host.advance(20_000);
+    expect(await room.notes()).toEqual([]);
+  });
+
+  test('[STUB11] a stub may be passed and returned', async () => {
+    await env.Peer.getByName('p').note('mine');
+    const peer = (await room.echo(env.Peer.getByName('p'))) as DurableObjectStub<Peer>;
+    expect(await peer.notes()).toEqual(['mine']);
+    expect(peer.name).toBe('p');
+    const other = (await env.Peer.getByName('p').roomNamed('b')) as DurableObjectStub<Room>;
+    await other.note('to b');
+    expect(await env.Room.getByName('b').notes()).toEqual(['to b']);
+  });
+
+  test('[STUB12] a stream in a result is pulled by its reader', async () => {
+    expect(await new Response(await room.stream()).text()).toBe('streamed');
+  });
+});
+
+describe('one object calls another', () => {
+  test('[STUB13] calls of one stub arrive in the order they were made', async () => {
+    await Promise.all([1, 2, 3, 4].map((value) => room.note(value)));
+    expect(await room.notes()).toEqual([1, 2, 3, 4]);
+  });
+
+  test('[STUB14] a call waits until what its object wrote is on disk', async () => {
+    const peer = env.Peer.getByName('p');
+    await Promise.all([room.note(0), peer.notes()]);
+    host.holdFlushes();
+    const told = room.writeAndTell();
+    await host.turns(20);
+    expect(await peer.notes()).toEqual([]);
+    host.releaseFlushes();
+    await told;
+    expect(await peer.notes()).toEqual(['told']);
+  });
+
+  test('[STUB14] the answer arrives in the critical section that asked', async () => {
+    const held = room.hold();
+    const noted = room.note('other');
+    expect(await held).toEqual(['held', 'released']);
+    await noted;
+    expect(await room.notes()).toEqual(['held', 'released', 'other']);
+  });
+
+  test('[STUB15] env has the namespaces of all classes and what the app passed', async () => {
+    const { greeting } = env as unknown as { greeting: string };
+    expect([greeting, Object.keys(env).sort()]).toEqual(['hi', ['Peer', 'Room', 'greeting']]);
+    expect(await room.askPeer({ n: 1 })).toEqual({ n: 1 });
+  });
+});
+
+describe('fetch', () => {
+  test('[STUB16] the object’s fetch gets method, headers and body; forbidden headers too', async () => {
+    const response = await room.fetch('http://object/x', {
+      method: 'POST',
+      body: 'hello',
+      headers: { Upgrade: 'websocket' },
+    });
+    expect(await response.json()).toEqual({ method: 'POST', text: 'hello', upgrade: 'websocket' });
+  });
+
+  test('[STUB17] bodies are streamed both ways', async () => {
+    const sent = new TransformStream<Uint8Array, Uint8Array>();
+    const writer = sent.writable.getWriter();
+    const response = await room.fetch('http://object/echo', {
+      method: 'POST',
+      body: sent.readable,
+    });
+    const reader = response.body!.getReader();
+    for (const word of ['one', 'two']) {
+      void writer.write(new TextEncoder().encode(word));
+      const { value } = await reader.read();
+      expect(new TextDecoder().decode(value)).toBe(word);
+    }
+    await writer.close();
+    expect((await reader.read()).done).toBe(true);
+  });
+
+  test('[STUB18] an aborted fetch rejects with the reason of its signal', async () => {
+    const abort = new AbortController();
+    const sent = new TransformStream<Uint8Array, Uint8Array>();
+    const pending = room.fetch('http://object/x', {
+      method: 'POST',
+      body: sent.readable,
+      signal: abort.signal,
+    });
+    abort.abort();
+    expect(await failure(pending)).toMatchObject({ name: 'AbortError' });
+  });
+
+  test('[STUB19] a class without fetch, and an answer that is none, are errors', async () => {
+    const peer = env.Peer.getByName('p');
+    expect(await failure(peer.fetch('http://object/'))).toMatchObject({ code: 'UNKNOWN_METHOD' });
+    expect(await failure(room.fetch('http://object/wrong', { method: 'POST' }))).toMatchObject({
+      name: 'TypeError',
+    });
+  });
+});

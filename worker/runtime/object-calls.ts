@@ -1,0 +1,135 @@
+// Calls of objects: of pages, one connection each, and of one object to another.
+//
+// A call is one event of its object: arguments are read inside of it, the result is written inside of
+// it, and the answer leaves when the event is answered, behind the output gate.
+
+import { storageError } from '../../src/contract/errors.ts';
+import { DurableObjectId, type ObjectAddress } from '../../src/contract/object-id.ts';
+import { remoteError } from '../../src/objects/imports.ts';
+import { callMember, readMember } from '../../src/objects/invoke.ts';
+import type { Answer, OutgoingCall } from '../../src/objects/object-caller.ts';
+import type { Party } from '../../src/objects/party.ts';
+import type { Draft } from '../../src/objects/payload.ts';
+import { type Channel, pairOfReferences, References } from '../../src/objects/references.ts';
+import { fromWire, toWire } from '../../src/rpc/errors-on-wire.ts';
+import type {
+  ClassList,
+  ObjectRequest,
+  ObjectsConnection,
+  ObjectsService,
+  Payload,
+  ReferencePeer,
+  WireAddress,
+} from '../../src/rpc/object-protocol.ts';
+import type { Outcome } from '../../src/rpc/protocol.ts';
+import type { UserObject } from './object-class.ts';
+import type { ObjectHost } from './object-host.ts';
+import type { ObjectInstance } from './object-instance.ts';
+
+/** The object as a side of calls, the same for all calls of one instance. */
+export type PartyOf = (instance: ObjectInstance) => Party;
+
+export class ObjectCalls implements ObjectsService {
+  readonly #host: ObjectHost;
+  readonly #partyOf: PartyOf;
+  /** What callers in this thread hold of objects, and objects of them. */
+  readonly #local = pairOfReferences();
+
+  constructor(host: ObjectHost, partyOf: PartyOf) {
+    this.#host = host;
+    this.#partyOf = partyOf;
+  }
+
+  /** Serves one page; `peer` is what the page shows. */
+  connect(peer: ReferencePeer): ObjectsConnection {
+    const references = new References(peer);
+    return {
+      classes: async () => ({ ok: this.#classes() }),
+      call: (address, request) => this.#outcome(address, request, references),
+      ask: (reference, request) => references.ask(reference, request),
+      release: (numbers) => references.release(numbers),
+      end: (reason) => references.end(reason),
+    };
+  }
+
+  /** Carries a call of code in this thread. */
+  readonly carry = async ({ address, request }: OutgoingCall): Promise<Answer> => {
+    const [caller, callee] = this.#local;
+    const outcome = await this.#outcome(address, request(caller), callee);
+    if ('error' in outcome) throw remoteError(fromWire(outcome.error));
+    return { payload: outcome.ok, channel: caller };
+  };
+
+  async #outcome(
+    address: WireAddress,
+    request: ObjectRequest,
+    channel: Channel,
+  ): Promise<Outcome<Payload>> {
+    try {
+      const draft = await this.#host.deliver(fromWireAddress(address), (instance) =>
+        this.#perform(instance, request, channel),
+      );
+      return { ok: channel.send(draft) };
+    } catch (error) {
+      // workerd: what is thrown and is no error becomes one.
+      const isError = error instanceof Error || error instanceof DOMException;
+      return { error: toWire(isError ? error : new Error(String(error))) };
+    }
+  }
+
+  async #perform(
+    instance: ObjectInstance,
+    request: ObjectRequest,
+    channel: Channel,
+  ): Promise<Draft> {
+    const party = this.#partyOf(instance);
+    const { object } = instance;
+    const { className } = instance.address;
+    if (object === undefined) {
+      throw storageError('UNKNOWN_CLASS', 'An object of openStorage has no class, and no methods.');
+    }
+    switch (request.op) {
+      case 'call': {
+        const parameters = channel.receive(request.payload, party) as unknown[];
+        return channel.draft(await callMember(object, request.member, parameters), party);
+      }
+      case 'get':
+        return channel.draft(await readMember(object, request.member), party);
+      case 'fetch': {
+        const received = channel.receive(request.payload, party) as Request;
+        return channel.draft(await respond(object, className, received), party);
+      }
+    }
+  }
+
+  #classes(): ClassList {
+    const { classes } = this.#host;
+    return {
+      classes: [...classes.all].map(({ name, uniqueKey }) => ({ name, uniqueKey })),
+      bindings: [...classes.bindings],
+    };
+  }
+}
+
+/** The address that data stands for. @throws INVALID_ARGUMENT */
+export function fromWireAddress(address: WireAddress): ObjectAddress {
+  const { className, id, name, jurisdiction } = address;
+  // Part of the path of its files.
+  if (!/^[0-9a-f]{64}$/.test(id)) {
+    throw storageError('INVALID_ARGUMENT', 'An id of an object has 64 hexadecimal digits.');
+  }
+  return { className, id: new DurableObjectId(id, name, jurisdiction) };
+}
+
+async function respond(
+  object: UserObject,
+  className: string | null,
+  request: Request,
+): Promise<Response> {
+  if (typeof object.fetch !== 'function') {
+    throw storageError('UNKNOWN_METHOD', `Class ${className} has no fetch() method; give it one.`);
+  }
+  const response: unknown = await object.fetch(request);
+  if (response instanceof Response) return response;
+  throw new TypeError(`${className}.fetch() must give a Response, not ${typeof response}.`);
+}
