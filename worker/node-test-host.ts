@@ -9,7 +9,7 @@ import { MemoryDirectory } from './file/memory-file.ts';
 import type { ObjectStore } from './log/object-store.ts';
 import type { HostEnvironment } from './runtime/environment.ts';
 import { ClassRegistry, type ClassTable } from './runtime/object-class.ts';
-import { ObjectHost } from './runtime/object-host.ts';
+import { ObjectHost, type Surround } from './runtime/object-host.ts';
 import { openLogDatabase } from './storage/log-database.ts';
 import type { StorageOptions } from './storage/options.ts';
 import { LogVfs } from './vfs/log-vfs.ts';
@@ -133,6 +133,7 @@ export class TestHost {
 export async function createTestHost(
   options: StorageOptions = {},
   classes: ClassTable = {},
+  surround?: Surround,
 ): Promise<TestHost> {
   const sqlite = await loadSqliteInNode();
   vfs ??= new LogVfs(sqlite.sqlite3);
@@ -161,7 +162,7 @@ export async function createTestHost(
       return openLogDatabase(sqlite, installed, store, events);
     },
   };
-  const host = new ObjectHost(environment, new ClassRegistry(classes));
+  const host = new ObjectHost(environment, new ClassRegistry(classes), surround);
   return new TestHost(host, stores, faults, clock, Object.keys(classes)[0] ?? null);
 }
 
