@@ -6,6 +6,7 @@ import { DEFAULT_DIRECTORY, StorageOpener } from './page/open-storage.ts';
 
 export { isStorageError, type StorageError, type StorageErrorCode } from './contract/errors.ts';
 export type {
+  BinarySource,
   KeyValueOperations,
   ListOptions,
   ReadOptions,

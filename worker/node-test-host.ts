@@ -6,7 +6,7 @@ import { idOfStorage, type ObjectAddress } from '../src/contract/object-id.ts';
 import type { DurableObjectState as PublicState } from '../src/contract/storage.ts';
 import type { FileDirectory, SyncFile } from './file/file.ts';
 import { MemoryDirectory } from './file/memory-file.ts';
-import type { ObjectStore } from './log/object-store.ts';
+import { ObjectStore } from './log/object-store.ts';
 import type { HostEnvironment } from './runtime/environment.ts';
 import { ClassRegistry, type ClassTable } from './runtime/object-class.ts';
 import { ObjectHost, type Surround } from './runtime/object-host.ts';
@@ -158,7 +158,7 @@ export async function createTestHost(
       directories.delete(id);
     },
     openDatabase(store, events) {
-      stores.push(store);
+      if (store instanceof ObjectStore) stores.push(store);
       return openLogDatabase(sqlite, installed, store, events);
     },
   };

@@ -29,6 +29,24 @@ export function convertString(operation: string, value: unknown): string {
   return String(value);
 }
 
+/** Bytes of a file, copied. @throws INVALID_ARGUMENT */
+export function convertBinary(
+  operation: string,
+  value: unknown,
+): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>> {
+  if (value instanceof Blob) {
+    return value.arrayBuffer().then((buffer) => new Uint8Array(buffer));
+  }
+  if (ArrayBuffer.isView(value)) {
+    return new Uint8Array(value.buffer, value.byteOffset, value.byteLength).slice();
+  }
+  if (value instanceof ArrayBuffer) return new Uint8Array(value.slice(0));
+  throw storageError(
+    'INVALID_ARGUMENT',
+    `${operation}: the file is not given as an ArrayBuffer, a view of one, or a Blob.`,
+  );
+}
+
 /** A key. @throws INVALID_ARGUMENT, KEY_TOO_LARGE */
 export function convertKey(operation: string, value: unknown): string {
   const key = convertString(operation, value);

@@ -85,6 +85,12 @@ export const ERROR_CODES = {
     meaning: 'The moment lies outside the window, in the future, or its history was pruned.',
   },
 
+  // Moving a database.
+  IMPORT_INVALID: {
+    class: 'Error',
+    meaning: 'Not a SQLite file that an object can take; the object keeps its data.',
+  },
+
   // Opening and reaching the worker.
   OPFS_UNAVAILABLE: {
     class: 'Error',

@@ -161,6 +161,9 @@ export interface DurableObjectState {
   abort(reason?: string): never;
 }
 
+/** The bytes of a file. */
+export type BinarySource = ArrayBuffer | ArrayBufferView | Blob;
+
 /** The result of `sql.exec` on a page: rows are pulled from the worker in batches. */
 export interface RemoteSqlCursor<T extends SqlRow = SqlRow> extends AsyncIterable<T> {
   next(): Promise<IteratorResult<T, undefined>>;
@@ -217,6 +220,27 @@ export interface RemoteStorage extends KeyValueOperations, Recovery {
    * closure waits for it, with TRANSACTION_TIMEOUT after 30 s. Rejects with the closure's own error.
    */
   transaction<T>(closure: (txn: Transaction) => T | PromiseLike<T>): Promise<T>;
+  /**
+   * The database as a plain SQLite file, as it is committed at this moment: tables, keys (`_cf_KV`)
+   * and the alarm (`_cf_METADATA`, key 1, in nanoseconds). It needs no `-wal` beside it, and workerd
+   * opens it. Pages of 4,096 bytes; an object that was never written gives one.
+   */
+  exportDatabase(): Promise<Uint8Array<ArrayBuffer>>;
+  /**
+   * Replaces everything in the object by a SQLite file: one that `exportDatabase` gave, or one of
+   * workerd's local storage (`<id>.sqlite`), with the bytes of its `-wal` when there is one.
+   *
+   * The file is checked before anything is touched. The import is one commit; the object is then
+   * reset and starts anew with the file's data and alarm. Resolves to the bookmark of the moment
+   * before: restoring it undoes the import.
+   *
+   * Values are not decoded: one that cannot be is CORRUPT when it is read.
+   *
+   * @throws StorageError `IMPORT_INVALID` when the file is no SQLite database of 4,096-byte pages in
+   *   UTF-8, is damaged or incomplete, or holds what an object may not have; `TRANSACTION_NESTING`
+   *   inside this handle's transaction; `DISK_FULL`. The old data stays.
+   */
+  importDatabase(database: BinarySource, wal?: BinarySource | null): Promise<string>;
   /** Not possible across a thread: throws NOT_ON_PAGE, which names what to use instead. */
   transactionSync(callback: () => unknown): never;
   /** Resets the object: drops what is not confirmed; the next call starts it anew. */

@@ -2,12 +2,14 @@
 
 import {
   checkArgumentCount,
+  convertBinary,
   convertString,
   convertTimestamp,
   convertWriteOptions,
 } from '../contract/arguments.ts';
 import { storageError } from '../contract/errors.ts';
 import type {
+  BinarySource,
   RemoteKvStorage,
   RemoteSqlStorage,
   RemoteStorage as RemoteStorageInterface,
@@ -75,6 +77,21 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
     checkArgumentCount('onNextSessionRestoreBookmark', args.length, 1);
     const bookmark = convertString('onNextSessionRestoreBookmark', args[0]);
     return this.#session.call({ op: 'restoreBookmark', bookmark });
+  }
+
+  async exportDatabase(): Promise<Uint8Array<ArrayBuffer>> {
+    return this.#session.call({ op: 'exportDatabase' });
+  }
+
+  importDatabase(database: BinarySource, wal?: BinarySource | null): Promise<string>;
+  async importDatabase(...args: unknown[]): Promise<string> {
+    checkArgumentCount('importDatabase', args.length, 1);
+    // Both are taken at the call: a later change is not imported.
+    const [database, wal] = await Promise.all([
+      convertBinary('importDatabase', args[0]),
+      args[1] == null ? null : convertBinary('importDatabase', args[1]),
+    ]);
+    return this.#session.call({ op: 'importDatabase', database, wal });
   }
 
   async abort(reason?: string): Promise<void> {

@@ -238,6 +238,7 @@ const EFFECTLESS: ReadonlySet<Call['op']> = new Set([
   'databaseSize',
   'currentBookmark',
   'bookmarkForTime',
+  'exportDatabase',
   'begin',
 ]);
 
@@ -250,14 +251,14 @@ function isBound(call: Call): boolean {
   return call.txn !== undefined || call.op === 'rows' || call.op === 'closeCursor';
 }
 
-/** Cuts calls into messages, in order. `begin` may wait long for others, so it travels alone. */
+/** Cuts calls into messages, in order. */
 function* batches(queue: readonly Pending[]): Generator<readonly Pending[]> {
   let batch: Pending[] = [];
   let bytes = 0;
   for (const pending of queue) {
     const size = valueBytes(pending.call);
     const isFull = batch.length === BATCH_CALLS_MAX || bytes + size > BATCH_BYTES_MAX;
-    const isAlone = pending.call.op === 'begin' || batch[0]?.call.op === 'begin';
+    const isAlone = travelsAlone(pending.call) || (batch[0] && travelsAlone(batch[0].call));
     if (batch.length > 0 && (isFull || isAlone)) {
       yield batch;
       batch = [];
@@ -267,6 +268,11 @@ function* batches(queue: readonly Pending[]): Generator<readonly Pending[]> {
     bytes += size;
   }
   if (batch.length > 0) yield batch;
+}
+
+// They may wait long for others.
+function travelsAlone({ op }: Call): boolean {
+  return op === 'begin' || op === 'importDatabase';
 }
 
 function valueBytes(call: Call): number {

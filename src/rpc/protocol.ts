@@ -53,6 +53,12 @@ export type Call = (
   | { readonly op: 'currentBookmark' }
   | { readonly op: 'bookmarkForTime'; readonly timeMs: number }
   | { readonly op: 'restoreBookmark'; readonly bookmark: string }
+  | { readonly op: 'exportDatabase' }
+  | {
+      readonly op: 'importDatabase';
+      readonly database: Uint8Array;
+      readonly wal: Uint8Array | null;
+    }
   | { readonly op: 'abort'; readonly reason: string }
 ) & { readonly txn?: number };
 
@@ -90,8 +96,15 @@ export interface Results {
   currentBookmark: string;
   bookmarkForTime: string;
   restoreBookmark: string;
+  /** A plain SQLite file. */
+  exportDatabase: Uint8Array<ArrayBuffer>;
+  /** The bookmark that undoes it. */
+  importDatabase: string;
   abort: null;
 }
+
+/** The call of one operation. */
+export type CallOf<Op extends Call['op']> = Extract<Call, { readonly op: Op }>;
 
 export type Outcome<T = unknown> = { readonly ok: T } | { readonly error: WireError };
 
@@ -99,7 +112,8 @@ export type Outcome<T = unknown> = { readonly ok: T } | { readonly error: WireEr
  * What a worker exposes to a page.
  *
  * Every promise settles only after the flush that covers what was written before it (the output
- * gate), and none rejects: failures are outcomes. `begin` may wait long, so it travels alone.
+ * gate), and none rejects: failures are outcomes. `begin` and
+ * `importDatabase` may wait long, so they travel alone.
  */
 export interface StorageHost {
   /** Opens an object for this client; recovers it when it is the first handle on it. */

@@ -214,7 +214,7 @@ export class ObjectStore {
   }
 
   /** A plain SQLite image of the committed state. Only between transactions. */
-  databaseBytes(): Uint8Array {
+  databaseBytes(): Uint8Array<ArrayBuffer> {
     const { pageCount } = this.#pages.committed;
     const image = new Uint8Array(pageCount * PAGE_BYTES);
     for (let i = 0; i < pageCount; i++) {

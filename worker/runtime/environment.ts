@@ -22,8 +22,8 @@ export interface HostEnvironment {
   removeDirectory(id: string): Promise<void>;
   /** What is chosen for objects that have no class. */
   readonly storageOptions?: StorageOptions;
-  /** Opens SQLite on the object's log. */
-  openDatabase(store: ObjectStore, events: DatabaseEvents): LogDatabase;
+  /** Opens SQLite on the object's log, or on a file that is no object's. */
+  openDatabase(store: Pick<ObjectStore, 'file'>, events: DatabaseEvents): LogDatabase;
 }
 
 /** Turns of the event loop by messages to oneself: they queue behind what is already waiting. */

@@ -4,11 +4,13 @@
 // old one has let go of them. Idle instances are evicted: memory is lost, storage is kept.
 
 import { addressKey, type ObjectAddress } from '../../src/contract/object-id.ts';
+import { openForeign } from '../move/foreign-database.ts';
 import { AlarmInvocationInfo } from './alarm-info.ts';
 import { type AlarmRun, AlarmScheduler } from './alarm-scheduler.ts';
 import type { HostEnvironment } from './environment.ts';
 import { ClassRegistry } from './object-class.ts';
 import { type Hosted, ObjectInstance, type Surroundings } from './object-instance.ts';
+import { replaceDatabase } from './replace-database.ts';
 
 /** How long an instance without events stays in memory (workerd: 10 s). */
 const IDLE_MS = 10_000;
@@ -102,6 +104,31 @@ export class ObjectHost {
     this.#alarms.forget(key);
     this.#addresses.delete(key);
     await this.#environment.removeDirectory(key);
+  }
+
+  /**
+   * Puts a SQLite file, with its WAL if it has one, in the place of the object's database, as one
+   * commit; then the object starts anew. Resolves, when that is on disk, to the bookmark that undoes
+   * it.
+   *
+   * @throws IMPORT_INVALID: nothing was touched; DISK_FULL, IO: nothing has changed
+   */
+  async importDatabase(
+    address: ObjectAddress,
+    file: Uint8Array,
+    wal: Uint8Array | null = null,
+  ): Promise<string> {
+    const opened = openForeign(file, wal, (apart) =>
+      this.#environment.openDatabase({ file: apart }, UNHEARD),
+    );
+    try {
+      const undo = await replaceDatabase(await this.instance(address), opened.database);
+      await this.instance(address);
+      this.rest(address);
+      return undo;
+    } finally {
+      opened.close();
+    }
   }
 
   /** Closes every instance after its last write is on disk. */
@@ -213,3 +240,6 @@ export class ObjectHost {
 }
 
 const NOTHING = () => {};
+
+/** Events of a database that nobody listens to. */
+const UNHEARD = { beforeWrite() {}, onCritical() {} };

@@ -12,6 +12,7 @@ import type { SqlStorageValue } from '../../src/contract/storage.ts';
 import { toWire } from '../../src/rpc/errors-on-wire.ts';
 import type {
   Call,
+  CallOf,
   Outcome,
   Results,
   RowBatch,
@@ -96,6 +97,8 @@ export class PageSessions implements StorageHost {
       const closed = toWire(storageError('CONNECTION_CLOSED', 'This handle was closed.'));
       return calls.map(() => ({ error: closed }));
     }
+    const [first] = calls;
+    if (first?.op === 'importDatabase') return [await outcome(this.#import(session, first))];
     try {
       const instance = await this.#host.instance(session.address);
       if (session.instance !== instance) begin(session, instance);
@@ -209,9 +212,24 @@ export class PageSessions implements StorageHost {
         return storage.bookmarkForTime(call.timeMs);
       case 'restoreBookmark':
         return storage.restoreAtNextStart(call.bookmark);
+      case 'exportDatabase':
+        return storage.databaseBytes();
+      case 'importDatabase':
+        throw storageError('INTERNAL', 'importDatabase: it was sent together with other calls.');
       case 'abort':
         return instance.abort(call.reason);
     }
+  }
+
+  // Outside of events: it ends the instance that would deliver one.
+  async #import(session: Session, { database, wal }: CallOf<'importDatabase'>): Promise<string> {
+    if (session.transaction !== undefined) {
+      throw storageError(
+        'TRANSACTION_NESTING',
+        'importDatabase: not inside transaction(); call it before or after.',
+      );
+    }
+    return await this.#host.importDatabase(session.address, database, wal);
   }
 
   #open(session: Session, instance: ObjectInstance, cursor: Cursor, rowCount: number): RowBatch {

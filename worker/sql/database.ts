@@ -94,18 +94,36 @@ export class Database implements ExecutionOwner {
    * be open. Cursors with rows left are closed and throw CURSOR_CLOSED.
    */
   reset(): void {
-    const error = storageError(
-      'CURSOR_CLOSED',
-      'The cursor was closed because deleteAll() removed the database under it.',
-    );
-    for (const execution of this.#open) execution.close(error);
+    this.#closeCursors('The cursor was closed because deleteAll() removed the database under it.');
     this.#connection.reset();
+  }
+
+  /**
+   * Becomes a copy of another database, in one transaction; no transaction may be open. Cursors with
+   * rows left are closed and throw CURSOR_CLOSED.
+   *
+   * @throws DISK_FULL, IO, CORRUPT
+   */
+  copyFrom(source: Database): void {
+    this.#closeCursors(
+      'The cursor was closed because another database took the place of this one.',
+    );
+    this.#connection.copyFrom(source.#connection);
+  }
+
+  /** What is wrong with the pages, the first of it in SQLite's words; undefined when nothing is. */
+  damage(): string | undefined {
+    return this.#connection.withoutInstructionLimit(() => {
+      const check = this.statement('PRAGMA integrity_check(1)');
+      const found = check.step() ? check.columnText(0) : '';
+      check.reset();
+      return found === 'ok' ? undefined : found;
+    });
   }
 
   /** Closes the cursors and the database. */
   close(): void {
-    const error = storageError('CURSOR_CLOSED', 'The cursor was closed with its database.');
-    for (const execution of this.#open) execution.close(error);
+    this.#closeCursors('The cursor was closed with its database.');
     this.#queries.clear();
     for (const statement of this.#statements.values()) statement.finalize();
     this.#statements.clear();
@@ -115,6 +133,11 @@ export class Database implements ExecutionOwner {
   ended(execution: Execution, query: Query): void {
     this.#open.delete(execution);
     if (!query.cached) query.finalize();
+  }
+
+  #closeCursors(reason: string): void {
+    const error = storageError('CURSOR_CLOSED', reason);
+    for (const execution of this.#open) execution.close(error);
   }
 
   #execute(query: Query, bindings: readonly Binding[]): Execution {

@@ -14,7 +14,7 @@ export interface LogDatabase {
 export function openLogDatabase(
   sqlite: Sqlite,
   vfs: LogVfs,
-  store: ObjectStore,
+  store: Pick<ObjectStore, 'file'>,
   events: DatabaseEvents,
 ): LogDatabase {
   const name = vfs.attach(store.file);

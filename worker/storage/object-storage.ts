@@ -13,6 +13,7 @@ import type { KeyRange } from '../../src/contract/key-range.ts';
 import type { SqlStorage } from '../../src/contract/storage.ts';
 import { type EntryCursor, KvStore } from '../kv/kv-store.ts';
 import type { ObjectStore } from '../log/object-store.ts';
+import { emptyDatabase } from '../move/database-header.ts';
 import type { Cursor } from '../sql/cursor.ts';
 import type { Database, DatabaseEvents } from '../sql/database.ts';
 import { createSqlStorage } from '../sql/sql-storage.ts';
@@ -151,18 +152,10 @@ export class ObjectStorage {
     }
     const alarm = deleteAllDeletesAlarm(this.options) ? null : this.#alarm.storedMs;
     this.#transactions.discard();
-    this.#forgetSchema({ closeWalk: true });
-    try {
-      this.#log.atomically(() => {
-        this.#database.reset();
-        if (alarm !== null) this.#metadata.setAlarm(alarm);
-      });
-    } catch (error) {
-      this.environment.onBroken(error);
-      throw error;
-    }
-    this.#alarmChanged = true;
-    this.#committed();
+    this.#replace(() => {
+      this.#database.reset();
+      if (alarm !== null) this.#metadata.setAlarm(alarm);
+    });
   }
 
   /** Size of the database, in bytes. */
@@ -283,10 +276,29 @@ export class ObjectStorage {
     return undo;
   }
 
-  /** A plain SQLite image of what is committed. */
-  databaseBytes(): Uint8Array {
+  /** A plain SQLite image of what is committed, the writes of this turn included. */
+  databaseBytes(): Uint8Array<ArrayBuffer> {
     this.commitImplicit();
-    return this.#log.databaseBytes();
+    const image = this.#log.databaseBytes();
+    return image.length === 0 ? emptyDatabase() : image;
+  }
+
+  /**
+   * Becomes a copy of another database, as one commit; the bookmark that undoes it.
+   *
+   * @throws TRANSACTION_NESTING, DISK_FULL, IO
+   */
+  replaceDatabase(source: Database): string {
+    this.#mustBeAlive();
+    if (this.#transactions.isExplicit) {
+      throw storageError(
+        'TRANSACTION_NESTING',
+        'importDatabase: not inside transaction(); call it before or after.',
+      );
+    }
+    const undo = this.currentBookmark();
+    this.#replace(() => this.#database.copyFrom(source));
+    return undo;
   }
 
   /**
@@ -324,6 +336,19 @@ export class ObjectStorage {
       this.#commits.written(CONFIRMED);
     }
     return this.#database;
+  }
+
+  // Other pages in one commit: what was known of the old ones is forgotten first.
+  #replace(action: () => void): void {
+    this.#forgetSchema({ closeWalk: true });
+    try {
+      this.#log.atomically(action);
+    } catch (error) {
+      this.environment.onBroken(error);
+      throw error;
+    }
+    this.#alarmChanged = true;
+    this.#committed();
   }
 
   // The key-value backend knows no tables, so nothing else can be there.

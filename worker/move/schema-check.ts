@@ -1,0 +1,158 @@
+// Whether the schema of a foreign file is one that an object could have made.
+//
+// SQLite does not ask its authorizer while it loads a schema. So every text of it is run again, as
+// user SQL, in an empty database: what a program may not create is refused here as there. What views,
+// triggers and defaults use is decided when they are used, so a use of each is compiled.
+//
+// Keeps true: names that begin with `_cf_` are the storage's own tables, exactly as it makes them.
+
+import { isStorageError } from '../../src/contract/errors.ts';
+import type { Database } from '../sql/database.ts';
+import { importInvalid } from './database-header.ts';
+
+/** The storage's own tables, as workerd makes them. */
+const HIDDEN_TABLES: Readonly<Record<string, string>> = {
+  _cf_KV: '(key TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID',
+  _cf_METADATA: '(key INTEGER PRIMARY KEY, value BLOB)',
+  // Of values that hold stubs; kept for the way back, not read here.
+  _cf_EXTERNALS: '(key TEXT, idx INTEGER, token BLOB, PRIMARY KEY(key, idx)) WITHOUT ROWID',
+};
+
+const SCHEMA = 'SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY rowid';
+/** What SQLite makes by itself. */
+const SQLITE_TABLES = /^sqlite_(sequence|stat[134])$/;
+const REMOVE = 'remove it from the file first';
+
+interface SchemaObject {
+  readonly type: string;
+  readonly name: string;
+  readonly table: string;
+  /** Null: an index that a constraint made. */
+  readonly sql: string | null;
+}
+
+/**
+ * Checks the schema of `database` by making it anew in `empty`.
+ *
+ * @throws IMPORT_INVALID, naming what cannot be taken
+ */
+export function checkSchema(database: Database, empty: Database): void {
+  const objects = schemaOf(database).filter((object) => !isSqlitesOwn(object));
+  const hidden = objects.filter(isReserved);
+  for (const object of hidden) checkHidden(object);
+  for (const [name, columns] of Object.entries(HIDDEN_TABLES)) {
+    empty.run(`CREATE TABLE ${name} ${columns}`);
+  }
+  const own = objects.filter((object) => !isReserved(object)).sort((a, b) => rank(a) - rank(b));
+  const isMade = (object: SchemaObject) =>
+    schemaOf(empty).some(({ type, name }) => type === object.type && name === object.name);
+  for (const object of own) {
+    // A virtual table has made the tables it keeps its rows in.
+    if (object.type === 'table' && !isVirtual(object) && isMade(object)) continue;
+    try {
+      run(empty, object.sql!);
+    } catch (error) {
+      throw refused(object, 'cannot be made here', error);
+    }
+    if (!isMade(object)) throw refused(object, 'has a text that makes something else');
+  }
+  for (const object of own) checkUse(object, empty);
+}
+
+function schemaOf(database: Database): SchemaObject[] {
+  const statement = database.statement(SCHEMA);
+  const objects: SchemaObject[] = [];
+  while (statement.step()) {
+    objects.push({
+      type: statement.columnText(0),
+      name: statement.columnText(1),
+      table: statement.columnText(2),
+      sql: statement.columnIsNull(3) ? null : statement.columnText(3),
+    });
+  }
+  return objects;
+}
+
+function isSqlitesOwn({ type, name, table, sql }: SchemaObject): boolean {
+  if (sql === null)
+    return type === 'index' && /^sqlite_autoindex_/.test(name) && !/^_cf_/i.test(table);
+  return type === 'table' && SQLITE_TABLES.test(name);
+}
+
+function isReserved({ name, table }: SchemaObject): boolean {
+  return /^_cf_/i.test(name) || /^_cf_/i.test(table);
+}
+
+function checkHidden(object: SchemaObject): void {
+  const { type, name, table, sql } = object;
+  const columns = Object.hasOwn(HIDDEN_TABLES, name) ? HIDDEN_TABLES[name] : undefined;
+  const isKnown = type === 'table' && table === name && columns !== undefined;
+  if (isKnown && sql !== null && compact(sql) === compact(`CREATE TABLE ${name} ${columns}`))
+    return;
+  throw importInvalid(
+    `the ${type} "${name}" has, or is on, a name that begins with _cf_; those are the storage's own, ` +
+      `and only ${Object.keys(HIDDEN_TABLES).join(', ')} with its columns may be there`,
+    REMOVE,
+  );
+}
+
+/** Compiles what makes a program meet the object. */
+function checkUse({ type, name, table, sql }: SchemaObject, empty: Database): void {
+  const uses = type === 'view' ? [`SELECT * FROM ${quoted(name)}`] : [];
+  if (type === 'table' || type === 'trigger') {
+    const columns = columnsOf(table, empty);
+    uses.push(`INSERT INTO ${quoted(table)} DEFAULT VALUES`, `DELETE FROM ${quoted(table)}`);
+    if (columns.length > 0) uses.push(`UPDATE ${quoted(table)} SET ${columns.map(unchanged)}`);
+  }
+  for (const use of uses) {
+    try {
+      run(empty, `EXPLAIN ${use}`);
+    } catch (error) {
+      // One that names a missing table is broken, not forbidden: so may a program's own be.
+      if (!isStorageError(error) || error.code !== 'SQL_FORBIDDEN') continue;
+      throw refused({ type, name, table, sql }, 'uses what objects may not use', error);
+    }
+  }
+}
+
+function columnsOf(table: string, database: Database): string[] {
+  const info = database.statement('SELECT name FROM pragma_table_xinfo(?1) WHERE hidden = 0');
+  info.bindText(1, table);
+  const columns: string[] = [];
+  while (info.step()) columns.push(info.columnText(0));
+  return columns;
+}
+
+/** Runs user SQL and gives up its rows. */
+function run(database: Database, sql: string): void {
+  database.exec(sql, []).toArray();
+}
+
+/** Virtual tables before the tables they bring along, triggers after what they are on. */
+function rank(object: SchemaObject): number {
+  return isVirtual(object) ? -1 : ['table', 'index', 'view', 'trigger'].indexOf(object.type);
+}
+
+function isVirtual({ sql }: SchemaObject): boolean {
+  return sql !== null && /^CREATE\s+VIRTUAL\b/i.test(sql);
+}
+
+function refused({ type, name }: SchemaObject, why: string, cause?: unknown) {
+  const reason = cause instanceof Error ? ` (${cause.message})` : '';
+  return importInvalid(`the ${type} "${name}" ${why}${reason}`, REMOVE, cause);
+}
+
+function compact(sql: string): string {
+  return sql
+    .replace(/\s*([(),])\s*/g, '$1')
+    .replace(/\s+/g, ' ')
+    .trim();
+}
+
+function unchanged(column: string): string {
+  return `${quoted(column)} = ${quoted(column)}`;
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
