@@ -10,7 +10,7 @@ const { setTimeout, clearTimeout } = globalThis;
 
 serve(
   async ({ directory, wasmUrl }) => {
-    const host = await openHost({
+    const { host } = await openHost({
       directory,
       ...(wasmUrl !== null && { wasm: new URL(wasmUrl) }),
     });

@@ -1,7 +1,9 @@
 // Runs workloads on objects of the package, beside the storage; and times a raw write and flush on
 // a file of the same kind, the least a commit can cost.
 
+import { idOfStorage } from '../../../src/contract/object-id.ts';
 import { openHost } from '../../../worker/open-host.ts';
+import type { DurableObjectState } from '../../../worker/runtime/durable-object-state.ts';
 import workloads from '../workloads.mjs';
 
 type Workload = {
@@ -10,6 +12,18 @@ type Workload = {
 };
 
 const host = openHost({ directory: 'bench-objects' });
+
+/** The host with objects by name. */
+async function openObjects() {
+  const { host: opened } = await host;
+  const addressOf = (name: string) => ({ className: null, id: idOfStorage(name) });
+  return {
+    deliver: <T>(name: string, event: (ctx: DurableObjectState) => Promise<T>) =>
+      opened.deliver(addressOf(name), ({ state }) => event(state)),
+    reset: (name: string, reason: Error) => opened.reset(addressOf(name), reason),
+    erase: (name: string) => opened.erase(addressOf(name)),
+  };
+}
 
 type Request =
   | { readonly op: 'workload'; readonly name: string; readonly object: string }
@@ -36,13 +50,13 @@ async function answer(request: Request): Promise<unknown> {
 }
 
 async function runWorkload({ name, object }: { name: string; object: string }) {
-  const opened = await host;
+  const objects = await openObjects();
   const workload = (workloads as Record<string, Workload>)[name]!;
-  if (workload.setup) await opened.deliver(object, (ctx) => workload.setup!(ctx));
+  if (workload.setup) await objects.deliver(object, (ctx) => workload.setup!(ctx));
   const startMs = performance.now();
-  const operations = await opened.deliver(object, (ctx) => workload.run(ctx));
+  const operations = await objects.deliver(object, (ctx) => workload.run(ctx));
   const elapsedMs = performance.now() - startMs;
-  await opened.erase(object);
+  await objects.erase(object);
   return { operations, elapsedMs };
 }
 
@@ -51,8 +65,8 @@ const BLOCK = 20;
 
 /** Milliseconds each, medians of blocks: a put with its sync, and a raw write and flush. */
 async function timeCommits(count: number) {
-  const opened = await host;
-  const put = await opened.deliver('commits', async ({ storage }) => {
+  const objects = await openObjects();
+  const put = await objects.deliver('commits', async ({ storage }) => {
     // Other bytes each time: writing what is stored already changes nothing.
     const once = async (i: number) => {
       await storage.put(`k${i % 100}`, crypto.getRandomValues(new Uint8Array(100)));
@@ -61,7 +75,7 @@ async function timeCommits(count: number) {
     for (let i = 0; i < 200; i++) await once(i); // the pages exist, the log has grown ahead
     return await timeBlocks(count, once);
   });
-  await opened.erase('commits');
+  await objects.erase('commits');
 
   const root = await navigator.storage.getDirectory();
   const file = await root.getFileHandle('bench-raw', { create: true });
@@ -80,9 +94,9 @@ async function timeCommits(count: number) {
 
 /** Milliseconds of a restore over so many commits, and of a copy of a file as big as the database. */
 async function timeRestore(entries: number, commits: number) {
-  const opened = await host;
+  const objects = await openObjects();
   const value = () => crypto.getRandomValues(new Uint8Array(880));
-  const databaseBytes = await opened.deliver('restore', async ({ storage }) => {
+  const databaseBytes = await objects.deliver('restore', async ({ storage }) => {
     for (let first = 0; first < entries; first += 1000) {
       for (let i = first; i < first + 1000; i++) storage.kv.put(`key ${i}`, value());
       await storage.sync();
@@ -95,11 +109,11 @@ async function timeRestore(entries: number, commits: number) {
     await storage.onNextSessionRestoreBookmark(bookmark);
     return storage.sql.databaseSize;
   });
-  await opened.reset('restore', new Error('to be restored'));
+  await objects.reset('restore', new Error('to be restored'));
   const startMs = performance.now();
-  await opened.deliver('restore', ({ storage }) => storage.get('key 0'));
+  await objects.deliver('restore', ({ storage }) => storage.get('key 0'));
   const restoreMs = performance.now() - startMs;
-  await opened.erase('restore');
+  await objects.erase('restore');
   return { databaseBytes, restoreMs, copyMs: await timeCopy(databaseBytes) };
 }
 

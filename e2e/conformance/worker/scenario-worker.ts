@@ -53,7 +53,7 @@ async function answer(request: Request): Promise<Reply> {
 }
 
 async function run(scenario: unknown, object: string): Promise<Reply> {
-  const opened = await host;
+  const { host: opened } = await host;
   const objects: Objects = {
     deliver: (name, event) => opened.deliver(addressOf(name), ({ state }) => event(state)),
     setAlarmHandler: (name, handler) => void alarmHandlers.set(name, handler),
