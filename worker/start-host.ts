@@ -17,6 +17,10 @@ import type { Sqlite } from './vfs/sqlite-module.ts';
 export interface Platform {
   readonly sqlite: Sqlite;
   readonly medium: ObjectMedium;
+  /** Turns of the event loop. @default messages to oneself */
+  readonly nextTurn?: HostEnvironment['nextTurn'];
+  /** Timers. @default those of the scope */
+  readonly after?: HostEnvironment['after'];
 }
 
 /** A running host, and the namespaces of its classes. */
@@ -27,21 +31,16 @@ export interface RunningHost {
 
 /** Opens nothing until an object is used. One host a global scope. */
 export function startHost(
-  { sqlite, medium }: Platform,
+  { sqlite, medium, nextTurn = messageTurns(), after = scopeTimers() }: Platform,
   classes: ClassRegistry,
   env: object,
 ): RunningHost {
-  // Taken before they are replaced: the host's own time is not an object's.
-  const { setTimeout, clearTimeout } = globalThis;
   const vfs = vfsOf(sqlite);
   const environment: HostEnvironment = {
     now: () => Date.now(),
     randomUint32: () => crypto.getRandomValues(new Uint32Array(1))[0]!,
-    nextTurn: messageTurns(),
-    after(delayMs, task) {
-      const timer = setTimeout(task, delayMs);
-      return () => clearTimeout(timer);
-    },
+    nextTurn,
+    after,
     directory: (key) => medium.directory(key),
     removeDirectory: (key) => medium.remove(key),
     openDatabase: (store, events) => openLogDatabase(sqlite, vfs, store, events),
@@ -58,6 +57,15 @@ export function startHost(
     waitUntil: (work) => host.current?.keepAlive(work),
   });
   return { host, namespaces };
+}
+
+// Taken before they are replaced: the host's own time is not an object's.
+function scopeTimers(): HostEnvironment['after'] {
+  const { setTimeout, clearTimeout } = globalThis;
+  return (delayMs, task) => {
+    const timer = setTimeout(task, delayMs);
+    return () => clearTimeout(timer);
+  };
 }
 
 /** A module of SQLite knows one file system of ours. */

@@ -133,4 +133,32 @@ describe('input gate', () => {
     await settle();
     expect(log).toEqual([]);
   });
+
+  test('[GATE17] events that arrive together run one after the other, each to its end', async () => {
+    const { gate, settle, log } = make();
+    for (const name of ['a', 'b', 'c']) {
+      gate.deliver(null, async () => {
+        log.push(`${name} begins`);
+        await null;
+        log.push(`${name} ends`);
+      });
+    }
+    await settle();
+    const names = ['a', 'b', 'c'];
+    expect(log).toEqual(names.flatMap((name) => [`${name} begins`, `${name} ends`]));
+  });
+
+  test('[GATE18] a section that an event opens comes before the events that wait already', async () => {
+    const { gate, settle, log } = make();
+    const opened = new Promise<void>((resolve) => {
+      gate.deliver(null, () => log.push('first'));
+      gate.deliver(null, () => {
+        void gate.section(() => log.push('section')).then(() => resolve());
+      });
+      gate.deliver(null, () => log.push('last'));
+    });
+    await settle();
+    await opened;
+    expect(log).toEqual(['first', 'section', 'last']);
+  });
 });

@@ -33,7 +33,11 @@ export class InputGate {
   #active: CriticalSection | null = null;
   #context: CriticalSection | null = null;
   #waiting: Waiting[] = [];
+  /** Sections that are to open; they come before the events that wait already. */
+  #opening: Waiting[] = [];
   #drainScheduled = false;
+  /** An event has begun in this turn: the next one is not to share its microtasks. */
+  #turnIsTaken = false;
   #closed = false;
 
   /** `onTask` is told whenever a task of this object is about to run. */
@@ -47,8 +51,20 @@ export class InputGate {
     return live(this.#context);
   }
 
-  /** Runs the task in the caller's turn when the gate admits it now, else when it does. */
+  /**
+   * Runs the event in the caller's turn when the gate admits it now and none has begun in this turn,
+   * else when it does.
+   */
   deliver(context: CriticalSection | null, task: () => void): void {
+    if (this.#closed) return;
+    if (!this.#turnIsTaken && this.#admits(context) && !this.#drainScheduled) {
+      this.#run(context, task);
+      this.#takeTurn();
+    } else this.#waiting.push({ context, task });
+  }
+
+  /** Goes on with what runs, in the caller's turn when the gate admits it now, else when it does. */
+  resume(context: CriticalSection | null, task: () => void): void {
     if (this.#closed) return;
     if (this.#admits(context) && !this.#drainScheduled) this.#run(context, task);
     else this.#waiting.push({ context, task });
@@ -67,7 +83,7 @@ export class InputGate {
   continuation(): (task: () => void) => void {
     const context = this.context;
     return (task) => {
-      if (context === null) this.deliver(null, task);
+      if (context === null) this.resume(null, task);
       else this.deliverLater(context, task);
     };
   }
@@ -88,13 +104,13 @@ export class InputGate {
       );
     }
     return new Promise<T>((resolve, reject) => {
-      this.deliverLater(parent, () => {
+      const open = () => {
         const section: CriticalSection = { parent: live(parent), depth, ended: false };
         this.#active = section;
         this.#context = section;
         // The end is a task of the section itself: it waits for an inner section still open.
         const end = (settle: () => void) =>
-          this.deliver(section, () => {
+          this.resume(section, () => {
             section.ended = true;
             this.#active = live(section);
             this.#context = this.#active;
@@ -105,7 +121,9 @@ export class InputGate {
           (value) => end(() => resolve(value)),
           (error) => end(() => reject(error)),
         );
-      });
+      };
+      this.#opening.push({ context: parent, task: open });
+      this.#scheduleDrain();
     });
   }
 
@@ -113,6 +131,7 @@ export class InputGate {
   close(): void {
     this.#closed = true;
     this.#waiting = [];
+    this.#opening = [];
   }
 
   #admits(context: CriticalSection | null): boolean {
@@ -125,20 +144,34 @@ export class InputGate {
     task();
   }
 
+  #takeTurn(): void {
+    if (this.#turnIsTaken) return;
+    this.#turnIsTaken = true;
+    this.#nextTurn(() => {
+      this.#turnIsTaken = false;
+      this.#scheduleDrain();
+    });
+  }
+
   #scheduleDrain(): void {
-    if (this.#drainScheduled || this.#waiting.length === 0) return;
+    if (this.#drainScheduled || this.#waiting.length + this.#opening.length === 0) return;
     this.#drainScheduled = true;
     this.#nextTurn(() => this.#drain());
+  }
+
+  #take(queue: Waiting[]): Waiting | undefined {
+    const index = queue.findIndex(({ context }) => this.#admits(context));
+    return index < 0 ? undefined : queue.splice(index, 1)[0];
   }
 
   // One task a turn, so that the microtasks of one never run in the context of another.
   #drain(): void {
     this.#drainScheduled = false;
-    const index = this.#waiting.findIndex(({ context }) => this.#admits(context));
-    if (index < 0) return;
-    const [next] = this.#waiting.splice(index, 1);
+    const next = this.#take(this.#opening) ?? this.#take(this.#waiting);
+    if (next === undefined) return;
     this.#scheduleDrain();
-    this.#run(next!.context, next!.task);
+    this.#run(next.context, next.task);
+    this.#takeTurn();
   }
 }
 

@@ -300,7 +300,7 @@ export class ObjectInstance {
   #construct(): void {
     const hosted = this.#hosted;
     if (hosted === null) return;
-    this.gate.deliver(null, () => {
+    this.gate.resume(null, () => {
       this.#isConstructing = true;
       try {
         this.#surroundings = hosted.surround(this);

@@ -1,0 +1,78 @@
+// Objects in this thread, without a page: for runtimes that have no OPFS, on memory or a medium the
+// caller passes. Node's own entry (node-objects.ts) stands on this.
+//
+// Keeps true: a caller here is outside of every object, so it gets clones, as a page does.
+
+import type { DurableObjectNamespace } from '../src/contract/object.ts';
+import { MemoryMedium, type ObjectMedium } from './file/medium.ts';
+import {
+  type ClassOptions,
+  ClassRegistry,
+  type ClassTable,
+  type ClassTableOptions,
+} from './runtime/object-class.ts';
+import { type Platform, startHost } from './start-host.ts';
+import { loadSqlite } from './vfs/sqlite-module.ts';
+
+export type { FileDirectory, SyncFile } from './file/file.ts';
+export { MemoryMedium, type ObjectMedium } from './file/medium.ts';
+
+/** The namespaces of a table of classes. */
+export type NamespacesOf<Table extends ClassTable> = {
+  readonly [Name in keyof Table]: DurableObjectNamespace<ObjectOf<Table[Name]>>;
+};
+
+type ObjectOf<Entry> = Entry extends (new (
+  ...parameters: never[]
+) => infer Instance extends object)
+  ? Instance
+  : Entry extends ClassOptions
+    ? InstanceType<Entry['class']>
+    : never;
+
+/** Options of objects in this thread. */
+export interface InProcessOptions extends ClassTableOptions {
+  /** What the app passes to its objects, beside the namespaces. */
+  readonly env?: object;
+}
+
+/** Running objects. */
+export interface Objects<Table extends ClassTable> {
+  /** The namespaces, by name of the class and of the binding. */
+  readonly env: NamespacesOf<Table>;
+  /** Ends every object after its last write is on the medium. */
+  close(): Promise<void>;
+}
+
+/**
+ * Objects on the medium: memory, when none is passed.
+ *
+ * `wasm`: this package's `sqlite3.wasm`, compiled, as bytes, or its address.
+ *
+ * @throws CLASS_INVALID, WORKER_FAILED
+ */
+export async function createObjects<Table extends ClassTable>(
+  classes: Table,
+  options: InProcessOptions & {
+    readonly wasm: URL | WebAssembly.Module | Uint8Array<ArrayBuffer>;
+    readonly medium?: ObjectMedium;
+  },
+): Promise<Objects<Table>> {
+  const registry = new ClassRegistry(classes, options);
+  const { wasm, medium = new MemoryMedium() } = options;
+  const sqlite = await loadSqlite(wasm);
+  return objectsOn({ sqlite, medium }, registry, options);
+}
+
+/** Objects on a platform that the caller has made. */
+export function objectsOn<Table extends ClassTable>(
+  platform: Platform,
+  registry: ClassRegistry,
+  options: InProcessOptions,
+): Objects<Table> {
+  const { host, namespaces } = startHost(platform, registry, options.env ?? {});
+  return {
+    env: namespaces.outsideEnv as NamespacesOf<Table>,
+    close: () => host.close(),
+  };
+}

@@ -1,0 +1,55 @@
+// `ctx-storage/node`: objects in a Node process, in a folder or in memory, with no browser.
+
+import { readFile } from 'node:fs/promises';
+import { MemoryMedium } from './file/medium.ts';
+import { NodeMedium } from './file/node-medium.ts';
+import { type InProcessOptions, type Objects, objectsOn } from './in-process.ts';
+import { ClassRegistry, type ClassTable } from './runtime/object-class.ts';
+import type { Platform } from './start-host.ts';
+import { loadSqlite } from './vfs/sqlite-module.ts';
+import { WASM_URL } from './wasm-url.ts';
+
+export type { Objects } from './in-process.ts';
+export { DurableObject, env, exports, RpcTarget, WorkerEntrypoint, waitUntil } from './library.ts';
+export type { ClassOptions, ClassTable, UserClass } from './runtime/object-class.ts';
+
+/** Options of objects in Node. */
+export interface NodeOptions extends InProcessOptions {
+  /** The folder that keeps the objects; one process holds it at a time. @default memory */
+  readonly directory?: string;
+}
+
+/**
+ * Runs the classes in this process. Alarms run while the process lives; neither they nor idle
+ * objects keep it alive.
+ *
+ * @throws CLASS_INVALID; STORAGE_LOCKED when another process holds the folder
+ */
+export async function createObjects<Table extends ClassTable>(
+  classes: Table,
+  options: NodeOptions = {},
+): Promise<Objects<Table>> {
+  const registry = new ClassRegistry(classes, options);
+  const sqlite = await loadSqlite(new Uint8Array(await readFile(WASM_URL)));
+  const { directory } = options;
+  const medium = directory === undefined ? new MemoryMedium() : new NodeMedium(directory);
+  const objects = objectsOn<Table>({ sqlite, medium, ...NODE_TIME }, registry, options);
+  return {
+    ...objects,
+    async close() {
+      await objects.close();
+      if (medium instanceof NodeMedium) medium.close();
+    },
+  };
+}
+
+const { setTimeout, clearTimeout, setImmediate } = globalThis;
+
+// A message port would keep the process alive, and so would the timer of an idle object.
+const NODE_TIME: Pick<Platform, 'nextTurn' | 'after'> = {
+  nextTurn: (task) => void setImmediate(task),
+  after(delayMs, task) {
+    const timer = setTimeout(task, delayMs).unref();
+    return () => clearTimeout(timer);
+  },
+};
