@@ -1,10 +1,22 @@
-// The package as a page imports it: `openStorage`, its types, and the errors' codes.
+// The package as a page imports it: `openStorage`, `connect`, their types, and the errors' codes.
 
 import type { RemoteStorage } from './contract/storage.ts';
 import { absoluteUrl, browserEnvironment, startWorker } from './page/browser.ts';
+import { connectObjects, OBJECTS_DIRECTORY, type Objects } from './page/connect.ts';
+import { Leaders } from './page/leaders.ts';
 import { DEFAULT_DIRECTORY, StorageOpener } from './page/open-storage.ts';
 
 export { isStorageError, type StorageError, type StorageErrorCode } from './contract/errors.ts';
+export type {
+  DurableObjectId,
+  DurableObjectJurisdiction,
+  DurableObjectNamespace,
+  DurableObjectStub,
+  GetOptions,
+  Namespace,
+  RpcStub,
+} from './contract/object.ts';
+export { RpcTarget } from './contract/rpc-target.ts';
 export type {
   BinarySource,
   KeyValueOperations,
@@ -21,6 +33,7 @@ export type {
   Transaction,
   WriteOptions,
 } from './contract/storage.ts';
+export type { NamespacesOf, Objects } from './page/connect.ts';
 
 /** Where the objects live and which worker serves them; the same for all handles of a directory. */
 export interface OpenOptions {
@@ -37,7 +50,13 @@ export interface OpenOptions {
   wasmUrl?: string | URL;
 }
 
+let known: Leaders | undefined;
 let opener: StorageOpener | undefined;
+
+function leaders(operation: string): Leaders {
+  known ??= new Leaders(browserEnvironment(operation));
+  return known;
+}
 
 /**
  * A handle on the object of this name, which exists from its first write on.
@@ -50,7 +69,7 @@ let opener: StorageOpener | undefined;
  *   STORAGE_LOCKED, CORRUPT
  */
 export async function openStorage(name: string, options: OpenOptions = {}): Promise<RemoteStorage> {
-  opener ??= new StorageOpener(browserEnvironment(), startWorker);
+  opener ??= new StorageOpener(leaders('openStorage'), startWorker);
   return opener.open(name, {
     directory: options.directory ?? DEFAULT_DIRECTORY,
     worker: options.worker ?? null,
@@ -58,3 +77,44 @@ export async function openStorage(name: string, options: OpenOptions = {}): Prom
     wasmUrl: options.wasmUrl === undefined ? null : absoluteUrl(options.wasmUrl),
   });
 }
+
+/** Where the objects of a worker's classes live. */
+export interface ConnectOptions {
+  /** Directory in the origin private file system. @default 'ctx-storage-objects' */
+  directory?: string;
+  /** Address of `sqlite3.wasm`. @default the file beside the worker */
+  wasmUrl?: string | URL;
+}
+
+/**
+ * The classes that the worker serves (`serve` of `ctx-storage/worker`), as namespaces.
+ *
+ * One worker of all tabs on this directory leads, and hosts every object; the others wait. A function
+ * starts the page's worker, and again when it was terminated; a worker that is passed is used as it
+ * is. Stubs stay valid when the worker behind them is replaced: a call under way rejects with
+ * CONNECTION_CLOSED, which is `retryable`, and later calls reach the next worker.
+ *
+ * `Classes` names the classes with their types: `connect<{ Counter: Counter }>(…)`.
+ *
+ * @throws StorageError INVALID_ARGUMENT, INSECURE_CONTEXT, OPFS_UNAVAILABLE, WORKER_FAILED,
+ *   STORAGE_LOCKED
+ */
+export async function connect<Classes extends object>(
+  worker: Worker | (() => Worker),
+  options: ConnectOptions = {},
+): Promise<Objects<Classes>> {
+  const isFunction = typeof worker === 'function';
+  return connectObjects<Classes>(leaders('connect'), {
+    operation: 'connect',
+    directory: options.directory ?? OBJECTS_DIRECTORY,
+    worker: isFunction ? null : worker,
+    workerUrl: null,
+    wasmUrl: options.wasmUrl === undefined ? null : absoluteUrl(options.wasmUrl),
+    spawn: isFunction ? worker : NO_SPAWN,
+  });
+}
+
+// Never called: a worker that was given is not started again.
+const NO_SPAWN = () => {
+  throw new Error('no worker was given');
+};

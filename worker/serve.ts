@@ -7,7 +7,7 @@
 // Knows nothing about objects and files: the host is made by the caller.
 
 import { ChannelEndpoint } from '../src/rpc/channel-endpoint.ts';
-import { ClientHost } from '../src/rpc/client-host.ts';
+import { ClientHost, type WorkerHost } from '../src/rpc/client-host.ts';
 import {
   type ControlMessage,
   namesOf,
@@ -17,7 +17,6 @@ import {
 } from '../src/rpc/control.ts';
 import { toWire } from '../src/rpc/errors-on-wire.ts';
 import { holdForLife, type Locks, whenReleased } from '../src/rpc/locks.ts';
-import type { StorageHost } from '../src/rpc/protocol.ts';
 
 /** What a worker's global scope gives. */
 export interface ServeEnvironment {
@@ -31,7 +30,7 @@ export interface ServeEnvironment {
 }
 
 /** Makes the host, once this worker leads. Its rejection is told to the page. */
-export type CreateHost = (options: HostOptions) => Promise<StorageHost>;
+export type CreateHost = (options: HostOptions) => Promise<WorkerHost>;
 
 export type HostOptions = Pick<StartMessage, 'directory' | 'wasmUrl'>;
 
@@ -50,7 +49,7 @@ export function serve(createHost: CreateHost, environment: ServeEnvironment): vo
 type State =
   | { readonly kind: 'idle' }
   | { readonly kind: 'standing' }
-  | { readonly kind: 'leading'; readonly host: StorageHost };
+  | { readonly kind: 'leading'; readonly host: WorkerHost };
 
 class Candidate {
   readonly #identity: StartMessage;
@@ -92,7 +91,7 @@ class Candidate {
     }
   }
 
-  #lead(host: StorageHost): void {
+  #lead(host: WorkerHost): void {
     this.#state = { kind: 'leading', host };
     const control = this.#environment.openChannel(this.#names.controlChannel);
     const { worker } = this.#identity;
@@ -107,20 +106,20 @@ class Candidate {
     announce();
   }
 
-  #connectOwnPage(host: StorageHost): void {
+  #connectOwnPage(host: WorkerHost): void {
     const { port1, port2 } = new MessageChannel();
     this.#admit('', host, new ChannelEndpoint(port1));
     this.#post({ type: 'leads', port: port2 }, [port2]);
   }
 
-  #connect(host: StorageHost, { client, connection }: ControlMessage & { type: 'connect' }): void {
+  #connect(host: WorkerHost, { client, connection }: ControlMessage & { type: 'connect' }): void {
     const channel = this.#environment.openChannel(this.#names.connectionChannel(connection));
     const admitted = this.#admit(client, host, new ChannelEndpoint(channel));
     const { locks } = this.#environment;
     whenReleased(locks, this.#names.clientLock(client), admitted.ended, () => admitted.end());
   }
 
-  #admit(client: string, host: StorageHost, endpoint: ChannelEndpoint): ClientHost {
+  #admit(client: string, host: WorkerHost, endpoint: ChannelEndpoint): ClientHost {
     this.#clients.get(client)?.end();
     const admitted = new ClientHost(host, endpoint);
     this.#clients.set(client, admitted);

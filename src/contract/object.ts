@@ -117,22 +117,21 @@ export type RpcArgument<A> =
               : A;
 
 /** What the other side gets for this. */
-export type RpcResult<R> =
-  R extends RpcStub<infer _> | AnyObjectStub
-    ? R
-    : R extends RpcTarget
+export type RpcResult<R> = R extends RpcStub<infer _> | AnyObjectStub
+  ? R
+  : R extends RpcTarget
+    ? RpcStub<R>
+    : R extends AnyFunction
       ? RpcStub<R>
-      : R extends AnyFunction
-        ? RpcStub<R>
-        : R extends Cloned
-          ? R
-          : R extends Map<infer K, infer V>
-            ? Map<RpcResult<K>, RpcResult<V>>
-            : R extends Set<infer V>
-              ? Set<RpcResult<V>>
-              : R extends object
-                ? { [K in keyof R]: RpcResult<R[K]> }
-                : R;
+      : R extends Cloned
+        ? R
+        : R extends Map<infer K, infer V>
+          ? Map<RpcResult<K>, RpcResult<V>>
+          : R extends Set<infer V>
+            ? Set<RpcResult<V>>
+            : R extends object
+              ? { [K in keyof R]: RpcResult<R[K]> }
+              : R;
 
 /** A stub of whatever class. */
 type AnyObjectStub = Pick<DurableObjectStub, 'id' | 'fetch'>;

@@ -60,14 +60,14 @@ export class DurableObjectNamespace {
       ids.fromString(id.toString());
       this.#know(id);
     }
-    return createStub(className, id, caller);
+    return createStub({ className, id }, caller);
   }
 
   getByName(...parameters: [name: unknown, options?: unknown]): object {
     checkArgumentCount('getByName', parameters.length, 1);
     const { className, ids, caller, jurisdiction } = this.#options;
     const name = convertString('getByName', parameters[0]);
-    return createStub(className, ids.fromName(name, jurisdiction), caller);
+    return createStub({ className, id: ids.fromName(name, jurisdiction) }, caller);
   }
 
   jurisdiction(jurisdiction: unknown): DurableObjectNamespace {

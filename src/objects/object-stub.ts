@@ -7,6 +7,7 @@ import type { DurableObjectId, ObjectAddress } from '../contract/object-id.ts';
 import type { WireAddress } from '../rpc/object-protocol.ts';
 import { refuseToClone } from '../serializer/object-kind.ts';
 import { LOCAL_NAMES, member } from './stub-members.ts';
+import { toWireAddress } from './wire-address.ts';
 
 /** How calls reach objects. */
 export interface ObjectCaller {
@@ -24,17 +25,6 @@ const addresses = new WeakMap<object, WireAddress>();
 /** The object a stub stands for; undefined for anything else. */
 export function addressOf(stub: object): WireAddress | undefined {
   return addresses.get(stub);
-}
-
-/** An address as data. */
-export function toWireAddress({ className, id }: ObjectAddress): WireAddress {
-  const { name, jurisdiction } = id;
-  return {
-    className,
-    id: id.toString(),
-    ...(name !== undefined && { name }),
-    ...(jurisdiction !== undefined && { jurisdiction }),
-  };
 }
 
 class DurableObjectStub {
@@ -63,13 +53,9 @@ class DurableObjectStub {
 
 refuseToClone(DurableObjectStub);
 
-export function createStub(
-  className: string,
-  id: DurableObjectId,
-  caller: ObjectCaller,
-): DurableObjectStub {
-  const address = toWireAddress({ className, id });
-  const stub = new Proxy(new DurableObjectStub(id, address, caller), {
+export function createStub(object: ObjectAddress, caller: ObjectCaller): DurableObjectStub {
+  const address = toWireAddress(object);
+  const stub = new Proxy(new DurableObjectStub(object.id, address, caller), {
     get(target, name) {
       if (typeof name === 'symbol' || name in target) return Reflect.get(target, name);
       if (LOCAL_NAMES.has(name)) return undefined;

@@ -8,11 +8,11 @@ import type { PageEnvironment, WorkerLike } from './environment.ts';
 import { spawnWorker } from './spawn-worker.ts';
 
 /** The environment of this page. @throws INSECURE_CONTEXT, OPFS_UNAVAILABLE */
-export function browserEnvironment(): PageEnvironment {
+export function browserEnvironment(operation: string): PageEnvironment {
   if (!globalThis.isSecureContext) {
     throw storageError(
       'INSECURE_CONTEXT',
-      'openStorage: browsers give storage only to secure contexts; serve the page over https, or ' +
+      `${operation}: browsers give storage only to secure contexts; serve the page over https, or ` +
         'from localhost.',
     );
   }
@@ -21,7 +21,7 @@ export function browserEnvironment(): PageEnvironment {
   if (locks === undefined || typeof storage?.getDirectory !== 'function') {
     throw storageError(
       'OPFS_UNAVAILABLE',
-      'openStorage: this browser has no origin private file system, or no Web Locks; see the ' +
+      `${operation}: this browser has no origin private file system, or no Web Locks; see the ` +
         'browser table.',
     );
   }

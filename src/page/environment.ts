@@ -15,6 +15,7 @@ export interface PageEnvironment {
 export interface WorkerLike {
   postMessage(message: unknown): void;
   addEventListener(type: string, listener: (event: Event) => void): void;
+  terminate?(): void;
 }
 
 /** Where the page's worker comes from. */

@@ -2,17 +2,20 @@
 // share a disk. Time passes only by advance().
 
 import type { RemoteStorage } from '../contract/storage.ts';
+import type { WorkerHost } from '../rpc/client-host.ts';
 import type { StartMessage, WorkerMessage } from '../rpc/control.ts';
 import { type Agent, FakeBrowser } from '../rpc/fake-browser.ts';
 import { type Disk, FakeHost } from '../rpc/fake-host.ts';
 import type { Locks } from '../rpc/locks.ts';
-import type { StorageHost } from '../rpc/protocol.ts';
+import type { ObjectsService } from '../rpc/object-protocol.ts';
+import { connectObjects, type Objects } from './connect.ts';
 import type { WorkerLike } from './environment.ts';
+import { Leaders } from './leaders.ts';
 import { DEFAULT_DIRECTORY, StorageOpener } from './open-storage.ts';
 
 /** worker/serve, which a page does not import. */
 export type Serve = (
-  createHost: () => Promise<StorageHost>,
+  createHost: () => Promise<WorkerHost>,
   environment: {
     readonly page: {
       postMessage(message: WorkerMessage, transfer: Transferable[]): void;
@@ -30,10 +33,13 @@ export class FakeTabs {
   readonly browser = new FakeBrowser();
   readonly disk: Disk = new Map();
   readonly serve: Serve;
+  /** The classes of every host, when there are any. */
+  readonly objects: () => ObjectsService | undefined;
   readonly #tabs: FakeTab[] = [];
 
-  constructor(serve: Serve) {
+  constructor(serve: Serve, objects: () => ObjectsService | undefined = () => undefined) {
     this.serve = serve;
+    this.objects = objects;
   }
 
   tab(): FakeTab {
@@ -56,6 +62,7 @@ export class FakeTab {
   hostError: Error | null = null;
   readonly #page: Agent;
   readonly #tabs: FakeTabs;
+  readonly #leaders: Leaders;
   readonly #opener: StorageOpener;
   #nowMs = 0;
   #timers: { readonly dueMs: number; readonly task: () => void }[] = [];
@@ -71,7 +78,8 @@ export class FakeTab {
         this.#timers = this.#timers.filter((other) => other !== timer);
       };
     };
-    this.#opener = new StorageOpener({ locks, openChannel, randomId, after }, () => this.#start());
+    this.#leaders = new Leaders({ locks, openChannel, randomId, after });
+    this.#opener = new StorageOpener(this.#leaders, () => this.#start());
   }
 
   open(name: unknown = 'object', options: { worker?: WorkerLike } = {}): Promise<RemoteStorage> {
@@ -80,6 +88,17 @@ export class FakeTab {
       worker: options.worker ?? null,
       workerUrl: null,
       wasmUrl: null,
+    });
+  }
+
+  connect<Classes extends object>(worker: WorkerLike | null = null): Promise<Objects<Classes>> {
+    return connectObjects(this.#leaders, {
+      operation: 'connect',
+      directory: DEFAULT_DIRECTORY,
+      worker,
+      workerUrl: null,
+      wasmUrl: null,
+      spawn: () => this.#start(),
     });
   }
 
@@ -135,13 +154,15 @@ export class FakeWorker implements WorkerLike {
     }
     if (script !== 'serves') return;
     const { locks, openChannel } = this.#agent;
-    const createHost = async (): Promise<StorageHost> => {
+    const createHost = async (): Promise<WorkerHost> => {
       const error = hostError();
       if (error !== null) throw error;
       const host = new FakeHost(tabs.disk);
       this.host = host;
       const agent = this.#agent;
+      const objects = tabs.objects();
       return {
+        ...(objects !== undefined && { objects: whileAlive(objects, agent) }),
         open: (name) => agent.whileAlive(() => host.open(name)),
         execute: (session, calls) => agent.whileAlive(() => host.execute(session, calls)),
         close: (session) => agent.whileAlive(() => host.close(session)),
@@ -164,4 +185,19 @@ export class FakeWorker implements WorkerLike {
     this.#agent.end();
     this.#channel.port1.close();
   }
+}
+
+// A dead worker answers nothing.
+function whileAlive(objects: ObjectsService, agent: Agent): ObjectsService {
+  return {
+    connect(peer) {
+      const connection = objects.connect(peer);
+      return {
+        ...connection,
+        classes: () => agent.whileAlive(() => connection.classes()),
+        call: (address, request) => agent.whileAlive(() => connection.call(address, request)),
+        ask: (number, request) => agent.whileAlive(() => connection.ask(number, request)),
+      };
+    },
+  };
 }

@@ -19,7 +19,7 @@ import {
 } from '../rpc/control.ts';
 import { connectionClosed, HostConnection } from '../rpc/host-connection.ts';
 import { holdForLife, whenReleased } from '../rpc/locks.ts';
-import type { PageEnvironment, WorkerSource } from './environment.ts';
+import type { PageEnvironment, WorkerLike, WorkerSource } from './environment.ts';
 import { OwnWorker } from './own-worker.ts';
 
 /**
@@ -33,6 +33,8 @@ export const OTHERS_WAIT_MS = 1000;
 
 /** What a page looks for, and with what worker of its own. */
 export interface LeaderOptions extends Pick<StartMessage, 'directory' | 'wasmUrl'> {
+  /** The call that looks for it, as errors name it. */
+  readonly operation: string;
   readonly source: WorkerSource;
 }
 
@@ -43,6 +45,8 @@ interface Search {
   /** The leader of another tab that was asked for a connection and has not answered yet. */
   asked: { readonly worker: string; readonly endpoint: ChannelEndpoint } | null;
 }
+
+const workerIds = new WeakMap<WorkerLike, string>();
 
 export class Leader {
   readonly #options: LeaderOptions;
@@ -58,6 +62,8 @@ export class Leader {
   #leader = '';
   #connecting: Promise<HostConnection> | null = null;
   #search: Search | null = null;
+  /** Why nothing more is looked for. */
+  #closed: Error | null = null;
 
   constructor(options: LeaderOptions, environment: PageEnvironment) {
     this.#options = options;
@@ -77,11 +83,26 @@ export class Leader {
    * @throws WORKER_FAILED, STORAGE_LOCKED, and what the worker met when it opened the storage
    */
   connection(): Promise<HostConnection> {
+    if (this.#closed !== null) return Promise.reject(this.#closed);
     if (this.#connection?.failure === null) return Promise.resolve(this.#connection);
     this.#connecting ??= this.#connect().finally(() => {
       this.#connecting = null;
     });
     return this.#connecting;
+  }
+
+  get isClosed(): boolean {
+    return this.#closed !== null;
+  }
+
+  /** Ends the connection and looks for no other; ends the worker too when this page started it. */
+  close(reason: Error): void {
+    if (this.#closed !== null) return;
+    this.#closed = reason;
+    this.#connection?.leave(reason);
+    this.#search?.failed(reason);
+    this.#control.close();
+    if (this.#options.source.kind === 'spawned') this.#worker?.terminate();
   }
 
   async #connect(): Promise<HostConnection> {
@@ -111,7 +132,7 @@ export class Leader {
       this.#worker ??= this.#createWorker();
     } catch (cause) {
       const { message: fact } = cause as Error;
-      const message = `openStorage: the worker could not be started: ${fact}`;
+      const message = `${this.#options.operation}: the worker could not be started: ${fact}`;
       this.#leaveToOthers(storageError('WORKER_FAILED', message, { cause }));
       return;
     }
@@ -126,9 +147,9 @@ export class Leader {
     }
     this.#wasGiven = source.kind === 'given';
     const worker = source.kind === 'given' ? source.worker : source.spawn();
-    const { locks, randomId } = this.#environment;
-    const id = randomId();
-    return new OwnWorker(worker, id, this.#names, locks, {
+    const { locks } = this.#environment;
+    const id = this.#idOf(worker);
+    return new OwnWorker(worker, id, this.#options.operation, this.#names, locks, {
       leads: (port) => {
         this.#supersede(id);
         if (this.#search === null) port.close();
@@ -143,6 +164,13 @@ export class Leader {
     });
   }
 
+  // A worker that was given keeps the name it was called first.
+  #idOf(worker: WorkerLike): string {
+    const id = workerIds.get(worker) ?? this.#environment.randomId();
+    workerIds.set(worker, id);
+    return id;
+  }
+
   // A worker of another tab leads.
   #hear(worker: string, version: number): void {
     if (worker === this.#worker?.id) return; // it brings a port along, which is faster
@@ -153,8 +181,8 @@ export class Leader {
       search.failed(
         storageError(
           'STORAGE_LOCKED',
-          'openStorage: another tab holds the files with another version of this package; close ' +
-            'or reload that tab.',
+          `${this.#options.operation}: another tab holds the files with another version of this ` +
+            'package; close or reload that tab.',
         ),
       );
       return;
@@ -205,18 +233,20 @@ export class Leader {
   }
 
   #lateness(): Error {
+    const { operation } = this.#options;
     const waited = `within ${CONNECT_WAIT_MS / 1000} s`;
     if (this.#worker?.isStanding) {
       return storageError(
         'STORAGE_LOCKED',
-        `openStorage: another tab holds the files and did not answer ${waited}; it may be busy ` +
-          'with a long query, or suspended.',
+        `${operation}: another tab holds the files and did not answer ${waited}; it may be busy with ` +
+          'a long query, or suspended.',
       );
     }
-    return storageError('WORKER_FAILED', `openStorage: the worker did not start ${waited}.`);
+    return storageError('WORKER_FAILED', `${operation}: the worker did not start ${waited}.`);
   }
 
   #tell(message: ControlMessage): void {
+    if (this.#closed !== null) return;
     this.#control.postMessage(message);
   }
 }

@@ -2,8 +2,8 @@
 
 import { storageError } from '../contract/errors.ts';
 import type { RemoteStorage as RemoteStorageInterface } from '../contract/storage.ts';
-import type { PageEnvironment, WorkerLike, WorkerSource } from './environment.ts';
-import { Leader } from './leader.ts';
+import type { WorkerLike } from './environment.ts';
+import type { Leaders } from './leaders.ts';
 import { RemoteStorage } from './remote-storage.ts';
 import { Session } from './session.ts';
 
@@ -19,15 +19,11 @@ export interface ResolvedOptions {
 }
 
 export class StorageOpener {
-  readonly #environment: PageEnvironment;
+  readonly #leaders: Leaders;
   readonly #spawn: (url: string | null) => WorkerLike;
-  readonly #leaders = new Map<
-    string,
-    { readonly leader: Leader; readonly options: ResolvedOptions }
-  >();
 
-  constructor(environment: PageEnvironment, spawn: (url: string | null) => WorkerLike) {
-    this.#environment = environment;
+  constructor(leaders: Leaders, spawn: (url: string | null) => WorkerLike) {
+    this.#leaders = leaders;
     this.#spawn = spawn;
   }
 
@@ -39,41 +35,13 @@ export class StorageOpener {
         `openStorage: a name is a string, not ${typeof name}.`,
       );
     }
-    const session = new Session(name, this.#leaderFor(options));
+    const leader = this.#leaders.find({
+      ...options,
+      operation: 'openStorage',
+      spawn: () => this.#spawn(options.workerUrl),
+    });
+    const session = new Session(name, leader);
     await session.open();
-    return new RemoteStorage(session, this.#environment.after);
-  }
-
-  #leaderFor(options: ResolvedOptions): Leader {
-    const known = this.#leaders.get(options.directory);
-    if (known !== undefined) {
-      checkSame(known.options, options);
-      return known.leader;
-    }
-    const { directory, wasmUrl } = options;
-    const leader = new Leader(
-      { directory, wasmUrl, source: this.#source(options) },
-      this.#environment,
-    );
-    this.#leaders.set(directory, { leader, options });
-    return leader;
-  }
-
-  #source({ worker, workerUrl }: ResolvedOptions): WorkerSource {
-    if (worker !== null) return { kind: 'given', worker };
-    return { kind: 'spawned', spawn: () => this.#spawn(workerUrl) };
-  }
-}
-
-// A later handle may leave the worker's options out, or repeat them. Others would be ignored.
-function checkSame(known: ResolvedOptions, given: ResolvedOptions): void {
-  for (const option of ['worker', 'workerUrl', 'wasmUrl'] as const) {
-    if (given[option] !== null && given[option] !== known[option]) {
-      throw storageError(
-        'INVALID_ARGUMENT',
-        `openStorage: ${option} differs from that of the handle that was opened first on directory ` +
-          `"${given.directory}"; one worker of a page serves a directory.`,
-      );
-    }
+    return new RemoteStorage(session, this.#leaders.environment.after);
   }
 }

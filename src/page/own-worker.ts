@@ -32,6 +32,7 @@ export class OwnWorker {
   constructor(
     worker: WorkerLike,
     id: string,
+    operation: string,
     names: ReturnType<typeof namesOf>,
     locks: Locks,
     events: OwnWorkerEvents,
@@ -56,7 +57,7 @@ export class OwnWorker {
       }
     });
     worker.addEventListener('error', (event) => {
-      if (!this.#isStanding) this.#end(loadError(event));
+      if (!this.#isStanding) this.#end(loadError(operation, event));
     });
   }
 
@@ -71,6 +72,11 @@ export class OwnWorker {
     this.#worker.postMessage(message);
   }
 
+  /** Ends it, when it can be ended. */
+  terminate(): void {
+    this.#worker.terminate?.();
+  }
+
   #end(error: Error): void {
     if (this.#isGone) return;
     this.#isGone = true;
@@ -80,11 +86,11 @@ export class OwnWorker {
 }
 
 // The event of a script that cannot be fetched has no message; one that throws at once has.
-function loadError(event: Event): Error {
+function loadError(operation: string, event: Event): Error {
   const { message, error: cause } = event as Partial<ErrorEvent>;
   return storageError(
     'WORKER_FAILED',
-    `openStorage: the worker could not be loaded${message ? `: ${message}` : ''}. Check its ` +
+    `${operation}: the worker could not be loaded${message ? `: ${message}` : ''}. Check its ` +
       'address (workerUrl), its MIME type and the Content-Security-Policy (worker-src).',
     cause === undefined ? undefined : { cause },
   );

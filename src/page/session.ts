@@ -8,6 +8,7 @@
 import { storageError } from '../contract/errors.ts';
 import { fromWire } from '../rpc/errors-on-wire.ts';
 import { connectionClosed, type HostConnection } from '../rpc/host-connection.ts';
+import type { WireAddress } from '../rpc/object-protocol.ts';
 import type { Call, Outcome, Results, SessionId } from '../rpc/protocol.ts';
 import type { Leader } from './leader.ts';
 import { TransactionScope } from './transaction-scope.ts';
@@ -38,6 +39,7 @@ type State =
 export class Session {
   readonly name: string;
   readonly #leader: Leader;
+  readonly #target: string | WireAddress;
   /** Made, not sent. */
   #queue: Pending[] = [];
   /** Sent, not answered; in the order of sending. */
@@ -48,8 +50,10 @@ export class Session {
   /** The transaction that calls of this handle join. */
   #scope: TransactionScope | null = null;
 
-  constructor(name: string, leader: Leader) {
+  /** `target` is the object of a class, when it is not that of the name. */
+  constructor(name: string, leader: Leader, target: string | WireAddress = name) {
     this.name = name;
+    this.#target = target;
     this.#leader = leader;
   }
 
@@ -173,7 +177,7 @@ export class Session {
         const connection = await this.#leader.connection();
         let outcome: Outcome<SessionId>;
         try {
-          outcome = await connection.open(this.name);
+          outcome = await connection.open(this.#target);
         } catch (error) {
           if (connection.failure === null || tries === SENDS_MAX) throw error;
           continue;

@@ -1,31 +1,60 @@
-// The worker's end of a connection: the host of all, narrowed to the sessions of one client.
+// The worker's end of a connection: the host of all, narrowed to the sessions of one client, and what
+// the client holds of objects.
 //
-// Keeps true: when the client goes, its sessions are closed, also one that was still being opened;
-// and every reply is an outcome, because comlink would strip a thrown error of its code.
+// Keeps true: when the client goes, its sessions are closed, also one that was still being opened,
+// and what it held is let go of; and every reply is an outcome, because comlink would strip a thrown
+// error of its code.
 
-import { expose } from 'comlink';
+import { expose, wrap } from 'comlink';
 import { storageError } from '../contract/errors.ts';
 import type { ChannelEndpoint } from './channel-endpoint.ts';
 import type { ConnectionMessage } from './control.ts';
 import { toWire } from './errors-on-wire.ts';
+import { connectionClosed } from './host-connection.ts';
+import type {
+  ObjectsConnection,
+  ObjectsPeer,
+  ObjectsService,
+  ReferencePeer,
+  WireAddress,
+} from './object-protocol.ts';
+import { PendingCalls } from './pending-calls.ts';
 import type { Call, Outcome, SessionId, StorageHost } from './protocol.ts';
 
+/** A worker's host: objects' storage, and calls of objects when it serves classes. */
+export interface WorkerHost extends StorageHost {
+  readonly objects?: ObjectsService;
+}
+
 export class ClientHost implements StorageHost {
-  readonly #host: StorageHost;
+  readonly #host: WorkerHost;
+  readonly #objects: ObjectsConnection;
+  /** Calls of what the client passed by reference. */
+  readonly #pending = new PendingCalls();
   readonly #endpoint: ChannelEndpoint;
   readonly #sessions = new Set<SessionId>();
   readonly #end = new AbortController();
 
-  constructor(host: StorageHost, endpoint: ChannelEndpoint) {
+  constructor(host: WorkerHost, endpoint: ChannelEndpoint) {
     this.#host = host;
     this.#endpoint = endpoint;
-    // comlink lets a peer reach every property, so it is shown three functions.
-    const surface: StorageHost = {
-      open: (name) => this.open(name),
+    const objects = host.objects?.connect(this.#client()) ?? NO_OBJECTS;
+    this.#objects = objects;
+    // comlink lets a peer reach every property, so it is shown these functions.
+    const surface: StorageHost & ObjectsPeer & ReferencePeer = {
+      open: (target) => this.open(target),
       execute: (session, calls) => this.execute(session, calls),
       close: (session) => this.close(session),
+      classes: () => objects.classes(),
+      call: (address, request) => objects.call(address, request),
+      ask: (reference, request) => objects.ask(reference, request),
+      release: (numbers) => objects.release(numbers),
     };
     expose(surface, endpoint);
+    endpoint.addEventListener('message', (event) => {
+      const message = (event as MessageEvent<ConnectionMessage>).data;
+      if (message.type === 'closed') this.end();
+    });
     // Whose call it was cannot be told any more, so none would ever be answered.
     endpoint.addEventListener('messageerror', () => this.end());
     this.#post({ type: 'accepted' });
@@ -36,9 +65,9 @@ export class ClientHost implements StorageHost {
     return this.#end.signal;
   }
 
-  async open(name: string): Promise<Outcome<SessionId>> {
+  async open(target: string | WireAddress): Promise<Outcome<SessionId>> {
     try {
-      const outcome = await this.#host.open(name);
+      const outcome = await this.#host.open(target);
       if ('error' in outcome) return outcome;
       if (this.ended.aborted) await this.#host.close(outcome.ok);
       else this.#sessions.add(outcome.ok);
@@ -72,9 +101,38 @@ export class ClientHost implements StorageHost {
     this.#endpoint.close();
     for (const session of this.#sessions) void this.#host.close(session);
     this.#sessions.clear();
+    const reason = connectionClosed('the page is gone');
+    this.#pending.fail(reason);
+    this.#objects.end(reason);
+  }
+
+  /** What the client shows. */
+  #client(): ReferencePeer {
+    const { ask, release } = wrap(this.#endpoint) as unknown as ReferencePeer;
+    const pending = this.#pending;
+    return {
+      ask: (reference, request) => pending.make(() => ask(reference, request)),
+      release: (numbers) => pending.make(() => release(numbers)),
+    };
   }
 
   #post(message: ConnectionMessage): void {
     this.#endpoint.postMessage(message);
   }
+}
+
+/** Of a worker that serves no classes. */
+const NO_OBJECTS: ObjectsConnection = {
+  classes: async () => ({ ok: { classes: [], bindings: [] } }),
+  call: async () => ({ error: toWire(noClasses()) }),
+  ask: async () => ({ error: toWire(noClasses()) }),
+  release: async () => {},
+  end: () => {},
+};
+
+function noClasses(): Error {
+  return storageError(
+    'UNKNOWN_CLASS',
+    'The worker serves no classes; start one whose script calls serve() of ctx-storage/worker.',
+  );
 }

@@ -16,7 +16,7 @@ import type { WireError } from './errors-on-wire.ts';
  * Counts up when these messages or protocol.ts change. The names below stay as they are, so that
  * an old tab and a new one still exclude each other from the files.
  */
-export const PROTOCOL_VERSION = 1;
+export const PROTOCOL_VERSION = 2;
 
 export interface StartMessage {
   readonly type: 'start';
@@ -49,7 +49,7 @@ export type ControlMessage =
 
 export type ConnectionMessage =
   | { readonly type: 'accepted' }
-  /** The leader lost or dropped the connection; calls on it will not be answered. */
+  /** The other side lost or dropped the connection; calls on it will not be answered. */
   | { readonly type: 'closed' };
 
 /** Names of the locks and channels of one directory. */

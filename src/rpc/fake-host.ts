@@ -5,6 +5,7 @@ import { storageError } from '../contract/errors.ts';
 import { compareBytes } from '../contract/key-order.ts';
 import type { SqlStorageValue } from '../contract/storage.ts';
 import { toWire } from './errors-on-wire.ts';
+import type { WireAddress } from './object-protocol.ts';
 import type { Call, Outcome, Results, RowBatch, SessionId, StorageHost } from './protocol.ts';
 
 /** What outlives a host: the entries of the objects, by name. */
@@ -42,7 +43,8 @@ export class FakeHost implements StorageHost {
     return release;
   }
 
-  async open(name: string): Promise<Outcome<SessionId>> {
+  async open(target: string | WireAddress): Promise<Outcome<SessionId>> {
+    const name = typeof target === 'string' ? target : `${target.className}.${target.id}`;
     if (name === 'corrupt') return { error: toWire(storageError('CORRUPT', 'open: torn.')) };
     const id = ++this.#lastNumber;
     this.sessions.set(id, { name, cursors: new Map(), transaction: null });

@@ -1,35 +1,41 @@
-// The page's end of a connection to the worker that leads, on which every call settles.
+// The page's end of a connection to a host: every call settles.
 //
-// comlink never settles what is pending when its peer dies or its proxy is released. Here a
-// connection fails once, for one reason: what is pending rejects with it, and so does every later
+// A connection fails once, for one reason: what is pending rejects with it, and so does every later
 // call. Who finds out that the peer died is told by fail(); a peer that says goodbye, and a message
 // that could not be read, are noticed here.
 
-import { type Remote, wrap } from 'comlink';
+import { expose, type Remote, wrap } from 'comlink';
 import { storageError } from '../contract/errors.ts';
 import type { ChannelEndpoint } from './channel-endpoint.ts';
 import type { ConnectionMessage } from './control.ts';
+import type { ObjectsPeer, ReferencePeer, WireAddress } from './object-protocol.ts';
+import { PendingCalls } from './pending-calls.ts';
 import type { Call, Outcome, SessionId, StorageHost } from './protocol.ts';
+
+/** What the worker shows. */
+type Surface = StorageHost & ObjectsPeer & ReferencePeer;
 
 export class HostConnection implements StorageHost {
   /** Resolves to the reason when the connection has failed. */
   readonly lost: Promise<Error>;
+  /** Calls of objects, and of what they passed by reference. */
+  readonly objects: ObjectsPeer & ReferencePeer;
   readonly #endpoint: ChannelEndpoint;
+  readonly #pending = new PendingCalls();
   // Kept for the life of the connection: comlink releases a remote whose proxies were collected.
-  readonly #remote: Remote<StorageHost>;
+  readonly #remote: Remote<Surface>;
   readonly #open: Remote<StorageHost['open']>;
   readonly #execute: Remote<StorageHost['execute']>;
   readonly #close: Remote<StorageHost['close']>;
-  readonly #pending = new Set<(reason: Error) => void>();
-  #failure: Error | null = null;
   #reportLost: (reason: Error) => void = () => {};
 
   constructor(endpoint: ChannelEndpoint) {
     this.#endpoint = endpoint;
-    this.#remote = wrap<StorageHost>(endpoint);
+    this.#remote = wrap<Surface>(endpoint);
     this.#open = this.#remote.open;
     this.#execute = this.#remote.execute;
     this.#close = this.#remote.close;
+    this.objects = this.#settlingObjects();
     this.lost = new Promise((resolve) => {
       this.#reportLost = resolve;
     });
@@ -44,48 +50,58 @@ export class HostConnection implements StorageHost {
 
   /** Why the connection failed, or null while it stands. */
   get failure(): Error | null {
-    return this.#failure;
+    return this.#pending.failure;
   }
 
-  open(name: string): Promise<Outcome<SessionId>> {
-    return this.#settling(() => this.#open(name) as Promise<Outcome<SessionId>>);
+  open(target: string | WireAddress): Promise<Outcome<SessionId>> {
+    return this.#pending.make(() => this.#open(target) as Promise<Outcome<SessionId>>);
   }
 
   execute(session: SessionId, calls: readonly Call[]): Promise<Outcome[]> {
-    return this.#settling(() => this.#execute(session, calls) as Promise<Outcome[]>);
+    return this.#pending.make(() => this.#execute(session, calls) as Promise<Outcome[]>);
   }
 
   close(session: SessionId): Promise<void> {
-    return this.#settling(() => this.#close(session));
+    return this.#pending.make(() => this.#close(session));
+  }
+
+  /** Lets the worker ask for what this page passes by reference. */
+  show(references: ReferencePeer): void {
+    // comlink lets a peer reach every property, so it is shown two functions.
+    const surface: ReferencePeer = {
+      ask: (reference, request) => references.ask(reference, request),
+      release: (numbers) => references.release(numbers),
+    };
+    expose(surface, this.#endpoint);
   }
 
   /** Ends the connection for this reason; later reasons change nothing. */
   fail(reason: Error): void {
-    if (this.#failure !== null) return;
-    this.#failure = reason;
+    if (this.failure !== null) return;
     this.#endpoint.close();
-    for (const reject of this.#pending) reject(reason);
-    this.#pending.clear();
+    this.#pending.fail(reason);
     this.#reportLost(reason);
   }
 
-  // A host answers with outcomes and rejects nothing, so a rejection is a defect: its own, or of an
-  // argument that cannot be posted.
-  #settling<T>(send: () => Promise<T>): Promise<T> {
-    if (this.#failure !== null) return Promise.reject(this.#failure);
-    return new Promise((resolve, reject) => {
-      this.#pending.add(reject);
-      send().then(
-        (result) => {
-          this.#pending.delete(reject);
-          resolve(result);
-        },
-        (cause) => {
-          this.#pending.delete(reject);
-          reject(storageError('INTERNAL', `The call failed on its way: ${cause}`, { cause }));
-        },
-      );
-    });
+  /** Ends the connection and tells the worker, which closes what belongs to it. */
+  leave(reason: Error): void {
+    if (this.failure !== null) return;
+    const goodbye: ConnectionMessage = { type: 'closed' };
+    this.#endpoint.postMessage(goodbye);
+    this.fail(reason);
+  }
+
+  #settlingObjects(): ObjectsPeer & ReferencePeer {
+    // comlink splits the union of an outcome, which its types need not.
+    const remote = this.#remote as unknown as ObjectsPeer & ReferencePeer;
+    const { classes, call, ask, release } = remote;
+    const pending = this.#pending;
+    return {
+      classes: () => pending.make(() => classes()),
+      call: (address, request) => pending.make(() => call(address, request)),
+      ask: (reference, request) => pending.make(() => ask(reference, request)),
+      release: (numbers) => pending.make(() => release(numbers)),
+    };
   }
 }
 

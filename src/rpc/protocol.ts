@@ -7,6 +7,7 @@
 import type { KeyRange } from '../contract/key-range.ts';
 import type { SqlStorageValue } from '../contract/storage.ts';
 import type { WireError } from './errors-on-wire.ts';
+import type { WireAddress } from './object-protocol.ts';
 
 /** One opened handle of one object; counts up in the worker. */
 export type SessionId = number;
@@ -116,8 +117,11 @@ export type Outcome<T = unknown> = { readonly ok: T } | { readonly error: WireEr
  * `importDatabase` may wait long, so they travel alone.
  */
 export interface StorageHost {
-  /** Opens an object for this client; recovers it when it is the first handle on it. */
-  open(name: string): Promise<Outcome<SessionId>>;
+  /**
+   * Opens an object for this client, by its name or as an object of a class; recovers it when it is
+   * the first handle on it.
+   */
+  open(target: string | WireAddress): Promise<Outcome<SessionId>>;
   /** Runs calls in order; outcomes are parallel to them. */
   execute(session: SessionId, calls: readonly Call[]): Promise<Outcome[]>;
   /** Ends a handle: its cursors are closed, its open transaction is rolled back. */

@@ -2,15 +2,15 @@
 // worker itself. A stub belongs to the object whose `env` it came from: its calls wait for that
 // object's writes, and answers arrive through its input gate.
 
+import { FreeParty } from '../../src/objects/free-party.ts';
 import { PartyCaller } from '../../src/objects/object-caller.ts';
 import { DurableObjectNamespace } from '../../src/objects/object-namespace.ts';
-import { createStub, type ObjectCaller } from '../../src/objects/object-stub.ts';
+import type { ObjectCaller } from '../../src/objects/object-stub.ts';
 import type { Party } from '../../src/objects/party.ts';
-import type { WireAddress } from '../../src/rpc/object-protocol.ts';
-import { fromWireAddress, ObjectCalls } from './object-calls.ts';
+import { ObjectCalls } from './object-calls.ts';
 import type { ObjectHost } from './object-host.ts';
 import type { ObjectInstance, Surroundings } from './object-instance.ts';
-import { ObjectParty, WorkerParty } from './object-party.ts';
+import { ObjectParty } from './object-party.ts';
 
 /** A side of calls, with the caller for its code. */
 interface Resident {
@@ -30,7 +30,7 @@ export class Namespaces {
     this.#host = host;
     this.#env = env;
     this.calls = new ObjectCalls(host, (instance) => this.#residentOf(instance).party);
-    this.#worker = this.#reside((stub) => new WorkerParty(stub));
+    this.#worker = this.#reside((caller) => new FreeParty(caller));
   }
 
   /** What an instance is given. */
@@ -68,17 +68,14 @@ export class Namespaces {
   #residentOf(instance: ObjectInstance): Resident {
     let resident = this.#residents.get(instance);
     if (resident === undefined) {
-      resident = this.#reside((stub) => new ObjectParty(instance, stub));
+      resident = this.#reside((caller) => new ObjectParty(instance, caller));
       this.#residents.set(instance, resident);
     }
     return resident;
   }
 
-  #reside(create: (stub: (address: WireAddress) => object) => Party): Resident {
-    const party = create((address) => {
-      const { className, id } = fromWireAddress(address);
-      return createStub(className ?? '', id, caller);
-    });
+  #reside(create: (caller: () => ObjectCaller) => Party): Resident {
+    const party = create(() => caller);
     const caller = new PartyCaller(party, this.calls.carry);
     return { party, caller };
   }

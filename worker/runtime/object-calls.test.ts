@@ -87,6 +87,7 @@ class Room extends Base {
     const peer = this.env.Peer.getByName('p');
     return this.ctx.blockConcurrencyWhile(async () => {
       this.seen.push('held');
+      onHeld();
       await peer.echo(1);
       this.seen.push('released');
       return this.seen;
@@ -130,6 +131,7 @@ class Peer extends Base {
   }
 }
 
+let onHeld = () => {};
 let host: TestHost;
 let env: Env;
 let room: DurableObjectStub<Room>;
@@ -327,7 +329,11 @@ describe('one object calls another', () => {
   });
 
   test('[STUB14] the answer arrives in the critical section that asked', async () => {
+    const holding = new Promise<void>((resolve) => {
+      onHeld = resolve;
+    });
     const held = room.hold();
+    await holding;
     const noted = room.note('other');
     expect(await held).toEqual(['held', 'released']);
     await noted;

@@ -4,13 +4,13 @@
 // it, and the answer leaves when the event is answered, behind the output gate.
 
 import { storageError } from '../../src/contract/errors.ts';
-import { DurableObjectId, type ObjectAddress } from '../../src/contract/object-id.ts';
 import { remoteError } from '../../src/objects/imports.ts';
 import { callMember, readMember } from '../../src/objects/invoke.ts';
 import type { Answer, OutgoingCall } from '../../src/objects/object-caller.ts';
 import type { Party } from '../../src/objects/party.ts';
 import type { Draft } from '../../src/objects/payload.ts';
 import { type Channel, pairOfReferences, References } from '../../src/objects/references.ts';
+import { fromWireAddress } from '../../src/objects/wire-address.ts';
 import { fromWire, toWire } from '../../src/rpc/errors-on-wire.ts';
 import type {
   ClassList,
@@ -109,16 +109,6 @@ export class ObjectCalls implements ObjectsService {
       bindings: [...classes.bindings],
     };
   }
-}
-
-/** The address that data stands for. @throws INVALID_ARGUMENT */
-export function fromWireAddress(address: WireAddress): ObjectAddress {
-  const { className, id, name, jurisdiction } = address;
-  // Part of the path of its files.
-  if (!/^[0-9a-f]{64}$/.test(id)) {
-    throw storageError('INVALID_ARGUMENT', 'An id of an object has 64 hexadecimal digits.');
-  }
-  return { className, id: new DurableObjectId(id, name, jurisdiction) };
 }
 
 async function respond(

@@ -1,17 +1,20 @@
 // An object as a side of calls: its code runs as its events, and what it sends waits for its writes.
 
+import { createStub, type ObjectCaller } from '../../src/objects/object-stub.ts';
 import type { Party } from '../../src/objects/party.ts';
+import { fromWireAddress } from '../../src/objects/wire-address.ts';
 import type { WireAddress } from '../../src/rpc/object-protocol.ts';
 import type { ObjectInstance } from './object-instance.ts';
 
 export class ObjectParty implements Party {
   readonly isGated = true;
   readonly #instance: ObjectInstance;
-  readonly #stub: (address: WireAddress) => object;
+  readonly #caller: () => ObjectCaller;
 
-  constructor(instance: ObjectInstance, stub: (address: WireAddress) => object) {
+  /** `caller` carries the calls of stubs that the object is given. */
+  constructor(instance: ObjectInstance, caller: () => ObjectCaller) {
     this.#instance = instance;
-    this.#stub = stub;
+    this.#caller = caller;
   }
 
   enter<T>(task: () => T | PromiseLike<T>): Promise<T> {
@@ -31,36 +34,6 @@ export class ObjectParty implements Party {
   }
 
   stub(address: WireAddress): object {
-    return this.#stub(address);
-  }
-}
-
-/** Code of the worker that belongs to no object: nothing holds it back. */
-export class WorkerParty implements Party {
-  readonly isGated = false;
-  readonly #stub: (address: WireAddress) => object;
-
-  constructor(stub: (address: WireAddress) => object) {
-    this.#stub = stub;
-  }
-
-  async enter<T>(task: () => T | PromiseLike<T>): Promise<T> {
-    return task();
-  }
-
-  async leave<T>(start: () => Promise<T>): Promise<T> {
-    return start();
-  }
-
-  async input<T>(start: () => Promise<T>): Promise<T> {
-    return start();
-  }
-
-  retain(): () => void {
-    return () => {};
-  }
-
-  stub(address: WireAddress): object {
-    return this.#stub(address);
+    return createStub(fromWireAddress(address), this.#caller());
   }
 }

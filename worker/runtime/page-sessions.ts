@@ -9,7 +9,9 @@ import { storageError } from '../../src/contract/errors.ts';
 import { CRITICAL_SECTION_MS_MAX } from '../../src/contract/limits.ts';
 import { idOfStorage, type ObjectAddress } from '../../src/contract/object-id.ts';
 import type { SqlStorageValue } from '../../src/contract/storage.ts';
+import { fromWireAddress } from '../../src/objects/wire-address.ts';
 import { toWire } from '../../src/rpc/errors-on-wire.ts';
+import type { WireAddress } from '../../src/rpc/object-protocol.ts';
 import type {
   Call,
   CallOf,
@@ -72,9 +74,13 @@ export class PageSessions implements StorageHost {
     this.#after = after;
   }
 
-  async open(name: string): Promise<Outcome<SessionId>> {
-    const address = { className: null, id: idOfStorage(name) };
+  async open(target: string | WireAddress): Promise<Outcome<SessionId>> {
+    let address: ObjectAddress;
     try {
+      address =
+        typeof target === 'string'
+          ? { className: null, id: idOfStorage(target) }
+          : fromWireAddress(target);
       await this.#host.instance(address);
     } catch (error) {
       return { error: toWire(error) };

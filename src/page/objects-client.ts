@@ -1,0 +1,79 @@
+// Calls of this page's stubs, over whichever connection stands: sent in the order they were made,
+// also those made while there is none yet.
+//
+// A call that was sent when the worker died rejects, because it may have taken effect; one that was
+// not waits for the next worker.
+
+import { remoteError } from '../objects/imports.ts';
+import type { Answer, OutgoingCall } from '../objects/object-caller.ts';
+import { References } from '../objects/references.ts';
+import { fromWire } from '../rpc/errors-on-wire.ts';
+import type { HostConnection } from '../rpc/host-connection.ts';
+import type { ClassList } from '../rpc/object-protocol.ts';
+import type { Leader } from './leader.ts';
+
+interface Waiting {
+  readonly call: OutgoingCall;
+  readonly resolve: (answer: Promise<Answer>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class ObjectsClient {
+  readonly #leader: Leader;
+  readonly #references = new WeakMap<HostConnection, References>();
+  #waiting: Waiting[] = [];
+  #isConnecting = false;
+
+  constructor(leader: Leader) {
+    this.#leader = leader;
+  }
+
+  /** The classes that the worker serves. @throws as `connect` */
+  async classes(): Promise<ClassList> {
+    const outcome = await (await this.#leader.connection()).objects.classes();
+    if ('error' in outcome) throw fromWire(outcome.error);
+    return outcome.ok;
+  }
+
+  readonly carry = (call: OutgoingCall): Promise<Answer> =>
+    new Promise((resolve, reject) => {
+      this.#waiting.push({ call, resolve, reject });
+      if (!this.#isConnecting) void this.#send();
+    });
+
+  async #send(): Promise<void> {
+    this.#isConnecting = true;
+    try {
+      const connection = await this.#leader.connection();
+      for (const { call, resolve } of this.#take()) resolve(this.#ask(connection, call));
+    } catch (error) {
+      for (const { reject } of this.#take()) reject(error);
+    }
+  }
+
+  #take(): Waiting[] {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    this.#isConnecting = false;
+    return waiting;
+  }
+
+  async #ask(connection: HostConnection, { address, request }: OutgoingCall): Promise<Answer> {
+    const channel = this.#referencesOf(connection);
+    const outcome = await connection.objects.call(address, request(channel));
+    if ('error' in outcome) throw remoteError(fromWire(outcome.error));
+    return { payload: outcome.ok, channel };
+  }
+
+  #referencesOf(connection: HostConnection): References {
+    let references = this.#references.get(connection);
+    if (references === undefined) {
+      const made = new References(connection.objects);
+      connection.show(made);
+      void connection.lost.then((reason) => made.end(reason));
+      this.#references.set(connection, made);
+      references = made;
+    }
+    return references;
+  }
+}
