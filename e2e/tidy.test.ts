@@ -94,6 +94,8 @@ describe('source', () => {
     const entries = new Set([
       'src/index.ts',
       'worker/index.ts',
+      'worker/objects.ts',
+      'worker/node-objects.ts',
       'worker/vfs/build/write-wasm.ts',
       'worker/sim/main.ts',
       'demo/main.tsx',
