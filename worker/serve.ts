@@ -108,7 +108,8 @@ class Candidate {
 
   #connectOwnPage(host: WorkerHost): void {
     const { port1, port2 } = new MessageChannel();
-    this.#admit('', host, new ChannelEndpoint(port1));
+    // It may have one already, and a call under way on it; it closes the one it does not use.
+    new ClientHost(host, new ChannelEndpoint(port1));
     this.#post({ type: 'leads', port: port2 }, [port2]);
   }
 

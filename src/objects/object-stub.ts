@@ -29,13 +29,13 @@ export function addressOf(stub: object): WireAddress | undefined {
 
 class DurableObjectStub {
   readonly id: DurableObjectId;
-  declare readonly name?: string;
+  readonly name: string | undefined;
   readonly #fetch: ObjectCaller['fetch'];
   readonly #address: WireAddress;
 
   constructor(id: DurableObjectId, address: WireAddress, caller: ObjectCaller) {
     this.id = id;
-    if (id.name !== undefined) this.name = id.name;
+    this.name = id.name;
     this.#address = address;
     this.#fetch = (...request) => caller.fetch(...request);
     // Bound, because they are called on the proxy.

@@ -8,6 +8,7 @@ import { type Agent, FakeBrowser } from '../rpc/fake-browser.ts';
 import { type Disk, FakeHost } from '../rpc/fake-host.ts';
 import type { Locks } from '../rpc/locks.ts';
 import type { ObjectsService } from '../rpc/object-protocol.ts';
+import type { StorageHost } from '../rpc/protocol.ts';
 import { connectObjects, type Objects } from './connect.ts';
 import type { WorkerLike } from './environment.ts';
 import { Leaders } from './leaders.ts';
@@ -33,13 +34,15 @@ export class FakeTabs {
   readonly browser = new FakeBrowser();
   readonly disk: Disk = new Map();
   readonly serve: Serve;
-  /** The classes of every host, when there are any. */
-  readonly objects: () => ObjectsService | undefined;
+  readonly objects: (() => ObjectsService) | undefined;
+  readonly storage: StorageHost | undefined;
   readonly #tabs: FakeTab[] = [];
 
-  constructor(serve: Serve, objects: () => ObjectsService | undefined = () => undefined) {
+  /** `objects` and `storage` stand for every host's, when they are given. */
+  constructor(serve: Serve, objects?: () => ObjectsService, storage?: StorageHost) {
     this.serve = serve;
     this.objects = objects;
+    this.storage = storage;
   }
 
   tab(): FakeTab {
@@ -157,13 +160,13 @@ export class FakeWorker implements WorkerLike {
     const createHost = async (): Promise<WorkerHost> => {
       const error = hostError();
       if (error !== null) throw error;
-      const host = new FakeHost(tabs.disk);
-      this.host = host;
+      this.host = new FakeHost(tabs.disk);
+      const host = tabs.storage ?? this.host;
       const agent = this.#agent;
-      const objects = tabs.objects();
+      const objects = tabs.objects?.();
       return {
         ...(objects !== undefined && { objects: whileAlive(objects, agent) }),
-        open: (name) => agent.whileAlive(() => host.open(name)),
+        open: (target) => agent.whileAlive(() => host.open(target)),
         execute: (session, calls) => agent.whileAlive(() => host.execute(session, calls)),
         close: (session) => agent.whileAlive(() => host.close(session)),
       };

@@ -152,8 +152,9 @@ export class Leader {
     return new OwnWorker(worker, id, this.#options.operation, this.#names, locks, {
       leads: (port) => {
         this.#supersede(id);
-        if (this.#search === null) port.close();
-        else this.#found(id, new ChannelEndpoint(port));
+        const endpoint = new ChannelEndpoint(port);
+        if (this.#search !== null) this.#found(id, endpoint);
+        else new HostConnection(endpoint).leave(connectionClosed('there is one already'));
       },
       failed: (error) => this.#leaveToOthers(error),
       gone: (error) => {

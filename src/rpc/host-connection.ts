@@ -44,7 +44,7 @@ export class HostConnection implements StorageHost {
       if (message.type === 'closed') this.fail(connectionClosed('the worker dropped it'));
     });
     endpoint.addEventListener('messageerror', () => {
-      this.fail(connectionClosed('a message from the worker could not be read'));
+      this.leave(connectionClosed('a message from the worker could not be read'));
     });
   }
 

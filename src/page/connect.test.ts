@@ -1,0 +1,248 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createTestHost, type TestHost } from '../../worker/node-test-host.ts';
+import { Namespaces } from '../../worker/runtime/namespaces.ts';
+import { PageSessions } from '../../worker/runtime/page-sessions.ts';
+import { serve } from '../../worker/serve.ts';
+import type { DurableObjectState, RpcStub } from '../contract/object.ts';
+import { RpcTarget } from '../contract/rpc-target.ts';
+import type { Objects } from './connect.ts';
+import { type FakeTab, FakeTabs } from './fake-tabs.ts';
+
+class Room {
+  readonly ctx: DurableObjectState;
+  #listener: RpcStub<(event: string) => void> | undefined;
+  constructor(ctx: DurableObjectState) {
+    this.ctx = ctx;
+  }
+  add(by: number): number {
+    const sum = (this.ctx.storage.kv.get<number>('sum') ?? 0) + by;
+    this.ctx.storage.kv.put('sum', sum);
+    return sum;
+  }
+  async write(word: string): Promise<string> {
+    this.ctx.storage.put('word', word);
+    return word;
+  }
+  listen(listener: RpcStub<(event: string) => void>): void {
+    this.#listener = listener;
+  }
+  async say(event: string): Promise<void> {
+    await this.#listener?.(event);
+  }
+  wait(): Promise<never> {
+    return new Promise(() => {});
+  }
+  counter(): Counter {
+    return new Counter();
+  }
+  async fetch(request: Request): Promise<Response> {
+    if (new URL(request.url).pathname === '/wait') {
+      return new Promise((resolve) => {
+        request.signal.addEventListener('abort', () => {
+          aborted.push(String(request.signal.reason.name));
+          resolve(new Response());
+        });
+      });
+    }
+    if (request.method === 'GET') {
+      const headers = { 'Set-Cookie': 'a=1', 'X-From': 'room' };
+      return new Response(null, { status: 204, headers });
+    }
+    return new Response(request.body, { status: 201 });
+  }
+}
+
+class Counter extends RpcTarget {
+  #count = 0;
+  next(): number {
+    return ++this.#count;
+  }
+}
+
+let aborted: string[] = [];
+let host: TestHost;
+let tabs: FakeTabs;
+let first: FakeTab;
+let second: FakeTab;
+
+beforeEach(async () => {
+  aborted = [];
+  let namespaces: Namespaces | undefined;
+  host = await createTestHost({}, { Room }, (_host, instance) => {
+    return namespaces!.surroundings(instance);
+  });
+  namespaces = new Namespaces(host.host, {});
+  const { calls } = namespaces;
+  const sessions = new PageSessions(host.host, () => () => {});
+  tabs = new FakeTabs(serve, () => calls, sessions);
+  first = tabs.tab();
+  second = tabs.tab();
+});
+
+afterEach(async () => {
+  tabs.close();
+  await host.close();
+});
+
+type Classes = { Room: Room };
+
+function connect(tab: FakeTab): Promise<Objects<Classes>> {
+  return tab.connect<Classes>();
+}
+
+function failure(call: Promise<unknown>): Promise<Error & { code?: string; remote?: boolean }> {
+  return call.then(
+    () => expect.fail('it succeeded'),
+    (error) => error,
+  );
+}
+
+/** Lets what was posted arrive. */
+async function turns(count = 5): Promise<void> {
+  for (let i = 0; i < count; i++) await new Promise((resolve) => setTimeout(resolve));
+}
+
+describe('a page', () => {
+  test('[CONN1] calls the objects of its worker, from every tab', async () => {
+    const mine = (await connect(first)).env.Room.getByName('a');
+    const theirs = (await connect(second)).env.Room.getByName('a');
+    expect([await mine.add(1), await theirs.add(2), await mine.add(3)]).toEqual([1, 3, 6]);
+    expect(second.host).toBe(null);
+  });
+
+  test('[CONN1] has the same ids as the worker', async () => {
+    const { env } = await connect(first);
+    const id = env.Room.idFromName('a');
+    expect(String(id)).toBe(String(host.host.classes.get('Room').ids.fromName('a')));
+    expect(env.Room.get(env.Room.idFromString(String(id))).name).toBe(undefined);
+    expect(env.Room.jurisdiction('eu').newUniqueId().jurisdiction).toBe('eu');
+    expect(() => env.Room.idFromString('f'.repeat(64))).toThrow('namespace');
+    expect(() => env.Room.get({} as never)).toThrow(TypeError);
+  });
+
+  test('[CONN2] a class that is not served throws, by name', async () => {
+    const { env } = await connect(first);
+    const read = () => (env as unknown as { Nope: unknown }).Nope;
+    expect(read).toThrow('"Nope"; it serves: Room');
+  });
+
+  test('[CONN3] calls made in one turn arrive in order', async () => {
+    const { env } = await connect(second);
+    const room = env.Room.getByName('a');
+    expect(await Promise.all([1, 2, 3].map((by) => room.add(by)))).toEqual([1, 3, 6]);
+  });
+
+  test('[CONN4] a function it passed is called from the worker, over both kinds of connection', async () => {
+    const mine = (await connect(first)).env.Room.getByName('a');
+    const theirs = (await connect(second)).env.Room.getByName('a');
+    const heard: string[] = [];
+    await theirs.listen((event) => void heard.push(event));
+    await mine.say('one');
+    await theirs.say('two');
+    expect(heard).toEqual(['one', 'two']);
+  });
+
+  test('[CONN4] an RpcTarget of the worker is a stub on the page', async () => {
+    const counter = await (await connect(second)).env.Room.getByName('a').counter();
+    expect([await counter.next(), await counter.next()]).toEqual([1, 2]);
+  });
+
+  test('[CONN5] fetch streams bodies both ways and keeps every header', async () => {
+    for (const tab of [first, second]) {
+      const room = (await connect(tab)).env.Room.getByName('a');
+      const sent = new TransformStream<Uint8Array, Uint8Array>();
+      const writer = sent.writable.getWriter();
+      const response = await room.fetch('http://room/', { method: 'POST', body: sent.readable });
+      expect(response.status).toBe(201);
+      const reader = response.body!.getReader();
+      for (const word of ['one', 'two']) {
+        void writer.write(new TextEncoder().encode(word));
+        expect(new TextDecoder().decode((await reader.read()).value)).toBe(word);
+      }
+      await writer.close();
+      expect((await reader.read()).done).toBe(true);
+      const { status, headers } = await room.fetch('http://room/');
+      expect([status, headers.get('X-From'), headers.getSetCookie()]).toEqual([
+        204,
+        'room',
+        ['a=1'],
+      ]);
+    }
+  });
+
+  test('[STUB18] an aborted fetch rejects at once, and the object is told', async () => {
+    const room = (await connect(second)).env.Room.getByName('a');
+    const abort = new AbortController();
+    const pending = room.fetch('http://room/wait', { signal: abort.signal });
+    await room.add(1);
+    abort.abort();
+    expect(await failure(pending)).toMatchObject({ name: 'AbortError' });
+    await vi.waitUntil(() => aborted.length > 0);
+    expect(aborted).toEqual(['AbortError']);
+  });
+
+  test('[CONN6] the storage of an object can be looked into', async () => {
+    const objects = await connect(first);
+    const room = objects.env.Room.getByName('a');
+    await room.write('hello');
+    const storage = await objects.storage(room);
+    expect(await storage.get('word')).toBe('hello');
+    expect(await failure(objects.storage({} as never))).toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+});
+
+describe('a worker that dies', () => {
+  test('[CONN7] rejects the calls under way, and stubs reach the next one', async () => {
+    await connect(first);
+    const theirs = (await connect(second)).env.Room.getByName('a');
+    const pending = failure(theirs.wait());
+    await theirs.add(1);
+    first.close();
+    expect(await pending).toMatchObject({ code: 'CONNECTION_CLOSED', retryable: true });
+    expect(await theirs.add(1)).toBe(2);
+  });
+
+  test('[CONN7] the page’s own is started again', async () => {
+    const room = (await connect(first)).env.Room.getByName('a');
+    const pending = failure(room.wait());
+    await room.add(1);
+    first.terminateWorker();
+    expect(await pending).toMatchObject({ code: 'CONNECTION_CLOSED', retryable: true });
+    expect(await room.add(1)).toBe(2);
+    expect(first.workers.length).toBe(2);
+  });
+
+  test('[CONN7] takes what it passed by reference with it', async () => {
+    const room = (await connect(first)).env.Room.getByName('a');
+    const counter = await room.counter();
+    first.terminateWorker();
+    await turns();
+    expect(await failure(counter.next())).toMatchObject({ code: 'CONNECTION_CLOSED' });
+  });
+});
+
+describe('a page that goes', () => {
+  test('[CONN8] is let go of: what it held no longer keeps objects in memory', async () => {
+    await connect(first);
+    const theirs = (await connect(second)).env.Room.getByName('a');
+    await theirs.listen(() => {});
+    await theirs.counter();
+    second.close();
+    await turns();
+    await host.advance(20_000);
+    const mine = (await connect(first)).env.Room.getByName('a');
+    await mine.say('nobody hears'); // a fresh instance, which has no listener
+  });
+
+  test('[CONN9] close() rejects what is under way and what comes; a new connection starts over', async () => {
+    const objects = await connect(first);
+    const room = objects.env.Room.getByName('a');
+    const pending = failure(room.wait());
+    await room.add(1);
+    objects.close();
+    expect(await pending).toMatchObject({ code: 'CONNECTION_CLOSED' });
+    expect(await failure(room.add(1))).toMatchObject({ code: 'CONNECTION_CLOSED' });
+    const again = await connect(first);
+    expect(await again.env.Room.getByName('a').add(1)).toBe(2);
+  });
+});
