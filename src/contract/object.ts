@@ -61,7 +61,7 @@ export type DurableObjectStub<T extends object = object> = Callable<T, ReservedM
 };
 
 /** What a call gives for an RpcTarget or function: methods and properties as promises. */
-export type RpcStub<T extends object> = Callable<T, never> & {
+export type RpcStub<T extends object> = Callable<T, Brand> & {
   /** Another handle of the same thing, to be disposed on its own. */
   dup(): RpcStub<T>;
   /** Lets it go on the other side. Without it that happens when it is garbage collected. */
@@ -83,7 +83,11 @@ type ReservedMember =
   | 'webSocketMessage'
   | 'webSocketClose'
   | 'webSocketError'
-  | 'then';
+  | 'then'
+  | Brand;
+
+/** How workerd's types tell their classes apart. */
+type Brand = '__DURABLE_OBJECT_BRAND' | '__RPC_TARGET_BRAND';
 
 type AnyFunction = (...parameters: never[]) => unknown;
 
@@ -104,7 +108,7 @@ type RpcArguments<P extends readonly unknown[]> = { [I in keyof P]: RpcArgument<
 export type RpcArgument<A> =
   A extends RpcStub<infer T>
     ? A | T
-    : A extends Cloned | RpcTarget | AnyObjectStub
+    : A extends Cloned | RpcTarget | TargetOfWorkerd | AnyObjectStub
       ? A
       : A extends (...parameters: infer P) => infer R
         ? (...parameters: P) => R | Awaited<R>
@@ -119,7 +123,7 @@ export type RpcArgument<A> =
 /** What the other side gets for this. */
 export type RpcResult<R> = R extends RpcStub<infer _> | AnyObjectStub
   ? R
-  : R extends RpcTarget
+  : R extends RpcTarget | TargetOfWorkerd
     ? RpcStub<R>
     : R extends AnyFunction
       ? RpcStub<R>
@@ -132,6 +136,11 @@ export type RpcResult<R> = R extends RpcStub<infer _> | AnyObjectStub
             : R extends object
               ? { [K in keyof R]: RpcResult<R[K]> }
               : R;
+
+/** An RpcTarget as workerd's types have it. */
+interface TargetOfWorkerd {
+  readonly __RPC_TARGET_BRAND: never;
+}
 
 /** A stub of whatever class. */
 type AnyObjectStub = Pick<DurableObjectStub, 'id' | 'fetch'>;
