@@ -231,8 +231,9 @@ export interface RemoteStorage extends KeyValueOperations, Recovery {
    * workerd's local storage (`<id>.sqlite`), with the bytes of its `-wal` when there is one.
    *
    * The file is checked before anything is touched. The import is one commit; the object is then
-   * reset and starts anew with the file's data and alarm. Resolves to the bookmark of the moment
-   * before: restoring it undoes the import.
+   * reset and starts anew with the file's data and alarm: calls made before the import resolves meet
+   * the old data, or reject with OBJECT_RESET. Resolves to the bookmark of the moment before:
+   * restoring it undoes the import.
    *
    * Values are not decoded: one that cannot be is CORRUPT when it is read.
    *

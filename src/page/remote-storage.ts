@@ -86,11 +86,11 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
   importDatabase(database: BinarySource, wal?: BinarySource | null): Promise<string>;
   async importDatabase(...args: unknown[]): Promise<string> {
     checkArgumentCount('importDatabase', args.length, 1);
-    // Both are taken at the call: a later change is not imported.
-    const [database, wal] = await Promise.all([
-      convertBinary('importDatabase', args[0]),
-      args[1] == null ? null : convertBinary('importDatabase', args[1]),
-    ]);
+    const file = convertBinary('importDatabase', args[0]);
+    const log = args[1] == null ? null : convertBinary('importDatabase', args[1]);
+    // Only a Blob has to be waited for; else the call keeps its place among those of this turn.
+    const isBlob = file instanceof Promise || log instanceof Promise;
+    const [database, wal] = isBlob ? await Promise.all([file, log]) : [file, log];
     return this.#session.call({ op: 'importDatabase', database, wal });
   }
 
