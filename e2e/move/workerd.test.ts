@@ -48,8 +48,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-const exportOf = (name: string) =>
-  host.host.deliver(host.address(name), ({ storage }) => storage.databaseBytes());
+const exportOf = (name: string) => host.host.exportDatabase(host.address(name));
 const contents = async (name: string) =>
   JSON.parse(
     JSON.stringify(await host.run(({ storage }) => read(storage, canonicalize), name)),

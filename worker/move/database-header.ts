@@ -104,6 +104,12 @@ export function settleImage(image: Uint8Array): Uint8Array {
   return image.subarray(0, pageCount * PAGE_BYTES);
 }
 
+/** True for a file with nothing in it but the note that there is a WAL: its data is there. */
+export function isAllInWal(file: Uint8Array): boolean {
+  const cellCount = viewOf(file).getUint16(HEADER_BYTES + 3);
+  return file[OFFSET.readVersion] === WAL_JOURNAL && file.length === PAGE_BYTES && cellCount === 0;
+}
+
 /** Pages by the header; null when it was last written by a SQLite that did not keep the number. */
 export function pageCountOf(firstPage: Uint8Array): number | null {
   const view = viewOf(firstPage);

@@ -2,6 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createTestHost, type TestHost } from '../node-test-host.ts';
+import { emptyDatabase } from './database-header.ts';
 import { makeFile, makeWal, schemaRow, walTransaction } from './node-files.ts';
 
 const KV = 'CREATE TABLE _cf_KV (key TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID;';
@@ -321,6 +322,14 @@ describe('a WAL', () => {
   ])('[MOVE5] a WAL %s is refused', async ([, make, message]) => {
     const states = await threeStates();
     await expectRefused(states[0], message, make(states));
+  });
+
+  test('[MOVE5] an empty file whose data must be in a WAL is refused without one', async () => {
+    const bare = changed(changed(emptyDatabase(), 18, 2), 19, 2);
+    await expectRefused(bare, /in the -wal beside it; give both/);
+    const [first] = await threeStates();
+    await importFile(bare, makeWal([walTransaction(bare, first)]));
+    expect(await rows('SELECT x FROM t')).toEqual([[1]]);
   });
 
   test('[MOVE5] a WAL older than its database is refused', async () => {

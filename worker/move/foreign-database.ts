@@ -7,7 +7,13 @@
 import { isStorageError } from '../../src/contract/errors.ts';
 import type { Database } from '../sql/database.ts';
 import type { DatabaseFile } from '../vfs/database-file.ts';
-import { checkHeader, importInvalid, settleImage } from './database-header.ts';
+import {
+  checkHeader,
+  importInvalid,
+  isAllInWal,
+  PAGE_BYTES,
+  settleImage,
+} from './database-header.ts';
 import { ImageFile } from './image-file.ts';
 import { checkSchema } from './schema-check.ts';
 import { mergeWal } from './wal.ts';
@@ -39,6 +45,12 @@ export function openForeign(
 ): OpenedDatabase {
   // A database whose first page is still in the WAL is a file without bytes.
   if (file.length > 0 || wal === null) checkHeader(file);
+  if (wal === null && file.length >= PAGE_BYTES && isAllInWal(file)) {
+    throw importInvalid(
+      'the file is empty and in WAL mode, so what it holds is in the -wal beside it',
+      'give both; deleteAll() empties an object',
+    );
+  }
   const image = wal === null ? file.slice() : mergeWal(file, wal);
   checkHeader(image);
   return translated(() => {

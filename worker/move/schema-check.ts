@@ -44,19 +44,17 @@ export function checkSchema(database: Database, empty: Database): void {
     empty.run(`CREATE TABLE ${name} ${columns}`);
   }
   const own = objects.filter((object) => !isReserved(object)).sort((a, b) => rank(a) - rank(b));
-  const isMade = (object: SchemaObject) =>
-    schemaOf(empty).some(({ type, name }) => type === object.type && name === object.name);
+  for (const object of own.filter(isVirtual)) make(object, empty);
+  const broughtAlong = new Set(schemaOf(empty).map(label));
   for (const object of own) {
-    // A virtual table has made the tables it keeps its rows in.
-    if (object.type === 'table' && !isVirtual(object) && isMade(object)) continue;
-    try {
-      run(empty, object.sql!);
-    } catch (error) {
-      throw refused(object, 'cannot be made here', error);
-    }
-    if (!isMade(object)) throw refused(object, 'has a text that makes something else');
+    // Virtual tables have made the tables they keep their rows in.
+    if (!broughtAlong.has(label(object))) make(object, empty);
   }
-  for (const object of own) checkUse(object, empty);
+  const made = new Set(schemaOf(empty).map(label));
+  for (const object of own) {
+    if (!made.has(label(object))) throw refused(object, 'has a text that makes something else');
+    checkUse(object, empty);
+  }
 }
 
 function schemaOf(database: Database): SchemaObject[] {
@@ -96,6 +94,14 @@ function checkHidden(object: SchemaObject): void {
   );
 }
 
+function make(object: SchemaObject, empty: Database): void {
+  try {
+    run(empty, object.sql!);
+  } catch (error) {
+    throw refused(object, 'cannot be made here', error);
+  }
+}
+
 /** Compiles what makes a program meet the object. */
 function checkUse({ type, name, table, sql }: SchemaObject, empty: Database): void {
   const uses = type === 'view' ? [`SELECT * FROM ${quoted(name)}`] : [];
@@ -128,9 +134,13 @@ function run(database: Database, sql: string): void {
   database.exec(sql, []).toArray();
 }
 
-/** Virtual tables before the tables they bring along, triggers after what they are on. */
-function rank(object: SchemaObject): number {
-  return isVirtual(object) ? -1 : ['table', 'index', 'view', 'trigger'].indexOf(object.type);
+/** Indexes and triggers after what they are on. */
+function rank({ type }: SchemaObject): number {
+  return ['table', 'index', 'view', 'trigger'].indexOf(type);
+}
+
+function label({ type, name }: SchemaObject): string {
+  return `${type} ${name}`;
 }
 
 function isVirtual({ sql }: SchemaObject): boolean {

@@ -14,8 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => host.close());
 
-const exportOf = (name?: string) =>
-  host.host.deliver(host.address(name), ({ storage }) => storage.databaseBytes());
+const exportOf = (name?: string) => host.host.exportDatabase(host.address(name));
 const importInto = (file: Uint8Array, name?: string) =>
   host.host.importDatabase(host.address(name), file);
 
@@ -165,9 +164,7 @@ describe('into an object', () => {
       }, name);
     await set(1, 1000, 'a');
     await set(2, 3000, 'b');
-    const file = await clocked.host.deliver(clocked.address('b'), ({ storage }) =>
-      storage.databaseBytes(),
-    );
+    const file = await clocked.host.exportDatabase(clocked.address('b'));
     await clocked.host.importDatabase(clocked.address('a'), file);
     await clocked.advance(2999);
     expect(runs).toEqual([]);

@@ -106,6 +106,11 @@ export class ObjectHost {
     await this.#environment.removeDirectory(key);
   }
 
+  /** The object's database as it is committed, as a plain SQLite file. */
+  exportDatabase(address: ObjectAddress): Promise<Uint8Array<ArrayBuffer>> {
+    return this.deliver(address, ({ storage }) => storage.databaseBytes());
+  }
+
   /**
    * Puts a SQLite file, with its WAL if it has one, in the place of the object's database, as one
    * commit; then the object starts anew. Resolves, when that is on disk, to the bookmark that undoes
@@ -122,10 +127,7 @@ export class ObjectHost {
       this.#environment.openDatabase({ file: apart }, UNHEARD),
     );
     try {
-      const undo = await replaceDatabase(await this.instance(address), opened.database);
-      await this.instance(address);
-      this.rest(address);
-      return undo;
+      return await replaceDatabase(await this.instance(address), opened.database);
     } finally {
       opened.close();
     }
