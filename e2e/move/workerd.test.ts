@@ -108,4 +108,6 @@ test('[MOVE12] an alarm that moved is known to workerd, and runs when the schedu
   await expect.poll(() => workerd.call('scheduled', 'get', 'rang'), { timeout: 5000 }).toBe(true);
   expect(await workerd.call('unscheduled', 'alarmTime')).toBeGreaterThan(0);
   expect(await workerd.call('unscheduled', 'get', 'rang')).toBeNull();
+  await workerd.call('unscheduled', 'setAlarm', Date.now());
+  await expect.poll(() => workerd.call('unscheduled', 'get', 'rang'), { timeout: 5000 }).toBe(true);
 });

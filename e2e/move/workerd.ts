@@ -17,6 +17,7 @@ const MAIN = `
     put(key, value) { return this.ctx.storage.put(key, value); }
     get(key) { return this.ctx.storage.get(key); }
     alarmTime() { return this.ctx.storage.getAlarm(); }
+    setAlarm(timeMs) { return this.ctx.storage.setAlarm(timeMs); }
     abort() { this.ctx.abort(); }
     alarm() { this.ctx.storage.kv.put('rang', true); }
   }
@@ -36,7 +37,7 @@ export const SCRIPT = 'app';
 const UNIQUE_KEY = `${SCRIPT}-Mover`;
 const ids = new ObjectIdFactory(UNIQUE_KEY);
 
-export type Method = 'fill' | 'read' | 'put' | 'get' | 'alarmTime' | 'abort';
+export type Method = 'fill' | 'read' | 'put' | 'get' | 'alarmTime' | 'setAlarm' | 'abort';
 
 export class Workerd {
   readonly #miniflare: Miniflare;
