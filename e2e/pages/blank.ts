@@ -1,9 +1,22 @@
 // A page with nothing but the package: what tests do with it, they do from outside.
 
-import { openStorage } from '../../src/index.ts';
+import { connect, openStorage } from '../../src/index.ts';
+import type { Classes } from './objects-worker.ts';
 import { startWriting, verifyWrites } from './writer.ts';
 
-const api = { openStorage, startWriting, verifyWrites };
+/** Workers that were started for `connectRooms`, for tests that end one. */
+const workers: Worker[] = [];
+
+function startRooms(): Worker {
+  const address = new URL('./objects-worker.ts', import.meta.url);
+  const worker = new Worker(address, { type: 'module' });
+  workers.push(worker);
+  return worker;
+}
+
+const connectRooms = () => connect<Classes>(startRooms);
+
+const api = { openStorage, connect, connectRooms, workers, startWriting, verifyWrites };
 
 declare global {
   interface Window {

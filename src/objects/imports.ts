@@ -106,33 +106,29 @@ export function importReadable(
   isBody: boolean,
 ): ReadableStream {
   const pull = () => reference.ask({ op: 'pull' });
-  let end = () => {};
-  const stream = new ReadableStream(
-    {
-      async pull(controller) {
-        const payload = await (isBody ? pull() : party.leave(pull));
-        if (payload !== null) {
-          controller.enqueue(channel.receive(payload, party));
-          return;
-        }
-        controller.close();
-        end();
-      },
-      async cancel(reason) {
-        const draft = channel.draft(cloneable(reason), party);
-        await party.leave(() => reference.ask({ op: 'cancel', payload: channel.send(draft) }));
-        end();
-      },
+  const source: UnderlyingDefaultSource = {
+    async pull(controller) {
+      const payload = await (isBody ? pull() : party.leave(pull));
+      if (payload !== null) {
+        controller.enqueue(channel.receive(payload, party));
+        return;
+      }
+      controller.close();
+      end();
     },
-    { highWaterMark: 0 },
-  );
-  end = reference.hold(stream);
-  return stream;
+    async cancel(reason) {
+      const draft = channel.draft(cloneable(reason), party);
+      await party.leave(() => reference.ask({ op: 'cancel', payload: channel.send(draft) }));
+      end();
+    },
+  };
+  // The source is what an engine keeps while it reads; the stream itself may be collected meanwhile.
+  const end = reference.hold(source);
+  return new ReadableStream(source, { highWaterMark: 0 });
 }
 
 export function importWritable(reference: Import, channel: Channel, party: Party): WritableStream {
-  let end = () => {};
-  const stream = new WritableStream({
+  const sink: UnderlyingSink = {
     async write(chunk) {
       const draft = channel.draft(chunk, party);
       await party.leave(() => reference.ask({ op: 'write', payload: channel.send(draft) }));
@@ -146,9 +142,9 @@ export function importWritable(reference: Import, channel: Channel, party: Party
       await party.leave(() => reference.ask({ op: 'abort', payload: channel.send(draft) }));
       end();
     },
-  });
-  end = reference.hold(stream);
-  return stream;
+  };
+  const end = reference.hold(sink);
+  return new WritableStream(sink);
 }
 
 /** A signal of the other side; aborted as an event of this one. */

@@ -12,6 +12,9 @@ import type { HostConnection } from '../rpc/host-connection.ts';
 import type { ClassList } from '../rpc/object-protocol.ts';
 import type { Leader } from './leader.ts';
 
+/** How often the worker may be lost before its classes are not asked for again. */
+const ASKS_MAX = 3;
+
 interface Waiting {
   readonly call: OutgoingCall;
   readonly resolve: (answer: Promise<Answer>) => void;
@@ -30,9 +33,17 @@ export class ObjectsClient {
 
   /** The classes that the worker serves. @throws as `connect` */
   async classes(): Promise<ClassList> {
-    const outcome = await (await this.#leader.connection()).objects.classes();
-    if ('error' in outcome) throw fromWire(outcome.error);
-    return outcome.ok;
+    for (let tries = 1; ; tries++) {
+      const connection = await this.#leader.connection();
+      try {
+        const outcome = await connection.objects.classes();
+        if ('ok' in outcome) return outcome.ok;
+        throw fromWire(outcome.error);
+      } catch (error) {
+        // The worker was on its way out; there may be another.
+        if (connection.failure === null || tries === ASKS_MAX) throw error;
+      }
+    }
   }
 
   readonly carry = (call: OutgoingCall): Promise<Answer> =>

@@ -1,0 +1,98 @@
+// The classes that end-to-end tests call, hosted as an app would host them.
+
+import type { RpcStub } from '../../src/contract/object.ts';
+import { DurableObject, RpcTarget, serve } from '../../worker/objects.ts';
+
+/** What a page learns of a run: `window.api.connect<Classes>`. */
+export interface Classes {
+  Room: Room;
+}
+
+class Ticker extends RpcTarget {
+  #count = 0;
+  next(): number {
+    this.#count += 1;
+    return this.#count;
+  }
+}
+
+class CodedError extends Error {
+  override name = 'CodedError';
+  code = 'E_CODED';
+}
+
+export class Room extends DurableObject<{ Room: { getByName(name: string): Room } }> {
+  #listener: RpcStub<(event: string) => void> | undefined;
+
+  add(by: number): number {
+    const sum = (this.ctx.storage.kv.get<number>('sum') ?? 0) + by;
+    this.ctx.storage.kv.put('sum', sum);
+    return sum;
+  }
+
+  echo(value: unknown): unknown {
+    return value;
+  }
+
+  fail(): never {
+    throw new CodedError('coded');
+  }
+
+  reset(): void {
+    this.ctx.abort('by the test');
+  }
+
+  listen(listener: RpcStub<(event: string) => void>): void {
+    this.#listener = listener;
+  }
+
+  async say(event: string): Promise<void> {
+    await this.#listener?.(event);
+  }
+
+  wait(): Promise<never> {
+    return new Promise(() => {});
+  }
+
+  ticker(): Ticker {
+    return new Ticker();
+  }
+
+  async addToOther(name: string, by: number): Promise<number> {
+    return this.env.Room.getByName(name).add(by);
+  }
+
+  async fetch(request: Request): Promise<Response> {
+    const { pathname } = new URL(request.url);
+    if (pathname === '/upper') {
+      const upper = new TransformStream<string, string>({
+        transform: (text, controller) => controller.enqueue(text.toUpperCase()),
+      });
+      const body = request
+        .body!.pipeThrough(new TextDecoderStream() as never)
+        .pipeThrough(upper)
+        .pipeThrough(new TextEncoderStream());
+      return new Response(body, { headers: { 'X-From': 'room' } });
+    }
+    if (pathname === '/download') return new Response(zeros(8 * 1024 * 1024));
+    return Response.json({
+      method: request.method,
+      text: await request.text(),
+      upgrade: request.headers.get('upgrade'),
+    });
+  }
+}
+
+function zeros(byteLength: number): ReadableStream<Uint8Array> {
+  const chunk = new Uint8Array(65_536);
+  let left = byteLength;
+  return new ReadableStream({
+    pull(controller) {
+      controller.enqueue(chunk.slice());
+      left -= chunk.length;
+      if (left === 0) controller.close();
+    },
+  });
+}
+
+serve({ Room });
