@@ -237,6 +237,19 @@ describe('what is no file of an object', () => {
       await expect(storage.get('bad')).rejects.toMatchObject({ code: 'CORRUPT' });
     });
   });
+
+  test('[MOVE8] keys and values beyond the limits are taken, and read', async () => {
+    const key = "replace(hex(zeroblob(1500)), '00', 'key')";
+    const value =
+      "CAST(x'ff0f22' || x'c0843d' || replace(hex(zeroblob(500000)), '0', 'v') AS BLOB)";
+    await importFile(
+      await makeFile(`${KV} INSERT INTO _cf_KV VALUES (${key}, x'ff0f4904'), ('big', ${value})`),
+    );
+    await host.run(async ({ storage }) => {
+      expect((await storage.get<string>('big'))?.length).toBe(1_000_000);
+      expect([...(await storage.list()).keys()].map(({ length }) => length)).toEqual([3, 4500]);
+    });
+  });
 });
 
 describe('a WAL', () => {

@@ -208,6 +208,48 @@ describe('into an object', () => {
     expect(await contents()).toEqual(before);
   });
 
+  test('[MOVE3] databases larger than what a transaction keeps in memory replace each other', async () => {
+    const load = (name: string, count: number) =>
+      host.run(({ storage }) => {
+        storage.sql.exec(`CREATE TABLE ${name}(id INTEGER PRIMARY KEY, bytes BLOB)`);
+        storage.sql.exec(
+          `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
+           INSERT INTO ${name} SELECT i, randomblob(9000) FROM n`,
+        );
+      }, name);
+    const sums = (name: string, table: string) =>
+      host.run(
+        ({ storage }) =>
+          storage.sql
+            .exec(`SELECT count(*), sum(unicode(hex(substr(bytes, id, 1)))) FROM ${table}`)
+            .raw()
+            .toArray(),
+        name,
+      );
+    const check = (name: string) =>
+      host.run(({ storage }) => storage.sql.exec('PRAGMA quick_check').one(), name);
+    await load('small', 600);
+    await load('large', 2000);
+    const [small, large] = [await sums('small', 'small'), await sums('large', 'large')];
+    const [smallFile, largeFile] = [await exportOf('small'), await exportOf('large')];
+    expect(smallFile.length).toBeGreaterThan(4 << 20);
+
+    host.failNextFlush();
+    await expect(importInto(largeFile, 'small')).rejects.toMatchObject({ code: 'IO' });
+    expect(await sums('small', 'small')).toEqual(small);
+
+    const undo = await importInto(largeFile, 'small');
+    expect(await sums('small', 'large')).toEqual(large);
+    expect(await exportOf('small')).toHaveLength(largeFile.length);
+    await importInto(smallFile, 'large');
+    expect(await sums('large', 'small')).toEqual(small);
+    expect(await exportOf('large')).toHaveLength(smallFile.length);
+    await host.run(({ storage }) => storage.onNextSessionRestoreBookmark(undo), 'small');
+    await host.host.reset(host.address('small'), new Error('restore'));
+    expect(await sums('small', 'small')).toEqual(small);
+    for (const name of ['small', 'large']) expect(await check(name)).toEqual({ quick_check: 'ok' });
+  });
+
   test('[MOVE3] what goes out comes in the same, whatever it is', async () => {
     const entry = fc.tuple(
       fc.string({ maxLength: 20, unit: 'binary' }),
