@@ -172,6 +172,12 @@ describe('what is no file of an object', () => {
       /cannot|malformed/,
     ],
     [
+      'a table of SQLite’s own in another shape',
+      'CREATE TABLE t(x INTEGER PRIMARY KEY AUTOINCREMENT); PRAGMA writable_schema=ON;' +
+        " UPDATE sqlite_schema SET sql = 'CREATE TABLE sqlite_sequence(name)' WHERE name GLOB 'sqlite_*'",
+      /"sqlite_sequence" cannot be made/,
+    ],
+    [
       'a key that is a blob',
       `${KV} INSERT INTO _cf_KV VALUES (x'00', x'30')`,
       /key that is no text/,

@@ -20,7 +20,11 @@ const HIDDEN_TABLES: Readonly<Record<string, string>> = {
 
 const SCHEMA = 'SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY rowid';
 /** What SQLite makes by itself. */
-const SQLITE_TABLES = /^sqlite_(sequence|stat[134])$/;
+const SQLITE_TABLES: Readonly<Record<string, string>> = {
+  sqlite_sequence: '(name,seq)',
+  sqlite_stat1: '(tbl,idx,stat)',
+  sqlite_stat4: '(tbl,idx,neq,nlt,ndlt,sample)',
+};
 const REMOVE = 'remove it from the file first';
 
 interface SchemaObject {
@@ -72,9 +76,14 @@ function schemaOf(database: Database): SchemaObject[] {
 }
 
 function isSqlitesOwn({ type, name, table, sql }: SchemaObject): boolean {
-  if (sql === null)
-    return type === 'index' && /^sqlite_autoindex_/.test(name) && !/^_cf_/i.test(table);
-  return type === 'table' && SQLITE_TABLES.test(name);
+  if (sql !== null) return type === 'table' && isAsIn(SQLITE_TABLES, name, sql);
+  return type === 'index' && /^sqlite_autoindex_/.test(name) && !/^_cf_/i.test(table);
+}
+
+/** True when the text is the one that makes the table of this name. */
+function isAsIn(tables: Readonly<Record<string, string>>, name: string, sql: string): boolean {
+  if (!Object.hasOwn(tables, name)) return false;
+  return compact(sql) === compact(`CREATE TABLE ${name} ${tables[name]}`);
 }
 
 function isReserved({ name, table }: SchemaObject): boolean {
@@ -83,10 +92,8 @@ function isReserved({ name, table }: SchemaObject): boolean {
 
 function checkHidden(object: SchemaObject): void {
   const { type, name, table, sql } = object;
-  const columns = Object.hasOwn(HIDDEN_TABLES, name) ? HIDDEN_TABLES[name] : undefined;
-  const isKnown = type === 'table' && table === name && columns !== undefined;
-  if (isKnown && sql !== null && compact(sql) === compact(`CREATE TABLE ${name} ${columns}`))
-    return;
+  const isTable = type === 'table' && table === name && sql !== null;
+  if (isTable && isAsIn(HIDDEN_TABLES, name, sql)) return;
   throw importInvalid(
     `the ${type} "${name}" has, or is on, a name that begins with _cf_; those are the storage's own, ` +
       `and only ${Object.keys(HIDDEN_TABLES).join(', ')} with its columns may be there`,
