@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createTestHost, type TestHost } from '../../worker/node-test-host.ts';
 import { Namespaces } from '../../worker/runtime/namespaces.ts';
+import type { ObjectManager } from '../../worker/runtime/object-calls.ts';
 import { PageSessions } from '../../worker/runtime/page-sessions.ts';
 import { serve } from '../../worker/serve.ts';
 import type { DurableObjectState, RpcStub } from '../contract/object.ts';
@@ -59,6 +60,29 @@ class Counter extends RpcTarget {
   }
 }
 
+let asked: unknown[] = [];
+
+/** Stands for the host's: tells what it was asked. */
+const manager: ObjectManager = {
+  async list(className) {
+    const id = host.host.classes.get(className).ids.fromName('a');
+    return [{ className, id, sizeBytes: 4096, nextAlarm: 5 }];
+  },
+  async delete({ id }) {
+    asked.push(id.name);
+  },
+  clock: {
+    now: async () => 7,
+    set: async (time) => void asked.push(time),
+    advance: async (durationMs) => {
+      if (durationMs < 0) throw new RangeError('not back');
+      asked.push(durationMs);
+    },
+    runNextAlarm: async () => true,
+    resume: async () => void asked.push('resume'),
+  },
+};
+
 let aborted: string[] = [];
 let host: TestHost;
 let tabs: FakeTabs;
@@ -71,7 +95,8 @@ beforeEach(async () => {
   host = await createTestHost({}, { Room }, (_host, instance) => {
     return namespaces!.surroundings(instance);
   });
-  namespaces = new Namespaces(host.host, {});
+  asked = [];
+  namespaces = new Namespaces(host.host, {}, manager);
   const { calls } = namespaces;
   const sessions = new PageSessions(host.host, () => () => {});
   tabs = new FakeTabs(serve, () => calls, sessions);
@@ -188,6 +213,31 @@ describe('a page', () => {
     const storage = await objects.storage(room);
     expect(await storage.get('word')).toBe('hello');
     expect(await failure(objects.storage({} as never))).toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+});
+
+describe('tools', () => {
+  test('[CONN10] objects are listed and deleted through the worker that leads', async () => {
+    const { env, list, delete: remove } = await connect(second);
+    const [found] = await list('Room');
+    expect(found).toMatchObject({ className: 'Room', sizeBytes: 4096, nextAlarm: 5 });
+    expect(found!.id.equals(env.Room.idFromName('a'))).toBe(true);
+    await remove(env.Room.get(found!.id));
+    expect(asked).toEqual(['a']);
+    expect(await failure(list('Nope' as 'Room'))).toMatchObject({ code: 'UNKNOWN_CLASS' });
+  });
+
+  test('[CONN11] the clock of the worker is driven, and its errors come back', async () => {
+    const { clock } = await connect(second);
+    await clock.set(new Date(3));
+    await clock.advance(2);
+    await clock.resume();
+    expect([await clock.now(), await clock.runNextAlarm(), asked]).toEqual([
+      7,
+      true,
+      [3, 2, 'resume'],
+    ]);
+    expect(await failure(clock.advance(-1))).toMatchObject({ name: 'RangeError' });
   });
 });
 

@@ -1,15 +1,18 @@
 // A page's way to the classes its worker serves: namespaces, stubs, and the objects' storage for
 // tools.
 
+import { convertTimestamp } from '../contract/arguments.ts';
 import { storageError } from '../contract/errors.ts';
 import type { DurableObjectStub, Namespace } from '../contract/object.ts';
 import { ObjectIdFactory } from '../contract/object-id.ts';
+import type { ObjectSummary, ObjectsClock } from '../contract/object-management.ts';
 import type { RemoteStorage as RemoteStorageInterface } from '../contract/storage.ts';
 import { FreeParty } from '../objects/free-party.ts';
 import { PartyCaller } from '../objects/object-caller.ts';
 import { DurableObjectNamespace } from '../objects/object-namespace.ts';
 import { addressOf, type ObjectCaller } from '../objects/object-stub.ts';
-import type { ClassList } from '../rpc/object-protocol.ts';
+import { fromWireAddress } from '../objects/wire-address.ts';
+import type { ClassList, WireAddress } from '../rpc/object-protocol.ts';
 import type { Leader } from './leader.ts';
 import type { Leaders, WorkerChoice } from './leaders.ts';
 import { ObjectsClient } from './objects-client.ts';
@@ -28,6 +31,12 @@ export type NamespacesOf<Classes extends object> = {
 export interface Objects<Classes extends object> {
   /** A name that the worker does not serve throws UNKNOWN_CLASS. */
   readonly env: NamespacesOf<Classes>;
+  /** The objects of a class that exist, by its name or a binding. @throws UNKNOWN_CLASS */
+  list(className: keyof Classes & string): Promise<ObjectSummary[]>;
+  /** Removes an object with everything it stored; calls of it that are under way reject. */
+  delete(stub: DurableObjectStub): Promise<void>;
+  /** The time of the objects, for tests and tools. */
+  readonly clock: ObjectsClock;
   /** The storage of an object, as `openStorage` gives it: to look into it, from beside the object. */
   storage(stub: DurableObjectStub): Promise<RemoteStorageInterface>;
   /**
@@ -46,9 +55,23 @@ export async function connectObjects<Classes extends object>(
   const client = new ObjectsClient(leader);
   const party = new FreeParty(() => caller);
   const caller = new PartyCaller(party, client.carry);
-  const env = createEnv(await client.classes(), caller);
+  const served = await client.classes();
+  const bindings = new Map(served.bindings);
   return {
-    env: env as NamespacesOf<Classes>,
+    env: createEnv(served, caller) as NamespacesOf<Classes>,
+    async list(name) {
+      const className = bindings.get(name);
+      if (className === undefined) throw unknownClass(name, bindings.keys());
+      const found = await client.manage({ op: 'list', className });
+      return found.map(({ address, ...facts }) => {
+        const { id } = fromWireAddress(address);
+        return { className, id, ...facts };
+      });
+    },
+    async delete(stub) {
+      await client.manage({ op: 'delete', address: mustBeStub('delete', stub) });
+    },
+    clock: clockOf(client),
     storage: (stub) => openObject(stub, leader, leaders),
     close: () =>
       leader.close(storageError('CONNECTION_CLOSED', 'The connection was closed; connect again.')),
@@ -68,10 +91,7 @@ function createEnv({ classes, bindings }: ClassList, caller: ObjectCaller): obje
       if (typeof name === 'symbol' || name in target || name === 'then' || name === 'toJSON') {
         return Reflect.get(target, name);
       }
-      throw storageError(
-        'UNKNOWN_CLASS',
-        `The worker serves no class "${name}"; it serves: ${Object.keys(target).join(', ')}.`,
-      );
+      throw unknownClass(name, namespaces.keys());
     },
   });
 }
@@ -81,11 +101,37 @@ async function openObject(
   leader: Leader,
   leaders: Leaders,
 ): Promise<RemoteStorageInterface> {
-  const address = addressOf(stub);
-  if (address === undefined) {
-    throw storageError('INVALID_ARGUMENT', 'storage: takes a stub of an object.');
-  }
+  const address = mustBeStub('storage', stub);
   const session = new Session(address.name ?? address.id, leader, address);
   await session.open();
   return new RemoteStorage(session, leaders.environment.after);
+}
+
+function clockOf(client: ObjectsClient): ObjectsClock {
+  return {
+    now: () => client.manage({ op: 'now' }),
+    set: async (time) => {
+      await client.manage({ op: 'set', timeMs: convertTimestamp('set', time) });
+    },
+    advance: async (durationMs) => {
+      await client.manage({ op: 'advance', durationMs });
+    },
+    runNextAlarm: () => client.manage({ op: 'runNextAlarm' }),
+    resume: async () => {
+      await client.manage({ op: 'resume' });
+    },
+  };
+}
+
+function mustBeStub(operation: string, stub: object): WireAddress {
+  const address = addressOf(stub);
+  if (address !== undefined) return address;
+  throw storageError('INVALID_ARGUMENT', `${operation}: takes a stub of an object.`);
+}
+
+function unknownClass(name: string, served: Iterable<string>): Error {
+  return storageError(
+    'UNKNOWN_CLASS',
+    `The worker serves no class "${name}"; it serves: ${[...served].join(', ') || 'none'}.`,
+  );
 }

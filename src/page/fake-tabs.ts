@@ -199,6 +199,7 @@ function whileAlive(objects: ObjectsService, agent: Agent): ObjectsService {
         ...connection,
         classes: () => agent.whileAlive(() => connection.classes()),
         call: (address, request) => agent.whileAlive(() => connection.call(address, request)),
+        manage: (request) => agent.whileAlive(() => connection.manage(request)),
         ask: (number, request) => agent.whileAlive(() => connection.ask(number, request)),
       };
     },

@@ -9,7 +9,7 @@ import type { Answer, OutgoingCall } from '../objects/object-caller.ts';
 import { References } from '../objects/references.ts';
 import { fromWire } from '../rpc/errors-on-wire.ts';
 import type { HostConnection } from '../rpc/host-connection.ts';
-import type { ClassList } from '../rpc/object-protocol.ts';
+import type { ClassList, ManageRequest, ManageResults } from '../rpc/object-protocol.ts';
 import type { Leader } from './leader.ts';
 
 /** How often the worker may be lost before its classes are not asked for again. */
@@ -44,6 +44,13 @@ export class ObjectsClient {
         if (connection.failure === null || tries === ASKS_MAX) throw error;
       }
     }
+  }
+
+  /** Asks for what is no call of an object. */
+  async manage<R extends ManageRequest>(request: R): Promise<ManageResults[R['op']]> {
+    const outcome = await (await this.#leader.connection()).objects.manage(request);
+    if ('error' in outcome) throw fromWire(outcome.error);
+    return outcome.ok as ManageResults[R['op']];
   }
 
   readonly carry = (call: OutgoingCall): Promise<Answer> =>

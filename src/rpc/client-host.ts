@@ -47,6 +47,7 @@ export class ClientHost implements StorageHost {
       close: (session) => this.close(session),
       classes: () => objects.classes(),
       call: (address, request) => objects.call(address, request),
+      manage: (request) => objects.manage(request),
       ask: (reference, request) => objects.ask(reference, request),
       release: (numbers) => objects.release(numbers),
     };
@@ -125,6 +126,7 @@ export class ClientHost implements StorageHost {
 const NO_OBJECTS: ObjectsConnection = {
   classes: async () => ({ ok: { classes: [], bindings: [] } }),
   call: async () => ({ error: toWire(noClasses()) }),
+  manage: async () => ({ error: toWire(noClasses()) }),
   ask: async () => ({ error: toWire(noClasses()) }),
   release: async () => {},
   end: () => {},

@@ -94,11 +94,12 @@ export class HostConnection implements StorageHost {
   #settlingObjects(): ObjectsPeer & ReferencePeer {
     // comlink splits the union of an outcome, which its types need not.
     const remote = this.#remote as unknown as ObjectsPeer & ReferencePeer;
-    const { classes, call, ask, release } = remote;
+    const { classes, call, manage, ask, release } = remote;
     const pending = this.#pending;
     return {
       classes: () => pending.make(() => classes()),
       call: (address, request) => pending.make(() => call(address, request)),
+      manage: (request) => pending.make(() => manage(request)),
       ask: (reference, request) => pending.make(() => ask(reference, request)),
       release: (numbers) => pending.make(() => release(numbers)),
     };

@@ -50,6 +50,24 @@ export interface ReferencePeer {
   release(references: readonly ReferenceNumber[]): Promise<void>;
 }
 
+export type ManageRequest =
+  | { readonly op: 'list'; readonly className: string }
+  | { readonly op: 'delete'; readonly address: WireAddress }
+  | { readonly op: 'now' | 'runNextAlarm' | 'resume' }
+  | { readonly op: 'set'; readonly timeMs: number }
+  | { readonly op: 'advance'; readonly durationMs: number };
+
+/** What each gives back. */
+export interface ManageResults {
+  list: { address: WireAddress; sizeBytes: number; nextAlarm: number | null }[];
+  delete: null;
+  now: number;
+  runNextAlarm: boolean;
+  resume: null;
+  set: null;
+  advance: null;
+}
+
 export interface ClassList {
   readonly classes: readonly { readonly name: string; readonly uniqueKey: string }[];
   /** Name in `env` to name of the class. */
@@ -60,6 +78,8 @@ export interface ClassList {
 export interface ObjectsPeer {
   classes(): Promise<Outcome<ClassList>>;
   call(address: WireAddress, request: ObjectRequest): Promise<Outcome<Payload>>;
+  /** Never a call of an object: lists, deletes, drives the clock. */
+  manage(request: ManageRequest): Promise<Outcome>;
 }
 
 /** One page's connection, at the worker. */

@@ -7,7 +7,7 @@ import { PartyCaller } from '../../src/objects/object-caller.ts';
 import { DurableObjectNamespace } from '../../src/objects/object-namespace.ts';
 import type { ObjectCaller } from '../../src/objects/object-stub.ts';
 import type { Party } from '../../src/objects/party.ts';
-import { ObjectCalls } from './object-calls.ts';
+import { ObjectCalls, type ObjectManager } from './object-calls.ts';
 import type { ObjectHost } from './object-host.ts';
 import type { ObjectInstance, Surroundings } from './object-instance.ts';
 import { ObjectParty } from './object-party.ts';
@@ -26,10 +26,11 @@ export class Namespaces {
   readonly #residents = new WeakMap<ObjectInstance, Resident>();
   readonly #worker: Resident;
 
-  constructor(host: ObjectHost, env: object) {
+  /** `manager`: what pages may list, delete and drive. */
+  constructor(host: ObjectHost, env: object, manager?: ObjectManager) {
     this.#host = host;
     this.#env = env;
-    this.calls = new ObjectCalls(host, (instance) => this.#residentOf(instance).party);
+    this.calls = new ObjectCalls(host, (instance) => this.#residentOf(instance).party, manager);
     this.#worker = this.#reside((caller) => new FreeParty(caller));
   }
 

@@ -4,16 +4,20 @@
 // it, and the answer leaves when the event is answered, behind the output gate.
 
 import { storageError } from '../../src/contract/errors.ts';
+import type { DurableObjectId, ObjectAddress } from '../../src/contract/object-id.ts';
+import type { ObjectSummary, ObjectsClock } from '../../src/contract/object-management.ts';
 import { remoteError } from '../../src/objects/imports.ts';
 import { callMember, readMember } from '../../src/objects/invoke.ts';
 import type { Answer, OutgoingCall } from '../../src/objects/object-caller.ts';
 import type { Party } from '../../src/objects/party.ts';
 import type { Draft } from '../../src/objects/payload.ts';
 import { type Channel, pairOfReferences, References } from '../../src/objects/references.ts';
-import { fromWireAddress } from '../../src/objects/wire-address.ts';
+import { fromWireAddress, toWireAddress } from '../../src/objects/wire-address.ts';
 import { fromWire, toWire } from '../../src/rpc/errors-on-wire.ts';
 import type {
   ClassList,
+  ManageRequest,
+  ManageResults,
   ObjectRequest,
   ObjectsConnection,
   ObjectsService,
@@ -26,17 +30,26 @@ import type { UserObject } from './object-class.ts';
 import type { ObjectHost } from './object-host.ts';
 import type { ObjectInstance } from './object-instance.ts';
 
+/** What tools may do; the host's own work. */
+export interface ObjectManager {
+  readonly clock: ObjectsClock;
+  list(className: string): Promise<ObjectSummary[]>;
+  delete(address: ObjectAddress): Promise<void>;
+}
+
 /** The object as a side of calls, the same for all calls of one instance. */
 export type PartyOf = (instance: ObjectInstance) => Party;
 
 export class ObjectCalls implements ObjectsService {
   readonly #host: ObjectHost;
   readonly #partyOf: PartyOf;
+  readonly #manager: ObjectManager | undefined;
   /** What callers in this thread hold of objects, and objects of them. */
   readonly #local = pairOfReferences();
 
-  constructor(host: ObjectHost, partyOf: PartyOf) {
+  constructor(host: ObjectHost, partyOf: PartyOf, manager?: ObjectManager) {
     this.#host = host;
+    this.#manager = manager;
     this.#partyOf = partyOf;
   }
 
@@ -46,6 +59,7 @@ export class ObjectCalls implements ObjectsService {
     return {
       classes: async () => ({ ok: this.#classes() }),
       call: (address, request) => this.#outcome(address, request, references),
+      manage: (request) => this.#manage(request),
       ask: (reference, request) => references.ask(reference, request),
       release: (numbers) => references.release(numbers),
       end: (reason) => references.end(reason),
@@ -102,12 +116,53 @@ export class ObjectCalls implements ObjectsService {
     }
   }
 
+  async #manage(request: ManageRequest): Promise<Outcome> {
+    try {
+      if (this.#manager === undefined) {
+        throw storageError('INTERNAL', 'This host lets nobody list objects or drive its clock.');
+      }
+      return { ok: await perform(this.#manager, request) };
+    } catch (error) {
+      return { error: toWire(error) };
+    }
+  }
+
   #classes(): ClassList {
     const { classes } = this.#host;
     return {
       classes: [...classes.all].map(({ name, uniqueKey }) => ({ name, uniqueKey })),
       bindings: [...classes.bindings],
     };
+  }
+}
+
+async function perform(
+  manager: ObjectManager,
+  request: ManageRequest,
+): Promise<ManageResults[ManageRequest['op']]> {
+  const { clock } = manager;
+  switch (request.op) {
+    case 'list':
+      return (await manager.list(request.className)).map(({ className, id, ...facts }) => ({
+        address: toWireAddress({ className, id: id as DurableObjectId }),
+        ...facts,
+      }));
+    case 'delete':
+      await manager.delete(fromWireAddress(request.address));
+      return null;
+    case 'now':
+      return clock.now();
+    case 'runNextAlarm':
+      return clock.runNextAlarm();
+    case 'resume':
+      await clock.resume();
+      return null;
+    case 'set':
+      await clock.set(request.timeMs);
+      return null;
+    case 'advance':
+      await clock.advance(request.durationMs);
+      return null;
   }
 }
 

@@ -1,0 +1,33 @@
+// What tools do with objects from outside: find them, delete them, and drive their time.
+
+import type { DurableObjectId } from './object.ts';
+
+/** An object that exists. */
+export interface ObjectSummary {
+  readonly className: string;
+  /** With its name, when it was ever reached by one. */
+  readonly id: DurableObjectId;
+  /** Bytes on disk, its history aside. */
+  readonly sizeBytes: number;
+  /** When its alarm is due, in milliseconds since the epoch; null when none is set. */
+  readonly nextAlarm: number | null;
+}
+
+/**
+ * The time of the objects: what alarms and the timers of object code run by.
+ *
+ * It is the system's until somebody sets or advances it; from then on it stands still between calls.
+ * It belongs to the worker, so all tabs share it.
+ */
+export interface ObjectsClock {
+  /** Milliseconds since the epoch. */
+  now(): Promise<number>;
+  /** Stops at this time, and runs what is overdue then. */
+  set(time: number | Date): Promise<void>;
+  /** Stops, and moves on by this much through everything that is due on the way. */
+  advance(durationMs: number): Promise<void>;
+  /** Moves to the next alarm and runs it; false when none is set. */
+  runNextAlarm(): Promise<boolean>;
+  /** Time is the system's again. */
+  resume(): Promise<void>;
+}
