@@ -11,6 +11,8 @@ import type { Channel } from './references.ts';
 
 export interface Exported {
   readonly party: Party;
+  /** It is being sent: from now on it belongs to the other side. @throws TypeError when it is in use */
+  begin(): void;
   ask(request: ReferenceRequest, channel: Channel): Promise<Payload | null>;
   /** The other side needs it no more. Called once. */
   release(reason: unknown): void;
@@ -25,6 +27,8 @@ export class ExportedCallable implements Exported {
     this.#target = target;
     this.party = party;
   }
+
+  begin(): void {}
 
   async ask(request: ReferenceRequest, channel: Channel): Promise<Payload | null> {
     const { party } = this;
@@ -54,42 +58,50 @@ export class ExportedCallable implements Exported {
 
 export class ExportedReadable implements Exported {
   readonly party: Party;
-  readonly #reader: ReadableStreamDefaultReader;
+  readonly #stream: ReadableStream;
+  #reader: ReadableStreamDefaultReader | undefined;
 
-  /** @throws TypeError when the stream is being read already */
   constructor(stream: ReadableStream, party: Party) {
-    this.#reader = stream.getReader();
+    this.#stream = stream;
     this.party = party;
+  }
+
+  begin(): void {
+    this.#reader = this.#stream.getReader();
   }
 
   async ask(request: ReferenceRequest, channel: Channel): Promise<Payload | null> {
     const { party } = this;
     if (request.op === 'cancel') {
       const reason = channel.receive(request.payload, party);
-      await party.enter(() => this.#reader.cancel(reason));
+      await party.enter(() => this.#reader?.cancel(reason));
       return null;
     }
     if (request.op !== 'pull') throw misused(request);
     const draft = await party.enter(async () => {
-      const { done, value } = await this.#reader.read();
+      const { done, value } = await this.#reader!.read();
       return done ? null : channel.draft(trimmed(value), party);
     });
     return draft === null ? null : channel.send(draft);
   }
 
   release(reason: unknown): void {
-    this.#reader.cancel(reason).catch(() => {}); // ended or failed already
+    this.#reader?.cancel(reason).catch(() => {}); // ended or failed already
   }
 }
 
 export class ExportedWritable implements Exported {
   readonly party: Party;
-  readonly #writer: WritableStreamDefaultWriter;
+  readonly #stream: WritableStream;
+  #writer: WritableStreamDefaultWriter | undefined;
 
-  /** @throws TypeError when the stream is being written already */
   constructor(stream: WritableStream, party: Party) {
-    this.#writer = stream.getWriter();
+    this.#stream = stream;
     this.party = party;
+  }
+
+  begin(): void {
+    this.#writer = this.#stream.getWriter();
     this.#writer.closed.catch(() => {}); // told by the write that fails
   }
 
@@ -98,11 +110,11 @@ export class ExportedWritable implements Exported {
     await party.enter(() => {
       switch (request.op) {
         case 'write':
-          return this.#writer.write(channel.receive(request.payload, party));
+          return this.#writer!.write(channel.receive(request.payload, party));
         case 'close':
-          return this.#writer.close();
+          return this.#writer!.close();
         case 'abort':
-          return this.#writer.abort(channel.receive(request.payload, party));
+          return this.#writer!.abort(channel.receive(request.payload, party));
         default:
           throw misused(request);
       }
@@ -111,20 +123,25 @@ export class ExportedWritable implements Exported {
   }
 
   release(reason: unknown): void {
-    this.#writer.abort(reason).catch(() => {}); // ended or failed already
+    this.#writer?.abort(reason).catch(() => {}); // ended or failed already
   }
 }
 
 /** A signal, which the other side waits for. */
 export class ExportedSignal implements Exported {
   readonly party: Party;
-  readonly #aborted: Promise<boolean>;
   readonly #signal: AbortSignal;
+  /** Settles with true when it is aborted, with false when nobody waits any more. */
+  #aborted: Promise<boolean> = Promise.resolve(false);
   #end: () => void = () => {};
 
   constructor(signal: AbortSignal, party: Party) {
     this.#signal = signal;
     this.party = party;
+  }
+
+  begin(): void {
+    const signal = this.#signal;
     this.#aborted = new Promise((resolve) => {
       const aborted = () => resolve(true);
       this.#end = () => {

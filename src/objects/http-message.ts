@@ -108,6 +108,14 @@ export function makeResponse(parts: ResponseParts, party: Party): Response {
   return response;
 }
 
+/** The response, whose body fails when the signal is aborted. */
+export function withSignal(response: Response, signal: AbortSignal, party: Party): Response {
+  const { body, ...parts } = responseParts(response);
+  if (body === null) return response;
+  const stream = body.stream.pipeThrough(new TransformStream(), { signal });
+  return makeResponse({ ...parts, body: new MessageBody(stream) }, party);
+}
+
 /** @throws TypeError when the body was read already */
 function bodyOf(request: Request): MessageBody | null {
   const { body, method } = request as { body?: ReadableStream | null; method: string };

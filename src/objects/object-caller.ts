@@ -2,7 +2,7 @@
 // result is read when it arrives.
 
 import type { ObjectRequest, Payload, WireAddress } from '../rpc/object-protocol.ts';
-import { OutgoingRequest } from './http-message.ts';
+import { OutgoingRequest, withSignal } from './http-message.ts';
 import type { ObjectCaller } from './object-stub.ts';
 import type { Party } from './party.ts';
 import { type Draft, writeDraft } from './payload.ts';
@@ -56,8 +56,21 @@ export class PartyCaller implements ObjectCaller {
     signal?.throwIfAborted();
     const draft = writeDraft(outgoing, this.#party);
     const answer = this.#send(address, fetchRequest(draft)) as Promise<Response>;
-    if (signal === null) return answer;
-    return Promise.race([answer, aborted(signal)]);
+    return signal === null ? answer : this.#untilAborted(answer, signal);
+  }
+
+  // The object is told by the signal itself; the caller does not wait for it.
+  async #untilAborted(answer: Promise<Response>, signal: AbortSignal): Promise<Response> {
+    let abort = () => {};
+    const aborted = new Promise<never>((_, reject) => {
+      abort = () => reject(signal.reason);
+      signal.addEventListener('abort', abort);
+    });
+    try {
+      return withSignal(await Promise.race([answer, aborted]), signal, this.#party);
+    } finally {
+      signal.removeEventListener('abort', abort);
+    }
   }
 
   async #send(address: WireAddress, request: OutgoingCall['request']): Promise<unknown> {
@@ -69,10 +82,4 @@ export class PartyCaller implements ObjectCaller {
 
 function fetchRequest(draft: Draft): OutgoingCall['request'] {
   return (channel) => ({ op: 'fetch', payload: channel.send(draft) });
-}
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
 }

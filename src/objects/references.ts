@@ -19,7 +19,11 @@ import { type Draft, readPayload, writeDraft } from './payload.ts';
 export interface Channel {
   /** @throws DataCloneError */
   draft(value: unknown, party: Party): Draft;
-  /** The bytes to be posted now; what they refer to can be asked from here on. */
+  /**
+   * The bytes to be posted now; what they refer to can be asked from here on.
+   *
+   * @throws TypeError when a stream among them is in use
+   */
   send(draft: Draft): Payload;
   receive(payload: Payload, party: Party): unknown;
   import(reference: ReferenceNumber): Import;
@@ -50,6 +54,7 @@ export class References implements Channel, ReferencePeer {
 
   send({ payload, exports }: Draft): Payload {
     for (const [number, exported] of exports) {
+      exported.begin();
       this.#live.set(number, { exported, forget: exported.party.retain() });
     }
     if (this.#ended) this.end(storageError('CONNECTION_CLOSED', 'The connection has ended.'));

@@ -386,6 +386,27 @@ describe('fetch', () => {
     expect(await failure(pending)).toMatchObject({ name: 'AbortError' });
   });
 
+  test('[STUB18] an abort after the answer fails its body', async () => {
+    const abort = new AbortController();
+    const sent = new TransformStream<Uint8Array, Uint8Array>();
+    const response = await room.fetch('http://object/echo', {
+      method: 'POST',
+      body: sent.readable,
+      signal: abort.signal,
+    });
+    const text = response.text();
+    abort.abort();
+    expect(await failure(text)).toMatchObject({ name: 'AbortError' });
+  });
+
+  test('[STUB6] a stream stays usable when another argument is refused', async () => {
+    const { readable } = new TransformStream();
+    expect(await failure(room.note([readable, Symbol('s')]))).toMatchObject({
+      name: 'DataCloneError',
+    });
+    expect(readable.locked).toBe(false);
+  });
+
   test('[STUB19] a class without fetch, and an answer that is none, are errors', async () => {
     const peer = env.Peer.getByName('p');
     expect(await failure(peer.fetch('http://object/'))).toMatchObject({ code: 'UNKNOWN_METHOD' });
