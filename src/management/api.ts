@@ -1,0 +1,232 @@
+// The edge of the emulated provider: a request comes in, its day is settled, operations that ended by
+// then are gone, older forms are brought up to the newest, an object answers, and the answer goes back
+// in the form of that day with the headers the schedule asks for.
+//
+// It keeps nothing itself: all state is in the objects, and time and randomness are given.
+
+import { type AccessTokens, visibleAccounts } from './access.ts';
+import {
+  type Answer,
+  ApiError,
+  apiError,
+  type Call,
+  METHODS,
+  type Method,
+  refused,
+} from './call.ts';
+import { ChangeChain } from './changes/change-chain.ts';
+import { dayOf, effectiveDate } from './effective-date.ts';
+import { envelope } from './envelope.ts';
+import { errorEntry } from './error-codes.ts';
+import { bodyOf, pathBelow, queryOf } from './incoming.ts';
+import { hasNameservers, NEUTRAL_WORD, withWord } from './nameserver-words.ts';
+import { type ManagementNamespace, ManagementObjects } from './objects/objects.ts';
+import { performed, requireOwner } from './performed.ts';
+import type { Identities } from './resources/directory.ts';
+import { publicRoutes, type Route } from './routes.ts';
+
+export interface ManagementOptions {
+  /** The objects that keep the state; their class is `ManagementObject`. */
+  readonly namespace: ManagementNamespace;
+  /** What time it is, in milliseconds since the epoch. @default the system's clock */
+  readonly clock?: { now(): number };
+  /** Fills the bytes with randomness. @default crypto.getRandomValues */
+  readonly random?: (bytes: Uint8Array<ArrayBuffer>) => void;
+  /** What paths may begin with. @default '/client/v4' */
+  readonly basePath?: string;
+  /** Whether the header `api-version` settles the day. @default true */
+  readonly apiVersion?: boolean;
+  /** Accounts that are there from the beginning. @default none */
+  readonly accounts?: readonly { readonly id: string; readonly name: string }[];
+  /** Which accounts a bearer token may see. @default every caller sees all */
+  readonly tokens?: AccessTokens;
+  /** The provider's word in types of nameservers, as in `<word>.standard`. @default 'provider' */
+  readonly nameserverWord?: string;
+}
+
+export interface ManagementApi {
+  /** Answers a request to the provider, failures too. */
+  readonly fetch: (request: Request) => Promise<Response>;
+  /**
+   * From now on the account's calls happen on that day, `YYYY-MM-DD`, unless their headers say
+   * otherwise; null ends it.
+   *
+   * @throws ApiError when there is no such account or the date is none
+   */
+  pinAccount(accountId: string, date: string | null): Promise<void>;
+}
+
+const ID_BYTES = 16;
+const NEW_IDS_MAX = 1000;
+
+/** The provider over these objects. Any number of them may share one namespace. */
+export function createManagementApi(options: ManagementOptions): ManagementApi {
+  const edge = new Edge(options);
+  return {
+    fetch: (request) => edge.fetch(request),
+    pinAccount: (accountId, date) => edge.pinAccount(accountId, date),
+  };
+}
+
+class Edge {
+  readonly #options: ManagementOptions;
+  readonly #objects: ManagementObjects;
+  readonly #routes = publicRoutes();
+  readonly #changes = new ChangeChain((_id) => undefined);
+  readonly #now: () => number;
+  readonly #random: (bytes: Uint8Array<ArrayBuffer>) => void;
+  readonly #word: string;
+  #begun: Promise<void> | undefined;
+
+  constructor(options: ManagementOptions) {
+    this.#options = options;
+    this.#objects = new ManagementObjects(options.namespace);
+    this.#now = () => (options.clock ?? Date).now();
+    this.#random = options.random ?? ((bytes) => void crypto.getRandomValues(bytes));
+    this.#word = options.nameserverWord ?? NEUTRAL_WORD;
+  }
+
+  async fetch(request: Request): Promise<Response> {
+    const headers = new Headers();
+    try {
+      return envelope(await this.#answer(request, headers), headers);
+    } catch (error) {
+      if (error instanceof ApiError) return envelope(refused(error), headers);
+      const { status, entry } = errorEntry('INTERNAL', `The emulator failed: ${String(error)}`);
+      return envelope({ status, result: null, errors: [entry] }, headers);
+    }
+  }
+
+  async pinAccount(accountId: string, date: string | null): Promise<void> {
+    const pin = date === null ? null : dayOf(date);
+    if (pin === undefined) throw apiError('DATE_INVALID', `"${date}" must be a date, YYYY-MM-DD.`);
+    await this.#begin();
+    const path = `/identities/account/${accountId}`;
+    const answer = await this.#objects.directory(this.#internal('PATCH', path, { pin }));
+    if (answer.status >= 400) throw new ApiError(answer.status, answer.errors);
+  }
+
+  async #answer(request: Request, headers: Headers): Promise<Answer> {
+    await this.#begin();
+    const url = new URL(request.url);
+    const path = pathBelow(url.pathname, this.#options.basePath ?? '/client/v4');
+    const method = request.method as Method;
+    const visible = visibleAccounts(request.headers, this.#options.tokens);
+    const { zone, account } = await this.#identities(path);
+    const at = effectiveDate({
+      headers: request.headers,
+      readsApiVersion: this.#options.apiVersion ?? true,
+      pin: account?.pin,
+      nowMs: this.#now(),
+    });
+    this.#requireRoute(method, path);
+    const body = await bodyOf(request);
+    const call: Call = {
+      ...this.#internal(method, path, hasNameservers(path) ? this.#neutral(body) : body),
+      query: queryOf(url.searchParams),
+      ...(zone && { zone }),
+      ...(account && { account }),
+      ...(visible && { visibleAccounts: visible }),
+    };
+    return this.#carriedOut(call, at);
+  }
+
+  async #carriedOut(call: Call, at: string): Promise<Answer> {
+    const context = { read: (path: string) => this.#read(call, path) };
+    const { call: newest, steps } = await this.#changes.up(call, at, context);
+    const route = this.#routeOf(newest.method, newest.path);
+    requireOwner(route, newest);
+    const answer = await performed(this.#objects, route, newest);
+    const shown = await this.#changes.down(answer, steps, context);
+    if (!hasNameservers(call.path)) return shown;
+    return { ...shown, result: withWord(shown.result, NEUTRAL_WORD, this.#word) };
+  }
+
+  /** What a change reads while it works; null when that fails. */
+  async #read(call: Call, path: string): Promise<unknown> {
+    const route = this.#routeOf('GET', path);
+    const { zone, account } = await this.#identities(path);
+    const read = {
+      ...this.#internal('GET', path),
+      ...(zone && { zone }),
+      ...(account && { account }),
+    };
+    requireOwner(route, {
+      ...read,
+      ...(call.visibleAccounts && { visibleAccounts: call.visibleAccounts }),
+    });
+    return (await performed(this.#objects, route, read)).result;
+  }
+
+  #routeOf(method: Method, path: string): Route {
+    const matched = this.#routes.match(method, path);
+    if (matched.kind === 'route') return matched.route;
+    throw unknownRoute(path);
+  }
+
+  /** @throws ApiError 404 for a path nothing knows, 405 for a method the path does not have */
+  #requireRoute(method: Method, path: string): void {
+    const newest = this.#routes.match(method, path);
+    const older = this.#changes.match(method, path);
+    if (newest.kind === 'route' || older.kind === 'route') return;
+    const allow = [newest, older].flatMap((one) => (one.kind === 'wrong method' ? one.allow : []));
+    if (allow.length === 0) throw unknownRoute(path);
+    const methods = METHODS.filter((one) => allow.includes(one)).join(', ');
+    const { status, entry } = errorEntry(
+      'METHOD_UNKNOWN',
+      `${path} has no ${method}, but ${methods}.`,
+    );
+    throw new ApiError(status, [entry], { allow: methods });
+  }
+
+  /** The zone and account that the path names, with what the directory knows of them. */
+  async #identities(path: string): Promise<Identities> {
+    const [, collection, id] = path.split('/');
+    const name = collection === 'zones' ? 'zone' : 'account';
+    if (!id || !['zones', 'accounts', 'organizations'].includes(collection!)) return {};
+    const call = { ...this.#internal('GET', '/identities'), query: { [name]: id } };
+    return (await this.#objects.directory(call)).result as Identities;
+  }
+
+  #internal(method: Method, path: string, body?: unknown): Call {
+    const count = Array.isArray(body) ? Math.min(body.length, NEW_IDS_MAX) : 1;
+    return {
+      method,
+      path,
+      query: {},
+      nowIso: new Date(this.#now()).toISOString(),
+      ids: Array.from({ length: Math.max(1, count) }, () => this.#newId()),
+      admitted: [],
+      ...(body !== undefined && { body }),
+    };
+  }
+
+  #newId(): string {
+    const bytes = new Uint8Array(ID_BYTES);
+    this.#random(bytes);
+    return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  }
+
+  #neutral(body: unknown): unknown {
+    return withWord(body, this.#word, NEUTRAL_WORD);
+  }
+
+  /** Adds the accounts the emulator is started with, once. */
+  #begin(): Promise<void> {
+    this.#begun ??= this.#addAccounts().catch((error: unknown) => {
+      this.#begun = undefined;
+      throw error;
+    });
+    return this.#begun;
+  }
+
+  async #addAccounts(): Promise<void> {
+    const { accounts = [] } = this.#options;
+    if (accounts.length === 0) return;
+    await this.#objects.directory(this.#internal('POST', '/identities', accounts));
+  }
+}
+
+function unknownRoute(path: string): ApiError {
+  return apiError('ROUTE_UNKNOWN', `No route for the URI ${path}.`);
+}

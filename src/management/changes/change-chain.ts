@@ -1,0 +1,85 @@
+// All dated changes in the order of their dates, and the part of them that a call on a given day needs.
+
+import type { Answer, Call, Method } from '../call.ts';
+import { operationOf, RouteTable } from '../route-table.ts';
+import { accountNameservers } from './account-nameservers.ts';
+import type { Change, ChangeContext } from './change.ts';
+import { cnameFlattening } from './cname-flattening.ts';
+import { dnsErrorChain } from './dns-error-chain.ts';
+import { dnsSettingsOperations } from './dns-settings-operations.ts';
+import { notificationEmail } from './notification-email.ts';
+import { recordLocked, recordZone } from './record-fields.ts';
+import { imageUpload, scriptMonitor } from './renamed-paths.ts';
+import { retiredSettings } from './retired-settings.ts';
+import { srvNameFields } from './srv-name-fields.ts';
+
+export const CHANGES: readonly Change[] = [
+  imageUpload,
+  scriptMonitor,
+  notificationEmail,
+  srvNameFields,
+  recordLocked,
+  dnsSettingsOperations,
+  dnsErrorChain,
+  recordZone,
+  accountNameservers,
+  cnameFlattening,
+  ...retiredSettings,
+];
+
+interface Dated {
+  readonly change: Change;
+  readonly date: string;
+  readonly routes: RouteTable<Change>;
+}
+
+/** The changes one call went through, to bring its answer back. */
+export type Steps = readonly { readonly change: Change; readonly call: Call }[];
+
+export class ChangeChain {
+  readonly #dated: readonly Dated[];
+  readonly #known = new RouteTable<Change>();
+
+  /** `dateOf` is the schedule's; a change without a date there never held. */
+  constructor(dateOf: (id: string) => string | undefined) {
+    this.#dated = CHANGES.flatMap((change) => {
+      const date = dateOf(change.id);
+      if (date === undefined) return [];
+      const routes = new RouteTable<Change>();
+      for (const operation of change.operations) {
+        const { method, path } = operationOf(operation);
+        routes.add(method, path, change);
+        this.#known.add(method, path, change);
+      }
+      return [{ change, date, routes }];
+    }).sort((a, b) => (a.date < b.date ? -1 : a.date > b.date ? 1 : 0));
+  }
+
+  /** How the older forms know this operation: for paths that the newest form does not have. */
+  match(method: Method, path: string) {
+    return this.#known.match(method, path);
+  }
+
+  /** The call in the newest form. */
+  async up(
+    call: Call,
+    at: string,
+    context: ChangeContext,
+  ): Promise<{ readonly call: Call; readonly steps: Steps }> {
+    const steps: { change: Change; call: Call }[] = [];
+    for (const { change, date, routes } of this.#dated) {
+      if (at >= date || routes.match(call.method, call.path).kind !== 'route') continue;
+      steps.push({ change, call });
+      if (change.request) call = await change.request(call, context);
+    }
+    return { call, steps };
+  }
+
+  /** The answer in the form of the call's day. */
+  async down(answer: Answer, steps: Steps, context: ChangeContext): Promise<Answer> {
+    for (const { change, call } of [...steps].reverse()) {
+      if (change.response) answer = await change.response(answer, call, context);
+    }
+    return answer;
+  }
+}

@@ -1,0 +1,155 @@
+// What an object keeps: items in named collections, and single documents.
+//
+// Items are JSON in one table and are found by their fields; documents are values by key. All members
+// are synchronous, so a call is one transaction.
+
+import type { DurableObjectStorage } from '../../contract/storage.ts';
+import type { Page } from '../paging.ts';
+
+export interface Item {
+  readonly id: string;
+}
+
+export type FilterKind = 'exact' | 'contains' | 'startswith' | 'endswith' | 'present' | 'absent';
+
+/** A condition on one field; text is compared without regard to case. */
+export interface Filter {
+  /** One field, or several of which the text is put together. */
+  readonly field: string | readonly string[];
+  readonly kind: FilterKind;
+  readonly value: string | number;
+}
+
+export interface Selection {
+  readonly filters?: readonly Filter[];
+  /** Whether every filter has to hold, or any. @default 'all' */
+  readonly match?: 'all' | 'any';
+  /** The order of insertion, when absent. */
+  readonly order?: string | undefined;
+  readonly descending?: boolean;
+  readonly page?: Page;
+}
+
+const CONDITIONS: Readonly<Record<FilterKind, (column: string) => string>> = {
+  exact: (column) => `lower(${column}) = lower(?)`,
+  contains: (column) => `instr(lower(${column}), lower(?)) > 0`,
+  startswith: (column) => `instr(lower(${column}), lower(?)) = 1`,
+  endswith: (column) => `substr(lower(${column}), -length(?1)) = lower(?1)`,
+  present: (column) => `coalesce(${column}, '') <> ''`,
+  absent: (column) => `coalesce(${column}, '') = ''`,
+};
+
+export class ItemStore {
+  readonly #storage: DurableObjectStorage;
+
+  constructor(storage: DurableObjectStorage) {
+    this.#storage = storage;
+    storage.sql.exec(
+      `CREATE TABLE IF NOT EXISTS items (
+        sequence INTEGER PRIMARY KEY AUTOINCREMENT, collection TEXT NOT NULL, id TEXT NOT NULL,
+        body TEXT NOT NULL, UNIQUE (collection, id))`,
+    );
+  }
+
+  /** Runs the call; a throw undoes all it wrote. */
+  transaction<T>(run: () => T): T {
+    return this.#storage.transactionSync(run);
+  }
+
+  document<T>(name: string): T | undefined {
+    return this.#storage.kv.get<T>(name);
+  }
+
+  putDocument(name: string, value: unknown): void {
+    this.#storage.kv.put(name, value);
+  }
+
+  /** Forgets everything. */
+  clear(): void {
+    this.#storage.sql.exec('DELETE FROM items');
+    for (const [key] of [...this.#storage.kv.list()]) this.#storage.kv.delete(key);
+  }
+
+  collection<T extends Item>(name: string): Collection<T> {
+    return new Collection(this.#storage.sql, name);
+  }
+}
+
+export class Collection<T extends Item> {
+  readonly #sql: DurableObjectStorage['sql'];
+  readonly #name: string;
+
+  constructor(sql: DurableObjectStorage['sql'], name: string) {
+    this.#sql = sql;
+    this.#name = name;
+  }
+
+  get(id: string): T | undefined {
+    const [row] = this.#sql
+      .exec('SELECT body FROM items WHERE collection = ? AND id = ?', this.#name, id)
+      .toArray();
+    return row && (JSON.parse(String(row.body)) as T);
+  }
+
+  /** The items of the page, and how many there are on all pages. */
+  find(selection: Selection = {}): { readonly items: T[]; readonly total: number } {
+    const { filters = [], match = 'all', order, descending = false, page } = selection;
+    const bindings: (string | number)[] = [];
+    const conditions = filters.map(({ field, kind, value }) => {
+      const text = CONDITIONS[kind](bound(field)).replaceAll(/\?1?/g, () => {
+        bindings.push(value);
+        return '?';
+      });
+      return `(${text})`;
+    });
+    const joined = conditions.join(match === 'all' ? ' AND ' : ' OR ');
+    const where = `collection = ?${joined && ` AND (${joined})`}`;
+    const direction = descending ? 'DESC' : 'ASC';
+    const by = `${order ? `${bound(order)} ${direction}, ` : ''}sequence ${direction}`;
+    const limits = page ? [page.size, (page.number - 1) * page.size] : [-1, 0];
+    const rows = this.#sql.exec(
+      `SELECT body FROM items WHERE ${where} ORDER BY ${by} LIMIT ? OFFSET ?`,
+      this.#name,
+      ...bindings,
+      ...limits,
+    );
+    const items = rows.toArray().map((row) => JSON.parse(String(row.body)) as T);
+    const { total } = this.#sql
+      .exec(`SELECT count(*) AS total FROM items WHERE ${where}`, this.#name, ...bindings)
+      .one();
+    return { items, total: Number(total) };
+  }
+
+  insert(item: T): T {
+    this.#sql.exec(
+      'INSERT INTO items (collection, id, body) VALUES (?, ?, ?)',
+      this.#name,
+      item.id,
+      JSON.stringify(item),
+    );
+    return item;
+  }
+
+  replace(item: T): T {
+    this.#sql.exec(
+      'UPDATE items SET body = ? WHERE collection = ? AND id = ?',
+      JSON.stringify(item),
+      this.#name,
+      item.id,
+    );
+    return item;
+  }
+
+  /** True when it existed. */
+  remove(id: string): boolean {
+    const existed = this.get(id) !== undefined;
+    this.#sql.exec('DELETE FROM items WHERE collection = ? AND id = ?', this.#name, id);
+    return existed;
+  }
+}
+
+/** A field as SQL. Names come from this package only, never from a request. */
+function bound(field: string | readonly string[]): string {
+  if (typeof field === 'string') return `json_extract(body, '$.${field}')`;
+  return `(${field.map((name) => `coalesce(${bound(name)}, '')`).join(` || ' ' || `)})`;
+}

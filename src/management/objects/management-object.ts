@@ -1,0 +1,44 @@
+// One stateful object of the emulated provider: the directory, an account or a zone.
+//
+// It answers calls that the edge sends as JSON, in the newest form, and runs each as one transaction:
+// a refused call leaves nothing behind. It extends no class, so it runs wherever an object with `fetch`
+// does. Dates, older forms and HTTP are the edge's.
+
+import type { DurableObjectState } from '../../contract/storage.ts';
+import { type Answer, ApiError, type Call, refused } from '../call.ts';
+import type { RouteTable } from '../route-table.ts';
+import { internalRoutes, publicRoutes, type Route } from '../routes.ts';
+import { ItemStore } from './item-store.ts';
+
+const PUBLIC = publicRoutes();
+const INTERNAL = internalRoutes();
+
+export class ManagementObject {
+  readonly #store: ItemStore;
+
+  constructor(ctx: DurableObjectState, _env?: unknown) {
+    this.#store = new ItemStore(ctx.storage);
+  }
+
+  async fetch(request: Request): Promise<Response> {
+    const call = (await request.json()) as Call;
+    return Response.json(this.#answer(call));
+  }
+
+  #answer(call: Call): Answer {
+    const matched = find(INTERNAL, call) ?? find(PUBLIC, call);
+    if (matched === undefined) throw new Error(`No object answers ${call.method} ${call.path}.`);
+    const { route, params } = matched;
+    try {
+      return this.#store.transaction(() => route.handle(this.#store, { ...call, params }));
+    } catch (error) {
+      if (error instanceof ApiError) return refused(error);
+      throw error;
+    }
+  }
+}
+
+function find(table: RouteTable<Route>, { method, path }: Call) {
+  const matched = table.match(method, path);
+  return matched.kind === 'route' ? matched : undefined;
+}

@@ -1,0 +1,62 @@
+// An account as its own object shows and changes it, also in its older dress as an organization.
+
+import * as v from 'valibot';
+import { type AccountIdentity, type Answer, type RoutedCall, succeeded } from '../call.ts';
+import type { ItemStore } from '../objects/item-store.ts';
+import { validate } from '../validation.ts';
+import { patchDnsSettings } from './dns-settings.ts';
+
+const name = v.pipe(v.string(), v.nonEmpty(), v.maxLength(100));
+
+/** What creates or replaces an account. */
+export const AccountForm = v.object({
+  name,
+  type: v.optional(v.picklist(['standard', 'enterprise'])),
+  settings: v.optional(
+    v.partial(
+      v.object({
+        abuse_contact_email: v.nullable(v.pipe(v.string(), v.email())),
+        enforce_twofactor: v.boolean(),
+      }),
+    ),
+  ),
+});
+
+const OrganizationPatch = v.object({ name: v.optional(name) });
+
+const FIRST_SETTINGS = { enforce_twofactor: false, abuse_contact_email: null };
+
+export function showAccount(store: ItemStore, call: RoutedCall): Answer {
+  return succeeded(accountOf(store, call.account!));
+}
+
+export function replaceAccount(store: ItemStore, call: RoutedCall): Answer {
+  const form = validate(AccountForm, call.body);
+  if (form.settings) {
+    store.putDocument('settings', { ...settingsOf(store), ...form.settings });
+  }
+  if (call.dnsSettings !== undefined) patchDnsSettings(store, 'account', call.dnsSettings);
+  const type = form.type ?? call.account!.type;
+  return succeeded(accountOf(store, { ...call.account!, name: form.name, type }));
+}
+
+export function showOrganization(_store: ItemStore, call: RoutedCall): Answer {
+  return succeeded(organizationOf(call.account!));
+}
+
+export function editOrganization(_store: ItemStore, call: RoutedCall): Answer {
+  const patch = validate(OrganizationPatch, call.body);
+  return succeeded(organizationOf({ ...call.account!, name: patch.name ?? call.account!.name }));
+}
+
+function accountOf(store: ItemStore, { id, name, type, createdOn }: AccountIdentity): object {
+  return { id, name, type, settings: settingsOf(store), created_on: createdOn };
+}
+
+function organizationOf({ id, name, createdOn }: AccountIdentity): object {
+  return { id, name, status: 'active', permissions: [], roles: [], created_on: createdOn };
+}
+
+function settingsOf(store: ItemStore): object {
+  return store.document<object>('settings') ?? FIRST_SETTINGS;
+}

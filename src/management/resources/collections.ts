@@ -1,0 +1,201 @@
+// The operations of a collection that is kept as it is sent.
+//
+// Writing several items is all or nothing. Ids and times are set by the emulator, never by a body.
+
+import * as v from 'valibot';
+import {
+  type Answer,
+  apiError,
+  fieldsOf,
+  type Method,
+  type RoutedCall,
+  succeeded,
+} from '../call.ts';
+import type { Collection, Item, ItemStore } from '../objects/item-store.ts';
+import { pageAnswer, pageOf } from '../paging.ts';
+import { validate } from '../validation.ts';
+import type { CollectionKind } from './collection-kinds.ts';
+
+interface KeptItem extends Item {
+  readonly created_on?: string;
+}
+
+type Handle = (store: ItemStore, call: RoutedCall) => Answer;
+
+const PAGE_SIZES = { usual: 25, most: 1000 };
+const LIST_MAX = 1000;
+
+/** The handlers of a kind, each with its operation. */
+export function collectionHandlers(
+  kind: CollectionKind,
+): { readonly method: Method; readonly path: string; readonly handle: Handle }[] {
+  const onList: Record<string, Handle> = {
+    GET: list(kind),
+    POST: create(kind),
+    PATCH: rewriteMany(kind, 'patch'),
+    PUT: rewriteMany(kind, 'replace'),
+    DELETE: removeMany(kind),
+  };
+  const onOne: Record<string, Handle> = {
+    GET: show(kind),
+    POST: createAt(kind),
+    PATCH: rewrite(kind, 'patch'),
+    PUT: rewrite(kind, 'replace'),
+    DELETE: remove(kind),
+  };
+  return [
+    ...kind.list.map((method) => ({ method, path: kind.path, handle: onList[method]! })),
+    ...(kind.one ?? []).map((method) => ({
+      method,
+      path: `${kind.path}/:${kind.item}`,
+      handle: onOne[method]!,
+    })),
+  ];
+}
+
+function list(kind: CollectionKind): Handle {
+  return (store, call) => {
+    const page = pageOf(call.query, PAGE_SIZES);
+    const { items, total } = itemsOf(kind, store, call).find({ page });
+    return pageAnswer(items, total, page);
+  };
+}
+
+function create(kind: CollectionKind): Handle {
+  return (store, call) => {
+    const items = itemsOf(kind, store, call);
+    const bodies = kind.createsMany ? bodiesOf(call) : [call.body];
+    const created = bodies.map((body, index) =>
+      items.insert(newItem(kind, call, body, call.ids[index]!)),
+    );
+    return succeeded(kind.createsMany ? created : created[0]);
+  };
+}
+
+function createAt(kind: CollectionKind): Handle {
+  return (store, call) => {
+    const items = itemsOf(kind, store, call);
+    const id = call.params[kind.item!]!;
+    if (items.get(id)) throw apiError('ITEM_EXISTS', `There is an item ${id} already.`);
+    return succeeded(items.insert(newItem(kind, call, call.body, id)));
+  };
+}
+
+function show(kind: CollectionKind): Handle {
+  return (store, call) => succeeded(known(itemsOf(kind, store, call), call.params[kind.item!]!));
+}
+
+function rewrite(kind: CollectionKind, way: 'patch' | 'replace'): Handle {
+  return (store, call) => {
+    const items = itemsOf(kind, store, call);
+    const old = known(items, call.params[kind.item!]!);
+    const changed = items.replace(changedItem(kind, call, old, call.body, way));
+    return succeeded(way === 'patch' && kind.patchGivesList ? [changed] : changed);
+  };
+}
+
+function rewriteMany(kind: CollectionKind, way: 'patch' | 'replace'): Handle {
+  return (store, call) => {
+    const items = itemsOf(kind, store, call);
+    const changed = bodiesOf(call).map((body) => {
+      const old = known(items, idOf(body));
+      return items.replace(changedItem(kind, call, old, body, way));
+    });
+    return succeeded(changed);
+  };
+}
+
+function remove(kind: CollectionKind): Handle {
+  return (store, call) => {
+    const items = itemsOf(kind, store, call);
+    const { id } = known(items, call.params[kind.item!]!);
+    items.remove(id);
+    return succeeded({ id });
+  };
+}
+
+/** Ids come in the query, `id=a&id=b`, or as a list of items in the body. */
+function removeMany(kind: CollectionKind): Handle {
+  return (store, call) => {
+    const items = itemsOf(kind, store, call);
+    const ids = call.query.id?.split(',') ?? bodiesOf(call).map(idOf);
+    return succeeded(
+      ids.map((id) => {
+        known(items, id);
+        items.remove(id);
+        return { id };
+      }),
+    );
+  };
+}
+
+function itemsOf(kind: CollectionKind, store: ItemStore, call: RoutedCall): Collection<KeptItem> {
+  if (kind.parent) {
+    const parents = opened(kind.parent, store, call);
+    known(parents, call.params[kind.parent.item!]!);
+  }
+  return opened(kind, store, call);
+}
+
+function opened(
+  { path, first }: CollectionKind,
+  store: ItemStore,
+  call: RoutedCall,
+): Collection<KeptItem> {
+  const name = path.replaceAll(/:(\w+)/g, (_, param: string) => call.params[param] ?? '');
+  const items = store.collection<KeptItem>(name);
+  if (first && store.document(`begun ${name}`) === undefined) {
+    store.putDocument(`begun ${name}`, true);
+    for (const item of first) items.insert(item);
+  }
+  return items;
+}
+
+function known(items: Collection<KeptItem>, id: string): KeptItem {
+  const item = items.get(id);
+  if (item === undefined) throw apiError('RESOURCE_UNKNOWN', `There is no item ${id}.`);
+  return item;
+}
+
+function newItem(kind: CollectionKind, call: RoutedCall, body: unknown, id: string): KeptItem {
+  const form = validate(kind.form ?? v.looseObject({}), fieldsOf(body));
+  return { ...form, id, created_on: call.nowIso, modified_on: call.nowIso } as KeptItem;
+}
+
+function changedItem(
+  kind: CollectionKind,
+  call: RoutedCall,
+  old: KeptItem,
+  body: unknown,
+  way: 'patch' | 'replace',
+): KeptItem {
+  const fields = fieldsOf(body);
+  const form = validate(
+    kind.form ?? v.looseObject({}),
+    way === 'patch' ? { ...old, ...fields } : fields,
+  );
+  return {
+    ...form,
+    id: old.id,
+    ...(old.created_on && { created_on: old.created_on }),
+    modified_on: call.nowIso,
+  } as KeptItem;
+}
+
+function bodiesOf(call: RoutedCall): readonly unknown[] {
+  const bodies = Array.isArray(call.body) ? call.body : [call.body];
+  if (bodies.length > LIST_MAX) {
+    throw apiError(
+      'FIELD_INVALID',
+      `The list has ${bodies.length} items, at most ${LIST_MAX}.`,
+      '',
+    );
+  }
+  return bodies;
+}
+
+function idOf(body: unknown): string {
+  const { id } = fieldsOf(body);
+  if (typeof id === 'string') return id;
+  throw apiError('FIELD_MISSING', 'id is required in every item.', '/id');
+}

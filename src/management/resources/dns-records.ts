@@ -1,0 +1,158 @@
+// DNS records of a zone: list with filters and pages, one, create, patch, replace, delete.
+
+import { type Answer, apiError, fieldsOf, type RoutedCall, succeeded } from '../call.ts';
+import type { Collection, Filter, FilterKind, ItemStore } from '../objects/item-store.ts';
+import { pageAnswer, pageOf } from '../paging.ts';
+import { type WrittenRecord, writtenRecord } from './dns-record-form.ts';
+
+interface DnsRecord extends WrittenRecord {
+  readonly id: string;
+  readonly meta: object;
+  readonly created_on: string;
+  readonly modified_on: string;
+}
+
+const PAGE_SIZES = { usual: 100, most: 50_000 };
+const TEXT_FIELDS = ['name', 'content', 'comment'];
+const KINDS: readonly FilterKind[] = [
+  'exact',
+  'contains',
+  'startswith',
+  'endswith',
+  'present',
+  'absent',
+];
+const ORDERS = ['type', 'name', 'content', 'ttl', 'proxied'];
+/** What a patch lays its fields over. */
+const WRITABLE = [
+  'type',
+  'name',
+  'content',
+  'data',
+  'priority',
+  'ttl',
+  'proxied',
+  'comment',
+  'tags',
+  'settings',
+] as const satisfies readonly (keyof WrittenRecord)[];
+
+export function listRecords(store: ItemStore, { query }: RoutedCall): Answer {
+  const page = pageOf(query, PAGE_SIZES);
+  const { items, total } = records(store).find({
+    filters: filtersOf(query),
+    match: choice(query, 'match', ['all', 'any']) ?? 'all',
+    order: choice(query, 'order', ORDERS),
+    descending: choice(query, 'direction', ['asc', 'desc']) === 'desc',
+    page,
+  });
+  return pageAnswer(items, total, page);
+}
+
+export function showRecord(store: ItemStore, call: RoutedCall): Answer {
+  return succeeded(known(store, call));
+}
+
+export function createRecord(store: ItemStore, call: RoutedCall): Answer {
+  const written = writtenRecord(fieldsOf(call.body), call.zone!.name);
+  refuseConflict(store, written);
+  return succeeded(
+    records(store).insert({
+      id: call.ids[0]!,
+      ...written,
+      meta: {},
+      created_on: call.nowIso,
+      modified_on: call.nowIso,
+    }),
+  );
+}
+
+export function editRecord(store: ItemStore, call: RoutedCall): Answer {
+  const record = known(store, call);
+  const patch = fieldsOf(call.body);
+  const before: Record<string, unknown> = {};
+  for (const field of WRITABLE) before[field] = record[field];
+  return succeeded(rewrite(store, call, record, { ...before, ...patch }));
+}
+
+export function replaceRecord(store: ItemStore, call: RoutedCall): Answer {
+  return succeeded(rewrite(store, call, known(store, call), fieldsOf(call.body)));
+}
+
+export function removeRecord(store: ItemStore, call: RoutedCall): Answer {
+  const { id } = known(store, call);
+  records(store).remove(id);
+  return succeeded({ id });
+}
+
+function rewrite(
+  store: ItemStore,
+  call: RoutedCall,
+  { id, meta, created_on }: DnsRecord,
+  fields: unknown,
+): DnsRecord {
+  const written = writtenRecord(fields, call.zone!.name);
+  refuseConflict(store, written, id);
+  return records(store).replace({ id, ...written, meta, created_on, modified_on: call.nowIso });
+}
+
+function known(store: ItemStore, { params }: RoutedCall): DnsRecord {
+  const id = params.dns_record_id!;
+  const record = records(store).get(id);
+  if (record === undefined) throw apiError('RESOURCE_UNKNOWN', `There is no DNS record ${id}.`);
+  return record;
+}
+
+function records(store: ItemStore): Collection<DnsRecord> {
+  return store.collection('dns_records');
+}
+
+function refuseConflict(store: ItemStore, written: WrittenRecord, exceptId?: string): void {
+  const { items } = records(store).find({
+    filters: [{ field: 'name', kind: 'exact', value: written.name }],
+  });
+  const others = items.filter(({ id }) => id !== exceptId);
+  const { type, content, priority } = written;
+  const twin = others.find(
+    (other) => other.type === type && other.content === content && other.priority === priority,
+  );
+  if (twin) throw apiError('RECORD_EXISTS', `An identical record exists: ${twin.id}.`);
+  const single = ['A', 'AAAA', 'CNAME'];
+  const beside = others.find(
+    (other) =>
+      single.includes(type) &&
+      single.includes(other.type) &&
+      (type === 'CNAME' || other.type === 'CNAME'),
+  );
+  if (beside) {
+    const fact = `${written.name} has a record of type ${beside.type} already`;
+    throw apiError('CNAME_CONFLICT', `${fact}; a CNAME must be alone.`, '/type');
+  }
+}
+
+/** `name=`, `name.contains=` or `name[contains]=`, and the same for content and comment. */
+function filtersOf(query: RoutedCall['query']): Filter[] {
+  const filters: Filter[] = [];
+  for (const [key, value] of Object.entries(query)) {
+    const [, field = '', kind = 'exact'] = /^(\w+)(?:[.[](\w+)\]?)?$/.exec(key) ?? [];
+    if (field === 'type') filters.push({ field, kind: 'exact', value });
+    if (field === 'proxied')
+      filters.push({ field, kind: 'exact', value: value === 'true' ? 1 : 0 });
+    if (field === 'search') filters.push({ field: TEXT_FIELDS, kind: 'contains', value });
+    if (TEXT_FIELDS.includes(field) && (KINDS as readonly string[]).includes(kind)) {
+      filters.push({ field, kind: kind as FilterKind, value });
+    }
+  }
+  return filters;
+}
+
+function choice<const T extends string>(
+  query: RoutedCall['query'],
+  name: string,
+  values: readonly T[],
+): T | undefined {
+  const value = query[name];
+  if (value === undefined) return undefined;
+  if ((values as readonly string[]).includes(value)) return value as T;
+  throw apiError('FIELD_INVALID', `${name} is "${value}"; it must be ${values.join(' or ')}.`);
+}

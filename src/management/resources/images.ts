@@ -1,0 +1,39 @@
+// Direct upload of images: the record of an upload that may be made. No image is ever received; the
+// upload address leads nowhere.
+
+import * as v from 'valibot';
+import { type Answer, apiError, type RoutedCall, succeeded } from '../call.ts';
+import type { ItemStore } from '../objects/item-store.ts';
+import { validate } from '../validation.ts';
+
+/** Forms carry text only, so a truth value or an object may come as its JSON. */
+const fromText = v.union([
+  v.boolean(),
+  v.pipe(
+    v.picklist(['true', 'false']),
+    v.transform((text) => text === 'true'),
+  ),
+]);
+const metadata = v.union([v.looseObject({}), v.pipe(v.string(), v.parseJson(), v.looseObject({}))]);
+
+const UploadForm = v.object({
+  id: v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(1024))),
+  creator: v.optional(v.string()),
+  expiry: v.optional(
+    v.pipe(
+      v.string(),
+      v.check((text) => !Number.isNaN(Date.parse(text)), 'no date'),
+    ),
+  ),
+  metadata: v.optional(metadata, {}),
+  requireSignedURLs: v.optional(fromText, false),
+});
+
+export function createDirectUpload(store: ItemStore, call: RoutedCall): Answer {
+  const form = validate(UploadForm, call.body);
+  const id = form.id ?? call.ids[0]!;
+  const uploads = store.collection('images/direct_upload');
+  if (uploads.get(id)) throw apiError('ITEM_EXISTS', `There is an image ${id} already.`, '/id');
+  uploads.insert({ ...form, id });
+  return succeeded({ id, uploadURL: `https://upload.provider.example/${id}` });
+}

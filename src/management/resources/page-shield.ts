@@ -1,0 +1,39 @@
+// Page protection of a zone: its settings. Nothing is observed, so scripts, connections and cookies
+// are empty lists; policies are a collection.
+
+import * as v from 'valibot';
+import { type Answer, type RoutedCall, succeeded } from '../call.ts';
+import type { ItemStore } from '../objects/item-store.ts';
+import { validate } from '../validation.ts';
+
+const Patch = v.partial(
+  v.object({
+    enabled: v.boolean(),
+    use_cloudflare_reporting_endpoint: v.boolean(),
+    use_connection_url_path: v.boolean(),
+  }),
+);
+
+const FIRST = {
+  enabled: false,
+  use_cloudflare_reporting_endpoint: true,
+  use_connection_url_path: false,
+};
+
+export function showPageShield(store: ItemStore, call: RoutedCall): Answer {
+  return succeeded(settingsOf(store, call));
+}
+
+export function editPageShield(store: ItemStore, call: RoutedCall): Answer {
+  const patch = validate(Patch, call.body);
+  store.putDocument('page_shield', {
+    ...settingsOf(store, call),
+    ...patch,
+    updated_at: call.nowIso,
+  });
+  return succeeded(settingsOf(store, call));
+}
+
+function settingsOf(store: ItemStore, call: RoutedCall): object {
+  return store.document<object>('page_shield') ?? { ...FIRST, updated_at: call.zone!.createdOn };
+}

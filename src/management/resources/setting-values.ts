@@ -1,0 +1,102 @@
+// The settings of a zone: their ids, first values and what they accept.
+//
+// Ids and values follow the types of the npm package `cloudflare` (3.5.0 and 6.5.0). The retired ones
+// are kept apart: they exist only for calls that a change admits them to.
+
+import * as v from 'valibot';
+
+export interface SettingKind {
+  readonly first: unknown;
+  readonly values: v.GenericSchema;
+}
+
+const onOff = v.picklist(['on', 'off']);
+const seconds = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(31_536_000));
+
+function oneOf<const T extends readonly (string | number)[]>(first: T[number], values: T) {
+  return { first, values: v.picklist(values) } satisfies SettingKind;
+}
+
+const OFF = { first: 'off', values: onOff } satisfies SettingKind;
+const ON = { first: 'on', values: onOff } satisfies SettingKind;
+
+export const SETTINGS: Readonly<Record<string, SettingKind>> = {
+  '0rtt': OFF,
+  advanced_ddos: ON,
+  always_online: OFF,
+  always_use_https: OFF,
+  automatic_https_rewrites: ON,
+  browser_cache_ttl: { first: 14_400, values: seconds },
+  browser_check: ON,
+  cache_level: oneOf('aggressive', ['aggressive', 'basic', 'simplified']),
+  challenge_ttl: { first: 1800, values: seconds },
+  ciphers: { first: [], values: v.array(v.string()) },
+  development_mode: OFF,
+  early_hints: OFF,
+  edge_cache_ttl: { first: 7200, values: seconds },
+  email_obfuscation: ON,
+  h2_prioritization: oneOf('off', ['on', 'off', 'custom']),
+  hotlink_protection: OFF,
+  http2: ON,
+  http3: ON,
+  image_resizing: oneOf('off', ['on', 'off', 'open']),
+  ip_geolocation: ON,
+  ipv6: ON,
+  max_upload: { first: 100, values: v.pipe(v.number(), v.integer(), v.minValue(100)) },
+  min_tls_version: oneOf('1.0', ['1.0', '1.1', '1.2', '1.3']),
+  mirage: OFF,
+  nel: { first: { enabled: false }, values: v.object({ enabled: v.optional(v.boolean()) }) },
+  opportunistic_encryption: ON,
+  opportunistic_onion: ON,
+  orange_to_orange: OFF,
+  origin_error_page_pass_thru: OFF,
+  polish: oneOf('off', ['off', 'lossless', 'lossy']),
+  prefetch_preload: OFF,
+  proxy_read_timeout: { first: 100, values: v.pipe(v.number(), v.minValue(1)) },
+  pseudo_ipv4: oneOf('off', ['off', 'add_header', 'overwrite_header']),
+  replace_insecure_js: ON,
+  response_buffering: OFF,
+  rocket_loader: OFF,
+  security_header: {
+    first: { strict_transport_security: { enabled: false } },
+    values: v.looseObject({}),
+  },
+  security_level: oneOf('medium', [
+    'off',
+    'essentially_off',
+    'low',
+    'medium',
+    'high',
+    'under_attack',
+  ]),
+  sha1_support: OFF,
+  sort_query_string_for_cache: OFF,
+  ssl: oneOf('off', ['off', 'flexible', 'full', 'strict']),
+  tls_1_2_only: OFF,
+  tls_1_3: oneOf('on', ['on', 'off', 'zrt']),
+  tls_client_auth: OFF,
+  true_client_ip_header: OFF,
+  waf: OFF,
+  webp: OFF,
+  websockets: ON,
+};
+
+export const RETIRED_SETTINGS: Readonly<Record<string, SettingKind>> = {
+  brotli: ON,
+  minify: {
+    first: { css: 'off', html: 'off', js: 'off' },
+    values: v.partial(v.object({ css: onOff, html: onOff, js: onOff })),
+  },
+  mobile_redirect: {
+    first: { status: 'off', mobile_subdomain: null, strip_uri: false },
+    values: v.partial(
+      v.object({
+        status: onOff,
+        mobile_subdomain: v.nullable(v.string()),
+        strip_uri: v.boolean(),
+      }),
+    ),
+  },
+  privacy_pass: ON,
+  server_side_exclude: ON,
+};

@@ -1,0 +1,118 @@
+// Every route of the interface in its newest form: who owns it, what answers it, and what the edge does
+// after a success.
+//
+// Paths of older forms are not here: changes bring them up to these.
+
+import type { Answer, RoutedCall } from './call.ts';
+import type { ItemStore } from './objects/item-store.ts';
+import * as accounts from './resources/accounts.ts';
+import { COLLECTIONS } from './resources/collection-kinds.ts';
+import { collectionHandlers } from './resources/collections.ts';
+import * as directory from './resources/directory.ts';
+import * as records from './resources/dns-records.ts';
+import * as dns from './resources/dns-settings.ts';
+import * as fixed from './resources/fixed-answers.ts';
+import * as healthchecks from './resources/healthchecks.ts';
+import { createDirectUpload } from './resources/images.ts';
+import * as pageShield from './resources/page-shield.ts';
+import * as settings from './resources/zone-settings.ts';
+import * as zones from './resources/zones.ts';
+import { operationOf, RouteTable } from './route-table.ts';
+
+/** Whose object answers. */
+export type Owner = 'zone' | 'account' | 'directory';
+
+/**
+ * What follows a success. `show` turns identities into resources, by the object of each; `write` hands
+ * the body of a creation to the new object; `update` tells the directory what changed of an identity.
+ */
+export type After =
+  | 'show zones'
+  | 'show accounts'
+  | 'write account'
+  | 'update zone'
+  | 'update account'
+  | 'erase zone';
+
+export interface Route {
+  readonly owner: Owner;
+  readonly handle: (store: ItemStore, call: RoutedCall) => Answer;
+  readonly after?: After;
+}
+
+type Row = readonly [operation: string, owner: Owner, handle: Route['handle'], after?: After];
+
+const RECORDS = '/zones/:zone_id/dns_records';
+const CHECKS = '/zones/:zone_id/healthchecks';
+
+const ROWS: readonly Row[] = [
+  ['GET /zones', 'directory', directory.listZones, 'show zones'],
+  ['POST /zones', 'directory', directory.createZone, 'show zones'],
+  ['GET /zones/:zone_id', 'zone', zones.showZone],
+  ['PATCH /zones/:zone_id', 'zone', zones.editZone, 'update zone'],
+  ['DELETE /zones/:zone_id', 'directory', directory.removeZone, 'erase zone'],
+  ['GET /accounts', 'directory', directory.listAccounts, 'show accounts'],
+  ['POST /accounts', 'directory', directory.createAccount, 'write account'],
+  ['GET /accounts/:account_id', 'account', accounts.showAccount],
+  ['PUT /accounts/:account_id', 'account', accounts.replaceAccount, 'update account'],
+  [`GET ${RECORDS}`, 'zone', records.listRecords],
+  [`POST ${RECORDS}`, 'zone', records.createRecord],
+  [`GET ${RECORDS}/:dns_record_id`, 'zone', records.showRecord],
+  [`PATCH ${RECORDS}/:dns_record_id`, 'zone', records.editRecord],
+  [`PUT ${RECORDS}/:dns_record_id`, 'zone', records.replaceRecord],
+  [`DELETE ${RECORDS}/:dns_record_id`, 'zone', records.removeRecord],
+  ['GET /zones/:zone_id/dns_settings', 'zone', dns.showZoneDnsSettings],
+  ['PATCH /zones/:zone_id/dns_settings', 'zone', dns.editZoneDnsSettings],
+  ['GET /accounts/:account_id/dns_settings', 'account', dns.showAccountDnsSettings],
+  ['PATCH /accounts/:account_id/dns_settings', 'account', dns.editAccountDnsSettings],
+  ['GET /zones/:zone_id/settings', 'zone', settings.listSettings],
+  ['PATCH /zones/:zone_id/settings', 'zone', settings.editSettings],
+  ['GET /zones/:zone_id/settings/:setting_id', 'zone', settings.showSetting],
+  ['PATCH /zones/:zone_id/settings/:setting_id', 'zone', settings.editSetting],
+  [`GET ${CHECKS}`, 'zone', healthchecks.listHealthchecks],
+  [`POST ${CHECKS}`, 'zone', healthchecks.createHealthcheck],
+  [`GET ${CHECKS}/:healthcheck_id`, 'zone', healthchecks.showHealthcheck],
+  [`PATCH ${CHECKS}/:healthcheck_id`, 'zone', healthchecks.editHealthcheck],
+  [`PUT ${CHECKS}/:healthcheck_id`, 'zone', healthchecks.replaceHealthcheck],
+  [`DELETE ${CHECKS}/:healthcheck_id`, 'zone', healthchecks.removeHealthcheck],
+  ['GET /zones/:zone_id/page_shield', 'zone', pageShield.showPageShield],
+  ['PUT /zones/:zone_id/page_shield', 'zone', pageShield.editPageShield],
+  ['POST /accounts/:account_id/images/v2/direct_upload', 'account', createDirectUpload],
+  ['GET /zones/:zone_id/analytics/dashboard', 'zone', fixed.showDashboard],
+  ['GET /user/billing/profile', 'directory', fixed.showBillingProfile],
+  ['GET /accounts/:account_id/billing/profile', 'account', fixed.showBillingProfile],
+  ['GET /organizations/:account_id', 'account', accounts.showOrganization],
+  ['PATCH /organizations/:account_id', 'account', accounts.editOrganization, 'update account'],
+];
+
+/** Routes between the edge and the objects; no client reaches them. */
+const INTERNAL_ROWS: readonly Row[] = [
+  ['GET /identities', 'directory', directory.identify],
+  ['POST /identities', 'directory', directory.ensureAccounts],
+  ['PATCH /identities/:kind/:id', 'directory', directory.updateIdentity],
+  ['DELETE /erased/:zone_id', 'zone', zones.eraseZone],
+];
+
+/** What clients reach. */
+export function publicRoutes(): RouteTable<Route> {
+  const table = filled(ROWS);
+  for (const kind of COLLECTIONS) {
+    for (const { method, path, handle } of collectionHandlers(kind)) {
+      table.add(method, path, { owner: kind.owner, handle });
+    }
+  }
+  return table;
+}
+
+export function internalRoutes(): RouteTable<Route> {
+  return filled(INTERNAL_ROWS);
+}
+
+function filled(rows: readonly Row[]): RouteTable<Route> {
+  const table = new RouteTable<Route>();
+  for (const [operation, owner, handle, after] of rows) {
+    const { method, path } = operationOf(operation);
+    table.add(method, path, { owner, handle, ...(after && { after }) });
+  }
+  return table;
+}
