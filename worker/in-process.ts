@@ -5,6 +5,7 @@
 
 import type { DurableObjectNamespace } from '../src/contract/object.ts';
 import { MemoryMedium, type ObjectMedium } from './file/medium.ts';
+import { MemoryCatalog } from './runtime/catalog.ts';
 import {
   type ClassOptions,
   ClassRegistry,
@@ -61,18 +62,19 @@ export async function createObjects<Table extends ClassTable>(
   const registry = new ClassRegistry(classes, options);
   const { wasm, medium = new MemoryMedium() } = options;
   const sqlite = await loadSqlite(wasm);
-  return objectsOn({ sqlite, medium }, registry, options);
+  const catalog = new MemoryCatalog();
+  return objectsOn({ sqlite, medium, catalog, isDedicated: false }, registry, options);
 }
 
 /** Objects on a platform that the caller has made. */
-export function objectsOn<Table extends ClassTable>(
+export async function objectsOn<Table extends ClassTable>(
   platform: Platform,
   registry: ClassRegistry,
   options: InProcessOptions,
-): Objects<Table> {
-  const { host, namespaces } = startHost(platform, registry, options.env ?? {});
+): Promise<Objects<Table>> {
+  const running = await startHost(platform, registry, options.env ?? {});
   return {
-    env: namespaces.outsideEnv as NamespacesOf<Table>,
-    close: () => host.close(),
+    env: running.namespaces.outsideEnv as NamespacesOf<Table>,
+    close: () => running.close(),
   };
 }

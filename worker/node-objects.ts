@@ -1,9 +1,12 @@
 // `ctx-storage/node`: objects in a Node process, in a folder or in memory, with no browser.
 
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { MemoryMedium } from './file/medium.ts';
 import { NodeMedium } from './file/node-medium.ts';
 import { type InProcessOptions, type Objects, objectsOn } from './in-process.ts';
+import { MemoryCatalog } from './runtime/catalog.ts';
+import { NodeCatalog } from './runtime/node-catalog.ts';
 import { ClassRegistry, type ClassTable } from './runtime/object-class.ts';
 import type { Platform } from './start-host.ts';
 import { loadSqlite } from './vfs/sqlite-module.ts';
@@ -33,7 +36,10 @@ export async function createObjects<Table extends ClassTable>(
   const sqlite = await loadSqlite(new Uint8Array(await readFile(WASM_URL)));
   const { directory } = options;
   const medium = directory === undefined ? new MemoryMedium() : new NodeMedium(directory);
-  const objects = objectsOn<Table>({ sqlite, medium, ...NODE_TIME }, registry, options);
+  const catalog =
+    directory === undefined ? new MemoryCatalog() : new NodeCatalog(join(directory, 'catalog'));
+  const platform = { sqlite, medium, catalog, ...NODE_TIME, isDedicated: false };
+  const objects = await objectsOn<Table>(platform, registry, options);
   return {
     ...objects,
     async close() {
@@ -43,13 +49,17 @@ export async function createObjects<Table extends ClassTable>(
   };
 }
 
-const { setTimeout, clearTimeout, setImmediate } = globalThis;
+const { setTimeout, clearTimeout, setImmediate, Date } = globalThis;
 
 // A message port would keep the process alive, and so would the timer of an idle object.
-const NODE_TIME: Pick<Platform, 'nextTurn' | 'after'> = {
+const NODE_TIME: Required<Pick<Platform, 'nextTurn' | 'time'>> = {
   nextTurn: (task) => void setImmediate(task),
-  after(delayMs, task) {
-    const timer = setTimeout(task, delayMs).unref();
-    return () => clearTimeout(timer);
+  time: {
+    now: () => Date.now(),
+    after(delayMs, task, keepsAlive) {
+      const timer = setTimeout(task, delayMs);
+      if (!keepsAlive) timer.unref();
+      return () => clearTimeout(timer);
+    },
   },
 };

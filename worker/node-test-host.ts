@@ -5,8 +5,9 @@ import { storageError } from '../src/contract/errors.ts';
 import { idOfStorage, type ObjectAddress } from '../src/contract/object-id.ts';
 import type { DurableObjectState as PublicState } from '../src/contract/storage.ts';
 import type { FileDirectory, SyncFile } from './file/file.ts';
-import { MemoryDirectory } from './file/memory-file.ts';
+import { MemoryMedium, type ObjectMedium } from './file/medium.ts';
 import { ObjectStore } from './log/object-store.ts';
+import { MemoryCatalog, type ObjectCatalog } from './runtime/catalog.ts';
 import type { HostEnvironment } from './runtime/environment.ts';
 import { ClassRegistry, type ClassTable } from './runtime/object-class.ts';
 import { ObjectHost, type Surround } from './runtime/object-host.ts';
@@ -129,16 +130,22 @@ export class TestHost {
   }
 }
 
+/** What outlives a host. */
+export interface World {
+  readonly medium: ObjectMedium;
+  readonly catalog: ObjectCatalog;
+}
+
 /** A host with no object yet; objects are of the first class, when there are classes. */
 export async function createTestHost(
   options: StorageOptions = {},
   classes: ClassTable = {},
   surround?: Surround,
+  world: World = { medium: new MemoryMedium(), catalog: new MemoryCatalog() },
 ): Promise<TestHost> {
   const sqlite = await loadSqliteInNode();
   vfs ??= new LogVfs(sqlite.sqlite3);
   const installed = vfs;
-  const directories = new Map<string, MemoryDirectory>();
   const stores: ObjectStore[] = [];
   const faults = new Faults();
   const clock = new Clock();
@@ -148,21 +155,17 @@ export async function createTestHost(
     randomUint32: () => (random = (random * 1_664_525 + 1_013_904_223) >>> 0),
     nextTurn: (task) => void setImmediate(task),
     after: (delayMs, task) => clock.after(delayMs, task),
+    guard: (delayMs, task) => clock.after(delayMs, task),
     storageOptions: options,
-    async directory(id) {
-      const files = directories.get(id) ?? new MemoryDirectory();
-      directories.set(id, files);
-      return faults.wrap(files);
-    },
-    async removeDirectory(id) {
-      directories.delete(id);
-    },
+    medium: faults.medium(world.medium),
+    catalog: world.catalog,
     openDatabase(store, events) {
       if (store instanceof ObjectStore) stores.push(store);
       return openLogDatabase(sqlite, installed, store, events);
     },
   };
   const host = new ObjectHost(environment, new ClassRegistry(classes), surround);
+  await host.start();
   return new TestHost(host, stores, faults, clock, Object.keys(classes)[0] ?? null);
 }
 
@@ -187,7 +190,16 @@ class Faults {
     this.#held = undefined;
   }
 
-  wrap(directory: FileDirectory): FileDirectory {
+  medium(medium: ObjectMedium): ObjectMedium {
+    return {
+      directory: async (key) => this.#wrap(await medium.directory(key)),
+      remove: (key) => medium.remove(key),
+      keys: () => medium.keys(),
+      sizeBytes: (key) => medium.sizeBytes(key),
+    };
+  }
+
+  #wrap(directory: FileDirectory): FileDirectory {
     return {
       open: async (name) => this.#file(await directory.open(name)),
       names: () => directory.names(),

@@ -1,6 +1,8 @@
 // The host of a browser's worker: our SQLite, and OPFS for files.
 
 import { OpfsMedium } from './file/opfs-medium.ts';
+import { MemoryCatalog } from './runtime/catalog.ts';
+import { IdbCatalog } from './runtime/idb-catalog.ts';
 import { ClassRegistry } from './runtime/object-class.ts';
 import { type RunningHost, startHost } from './start-host.ts';
 import { loadSqlite } from './vfs/sqlite-module.ts';
@@ -30,5 +32,8 @@ export async function openHost(options: HostOptions): Promise<RunningHost> {
     loadSqlite(options.wasm ?? WASM_URL),
     OpfsMedium.open(options.directory, { now, sleep }),
   ]);
-  return startHost({ sqlite, medium }, options.classes ?? new ClassRegistry(), options.env ?? {});
+  const { classes = new ClassRegistry(), env = {} } = options;
+  // Objects without a class have no alarm handler, and are in no list.
+  const catalog = classes.isEmpty ? new MemoryCatalog() : await IdbCatalog.open(options.directory);
+  return startHost({ sqlite, medium, catalog, isDedicated: true }, classes, env);
 }

@@ -4,14 +4,14 @@
 
 import { type HostOptions as OpenOptions, openHost } from './open-host.ts';
 import { PageSessions } from './runtime/page-sessions.ts';
-import { serve } from './serve.ts';
+import { type ServeEnvironment, serve } from './serve.ts';
 
 /** What a worker hosts, whatever page asks for it. */
 export type Hosting = Pick<OpenOptions, 'classes' | 'env'>;
 
 /** To be called before anything is awaited, or the page's first message is lost. */
 export function serveHost(hosting: Hosting): void {
-  const scope = globalThis as unknown as DedicatedWorkerGlobalScope;
+  const scope = globalThis as unknown as ServeEnvironment['page'];
   const { setTimeout, clearTimeout } = globalThis;
   serve(
     async ({ directory, wasmUrl }) => {

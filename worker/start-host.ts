@@ -3,6 +3,10 @@
 
 import type { ObjectMedium } from './file/medium.ts';
 import { connectLibrary } from './library.ts';
+import type { ObjectCatalog } from './runtime/catalog.ts';
+import { Clock, type SystemTime } from './runtime/clock.ts';
+import { ClockControl } from './runtime/clock-control.ts';
+import { installDate } from './runtime/clock-date.ts';
 import { type HostEnvironment, messageTurns } from './runtime/environment.ts';
 import { installFetch } from './runtime/gated-fetch.ts';
 import { Namespaces } from './runtime/namespaces.ts';
@@ -17,54 +21,79 @@ import type { Sqlite } from './vfs/sqlite-module.ts';
 export interface Platform {
   readonly sqlite: Sqlite;
   readonly medium: ObjectMedium;
+  readonly catalog: ObjectCatalog;
   /** Turns of the event loop. @default messages to oneself */
   readonly nextTurn?: HostEnvironment['nextTurn'];
-  /** Timers. @default those of the scope */
-  readonly after?: HostEnvironment['after'];
+  /** @default that of the scope */
+  readonly time?: SystemTime;
+  /** True when all code of the scope belongs to the objects, and sees their clock. */
+  readonly isDedicated: boolean;
 }
 
-/** A running host, and the namespaces of its classes. */
+/** A running host, and what is used of it. */
 export interface RunningHost {
   readonly host: ObjectHost;
   readonly namespaces: Namespaces;
+  readonly clock: ClockControl;
+  /** Ends every object after its last write is on the medium, and lets go of the scope. */
+  close(): Promise<void>;
 }
 
-/** Opens nothing until an object is used. One host a global scope. */
-export function startHost(
-  { sqlite, medium, nextTurn = messageTurns(), after = scopeTimers() }: Platform,
+/** Opens nothing until an object is used or its alarm is due. */
+export async function startHost(
+  platform: Platform,
   classes: ClassRegistry,
   env: object,
-): RunningHost {
+): Promise<RunningHost> {
+  const { sqlite, medium, catalog, nextTurn = messageTurns(), time = scopeTime() } = platform;
   const vfs = vfsOf(sqlite);
+  const clock = new Clock(time);
   const environment: HostEnvironment = {
-    now: () => Date.now(),
+    now: () => clock.now(),
     randomUint32: () => crypto.getRandomValues(new Uint32Array(1))[0]!,
     nextTurn,
-    after,
-    directory: (key) => medium.directory(key),
-    removeDirectory: (key) => medium.remove(key),
+    after: (delayMs, task) => clock.after(delayMs, task),
+    guard: (delayMs, task) => time.after(delayMs, task, false),
+    medium,
+    catalog,
     openDatabase: (store, events) => openLogDatabase(sqlite, vfs, store, events),
   };
   const host = new ObjectHost(environment, classes, (_host, instance) =>
     namespaces.surroundings(instance),
   );
   const namespaces = new Namespaces(host, env);
-  installTimers(globalThis, host);
-  installFetch(globalThis, host);
+  const uninstall = [
+    installTimers(globalThis, host, clock),
+    installFetch(globalThis, host),
+    installDate(globalThis, clock, () => platform.isDedicated || host.current !== undefined),
+  ];
   connectLibrary({
     env: namespaces.ambientEnv,
     exports: namespaces.ambientExports,
     waitUntil: (work) => host.current?.keepAlive(work),
   });
-  return { host, namespaces };
+  await host.start();
+  return {
+    host,
+    namespaces,
+    clock: new ClockControl(clock, host.alarms, environment),
+    async close() {
+      await host.close();
+      for (const undo of uninstall.reverse()) undo();
+      catalog.close();
+    },
+  };
 }
 
 // Taken before they are replaced: the host's own time is not an object's.
-function scopeTimers(): HostEnvironment['after'] {
-  const { setTimeout, clearTimeout } = globalThis;
-  return (delayMs, task) => {
-    const timer = setTimeout(task, delayMs);
-    return () => clearTimeout(timer);
+function scopeTime(): SystemTime {
+  const { setTimeout, clearTimeout, Date: SystemDate } = globalThis;
+  return {
+    now: () => SystemDate.now(),
+    after(delayMs, task) {
+      const timer = setTimeout(task, delayMs);
+      return () => clearTimeout(timer);
+    },
   };
 }
 

@@ -10,6 +10,10 @@ export interface ObjectMedium {
   directory(key: string): Promise<FileDirectory>;
   /** Removes an object's files; none is open. Without files nothing happens. */
   remove(key: string): Promise<void>;
+  /** The keys that have files. */
+  keys(): Promise<string[]>;
+  /** Size of an object's files, in bytes. */
+  sizeBytes(key: string): Promise<number>;
 }
 
 /** Objects that vanish with their host. */
@@ -24,5 +28,13 @@ export class MemoryMedium implements ObjectMedium {
 
   async remove(key: string): Promise<void> {
     this.#directories.delete(key);
+  }
+
+  async keys(): Promise<string[]> {
+    return [...this.#directories.keys()];
+  }
+
+  async sizeBytes(key: string): Promise<number> {
+    return this.#directories.get(key)?.usedBytes() ?? 0;
   }
 }

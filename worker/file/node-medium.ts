@@ -1,6 +1,7 @@
 // A folder of Node's file system as a medium, held by one process at a time.
 
-import { rm } from 'node:fs/promises';
+import { mkdirSync } from 'node:fs';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FileDirectory } from './file.ts';
 import type { ObjectMedium } from './medium.ts';
@@ -14,12 +15,9 @@ export class NodeMedium implements ObjectMedium {
   /** Makes the folder when it does not exist. @throws STORAGE_LOCKED */
   constructor(path: string) {
     this.#path = path;
-    this.files = new NodeDirectory(path);
+    mkdirSync(path, { recursive: true });
     this.#release = lockFolder(path);
   }
-
-  /** The folder's own files, beside those of the objects. */
-  readonly files: FileDirectory;
 
   async directory(key: string): Promise<FileDirectory> {
     return new NodeDirectory(join(this.#path, key));
@@ -27,6 +25,18 @@ export class NodeMedium implements ObjectMedium {
 
   async remove(key: string): Promise<void> {
     await rm(join(this.#path, key), { recursive: true, force: true });
+  }
+
+  async keys(): Promise<string[]> {
+    const entries = await readdir(this.#path, { withFileTypes: true });
+    return entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
+  }
+
+  async sizeBytes(key: string): Promise<number> {
+    const path = join(this.#path, key);
+    const names = await readdir(path).catch(() => []); // nothing was written yet
+    const sizes = await Promise.all(names.map(async (name) => (await stat(join(path, name))).size));
+    return sizes.reduce((sum, size) => sum + size, 0);
   }
 
   /** Lets go of the folder. */

@@ -33,6 +33,26 @@ export class OpfsMedium implements ObjectMedium {
       if ((error as DOMException).name !== 'NotFoundError') throw error;
     }
   }
+
+  async keys(): Promise<string[]> {
+    const names: string[] = [];
+    for await (const name of this.#root.keys()) names.push(name);
+    return names;
+  }
+
+  async sizeBytes(key: string): Promise<number> {
+    let sum = 0;
+    try {
+      const directory = await this.#root.getDirectoryHandle(key);
+      for await (const handle of directory.values()) {
+        if (handle.kind === 'file') sum += (await handle.getFile()).size;
+      }
+    } catch (error) {
+      // Nothing was written yet, or it is being removed.
+      if ((error as DOMException).name !== 'NotFoundError') throw error;
+    }
+    return sum;
+  }
 }
 
 async function openRoot(name: string): Promise<FileSystemDirectoryHandle> {

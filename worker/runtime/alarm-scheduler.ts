@@ -1,7 +1,8 @@
 // When alarms run: one timer an object, retries with a growing delay, never two runs at once.
 //
 // Knows only names and times; the run itself, and what is stored, belong to the caller. Retries are
-// workerd's: after 2, 4, 8, 16, 32 and 64 s plus up to a quarter, then the alarm is given up.
+// workerd's: after 2, 4, 8, 16, 32 and 64 s plus up to a quarter, then the alarm is given up. What
+// is not the handler's fault does not count: it is tried again, at last every 17 minutes.
 //
 // Invariant: a run never starts before its scheduled time by the clock it is given.
 
@@ -21,23 +22,45 @@ export interface AlarmClock {
   random(): number;
 }
 
+/**
+ * How a run ended. `failed`: the handler did; it is retried. `dropped`: it did, and wants no retry.
+ * `unreached`: the handler could not be run to its end, by no fault of its own.
+ */
+export type AlarmOutcome = 'succeeded' | 'failed' | 'dropped' | 'unreached';
+
 export interface AlarmRunner {
-  /** Runs the handler; rejects when it failed. */
-  run(name: string, run: AlarmRun): Promise<void>;
-  /** The last retry has failed: forgets the alarm. */
+  /** Runs the handler. Never rejects. */
+  run(name: string, run: AlarmRun): Promise<AlarmOutcome>;
+  /** There is no retry any more: forgets the alarm. */
   giveUp(name: string): Promise<void>;
 }
 
 const RETRIES_MAX = 6;
 const RETRY_DELAY_MS = 2000;
 const RETRY_JITTER = 0.25;
-/** Longest delay of a browser timer. */
-const TIMER_MS_MAX = 2 ** 31 - 1;
+/** Largest exponent of the growing delay (workerd). */
+const GROWTH_MAX = 9;
 
-type State =
-  | { readonly kind: 'waiting'; readonly run: AlarmRun; readonly cancel: () => void }
-  /** `next`: set while running; null when it was deleted, undefined when neither. */
-  | { readonly kind: 'running'; next: number | null | undefined };
+/** `unreached`: how many runs in a row did not reach the handler. */
+interface Attempt extends AlarmRun {
+  readonly unreached: number;
+}
+
+interface Waiting {
+  readonly kind: 'waiting';
+  readonly attempt: Attempt;
+  readonly dueMs: number;
+  readonly cancel: () => void;
+}
+
+interface Running {
+  readonly kind: 'running';
+  /** Set while running; null when it was deleted, undefined when neither. */
+  next: number | null | undefined;
+  readonly ended: Promise<void>;
+}
+
+type State = Waiting | Running;
 
 export class AlarmScheduler {
   readonly #clock: AlarmClock;
@@ -58,12 +81,23 @@ export class AlarmScheduler {
     }
     state?.cancel();
     this.#alarms.delete(name);
-    if (timeMs !== null) this.#wait(name, { scheduledTime: timeMs, retryCount: 0 }, timeMs);
+    if (timeMs !== null) this.#wait(name, first(timeMs), timeMs);
   }
 
-  /** The object was opened and has this alarm stored; changes nothing about one that is known. */
+  /** The object has this alarm stored; changes nothing about one that is known. */
   found(name: string, timeMs: number): void {
     if (!this.#alarms.has(name)) this.set(name, timeMs);
+  }
+
+  /**
+   * What is known of the object's alarm may be wrong: it is to be looked at now. A run or a retry
+   * under way will look anyhow.
+   */
+  doubt(name: string): void {
+    const state = this.#alarms.get(name);
+    if (state?.kind === 'running') return;
+    if (state !== undefined && state.attempt.retryCount + state.attempt.unreached > 0) return;
+    this.set(name, this.#clock.now());
   }
 
   /** The object is gone. */
@@ -73,33 +107,58 @@ export class AlarmScheduler {
     this.#alarms.delete(name);
   }
 
-  #wait(name: string, run: AlarmRun, dueMs: number): void {
-    const delayMs = Math.min(Math.max(0, dueMs - this.#clock.now()), TIMER_MS_MAX);
-    const cancel = this.#clock.after(delayMs, () => {
-      // Timers may come early by a fraction, and a long wait is made of several.
-      if (this.#clock.now() < dueMs) this.#wait(name, run, dueMs);
-      else void this.#start(name, run);
-    });
-    this.#alarms.set(name, { kind: 'waiting', run, cancel });
+  /** The alarm that runs next, and when. */
+  next(): { readonly name: string; readonly dueMs: number } | null {
+    let found: { readonly name: string; readonly dueMs: number } | null = null;
+    for (const [name, state] of this.#alarms) {
+      if (state.kind === 'waiting' && (found === null || state.dueMs < found.dueMs)) {
+        found = { name, dueMs: state.dueMs };
+      }
+    }
+    return found;
   }
 
-  async #start(name: string, run: AlarmRun): Promise<void> {
-    const state: State = { kind: 'running', next: undefined };
-    this.#alarms.set(name, state);
-    const failed = await this.#runner.run(name, run).then(
-      () => false,
-      () => true,
+  /** Ends of the runs under way. */
+  running(): Promise<void>[] {
+    return [...this.#alarms.values()].flatMap((state) =>
+      state.kind === 'running' ? [state.ended] : [],
     );
+  }
+
+  #wait(name: string, attempt: Attempt, dueMs: number): void {
+    const cancel = this.#clock.after(dueMs - this.#clock.now(), () => this.#start(name, attempt));
+    this.#alarms.set(name, { kind: 'waiting', attempt, dueMs, cancel });
+  }
+
+  #start(name: string, attempt: Attempt): void {
+    const { scheduledTime, retryCount } = attempt;
+    const ended = this.#runner
+      .run(name, { scheduledTime, retryCount })
+      .then((outcome) => this.#end(name, state, attempt, outcome));
+    const state: Running = { kind: 'running', next: undefined, ended };
+    this.#alarms.set(name, state);
+  }
+
+  async #end(name: string, state: Running, attempt: Attempt, outcome: AlarmOutcome): Promise<void> {
     if (this.#alarms.get(name) !== state) return; // the object was forgotten meanwhile
     this.#alarms.delete(name);
     if (typeof state.next === 'number') this.set(name, state.next);
-    if (!failed || state.next !== undefined) return;
-    if (run.retryCount === RETRIES_MAX) {
-      await this.#runner.giveUp(name);
-      return;
-    }
-    const growth = 2 ** run.retryCount * (1 + RETRY_JITTER * this.#clock.random());
-    const retry = { ...run, retryCount: run.retryCount + 1 };
-    this.#wait(name, retry, this.#clock.now() + RETRY_DELAY_MS * growth);
+    if (state.next !== undefined) return;
+    if (outcome === 'succeeded') return;
+    const { retryCount, unreached } = attempt;
+    if (outcome === 'unreached') this.#retry(name, { ...attempt, unreached: unreached + 1 });
+    else if (outcome === 'failed' && retryCount < RETRIES_MAX) {
+      this.#retry(name, { ...attempt, retryCount: retryCount + 1, unreached: 0 });
+    } else await this.#runner.giveUp(name);
   }
+
+  #retry(name: string, attempt: Attempt): void {
+    const failures = Math.min(attempt.retryCount + attempt.unreached - 1, GROWTH_MAX);
+    const growth = 2 ** failures * (1 + RETRY_JITTER * this.#clock.random());
+    this.#wait(name, attempt, this.#clock.now() + RETRY_DELAY_MS * growth);
+  }
+}
+
+function first(scheduledTime: number): Attempt {
+  return { scheduledTime, retryCount: 0, unreached: 0 };
 }

@@ -13,7 +13,7 @@ export interface StateOwner {
   readonly exports: object;
   blockConcurrency<T>(callback: () => T | PromiseLike<T>): Promise<T>;
   keepAlive(work: Promise<unknown>): void;
-  abort(reason: string | undefined): never;
+  abort(reason: string | undefined, retryAlarm: boolean): never;
 }
 
 export class DurableObjectState {
@@ -55,9 +55,13 @@ export class DurableObjectState {
     this.#owner.keepAlive(Promise.resolve(work[0]));
   }
 
-  /** Resets the object at once: uncommitted writes are gone, callers get an error. Never returns. */
-  abort(reason?: unknown): never {
-    return this.#owner.abort(reason === undefined ? undefined : convertString('abort', reason));
+  /**
+   * Resets the object at once: uncommitted writes are gone, callers get an error. Never returns.
+   * `retryAlarm: false`: an alarm whose handler this ends is not run again.
+   */
+  abort(reason?: unknown, options?: { retryAlarm?: boolean }): never {
+    const text = reason === undefined ? undefined : convertString('abort', reason);
+    return this.#owner.abort(text, options?.retryAlarm !== false);
   }
 }
 

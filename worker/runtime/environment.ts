@@ -2,24 +2,27 @@
 //
 // Everything here is passed in, so that tests drive it and no other module touches a global.
 
-import type { FileDirectory } from '../file/file.ts';
+import type { ObjectMedium } from '../file/medium.ts';
 import type { ObjectStore } from '../log/object-store.ts';
 import type { DatabaseEvents } from '../sql/database.ts';
 import type { LogDatabase } from '../storage/log-database.ts';
 import type { StorageOptions } from '../storage/options.ts';
+import type { ObjectCatalog } from './catalog.ts';
 
 export interface HostEnvironment {
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since the epoch, by the host's clock. */
   now(): number;
   randomUint32(): number;
   /** Runs the task in the next turn of the event loop; turns come in the order of the calls. */
   nextTurn(task: () => void): void;
-  /** Runs the task after the delay; the result cancels it. */
+  /** Runs the task when the delay has passed on the host's clock; the result cancels it. */
   after(delayMs: number, task: () => void): () => void;
-  /** The files of an object, by its id. */
-  directory(id: string): Promise<FileDirectory>;
-  /** Removes an object's files; none is open. */
-  removeDirectory(id: string): Promise<void>;
+  /** The same in real time, which passes also while the host's clock stands still. */
+  guard(delayMs: number, task: () => void): () => void;
+  /** The files of objects, by the keys of their addresses. */
+  readonly medium: ObjectMedium;
+  /** What is known of the objects of classes. */
+  readonly catalog: ObjectCatalog;
   /** What is chosen for objects that have no class. */
   readonly storageOptions?: StorageOptions;
   /** Opens SQLite on the object's log, or on a file that is no object's. */

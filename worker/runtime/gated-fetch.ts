@@ -14,8 +14,11 @@ export interface CurrentTask {
 
 const BODY_METHODS = ['arrayBuffer', 'blob', 'bytes', 'formData', 'json', 'text'] as const;
 
-/** Routes the scope's requests through the gates of the object that makes them. */
-export function installFetch(scope: Pick<typeof globalThis, 'fetch'>, host: CurrentTask): void {
+/** Routes the scope's requests through the gates of their object; the result undoes it. */
+export function installFetch(
+  scope: Pick<typeof globalThis, 'fetch'>,
+  host: CurrentTask,
+): () => void {
   const original = scope.fetch;
   scope.fetch = async (input, init) => {
     const instance = host.current;
@@ -23,6 +26,9 @@ export function installFetch(scope: Pick<typeof globalThis, 'fetch'>, host: Curr
     // What a request cannot be made of is refused at once, and read before the caller changes it.
     const request = new Request(input, init);
     return gatedBody(await instance.io(() => original(request)), instance);
+  };
+  return () => {
+    scope.fetch = original;
   };
 }
 

@@ -72,8 +72,16 @@ export class ClassRegistry {
     this.bindings = bindings;
   }
 
+  get isEmpty(): boolean {
+    return this.#classes.size === 0;
+  }
+
   get all(): Iterable<ObjectClass> {
     return this.#classes.values();
+  }
+
+  find(name: string): ObjectClass | undefined {
+    return this.#classes.get(name);
   }
 
   /** @throws UNKNOWN_CLASS */

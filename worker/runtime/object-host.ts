@@ -5,11 +5,15 @@
 
 import { addressKey, type ObjectAddress } from '../../src/contract/object-id.ts';
 import { openForeign } from '../move/foreign-database.ts';
-import { AlarmInvocationInfo } from './alarm-info.ts';
-import { type AlarmRun, AlarmScheduler } from './alarm-scheduler.ts';
 import type { HostEnvironment } from './environment.ts';
+import { ObjectAlarms } from './object-alarms.ts';
 import { ClassRegistry } from './object-class.ts';
-import { type Hosted, ObjectInstance, type Surroundings } from './object-instance.ts';
+import {
+  type Hosted,
+  type InstanceEvents,
+  ObjectInstance,
+  type Surroundings,
+} from './object-instance.ts';
 import { replaceDatabase } from './replace-database.ts';
 
 /** How long an instance without events stays in memory (workerd: 10 s). */
@@ -29,9 +33,7 @@ export class ObjectHost {
   readonly #environment: HostEnvironment;
   readonly #surround: Surround;
   readonly #slots = new Map<string, Slot>();
-  /** Addresses of the alarms that are scheduled. */
-  readonly #addresses = new Map<string, ObjectAddress>();
-  readonly #alarms: AlarmScheduler;
+  readonly alarms: ObjectAlarms;
   #current: ObjectInstance | undefined;
 
   constructor(
@@ -42,14 +44,19 @@ export class ObjectHost {
     this.#environment = environment;
     this.classes = classes;
     this.#surround = surround;
-    const { now, after, randomUint32 } = environment;
-    this.#alarms = new AlarmScheduler(
-      { now, after, random: () => randomUint32() / 2 ** 32 },
-      {
-        run: (key, run) => this.#runAlarm(key, run),
-        giveUp: (key) => this.#giveUpAlarm(key),
-      },
-    );
+    this.alarms = new ObjectAlarms(environment, (address) => this.instance(address));
+  }
+
+  /**
+   * Finds the alarms that objects have, from the catalog. A catalog that was lost is made anew: then
+   * every object is looked at once.
+   */
+  async start(): Promise<void> {
+    const { catalog } = this.#environment;
+    if (await catalog.isEmpty()) await this.#rebuild();
+    for (const entry of await catalog.wakes()) {
+      if (this.#hasAlarm(entry)) this.alarms.listed(entry);
+    }
   }
 
   /** The instance whose task is running; none outside of the tasks that come through a gate. */
@@ -101,9 +108,9 @@ export class ObjectHost {
   async erase(address: ObjectAddress): Promise<void> {
     const key = addressKey(address);
     await this.#close(key);
-    this.#alarms.forget(key);
-    this.#addresses.delete(key);
-    await this.#environment.removeDirectory(key);
+    this.alarms.forget(key);
+    await this.#environment.medium.remove(key);
+    await this.#environment.catalog.remove(key);
   }
 
   /** The object's database as it is committed, as a plain SQLite file. */
@@ -157,11 +164,7 @@ export class ObjectHost {
       (live) => {
         if (this.#slots.get(key) !== slot) return; // its constructor has failed
         this.#slots.set(key, { kind: 'live', instance: live, cancelEviction: NOTHING });
-        const { storedAlarm } = live.storage;
-        if (storedAlarm !== null && this.#hasAlarm(address)) {
-          this.#addresses.set(key, address);
-          this.#alarms.found(key, storedAlarm);
-        }
+        if (this.#hasAlarm(address)) this.alarms.opened(live);
         this.rest(address);
       },
       () => this.#slots.delete(key),
@@ -172,15 +175,30 @@ export class ObjectHost {
   async #make(key: string, address: ObjectAddress): Promise<ObjectInstance> {
     const { className } = address;
     const hosted = className === null ? null : this.#hosted(className);
-    return ObjectInstance.open(address, hosted, this.#environment, {
+    const events: InstanceEvents = {
       onTask: (instance) => this.#enter(instance),
-      onReset: (_instance, released) => this.#release(key, released),
-      onIdle: () => this.rest(address),
-      onAlarm: (timeMs) => {
-        if (!this.#hasAlarm(address)) return;
-        this.#addresses.set(key, address);
-        this.#alarms.set(key, timeMs);
+      onReset: (_instance, released) => {
+        this.#release(key, released);
+        this.alarms.reset(key);
       },
+      onIdle: () => this.rest(address),
+      onAlarm: (instance, timeMs) => {
+        if (this.#hasAlarm(address)) this.alarms.committed(instance, timeMs);
+      },
+    };
+    return ObjectInstance.open(address, hosted, this.#environment, events, this.#admit(address));
+  }
+
+  /** Notes an object of a class in the catalog, before its alarm can change. */
+  async #admit(address: ObjectAddress): Promise<void> {
+    const { className, id } = address;
+    if (className === null) return;
+    await this.#environment.catalog.add({
+      key: addressKey(address),
+      className,
+      id: id.toString(),
+      ...(id.name !== undefined && { name: id.name }),
+      wakeMs: this.#hasAlarm(address) ? 0 : null,
     });
   }
 
@@ -191,8 +209,16 @@ export class ObjectHost {
     };
   }
 
-  #hasAlarm({ className }: ObjectAddress): boolean {
-    return className !== null && this.classes.get(className).hasAlarm;
+  #hasAlarm({ className }: { readonly className: string | null }): boolean {
+    return className !== null && this.classes.find(className)?.hasAlarm === true;
+  }
+
+  async #rebuild(): Promise<void> {
+    for (const key of await this.#environment.medium.keys()) {
+      const [className, id] = key.split('.');
+      if (className === undefined || id === undefined || !this.#hasAlarm({ className })) continue;
+      await this.#environment.catalog.add({ key, className, id, wakeMs: 0 });
+    }
   }
 
   // A task ends with its microtasks, so by the next turn of the event loop.
@@ -205,19 +231,6 @@ export class ObjectHost {
     this.#current = instance;
   }
 
-  async #runAlarm(key: string, run: AlarmRun): Promise<void> {
-    const address = this.#addresses.get(key);
-    if (address === undefined) return;
-    const instance = await this.instance(address);
-    await instance.alarm(() => instance.object?.alarm?.(new AlarmInvocationInfo(run)));
-  }
-
-  async #giveUpAlarm(key: string): Promise<void> {
-    const address = this.#addresses.get(key);
-    if (address === undefined) return;
-    await this.deliver(address, ({ state }) => state.storage.deleteAlarm());
-  }
-
   async #close(key: string): Promise<void> {
     const slot = this.#slots.get(key);
     if (slot === undefined) return;
@@ -226,10 +239,23 @@ export class ObjectHost {
     const live = this.#slots.get(key);
     if (live?.kind === 'live' && live.instance === instance) {
       live.cancelEviction();
-      this.#release(key, instance.close());
+      this.#release(key, this.#end(key, instance));
     }
     const closing = this.#slots.get(key);
     if (closing?.kind === 'closing') await closing.released;
+  }
+
+  async #end(key: string, instance: ObjectInstance): Promise<void> {
+    const { storage, address } = instance;
+    const wakeMs = this.#hasAlarm(address) ? storage.storedAlarm : null;
+    await instance.close();
+    if (address.className === null) return;
+    const { catalog, medium } = this.#environment;
+    if (storage.isUnwritten) {
+      // It was only asked: an object exists from its first write on.
+      await medium.remove(key);
+      await catalog.remove(key);
+    } else await catalog.rest(key, wakeMs);
   }
 
   #release(key: string, released: Promise<void>): void {

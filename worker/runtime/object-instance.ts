@@ -5,7 +5,7 @@
 // storage throws ever after, and the host makes a new one for the next event.
 
 import { type StorageError, storageError } from '../../src/contract/errors.ts';
-import { CRITICAL_SECTION_MS_MAX } from '../../src/contract/limits.ts';
+import { ALARM_MS_MAX, CRITICAL_SECTION_MS_MAX } from '../../src/contract/limits.ts';
 import {
   addressKey,
   type DurableObjectId,
@@ -16,6 +16,7 @@ import { ObjectStore } from '../log/object-store.ts';
 import { DurableObjectStorage } from '../storage/durable-object-storage.ts';
 import { ObjectStorage } from '../storage/object-storage.ts';
 import { INTERNAL } from '../storage/surface.ts';
+import { AlarmInvocationInfo } from './alarm-info.ts';
 import { DurableObjectState } from './durable-object-state.ts';
 import type { HostEnvironment } from './environment.ts';
 import { type CriticalSection, InputGate } from './input-gate.ts';
@@ -41,7 +42,7 @@ export interface InstanceEvents {
   /** The last unanswered event was answered. */
   onIdle(instance: ObjectInstance): void;
   /** The object's alarm was committed anew: its time in milliseconds, or null. */
-  onAlarm(timeMs: number | null): void;
+  onAlarm(instance: ObjectInstance, timeMs: number | null): void;
 }
 
 export class ObjectInstance {
@@ -62,23 +63,29 @@ export class ObjectInstance {
   /** The last outgoing message that waits for the disk; later ones queue behind it. */
   #outgoing: Promise<void> | undefined;
   #ended = false;
+  #dropsAlarm = false;
   /** Why the instance was reset. */
   #reason: unknown;
 
   /**
-   * Opens the object's files, recovers them, applies a restore that was asked for, and constructs
-   * the user's object. @throws what the files or the constructor throw; the files are free then
+   * Opens the object's files, recovers them, applies a restore that was asked for and, once
+   * `admitted`, constructs the user's object. A constructor that throws resets the instance.
+   *
+   * @throws what the files throw, and the reason of `admitted`; the files are free then
    */
   static async open(
     address: ObjectAddress,
     hosted: Hosted | null,
     environment: HostEnvironment,
     events: InstanceEvents,
+    admitted: Promise<void> = Promise.resolve(),
   ): Promise<ObjectInstance> {
-    const directory = await environment.directory(addressKey(address));
+    admitted.catch(() => {}); // reported below
+    const directory = await environment.medium.directory(addressKey(address));
     const store = await ObjectStore.open(directory, environment);
     let instance: ObjectInstance;
     try {
+      await admitted;
       instance = new ObjectInstance(address, hosted, store, environment, events);
     } catch (error) {
       await store.close();
@@ -109,7 +116,7 @@ export class ObjectInstance {
         section: (closure) => this.#section(closure),
         continuation: () => this.gate.continuation(),
         onBroken: (error) => this.reset(broken(error)),
-        onAlarm: (timeMs) => events.onAlarm(timeMs),
+        onAlarm: (timeMs) => events.onAlarm(this, timeMs),
         checkAlarm: () => this.#checkAlarm(),
       },
       hosted?.class.options ?? environment.storageOptions,
@@ -136,6 +143,11 @@ export class ObjectInstance {
   /** True when nothing runs and nothing waits: the instance may be evicted. */
   get isIdle(): boolean {
     return this.#unanswered.size === 0 && this.#background === 0;
+  }
+
+  /** The reset was told not to run the alarm again whose handler it ended. */
+  get dropsAlarm(): boolean {
+    return this.#dropsAlarm;
   }
 
   get hasEnded(): boolean {
@@ -170,17 +182,28 @@ export class ObjectInstance {
     });
   }
 
-  /** Runs the handler of the alarm as an event; rejects when it fails. */
-  alarm(handler: () => unknown): Promise<void> {
+  /**
+   * Runs the alarm's handler as an event; rejects when it fails. Resolves to the time of an alarm
+   * that is not due, else to null; without an alarm nothing happens.
+   */
+  alarm(retryCount: number): Promise<number | null> {
     return this.deliver(async () => {
-      if (!this.storage.beginAlarm()) return;
+      const scheduledTime = this.storage.storedAlarm;
+      if (scheduledTime === null) return null;
+      if (scheduledTime > this.#environment.now()) return scheduledTime;
+      this.storage.beginAlarm();
+      const info = new AlarmInvocationInfo({ scheduledTime, retryCount });
+      const cancel = this.#environment.guard(ALARM_MS_MAX, () => this.reset(alarmTimeout()));
       try {
-        await handler();
+        await this.#object?.alarm?.(info);
       } catch (error) {
         this.storage.endAlarm('failed');
         throw error;
+      } finally {
+        cancel();
       }
       this.storage.endAlarm('succeeded');
+      return null;
     });
   }
 
@@ -264,8 +287,9 @@ export class ObjectInstance {
   }
 
   /** Resets the object and throws the reason, so that the running code stops. */
-  abort(reason: string | undefined): never {
+  abort(reason: string | undefined, retryAlarm = true): never {
     const error = storageError('OBJECT_RESET', reason ?? 'The object was reset by ctx.abort().');
+    this.#dropsAlarm = !retryAlarm;
     this.reset(error);
     throw error;
   }
@@ -339,7 +363,7 @@ export class ObjectInstance {
 
   #section<T>(closure: () => T | PromiseLike<T>): Promise<T> {
     return this.gate.section(async () => {
-      const cancel = this.#environment.after(CRITICAL_SECTION_MS_MAX, () =>
+      const cancel = this.#environment.guard(CRITICAL_SECTION_MS_MAX, () =>
         this.reset(
           storageError(
             'TRANSACTION_TIMEOUT',
@@ -355,6 +379,14 @@ export class ObjectInstance {
       }
     });
   }
+}
+
+function alarmTimeout(): Error {
+  return storageError(
+    'ALARM_TIMEOUT',
+    `An alarm() handler ran for ${ALARM_MS_MAX / 60_000} minutes; the object was reset, and the ` +
+      'alarm will be tried again. Do long work in several alarms.',
+  );
 }
 
 // An error of user code stays itself (class, message), and tells that it reset the object.

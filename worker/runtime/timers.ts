@@ -1,39 +1,69 @@
-// Timers of object code: a timer belongs to the object whose event set it, and fires through its
-// input gate. Without this, a timer would run in the middle of another event's transaction.
+// Timers of object code: a timer belongs to the object whose event set it, runs on the host's clock,
+// and fires through the object's input gate. Without this, a timer would run in the middle of
+// another event's transaction.
 //
 // Replaces the global functions, since object code calls those. Timers set by anything but an
 // object's task go to the original functions unchanged.
 
-import type { ObjectHost } from './object-host.ts';
+import type { Clock } from './clock.ts';
+import type { CurrentTask } from './gated-fetch.ts';
 
 type Scope = Pick<
   typeof globalThis,
   'setTimeout' | 'setInterval' | 'clearTimeout' | 'clearInterval'
 >;
 
-/** Routes the scope's timers through the gate of the object that sets them. */
-export function installTimers(scope: Scope, host: ObjectHost): void {
-  const setTimeoutOriginal = scope.setTimeout;
-  const setIntervalOriginal = scope.setInterval;
+/** Ids of these timers begin where no engine's do. */
+const FIRST_ID = 2 ** 40;
 
-  const gated = (callback: unknown, args: unknown[]): (() => void) | undefined => {
+/** Routes the scope's timers through the gate of the object that sets them; the result undoes it. */
+export function installTimers(scope: Scope, host: CurrentTask, clock: Clock): () => void {
+  const original = { ...scopeFunctions(scope) };
+  const cancels = new Map<number, () => void>();
+  let nextId = FIRST_ID;
+
+  const set = (callback: unknown, delayMs: unknown, args: unknown[], repeats: boolean) => {
     const instance = host.current;
     if (instance === undefined || typeof callback !== 'function') return undefined;
+    const id = nextId++;
     const context = instance.gate.context;
-    return () => instance.gate.deliver(context, () => callback(...args));
+    const wait = () =>
+      clock.after(
+        Number(delayMs) || 0,
+        () => {
+          if (repeats) cancels.set(id, wait());
+          else cancels.delete(id);
+          instance.gate.deliver(context, () => callback(...args));
+        },
+        true,
+      );
+    cancels.set(id, wait());
+    return id;
+  };
+  const clear = (id: unknown): boolean => {
+    const cancel = cancels.get(id as number);
+    cancel?.();
+    return cancels.delete(id as number);
   };
 
-  scope.setTimeout = ((callback: TimerHandler, delayMs?: number, ...args: unknown[]) => {
-    const task = gated(callback, args);
-    return task === undefined
-      ? setTimeoutOriginal(callback, delayMs, ...args)
-      : setTimeoutOriginal(task, delayMs);
-  }) as typeof setTimeout;
+  Object.assign(scope, {
+    setTimeout: (callback: TimerHandler, delayMs?: number, ...args: unknown[]) =>
+      set(callback, delayMs, args, false) ?? original.setTimeout(callback, delayMs, ...args),
+    setInterval: (callback: TimerHandler, delayMs?: number, ...args: unknown[]) =>
+      set(callback, delayMs, args, true) ?? original.setInterval(callback, delayMs, ...args),
+    clearTimeout: (id?: number) => {
+      if (!clear(id)) original.clearTimeout(id);
+    },
+    clearInterval: (id?: number) => {
+      if (!clear(id)) original.clearInterval(id);
+    },
+  });
+  return () => {
+    Object.assign(scope, original);
+    for (const cancel of cancels.values()) cancel();
+  };
+}
 
-  scope.setInterval = ((callback: TimerHandler, delayMs?: number, ...args: unknown[]) => {
-    const task = gated(callback, args);
-    return task === undefined
-      ? setIntervalOriginal(callback, delayMs, ...args)
-      : setIntervalOriginal(task, delayMs);
-  }) as typeof setInterval;
+function scopeFunctions({ setTimeout, setInterval, clearTimeout, clearInterval }: Scope): Scope {
+  return { setTimeout, setInterval, clearTimeout, clearInterval };
 }

@@ -314,6 +314,11 @@ export class ObjectStorage {
     await this.#log.close();
   }
 
+  /** True when nothing was ever committed. */
+  get isUnwritten(): boolean {
+    return this.#log.committedSequence === 0;
+  }
+
   /** Closes a storage nobody uses any more, after its last write is on disk. */
   async close(): Promise<void> {
     if (this.#broken !== undefined) return;

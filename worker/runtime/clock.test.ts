@@ -1,0 +1,138 @@
+import { describe, expect, test } from 'vitest';
+import { Clock } from './clock.ts';
+
+/** The system's time, turned by the test. */
+class FakeSystem {
+  nowMs = 1000;
+  timers = new Set<{ dueMs: number; task: () => void }>();
+  now = () => this.nowMs;
+  after = (delayMs: number, task: () => void) => {
+    const timer = { dueMs: this.nowMs + delayMs, task };
+    this.timers.add(timer);
+    return () => void this.timers.delete(timer);
+  };
+  pass(durationMs: number) {
+    this.nowMs += durationMs;
+    for (const timer of [...this.timers]) {
+      if (timer.dueMs > this.nowMs) continue;
+      this.timers.delete(timer);
+      timer.task();
+    }
+  }
+}
+
+const settled = async () => {};
+
+function make() {
+  const system = new FakeSystem();
+  return { system, clock: new Clock(system), log: [] as [string, number][] };
+}
+
+describe('clock', () => {
+  test('[CLOCK1] until control is taken, time is the system’s', () => {
+    const { system, clock, log } = make();
+    clock.after(50, () => log.push(['fired', clock.now()]));
+    const cancel = clock.after(50, () => log.push(['cancelled', clock.now()]));
+    cancel();
+    system.pass(49);
+    expect(log).toEqual([]);
+    system.pass(1);
+    expect(log).toEqual([['fired', 1050]]);
+    expect(clock.isControlled).toBe(false);
+  });
+
+  test('[CLOCK2] under control time stands still and moves only when told to', async () => {
+    const { system, clock, log } = make();
+    clock.after(50, () => log.push(['fired', clock.now()]));
+    await clock.set(1000, settled);
+    system.pass(10_000);
+    expect(log).toEqual([]);
+    expect(clock.now()).toBe(1000);
+    await clock.advance(49, settled);
+    expect(log).toEqual([]);
+    await clock.advance(1, settled);
+    expect(log).toEqual([['fired', 1050]]);
+  });
+
+  test('[CLOCK3] what is due runs in order, at its own time, also what is set on the way', async () => {
+    const { clock, log } = make();
+    clock.after(30, () => log.push(['c', clock.now()]));
+    clock.after(10, () => {
+      log.push(['a', clock.now()]);
+      clock.after(10, () => log.push(['b', clock.now()]));
+    });
+    clock.after(30, () => log.push(['d', clock.now()]));
+    clock.after(101, () => log.push(['late', clock.now()]));
+    await clock.advance(100, settled);
+    expect(log).toEqual([
+      ['a', 1010],
+      ['b', 1020],
+      ['c', 1030],
+      ['d', 1030],
+    ]);
+    expect(clock.now()).toBe(1100);
+  });
+
+  test('[CLOCK4] set goes to any time; going back fires nothing early', async () => {
+    const { clock, log } = make();
+    clock.after(500, () => log.push(['fired', clock.now()]));
+    await clock.set(200, settled);
+    expect(clock.now()).toBe(200);
+    await clock.advance(1200, settled);
+    expect(log).toEqual([]);
+    await clock.set(5000, settled);
+    expect(log).toEqual([['fired', 5000]]);
+  });
+
+  test('[CLOCK5] what waits moves over when control is given back, and runs when overdue', async () => {
+    const { system, clock, log } = make();
+    await clock.set(1000, settled);
+    clock.after(100, () => log.push(['soon', clock.now()]));
+    clock.after(9000, () => log.push(['later', clock.now()]));
+    system.pass(5000);
+    await clock.resume();
+    system.pass(0);
+    expect(log).toEqual([['soon', 6000]]);
+    system.pass(4000);
+    expect(log.at(-1)).toEqual(['later', 10_000]);
+  });
+
+  test('[CLOCK6] calls that control run one after the other, and wait for what they started', async () => {
+    const { clock, log } = make();
+    let settle = () => {};
+    const slowly = () =>
+      new Promise<void>((resolve) => {
+        settle = resolve;
+      });
+    clock.after(10, () => log.push(['a', clock.now()]));
+    const first = clock.advance(10, slowly);
+    const second = clock.advance(10, settled);
+    await Promise.resolve();
+    settle();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(log).toEqual([['a', 1010]]);
+    expect(clock.now()).toBe(1010);
+    settle();
+    await Promise.all([first, second]);
+    expect(clock.now()).toBe(1020);
+  });
+
+  test('[CLOCK7] what is no time is refused', () => {
+    const { clock } = make();
+    for (const wrong of [Number.NaN, -1, Number.POSITIVE_INFINITY, '5' as never]) {
+      expect(() => clock.advance(wrong, settled)).toThrow(TypeError);
+      expect(() => clock.set(wrong, settled)).toThrow(TypeError);
+    }
+    expect(clock.isControlled).toBe(false);
+  });
+
+  test('[CLOCK8] a wait longer than the longest timer of a browser is made of several', () => {
+    const { system, clock, log } = make();
+    clock.after(2 ** 32, () => log.push(['fired', clock.now()]));
+    system.pass(2 ** 31 - 1);
+    system.pass(2 ** 31 - 1);
+    expect(log).toEqual([]);
+    system.pass(2);
+    expect(log).toEqual([['fired', 1000 + 2 ** 32]]);
+  });
+});

@@ -1,0 +1,120 @@
+// The alarms of a host's objects: how one is found, run, and given up.
+//
+// The truth is in each object's own database. What is known here is never later than it: from the
+// catalog when the host starts, from the object while it is live.
+
+import { isStorageError } from '../../src/contract/errors.ts';
+import { addressKey, DurableObjectId, type ObjectAddress } from '../../src/contract/object-id.ts';
+import { type AlarmOutcome, AlarmScheduler } from './alarm-scheduler.ts';
+import type { CatalogEntry } from './catalog.ts';
+import type { HostEnvironment } from './environment.ts';
+import type { ObjectInstance } from './object-instance.ts';
+
+/** Failures of a run that are not its handler's. */
+const FAULTS_OF_THE_DISK: ReadonlySet<string> = new Set(['IO', 'DISK_FULL', 'CORRUPT']);
+
+/** What runs next, and when. */
+export interface NextAlarm {
+  readonly address: ObjectAddress;
+  readonly dueMs: number;
+}
+
+export class ObjectAlarms {
+  readonly #scheduler: AlarmScheduler;
+  readonly #instanceOf: (address: ObjectAddress) => Promise<ObjectInstance>;
+  readonly #addresses = new Map<string, ObjectAddress>();
+  /** Objects whose last change of the alarm is not on disk yet. */
+  readonly #unconfirmed = new Set<string>();
+
+  constructor(
+    { now, after, randomUint32 }: HostEnvironment,
+    instanceOf: (address: ObjectAddress) => Promise<ObjectInstance>,
+  ) {
+    this.#instanceOf = instanceOf;
+    this.#scheduler = new AlarmScheduler(
+      { now, after, random: () => randomUint32() / 2 ** 32 },
+      {
+        run: (key, { retryCount }) => this.#run(key, retryCount),
+        giveUp: (key) => this.#giveUp(key),
+      },
+    );
+  }
+
+  /** The catalog says that the object is to be looked at. */
+  listed({ key, className, id, name, wakeMs }: CatalogEntry): void {
+    if (wakeMs === null) return;
+    this.#addresses.set(key, { className, id: new DurableObjectId(id, name) });
+    this.#scheduler.found(key, wakeMs);
+  }
+
+  /** The object was opened. */
+  opened({ address, storage }: ObjectInstance): void {
+    const { storedAlarm } = storage;
+    if (storedAlarm === null) return;
+    this.#know(address);
+    this.#scheduler.found(addressKey(address), storedAlarm);
+  }
+
+  /** The object has committed another time, or (null) none. */
+  committed({ address, storage }: ObjectInstance, timeMs: number | null): void {
+    const key = this.#know(address);
+    this.#scheduler.set(key, timeMs);
+    this.#unconfirmed.add(key);
+    const confirmed = storage.durability() ?? Promise.resolve();
+    confirmed.then(
+      () => this.#unconfirmed.delete(key),
+      () => {}, // the reset that follows needs to know
+    );
+  }
+
+  /** The object was reset: what it had not confirmed is gone, and so may be its change of the alarm. */
+  reset(key: string): void {
+    if (this.#unconfirmed.delete(key)) this.#scheduler.doubt(key);
+  }
+
+  /** The object is gone. */
+  forget(key: string): void {
+    this.#scheduler.forget(key);
+    this.#addresses.delete(key);
+    this.#unconfirmed.delete(key);
+  }
+
+  next(): NextAlarm | null {
+    const next = this.#scheduler.next();
+    return next && { address: this.#addresses.get(next.name)!, dueMs: next.dueMs };
+  }
+
+  /** Ends of the runs under way. */
+  running(): Promise<void>[] {
+    return this.#scheduler.running();
+  }
+
+  #know(address: ObjectAddress): string {
+    const key = addressKey(address);
+    this.#addresses.set(key, address);
+    return key;
+  }
+
+  async #run(key: string, retryCount: number): Promise<AlarmOutcome> {
+    let instance: ObjectInstance;
+    try {
+      instance = await this.#instanceOf(this.#addresses.get(key)!);
+    } catch {
+      return 'unreached'; // its files could not be opened
+    }
+    try {
+      const laterMs = await instance.alarm(retryCount);
+      if (laterMs !== null) this.#scheduler.set(key, laterMs);
+      return 'succeeded';
+    } catch (error) {
+      if (instance.dropsAlarm) return 'dropped';
+      return isStorageError(error) && FAULTS_OF_THE_DISK.has(error.code) ? 'unreached' : 'failed';
+    }
+  }
+
+  async #giveUp(key: string): Promise<void> {
+    const instance = await this.#instanceOf(this.#addresses.get(key)!).catch(() => undefined);
+    // If it fails, the alarm is found again when the object is opened.
+    await instance?.deliver(({ storage }) => storage.deleteAlarm()).catch(() => {});
+  }
+}
