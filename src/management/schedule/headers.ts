@@ -1,0 +1,74 @@
+// The headers that tell a client of a deprecation: Deprecation (RFC 9745), Sunset (RFC 8594), Link.
+//
+// They speak of operations that end. An operation that lives on and changes gets only the link to
+// the description of the change, until the change is in force.
+
+import type { ScheduleEntry } from './entry.ts';
+import type { EndOfOperation, Lookup } from './lookup.ts';
+import { fillPath } from './paths.ts';
+
+export interface HeaderOptions {
+  /** Address of a page with the schedule; ids of entries are its fragments. @default no link to it */
+  readonly documentation?: string;
+  /** What stands before the path of a replacement in a link. @default '' */
+  readonly base?: string;
+}
+
+/**
+ * The headers for an answer to an operation; none when nothing is to be told.
+ *
+ * `Deprecation` carries the day of the announcement, or that of the end where none is known, so
+ * `Sunset` is never before it.
+ */
+export function deprecationHeaders(
+  found: Lookup,
+  { documentation, base = '' }: HeaderOptions = {},
+): Readonly<Record<string, string>> {
+  switch (found.state) {
+    case 'live':
+      return {};
+    case 'modified': {
+      const coming = found.changes.filter(({ isInForce }) => !isInForce);
+      return linked(coming.flatMap(({ entry }) => descriptionLink(entry, documentation)));
+    }
+    case 'deprecated':
+    case 'gone': {
+      const { entry } = found.change;
+      return {
+        Deprecation: `@${secondsOf(entry.announced ?? entry.date)}`,
+        Sunset: new Date(`${entry.date}T00:00:00Z`).toUTCString(),
+        ...linked([...successorLink(found.change, base), ...descriptionLink(entry, documentation)]),
+      };
+    }
+  }
+}
+
+/** The path of the operation that replaces this one, with its parameters filled in. */
+export function successorPath({
+  replacement,
+  operation,
+  params,
+}: EndOfOperation): string | undefined {
+  const operations = replacement?.operations ?? [];
+  const successor = operations.find(({ method }) => method === operation.method) ?? operations[0];
+  return successor && fillPath(successor.path, params);
+}
+
+function secondsOf(day: string): number {
+  return Date.parse(`${day}T00:00:00Z`) / 1000;
+}
+
+function linked(links: readonly string[]): Record<string, string> {
+  return links.length > 0 ? { Link: links.join(', ') } : {};
+}
+
+function successorLink(change: EndOfOperation, base: string): string[] {
+  const path = successorPath(change);
+  return path === undefined ? [] : [`<${base}${path}>; rel="successor-version"`];
+}
+
+function descriptionLink({ id }: ScheduleEntry, documentation: string | undefined): string[] {
+  return documentation === undefined
+    ? []
+    : [`<${documentation}#${id}>; rel="deprecation"; type="text/html"`];
+}

@@ -1,0 +1,139 @@
+// What the schedule says on a day: of everything, and of one operation.
+//
+// An entry is in force from the beginning of its day in UTC. All functions here are pure.
+
+import { storageError } from '../../contract/errors.ts';
+import { dayOf, dayOfMs } from '../effective-date.ts';
+import { SCHEDULE } from './data.ts';
+import type { Operation, Replacement, Schedule, ScheduleEntry } from './entry.ts';
+import { matchPath, normalPath, type PathMatch } from './paths.ts';
+
+/** A moment: a Date, an ISO 8601 date or moment, or milliseconds since the epoch. */
+export type DateLike = Date | string | number;
+
+export interface LookupOptions {
+  /** @default the described interface's */
+  readonly schedule?: Schedule;
+  /** What paths may begin with. @default '/client/v4' */
+  readonly basePath?: string;
+}
+
+/** An entry on a day. */
+export interface DatedEntry {
+  readonly entry: ScheduleEntry;
+  /** Whether the new form applies already. */
+  readonly isInForce: boolean;
+}
+
+/**
+ * What becomes of an operation. `live`: the schedule says nothing of it (also when it does not
+ * exist at all). `deprecated`: it works, and ends on the entry's date. `gone`: it ended.
+ * `modified`: it stays, and `changes` say what of it changes or changed.
+ */
+export type Lookup =
+  | { readonly state: 'live' }
+  | { readonly state: 'deprecated' | 'gone'; readonly change: EndOfOperation }
+  | { readonly state: 'modified'; readonly changes: readonly DatedEntry[] };
+
+export interface EndOfOperation {
+  readonly entry: ScheduleEntry;
+  /** The operation in the form of the schedule. */
+  readonly operation: Operation;
+  /** Values of its path's parameters. */
+  readonly params: PathMatch['params'];
+  readonly replacement?: Replacement;
+}
+
+/**
+ * The day in UTC.
+ *
+ * @throws StorageError `INVALID_ARGUMENT` when it is no date
+ */
+export function dayFrom(at: DateLike): string {
+  const ms = typeof at === 'number' ? at : at instanceof Date ? at.getTime() : undefined;
+  const isMoment = ms !== undefined && Math.abs(ms) <= MOMENT_MS_MAX;
+  const day = isMoment ? dayOfMs(ms) : typeof at === 'string' ? dayOf(at) : undefined;
+  if (day !== undefined) return day;
+  throw storageError(
+    'INVALID_ARGUMENT',
+    `at: ${JSON.stringify(String(at))} is not a date; give YYYY-MM-DD, a moment in ISO 8601, a Date ` +
+      'or milliseconds since 1970.',
+  );
+}
+
+/** The largest a Date can hold, by ECMAScript. */
+const MOMENT_MS_MAX = 8.64e15;
+
+/**
+ * Every entry that is announced on that day, the earliest first, with whether it is in force.
+ *
+ * @throws StorageError `INVALID_ARGUMENT` when `at` is no date
+ */
+export function deprecations({
+  at,
+  schedule = SCHEDULE,
+}: {
+  readonly at: DateLike;
+  readonly schedule?: Schedule;
+}): readonly DatedEntry[] {
+  return datedOn(dayFrom(at), schedule);
+}
+
+function datedOn(day: string, entries: Schedule): DatedEntry[] {
+  return entries
+    .filter(({ announced }) => announced === undefined || announced <= day)
+    .map((entry) => ({ entry, isInForce: entry.date <= day }));
+}
+
+/**
+ * What becomes of one operation on that day.
+ *
+ * `path` may be concrete or a shape, in any spelling `normalPath` takes, or a whole URL.
+ *
+ * @throws StorageError `INVALID_ARGUMENT` when `at` is no date
+ */
+export function lookup(
+  method: string,
+  path: string,
+  at: DateLike,
+  { schedule = SCHEDULE, basePath }: LookupOptions = {},
+): Lookup {
+  const day = dayFrom(at);
+  const dated = datedOn(day, schedule);
+  const wanted = { method: method.toUpperCase(), path: normalPath(path, basePath) };
+  const end = dated
+    .flatMap(({ entry, isInForce }) => {
+      const found = bestMatch(entry.operations, wanted);
+      return found === undefined ? [] : [{ entry, isInForce, ...found }];
+    })
+    .sort((a, b) => b.match.exactness - a.match.exactness)[0];
+  if (end !== undefined) {
+    const { entry, operation, match, isInForce } = end;
+    const { replacement } = entry;
+    const change = { entry, operation, params: match.params, ...(replacement && { replacement }) };
+    return { state: isInForce ? 'gone' : 'deprecated', change };
+  }
+  const changes = dated.filter(
+    ({ entry }) => bestMatch(entry.affected ?? [], wanted) !== undefined,
+  );
+  return changes.length > 0 ? { state: 'modified', changes } : { state: 'live' };
+}
+
+function bestMatch(
+  operations: readonly Operation[],
+  wanted: { readonly method: string; readonly path: string },
+): { readonly operation: Operation; readonly match: PathMatch } | undefined {
+  let best: { operation: Operation; match: PathMatch } | undefined;
+  for (const operation of operations) {
+    if (operation.method !== wanted.method) continue;
+    const match = matchPath(operation.path, wanted.path);
+    if (match === undefined || (best && best.match.exactness >= match.exactness)) continue;
+    best = { operation, match };
+  }
+  return best;
+}
+
+/** The different days of a schedule, the earliest first. */
+export function datesOf(schedule: Schedule = SCHEDULE): readonly string[] {
+  return [...new Set(schedule.map(({ date }) => date))].sort();
+}
