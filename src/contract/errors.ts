@@ -66,6 +66,11 @@ export const ERROR_CODES = {
   },
 
   // The object.
+  ALARM_TIMEOUT: {
+    class: 'Error',
+    retryable: true,
+    meaning: 'An alarm handler ran for too long; the object was reset.',
+  },
   OBJECT_RESET: {
     class: 'Error',
     retryable: true,
@@ -142,7 +147,7 @@ export function storageError(
   if (meaning.retryable) {
     Object.defineProperty(error, 'retryable', { value: true, configurable: true });
   }
-  if (code === 'OBJECT_RESET') {
+  if (code === 'OBJECT_RESET' || code === 'ALARM_TIMEOUT') {
     Object.defineProperty(error, 'durableObjectReset', { value: true, configurable: true });
   }
   return error as StorageError;

@@ -21,6 +21,9 @@ export const ALARM_TIME_MS_MAX = 9_223_372_036_854;
 /** Longest a `transaction` of a page or a `blockConcurrencyWhile` may hold an object (workerd). */
 export const CRITICAL_SECTION_MS_MAX = 30_000;
 
+/** Longest run of an alarm handler (workerd). */
+export const ALARM_MS_MAX = 15 * 60_000;
+
 /** Deepest nesting of critical sections (workerd). */
 export const CRITICAL_SECTION_DEPTH_MAX = 64;
 
