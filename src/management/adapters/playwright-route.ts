@@ -1,0 +1,51 @@
+// The provider behind the pages of a Playwright context or page: their requests are answered in the
+// process of the test.
+
+import type { ManagementApi } from '../api.ts';
+
+/** What is used of Playwright's route. */
+export interface RouteLike {
+  request(): {
+    url(): string;
+    method(): string;
+    allHeaders(): Promise<Record<string, string>>;
+    postDataBuffer(): Uint8Array | null;
+  };
+  fulfill(answer: {
+    status: number;
+    headers: Record<string, string>;
+    body: string;
+  }): Promise<void>;
+}
+
+/** What is used of Playwright's contexts and pages. */
+export interface RoutedLike {
+  route(pattern: string | RegExp, handler: (route: RouteLike) => Promise<void>): Promise<unknown>;
+}
+
+/** Answers every request that matches the pattern. */
+export async function routeManagement(
+  context: RoutedLike,
+  pattern: string | RegExp,
+  api: ManagementApi,
+): Promise<void> {
+  await context.route(pattern, async (route) => {
+    const request = route.request();
+    const headers = await request.allHeaders();
+    // Names with a colon are HTTP/2's own.
+    const sent = Object.entries(headers).filter(([name]) => !name.startsWith(':'));
+    const body = request.postDataBuffer();
+    const response = await api.fetch(
+      new Request(request.url(), {
+        method: request.method(),
+        headers: sent,
+        ...(body !== null && { body: new Uint8Array(body) }),
+      }),
+    );
+    await route.fulfill({
+      status: response.status,
+      headers: Object.fromEntries(response.headers),
+      body: await response.text(),
+    });
+  });
+}

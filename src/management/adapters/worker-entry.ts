@@ -1,0 +1,21 @@
+// The provider as a worker of workerd: its default export, over the namespace of its own objects.
+
+import { createManagementApi, type ManagementOptions } from '../api.ts';
+import type { ManagementNamespace } from '../objects/objects.ts';
+
+/**
+ * `export default managementWorker('MANAGEMENT')`, where MANAGEMENT is the binding of the namespace
+ * of `ManagementObject`, which the same module exports.
+ */
+export function managementWorker(
+  binding: string,
+  options: Omit<ManagementOptions, 'namespace'> = {},
+): { fetch(request: Request, env: Readonly<Record<string, unknown>>): Promise<Response> } {
+  return {
+    fetch(request, env) {
+      const namespace = env[binding] as ManagementNamespace | undefined;
+      if (namespace === undefined) throw new TypeError(`There is no binding "${binding}".`);
+      return createManagementApi({ ...options, namespace }).fetch(request);
+    },
+  };
+}
