@@ -1,0 +1,130 @@
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import type { RpcStub } from '../contract/object.ts';
+import { FreeParty } from './free-party.ts';
+import { pairOfReferences, type References } from './references.ts';
+
+const party = new FreeParty(() => {
+  throw new Error('No stub is passed here.');
+});
+
+let near: References;
+let far: References;
+
+beforeEach(() => {
+  [near, far] = pairOfReferences();
+});
+
+/** The value as the other side gets it. */
+function pass(value: unknown): unknown {
+  return far.receive(near.send(near.draft(value, party)), party);
+}
+
+function failure(call: Promise<unknown>): Promise<Error & { code?: string }> {
+  return call.then(
+    () => expect.fail('it succeeded'),
+    (error) => error,
+  );
+}
+
+type Callable = RpcStub<() => number>;
+
+describe('what a side holds', () => {
+  test('[STUB10] is let go of when the last handle is disposed', async () => {
+    const stub = pass(() => 1) as Callable;
+    const other = stub.dup();
+    expect(near.size).toBe(1);
+    stub[Symbol.dispose]();
+    stub[Symbol.dispose]();
+    expect([await other(), near.size]).toEqual([1, 1]);
+    other[Symbol.dispose]();
+    expect(near.size).toBe(0);
+  });
+
+  test('[STUB10] disposing a result disposes every stub in it', () => {
+    const result = pass({ a: () => 1, b: [() => 2] }) as Disposable;
+    expect([near.size, Object.keys(result)]).toEqual([2, ['a', 'b']]);
+    result[Symbol.dispose]();
+    expect(near.size).toBe(0);
+  });
+
+  test('[STUB10] the same function twice in a value is one reference', () => {
+    const call = () => 1;
+    const [first, second] = pass([call, call]) as [object, object];
+    expect([first === second, near.size]).toEqual([true, 1]);
+  });
+
+  test('[STUB10] is let go of when the other side ends; calls then reject', async () => {
+    const cancelled = vi.fn();
+    const stub = pass(() => 1) as Callable;
+    pass(new ReadableStream({ cancel: cancelled }));
+    const reason = new Error('gone');
+    near.end(reason);
+    expect(near.size).toBe(0);
+    expect(cancelled).toHaveBeenCalledWith(reason);
+    expect(await failure(stub())).toMatchObject({ code: 'CONNECTION_CLOSED' });
+    pass(() => 1);
+    expect(near.size).toBe(0);
+  });
+
+  test('[STUB10] a draft that is not sent holds nothing', () => {
+    near.draft(() => 1, party);
+    expect(near.size).toBe(0);
+  });
+});
+
+describe('streams', () => {
+  test('[STUB12] are pulled one chunk at a time, with any value, and end', async () => {
+    const pulled = vi.fn();
+    let count = 0;
+    const source = new ReadableStream(
+      {
+        pull(controller) {
+          pulled();
+          controller.enqueue({ count: ++count });
+          if (count === 2) controller.close();
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    const reader = (pass(source) as ReadableStream).getReader();
+    expect(pulled).not.toHaveBeenCalled();
+    expect((await reader.read()).value).toMatchObject({ count: 1 });
+    expect(pulled).toHaveBeenCalledTimes(1);
+    await reader.read();
+    expect((await reader.read()).done).toBe(true);
+    expect(near.size).toBe(0);
+  });
+
+  test('[STUB12] an error of the source reaches the reader', async () => {
+    const source = new ReadableStream({
+      pull: () => Promise.reject(new RangeError('dry')),
+    });
+    const reader = (pass(source) as ReadableStream).getReader();
+    expect(await failure(reader.read())).toMatchObject({ name: 'RangeError', message: 'dry' });
+  });
+
+  test('[STUB12] cancelling one cancels its source, with the reason', async () => {
+    const cancelled = vi.fn();
+    await (pass(new ReadableStream({ cancel: cancelled })) as ReadableStream).cancel('enough');
+    expect(cancelled).toHaveBeenCalledWith('enough');
+    expect(near.size).toBe(0);
+  });
+
+  test('[STUB12] what is written to one arrives in order, then its end', async () => {
+    const written: unknown[] = [];
+    const closed = vi.fn();
+    const sink = new WritableStream({ write: (chunk) => void written.push(chunk), close: closed });
+    const writer = (pass(sink) as WritableStream).getWriter();
+    void writer.write('a');
+    void writer.write({ b: 1 });
+    await writer.close();
+    expect(written).toEqual(['a', expect.objectContaining({ b: 1 })]);
+    expect(closed).toHaveBeenCalled();
+  });
+
+  test('[STUB12] one that is in use cannot be passed', () => {
+    const stream = new ReadableStream();
+    stream.getReader();
+    expect(() => pass(stream)).toThrow(TypeError);
+  });
+});
