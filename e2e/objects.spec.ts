@@ -204,3 +204,37 @@ test('[CONN6] the storage of an object is opened beside it', async ({ storagePag
   });
   expect(sum).toBe(4);
 });
+
+test('[CONN10] objects are listed and deleted', async ({ storagePage }) => {
+  const seen = await storagePage.evaluate(async () => {
+    const objects = await window.api.connectRooms();
+    const room = objects.env.Room.getByName('listed');
+    await room.add(1);
+    const find = async () => (await objects.list('Room')).find(({ id }) => id.equals(room.id));
+    const listed = await find();
+    await objects.delete(room);
+    const left = await find();
+    return { name: listed?.id.name, sizeBytes: listed?.sizeBytes ?? 0, isLeft: left !== undefined };
+  });
+  expect(seen).toMatchObject({ name: 'listed', isLeft: false });
+  expect(seen.sizeBytes).toBeGreaterThan(0);
+});
+
+test('[CONN11] an alarm is driven by the clock, from another tab', async ({ profile, server }) => {
+  const context = await profile.launch();
+  const one = await openBlank(await context.newPage(), server);
+  const two = await openBlank(await context.newPage(), server);
+  await one.evaluate(async () => {
+    const { env } = await window.api.connectRooms();
+    await env.Room.getByName('reminded').add(1);
+  });
+  const seen = await two.evaluate(async () => {
+    const { env, clock } = await window.api.connectRooms();
+    const room = env.Room.getByName('reminded');
+    await clock.set(2_000_000_000_000);
+    await room.remind(60_000);
+    const ran = await clock.runNextAlarm();
+    return [ran?.id.name, ran?.dueTime, await clock.now(), await room.remindedAt()];
+  });
+  expect(seen).toEqual(['reminded', 2_000_000_060_000, 2_000_000_060_000, 2_000_000_060_000]);
+});

@@ -16,7 +16,7 @@ export type {
   Namespace,
   RpcStub,
 } from './contract/object.ts';
-export type { ObjectSummary, ObjectsClock } from './contract/object-management.ts';
+export type { ObjectSummary, ObjectsClock, RanAlarm } from './contract/object-management.ts';
 export { RpcTarget } from './contract/rpc-target.ts';
 export type {
   BinarySource,

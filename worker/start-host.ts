@@ -12,6 +12,7 @@ import { installFetch } from './runtime/gated-fetch.ts';
 import { Namespaces } from './runtime/namespaces.ts';
 import type { ClassRegistry } from './runtime/object-class.ts';
 import { ObjectHost } from './runtime/object-host.ts';
+import { ObjectManager } from './runtime/object-manager.ts';
 import { installTimers } from './runtime/timers.ts';
 import { openLogDatabase } from './storage/log-database.ts';
 import { LogVfs } from './vfs/log-vfs.ts';
@@ -34,7 +35,7 @@ export interface Platform {
 export interface RunningHost {
   readonly host: ObjectHost;
   readonly namespaces: Namespaces;
-  readonly clock: ClockControl;
+  readonly manager: ObjectManager;
   /** Ends every object after its last write is on the medium, and lets go of the scope. */
   close(): Promise<void>;
 }
@@ -61,7 +62,9 @@ export async function startHost(
   const host = new ObjectHost(environment, classes, (_host, instance) =>
     namespaces.surroundings(instance),
   );
-  const namespaces = new Namespaces(host, env);
+  const control = new ClockControl(clock, host.alarms, environment);
+  const manager = new ObjectManager(host, control, environment);
+  const namespaces = new Namespaces(host, env, manager);
   const uninstall = [
     installTimers(globalThis, host, clock),
     installFetch(globalThis, host),
@@ -76,7 +79,7 @@ export async function startHost(
   return {
     host,
     namespaces,
-    clock: new ClockControl(clock, host.alarms, environment),
+    manager,
     async close() {
       await host.close();
       for (const undo of uninstall.reverse()) undo();

@@ -54,6 +54,18 @@ export class Room extends DurableObject<{ Room: { getByName(name: string): Room 
     return new Promise(() => {});
   }
 
+  async remind(inMs: number): Promise<void> {
+    await this.ctx.storage.setAlarm(Date.now() + inMs);
+  }
+
+  alarm(): void {
+    this.ctx.storage.kv.put('reminded at', Date.now());
+  }
+
+  remindedAt(): number | undefined {
+    return this.ctx.storage.kv.get<number>('reminded at');
+  }
+
   ticker(): Ticker {
     return new Ticker();
   }

@@ -7,10 +7,18 @@ export interface ObjectSummary {
   readonly className: string;
   /** With its name, when it was ever reached by one. */
   readonly id: DurableObjectId;
-  /** Bytes on disk, its history aside. */
+  /** Of its files, with its history. */
   readonly sizeBytes: number;
   /** When its alarm is due, in milliseconds since the epoch; null when none is set. */
   readonly nextAlarm: number | null;
+}
+
+/** An alarm that ran. */
+export interface RanAlarm {
+  readonly className: string;
+  readonly id: DurableObjectId;
+  /** When it was due, in milliseconds since the epoch. */
+  readonly dueTime: number;
 }
 
 /**
@@ -26,8 +34,8 @@ export interface ObjectsClock {
   set(time: number | Date): Promise<void>;
   /** Stops, and moves on by this much through everything that is due on the way. */
   advance(durationMs: number): Promise<void>;
-  /** Moves to the next alarm and runs it; false when none is set. */
-  runNextAlarm(): Promise<boolean>;
+  /** Moves to the next alarm, or retry of one, and runs it; null when none is set. */
+  runNextAlarm(): Promise<RanAlarm | null>;
   /** Time is the system's again. */
   resume(): Promise<void>;
 }

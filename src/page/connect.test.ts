@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createTestHost, type TestHost } from '../../worker/node-test-host.ts';
 import { Namespaces } from '../../worker/runtime/namespaces.ts';
-import type { ObjectManager } from '../../worker/runtime/object-calls.ts';
+import type { ObjectManager } from '../../worker/runtime/object-manager.ts';
 import { PageSessions } from '../../worker/runtime/page-sessions.ts';
 import { serve } from '../../worker/serve.ts';
 import type { DurableObjectState, RpcStub } from '../contract/object.ts';
+import type { ObjectAddress } from '../contract/object-id.ts';
 import { RpcTarget } from '../contract/rpc-target.ts';
 import type { Objects } from './connect.ts';
 import { type FakeTab, FakeTabs } from './fake-tabs.ts';
@@ -63,25 +64,28 @@ class Counter extends RpcTarget {
 let asked: unknown[] = [];
 
 /** Stands for the host's: tells what it was asked. */
-const manager: ObjectManager = {
-  async list(className) {
-    const id = host.host.classes.get(className).ids.fromName('a');
-    return [{ className, id, sizeBytes: 4096, nextAlarm: 5 }];
+const manager = {
+  async list(className: string) {
+    return [{ address: addressOf(className), sizeBytes: 4096, nextAlarm: 5 }];
   },
-  async delete({ id }) {
+  async delete({ id }: ObjectAddress) {
     asked.push(id.name);
   },
   clock: {
-    now: async () => 7,
-    set: async (time) => void asked.push(time),
-    advance: async (durationMs) => {
+    now: () => 7,
+    set: async (timeMs: number) => void asked.push(timeMs),
+    async advance(durationMs: number) {
       if (durationMs < 0) throw new RangeError('not back');
       asked.push(durationMs);
     },
-    runNextAlarm: async () => true,
+    runNextAlarm: async () => ({ address: addressOf('Room'), dueMs: 9 }),
     resume: async () => void asked.push('resume'),
   },
-};
+} as unknown as ObjectManager;
+
+function addressOf(className: string): ObjectAddress {
+  return { className, id: host.host.classes.get(className).ids.fromName('a') };
+}
 
 let aborted: string[] = [];
 let host: TestHost;
@@ -232,11 +236,9 @@ describe('tools', () => {
     await clock.set(new Date(3));
     await clock.advance(2);
     await clock.resume();
-    expect([await clock.now(), await clock.runNextAlarm(), asked]).toEqual([
-      7,
-      true,
-      [3, 2, 'resume'],
-    ]);
+    expect([await clock.now(), asked]).toEqual([7, [3, 2, 'resume']]);
+    const ran = await clock.runNextAlarm();
+    expect([ran?.className, ran?.id.name, ran?.dueTime]).toEqual(['Room', 'a', 9]);
     expect(await failure(clock.advance(-1))).toMatchObject({ name: 'RangeError' });
   });
 });

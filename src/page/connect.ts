@@ -3,7 +3,7 @@
 
 import { convertTimestamp } from '../contract/arguments.ts';
 import { storageError } from '../contract/errors.ts';
-import type { DurableObjectStub, Namespace } from '../contract/object.ts';
+import type { DurableObjectId, DurableObjectStub, Namespace } from '../contract/object.ts';
 import { ObjectIdFactory } from '../contract/object-id.ts';
 import type { ObjectSummary, ObjectsClock } from '../contract/object-management.ts';
 import type { RemoteStorage as RemoteStorageInterface } from '../contract/storage.ts';
@@ -63,10 +63,7 @@ export async function connectObjects<Classes extends object>(
       const className = bindings.get(name);
       if (className === undefined) throw unknownClass(name, bindings.keys());
       const found = await client.manage({ op: 'list', className });
-      return found.map(({ address, ...facts }) => {
-        const { id } = fromWireAddress(address);
-        return { className, id, ...facts };
-      });
+      return found.map(({ address, ...facts }) => ({ ...named(address), ...facts }));
     },
     async delete(stub) {
       await client.manage({ op: 'delete', address: mustBeStub('delete', stub) });
@@ -116,11 +113,19 @@ function clockOf(client: ObjectsClient): ObjectsClock {
     advance: async (durationMs) => {
       await client.manage({ op: 'advance', durationMs });
     },
-    runNextAlarm: () => client.manage({ op: 'runNextAlarm' }),
+    runNextAlarm: async () => {
+      const ran = await client.manage({ op: 'runNextAlarm' });
+      return ran === null ? null : { ...named(ran.address), dueTime: ran.dueMs };
+    },
     resume: async () => {
       await client.manage({ op: 'resume' });
     },
   };
+}
+
+function named(address: WireAddress): { className: string; id: DurableObjectId } {
+  const { className, id } = fromWireAddress(address);
+  return { className: className ?? '', id };
 }
 
 function mustBeStub(operation: string, stub: object): WireAddress {

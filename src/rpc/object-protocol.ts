@@ -62,7 +62,7 @@ export interface ManageResults {
   list: { address: WireAddress; sizeBytes: number; nextAlarm: number | null }[];
   delete: null;
   now: number;
-  runNextAlarm: boolean;
+  runNextAlarm: { address: WireAddress; dueMs: number } | null;
   resume: null;
   set: null;
   advance: null;

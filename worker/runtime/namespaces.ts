@@ -7,9 +7,10 @@ import { PartyCaller } from '../../src/objects/object-caller.ts';
 import { DurableObjectNamespace } from '../../src/objects/object-namespace.ts';
 import type { ObjectCaller } from '../../src/objects/object-stub.ts';
 import type { Party } from '../../src/objects/party.ts';
-import { ObjectCalls, type ObjectManager } from './object-calls.ts';
+import { ObjectCalls } from './object-calls.ts';
 import type { ObjectHost } from './object-host.ts';
 import type { ObjectInstance, Surroundings } from './object-instance.ts';
+import type { ObjectManager } from './object-manager.ts';
 import { ObjectParty } from './object-party.ts';
 
 /** A side of calls, with the caller for its code. */

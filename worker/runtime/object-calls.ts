@@ -4,8 +4,6 @@
 // it, and the answer leaves when the event is answered, behind the output gate.
 
 import { storageError } from '../../src/contract/errors.ts';
-import type { DurableObjectId, ObjectAddress } from '../../src/contract/object-id.ts';
-import type { ObjectSummary, ObjectsClock } from '../../src/contract/object-management.ts';
 import { remoteError } from '../../src/objects/imports.ts';
 import { callMember, readMember } from '../../src/objects/invoke.ts';
 import type { Answer, OutgoingCall } from '../../src/objects/object-caller.ts';
@@ -29,13 +27,7 @@ import type { Outcome } from '../../src/rpc/protocol.ts';
 import type { UserObject } from './object-class.ts';
 import type { ObjectHost } from './object-host.ts';
 import type { ObjectInstance } from './object-instance.ts';
-
-/** What tools may do; the host's own work. */
-export interface ObjectManager {
-  readonly clock: ObjectsClock;
-  list(className: string): Promise<ObjectSummary[]>;
-  delete(address: ObjectAddress): Promise<void>;
-}
+import type { ObjectManager } from './object-manager.ts';
 
 /** The object as a side of calls, the same for all calls of one instance. */
 export type PartyOf = (instance: ObjectInstance) => Party;
@@ -119,7 +111,7 @@ export class ObjectCalls implements ObjectsService {
   async #manage(request: ManageRequest): Promise<Outcome> {
     try {
       if (this.#manager === undefined) {
-        throw storageError('INTERNAL', 'This host lets nobody list objects or drive its clock.');
+        throw storageError('INTERNAL', 'This host has no manager: nobody lists its objects.');
       }
       return { ok: await perform(this.#manager, request) };
     } catch (error) {
@@ -143,8 +135,8 @@ async function perform(
   const { clock } = manager;
   switch (request.op) {
     case 'list':
-      return (await manager.list(request.className)).map(({ className, id, ...facts }) => ({
-        address: toWireAddress({ className, id: id as DurableObjectId }),
+      return (await manager.list(request.className)).map(({ address, ...facts }) => ({
+        address: toWireAddress(address),
         ...facts,
       }));
     case 'delete':
@@ -152,8 +144,10 @@ async function perform(
       return null;
     case 'now':
       return clock.now();
-    case 'runNextAlarm':
-      return clock.runNextAlarm();
+    case 'runNextAlarm': {
+      const ran = await clock.runNextAlarm();
+      return ran === null ? null : { address: toWireAddress(ran.address), dueMs: ran.dueMs };
+    }
     case 'resume':
       await clock.resume();
       return null;
