@@ -24,6 +24,11 @@ import { type ManagementNamespace, ManagementObjects } from './objects/objects.t
 import { performed, requireOwner } from './performed.ts';
 import type { Identities } from './resources/directory.ts';
 import { publicRoutes, type Route } from './routes.ts';
+import { SCHEDULE } from './schedule/data.ts';
+import type { Schedule } from './schedule/entry.ts';
+import { DEFAULT_BASE_PATH } from './schedule/paths.ts';
+import { SCHEDULE_PATH, schedulePage } from './schedule-page.ts';
+import { applySchedule } from './scheduled.ts';
 
 export interface ManagementOptions {
   /** The objects that keep the state; their class is `ManagementObject`. */
@@ -40,13 +45,23 @@ export interface ManagementOptions {
   readonly accounts?: readonly { readonly id: string; readonly name: string }[];
   /** Which accounts a bearer token may see. @default every caller sees all */
   readonly tokens?: AccessTokens;
+  /** What changes when. @default the described interface's */
+  readonly schedule?: Schedule;
+  /** Address of the page that describes the schedule. @default the emulator's own page */
+  readonly documentation?: string;
   /** The provider's word in types of nameservers, as in `<word>.standard`. @default 'provider' */
   readonly nameserverWord?: string;
 }
 
+/** What only an HTTP server sees of a request. */
+export interface Transport {
+  /** Whether it carried both Transfer-Encoding and Content-Length. */
+  readonly bothLengths: boolean;
+}
+
 export interface ManagementApi {
   /** Answers a request to the provider, failures too. */
-  readonly fetch: (request: Request) => Promise<Response>;
+  readonly fetch: (request: Request, transport?: Transport) => Promise<Response>;
   /**
    * From now on the account's calls happen on that day, `YYYY-MM-DD`, unless their headers say
    * otherwise; null ends it.
@@ -63,7 +78,7 @@ const NEW_IDS_MAX = 1000;
 export function createManagementApi(options: ManagementOptions): ManagementApi {
   const edge = new Edge(options);
   return {
-    fetch: (request) => edge.fetch(request),
+    fetch: (request, transport) => edge.fetch(request, transport),
     pinAccount: (accountId, date) => edge.pinAccount(accountId, date),
   };
 }
@@ -72,7 +87,9 @@ class Edge {
   readonly #options: ManagementOptions;
   readonly #objects: ManagementObjects;
   readonly #routes = publicRoutes();
-  readonly #changes = new ChangeChain((_id) => undefined);
+  readonly #changes: ChangeChain;
+  readonly #schedule: Schedule;
+  readonly #basePath: string;
   readonly #now: () => number;
   readonly #random: (bytes: Uint8Array<ArrayBuffer>) => void;
   readonly #word: string;
@@ -83,13 +100,19 @@ class Edge {
     this.#objects = new ManagementObjects(options.namespace);
     this.#now = () => (options.clock ?? Date).now();
     this.#random = options.random ?? ((bytes) => void crypto.getRandomValues(bytes));
+    this.#schedule = options.schedule ?? SCHEDULE;
+    this.#changes = new ChangeChain((id) => this.#dateOf(id));
+    this.#basePath = (options.basePath ?? DEFAULT_BASE_PATH).replace(/\/+$/, '');
     this.#word = options.nameserverWord ?? NEUTRAL_WORD;
   }
 
-  async fetch(request: Request): Promise<Response> {
+  async fetch(request: Request, transport?: Transport): Promise<Response> {
+    const url = new URL(request.url);
+    const path = pathBelow(url.pathname, this.#basePath);
+    if (path === SCHEDULE_PATH) return schedulePage(this.#schedule);
     const headers = new Headers();
     try {
-      return envelope(await this.#answer(request, headers), headers);
+      return envelope(await this.#answer(request, url, path, headers, transport), headers);
     } catch (error) {
       if (error instanceof ApiError) return envelope(refused(error), headers);
       const { status, entry } = errorEntry('INTERNAL', `The emulator failed: ${String(error)}`);
@@ -106,10 +129,14 @@ class Edge {
     if (answer.status >= 400) throw new ApiError(answer.status, answer.errors);
   }
 
-  async #answer(request: Request, headers: Headers): Promise<Answer> {
+  async #answer(
+    request: Request,
+    url: URL,
+    path: string,
+    headers: Headers,
+    transport?: Transport,
+  ): Promise<Answer> {
     await this.#begin();
-    const url = new URL(request.url);
-    const path = pathBelow(url.pathname, this.#options.basePath ?? '/client/v4');
     const method = request.method as Method;
     const visible = visibleAccounts(request.headers, this.#options.tokens);
     const { zone, account } = await this.#identities(path);
@@ -119,6 +146,10 @@ class Edge {
       pin: account?.pin,
       nowMs: this.#now(),
     });
+    this.#declineBothLengths(at, transport);
+    const base = url.pathname.startsWith(`${this.#basePath}/`) ? this.#basePath : '';
+    const { documentation = `${url.origin}${base}${SCHEDULE_PATH}` } = this.#options;
+    applySchedule(headers, this.#schedule, { method, path, at, base, documentation });
     this.#requireRoute(method, path);
     const body = await bodyOf(request);
     const call: Call = {
@@ -162,6 +193,17 @@ class Edge {
     const matched = this.#routes.match(method, path);
     if (matched.kind === 'route') return matched.route;
     throw unknownRoute(path);
+  }
+
+  #dateOf(id: string): string | undefined {
+    return this.#schedule.find((entry) => entry.id === id)?.date;
+  }
+
+  #declineBothLengths(at: string, transport: Transport | undefined): void {
+    const date = this.#dateOf('transfer-encoding-content-length');
+    if (!transport?.bothLengths || date === undefined || at < date) return;
+    const fact = 'The request has both Transfer-Encoding and Content-Length';
+    throw apiError('TRANSFER_DECLINED', `${fact}, which RFC 7230 forbids.`);
   }
 
   /** @throws ApiError 404 for a path nothing knows, 405 for a method the path does not have */

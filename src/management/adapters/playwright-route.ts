@@ -11,11 +11,7 @@ export interface RouteLike {
     allHeaders(): Promise<Record<string, string>>;
     postDataBuffer(): Uint8Array | null;
   };
-  fulfill(answer: {
-    status: number;
-    headers: Record<string, string>;
-    body: string;
-  }): Promise<void>;
+  fulfill(answer: { status: number; headers: Record<string, string>; body: string }): Promise<void>;
 }
 
 /** What is used of Playwright's contexts and pages. */

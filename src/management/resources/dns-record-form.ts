@@ -144,7 +144,7 @@ function refuseSrvNameFields(fields: unknown): void {
   const names = sent.map((field) => `data.${field}`).join(', ');
   throw apiError(
     'SRV_FIELD_REFUSED',
-    `${names} of an SRV record ended on 2024-05-31; put service and protocol into the name.`,
+    `${names} of an SRV record is no longer accepted; service and protocol belong to the name.`,
     `/data/${sent[0]}`,
   );
 }
