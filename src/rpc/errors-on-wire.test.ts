@@ -52,6 +52,17 @@ describe('an error across the thread', () => {
     expect(Object.getPrototypeOf(copy)).toBe(Error.prototype);
   });
 
+  test('[RPC1] own properties come along, but for those that cannot be cloned', () => {
+    const error = Object.assign(new TypeError('refused'), {
+      status: 404,
+      detail: { at: new Date(5) },
+      retry: () => {},
+    });
+    const copy = across(error) as Error;
+    expect(copy).toBeInstanceOf(TypeError);
+    expect({ ...copy }).toEqual({ status: 404, detail: { at: new Date(5) } });
+  });
+
   test('[RPC1] what is thrown without being an error arrives as itself', () => {
     expect(across({ reason: 7 })).toEqual({ reason: 7 });
     expect(across(undefined)).toBe(undefined);

@@ -1,7 +1,8 @@
 // Errors as plain data, and back.
 //
 // A thrown error keeps its class (when the language has it), name, message, stack, `code`,
-// `retryable`, `durableObjectReset` and cause. comlink would keep only name, message and stack.
+// `retryable`, `durableObjectReset`, cause, and those of its own properties that can be cloned.
+// comlink would keep only name, message and stack.
 
 /** An error that crosses the thread as an outcome. */
 export interface WireError {
@@ -13,12 +14,24 @@ export interface WireError {
   readonly message: string;
   readonly stack?: string;
   readonly properties: Readonly<Record<string, string | number | boolean>>;
+  /** Other own properties. */
+  readonly own?: Readonly<Record<string, unknown>>;
   readonly cause?: WireError;
 }
 
-// The properties callers decide by. Others stay behind: they may hold anything.
+// The properties callers decide by, and which are hidden on errors of this package.
 const PROPERTIES = ['code', 'retryable', 'durableObjectReset', 'remote', 'overloaded'] as const;
 const CAUSE_DEPTH_MAX = 8;
+
+/** Own properties that have a place of their own; an engine's other ones are not enumerable. */
+const PLACED: ReadonlySet<string> = new Set([
+  ...PROPERTIES,
+  'name',
+  'message',
+  'stack',
+  'cause',
+  '__proto__',
+]);
 
 const CLASSES: Readonly<Record<string, new (message: string) => Error>> = {
   Error,
@@ -46,6 +59,7 @@ export function fromWire(wire: WireError): unknown {
   const error = construct(wire);
   if (wire.stack !== undefined) define(error, 'stack', wire.stack);
   for (const [name, value] of Object.entries(wire.properties)) define(error, name, value);
+  if (wire.own !== undefined) Object.assign(error, wire.own);
   if (wire.cause !== undefined) define(error, 'cause', fromWire(wire.cause));
   return error;
 }
@@ -63,15 +77,32 @@ function inWords(thrown: unknown, depth: number): WireError {
       properties[name] = value;
     }
   }
+  const own = ownProperties(thrown);
   return {
     name: String(thrown.name),
     message: String(thrown.message),
     properties,
+    ...(own !== undefined && { own }),
     ...(isDomException && { isDomException }),
     ...(typeof thrown.stack === 'string' && { stack: thrown.stack }),
     ...(thrown.cause !== undefined &&
       depth < CAUSE_DEPTH_MAX && { cause: toWire(thrown.cause, depth + 1) }),
   };
+}
+
+function ownProperties(error: object): Record<string, unknown> | undefined {
+  let own: Record<string, unknown> | undefined;
+  for (const name of Object.keys(error)) {
+    if (PLACED.has(name)) continue;
+    try {
+      const value = structuredClone(Reflect.get(error, name));
+      own ??= {};
+      own[name] = value;
+    } catch {
+      // What cannot be cloned stays behind; the error matters more.
+    }
+  }
+  return own;
 }
 
 function construct({ name, message, isDomException }: WireError): Error {

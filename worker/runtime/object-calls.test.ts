@@ -59,8 +59,8 @@ class Room extends Base {
   fail(): never {
     throw new MyError('mine', { cause: new RangeError('deep') });
   }
-  failOddly(): never {
-    throw 'words';
+  failWith(thrown: unknown): never {
+    throw thrown;
   }
   target(): Target {
     return new Target();
@@ -232,7 +232,13 @@ describe('arguments and results', () => {
     expect(error).toMatchObject({ name: 'MyError', message: 'mine', code: 'E_MINE', remote: true });
     expect(error.cause).toBeInstanceOf(RangeError);
     expect(error.stack).toContain('fail');
-    expect(await failure(room.failOddly())).toMatchObject({ name: 'Error', message: 'words' });
+    expect(await failure(room.failWith('words'))).toMatchObject({
+      name: 'Error',
+      message: 'words',
+    });
+    expect(await failure(room.failWith({ reason: 1 }))).toEqual({ reason: 1 });
+    const detailed = Object.assign(new RangeError('far'), { at: [1] });
+    expect(await failure(room.failWith(detailed))).toMatchObject({ name: 'RangeError', at: [1] });
   });
 
   test('[STUB7] a reset rejects what is pending, and the next call gets a fresh instance', async () => {

@@ -77,9 +77,9 @@ export class ObjectCalls implements ObjectsService {
       );
       return { ok: channel.send(draft) };
     } catch (error) {
-      // workerd: what is thrown and is no error becomes one.
-      const isError = error instanceof Error || error instanceof DOMException;
-      return { error: toWire(isError ? error : new Error(String(error))) };
+      // workerd: a primitive that is thrown becomes an error, an object stays itself.
+      const isObject = typeof error === 'object' && error !== null;
+      return { error: toWire(isObject ? error : new Error(String(error))) };
     }
   }
 
