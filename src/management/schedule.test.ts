@@ -7,7 +7,7 @@ import {
 } from '../../e2e/management/provider.ts';
 import { CHANGES } from './changes/change-chain.ts';
 import { SCHEDULE } from './schedule/data.ts';
-import { type Operation, type ScheduleEntry } from './schedule/entry.ts';
+import type { Operation, ScheduleEntry } from './schedule/entry.ts';
 
 let provider: TestProvider;
 beforeAll(async () => {
@@ -22,60 +22,63 @@ const TUNNEL = { name: 'one', tunnel_secret: 'secret' };
 const INVITE = { invited_member_email: 'a@b.example' };
 
 /** What each path is called with: its body by method, and how its item comes to be. */
-const SAMPLES: Record<string, { bodies?: Record<string, unknown>; item?: string; made?: unknown }> = {
-  '/zones/:zone_id/firewall/rules': {
-    bodies: { POST: [RULE], PATCH: 'items', PUT: 'items', DELETE: 'items' },
-    made: [RULE],
-  },
-  '/zones/:zone_id/firewall/rules/:rule_id': { bodies: { PATCH: RULE, PUT: RULE }, made: [RULE] },
-  '/zones/:zone_id/filters': {
-    bodies: { POST: [FILTER], PUT: 'items', DELETE: 'items' },
-    made: [FILTER],
-  },
-  '/zones/:zone_id/filters/:filter_id': { bodies: { PUT: FILTER }, made: [FILTER] },
-  '/zones/:zone_id/firewall/waf/packages/:package_id': { bodies: { PATCH: { sensitivity: 'low' } } },
-  '/zones/:zone_id/firewall/waf/packages/:package_id/groups/:group_id': {
-    bodies: { PATCH: { mode: 'off' } },
-  },
-  '/zones/:zone_id/firewall/waf/packages/:package_id/rules/:rule_id': {
-    bodies: { PATCH: { mode: 'off' } },
-  },
-  '/zones/:zone_id/firewall/waf/overrides': { bodies: { POST: { urls: ['a.example/*'] } } },
-  '/zones/:zone_id/firewall/waf/overrides/:override_id': {
-    bodies: { PUT: { urls: ['a.example/*'] } },
-    made: { urls: [] },
-  },
-  '/zones/:zone_id/rate_limits': { bodies: { POST: LIMIT } },
-  '/zones/:zone_id/rate_limits/:rate_limit_id': { bodies: { PUT: LIMIT }, made: LIMIT },
-  '/zones/:zone_id/settings/cname_flattening': { bodies: { PATCH: { value: 'on' } } },
-  '/zones/:zone_id/settings/brotli': { bodies: { PATCH: { value: 'off' } } },
-  '/zones/:zone_id/settings/minify': { bodies: { PATCH: { value: { css: 'on' } } } },
-  '/zones/:zone_id/settings/mobile_redirect': { bodies: { PATCH: { value: { status: 'on' } } } },
-  '/zones/:zone_id/settings/server_side_exclude': { bodies: { PATCH: { value: 'off' } } },
-  '/zones/:zone_id/settings/privacy_pass': { bodies: { POST: { value: 'off' } } },
-  '/zones/:zone_id/dns_settings/use_apex_ns': { bodies: { PATCH: { enabled: true } } },
-  '/zones/:zone_id/dns_settings/secondary_overrides': { bodies: { PATCH: { enabled: true } } },
-  '/accounts/:account_id/images/v1/direct_upload': { bodies: { POST: {} } },
-  '/accounts/:account_id/tunnels': { bodies: { POST: TUNNEL } },
-  '/accounts/:account_id/tunnels/:tunnel_id': { made: TUNNEL },
-  '/accounts/:account_id/access/bookmarks/:uuid': {
-    bodies: { POST: { name: 'b' }, PUT: { name: 'c' } },
-    made: 'at its id',
-  },
-  '/organizations/:organization_id': { bodies: { PATCH: { name: 'First' } } },
-  '/organizations/:organization_id/invites': { bodies: { POST: INVITE } },
-  '/organizations/:organization_id/invites/:identifier': {
-    bodies: { PATCH: { roles: [] } },
-    made: INVITE,
-  },
-  '/organizations/:organization_id/members/:identifier': { bodies: { PATCH: { roles: [] } } },
-  '/organizations/:organization_id/legacy_connector': { bodies: { POST: { name: 'r' } } },
-  '/organizations/:organization_id/legacy_connector/:identifier': {
-    bodies: { PATCH: { name: 's' } },
-    made: { name: 'r' },
-  },
-  '/organizations/:organization_id/legacy_connector/:identifier/zones': { made: { name: 'r' } },
-};
+const SAMPLES: Record<string, { bodies?: Record<string, unknown>; item?: string; made?: unknown }> =
+  {
+    '/zones/:zone_id/firewall/rules': {
+      bodies: { POST: [RULE], PATCH: 'items', PUT: 'items', DELETE: 'items' },
+      made: [RULE],
+    },
+    '/zones/:zone_id/firewall/rules/:rule_id': { bodies: { PATCH: RULE, PUT: RULE }, made: [RULE] },
+    '/zones/:zone_id/filters': {
+      bodies: { POST: [FILTER], PUT: 'items', DELETE: 'items' },
+      made: [FILTER],
+    },
+    '/zones/:zone_id/filters/:filter_id': { bodies: { PUT: FILTER }, made: [FILTER] },
+    '/zones/:zone_id/firewall/waf/packages/:package_id': {
+      bodies: { PATCH: { sensitivity: 'low' } },
+    },
+    '/zones/:zone_id/firewall/waf/packages/:package_id/groups/:group_id': {
+      bodies: { PATCH: { mode: 'off' } },
+    },
+    '/zones/:zone_id/firewall/waf/packages/:package_id/rules/:rule_id': {
+      bodies: { PATCH: { mode: 'off' } },
+    },
+    '/zones/:zone_id/firewall/waf/overrides': { bodies: { POST: { urls: ['a.example/*'] } } },
+    '/zones/:zone_id/firewall/waf/overrides/:override_id': {
+      bodies: { PUT: { urls: ['a.example/*'] } },
+      made: { urls: [] },
+    },
+    '/zones/:zone_id/rate_limits': { bodies: { POST: LIMIT } },
+    '/zones/:zone_id/rate_limits/:rate_limit_id': { bodies: { PUT: LIMIT }, made: LIMIT },
+    '/zones/:zone_id/settings/cname_flattening': { bodies: { PATCH: { value: 'on' } } },
+    '/zones/:zone_id/settings/brotli': { bodies: { PATCH: { value: 'off' } } },
+    '/zones/:zone_id/settings/minify': { bodies: { PATCH: { value: { css: 'on' } } } },
+    '/zones/:zone_id/settings/mobile_redirect': { bodies: { PATCH: { value: { status: 'on' } } } },
+    '/zones/:zone_id/settings/server_side_exclude': { bodies: { PATCH: { value: 'off' } } },
+    '/zones/:zone_id/settings/privacy_pass': { bodies: { POST: { value: 'off' } } },
+    '/zones/:zone_id/dns_settings/use_apex_ns': { bodies: { PATCH: { enabled: true } } },
+    '/zones/:zone_id/dns_settings/secondary_overrides': { bodies: { PATCH: { enabled: true } } },
+    '/accounts/:account_id/images/v1/direct_upload': { bodies: { POST: {} } },
+    '/accounts/:account_id/tunnels': { bodies: { POST: TUNNEL } },
+    '/accounts/:account_id/tunnels/:tunnel_id': { made: TUNNEL },
+    '/accounts/:account_id/access/bookmarks/:uuid': {
+      bodies: { POST: { name: 'b' }, PUT: { name: 'c' } },
+      made: 'at its id',
+    },
+    '/organizations/:organization_id': { bodies: { PATCH: { name: 'First' } } },
+    '/organizations/:organization_id/invites': { bodies: { POST: INVITE } },
+    '/organizations/:organization_id/invites/:identifier': {
+      bodies: { PATCH: { roles: [] } },
+      made: INVITE,
+    },
+    '/organizations/:organization_id/members/:identifier': { bodies: { PATCH: { roles: [] } } },
+    '/organizations/:organization_id/legacy_connector': { bodies: { POST: { name: 'r' } } },
+    '/organizations/:organization_id/legacy_connector/:identifier': {
+      bodies: { PATCH: { name: 's' } },
+      made: { name: 'r' },
+    },
+    '/organizations/:organization_id/legacy_connector/:identifier/zones': { made: { name: 'r' } },
+  };
 
 /** A concrete call of the operation that can succeed on that day. */
 async function prepared({ method, path }: Operation, at: string) {
@@ -97,7 +100,8 @@ async function prepared({ method, path }: Operation, at: string) {
   // Groups and rules of a package stand below it, and have an item of their own.
   const own = fixed.replace(/:package_id/, id ?? '');
   const second = /\/:\w+/.exec(own);
-  const last = second && own !== fixed ? await existing(own.slice(0, second.index), null, '', at) : id;
+  const last =
+    second && own !== fixed ? await existing(own.slice(0, second.index), null, '', at) : id;
   return { operation: `${method} ${own.replace(/:\w+/, last ?? '')}`, body };
 }
 
@@ -148,9 +152,7 @@ describe('operations that end', () => {
   });
 
   test('[MG21] the page that a gone operation leads to describes every entry', async () => {
-    const response = await provider.api.fetch(
-      new Request(`${provider.baseUrl}/emulator/schedule`),
-    );
+    const response = await provider.api.fetch(new Request(`${provider.baseUrl}/emulator/schedule`));
     const html = await response.text();
     for (const { id } of SCHEDULE) expect(html).toContain(`id="${id}"`);
   });
@@ -164,7 +166,7 @@ describe('operations that end', () => {
     expect(gone.body.errors[0].message).toContain(`${path} (multi_provider, secondary_overrides)`);
   });
 
-  test('[MG22] a schedule of one\'s own ends operations on its own days', async () => {
+  test("[MG22] a schedule of one's own ends operations on its own days", async () => {
     const entry: ScheduleEntry = {
       id: 'zones-end',
       title: 'Zones',

@@ -3,7 +3,7 @@
 // Unknown fields are dropped, as the described interface ignores them.
 
 import * as v from 'valibot';
-import { ApiError, type ErrorEntry } from './call.ts';
+import { ApiError, type ErrorEntry, fieldsOf } from './call.ts';
 import { ERRORS, type ErrorName, errorEntry } from './error-codes.ts';
 
 /** @throws ApiError 400 that names every wrong field */
@@ -12,7 +12,7 @@ export function validate<S extends v.GenericSchema>(
   value: unknown,
   nameOf: (field: string, missing: boolean) => ErrorName = plainName,
 ): v.InferOutput<S> {
-  const checked = v.safeParse(schema, value ?? {});
+  const checked = v.safeParse(schema, fieldsOf(value ?? {}));
   if (checked.success) return checked.output;
   throw new ApiError(
     ERRORS.FIELD_INVALID.status,

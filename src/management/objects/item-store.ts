@@ -17,7 +17,8 @@ export interface Filter {
   /** One field, or several of which the text is put together. */
   readonly field: string | readonly string[];
   readonly kind: FilterKind;
-  readonly value: string | number;
+  /** Truth values are `1` and `0`. */
+  readonly value: string;
 }
 
 export interface Selection {
@@ -94,7 +95,7 @@ export class Collection<T extends Item> {
   /** The items of the page, and how many there are on all pages. */
   find(selection: Selection = {}): { readonly items: T[]; readonly total: number } {
     const { filters = [], match = 'all', order, descending = false, page } = selection;
-    const bindings: (string | number)[] = [];
+    const bindings: string[] = [];
     const conditions = filters.map(({ field, kind, value }) => {
       const text = CONDITIONS[kind](bound(field)).replaceAll(/\?1?/g, () => {
         bindings.push(value);

@@ -137,7 +137,7 @@ function filtersOf(query: RoutedCall['query']): Filter[] {
     const [, field = '', kind = 'exact'] = /^(\w+)(?:[.[](\w+)\]?)?$/.exec(key) ?? [];
     if (field === 'type') filters.push({ field, kind: 'exact', value });
     if (field === 'proxied')
-      filters.push({ field, kind: 'exact', value: value === 'true' ? 1 : 0 });
+      filters.push({ field, kind: 'exact', value: value === 'true' ? '1' : '0' });
     if (field === 'search') filters.push({ field: TEXT_FIELDS, kind: 'contains', value });
     if (TEXT_FIELDS.includes(field) && (KINDS as readonly string[]).includes(kind)) {
       filters.push({ field, kind: kind as FilterKind, value });
