@@ -134,12 +134,15 @@ test('[CONN5] fetch streams both ways, with every header', async ({ storagePage 
       body: 'text',
       headers: { Upgrade: 'websocket' },
     });
-    return [words, response.headers.get('X-From'), await plain.json()];
+    const forwarded = await room.fetch('http://room/forward', { method: 'PUT', body: 'on' });
+    const { method, text } = await forwarded.json();
+    return [words, response.headers.get('X-From'), await plain.json(), [method, text]];
   });
   expect(seen).toEqual([
     ['ONE', 'TWO', true],
     'room',
     { method: 'POST', text: 'text', upgrade: 'websocket' },
+    ['PUT', 'on'],
   ]);
 });
 

@@ -86,6 +86,9 @@ export class Room extends DurableObject<{ Room: { getByName(name: string): Room 
         .pipeThrough(new TextEncoderStream());
       return new Response(body, { headers: { 'X-From': 'room' } });
     }
+    if (pathname === '/forward' && this.ctx.id.name !== 'forwarded') {
+      return this.env.Room.getByName('forwarded').fetch(request);
+    }
     if (pathname === '/download') return new Response(zeros(8 * 1024 * 1024));
     return Response.json({
       method: request.method,

@@ -37,20 +37,28 @@ export class OutgoingRequest {
   readonly parts: RequestParts;
 
   constructor(input: Request | string | URL, init: RequestInit = {}) {
-    const { body, signal, ...rest } = init;
+    // As in `fetch`, a request may also stand in place of the options.
+    const isInit = init instanceof Request;
+    const source = isInit ? init : input instanceof Request ? input : null;
+    const { body, signal, ...rest } = isInit ? ({} as RequestInit) : init;
     const isStream = body instanceof ReadableStream;
-    const isPlain = isStream || body === undefined || body === null;
-    // A stream goes beside the request, which need not support it.
-    const request = new Request(input, isPlain ? rest : { ...rest, body });
-    const headers = new Headers(init.headers ?? (input instanceof Request ? input.headers : {}));
+    const isMade = body !== undefined && body !== null && !isStream;
+    // Made anew, for its checks and the type of its body; a stream goes beside it.
+    const inherited = source === null ? {} : { method: source.method, redirect: source.redirect };
+    const request = new Request(input instanceof Request ? input.url : input, {
+      ...inherited,
+      ...rest,
+      ...(isMade && { body }),
+    });
+    const headers = new Headers(rest.headers ?? source?.headers);
     for (const [name, value] of request.headers) if (!headers.has(name)) headers.set(name, value);
     this.parts = {
       url: request.url,
       method: request.method,
       headers,
       redirect: request.redirect,
-      body: isStream ? new MessageBody(body) : bodyOf(request),
-      signal: signal ?? (input instanceof Request && signal === undefined ? input.signal : null),
+      body: isStream ? new MessageBody(body) : bodyOf(isMade ? request : source, body),
+      signal: (signal === undefined ? source?.signal : signal) ?? null,
     };
   }
 }
@@ -117,7 +125,8 @@ export function withSignal(response: Response, signal: AbortSignal, party: Party
 }
 
 /** @throws TypeError when the body was read already */
-function bodyOf(request: Request): MessageBody | null {
+function bodyOf(request: Request | null, given?: unknown): MessageBody | null {
+  if (request === null || given === null) return null;
   const { body, method } = request as { body?: ReadableStream | null; method: string };
   if (request.bodyUsed || body?.locked) {
     throw new TypeError('The body of the request was read already; pass request.clone().');

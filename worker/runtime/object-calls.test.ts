@@ -8,6 +8,7 @@ import { Namespaces } from './namespaces.ts';
 interface Env {
   Room: Namespace<Room>;
   Peer: Namespace<Peer>;
+  Mute: Namespace<Mute>;
 }
 
 class MyError extends Error {
@@ -105,6 +106,7 @@ class Room extends Base {
   async fetch(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url);
     if (pathname === '/echo') return new Response(request.body, { headers: request.headers });
+    if (pathname === '/forward') return this.env.Peer.getByName('p').fetch(request);
     if (pathname === '/wrong') return 'no response' as never;
     const text = await request.text();
     return Response.json({
@@ -114,6 +116,8 @@ class Room extends Base {
     });
   }
 }
+
+class Mute extends Base {}
 
 class Peer extends Base {
   seen: unknown[] = [];
@@ -125,6 +129,9 @@ class Peer extends Base {
   }
   echo(value: unknown): unknown {
     return value;
+  }
+  async fetch(request: Request): Promise<Response> {
+    return new Response(`${request.method} ${await request.text()} ${request.headers.get('a')}`);
   }
   roomNamed(name: string): DurableObjectStub<Room> {
     return this.env.Room.getByName(name);
@@ -138,7 +145,7 @@ let room: DurableObjectStub<Room>;
 
 beforeEach(async () => {
   let namespaces: Namespaces | undefined;
-  host = await createTestHost({}, { Room, Peer }, (_host, instance) => {
+  host = await createTestHost({}, { Room, Peer, Mute }, (_host, instance) => {
     return namespaces!.surroundings(instance);
   });
   namespaces = new Namespaces(host.host, { greeting: 'hi' });
@@ -348,7 +355,10 @@ describe('one object calls another', () => {
 
   test('[STUB15] env has the namespaces of all classes and what the app passed', async () => {
     const { greeting } = env as unknown as { greeting: string };
-    expect([greeting, Object.keys(env).sort()]).toEqual(['hi', ['Peer', 'Room', 'greeting']]);
+    expect([greeting, Object.keys(env).sort()]).toEqual([
+      'hi',
+      ['Mute', 'Peer', 'Room', 'greeting'],
+    ]);
     expect(await room.askPeer({ n: 1 })).toEqual({ n: 1 });
   });
 });
@@ -361,6 +371,21 @@ describe('fetch', () => {
       headers: { Upgrade: 'websocket' },
     });
     expect(await response.json()).toEqual({ method: 'POST', text: 'hello', upgrade: 'websocket' });
+  });
+
+  test('[STUB16] a request may be handed on to another object, with what init replaces', async () => {
+    const init = { method: 'PUT', body: 'mine', headers: { a: '1' } };
+    const response = await room.fetch('http://object/forward', init);
+    expect(await response.text()).toBe('PUT mine 1');
+    const given = new Request('http://object/forward', init);
+    const replaced = await room.fetch(given, { body: 'other', headers: { a: '2' } });
+    expect(await replaced.text()).toBe('PUT other 2');
+    const kept = await room.fetch(given);
+    expect(await kept.text()).toBe('PUT mine 1');
+    expect(await failure(room.fetch(given))).toMatchObject({ name: 'TypeError' });
+    const asInit = new Request('http://elsewhere/', init);
+    const moved = await room.fetch('http://object/forward', asInit);
+    expect(await moved.text()).toBe('PUT mine 1');
   });
 
   test('[STUB17] bodies are streamed both ways', async () => {
@@ -414,8 +439,8 @@ describe('fetch', () => {
   });
 
   test('[STUB19] a class without fetch, and an answer that is none, are errors', async () => {
-    const peer = env.Peer.getByName('p');
-    expect(await failure(peer.fetch('http://object/'))).toMatchObject({ code: 'UNKNOWN_METHOD' });
+    const mute = env.Mute.getByName('m');
+    expect(await failure(mute.fetch('http://object/'))).toMatchObject({ code: 'UNKNOWN_METHOD' });
     expect(await failure(room.fetch('http://object/wrong', { method: 'POST' }))).toMatchObject({
       name: 'TypeError',
     });
