@@ -1,0 +1,156 @@
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ACCOUNT_ID, startProvider, type TestProvider } from '../../../e2e/management/provider.ts';
+import { createObjects } from '../../../worker/node-objects.ts';
+import { ManagementObject } from '../objects/management-object.ts';
+import { installFetch } from './install-fetch.ts';
+import { type ManagementServer, serveManagement } from './node-server.ts';
+import { type RouteLike, routeManagement } from './playwright-route.ts';
+import { handleFetchEvent } from './service-worker.ts';
+
+let provider: TestProvider;
+beforeAll(async () => {
+  provider = await startProvider();
+});
+afterAll(() => provider.close());
+
+describe('in a realm', () => {
+  test('[MG34] fetch reaches the provider below its address, and the network otherwise', async () => {
+    const outside: string[] = [];
+    const realm = {
+      fetch: async (input: string | URL | Request) => {
+        outside.push(input instanceof Request ? input.url : String(input));
+        return new Response('outside');
+      },
+    };
+    const before = realm.fetch;
+    const remove = installFetch(provider.api, `${provider.baseUrl}/`, realm);
+    const inside = await realm.fetch(new Request(`${provider.baseUrl}/accounts/${ACCOUNT_ID}`));
+    expect((await inside.json()).result.name).toBe('First');
+    expect((await realm.fetch(new URL(`${provider.baseUrl}?x`))).status).toBe(404);
+    const others = [`${provider.baseUrl}2/accounts`, 'https://other.example/client/v4/accounts'];
+    for (const url of others) await realm.fetch(url);
+    expect(outside).toEqual(others);
+    remove();
+    expect(realm.fetch).toBe(before);
+  });
+
+  test("[MG34] a service worker's event is answered when it is for the provider", async () => {
+    const answers: Promise<Response>[] = [];
+    const event = (url: string) => ({
+      request: new Request(url),
+      respondWith: (response: Promise<Response>) => void answers.push(response),
+    });
+    const { api, baseUrl } = provider;
+    expect(handleFetchEvent(event('https://page.example/'), api, baseUrl)).toBe(false);
+    expect(handleFetchEvent(event(`${baseUrl}/zones`), api, baseUrl)).toBe(true);
+    expect(answers).toHaveLength(1);
+    expect((await answers[0]!).status).toBe(200);
+  });
+
+  test('[MG35] a Playwright route is fulfilled with the answer', async () => {
+    let handler: ((route: RouteLike) => Promise<void>) | undefined;
+    const context = {
+      route: async (_pattern: string | RegExp, given: typeof handler) => {
+        handler = given;
+      },
+    };
+    await routeManagement(context, '**/client/v4/**', provider.api);
+    const fulfilled: { status: number; headers: Record<string, string>; body: string }[] = [];
+    await handler!({
+      request: () => ({
+        url: () => `${provider.baseUrl}/zones`,
+        method: () => 'POST',
+        allHeaders: async () => ({ ':authority': 'x', 'x-emulator-date': '2024-01-01' }),
+        postDataBuffer: () => Buffer.from(JSON.stringify({ name: 'routed.example' })),
+      }),
+      fulfill: async (answer) => void fulfilled.push(answer),
+    });
+    expect(fulfilled[0]!.status).toBe(400);
+    expect(JSON.parse(fulfilled[0]!.body).errors[0].source.pointer).toBe('/account/id');
+    expect(fulfilled[0]!.headers['content-type']).toContain('json');
+  });
+});
+
+describe('as an HTTP server', () => {
+  let server: ManagementServer;
+  let close: () => Promise<void>;
+  beforeAll(async () => {
+    const objects = await createObjects({ ManagementObject });
+    const namespace = objects.env.ManagementObject;
+    const accounts = [{ id: ACCOUNT_ID, name: 'First' }];
+    server = await serveManagement({ namespace, accounts, at: '2023-06-30' });
+    close = async () => {
+      await server.close();
+      await objects.close();
+    };
+  });
+  afterAll(() => close());
+
+  /** What the server says to bytes as they are. */
+  function raw(text: string): Promise<string> {
+    const { hostname, port } = new URL(server.baseUrl);
+    return new Promise((resolve, reject) => {
+      const socket = connect(Number(port), hostname, () => socket.write(text));
+      let answer = '';
+      socket.setEncoding('utf8');
+      socket.on('data', (chunk) => (answer += chunk));
+      socket.on('end', () => resolve(answer));
+      socket.on('error', reject);
+    });
+  }
+
+  const BODY = JSON.stringify({ name: 'Raw', settings: {} });
+  const BOTH = [
+    'POST /client/v4/accounts HTTP/1.1',
+    'Host: localhost',
+    'Content-Type: application/json',
+    'Transfer-Encoding: chunked',
+    `Content-Length: ${BODY.length}`,
+    'Connection: close',
+    '',
+    `${BODY.length.toString(16)}\r\n${BODY}\r\n0\r\n\r\n`,
+  ].join('\r\n');
+
+  test('[MG36] both lengths in one request are declined from 2023-07-01', async () => {
+    const before = await raw(BOTH);
+    expect(before).toMatch(/^HTTP\/1\.1 200 /);
+    expect(before).toContain('"name":"Raw"');
+    server.clock.moveTo('2023-07-01');
+    const after = await raw(BOTH);
+    expect(after).toMatch(/^HTTP\/1\.1 400 /);
+    expect(after).toContain('"code":1413');
+    const chunkedAlone = BOTH.replace(/Content-Length: \d+\r\n/, '').replace('Raw', 'One');
+    expect(await raw(chunkedAlone)).toMatch(/^HTTP\/1\.1 200 /);
+    const response = await fetch(`${server.baseUrl}/accounts?name=Raw`);
+    expect((await response.json()).result).toHaveLength(1);
+    server.clock.moveTo('2023-06-30');
+  });
+
+  test('[MG13] on a server with a date, api-version does not count', async () => {
+    const url = `${server.baseUrl}/accounts/${ACCOUNT_ID}/tunnels`;
+    const headers = { 'api-version': '2026-01-01' };
+    expect((await fetch(url, { headers })).status).toBe(200);
+    expect((await fetch(url, { headers: { 'x-emulator-date': '2026-01-01' } })).status).toBe(410);
+  });
+
+  test('[MG1] headers, queries and bodies arrive over the wire', async () => {
+    const made = await fetch(`${server.baseUrl}/zones`, {
+      method: 'POST',
+      body: JSON.stringify({ name: 'wire.example', account: { id: ACCOUNT_ID } }),
+    });
+    expect(made.status).toBe(200);
+    const { result } = await (await fetch(`${server.baseUrl}/zones?name=wire.example`)).json();
+    expect(result).toHaveLength(1);
+    const gone = await fetch(`${server.baseUrl}/user/billing/profile`);
+    expect(gone.status).toBe(410);
+    expect(gone.headers.get('sunset')).toBe('Tue, 06 Jun 2023 00:00:00 GMT');
+    await expect(
+      serveManagement({ namespace: { getByName: () => never() }, at: 'soon' }),
+    ).rejects.toThrow('must be a date');
+  });
+});
+
+function never(): never {
+  throw new Error('No object is called.');
+}
