@@ -93,7 +93,7 @@ class Edge {
   readonly #now: () => number;
   readonly #random: (bytes: Uint8Array<ArrayBuffer>) => void;
   readonly #word: string;
-  #begun: Promise<void> | undefined;
+  #hasBegun = false;
 
   constructor(options: ManagementOptions) {
     this.#options = options;
@@ -253,19 +253,15 @@ class Edge {
     return withWord(body, this.#word, NEUTRAL_WORD);
   }
 
-  /** Adds the accounts the emulator is started with, once. */
-  #begin(): Promise<void> {
-    this.#begun ??= this.#addAccounts().catch((error: unknown) => {
-      this.#begun = undefined;
-      throw error;
-    });
-    return this.#begun;
-  }
-
-  async #addAccounts(): Promise<void> {
+  /**
+   * Adds the accounts the emulator is started with. Requests that come together each ask for it: on
+   * workerd one request cannot wait for the work of another.
+   */
+  async #begin(): Promise<void> {
     const { accounts = [] } = this.#options;
-    if (accounts.length === 0) return;
+    if (this.#hasBegun || accounts.length === 0) return;
     await this.#objects.directory(this.#internal('POST', '/identities', accounts));
+    this.#hasBegun = true;
   }
 }
 

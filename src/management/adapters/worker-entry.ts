@@ -1,6 +1,6 @@
 // The provider as a worker of workerd: its default export, over the namespace of its own objects.
 
-import { createManagementApi, type ManagementOptions } from '../api.ts';
+import { createManagementApi, type ManagementApi, type ManagementOptions } from '../api.ts';
 import type { ManagementNamespace } from '../objects/objects.ts';
 
 /**
@@ -11,11 +11,14 @@ export function managementWorker(
   binding: string,
   options: Omit<ManagementOptions, 'namespace'> = {},
 ): { fetch(request: Request, env: Readonly<Record<string, unknown>>): Promise<Response> } {
+  const apis = new WeakMap<object, ManagementApi>();
   return {
     fetch(request, env) {
       const namespace = env[binding] as ManagementNamespace | undefined;
       if (namespace === undefined) throw new TypeError(`There is no binding "${binding}".`);
-      return createManagementApi({ ...options, namespace }).fetch(request);
+      const api = apis.get(env) ?? createManagementApi({ ...options, namespace });
+      apis.set(env, api);
+      return api.fetch(request);
     },
   };
 }

@@ -160,7 +160,7 @@ function checkedData(
       const found = value === undefined ? 'is required' : `must be a ${kind}`;
       throw apiError(
         'RECORD_DATA',
-        `data.${field} of a ${type} record ${found}.`,
+        `data.${field} ${found} for type ${type}.`,
         `/data/${field}`,
       );
     }
@@ -179,10 +179,10 @@ function contentOf(data: Readonly<Record<string, string | number>>): string {
 
 function checkedContent(type: string, content: string | undefined): string {
   if (content === undefined || content.trim() === '') {
-    throw apiError('RECORD_CONTENT', `content of a ${type} record is required.`, '/content');
+    throw apiError('RECORD_CONTENT', `content is required by type ${type}.`, '/content');
   }
   const wrong = (what: string) =>
-    apiError('RECORD_CONTENT', `content of a ${type} record must be ${what}.`, '/content');
+    apiError('RECORD_CONTENT', `content must be ${what} for type ${type}.`, '/content');
   if (type === 'A' && !v.is(v.pipe(v.string(), v.ipv4()), content)) throw wrong('an IPv4 address');
   if (type === 'AAAA' && !v.is(v.pipe(v.string(), v.ipv6()), content)) {
     throw wrong('an IPv6 address');
