@@ -69,6 +69,13 @@ export interface ManagementApi {
    * @throws ApiError when there is no such account or the date is none
    */
   pinAccount(accountId: string, date: string | null): Promise<void>;
+  /** A bookmark of the whole provider at this moment. @throws where objects keep no history */
+  getBookmark(): Promise<string>;
+  /**
+   * Puts the whole provider back to the bookmark. Calls made meanwhile may see some of its objects
+   * before and some after.
+   */
+  restoreBookmark(bookmark: string): Promise<void>;
 }
 
 const ID_BYTES = 16;
@@ -80,6 +87,8 @@ export function createManagementApi(options: ManagementOptions): ManagementApi {
   return {
     fetch: (request, transport) => edge.fetch(request, transport),
     pinAccount: (accountId, date) => edge.pinAccount(accountId, date),
+    getBookmark: () => edge.getBookmark(),
+    restoreBookmark: (bookmark) => edge.restoreBookmark(bookmark),
   };
 }
 
@@ -127,6 +136,21 @@ class Edge {
     const path = `/identities/account/${accountId}`;
     const answer = await this.#objects.directory(this.#internal('PATCH', path, { pin }));
     if (answer.status >= 400) throw new ApiError(answer.status, answer.errors);
+  }
+
+  async getBookmark(): Promise<string> {
+    await this.#begin();
+    const { result } = await this.#objects.directory(this.#internal('GET', '/ids'));
+    const { zones, accounts } = result as { zones: string[]; accounts: string[] };
+    const names = [
+      ...zones.map((id) => ManagementObjects.nameOf('zone', id)),
+      ...accounts.map((id) => ManagementObjects.nameOf('account', id)),
+    ];
+    return JSON.stringify(await this.#objects.bookmarks(names));
+  }
+
+  async restoreBookmark(bookmark: string): Promise<void> {
+    await this.#objects.restore(JSON.parse(bookmark) as Record<string, string>);
   }
 
   async #answer(

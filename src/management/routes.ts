@@ -89,6 +89,7 @@ const ROWS: readonly Row[] = [
 const INTERNAL_ROWS: readonly Row[] = [
   ['GET /identities', 'directory', directory.identify],
   ['POST /identities', 'directory', directory.ensureAccounts],
+  ['GET /ids', 'directory', directory.listIds],
   ['PATCH /identities/:kind/:id', 'directory', directory.updateIdentity],
   ['DELETE /erased/:zone_id', 'zone', zones.eraseZone],
 ];

@@ -13,16 +13,32 @@ import { ItemStore } from './item-store.ts';
 const PUBLIC = publicRoutes();
 const INTERNAL = internalRoutes();
 
+/** What the edge asks of an object beside calls; each is a path. */
+export const BOOKMARK_PATH = '/bookmark';
+export const RESTORE_PATH = '/restore';
+export const RESET_PATH = '/reset';
+
 export class ManagementObject {
+  readonly #ctx: DurableObjectState;
   readonly #store: ItemStore;
 
   constructor(ctx: DurableObjectState, _env?: unknown) {
+    this.#ctx = ctx;
     this.#store = new ItemStore(ctx.storage);
   }
 
   async fetch(request: Request): Promise<Response> {
-    const call = (await request.json()) as Call;
-    return Response.json(this.#answer(call));
+    const { storage } = this.#ctx;
+    switch (new URL(request.url).pathname) {
+      case BOOKMARK_PATH:
+        return new Response(await storage.getCurrentBookmark());
+      case RESTORE_PATH:
+        return new Response(await storage.onNextSessionRestoreBookmark(await request.text()));
+      case RESET_PATH:
+        return this.#ctx.abort('A bookmark is restored.');
+      default:
+        return Response.json(this.#answer((await request.json()) as Call));
+    }
   }
 
   #answer(call: Call): Answer {

@@ -1,6 +1,7 @@
 // The objects of an emulated provider as the edge calls them.
 
 import type { Answer, Call } from '../call.ts';
+import { BOOKMARK_PATH, RESET_PATH, RESTORE_PATH } from './management-object.ts';
 
 /** What a namespace of stateful objects gives; a Durable Object namespace fits. */
 export interface ManagementNamespace {
@@ -14,22 +15,52 @@ export class ManagementObjects {
     this.#namespace = namespace;
   }
 
+  /** Their names, as the namespace knows them. */
+  static nameOf(kind: 'zone' | 'account', id: string): string {
+    return `${kind}:${id}`;
+  }
+
   directory(call: Call): Promise<Answer> {
     return this.#send('directory', call);
   }
 
   zone(id: string, call: Call): Promise<Answer> {
-    return this.#send(`zone:${id}`, call);
+    return this.#send(ManagementObjects.nameOf('zone', id), call);
   }
 
   account(id: string, call: Call): Promise<Answer> {
-    return this.#send(`account:${id}`, call);
+    return this.#send(ManagementObjects.nameOf('account', id), call);
+  }
+
+  /** A bookmark of each of these objects and of the directory. */
+  async bookmarks(names: readonly string[]): Promise<Record<string, string>> {
+    const bookmarks = ['directory', ...names].map(async (name) => {
+      const response = await this.#post(name, BOOKMARK_PATH, '');
+      return [name, await response.text()] as const;
+    });
+    return Object.fromEntries(await Promise.all(bookmarks));
+  }
+
+  /**
+   * Restores each object to its bookmark. Rejects when one is none; the others then go back when
+   * they next start.
+   */
+  async restore(bookmarks: Readonly<Record<string, string>>): Promise<void> {
+    const names = Object.keys(bookmarks);
+    await Promise.all(names.map((name) => this.#post(name, RESTORE_PATH, bookmarks[name]!)));
+    // A reset rejects the call that asked for it.
+    await Promise.all(names.map((name) => this.#post(name, RESET_PATH, '').catch(() => undefined)));
   }
 
   async #send(name: string, call: Call): Promise<Answer> {
-    const request = new Request('https://object/', { method: 'POST', body: JSON.stringify(call) });
+    const response = await this.#post(name, '/', JSON.stringify(call));
+    return (await response.json()) as Answer;
+  }
+
+  async #post(name: string, path: string, body: string): Promise<Response> {
+    const request = new Request(`https://object${path}`, { method: 'POST', body });
     const response = await this.#namespace.getByName(name).fetch(request);
     if (!response.ok) throw new Error(`Object ${name} answered ${response.status}.`);
-    return (await response.json()) as Answer;
+    return response;
   }
 }

@@ -142,6 +142,15 @@ export function ensureAccounts(store: ItemStore, call: RoutedCall): Answer {
   return succeeded(null);
 }
 
+/** The ids of all there is. */
+export function listIds(store: ItemStore): Answer {
+  const idsOf = (items: readonly { id: string }[]) => items.map(({ id }) => id);
+  return succeeded({
+    zones: idsOf(zones(store).find().items),
+    accounts: idsOf(accounts(store).find().items),
+  });
+}
+
 function found<T extends { id: string }>(
   store: ItemStore,
   call: RoutedCall,
