@@ -161,7 +161,8 @@ class Edge {
     transport?: Transport,
   ): Promise<Answer> {
     await this.#begin();
-    const method = request.method as Method;
+    // `fetch` leaves a small `patch` small, and older SDKs send it so.
+    const method = request.method.toUpperCase() as Method;
     const visible = visibleAccounts(request.headers, this.#options.tokens);
     const { zone, account } = await this.#identities(path);
     const at = effectiveDate({
