@@ -1,6 +1,8 @@
 // A host of objects in whatever runtime this is: what it stands on is passed in, and its hooks are
 // put into the global scope that object code uses.
 
+import { installSockets } from '../src/sockets/install.ts';
+import { connectSockets } from '../src/sockets/socket-owner.ts';
 import type { ObjectMedium } from './file/medium.ts';
 import { connectLibrary } from './library.ts';
 import type { ObjectCatalog } from './runtime/catalog.ts';
@@ -68,8 +70,13 @@ export async function startHost(
   const uninstall = [
     installTimers(globalThis, host, clock),
     installFetch(globalThis, host),
+    installSockets(globalThis),
     installDate(globalThis, clock, () => platform.isDedicated || host.current !== undefined),
   ];
+  connectSockets(() => {
+    const instance = host.current;
+    return instance?.object === undefined ? undefined : instance.sockets;
+  });
   connectLibrary({
     env: namespaces.ambientEnv,
     exports: namespaces.ambientExports,

@@ -4,13 +4,18 @@ import { checkArgumentCount, checkCallback, convertString } from '../../src/cont
 import type { DurableObjectId } from '../../src/contract/object-id.ts';
 import type { DurableObjectStorage } from '../../src/contract/storage.ts';
 import { refuseToClone } from '../../src/serializer/object-kind.ts';
+import { WebSocketRequestResponsePair } from '../../src/sockets/install.ts';
+import type { WebSocket } from '../../src/sockets/web-socket.ts';
 import { checkConstructor, type INTERNAL } from '../storage/surface.ts';
+import type { InstanceSockets } from './instance-sockets.ts';
 
 /** What the state asks of the instance it belongs to. */
 export interface StateOwner {
   readonly id: DurableObjectId;
   readonly publicStorage: DurableObjectStorage;
   readonly exports: object;
+  /** @throws for an object without a class */
+  readonly sockets: InstanceSockets;
   blockConcurrency<T>(callback: () => T | PromiseLike<T>): Promise<T>;
   keepAlive(work: Promise<unknown>): void;
   abort(reason: string | undefined, retryAlarm: boolean): never;
@@ -53,6 +58,50 @@ export class DurableObjectState {
   waitUntil(...work: [unknown]): void {
     checkArgumentCount('waitUntil', work.length, 1);
     this.#owner.keepAlive(Promise.resolve(work[0]));
+  }
+
+  /**
+   * Takes the socket over: its messages are events of this object, which may be evicted meanwhile.
+   * At most 10 tags of at most 256 characters.
+   */
+  acceptWebSocket(...parameters: [socket: unknown, tags?: unknown]): void {
+    checkArgumentCount('acceptWebSocket', parameters.length, 1);
+    this.#owner.sockets.accept(...parameters);
+  }
+
+  /** The open sockets it has accepted, of one tag when one is given. */
+  getWebSockets(tag?: unknown): WebSocket[] {
+    return this.#owner.sockets.list(tag === undefined ? undefined : String(tag));
+  }
+
+  getTags(socket: unknown): string[] {
+    return this.#owner.sockets.tags(socket);
+  }
+
+  /** Answers this one message without an event; without an argument no more. */
+  setWebSocketAutoResponse(pair?: unknown): void {
+    if (pair !== undefined && pair !== null && !(pair instanceof WebSocketRequestResponsePair)) {
+      throw new TypeError('setWebSocketAutoResponse: takes a WebSocketRequestResponsePair.');
+    }
+    this.#owner.sockets.autoResponse = pair ?? null;
+  }
+
+  getWebSocketAutoResponse(): WebSocketRequestResponsePair | null {
+    return this.#owner.sockets.autoResponse;
+  }
+
+  /** When the socket was answered so last; null when it never was. */
+  getWebSocketAutoResponseTimestamp(socket: unknown): Date | null {
+    return this.#owner.sockets.answeredAt(socket);
+  }
+
+  /** Kept, and without effect: a handler has no limit of time here. */
+  setHibernatableWebSocketEventTimeout(timeoutMs?: number): void {
+    this.#owner.sockets.eventTimeoutMs = timeoutMs ?? null;
+  }
+
+  getHibernatableWebSocketEventTimeout(): number | null {
+    return this.#owner.sockets.eventTimeoutMs;
   }
 
   /**

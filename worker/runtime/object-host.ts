@@ -14,6 +14,7 @@ import {
   ObjectInstance,
   type Surroundings,
 } from './object-instance.ts';
+import { ObjectSockets } from './object-sockets.ts';
 import { replaceDatabase } from './replace-database.ts';
 
 /** How long an instance without events stays in memory (workerd: 10 s). */
@@ -33,6 +34,8 @@ export class ObjectHost {
   readonly #environment: HostEnvironment;
   readonly #surround: Surround;
   readonly #slots = new Map<string, Slot>();
+  /** Sockets that outlive their object's instance. */
+  readonly #sockets = new Map<string, ObjectSockets>();
   readonly alarms: ObjectAlarms;
   #current: ObjectInstance | undefined;
 
@@ -109,6 +112,8 @@ export class ObjectHost {
     const key = addressKey(address);
     await this.#close(key);
     this.alarms.forget(key);
+    this.#sockets.get(key)?.reset();
+    this.#sockets.delete(key);
     await this.#environment.medium.remove(key);
     await this.#environment.catalog.remove(key);
   }
@@ -174,7 +179,7 @@ export class ObjectHost {
 
   async #make(key: string, address: ObjectAddress): Promise<ObjectInstance> {
     const { className } = address;
-    const hosted = className === null ? null : this.#hosted(className);
+    const hosted = className === null ? null : this.#hosted(key, className, address);
     const events: InstanceEvents = {
       onTask: (instance) => this.#enter(instance),
       onReset: (_instance, released) => {
@@ -202,9 +207,13 @@ export class ObjectHost {
     });
   }
 
-  #hosted(className: string): Hosted {
+  #hosted(key: string, className: string, address: ObjectAddress): Hosted {
+    const known = this.#sockets.get(key);
+    const sockets = known ?? new ObjectSockets((event) => this.deliver(address, event));
+    this.#sockets.set(key, sockets);
     return {
       class: this.classes.get(className),
+      sockets,
       surround: (instance) => this.#surround(this, instance),
     };
   }
@@ -250,6 +259,7 @@ export class ObjectHost {
     const wakeMs = this.#hasAlarm(address) ? storage.storedAlarm : null;
     await instance.close();
     if (address.className === null) return;
+    if (this.#sockets.get(key)?.isEmpty) this.#sockets.delete(key);
     const { catalog, medium } = this.#environment;
     if (storage.isUnwritten) {
       // It was only asked: an object exists from its first write on.

@@ -20,7 +20,9 @@ import { AlarmInvocationInfo } from './alarm-info.ts';
 import { DurableObjectState } from './durable-object-state.ts';
 import type { HostEnvironment } from './environment.ts';
 import { type CriticalSection, InputGate } from './input-gate.ts';
+import { InstanceSockets } from './instance-sockets.ts';
 import type { ObjectClass, UserObject } from './object-class.ts';
+import type { ObjectSockets } from './object-sockets.ts';
 
 /** What an instance is given beside its storage: `env`, and `ctx.exports`. */
 export interface Surroundings {
@@ -31,6 +33,7 @@ export interface Surroundings {
 /** The class of an object, and what its instances are given. */
 export interface Hosted {
   readonly class: ObjectClass;
+  readonly sockets: ObjectSockets;
   surround(instance: ObjectInstance): Surroundings;
 }
 
@@ -58,6 +61,7 @@ export class ObjectInstance {
   readonly #hosted: Hosted | null;
   #object: UserObject | undefined;
   #surroundings: Surroundings | undefined;
+  readonly #sockets: InstanceSockets | null;
   #isConstructing = false;
   #background = 0;
   /** The last outgoing message that waits for the disk; later ones queue behind it. */
@@ -104,6 +108,7 @@ export class ObjectInstance {
   ) {
     this.address = address;
     this.#hosted = hosted;
+    this.#sockets = hosted && new InstanceSockets(this, hosted.sockets);
     this.#environment = environment;
     this.#events = events;
     this.gate = new InputGate(environment.nextTurn, () => events.onTask(this));
@@ -128,6 +133,14 @@ export class ObjectInstance {
 
   get id(): DurableObjectId {
     return this.address.id;
+  }
+
+  /** @throws when the object has no class: nothing would handle their messages */
+  get sockets(): InstanceSockets {
+    if (this.#sockets === null) {
+      throw storageError('UNKNOWN_CLASS', 'An object of openStorage has no class, and no sockets.');
+    }
+    return this.#sockets;
   }
 
   /** `ctx.exports`: the namespaces of all classes. */
@@ -308,6 +321,7 @@ export class ObjectInstance {
     const unanswered = [...this.#unanswered];
     this.#unanswered.clear();
     this.#events.onReset(this, released);
+    this.#sockets?.reset();
     for (const reject of unanswered) reject(reason);
   }
 

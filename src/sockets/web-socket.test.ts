@@ -1,0 +1,179 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { installSockets } from './install.ts';
+import { type WebSocket, WebSocketPair } from './web-socket.ts';
+
+const later = () => new Promise((resolve) => setTimeout(resolve, 5));
+
+/** What a socket's listeners hear. */
+function heard(socket: WebSocket): unknown[] {
+  const log: unknown[] = [];
+  socket.addEventListener('message', (event) => log.push((event as MessageEvent).data));
+  socket.addEventListener('close', (event) => {
+    const { code, reason, wasClean } = event as CloseEvent;
+    log.push([code, reason, wasClean]);
+  });
+  return log;
+}
+
+function open(): [WebSocket, WebSocket] {
+  const { 0: a, 1: b } = new WebSocketPair();
+  a.accept();
+  b.accept();
+  return [a, b];
+}
+
+/** Class and name of what is thrown. */
+function thrown(action: () => void): string {
+  try {
+    action();
+    return 'nothing';
+  } catch (error) {
+    return `${(error as Error).constructor.name} ${(error as Error).name}`;
+  }
+}
+
+describe('a pair of sockets', () => {
+  test('[WS1] what one sends the other hears, in order, in later turns', async () => {
+    const [a, b] = open();
+    const log = heard(b);
+    a.send('1');
+    log.push('sync');
+    a.send('2');
+    a.send(3);
+    a.send(new Uint8Array([1, 2, 3]).subarray(1));
+    a.send(new Blob(['blob']));
+    a.send('last');
+    await later();
+    expect(log.slice(0, 4)).toEqual(['sync', '1', '2', '3']);
+    expect(new Uint8Array(log[4] as ArrayBuffer)).toEqual(new Uint8Array([2, 3]));
+    expect(new TextDecoder().decode(log[5] as ArrayBuffer)).toBe('blob');
+    expect(log[6]).toBe('last');
+  });
+
+  test('[WS2] messages wait until the socket is accepted; before that it cannot be used', async () => {
+    const { 0: a, 1: b } = new WebSocketPair();
+    expect(thrown(() => a.send('x'))).toBe('TypeError TypeError');
+    expect(thrown(() => a.close())).toBe('TypeError TypeError');
+    a.accept();
+    a.accept();
+    a.send('queued');
+    const log = heard(b);
+    await later();
+    expect(log).toEqual([]);
+    b.accept();
+    await later();
+    expect(log).toEqual(['queued']);
+  });
+
+  test('[WS3] a goodbye is answered; both hear it once, and nothing is sent after it', async () => {
+    const [a, b] = open();
+    const [atA, atB] = [heard(a), heard(b)];
+    a.close(4001, 'done');
+    expect(a.readyState).toBe(2);
+    expect(thrown(() => a.send('x'))).toBe('TypeError TypeError');
+    a.close(4002, 'again');
+    await later();
+    expect([atA, atB]).toEqual([[[4001, 'done', true]], [[4001, 'done', true]]]);
+    expect([a.readyState, b.readyState]).toEqual([3, 3]);
+  });
+
+  test('[WS4] a listener may answer a goodbye with words of its own', async () => {
+    const [a, b] = open();
+    const atA = heard(a);
+    b.addEventListener('close', () => b.close(4005, 'mine'));
+    a.close(1000, 'bye');
+    await later();
+    expect(atA).toEqual([[4005, 'mine', true]]);
+  });
+
+  test('[WS5] codes that nobody may say, and long reasons, are refused', () => {
+    const codes = [999, 1004, 1005, 1006, 1015, 5000, Number.NaN, 'x' as never];
+    for (const code of codes) {
+      const [a] = open();
+      expect([code, thrown(() => a.close(code))]).toEqual([
+        code,
+        'DOMException InvalidAccessError',
+      ]);
+    }
+    for (const code of [1000, 1001, 1011, 2999, 3000, 4999, undefined]) {
+      const [a] = open();
+      expect([code, thrown(() => a.close(code))]).toEqual([code, 'nothing']);
+    }
+    const [a] = open();
+    expect(thrown(() => a.close(undefined, 'r'))).toBe('DOMException InvalidAccessError');
+    expect(thrown(() => a.close(1000, 'é'.repeat(62)))).toBe('DOMException SyntaxError');
+    expect(thrown(() => a.close(1000, 'r'.repeat(123)))).toBe('nothing');
+  });
+
+  test('[WS6] an attachment stays with the socket, up to 16,384 bytes', () => {
+    const [a] = open();
+    expect(a.deserializeAttachment()).toBeNull();
+    a.serializeAttachment({ user: 'zoë', since: new Date(0) });
+    expect(a.deserializeAttachment()).toEqual({ user: 'zoë', since: new Date(0) });
+    expect(() => a.serializeAttachment('x'.repeat(16_384))).toThrow(/larger than 16384 bytes/);
+    expect(thrown(() => a.serializeAttachment(() => {}))).toContain('DataCloneError');
+    expect(a.deserializeAttachment()).toMatchObject({ user: 'zoë' });
+  });
+
+  test('[WS7] handlers set as properties are called, replaced and taken away', async () => {
+    const [a, b] = open();
+    const log: string[] = [];
+    b.onmessage = () => log.push('first');
+    b.onmessage = (event) => log.push(`second ${(event as MessageEvent).data}`);
+    a.send('x');
+    await later();
+    b.onmessage = null;
+    a.send('y');
+    await later();
+    expect(log).toEqual(['second x']);
+    expect(b.onmessage).toBeNull();
+  });
+
+  test('[WS8] binary messages arrive as the socket asks for them', async () => {
+    const [a, b] = open();
+    const log = heard(b);
+    b.binaryType = 'blob';
+    a.send(new Uint8Array(2));
+    await later();
+    expect(log[0]).toBeInstanceOf(Blob);
+  });
+});
+
+describe('globals', () => {
+  let undo: () => void;
+  beforeEach(() => {
+    undo = installSockets(globalThis);
+  });
+  afterEach(() => undo());
+
+  test('[WS9] a Response can carry a socket, with status 101 and no other; nothing else changes', async () => {
+    const { WebSocketPair: Pair } = globalThis as unknown as {
+      WebSocketPair: typeof WebSocketPair;
+    };
+    const pair = new Pair();
+    expect(Object.keys(pair)).toEqual(['0', '1']);
+    const make = (status: number | undefined, body: BodyInit | null = null) =>
+      new Response(body, { status, webSocket: pair[0] } as ResponseInit);
+    const response = make(101) as Response & { webSocket: WebSocket };
+    expect([response.status, response.ok, response.webSocket]).toEqual([101, false, pair[0]]);
+    expect(response).toBeInstanceOf(Response);
+    expect(() => make(200)).toThrow(RangeError);
+    expect(() => make(undefined)).toThrow(RangeError);
+    expect(() => make(101, 'body')).toThrow(TypeError);
+    expect(() => new Response(null, { status: 101 })).toThrow(RangeError);
+    expect(() => new Response(null, { status: 101, webSocket: {} } as never)).toThrow(TypeError);
+    expect(await new Response('text', { status: 201 }).text()).toBe('text');
+    expect(Response.json({}).headers.get('content-type')).toContain('json');
+    class Mine extends Response {}
+    expect(new Mine('x')).toBeInstanceOf(Mine);
+    expect(await Response.json([1]).json()).toEqual([1]);
+  });
+
+  test('[WS10] a socket is a WebSocket by name, by constants and by instanceof', () => {
+    const { WebSocket: Global } = globalThis as unknown as { WebSocket: typeof WebSocket };
+    const [a] = open();
+    expect(a).toBeInstanceOf(Global);
+    expect(Object.prototype.toString.call(a)).toBe('[object WebSocket]');
+    expect([Global.CONNECTING, Global.OPEN, Global.CLOSING, Global.CLOSED]).toEqual([0, 1, 2, 3]);
+  });
+});
