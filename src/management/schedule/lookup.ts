@@ -33,7 +33,12 @@ export interface DatedEntry {
 export type Lookup =
   | { readonly state: 'live' }
   | { readonly state: 'deprecated' | 'gone'; readonly change: EndOfOperation }
-  | { readonly state: 'modified'; readonly changes: readonly DatedEntry[] };
+  | { readonly state: 'modified'; readonly changes: readonly ChangeOfOperation[] };
+
+export interface ChangeOfOperation extends DatedEntry {
+  /** The operation in the form of the schedule. */
+  readonly operation: Operation;
+}
 
 export interface EndOfOperation {
   readonly entry: ScheduleEntry;
@@ -113,9 +118,10 @@ export function lookup(
     const change = { entry, operation, params: match.params, ...(replacement && { replacement }) };
     return { state: isInForce ? 'gone' : 'deprecated', change };
   }
-  const changes = dated.filter(
-    ({ entry }) => bestMatch(entry.affected ?? [], wanted) !== undefined,
-  );
+  const changes = dated.flatMap((one) => {
+    const found = bestMatch(one.entry.affected ?? [], wanted);
+    return found === undefined ? [] : [{ ...one, operation: found.operation }];
+  });
   return changes.length > 0 ? { state: 'modified', changes } : { state: 'live' };
 }
 

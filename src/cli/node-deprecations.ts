@@ -1,0 +1,173 @@
+// `ctx-storage deprecations`: the schedule as a list or a calendar, and HAR files searched for calls
+// that it ends.
+
+import { parseArgs } from 'node:util';
+import { formatReport, isReportFormat, REPORT_FORMATS } from '../management/report/formats.ts';
+import { callsFromHar } from '../management/report/har.ts';
+import { failuresOf, reportOf } from '../management/report/report.ts';
+import { scheduleCalendar } from '../management/schedule/calendar.ts';
+import { SCHEDULE } from '../management/schedule/data.ts';
+import { defineSchedule } from '../management/schedule/define-schedule.ts';
+import type { Schedule } from '../management/schedule/entry.ts';
+import { dayFrom, deprecations } from '../management/schedule/lookup.ts';
+import { scheduleMarkdown } from '../management/schedule/markdown.ts';
+import { type ExitCode, type Subcommand, type Surroundings, UsageError } from './subcommand.ts';
+
+const USAGE = `Usage: ctx-storage deprecations scan <file.har>… [options]
+       ctx-storage deprecations list [options]
+       ctx-storage deprecations calendar [options]
+
+scan      which recorded calls are deprecated or gone on a day, and what replaces them
+list      the schedule on a day
+calendar  the schedule as an .ics file
+
+  --at <date>        the day, YYYY-MM-DD (scan, list; default: today)
+  --format <format>  scan: text, json, junit, sarif; list: text, json, markdown (default: text)
+  --output <file>    write there instead of printing
+  --schedule <file>  JSON array of entries that are added to the schedule, or replace by id
+  --base-path <path> what paths begin with (scan; default: /client/v4)
+  --host <host>      only calls to this host (scan; default: all)
+  --strict           notes count as findings, too (scan)
+
+Exit code: 0 when nothing is deprecated or gone, 1 when something is, 2 for bad input.
+`;
+
+const SHARED = { output: { type: 'string' }, schedule: { type: 'string' } } as const;
+
+export const deprecationsCommand: Subcommand = {
+  summary: 'which calls of a client end on which day: scan, list, calendar',
+  usage: USAGE,
+  async run([action, ...args], surroundings) {
+    switch (action) {
+      case 'scan':
+        return scan(args, surroundings);
+      case 'list':
+        return list(args, surroundings);
+      case 'calendar':
+        return calendar(args, surroundings);
+      default: {
+        const asked = action === undefined ? 'no action' : `unknown action "${action}"`;
+        throw new UsageError(`deprecations: ${asked}; there are: scan, list, calendar.`);
+      }
+    }
+  },
+};
+
+async function scan(args: string[], surroundings: Surroundings): Promise<ExitCode> {
+  const { values, positionals } = parsed(() =>
+    parseArgs({
+      args,
+      allowPositionals: true,
+      options: {
+        ...SHARED,
+        at: { type: 'string' },
+        format: { type: 'string', default: 'text' },
+        'base-path': { type: 'string' },
+        host: { type: 'string' },
+        strict: { type: 'boolean', default: false },
+      },
+    }),
+  );
+  const { format, host, strict, 'base-path': basePath } = values;
+  if (!isReportFormat(format)) throw unknownFormat(format, Object.keys(REPORT_FORMATS));
+  if (positionals.length === 0) {
+    throw new UsageError('deprecations scan: no file; give the path of a HAR file.');
+  }
+  const at = dayFrom(values.at ?? surroundings.now());
+  const schedule = await scheduleFrom(values.schedule, surroundings);
+  const calls = [];
+  for (const name of positionals) {
+    const text = await readInput(name, surroundings);
+    calls.push(...callsFromHar(text, { name, ...(host !== undefined && { host }) }));
+  }
+  const report = reportOf(calls, { at, schedule, ...(basePath !== undefined && { basePath }) });
+  await deliver(formatReport(report, format), values.output, surroundings);
+  return failuresOf(report, { strict }).length > 0 ? 1 : 0;
+}
+
+async function list(args: string[], surroundings: Surroundings): Promise<ExitCode> {
+  const { values } = parsed(() =>
+    parseArgs({
+      args,
+      options: { ...SHARED, at: { type: 'string' }, format: { type: 'string', default: 'text' } },
+    }),
+  );
+  const at = dayFrom(values.at ?? surroundings.now());
+  const schedule = await scheduleFrom(values.schedule, surroundings);
+  const write = Object.hasOwn(LIST_FORMATS, values.format)
+    ? LIST_FORMATS[values.format as keyof typeof LIST_FORMATS]
+    : undefined;
+  if (write === undefined) throw unknownFormat(values.format, Object.keys(LIST_FORMATS));
+  await deliver(write(schedule, at), values.output, surroundings);
+  return 0;
+}
+
+const LIST_FORMATS = {
+  text: (schedule: Schedule, at: string) =>
+    deprecations({ at, schedule })
+      .map(({ entry: { date, title, replacement }, isInForce }) => {
+        const instead = replacement ? `; instead: ${replacement.text}` : '';
+        return `${date} ${isInForce ? 'past  ' : 'coming'} ${title}${instead}\n`;
+      })
+      .join(''),
+  json: (schedule: Schedule, at: string) =>
+    `${JSON.stringify({ at, entries: deprecations({ at, schedule }) }, null, 2)}\n`,
+  markdown: (schedule: Schedule) => scheduleMarkdown(schedule),
+} as const;
+
+async function calendar(args: string[], surroundings: Surroundings): Promise<ExitCode> {
+  const { values } = parsed(() => parseArgs({ args, options: SHARED }));
+  const schedule = await scheduleFrom(values.schedule, surroundings);
+  const text = scheduleCalendar({ schedule, nowMs: surroundings.now() });
+  await deliver(text, values.output, surroundings);
+  return 0;
+}
+
+/** Node throws a TypeError for options it does not know. */
+function parsed<T>(parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    throw new UsageError(`deprecations: ${(error as Error).message}`);
+  }
+}
+
+async function scheduleFrom(
+  path: string | undefined,
+  surroundings: Surroundings,
+): Promise<Schedule> {
+  if (path === undefined) return SCHEDULE;
+  const text = await readInput(path, surroundings);
+  let extra: unknown;
+  try {
+    extra = JSON.parse(text);
+  } catch (error) {
+    throw new UsageError(`${path} is not JSON: ${(error as Error).message}`);
+  }
+  return defineSchedule(SCHEDULE, extra as unknown[]);
+}
+
+async function readInput(path: string, { readFile }: Surroundings): Promise<string> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    throw new UsageError(`${path} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+async function deliver(
+  text: string,
+  path: string | undefined,
+  { print, writeFile }: Surroundings,
+): Promise<void> {
+  if (path === undefined) return print(text);
+  try {
+    await writeFile(path, text);
+  } catch (error) {
+    throw new UsageError(`${path} cannot be written: ${(error as Error).message}`);
+  }
+}
+
+function unknownFormat(format: string, known: readonly string[]): UsageError {
+  return new UsageError(`unknown format "${format}"; there are: ${known.join(', ')}.`);
+}

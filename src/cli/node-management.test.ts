@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import { createObjects } from '../../worker/node-objects.ts';
+import { ManagementObject } from '../management/objects/management-object.ts';
+import { managementCommand } from './node-management.ts';
+import type { Surroundings } from './subcommand.ts';
+
+let opened = 0;
+
+async function openObjects() {
+  const objects = await createObjects({ ManagementObject });
+  opened += 1;
+  return {
+    namespace: objects.env.ManagementObject,
+    close: async () => {
+      await objects.close();
+      opened -= 1;
+    },
+  };
+}
+
+function printingTo(lines: string[]): Surroundings {
+  const unused = () => Promise.reject(new Error('No file is touched.'));
+  return {
+    print: (text) => void lines.push(text),
+    readFile: unused,
+    writeFile: unused,
+    now: () => 0,
+  };
+}
+
+test('[MG41] the command serves the provider on a day, says where, and ends when stopped', async () => {
+  const lines: string[] = [];
+  const id = 'c'.repeat(32);
+  let status = 0;
+  const command = managementCommand({
+    openObjects,
+    stopped: async () => {
+      const [baseUrl] = /http:\S+(?=,)/.exec(lines[0]!)!;
+      status = (await fetch(`${baseUrl}/accounts/${id}/tunnels`)).status;
+    },
+  });
+  const args = ['--port', '0', '--at', '2024-02-03', '--account', `${id}=Mine`];
+  expect(await command.run(args, printingTo(lines))).toBe(0);
+  expect(status).toBe(200);
+  expect(lines[0]).toMatch(/^Management interface at http:.*, on 2024-02-03\.\n$/);
+  expect(lines[1]).toBe(`Account ${id}: Mine\n`);
+  expect(opened).toBe(0);
+});
+
+test.each([
+  [['--port', 'x'], '--port is "x"'],
+  [['--port', '65536'], '--port is "65536"'],
+  [['--at', 'soon'], '--at is "soon"'],
+  [['--account', 'x'], '--account is "x"'],
+  [['--nothing'], "'--nothing'"],
+])('[MG41] %j is refused by name before anything is opened', async (args, message) => {
+  const stopped = () => Promise.reject(new Error('It never started.'));
+  const command = managementCommand({ openObjects, stopped });
+  await expect(command.run(args, printingTo([]))).rejects.toThrow(message);
+  expect(opened).toBe(0);
+});

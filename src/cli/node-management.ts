@@ -1,0 +1,95 @@
+// `ctx-storage management`: the emulated provider as an HTTP server, until it is stopped.
+
+import { parseArgs } from 'node:util';
+import { serveManagement } from '../management/adapters/node-server.ts';
+import { dayOf } from '../management/effective-date.ts';
+import type { ManagementNamespace } from '../management/objects/objects.ts';
+import { type Subcommand, UsageError } from './subcommand.ts';
+
+const USAGE = `Usage: ctx-storage management [options]
+
+  --port <number>       port to listen on; 0 takes any free one (default: 8787)
+  --host <name>         address to listen on (default: 127.0.0.1)
+  --at <date>           the day the provider's clock starts on, YYYY-MM-DD (default: today);
+                        with it, the header api-version does not count
+  --directory <folder>  where the state is kept (default: memory)
+  --account <id=name>   an account that is there from the beginning; repeatable
+                        (default: one, whose id is printed)
+`;
+
+const FIRST_ACCOUNT = `${'0'.repeat(31)}1=First account`;
+
+/** What the subcommand is given by the program it is part of. */
+export interface ManagementSetup {
+  /** Objects of the class `ManagementObject`, in a folder or in memory. */
+  readonly openObjects: (
+    directory: string | undefined,
+  ) => Promise<{ readonly namespace: ManagementNamespace; close(): Promise<void> }>;
+  /** Resolves when the server is to end. */
+  readonly stopped: () => Promise<void>;
+}
+
+export function managementCommand({ openObjects, stopped }: ManagementSetup): Subcommand {
+  return {
+    summary: 'an emulated provider as an HTTP server, on any day',
+    usage: USAGE,
+    async run(args, { print }) {
+      const { directory, ...options } = optionsOf(args);
+      const objects = await openObjects(directory);
+      try {
+        const server = await serveManagement({ ...options, namespace: objects.namespace });
+        const { at, accounts } = options;
+        print(`Management interface at ${server.baseUrl}, ${at ? `on ${at}` : 'today'}.\n`);
+        for (const { id, name } of accounts) print(`Account ${id}: ${name}\n`);
+        await stopped();
+        await server.close();
+      } finally {
+        await objects.close();
+      }
+      return 0;
+    },
+  };
+}
+
+function optionsOf(args: readonly string[]) {
+  const { port, host, at, directory, account } = parsed(args);
+  if (at !== undefined && dayOf(at) === undefined) {
+    throw new UsageError(`--at is "${at}"; it must be a date, YYYY-MM-DD.`);
+  }
+  return {
+    port: portOf(port),
+    host,
+    accounts: account.map(accountOf),
+    directory,
+    ...(at !== undefined && { at }),
+  };
+}
+
+function parsed(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        port: { type: 'string', default: '8787' },
+        host: { type: 'string', default: '127.0.0.1' },
+        at: { type: 'string' },
+        directory: { type: 'string' },
+        account: { type: 'string', multiple: true, default: [FIRST_ACCOUNT] },
+      },
+    }).values;
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}
+
+function portOf(text: string): number {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port <= 65_535) return port;
+  throw new UsageError(`--port is "${text}"; it must be from 0 to 65535.`);
+}
+
+function accountOf(text: string): { readonly id: string; readonly name: string } {
+  const [, id, name] = /^([0-9a-f]{32})=(.+)$/.exec(text) ?? [];
+  if (id !== undefined && name !== undefined) return { id, name };
+  throw new UsageError(`--account is "${text}"; it must be 32 hexadecimal digits, "=", a name.`);
+}

@@ -1,0 +1,59 @@
+// Calls as they are recorded, and the questions asked of them.
+//
+// A body may still be on its way when a question is asked; the answer waits for it.
+
+import { messageOf } from './finding-text.ts';
+import type { RecordedCall } from './recorded-call.ts';
+import { type Finding, failuresOf, type Report, type ReportOptions, reportOf } from './report.ts';
+
+export interface AssertOptions extends ReportOptions {
+  /** Whether notes count too. @default false */
+  readonly strict?: boolean;
+}
+
+/** What a client still uses of the old forms. */
+export class DeprecatedCallsError extends Error {
+  readonly findings: readonly Finding[];
+
+  constructor(at: string, findings: readonly Finding[]) {
+    const list = findings.map((finding) => `  ${messageOf(finding)} (${finding.count}x)`);
+    super([`${findings.length} deprecated or gone on ${at}:`, ...list].join('\n'));
+    this.name = 'DeprecatedCallsError';
+    this.findings = findings;
+  }
+}
+
+export class CallLog {
+  #calls: Promise<RecordedCall>[] = [];
+
+  add(call: Promise<RecordedCall>): void {
+    this.#calls.push(call);
+  }
+
+  /** Every call so far, in the order they were made. */
+  calls(): Promise<readonly RecordedCall[]> {
+    return Promise.all(this.#calls);
+  }
+
+  /** Forgets all calls. */
+  clear(): void {
+    this.#calls = [];
+  }
+
+  /** @throws StorageError `INVALID_ARGUMENT` when `at` is no date */
+  async report(options: ReportOptions): Promise<Report> {
+    return reportOf(await this.calls(), options);
+  }
+
+  /**
+   * Passes when no call is deprecated or gone on the day.
+   *
+   * @throws DeprecatedCallsError that lists them; StorageError `INVALID_ARGUMENT` when `at` is no date
+   */
+  async assertNoDeprecated(options: AssertOptions): Promise<void> {
+    const report = await this.report(options);
+    const failures = failuresOf(report, options);
+    if (failures.length === 0) return;
+    throw new DeprecatedCallsError(report.at, failures);
+  }
+}

@@ -1,0 +1,88 @@
+// A fetch that remembers the calls made through it.
+//
+// It changes neither the request nor the answer. Bodies are read only where the schedule names a field
+// to look for, and only JSON.
+
+import { type LookupOptions, lookup } from '../schedule/lookup.ts';
+import { CallLog } from './call-log.ts';
+import { jsonOrNull, type RecordedCall } from './recorded-call.ts';
+
+export interface RecordOptions extends LookupOptions {
+  /** Says where a call comes from, for the report; asked at every call. @default nothing */
+  readonly where?: () => string;
+}
+
+/** The log, and the fetch that fills it. */
+export interface RequestRecorder {
+  readonly log: CallLog;
+  readonly fetch: typeof fetch;
+}
+
+/**
+ * Records what goes through `send`; the `fetch` of the result takes its place.
+ *
+ * A call is recorded whether it succeeds or fails.
+ */
+export function recordRequests(
+  send: typeof fetch = fetch,
+  options: RecordOptions = {},
+): RequestRecorder {
+  const log = new CallLog();
+  return {
+    log,
+    fetch(input, init) {
+      const { method, url } = targetOf(input, init);
+      const call = { method, url, ...(options.where && { where: options.where() }) };
+      const looksInside = mayShowFields(method, url, options);
+      // Begun before sending, which uses the body up.
+      const sent = looksInside ? requestText(input, init) : undefined;
+      const answer = send(input, init);
+      const received = looksInside ? answer.then(responseText) : undefined;
+      log.add(withBodies(call, sent, received));
+      return answer;
+    },
+  };
+}
+
+function targetOf(input: RequestInfo | URL, init: RequestInit | undefined) {
+  const isRequest = input instanceof Request;
+  const method = (init?.method ?? (isRequest ? input.method : 'GET')).toUpperCase();
+  return { method, url: isRequest ? input.url : String(input) };
+}
+
+/** Whether the schedule has, for any day, something of this operation that only bodies show. */
+export function mayShowFields(method: string, url: string, options: LookupOptions): boolean {
+  return lookup(method, url, '9999-12-31', options).state === 'modified';
+}
+
+async function requestText(
+  input: RequestInfo | URL,
+  init: RequestInit | undefined,
+): Promise<string | null | undefined> {
+  if (init?.body !== undefined && init.body !== null) {
+    return typeof init.body === 'string' ? init.body : undefined;
+  }
+  return input instanceof Request ? input.clone().text() : null;
+}
+
+async function responseText(response: Response): Promise<string | null> {
+  const isJson = /\bjson\b/.test(response.headers.get('content-type') ?? '');
+  return isJson ? response.clone().text() : null;
+}
+
+async function withBodies(
+  call: RecordedCall,
+  sent: Promise<string | null | undefined> | undefined,
+  received: Promise<string | null> | undefined,
+): Promise<RecordedCall> {
+  // A call that failed, or whose body broke off, was still made.
+  const [request, response] = await Promise.all([
+    sent?.catch(() => undefined),
+    received?.catch(() => undefined),
+  ]);
+  return {
+    ...call,
+    ...(request !== undefined && { requestBody: jsonOrNull(request) }),
+    ...(response !== undefined && { responseBody: jsonOrNull(response) }),
+  };
+}

@@ -1,0 +1,50 @@
+// The report as SARIF 2.1.0: a rule for each entry of the schedule that was met, a result for each finding.
+
+import { firstSeenOf, messageOf } from './finding-text.ts';
+import type { Finding, Report } from './report.ts';
+
+export function writeSarif({ findings }: Report): string {
+  const ids = [...new Set(findings.map(({ entry }) => entry.id))];
+  const rules = ids.map((id) => ruleOf(findings.find(({ entry }) => entry.id === id)!));
+  const log = {
+    $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
+    version: '2.1.0',
+    runs: [
+      {
+        tool: { driver: { name: 'ctx-storage deprecations', rules } },
+        results: findings.map((finding) => resultOf(finding, ids.indexOf(finding.entry.id))),
+      },
+    ],
+  };
+  return `${JSON.stringify(log, null, 2)}\n`;
+}
+
+function ruleOf({ entry }: Finding) {
+  const text = `${entry.title}, ${entry.date}`;
+  return { id: entry.id, shortDescription: { text }, ...(entry.note && helpOf(entry.note)) };
+}
+
+function helpOf(text: string) {
+  return { help: { text } };
+}
+
+function resultOf(finding: Finding, ruleIndex: number) {
+  const { level, entry, count, first } = finding;
+  const text = `${messageOf(finding)} First: ${firstSeenOf(finding)}`;
+  return {
+    ruleId: entry.id,
+    ruleIndex,
+    level,
+    message: { text },
+    occurrenceCount: count,
+    ...(first.where && locationOf(first.where)),
+  };
+}
+
+/** A place is a file, and after a `#` what is meant in it. */
+function locationOf(where: string) {
+  const [file = '', place] = where.split('#');
+  const physicalLocation = { artifactLocation: { uri: encodeURI(file.replaceAll('\\', '/')) } };
+  const logicalLocations = place === undefined ? undefined : [{ fullyQualifiedName: place }];
+  return { locations: [{ physicalLocation, ...(logicalLocations && { logicalLocations }) }] };
+}

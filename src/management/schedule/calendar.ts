@@ -1,0 +1,78 @@
+// The schedule as a calendar file (RFC 5545): one all-day event for each entry.
+
+import { SCHEDULE } from './data.ts';
+import type { Schedule, ScheduleEntry } from './entry.ts';
+
+export interface CalendarOptions {
+  /** @default the described interface's */
+  readonly schedule?: Schedule;
+  /** When the file is written, in milliseconds since the epoch: every event must say it. */
+  readonly nowMs: number;
+}
+
+/** The text of an `.ics` file. */
+export function scheduleCalendar({ schedule = SCHEDULE, nowMs }: CalendarOptions): string {
+  const stamp = new Date(nowMs).toISOString().replace(/[-:]|\.\d+/g, '');
+  const lines = [
+    'BEGIN:VCALENDAR',
+    'VERSION:2.0',
+    'PRODID:-//ctx-storage//Deprecation schedule//EN',
+    'CALSCALE:GREGORIAN',
+    ...schedule.flatMap((entry) => eventLines(entry, stamp)),
+    'END:VCALENDAR',
+  ];
+  return lines
+    .flatMap(folded)
+    .map((line) => `${line}\r\n`)
+    .join('');
+}
+
+function eventLines(entry: ScheduleEntry, stamp: string): string[] {
+  return [
+    'BEGIN:VEVENT',
+    `UID:${entry.id}@deprecations.ctx-storage`,
+    `DTSTAMP:${stamp}`,
+    // Without an end, an event of a day lasts that day.
+    `DTSTART;VALUE=DATE:${entry.date.replaceAll('-', '')}`,
+    `SUMMARY:${escaped(entry.title)}`,
+    `DESCRIPTION:${escaped(describe(entry))}`,
+    `CATEGORIES:${entry.kind}`,
+    'TRANSP:TRANSPARENT',
+    'END:VEVENT',
+  ];
+}
+
+function describe({ operations, affected = [], replacement, note }: ScheduleEntry): string {
+  const parts = [
+    ...operations.map(({ method, path }) => `Ends: ${method} ${path}`),
+    ...affected.map(({ method, path }) => `Changes: ${method} ${path}`),
+    ...(replacement ? [`Replacement: ${replacement.text}`] : []),
+    ...(note ? [note] : []),
+  ];
+  return parts.join('\n');
+}
+
+function escaped(text: string): string {
+  return text.replace(/[\\;,]/g, '\\$&').replaceAll('\n', '\\n');
+}
+
+const LINE_BYTES_MAX = 75;
+
+/** A line of at most 75 bytes and its continuations, which begin with a space. */
+function folded(line: string): string[] {
+  const encoder = new TextEncoder();
+  const lines: string[] = [];
+  let current = '';
+  let sizeBytes = 0;
+  for (const character of line) {
+    const characterBytes = encoder.encode(character).length;
+    if (sizeBytes + characterBytes > LINE_BYTES_MAX) {
+      lines.push(current);
+      current = ' ';
+      sizeBytes = 1;
+    }
+    current += character;
+    sizeBytes += characterBytes;
+  }
+  return [...lines, current];
+}
