@@ -13,6 +13,8 @@ export interface Exported {
   readonly party: Party;
   /** It is being sent: from now on it belongs to the other side. @throws TypeError when it is in use */
   begin(): void;
+  /** Keeps what stands behind it in memory, when it needs that, until the result is called. */
+  retain(): () => void;
   ask(request: ReferenceRequest, channel: Channel): Promise<Payload | null>;
   /** The other side needs it no more. Called once. */
   release(reason: unknown): void;
@@ -29,6 +31,10 @@ export class ExportedCallable implements Exported {
   }
 
   begin(): void {}
+
+  retain(): () => void {
+    return this.party.retain();
+  }
 
   async ask(request: ReferenceRequest, channel: Channel): Promise<Payload | null> {
     const { party } = this;
@@ -70,6 +76,10 @@ export class ExportedReadable implements Exported {
     this.#reader = this.#stream.getReader();
   }
 
+  retain(): () => void {
+    return this.party.retain();
+  }
+
   async ask(request: ReferenceRequest, channel: Channel): Promise<Payload | null> {
     const { party } = this;
     if (request.op === 'cancel') {
@@ -103,6 +113,10 @@ export class ExportedWritable implements Exported {
   begin(): void {
     this.#writer = this.#stream.getWriter();
     this.#writer.closed.catch(() => {}); // told by the write that fails
+  }
+
+  retain(): () => void {
+    return this.party.retain();
   }
 
   async ask(request: ReferenceRequest, channel: Channel): Promise<Payload | null> {
@@ -153,6 +167,10 @@ export class ExportedSignal implements Exported {
     });
   }
 
+  retain(): () => void {
+    return this.party.retain();
+  }
+
   async ask(request: ReferenceRequest, channel: Channel): Promise<Payload | null> {
     if (request.op !== 'wait') throw misused(request);
     if (!(await this.#aborted)) return null;
@@ -164,7 +182,7 @@ export class ExportedSignal implements Exported {
   }
 }
 
-function misused(request: ReferenceRequest): Error {
+export function misused(request: ReferenceRequest): Error {
   return storageError('INTERNAL', `A reference was asked to ${request.op}, which it cannot.`);
 }
 

@@ -30,6 +30,8 @@ export interface ResponseParts {
   readonly statusText: string;
   readonly headers: Headers;
   readonly body: MessageBody | null;
+  /** Of an upgrade. */
+  readonly webSocket: object | null;
 }
 
 /** What `fetch` was given. @throws TypeError as `new Request` does */
@@ -76,7 +78,14 @@ export function responseParts(response: Response): ResponseParts {
     throw new TypeError('The body of the response was read already; return response.clone().');
   }
   const headers = new Headers(response.headers);
-  return { status, statusText, headers, body: body === null ? null : new MessageBody(body) };
+  const { webSocket = null } = response as { webSocket?: object | null };
+  return {
+    status,
+    statusText,
+    headers,
+    body: body === null ? null : new MessageBody(body),
+    webSocket,
+  };
 }
 
 export function makeRequest(parts: RequestParts, party: Party): Request {
@@ -100,7 +109,7 @@ export function makeRequest(parts: RequestParts, party: Party): Request {
 }
 
 export function makeResponse(parts: ResponseParts, party: Party): Response {
-  const { status, statusText, headers, body } = parts;
+  const { status, statusText, headers, body, webSocket } = parts;
   if (status === 0) return Response.error();
   const stream = body?.stream ?? null;
   // The constructor has no place for 101.
@@ -111,6 +120,7 @@ export function makeResponse(parts: ResponseParts, party: Party): Response {
   });
   if (status < 200) define(response, 'status', status);
   if (status < 200) define(response, 'ok', false);
+  if (webSocket !== null) define(response, 'webSocket', webSocket);
   keepHeaders(response, headers);
   if (party.isGated && stream !== null) readThrough(response, null, party);
   return response;

@@ -7,6 +7,7 @@ import { RpcTarget } from '../contract/rpc-target.ts';
 import type { Payload, ReferenceNumber, WireAddress } from '../rpc/object-protocol.ts';
 import { deserializeWith } from '../serializer/decode.ts';
 import { serializeWith } from '../serializer/encode.ts';
+import { WebSocket } from '../sockets/web-socket.ts';
 import {
   type Exported,
   ExportedCallable,
@@ -28,6 +29,7 @@ import { importCallable, importReadable, importSignal, importWritable } from './
 import { addressOf } from './object-stub.ts';
 import type { Party } from './party.ts';
 import type { Channel } from './references.ts';
+import { ExportedSocket, importSocket } from './socket-reference.ts';
 import { DISPOSE } from './stub-members.ts';
 
 /** A value ready to be sent once. */
@@ -36,7 +38,7 @@ export interface Draft {
   readonly exports: ReadonlyMap<ReferenceNumber, Exported>;
 }
 
-type ReferenceKind = 'callable' | 'readable' | 'body' | 'writable' | 'signal';
+type ReferenceKind = 'callable' | 'readable' | 'body' | 'writable' | 'signal' | 'socket';
 
 /** How something stands in a payload. */
 type Description =
@@ -67,6 +69,8 @@ export function writeDraft(value: unknown, party: Party): Draft {
     if (thing instanceof ReadableStream) return add('readable', new ExportedReadable(thing, party));
     if (thing instanceof WritableStream) return add('writable', new ExportedWritable(thing, party));
     if (thing instanceof AbortSignal) return add('signal', new ExportedSignal(thing, party));
+    const socket = WebSocket.parts(thing);
+    if (socket !== undefined) return add('socket', new ExportedSocket(socket.end, party));
     if (thing instanceof OutgoingRequest) return { kind: 'request', parts: thing.parts };
     if (thing instanceof Request) return { kind: 'request', parts: requestParts(thing) };
     if (thing instanceof Response) return { kind: 'response', parts: responseParts(thing) };
@@ -105,6 +109,8 @@ export function readPayload(payload: Payload, channel: Channel, party: Party): u
         return importWritable(reference, channel, party);
       case 'signal':
         return importSignal(reference, channel, party);
+      case 'socket':
+        return importSocket(reference, channel, party);
     }
   };
   const value = deserializeWith(payload, (members) => resolve(members as unknown as Description));

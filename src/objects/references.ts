@@ -55,7 +55,7 @@ export class References implements Channel, ReferencePeer {
   send({ payload, exports }: Draft): Payload {
     for (const [number, exported] of exports) {
       exported.begin();
-      this.#live.set(number, { exported, forget: exported.party.retain() });
+      this.#live.set(number, { exported, forget: exported.retain() });
     }
     if (this.#ended) this.end(storageError('CONNECTION_CLOSED', 'The connection has ended.'));
     return payload;

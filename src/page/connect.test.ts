@@ -7,6 +7,8 @@ import { serve } from '../../worker/serve.ts';
 import type { DurableObjectState, RpcStub } from '../contract/object.ts';
 import type { ObjectAddress } from '../contract/object-id.ts';
 import { RpcTarget } from '../contract/rpc-target.ts';
+import { withSocket } from '../sockets/install.ts';
+import { type WebSocket, WebSocketPair } from '../sockets/web-socket.ts';
 import type { Objects } from './connect.ts';
 import { type FakeTab, FakeTabs } from './fake-tabs.ts';
 
@@ -45,6 +47,14 @@ class Room {
           resolve(new Response());
         });
       });
+    }
+    if (request.headers.get('Upgrade') === 'websocket') {
+      const { 0: client, 1: server } = new WebSocketPair();
+      server.accept();
+      server.addEventListener('message', ({ data }: MessageEventInit) => {
+        server.send(`heard ${data}`);
+      });
+      return withSocket(new Response(), client);
     }
     if (request.method === 'GET') {
       const headers = { 'Set-Cookie': 'a=1', 'X-From': 'room' };
@@ -208,6 +218,23 @@ describe('a page', () => {
     expect(await failure(pending)).toMatchObject({ name: 'AbortError' });
     await vi.waitUntil(() => aborted.length > 0);
     expect(aborted).toEqual(['AbortError']);
+  });
+
+  test('[STUB20] an upgrade gives a socket, also to a page of another tab', async () => {
+    await connect(first);
+    for (const tab of [first, second]) {
+      const room = (await connect(tab)).env.Room.getByName('a');
+      const response = await room.fetch('http://room/', { headers: { Upgrade: 'websocket' } });
+      const { webSocket } = response as Response & { webSocket: WebSocket };
+      expect(response.status).toBe(101);
+      const heard: unknown[] = [];
+      webSocket.accept();
+      webSocket.addEventListener('message', ({ data }: MessageEventInit) => heard.push(data));
+      for (const word of ['one', 'two', 'three']) webSocket.send(word);
+      await vi.waitUntil(() => heard.length === 3);
+      expect(heard).toEqual(['heard one', 'heard two', 'heard three']);
+      webSocket.close();
+    }
   });
 
   test('[CONN6] the storage of an object can be looked into', async () => {
