@@ -1,14 +1,14 @@
 // Every error code of the interface with its status, and where the code comes from.
 //
-// `shown` is true for a code that the described interface names. All others are this emulator's own,
-// and docs/management.md lists them as such; a test compares the two.
+// `described`: the description names it. `known`: the provider's clients know it, the description does not
+// show it. `invented`: this emulator's own. docs/management.md lists them so; a test compares the two.
 
 import type { ErrorEntry } from './call.ts';
 
 interface ErrorKind {
   readonly code: number;
   readonly status: number;
-  readonly shown: boolean;
+  readonly origin: 'described' | 'known' | 'invented';
   readonly meaning: string;
 }
 
@@ -16,58 +16,108 @@ export const ERRORS = {
   DNS_VALIDATION: {
     code: 1004,
     status: 400,
-    shown: true,
+    origin: 'described',
     meaning: 'DNS Validation Error, the wrapper before 2024-10-01',
   },
-  ROUTE_UNKNOWN: { code: 7003, status: 404, shown: true, meaning: 'no such path' },
+  ROUTE_UNKNOWN: { code: 7003, status: 404, origin: 'known', meaning: 'no such path' },
   METHOD_UNKNOWN: {
     code: 7001,
     status: 405,
-    shown: false,
+    origin: 'invented',
     meaning: 'the path has no such method; `Allow` lists those it has',
   },
-  BODY_INVALID: { code: 6007, status: 400, shown: false, meaning: 'the body cannot be decoded' },
-  FIELD_INVALID: { code: 1400, status: 400, shown: false, meaning: 'a value of the wrong form' },
-  FIELD_MISSING: { code: 1401, status: 400, shown: false, meaning: 'a required field is missing' },
-  PAGE_INVALID: { code: 1402, status: 400, shown: false, meaning: 'page or per_page' },
-  RESOURCE_UNKNOWN: { code: 1404, status: 404, shown: false, meaning: 'no such resource' },
+  BODY_INVALID: {
+    code: 6007,
+    status: 400,
+    origin: 'invented',
+    meaning: 'the body cannot be decoded',
+  },
+  FIELD_INVALID: {
+    code: 1400,
+    status: 400,
+    origin: 'invented',
+    meaning: 'a value of the wrong form',
+  },
+  FIELD_MISSING: {
+    code: 1401,
+    status: 400,
+    origin: 'invented',
+    meaning: 'a required field is missing',
+  },
+  PAGE_INVALID: { code: 1402, status: 400, origin: 'invented', meaning: 'page or per_page' },
+  RESOURCE_UNKNOWN: { code: 1404, status: 404, origin: 'invented', meaning: 'no such resource' },
   OPERATION_GONE: {
     code: 1410,
     status: 410,
-    shown: false,
+    origin: 'invented',
     meaning: 'the operation ended on its date; `documentation_url` leads to what replaces it',
   },
-  DATE_INVALID: { code: 1412, status: 400, shown: false, meaning: 'a header that is no date' },
+  DATE_INVALID: {
+    code: 1412,
+    status: 400,
+    origin: 'invented',
+    meaning: 'a header that is no date',
+  },
   TRANSFER_DECLINED: {
     code: 1413,
     status: 400,
-    shown: false,
+    origin: 'invented',
     meaning: 'Transfer-Encoding together with Content-Length (Node server only)',
   },
-  ZONE_EXISTS: { code: 1061, status: 400, shown: false, meaning: 'the zone already exists' },
-  ITEM_EXISTS: { code: 1409, status: 400, shown: false, meaning: 'the id is taken' },
-  RECORD_EXISTS: { code: 81058, status: 400, shown: false, meaning: 'an identical record exists' },
+  ZONE_EXISTS: { code: 1061, status: 400, origin: 'invented', meaning: 'the zone already exists' },
+  ITEM_EXISTS: { code: 1409, status: 400, origin: 'invented', meaning: 'the id is taken' },
+  RECORD_EXISTS: {
+    code: 81058,
+    status: 400,
+    origin: 'invented',
+    meaning: 'an identical record exists',
+  },
   CNAME_CONFLICT: {
     code: 81053,
     status: 400,
-    shown: false,
+    origin: 'invented',
     meaning: 'a CNAME cannot stand beside an A, AAAA or CNAME record of the same name',
   },
-  TOKEN_UNKNOWN: { code: 10000, status: 401, shown: false, meaning: 'the token is not known' },
-  FORBIDDEN: { code: 9109, status: 403, shown: false, meaning: 'it belongs to another account' },
-  RECORD_NAME: { code: 9000, status: 400, shown: false, meaning: 'the name of a record' },
-  RECORD_TYPE: { code: 9001, status: 400, shown: false, meaning: 'the type of a record' },
-  RECORD_FIELD: { code: 9002, status: 400, shown: false, meaning: 'another field of a record' },
-  RECORD_CONTENT: { code: 9005, status: 400, shown: false, meaning: 'the content of a record' },
-  RECORD_TTL: { code: 9021, status: 400, shown: false, meaning: 'the time to live of a record' },
-  RECORD_DATA: { code: 9101, status: 400, shown: false, meaning: 'the data of a record' },
+  TOKEN_UNKNOWN: {
+    code: 10000,
+    status: 401,
+    origin: 'invented',
+    meaning: 'the token is not known',
+  },
+  FORBIDDEN: {
+    code: 9109,
+    status: 403,
+    origin: 'invented',
+    meaning: 'it belongs to another account',
+  },
+  RECORD_NAME: { code: 9000, status: 400, origin: 'invented', meaning: 'the name of a record' },
+  RECORD_TYPE: { code: 9001, status: 400, origin: 'invented', meaning: 'the type of a record' },
+  RECORD_FIELD: {
+    code: 9002,
+    status: 400,
+    origin: 'invented',
+    meaning: 'another field of a record',
+  },
+  RECORD_CONTENT: {
+    code: 9005,
+    status: 400,
+    origin: 'invented',
+    meaning: 'the content of a record',
+  },
+  RECORD_TTL: {
+    code: 9021,
+    status: 400,
+    origin: 'invented',
+    meaning: 'the time to live of a record',
+  },
+  RECORD_DATA: { code: 9101, status: 400, origin: 'invented', meaning: 'the data of a record' },
   SRV_FIELD_REFUSED: {
     code: 9102,
     status: 400,
-    shown: false,
+    origin: 'invented',
     meaning: 'data.service, data.proto or data.name of an SRV record from 2024-05-31',
   },
-  INTERNAL: { code: 1500, status: 500, shown: false, meaning: 'the emulator itself failed' },
+  INTERNAL: { code: 1500, status: 500, origin: 'invented', meaning: 'the emulator itself failed' },
 } as const satisfies Record<string, ErrorKind>;
 
 export type ErrorName = keyof typeof ERRORS;
