@@ -3,9 +3,20 @@
 //
 // Keeps true: a caller here is outside of every object, so it gets clones, as a page does.
 
-import type { DurableObjectNamespace } from '../src/contract/object.ts';
+import { convertTimestamp } from '../src/contract/arguments.ts';
+import { storageError } from '../src/contract/errors.ts';
+import type {
+  DurableObjectId,
+  DurableObjectNamespace,
+  DurableObjectStub,
+} from '../src/contract/object.ts';
+import type { ObjectAddress } from '../src/contract/object-id.ts';
+import type { ObjectSummary, ObjectsClock } from '../src/contract/object-management.ts';
+import { addressOf } from '../src/objects/object-stub.ts';
+import { fromWireAddress } from '../src/objects/wire-address.ts';
 import { MemoryMedium, type ObjectMedium } from './file/medium.ts';
 import { MemoryCatalog } from './runtime/catalog.ts';
+import type { ClockControl } from './runtime/clock-control.ts';
 import {
   type ClassOptions,
   ClassRegistry,
@@ -41,6 +52,12 @@ export interface InProcessOptions extends ClassTableOptions {
 export interface Objects<Table extends ClassTable> {
   /** The namespaces, by name of the class and of the binding. */
   readonly env: NamespacesOf<Table>;
+  /** The objects of a class that exist, by its name or a binding. @throws UNKNOWN_CLASS */
+  list(className: keyof Table & string): Promise<ObjectSummary[]>;
+  /** Removes an object with everything it stored; calls of it that are under way reject. */
+  delete(stub: DurableObjectStub): Promise<void>;
+  /** The time of the objects, for tests and tools. */
+  readonly clock: ObjectsClock;
   /** Ends every object after its last write is on the medium. */
   close(): Promise<void>;
 }
@@ -72,9 +89,38 @@ export async function objectsOn<Table extends ClassTable>(
   registry: ClassRegistry,
   options: InProcessOptions,
 ): Promise<Objects<Table>> {
-  const running = await startHost(platform, registry, options.env ?? {});
+  const { namespaces, manager, close } = await startHost(platform, registry, options.env ?? {});
   return {
-    env: running.namespaces.outsideEnv as NamespacesOf<Table>,
-    close: () => running.close(),
+    env: namespaces.outsideEnv as NamespacesOf<Table>,
+    async list(name) {
+      const listed = await manager.list(registry.bindings.get(name) ?? name);
+      return listed.map(({ address, ...facts }) => ({ ...named(address), ...facts }));
+    },
+    async delete(stub) {
+      const address = addressOf(stub);
+      if (address === undefined) {
+        throw storageError('INVALID_ARGUMENT', 'delete: takes a stub of an object.');
+      }
+      await manager.delete(fromWireAddress(address));
+    },
+    clock: clockOf(manager.clock),
+    close,
   };
+}
+
+function clockOf(clock: ClockControl): ObjectsClock {
+  return {
+    now: async () => clock.now(),
+    set: async (time) => clock.set(convertTimestamp('set', time)),
+    advance: async (durationMs) => clock.advance(durationMs),
+    async runNextAlarm() {
+      const ran = await clock.runNextAlarm();
+      return ran === null ? null : { ...named(ran.address), dueTime: ran.dueMs };
+    },
+    resume: async () => clock.resume(),
+  };
+}
+
+function named({ className, id }: ObjectAddress): { className: string; id: DurableObjectId } {
+  return { className: className ?? '', id };
 }

@@ -91,4 +91,93 @@ describe('objects in Node', () => {
     const { stdout } = await promisify(execFile)('npx', ['tsx', program], { timeout: 20_000 });
     expect(stdout.trim()).toBe('set');
   });
+
+  test('[NODE5] alarms run by a clock that the test drives; object code sees its time', async () => {
+    const runs: [number, number][] = [];
+    class Clocked extends DurableObject {
+      async begin(delayMs: number): Promise<number> {
+        const time = Date.now() + delayMs;
+        await this.ctx.storage.setAlarm(time);
+        return time;
+      }
+      async wait(delayMs: number): Promise<number> {
+        const begun = Date.now();
+        await new Promise((resolve) => setTimeout(resolve, delayMs));
+        return Date.now() - begun;
+      }
+      alarm({ scheduledTime }: { scheduledTime: number }): void {
+        runs.push([scheduledTime, Date.now()]);
+        if (runs.length === 1) throw new Error('once more');
+      }
+    }
+    const objects = await createObjects({ Clocked }, { directory });
+    const { clock, env } = objects;
+    await clock.set(Date.UTC(2040, 0, 1));
+    const dueTime = await env.Clocked.getByName('a').begin(86_400_000);
+    expect(dueTime).toBe(Date.UTC(2040, 0, 2));
+    expect(await objects.list('Clocked')).toMatchObject([
+      { className: 'Clocked', id: { name: 'a' }, nextAlarm: dueTime },
+    ]);
+    const waited = env.Clocked.getByName('b').wait(5000);
+    await clock.advance(5000);
+    expect(await waited).toBe(5000);
+
+    const ran = await clock.runNextAlarm();
+    expect(ran).toMatchObject({ className: 'Clocked', id: { name: 'a' }, dueTime });
+    expect(runs).toEqual([[dueTime, dueTime]]);
+    await clock.advance(3000);
+    expect(runs).toHaveLength(2);
+    expect(await clock.runNextAlarm()).toBeNull();
+    expect(Math.abs(Date.now() - (await clock.now()))).toBeGreaterThan(1e9);
+    expect(new Date()).toBeInstanceOf(Date);
+    await clock.resume();
+    expect(Math.abs(Date.now() - (await clock.now()))).toBeLessThan(1000);
+    await objects.close();
+  });
+
+  test('[NODE6] objects are listed and deleted', async () => {
+    const objects = await createObjects(
+      { Counter },
+      { directory, bindings: { COUNTER: 'Counter' } },
+    );
+    const stub = objects.env.Counter.getByName('a');
+    await stub.add();
+    const [listed] = await objects.list('COUNTER' as 'Counter');
+    expect(listed?.sizeBytes).toBeGreaterThan(0);
+    await objects.delete(stub);
+    expect(await objects.list('Counter')).toEqual([]);
+    expect(await stub.add()).toBe(1);
+    await expect(objects.delete({} as never)).rejects.toThrow(TypeError);
+    await expect(objects.list('Missing' as never)).rejects.toMatchObject({
+      code: 'UNKNOWN_CLASS',
+    });
+    await objects.close();
+  });
+
+  test('[NODE7] a socket of an object reaches a caller in the same process', async () => {
+    class Echo extends DurableObject {
+      fetch(): Response {
+        const { WebSocketPair } = globalThis as unknown as { WebSocketPair: new () => never[] };
+        const [client, server] = Object.values(new WebSocketPair());
+        this.ctx.acceptWebSocket(server!);
+        return new Response(null, { status: 101, webSocket: client } as ResponseInit);
+      }
+      webSocketMessage(socket: { send(message: string): void }, message: string): void {
+        socket.send(`echo ${message}`);
+      }
+    }
+    const objects = await createObjects({ Echo });
+    const response = await objects.env.Echo.getByName('a').fetch('https://object/', {
+      headers: { Upgrade: 'websocket' },
+    });
+    const webSocket = response.webSocket!;
+    const heard = new Promise((resolve) => {
+      webSocket.addEventListener('message', (event) => resolve((event as MessageEvent).data));
+    });
+    webSocket.accept();
+    webSocket.send('hi');
+    expect(await heard).toBe('echo hi');
+    webSocket.close(1000, 'done');
+    await objects.close();
+  });
 });

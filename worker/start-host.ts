@@ -75,7 +75,8 @@ export async function startHost(
   ];
   connectSockets(() => {
     const instance = host.current;
-    return instance?.object === undefined ? undefined : instance.sockets;
+    if (instance === undefined || instance.address.className === null) return undefined;
+    return instance.sockets;
   });
   connectLibrary({
     env: namespaces.ambientEnv,

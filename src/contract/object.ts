@@ -57,8 +57,11 @@ export type DurableObjectStub<T extends object = object> = Callable<T, ReservedM
   readonly id: DurableObjectId;
   readonly name?: string;
   /** Delivers the request to the object's `fetch`. Bodies are streamed both ways. */
-  fetch(input: Request | string | URL, init?: RequestInit): Promise<Response>;
+  fetch(input: Request | string | URL, init?: RequestInit): Promise<ObjectResponse>;
 };
+
+/** A response, which may carry a socket: after a request to upgrade. */
+export type ObjectResponse = Response & { readonly webSocket?: ObjectWebSocket | null };
 
 /** What a call gives for an RpcTarget or function: methods and properties as promises. */
 export type RpcStub<T extends object> = Callable<T, Brand> & {
@@ -181,6 +184,56 @@ export interface DurableObjectState<Props = unknown> {
   blockConcurrencyWhile<T>(callback: () => T | PromiseLike<T>): Promise<T>;
   /** Keeps the object in memory until the promise settles. */
   waitUntil(work: Promise<unknown>): void;
-  /** Resets the object at once. */
-  abort(reason?: string): never;
+  /**
+   * Resets the object at once. `retryAlarm: false`: an alarm whose handler this ends is not run again.
+   */
+  abort(reason?: string, options?: { retryAlarm?: boolean }): never;
+  /**
+   * Takes the socket over: its messages are events of the object (`webSocketMessage`), which may be
+   * evicted meanwhile. At most 10 tags of at most 256 characters.
+   */
+  acceptWebSocket(socket: SocketLike, tags?: string[]): void;
+  /** The open sockets it has taken over, of a tag when one is given. */
+  getWebSockets(tag?: string): ObjectWebSocket[];
+  getTags(socket: SocketLike): string[];
+  /** Answers one message without an event; without an argument no more. */
+  setWebSocketAutoResponse(pair?: AutoResponse): void;
+  getWebSocketAutoResponse(): AutoResponse | null;
+  /** When the socket was answered so last. */
+  getWebSocketAutoResponseTimestamp(socket: SocketLike): Date | null;
+  /** Kept, and without effect: a handler has no limit of time here. */
+  setHibernatableWebSocketEventTimeout(timeoutMs?: number): void;
+  getHibernatableWebSocketEventTimeout(): number | null;
+}
+
+/** What every WebSocket can do, whatever types describe it. */
+export interface SocketLike {
+  send(message: string | ArrayBuffer | ArrayBufferView<ArrayBuffer>): void;
+  close(code?: number, reason?: string): void;
+}
+
+/** A message and its automatic answer: a `WebSocketRequestResponsePair`. */
+export interface AutoResponse {
+  readonly request: string;
+  readonly response: string;
+}
+
+/**
+ * A socket as object code and its callers have it: `accept()` it, or hand it to
+ * `ctx.acceptWebSocket`, before it is used.
+ */
+export interface ObjectWebSocket extends EventTarget, SocketLike {
+  /** 1 open, 2 closing, 3 closed. */
+  readonly readyState: number;
+  /** What binary messages arrive as, at a socket with listeners. */
+  binaryType: 'arraybuffer' | 'blob';
+  onmessage: ((event: Event) => void) | null;
+  onclose: ((event: Event) => void) | null;
+  onerror: ((event: Event) => void) | null;
+  /** Begins to fire events. */
+  accept(): void;
+  /** Keeps a value of at most 16,384 bytes with the socket, across eviction of its object. */
+  serializeAttachment(value: unknown): void;
+  /** What was attached last; null when nothing was. */
+  deserializeAttachment(): unknown;
 }
