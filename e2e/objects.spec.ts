@@ -197,6 +197,33 @@ test('[CONN7] a worker script that cannot be loaded is WORKER_FAILED', async ({ 
   expect(code).toBe('WORKER_FAILED');
 });
 
+test('[STUB20] an upgrade gives a socket whose messages the object handles', async ({
+  storagePage,
+}) => {
+  const seen = await storagePage.evaluate(async () => {
+    const { env } = await window.api.connectRooms();
+    const room = env.Room.getByName('socket');
+    const headers = { Upgrade: 'websocket' };
+    const response = await room.fetch('http://room/socket', { headers });
+    const webSocket = response.webSocket!;
+    const heard: string[] = [];
+    const three = new Promise<void>((resolve) => {
+      webSocket.addEventListener('message', ({ data }: MessageEventInit) => {
+        heard.push(data);
+        if (heard.length === 3) resolve();
+      });
+    });
+    webSocket.accept();
+    for (const word of ['a', 'b', 'c']) webSocket.send(word);
+    await three;
+    webSocket.close(4000, 'done');
+    let closed = await room.closed();
+    for (let i = 0; i < 50 && closed === undefined; i++) closed = await room.closed();
+    return [response.status, heard, closed];
+  });
+  expect(seen).toEqual([101, ['heard a', 'heard b', 'heard c'], '4000 done']);
+});
+
 test('[CONN6] the storage of an object is opened beside it', async ({ storagePage }) => {
   const sum = await storagePage.evaluate(async () => {
     const objects = await window.api.connectRooms();

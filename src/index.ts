@@ -14,6 +14,8 @@ export type {
   DurableObjectStub,
   GetOptions,
   Namespace,
+  ObjectResponse,
+  ObjectWebSocket,
   RpcStub,
 } from './contract/object.ts';
 export type { ObjectSummary, ObjectsClock, RanAlarm } from './contract/object-management.ts';

@@ -1,12 +1,14 @@
 // The classes that end-to-end tests call, hosted as an app would host them.
 
-import type { RpcStub } from '../../src/contract/object.ts';
+import type { ObjectWebSocket, RpcStub } from '../../src/contract/object.ts';
 import { DurableObject, RpcTarget, serve } from '../../worker/objects.ts';
 
 /** What a page learns of a run: `window.api.connect<Classes>`. */
 export interface Classes {
   Room: Room;
 }
+
+declare const WebSocketPair: new () => { 0: ObjectWebSocket; 1: ObjectWebSocket };
 
 class Ticker extends RpcTarget {
   #count = 0;
@@ -74,8 +76,26 @@ export class Room extends DurableObject<{ Room: { getByName(name: string): Room 
     return this.env.Room.getByName(name).add(by);
   }
 
+  webSocketMessage(socket: ObjectWebSocket, message: string): void {
+    this.ctx.storage.kv.put('heard', message);
+    socket.send(`heard ${message}`);
+  }
+
+  webSocketClose(_socket: ObjectWebSocket, code: number, reason: string): void {
+    this.ctx.storage.kv.put('closed', `${code} ${reason}`);
+  }
+
+  closed(): string | undefined {
+    return this.ctx.storage.kv.get<string>('closed');
+  }
+
   async fetch(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url);
+    if (pathname === '/socket') {
+      const { 0: client, 1: server } = new WebSocketPair();
+      this.ctx.acceptWebSocket(server);
+      return new Response(null, { status: 101, webSocket: client } as ResponseInit);
+    }
     if (pathname === '/upper') {
       const upper = new TransformStream<string, string>({
         transform: (text, controller) => controller.enqueue(text.toUpperCase()),

@@ -8,7 +8,7 @@ import type { DurableObjectState, RpcStub } from '../contract/object.ts';
 import type { ObjectAddress } from '../contract/object-id.ts';
 import { RpcTarget } from '../contract/rpc-target.ts';
 import { withSocket } from '../sockets/install.ts';
-import { type WebSocket, WebSocketPair } from '../sockets/web-socket.ts';
+import { WebSocketPair } from '../sockets/web-socket.ts';
 import type { Objects } from './connect.ts';
 import { type FakeTab, FakeTabs } from './fake-tabs.ts';
 
@@ -225,7 +225,7 @@ describe('a page', () => {
     for (const tab of [first, second]) {
       const room = (await connect(tab)).env.Room.getByName('a');
       const response = await room.fetch('http://room/', { headers: { Upgrade: 'websocket' } });
-      const { webSocket } = response as Response & { webSocket: WebSocket };
+      const webSocket = response.webSocket!;
       expect(response.status).toBe(101);
       const heard: unknown[] = [];
       webSocket.accept();
