@@ -1,0 +1,226 @@
+// The command line over files in memory: what it prints, writes and returns.
+
+import { describe, expect, test } from 'vitest';
+import { runCommandLine } from './command-line.ts';
+import { deprecationsCommand } from './node-deprecations.ts';
+
+const BASE = 'https://api.example.com/client/v4';
+const RULES = [
+  entry('GET', `${BASE}/zones/z/firewall/rules`),
+  entry('GET', `${BASE}/zones/z/firewall/rules?page=2`),
+];
+const FILES: Readonly<Record<string, string>> = {
+  'clean.har': har([entry('GET', `${BASE}/zones`)]),
+  'rules.har': har(RULES),
+  'odd.har': har([entry('GET', `${BASE}/zones/z/filters?q=<"&\u0001>`)]),
+  'bom.har': `\ufeff${har(RULES)}`,
+  'notes.har': har([
+    entry('GET', `${BASE}/zones/z/dns_records`, {
+      encoding: 'base64',
+      text: btoa('{"result":[{"zone_id":"z"}]}'),
+    }),
+  ]),
+  'other.har': har([entry('GET', 'http://localhost:8080/zones/z/filters')]),
+  'text.har': 'not json',
+  'list.har': '[]',
+  'entries.har': '{"log":{"entries":[{"request":{"method":"GET"}}]}}',
+  'mine.json': JSON.stringify([
+    {
+      id: 'zones',
+      title: 'Zones',
+      date: '2027-01-01',
+      kind: 'removed',
+      operations: [{ method: 'GET', path: '/zones' }],
+    },
+  ]),
+  'wrong.json': '[{"id":"zones"}]',
+};
+
+function entry(method: string, url: string, content?: object) {
+  return { request: { method, url }, response: { ...(content && { content }) } };
+}
+
+function har(entries: readonly object[]): string {
+  return JSON.stringify({ log: { version: '1.2', entries } });
+}
+
+async function run(line: string) {
+  const printed: string[] = [];
+  const errors: string[] = [];
+  const written: Record<string, string> = {};
+  const code = await runCommandLine(
+    line.split(' ').filter(Boolean),
+    { deprecations: deprecationsCommand },
+    {
+      print: (text) => printed.push(text),
+      readFile: async (path) => {
+        if (path in FILES) return FILES[path]!;
+        throw new Error(`ENOENT: no such file, open '${path}'`);
+      },
+      writeFile: async (path, text) => {
+        if (path.startsWith('/')) throw new Error('EACCES: permission denied');
+        written[path] = text;
+      },
+      now: () => Date.UTC(2026, 0, 1),
+    },
+    (error) => errors.push(error),
+  );
+  return { code, printed: printed.join(''), errors, written };
+}
+
+describe('deprecations scan', () => {
+  test('[REP7] nothing found is 0, findings are 1', async () => {
+    expect(await run('deprecations scan clean.har --at 2025-06-15')).toEqual({
+      code: 0,
+      printed: '1 calls, on 2025-06-15: nothing deprecated.\n',
+      errors: [],
+      written: {},
+    });
+    expect(await run('deprecations scan rules.har --at 2025-06-15')).toMatchObject({
+      code: 1,
+      printed:
+        '2 calls, on 2025-06-15: 1 gone, 0 deprecated, 0 to look at.\n' +
+        'GONE  GET /zones/:zone_id/firewall/rules is gone since 2025-06-15. Use WAF custom rules.\n' +
+        `      2 times, first: rules.har#log.entries[0]: GET ${BASE}/zones/z/firewall/rules\n`,
+    });
+  });
+
+  test('[REP7] the day is today unless it is given', async () => {
+    const { printed } = await run('deprecations scan clean.har bom.har');
+    expect(printed).toContain('3 calls, on 2026-01-01: 1 gone');
+  });
+
+  test('[REP7] notes are found only where asked for', async () => {
+    expect((await run('deprecations scan notes.har --at 2024-11-01')).code).toBe(0);
+    expect((await run('deprecations scan notes.har --at 2024-11-01 --strict')).code).toBe(1);
+  });
+
+  test('[REP7] calls can be narrowed to a host, the base path can be another', async () => {
+    const { code, printed } = await run(
+      'deprecations scan other.har rules.har --host localhost:8080',
+    );
+    expect(code).toBe(1);
+    expect(printed).toContain('1 calls, on');
+    expect((await run('deprecations scan rules.har --base-path /other')).code).toBe(0);
+  });
+
+  test('[REP7] a file of entries is added to the schedule', async () => {
+    const line = 'deprecations scan clean.har --schedule mine.json';
+    expect(await run(line)).toMatchObject({ code: 1 });
+  });
+
+  test('[REP8] JSON has the facts of each finding', async () => {
+    const { printed } = await run('deprecations scan rules.har --at 2025-06-01 --format json');
+    expect(JSON.parse(printed)).toMatchObject({
+      at: '2025-06-01',
+      callCount: 2,
+      findings: [
+        {
+          level: 'warning',
+          entry: 'firewall-rules',
+          date: '2025-06-15',
+          daysLeft: 14,
+          method: 'GET',
+          path: '/zones/:zone_id/firewall/rules',
+          replacement: { text: 'WAF custom rules' },
+          count: 2,
+          first: { where: 'rules.har#log.entries[0]' },
+        },
+      ],
+    });
+  });
+
+  test('[REP8] JUnit has a failure for each finding, a note passes', async () => {
+    const { written, printed } = await run(
+      'deprecations scan rules.har notes.har --at 2024-11-01 --format junit --output out.xml',
+    );
+    expect(printed).toBe('');
+    const xml = written['out.xml']!;
+    expect(xml).toContain('<testsuites tests="2" failures="1">');
+    expect(
+      xml.match(/<failure type="warning" message="GET [^"]+ ends on 2025-06-15/g),
+    ).toHaveLength(1);
+    expect(xml).toContain('<system-out>Answers to GET');
+    const odd = await run('deprecations scan odd.har --format junit');
+    expect(odd.printed).toContain('filters?q=&lt;&quot;&amp;\ufffd&gt;</failure>');
+    const clean = await run('deprecations scan clean.har --format junit');
+    expect(clean.printed).toContain('tests="1" failures="0"');
+  });
+
+  test('[REP8] SARIF has a rule for each entry and the place of each result', async () => {
+    const { printed } = await run('deprecations scan rules.har --at 2025-06-15 --format sarif');
+    const log = JSON.parse(printed);
+    expect(log.version).toBe('2.1.0');
+    const [{ tool, results }] = log.runs;
+    expect(tool.driver.rules).toMatchObject([{ id: 'firewall-rules' }]);
+    expect(results).toMatchObject([
+      {
+        ruleId: 'firewall-rules',
+        ruleIndex: 0,
+        level: 'error',
+        occurrenceCount: 2,
+        locations: [
+          {
+            physicalLocation: { artifactLocation: { uri: 'rules.har' } },
+            logicalLocations: [{ fullyQualifiedName: 'log.entries[0]' }],
+          },
+        ],
+      },
+    ]);
+  });
+});
+
+describe('deprecations list and calendar', () => {
+  test('[REP9] the list is the schedule on a day', async () => {
+    const { code, printed } = await run('deprecations list --at 2025-06-14');
+    expect(code).toBe(0);
+    expect(printed.split('\n')).toHaveLength(26);
+    expect(printed.match(/coming/g)).toHaveLength(3);
+    const json = JSON.parse((await run('deprecations list --format json')).printed);
+    expect(json).toMatchObject({ at: '2026-01-01' });
+    expect(json.entries).toHaveLength(25);
+    expect((await run('deprecations list --format markdown')).printed).toMatch(/^# Deprecation/);
+  });
+
+  test('[REP9] the calendar is printed or written', async () => {
+    expect((await run('deprecations calendar')).printed).toMatch(/^BEGIN:VCALENDAR\r\n/);
+    const { written } = await run('deprecations calendar --schedule mine.json --output s.ics');
+    expect(written['s.ics']).toContain('UID:zones@');
+  });
+});
+
+describe('bad input', () => {
+  test.each([
+    ['', /^$/],
+    ['deprecation scan', /unknown subcommand "deprecation"; there are: deprecations/],
+    ['toString', /unknown subcommand "toString"/],
+    ['deprecations', /no action; there are: scan, list, calendar/],
+    ['deprecations show', /unknown action "show"/],
+    ['deprecations scan', /no file; give the path/],
+    ['deprecations scan none.har', /none.har cannot be read: ENOENT/],
+    ['deprecations scan text.har', /text.har is not JSON/],
+    ['deprecations scan list.har', /list.har is not a HAR file: .*log/],
+    ['deprecations scan entries.har', /log.entries.0.request.url must be/],
+    ['deprecations scan rules.har --format yaml', /"yaml"; there are: text, json, junit, sarif/],
+    ['deprecations list --format sarif', /"sarif"; there are: text, json, markdown/],
+    ['deprecations scan rules.har --at 2025-13-01', /"2025-13-01" is not a date/],
+    ['deprecations list --at', /--at/],
+    ['deprecations scan rules.har --colour', /--colour/],
+    ['deprecations scan clean.har --output /out', /\/out cannot be written: EACCES/],
+    ['deprecations list --schedule wrong.json', /entry zones: title is missing/],
+    ['deprecations list --schedule text.har', /text.har is not JSON/],
+  ])('[REP10] "%s" is exit code 2 with one line', async (line, message) => {
+    const { code, errors } = await run(line);
+    expect(code).toBe(2);
+    expect(errors).toHaveLength(line === '' ? 0 : 1);
+    expect(errors.join('')).toMatch(message);
+    expect(errors.join('')).not.toContain('\n');
+  });
+
+  test('[REP10] help is asked for, not bad input', async () => {
+    expect(await run('--help')).toMatchObject({ code: 0, printed: expect.stringMatching('Usage') });
+    const { code, printed } = await run('deprecations scan --help');
+    expect(code).toBe(0);
+    expect(printed).toContain('Exit code: 0 when nothing is deprecated');
+  });
+});

@@ -1,0 +1,261 @@
+// Which calls the report names on a day, and how they are recorded.
+
+import type { BrowserContext, Page } from '@playwright/test';
+import { describe, expect, expectTypeOf, test } from 'vitest';
+import { SCHEDULE } from '../schedule/data.ts';
+import { defineSchedule } from '../schedule/define-schedule.ts';
+import { DeprecatedCallsError } from './call-log.ts';
+import { type PageRequest, type RecordedPage, recordPage } from './record-page.ts';
+import { recordRequests } from './record-requests.ts';
+import type { RecordedCall } from './recorded-call.ts';
+import { failuresOf, reportOf } from './report.ts';
+
+const BASE = 'https://api.example.com/client/v4';
+const RECORDS = `${BASE}/zones/z/dns_records`;
+
+function call(method: string, path: string, bodies: Partial<RecordedCall> = {}): RecordedCall {
+  return { method, url: `${BASE}${path}`, requestBody: null, responseBody: null, ...bodies };
+}
+
+function rows(calls: readonly RecordedCall[], at: string) {
+  return reportOf(calls, { at }).findings.map(({ level, entry, field, count }) =>
+    [level, entry.id, field?.path, count].filter((part) => part !== undefined).join(' '),
+  );
+}
+
+describe('operations', () => {
+  const calls = [
+    call('GET', '/zones/a/filters'),
+    call('GET', '/zones'),
+    call('GET', '/zones/b/filters?page=2'),
+    call('GET', '/zones/a/settings/minify'),
+  ];
+
+  test('[REP1] a call is deprecated before its date and gone from it on', () => {
+    expect(rows(calls, '2024-08-04')).toEqual(['warning minify 1', 'warning firewall-rules 2']);
+    expect(rows(calls, '2024-08-05')).toEqual(['error minify 1', 'warning firewall-rules 2']);
+    expect(rows(calls, '2025-06-15')).toEqual(['error minify 1', 'error firewall-rules 2']);
+  });
+
+  test('[REP1] a finding says since when, how often, and the first of the calls', () => {
+    const [, finding] = reportOf(calls, { at: '2025-06-05' }).findings;
+    expect(finding).toMatchObject({
+      daysLeft: 10,
+      count: 2,
+      first: { url: `${BASE}/zones/a/filters` },
+      operation: { method: 'GET', path: '/zones/:zone_id/filters' },
+    });
+  });
+
+  test('[REP1] a schedule and a base path of the user apply', () => {
+    const operations = [{ method: 'GET', path: '/zones/:zone_id/pagerules' }];
+    const entry = { id: 'mine', title: 'Mine', date: '2027-01-01', kind: 'removed', operations };
+    const schedule = defineSchedule(SCHEDULE, [entry]);
+    const recorded = [{ method: 'get', url: '/api/zones/z/pagerules' }];
+    const options = { at: '2026-01-01', schedule, basePath: '/api' };
+    expect(reportOf(recorded, options).findings).toMatchObject([{ entry: { id: 'mine' } }]);
+    expect(reportOf(recorded, { at: '2026-01-01', schedule }).findings).toEqual([]);
+  });
+});
+
+describe('fields', () => {
+  const srv = { type: 'SRV', data: { service: '_sip', port: 5060 } };
+
+  test('[REP2] a field that is sent is deprecated, then gone', () => {
+    const calls = [call('POST', '/zones/z/dns_records', { requestBody: srv })];
+    expect(rows(calls, '2024-05-30')).toEqual(['warning srv-data-fields data.service 1']);
+    expect(rows(calls, '2024-05-31')).toEqual(['error srv-data-fields data.service 1']);
+  });
+
+  test('[REP2] the same field of another type of record is none', () => {
+    const naptr = { type: 'NAPTR', data: { service: 'E2U+sip' } };
+    expect(
+      rows([call('POST', '/zones/z/dns_records', { requestBody: naptr })], '2030-01-01'),
+    ).toEqual([]);
+  });
+
+  test('[REP2] the answer tells the type that a patch leaves out', () => {
+    const patch = (type: string) =>
+      call('PATCH', '/zones/z/dns_records/r', {
+        requestBody: { data: { name: 'x' } },
+        responseBody: { result: { type } },
+      });
+    expect(rows([patch('SRV')], '2030-01-01')).toEqual(['error srv-data-fields data.name 1']);
+    expect(rows([patch('URI')], '2030-01-01')).toEqual([]);
+  });
+
+  test('[REP2] a field in an answer is a note: whether the client reads it is not known', () => {
+    const responseBody = { result: [{ type: 'A' }, { type: 'A', zone_id: 'z', locked: false }] };
+    const calls = [call('GET', '/zones/z/dns_records', { responseBody })];
+    expect(rows(calls, '2024-07-01')).toEqual([
+      'note dns-record-locked locked 1',
+      'note dns-record-zone-fields zone_id 1',
+    ]);
+    const report = reportOf(calls, { at: '2024-07-01' });
+    expect(failuresOf(report)).toEqual([]);
+    expect(failuresOf(report, { strict: true })).toHaveLength(2);
+  });
+
+  test('[REP2] settings among several are seen on both ways, errors in their chain', () => {
+    const items = [{ id: 'ipv6' }, { id: 'cname_flattening', value: 'on' }];
+    const errors = [{ code: 1004, error_chain: [{ code: 9005 }] }];
+    const calls = [
+      call('PATCH', '/zones/z/settings', { requestBody: { items } }),
+      call('GET', '/zones/z/settings', { responseBody: { result: items } }),
+      call('POST', '/zones/z/dns_records', { responseBody: { errors } }),
+      call('PUT', '/accounts/a', { requestBody: { settings: { default_nameservers: 'x' } } }),
+    ];
+    expect(rows(calls, '2024-09-30')).toEqual([
+      'warning account-nameservers settings.default_nameservers 1',
+      'warning cname-flattening items[].id 1',
+      'note dns-validation-error-chain error_chain 1',
+      'note cname-flattening id 1',
+    ]);
+  });
+
+  test('[REP2] bodies that were not recorded leave a note, until only answers would tell', () => {
+    const list = { method: 'GET', url: RECORDS, requestBody: null };
+    expect(reportOf([list], { at: '2024-11-29' }).findings).toMatchObject([
+      { level: 'note', isGuess: true, entry: { id: 'dns-record-zone-fields' } },
+    ]);
+    expect(reportOf([list], { at: '2024-11-30' }).findings).toEqual([]);
+    const post = { method: 'POST', url: RECORDS };
+    expect(reportOf([post], { at: '2030-01-01' }).findings).toMatchObject([
+      { level: 'note', isGuess: true, entry: { id: 'srv-data-fields' } },
+    ]);
+  });
+});
+
+describe('recordRequests()', () => {
+  const answer = { result: { type: 'A', zone_id: 'z' }, success: true };
+
+  test('[REP3] it hands on request and answer as they are, and records both', async () => {
+    const sent: unknown[] = [];
+    const { fetch, log } = recordRequests(
+      async (input, init) => {
+        sent.push(await new Request(input, init).json());
+        return Response.json(answer, { status: 201 });
+      },
+      { where: () => 'test 1' },
+    );
+    const body = { type: 'SRV', data: { proto: '_tcp' } };
+    const init = { method: 'POST', body: JSON.stringify(body) };
+    const responses = [
+      await fetch(RECORDS, init),
+      await fetch(new URL(RECORDS), init),
+      await fetch(new Request(RECORDS, init)),
+    ];
+    for (const response of responses) {
+      expect(response.status).toBe(201);
+      expect(await response.json()).toEqual(answer);
+    }
+    expect(sent).toEqual([body, body, body]);
+    const recorded = { method: 'POST', url: RECORDS, where: 'test 1' };
+    const whole = { ...recorded, requestBody: body, responseBody: answer };
+    expect(await log.calls()).toEqual([whole, whole, whole]);
+  });
+
+  test('[REP3] bodies are left alone where the schedule has nothing to look for in them', async () => {
+    const response = Response.json({});
+    response.clone = () => {
+      throw new Error('read');
+    };
+    const { fetch, log } = recordRequests(async () => response);
+    const url = `${BASE}/zones/z/filters`;
+    expect(await fetch(url)).toBe(response);
+    expect(await log.calls()).toEqual([{ method: 'GET', url }]);
+  });
+
+  test('[REP3] a call that fails is recorded, and fails for its caller', async () => {
+    const { fetch, log } = recordRequests(() => Promise.reject(new TypeError('offline')));
+    await expect(fetch(RECORDS)).rejects.toThrow('offline');
+    expect(await log.calls()).toEqual([{ method: 'GET', url: RECORDS, requestBody: null }]);
+  });
+
+  test('[REP3] a body that is neither text nor JSON is unknown or none', async () => {
+    const { fetch, log } = recordRequests(async () => new Response('<p>', { status: 502 }));
+    await fetch(RECORDS, { method: 'POST', body: new FormData() });
+    await fetch(RECORDS, { method: 'POST', body: 'no json' });
+    expect(await log.calls()).toEqual([
+      { method: 'POST', url: RECORDS, responseBody: null },
+      { method: 'POST', url: RECORDS, requestBody: null, responseBody: null },
+    ]);
+  });
+
+  test('[REP4] assertNoDeprecated() passes, or throws with the list', async () => {
+    const { fetch, log } = recordRequests(async () => Response.json(answer));
+    await fetch(RECORDS);
+    await log.assertNoDeprecated({ at: '2024-11-01' });
+    await expect(log.assertNoDeprecated({ at: '2024-11-01', strict: true })).rejects.toThrow(
+      'Answers to GET /zones/:zone_id/dns_records had zone_id, which ends on 2024-11-30, in 29 days.',
+    );
+    await fetch(`${BASE}/zones/z/filters`);
+    await fetch(`${BASE}/zones/z/filters`);
+    const thrown = await log.assertNoDeprecated({ at: '2025-06-15' }).catch((error) => error);
+    expect(thrown).toBeInstanceOf(DeprecatedCallsError);
+    expect(thrown.findings).toHaveLength(1);
+    expect(thrown.message).toBe(
+      '1 deprecated or gone on 2025-06-15:\n' +
+        '  GET /zones/:zone_id/filters is gone since 2025-06-15. Use WAF custom rules. (2x)',
+    );
+    log.clear();
+    await log.assertNoDeprecated({ at: '2025-06-15' });
+    await expect(log.assertNoDeprecated({ at: 'soon' })).rejects.toThrow('"soon" is not a date');
+  });
+});
+
+describe('recordPage()', () => {
+  function fakePage() {
+    const listeners = new Map<string, Set<(request: PageRequest) => void>>();
+    const of = (event: string) =>
+      listeners.get(event) ?? listeners.set(event, new Set()).get(event)!;
+    const page: RecordedPage = {
+      on: (event: string, listener: (request: PageRequest) => void) => of(event).add(listener),
+      off: (event: string, listener: (request: PageRequest) => void) => of(event).delete(listener),
+    };
+    const end = (event: string, request: PageRequest) => {
+      for (const listener of of(event)) listener(request);
+    };
+    return { page, end };
+  }
+
+  test('[REP5] pages and contexts of Playwright fit', () => {
+    expectTypeOf<Page>().toExtend<RecordedPage>();
+    expectTypeOf<BrowserContext>().toExtend<RecordedPage>();
+  });
+
+  const request = (text: () => Promise<string>): PageRequest => ({
+    method: () => 'POST',
+    url: () => RECORDS,
+    postData: () => '{"type":"SRV","data":{"name":"x"}}',
+    response: async () => ({ text }),
+  });
+
+  test('[REP5] requests of a page that end are recorded, until it is stopped', async () => {
+    const { page, end } = fakePage();
+    const { log, stop } = recordPage(page);
+    end(
+      'requestfinished',
+      request(async () => '{"result":{"type":"SRV"}}'),
+    );
+    end('requestfailed', { ...request(async () => ''), response: async () => null });
+    end(
+      'requestfinished',
+      request(() => Promise.reject(new Error('Target closed'))),
+    );
+    stop();
+    end(
+      'requestfinished',
+      request(async () => '{}'),
+    );
+    const requestBody = { type: 'SRV', data: { name: 'x' } };
+    const recorded = { method: 'POST', url: RECORDS, requestBody };
+    expect(await log.calls()).toEqual([
+      { ...recorded, responseBody: { result: { type: 'SRV' } } },
+      recorded,
+      recorded,
+    ]);
+    const { findings } = await log.report({ at: '2025-01-01' });
+    expect(findings).toMatchObject([{ level: 'error', count: 3 }]);
+  });
+});
