@@ -54,31 +54,36 @@ const shared = {
   bundle: true,
   format: 'esm',
   target: 'es2022',
-  minify: true,
+  outdir: 'dist',
   sourcemap: true,
   logLevel: 'warning',
-} as const;
-await build({
-  ...shared,
-  entryPoints: { index: 'src/index.ts' },
-  outdir: 'dist',
-  plugins: [flatAddresses],
-});
-await build({
-  ...shared,
-  entryPoints: { worker: 'worker/index.ts' },
-  outdir: 'dist',
   plugins: [withoutUnusedWorkers, flatAddresses],
+} as const;
+// For browsers: whole, so that a page without a bundler can load them.
+await build({
+  ...shared,
+  minify: true,
+  entryPoints: {
+    index: 'src/index.ts',
+    worker: 'worker/index.ts',
+    objects: 'worker/objects.ts',
+    'in-process': 'worker/in-process.ts',
+    management: 'src/management/index.ts',
+  },
+});
+// For Node: libraries are installed beside the package.
+await build({
+  ...shared,
+  platform: 'node',
+  target: 'node20',
+  packages: 'external',
+  splitting: true,
+  entryPoints: {
+    node: 'worker/node-objects.ts',
+    'management-node': 'src/management/adapters/node-server.ts',
+    cli: 'src/cli/node-main.ts',
+  },
 });
 copyFileSync('worker/vfs/sqlite3.wasm', 'dist/sqlite3.wasm');
-execFileSync(
-  'npx',
-  ['tsc', '-p', 'src', '--noEmit', 'false', '--emitDeclarationOnly', '--declaration'].concat([
-    '--rootDir',
-    'src',
-    '--outDir',
-    'dist/types',
-  ]),
-  { stdio: 'inherit' },
-);
+execFileSync('npx', ['tsc', '-p', 'e2e/package-types'], { stdio: 'inherit' });
 console.log('dist/ is built');

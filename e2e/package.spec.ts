@@ -1,11 +1,11 @@
 // The npm package as its users get it: packed, installed, bundled by Vite or not bundled at all.
 
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { extname, join, normalize } from 'node:path';
+import { dirname, extname, join, normalize } from 'node:path';
 import { build } from 'vite';
 import { expect, test } from './fixtures.ts';
 import type { Profile } from './profile.ts';
@@ -17,6 +17,21 @@ const SCRIPT = `
   await storage.put('a', new Set([1]));
   const row = await storage.sql.exec('SELECT sqlite_version IS NULL AS x FROM (SELECT 1 AS sqlite_version)').one();
   document.title = [...(await storage.get('a'))][0] === 1 && row.x === 0 ? 'works' : 'wrong';
+`;
+
+const NODE_SCRIPT = `
+  import { createObjects, DurableObject } from 'ctx-storage/node';
+  class Counter extends DurableObject {
+    async add() {
+      const count = ((await this.ctx.storage.get('count')) ?? 0) + 1;
+      await this.ctx.storage.put('count', count);
+      return count;
+    }
+  }
+  const objects = await createObjects({ Counter }, { directory: 'objects' });
+  const counter = objects.env.Counter.getByName('a');
+  console.log((await Promise.all([counter.add(), counter.add(), counter.add()])).join(' '));
+  await objects.close();
 `;
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -62,6 +77,22 @@ test('the package works in a page without a bundler', async ({ sharedProfile }) 
     `<script type="importmap">${JSON.stringify(map)}</script><script type="module">${SCRIPT}</script>`,
   );
   await expectToWork(directory, '/plain.html', sharedProfile);
+});
+
+test('classes run in Node, and the program starts', () => {
+  const { dependencies } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'));
+  for (const name of Object.keys(dependencies)) {
+    const link = join(directory, 'node_modules', name);
+    mkdirSync(dirname(link), { recursive: true });
+    symlinkSync(join(REPOSITORY, 'node_modules', name), link);
+  }
+  writeFileSync(join(directory, 'classes.mjs'), NODE_SCRIPT);
+  const run = (...parameters: string[]) =>
+    execFileSync(process.execPath, parameters, { cwd: directory, encoding: 'utf8' });
+  expect(run('classes.mjs')).toBe('1 2 3\n');
+  expect(run('classes.mjs')).toBe('4 5 6\n');
+  const program = 'node_modules/ctx-storage/dist/cli.js';
+  expect(run(program, 'deprecations', 'list', '--at', '2025-06-15')).toContain('2025-06-15');
 });
 
 async function expectToWork(root: string, path: string, profile: Profile): Promise<void> {
