@@ -113,7 +113,6 @@ describe('source', () => {
       'src/cli/node-main.ts',
       'worker/index.ts',
       'worker/objects.ts',
-      'worker/node-main.ts',
       'worker/node-objects.ts',
       'worker/vfs/build/write-wasm.ts',
       'worker/sim/main.ts',
