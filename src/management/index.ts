@@ -14,3 +14,59 @@ export {
 export { MovableClock } from './movable-clock.ts';
 export { ManagementObject } from './objects/management-object.ts';
 export type { ManagementNamespace } from './objects/objects.ts';
+export {
+  type AssertOptions,
+  type CallLog,
+  DeprecatedCallsError,
+} from './report/call-log.ts';
+export {
+  type DatedRun,
+  type DateInterval,
+  type DateMatrix,
+  forEachDate,
+  formatMatrix,
+  intervalsOf,
+  type Outcome,
+} from './report/date-sweep.ts';
+export { formatReport, type ReportFormat } from './report/formats.ts';
+export { callsFromHar, type HarOptions } from './report/har.ts';
+export { type PageRecorder, type RecordedPage, recordPage } from './report/record-page.ts';
+export {
+  type RecordOptions,
+  type RequestRecorder,
+  recordRequests,
+} from './report/record-requests.ts';
+export type { RecordedCall } from './report/recorded-call.ts';
+export {
+  type Finding,
+  failuresOf,
+  type Level,
+  type Report,
+  type ReportOptions,
+  reportOf,
+} from './report/report.ts';
+export { type CalendarOptions, scheduleCalendar } from './schedule/calendar.ts';
+export { SCHEDULE } from './schedule/data.ts';
+export { defineSchedule } from './schedule/define-schedule.ts';
+export type {
+  ChangeKind,
+  EarlierDate,
+  FieldRule,
+  Operation,
+  Replacement,
+  Schedule,
+  ScheduleEntry,
+} from './schedule/entry.ts';
+export { deprecationHeaders, type HeaderOptions } from './schedule/headers.ts';
+export {
+  type ChangeOfOperation,
+  type DatedEntry,
+  type DateLike,
+  datesOf,
+  deprecations,
+  type EndOfOperation,
+  type Lookup,
+  type LookupOptions,
+  lookup,
+} from './schedule/lookup.ts';
+export { scheduleMarkdown } from './schedule/markdown.ts';
