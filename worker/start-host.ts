@@ -15,6 +15,7 @@ import { Namespaces } from './runtime/namespaces.ts';
 import type { ClassRegistry } from './runtime/object-class.ts';
 import { ObjectHost } from './runtime/object-host.ts';
 import { ObjectManager } from './runtime/object-manager.ts';
+import { installSchedulerWait } from './runtime/scheduler-wait.ts';
 import { installTimers } from './runtime/timers.ts';
 import { openLogDatabase } from './storage/log-database.ts';
 import { LogVfs } from './vfs/log-vfs.ts';
@@ -69,6 +70,7 @@ export async function startHost(
   const namespaces = new Namespaces(host, env, manager);
   const uninstall = [
     installTimers(globalThis, host, clock),
+    installSchedulerWait(globalThis, host),
     installFetch(globalThis, host),
     installSockets(globalThis),
     installDate(globalThis, clock, () => platform.isDedicated || host.current !== undefined),

@@ -1,21 +1,13 @@
 // The clock of a host as tests and tools drive it: through what is due, alarms run to their end.
 
-import type { ObjectAddress } from '../../src/contract/object-id.ts';
 import type { Clock } from './clock.ts';
 import type { HostEnvironment } from './environment.ts';
-import type { ObjectAlarms } from './object-alarms.ts';
+import type { AlarmEnd, ObjectAlarms, RanAlarm } from './object-alarms.ts';
 
 /** Turns of the event loop after which what a timer started has settled, if it waits for nothing. */
 const SETTLE_TURNS = 20;
 /** How long a handler that runs may keep the clock from a timer it may be waiting for. */
 const PATIENCE_MS = 50;
-
-/** An alarm that ran. */
-export interface RanAlarm {
-  readonly address: ObjectAddress;
-  /** When it was due, in milliseconds. */
-  readonly dueMs: number;
-}
 
 export class ClockControl {
   readonly #clock: Clock;
@@ -43,13 +35,24 @@ export class ClockControl {
     return this.#clock.advance(durationMs, this.#settled);
   }
 
-  /** Moves to the next alarm, or retry of one, and runs it; null when none is set. */
-  async runNextAlarm(): Promise<RanAlarm | null> {
-    await this.#settled();
-    const next = this.#alarms.next();
-    if (next === null) return null;
-    await this.advance(Math.max(0, next.dueMs - this.#clock.now()));
-    return next;
+  /**
+   * Moves to the next alarm, or retry of one, and runs it; null when none is set. What else is due
+   * on the way runs as well, and may change which alarm that is.
+   *
+   * @throws what opening the files of an object throws that is due
+   */
+  runNextAlarm(): Promise<RanAlarm | null> {
+    let end: AlarmEnd | undefined;
+    const unhear = this.#alarms.hear((ended) => {
+      end ??= ended;
+    });
+    const found = () => {
+      if (end?.kind === 'unreached') throw end.error;
+      if (end !== undefined) return end.alarm;
+      const isAwaited = this.#alarms.hasNext || this.#alarms.running().length > 0;
+      return isAwaited ? undefined : null;
+    };
+    return this.#clock.advanceTo(found, this.#settled).finally(unhear);
   }
 
   /** Lets time be the system's again. */

@@ -4,10 +4,10 @@ import { Clock } from './clock.ts';
 /** The system's time, turned by the test. */
 class FakeSystem {
   nowMs = 1000;
-  timers = new Set<{ dueMs: number; task: () => void }>();
+  timers = new Set<{ dueMs: number; task: () => void; keepsAlive: boolean }>();
   now = () => this.nowMs;
-  after = (delayMs: number, task: () => void) => {
-    const timer = { dueMs: this.nowMs + delayMs, task };
+  after = (delayMs: number, task: () => void, keepsAlive: boolean) => {
+    const timer = { dueMs: this.nowMs + delayMs, task, keepsAlive };
     this.timers.add(timer);
     return () => void this.timers.delete(timer);
   };
@@ -134,5 +134,64 @@ describe('clock', () => {
     expect(log).toEqual([]);
     system.pass(2);
     expect(log).toEqual([['fired', 1000 + 2 ** 32]]);
+  });
+
+  test('[CLOCK14] however many wait, the system has one timer for them', () => {
+    const { system, clock, log } = make();
+    const cancels = Array.from({ length: 10_000 }, (_, i) =>
+      // In an order that is none.
+      clock.after(1 + ((i * 7919) % 10_000), () =>
+        log.push([`${(i * 7919) % 10_000}`, clock.now()]),
+      ),
+    );
+    expect(system.timers.size).toBe(1);
+    for (const [i, cancel] of cancels.entries()) if (i % 3 === 0) cancel();
+    while (system.timers.size > 0) {
+      expect(system.timers.size).toBe(1);
+      system.pass(1);
+    }
+    expect(log).toHaveLength(6666);
+    expect(log.every(([due, atMs]) => atMs === 1001 + Number(due))).toBe(true);
+  });
+
+  test('[CLOCK14] what is due at once runs in order, each in a turn of its own', async () => {
+    const { system, clock, log } = make();
+    for (const delayMs of [30, 10, 20]) clock.after(delayMs, () => log.push([`${delayMs}`, 0]));
+    const cancel = clock.after(25, () => log.push(['cancelled', 0]));
+    system.pass(100);
+    expect(log).toEqual([['10', 0]]);
+    cancel();
+    system.pass(0);
+    expect(log.map(([due]) => due)).toEqual(['10', '20', '30']);
+    for (const delayMs of [10, 20]) clock.after(delayMs, () => log.push([`again ${delayMs}`, 0]));
+    system.pass(100);
+    // Control is taken between the two.
+    await clock.set(0, settled);
+    system.pass(0);
+    expect(log).toHaveLength(4);
+    await clock.set(5000, settled);
+    expect(log.at(-1)).toEqual(['again 20', 0]);
+  });
+
+  test('[CLOCK14] the process waits for work only while there is some', () => {
+    const { system, clock } = make();
+    const keepsAlive = () => [...system.timers].map((timer) => timer.keepsAlive);
+    clock.after(10, () => {});
+    expect(keepsAlive()).toEqual([false]);
+    const cancel = clock.after(1000, () => {}, true);
+    expect(keepsAlive()).toEqual([true]);
+    cancel();
+    expect(keepsAlive()).toEqual([false]);
+  });
+
+  test('[CLOCK15] an error of what is due is the system’s to report; time moves on', async () => {
+    const { system, clock, log } = make();
+    clock.after(10, () => {
+      throw new RangeError('of a timer');
+    });
+    clock.after(20, () => log.push(['next', clock.now()]));
+    await clock.advance(100, settled);
+    expect(log).toEqual([['next', 1020]]);
+    expect(() => system.pass(0)).toThrow('of a timer');
   });
 });

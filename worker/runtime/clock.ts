@@ -6,9 +6,11 @@
 // otherwise never come while time stands still.
 //
 // Keeps true: nothing runs before its time by this clock; nothing that waits is lost when control is
-// taken or given back.
+// taken or given back; each thing runs in a turn of its own; however many wait, the system has one
+// timer for them, and for what is due at once one each.
 
 import { storageError } from '../../src/contract/errors.ts';
+import { QueuedTimer, TimerQueue } from './timer-queue.ts';
 
 /** What the clock stands on; a timer with `keepsAlive` is work, which a process must wait for. */
 export interface SystemTime {
@@ -20,18 +22,19 @@ export interface SystemTime {
 /** Longest delay of a browser's timer; a longer wait is made of several. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
-interface Timer {
+/** The system's timer for the first that is due. */
+interface Wake {
   readonly dueMs: number;
-  readonly task: () => void;
   readonly keepsAlive: boolean;
-  /** Cancels the system's timer behind it; nothing while the clock is under control. */
-  disarm: () => void;
+  readonly cancel: () => void;
 }
 
 export class Clock {
   readonly #system: SystemTime;
-  /** In the order they were set, which decides between equal times. */
-  readonly #timers = new Set<Timer>();
+  readonly #timers = new TimerQueue();
+  #wake: Wake | undefined;
+  /** Due by the system's time, and each about to run in a turn of its own. */
+  readonly #starting = new Map<QueuedTimer, () => void>();
   /** The time it stands at, under control. */
   #heldMs: number | undefined;
   /** Control is exercised one call after the other. */
@@ -52,23 +55,18 @@ export class Clock {
 
   /** True when work waits for it: a timer of object code. */
   get hasWork(): boolean {
-    for (const { keepsAlive } of this.#timers) if (keepsAlive) return true;
-    return false;
+    return this.#timers.hasWork;
   }
 
   /** Runs the task when the delay has passed on this clock; the result cancels it. */
   after(delayMs: number, task: () => void, keepsAlive = false): () => void {
-    const timer: Timer = {
-      dueMs: this.now() + Math.max(0, delayMs),
-      task,
-      keepsAlive,
-      disarm: NOTHING,
-    };
+    const timer = new QueuedTimer(this.now() + Math.max(0, delayMs), task, keepsAlive);
     this.#timers.add(timer);
-    if (!this.isControlled) this.#arm(timer);
+    this.#arm();
     return () => {
-      this.#timers.delete(timer);
-      timer.disarm();
+      this.#starting.get(timer)?.();
+      this.#starting.delete(timer);
+      if (this.#timers.remove(timer)) this.#arm();
     };
   }
 
@@ -93,11 +91,29 @@ export class Clock {
     });
   }
 
+  /**
+   * Takes control, and moves on through what is due until `found` gives a result: undefined is none
+   * yet, null that there will be none.
+   */
+  advanceTo<T>(found: () => T | null | undefined, settled: () => Promise<void>): Promise<T | null> {
+    return this.#control(async () => {
+      this.#hold(this.now());
+      await settled();
+      for (;;) {
+        const result = found();
+        if (result !== undefined) return result;
+        const { first } = this.#timers;
+        if (first === undefined) return null;
+        await this.#run(first, settled);
+      }
+    });
+  }
+
   /** Gives control back: time is the system's, and what is overdue by it runs soon. */
   resume(): Promise<void> {
     return this.#control(async () => {
       this.#heldMs = undefined;
-      for (const timer of this.#timers) this.#arm(timer);
+      this.#arm();
     });
   }
 
@@ -109,45 +125,87 @@ export class Clock {
 
   #hold(timeMs: number): void {
     this.#heldMs = timeMs;
-    for (const timer of this.#timers) {
-      timer.disarm();
-      timer.disarm = NOTHING;
+    this.#wake?.cancel();
+    this.#wake = undefined;
+    for (const [timer, cancel] of this.#starting) {
+      cancel();
+      this.#timers.add(timer);
     }
+    this.#starting.clear();
   }
 
   async #runUntil(endMs: number, settled: () => Promise<void>): Promise<void> {
     await settled();
-    for (let next = this.#next(endMs); next !== undefined; next = this.#next(endMs)) {
-      this.#heldMs = Math.max(this.now(), next.dueMs);
-      this.#timers.delete(next);
-      next.task();
-      await settled();
+    for (;;) {
+      const { first } = this.#timers;
+      if (first === undefined || first.dueMs > endMs) break;
+      await this.#run(first, settled);
     }
     this.#heldMs = endMs;
   }
 
-  #next(endMs: number): Timer | undefined {
-    let first: Timer | undefined;
-    for (const timer of this.#timers) {
-      if (timer.dueMs <= endMs && (first === undefined || timer.dueMs < first.dueMs)) first = timer;
+  async #run(timer: QueuedTimer, settled: () => Promise<void>): Promise<void> {
+    this.#heldMs = Math.max(this.now(), timer.dueMs);
+    this.#timers.remove(timer);
+    try {
+      timer.task();
+    } catch (error) {
+      // Uncaught, as it is when the system's timer runs it: no failure of the one who moves time.
+      this.#system.after(0, () => rethrow(error), false);
     }
-    return first;
+    await settled();
   }
 
-  #arm(timer: Timer): void {
-    timer.disarm();
-    const delayMs = Math.min(Math.max(0, timer.dueMs - this.#system.now()), TIMER_MS_MAX);
-    timer.disarm = this.#system.after(
-      delayMs,
-      () => {
-        // Timers may come early by a fraction, and a long wait is made of several.
-        if (this.#system.now() < timer.dueMs) return this.#arm(timer);
-        this.#timers.delete(timer);
-        timer.task();
-      },
-      timer.keepsAlive,
-    );
+  // A wake that comes too early for what is left does no harm, and costs less than a new one; but it
+  // must not keep a process alive for work that was cancelled.
+  #arm(): void {
+    if (this.isControlled) return;
+    const { first, hasWork } = this.#timers;
+    const wake = this.#wake;
+    const isGood =
+      first === undefined
+        ? !wake?.keepsAlive
+        : wake !== undefined && wake.dueMs <= first.dueMs && wake.keepsAlive === hasWork;
+    if (isGood) return;
+    wake?.cancel();
+    this.#wake = undefined;
+    if (first === undefined) return;
+    const delayMs = Math.min(Math.max(0, first.dueMs - this.#system.now()), TIMER_MS_MAX);
+    const cancel = this.#system.after(delayMs, () => this.#awake(), hasWork);
+    this.#wake = { dueMs: first.dueMs, keepsAlive: hasWork, cancel };
   }
+
+  // Timers may come early by a fraction, and a long wait is made of several.
+  #awake(): void {
+    this.#wake = undefined;
+    const nowMs = this.#system.now();
+    const { first } = this.#timers;
+    if (first === undefined || first.dueMs > nowMs) {
+      this.#arm();
+      return;
+    }
+    this.#timers.remove(first);
+    for (;;) {
+      const next = this.#timers.first;
+      if (next === undefined || next.dueMs > nowMs) break;
+      this.#timers.remove(next);
+      this.#starting.set(
+        next,
+        this.#system.after(0, () => this.#start(next), next.keepsAlive),
+      );
+    }
+    this.#arm();
+    first.task();
+  }
+
+  #start(timer: QueuedTimer): void {
+    this.#starting.delete(timer);
+    timer.task();
+  }
+}
+
+function rethrow(error: unknown): never {
+  throw error;
 }
 
 function checkTime(operation: string, value: number): void {
@@ -157,5 +215,3 @@ function checkTime(operation: string, value: number): void {
     `clock.${operation}: takes milliseconds, finite and not negative, not ${String(value)}.`,
   );
 }
-
-const NOTHING = () => {};

@@ -13,24 +13,33 @@ import type { ObjectInstance } from './object-instance.ts';
 /** Failures of a run that are not its handler's. */
 const FAULTS_OF_THE_DISK: ReadonlySet<string> = new Set(['IO', 'DISK_FULL', 'CORRUPT']);
 
-/** What runs next, and when. */
-export interface NextAlarm {
+/** An alarm whose handler ran to its end, or failed. */
+export interface RanAlarm {
   readonly address: ObjectAddress;
+  /** When it was due, in milliseconds; a retry has the time of the first run. */
   readonly dueMs: number;
 }
 
+/** How a run ended: at its handler's end or failure, or, `unreached`, before it came to that. */
+export type AlarmEnd =
+  | { readonly kind: 'ran'; readonly alarm: RanAlarm }
+  | { readonly kind: 'unreached'; readonly error: unknown };
+
 export class ObjectAlarms {
   readonly #scheduler: AlarmScheduler;
+  readonly #now: () => number;
   readonly #instanceOf: (address: ObjectAddress) => Promise<ObjectInstance>;
   readonly #addresses = new Map<string, ObjectAddress>();
   /** Objects whose last change of the alarm is not on disk yet. */
   readonly #unconfirmed = new Set<string>();
+  readonly #listeners = new Set<(end: AlarmEnd) => void>();
 
   constructor(
     { now, after, randomUint32 }: HostEnvironment,
     instanceOf: (address: ObjectAddress) => Promise<ObjectInstance>,
   ) {
     this.#instanceOf = instanceOf;
+    this.#now = now;
     this.#scheduler = new AlarmScheduler(
       { now, after, random: () => randomUint32() / 2 ** 32 },
       {
@@ -79,9 +88,15 @@ export class ObjectAlarms {
     this.#unconfirmed.delete(key);
   }
 
-  next(): NextAlarm | null {
-    const next = this.#scheduler.next();
-    return next && { address: this.#addresses.get(next.name)!, dueMs: next.dueMs };
+  /** True when an alarm waits for its time, or an object to be looked at. */
+  get hasNext(): boolean {
+    return this.#scheduler.next() !== null;
+  }
+
+  /** Tells of every run that ends, until the result is called. */
+  hear(listener: (end: AlarmEnd) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   /** Ends of the runs under way. */
@@ -99,17 +114,30 @@ export class ObjectAlarms {
     let instance: ObjectInstance;
     try {
       instance = await this.#instanceOf(this.#addresses.get(key)!);
-    } catch {
-      return 'unreached'; // its files could not be opened
+    } catch (error) {
+      this.#tell({ kind: 'unreached', error }); // its files could not be opened
+      return 'unreached';
     }
+    // Without an alarm, or before its time, the object is only looked at.
+    const dueMs = instance.storage.storedAlarm ?? Number.POSITIVE_INFINITY;
+    const ran = () => {
+      if (dueMs > this.#now()) return;
+      this.#tell({ kind: 'ran', alarm: { address: instance.address, dueMs } });
+    };
     try {
       const laterMs = await instance.alarm(retryCount);
       if (laterMs !== null) this.#scheduler.set(key, laterMs);
+      ran();
       return 'succeeded';
     } catch (error) {
+      ran();
       if (instance.dropsAlarm) return 'dropped';
       return isStorageError(error) && FAULTS_OF_THE_DISK.has(error.code) ? 'unreached' : 'failed';
     }
+  }
+
+  #tell(end: AlarmEnd): void {
+    for (const listener of this.#listeners) listener(end);
   }
 
   async #giveUp(key: string): Promise<void> {

@@ -13,6 +13,8 @@ type Scope = Pick<
   'setTimeout' | 'setInterval' | 'clearTimeout' | 'clearInterval'
 >;
 
+/** As Node's: time that is controlled must move on, or a timer that sets itself again never ends. */
+const DELAY_MS_MIN = 1;
 /** Ids of these timers begin where no engine's do. */
 const FIRST_ID = 2 ** 40;
 
@@ -31,9 +33,9 @@ export function installTimers(scope: Scope, host: CurrentTask, clock: Clock): ()
     const context = instance.gate.context;
     const wait = () =>
       clock.after(
-        Number(delayMs) || 0,
+        Math.max(Number(delayMs) || 0, DELAY_MS_MIN),
         () => {
-          if (repeats) cancels.set(id, wait());
+          if (repeats && !instance.hasEnded) cancels.set(id, wait());
           else cancels.delete(id);
           instance.gate.deliver(context, () => callback(...args));
         },
