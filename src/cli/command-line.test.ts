@@ -72,7 +72,7 @@ describe('deprecations scan', () => {
   test('[REP7] nothing found is 0, findings are 1', async () => {
     expect(await run('deprecations scan clean.har --at 2025-06-15')).toEqual({
       code: 0,
-      printed: '1 calls, on 2025-06-15: nothing deprecated.\n',
+      printed: 'One call, on 2025-06-15: nothing deprecated.\n',
       errors: [],
       written: {},
     });
@@ -100,7 +100,7 @@ describe('deprecations scan', () => {
       'deprecations scan other.har rules.har --host localhost:8080',
     );
     expect(code).toBe(1);
-    expect(printed).toContain('1 calls, on');
+    expect(printed).toContain('One call, on');
     expect((await run('deprecations scan rules.har --base-path /other')).code).toBe(0);
   });
 

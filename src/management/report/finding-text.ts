@@ -12,6 +12,11 @@ export function subjectOf({ operation, field }: Finding): string {
   return field === undefined ? call : `${call} (${field.equals ?? field.path})`;
 }
 
+/** `once`, `2 times`. */
+export function timesOf({ count }: Finding): string {
+  return count === 1 ? 'once' : `${count} times`;
+}
+
 /** Where the first of the calls was seen. */
 export function firstSeenOf({ first }: Finding): string {
   const call = `${first.method} ${first.url}`;

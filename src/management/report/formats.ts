@@ -1,6 +1,6 @@
 // The report as text for people and as JSON.
 
-import { firstSeenOf, messageOf, subjectOf } from './finding-text.ts';
+import { firstSeenOf, messageOf, subjectOf, timesOf } from './finding-text.ts';
 import { writeJUnit } from './junit.ts';
 import type { Finding, Report } from './report.ts';
 import { writeSarif } from './sarif.ts';
@@ -27,16 +27,13 @@ function writeText(report: Report): string {
   const { at, callCount, findings } = report;
   const lines = findings.flatMap((finding) => [
     `${LABELS[finding.level]} ${messageOf(finding)}`,
-    `      ${times(finding)}, first: ${firstSeenOf(finding)}`,
+    `      ${timesOf(finding)}, first: ${firstSeenOf(finding)}`,
   ]);
-  return [`${callCount} calls, on ${at}: ${totals(report)}.`, ...lines, ''].join('\n');
+  const calls = callCount === 1 ? 'One call' : `${callCount} calls`;
+  return [`${calls}, on ${at}: ${totals(report)}.`, ...lines, ''].join('\n');
 }
 
 const LABELS = { error: 'GONE ', warning: 'ENDS ', note: 'NOTE ' } as const;
-
-function times({ count }: Finding): string {
-  return count === 1 ? 'once' : `${count} times`;
-}
 
 function totals({ findings }: Report): string {
   if (findings.length === 0) return 'nothing deprecated';

@@ -1,6 +1,6 @@
 // The report as JUnit XML: a test case for each finding; what the client sends and may not is a failure.
 
-import { firstSeenOf, messageOf, subjectOf } from './finding-text.ts';
+import { firstSeenOf, messageOf, subjectOf, timesOf } from './finding-text.ts';
 import { type Finding, failuresOf, type Report } from './report.ts';
 
 /** Notes pass, with their text as output; a report without findings is one passed case. */
@@ -25,7 +25,7 @@ export function writeJUnit(report: Report): string {
 function testCase(finding: Finding): string {
   const name = `classname="${escaped(finding.entry.id)}" name="${escaped(subjectOf(finding))}"`;
   const message = messageOf(finding);
-  const seen = escaped(`${finding.count} times, first: ${firstSeenOf(finding)}`);
+  const seen = escaped(`${timesOf(finding)}, first: ${firstSeenOf(finding)}`);
   const inside =
     finding.level === 'note'
       ? `<system-out>${escaped(message)} ${seen}</system-out>`

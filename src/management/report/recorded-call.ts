@@ -8,7 +8,7 @@ export interface RecordedCall {
   readonly requestBody?: unknown;
   /** The decoded JSON that came back; null for an answer without JSON, absent when it is not known. */
   readonly responseBody?: unknown;
-  /** Where it was seen, in words for people: a file and a place in it, a test. */
+  /** Where it was seen: a file and a place in it with `#` between, or other words for people. */
   readonly where?: string;
 }
 

@@ -41,10 +41,12 @@ function resultOf(finding: Finding, ruleIndex: number) {
   };
 }
 
-/** A place is a file, and after a `#` what is meant in it. */
+/** A file, and after a `#` what is meant in it; other words are no location. */
 function locationOf(where: string) {
-  const [file = '', place] = where.split('#');
+  const end = where.lastIndexOf('#');
+  if (end < 0) return {};
+  const file = where.slice(0, end);
   const physicalLocation = { artifactLocation: { uri: encodeURI(file.replaceAll('\\', '/')) } };
-  const logicalLocations = place === undefined ? undefined : [{ fullyQualifiedName: place }];
-  return { locations: [{ physicalLocation, ...(logicalLocations && { logicalLocations }) }] };
+  const logicalLocations = [{ fullyQualifiedName: where.slice(end + 1) }];
+  return { locations: [{ physicalLocation, logicalLocations }] };
 }

@@ -261,7 +261,7 @@ const ENTRIES: ScheduleEntry[] = [
       { in: 'result', path: 'zone_id' },
       { in: 'result', path: 'zone_name' },
     ],
-    replacement: { text: 'the zone itself tells its name', operations: on(ZONE, 'GET') },
+    replacement: { text: 'the zone, which tells its name', operations: on(ZONE, 'GET') },
     note: 'Both are ignored when sent.',
   },
   {
