@@ -6,7 +6,7 @@
 
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, readFileSync, rmSync } from 'node:fs';
-import { build, type Plugin } from 'esbuild';
+import { type BuildOptions, build, type Plugin } from 'esbuild';
 
 // sqlite-wasm can start workers of its own, for interfaces that are not used here. Bundlers would
 // follow their addresses to files that a bundle does not have.
@@ -52,13 +52,13 @@ const flatAddresses: Plugin = {
 rmSync('dist', { recursive: true, force: true });
 const shared = {
   bundle: true,
-  format: 'esm',
+  format: 'esm' as const,
   target: 'es2022',
   outdir: 'dist',
   sourcemap: true,
-  logLevel: 'warning',
+  logLevel: 'warning' as const,
   plugins: [withoutUnusedWorkers, flatAddresses],
-} as const;
+} satisfies BuildOptions;
 // For browsers: whole, so that a page without a bundler can load them.
 await build({
   ...shared,
@@ -81,9 +81,11 @@ await build({
   entryPoints: {
     node: 'worker/node-objects.ts',
     'management-node': 'src/management/adapters/node-server.ts',
+    vite: 'src/vite/plugin.ts',
     cli: 'src/cli/node-main.ts',
   },
 });
 copyFileSync('worker/vfs/sqlite3.wasm', 'dist/sqlite3.wasm');
+copyFileSync('src/vite/client.d.ts', 'dist/vite-client.d.ts');
 execFileSync('npx', ['tsc', '-p', 'e2e/package-types'], { stdio: 'inherit' });
 console.log('dist/ is built');

@@ -1,0 +1,11 @@
+// Types of what the plugin makes: reference `ctx-storage/vite/client` in a page's project.
+
+declare module 'virtual:ctx-storage/start' {
+  /** Starts the worker that hosts the classes of wrangler.jsonc; for `connect`. */
+  export default function startObjects(): Worker;
+}
+
+declare module '*.sql' {
+  const text: string;
+  export default text;
+}
