@@ -5,6 +5,7 @@ import {
   startProvider,
   type TestProvider,
 } from '../../e2e/management/provider.ts';
+import { SCHEDULE } from './schedule/data.ts';
 
 let provider: TestProvider;
 beforeAll(async () => {
@@ -219,6 +220,47 @@ describe('bad input', () => {
     expect((await provider.call(`PATCH ${path}`, { body: { content: 'x' } })).status).toBe(400);
     expect((await provider.call(`GET ${path}`)).body.result).toEqual(record.body.result);
   });
+});
+
+test('[MG10] no form of a body makes the emulator itself fail', async () => {
+  const zone = await provider.newZone();
+  const operations = SCHEDULE.flatMap(({ operations, affected = [] }) => [
+    ...operations,
+    ...affected,
+  ]).filter(({ method }) => method !== 'GET');
+  const bodies = [
+    ...[
+      null,
+      0,
+      'x',
+      [],
+      {},
+      [null],
+      { items: null },
+      { items: [null] },
+      { items: [{ id: 'ssl' }] },
+    ],
+    ...[{ name: null }, { data: null }, { type: 'SRV', name: 'x', data: 5 }, { value: {} }],
+    ...[{ type: 'toString', name: 'x' }, { name: 'x', settings: [] }, { name: '..' }, { id: {} }],
+    ...[
+      { name: 'x', settings: { default_nameservers: {} } },
+      { type: 'CAA', name: 'x', data: [] },
+    ],
+  ];
+  for (const { method, path } of operations) {
+    const concrete = path
+      .replace(':zone_id', zone.id)
+      .replace(/:account_id|:organization_id/, ACCOUNT_ID)
+      .replace('/*', '')
+      .replaceAll(/:\w+/g, '1');
+    for (const body of bodies) {
+      const sent = { at: '2020-01-01', body: JSON.stringify(body) };
+      const { status, body: got } = await provider.call(`${method} ${concrete}`, sent);
+      const said = `${method} ${path} ${sent.body}: ${status} ${JSON.stringify(got.errors)}`;
+      expect([200, 400, 404, 405], said).toContain(status);
+      expect(got.success, said).toBe(status === 200);
+    }
+  }
 });
 
 describe('which day it is', () => {

@@ -158,7 +158,7 @@ function known(items: Collection<KeptItem>, id: string): KeptItem {
 }
 
 function newItem(kind: CollectionKind, call: RoutedCall, body: unknown, id: string): KeptItem {
-  const form = validate(kind.form ?? v.looseObject({}), fieldsOf(body));
+  const form = validate(kind.form ?? v.looseObject({}), body);
   return { ...form, id, created_on: call.nowIso, modified_on: call.nowIso } as KeptItem;
 }
 
@@ -169,7 +169,7 @@ function changedItem(
   body: unknown,
   way: 'patch' | 'replace',
 ): KeptItem {
-  const fields = fieldsOf(body);
+  const fields = fieldsOf(body ?? {});
   const form = validate(
     kind.form ?? v.looseObject({}),
     way === 'patch' ? { ...old, ...fields } : fields,
@@ -195,7 +195,7 @@ function bodiesOf(call: RoutedCall): readonly unknown[] {
 }
 
 function idOf(body: unknown): string {
-  const { id } = fieldsOf(body);
+  const { id } = fieldsOf(body ?? {});
   if (typeof id === 'string') return id;
   throw apiError('FIELD_MISSING', 'id is required in every item.', '/id');
 }
