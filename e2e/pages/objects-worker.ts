@@ -24,12 +24,18 @@ class CodedError extends Error {
 }
 
 export class Room extends DurableObject<{ Room: { getByName(name: string): Room } }> {
+  readonly #made = crypto.randomUUID();
   #listener: RpcStub<(event: string) => void> | undefined;
 
   add(by: number): number {
     const sum = (this.ctx.storage.kv.get<number>('sum') ?? 0) + by;
     this.ctx.storage.kv.put('sum', sum);
     return sum;
+  }
+
+  /** Differs for each instance. */
+  made(): string {
+    return this.#made;
   }
 
   echo(value: unknown): unknown {
