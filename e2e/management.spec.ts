@@ -1,10 +1,10 @@
 // The emulated provider in a page.
 
-import { createManagementApi, ManagementObject } from '../src/management/index.ts';
+import { createManagementApi, ManagementObject, routeManagement } from '../src/management/index.ts';
 import { createObjects } from '../worker/node-objects.ts';
 import { openBlank } from './blank-page.ts';
 import { expect, test } from './fixtures.ts';
-import { runScenario, scenarioOptions } from './management/scenario.ts';
+import { runScenario, SCENARIO_ACCOUNT, scenarioOptions } from './management/scenario.ts';
 
 const MODULE = '/e2e/management/page.ts';
 
@@ -33,4 +33,46 @@ test('[MG38] in a page the state outlives a reload', async ({ profile, server })
     return (await import(module)).fetched([{ operation: 'GET /zones' }]);
   }, MODULE);
   expect(kept).toMatchObject([{ result: [{ name: 'kept.example' }] }]);
+});
+
+test('[MG35] a Playwright route answers the requests of a page', async ({ profile, server }) => {
+  const context = await profile.launch();
+  const objects = await createObjects({ ManagementObject });
+  const accounts = [{ id: SCENARIO_ACCOUNT, name: 'First' }];
+  const api = createManagementApi({ namespace: objects.env.ManagementObject, accounts });
+  await routeManagement(context, '**/client/v4/**', api);
+  const page = await openBlank(await context.newPage(), server);
+  const seen = await page.evaluate(async () => {
+    const base = 'https://api.example/client/v4';
+    const body = JSON.stringify({ name: 'routed.example' });
+    const headers = { 'content-type': 'application/json', 'x-emulator-date': '2024-01-01' };
+    const made = await fetch(`${base}/zones`, { method: 'POST', headers, body });
+    const gone = await fetch(`${base}/user/billing/profile`);
+    return [made.status, (await made.json()).result?.name, gone.status];
+  });
+  expect(seen).toEqual([200, 'routed.example', 410]);
+  await objects.close();
+});
+
+test('[MG34] a service worker is the provider for its pages', async ({ profile, server }) => {
+  const page = await openBlank(await (await profile.launch()).newPage(), server);
+  await page.evaluate(async () => {
+    const address = '/e2e/management/service-worker.ts';
+    const { installing } = await navigator.serviceWorker.register(address, { type: 'module' });
+    await new Promise<void>((resolve) => {
+      const isActive = () => installing?.state === 'activated' && resolve();
+      installing?.addEventListener('statechange', isActive);
+      isActive();
+    });
+  });
+  await page.goto(`${server.origin}/e2e/management/inside`);
+  expect(await page.title()).toBe('inside');
+  const seen = await page.evaluate(async () => {
+    const base = 'https://api.example/client/v4';
+    const body = JSON.stringify({ name: 'served.example' });
+    const made = await fetch(`${base}/zones`, { method: 'POST', body });
+    const listed = await fetch(`${base}/zones?name=served.example`);
+    return [made.status, (await listed.json()).result_info.total_count];
+  });
+  expect(seen).toEqual([200, 1]);
 });

@@ -11,7 +11,7 @@ type Fetch = typeof globalThis.fetch;
  * @param realm whose `fetch` is replaced; the global object, when none is given
  */
 export function installFetch(
-  api: ManagementApi,
+  api: Pick<ManagementApi, 'fetch'>,
   baseUrl: string | URL,
   realm: { fetch: Fetch } = globalThis,
 ): () => void {

@@ -23,7 +23,7 @@ export interface RoutedLike {
 export async function routeManagement(
   context: RoutedLike,
   pattern: string | RegExp,
-  api: ManagementApi,
+  api: Pick<ManagementApi, 'fetch'>,
 ): Promise<void> {
   await context.route(pattern, async (route) => {
     const request = route.request();

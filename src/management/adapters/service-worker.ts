@@ -12,7 +12,7 @@ export interface FetchEventLike {
 /** Answers the event when it is for the provider; false leaves it to others. */
 export function handleFetchEvent(
   event: FetchEventLike,
-  api: ManagementApi,
+  api: Pick<ManagementApi, 'fetch'>,
   baseUrl: string | URL,
 ): boolean {
   if (!isBelow(event.request.url, baseUrl)) return false;
