@@ -42,15 +42,16 @@ test('[MG35] a Playwright route answers the requests of a page', async ({ profil
   const api = createManagementApi({ namespace: objects.env.ManagementObject, accounts });
   await routeManagement(context, '**/client/v4/**', api);
   const page = await openBlank(await context.newPage(), server);
+  // Only requests without a body: Playwright cannot read those of an unmodified Firefox.
   const seen = await page.evaluate(async () => {
     const base = 'https://api.example/client/v4';
-    const body = JSON.stringify({ name: 'routed.example' });
-    const headers = { 'content-type': 'application/json', 'x-emulator-date': '2024-01-01' };
-    const made = await fetch(`${base}/zones`, { method: 'POST', headers, body });
+    const headers = { 'x-emulator-date': '2023-06-05' };
+    const listed = await fetch(`${base}/accounts`);
+    const before = await fetch(`${base}/user/billing/profile`, { headers });
     const gone = await fetch(`${base}/user/billing/profile`);
-    return [made.status, (await made.json()).result?.name, gone.status];
+    return [(await listed.json()).result[0].name, before.status, gone.status];
   });
-  expect(seen).toEqual([200, 'routed.example', 410]);
+  expect(seen).toEqual(['First', 200, 410]);
   await objects.close();
 });
 
