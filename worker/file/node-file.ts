@@ -19,7 +19,8 @@ import { join } from 'node:path';
 import { storageError } from '../../src/contract/errors.ts';
 import type { FileDirectory, SyncFile } from './file.ts';
 
-function fileError(operation: string, cause: unknown): Error {
+/** What failed in Node's file system, as an error of this package: DISK_FULL or IO. */
+export function fileError(operation: string, cause: unknown): Error {
   const code = (cause as { code?: string }).code;
   if (code === 'ENOSPC' || code === 'EDQUOT') {
     return storageError('DISK_FULL', `${operation}: the disk is full.`, { cause });

@@ -2,7 +2,8 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type CatalogEntry, MemoryCatalog, type ObjectCatalog } from './catalog.ts';
+import { CATALOG_CASES, entry } from './catalog.suite.ts';
+import { MemoryCatalog, type ObjectCatalog } from './catalog.ts';
 import { NodeCatalog } from './node-catalog.ts';
 
 const directory = () => mkdtempSync(join(tmpdir(), 'ctx-storage-catalog-'));
@@ -12,42 +13,15 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(join(path, '..'), { recursive: true }));
 
-const entry = (id: string, more: Partial<CatalogEntry> = {}): CatalogEntry => ({
-  key: `Counter.${id}`,
-  className: 'Counter',
-  id,
-  wakeMs: null,
-  ...more,
-});
-
 const catalogs: Record<string, () => ObjectCatalog> = {
   memory: () => new MemoryCatalog(),
   file: () => new NodeCatalog(path),
 };
 
 describe.each(Object.keys(catalogs))('catalog in %s', (kind) => {
-  test('[CAT1] lists the objects of a class by key, with names once they are known', async () => {
+  test.each(CATALOG_CASES)('$title', async ({ observe, expected }) => {
     const catalog = catalogs[kind]!();
-    expect(await catalog.isEmpty()).toBe(true);
-    await catalog.add(entry('b', { name: 'second' }));
-    await catalog.add(entry('a'));
-    await catalog.add(entry('c', { className: 'Room', key: 'Room.c' }));
-    await catalog.add(entry('b'));
-    expect(await catalog.list('Counter')).toEqual([entry('a'), entry('b', { name: 'second' })]);
-    await catalog.remove('Counter.a');
-    expect((await catalog.list('Counter')).map(({ id }) => id)).toEqual(['b']);
-    expect(await catalog.isEmpty()).toBe(false);
-    catalog.close();
-  });
-
-  test('[CAT2] tells which objects are to be looked at, and when', async () => {
-    const catalog = catalogs[kind]!();
-    await catalog.add(entry('a', { wakeMs: 0 }));
-    await catalog.add(entry('b', { wakeMs: 0 }));
-    await catalog.rest('Counter.a', 5000);
-    await catalog.rest('Counter.b', null);
-    await catalog.rest('Counter.unknown', 1);
-    expect(await catalog.wakes()).toEqual([entry('a', { wakeMs: 5000 })]);
+    expect(await observe(catalog)).toEqual(expected);
     catalog.close();
   });
 });
@@ -68,5 +42,40 @@ describe('catalog in a file', () => {
     ]);
     expect(readFileSync(path, 'utf8').trim().split('\n')).toHaveLength(2);
     second.close();
+  });
+
+  test('[CAT3] a torn line harms no later one', async () => {
+    const first = new NodeCatalog(path);
+    await first.add(entry('a'));
+    appendFileSync(path, '\n{"key":"Counter.torn","className":"Cou');
+    await first.add(entry('b', { wakeMs: 0 }));
+    appendFileSync(path, '\0\0\0\n5');
+    first.close();
+    const second = new NodeCatalog(path);
+    expect(await second.list('Counter')).toEqual([entry('a'), entry('b', { wakeMs: 0 })]);
+    second.close();
+  });
+
+  test('[CAT7] what was overtaken does not make it grow without end', async () => {
+    const catalog = new NodeCatalog(path);
+    for (const id of ['a', 'gone']) await catalog.add(entry(id));
+    for (let i = 0; i < 5000; i++) await catalog.rest('Counter.a', i);
+    await catalog.remove('Counter.gone');
+    for (let i = 0; i < 5000; i++) await catalog.rest('Counter.a', i);
+    expect(readFileSync(path, 'utf8').match(/\{/g)?.length).toBeLessThan(2000);
+    catalog.close();
+    const again = new NodeCatalog(path);
+    expect(await again.list('Counter')).toEqual([entry('a', { wakeMs: 4999 })]);
+    again.close();
+  });
+
+  test('[CAT7] a file that cannot be written is an error with a code, and nothing is taken for noted', async () => {
+    expect(() => new NodeCatalog(join(path, 'no', 'folder'))).toThrow(
+      expect.objectContaining({ code: 'IO' }),
+    );
+    const catalog = new NodeCatalog(path);
+    catalog.close();
+    await expect(catalog.add(entry('a'))).rejects.toMatchObject({ code: 'IO' });
+    expect(await catalog.list('Counter')).toEqual([]);
   });
 });

@@ -25,7 +25,7 @@ export interface ObjectCatalog {
   remove(key: string): Promise<void>;
   /** The objects of a class, in order of their keys. */
   list(className: string): Promise<CatalogEntry[]>;
-  /** The objects that are to be looked at some time. */
+  /** The objects that are to be looked at some time, the first one first. */
   wakes(): Promise<CatalogEntry[]>;
   /** True when nothing was ever noted, or all of it was lost. */
   isEmpty(): Promise<boolean>;
@@ -56,7 +56,10 @@ export class MemoryCatalog implements ObjectCatalog {
   }
 
   async wakes(): Promise<CatalogEntry[]> {
-    return [...this.entries.values()].filter(({ wakeMs }) => wakeMs !== null);
+    const timeOf = ({ wakeMs }: CatalogEntry) => wakeMs ?? Number.POSITIVE_INFINITY;
+    return [...this.entries.values()]
+      .filter(({ wakeMs }) => wakeMs !== null)
+      .sort((a, b) => timeOf(a) - timeOf(b));
   }
 
   async isEmpty(): Promise<boolean> {
@@ -64,6 +67,12 @@ export class MemoryCatalog implements ObjectCatalog {
   }
 
   close(): void {}
+}
+
+/** True when noting the entry changes nothing. */
+export function isKnown(entry: CatalogEntry, known: CatalogEntry | undefined): boolean {
+  const { name } = withName(entry, known);
+  return known !== undefined && known.wakeMs === entry.wakeMs && known.name === name;
 }
 
 /** A name that was known stays known. */

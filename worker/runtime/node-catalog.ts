@@ -1,7 +1,8 @@
 // The catalog in a file of Node's file system: a line of JSON for each change, the last one counts.
 //
-// Keeps true: a line is on disk when `add` resolves; a line that was torn by a crash is left out.
-// The file is written anew, without what was overtaken, when it is opened.
+// Keeps true: a line is on disk when `add` resolves; a line that was torn, by a crash or a full
+// disk, is left out and harms no other. What was overtaken is dropped when the file is opened, and
+// when it has become the greater part of it; the file is then replaced as a whole.
 
 import {
   closeSync,
@@ -10,60 +11,129 @@ import {
   openSync,
   readFileSync,
   renameSync,
-  writeSync,
+  rmSync,
+  writeFileSync,
 } from 'node:fs';
-import { type CatalogEntry, MemoryCatalog } from './catalog.ts';
+import { dirname } from 'node:path';
+import { storageError } from '../../src/contract/errors.ts';
+import { fileError } from '../file/node-file.ts';
+import { type CatalogEntry, isKnown, MemoryCatalog, withName } from './catalog.ts';
+
+type Change = CatalogEntry | { readonly removed: string };
+
+/** Overtaken lines that are not worth a new file. */
+const OVERTAKEN_MIN = 1000;
 
 export class NodeCatalog extends MemoryCatalog {
-  readonly #descriptor: number;
+  readonly #path: string;
+  #descriptor: number | undefined;
+  #lines = 0;
 
+  /** @throws IO, DISK_FULL */
   constructor(path: string) {
     super();
-    for (const line of existsSync(path) ? readFileSync(path, 'utf8').split('\n') : []) {
-      const change = parse(line);
-      if (change === undefined) continue;
-      if ('removed' in change) this.entries.delete(change.removed);
-      else this.entries.set(change.key, change);
-    }
-    const fresh = `${path}.new`;
-    const descriptor = openSync(fresh, 'w');
-    const lines = [...this.entries.values()].map((entry) => `${JSON.stringify(entry)}\n`);
-    writeSync(descriptor, lines.join(''));
-    fsyncSync(descriptor);
-    renameSync(fresh, path);
-    this.#descriptor = descriptor;
+    this.#path = path;
+    attempt('open', () => {
+      for (const line of existsSync(path) ? readFileSync(path, 'utf8').split('\n') : []) {
+        const change = parse(line);
+        if (change === undefined) continue;
+        if ('removed' in change) this.entries.delete(change.removed);
+        else this.entries.set(change.key, change);
+      }
+      this.#replace();
+    });
   }
 
   override async add(entry: CatalogEntry): Promise<void> {
+    const known = this.entries.get(entry.key);
+    if (isKnown(entry, known)) return;
+    this.#append(withName(entry, known));
+    attempt('flush', () => fsyncSync(this.#descriptor!));
     await super.add(entry);
-    this.#append(this.entries.get(entry.key)!);
-    fsyncSync(this.#descriptor);
+    this.#compact();
   }
 
   override async rest(key: string, wakeMs: number | null): Promise<void> {
+    const known = this.entries.get(key);
+    if (known === undefined || known.wakeMs === wakeMs) return;
+    this.#append({ ...known, wakeMs });
     await super.rest(key, wakeMs);
-    const entry = this.entries.get(key);
-    if (entry !== undefined) this.#append(entry);
+    this.#compact();
   }
 
   override async remove(key: string): Promise<void> {
-    await super.remove(key);
+    if (!this.entries.has(key)) return;
     this.#append({ removed: key });
+    await super.remove(key);
+    this.#compact();
   }
 
   override close(): void {
-    closeSync(this.#descriptor);
+    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
+    this.#descriptor = undefined;
   }
 
-  #append(change: CatalogEntry | { readonly removed: string }): void {
-    writeSync(this.#descriptor, `${JSON.stringify(change)}\n`);
+  // A line feed at both ends: neither a torn line before nor what a crash leaves behind it joins it.
+  #append(change: Change): void {
+    const descriptor = this.#descriptor;
+    if (descriptor === undefined) throw storageError('IO', 'The catalog of objects is closed.');
+    attempt('write', () => writeFileSync(descriptor, `\n${JSON.stringify(change)}\n`));
+    this.#lines += 1;
+  }
+
+  #compact(): void {
+    if (this.#lines <= 2 * this.entries.size + OVERTAKEN_MIN) return;
+    try {
+      this.#replace();
+    } catch {
+      // The change itself is written; a disk without room for upkeep may have some later.
+      this.#lines = this.entries.size;
+    }
+  }
+
+  #replace(): void {
+    const fresh = `${this.#path}.new`;
+    const lines = [...this.entries.values()].map((entry) => `${JSON.stringify(entry)}\n`);
+    const descriptor = openSync(fresh, 'w');
+    try {
+      writeFileSync(descriptor, lines.join(''));
+      fsyncSync(descriptor);
+      renameSync(fresh, this.#path);
+    } catch (error) {
+      closeSync(descriptor);
+      rmSync(fresh, { force: true });
+      throw error;
+    }
+    this.close();
+    this.#descriptor = descriptor;
+    this.#lines = lines.length;
+    flushFolder(dirname(this.#path));
   }
 }
 
-function parse(line: string): CatalogEntry | { readonly removed: string } | undefined {
+/** Puts the new name on disk; Windows, which refuses to open a folder, does that by itself. */
+function flushFolder(path: string): void {
+  if (process.platform === 'win32') return;
+  const descriptor = openSync(path, 'r');
   try {
-    return JSON.parse(line);
-  } catch {
-    return undefined; // torn by a crash, and never confirmed; or the end of the file
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function parse(line: string): Change | undefined {
+  try {
+    const change: unknown = JSON.parse(line);
+    if (typeof change === 'object' && change !== null) return change as Change;
+  } catch {} // torn, and never confirmed
+  return undefined;
+}
+
+function attempt<T>(operation: string, action: () => T): T {
+  try {
+    return action();
+  } catch (cause) {
+    throw fileError(`The catalog of objects, ${operation}`, cause);
   }
 }
