@@ -13,7 +13,7 @@ import {
   type ZoneIdentity,
 } from '../call.ts';
 import type { Filter, ItemStore, Selection } from '../objects/item-store.ts';
-import { pageAnswer, pageOf } from '../paging.ts';
+import { type Page, pageAnswer, pageOf } from '../paging.ts';
 import { validate } from '../validation.ts';
 import { AccountForm } from './accounts.ts';
 import { isHostname } from './dns-record-form.ts';
@@ -156,7 +156,7 @@ function found<T extends { id: string }>(
   call: RoutedCall,
   collection: 'zones' | 'accounts',
   accountField: string,
-  page: ReturnType<typeof pageOf>,
+  page: Page,
   selection: Selection,
 ): Answer {
   const visible = call.visibleAccounts;

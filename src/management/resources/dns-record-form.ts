@@ -4,7 +4,7 @@
 // as a whole after a patch was laid over it, so no way of writing leaves an invalid one behind.
 
 import * as v from 'valibot';
-import { ApiError, apiError } from '../call.ts';
+import { apiError } from '../call.ts';
 import type { ErrorName } from '../error-codes.ts';
 import { validate } from '../validation.ts';
 
@@ -158,11 +158,7 @@ function checkedData(
     const value = data[field];
     if (typeof value !== kind) {
       const found = value === undefined ? 'is required' : `must be a ${kind}`;
-      throw apiError(
-        'RECORD_DATA',
-        `data.${field} ${found} for type ${type}.`,
-        `/data/${field}`,
-      );
+      throw apiError('RECORD_DATA', `data.${field} ${found} for type ${type}.`, `/data/${field}`);
     }
     checked[field] = value!;
   }
@@ -208,7 +204,7 @@ export function fullName(name: string, zoneName: string): string {
         ? lower
         : `${lower}.${zoneName}`;
   if (isHostname(full)) return full;
-  throw new ApiError(400, apiError('RECORD_NAME', `"${name}" is no DNS name.`, '/name').errors);
+  throw apiError('RECORD_NAME', `"${name}" is no DNS name.`, '/name');
 }
 
 /** Labels of letters, digits, `-` and `_`, or a first `*`; at most 63 and in all 253 characters. */
