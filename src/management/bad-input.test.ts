@@ -229,23 +229,16 @@ test('[MG10] no form of a body makes the emulator itself fail', async () => {
     ...affected,
   ]).filter(({ method }) => method !== 'GET');
   const bodies = [
-    ...[
-      null,
-      0,
-      'x',
-      [],
-      {},
-      [null],
-      { items: null },
-      { items: [null] },
-      { items: [{ id: 'ssl' }] },
-    ],
-    ...[{ name: null }, { data: null }, { type: 'SRV', name: 'x', data: 5 }, { value: {} }],
-    ...[{ type: 'toString', name: 'x' }, { name: 'x', settings: [] }, { name: '..' }, { id: {} }],
-    ...[
-      { name: 'x', settings: { default_nameservers: {} } },
-      { type: 'CAA', name: 'x', data: [] },
-    ],
+    null,
+    'x',
+    [],
+    [null],
+    { items: [null] },
+    { data: null },
+    { type: 'SRV', name: 'x', data: 5 },
+    { type: 'toString', name: '..' },
+    { name: 'x', settings: { default_nameservers: {} } },
+    { id: {}, value: {} },
   ];
   for (const { method, path } of operations) {
     const concrete = path
@@ -261,7 +254,7 @@ test('[MG10] no form of a body makes the emulator itself fail', async () => {
       expect(got.success, said).toBe(status === 200);
     }
   }
-});
+}, 30_000);
 
 describe('which day it is', () => {
   const GROUP = `/accounts/${ACCOUNT_ID}/tunnels`;
