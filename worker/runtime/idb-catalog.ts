@@ -1,10 +1,12 @@
 // The catalog in IndexedDB, which can be read while every object's files are closed.
 //
-// One database a directory. It has one holder, the worker that leads.
+// One database a directory. It has one holder, the worker that leads. A connection that was taken
+// away is not opened anew: if the database was deleted meanwhile, a new one would know only what
+// comes later, and look complete. The next host finds it empty, and makes it anew from the folders.
 
 import { type DBSchema, type IDBPDatabase, openDB } from 'idb';
 import { storageError } from '../../src/contract/errors.ts';
-import { type CatalogEntry, type ObjectCatalog, withName } from './catalog.ts';
+import { type CatalogEntry, isKnown, type ObjectCatalog, withName } from './catalog.ts';
 
 interface Schema extends DBSchema {
   objects: {
@@ -19,87 +21,149 @@ const STORE = 'objects';
 const VERSION = 1;
 
 export class IdbCatalog implements ObjectCatalog {
-  readonly #database: IDBPDatabase<Schema>;
+  readonly #connection: Connection;
 
-  private constructor(database: IDBPDatabase<Schema>) {
-    this.#database = database;
+  private constructor(connection: Connection) {
+    this.#connection = connection;
   }
 
   /** @throws OPFS_UNAVAILABLE when the browser refuses, DISK_FULL */
   static async open(directory: string): Promise<IdbCatalog> {
-    return attempt('open', async () => {
-      const database = await openDB<Schema>(`ctx-storage/${directory}`, VERSION, {
-        upgrade(upgraded) {
-          const store = upgraded.createObjectStore(STORE, { keyPath: 'key' });
-          store.createIndex('className', 'className');
-          store.createIndex('wakeMs', 'wakeMs');
-        },
-        // Somebody deletes the database, or a newer version of this package opens it.
-        blocking: () => database.close(),
-      });
-      return new IdbCatalog(database);
-    });
+    return new IdbCatalog(await Connection.open(`ctx-storage/${directory}`));
   }
 
-  async add(entry: CatalogEntry): Promise<void> {
-    await attempt('write', async () => {
+  add(entry: CatalogEntry): Promise<void> {
+    return this.#connection.use('write', async (database) => {
       // An alarm that outlives a loss of power must be found by this.
       const durability = entry.wakeMs === null ? 'relaxed' : 'strict';
-      const { store, done } = this.#database.transaction(STORE, 'readwrite', { durability });
-      const known = await store.get(entry.key);
-      await store.put(withName(entry, known));
-      await done;
+      const { store, done } = database.transaction(STORE, 'readwrite', { durability });
+      const put = async () => {
+        const known = await store.get(entry.key);
+        if (!isKnown(entry, known)) await store.put(withName(entry, known));
+      };
+      await Promise.all([put(), done]);
     });
   }
 
-  async rest(key: string, wakeMs: number | null): Promise<void> {
-    await attempt('write', async () => {
-      const { store, done } = this.#database.transaction(STORE, 'readwrite');
-      const known = await store.get(key);
-      if (known !== undefined) await store.put({ ...known, wakeMs });
-      await done;
+  rest(key: string, wakeMs: number | null): Promise<void> {
+    return this.#connection.use('write', async (database) => {
+      const { store, done } = database.transaction(STORE, 'readwrite');
+      const put = async () => {
+        const known = await store.get(key);
+        if (known !== undefined) await store.put({ ...known, wakeMs });
+      };
+      await Promise.all([put(), done]);
     });
   }
 
-  async remove(key: string): Promise<void> {
-    await attempt('write', () => this.#database.delete(STORE, key));
+  remove(key: string): Promise<void> {
+    return this.#connection.use('write', (database) => database.delete(STORE, key));
   }
 
-  async list(className: string): Promise<CatalogEntry[]> {
-    return attempt('read', () => this.#database.getAllFromIndex(STORE, 'className', className));
+  list(className: string): Promise<CatalogEntry[]> {
+    return this.#connection.use('read', (database) =>
+      database.getAllFromIndex(STORE, 'className', className),
+    );
   }
 
-  async wakes(): Promise<CatalogEntry[]> {
-    return attempt('read', () => this.#database.getAllFromIndex(STORE, 'wakeMs'));
+  wakes(): Promise<CatalogEntry[]> {
+    return this.#connection.use('read', (database) => database.getAllFromIndex(STORE, 'wakeMs'));
   }
 
   async isEmpty(): Promise<boolean> {
-    return (await attempt('read', () => this.#database.count(STORE))) === 0;
+    return (await this.#connection.use('read', (database) => database.count(STORE))) === 0;
   }
 
   close(): void {
-    this.#database.close();
+    this.#connection.close();
   }
 }
 
-async function attempt<T>(operation: string, action: () => Promise<T>): Promise<T> {
-  try {
-    return await action();
-  } catch (cause) {
-    const { name, message } = cause as DOMException;
-    if (name === 'QuotaExceededError') {
-      const text = `The catalog of objects (IndexedDB) could not be written: the disk is full.`;
-      throw storageError('DISK_FULL', text, { cause });
+/** A connection that knows whether it still is one, and whose errors have codes. */
+class Connection {
+  #database: IDBPDatabase<Schema> | undefined;
+  /** Why it is none any more. */
+  #lost: string | undefined;
+
+  static async open(name: string): Promise<Connection> {
+    const connection = new Connection();
+    try {
+      connection.#database = await openDB<Schema>(name, VERSION, {
+        upgrade(database) {
+          const store = database.createObjectStore(STORE, { keyPath: 'key' });
+          store.createIndex('className', 'className');
+          store.createIndex('wakeMs', 'wakeMs');
+        },
+        // To hold on would block the other for as long as this worker lives.
+        blocking: (_version, otherVersion) =>
+          connection.#lose(
+            otherVersion === null
+              ? 'it was deleted'
+              : 'a newer version of this package has opened it',
+          ),
+        // Site data was cleared, or the disk failed.
+        terminated: () => connection.#lose('the browser has closed it'),
+      });
+    } catch (cause) {
+      throw openError(cause as DOMException);
     }
-    if (operation === 'open') {
+    return connection;
+  }
+
+  async use<T>(
+    operation: 'read' | 'write',
+    action: (database: IDBPDatabase<Schema>) => Promise<T>,
+  ): Promise<T> {
+    if (this.#lost !== undefined || this.#database === undefined) {
       throw storageError(
-        'OPFS_UNAVAILABLE',
-        `The browser refused IndexedDB, where the catalog of objects is kept: ${message}`,
-        { cause },
+        'IO',
+        `The catalog of objects (IndexedDB), ${operation}: ${this.#lost}. Reload the page.`,
       );
     }
-    throw storageError('IO', `The catalog of objects (IndexedDB), ${operation}: ${message}`, {
-      cause,
-    });
+    try {
+      return await action(this.#database);
+    } catch (cause) {
+      const { name, message } = cause as DOMException;
+      if (name === 'QuotaExceededError') throw diskFull(cause);
+      throw storageError('IO', `The catalog of objects (IndexedDB), ${operation}: ${message}`, {
+        cause,
+      });
+    }
   }
+
+  close(): void {
+    this.#lose('it is closed');
+  }
+
+  #lose(reason: string): void {
+    this.#lost ??= reason;
+    this.#database?.close();
+  }
+}
+
+function openError(cause: DOMException): Error {
+  if (cause.name === 'QuotaExceededError') return diskFull(cause);
+  if (cause.name === 'VersionError') {
+    return storageError(
+      'OPFS_UNAVAILABLE',
+      'The catalog of objects (IndexedDB) was made by a newer version of this package, which is ' +
+        'needed to open it.',
+      { cause },
+    );
+  }
+  return storageError(
+    'OPFS_UNAVAILABLE',
+    'The browser refused IndexedDB, where the catalog of objects is kept (a private window, or ' +
+      `site data that is blocked?): ${cause.message}`,
+    { cause },
+  );
+}
+
+function diskFull(cause: unknown): Error {
+  return storageError(
+    'DISK_FULL',
+    'The catalog of objects (IndexedDB) could not be written: the disk, or what the browser ' +
+      'grants this site of it, is full. Delete objects, or make room.',
+    { cause },
+  );
 }
