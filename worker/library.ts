@@ -2,11 +2,16 @@
 // classes, and what concerns the object whose code is running.
 //
 // A module of its own, without the host: it is bundled with user code wherever that runs.
-// Keeps true: nothing here does anything before a host is connected to it.
+// Keeps true: nothing here does anything before a host is connected to it, but that the classes of
+// sockets are there, as libraries expect when they are loaded.
 
 import type { DurableObjectState } from '../src/contract/object.ts';
 
+import { installSocketClasses } from '../src/sockets/install.ts';
+
 export { RpcTarget } from '../src/contract/rpc-target.ts';
+
+installSocketClasses(globalThis);
 
 /** Base of a class whose objects are hosted: `ctx` and `env` as the constructor got them. */
 export class DurableObject<Env = unknown, Props = unknown> {

@@ -1,7 +1,7 @@
 // A host of objects in whatever runtime this is: what it stands on is passed in, and its hooks are
 // put into the global scope that object code uses.
 
-import { installSockets } from '../src/sockets/install.ts';
+import { installSocketResponse } from '../src/sockets/install.ts';
 import { connectSockets } from '../src/sockets/socket-owner.ts';
 import type { ObjectMedium } from './file/medium.ts';
 import { connectLibrary } from './library.ts';
@@ -72,7 +72,7 @@ export async function startHost(
     installTimers(globalThis, host, clock),
     installSchedulerWait(globalThis, host),
     installFetch(globalThis, host),
-    installSockets(globalThis),
+    installSocketResponse(globalThis),
     installDate(globalThis, clock, () => platform.isDedicated || host.current !== undefined),
   ];
   connectSockets(() => {

@@ -7,7 +7,7 @@ import { RpcTarget } from '../contract/rpc-target.ts';
 import type { Payload, ReferenceNumber, WireAddress } from '../rpc/object-protocol.ts';
 import { deserializeWith } from '../serializer/decode.ts';
 import { serializeWith } from '../serializer/encode.ts';
-import { WebSocket } from '../sockets/web-socket.ts';
+import { socketParts } from '../sockets/web-socket.ts';
 import {
   type Exported,
   ExportedCallable,
@@ -69,7 +69,7 @@ export function writeDraft(value: unknown, party: Party): Draft {
     if (thing instanceof ReadableStream) return add('readable', new ExportedReadable(thing, party));
     if (thing instanceof WritableStream) return add('writable', new ExportedWritable(thing, party));
     if (thing instanceof AbortSignal) return add('signal', new ExportedSignal(thing, party));
-    const socket = WebSocket.parts(thing);
+    const socket = socketParts(thing);
     if (socket !== undefined) return add('socket', new ExportedSocket(socket.end, party));
     if (thing instanceof OutgoingRequest) return { kind: 'request', parts: thing.parts };
     if (thing instanceof Request) return { kind: 'request', parts: requestParts(thing) };

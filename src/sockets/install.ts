@@ -3,7 +3,7 @@
 // A browser's Response refuses status 101, so that one is made with another status and says 101.
 // The classes stay what they are for everything else.
 
-import { WebSocket, WebSocketPair } from './web-socket.ts';
+import { socketParts, WebSocket, WebSocketPair } from './web-socket.ts';
 
 /** Request and answer that a socket exchanges without waking its object. */
 export class WebSocketRequestResponsePair {
@@ -21,32 +21,41 @@ interface SocketResponseInit extends ResponseInit {
 }
 
 type Scope = typeof globalThis;
+type NativeWebSocket = new (...parameters: unknown[]) => object;
 
-/** Puts them into the scope; the result undoes it. */
-export function installSockets(scope: Scope): () => void {
-  const names = ['WebSocketPair', 'WebSocketRequestResponsePair', 'WebSocket', 'Response'] as const;
-  const before = names.map((name) => Object.getOwnPropertyDescriptor(scope, name));
-  const native = (scope as { WebSocket?: { prototype: object } }).WebSocket;
-  // `instanceof WebSocket` holds for both kinds; the browser's own keeps its constructor.
-  if (native !== undefined && native.prototype !== WebSocket.prototype) {
-    Object.setPrototypeOf(WebSocket.prototype, native.prototype);
-  }
-  const values = [
-    WebSocketPair,
-    WebSocketRequestResponsePair,
-    native ?? WebSocket,
-    socketResponse(scope.Response),
-  ];
-  names.forEach((name, i) => {
-    const descriptor = { value: values[i], configurable: true, writable: true, enumerable: false };
-    Object.defineProperty(scope, name, descriptor);
+/**
+ * Puts the classes into the scope, once and for good: modules use them when they are loaded.
+ *
+ * `WebSocket` has workerd's members, `new WebSocket(address)` still makes the scope's own, and both
+ * kinds are instances of it.
+ */
+export function installSocketClasses(scope: Scope): void {
+  if ('WebSocketPair' in scope) return;
+  const native = (scope as { WebSocket?: NativeWebSocket }).WebSocket;
+  if (native !== undefined) Object.setPrototypeOf(WebSocket.prototype, native.prototype as object);
+  const isSocket = (value: unknown) =>
+    socketParts(value) !== undefined || (native !== undefined && value instanceof native);
+  const shown = new Proxy(WebSocket, {
+    construct(_target, parameters) {
+      if (native !== undefined) return new native(...parameters);
+      throw new TypeError('This runtime has no WebSocket for outgoing connections.');
+    },
+    get: (target, name) =>
+      name === Symbol.hasInstance ? isSocket : Reflect.get(target, name, target),
   });
+  const classes = { WebSocketPair, WebSocketRequestResponsePair, WebSocket: shown };
+  for (const [name, value] of Object.entries(classes)) {
+    const descriptor = { value, configurable: true, writable: true, enumerable: false };
+    Object.defineProperty(scope, name, descriptor);
+  }
+}
+
+/** Lets the scope's Response carry a socket; the result undoes it. */
+export function installSocketResponse(scope: Scope): () => void {
+  const native = scope.Response;
+  scope.Response = socketResponse(native);
   return () => {
-    names.forEach((name, i) => {
-      const descriptor = before[i];
-      if (descriptor === undefined) Reflect.deleteProperty(scope, name);
-      else Object.defineProperty(scope, name, descriptor);
-    });
+    scope.Response = native;
   };
 }
 
@@ -59,7 +68,7 @@ function socketResponse(Native: typeof Response): typeof Response {
         return Reflect.construct(target, [body, init, ...rest], maker);
       }
       const { status, headers, statusText } = init as SocketResponseInit;
-      if (WebSocket.parts(socket) === undefined) {
+      if (socketParts(socket) === undefined) {
         throw new TypeError('webSocket is not a WebSocket; give one end of a WebSocketPair.');
       }
       if (status !== 101) {
@@ -87,5 +96,5 @@ export function withSocket(response: Response, socket: WebSocket): Response {
 /** The socket a response carries; null for others. */
 export function socketOf(response: Response): WebSocket | null {
   const socket = (response as { webSocket?: unknown }).webSocket;
-  return WebSocket.parts(socket) === undefined ? null : (socket as WebSocket);
+  return socketParts(socket) === undefined ? null : (socket as WebSocket);
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { installSockets } from './install.ts';
+import { installSocketClasses, installSocketResponse } from './install.ts';
 import { type WebSocket, WebSocketPair } from './web-socket.ts';
 
 const later = () => new Promise((resolve) => setTimeout(resolve, 5));
@@ -142,7 +142,8 @@ describe('a pair of sockets', () => {
 describe('globals', () => {
   let undo: () => void;
   beforeEach(() => {
-    undo = installSockets(globalThis);
+    installSocketClasses(globalThis);
+    undo = installSocketResponse(globalThis);
   });
   afterEach(() => undo());
 
@@ -174,6 +175,8 @@ describe('globals', () => {
     const [a] = open();
     expect(a).toBeInstanceOf(Global);
     expect(Object.prototype.toString.call(a)).toBe('[object WebSocket]');
+    const { send } = Global.prototype;
+    expect(() => Reflect.apply(send, a, ['x'])).not.toThrow();
     expect([Global.CONNECTING, Global.OPEN, Global.CLOSING, Global.CLOSED]).toEqual([0, 1, 2, 3]);
   });
 });

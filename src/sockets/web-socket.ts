@@ -32,6 +32,14 @@ export interface Attachment {
 
 const HANDLERS = ['message', 'close', 'error', 'open'] as const;
 
+/** The end of a socket, and what is attached; undefined for anything else. */
+export let socketParts: (
+  socket: unknown,
+) => { readonly end: SocketEnd; readonly attachment: Attachment } | undefined;
+
+/** The object takes over its messages. */
+export let hibernateSocket: (socket: WebSocket, owner: SocketOwner) => void;
+
 export class WebSocket extends EventTarget {
   static readonly CONNECTING = 0;
   static readonly OPEN = 1;
@@ -66,15 +74,14 @@ export class WebSocket extends EventTarget {
     this.#attachment = attachment;
   }
 
-  /** The end of a socket, and what is attached; undefined for anything else. */
-  static parts(socket: unknown): { end: SocketEnd; attachment: Attachment } | undefined {
-    if (typeof socket !== 'object' || socket === null || !(#end in socket)) return undefined;
-    return { end: socket.#end, attachment: socket.#attachment };
-  }
-
-  /** The object takes over its messages. */
-  static hibernate(socket: WebSocket, owner: SocketOwner): void {
-    socket.#state = { kind: 'hibernatable', owner };
+  static {
+    socketParts = (socket) => {
+      if (typeof socket !== 'object' || socket === null || !(#end in socket)) return undefined;
+      return { end: socket.#end, attachment: socket.#attachment };
+    };
+    hibernateSocket = (socket, owner) => {
+      socket.#state = { kind: 'hibernatable', owner };
+    };
   }
 
   get readyState(): ReadyState {

@@ -4,7 +4,7 @@
 import type { WebSocketRequestResponsePair } from '../../src/sockets/install.ts';
 import type { SocketEnd } from '../../src/sockets/socket-end.ts';
 import type { BinaryType, SocketOwner } from '../../src/sockets/socket-owner.ts';
-import { WebSocket } from '../../src/sockets/web-socket.ts';
+import { hibernateSocket, socketParts, WebSocket } from '../../src/sockets/web-socket.ts';
 import type { ObjectInstance } from './object-instance.ts';
 import type { Connection, ObjectSockets } from './object-sockets.ts';
 
@@ -47,7 +47,7 @@ export class InstanceSockets implements SocketOwner {
 
   /** Takes the socket over: its messages are events of the object. */
   accept(socket: unknown, tags: unknown = []): void {
-    const parts = WebSocket.parts(socket);
+    const parts = socketParts(socket);
     if (parts === undefined) {
       throw new TypeError(
         "Failed to execute 'acceptWebSocket' on 'DurableObjectState': parameter 1 is not of type " +
@@ -60,7 +60,7 @@ export class InstanceSockets implements SocketOwner {
       );
     }
     const connection = { ...parts, tags: checkTags(tags), answeredAt: null };
-    WebSocket.hibernate(socket as WebSocket, this);
+    hibernateSocket(socket as WebSocket, this);
     this.#known.set(connection, socket as WebSocket);
     this.#object.add(connection);
   }
@@ -86,7 +86,7 @@ export class InstanceSockets implements SocketOwner {
     const known = this.#known.get(connection);
     if (known !== undefined) return known;
     const socket = new WebSocket(connection.end, connection.attachment);
-    WebSocket.hibernate(socket, this);
+    hibernateSocket(socket, this);
     this.#known.set(connection, socket);
     return socket;
   }
@@ -120,7 +120,7 @@ export class InstanceSockets implements SocketOwner {
   }
 
   #find(socket: unknown): Connection {
-    const end = WebSocket.parts(socket)?.end;
+    const end = socketParts(socket)?.end;
     for (const connection of this.#object.connections) {
       if (connection.end === end) return connection;
     }
