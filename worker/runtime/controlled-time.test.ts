@@ -1,5 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { storageError } from '../../src/contract/errors.ts';
 import { createObjects, DurableObject } from '../node-objects.ts';
+import { Clock } from './clock.ts';
+import { ClockControl } from './clock-control.ts';
+import type { HostEnvironment } from './environment.ts';
+import type { CurrentTask } from './gated-fetch.ts';
+import { ObjectAlarms } from './object-alarms.ts';
+import { installSchedulerWait } from './scheduler-wait.ts';
+import { installTimers } from './timers.ts';
 
 const START_MS = Date.UTC(2030, 0, 1);
 
@@ -204,5 +212,78 @@ describe('runNextAlarm', () => {
     await object('b').remind(20_000);
     expect((await objects.clock.runNextAlarm())?.id.name).toBe('b');
     expect(log.map(([what]) => what)).toEqual(['alarm of b', 'alarm ended']);
+  });
+});
+
+describe('beneath', () => {
+  const controlled = () => new Clock({ now: () => START_MS, after: () => () => {} });
+  const settled = async () => {};
+
+  /** A scope whose running task is of an instance that notes what comes through its gate. */
+  function scopeOf(clock: Clock, instance: { hasEnded: boolean; through: string[] }) {
+    const gate = {
+      context: null,
+      deliver: (_context: null, task: () => void) => {
+        instance.through.push('event');
+        task();
+      },
+      deliverLater: (_context: null, task: () => void) => {
+        instance.through.push('continuation');
+        task();
+      },
+    };
+    const host = { current: { ...instance, gate } } as unknown as CurrentTask;
+    const scope = { ...globalThis } as typeof globalThis & { scheduler: Waiting };
+    const undo = [installTimers(scope, host, clock), installSchedulerWait(scope, host)];
+    return { scope, host, undo: () => undo.reverse().map((step) => step()) };
+  }
+
+  test('[CLOCK11] an interval of an object that has ended is no work any more', async () => {
+    const clock = controlled();
+    const instance = { hasEnded: false, through: [] };
+    const { scope, host, undo } = scopeOf(clock, instance);
+    scope.setInterval(() => {}, 10);
+    await clock.advance(100, settled);
+    expect(clock.hasWork).toBe(true);
+    Object.assign(host.current!, { hasEnded: true });
+    await clock.advance(10, settled);
+    expect(clock.hasWork).toBe(false);
+    undo();
+  });
+
+  test('[CLOCK12] the end of a wait comes through the gate, also by its signal', async () => {
+    const clock = controlled();
+    const instance = { hasEnded: false, through: [] };
+    const { scope, undo } = scopeOf(clock, instance);
+    const controller = new AbortController();
+    const aborted = scope.scheduler.wait(10, { signal: controller.signal });
+    controller.abort(new RangeError('enough'));
+    await expect(aborted).rejects.toThrow('enough');
+    expect(instance.through).toEqual(['continuation']);
+    expect(clock.hasWork).toBe(false);
+    const waited = scope.scheduler.wait(10);
+    await clock.advance(10, settled);
+    await waited;
+    expect(instance.through).toEqual(['continuation', 'event']);
+    undo();
+  });
+
+  test('[CLOCK13] an object that cannot be opened is an error, not a wait without end', async () => {
+    const clock = controlled();
+    const environment = {
+      now: () => clock.now(),
+      after: (delayMs, task) => clock.after(delayMs, task),
+      guard: () => () => {},
+      nextTurn: (task) => void setImmediate(task),
+      randomUint32: () => 0,
+    } as Partial<HostEnvironment> as HostEnvironment;
+    const alarms = new ObjectAlarms(environment, async () => {
+      throw storageError('CORRUPT', 'The object cannot be read.');
+    });
+    const id = '0'.repeat(64);
+    alarms.listed({ key: `Timed.${id}`, className: 'Timed', id, wakeMs: START_MS + 5 });
+    const control = new ClockControl(clock, alarms, environment);
+    await expect(control.runNextAlarm()).rejects.toMatchObject({ code: 'CORRUPT' });
+    expect(control.now()).toBe(START_MS + 5);
   });
 });

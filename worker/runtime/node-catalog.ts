@@ -94,7 +94,8 @@ export class NodeCatalog extends MemoryCatalog {
   #replace(): void {
     const fresh = `${this.#path}.new`;
     const lines = [...this.entries.values()].map((entry) => `${JSON.stringify(entry)}\n`);
-    const descriptor = openSync(fresh, 'w');
+    rmSync(fresh, { force: true }); // left by a crash
+    const descriptor = openSync(fresh, 'a');
     try {
       writeFileSync(descriptor, lines.join(''));
       fsyncSync(descriptor);

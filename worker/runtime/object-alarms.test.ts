@@ -67,10 +67,13 @@ describe('alarms across hosts', () => {
     // The files are let go of, as those of a dead worker; the catalog is told nothing.
     await first.host.reset(first.address('a'), new Error('the worker was killed'));
     const second = await start();
+    const heard: unknown[] = [];
+    const unhear = second.host.alarms.hear((end) => heard.push(end.kind));
     await second.advance(0);
-    expect([runs, opened]).toEqual([[], ['a']]);
+    expect([runs, opened, heard]).toEqual([[], ['a'], []]);
     await second.advance(60_000);
-    expect(runs).toEqual(['a 0']);
+    expect([runs, heard]).toEqual([['a 0'], ['ran']]);
+    unhear();
   });
 
   test('[CAT6] a catalog that was lost is made anew from the folders', async () => {
