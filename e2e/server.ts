@@ -7,8 +7,12 @@ import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join, normalize, sep } from 'node:path';
 import { createServer, type Plugin } from 'vite';
+import { ctxStorage } from '../src/vite/plugin.ts';
 
 export const REPOSITORY = join(import.meta.dirname, '..');
+
+/** What `ctx-storage/worker` is in the sources. */
+const WORKER_ENTRY = join(REPOSITORY, 'worker/objects.ts');
 
 /** A host by which tests reach the server as an insecure page would. */
 export const INSECURE_HOST = 'insecure.test';
@@ -39,7 +43,7 @@ export async function startServer(
     root: REPOSITORY,
     appType: 'mpa',
     logLevel: 'error',
-    plugins: [mountPlugin(mounts)],
+    plugins: [mountPlugin(mounts), ctxStorage({ config: false, workerEntry: WORKER_ENTRY })],
     optimizeDeps: { noDiscovery: true, include: [] },
     worker: { format: 'es' },
     // A file saved while tests run must not reload their pages.

@@ -1,0 +1,2 @@
+ALTER TABLE `books` ADD `published` integer;--> statement-breakpoint
+ALTER TABLE `books` ADD `cover` blob;
