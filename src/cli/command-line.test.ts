@@ -21,6 +21,13 @@ const FILES: Readonly<Record<string, string>> = {
     }),
   ]),
   'other.har': har([entry('GET', 'http://localhost:8080/zones/z/filters')]),
+  'nulls.har': har([
+    {
+      request: { method: 'GET', url: `${BASE}/zones/z/filters`, postData: null },
+      response: { content: { text: null, encoding: null } },
+    },
+    { request: { method: 'POST', url: `${BASE}/zones/z/filters` }, response: null },
+  ]),
   'text.har': 'not json',
   'list.har': '[]',
   'entries.har': '{"log":{"entries":[{"request":{"method":"GET"}}]}}',
@@ -88,6 +95,12 @@ describe('deprecations scan', () => {
   test('[REP7] the day is today unless it is given', async () => {
     const { printed } = await run('deprecations scan clean.har bom.har');
     expect(printed).toContain('3 calls, on 2026-01-01: 1 gone');
+  });
+
+  test('[REP7] a part that is null is not there', async () => {
+    const { code, printed } = await run('deprecations scan nulls.har --at 2025-06-15');
+    expect(code).toBe(1);
+    expect(printed).toContain('2 calls, on 2025-06-15: 2 gone');
   });
 
   test('[REP7] notes are found only where asked for', async () => {

@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { createObjects } from '../../worker/node-objects.ts';
 import { ManagementObject } from '../management/objects/management-object.ts';
@@ -58,4 +60,18 @@ test.each([
   const command = managementCommand({ openObjects, stopped });
   await expect(command.run(args, printingTo([]))).rejects.toThrow(message);
   expect(opened).toBe(0);
+});
+
+test('[MG41] a port that is taken is refused by name, and what was opened is closed', async () => {
+  const other = createServer();
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', () => resolve()));
+  const { port } = other.address() as AddressInfo;
+  const command = managementCommand({ openObjects, stopped: () => Promise.resolve() });
+  const refused = command.run(['--port', String(port)], printingTo([]));
+  await expect(refused).rejects.toMatchObject({
+    name: 'UsageError',
+    message: expect.stringMatching(/^cannot listen: .*EADDRINUSE.*; give another --port/),
+  });
+  expect(opened).toBe(0);
+  await new Promise((resolve) => other.close(resolve));
 });

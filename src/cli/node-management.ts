@@ -37,7 +37,9 @@ export function managementCommand({ openObjects, stopped }: ManagementSetup): Su
       const { directory, ...options } = optionsOf(args);
       const objects = await openObjects(directory);
       try {
-        const server = await serveManagement({ ...options, namespace: objects.namespace });
+        const server = await serveManagement({ ...options, namespace: objects.namespace }).catch(
+          notListening,
+        );
         const { at, accounts } = options;
         print(`Management interface at ${server.baseUrl}, ${at ? `on ${at}` : 'today'}.\n`);
         for (const { id, name } of accounts) print(`Account ${id}: ${name}\n`);
@@ -49,6 +51,12 @@ export function managementCommand({ openObjects, stopped }: ManagementSetup): Su
       return 0;
     },
   };
+}
+
+/** A port that is taken, or an address that is not this machine's, is for the caller to change. */
+function notListening(error: NodeJS.ErrnoException): never {
+  if (error.syscall !== 'listen' && error.syscall !== 'getaddrinfo') throw error;
+  throw new UsageError(`cannot listen: ${error.message}; give another --port or --host.`);
 }
 
 function optionsOf(args: readonly string[]) {

@@ -4,18 +4,19 @@ import * as v from 'valibot';
 import { storageError } from '../../contract/errors.ts';
 import { jsonOrNull, type RecordedCall } from './recorded-call.ts';
 
+// Some tools write null for a part that is not there.
 const Content = v.looseObject({
-  text: v.optional(v.string()),
-  encoding: v.optional(v.string()),
+  text: v.nullish(v.string()),
+  encoding: v.nullish(v.string()),
 });
 
 const Entry = v.looseObject({
   request: v.looseObject({
     method: v.string(),
     url: v.string(),
-    postData: v.optional(v.looseObject({ text: v.optional(v.string()) })),
+    postData: v.nullish(v.looseObject({ text: v.nullish(v.string()) })),
   }),
-  response: v.optional(v.looseObject({ content: v.optional(Content) })),
+  response: v.nullish(v.looseObject({ content: v.nullish(Content) })),
 });
 
 const Har = v.looseObject({ log: v.looseObject({ entries: v.array(Entry) }) });
@@ -60,19 +61,23 @@ function harOf(text: string, name: string): v.InferOutput<typeof Har> {
 
 function callOf({ request, response }: v.InferOutput<typeof Entry>, where: string): RecordedCall {
   const { method, url, postData } = request;
-  const sendsNothing = postData === undefined && /^(GET|HEAD|DELETE)$/i.test(method);
+  const sendsNothing = !postData && /^(GET|HEAD|DELETE)$/i.test(method);
+  const sent = postData?.text;
   const content = response?.content;
+  const received = content?.text;
   return {
     method,
     url,
     where,
     ...(sendsNothing && { requestBody: null }),
-    ...(postData?.text !== undefined && { requestBody: jsonOrNull(postData.text) }),
-    ...(content?.text !== undefined && { responseBody: jsonOrNull(textOf(content)) }),
+    ...(typeof sent === 'string' && { requestBody: jsonOrNull(sent) }),
+    ...(typeof received === 'string' && {
+      responseBody: jsonOrNull(decoded(received, content?.encoding)),
+    }),
   };
 }
 
-function textOf({ text = '', encoding }: v.InferOutput<typeof Content>): string | null {
+function decoded(text: string, encoding: string | null | undefined): string | null {
   if (encoding !== 'base64') return text;
   try {
     const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
