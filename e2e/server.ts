@@ -43,7 +43,10 @@ export async function startServer(
     root: REPOSITORY,
     appType: 'mpa',
     logLevel: 'error',
-    plugins: [mountPlugin(mounts), ctxStorage({ config: false, workerEntry: WORKER_ENTRY })],
+    plugins: [
+      mountPlugin(mounts),
+      ctxStorage({ config: 'demo/objects/wrangler.jsonc', workerEntry: WORKER_ENTRY }),
+    ],
     optimizeDeps: { noDiscovery: true, include: [] },
     worker: { format: 'es' },
     // A file saved while tests run must not reload their pages.

@@ -117,6 +117,7 @@ describe('source', () => {
       'worker/index.ts',
       'worker/objects.ts',
       'src/vite/client.d.ts',
+      'demo/objects/room.ts',
       'worker/node-objects.ts',
       'worker/vfs/build/write-wasm.ts',
       'worker/sim/main.ts',

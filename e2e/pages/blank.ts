@@ -1,5 +1,6 @@
 // A page with nothing but the package: what tests do with it, they do from outside.
 
+import startDemo from 'virtual:ctx-storage/start';
 import { connect, openStorage } from '../../src/index.ts';
 import type { Classes } from './objects-worker.ts';
 import { startWriting, verifyWrites } from './writer.ts';
@@ -16,7 +17,18 @@ function startRooms(): Worker {
 
 const connectRooms = () => connect<Classes>(startRooms);
 
-const api = { openStorage, connect, connectRooms, workers, startWriting, verifyWrites };
+/** The demo's class, as the plugin serves it. */
+const connectDemo = () => connect<{ ROOM: object }>(startDemo, { directory: 'demo' });
+
+const api = {
+  openStorage,
+  connect,
+  connectRooms,
+  connectDemo,
+  workers,
+  startWriting,
+  verifyWrites,
+};
 
 declare global {
   interface Window {

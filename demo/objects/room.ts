@@ -1,0 +1,116 @@
+// A chat room, written for workerd: messages in SQL, its topic as a key, an alarm that forgets old
+// messages, methods for callers, `fetch` and sockets for everybody else.
+//
+// The playground runs this file in the page; e2e/two-engines.spec.ts runs it in workerd as well.
+
+import { DurableObject } from 'cloudflare:workers';
+
+export interface Message {
+  readonly id: number;
+  readonly author: string;
+  readonly text: string;
+  readonly at: number;
+}
+
+interface Env {
+  /** How long messages are kept, in milliseconds. */
+  readonly KEEP_MS: number;
+}
+
+export class Room extends DurableObject<Env> {
+  constructor(ctx: ConstructorParameters<typeof DurableObject<Env>>[0], env: Env) {
+    super(ctx, env);
+    this.ctx.storage.sql.exec(
+      `CREATE TABLE IF NOT EXISTS message (
+         id INTEGER PRIMARY KEY AUTOINCREMENT, author TEXT NOT NULL, text TEXT NOT NULL,
+         at INTEGER NOT NULL)`,
+    );
+  }
+
+  /** Stores the message, tells it to all sockets, and gives it back. */
+  async post(author: string, text: string): Promise<Message> {
+    if (text.trim() === '') throw new RangeError('A message has some text.');
+    const { sql } = this.ctx.storage;
+    const message = sql
+      .exec(
+        'INSERT INTO message (author, text, at) VALUES (?, ?, ?) RETURNING *',
+        author,
+        text,
+        Date.now(),
+      )
+      .one() as unknown as Message;
+    for (const socket of this.ctx.getWebSockets()) socket.send(JSON.stringify(message));
+    if ((await this.ctx.storage.getAlarm()) === null) {
+      await this.ctx.storage.setAlarm(message.at + (await this.#keepMs()));
+    }
+    return message;
+  }
+
+  /** The newest messages, oldest first. */
+  messages(limit = 50): Message[] {
+    return this.ctx.storage.sql
+      .exec('SELECT * FROM (SELECT * FROM message ORDER BY id DESC LIMIT ?) ORDER BY id', limit)
+      .toArray() as unknown as Message[];
+  }
+
+  async topic(): Promise<string> {
+    return (await this.ctx.storage.get<string>('topic')) ?? `Room ${this.ctx.id.name}`;
+  }
+
+  async setTopic(topic: string): Promise<void> {
+    await this.ctx.storage.put('topic', topic);
+  }
+
+  /** From now on messages are kept this long. */
+  async keep(durationMs: number): Promise<void> {
+    await this.ctx.storage.put('keep', durationMs);
+  }
+
+  /** When the next messages are forgotten; null when there are none. */
+  async forgetsAt(): Promise<number | null> {
+    return this.ctx.storage.getAlarm();
+  }
+
+  /** Takes all messages of an author out, or none when there is one by somebody else in between. */
+  async takeBack(author: string): Promise<number> {
+    return this.ctx.storage.transaction(async (txn) => {
+      const { sql } = this.ctx.storage;
+      const { rowsWritten } = sql.exec('DELETE FROM message WHERE author = ?', author);
+      await txn.put('taken back', { author, rowsWritten });
+      if (this.messages().length === 0) throw new Error('Nothing would be left.');
+      return rowsWritten;
+    });
+  }
+
+  override async alarm(): Promise<void> {
+    const keepMs = await this.#keepMs();
+    const { sql } = this.ctx.storage;
+    sql.exec('DELETE FROM message WHERE at <= ?', Date.now() - keepMs);
+    const { at } = sql.exec('SELECT min(at) AS at FROM message').one() as { at: number | null };
+    if (at !== null) await this.ctx.storage.setAlarm(at + keepMs);
+  }
+
+  override async fetch(request: Request): Promise<Response> {
+    if (request.headers.get('Upgrade') === 'websocket') {
+      const { 0: client, 1: server } = new WebSocketPair();
+      const author = new URL(request.url).searchParams.get('author') ?? 'somebody';
+      this.ctx.acceptWebSocket(server, [author]);
+      server.serializeAttachment({ author });
+      return new Response(null, { status: 101, webSocket: client });
+    }
+    if (request.method === 'POST') {
+      const { author, text } = (await request.json()) as { author: string; text: string };
+      return Response.json(await this.post(author, text), { status: 201 });
+    }
+    return Response.json({ topic: await this.topic(), messages: this.messages() });
+  }
+
+  override async webSocketMessage(socket: WebSocket, text: string): Promise<void> {
+    const { author } = socket.deserializeAttachment() as { author: string };
+    await this.post(author, text);
+  }
+
+  async #keepMs(): Promise<number> {
+    return (await this.ctx.storage.get<number>('keep')) ?? this.env.KEEP_MS;
+  }
+}

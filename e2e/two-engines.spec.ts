@@ -1,0 +1,64 @@
+// One class file, two engines: the demo's room in a browser's worker, through the Vite plugin, and in
+// workerd. Both hear the same conversation and must answer the same.
+
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { Miniflare } from 'miniflare';
+import { expect, test } from './fixtures.ts';
+import { REPOSITORY } from './server.ts';
+import type { Rooms } from './two-engines/conversation.ts';
+
+const MAIN = `
+  import { converse } from '../../e2e/two-engines/conversation.ts';
+  export * from './room.ts';
+  export default {
+    async fetch(_request, env) {
+      return Response.json(await converse(env.ROOM));
+    },
+  };`;
+
+test('[TWO1] a class file of a wrangler project answers in a page as it does in workerd', async ({
+  storagePage,
+}) => {
+  const here = await storagePage.evaluate(async () => {
+    const { env } = await window.api.connectDemo();
+    const { converse } = await import('/e2e/two-engines/conversation.ts' as string);
+    return (converse as (rooms: Rooms) => Promise<unknown[]>)(env.ROOM as unknown as Rooms);
+  });
+  const there = await inWorkerd();
+  expect(here).toEqual(there);
+  expect(here.slice(1, 3)).toEqual([
+    'Room lobby',
+    ['a', 'b', 'c'].map((text, i) => ({ id: i + 1, author: 'ann', text })),
+  ]);
+  expect(here.slice(3, 5)).toEqual([
+    'RangeError: A message has some text.',
+    'Error: Nothing would be left.',
+  ]);
+});
+
+async function inWorkerd(): Promise<unknown[]> {
+  const bundle = await build({
+    bundle: true,
+    write: false,
+    format: 'esm',
+    stdin: { contents: MAIN, resolveDir: join(REPOSITORY, 'demo/objects'), loader: 'ts' },
+    external: ['cloudflare:workers'],
+    logLevel: 'warning',
+  });
+  const miniflare = new Miniflare({
+    name: 'playground',
+    modules: true,
+    script: bundle.outputFiles[0]!.text,
+    compatibilityDate: '2026-01-30',
+    bindings: { KEEP_MS: 86_400_000 },
+    durableObjects: { ROOM: { className: 'Room', useSQLite: true } },
+  });
+  try {
+    const response = await miniflare.dispatchFetch('http://playground/');
+    if (!response.ok) throw new Error(await response.text());
+    return (await response.json()) as unknown[];
+  } finally {
+    await miniflare.dispose();
+  }
+}
