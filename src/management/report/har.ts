@@ -2,7 +2,7 @@
 
 import * as v from 'valibot';
 import { storageError } from '../../contract/errors.ts';
-import { jsonOrNull, type RecordedCall } from './recorded-call.ts';
+import { isBodiless, jsonOrNull, type RecordedCall } from './recorded-call.ts';
 
 // Some tools write null for a part that is not there.
 const Content = v.looseObject({
@@ -61,7 +61,7 @@ function harOf(text: string, name: string): v.InferOutput<typeof Har> {
 
 function callOf({ request, response }: v.InferOutput<typeof Entry>, where: string): RecordedCall {
   const { method, url, postData } = request;
-  const sendsNothing = !postData && /^(GET|HEAD|DELETE)$/i.test(method);
+  const sendsNothing = !postData && isBodiless(method);
   const sent = postData?.text;
   const content = response?.content;
   const received = content?.text;

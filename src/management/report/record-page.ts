@@ -1,11 +1,12 @@
 // The requests of a Playwright page or context, recorded for the report.
 //
 // Requests that Playwright's own `request` fixture sends are not among a page's; they have no events.
+// Bodies it cannot read, such as those of an unmodified Firefox, are unknown to the report.
 
 import type { LookupOptions } from '../schedule/lookup.ts';
 import { CallLog } from './call-log.ts';
 import { mayShowFields } from './record-requests.ts';
-import { jsonOrNull, type RecordedCall } from './recorded-call.ts';
+import { isBodiless, jsonOrNull, type RecordedCall } from './recorded-call.ts';
 
 /** What is used of Playwright's request. */
 export interface PageRequest {
@@ -49,11 +50,12 @@ export function recordPage(page: RecordedPage, options: LookupOptions = {}): Pag
 async function recorded(request: PageRequest, options: LookupOptions): Promise<RecordedCall> {
   const call = { method: request.method(), url: request.url() };
   if (!mayShowFields(call.method, call.url, options)) return call;
+  const sent = request.postData();
   // A page that was closed meanwhile no longer has the body.
   const received = await responseText(request).catch(() => undefined);
   return {
     ...call,
-    requestBody: jsonOrNull(request.postData()),
+    ...((sent !== null || isBodiless(call.method)) && { requestBody: jsonOrNull(sent) }),
     ...(received !== undefined && { responseBody: jsonOrNull(received) }),
   };
 }

@@ -21,3 +21,8 @@ export function jsonOrNull(text: string | null | undefined): unknown {
     return null;
   }
 }
+
+/** Whether requests of the method have no body; of others one that is not there may be unread. */
+export function isBodiless(method: string): boolean {
+  return /^(GET|HEAD|DELETE)$/i.test(method);
+}

@@ -258,4 +258,21 @@ describe('recordPage()', () => {
     const { findings } = await log.report({ at: '2025-01-01' });
     expect(findings).toMatchObject([{ level: 'error', count: 3 }]);
   });
+
+  test('[REP5] a body that Playwright cannot read is unknown, not absent', async () => {
+    const { page, end } = fakePage();
+    const { log } = recordPage(page);
+    const response = async () => ({ text: async () => '{}' });
+    const unread = { url: () => RECORDS, postData: () => null, response };
+    end('requestfinished', { ...unread, method: () => 'POST' });
+    end('requestfinished', { ...unread, method: () => 'GET' });
+    expect(await log.calls()).toEqual([
+      { method: 'POST', url: RECORDS, responseBody: {} },
+      { method: 'GET', url: RECORDS, requestBody: null, responseBody: {} },
+    ]);
+    const { findings } = await log.report({ at: '2025-01-01' });
+    expect(findings).toMatchObject([
+      { level: 'note', isGuess: true, operation: { method: 'POST' } },
+    ]);
+  });
 });
