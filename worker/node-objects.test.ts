@@ -180,4 +180,35 @@ describe('objects in Node', () => {
     webSocket.close(1000, 'done');
     await objects.close();
   });
+
+  test('[OBJ12] an object whose timer is set stays in memory; a timer that throws is reported', async () => {
+    class Waiter extends DurableObject {
+      readonly made = crypto.randomUUID();
+      madeAs(): string {
+        return this.made;
+      }
+      wait(delayMs: number): void {
+        setTimeout(() => {
+          throw new Error('of the timer');
+        }, delayMs);
+      }
+    }
+    const { clock, env, close } = await createObjects({ Waiter });
+    const stub = env.Waiter.getByName('a');
+    await clock.set(0);
+    await stub.wait(60_000);
+    const made = await stub.madeAs();
+    await clock.advance(59_000);
+    expect(await stub.madeAs()).toBe(made);
+    const reports: unknown[] = [];
+    const { error } = console;
+    console.error = (...report: unknown[]) => reports.push(report);
+    await clock.advance(1000);
+    console.error = error;
+    expect(String(reports)).toContain('of the timer');
+    expect(await stub.madeAs()).toBe(made);
+    await clock.advance(11_000);
+    expect(await stub.madeAs()).not.toBe(made);
+    await close();
+  });
 });

@@ -15,6 +15,8 @@ type Scope = Pick<
 
 /** As Node's: time that is controlled must move on, or a timer that sets itself again never ends. */
 const DELAY_MS_MIN = 1;
+type Callback = (...args: unknown[]) => unknown;
+
 /** Ids of these timers begin where no engine's do. */
 const FIRST_ID = 2 ** 40;
 
@@ -31,17 +33,25 @@ export function installTimers(scope: Scope, host: CurrentTask, clock: Clock): ()
     if (instance === undefined || typeof callback !== 'function') return undefined;
     const id = nextId++;
     const context = instance.gate.context;
+    const release = instance.retain(); // workerd: an object that waits stays in memory
     const wait = () =>
       clock.after(
         Math.max(Number(delayMs) || 0, DELAY_MS_MIN),
         () => {
-          if (repeats && !instance.hasEnded) cancels.set(id, wait());
-          else cancels.delete(id);
-          instance.gate.deliver(context, () => callback(...args));
+          if (repeats && !instance.hasEnded) again();
+          else clear(id);
+          instance.gate.deliver(context, () => run(callback as Callback, args));
         },
         true,
       );
-    cancels.set(id, wait());
+    const again = () => {
+      const cancel = wait();
+      cancels.set(id, () => {
+        cancel();
+        release();
+      });
+    };
+    again();
     return id;
   };
   const clear = (id: unknown): boolean => {
@@ -66,4 +76,14 @@ export function installTimers(scope: Scope, host: CurrentTask, clock: Clock): ()
     Object.assign(scope, original);
     for (const cancel of cancels.values()) cancel();
   };
+}
+
+// Of all objects, only the one whose timer it is has to do with the failure, and nobody waits for it.
+function run(callback: Callback, args: unknown[]): void {
+  try {
+    callback(...args);
+  } catch (error) {
+    if (typeof reportError === 'function') reportError(error);
+    else console.error('A timer of an object failed:', error);
+  }
 }
