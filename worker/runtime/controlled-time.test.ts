@@ -232,7 +232,8 @@ describe('beneath', () => {
         task();
       },
     };
-    const host = { current: { ...instance, gate } } as unknown as CurrentTask;
+    const retain = () => () => {};
+    const host = { current: { ...instance, gate, retain } } as unknown as CurrentTask;
     const scope = { ...globalThis } as typeof globalThis & { scheduler: Waiting };
     const undo = [installTimers(scope, host, clock), installSchedulerWait(scope, host)];
     return { scope, host, undo: () => undo.reverse().map((step) => step()) };
