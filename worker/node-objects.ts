@@ -49,13 +49,13 @@ export async function createObjects<Table extends ClassTable>(
   };
 }
 
-const { setTimeout, clearTimeout, setImmediate, Date } = globalThis;
+const { setTimeout, clearTimeout, setImmediate, Date: SystemDate } = globalThis;
 
 // A message port would keep the process alive, and so would the timer of an idle object.
 const NODE_TIME: Required<Pick<Platform, 'nextTurn' | 'time'>> = {
   nextTurn: (task) => void setImmediate(task),
   time: {
-    now: () => Date.now(),
+    now: () => SystemDate.now(),
     after(delayMs, task, keepsAlive) {
       const timer = setTimeout(task, delayMs);
       if (!keepsAlive) timer.unref();
