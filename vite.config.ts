@@ -3,12 +3,19 @@
 // Keeps true: the page needs no special headers (no cross-origin isolation), and the worker is an
 // ES module. sqlite-wasm is not pre-bundled: its dependency scan would break the wasm's address.
 
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { ctxStorage } from './src/vite/plugin.ts';
 
 export default defineConfig({
   root: 'demo',
   base: './',
-  worker: { format: 'es' },
+  plugins: [
+    ctxStorage({
+      config: 'objects/wrangler.jsonc',
+      workerEntry: fileURLToPath(new URL('worker/objects.ts', import.meta.url)),
+    }),
+  ],
   optimizeDeps: { exclude: ['@sqlite.org/sqlite-wasm'] },
   build: { outDir: '../dist/demo', emptyOutDir: true, target: 'es2023' },
   test: {

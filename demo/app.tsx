@@ -8,6 +8,7 @@ import { CharacterPanel } from './panels/character-panel.tsx';
 import { startCharacters } from './panels/characters.ts';
 import { KeyPanel } from './panels/key-panel.tsx';
 import { startKeys } from './panels/keys.ts';
+import { ObjectPanel } from './panels/object-panel.tsx';
 import { SqlPanel } from './panels/sql-panel.tsx';
 import { navigate, type Panel, type Route, route, showNotes } from './route.ts';
 import { connection } from './storage.ts';
@@ -20,12 +21,14 @@ const VIEWS: readonly { readonly view: Route['view']; readonly label: string }[]
   { view: 'sql', label: 'SQL' },
   { view: 'keys', label: 'Keys' },
   { view: 'characters', label: 'Data set' },
+  { view: 'objects', label: 'Objects' },
 ];
 
 const PANEL_LABELS: Readonly<Record<Panel, string>> = {
   sql: 'SQL',
   keys: 'Keys',
   characters: 'Data set',
+  objects: 'Objects',
 };
 
 export function App() {
@@ -98,6 +101,8 @@ function PanelContent({ panel }: { panel: Panel }) {
       return <KeyPanel />;
     case 'characters':
       return <CharacterPanel />;
+    case 'objects':
+      return <ObjectPanel />;
   }
 }
 
