@@ -27,6 +27,7 @@ test('a room is an object: it is made, talked to, seen in two tabs, and forgets 
   await two.getByRole('button', { name: 'Post' }).click();
   await expect(one.getByText('from the other tab')).toBeVisible();
 
+  await one.bringToFront();
   await one.getByRole('button', { name: 'One day on' }).click();
   await expect(one.getByText(/stands still/)).toBeVisible();
   await one.getByRole('button', { name: 'One hour on' }).click();
