@@ -94,6 +94,16 @@ describe('alarms across hosts', () => {
     expect((await world.catalog.list('Clocked')).map(({ name }) => name)).toEqual(['written']);
     expect(await world.medium.keys()).toHaveLength(1);
   });
+
+  test('[OBJ11] but not one whose emptiness somebody has bookmarked', async () => {
+    const host = await start();
+    const empty = await host.run(({ storage }) => storage.getCurrentBookmark(), 'a');
+    await host.advance(20_000);
+    await host.run(({ storage }) => storage.put('key', 1), 'a');
+    await host.run(({ storage }) => storage.onNextSessionRestoreBookmark(empty), 'a');
+    await host.host.reset(host.address('a'), storageError('OBJECT_RESET', 'for the test'));
+    expect(await host.run(({ storage }) => storage.get('key'), 'a')).toBeUndefined();
+  });
 });
 
 describe('runs of alarms', () => {

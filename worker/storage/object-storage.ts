@@ -63,6 +63,7 @@ export class ObjectStorage {
   readonly #commits: Commits;
   #broken: StorageError | undefined;
   #alarmChanged = false;
+  #hasBookmark = false;
 
   /** `openDatabase` opens SQLite on the log's file and reports to the events it is given. */
   constructor(
@@ -254,6 +255,7 @@ export class ObjectStorage {
 
   /** A bookmark of this moment, the writes of this turn included. */
   currentBookmark(): string {
+    this.#hasBookmark = true;
     this.commitImplicit();
     return this.#log.currentBookmark();
   }
@@ -314,9 +316,9 @@ export class ObjectStorage {
     await this.#log.close();
   }
 
-  /** True when nothing was ever committed. */
+  /** True when nothing was ever committed, and nobody holds a bookmark of that. */
   get isUnwritten(): boolean {
-    return this.#log.committedSequence === 0;
+    return this.#log.committedSequence === 0 && !this.#hasBookmark;
   }
 
   /** Closes a storage nobody uses any more, after its last write is on disk. */
