@@ -7,13 +7,16 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { ctxStorage } from './src/vite/plugin.ts';
 
+// Absolute: the demo and the tests have different roots.
+const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
 export default defineConfig({
   root: 'demo',
   base: './',
   plugins: [
     ctxStorage({
-      config: 'objects/wrangler.jsonc',
-      workerEntry: fileURLToPath(new URL('worker/objects.ts', import.meta.url)),
+      config: file('demo/objects/wrangler.jsonc'),
+      workerEntry: file('worker/objects.ts'),
     }),
   ],
   optimizeDeps: { exclude: ['@sqlite.org/sqlite-wasm'] },
