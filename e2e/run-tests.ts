@@ -26,6 +26,8 @@ const TYPE_PROJECTS = [
   'e2e',
   'e2e/conformance/worker',
   'e2e/bench/worker',
+  'e2e/libraries',
+  'demo/objects',
 ];
 
 const reports = mkdtempSync(join(tmpdir(), 'ctx-storage-reports-'));
