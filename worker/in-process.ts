@@ -46,6 +46,8 @@ type ObjectOf<Entry> = Entry extends (new (
 export interface InProcessOptions extends ClassTableOptions {
   /** What the app passes to its objects, beside the namespaces. */
   readonly env?: object;
+  /** How long an idle object stays in memory, in milliseconds. @default 10,000 */
+  readonly idleMs?: number;
 }
 
 /** Running objects. */
@@ -89,7 +91,11 @@ export async function objectsOn<Table extends ClassTable>(
   registry: ClassRegistry,
   options: InProcessOptions,
 ): Promise<Objects<Table>> {
-  const { namespaces, manager, close } = await startHost(platform, registry, options.env ?? {});
+  const { namespaces, manager, close } = await startHost(
+    { ...platform, ...(options.idleMs !== undefined && { idleMs: options.idleMs }) },
+    registry,
+    options.env ?? {},
+  );
   return {
     env: namespaces.outsideEnv as NamespacesOf<Table>,
     async list(name) {

@@ -1,10 +1,11 @@
 import { execFile, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { DurableObjectNamespace } from '../src/contract/object.ts';
+import { createObjects as createInProcess, MemoryMedium } from './in-process.ts';
 import { createObjects, DurableObject } from './node-objects.ts';
 
 let directory: string;
@@ -210,5 +211,32 @@ describe('objects in Node', () => {
     await clock.advance(11_000);
     expect(await stub.madeAs()).not.toBe(made);
     await close();
+  });
+
+  test('[NODE8] in any runtime: on a medium that is passed, and memory is lost after a time of choice', async () => {
+    class Counter extends DurableObject {
+      count = 0;
+      async add(): Promise<[number, number]> {
+        this.count += 1;
+        const stored = ((await this.ctx.storage.get<number>('count')) ?? 0) + 1;
+        await this.ctx.storage.put('count', stored);
+        return [this.count, stored];
+      }
+    }
+    const wasm = new Uint8Array(readFileSync(new URL('./vfs/sqlite3.wasm', import.meta.url)));
+    const medium = new MemoryMedium();
+    const first = await createInProcess({ Counter }, { wasm, medium, idleMs: 1000 });
+    await first.clock.set(0);
+    const stub = first.env.Counter.getByName('a');
+    expect([await stub.add(), await stub.add()]).toEqual([
+      [1, 1],
+      [2, 2],
+    ]);
+    await first.clock.advance(1001);
+    expect(await stub.add()).toEqual([1, 3]);
+    await first.close();
+    const second = await createInProcess({ Counter }, { wasm, medium });
+    expect(await second.env.Counter.getByName('a').add()).toEqual([1, 4]);
+    await second.close();
   });
 });

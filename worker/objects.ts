@@ -14,6 +14,8 @@ export type { ClassOptions, ClassTable, UserClass } from './runtime/object-class
 export interface ServeOptions extends ClassTableOptions {
   /** What the app passes to its objects as `env`, beside the namespaces. */
   readonly env?: object;
+  /** How long an idle object stays in memory, in milliseconds. @default 10,000 */
+  readonly idleMs?: number;
 }
 
 /**
@@ -25,5 +27,10 @@ export interface ServeOptions extends ClassTableOptions {
  * @throws CLASS_INVALID, which fails the worker's start
  */
 export function serve(classes: ClassTable, options: ServeOptions = {}): void {
-  serveHost({ classes: new ClassRegistry(classes, options), env: options.env ?? {} });
+  const { env = {}, idleMs } = options;
+  serveHost({
+    classes: new ClassRegistry(classes, options),
+    env,
+    ...(idleMs !== undefined && { idleMs }),
+  });
 }

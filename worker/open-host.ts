@@ -17,6 +17,8 @@ export interface HostOptions {
   readonly classes?: ClassRegistry;
   /** What the app passes to its objects. @default nothing */
   readonly env?: object;
+  /** How long an idle instance stays in memory, in milliseconds. @default 10,000 */
+  readonly idleMs?: number;
 }
 
 /**
@@ -35,5 +37,6 @@ export async function openHost(options: HostOptions): Promise<RunningHost> {
   const { classes = new ClassRegistry(), env = {} } = options;
   // Objects without a class have no alarm handler, and are in no list.
   const catalog = classes.isEmpty ? new MemoryCatalog() : await IdbCatalog.open(options.directory);
-  return startHost({ sqlite, medium, catalog, isDedicated: true }, classes, env);
+  const idleMs = options.idleMs !== undefined && { idleMs: options.idleMs };
+  return startHost({ sqlite, medium, catalog, isDedicated: true, ...idleMs }, classes, env);
 }

@@ -7,7 +7,7 @@ import { PageSessions } from './runtime/page-sessions.ts';
 import { type ServeEnvironment, serve } from './serve.ts';
 
 /** What a worker hosts, whatever page asks for it. */
-export type Hosting = Pick<OpenOptions, 'classes' | 'env'>;
+export type Hosting = Pick<OpenOptions, 'classes' | 'env' | 'idleMs'>;
 
 /** To be called before anything is awaited, or the page's first message is lost. */
 export function serveHost(hosting: Hosting): void {

@@ -30,6 +30,8 @@ export interface Platform {
   readonly nextTurn?: HostEnvironment['nextTurn'];
   /** @default that of the scope */
   readonly time?: SystemTime;
+  /** How long an instance without events stays in memory, in milliseconds. @default 10,000 */
+  readonly idleMs?: number;
   /** True when all code of the scope belongs to the objects, and sees their clock. */
   readonly isDedicated: boolean;
 }
@@ -60,6 +62,7 @@ export async function startHost(
     guard: (delayMs, task) => time.after(delayMs, task, false),
     medium,
     catalog,
+    ...(platform.idleMs !== undefined && { idleMs: platform.idleMs }),
     openDatabase: (store, events) => openLogDatabase(sqlite, vfs, store, events),
   };
   const host = new ObjectHost(environment, classes, (_host, instance) =>

@@ -21,6 +21,8 @@ export interface HostEnvironment {
   guard(delayMs: number, task: () => void): () => void;
   /** The files of objects, by the keys of their addresses. */
   readonly medium: ObjectMedium;
+  /** How long an instance without events stays in memory, in milliseconds. @default 10,000 */
+  readonly idleMs?: number;
   /** What is known of the objects of classes. */
   readonly catalog: ObjectCatalog;
   /** What is chosen for objects that have no class. */

@@ -28,6 +28,8 @@ export interface ClassOptions {
   readonly storage?: 'sql' | 'kv';
   /** What ids are made from; workerd's local form is `<script>-<class>`. */
   readonly uniqueKey?: string;
+  /** @default that of all classes */
+  readonly compatibilityDate?: string;
 }
 
 export type ClassTable = Readonly<Record<string, UserClass | ClassOptions>>;
@@ -102,12 +104,12 @@ export class ClassRegistry {
 }
 
 function classesOf(table: ClassTable, options: ClassTableOptions): Map<string, ObjectClass> {
-  const { scriptName = 'worker', compatibilityDate } = options;
+  const { scriptName = 'worker' } = options;
   const classes = new Map<string, ObjectClass>();
   const keys = new Map<string, string>();
   for (const [name, given] of Object.entries(table)) {
     const chosen: ClassOptions = isOptions(given) ? given : { class: given };
-    check(name, chosen);
+    check(name, { ...options, ...chosen });
     const uniqueKey = chosen.uniqueKey ?? `${scriptName}-${name}`;
     const other = keys.get(uniqueKey);
     if (other !== undefined) {
@@ -117,6 +119,7 @@ function classesOf(table: ClassTable, options: ClassTableOptions): Map<string, O
       );
     }
     keys.set(uniqueKey, name);
+    const compatibilityDate = chosen.compatibilityDate ?? options.compatibilityDate;
     classes.set(name, {
       name,
       uniqueKey,
@@ -146,6 +149,13 @@ function check(name: string, chosen: ClassOptions): void {
       'CLASS_INVALID',
       `serve: ${name} is ${given === null ? 'null' : typeof given}, not a class; give the class, ` +
         'or { class, storage }.',
+    );
+  }
+  const date: unknown = chosen.compatibilityDate;
+  if (date !== undefined && (typeof date !== 'string' || !/^\d{4}-\d{2}-\d{2}$/.test(date))) {
+    throw storageError(
+      'CLASS_INVALID',
+      `serve: the compatibilityDate of ${name} is YYYY-MM-DD, not ${JSON.stringify(date)}.`,
     );
   }
   if (chosen.storage !== undefined && chosen.storage !== 'sql' && chosen.storage !== 'kv') {

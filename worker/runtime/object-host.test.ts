@@ -187,6 +187,8 @@ describe('instances', () => {
       [{ Bad: null as never }, {}, /not a class/],
       [{ Bad: (() => {}) as never }, {}, /not a class/],
       [{ 'no name': Good }, {}, /not a name/],
+      [{ Good: { class: Good, compatibilityDate: 'today' } }, {}, /YYYY-MM-DD, not "today"/],
+      [{ Good }, { compatibilityDate: 5 }, /YYYY-MM-DD, not 5/],
       [{ Good: { class: Good, storage: 'disk' as never } }, {}, /'sql' or 'kv'/],
       [{ Good }, { bindings: { OTHER: 'Missing' } }, /names class Missing.*served are: Good/],
       [
@@ -199,6 +201,29 @@ describe('instances', () => {
       expect(() => new ClassRegistry(table, options)).toThrow(message);
     }
     expect(() => new ClassRegistry({ Good }).get('Other')).toThrow(/serves: Good/);
+  });
+
+  test('[BE3] backend and date are chosen with the class', async () => {
+    class Old extends Base {}
+    class New extends Base {}
+    class Keys extends Base {}
+    const registry = new ClassRegistry(
+      {
+        Old,
+        New: { class: New, compatibilityDate: '2026-03-01' },
+        Keys: { class: Keys, storage: 'kv' },
+      },
+      { compatibilityDate: '2025-01-01' },
+    );
+    expect([...registry.all].map(({ options }) => options)).toEqual([
+      { backend: 'sql', compatibilityDate: '2025-01-01' },
+      { backend: 'sql', compatibilityDate: '2026-03-01' },
+      { backend: 'kv', compatibilityDate: '2025-01-01' },
+    ]);
+    await hostOf({ Keys: { class: Keys, storage: 'kv' } });
+    await expect(run(Keys, (o) => o.ctx.storage.getCurrentBookmark())).rejects.toMatchObject({
+      code: 'WRONG_BACKEND',
+    });
   });
 
   test('[OBJ10] an event does not wait for other objects', async () => {

@@ -156,7 +156,8 @@ export class ObjectHost {
     const slot = this.#slots.get(key);
     if (slot?.kind !== 'live') return;
     slot.cancelEviction();
-    slot.cancelEviction = this.#environment.after(IDLE_MS, () => {
+    const { after, idleMs = IDLE_MS } = this.#environment;
+    slot.cancelEviction = after(idleMs, () => {
       if (slot.instance.isIdle) void this.#close(key);
     });
   }
