@@ -59,7 +59,8 @@ export async function startProvider(options: Partial<ManagementOptions> = {}) {
 
   /** For the option `fetch` of an SDK. */
   const sdkFetch = (input: string | URL | Request, init?: RequestInit) =>
-    api.fetch(new Request(input, init));
+    // Older SDKs send forms as streams, as their own fetch takes them.
+    api.fetch(new Request(input, { ...init, duplex: 'half' } as RequestInit));
 
   return { api, clock, call, newZone, sdkFetch, baseUrl: BASE, close: () => objects.close() };
 }

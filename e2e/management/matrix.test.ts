@@ -1,0 +1,10 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { clientMatrix, matrixTable } from './client-matrix.ts';
+import { DOCUMENT, withTable } from './write-matrix.ts';
+
+test('[MG42] docs/management.md shows what each version of the SDK meets on every date', async () => {
+  const table = matrixTable(await clientMatrix());
+  const text = readFileSync(DOCUMENT, 'utf8');
+  expect(text, 'write it anew: npm run management:matrix').toBe(withTable(text, table));
+}, 120_000);
