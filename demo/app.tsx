@@ -9,6 +9,7 @@ import { startCharacters } from './panels/characters.ts';
 import { KeyPanel } from './panels/key-panel.tsx';
 import { startKeys } from './panels/keys.ts';
 import { ObjectPanel } from './panels/object-panel.tsx';
+import { ProviderPanel } from './panels/provider-panel.tsx';
 import { SqlPanel } from './panels/sql-panel.tsx';
 import { navigate, type Panel, type Route, route, showNotes } from './route.ts';
 import { connection } from './storage.ts';
@@ -22,6 +23,7 @@ const VIEWS: readonly { readonly view: Route['view']; readonly label: string }[]
   { view: 'keys', label: 'Keys' },
   { view: 'characters', label: 'Data set' },
   { view: 'objects', label: 'Objects' },
+  { view: 'provider', label: 'API' },
 ];
 
 const PANEL_LABELS: Readonly<Record<Panel, string>> = {
@@ -29,6 +31,7 @@ const PANEL_LABELS: Readonly<Record<Panel, string>> = {
   keys: 'Keys',
   characters: 'Data set',
   objects: 'Objects',
+  provider: 'API',
 };
 
 export function App() {
@@ -103,6 +106,8 @@ function PanelContent({ panel }: { panel: Panel }) {
       return <CharacterPanel />;
     case 'objects':
       return <ObjectPanel />;
+    case 'provider':
+      return <ProviderPanel />;
   }
 }
 

@@ -1,0 +1,207 @@
+// The emulated provider of the API panel: its state in objects of this browser, its date the page's.
+//
+// A request that only reads is made twice, on the chosen day and on the day before, so that a change
+// of that day shows. One that writes is made once.
+
+import { signal } from '@preact/signals';
+import { connect } from '../../src/index.ts';
+import {
+  createManagementApi,
+  datesOf,
+  deprecations,
+  type ManagementApi,
+  type ManagementObject,
+} from '../../src/management/index.ts';
+import { type Problem, problemOf } from '../ui/problem.ts';
+
+const BASE = 'https://api.example/client/v4';
+const ACCOUNT = { id: 'a'.repeat(32), name: 'Example' };
+const ZONE_NAME = 'example.com';
+const DAY_MS = 86_400_000;
+
+export const DATES = datesOf();
+/** Headers that tell of the schedule. */
+const TELLING = ['deprecation', 'sunset', 'link', 'allow'];
+
+export interface Example {
+  readonly label: string;
+  readonly method: string;
+  readonly path: string;
+  readonly body?: string;
+  /** A day on which it has something to show. */
+  readonly date: string;
+}
+
+export const EXAMPLES: readonly Example[] = [
+  { label: 'Records', method: 'GET', path: '/zones/:zone/dns_records', date: '2024-11-30' },
+  {
+    label: 'A wrong record',
+    method: 'POST',
+    path: '/zones/:zone/dns_records',
+    body: '{ "type": "A", "name": "www", "content": "no address", "ttl": 1 }',
+    date: '2024-09-30',
+  },
+  {
+    label: 'SRV by its data',
+    method: 'POST',
+    path: '/zones/:zone/dns_records',
+    body:
+      '{ "type": "SRV", "name": "_sip._tcp.example.com", "ttl": 1,\n' +
+      '  "data": { "service": "_sip", "proto": "_tcp", "name": "example.com",\n' +
+      '    "priority": 10, "weight": 5, "port": 5060, "target": "sip.example.com" } }',
+    date: '2024-05-31',
+  },
+  {
+    label: 'A setting',
+    method: 'GET',
+    path: '/zones/:zone/settings/cname_flattening',
+    date: '2025-03-21',
+  },
+  { label: 'DNS settings', method: 'GET', path: '/zones/:zone/dns_settings', date: '2025-03-21' },
+  { label: 'Rules', method: 'GET', path: '/zones/:zone/firewall/rules', date: '2025-06-15' },
+];
+
+export interface Answer {
+  readonly date: string;
+  readonly status: number;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly lines: readonly string[];
+}
+
+export type Exchange =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'asking' }
+  | { readonly kind: 'answered'; readonly before: Answer | null; readonly answer: Answer }
+  | { readonly kind: 'failed'; readonly problem: Problem };
+
+export const date = signal('2024-11-30');
+export const method = signal('GET');
+export const path = signal(EXAMPLES[0]!.path);
+export const body = signal('');
+export const exchange = signal<Exchange>({ kind: 'none' });
+/** A moment to go back to. */
+export const bookmark = signal<string | null>(null);
+
+/** What is announced, and what is in force, on the chosen day. */
+export const scheduleOf = (at: string) => deprecations({ at });
+
+/** Goes to the next date of the schedule in this direction. */
+export function stepDate(direction: -1 | 1): void {
+  const next =
+    direction === 1
+      ? DATES.find((one) => one > date.value)
+      : [...DATES].reverse().find((one) => one < date.value);
+  if (next === undefined) return;
+  date.value = next;
+  if (isReading()) void send();
+}
+
+export function choose(example: Example): void {
+  method.value = example.method;
+  path.value = example.path;
+  body.value = example.body ?? '';
+  date.value = example.date;
+  void send();
+}
+
+export async function send(): Promise<void> {
+  exchange.value = { kind: 'asking' };
+  await attempt(async () => {
+    const answer = await ask(date.value);
+    const before = isReading() ? await ask(dayBefore(date.value)) : null;
+    exchange.value = { kind: 'answered', before, answer };
+  });
+}
+
+export async function remember(): Promise<void> {
+  await attempt(async () => {
+    bookmark.value = await (await provider()).api.getBookmark();
+  });
+}
+
+export async function goBack(): Promise<void> {
+  await attempt(async () => {
+    if (bookmark.value !== null) await (await provider()).api.restoreBookmark(bookmark.value);
+    if (isReading()) await send();
+  });
+}
+
+export function dayBefore(day: string): string {
+  return new Date(Date.parse(day) - DAY_MS).toISOString().slice(0, 10);
+}
+
+function isReading(): boolean {
+  return method.value === 'GET';
+}
+
+async function ask(day: string): Promise<Answer> {
+  const { api, zone } = await provider();
+  const place = path.value.replaceAll(':zone', zone).replaceAll(':account', ACCOUNT.id);
+  const response = await api.fetch(
+    new Request(`${BASE}${place.startsWith('/') ? place : `/${place}`}`, {
+      method: method.value,
+      headers: { 'x-emulator-date': day },
+      ...(isReading() ? {} : { body: body.value }),
+    }),
+  );
+  return {
+    date: day,
+    status: response.status,
+    headers: TELLING.flatMap((name) => {
+      const value = response.headers.get(name);
+      return value === null ? [] : [[name, value] as const];
+    }),
+    lines: JSON.stringify(await response.json(), null, 2).split('\n'),
+  };
+}
+
+interface Provider {
+  readonly api: ManagementApi;
+  /** Id of the zone that is there from the beginning. */
+  readonly zone: string;
+}
+
+let starting: Promise<Provider> | undefined;
+
+async function provider(): Promise<Provider> {
+  starting ??= start();
+  try {
+    return await starting;
+  } catch (error) {
+    starting = undefined;
+    throw error;
+  }
+}
+
+async function start(): Promise<Provider> {
+  const { env } = await connect<{ ManagementObject: ManagementObject }>(
+    () =>
+      new Worker(new URL('../provider/provider-worker.ts', import.meta.url), { type: 'module' }),
+    { directory: 'provider' },
+  );
+  const api = createManagementApi({ namespace: env.ManagementObject, accounts: [ACCOUNT] });
+  const call = async (operation: string, content?: object) => {
+    const [verb, place] = operation.split(' ') as [string, string];
+    const init = { method: verb, ...(content && { body: JSON.stringify(content) }) };
+    return (await api.fetch(new Request(BASE + place, init))).json();
+  };
+  const found = await call(`GET /zones?name=${ZONE_NAME}`);
+  if (found.result.length > 0) return { api, zone: found.result[0].id };
+  const made = await call('POST /zones', { name: ZONE_NAME, account: { id: ACCOUNT.id } });
+  const zone: string = made.result.id;
+  await call(`POST /zones/${zone}/dns_records`, {
+    type: 'A',
+    name: 'www',
+    content: '192.0.2.1',
+    ttl: 1,
+  });
+  return { api, zone };
+}
+
+async function attempt(action: () => Promise<void>): Promise<void> {
+  try {
+    await action();
+  } catch (error) {
+    exchange.value = { kind: 'failed', problem: problemOf(error) };
+  }
+}
