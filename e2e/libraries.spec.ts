@@ -3,6 +3,8 @@
 import type { Page } from '@playwright/test';
 import type { Miniflare } from 'miniflare';
 import { expect, test } from './fixtures.ts';
+import type * as Talk from './libraries/party-talk.ts';
+import { type Ask, talk } from './libraries/party-talk.ts';
 import { startWorkerd } from './libraries/workerd.ts';
 
 /** What the classes have in common; their own types are those of workerd. */
@@ -70,55 +72,12 @@ test('[LIB3] partyserver: connections with state, broadcasts, requests', async (
     const start = () => new Worker('/e2e/libraries/worker.ts', { type: 'module' });
     const { env } = await window.api.connect<Classes>(start, { directory: 'libraries' });
     const room = env.Party.getByName('room');
-    const open = async () => {
-      const { webSocket } = await room.fetch('http://libraries/Party/room', {
-        headers: { Upgrade: 'websocket' },
-      });
-      if (!webSocket) throw new Error('no socket');
-      return webSocket;
-    };
-    return talk(open, async () => (await room.fetch('http://libraries/Party/room')).json());
-
-    // The same steps as in workerd, below.
-    async function talk(
-      connect: () => Promise<{
-        accept(): void;
-        send(text: string): void;
-        close(code: number): void;
-        addEventListener(type: string, listener: (event: Event) => void): void;
-      }>,
-      ask: () => Promise<unknown>,
-    ) {
-      const logs: string[][] = [[], []];
-      const until = async (log: string[], count: number) => {
-        while (log.length < count) await new Promise((resolve) => setTimeout(resolve, 10));
-      };
-      const join = async (log: string[]) => {
-        const socket = await connect();
-        socket.addEventListener('message', (event) =>
-          log.push(String((event as MessageEvent).data)),
-        );
-        socket.accept();
-        await until(log, 1);
-        return socket;
-      };
-      const one = await join(logs[0]!);
-      const two = await join(logs[1]!);
-      await until(logs[0]!, 2);
-      one.send('hello');
-      await until(logs[1]!, 2);
-      one.send('again');
-      await until(logs[1]!, 3);
-      two.send('mine');
-      await until(logs[0]!, 5);
-      const here = await ask();
-      two.close(4001);
-      await until(logs[0]!, 6);
-      return { logs, here };
-    }
+    const { talk } = await import('/e2e/libraries/party-talk.ts' as string);
+    return (talk as (ask: Ask) => ReturnType<typeof Talk.talk>)((url, init) =>
+      room.fetch(url, init),
+    );
   });
-  const there = await partyInWorkerd();
-  expect(here).toEqual(there);
+  expect(here).toEqual(await talk((url, init) => workerd.dispatchFetch(url, init)));
   expect(here.logs[0]).toEqual([
     'welcome to room',
     'somebody came',
@@ -128,34 +87,3 @@ test('[LIB3] partyserver: connections with state, broadcasts, requests', async (
     'left with 4001',
   ]);
 });
-
-async function partyInWorkerd() {
-  const logs: string[][] = [[], []];
-  const until = async (log: string[], count: number) => {
-    while (log.length < count) await new Promise((resolve) => setTimeout(resolve, 10));
-  };
-  const address = 'http://libraries/Party/room';
-  const join = async (log: string[]) => {
-    const { webSocket } = await workerd.dispatchFetch(address, {
-      headers: { Upgrade: 'websocket' },
-    });
-    if (!webSocket) throw new Error('no socket');
-    webSocket.addEventListener('message', ({ data }) => log.push(String(data)));
-    webSocket.accept();
-    await until(log, 1);
-    return webSocket;
-  };
-  const one = await join(logs[0]!);
-  const two = await join(logs[1]!);
-  await until(logs[0]!, 2);
-  one.send('hello');
-  await until(logs[1]!, 2);
-  one.send('again');
-  await until(logs[1]!, 3);
-  two.send('mine');
-  await until(logs[0]!, 5);
-  const here = await (await workerd.dispatchFetch(address)).json();
-  two.close(4001);
-  await until(logs[0]!, 6);
-  return { logs, here };
-}
