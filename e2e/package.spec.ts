@@ -1,12 +1,22 @@
 // The npm package as its users get it: packed, installed, bundled by Vite or not bundled at all.
 
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, extname, join, normalize } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { build } from 'vite';
+import type * as Plugin from '../src/vite/plugin.ts';
 import { expect, test } from './fixtures.ts';
 import type { Profile } from './profile.ts';
 import { REPOSITORY } from './server.ts';
@@ -79,13 +89,47 @@ test('the package works in a page without a bundler', async ({ sharedProfile }) 
   await expectToWork(directory, '/plain.html', sharedProfile);
 });
 
+test('a wrangler project is built with the plugin, and its class runs in the page', async ({
+  sharedProfile,
+}) => {
+  linkDependencies();
+  const project = join(directory, 'project');
+  const files = {
+    'wrangler.jsonc': `{ "name": "app", "main": "worker.js", // as it is deployed
+      "durable_objects": { "bindings": [{ "name": "COUNTER", "class_name": "Counter" }] } }`,
+    'worker.js': `import { DurableObject } from 'cloudflare:workers';
+      export class Counter extends DurableObject {
+        async add() {
+          const count = ((await this.ctx.storage.get('count')) ?? 0) + 1;
+          await this.ctx.storage.put('count', count);
+          return count;
+        }
+      }`,
+    'index.html': '<script type="module" src="./page.js"></script>',
+    'page.js': `import { connect } from 'ctx-storage';
+      import start from 'virtual:ctx-storage/start';
+      const { env } = await connect(start);
+      const counter = env.COUNTER.getByName('a');
+      await counter.add();
+      document.title = (await counter.add()) === 2 ? 'works' : 'wrong';`,
+  };
+  mkdirSync(project);
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(project, name), text);
+  const installed = join(directory, 'node_modules/ctx-storage/dist/vite.js');
+  const { ctxStorage } = (await import(pathToFileURL(installed).href)) as typeof Plugin;
+  await build({
+    configFile: false,
+    root: project,
+    cacheDir: join(project, 'cache'),
+    logLevel: 'error',
+    plugins: [ctxStorage()],
+    build: { outDir: 'built', target: 'esnext' },
+  });
+  await expectToWork(join(project, 'built'), '/index.html', sharedProfile);
+});
+
 test('classes run in Node, and the program starts', () => {
-  const { dependencies } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'));
-  for (const name of Object.keys(dependencies)) {
-    const link = join(directory, 'node_modules', name);
-    mkdirSync(dirname(link), { recursive: true });
-    symlinkSync(join(REPOSITORY, 'node_modules', name), link);
-  }
+  linkDependencies();
   writeFileSync(join(directory, 'classes.mjs'), NODE_SCRIPT);
   const run = (...parameters: string[]) =>
     execFileSync(process.execPath, parameters, { cwd: directory, encoding: 'utf8' });
@@ -94,6 +138,17 @@ test('classes run in Node, and the program starts', () => {
   const program = 'node_modules/ctx-storage/dist/cli.js';
   expect(run(program, 'deprecations', 'list', '--at', '2025-06-15')).toContain('2025-06-15');
 });
+
+/** What an installation would bring along. */
+function linkDependencies(): void {
+  const { dependencies } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'));
+  for (const name of Object.keys(dependencies)) {
+    const link = join(directory, 'node_modules', name);
+    if (existsSync(link)) continue;
+    mkdirSync(dirname(link), { recursive: true });
+    symlinkSync(join(REPOSITORY, 'node_modules', name), link);
+  }
+}
 
 async function expectToWork(root: string, path: string, profile: Profile): Promise<void> {
   const server = await serve(root);
