@@ -239,4 +239,31 @@ describe('objects in Node', () => {
     expect(await second.env.Counter.getByName('a').add()).toEqual([1, 4]);
     await second.close();
   });
+
+  test('[NODE9] what a task awaits belongs to its object, whatever it is; other code to none', async () => {
+    class Waiter extends DurableObject {
+      async wait(): Promise<number> {
+        await crypto.subtle.digest('SHA-256', new Uint8Array(1)); // a promise of the engine's own
+        const begun = Date.now();
+        await new Promise((resolve) => setTimeout(resolve, 60_000));
+        return Date.now() - begun;
+      }
+      touch(): number {
+        return 1;
+      }
+    }
+    const { clock, env, close } = await createObjects({ Waiter });
+    await clock.set(0);
+    const waiting = env.Waiter.getByName('a').wait();
+    for (let i = 0; i < 20; i++) {
+      await env.Waiter.getByName('b').touch();
+      const begunMs = Date.now();
+      expect(begunMs).toBeGreaterThan(1e12);
+      // Would never fire on the objects' clock, which stands still.
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    await clock.advance(60_000);
+    expect(await waiting).toBe(60_000);
+    await close();
+  });
 });

@@ -7,6 +7,7 @@ import { NodeMedium } from './file/node-medium.ts';
 import { type InProcessOptions, type Objects, objectsOn } from './in-process.ts';
 import { MemoryCatalog } from './runtime/catalog.ts';
 import { NodeCatalog } from './runtime/node-catalog.ts';
+import { AsyncTaskContext } from './runtime/node-task-context.ts';
 import { ClassRegistry, type ClassTable } from './runtime/object-class.ts';
 import type { Platform } from './start-host.ts';
 import { loadSqlite } from './vfs/sqlite-module.ts';
@@ -38,7 +39,8 @@ export async function createObjects<Table extends ClassTable>(
   const medium = directory === undefined ? new MemoryMedium() : new NodeMedium(directory);
   const catalog =
     directory === undefined ? new MemoryCatalog() : new NodeCatalog(join(directory, 'catalog'));
-  const platform = { sqlite, medium, catalog, ...NODE_TIME, isDedicated: false };
+  const context = new AsyncTaskContext();
+  const platform = { sqlite, medium, catalog, context, ...NODE_TIME, isDedicated: false };
   const objects = await objectsOn<Table>(platform, registry, options);
   return {
     ...objects,

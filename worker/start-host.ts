@@ -16,6 +16,7 @@ import type { ClassRegistry } from './runtime/object-class.ts';
 import { ObjectHost } from './runtime/object-host.ts';
 import { ObjectManager } from './runtime/object-manager.ts';
 import { installSchedulerWait } from './runtime/scheduler-wait.ts';
+import type { TaskContext } from './runtime/task-context.ts';
 import { installTimers } from './runtime/timers.ts';
 import { openLogDatabase } from './storage/log-database.ts';
 import { LogVfs } from './vfs/log-vfs.ts';
@@ -30,6 +31,8 @@ export interface Platform {
   readonly nextTurn?: HostEnvironment['nextTurn'];
   /** @default that of the scope */
   readonly time?: SystemTime;
+  /** Tells whose task is running. @default by turns of the event loop */
+  readonly context?: TaskContext;
   /** How long an instance without events stays in memory, in milliseconds. @default 10,000 */
   readonly idleMs?: number;
   /** True when all code of the scope belongs to the objects, and sees their clock. */
@@ -62,6 +65,7 @@ export async function startHost(
     guard: (delayMs, task) => time.after(delayMs, task, false),
     medium,
     catalog,
+    ...(platform.context !== undefined && { context: platform.context }),
     ...(platform.idleMs !== undefined && { idleMs: platform.idleMs }),
     openDatabase: (store, events) => openLogDatabase(sqlite, vfs, store, events),
   };

@@ -161,6 +161,9 @@ function isAlarmScenario(scenario: unknown): scenario is AlarmScenario {
   );
 }
 
+// The scope's own, before a host gives it to object code.
+const { setTimeout } = globalThis;
+
 function delay(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }

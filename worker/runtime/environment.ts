@@ -8,6 +8,7 @@ import type { DatabaseEvents } from '../sql/database.ts';
 import type { LogDatabase } from '../storage/log-database.ts';
 import type { StorageOptions } from '../storage/options.ts';
 import type { ObjectCatalog } from './catalog.ts';
+import type { TaskContext } from './task-context.ts';
 
 export interface HostEnvironment {
   /** Milliseconds since the epoch, by the host's clock. */
@@ -19,6 +20,8 @@ export interface HostEnvironment {
   after(delayMs: number, task: () => void): () => void;
   /** The same in real time, which passes also while the host's clock stands still. */
   guard(delayMs: number, task: () => void): () => void;
+  /** Tells whose task is running. @default by turns of the event loop */
+  readonly context?: TaskContext;
   /** The files of objects, by the keys of their addresses. */
   readonly medium: ObjectMedium;
   /** How long an instance without events stays in memory, in milliseconds. @default 10,000 */

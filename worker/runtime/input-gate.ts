@@ -29,7 +29,7 @@ interface Waiting {
 
 export class InputGate {
   readonly #nextTurn: (task: () => void) => void;
-  readonly #onTask: () => void;
+  readonly #runTask: (task: () => void) => void;
   #active: CriticalSection | null = null;
   #context: CriticalSection | null = null;
   #waiting: Waiting[] = [];
@@ -40,10 +40,13 @@ export class InputGate {
   #turnIsTaken = false;
   #closed = false;
 
-  /** `onTask` is told whenever a task of this object is about to run. */
-  constructor(nextTurn: (task: () => void) => void, onTask: () => void = () => {}) {
+  /** `runTask` runs each task of this object. */
+  constructor(
+    nextTurn: (task: () => void) => void,
+    runTask: (task: () => void) => void = (task) => task(),
+  ) {
     this.#nextTurn = nextTurn;
-    this.#onTask = onTask;
+    this.#runTask = runTask;
   }
 
   /** The section of the running task. */
@@ -140,8 +143,7 @@ export class InputGate {
 
   #run(context: CriticalSection | null, task: () => void): void {
     this.#context = live(context);
-    this.#onTask();
-    task();
+    this.#runTask(task);
   }
 
   #takeTurn(): void {

@@ -16,6 +16,7 @@ import {
 } from './object-instance.ts';
 import { ObjectSockets } from './object-sockets.ts';
 import { replaceDatabase } from './replace-database.ts';
+import { type TaskContext, TurnContext } from './task-context.ts';
 
 /** How long an instance without events stays in memory (workerd: 10 s). */
 const IDLE_MS = 10_000;
@@ -37,17 +38,26 @@ export class ObjectHost {
   /** Sockets that outlive their object's instance. */
   readonly #sockets = new Map<string, ObjectSockets>();
   readonly alarms: ObjectAlarms;
-  #current: ObjectInstance | undefined;
+  readonly #context: TaskContext;
 
   constructor(
     environment: HostEnvironment,
     classes = new ClassRegistry(),
     surround: Surround = () => ({ env: {}, exports: {} }),
   ) {
-    this.#environment = environment;
+    const { nextTurn, context = new TurnContext(nextTurn) } = environment;
+    this.#context = context;
+    this.#environment = {
+      ...environment,
+      nextTurn: (task) =>
+        nextTurn(() => {
+          context.leave();
+          task();
+        }),
+    };
     this.classes = classes;
     this.#surround = surround;
-    this.alarms = new ObjectAlarms(environment, (address) => this.instance(address));
+    this.alarms = new ObjectAlarms(this.#environment, (address) => this.instance(address));
   }
 
   /**
@@ -64,7 +74,7 @@ export class ObjectHost {
 
   /** The instance whose task is running; none outside of the tasks that come through a gate. */
   get current(): ObjectInstance | undefined {
-    return this.#current;
+    return this.#context.current;
   }
 
   /**
@@ -182,7 +192,7 @@ export class ObjectHost {
     const { className } = address;
     const hosted = className === null ? null : this.#hosted(key, className, address);
     const events: InstanceEvents = {
-      onTask: (instance) => this.#enter(instance),
+      runTask: (instance, task) => this.#context.run(instance, task),
       onReset: (_instance, released) => {
         this.#release(key, released);
         this.alarms.reset(key);
@@ -229,16 +239,6 @@ export class ObjectHost {
       if (className === undefined || id === undefined || !this.#hasAlarm({ className })) continue;
       await this.#environment.catalog.add({ key, className, id, wakeMs: 0 });
     }
-  }
-
-  // A task ends with its microtasks, so by the next turn of the event loop.
-  #enter(instance: ObjectInstance): void {
-    if (this.#current === undefined) {
-      this.#environment.nextTurn(() => {
-        this.#current = undefined;
-      });
-    }
-    this.#current = instance;
   }
 
   async #close(key: string): Promise<void> {

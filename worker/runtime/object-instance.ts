@@ -38,8 +38,8 @@ export interface Hosted {
 }
 
 export interface InstanceEvents {
-  /** A task of this instance is about to run. */
-  onTask(instance: ObjectInstance): void;
+  /** Runs a task of this instance. */
+  runTask(instance: ObjectInstance, task: () => void): void;
   /** The instance was reset; `released` settles when its files are free. */
   onReset(instance: ObjectInstance, released: Promise<void>): void;
   /** The last unanswered event was answered. */
@@ -111,7 +111,7 @@ export class ObjectInstance {
     this.#sockets = hosted && new InstanceSockets(this, hosted.sockets);
     this.#environment = environment;
     this.#events = events;
-    this.gate = new InputGate(environment.nextTurn, () => events.onTask(this));
+    this.gate = new InputGate(environment.nextTurn, (task) => events.runTask(this, task));
     this.storage = new ObjectStorage(
       store,
       (report) => environment.openDatabase(store, report),
