@@ -7,11 +7,10 @@
 // The worker and its starter are written as files to Vite's cache folder, so that Vite handles them
 // as it handles any worker of a page, in development and in a build.
 
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join, relative, resolve } from 'node:path';
-import type { Plugin } from 'vite';
-import { startModule, workerModule } from './worker-module.ts';
-import { parseWranglerConfig } from './wrangler-config.ts';
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Plugin, ViteDevServer } from 'vite';
+import { GeneratedWorker } from './generated-worker.ts';
 
 export interface CtxStorageOptions {
   /**
@@ -25,61 +24,50 @@ export interface CtxStorageOptions {
 
 const START = 'virtual:ctx-storage/start';
 const LIBRARY = 'cloudflare:workers';
-const WORKER_FILE = 'objects.worker.js';
-const START_FILE = 'start.js';
 const CONFIG_NAMES = ['wrangler.jsonc', 'wrangler.json'];
 
-export function ctxStorage(options: CtxStorageOptions = {}): Plugin {
+/** For `plugins` of a Vite configuration. A configuration that is wrong fails Vite's start. */
+export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
   const { workerEntry = 'ctx-storage/worker' } = options;
-  let configPath: string | undefined;
-  let folder = '';
+  let root = '';
+  // From the root, whoever imports it: libraries and the generated worker must meet one module.
+  const modules = () => modulesPlugin(workerEntry, () => join(root, 'index.html'));
+  let worker: GeneratedWorker | undefined;
 
-  const generate = () => {
-    if (configPath === undefined) return;
-    const config = parseWranglerConfig(readFileSync(configPath, 'utf8'), configPath);
-    const main = resolve(dirname(configPath), config.main);
-    if (!existsSync(main))
-      throw new Error(`${configPath}: "main" names ${main}, which is missing.`);
-    mkdirSync(folder, { recursive: true });
-    const paths = {
-      library: LIBRARY,
-      main: specifier(folder, main),
-      mainName: config.main,
-      configName: basename(configPath),
-    };
-    writeChanged(join(folder, WORKER_FILE), workerModule(config, paths));
-    writeChanged(join(folder, START_FILE), startModule(WORKER_FILE));
-  };
-
-  return {
-    ...resolution(workerEntry),
-    name: 'ctx-storage',
-    config: () => ({
-      worker: { format: 'es' as const, plugins: () => [resolution(workerEntry)] },
-      // Their workers and WebAssembly are found beside them, where pre-bundling would not put them.
-      optimizeDeps: {
-        exclude: ['ctx-storage', '@sqlite.org/sqlite-wasm'],
-        rolldownOptions: { external: [LIBRARY] },
-      },
-    }),
-    configResolved({ root, cacheDir }) {
-      folder = join(cacheDir, 'ctx-storage');
-      configPath = findConfig(root, options.config);
-      generate();
+  const starter: Plugin = {
+    name: 'ctx-storage:start',
+    applyToEnvironment: isNotWorkerd,
+    config() {
+      // Vite 7 pre-bundles with esbuild.
+      const bundler = 'rolldownVersion' in this.meta ? 'rolldownOptions' : 'esbuildOptions';
+      return {
+        worker: { format: 'es', plugins: () => [modules()] },
+        optimizeDeps: {
+          // Their workers and WebAssembly are found beside them, where pre-bundling would not put them.
+          exclude: ['ctx-storage', '@sqlite.org/sqlite-wasm'],
+          [bundler]: { external: [LIBRARY] },
+        },
+      };
+    },
+    configResolved(config) {
+      root = config.root;
+      const configPath = findConfig(root, options.config);
+      if (configPath === undefined) return;
+      worker = new GeneratedWorker(configPath, join(config.cacheDir, 'ctx-storage'), LIBRARY);
+      const { otherBindings } = worker.write();
+      if (otherBindings.length > 0) {
+        config.logger.warn(
+          `${configPath}: ${otherBindings.join(', ')}: bindings that are no classes; objects in a ` +
+            'page do not have them in env.',
+        );
+      }
     },
     configureServer(server) {
-      if (configPath === undefined) return;
-      server.watcher.add(configPath);
-      server.watcher.on('change', (changed) => {
-        if (resolve(changed) !== configPath) return;
-        generate();
-        server.ws.send({ type: 'full-reload' });
-      });
+      if (worker !== undefined) followConfig(server, worker);
     },
-    resolveId(id, importer) {
-      if (id === LIBRARY) return this.resolve(workerEntry, importer, { skipSelf: true });
+    resolveId(id) {
       if (id !== START) return null;
-      if (configPath !== undefined) return join(folder, START_FILE);
+      if (worker !== undefined) return worker.startPath;
       throw new Error(
         `${START} needs a ${CONFIG_NAMES.join(' or ')} in Vite's root, or the option config of ` +
           'ctxStorage(). A wrangler.toml is not read: convert it, or start a worker of your own ' +
@@ -87,16 +75,17 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin {
       );
     },
   };
+  return [modules(), starter];
 }
 
-/** What worker bundles need as well. */
-function resolution(workerEntry: string): Plugin {
+/** What pages and workers need alike. */
+function modulesPlugin(workerEntry: string, importer: () => string): Plugin {
   return {
     name: 'ctx-storage:modules',
     enforce: 'pre',
-    resolveId(id, importer) {
-      if (id === LIBRARY) return this.resolve(workerEntry, importer, { skipSelf: true });
-      return null;
+    applyToEnvironment: isNotWorkerd,
+    resolveId(id) {
+      return id === LIBRARY ? this.resolve(workerEntry, importer(), { skipSelf: true }) : null;
     },
     load(id) {
       if (!id.endsWith('.sql')) return null;
@@ -105,22 +94,36 @@ function resolution(workerEntry: string): Plugin {
   };
 }
 
+// Where another plugin runs the project in workerd itself, the real modules are there.
+function isNotWorkerd({ config }: Parameters<NonNullable<Plugin['applyToEnvironment']>>[0]) {
+  return !config.resolve.conditions.includes('workerd');
+}
+
+/** A mistake in an edited configuration is shown, and the last good worker stays. */
+function followConfig(server: ViteDevServer, worker: GeneratedWorker): void {
+  server.watcher.add(worker.configPath);
+  server.watcher.on('change', (changed) => {
+    if (resolve(changed) !== worker.configPath) return;
+    try {
+      worker.write();
+    } catch (error) {
+      const { message } = error as Error;
+      server.config.logger.error(message, { timestamp: true });
+      server.ws.send({ type: 'error', err: { message, stack: '' } });
+      return;
+    }
+    // Vite does not watch its cache folder.
+    server.environments.client.moduleGraph.onFileChange(worker.workerPath);
+    server.ws.send({ type: 'full-reload' });
+  });
+}
+
 function findConfig(root: string, given: string | false | undefined): string | undefined {
   if (given === false) return undefined;
   if (given === undefined) {
-    return CONFIG_NAMES.map((name) => join(root, name)).find((path) => existsSync(path));
+    return CONFIG_NAMES.map((name) => resolve(root, name)).find((path) => existsSync(path));
   }
   const path = resolve(root, given);
   if (!existsSync(path)) throw new Error(`ctxStorage: config names ${path}, which is missing.`);
   return path;
-}
-
-function specifier(from: string, to: string): string {
-  const path = relative(from, to).replaceAll('\\', '/');
-  return path.startsWith('.') ? path : `./${path}`;
-}
-
-// A file that is written anew would reload pages for nothing.
-function writeChanged(path: string, text: string): void {
-  if (!existsSync(path) || readFileSync(path, 'utf8') !== text) writeFileSync(path, text);
 }

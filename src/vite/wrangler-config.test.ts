@@ -32,23 +32,45 @@ describe('wrangler.jsonc', () => {
         { name: 'Room', storage: 'sql' },
         { name: 'Unmigrated', storage: 'sql' },
       ],
+      otherBindings: [],
     });
+  });
+
+  test('[VITE9] bindings of other products are found in any section, but in variables', () => {
+    const config = parse(`{
+      "main": "a.ts",
+      "vars": { "RULES": { "binding": "not one" } },
+      "env": { "staging": { "d1_databases": [{ "binding": "NOT_THIS_ONE" }] } },
+      "kv_namespaces": [{ "binding": "CACHE", "id": "1" }, { "binding": "USERS", "id": "2" }],
+      "queues": { "producers": [{ "queue": "mail", "binding": "MAIL" }], "consumers": [{ "queue": "mail" }] },
+      "ai": { "binding": "AI" }
+    }`);
+    expect(config.otherBindings).toEqual(['CACHE', 'USERS', 'MAIL', 'AI']);
   });
 
   test('[VITE2] what cannot be used is named, with file and place', () => {
     const main = '"main": "a.ts"';
     const wrong: [string, RegExp][] = [
       ['{\n  "main": oops\n}', /^wrangler\.jsonc:2:11: not JSON/],
+      ['', /^wrangler\.jsonc:1:1: not JSON/],
       ['[]', /holds no object/],
-      ['{}', /"main" is missing/],
+      ['{}', /:1:1: "main" is missing; .*config: false/],
+      ['{"main": 5}', /:1:10: main: .*Expected string but received 5\.$/],
       [
-        `{${main}, "durable_objects": {"bindings": [{"name": "A"}]}}`,
-        /"class_name", not \{"name":"A"\}/,
+        `{${main},\n"durable_objects": {"bindings": [{"name": "A"}]}}`,
+        /:2:34: durable_objects\.bindings\.0\.class_name: /,
       ],
       [
-        `{${main}, "name": "mine", "durable_objects": {"bindings": [{"name": "A", "class_name": "B", "script_name": "other"}]}}`,
-        /binding A is a class of another script, "other"/,
+        `{${main}, "name": "mine", "durable_objects": {"bindings": [\n{"name": "A", "class_name": "B", "script_name": "other"}]}}`,
+        /:2:49: binding A is a class of another script, "other"/,
       ],
+      [
+        `{${main},\n"migrations": [{"new_sqlite_classes": "Room"}]}`,
+        /:2:39: migrations\.0\.new_sqlite_classes: .*Expected Array/,
+      ],
+      [`{${main}, "migrations": {}}`, /migrations: .*Expected Array but received Object/],
+      [`{${main}, "migrations": [5]}`, /migrations\.0: .*received 5/],
+      [`{${main}, "vars": []}`, /vars: .*received Array/],
     ];
     for (const [text, message] of wrong) expect(() => parse(text)).toThrow(message);
   });

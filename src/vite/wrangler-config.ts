@@ -3,7 +3,15 @@
 // Knows nothing of files and of Vite. Only what concerns hosted classes is read; everything else of
 // the file is somebody else's.
 
-import { type ParseError, parse, printParseErrorCode } from 'jsonc-parser';
+import {
+  findNodeAtLocation,
+  type Node,
+  type ParseError,
+  parse,
+  parseTree,
+  printParseErrorCode,
+} from 'jsonc-parser';
+import * as v from 'valibot';
 
 /** A class and where its objects keep their data. */
 export interface ConfiguredClass {
@@ -22,50 +30,68 @@ export interface ObjectsConfig {
   readonly compatibilityDate: string | undefined;
   /** Goes into `env`. */
   readonly vars: Readonly<Record<string, unknown>>;
+  /** Names of bindings that are no classes: in a page `env` has none of them. */
+  readonly otherBindings: readonly string[];
 }
 
-interface Binding {
-  readonly name?: unknown;
-  readonly class_name?: unknown;
-  readonly script_name?: unknown;
-}
+const FORM = { allowTrailingComma: true };
 
-interface Migration {
-  readonly new_sqlite_classes?: readonly string[];
-  readonly new_classes?: readonly string[];
-  readonly renamed_classes?: readonly { readonly from: string; readonly to: string }[];
-  readonly deleted_classes?: readonly string[];
-}
+type Path = readonly (string | number)[];
 
-interface WranglerFile {
-  readonly name?: string;
-  readonly main?: string;
-  readonly compatibility_date?: string;
-  readonly vars?: Record<string, unknown>;
-  readonly durable_objects?: { readonly bindings?: readonly Binding[] };
-  readonly migrations?: readonly Migration[];
-}
+const Names = v.optional(v.array(v.string()), []);
 
-/** @throws Error that names the file, and the place or the entry that is wrong */
+const Migration = v.object({
+  new_sqlite_classes: Names,
+  new_classes: Names,
+  renamed_classes: v.optional(v.array(v.object({ from: v.string(), to: v.string() })), []),
+  deleted_classes: Names,
+});
+
+const Binding = v.object({
+  name: v.string(),
+  class_name: v.string(),
+  script_name: v.optional(v.string()),
+});
+
+const WranglerFile = v.looseObject({
+  name: v.optional(v.string()),
+  main: v.optional(v.string()),
+  compatibility_date: v.optional(v.string()),
+  vars: v.optional(v.record(v.string(), v.unknown()), {}),
+  durable_objects: v.optional(v.object({ bindings: v.optional(v.array(Binding), []) }), {}),
+  migrations: v.optional(v.array(Migration), []),
+});
+
+type WranglerFile = v.InferOutput<typeof WranglerFile>;
+
+/** @throws Error that names the file, the place and the entry that is wrong */
 export function parseWranglerConfig(text: string, path: string): ObjectsConfig {
-  const file = parseFile(text, path);
-  if (typeof file.main !== 'string') {
-    throw new Error(`${path}: "main" is missing; name the module that exports the classes.`);
+  const tree = parseJson(text, path);
+  const wrong = (at: Path, message: string) =>
+    new Error(`${path}:${placeOf(text, offsetOf(tree, at))}: ${message}`);
+  const result = v.safeParse(WranglerFile, parse(text, [], FORM), { abortEarly: true });
+  if (!result.success) {
+    const [issue] = result.issues;
+    const at = issue.path?.map(({ key }) => key as string | number) ?? [];
+    throw wrong(at, `${at.join('.') || 'the file'}: ${issue.message}.`);
   }
-  const storage = storageOf(file.migrations ?? []);
+  const file = result.output;
+  if (file.main === undefined) {
+    throw wrong(
+      [],
+      '"main" is missing; name the module that exports the classes. A project that has none ' +
+        'passes config: false to ctxStorage().',
+    );
+  }
+  const storage = storageOf(file.migrations);
   const bindings: Record<string, string> = {};
-  for (const binding of file.durable_objects?.bindings ?? []) {
+  for (const [index, binding] of file.durable_objects.bindings.entries()) {
     const { name, class_name: className, script_name: scriptName } = binding;
-    if (typeof name !== 'string' || typeof className !== 'string') {
-      throw new Error(
-        `${path}: each of durable_objects.bindings has a "name" and a "class_name", not ` +
-          `${JSON.stringify(binding)}.`,
-      );
-    }
     if (scriptName !== undefined && scriptName !== file.name) {
-      throw new Error(
-        `${path}: binding ${name} is a class of another script, "${scriptName}"; only classes of ` +
-          'this one can be hosted here. Export the class from "main" and leave "script_name" out.',
+      throw wrong(
+        ['durable_objects', 'bindings', index, 'script_name'],
+        `binding ${name} is a class of another script, "${scriptName}"; only classes of this one ` +
+          'can be hosted here. Export the class from "main" and leave "script_name" out.',
       );
     }
     bindings[name] = className;
@@ -78,37 +104,61 @@ export function parseWranglerConfig(text: string, path: string): ObjectsConfig {
     classes: [...storage].map(([name, kind]) => ({ name, storage: kind })),
     bindings,
     compatibilityDate: file.compatibility_date,
-    vars: file.vars ?? {},
+    vars: file.vars,
+    otherBindings: otherBindingsOf(file),
   };
 }
 
-function parseFile(text: string, path: string): WranglerFile {
+function parseJson(text: string, path: string): Node {
   const errors: ParseError[] = [];
-  const value: unknown = parse(text, errors, { allowTrailingComma: true });
+  const tree = parseTree(text, errors, FORM);
   const [first] = errors;
   if (first !== undefined) {
-    const before = text.slice(0, first.offset).split('\n');
-    const place = `${before.length}:${before.at(-1)!.length + 1}`;
-    throw new Error(`${path}:${place}: not JSON: ${printParseErrorCode(first.error)}.`);
+    throw new Error(
+      `${path}:${placeOf(text, first.offset)}: not JSON: ${printParseErrorCode(first.error)}.`,
+    );
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new Error(`${path}: the file holds no object.`);
+  if (tree?.type !== 'object') throw new Error(`${path}: the file holds no object.`);
+  return tree;
+}
+
+/** Of the entry, or of the closest one around it that is there. */
+function offsetOf(tree: Node, at: Path): number {
+  for (let length = at.length; length > 0; length--) {
+    const node = findNodeAtLocation(tree, at.slice(0, length));
+    if (node !== undefined) return node.offset;
   }
-  return value as WranglerFile;
+  return tree.offset;
+}
+
+/** Line and column, from 1. */
+function placeOf(text: string, offset: number): string {
+  const before = text.slice(0, offset).split('\n');
+  return `${before.length}:${before.at(-1)!.length + 1}`;
 }
 
 /** Migrations are a history: what they leave, in their order. */
-function storageOf(migrations: readonly Migration[]): Map<string, 'sql' | 'kv'> {
+function storageOf(migrations: WranglerFile['migrations']): Map<string, 'sql' | 'kv'> {
   const storage = new Map<string, 'sql' | 'kv'>();
   for (const migration of migrations) {
-    for (const name of migration.new_sqlite_classes ?? []) storage.set(name, 'sql');
-    for (const name of migration.new_classes ?? []) storage.set(name, 'kv');
-    for (const { from, to } of migration.renamed_classes ?? []) {
+    for (const name of migration.new_sqlite_classes) storage.set(name, 'sql');
+    for (const name of migration.new_classes) storage.set(name, 'kv');
+    for (const { from, to } of migration.renamed_classes) {
       const kind = storage.get(from) ?? 'sql';
       storage.delete(from);
       storage.set(to, kind);
     }
-    for (const name of migration.deleted_classes ?? []) storage.delete(name);
+    for (const name of migration.deleted_classes) storage.delete(name);
   }
   return storage;
+}
+
+// Every product's section says `binding` for the name in `env`, at whatever depth.
+function otherBindingsOf({ vars: _, env: _environments, ...sections }: WranglerFile): string[] {
+  const named = (value: unknown): string[] => {
+    if (typeof value !== 'object' || value === null) return [];
+    if ('binding' in value && typeof value.binding === 'string') return [value.binding];
+    return Object.values(value).flatMap(named);
+  };
+  return named(sections);
 }

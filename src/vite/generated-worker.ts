@@ -1,0 +1,57 @@
+// The worker of a project's classes and its starter, as files that follow the configuration.
+//
+// Keeps true: what is written is whole and of a configuration without mistakes; files that would not
+// change are left alone.
+
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { startModule, workerModule } from './worker-module.ts';
+import { type ObjectsConfig, parseWranglerConfig } from './wrangler-config.ts';
+
+const WORKER_FILE = 'objects.worker.js';
+
+export class GeneratedWorker {
+  readonly configPath: string;
+  readonly workerPath: string;
+  readonly startPath: string;
+  readonly #folder: string;
+  readonly #library: string;
+
+  /** `library` is what the worker imports `serve` from. */
+  constructor(configPath: string, folder: string, library: string) {
+    this.configPath = configPath;
+    this.workerPath = join(folder, WORKER_FILE);
+    this.startPath = join(folder, 'start.js');
+    this.#folder = folder;
+    this.#library = library;
+  }
+
+  /** Reads the configuration and writes both files. @throws Error that names file and mistake */
+  write(): ObjectsConfig {
+    const config = parseWranglerConfig(readFileSync(this.configPath, 'utf8'), this.configPath);
+    const main = resolve(dirname(this.configPath), config.main);
+    if (!existsSync(main)) {
+      throw new Error(`${this.configPath}: "main" names ${main}, which is missing.`);
+    }
+    mkdirSync(this.#folder, { recursive: true });
+    const paths = {
+      library: this.#library,
+      main: specifier(this.#folder, main),
+      mainName: config.main,
+      configName: basename(this.configPath),
+    };
+    writeChanged(this.workerPath, workerModule(config, paths));
+    writeChanged(this.startPath, startModule(WORKER_FILE));
+    return config;
+  }
+}
+
+function specifier(from: string, to: string): string {
+  const path = relative(from, to).replaceAll('\\', '/');
+  return path.startsWith('.') ? path : `./${path}`;
+}
+
+// A file that is written anew would reload pages for nothing.
+function writeChanged(path: string, text: string): void {
+  if (!existsSync(path) || readFileSync(path, 'utf8') !== text) writeFileSync(path, text);
+}
