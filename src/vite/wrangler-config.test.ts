@@ -70,7 +70,8 @@ describe('wrangler.jsonc', () => {
       ],
       [`{${main}, "migrations": {}}`, /migrations: .*Expected Array but received Object/],
       [`{${main}, "migrations": [5]}`, /migrations\.0: .*received 5/],
-      [`{${main}, "vars": []}`, /vars: .*received Array/],
+      [`{${main}, "vars": []}`, /vars: Expected an object/],
+      [`{${main}, "durable_objects": []}`, /durable_objects: Expected an object/],
     ];
     for (const [text, message] of wrong) expect(() => parse(text)).toThrow(message);
   });

@@ -38,6 +38,12 @@ const FORM = { allowTrailingComma: true };
 
 type Path = readonly (string | number)[];
 
+// To the library an array is an object, too.
+const Section = v.custom<object>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  'Expected an object',
+);
+
 const Names = v.optional(v.array(v.string()), []);
 
 const Migration = v.object({
@@ -57,8 +63,11 @@ const WranglerFile = v.looseObject({
   name: v.optional(v.string()),
   main: v.optional(v.string()),
   compatibility_date: v.optional(v.string()),
-  vars: v.optional(v.record(v.string(), v.unknown()), {}),
-  durable_objects: v.optional(v.object({ bindings: v.optional(v.array(Binding), []) }), {}),
+  vars: v.optional(v.pipe(Section, v.record(v.string(), v.unknown())), {}),
+  durable_objects: v.optional(
+    v.pipe(Section, v.object({ bindings: v.optional(v.array(Binding), []) })),
+    {},
+  ),
   migrations: v.optional(v.array(Migration), []),
 });
 
