@@ -100,6 +100,21 @@ describe('types', () => {
     expect(use).toBeTypeOf('function');
   });
 
+  test('[TYPE3] members of a result can be used before it is here', async () => {
+    const use = async () => {
+      expectTypeOf(await stub.target().next()).toEqualTypeOf<number>();
+      expectTypeOf(await stub.controls().stop('now')).toEqualTypeOf<boolean>();
+      expectTypeOf(await stub.load('a').at).toEqualTypeOf<Date>();
+      // @ts-expect-error a Date has no members before it is here
+      await stub.load('a').at.getTime();
+      // @ts-expect-error nor has a number
+      await stub.increment().toFixed();
+      // @ts-expect-error no such method
+      await stub.target().previous();
+    };
+    expect(use).toBeTypeOf('function');
+  });
+
   test('[TYPE4] ids pass between these types and workerd’s', () => {
     expectTypeOf<DurableObjectId>().toExtend<workers.DurableObjectId>();
     expectTypeOf<workers.DurableObjectId>().toExtend<DurableObjectId>();

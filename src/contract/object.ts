@@ -1,8 +1,9 @@
 // Stateful objects as types: namespaces, ids and stubs as their callers have them, `ctx` as the
 // object has it. The same on a page and in the worker, and the same names as in workerd's types.
 //
-// How a class becomes its stub: methods give promises; functions and RpcTargets in arguments and
-// results become functions and stubs of the other side; everything else is cloned.
+// How a class becomes its stub: methods give promises, whose members can be used before they arrive;
+// functions and RpcTargets in arguments and results become functions and stubs of the other side;
+// everything else is cloned.
 
 import type { RpcTarget } from './rpc-target.ts';
 import type { DurableObjectStorage } from './storage.ts';
@@ -98,12 +99,48 @@ type AnyFunction = (...parameters: never[]) => unknown;
 type Callable<T extends object, Reserved extends string> = {
   readonly [K in Exclude<keyof T, Reserved | symbol | number>]: T[K] extends AnyFunction
     ? Method<T[K]>
-    : Promise<RpcResult<Awaited<T[K]>>>;
+    : RpcPromise<Awaited<T[K]>>;
 } & (T extends AnyFunction ? Method<T> : unknown);
 
 type Method<F extends AnyFunction> = F extends (...parameters: infer P) => infer R
-  ? (...parameters: RpcArguments<P>) => Promise<RpcResult<Awaited<R>>>
+  ? (...parameters: RpcArguments<P>) => RpcPromise<Awaited<R>>
   : never;
+
+/**
+ * A result on its way. What it stands for has members already: `await stub.room('a').topic()` calls a
+ * method of the target that `room` gives, and `await stub.status().open` reads a property. A function
+ * that a call gives is awaited before it is called.
+ */
+export type RpcPromise<R> = Promise<RpcResult<R>> & ([R] extends [never] ? unknown : Pipelined<R>);
+
+/** Of stubs and plain objects; other values have none before they arrive. */
+type Pipelined<R> = R extends RpcTarget | TargetOfWorkerd
+  ? Callable<R, Brand | PromiseMember>
+  : R extends AnyObjectStub
+    ? Omit<R, PromiseMember | 'id' | 'name' | 'fetch'>
+    : R extends object
+      ? R extends Opaque
+        ? unknown
+        : string extends keyof R
+          ? unknown
+          : {
+              readonly [K in Exclude<keyof R, PromiseMember | symbol | number>]: NonNullable<
+                R[K]
+              > extends AnyFunction
+                ? Method<NonNullable<R[K]>>
+                : RpcPromise<Awaited<R[K]>>;
+            }
+      : unknown;
+
+type PromiseMember = 'then' | 'catch' | 'finally';
+
+/** Objects that arrive as they are, and those that hold others. */
+type Opaque =
+  | Cloned
+  | AnyFunction
+  | readonly unknown[]
+  | ReadonlyMap<unknown, unknown>
+  | ReadonlySet<unknown>;
 
 type RpcArguments<P extends readonly unknown[]> = { [I in keyof P]: RpcArgument<P[I]> };
 

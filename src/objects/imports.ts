@@ -14,7 +14,7 @@ import type {
 } from '../rpc/object-protocol.ts';
 import type { Party } from './party.ts';
 import type { Channel } from './references.ts';
-import { DISPOSE, LOCAL_NAMES, member } from './stub-members.ts';
+import { DISPOSE, isRemote, remoteMember, rpcPromise } from './rpc-promise.ts';
 
 /** A reference of the other side, held by any number of handles. */
 export class Import {
@@ -81,16 +81,16 @@ export function importCallable(reference: Import, channel: Channel, party: Party
     end();
   };
   const stub: object = new Proxy(() => {}, {
-    apply: (_target, _this, parameters) => call(null, parameters),
+    apply: (_target, _this, parameters) => rpcPromise(call(null, parameters)),
     get(_target, name) {
       if (name === DISPOSE) return dispose;
       if (name === 'dup') return () => importCallable(reference, channel, party);
       if (name === 'toString') return () => '[object RpcStub]';
-      if (typeof name === 'symbol' || LOCAL_NAMES.has(name)) return undefined;
-      return member(
-        (parameters) => call(name, parameters),
-        () => ask(() => ({ op: 'get', member: name })),
-      );
+      if (!isRemote(name)) return undefined;
+      return remoteMember({
+        get: () => ask(() => ({ op: 'get', member: name })),
+        call: (parameters) => call(name, parameters),
+      });
     },
     has: (_target, name) => typeof name === 'string',
   });

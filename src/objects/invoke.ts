@@ -1,8 +1,8 @@
 // Which members of an object the other side may reach, as workerd has it: the methods and getters of
-// its class and the classes it extends.
+// its class and the classes it extends; of a function its own properties.
 //
-// Own properties are private state (`ctx`, `env`, fields), handlers are the runtime's to call, and
-// what every object inherits answers on the stub itself.
+// Own properties of an object are private state (`ctx`, `env`, fields), handlers are the runtime's to
+// call, and what every object and function inherits answers on the stub itself.
 
 import { storageError } from '../contract/errors.ts';
 
@@ -36,6 +36,10 @@ export function readMember(target: object, name: string): unknown {
 function find(target: object, name: string): unknown {
   if (HANDLERS.has(name)) {
     throw unknown(target, name, 'it is a handler that only the runtime calls');
+  }
+  if (typeof target === 'function') {
+    if (Object.hasOwn(target, name)) return Reflect.get(target, name);
+    throw unknown(target, name, 'the function has no such property');
   }
   if (Object.hasOwn(target, name)) {
     throw unknown(target, name, 'it is a property of the instance; only methods are public');

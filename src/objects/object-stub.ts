@@ -6,7 +6,8 @@
 import type { DurableObjectId, ObjectAddress } from '../contract/object-id.ts';
 import type { WireAddress } from '../rpc/object-protocol.ts';
 import { refuseToClone } from '../serializer/object-kind.ts';
-import { LOCAL_NAMES, member } from './stub-members.ts';
+import { isRemote, remoteMember } from './rpc-promise.ts';
+import { setAddress } from './stub-address.ts';
 import { toWireAddress } from './wire-address.ts';
 
 /** How calls reach objects. */
@@ -18,13 +19,6 @@ export interface ObjectCaller {
     input: Request | string | URL,
     init: RequestInit | undefined,
   ): Promise<Response>;
-}
-
-const addresses = new WeakMap<object, WireAddress>();
-
-/** The object a stub stands for; undefined for anything else. */
-export function addressOf(stub: object): WireAddress | undefined {
-  return addresses.get(stub);
 }
 
 class DurableObjectStub {
@@ -57,14 +51,13 @@ export function createStub(object: ObjectAddress, caller: ObjectCaller): Durable
   const address = toWireAddress(object);
   const stub = new Proxy(new DurableObjectStub(object.id, address, caller), {
     get(target, name) {
-      if (typeof name === 'symbol' || name in target) return Reflect.get(target, name);
-      if (LOCAL_NAMES.has(name)) return undefined;
-      return member(
-        (parameters) => caller.call(address, name, parameters),
-        () => caller.get(address, name),
-      );
+      if (name in target || !isRemote(name)) return Reflect.get(target, name);
+      return remoteMember({
+        get: () => caller.get(address, name),
+        call: (parameters) => caller.call(address, name, parameters),
+      });
     },
   });
-  addresses.set(stub, address);
+  setAddress(stub, address);
   return stub;
 }

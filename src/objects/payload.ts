@@ -26,11 +26,11 @@ import {
   responseParts,
 } from './http-message.ts';
 import { importCallable, importReadable, importSignal, importWritable } from './imports.ts';
-import { addressOf } from './object-stub.ts';
 import type { Party } from './party.ts';
 import type { Channel } from './references.ts';
+import { DISPOSE } from './rpc-promise.ts';
 import { ExportedSocket, importSocket } from './socket-reference.ts';
-import { DISPOSE } from './stub-members.ts';
+import { addressOf } from './stub-address.ts';
 
 /** A value ready to be sent once. */
 export interface Draft {

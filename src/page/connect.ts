@@ -10,7 +10,8 @@ import type { RemoteStorage as RemoteStorageInterface } from '../contract/storag
 import { FreeParty } from '../objects/free-party.ts';
 import { PartyCaller } from '../objects/object-caller.ts';
 import { DurableObjectNamespace } from '../objects/object-namespace.ts';
-import { addressOf, type ObjectCaller } from '../objects/object-stub.ts';
+import type { ObjectCaller } from '../objects/object-stub.ts';
+import { addressOf } from '../objects/stub-address.ts';
 import { fromWireAddress } from '../objects/wire-address.ts';
 import type { ClassList, WireAddress } from '../rpc/object-protocol.ts';
 import type { Leader } from './leader.ts';

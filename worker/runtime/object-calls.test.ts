@@ -70,6 +70,15 @@ class Room extends Base {
     let count = 1;
     return { count, add: (by) => (count += by) };
   }
+  get shared(): Target {
+    return new Target();
+  }
+  parts(): { at: { deep: number }; list: number[]; target: Target; add(by: number): number } {
+    return { at: { deep: 7 }, list: [4], target: new Target(), add: (by) => 1 + by };
+  }
+  adder(): { (by: number): number; step: number } {
+    return Object.assign((by: number) => 1 + by, { step: 1 });
+  }
   async callTwice(callback: (value: number) => Promise<number>): Promise<number> {
     return callback(await callback(1));
   }
@@ -287,6 +296,50 @@ describe('by reference', () => {
     await target.add(2);
     expect([await target.add(3), await target.count]).toEqual([5, 5]);
     expect(await failure(target.own)).toMatchObject({ code: 'UNKNOWN_METHOD' });
+  });
+
+  test('[STUB9] a function has its own properties, and nothing that functions inherit', async () => {
+    const adder = await room.adder();
+    expect([await adder(1), await adder.step, await adder.length]).toEqual([2, 1, 1]);
+    const { call } = adder as unknown as { call(...parameters: unknown[]): Promise<unknown> };
+    expect(await failure(call(null, 1))).toMatchObject({ code: 'UNKNOWN_METHOD' });
+  });
+
+  test('[STUB21] members of a result are used before it is here', async () => {
+    expect(await room.target().add(2)).toBe(2);
+    expect(await room.target().count).toBe(0);
+    expect(await room.parts().at.deep).toBe(7);
+    expect(await room.parts().add(4)).toBe(5);
+    expect(await room.parts().target.add(3)).toBe(3);
+    expect(await room.shared.add(6)).toBe(6);
+    expect(await room.shared.count).toBe(0);
+  });
+
+  test('[STUB21] values other than stubs, functions and plain objects have none', async () => {
+    const result = room.parts() as unknown as Record<string, Record<string, Promise<unknown>>>;
+    const members = [result.at!.nope, result.list!.length, result.nope!.deep];
+    for (const member of members) {
+      expect(await failure(member!)).toMatchObject({ name: 'TypeError', code: 'UNKNOWN_METHOD' });
+    }
+    const list = (room.parts() as unknown as { list: unknown[] }).list;
+    expect(list[0]).toBe(undefined);
+  });
+
+  test('[STUB21] a call that fails fails what was asked of its result', async () => {
+    const failed = room.fail() as unknown as { deep: { call(): Promise<unknown> } };
+    expect(await failure(failed.deep.call())).toMatchObject({ message: 'mine', remote: true });
+  });
+
+  test('[STUB21] what is used so can be awaited as well, and disposed', async () => {
+    const target = room.target() as ReturnType<typeof room.target> & Disposable;
+    expect([target instanceof Promise, await target.add(2), await (await target).add(2)]).toEqual([
+      true,
+      2,
+      4,
+    ]);
+    target[Symbol.dispose]();
+    await target;
+    expect(await failure(target.add(1))).toMatchObject({ code: 'CONNECTION_CLOSED' });
   });
 
   test('[STUB10] a disposed stub refuses calls; a dup lives on', async () => {

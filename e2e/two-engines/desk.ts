@@ -1,0 +1,175 @@
+// A class whose methods give every kind of result, and what callers ask of it. Each engine's base
+// classes are passed in, so that one file runs in both.
+
+interface Bases {
+  readonly DurableObject: new (ctx: never, env: never) => object;
+  readonly RpcTarget: new () => object;
+}
+
+/** The class `Desk`. */
+export function deskOf({ DurableObject, RpcTarget }: Bases) {
+  class Drawer extends RpcTarget {
+    readonly own: number;
+    #count: number;
+    constructor(count: number) {
+      super();
+      this.own = count;
+      this.#count = count;
+    }
+    get count() {
+      return this.#count;
+    }
+    get inner() {
+      return new Drawer(this.#count * 10);
+    }
+    add(by: number) {
+      this.#count += by;
+      return this.#count;
+    }
+    below(by: number) {
+      return new Drawer(this.#count + by);
+    }
+    fail() {
+      throw new RangeError('stuck');
+    }
+  }
+
+  return class Desk extends DurableObject {
+    get drawer() {
+      return new Drawer(5);
+    }
+    get plain() {
+      return { at: { deep: 7 }, add: (by: number) => by + 1 };
+    }
+    drawerOf(count: number) {
+      return new Drawer(count);
+    }
+    parts() {
+      return { at: { deep: 7 }, list: [1, 2], drawer: new Drawer(3), add: (by: number) => by + 2 };
+    }
+    adder() {
+      return Object.assign((by: number) => by + 3, { step: 3, at: { deep: 8 } });
+    }
+    text() {
+      return 'text';
+    }
+    none() {
+      return null;
+    }
+    list() {
+      return [10, 20];
+    }
+    map() {
+      return new Map([['key', 1]]);
+    }
+    date() {
+      return new Date(5);
+    }
+    error() {
+      return new TypeError('a value');
+    }
+    fail() {
+      throw new RangeError('failed');
+    }
+    isDisposable(value: object) {
+      return Symbol.dispose in value;
+    }
+    echo(value: unknown) {
+      return value;
+    }
+  };
+}
+
+/** A member of the other side, whatever its class says. */
+// biome-ignore lint/suspicious/noExplicitAny: a caller without types, as JavaScript has it
+type Untyped = any;
+
+type Ask = (desk: Untyped) => unknown;
+
+const ASKS: Readonly<Record<string, Ask>> = {
+  'a method of a result': (desk) => desk.drawerOf(2).add(1),
+  'a getter of a result': (desk) => desk.drawerOf(2).count,
+  'results of results': (desk) => desk.drawerOf(2).below(3).below(4).add(1),
+  'a getter on the way': (desk) => desk.drawerOf(2).inner.add(1),
+  'a method of a getter': (desk) => desk.drawer.add(1),
+  'a getter of a getter': (desk) => desk.drawer.inner.inner.count,
+  'a property of a plain object': (desk) => desk.parts().at.deep,
+  'a plain object within': (desk) => desk.parts().at,
+  'a function of a plain object': (desk) => desk.parts().add(1),
+  'a target of a plain object': (desk) => desk.parts().drawer.add(1),
+  'a property of a getter': (desk) => desk.plain.at.deep,
+  'a function of a getter': (desk) => desk.plain.add(1),
+  'a property that is missing': (desk) => desk.parts().nope,
+  'a method that is missing': (desk) => desk.parts().nope(),
+  'an own property of a target': (desk) => desk.drawerOf(2).own,
+  'a target without the method': (desk) => desk.drawerOf(2).nope(),
+  'an index of a list': (desk) => desk.list()[0],
+  'an index of a stub': (desk) => desk[0],
+  'the length of a list': (desk) => desk.list().length,
+  'the length of a text': (desk) => desk.text().length,
+  'a method of a text': (desk) => desk.text().toUpperCase(),
+  'a member of null': (desk) => desk.none().member,
+  'a member of a map': (desk) => desk.map().size,
+  'a method of a date': (desk) => desk.date().getTime(),
+  'a member of an error': (desk) => desk.error().message,
+  'a member of what failed': (desk) => desk.fail().member,
+  'a method of what failed': (desk) => desk.fail().method(),
+  'a result that fails': (desk) => desk.drawerOf(1).fail(),
+  'a property of a function': async (desk) => {
+    const adder = await desk.adder();
+    return [await adder(1), await adder.step, await adder.length, await adder.at.deep];
+  },
+  'what functions inherit': async (desk) => (await desk.adder()).call(null, 1),
+  'a result twice': async (desk) => {
+    const drawer = desk.drawerOf(2);
+    const [first, second] = [await drawer, await drawer];
+    return [first === second, await first.add(1), await drawer.add(1)];
+  },
+  'then, catch, finally': async (desk) => [
+    await desk.text().then((text: string) => `${text}!`),
+    await desk.fail().catch(({ message }: Error) => message),
+    await desk.text().finally(() => {}),
+  ],
+  'which results can be disposed': async (desk) => {
+    const names = ['parts', 'adder', 'list', 'map', 'date', 'error'];
+    const results = await Promise.all(names.map((name) => desk[name]()));
+    return results.map((result) => typeof result[Symbol.dispose]);
+  },
+  'how that shows': async (desk) => {
+    const parts = await desk.parts();
+    return [Object.keys(parts), JSON.stringify(parts.at), await desk.isDisposable(parts.at)];
+  },
+  'arguments cannot be disposed': (desk) => desk.isDisposable({ a: 1 }),
+  'after disposal': async (desk) => {
+    const parts = await desk.parts();
+    const kept = parts.drawer.dup();
+    parts[Symbol.dispose]();
+    parts[Symbol.dispose]();
+    const gone = await parts.drawer.add(1).then(
+      () => 'alive',
+      () => 'gone',
+    );
+    return [gone, await kept.add(1)];
+  },
+  'a function on both sides': async (desk) => {
+    const doubled = await desk.echo((value: number) => value * 2);
+    return doubled(4);
+  },
+  'a promise as an argument': (desk) => desk.echo(desk.text()),
+  'an instance as an argument': (desk) => desk.echo(new (class Own {})()),
+};
+
+/** What each of them gives; of an error its class, and its message when it is the object's own. */
+export async function askAll(desk: unknown): Promise<Record<string, unknown>> {
+  const seen: Record<string, unknown> = {};
+  for (const [what, ask] of Object.entries(ASKS)) {
+    try {
+      const answer = await ask(desk);
+      seen[what] = answer === undefined ? 'undefined' : answer;
+    } catch (error) {
+      const { name, message } = error as Error;
+      seen[what] = ['RangeError'].includes(name) ? `${name}: ${message}` : name;
+    }
+  }
+  return seen;
+}
