@@ -54,8 +54,8 @@ export async function createObjects<Table extends ClassTable>(
 const { setTimeout, clearTimeout, setImmediate, Date: SystemDate } = globalThis;
 
 // A message port would keep the process alive, and so would the timer of an idle object.
-const NODE_TIME: Required<Pick<Platform, 'nextTurn' | 'time'>> = {
-  nextTurn: (task) => void setImmediate(task),
+const NODE_TIME: Required<Pick<Platform, 'turns' | 'time'>> = {
+  turns: { nextTurn: (task) => void setImmediate(task) },
   time: {
     now: () => SystemDate.now(),
     after(delayMs, task, keepsAlive) {

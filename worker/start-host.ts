@@ -9,7 +9,7 @@ import type { ObjectCatalog } from './runtime/catalog.ts';
 import { Clock, type SystemTime } from './runtime/clock.ts';
 import { ClockControl } from './runtime/clock-control.ts';
 import { installDate } from './runtime/clock-date.ts';
-import { type HostEnvironment, messageTurns } from './runtime/environment.ts';
+import { type HostEnvironment, MessageTurns, type Turns } from './runtime/environment.ts';
 import { installFetch } from './runtime/gated-fetch.ts';
 import { Namespaces } from './runtime/namespaces.ts';
 import type { ClassRegistry } from './runtime/object-class.ts';
@@ -28,7 +28,7 @@ export interface Platform {
   readonly medium: ObjectMedium;
   readonly catalog: ObjectCatalog;
   /** Turns of the event loop. @default messages to oneself */
-  readonly nextTurn?: HostEnvironment['nextTurn'];
+  readonly turns?: Turns;
   /** @default that of the scope */
   readonly time?: SystemTime;
   /** Tells whose task is running. @default by turns of the event loop */
@@ -54,13 +54,14 @@ export async function startHost(
   classes: ClassRegistry,
   env: object,
 ): Promise<RunningHost> {
-  const { sqlite, medium, catalog, nextTurn = messageTurns(), time = scopeTime() } = platform;
+  const { sqlite, medium, catalog, turns = new MessageTurns(), time = scopeTime() } = platform;
   const vfs = vfsOf(sqlite);
   const clock = new Clock(time);
   const environment: HostEnvironment = {
     now: () => clock.now(),
     randomUint32: () => crypto.getRandomValues(new Uint32Array(1))[0]!,
-    nextTurn,
+    nextTurn: (task) => turns.nextTurn(task),
+    beforeNextTurn: (task) => (turns.beforeNextTurn ?? turns.nextTurn).call(turns, task),
     after: (delayMs, task) => clock.after(delayMs, task),
     guard: (delayMs, task) => time.after(delayMs, task, false),
     medium,

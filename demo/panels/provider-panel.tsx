@@ -189,7 +189,6 @@ function AnswerView(props: {
         {answer.lines.map((line, index) => {
           const isNew = other !== null && !known.has(bare(line));
           return (
-            // biome-ignore lint/suspicious/noArrayIndexKey: lines have no other identity
             <span key={index} class={isNew ? 'answer-line answer-new' : 'answer-line'}>
               {isNew ? `${mark} ` : '  '}
               {line}

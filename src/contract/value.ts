@@ -19,8 +19,7 @@ export function encodeValue(operation: string, key: string, value: unknown): Uin
   if (contentBytes !== undefined) checkSize(operation, key, contentBytes);
   const bytes = serialize(value);
   if (contentBytes === undefined) checkSize(operation, key, bytes.byteLength);
-  // Structured clone sends the whole buffer behind a view.
-  return bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
+  return bytes;
 }
 
 function contentSize(value: unknown): number | undefined {

@@ -72,7 +72,7 @@ export class KvStore {
     const statement = this.#database.statement(PUT);
     statement.bindText(1, key);
     statement.bindBlob(2, value);
-    run(statement);
+    statement.step();
   }
 
   /** True when the key existed. */
@@ -80,12 +80,13 @@ export class KvStore {
     this.#table.create();
     const statement = this.#database.statement(DELETE);
     statement.bindText(1, key);
-    return run(statement) > 0;
+    statement.step();
+    return statement.changes() > 0;
   }
 
   /** Deletes every entry; the table stays. */
   clear(): void {
-    if (this.#table.exists) run(this.#database.statement(CLEAR));
+    if (this.#table.exists) this.#database.run(CLEAR);
   }
 
   /** Starts a walk over the range and ends an unfinished one; null is the empty range. */
@@ -151,14 +152,5 @@ class Walk implements EntryCursor {
     if (this.#state === 'finished' || this.#state === 'closed') return;
     this.#statement.reset();
     this.#state = 'closed';
-  }
-}
-
-function run(statement: Statement): number {
-  try {
-    statement.step();
-    return statement.changes();
-  } finally {
-    statement.reset();
   }
 }

@@ -10,12 +10,18 @@ import type { StorageOptions } from '../storage/options.ts';
 import type { ObjectCatalog } from './catalog.ts';
 import type { TaskContext } from './task-context.ts';
 
-export interface HostEnvironment {
+/** Turns of the event loop. */
+export interface Turns {
+  /** Runs the task in the next turn; turns come in the order of the calls. */
+  nextTurn(task: () => void): void;
+  /** Runs the task when the next turn begins, before what that is for. @default a turn of its own */
+  beforeNextTurn?(task: () => void): void;
+}
+
+export interface HostEnvironment extends Turns {
   /** Milliseconds since the epoch, by the host's clock. */
   now(): number;
   randomUint32(): number;
-  /** Runs the task in the next turn of the event loop; turns come in the order of the calls. */
-  nextTurn(task: () => void): void;
   /** Runs the task when the delay has passed on the host's clock; the result cancels it. */
   after(delayMs: number, task: () => void): () => void;
   /** The same in real time, which passes also while the host's clock stands still. */
@@ -34,13 +40,40 @@ export interface HostEnvironment {
   openDatabase(store: Pick<ObjectStore, 'file'>, events: DatabaseEvents): LogDatabase;
 }
 
-/** Turns of the event loop by messages to oneself: they queue behind what is already waiting. */
-export function messageTurns(): (task: () => void) => void {
-  const tasks: (() => void)[] = [];
-  const { port1, port2 } = new MessageChannel();
-  port1.onmessage = () => tasks.shift()?.();
-  return (task) => {
-    tasks.push(task);
-    port2.postMessage(null);
-  };
+/**
+ * Turns by messages to oneself: they queue behind what is already waiting. A message takes longer than
+ * a read or write of a key, so bookkeeping shares one with the task that comes next.
+ */
+export class MessageTurns implements Turns {
+  readonly #tasks: (() => void)[] = [];
+  #before: (() => void)[] = [];
+  #messages = 0;
+  readonly #post: () => void;
+
+  constructor() {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => this.#turn();
+    this.#post = () => {
+      this.#messages += 1;
+      port2.postMessage(null);
+    };
+  }
+
+  nextTurn(task: () => void): void {
+    this.#tasks.push(task);
+    if (this.#messages < this.#tasks.length) this.#post();
+  }
+
+  beforeNextTurn(task: () => void): void {
+    this.#before.push(task);
+    if (this.#messages === 0) this.#post();
+  }
+
+  #turn(): void {
+    this.#messages -= 1;
+    const before = this.#before;
+    this.#before = [];
+    for (const task of before) task();
+    this.#tasks.shift()?.();
+  }
 }

@@ -20,7 +20,7 @@ function loop() {
 
 function make() {
   const { nextTurn, settle } = loop();
-  return { gate: new InputGate(nextTurn), settle, log: [] as string[] };
+  return { gate: new InputGate({ nextTurn }), settle, log: [] as string[] };
 }
 
 describe('input gate', () => {

@@ -14,6 +14,7 @@
 
 import { storageError } from '../../src/contract/errors.ts';
 import { CRITICAL_SECTION_DEPTH_MAX } from '../../src/contract/limits.ts';
+import type { Turns } from './environment.ts';
 
 /** An open or ended critical section; null stands for the object outside of any. */
 export interface CriticalSection {
@@ -28,7 +29,7 @@ interface Waiting {
 }
 
 export class InputGate {
-  readonly #nextTurn: (task: () => void) => void;
+  readonly #turns: Turns;
   readonly #runTask: (task: () => void) => void;
   #active: CriticalSection | null = null;
   #context: CriticalSection | null = null;
@@ -41,11 +42,8 @@ export class InputGate {
   #closed = false;
 
   /** `runTask` runs each task of this object. */
-  constructor(
-    nextTurn: (task: () => void) => void,
-    runTask: (task: () => void) => void = (task) => task(),
-  ) {
-    this.#nextTurn = nextTurn;
+  constructor(turns: Turns, runTask: (task: () => void) => void = (task) => task()) {
+    this.#turns = turns;
     this.#runTask = runTask;
   }
 
@@ -149,7 +147,8 @@ export class InputGate {
   #takeTurn(): void {
     if (this.#turnIsTaken) return;
     this.#turnIsTaken = true;
-    this.#nextTurn(() => {
+    const { nextTurn, beforeNextTurn = nextTurn } = this.#turns;
+    beforeNextTurn(() => {
       this.#turnIsTaken = false;
       this.#scheduleDrain();
     });
@@ -158,7 +157,7 @@ export class InputGate {
   #scheduleDrain(): void {
     if (this.#drainScheduled || this.#waiting.length + this.#opening.length === 0) return;
     this.#drainScheduled = true;
-    this.#nextTurn(() => this.#drain());
+    this.#turns.nextTurn(() => this.#drain());
   }
 
   #take(queue: Waiting[]): Waiting | undefined {

@@ -45,10 +45,12 @@ export class ObjectHost {
     classes = new ClassRegistry(),
     surround: Surround = () => ({ env: {}, exports: {} }),
   ) {
-    const { nextTurn, context = new TurnContext(nextTurn) } = environment;
+    const { nextTurn, beforeNextTurn = nextTurn } = environment;
+    const { context = new TurnContext(beforeNextTurn) } = environment;
     this.#context = context;
     this.#environment = {
       ...environment,
+      beforeNextTurn,
       nextTurn: (task) =>
         nextTurn(() => {
           context.leave();

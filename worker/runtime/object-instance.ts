@@ -111,7 +111,7 @@ export class ObjectInstance {
     this.#sockets = hosted && new InstanceSockets(this, hosted.sockets);
     this.#environment = environment;
     this.#events = events;
-    this.gate = new InputGate(environment.nextTurn, (task) => events.runTask(this, task));
+    this.gate = new InputGate(environment, (task) => events.runTask(this, task));
     this.storage = new ObjectStorage(
       store,
       (report) => environment.openDatabase(store, report),

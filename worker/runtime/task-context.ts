@@ -15,11 +15,11 @@ export interface TaskContext {
 }
 
 export class TurnContext implements TaskContext {
-  readonly #nextTurn: (task: () => void) => void;
+  readonly #beforeNextTurn: (task: () => void) => void;
   #current: ObjectInstance | undefined;
 
-  constructor(nextTurn: (task: () => void) => void) {
-    this.#nextTurn = nextTurn;
+  constructor(beforeNextTurn: (task: () => void) => void) {
+    this.#beforeNextTurn = beforeNextTurn;
   }
 
   get current(): ObjectInstance | undefined {
@@ -27,7 +27,7 @@ export class TurnContext implements TaskContext {
   }
 
   run(instance: ObjectInstance, task: () => void): void {
-    if (this.#current === undefined) this.#nextTurn(() => this.leave());
+    if (this.#current === undefined) this.#beforeNextTurn(() => this.leave());
     this.#current = instance;
     task();
   }

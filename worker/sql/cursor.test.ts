@@ -134,7 +134,8 @@ describe('while the data changes', () => {
   });
 
   test('[SQL10] a rollback of the schema ends the cursors that read it', () => {
-    database.run('BEGIN; SAVEPOINT inner');
+    database.run('BEGIN');
+    database.run('SAVEPOINT inner');
     const cursor = exec('SELECT a FROM t');
     cursor.next();
     exec('CREATE TABLE u(a)');

@@ -59,9 +59,10 @@ export class Database implements ExecutionOwner {
     return statement;
   }
 
-  /** Runs trusted text without rows. */
+  /** Runs trusted text, one statement, and gives up its rows; compiled once and kept. */
   run(sql: string): void {
-    this.#connection.run(sql);
+    const statement = this.statement(sql);
+    if (statement.step()) statement.reset();
   }
 
   /**
