@@ -59,13 +59,18 @@ const shared = {
   logLevel: 'warning' as const,
   plugins: [withoutUnusedWorkers, flatAddresses],
 } satisfies BuildOptions;
-// For browsers: whole, so that a page without a bundler can load them.
+// For browsers: with all they need, so that a page without a bundler can load them.
 await build({
   ...shared,
   minify: true,
+  entryPoints: { index: 'src/index.ts', worker: 'worker/index.ts' },
+});
+// Base classes and their host are one module each, whichever entries a program takes them from.
+await build({
+  ...shared,
+  minify: true,
+  splitting: true,
   entryPoints: {
-    index: 'src/index.ts',
-    worker: 'worker/index.ts',
     objects: 'worker/objects.ts',
     'in-process': 'worker/in-process.ts',
     management: 'src/management/index.ts',
@@ -77,9 +82,11 @@ await build({
   platform: 'node',
   target: 'node20',
   packages: 'external',
+  keepNames: true, // for those who print what they hold
   splitting: true,
   entryPoints: {
     node: 'worker/node-objects.ts',
+    'node-library': 'worker/node-library.ts',
     'management-node': 'src/management/adapters/node-server.ts',
     vite: 'src/vite/plugin.ts',
     cli: 'src/cli/node-main.ts',

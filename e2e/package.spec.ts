@@ -44,6 +44,34 @@ const NODE_SCRIPT = `
   await objects.close();
 `;
 
+const CLASSES = `
+  import { DurableObject, env, RpcTarget } from 'ctx-storage/worker';
+  class Total extends RpcTarget {
+    async of(a, b) {
+      const counters = [a, b].map((name) => env.Counter.getByName(name).count());
+      return (await Promise.all(counters)).reduce((sum, count) => sum + count);
+    }
+  }
+  export class Counter extends DurableObject {
+    async add() {
+      await this.ctx.storage.put('count', (await this.count()) + 1);
+    }
+    async count() {
+      return (await this.ctx.storage.get('count')) ?? 0;
+    }
+    total() {
+      return new Total();
+    }
+  }
+`;
+
+const TOTAL = `
+  const { Counter } = objects.env;
+  await Promise.all(['a', 'a', 'b'].map((name) => Counter.getByName(name).add()));
+  const total = await Counter.getByName('a').total().of('a', 'b');
+  await objects.close();
+`;
+
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html',
   '.js': 'text/javascript',
@@ -89,6 +117,27 @@ test('the package works in a page without a bundler', async ({ sharedProfile }) 
   await expectToWork(directory, '/plain.html', sharedProfile);
 });
 
+test('[NODE10] a file of classes runs in a page’s own thread', async ({ sharedProfile }) => {
+  const entries = ['worker', 'in-process'].map((name) => {
+    const file = name === 'worker' ? 'objects' : name;
+    return [`ctx-storage/${name}`, `/node_modules/ctx-storage/dist/${file}.js`];
+  });
+  const script = `
+    import { createObjects } from 'ctx-storage/in-process';
+    import * as classes from './counter.js';
+    const wasm = new URL('/node_modules/ctx-storage/dist/sqlite3.wasm', location.href);
+    const objects = await createObjects(classes, { wasm });
+    ${TOTAL}
+    document.title = total === 3 ? 'works' : 'wrong';`;
+  const map = JSON.stringify({ imports: Object.fromEntries(entries) });
+  writeFileSync(join(directory, 'counter.js'), CLASSES);
+  writeFileSync(
+    join(directory, 'in-process.html'),
+    `<script type="importmap">${map}</script><script type="module">${script}</script>`,
+  );
+  await expectToWork(directory, '/in-process.html', sharedProfile);
+});
+
 test('a wrangler project is built with the plugin, and its class runs in the page', async ({
   sharedProfile,
 }) => {
@@ -128,13 +177,25 @@ test('a wrangler project is built with the plugin, and its class runs in the pag
   await expectToWork(join(project, 'built'), '/index.html', sharedProfile);
 });
 
-test('classes run in Node, and the program starts', () => {
+test('[NODE10] classes run in Node, and the program starts', () => {
   linkDependencies();
   writeFileSync(join(directory, 'classes.mjs'), NODE_SCRIPT);
   const run = (...parameters: string[]) =>
     execFileSync(process.execPath, parameters, { cwd: directory, encoding: 'utf8' });
   expect(run('classes.mjs')).toBe('1 2 3\n');
   expect(run('classes.mjs')).toBe('4 5 6\n');
+
+  writeFileSync(join(directory, 'counter.mjs'), CLASSES);
+  writeFileSync(
+    join(directory, 'total.mjs'),
+    `import { createObjects } from 'ctx-storage/node';
+    import * as classes from './counter.mjs';
+    const objects = await createObjects(classes);
+    ${TOTAL}
+    console.log(String(total));`,
+  );
+  expect(run('total.mjs')).toBe('3\n');
+
   const program = 'node_modules/ctx-storage/dist/cli.js';
   expect(run(program, 'deprecations', 'list', '--at', '2025-06-15')).toContain('2025-06-15');
 });

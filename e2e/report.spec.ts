@@ -1,7 +1,14 @@
 // The migration report over what a real page calls.
 
 import { routeManagement } from '../src/management/adapters/playwright-route.ts';
-import { createManagementApi, ManagementObject, recordPage } from '../src/management/index.ts';
+import {
+  type CallLog,
+  createManagementApi,
+  DeprecatedCallsError,
+  ManagementObject,
+  recordedCalls,
+  recordPage,
+} from '../src/management/index.ts';
 import { createObjects } from '../worker/node-objects.ts';
 import { expect, test } from './fixtures.ts';
 
@@ -48,6 +55,22 @@ test('[REP5] what the pages of a context call is in the report', async ({
       : ['error GET /user/billing/profile', `error ${put} request ${fields[0]}`, ...answered],
   );
   await objects.close();
+});
+
+const recording = test.extend<{ calls: CallLog }>({
+  context: async ({ profile }, use) => use(await profile.launch()),
+  calls: recordedCalls,
+});
+
+recording('[REP5] a fixture has what the pages of a test call', async ({ context, calls }) => {
+  await context.route('https://api.example/**', (route) => route.fulfill({ body: '{}' }));
+  const page = await context.newPage();
+  await page.goto('https://api.example/');
+  await page.evaluate(() => fetch('https://api.example/client/v4/user/billing/profile'));
+  await expect.poll(async () => (await calls.calls()).some(isOfProvider)).toBe(true);
+  const failed = calls.assertNoDeprecated({ at: '2025-06-15' });
+  await expect(failed).rejects.toThrow(DeprecatedCallsError);
+  await expect(failed).rejects.toThrow('GET /user/billing/profile is gone since 2023-06-06');
 });
 
 function isOfProvider({ url }: { readonly url: string }): boolean {

@@ -119,6 +119,7 @@ describe('source', () => {
       'src/vite/client.d.ts',
       'demo/objects/room.ts',
       'worker/node-objects.ts',
+      'worker/node-library.ts',
       'worker/vfs/build/write-wasm.ts',
       'worker/sim/main.ts',
       'demo/main.tsx',

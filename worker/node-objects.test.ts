@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { DurableObjectNamespace } from '../src/contract/object.ts';
 import { createObjects as createInProcess, MemoryMedium } from './in-process.ts';
+import * as library from './node-library.ts';
 import { createObjects, DurableObject } from './node-objects.ts';
 
 let directory: string;
@@ -238,6 +239,11 @@ describe('objects in Node', () => {
     const second = await createInProcess({ Counter }, { wasm, medium });
     expect(await second.env.Counter.getByName('a').add()).toEqual([1, 4]);
     await second.close();
+  });
+
+  test('[NODE10] serve() says where it runs; the base classes are those of the host', () => {
+    expect(() => library.serve()).toThrowError(expect.objectContaining({ code: 'WORKER_FAILED' }));
+    expect(library.DurableObject).toBe(DurableObject);
   });
 
   test('[NODE9] what a task awaits belongs to its object, whatever it is; other code to none', async () => {

@@ -30,7 +30,12 @@ export {
 } from './report/date-sweep.ts';
 export { formatReport, type ReportFormat } from './report/formats.ts';
 export { callsFromHar, type HarOptions } from './report/har.ts';
-export { type PageRecorder, type RecordedPage, recordPage } from './report/record-page.ts';
+export {
+  type PageRecorder,
+  type RecordedPage,
+  recordedCalls,
+  recordPage,
+} from './report/record-page.ts';
 export {
   type RecordOptions,
   type RequestRecorder,

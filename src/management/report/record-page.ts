@@ -47,6 +47,19 @@ export function recordPage(page: RecordedPage, options: LookupOptions = {}): Pag
   };
 }
 
+/**
+ * The same as a fixture: `test.extend<{ calls: CallLog }>({ calls: recordedCalls })` gives a test what
+ * the pages of its context call.
+ */
+export async function recordedCalls(
+  { context }: { readonly context: RecordedPage },
+  use: (log: CallLog) => Promise<void>,
+): Promise<void> {
+  const { log, stop } = recordPage(context);
+  await use(log);
+  stop();
+}
+
 async function recorded(request: PageRequest, options: LookupOptions): Promise<RecordedCall> {
   const call = { method: request.method(), url: request.url() };
   if (!mayShowFields(call.method, call.url, options)) return call;
