@@ -12,7 +12,7 @@ import type {
 } from '../src/contract/object.ts';
 import type { ObjectAddress } from '../src/contract/object-id.ts';
 import type { ObjectSummary, ObjectsClock } from '../src/contract/object-management.ts';
-import { addressOf } from '../src/objects/stub-address.ts';
+import { addressOf } from '../src/objects/known-stubs.ts';
 import { fromWireAddress } from '../src/objects/wire-address.ts';
 import { MemoryMedium, type ObjectMedium } from './file/medium.ts';
 import { MemoryCatalog } from './runtime/catalog.ts';

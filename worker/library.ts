@@ -5,8 +5,11 @@
 // Keeps true: nothing here does anything before a host is connected to it, but that the classes of
 // sockets are there, as libraries expect when they are loaded.
 
-import type { DurableObjectState } from '../src/contract/object.ts';
-
+import type { DurableObjectState, RpcStub as RpcStubOf } from '../src/contract/object.ts';
+import { FreeParty } from '../src/objects/free-party.ts';
+import { isRpcStub } from '../src/objects/known-stubs.ts';
+import type { ObjectCaller } from '../src/objects/object-stub.ts';
+import { pairOfReferences } from '../src/objects/references.ts';
 import { installSocketClasses } from '../src/sockets/install.ts';
 
 export { RpcTarget } from '../src/contract/rpc-target.ts';
@@ -39,8 +42,35 @@ export class WorkerEntrypoint<Env = unknown, Props = unknown> {
   }
 }
 
+/** Base of the workflows of a Workers script; as `WorkerEntrypoint`, nothing here runs one. */
+export class WorkflowEntrypoint<Env = unknown, Props = unknown> extends WorkerEntrypoint<
+  Env,
+  Props
+> {}
+
+/**
+ * Makes a stub of a function or RpcTarget on this side, as another side would get it: to be given to
+ * several, each of whom lets go of its own. `instanceof` tells every such stub.
+ */
+export const RpcStub: { new <T extends object>(target: T): RpcStubOf<T> } = class {
+  constructor(target: object) {
+    const [here, there] = pairOfReferences();
+    const party = new FreeParty(() => connection!.caller);
+    // biome-ignore lint/correctness/noConstructorReturn: a stub is a proxy of its target's members
+    return there.receive(here.send(here.draft(target, party)), party) as object;
+  }
+
+  static [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === 'function' && isRpcStub(value);
+  }
+} as never;
+
+export type RpcStub<T extends object> = RpcStubOf<T>;
+
 /** What a host tells this module. */
 export interface Connection {
+  /** Calls objects for whichever object's code is running. */
+  readonly caller: ObjectCaller;
   readonly env: object;
   readonly exports: object;
   /** Keeps the object whose code is running in memory until the promise settles. */

@@ -89,6 +89,7 @@ export async function startHost(
     return instance.sockets;
   });
   connectLibrary({
+    caller: namespaces.ambient,
     env: namespaces.ambientEnv,
     exports: namespaces.ambientExports,
     waitUntil: (work) => host.current?.keepAlive(work),

@@ -3,7 +3,7 @@
 import { build } from 'esbuild';
 import { Miniflare } from 'miniflare';
 import { describe, expect, test } from 'vitest';
-import { createObjects, DurableObject, RpcTarget } from '../../worker/node-objects.ts';
+import { createObjects, DurableObject, RpcStub, RpcTarget } from '../../worker/node-objects.ts';
 import { askAll, deskOf } from './desk.ts';
 
 const MAIN = `
@@ -27,7 +27,7 @@ async function inWorkerd(): Promise<Record<string, unknown>> {
   const miniflare = new Miniflare({
     modules: true,
     script: bundle.outputFiles[0]!.text,
-    compatibilityDate: '2026-01-30',
+    compatibilityDate: '2026-07-01',
     durableObjects: { DESK: { className: 'Desk', useSQLite: true } },
   });
   try {
@@ -39,7 +39,9 @@ async function inWorkerd(): Promise<Record<string, unknown>> {
 }
 
 async function here(): Promise<Record<string, unknown>> {
-  const objects = await createObjects({ Desk: deskOf({ DurableObject, RpcTarget } as never) });
+  const objects = await createObjects({
+    Desk: deskOf({ DurableObject, RpcStub, RpcTarget } as never),
+  });
   try {
     const seen = await askAll(objects.env.Desk.getByName('one'));
     return JSON.parse(JSON.stringify(seen));

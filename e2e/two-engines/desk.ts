@@ -4,10 +4,11 @@
 interface Bases {
   readonly DurableObject: new (ctx: never, env: never) => object;
   readonly RpcTarget: new () => object;
+  readonly RpcStub: new (target: object) => object;
 }
 
 /** The class `Desk`. */
-export function deskOf({ DurableObject, RpcTarget }: Bases) {
+export function deskOf({ DurableObject, RpcTarget, RpcStub }: Bases) {
   class Drawer extends RpcTarget {
     readonly own: number;
     #count: number;
@@ -35,6 +36,17 @@ export function deskOf({ DurableObject, RpcTarget }: Bases) {
   }
 
   return class Desk extends DurableObject {
+    readonly #shared = new RpcStub(new Drawer(0)) as Untyped;
+
+    shared() {
+      return this.#shared.dup();
+    }
+    async isStub(value: object) {
+      return [this.#shared, value, () => 1].map((one) => one instanceof RpcStub);
+    }
+    async ownCount() {
+      return [await this.#shared.add(1), await this.#shared.count, typeof this.#shared.below];
+    }
     get drawer() {
       return new Drawer(5);
     }
@@ -71,14 +83,36 @@ export function deskOf({ DurableObject, RpcTarget }: Bases) {
     fail() {
       throw new RangeError('failed');
     }
+    failTogether() {
+      throw new AggregateError([new Error('one'), new RangeError('two')], 'both');
+    }
+    set written(_value: unknown) {}
     isDisposable(value: object) {
       return Symbol.dispose in value;
     }
     echo(value: unknown) {
       return value;
     }
+    async fetch(request: Request) {
+      const { pathname } = new URL(request.url);
+      const status = Number(pathname.slice(1));
+      if (pathname === '/loop') return Response.redirect(request.url, 302);
+      if (status >= 300 && status < 400) {
+        return new Response('elsewhere', { status, headers: { location: '/end?from=here' } });
+      }
+      const type = request.headers.get('content-type');
+      return Response.json([request.method, type, await request.text(), request.redirect]);
+    }
   };
 }
+
+/** What a response tells. */
+async function told(response: Promise<Response>): Promise<unknown[]> {
+  const { status, url, redirected, headers, ok } = await response;
+  return [status, url, redirected, headers.get('location'), ok, await (await response).text()];
+}
+
+const POST = { method: 'POST', body: 'a text' };
 
 /** A member of the other side, whatever its class says. */
 // biome-ignore lint/suspicious/noExplicitAny: a caller without types, as JavaScript has it
@@ -154,6 +188,47 @@ const ASKS: Readonly<Record<string, Ask>> = {
   'a function on both sides': async (desk) => {
     const doubled = await desk.echo((value: number) => value * 2);
     return doubled(4);
+  },
+  'a stub that is passed on': async (desk) => {
+    const drawer = await desk.echo(await desk.drawerOf(2));
+    return [await drawer.add(1), await drawer.count, await drawer.below(1).add(1)];
+  },
+  'a stub within an argument': async (desk) => {
+    const { drawer, adder } = await desk.echo({
+      drawer: await desk.drawerOf(2),
+      adder: await desk.adder(),
+    });
+    return [await drawer.add(1), await adder(1), await adder.step];
+  },
+  'what a passed stub has not': async (desk) => (await desk.echo(await desk.drawerOf(2))).nope(),
+  'a stub that the object made': async (desk) => {
+    const [one, two] = [await desk.shared(), await desk.shared()];
+    const counts = [await one.add(1), await two.add(1)];
+    one[Symbol.dispose]();
+    return [...counts, await two.count, await desk.ownCount()];
+  },
+  'what is a stub': async (desk) => [
+    await desk.isStub(await desk.drawerOf(1)),
+    await desk.isStub(() => 1),
+    await desk.isStub({}),
+  ],
+  'a setter without a getter': (desk) => desk.written,
+  'a request': (desk) => told(desk.fetch('http://desk/end', POST)),
+  'a request passed on': (desk) => told(desk.fetch(new Request('http://desk/303', POST))),
+  'a redirect': (desk) => told(desk.fetch('http://desk/302')),
+  'a redirect that is not followed': (desk) =>
+    told(desk.fetch('http://desk/302', { redirect: 'manual' })),
+  'a redirect of a post': (desk) => told(desk.fetch('http://desk/301', POST)),
+  'a redirect of a put': (desk) => told(desk.fetch('http://desk/302', { ...POST, method: 'PUT' })),
+  'a redirect to see': (desk) => told(desk.fetch('http://desk/303', { ...POST, method: 'PUT' })),
+  'a redirect with its body': (desk) => told(desk.fetch('http://desk/307', POST)),
+  'a redirect whose body is gone': (desk) =>
+    told(desk.fetch('http://desk/308', { ...POST, body: new Response('s').body, duplex: 'half' })),
+  'a redirect without end': (desk) => told(desk.fetch('http://desk/loop')),
+  'a status that redirects nowhere': (desk) => told(desk.fetch('http://desk/304')),
+  'errors together': async (desk) => {
+    const failed = await desk.failTogether().catch((error: AggregateError) => error);
+    return [failed.name, failed.errors.map(({ message }: Error) => message)];
   },
   'a promise as an argument': (desk) => desk.echo(desk.text()),
   'an instance as an argument': (desk) => desk.echo(new (class Own {})()),

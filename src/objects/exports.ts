@@ -8,6 +8,7 @@ import type { Payload, ReferenceRequest } from '../rpc/object-protocol.ts';
 import { callMember, readMember } from './invoke.ts';
 import type { Party } from './party.ts';
 import type { Channel } from './references.ts';
+import { DISPOSE } from './rpc-promise.ts';
 
 export interface Exported {
   readonly party: Party;
@@ -36,21 +37,11 @@ export class ExportedCallable implements Exported {
     return this.party.retain();
   }
 
-  async ask(request: ReferenceRequest, channel: Channel): Promise<Payload | null> {
-    const { party } = this;
-    const draft = await party.enter(async () => {
-      switch (request.op) {
-        case 'call': {
-          const parameters = channel.receive(request.payload, party) as unknown[];
-          return channel.draft(await this.#call(request.member, parameters), party);
-        }
-        case 'get':
-          return channel.draft(await readMember(this.#target, request.member), party);
-        default:
-          throw misused(request);
-      }
+  ask(request: ReferenceRequest, channel: Channel): Promise<Payload | null> {
+    return answer(request, channel, this.party, {
+      get: (name) => readMember(this.#target, name),
+      call: (name, parameters) => this.#call(name, parameters),
     });
-    return channel.send(draft);
   }
 
   release(): void {}
@@ -60,6 +51,69 @@ export class ExportedCallable implements Exported {
     if (typeof this.#target === 'function') return this.#target(...parameters);
     throw storageError('UNKNOWN_METHOD', 'The RpcTarget is not a function; call a method of it.');
   }
+}
+
+/** A stub of somewhere else, passed on: what it can do is known there. */
+export class ExportedStub implements Exported {
+  readonly party: Party;
+  readonly #given: object;
+  /** A handle of its own, for the one that was given may be disposed. */
+  #stub: object | undefined;
+
+  constructor(stub: object, party: Party) {
+    this.#given = stub;
+    this.party = party;
+  }
+
+  begin(): void {
+    this.#stub = Reflect.get(this.#given, 'dup')();
+  }
+
+  retain(): () => void {
+    return this.party.retain();
+  }
+
+  ask(request: ReferenceRequest, channel: Channel): Promise<Payload | null> {
+    const stub = this.#stub!;
+    return answer(request, channel, this.party, {
+      get: (name) => Reflect.get(stub, name),
+      call: (name, parameters) =>
+        Reflect.apply((name === null ? stub : Reflect.get(stub, name)) as Method, stub, parameters),
+    });
+  }
+
+  release(): void {
+    Reflect.get(this.#stub!, DISPOSE)();
+  }
+}
+
+type Method = (...parameters: unknown[]) => unknown;
+
+/** How what stands behind a reference is used. */
+interface Members {
+  get(name: string): unknown;
+  call(name: string | null, parameters: unknown[]): unknown;
+}
+
+async function answer(
+  request: ReferenceRequest,
+  channel: Channel,
+  party: Party,
+  members: Members,
+): Promise<Payload> {
+  const draft = await party.enter(async () => {
+    switch (request.op) {
+      case 'call': {
+        const parameters = channel.receive(request.payload, party) as unknown[];
+        return channel.draft(await members.call(request.member, parameters), party);
+      }
+      case 'get':
+        return channel.draft(await members.get(request.member), party);
+      default:
+        throw misused(request);
+    }
+  });
+  return channel.send(draft);
 }
 
 export class ExportedReadable implements Exported {

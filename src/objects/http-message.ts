@@ -34,10 +34,17 @@ export interface ResponseParts {
   readonly webSocket: object | null;
 }
 
-/** What `fetch` was given. @throws TypeError as `new Request` does */
-export class OutgoingRequest {
-  readonly parts: RequestParts;
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
+/** What `fetch` was given. */
+export class OutgoingRequest {
+  /** Whoever gets the request leaves redirects to whoever sent it. */
+  readonly parts: RequestParts;
+  readonly #redirect: RequestRedirect;
+  /** What a body that can be sent again is made of. */
+  readonly #body: BodyInit | undefined;
+
+  /** @throws TypeError as `new Request` does */
   constructor(input: Request | string | URL, init: RequestInit = {}) {
     // As in `fetch`, a request may also stand in place of the options.
     const isInit = init instanceof Request;
@@ -58,10 +65,40 @@ export class OutgoingRequest {
       url: request.url,
       method: request.method,
       headers,
-      redirect: request.redirect,
+      redirect: 'manual',
       body: isStream ? new MessageBody(body) : bodyOf(isMade ? request : source, body),
       signal: (signal === undefined ? source?.signal : signal) ?? null,
     };
+    this.#redirect = request.redirect;
+    this.#body = isMade ? body : undefined;
+  }
+
+  /**
+   * The request to make because of this response; null when it is the answer.
+   *
+   * @throws TypeError when redirects are to be errors, or the body cannot be sent again
+   */
+  redirected({ status, headers }: Response): OutgoingRequest | null {
+    const location = headers.get('location');
+    if (!REDIRECTS.has(status) || location === null || this.#redirect === 'manual') return null;
+    if (this.#redirect === 'error') {
+      throw new TypeError(`fetch: a redirect to ${location}, which the request makes an error.`);
+    }
+    const { url, method, body, signal } = this.parts;
+    const becomesGet = status === 303 ? method !== 'HEAD' : status < 303 && method === 'POST';
+    const isBodyKept = body !== null && !becomesGet;
+    if (isBodyKept && this.#body === undefined) {
+      throw new TypeError(
+        `fetch: a redirect (${status}) to ${location} wants the body again, which was a stream; ` +
+          "pass bytes, or redirect: 'manual'.",
+      );
+    }
+    return new OutgoingRequest(new URL(location, url), {
+      method: becomesGet ? 'GET' : method,
+      headers: this.parts.headers, // all of them, as in workerd
+      signal,
+      ...(isBodyKept && { body: this.#body! }),
+    });
   }
 }
 
@@ -123,6 +160,13 @@ export function makeResponse(parts: ResponseParts, party: Party): Response {
   if (webSocket !== null) define(response, 'webSocket', webSocket);
   keepHeaders(response, headers);
   if (party.isGated && stream !== null) readThrough(response, null, party);
+  return response;
+}
+
+/** The response, which tells where it came from. */
+export function located(response: Response, url: string, isRedirected: boolean): Response {
+  define(response, 'url', url);
+  define(response, 'redirected', isRedirected);
   return response;
 }
 

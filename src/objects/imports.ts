@@ -12,6 +12,7 @@ import type {
   ReferencePeer,
   ReferenceRequest,
 } from '../rpc/object-protocol.ts';
+import { addRpcStub } from './known-stubs.ts';
 import type { Party } from './party.ts';
 import type { Channel } from './references.ts';
 import { DISPOSE, isRemote, remoteMember, rpcPromise } from './rpc-promise.ts';
@@ -53,12 +54,12 @@ export class Import {
 
 const collected = new FinalizationRegistry<() => void>((end) => end());
 
-/** Marks an error that was thrown on the other side, as workerd does. */
-export function remoteError(error: unknown): unknown {
-  if (error instanceof Error || error instanceof DOMException) {
-    Object.defineProperty(error, 'remote', { value: true, configurable: true });
+/** Marks what was thrown on the other side, as workerd does. */
+export function remoteError(thrown: unknown): unknown {
+  if (typeof thrown === 'object' && thrown !== null) {
+    Object.defineProperty(thrown, 'remote', { value: true, configurable: true });
   }
-  return error;
+  return thrown;
 }
 
 /** A function, which is also the stub of an RpcTarget: methods and properties as promises. */
@@ -94,6 +95,7 @@ export function importCallable(reference: Import, channel: Channel, party: Party
     },
     has: (_target, name) => typeof name === 'string',
   });
+  addRpcStub(stub);
   end = reference.hold(stub);
   return stub;
 }

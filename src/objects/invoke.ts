@@ -46,9 +46,16 @@ function find(target: object, name: string): unknown {
   }
   let link: object | null = Object.getPrototypeOf(target);
   for (; link !== null && link !== Object.prototype; link = Object.getPrototypeOf(link)) {
-    if (name !== 'constructor' && Object.hasOwn(link, name)) return Reflect.get(target, name);
+    const member = name === 'constructor' ? undefined : descriptor(link, name);
+    if (member !== undefined && !isSetterOnly(member)) return Reflect.get(target, name);
   }
   throw unknown(target, name, 'the class has no method of this name');
+}
+
+const descriptor = Object.getOwnPropertyDescriptor;
+
+function isSetterOnly({ get, set }: PropertyDescriptor): boolean {
+  return set !== undefined && get === undefined;
 }
 
 function unknown(target: object, name: string, fact: string): Error {

@@ -2,7 +2,7 @@
 // result is read when it arrives.
 
 import type { ObjectRequest, Payload, WireAddress } from '../rpc/object-protocol.ts';
-import { OutgoingRequest, withSignal } from './http-message.ts';
+import { located, OutgoingRequest, withSignal } from './http-message.ts';
 import type { ObjectCaller } from './object-stub.ts';
 import type { Party } from './party.ts';
 import { type Draft, writeDraft } from './payload.ts';
@@ -23,6 +23,9 @@ export interface Answer {
 
 /** Carries calls in order. Rejects with the object's error, or why it is not known. */
 export type Carry = (call: OutgoingCall) => Promise<Answer>;
+
+/** As browsers have it. */
+const REDIRECTS_MAX = 20;
 
 export class PartyCaller implements ObjectCaller {
   readonly #party: Party;
@@ -51,7 +54,22 @@ export class PartyCaller implements ObjectCaller {
     input: Request | string | URL,
     init: RequestInit | undefined,
   ): Promise<Response> {
-    const outgoing = new OutgoingRequest(input, init);
+    let outgoing = new OutgoingRequest(input, init);
+    for (let redirects = 0; ; redirects++) {
+      const response = await this.#fetchOnce(address, outgoing);
+      const next = outgoing.redirected(response);
+      if (next === null) return located(response, outgoing.parts.url, redirects > 0);
+      if (redirects === REDIRECTS_MAX) {
+        throw new TypeError(
+          `fetch: more than ${REDIRECTS_MAX} redirects, the last one by ${outgoing.parts.url}.`,
+        );
+      }
+      response.body?.cancel().catch(() => {}); // nobody reads it
+      outgoing = next;
+    }
+  }
+
+  async #fetchOnce(address: WireAddress, outgoing: OutgoingRequest): Promise<Response> {
     const { signal } = outgoing.parts;
     signal?.throwIfAborted();
     const draft = writeDraft(outgoing, this.#party);

@@ -6,8 +6,8 @@
 import type { DurableObjectId, ObjectAddress } from '../contract/object-id.ts';
 import type { WireAddress } from '../rpc/object-protocol.ts';
 import { refuseToClone } from '../serializer/object-kind.ts';
+import { setAddress } from './known-stubs.ts';
 import { isRemote, remoteMember } from './rpc-promise.ts';
-import { setAddress } from './stub-address.ts';
 import { toWireAddress } from './wire-address.ts';
 
 /** How calls reach objects. */

@@ -13,6 +13,7 @@ import {
   ExportedCallable,
   ExportedReadable,
   ExportedSignal,
+  ExportedStub,
   ExportedWritable,
 } from './exports.ts';
 import {
@@ -26,11 +27,11 @@ import {
   responseParts,
 } from './http-message.ts';
 import { importCallable, importReadable, importSignal, importWritable } from './imports.ts';
+import { addressOf, isRpcStub } from './known-stubs.ts';
 import type { Party } from './party.ts';
 import type { Channel } from './references.ts';
 import { DISPOSE } from './rpc-promise.ts';
 import { ExportedSocket, importSocket } from './socket-reference.ts';
-import { addressOf } from './stub-address.ts';
 
 /** A value ready to be sent once. */
 export interface Draft {
@@ -60,6 +61,7 @@ export function writeDraft(value: unknown, party: Party): Draft {
   const describe = (thing: object): Description | undefined => {
     const address = addressOf(thing);
     if (address !== undefined) return { kind: 'object', address };
+    if (isRpcStub(thing)) return add('callable', new ExportedStub(thing, party));
     if (typeof thing === 'function' || thing instanceof RpcTarget) {
       return add('callable', new ExportedCallable(thing, party));
     }

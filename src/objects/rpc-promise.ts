@@ -8,7 +8,7 @@
 // Does not know how a call travels.
 
 import { storageError } from '../contract/errors.ts';
-import { addressOf } from './stub-address.ts';
+import { addressOf } from './known-stubs.ts';
 
 /** Symbol.dispose, under the name that compilers agree on where the engine lacks it. */
 export const DISPOSE: symbol = Symbol.dispose ?? Symbol.for('Symbol.dispose');

@@ -1,7 +1,8 @@
 // Errors as plain data, and back.
 //
 // A thrown error keeps its class (when the language has it), name, message, stack, `code`,
-// `retryable`, `durableObjectReset`, cause, and those of its own properties that can be cloned.
+// `retryable`, `durableObjectReset`, cause, the errors it aggregates, and those of its own properties
+// that can be cloned.
 // comlink would keep only name, message and stack.
 
 /** An error that crosses the thread as an outcome. */
@@ -17,6 +18,8 @@ export interface WireError {
   /** Other own properties. */
   readonly own?: Readonly<Record<string, unknown>>;
   readonly cause?: WireError;
+  /** Of an AggregateError. */
+  readonly errors?: readonly WireError[];
 }
 
 // The properties callers decide by, and which are hidden on errors of this package.
@@ -30,6 +33,7 @@ const PLACED: ReadonlySet<string> = new Set([
   'message',
   'stack',
   'cause',
+  'errors',
   '__proto__',
 ]);
 
@@ -61,6 +65,7 @@ export function fromWire(wire: WireError): unknown {
   for (const [name, value] of Object.entries(wire.properties)) define(error, name, value);
   if (wire.own !== undefined) Object.assign(error, wire.own);
   if (wire.cause !== undefined) define(error, 'cause', fromWire(wire.cause));
+  if (wire.errors !== undefined) define(error, 'errors', wire.errors.map(fromWire));
   return error;
 }
 
@@ -87,6 +92,10 @@ function inWords(thrown: unknown, depth: number): WireError {
     ...(typeof thrown.stack === 'string' && { stack: thrown.stack }),
     ...(thrown.cause !== undefined &&
       depth < CAUSE_DEPTH_MAX && { cause: toWire(thrown.cause, depth + 1) }),
+    ...(thrown instanceof AggregateError &&
+      depth < CAUSE_DEPTH_MAX && {
+        errors: thrown.errors.map((error: unknown) => toWire(error, depth + 1)),
+      }),
   };
 }
 
@@ -105,8 +114,9 @@ function ownProperties(error: object): Record<string, unknown> | undefined {
   return own;
 }
 
-function construct({ name, message, isDomException }: WireError): Error {
+function construct({ name, message, isDomException, errors }: WireError): Error {
   if (isDomException) return new DOMException(message, name);
+  if (errors !== undefined && name === 'AggregateError') return new AggregateError([], message);
   const Class = Object.hasOwn(CLASSES, name) ? CLASSES[name] : undefined;
   if (Class) return new Class(message);
   const error = new Error(message);

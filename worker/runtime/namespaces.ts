@@ -48,15 +48,16 @@ export class Namespaces {
 
   /** `env` of modules: its stubs belong to the object that is running when they are used. */
   get ambientEnv(): object {
-    return this.#envOf(this.#ambient);
+    return this.#envOf(this.ambient);
   }
 
   /** `exports` of modules. */
   get ambientExports(): object {
-    return this.#exportsOf(this.#ambient);
+    return this.#exportsOf(this.ambient);
   }
 
-  readonly #ambient: ObjectCaller = {
+  /** Calls objects for the one that is running. */
+  readonly ambient: ObjectCaller = {
     call: (...call) => this.#current.call(...call),
     get: (...get) => this.#current.get(...get),
     fetch: (...fetch) => this.#current.fetch(...fetch),

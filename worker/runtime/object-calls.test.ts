@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { DurableObjectStub, Namespace, RpcStub } from '../../src/contract/object.ts';
 import { RpcTarget } from '../../src/contract/rpc-target.ts';
+import { RpcStub as LocalStub } from '../library.ts';
 import { createTestHost, type TestHost } from '../node-test-host.ts';
 import type { DurableObjectState } from './durable-object-state.ts';
 import { Namespaces } from './namespaces.ts';
@@ -116,6 +117,12 @@ class Room extends Base {
     const { pathname } = new URL(request.url);
     if (pathname === '/echo') return new Response(request.body, { headers: request.headers });
     if (pathname === '/forward') return this.env.Peer.getByName('p').fetch(request);
+    if (pathname === '/moved') {
+      return new Response(null, { status: 307, headers: { location: '/here' } });
+    }
+    if (pathname === '/round') {
+      return new Response(null, { status: 302, headers: { location: '/round' } });
+    }
     if (pathname === '/wrong') return 'no response' as never;
     const text = await request.text();
     return Response.json({
@@ -342,6 +349,31 @@ describe('by reference', () => {
     expect(await failure(target.add(1))).toMatchObject({ code: 'CONNECTION_CLOSED' });
   });
 
+  test('[STUB23] a stub that is passed on is the same target, and outlives the giver’s', async () => {
+    const target = (await room.target()) as RpcStub<Target>;
+    const passed = (await env.Peer.getByName('p').echo(target)) as RpcStub<Target>;
+    expect([await target.add(1), await passed.add(1), await passed.count]).toEqual([1, 2, 2]);
+    target[Symbol.dispose]();
+    expect(await passed.add(1)).toBe(3);
+    passed[Symbol.dispose]();
+    expect(await failure(passed.add(1))).toMatchObject({ code: 'CONNECTION_CLOSED' });
+  });
+
+  test('[STUB24] a stub of one’s own target is given to several', async () => {
+    const target = new Target();
+    const own = new LocalStub(target);
+    const [one, two] = [own.dup(), own.dup()];
+    expect([await one.add(1), await two.add(1), await own.count]).toEqual([1, 2, 2]);
+    one[Symbol.dispose]();
+    expect(await two.add(1)).toBe(3);
+    const passed = await room.echo(own);
+    expect([own, passed, target].map((value) => value instanceof LocalStub)).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+
   test('[STUB10] a disposed stub refuses calls; a dup lives on', async () => {
     const target = (await room.target()) as RpcStub<Target>;
     const other = target.dup();
@@ -489,6 +521,27 @@ describe('fetch', () => {
       name: 'DataCloneError',
     });
     expect(readable.locked).toBe(false);
+  });
+
+  test('[STUB22] redirects lead to the same object, with the body', async () => {
+    const response = await room.fetch('http://object/moved', { method: 'PUT', body: 'kept' });
+    expect([response.url, response.redirected]).toEqual(['http://object/here', true]);
+    expect(await response.json()).toMatchObject({ method: 'PUT', text: 'kept' });
+  });
+
+  test('[STUB22] a caller may keep or refuse them, and they end', async () => {
+    const kept = await room.fetch('http://object/moved', { redirect: 'manual' });
+    expect([kept.status, kept.redirected]).toEqual([307, false]);
+    const refused = room.fetch('http://object/moved', { redirect: 'error' });
+    expect(await failure(refused)).toMatchObject({ name: 'TypeError' });
+    const body = new Response('once').body!;
+    const streamed = room.fetch('http://object/moved', {
+      method: 'PUT',
+      body,
+      duplex: 'half',
+    } as object);
+    expect((await failure(streamed)).message).toContain('was a stream');
+    expect((await failure(room.fetch('http://object/round'))).message).toContain('20 redirects');
   });
 
   test('[STUB19] a class without fetch, and an answer that is none, are errors', async () => {
