@@ -1,58 +1,41 @@
-// What callers get of a stub: the same questions to one class in workerd and here.
+// What callers get of stubs and sockets: the same questions to one class in workerd and here.
 
-import { build } from 'esbuild';
-import { Miniflare } from 'miniflare';
 import { describe, expect, test } from 'vitest';
 import { createObjects, DurableObject, RpcStub, RpcTarget } from '../../worker/node-objects.ts';
 import { askAll, deskOf } from './desk.ts';
+import { askInWorkerd } from './in-workerd.ts';
+import { callAll, lineOf } from './line.ts';
 
-const MAIN = `
-  import * as bases from 'cloudflare:workers';
-  import { askAll, deskOf } from './desk.ts';
-  export const Desk = deskOf(bases);
-  export default {
-    async fetch(_request, env) {
-      return Response.json(await askAll(env.DESK.getByName('one')));
-    },
-  };`;
+const bases = { DurableObject, RpcStub, RpcTarget } as never;
 
-async function inWorkerd(): Promise<Record<string, unknown>> {
-  const bundle = await build({
-    bundle: true,
-    write: false,
-    format: 'esm',
-    stdin: { contents: MAIN, resolveDir: import.meta.dirname, loader: 'ts' },
-    external: ['cloudflare:workers'],
-  });
-  const miniflare = new Miniflare({
-    modules: true,
-    script: bundle.outputFiles[0]!.text,
-    compatibilityDate: '2026-07-01',
-    durableObjects: { DESK: { className: 'Desk', useSQLite: true } },
-  });
+async function askHere(
+  Class: new (ctx: never, env: never) => object,
+  ask: (objects: unknown) => Promise<Record<string, unknown>>,
+): Promise<Record<string, unknown>> {
+  const { env, close } = await createObjects({ Class });
   try {
-    const response = await miniflare.dispatchFetch('http://desk/');
-    return (await response.json()) as Record<string, unknown>;
+    return JSON.parse(JSON.stringify(await ask(env.Class)));
   } finally {
-    await miniflare.dispose();
-  }
-}
-
-async function here(): Promise<Record<string, unknown>> {
-  const objects = await createObjects({
-    Desk: deskOf({ DurableObject, RpcStub, RpcTarget } as never),
-  });
-  try {
-    const seen = await askAll(objects.env.Desk.getByName('one'));
-    return JSON.parse(JSON.stringify(seen));
-  } finally {
-    await objects.close();
+    await close();
   }
 }
 
 describe('calls', async () => {
-  const [there, answers] = await Promise.all([inWorkerd(), here()]);
+  const [there, here] = await Promise.all([
+    askInWorkerd({ module: 'desk.ts', className: 'Desk', make: 'deskOf', ask: 'askAll' }),
+    askHere(deskOf(bases), askAll),
+  ]);
   test.for(Object.keys(there))('[TWO2] %s', (what) => {
-    expect(answers[what]).toEqual(there[what]);
+    expect(here[what]).toEqual(there[what]);
+  });
+});
+
+describe('sockets', async () => {
+  const [there, here] = await Promise.all([
+    askInWorkerd({ module: 'line.ts', className: 'Line', make: 'lineOf', ask: 'callAll' }),
+    askHere(lineOf(bases), callAll),
+  ]);
+  test.for(Object.keys(there))('[TWO3] %s', (what) => {
+    expect(here[what]).toEqual(there[what]);
   });
 });

@@ -11,6 +11,9 @@ export class WebSocketRequestResponsePair {
   readonly response: string;
 
   constructor(request: string, response: string) {
+    if (response === undefined) {
+      throw new TypeError('WebSocketRequestResponsePair: a request and a response are needed.');
+    }
     this.request = String(request);
     this.response = String(response);
   }

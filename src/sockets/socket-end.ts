@@ -48,6 +48,11 @@ export class SocketEnd {
     return this.#sink !== undefined;
   }
 
+  /** Somebody takes what this end sends. */
+  get isHeard(): boolean {
+    return this.#other?.isTaken === true;
+  }
+
   get readyState(): ReadyState {
     if (this.#isClosing && this.#hasReceivedClose) return 3;
     return this.#isClosing || this.#hasReceivedClose ? 2 : 1;

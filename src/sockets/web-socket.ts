@@ -105,12 +105,13 @@ export class WebSocket extends EventTarget {
   }
 
   /** Strings go as text, buffers and blobs as bytes, everything else as its words. */
-  send(message: unknown): void {
+  send(...parameters: [message?: unknown]): void {
+    if (parameters.length === 0) throw new TypeError('send: 1 argument needed, 0 given.');
     const owner = this.#mustBeAccepted();
     if (this.#end.isClosing) {
       throw new TypeError("Can't call WebSocket send() after close().");
     }
-    const data = dataOf(message);
+    const data = dataOf(parameters[0]);
     this.#leave(owner, data, (taken) => this.#end.send({ type: 'message', data: taken }));
   }
 
@@ -184,6 +185,13 @@ export class WebSocket extends EventTarget {
 
   #settle(): void {
     if (this.#end.readyState === 3 && this.#state.kind === 'accepted') this.#state.release();
+  }
+}
+
+// The states are there on every socket as well.
+for (const name of ['CONNECTING', 'OPEN', 'CLOSING', 'CLOSED'] as const) {
+  for (const constant of [name, `READY_STATE_${name}`] as const) {
+    Object.defineProperty(WebSocket.prototype, constant, { value: WebSocket[constant] });
   }
 }
 

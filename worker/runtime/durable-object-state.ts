@@ -9,6 +9,9 @@ import type { WebSocket } from '../../src/sockets/web-socket.ts';
 import { checkConstructor, type INTERNAL } from '../storage/surface.ts';
 import type { InstanceSockets } from './instance-sockets.ts';
 
+/** As long as workerd lets a handler's limit be: a week, in milliseconds. */
+const EVENT_TIMEOUT_MS_MAX = 604_800_000;
+
 /** What the state asks of the instance it belongs to. */
 export interface StateOwner {
   readonly id: DurableObjectId;
@@ -97,6 +100,12 @@ export class DurableObjectState {
 
   /** Kept, and without effect: a handler has no limit of time here. */
   setHibernatableWebSocketEventTimeout(timeoutMs?: number): void {
+    if (timeoutMs !== undefined && !(timeoutMs >= 0)) {
+      throw new TypeError(`The event timeout is a number of milliseconds, not ${timeoutMs}.`);
+    }
+    if (timeoutMs !== undefined && timeoutMs > EVENT_TIMEOUT_MS_MAX) {
+      throw new Error(`Event timeout should not exceed ${EVENT_TIMEOUT_MS_MAX} ms.`);
+    }
     this.#owner.sockets.eventTimeoutMs = timeoutMs ?? null;
   }
 

@@ -59,6 +59,12 @@ export class InstanceSockets implements SocketOwner {
         'Cannot call `acceptWebSocket()` if the WebSocket was already accepted via `accept()`',
       );
     }
+    if (parts.end.isHeard) {
+      throw new Error(
+        'Cannot call `acceptWebSocket()` on this WebSocket because its pair has already been ' +
+          'accepted or used in a Response.',
+      );
+    }
     const connection = { ...parts, tags: checkTags(tags), answeredAt: null };
     hibernateSocket(socket as WebSocket, this);
     this.#known.set(connection, socket as WebSocket);

@@ -24,6 +24,7 @@ import type {
   WireAddress,
 } from '../../src/rpc/object-protocol.ts';
 import type { Outcome } from '../../src/rpc/protocol.ts';
+import { socketOf } from '../../src/sockets/install.ts';
 import type { UserObject } from './object-class.ts';
 import type { ObjectHost } from './object-host.ts';
 import type { ObjectInstance } from './object-instance.ts';
@@ -169,6 +170,17 @@ async function respond(
     throw storageError('UNKNOWN_METHOD', `Class ${className} has no fetch() method; give it one.`);
   }
   const response: unknown = await object.fetch(request);
-  if (response instanceof Response) return response;
+  if (response instanceof Response) {
+    if (socketOf(response) !== null && !isUpgrade(request)) {
+      throw new TypeError(
+        `${className}.fetch() gave a WebSocket to a request without the header "Upgrade: websocket".`,
+      );
+    }
+    return response;
+  }
   throw new TypeError(`${className}.fetch() must give a Response, not ${typeof response}.`);
+}
+
+function isUpgrade(request: Request): boolean {
+  return request.headers.get('upgrade')?.toLowerCase() === 'websocket';
 }
