@@ -14,8 +14,12 @@ import type { Statement } from '../sql/statement.ts';
 
 const COLUMNS = '( key TEXT PRIMARY KEY, value BLOB ) WITHOUT ROWID';
 const GET = 'SELECT value FROM _cf_KV WHERE key = ?';
-const PUT =
-  'INSERT INTO _cf_KV VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value';
+const PUT = putOf(1);
+// One statement for several rows takes two thirds of the time that one each takes.
+const ROWS = 16;
+const PUT_ROWS = putOf(ROWS);
+/** Values up to this size go together: what is bound stays in SQLite's memory until it is bound anew. */
+const SMALL_BYTES = 1024;
 const DELETE = 'DELETE FROM _cf_KV WHERE key = ?';
 const CLEAR = 'DELETE FROM _cf_KV';
 const NO_LIMIT = -1;
@@ -24,6 +28,9 @@ const NO_LIMIT = -1;
 // keys (SQLite sorts every blob after every text).
 const FROM = 'SELECT key, value FROM _cf_KV WHERE key >= CAST(?1 AS TEXT)';
 const UNTIL = ' AND key < CAST(?2 AS TEXT)';
+
+/** An entry to store. */
+type Entry = readonly [key: string, value: Uint8Array];
 
 /** An entry as it is stored. `value` is a view that the next call on the database invalidates. */
 export interface StoredEntry {
@@ -67,12 +74,21 @@ export class KvStore {
     this.#table.create();
   }
 
-  put(key: string, value: Uint8Array): void {
+  /** Stores the entries in their order; the caller undoes what a failure leaves. */
+  put(entries: readonly Entry[]): void {
     this.#table.create();
-    const statement = this.#database.statement(PUT);
-    statement.bindText(1, key);
-    statement.bindBlob(2, value);
-    statement.step();
+    let next = 0;
+    while (next < entries.length) {
+      const count = goTogether(entries, next) ? ROWS : 1;
+      const statement = this.#database.statement(count === 1 ? PUT : PUT_ROWS);
+      for (let row = 0; row < count; row++) {
+        const [key, value] = entries[next + row]!;
+        statement.bindText(2 * row + 1, key);
+        statement.bindBlob(2 * row + 2, value);
+      }
+      statement.step();
+      next += count;
+    }
   }
 
   /** True when the key existed. */
@@ -108,6 +124,20 @@ export class KvStore {
     this.#table.forget();
     if (options.closeWalk) this.#walk?.cut();
   }
+}
+
+/** True when a whole statement's worth of small entries is next. */
+function goTogether(entries: readonly Entry[], next: number): boolean {
+  if (entries.length - next < ROWS) return false;
+  for (let row = 0; row < ROWS; row++) {
+    if (entries[next + row]![1].byteLength > SMALL_BYTES) return false;
+  }
+  return true;
+}
+
+function putOf(rows: number): string {
+  const values = Array.from({ length: rows }, () => '(?, ?)').join(', ');
+  return `INSERT INTO _cf_KV VALUES ${values} ON CONFLICT (key) DO UPDATE SET value = excluded.value`;
 }
 
 // The first entry is fetched when the walk begins, each later one when it is asked for: a write in

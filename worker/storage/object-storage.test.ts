@@ -68,6 +68,28 @@ describe('key-value operations', () => {
     });
   });
 
+  test('[KV6] entries of every size and number arrive, also over old ones', async () => {
+    await host.run(async ({ storage }) => {
+      for (const [count, large] of [
+        [15, []],
+        [16, [3]],
+        [17, []],
+        [128, [0, 40, 41, 127]],
+        [100, [1]],
+      ] as const) {
+        const entries = Array.from({ length: count }, (_, i) => {
+          const size = (large as readonly number[]).includes(i) ? 100_000 : i;
+          return [`key ${i}`, `${count} ${'x'.repeat(size)}`] as const;
+        });
+        await storage.put(Object.fromEntries(entries));
+        expect(await storage.get(entries.map(([key]) => key))).toEqual(
+          new Map([...entries].sort(([a], [b]) => (a < b ? -1 : 1))),
+        );
+      }
+      expect((await storage.list()).size).toBe(128);
+    });
+  });
+
   test('[KV7] delete tells whether a key existed, and how many of several did', async () => {
     await host.run(async ({ storage }) => {
       await storage.put({ a: 1, b: 2, c: 3 });

@@ -111,9 +111,7 @@ export class ObjectStorage {
   put(entries: readonly (readonly [string, Uint8Array])[], write: Confirmation = CONFIRMED): void {
     this.#beforeWrite(write);
     this.#kv.createTable();
-    const putAll = () => {
-      for (const [key, value] of entries) this.#kv.put(key, value);
-    };
+    const putAll = () => this.#kv.put(entries);
     // One statement is all or nothing by itself.
     if (entries.length <= 1) putAll();
     else this.#transactions.group(putAll);
