@@ -52,6 +52,18 @@ describe('an error across the thread', () => {
     expect(Object.getPrototypeOf(copy)).toBe(Error.prototype);
   });
 
+  test('[RPC1] an AggregateError keeps the errors it holds, and is one', () => {
+    const copy = across(
+      new AggregateError([new RangeError('one'), 'two'], 'both'),
+    ) as AggregateError;
+    expect(copy).toBeInstanceOf(AggregateError);
+    expect(copy.message).toBe('both');
+    expect(copy.errors[0]).toBeInstanceOf(RangeError);
+    expect(copy.errors[1]).toBe('two');
+    const spoiled = Object.assign(new AggregateError([], 'spoiled'), { errors: 'none' });
+    expect((across(spoiled) as Error).message).toBe('spoiled');
+  });
+
   test('[RPC1] own properties come along, but for those that cannot be cloned', () => {
     const error = Object.assign(new TypeError('refused'), {
       status: 404,

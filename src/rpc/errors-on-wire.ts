@@ -93,6 +93,7 @@ function inWords(thrown: unknown, depth: number): WireError {
     ...(thrown.cause !== undefined &&
       depth < CAUSE_DEPTH_MAX && { cause: toWire(thrown.cause, depth + 1) }),
     ...(thrown instanceof AggregateError &&
+      Array.isArray(thrown.errors) &&
       depth < CAUSE_DEPTH_MAX && {
         errors: thrown.errors.map((error: unknown) => toWire(error, depth + 1)),
       }),
