@@ -37,7 +37,7 @@ declare global {
   }
 }
 
-test('an error of SQLite keeps its class, code and message', async ({ storagePage }) => {
+test('[ERR2] an error of SQLite keeps its class, code and message', async ({ storagePage }) => {
   await defineSeen(storagePage);
   const [syntax, constraint, forbidden] = await storagePage.evaluate(async () => {
     const storage = await window.api.openStorage('sql errors');
@@ -57,7 +57,7 @@ test('an error of SQLite keeps its class, code and message', async ({ storagePag
   expect(forbidden).toMatchObject({ class: 'Error', code: 'SQL_FORBIDDEN' });
 });
 
-test('every limit is a RangeError that names the fact and the bound, and nothing is written', async ({
+test('[ERR3] every limit is a RangeError that names the fact and the bound, and nothing is written', async ({
   storagePage,
 }) => {
   await defineSeen(storagePage);
@@ -94,7 +94,7 @@ test('every limit is a RangeError that names the fact and the bound, and nothing
   expect(keys).toEqual([['key', 'old']]);
 });
 
-test('the largest key, value and number of keys are taken', async ({ storagePage }) => {
+test('[ERR3] the largest key, value and number of keys are taken', async ({ storagePage }) => {
   const seen = await storagePage.evaluate(async () => {
     const storage = await window.api.openStorage('largest');
     const keys = Array.from({ length: 128 }, (_, i) => `k${i}`);
@@ -107,7 +107,7 @@ test('the largest key, value and number of keys are taken', async ({ storagePage
   expect(seen).toEqual([128, 131_000, 128]);
 });
 
-test('a value that cannot be cloned is a DataCloneError, and the old value stays', async ({
+test('[ERR5] a value that cannot be cloned is a DataCloneError, and the old value stays', async ({
   storagePage,
 }) => {
   await defineSeen(storagePage);
@@ -127,7 +127,7 @@ test('a value that cannot be cloned is a DataCloneError, and the old value stays
   expect(entries).toEqual([['key', 'old']]);
 });
 
-test('a wrong argument is a TypeError, and a symbol is no key', async ({ storagePage }) => {
+test('[ERR5] a wrong argument is a TypeError, and a symbol is no key', async ({ storagePage }) => {
   await defineSeen(storagePage);
   const errors = await storagePage.evaluate(async () => {
     const storage = await window.api.openStorage('arguments');
@@ -142,7 +142,9 @@ test('a wrong argument is a TypeError, and a symbol is no key', async ({ storage
   }
 });
 
-test('transactionSync throws at once and names what to use instead', async ({ storagePage }) => {
+test('[ERR5] transactionSync throws at once and names what to use instead', async ({
+  storagePage,
+}) => {
   const seen = await storagePage.evaluate(async () => {
     const storage = await window.api.openStorage('transactionSync');
     try {
@@ -157,7 +159,7 @@ test('transactionSync throws at once and names what to use instead', async ({ st
   expect(seen!.message).toContain('transaction(');
 });
 
-test('abort resets the object: what is under way rejects as retryable, and it works again', async ({
+test('[ERR6] abort resets the object: what is under way rejects as retryable, and it works again', async ({
   storagePage,
 }) => {
   await defineSeen(storagePage);
@@ -177,7 +179,7 @@ test('abort resets the object: what is under way rejects as retryable, and it wo
   expect(value).toBe('old');
 });
 
-test('a closed handle rejects every call, and the data stays', async ({ storagePage }) => {
+test('[ERR6] a closed handle rejects every call, and the data stays', async ({ storagePage }) => {
   await defineSeen(storagePage);
   const { error, value } = await storagePage.evaluate(async () => {
     const storage = await window.api.openStorage('closed');
@@ -190,7 +192,7 @@ test('a closed handle rejects every call, and the data stays', async ({ storageP
   expect(value).toBe(1);
 });
 
-test('an insecure page gets INSECURE_CONTEXT', async ({ profile, server }) => {
+test('[ERR4] an insecure page gets INSECURE_CONTEXT', async ({ profile, server }) => {
   const context = await profile.launch();
   const page = await context.newPage();
   // The host exists in this test alone; any http host but localhost is insecure.
@@ -212,7 +214,7 @@ for (const missing of [
   'StorageManager.prototype.getDirectory',
   'FileSystemFileHandle.prototype.createSyncAccessHandle',
 ]) {
-  test(`without ${missing} the error is OPFS_UNAVAILABLE`, async ({ profile, server }) => {
+  test(`[ERR4] without ${missing} the error is OPFS_UNAVAILABLE`, async ({ profile, server }) => {
     const context = await profile.launch();
     const page = await context.newPage();
     await page.addInitScript(removeFromWorkers, missing);

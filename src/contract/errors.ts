@@ -142,7 +142,7 @@ export function storageError(
 ): StorageError {
   const meaning: Meaning = ERROR_CODES[code];
   const error = new CLASSES[meaning.class](message, options);
-  // Non-enumerable, like `message`: an error put into storage must not grow a property.
+  // Non-enumerable, like `message`: an error that is listed or compared looks like any other.
   Object.defineProperty(error, 'code', { value: code, configurable: true });
   if (meaning.retryable) {
     Object.defineProperty(error, 'retryable', { value: true, configurable: true });

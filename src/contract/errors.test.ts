@@ -1,0 +1,30 @@
+import { describe, expect, test } from 'vitest';
+import { deserialize } from '../serializer/decode.ts';
+import { serialize } from '../serializer/encode.ts';
+import { ERROR_CODES, isStorageError, type StorageErrorCode, storageError } from './errors.ts';
+
+const CODES = Object.keys(ERROR_CODES) as StorageErrorCode[];
+
+describe('an error of this package', () => {
+  test.for(CODES)('[ERR1] %s has the class and the facts of the table', (code) => {
+    const cause = new Error('beneath');
+    const error = storageError(code, 'why', { cause });
+    const { class: name, retryable } = ERROR_CODES[code] as { class: string; retryable?: boolean };
+    expect(error.constructor.name).toBe(name);
+    expect(error).toMatchObject({ code, message: 'why', cause });
+    expect(error.retryable ?? false).toBe(retryable ?? false);
+    expect(isStorageError(error)).toBe(true);
+  });
+
+  test('[ERR1] its facts do not show when it is listed, and are kept when it is stored', () => {
+    const error = storageError('OBJECT_RESET', 'why');
+    expect(Object.keys(error)).toEqual([]);
+    expect(error.durableObjectReset).toBe(true);
+    expect(deserialize(serialize(error))).toMatchObject({ code: 'OBJECT_RESET' });
+  });
+
+  test('[ERR1] other errors are none, whatever they carry', () => {
+    const foreign = Object.assign(new Error('x'), { code: 'ENOENT' });
+    expect([foreign, { code: 'IO' }, null, 'IO'].map(isStorageError)).toEqual(Array(4).fill(false));
+  });
+});
