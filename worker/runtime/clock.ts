@@ -19,8 +19,11 @@ export interface SystemTime {
   after(delayMs: number, task: () => void, keepsAlive: boolean): () => void;
 }
 
-/** Longest delay of a browser's timer; a longer wait is made of several. */
-const TIMER_MS_MAX = 2 ** 31 - 1;
+/**
+ * A longer wait is made of several: the system's timers stand still while a device sleeps, its clock
+ * does not, so that what came due meanwhile is found this soon after it wakes.
+ */
+const TIMER_MS_MAX = 60_000;
 
 /** The system's timer for the first that is due. */
 interface Wake {
