@@ -4,6 +4,7 @@
 //
 // It keeps nothing itself: all state is in the objects, and time and randomness are given.
 
+import * as v from 'valibot';
 import { type AccessTokens, visibleAccounts } from './access.ts';
 import {
   type Answer,
@@ -74,6 +75,8 @@ export interface ManagementApi {
   /**
    * Puts the whole provider back to the bookmark. Calls made meanwhile may see some of its objects
    * before and some after.
+   *
+   * @throws TypeError for what `getBookmark` did not give
    */
   restoreBookmark(bookmark: string): Promise<void>;
 }
@@ -150,7 +153,7 @@ class Edge {
   }
 
   async restoreBookmark(bookmark: string): Promise<void> {
-    await this.#objects.restore(JSON.parse(bookmark) as Record<string, string>);
+    await this.#objects.restore(bookmarksOf(bookmark));
   }
 
   async #answer(
@@ -288,6 +291,15 @@ class Edge {
     await this.#objects.directory(this.#internal('POST', '/identities', accounts));
     this.#hasBegun = true;
   }
+}
+
+const Bookmarks = v.pipe(v.string(), v.parseJson(), v.record(v.string(), v.string()));
+
+/** By object. */
+function bookmarksOf(text: string): Record<string, string> {
+  const { success, output } = v.safeParse(Bookmarks, text);
+  if (success && 'directory' in output) return output;
+  throw new TypeError(`restoreBookmark: takes what getBookmark gave, not "${text}".`);
 }
 
 function unknownRoute(path: string): ApiError {

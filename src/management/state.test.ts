@@ -56,3 +56,14 @@ test('[MG38] restoring a bookmark restores zones, accounts and what they hold', 
   expect((await call(`GET /accounts/${ACCOUNT_ID}`)).body.result.name).toBe('First');
   await provider.close();
 });
+
+test.for(['', '{', '[]', '{"directory":1}', '{}'])(
+  '[MG38] %s is no bookmark, and changes nothing',
+  async (bookmark) => {
+    const provider = await startProvider();
+    const zone = await provider.newZone();
+    await expect(provider.api.restoreBookmark(bookmark)).rejects.toThrow(/takes what getBookmark/);
+    expect((await provider.call(`GET /zones/${zone.id}`)).body.success).toBe(true);
+    await provider.close();
+  },
+);
