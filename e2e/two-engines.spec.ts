@@ -7,6 +7,7 @@ import { Miniflare } from 'miniflare';
 import { expect, test } from './fixtures.ts';
 import { REPOSITORY } from './server.ts';
 import type { Rooms } from './two-engines/conversation.ts';
+import { askInWorkerd } from './two-engines/in-workerd.ts';
 
 const MAIN = `
   import { converse } from '../../e2e/two-engines/conversation.ts';
@@ -36,6 +37,27 @@ test('[TWO1] a class file of a wrangler project answers in a page as it does in 
     'Error: Nothing would be left.',
   ]);
 });
+
+const ASKED = [
+  { module: 'desk.ts', className: 'Desk', make: 'deskOf', ask: 'askAll' },
+  { module: 'line.ts', className: 'Line', make: 'lineOf', ask: 'callAll' },
+] as const;
+
+for (const asked of ASKED) {
+  test(`[TWO${asked.className === 'Desk' ? 2 : 3}] a page gets of a ${asked.className} what workerd gives`, async ({
+    storagePage,
+  }) => {
+    const here = await storagePage.evaluate(async ({ module, className, ask }) => {
+      const start = () => new Worker('/e2e/two-engines/worker.ts', { type: 'module' });
+      const { env } = await window.api.connect<Record<string, object>>(start, {
+        directory: 'two engines',
+      });
+      const asking = await import(`/e2e/two-engines/${module}`);
+      return JSON.stringify(await asking[ask](env[className]));
+    }, asked);
+    expect(JSON.parse(here)).toEqual(await askInWorkerd(asked));
+  });
+}
 
 async function inWorkerd(): Promise<unknown[]> {
   const bundle = await build({

@@ -1,0 +1,9 @@
+// The asked classes, hosted as an app would host them.
+
+import { DurableObject, RpcStub, RpcTarget, serve } from '../../worker/objects.ts';
+import { deskOf } from './desk.ts';
+import { lineOf } from './line.ts';
+
+const bases = { DurableObject, RpcStub, RpcTarget } as never;
+
+serve({ Desk: deskOf(bases), Line: lineOf(bases) });
