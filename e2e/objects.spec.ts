@@ -1,6 +1,8 @@
 // Classes in the worker, called from pages: calls, references, streams, errors, and what happens when
 // the worker goes.
 
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { openBlank } from './blank-page.ts';
 import { expect, test } from './fixtures.ts';
 
@@ -153,6 +155,27 @@ test('[CONN5] a body of 8 MiB arrives whole', async ({ storagePage }) => {
     return (await response.arrayBuffer()).byteLength;
   });
   expect(byteLength).toBe(8 * 1024 * 1024);
+});
+
+test('[STUB25] a request that was received is sent on to the network, with its body', async ({
+  storagePage,
+}) => {
+  const echo = createServer(async (request, response) => {
+    let text = '';
+    for await (const chunk of request) text += chunk;
+    response.setHeader('Access-Control-Allow-Origin', '*');
+    response.end(`${request.method} ${text}`);
+  });
+  await new Promise<void>((resolve) => echo.listen(0, 'localhost', resolve));
+  const { port } = echo.address() as AddressInfo;
+  const text = await storagePage.evaluate(async (address) => {
+    const { env } = await window.api.connectRooms();
+    const url = `http://room/network?to=${encodeURIComponent(address)}`;
+    const response = await env.Room.getByName('network').fetch(url, { method: 'POST', body: 'on' });
+    return response.text();
+  }, `http://localhost:${port}/`);
+  echo.close();
+  expect(text).toBe('POST on');
 });
 
 test('[STUB18] an aborted fetch rejects', async ({ storagePage }) => {

@@ -39,12 +39,13 @@ test('[TWO1] a class file of a wrangler project answers in a page as it does in 
 });
 
 const ASKED = [
-  { module: 'desk.ts', className: 'Desk', make: 'deskOf', ask: 'askAll' },
-  { module: 'line.ts', className: 'Line', make: 'lineOf', ask: 'callAll' },
+  { rule: 'TWO2', module: 'desk.ts', className: 'Desk', make: 'deskOf', ask: 'askAll' },
+  { rule: 'TWO3', module: 'line.ts', className: 'Line', make: 'lineOf', ask: 'callAll' },
+  { rule: 'TWO4', module: 'post.ts', className: 'Post', make: 'postOf', ask: 'postAll' },
 ] as const;
 
 for (const asked of ASKED) {
-  test(`[TWO${asked.className === 'Desk' ? 2 : 3}] a page gets of a ${asked.className} what workerd gives`, async ({
+  test(`[${asked.rule}] a page gets of a ${asked.className} what workerd gives`, async ({
     storagePage,
   }) => {
     const here = await storagePage.evaluate(async ({ module, className, ask }) => {

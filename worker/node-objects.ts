@@ -49,7 +49,7 @@ export async function createObjects<Table extends ClassTable>(
   const catalog =
     directory === undefined ? new MemoryCatalog() : new NodeCatalog(join(directory, 'catalog'));
   const context = new AsyncTaskContext();
-  const platform = { sqlite, medium, catalog, context, ...NODE_TIME, isDedicated: false };
+  const platform = { sqlite, medium, catalog, context, ...NODE, isDedicated: false };
   const objects = await objectsOn<Table>(platform, registry, options);
   return {
     ...objects,
@@ -63,7 +63,8 @@ export async function createObjects<Table extends ClassTable>(
 const { setTimeout, clearTimeout, setImmediate, Date: SystemDate } = globalThis;
 
 // A message port would keep the process alive, and so would the timer of an idle object.
-const NODE_TIME: Required<Pick<Platform, 'turns' | 'time'>> = {
+const NODE: Required<Pick<Platform, 'turns' | 'time' | 'sendsStreams'>> = {
+  sendsStreams: true,
   turns: { nextTurn: (task) => void setImmediate(task) },
   time: {
     now: () => SystemDate.now(),

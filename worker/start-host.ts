@@ -1,6 +1,7 @@
 // A host of objects in whatever runtime this is: what it stands on is passed in, and its hooks are
 // put into the global scope that object code uses.
 
+import { installMessages } from '../src/objects/kept-messages.ts';
 import { installSocketResponse } from '../src/sockets/install.ts';
 import { connectSockets } from '../src/sockets/socket-owner.ts';
 import type { ObjectMedium } from './file/medium.ts';
@@ -33,6 +34,8 @@ export interface Platform {
   readonly time?: SystemTime;
   /** Tells whose task is running. @default by turns of the event loop */
   readonly context?: TaskContext;
+  /** The network takes a body that is a stream. @default false, as browsers' does not */
+  readonly sendsStreams?: boolean;
   /** How long an instance without events stays in memory, in milliseconds. @default 10,000 */
   readonly idleMs?: number;
   /** True when all code of the scope belongs to the objects, and sees their clock. */
@@ -79,7 +82,8 @@ export async function startHost(
   const uninstall = [
     installTimers(globalThis, host, clock),
     installSchedulerWait(globalThis, host),
-    installFetch(globalThis, host),
+    installFetch(globalThis, host, platform.sendsStreams ?? false),
+    installMessages(globalThis),
     installSocketResponse(globalThis),
     installDate(globalThis, clock, () => platform.isDedicated || host.current !== undefined),
   ];

@@ -115,6 +115,10 @@ export class Room extends DurableObject<{ Room: { getByName(name: string): Room 
     if (pathname === '/forward' && this.ctx.id.name !== 'forwarded') {
       return this.env.Room.getByName('forwarded').fetch(request);
     }
+    if (pathname === '/network') {
+      const address = new URL(request.url).searchParams.get('to')!;
+      return fetch(new Request(address, request));
+    }
     if (pathname === '/download') return new Response(zeros(8 * 1024 * 1024));
     return Response.json({
       method: request.method,

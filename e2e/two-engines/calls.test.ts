@@ -1,20 +1,22 @@
-// What callers get of stubs and sockets: the same questions to one class in workerd and here.
+// What callers get of stubs, sockets and messages: the same questions to one class in workerd and here.
 
 import { describe, expect, test } from 'vitest';
 import { createObjects, DurableObject, RpcStub, RpcTarget } from '../../worker/node-objects.ts';
 import { askAll, deskOf } from './desk.ts';
 import { askInWorkerd } from './in-workerd.ts';
 import { callAll, lineOf } from './line.ts';
+import { postAll, postOf } from './post.ts';
 
 const bases = { DurableObject, RpcStub, RpcTarget } as never;
 
 async function askHere(
+  className: string,
   Class: new (ctx: never, env: never) => object,
   ask: (objects: unknown) => Promise<Record<string, unknown>>,
 ): Promise<Record<string, unknown>> {
-  const { env, close } = await createObjects({ Class });
+  const { env, close } = await createObjects({ [className]: Class });
   try {
-    return JSON.parse(JSON.stringify(await ask(env.Class)));
+    return JSON.parse(JSON.stringify(await ask(env[className])));
   } finally {
     await close();
   }
@@ -23,7 +25,7 @@ async function askHere(
 describe('calls', async () => {
   const [there, here] = await Promise.all([
     askInWorkerd({ module: 'desk.ts', className: 'Desk', make: 'deskOf', ask: 'askAll' }),
-    askHere(deskOf(bases), askAll),
+    askHere('Desk', deskOf(bases), askAll),
   ]);
   test.for(Object.keys(there))('[TWO2] %s', (what) => {
     expect(here[what]).toEqual(there[what]);
@@ -33,9 +35,19 @@ describe('calls', async () => {
 describe('sockets', async () => {
   const [there, here] = await Promise.all([
     askInWorkerd({ module: 'line.ts', className: 'Line', make: 'lineOf', ask: 'callAll' }),
-    askHere(lineOf(bases), callAll),
+    askHere('Line', lineOf(bases), callAll),
   ]);
   test.for(Object.keys(there))('[TWO3] %s', (what) => {
+    expect(here[what]).toEqual(there[what]);
+  });
+});
+
+describe('messages', async () => {
+  const [there, here] = await Promise.all([
+    askInWorkerd({ module: 'post.ts', className: 'Post', make: 'postOf', ask: 'postAll' }),
+    askHere('Post', postOf(bases), postAll),
+  ]);
+  test.for(Object.keys(there))('[TWO4] %s', (what) => {
     expect(here[what]).toEqual(there[what]);
   });
 });

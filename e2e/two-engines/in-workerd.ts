@@ -20,7 +20,7 @@ export async function askInWorkerd(asked: Asked): Promise<Record<string, unknown
     export const ${className} = ${make}(bases);
     export default {
       async fetch(_request, env) {
-        return Response.json(await ${ask}(env.CLASS));
+        return Response.json(await ${ask}(env.${className}));
       },
     };`;
   const bundle = await build({
@@ -34,7 +34,7 @@ export async function askInWorkerd(asked: Asked): Promise<Record<string, unknown
     modules: true,
     script: bundle.outputFiles[0]!.text,
     compatibilityDate: '2026-07-01',
-    durableObjects: { CLASS: { className, useSQLite: true } },
+    durableObjects: { [className]: { className, useSQLite: true } },
   });
   try {
     const response = await miniflare.dispatchFetch('http://workerd/');

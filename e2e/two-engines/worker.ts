@@ -3,7 +3,8 @@
 import { DurableObject, RpcStub, RpcTarget, serve } from '../../worker/objects.ts';
 import { deskOf } from './desk.ts';
 import { lineOf } from './line.ts';
+import { postOf } from './post.ts';
 
 const bases = { DurableObject, RpcStub, RpcTarget } as never;
 
-serve({ Desk: deskOf(bases), Line: lineOf(bases) });
+serve({ Desk: deskOf(bases), Line: lineOf(bases), Post: postOf(bases) });

@@ -179,7 +179,7 @@ export function withSignal(response: Response, signal: AbortSignal, party: Party
 }
 
 /** @throws TypeError when the body was read already */
-function bodyOf(request: Request | null, given?: unknown): MessageBody | null {
+export function bodyOf(request: Request | null, given?: unknown): MessageBody | null {
   if (request === null || given === null) return null;
   const { body, method } = request as { body?: ReadableStream | null; method: string };
   if (request.bodyUsed || body?.locked) {
@@ -203,10 +203,10 @@ const READERS = ['text', 'json', 'arrayBuffer', 'bytes', 'blob', 'formData'] as 
  * Makes the message's body be read as input of the party: as if the message were the holder, when
  * there is one, and through the gate.
  */
-function readThrough<M extends Request | Response>(
+export function readThrough<M extends Request | Response>(
   message: M,
   holder: Response | null,
-  party: Party,
+  party: Pick<Party, 'input'>,
 ): M {
   const natively = Object.getPrototypeOf(message) as object;
   const native = (name: string): unknown => {
@@ -235,7 +235,7 @@ function readThrough<M extends Request | Response>(
   return message;
 }
 
-function inputStream(stream: ReadableStream, party: Party): ReadableStream {
+function inputStream(stream: ReadableStream, party: Pick<Party, 'input'>): ReadableStream {
   let reader: ReadableStreamDefaultReader | undefined;
   const read = () => (reader ??= stream.getReader());
   return new ReadableStream(
@@ -261,10 +261,12 @@ function typeOf(headers: Headers): Record<string, string> {
   return type === null ? {} : { 'content-type': type };
 }
 
+// The scope's class may be replaced, by one that asks this.
+const NativeRequest = Request;
 let streamsTaken: boolean | undefined;
 
 /** Whether a stream can be a request's body; an engine without takes it for a string. */
-function takesStreams(): boolean {
+export function takesStreams(): boolean {
   if (streamsTaken === undefined) {
     let isAsked = false;
     const init = {
@@ -275,7 +277,7 @@ function takesStreams(): boolean {
         return 'half';
       },
     };
-    const { headers } = new Request('http://localhost', init as RequestInit);
+    const { headers } = new NativeRequest('http://localhost', init as RequestInit);
     streamsTaken = isAsked && !headers.has('content-type');
   }
   return streamsTaken;

@@ -14,10 +14,15 @@ export interface CurrentTask {
 
 const BODY_METHODS = ['arrayBuffer', 'blob', 'bytes', 'formData', 'json', 'text'] as const;
 
-/** Routes the scope's requests through the gates of their object; the result undoes it. */
+/**
+ * Routes the scope's requests through the gates of their object; the result undoes it.
+ *
+ * `sendsStreams`: whether the network takes a body that is a stream. Browsers' does not over HTTP/1.1.
+ */
 export function installFetch(
   scope: Pick<typeof globalThis, 'fetch'>,
   host: CurrentTask,
+  sendsStreams: boolean,
 ): () => void {
   const original = scope.fetch;
   scope.fetch = async (input, init) => {
@@ -25,11 +30,19 @@ export function installFetch(
     if (instance === undefined) return original(input, init);
     // What a request cannot be made of is refused at once, and read before the caller changes it.
     const request = new Request(input, init);
-    return gatedBody(await instance.io(() => original(request)), instance);
+    const send = async () => original(sendsStreams ? request : await whole(request));
+    return gatedBody(await instance.io(send), instance);
   };
   return () => {
     scope.fetch = original;
   };
+}
+
+/** The request with its body in one piece. */
+async function whole(request: Request): Promise<Request> {
+  const { body } = request as { body?: ReadableStream | null }; // Firefox has none
+  if (body === null || body === undefined) return request;
+  return new Request(request, { body: await request.arrayBuffer() });
 }
 
 function gatedBody(response: Response, instance: ObjectInstance): Response {
