@@ -8,9 +8,9 @@
 import type { DurableObjectState, RpcStub as RpcStubOf } from '../src/contract/object.ts';
 import { FreeParty } from '../src/objects/free-party.ts';
 import { isRpcStub } from '../src/objects/known-stubs.ts';
-import type { ObjectCaller } from '../src/objects/object-stub.ts';
 import { pairOfReferences } from '../src/objects/references.ts';
 import { installSocketClasses } from '../src/sockets/install.ts';
+import { connected } from './library-connection.ts';
 
 export { RpcTarget } from '../src/contract/rpc-target.ts';
 
@@ -55,7 +55,7 @@ export class WorkflowEntrypoint<Env = unknown, Props = unknown> extends WorkerEn
 export const RpcStub: { new <T extends object>(target: T): RpcStubOf<T> } = class {
   constructor(target: object) {
     const [here, there] = pairOfReferences();
-    const party = new FreeParty(() => connection!.caller);
+    const party = new FreeParty(() => connected()!.caller);
     // biome-ignore lint/correctness/noConstructorReturn: a stub is a proxy of its target's members
     return there.receive(here.send(here.draft(target, party)), party) as object;
   }
@@ -67,32 +67,15 @@ export const RpcStub: { new <T extends object>(target: T): RpcStubOf<T> } = clas
 
 export type RpcStub<T extends object> = RpcStubOf<T>;
 
-/** What a host tells this module. */
-export interface Connection {
-  /** Calls objects for whichever object's code is running. */
-  readonly caller: ObjectCaller;
-  readonly env: object;
-  readonly exports: object;
-  /** Keeps the object whose code is running in memory until the promise settles. */
-  waitUntil(work: Promise<unknown>): void;
-}
-
-let connection: Connection | undefined;
-
-/** Called by the host, once. */
-export function connectLibrary(host: Connection): void {
-  connection = host;
-}
-
 /** What the app passes to its objects and the namespaces of their classes, outside of an object. */
-export const env: Readonly<Record<string, unknown>> = mirror(() => connection?.env);
+export const env: Readonly<Record<string, unknown>> = mirror(() => connected()?.env);
 
 /** The namespaces of all classes, by name of the class. */
-export const exports: Readonly<Record<string, unknown>> = mirror(() => connection?.exports);
+export const exports: Readonly<Record<string, unknown>> = mirror(() => connected()?.exports);
 
 /** `ctx.waitUntil` of the object whose code is running. */
 export function waitUntil(work: Promise<unknown>): void {
-  connection?.waitUntil(work);
+  connected()?.waitUntil(work);
 }
 
 // Imported before serve() runs, so it shows what is there when it is read.

@@ -2,16 +2,7 @@
 
 import { storageError } from '../src/contract/errors.ts';
 
-export {
-  DurableObject,
-  env,
-  exports,
-  RpcStub,
-  RpcTarget,
-  WorkerEntrypoint,
-  WorkflowEntrypoint,
-  waitUntil,
-} from './library.ts';
+export * from './library.ts';
 
 /** Fails: nothing in Node is a worker of a page. @throws WORKER_FAILED */
 export function serve(): never {

@@ -14,16 +14,7 @@ import { loadSqlite } from './vfs/sqlite-module.ts';
 import { WASM_URL } from './wasm-url.ts';
 
 export type { Objects } from './in-process.ts';
-export {
-  DurableObject,
-  env,
-  exports,
-  RpcStub,
-  RpcTarget,
-  WorkerEntrypoint,
-  WorkflowEntrypoint,
-  waitUntil,
-} from './library.ts';
+export * from './library.ts';
 export type { ClassOptions, ClassTable, UserClass } from './runtime/object-class.ts';
 
 /** Options of objects in Node. */

@@ -7,16 +7,7 @@
 import { ClassRegistry, type ClassTable, type ClassTableOptions } from './runtime/object-class.ts';
 import { serveHost } from './serve-host.ts';
 
-export {
-  DurableObject,
-  env,
-  exports,
-  RpcStub,
-  RpcTarget,
-  WorkerEntrypoint,
-  WorkflowEntrypoint,
-  waitUntil,
-} from './library.ts';
+export * from './library.ts';
 export type { ClassOptions, ClassTable, UserClass } from './runtime/object-class.ts';
 
 /** Options of `serve`. */

@@ -5,7 +5,7 @@ import { installMessages } from '../src/objects/kept-messages.ts';
 import { installSocketResponse } from '../src/sockets/install.ts';
 import { connectSockets } from '../src/sockets/socket-owner.ts';
 import type { ObjectMedium } from './file/medium.ts';
-import { connectLibrary } from './library.ts';
+import { connectLibrary } from './library-connection.ts';
 import type { ObjectCatalog } from './runtime/catalog.ts';
 import { Clock, type SystemTime } from './runtime/clock.ts';
 import { ClockControl } from './runtime/clock-control.ts';
