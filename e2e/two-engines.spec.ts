@@ -2,12 +2,11 @@
 // workerd. Both hear the same conversation and must answer the same.
 
 import { join } from 'node:path';
-import { build } from 'esbuild';
-import { Miniflare } from 'miniflare';
 import { expect, test } from './fixtures.ts';
 import { REPOSITORY } from './server.ts';
 import type { Rooms } from './two-engines/conversation.ts';
 import { askInWorkerd } from './two-engines/in-workerd.ts';
+import { askWorkerd } from './workerd.ts';
 
 const MAIN = `
   import { converse } from '../../e2e/two-engines/conversation.ts';
@@ -61,27 +60,13 @@ for (const asked of ASKED) {
 }
 
 async function inWorkerd(): Promise<unknown[]> {
-  const bundle = await build({
-    bundle: true,
-    write: false,
-    format: 'esm',
-    stdin: { contents: MAIN, resolveDir: join(REPOSITORY, 'demo/objects'), loader: 'ts' },
-    external: ['cloudflare:workers'],
-    logLevel: 'warning',
-  });
-  const miniflare = new Miniflare({
+  const answers = await askWorkerd({
+    main: MAIN,
+    folder: join(REPOSITORY, 'demo/objects'),
     name: 'playground',
-    modules: true,
-    script: bundle.outputFiles[0]!.text,
+    classes: { ROOM: 'Room' },
     compatibilityDate: '2026-01-30',
-    bindings: { KEEP_MS: 86_400_000 },
-    durableObjects: { ROOM: { className: 'Room', useSQLite: true } },
+    variables: { KEEP_MS: 86_400_000 },
   });
-  try {
-    const response = await miniflare.dispatchFetch('http://playground/');
-    if (!response.ok) throw new Error(await response.text());
-    return (await response.json()) as unknown[];
-  } finally {
-    await miniflare.dispose();
-  }
+  return answers as unknown[];
 }

@@ -1,8 +1,7 @@
 // The same classes in real workerd.
 
-import { join } from 'node:path';
-import { build } from 'esbuild';
-import { Miniflare } from 'miniflare';
+import type { Miniflare } from 'miniflare';
+import { startInWorkerd } from '../workerd.ts';
 
 const MAIN = `
   export * from './classes.ts';
@@ -16,26 +15,13 @@ const MAIN = `
     },
   };`;
 
-export async function startWorkerd(): Promise<Miniflare> {
-  const bundle = await build({
-    bundle: true,
-    write: false,
-    format: 'esm',
-    stdin: { contents: MAIN, resolveDir: join(import.meta.dirname), loader: 'ts' },
-    loader: { '.sql': 'text' },
-    external: ['cloudflare:workers'],
-    conditions: ['workerd', 'worker', 'browser'],
-    logLevel: 'warning',
-  });
-  const miniflare = new Miniflare({
+export function startWorkerd(): Promise<Miniflare> {
+  return startInWorkerd({
+    main: MAIN,
+    folder: import.meta.dirname,
     name: 'libraries',
-    modules: true,
-    script: bundle.outputFiles[0]!.text,
+    classes: { Library: 'Library', Bases: 'Bases', Party: 'Party' },
     compatibilityDate: '2026-01-30',
-    durableObjects: Object.fromEntries(
-      ['Library', 'Bases', 'Party'].map((className) => [className, { className, useSQLite: true }]),
-    ),
+    bundling: { loader: { '.sql': 'text' }, conditions: ['workerd', 'worker', 'browser'] },
   });
-  await miniflare.ready;
-  return miniflare;
 }
