@@ -33,8 +33,11 @@ export function browserEnvironment(operation: string): PageEnvironment {
       const timer = setTimeout(task, delayMs);
       return () => clearTimeout(timer);
     },
+    whenCollected: (owner, task) => collected.register(owner, task),
   };
 }
+
+const collected = new FinalizationRegistry<() => void>((task) => task());
 
 /** Starts the worker at the address, or the one that comes with the package. */
 export function startWorker(url: string | null): WorkerLike {

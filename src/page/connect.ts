@@ -102,7 +102,7 @@ async function openObject(
   const address = mustBeStub('storage', stub);
   const session = new Session(address.name ?? address.id, leader, address);
   await session.open();
-  return new RemoteStorage(session, leaders.environment.after);
+  return new RemoteStorage(session, leaders.environment);
 }
 
 function clockOf(client: ObjectsClient): ObjectsClock {

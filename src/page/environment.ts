@@ -9,6 +9,8 @@ export interface PageEnvironment {
   readonly randomId: () => string;
   /** Runs the task after the delay; the result cancels it. */
   readonly after: (delayMs: number, task: () => void) => () => void;
+  /** Runs the task some time after the owner was collected; the task must not refer to the owner. */
+  readonly whenCollected: (owner: object, task: () => void) => void;
 }
 
 /** The part of a Worker that is used. */

@@ -67,6 +67,7 @@ export class FakeTab {
   readonly #tabs: FakeTabs;
   readonly #leaders: Leaders;
   readonly #opener: StorageOpener;
+  readonly #collections = new Set<() => void>();
   #nowMs = 0;
   #timers: { readonly dueMs: number; readonly task: () => void }[] = [];
 
@@ -81,7 +82,14 @@ export class FakeTab {
         this.#timers = this.#timers.filter((other) => other !== timer);
       };
     };
-    this.#leaders = new Leaders({ locks, openChannel, randomId, after });
+    // The system's collector as well, so that tests can run it; a task runs once, whoever runs it.
+    const collected = new FinalizationRegistry<() => void>((task) => task());
+    const whenCollected = (owner: object, task: () => void) => {
+      const once = () => void (this.#collections.delete(once) && task());
+      this.#collections.add(once);
+      collected.register(owner, once);
+    };
+    this.#leaders = new Leaders({ locks, openChannel, randomId, after, whenCollected });
     this.#opener = new StorageOpener(this.#leaders, () => this.#start());
   }
 
@@ -121,6 +129,11 @@ export class FakeTab {
     const due = this.#timers.filter(({ dueMs }) => dueMs <= this.#nowMs);
     this.#timers = this.#timers.filter(({ dueMs }) => dueMs > this.#nowMs);
     for (const { task } of due) task();
+  }
+
+  /** Runs what awaits a collection, as if the page had forgotten everything. */
+  collectAll(): void {
+    for (const task of [...this.#collections]) task();
   }
 
   terminateWorker(): void {

@@ -42,6 +42,6 @@ export class StorageOpener {
     });
     const session = new Session(name, leader);
     await session.open();
-    return new RemoteStorage(session, this.#leaders.environment.after);
+    return new RemoteStorage(session, this.#leaders.environment);
   }
 }

@@ -4,16 +4,17 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { serve } from '../../worker/serve.ts';
 import type { RemoteSqlStorage, RemoteStorage } from '../contract/storage.ts';
 import type { FakeHost } from '../rpc/fake-host.ts';
-import { FakeTabs } from './fake-tabs.ts';
+import { type FakeTab, FakeTabs } from './fake-tabs.ts';
 
 let tabs: FakeTabs;
 let storage: RemoteStorage;
 let sql: RemoteSqlStorage;
+let tab: FakeTab;
 let host: FakeHost;
 
 beforeEach(async () => {
   tabs = new FakeTabs(serve);
-  const tab = tabs.tab();
+  tab = tabs.tab();
   storage = await tab.open('object');
   sql = storage.sql;
   host = tab.leadingHost;
@@ -148,6 +149,37 @@ describe('end', () => {
       { timeout: 4000 },
     );
     expect(host.operations).toEqual(['exec', 'closeCursor']);
+  });
+
+  test.for<[string, (sql: RemoteSqlStorage) => Promise<unknown>, unknown]>([
+    ['toArray()', async (sql) => (await sql.exec('rows 2500').toArray()).length, 2500],
+    ['raw().toArray()', async (sql) => (await sql.exec('rows 2500').raw().toArray()).length, 2500],
+    ['raw().next()', (sql) => sql.exec('rows 2').raw().next(), { value: [1, 'row 1'] }],
+    ['one()', (sql) => sql.exec('rows 1').one(), { n: 1 }],
+    ['raw().one()', (sql) => sql.exec('rows 1').raw().one(), [1, 'row 1']],
+  ])('[CUR7] a cursor forgotten during %s is read to its end first', async ([, pull, expected]) => {
+    const release = host.holdAnswers();
+    const pulled = pull(sql);
+    await vi.waitUntil(() => host.operations.includes('exec'));
+    tab.collectAll();
+    release();
+    const result = await pulled;
+    if (typeof expected === 'object') expect(result).toMatchObject(expected as object);
+    else expect(result).toBe(expected);
+    await vi.waitUntil(() => openCursors() === 0);
+  });
+
+  test('[CUR7] the collector does not end what is being read', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const release = host.holdAnswers();
+    const rows = sql.exec('rows 2500').raw().toArray();
+    for (let i = 0; i < 10; i++) {
+      await new Promise((resolve) => setTimeout(resolve));
+      collect();
+    }
+    release();
+    expect((await rows).length).toBe(2500);
   });
 
   test('[CUR6] a failed statement rejects ready and every pull with its error', async () => {

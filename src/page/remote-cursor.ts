@@ -1,12 +1,14 @@
 // The rows of one statement on a page, pulled from the worker in batches.
 //
 // The cursor and all its views share one position. `break` in a loop leaves it where it is, as in
-// the worker; close() frees it there, and so does the collection of a cursor that was forgotten.
+// the worker; close() frees it there, and so does the collection of a cursor that was forgotten, once
+// every pull that was made has its rows.
 
 import { storageError } from '../contract/errors.ts';
 import type { RemoteSqlCursor, SqlRow, SqlStorageValue } from '../contract/storage.ts';
 import { connectionClosed } from '../rpc/host-connection.ts';
 import type { RowBatch } from '../rpc/protocol.ts';
+import type { PageEnvironment } from './environment.ts';
 import type { Session } from './session.ts';
 
 /** Rows that come with the statement: enough for most, little when only the first is wanted. */
@@ -20,9 +22,14 @@ type Row = SqlStorageValue[];
 export class RemoteCursor<T extends SqlRow> implements RemoteSqlCursor<T> {
   readonly #rows: RowSource;
 
-  constructor(session: Session, first: Promise<RowBatch>) {
-    this.#rows = new RowSource(session, first);
-    abandoned.register(this, this.#rows);
+  constructor(
+    session: Session,
+    first: Promise<RowBatch>,
+    whenCollected: PageEnvironment['whenCollected'],
+  ) {
+    const rows = new RowSource(session, first);
+    this.#rows = rows;
+    whenCollected(this, () => rows.abandon());
   }
 
   get columnNames(): string[] {
@@ -57,7 +64,7 @@ export class RemoteCursor<T extends SqlRow> implements RemoteSqlCursor<T> {
   }
 
   raw<U extends Row = Row>() {
-    // Each method holds the cursor, which is not forgotten while a view of it is in use.
+    // Each method refers to the cursor, which is therefore not collected before its views.
     const source = () => this.#rows;
     return {
       async next(): Promise<IteratorResult<U, undefined>> {
@@ -165,10 +172,13 @@ class RowSource {
     return this.#inTurn(() => this.#free());
   }
 
-  /** Frees the rest in the worker without anyone waiting for it. */
+  /**
+   * Frees the rest in the worker without anyone waiting for it, after the pulls under way: a pull
+   * keeps only this source alive, so the cursor may be collected before the pull has its rows.
+   */
   abandon(): void {
-    const free = () => this.#free();
-    this.#first.then(free, () => {}); // a statement that failed left nothing open
+    const close = () => this.close();
+    this.#first.then(close, () => {}); // a statement that failed left nothing open
   }
 
   #inTurn<T>(work: () => T | Promise<T>): Promise<T> {
@@ -218,5 +228,3 @@ class RowSource {
     await this.#session.call({ op: 'closeCursor', cursor }, null).catch(() => {});
   }
 }
-
-const abandoned = new FinalizationRegistry<RowSource>((rows) => rows.abandon());

@@ -4,19 +4,22 @@ import { checkArgumentCount, convertString } from '../contract/arguments.ts';
 import { type Binding, convertBinding } from '../contract/bindings.ts';
 import type { RemoteSqlCursor, RemoteSqlStorage, SqlRow } from '../contract/storage.ts';
 import type { RowBatch } from '../rpc/protocol.ts';
+import type { PageEnvironment } from './environment.ts';
 import { FIRST_ROWS, RemoteCursor } from './remote-cursor.ts';
 import type { Session } from './session.ts';
 
 export class RemoteSql implements RemoteSqlStorage {
   readonly #session: Session;
+  readonly #whenCollected: PageEnvironment['whenCollected'];
 
-  constructor(session: Session) {
+  constructor(session: Session, whenCollected: PageEnvironment['whenCollected']) {
     this.#session = session;
+    this.#whenCollected = whenCollected;
   }
 
   exec<T extends SqlRow = SqlRow>(query: string, ...bindings: unknown[]): RemoteSqlCursor<T>;
   exec<T extends SqlRow>(...args: unknown[]): RemoteSqlCursor<T> {
-    return new RemoteCursor<T>(this.#session, this.#run(args));
+    return new RemoteCursor<T>(this.#session, this.#run(args), this.#whenCollected);
   }
 
   get databaseSize(): Promise<number> {

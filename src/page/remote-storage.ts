@@ -30,14 +30,14 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
   readonly #session: Session;
   readonly #transactions: Transactions;
 
-  constructor(session: Session, after: PageEnvironment['after']) {
+  constructor(session: Session, environment: Pick<PageEnvironment, 'after' | 'whenCollected'>) {
     const send: SendCall = (call) => session.call(call);
     super(send);
     this.name = session.name;
-    this.sql = new RemoteSql(session);
+    this.sql = new RemoteSql(session, environment.whenCollected);
     this.kv = new RemoteKv(send);
     this.#session = session;
-    this.#transactions = new Transactions(session, after);
+    this.#transactions = new Transactions(session, environment.after);
   }
 
   async deleteAll(options?: WriteOptions): Promise<void> {
