@@ -1,4 +1,6 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { serve } from '../../worker/serve.ts';
 import type { RemoteSqlCursor, RemoteStorage } from '../contract/storage.ts';
 import type { FakeHost } from '../rpc/fake-host.ts';
@@ -191,6 +193,26 @@ describe('calls', () => {
     await storage.close();
     await other.put('a', 1);
     expect(await other.get('a')).toBe(1);
+  });
+
+  test('[PAGE10] a closed handle is collected while the connection stands', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const handles: WeakRef<RemoteStorage>[] = [];
+    for (let i = 0; i < 50; i++) {
+      const handle = await tab.open('object');
+      await handle.close();
+      handles.push(new WeakRef(handle));
+    }
+    const left = () => handles.filter((handle) => handle.deref() !== undefined).length;
+    await vi.waitUntil(
+      () => {
+        collect();
+        return left() <= 1; // the engine may keep the last of a loop
+      },
+      { timeout: 4000 },
+    );
+    expect(await storage.get('a')).toBe(undefined);
   });
 
   test('[PAGE7] opening an object that cannot be opened rejects with its error', async () => {

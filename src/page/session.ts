@@ -33,7 +33,13 @@ type State =
   /** Nothing is open; the next call opens. */
   | { readonly kind: 'unopened' }
   | { readonly kind: 'opening' }
-  | { readonly kind: 'open'; readonly connection: HostConnection; readonly id: SessionId }
+  | {
+      readonly kind: 'open';
+      readonly connection: HostConnection;
+      readonly id: SessionId;
+      /** Ends the watch of the connection. */
+      readonly unwatch: () => void;
+    }
   | { readonly kind: 'closed'; readonly error: Error };
 
 export class Session {
@@ -112,7 +118,9 @@ export class Session {
     this.#rejectAll([...this.#sent, ...this.#queue], error);
     this.#sent.clear();
     this.#queue = [];
-    if (before.kind === 'open') await before.connection.close(before.id).catch(() => {});
+    if (before.kind !== 'open') return;
+    before.unwatch();
+    await before.connection.close(before.id).catch(() => {});
   }
 
   #scheduleFlush(): void {
@@ -199,8 +207,8 @@ export class Session {
       void connection.close(id).catch(() => {});
       return this.#state.error;
     }
-    this.#state = { kind: 'open', connection, id };
-    void connection.lost.then((reason) => this.#lose(connection, reason));
+    const unwatch = connection.whenLost((reason) => this.#lose(connection, reason));
+    this.#state = { kind: 'open', connection, id, unwatch };
     this.#flush();
     return null;
   }

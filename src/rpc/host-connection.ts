@@ -27,6 +27,7 @@ export class HostConnection implements StorageHost {
   readonly #open: Remote<StorageHost['open']>;
   readonly #execute: Remote<StorageHost['execute']>;
   readonly #close: Remote<StorageHost['close']>;
+  readonly #users = new Set<(reason: Error) => void>();
   #reportLost: (reason: Error) => void = () => {};
 
   constructor(endpoint: ChannelEndpoint) {
@@ -38,6 +39,9 @@ export class HostConnection implements StorageHost {
     this.objects = this.#settlingObjects();
     this.lost = new Promise((resolve) => {
       this.#reportLost = resolve;
+    });
+    void this.lost.then((reason) => {
+      for (const lost of this.#users) lost(reason);
     });
     endpoint.addEventListener('message', (event) => {
       const message = (event as MessageEvent<ConnectionMessage>).data;
@@ -51,6 +55,19 @@ export class HostConnection implements StorageHost {
   /** Why the connection failed, or null while it stands. */
   get failure(): Error | null {
     return this.#pending.failure;
+  }
+
+  /**
+   * Calls back when the connection has failed, unless the result was called before. For users that
+   * come and go: what waits for `lost` is kept in memory for as long as the connection stands.
+   */
+  whenLost(lost: (reason: Error) => void): () => void {
+    if (this.failure !== null) {
+      void this.lost.then(lost);
+      return () => {};
+    }
+    this.#users.add(lost);
+    return () => this.#users.delete(lost);
   }
 
   open(target: string | WireAddress): Promise<Outcome<SessionId>> {

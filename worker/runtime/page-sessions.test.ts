@@ -162,6 +162,74 @@ describe('sessions of pages', () => {
     await expect(call(session, get('a'))).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
   });
 
+  describe('[SES12] a transaction that waits for its turn', () => {
+    test('never opens when its handle was closed meanwhile', async () => {
+      const [holder, closed, other] = [await open(), await open(), await open()];
+      const txn = (await call(holder, { op: 'begin' })) as number;
+      const begun = sessions.execute(closed, [{ op: 'begin' }]);
+      const read = call(other, get('a'));
+      await host.turns(2);
+      await sessions.close(closed);
+      await call(holder, put('a', 'held', txn));
+      await call(holder, { op: 'commit', txn });
+      expect(await begun).toMatchObject([{ error: { properties: { code: 'CONNECTION_CLOSED' } } }]);
+      expect(await read).toEqual([value('held')]);
+      await call(other, put('a', 'free'));
+      expect(timeouts.length).toBe(1); // the holder's
+    });
+
+    test('never opens when its handle is closed in any turn of the way', async () => {
+      for (let turns = 0; turns < 6; turns++) {
+        const [closed, other] = [await open(), await open()];
+        const begun = sessions.execute(closed, [{ op: 'begin' }]);
+        await host.turns(turns);
+        const closing = sessions.close(closed);
+        await call(other, put('a', 'free'));
+        await closing;
+        const [outcome] = await begun;
+        // One that had opened before is undone by the closing.
+        if ('error' in outcome!) {
+          expect(outcome.error.properties.code).toBe('CONNECTION_CLOSED');
+        }
+      }
+    });
+  });
+
+  test('[SES12] a query that waits for its turn when its handle is closed leaves no cursor', async () => {
+    const [holder, closed] = [await open(), await open()];
+    const txn = (await call(holder, { op: 'begin' })) as number;
+    const query = 'SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3';
+    const rows = sessions.execute(closed, [{ op: 'exec', query, bindings: [], rowCount: 1 }]);
+    await host.turns(2);
+    await sessions.close(closed);
+    await call(holder, { op: 'commit', txn });
+    expect(await rows).toMatchObject([{ ok: { cursor: null } }]);
+    const instance = await host.host.instance(host.address());
+    expect(instance.isIdle).toBe(true);
+  });
+
+  test('[SES13] a second begin inside the transaction of its session is refused', async () => {
+    const session = await open();
+    const other = await open();
+    const txn = (await call(session, { op: 'begin' })) as number;
+    await expect(call(session, { op: 'begin' })).rejects.toMatchObject({
+      code: 'TRANSACTION_NESTING',
+    });
+    await call(session, put('a', 'inside', txn));
+    await call(session, { op: 'commit', txn });
+    expect(await call(other, get('a'))).toEqual([value('inside')]);
+  });
+
+  test('[SES8] the time of a transaction that a reset ended is not counted on', async () => {
+    const session = await open();
+    await call(session, { op: 'begin' });
+    const instance = await host.host.instance(host.address());
+    instance.reset(new Error('mine'));
+    expect(() => timeouts.at(-1)!()).not.toThrow();
+    await call(session, put('a', 'after'));
+    expect(await call(session, get('a'))).toEqual([value('after')]);
+  });
+
   test('[SES11] an object with an open cursor or transaction is not evicted, an idle one is', async () => {
     const session = await open();
     const query = 'SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3';

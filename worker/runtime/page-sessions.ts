@@ -4,6 +4,10 @@
 // A session outlives a reset of its object; its cursors and its open transaction do not. A
 // transaction of a page is a critical section whose closure is what the page sends until it
 // commits: calls of the same session join it, calls of others wait, and it ends after 30 s.
+//
+// Keeps true: nothing is held for a session that was closed. What it sent before and what still waits
+// for its turn runs (its writes may be on their way to the disk anyway), but opens neither a
+// transaction nor a cursor.
 
 import { storageError } from '../../src/contract/errors.ts';
 import { CRITICAL_SECTION_MS_MAX } from '../../src/contract/limits.ts';
@@ -53,6 +57,8 @@ interface Session {
   transaction: OpenTransaction | undefined;
   /** The last transaction that ended other than by the page, and why. */
   lost: { readonly id: number; readonly error: Error } | undefined;
+  /** Nobody would continue or end what is begun for it now. */
+  isClosed: boolean;
 }
 
 /** A result that later calls of the same batch must wait for. */
@@ -92,6 +98,7 @@ export class PageSessions implements StorageHost {
       cursors: new Map(),
       transaction: undefined,
       lost: undefined,
+      isClosed: false,
     });
     this.#host.rest(address);
     return { ok: id };
@@ -100,7 +107,7 @@ export class PageSessions implements StorageHost {
   async execute(id: SessionId, calls: readonly Call[]): Promise<Outcome[]> {
     const session = this.#sessions.get(id);
     if (session === undefined) {
-      const closed = toWire(storageError('CONNECTION_CLOSED', 'This handle was closed.'));
+      const closed = toWire(handleClosed());
       return calls.map(() => ({ error: closed }));
     }
     const [first] = calls;
@@ -121,6 +128,7 @@ export class PageSessions implements StorageHost {
     const session = this.#sessions.get(id);
     if (session === undefined) return;
     this.#sessions.delete(id);
+    session.isClosed = true;
     for (const id of session.cursors.keys()) this.#closeCursor(session, id);
     const { transaction, instance } = session;
     if (transaction === undefined || instance === undefined) return;
@@ -240,7 +248,8 @@ export class PageSessions implements StorageHost {
 
   #open(session: Session, instance: ObjectInstance, cursor: Cursor, rowCount: number): RowBatch {
     const { rows, isAtEnd } = take(cursor, rowCount);
-    if (isAtEnd) return batch(cursor, null, rows);
+    if (session.isClosed) Cursor.close(cursor);
+    if (isAtEnd || session.isClosed) return batch(cursor, null, rows);
     const id = this.#nextId++;
     session.cursors.set(id, { cursor, release: instance.retain() });
     return batch(cursor, id, rows);
@@ -274,6 +283,7 @@ export class PageSessions implements StorageHost {
         .transaction(
           (frame) =>
             new Promise<void>((end) => {
+              mustBeginAlone(session);
               const { context } = instance.gate;
               session.transaction = { id, frame, section: context, end, ended: settled };
               cancelTimeout = this.#after(CRITICAL_SECTION_MS_MAX - 1000, () =>
@@ -305,7 +315,7 @@ export class PageSessions implements StorageHost {
   }
 
   #timeout(session: Session, instance: ObjectInstance, id: number): void {
-    if (session.transaction?.id !== id) return;
+    if (session.transaction?.id !== id || instance.hasEnded) return;
     this.#rollback(session, instance, id);
     session.lost = {
       id,
@@ -345,6 +355,21 @@ function begin(session: Session, instance: ObjectInstance): void {
   session.instance = instance;
   session.cursors = new Map();
   session.transaction = undefined;
+}
+
+// Asked when its turn has come: the handle may have been closed, or its tab lost, while it waited, and
+// an open transaction holds the object for everybody.
+function mustBeginAlone({ isClosed, transaction }: Session): void {
+  if (isClosed) throw handleClosed();
+  if (transaction === undefined) return;
+  throw storageError(
+    'TRANSACTION_NESTING',
+    'begin: this handle has an open transaction; end it first.',
+  );
+}
+
+function handleClosed(): Error {
+  return storageError('CONNECTION_CLOSED', 'This handle was closed; open the object again.');
 }
 
 function mustBeOpen(session: Session, id: number): OpenTransaction {
