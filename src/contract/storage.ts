@@ -203,7 +203,10 @@ export interface RemoteKvStorage {
   list<T = unknown>(options?: SyncListOptions): AsyncIterableIterator<[string, T]>;
 }
 
-/** An object's storage as a page has it. */
+/**
+ * An object's storage as a page has it. The promise of a write resolves when the write is on disk,
+ * except with `allowUnconfirmed`, and for a write that joins an open `transaction`: see there.
+ */
 export interface RemoteStorage extends KeyValueOperations, Recovery {
   /** The name the object was opened by. */
   readonly name: string;
@@ -214,6 +217,11 @@ export interface RemoteStorage extends KeyValueOperations, Recovery {
   /**
    * Runs the closure, on this page, as one transaction. Calls on this same handle join it until it
    * ends; calls of other handles and other tabs wait. At most 30 s.
+   *
+   * A write that joins, through `txn` or through the handle, resolves when the transaction has taken
+   * it, so that the closure can await it. It is on disk when the promise of `transaction` resolves,
+   * and undone when that rejects or after `txn.rollback()`. `sync()` inside the closure waits for
+   * earlier writes only.
    *
    * A handle has one at a time: a second call waits for the first to end. Made inside the closure it
    * can therefore only fail: with TRANSACTION_NESTING before the closure's first await, and when the

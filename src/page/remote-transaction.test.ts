@@ -65,6 +65,19 @@ test('[PTX3] calls of the handle join the transaction while it is open', async (
   ]);
 });
 
+test('[PTX7] a write of the handle can be awaited in the closure, and is undone with it', async () => {
+  const order: string[] = [];
+  const transaction = storage.transaction(async (txn) => {
+    await storage.put('count', 2);
+    order.push('taken');
+    expect(await txn.get('count')).toBe(2);
+    throw new Error('mine');
+  });
+  await expect(transaction).rejects.toThrow('mine');
+  expect(order).toEqual(['taken']);
+  expect(await storage.get('count')).toBe(1);
+});
+
 test('[PTX4] after rollback() its operations fail, and the closure’s value is still delivered', async () => {
   const result = await storage.transaction(async (txn) => {
     await txn.put('count', 2);

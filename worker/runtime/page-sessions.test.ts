@@ -114,6 +114,35 @@ describe('sessions of pages', () => {
     ]);
   });
 
+  test('[PTX7] a write in a transaction is answered at once, the commit when it is on disk', async () => {
+    const session = await open();
+    const other = await open();
+    const txn = (await call(session, { op: 'begin' })) as number;
+    host.holdFlushes();
+    await call(session, put('a', 'with txn', txn));
+    await call(session, put('b', 'joined'));
+    const before = host.durable();
+    let isCommitted = false;
+    const commit = call(session, { op: 'commit', txn }).then(() => (isCommitted = true));
+    await host.turns(10);
+    expect(isCommitted).toBe(false);
+    expect(host.durable()).toBe(before);
+    host.releaseFlushes();
+    await commit;
+    expect(host.durable()).toBe(host.committed());
+    expect(host.durable()).toBeGreaterThan(before);
+    expect(await call(other, get('b'))).toEqual([value('joined')]);
+  });
+
+  test('[PTX7] a write of the handle that was answered is undone with the transaction', async () => {
+    const session = await open();
+    await call(session, put('a', 'before'));
+    const txn = (await call(session, { op: 'begin' })) as number;
+    await call(session, put('a', 'joined'));
+    await call(session, { op: 'rollback', txn });
+    expect(await call(session, get('a'))).toEqual([value('before')]);
+  });
+
   test('[SES6] calls of another session wait until the transaction ends', async () => {
     const session = await open();
     const other = await open();
