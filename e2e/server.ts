@@ -11,6 +11,9 @@ import { ctxStorage } from '../src/vite/plugin.ts';
 
 export const REPOSITORY = join(import.meta.dirname, '..');
 
+/** A path whose answer has the browser clear the storage of the server's origin. */
+export const CLEAR_PATH = '/clear-site-data';
+
 /** What `ctx-storage/worker` is in the sources. */
 const WORKER_ENTRY = join(REPOSITORY, 'worker/objects.ts');
 
@@ -45,6 +48,7 @@ export async function startServer(
     logLevel: 'error',
     plugins: [
       mountPlugin(mounts),
+      clearPlugin,
       ctxStorage({ config: 'demo/objects/wrangler.jsonc', workerEntry: WORKER_ENTRY }),
     ],
     optimizeDeps: { noDiscovery: true, include: [] },
@@ -65,6 +69,15 @@ export async function startServer(
   }
   return { origin: `http://localhost:${address.port}`, close: () => server.close() };
 }
+
+const clearPlugin: Plugin = {
+  name: 'clear-site-data',
+  configureServer({ middlewares }) {
+    middlewares.use(CLEAR_PATH, (_request, response) => {
+      response.setHeader('clear-site-data', '"storage"').end();
+    });
+  },
+};
 
 function mountPlugin(mounts: Readonly<Record<string, Mount>>): Plugin {
   return {

@@ -1,6 +1,7 @@
 // The host of a browser's worker: our SQLite, and OPFS for files.
 
-import { OpfsMedium } from './file/opfs-medium.ts';
+import type { ClearanceWatch } from './file/clearance-watch.ts';
+import { OpfsMedium, type OpfsMediumEnvironment } from './file/opfs-medium.ts';
 import { MemoryCatalog } from './runtime/catalog.ts';
 import { IdbCatalog } from './runtime/idb-catalog.ts';
 import { ClassRegistry } from './runtime/object-class.ts';
@@ -21,22 +22,40 @@ export interface HostOptions {
   readonly idleMs?: number;
 }
 
+/** A host, and what tells that its files were cleared. */
+export interface OpenHost extends RunningHost {
+  readonly watch: ClearanceWatch;
+}
+
 /**
  * A host over the directory. It opens nothing until an object is used.
  *
- * @throws OPFS_UNAVAILABLE, INSECURE_CONTEXT, WORKER_FAILED
+ * @throws OPFS_UNAVAILABLE, INSECURE_CONTEXT, DISK_FULL, WORKER_FAILED
  */
-export async function openHost(options: HostOptions): Promise<RunningHost> {
-  const { setTimeout } = globalThis;
-  const now = () => Date.now();
-  const sleep = (delayMs: number) => new Promise<void>((resolve) => setTimeout(resolve, delayMs));
+export async function openHost(options: HostOptions): Promise<OpenHost> {
   const [sqlite, medium] = await Promise.all([
     loadSqlite(options.wasm ?? WASM_URL),
-    OpfsMedium.open(options.directory, { now, sleep }),
+    OpfsMedium.open(options.directory, fileTime()),
   ]);
   const { classes = new ClassRegistry(), env = {} } = options;
   // Objects without a class have no alarm handler, and are in no list.
-  const catalog = classes.isEmpty ? new MemoryCatalog() : await IdbCatalog.open(options.directory);
+  const catalog = classes.isEmpty
+    ? new MemoryCatalog()
+    : await IdbCatalog.open(options.directory, () => medium.watch.expire());
   const idleMs = options.idleMs !== undefined && { idleMs: options.idleMs };
-  return startHost({ sqlite, medium, catalog, isDedicated: true, ...idleMs }, classes, env);
+  const platform = { sqlite, medium, catalog, isDedicated: true, ...idleMs };
+  return { ...(await startHost(platform, classes, env)), watch: medium.watch };
+}
+
+// Taken before object code meets the timers of the host's clock.
+function fileTime(): OpfsMediumEnvironment {
+  const { setTimeout, clearTimeout } = globalThis;
+  return {
+    now: () => performance.now(),
+    sleep: (delayMs) => new Promise((resolve) => setTimeout(resolve, delayMs)),
+    after(delayMs, task) {
+      const timer = setTimeout(task, delayMs);
+      return () => clearTimeout(timer);
+    },
+  };
 }

@@ -5,6 +5,7 @@
 import { type HostOptions as OpenOptions, openHost } from './open-host.ts';
 import { PageSessions } from './runtime/page-sessions.ts';
 import { type ServeEnvironment, serve } from './serve.ts';
+import { watchedHost } from './watched-host.ts';
 
 /** What a worker hosts, whatever page asks for it. */
 export type Hosting = Pick<OpenOptions, 'classes' | 'env' | 'idleMs'>;
@@ -15,7 +16,7 @@ export function serveHost(hosting: Hosting): void {
   const { setTimeout, clearTimeout } = globalThis;
   serve(
     async ({ directory, wasmUrl }) => {
-      const { host, namespaces } = await openHost({
+      const { host, namespaces, watch } = await openHost({
         ...hosting,
         directory,
         ...(wasmUrl !== null && { wasm: new URL(wasmUrl) }),
@@ -24,16 +25,18 @@ export function serveHost(hosting: Hosting): void {
         const timer = setTimeout(task, delayMs);
         return () => clearTimeout(timer);
       });
-      return {
-        open: (target) => sessions.open(target),
-        execute: (session, calls) => sessions.execute(session, calls),
-        close: (session) => sessions.close(session),
+      const served = {
+        open: sessions.open.bind(sessions),
+        execute: sessions.execute.bind(sessions),
+        close: sessions.close.bind(sessions),
         objects: namespaces.calls,
       };
+      return watchedHost(served, watch);
     },
     {
       page: scope,
       locks: navigator.locks,
+      after: (delayMs, task) => void setTimeout(task, delayMs),
       openChannel: (name) => new BroadcastChannel(name),
     },
   );

@@ -24,10 +24,19 @@ export interface ServeEnvironment {
   readonly page: {
     postMessage(message: WorkerMessage, transfer: Transferable[]): void;
     addEventListener(type: 'message', listener: (event: MessageEvent<StartMessage>) => void): void;
+    /** Ends this worker. */
+    close(): void;
   };
   readonly locks: Locks;
+  readonly after: (delayMs: number, task: () => void) => void;
   readonly openChannel: (name: string) => BroadcastChannel;
 }
+
+/**
+ * How long a worker whose files are gone still lives after it told its clients. The lock of a dead
+ * worker may be freed before its last message is heard, and says less.
+ */
+const LAST_WORDS_MS = 500;
 
 /** Makes the host, once this worker leads. Its rejection is told to the page. */
 export type CreateHost = (options: HostOptions) => Promise<WorkerHost>;
@@ -49,7 +58,9 @@ export function serve(createHost: CreateHost, environment: ServeEnvironment): vo
 type State =
   | { readonly kind: 'idle' }
   | { readonly kind: 'standing' }
-  | { readonly kind: 'leading'; readonly host: WorkerHost };
+  | { readonly kind: 'leading'; readonly host: WorkerHost }
+  /** Holds the lock until it is dead, and serves nobody. */
+  | { readonly kind: 'ending' };
 
 class Candidate {
   readonly #identity: StartMessage;
@@ -59,6 +70,8 @@ class Candidate {
   readonly #alive: Promise<void>;
   /** By client; a page that connects again has given up its earlier connection. */
   readonly #clients = new Map<string, ClientHost>();
+  /** Those of this worker's own page. */
+  readonly #own = new Set<ClientHost>();
   #state: State = { kind: 'idle' };
 
   constructor(identity: StartMessage, createHost: CreateHost, environment: ServeEnvironment) {
@@ -104,12 +117,27 @@ class Candidate {
     });
     this.#connectOwnPage(host);
     announce();
+    void host.lost?.then((error) => {
+      control.close();
+      this.#end(error);
+    });
+  }
+
+  // The host has lost its files. Their handles live as long as this worker, which would keep the next
+  // one from files of the same names.
+  #end(error: Error): void {
+    this.#state = { kind: 'ending' };
+    for (const client of [...this.#own, ...this.#clients.values()]) client.end(error);
+    const { after, page } = this.#environment;
+    after(LAST_WORDS_MS, () => page.close());
   }
 
   #connectOwnPage(host: WorkerHost): void {
     const { port1, port2 } = new MessageChannel();
     // It may have one already, and a call under way on it; it closes the one it does not use.
-    new ClientHost(host, new ChannelEndpoint(port1));
+    const admitted = new ClientHost(host, new ChannelEndpoint(port1));
+    this.#own.add(admitted);
+    admitted.ended.addEventListener('abort', () => this.#own.delete(admitted));
     this.#post({ type: 'leads', port: port2 }, [port2]);
   }
 

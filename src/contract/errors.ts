@@ -107,6 +107,17 @@ export const ERROR_CODES = {
     retryable: true,
     meaning: 'Another worker holds the files and did not let go in time.',
   },
+  WORKER_BUSY: {
+    class: 'Error',
+    retryable: true,
+    meaning:
+      'The worker that holds the files does not answer: a long query keeps it busy, or it is suspended.',
+  },
+  SITE_DATA_CLEARED: {
+    class: 'Error',
+    meaning:
+      'The data of the site was cleared or evicted while it was open; nothing of it is left. Reload.',
+  },
   WORKER_FAILED: { class: 'Error', meaning: 'The worker or its WebAssembly could not be loaded.' },
   CONNECTION_CLOSED: {
     class: 'Error',

@@ -24,8 +24,10 @@ export type Serve = (
         type: 'message',
         listener: (event: MessageEvent<StartMessage>) => void,
       ): void;
+      close(): void;
     };
     readonly locks: Locks;
+    readonly after: (delayMs: number, task: () => void) => void;
     readonly openChannel: (name: string) => BroadcastChannel;
   },
 ) => void;
@@ -179,12 +181,19 @@ export class FakeWorker implements WorkerLike {
       const objects = tabs.objects?.();
       return {
         ...(objects !== undefined && { objects: whileAlive(objects, agent) }),
+        lost: this.host.lost,
         open: (target) => agent.whileAlive(() => host.open(target)),
         execute: (session, calls) => agent.whileAlive(() => host.execute(session, calls)),
         close: (session) => agent.whileAlive(() => host.close(session)),
       };
     };
-    tabs.serve(createHost, { page: scope, locks, openChannel });
+    const worker = {
+      postMessage: scope.postMessage.bind(scope),
+      addEventListener: scope.addEventListener.bind(scope),
+      close: () => this.terminate(),
+    };
+    const after = (delayMs: number, task: () => void) => void setTimeout(task, delayMs);
+    tabs.serve(createHost, { page: worker, locks, after, openChannel });
     scope.start();
   }
 

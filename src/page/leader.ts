@@ -7,7 +7,7 @@
 // Keeps true: one connection at a time, shared by all handles; looking for a leader ends within
 // CONNECT_WAIT_MS, whatever happens to the others.
 
-import { storageError } from '../contract/errors.ts';
+import { isStorageError, storageError } from '../contract/errors.ts';
 import { HANDLE_WAIT_MS } from '../contract/limits.ts';
 import { ChannelEndpoint } from '../rpc/channel-endpoint.ts';
 import {
@@ -20,6 +20,7 @@ import {
 import { connectionClosed, HostConnection } from '../rpc/host-connection.ts';
 import { holdForLife, whenReleased } from '../rpc/locks.ts';
 import type { PageEnvironment, WorkerLike, WorkerSource } from './environment.ts';
+import { HEARTBEAT_MS, Heartbeat, SILENT_BEATS_MAX } from './heartbeat.ts';
 import { OwnWorker } from './own-worker.ts';
 
 /**
@@ -30,6 +31,9 @@ export const CONNECT_WAIT_MS = HANDLE_WAIT_MS + 24_000;
 
 /** How long another tab may take to say that it leads, once this page's own worker has failed. */
 export const OTHERS_WAIT_MS = 1000;
+
+/** How long a page looks for a leader that was silent when it was last asked. */
+export const SILENT_WAIT_MS = 1000;
 
 /** What a page looks for, and with what worker of its own. */
 export interface LeaderOptions extends Pick<StartMessage, 'directory' | 'wasmUrl'> {
@@ -62,8 +66,10 @@ export class Leader {
   #leader = '';
   #connecting: Promise<HostConnection> | null = null;
   #search: Search | null = null;
+  /** The worker was silent for too long; it has not been heard of since. */
+  #isSilent = false;
   /** Why nothing more is looked for. */
-  #closed: Error | null = null;
+  #end: { readonly kind: 'closed' | 'cleared'; readonly error: Error } | null = null;
 
   constructor(options: LeaderOptions, environment: PageEnvironment) {
     this.#options = options;
@@ -80,10 +86,10 @@ export class Leader {
   /**
    * The connection that stands, or a new one.
    *
-   * @throws WORKER_FAILED, STORAGE_LOCKED, and what the worker met when it opened the storage
+   * @throws WORKER_FAILED, WORKER_BUSY, STORAGE_LOCKED, SITE_DATA_CLEARED, and what the worker met when it opened the storage
    */
   connection(): Promise<HostConnection> {
-    if (this.#closed !== null) return Promise.reject(this.#closed);
+    if (this.#end !== null) return Promise.reject(this.#end.error);
     if (this.#connection?.failure === null) return Promise.resolve(this.#connection);
     this.#connecting ??= this.#connect().finally(() => {
       this.#connecting = null;
@@ -92,13 +98,13 @@ export class Leader {
   }
 
   get isClosed(): boolean {
-    return this.#closed !== null;
+    return this.#end?.kind === 'closed';
   }
 
   /** Ends the connection and looks for no other; ends the worker too when this page started it. */
   close(reason: Error): void {
-    if (this.#closed !== null) return;
-    this.#closed = reason;
+    if (this.#end !== null) return;
+    this.#end = { kind: 'closed', error: reason };
     this.#connection?.leave(reason);
     this.#search?.failed(reason);
     this.#control.close();
@@ -107,11 +113,13 @@ export class Leader {
 
   async #connect(): Promise<HostConnection> {
     await this.#alive;
+    if (this.#end !== null) throw this.#end.error;
     let cancelTimeout = () => {};
     try {
       this.#connection = await new Promise<HostConnection>((found, failed) => {
         this.#search = { found, failed, asked: null };
-        cancelTimeout = this.#environment.after(CONNECT_WAIT_MS, () => failed(this.#lateness()));
+        const waitMs = this.#isSilent ? SILENT_WAIT_MS : CONNECT_WAIT_MS;
+        cancelTimeout = this.#environment.after(waitMs, () => failed(this.#lateness()));
         this.#startWorker();
         this.#tell({ type: 'who' });
       });
@@ -210,6 +218,14 @@ export class Leader {
     this.#endSearch();
     const connection = new HostConnection(endpoint);
     this.#leader = worker;
+    this.#isSilent = false;
+    connection.whenLost((reason) => {
+      if (isStorageError(reason) && reason.code === 'SITE_DATA_CLEARED') this.#clear(reason);
+    });
+    new Heartbeat(connection, this.#environment.after, () => {
+      this.#isSilent = true;
+      connection.leave(this.#busy(`for ${(SILENT_BEATS_MAX * HEARTBEAT_MS) / 1000} s`));
+    });
     if (worker !== this.#worker?.id) {
       const watch = new AbortController();
       const { locks } = this.#environment;
@@ -219,6 +235,17 @@ export class Leader {
       void connection.lost.then(() => watch.abort());
     }
     search.found(connection);
+  }
+
+  // Browsers give pages that were open when site data was cleared locks apart from those of later
+  // pages and workers (Chromium 156), so this page can neither elect a leader with them nor watch one.
+  #clear(error: Error): void {
+    if (this.#end !== null) return;
+    this.#end = { kind: 'cleared', error };
+    this.#search?.failed(error);
+    this.#control.close();
+    // The one that led ends itself when every page has heard of it.
+    if (this.#leader !== this.#worker?.id) this.#worker?.terminate();
   }
 
   // A worker that leads proves that the one that led before is dead.
@@ -235,19 +262,23 @@ export class Leader {
 
   #lateness(): Error {
     const { operation } = this.#options;
-    const waited = `within ${CONNECT_WAIT_MS / 1000} s`;
-    if (this.#worker?.isStanding) {
-      return storageError(
-        'STORAGE_LOCKED',
-        `${operation}: another tab holds the files and did not answer ${waited}; it may be busy with ` +
-          'a long query, or suspended.',
-      );
-    }
+    const waitMs = this.#isSilent ? SILENT_WAIT_MS : CONNECT_WAIT_MS;
+    const waited = `within ${waitMs / 1000} s`;
+    if (this.#isSilent || this.#worker?.isStanding) return this.#busy(waited);
     return storageError('WORKER_FAILED', `${operation}: the worker did not start ${waited}.`);
   }
 
+  #busy(duration: string): Error {
+    return storageError(
+      'WORKER_BUSY',
+      `${this.#options.operation}: the worker that holds the files (this tab's or another's) did not ` +
+        `answer ${duration}; a long query keeps it busy, or the browser has suspended it. Whether ` +
+        'a write under way takes effect is not known. Try again later.',
+    );
+  }
+
   #tell(message: ControlMessage): void {
-    if (this.#closed !== null) return;
+    if (this.#end !== null) return;
     this.#control.postMessage(message);
   }
 }

@@ -258,7 +258,7 @@ describe('what fails', () => {
     const { leaderLock } = namesOf(DEFAULT_DIRECTORY);
     void agent.locks.request(leaderLock, {}, () => new Promise(() => {}));
     expect(await failure(first, CONNECT_WAIT_MS)).toMatchObject({
-      code: 'STORAGE_LOCKED',
+      code: 'WORKER_BUSY',
       retryable: true,
     });
   });

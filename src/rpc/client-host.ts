@@ -24,6 +24,8 @@ import type { Call, Outcome, SessionId, StorageHost } from './protocol.ts';
 /** A worker's host: objects' storage, and calls of objects when it serves classes. */
 export interface WorkerHost extends StorageHost {
   readonly objects?: ObjectsService;
+  /** Resolves to the reason when the host can serve nothing more. */
+  readonly lost?: Promise<Error>;
 }
 
 export class ClientHost implements StorageHost {
@@ -55,6 +57,7 @@ export class ClientHost implements StorageHost {
     endpoint.addEventListener('message', (event) => {
       const message = (event as MessageEvent<ConnectionMessage>).data;
       if (message.type === 'closed') this.end();
+      if (message.type === 'ping') this.#post({ type: 'pong' });
     });
     // Whose call it was cannot be told any more, so none would ever be answered.
     endpoint.addEventListener('messageerror', () => this.end());
@@ -94,11 +97,11 @@ export class ClientHost implements StorageHost {
     if (this.#sessions.delete(session)) await this.#host.close(session);
   }
 
-  /** Closes every session and the connection; idempotent. */
-  end(): void {
+  /** Closes every session and the connection, and tells the client why; idempotent. */
+  end(error?: Error): void {
     if (this.ended.aborted) return;
     this.#end.abort();
-    this.#post({ type: 'closed' });
+    this.#post({ type: 'closed', ...(error !== undefined && { error: toWire(error) }) });
     this.#endpoint.close();
     for (const session of this.#sessions) void this.#host.close(session);
     this.#sessions.clear();

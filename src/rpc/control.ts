@@ -16,7 +16,7 @@ import type { WireError } from './errors-on-wire.ts';
  * Counts up when these messages or protocol.ts change. The names below stay as they are, so that
  * an old tab and a new one still exclude each other from the files.
  */
-export const PROTOCOL_VERSION = 2;
+export const PROTOCOL_VERSION = 3;
 
 export interface StartMessage {
   readonly type: 'start';
@@ -49,8 +49,11 @@ export type ControlMessage =
 
 export type ConnectionMessage =
   | { readonly type: 'accepted' }
+  /** A page asks for a sign of life. */
+  | { readonly type: 'ping' }
+  | { readonly type: 'pong' }
   /** The other side lost or dropped the connection; calls on it will not be answered. */
-  | { readonly type: 'closed' };
+  | { readonly type: 'closed'; readonly error?: WireError };
 
 /** Names of the locks and channels of one directory. */
 export function namesOf(directory: string) {

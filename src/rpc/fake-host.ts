@@ -21,12 +21,18 @@ export class FakeHost implements StorageHost {
   /** Every message, in order. */
   readonly messages: (readonly Call[])[] = [];
   readonly sessions = new Map<SessionId, Session>();
+  /** Resolves when the host is told to `lose` its files. */
+  readonly lost: Promise<Error>;
+  lose: (error: Error) => void = () => {};
   readonly #disk: Disk;
   #lastNumber = 0;
   #gate: Promise<void> = Promise.resolve();
 
   constructor(disk: Disk) {
     this.#disk = disk;
+    this.lost = new Promise((resolve) => {
+      this.lose = resolve;
+    });
   }
 
   /** Every call so far, by name. */

@@ -8,6 +8,7 @@ import { expose, type Remote, wrap } from 'comlink';
 import { storageError } from '../contract/errors.ts';
 import type { ChannelEndpoint } from './channel-endpoint.ts';
 import type { ConnectionMessage } from './control.ts';
+import { fromWire, type WireError } from './errors-on-wire.ts';
 import type { ObjectsPeer, ReferencePeer, WireAddress } from './object-protocol.ts';
 import { PendingCalls } from './pending-calls.ts';
 import type { Call, Outcome, SessionId, StorageHost } from './protocol.ts';
@@ -29,6 +30,9 @@ export class HostConnection implements StorageHost {
   readonly #close: Remote<StorageHost['close']>;
   readonly #users = new Set<(reason: Error) => void>();
   #reportLost: (reason: Error) => void = () => {};
+  #heardCount = 0;
+  /** Called when a call begins to wait for its answer. */
+  onWaiting: () => void = () => {};
 
   constructor(endpoint: ChannelEndpoint) {
     this.#endpoint = endpoint;
@@ -45,7 +49,8 @@ export class HostConnection implements StorageHost {
     });
     endpoint.addEventListener('message', (event) => {
       const message = (event as MessageEvent<ConnectionMessage>).data;
-      if (message.type === 'closed') this.fail(connectionClosed('the worker dropped it'));
+      this.#heardCount += 1;
+      if (message.type === 'closed') this.fail(closingReason(message.error));
     });
     endpoint.addEventListener('messageerror', () => {
       this.leave(connectionClosed('a message from the worker could not be read'));
@@ -55,6 +60,22 @@ export class HostConnection implements StorageHost {
   /** Why the connection failed, or null while it stands. */
   get failure(): Error | null {
     return this.#pending.failure;
+  }
+
+  /** True while a call is not answered. */
+  get isWaiting(): boolean {
+    return this.#pending.isWaiting;
+  }
+
+  /** How many messages the worker has sent. */
+  get heardCount(): number {
+    return this.#heardCount;
+  }
+
+  /** Asks the worker for a message. */
+  ping(): void {
+    const ping: ConnectionMessage = { type: 'ping' };
+    this.#endpoint.postMessage(ping);
   }
 
   /**
@@ -71,15 +92,15 @@ export class HostConnection implements StorageHost {
   }
 
   open(target: string | WireAddress): Promise<Outcome<SessionId>> {
-    return this.#pending.make(() => this.#open(target) as Promise<Outcome<SessionId>>);
+    return this.#make(() => this.#open(target) as Promise<Outcome<SessionId>>);
   }
 
   execute(session: SessionId, calls: readonly Call[]): Promise<Outcome[]> {
-    return this.#pending.make(() => this.#execute(session, calls) as Promise<Outcome[]>);
+    return this.#make(() => this.#execute(session, calls) as Promise<Outcome[]>);
   }
 
   close(session: SessionId): Promise<void> {
-    return this.#pending.make(() => this.#close(session));
+    return this.#make(() => this.#close(session));
   }
 
   /** Lets the worker ask for what this page passes by reference. */
@@ -108,19 +129,29 @@ export class HostConnection implements StorageHost {
     this.fail(reason);
   }
 
+  #make<T>(send: () => Promise<T>): Promise<T> {
+    const answer = this.#pending.make(send);
+    this.onWaiting();
+    return answer;
+  }
+
   #settlingObjects(): ObjectsPeer & ReferencePeer {
     // comlink splits the union of an outcome, which its types need not.
     const remote = this.#remote as unknown as ObjectsPeer & ReferencePeer;
     const { classes, call, manage, ask, release } = remote;
-    const pending = this.#pending;
     return {
-      classes: () => pending.make(() => classes()),
-      call: (address, request) => pending.make(() => call(address, request)),
-      manage: (request) => pending.make(() => manage(request)),
-      ask: (reference, request) => pending.make(() => ask(reference, request)),
-      release: (numbers) => pending.make(() => release(numbers)),
+      classes: () => this.#make(() => classes()),
+      call: (address, request) => this.#make(() => call(address, request)),
+      manage: (request) => this.#make(() => manage(request)),
+      ask: (reference, request) => this.#make(() => ask(reference, request)),
+      release: (numbers) => this.#make(() => release(numbers)),
     };
   }
+}
+
+function closingReason(error: WireError | undefined): Error {
+  if (error === undefined) return connectionClosed('the worker dropped it');
+  return fromWire(error) as Error;
 }
 
 /** The error of calls whose worker is gone. */

@@ -9,6 +9,11 @@ export class PendingCalls {
   readonly #pending = new Set<(reason: Error) => void>();
   #failure: Error | null = null;
 
+  /** True while a call is not answered. */
+  get isWaiting(): boolean {
+    return this.#pending.size > 0;
+  }
+
   /** Why calls reject, or null while they are made. */
   get failure(): Error | null {
     return this.#failure;

@@ -6,7 +6,7 @@ import type { FileDirectory } from './file.ts';
 import { FILE_CASES } from './file-suite.ts';
 import { MemoryDirectory } from './memory-file.ts';
 import { NodeDirectory } from './node-file.ts';
-import { OpfsDirectory } from './opfs-file.ts';
+import { HandleCloser, OpfsDirectory } from './opfs-file.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'files-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -39,6 +39,8 @@ test('[LOG13] a directory in memory that is full refuses growth and takes everyt
   expect(file.sizeBytes()).toBe(8);
   file.write(new Uint8Array(2), 6);
 });
+
+const closer = new HandleCloser(async () => {});
 
 /** The browser's directory, played: `handle` answers for every file. */
 function played(handle: () => object): FileSystemDirectoryHandle {
@@ -77,6 +79,7 @@ test.each(FULL_DISKS)('[LOG13] %s is a full disk', async (_, write) => {
   const directory = new OpfsDirectory(
     played(() => ({ write })),
     clock(),
+    closer,
   );
   const file = await directory.open('a');
   expect(() => file.write(new Uint8Array(10), 0)).toThrow(
@@ -92,6 +95,7 @@ test('[LOG15] any other failure of a handle is an IO error', async () => {
   const file = await new OpfsDirectory(
     played(() => handle),
     clock(),
+    closer,
   ).open('a');
   const isIo = expect.objectContaining({ code: 'IO' });
   expect(() => file.write(new Uint8Array(1), 0)).toThrow(isIo);
@@ -107,7 +111,7 @@ test('[LOG15] opening waits for a worker that is dying, and gets its files', asy
     if (time.now() < 2600) throw refusal('NoModificationAllowedError');
     return { getSize: () => 7 };
   };
-  const file = await new OpfsDirectory(played(handle), time).open('a');
+  const file = await new OpfsDirectory(played(handle), time, closer).open('a');
   expect(file.sizeBytes()).toBe(7);
 });
 
@@ -115,6 +119,6 @@ test('[LOG15] opening gives up on a worker that lives, and says so', async () =>
   const handle = () => {
     throw refusal('NoModificationAllowedError');
   };
-  const opening = new OpfsDirectory(played(handle), clock()).open('a');
+  const opening = new OpfsDirectory(played(handle), clock(), closer).open('a');
   await expect(opening).rejects.toMatchObject({ code: 'STORAGE_LOCKED', retryable: true });
 });

@@ -7,7 +7,7 @@
 // Implementations: opfs-file, memory-file, node-file. They map every form of a full disk to
 // DISK_FULL and every other failure to IO, so that the layers above test one code.
 
-import { isStorageError } from '../../src/contract/errors.ts';
+import { isStorageError, storageError } from '../../src/contract/errors.ts';
 
 /** An open file. Exactly one holder writes it. */
 export interface SyncFile {
@@ -41,6 +41,11 @@ export interface FileDirectory {
   names(): Promise<string[]>;
   /** Removes a file that is not open; a missing file is not an error. */
   remove(name: string): Promise<void>;
+}
+
+/** The error of a file that is used after it was closed. */
+export function closedError(operation: string, name: string): Error {
+  return storageError('IO', `${operation} "${name}": the file is closed.`);
 }
 
 /** True for the one error by which every file says that the medium is full. */

@@ -3,10 +3,11 @@
 // Keeps true: one holder a file (the handle is exclusive); a failure is an error with a code and
 // never a fall back to memory. The forms a full disk takes are all DISK_FULL: QuotaExceededError, a
 // short write, and Chrome's write() returning a huge number (a negative error read as unsigned).
+// A handle is closed only after a look at whether its file still exists (clearance-watch says why).
 
 import { storageError } from '../../src/contract/errors.ts';
 import { HANDLE_WAIT_MS } from '../../src/contract/limits.ts';
-import type { FileDirectory, SyncFile } from './file.ts';
+import { closedError, type FileDirectory, type SyncFile } from './file.ts';
 
 /** How long to wait between two attempts at a handle somebody else still holds, in milliseconds. */
 const HANDLE_RETRY_MS = 50;
@@ -27,7 +28,33 @@ export interface OpfsEnvironment {
   sleep(delayMs: number): Promise<void>;
 }
 
-function fileError(operation: string, cause: unknown): Error {
+/** Closes handles once it is known that their files still exist. */
+export class HandleCloser {
+  readonly #look: () => Promise<void>;
+  readonly #closing = new Set<Promise<void>>();
+
+  /** `look` rejects when the files are gone; their handles are then left as they are. */
+  constructor(look: () => Promise<void>) {
+    this.#look = look;
+  }
+
+  close(handle: Pick<AccessHandle, 'close'>): void {
+    const closing = this.#look().then(
+      () => handle.close(),
+      () => {}, // told by the watch; nothing can be kept in a deleted file
+    );
+    this.#closing.add(closing);
+    void closing.finally(() => this.#closing.delete(closing));
+  }
+
+  /** Resolves when every handle given so far is closed. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#closing);
+  }
+}
+
+/** What the browser refused, as an error of this package: DISK_FULL or IO. */
+export function fileError(operation: string, cause: unknown): Error {
   const name = (cause as { name?: string } | null)?.name;
   if (name === 'QuotaExceededError') {
     return storageError('DISK_FULL', `${operation}: the quota of the origin is used up.`, {
@@ -40,30 +67,23 @@ function fileError(operation: string, cause: unknown): Error {
 class OpfsFile implements SyncFile {
   readonly #name: string;
   readonly #handle: AccessHandle;
+  readonly #closer: HandleCloser;
+  #isOpen = true;
 
-  constructor(name: string, handle: AccessHandle) {
+  constructor(name: string, handle: AccessHandle, closer: HandleCloser) {
     this.#name = name;
     this.#handle = handle;
+    this.#closer = closer;
   }
 
   read(target: Uint8Array, offset: number): number {
-    let count: number;
-    try {
-      count = this.#handle.read(target, { at: offset });
-    } catch (cause) {
-      throw fileError(`read "${this.#name}"`, cause);
-    }
+    const count = this.#attempt('read', () => this.#handle.read(target, { at: offset }));
     if (count > target.length) throw fileError(`read "${this.#name}"`, `result ${count}`);
     return count;
   }
 
   write(bytes: Uint8Array, offset: number): void {
-    let count: number;
-    try {
-      count = this.#handle.write(bytes, { at: offset });
-    } catch (cause) {
-      throw fileError(`write "${this.#name}"`, cause);
-    }
+    const count = this.#attempt('write', () => this.#handle.write(bytes, { at: offset }));
     if (count !== bytes.length) {
       throw storageError(
         'DISK_FULL',
@@ -73,45 +93,51 @@ class OpfsFile implements SyncFile {
   }
 
   truncate(sizeBytes: number): void {
-    try {
-      this.#handle.truncate(sizeBytes);
-    } catch (cause) {
-      throw fileError(`truncate "${this.#name}"`, cause);
-    }
+    this.#attempt('truncate', () => this.#handle.truncate(sizeBytes));
   }
 
   sizeBytes(): number {
-    try {
-      return this.#handle.getSize();
-    } catch (cause) {
-      throw fileError(`size "${this.#name}"`, cause);
-    }
+    return this.#attempt('size', () => this.#handle.getSize());
   }
 
   flush(): void {
-    try {
-      this.#handle.flush();
-    } catch (cause) {
-      throw fileError(`flush "${this.#name}"`, cause);
-    }
+    this.#attempt('flush', () => this.#handle.flush());
   }
 
   close(): void {
-    this.#handle.close();
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#closer.close(this.#handle);
+  }
+
+  #attempt<T>(operation: string, action: () => T): T {
+    if (!this.#isOpen) throw closedError(operation, this.#name);
+    try {
+      return action();
+    } catch (cause) {
+      throw fileError(`${operation} "${this.#name}"`, cause);
+    }
   }
 }
 
 export class OpfsDirectory implements FileDirectory {
   readonly #directory: FileSystemDirectoryHandle;
   readonly #environment: OpfsEnvironment;
+  readonly #closer: HandleCloser;
 
-  constructor(directory: FileSystemDirectoryHandle, environment: OpfsEnvironment) {
+  constructor(
+    directory: FileSystemDirectoryHandle,
+    environment: OpfsEnvironment,
+    closer: HandleCloser,
+  ) {
     this.#directory = directory;
     this.#environment = environment;
+    this.#closer = closer;
   }
 
   async open(name: string): Promise<SyncFile> {
     const { now, sleep } = this.#environment;
+    await this.#closer.settled();
     const giveUpAtMs = now() + HANDLE_WAIT_MS;
     for (;;) {
       try {
@@ -119,7 +145,7 @@ export class OpfsDirectory implements FileDirectory {
         const { createSyncAccessHandle } = entry as unknown as {
           createSyncAccessHandle(): Promise<AccessHandle>;
         };
-        return new OpfsFile(name, await createSyncAccessHandle.call(entry));
+        return new OpfsFile(name, await createSyncAccessHandle.call(entry), this.#closer);
       } catch (cause) {
         // The holder may be a worker that is already dying: its handles outlive it by seconds.
         if ((cause as { name?: string }).name !== 'NoModificationAllowedError') {
@@ -148,6 +174,7 @@ export class OpfsDirectory implements FileDirectory {
   }
 
   async remove(name: string): Promise<void> {
+    await this.#closer.settled();
     try {
       await this.#directory.removeEntry(name);
     } catch (cause) {

@@ -27,9 +27,13 @@ export class IdbCatalog implements ObjectCatalog {
     this.#connection = connection;
   }
 
-  /** @throws OPFS_UNAVAILABLE when the browser refuses, DISK_FULL */
-  static async open(directory: string): Promise<IdbCatalog> {
-    return new IdbCatalog(await Connection.open(`ctx-storage/${directory}`));
+  /**
+   * `onTerminated` is told when the browser took the database away: with it go the files.
+   *
+   * @throws OPFS_UNAVAILABLE when the browser refuses, DISK_FULL
+   */
+  static async open(directory: string, onTerminated = () => {}): Promise<IdbCatalog> {
+    return new IdbCatalog(await Connection.open(`ctx-storage/${directory}`, onTerminated));
   }
 
   add(entry: CatalogEntry): Promise<void> {
@@ -85,7 +89,7 @@ class Connection {
   /** Why it is none any more. */
   #lost: string | undefined;
 
-  static async open(name: string): Promise<Connection> {
+  static async open(name: string, onTerminated: () => void): Promise<Connection> {
     const connection = new Connection();
     try {
       connection.#database = await openDB<Schema>(name, VERSION, {
@@ -102,7 +106,10 @@ class Connection {
               : 'a newer version of this package has opened it',
           ),
         // Site data was cleared, or the disk failed.
-        terminated: () => connection.#lose('the browser has closed it'),
+        terminated() {
+          connection.#lose('the browser has closed it');
+          onTerminated();
+        },
       });
     } catch (cause) {
       throw openError(cause as DOMException);

@@ -1,0 +1,91 @@
+// Site data cleared while storage is open, as a user or a page does it, or a browser that evicts.
+
+import type { Page } from '@playwright/test';
+import { openBlank, whenLoaded } from './blank-page.ts';
+import { expect, test } from './fixtures.ts';
+import { CLEAR_PATH } from './server.ts';
+
+/** What each call of a page gives once the clearing has been noticed. */
+interface Outcomes {
+  /** How long writes were still acknowledged. */
+  readonly noticedMs: number;
+  readonly codes: Readonly<Record<string, unknown>>;
+}
+
+const CLEARED = 'SITE_DATA_CLEARED';
+
+/** Writes until a write fails, then makes one call of each kind. */
+async function callAll(page: Page): Promise<Outcomes> {
+  return await page.evaluate(async () => {
+    const { storage, room } = window.opened;
+    const codeOf = (call: Promise<unknown>) =>
+      call.then(
+        (value) => value,
+        (error) => error.code ?? String(error),
+      );
+    const startMs = performance.now();
+    let first: unknown;
+    for (let n = 0; first === undefined && performance.now() - startMs < 5000; n++) {
+      first = await codeOf(storage.put('n', n));
+    }
+    const noticedMs = performance.now() - startMs;
+    const codes = {
+      first,
+      get: await codeOf(storage.get('kept')),
+      call: await codeOf(room.getByName('cleared').add(1)),
+      openStorage: await codeOf(window.api.openStorage('another')),
+      connect: await codeOf(window.api.connectRooms()),
+    };
+    return { noticedMs, codes };
+  });
+}
+
+async function openAll(page: Page): Promise<void> {
+  await page.evaluate(async () => {
+    const storage = await window.api.openStorage('cleared');
+    await storage.put('kept', 'yes');
+    const { env } = await window.api.connectRooms();
+    await env.Room.getByName('cleared').add(1);
+    window.opened = { storage, room: env.Room };
+  });
+}
+
+test('[DUR4] site data that is cleared is told to every call of every tab, and a reload starts anew', async ({
+  profile,
+  server,
+}) => {
+  const context = await profile.launch();
+  const one = await openBlank(await context.newPage(), server);
+  await openAll(one);
+  const two = await openBlank(await context.newPage(), server);
+  await openAll(two);
+
+  await two.evaluate((path) => fetch(path).then(({ status }) => status), CLEAR_PATH);
+  for (const page of [one, two]) {
+    const { noticedMs, codes } = await callAll(page);
+    for (const [call, code] of Object.entries(codes)) expect(code, call).toBe(CLEARED);
+    expect(noticedMs).toBeLessThan(2000);
+  }
+
+  await one.reload();
+  await whenLoaded(one);
+  const found = await one.evaluate(async () => {
+    const { env } = await window.api.connectRooms();
+    const storage = await window.api.openStorage('cleared');
+    const kept = await storage.get('kept');
+    await storage.put('kept', 'again');
+    return [kept, await storage.get('kept'), await env.Room.getByName('cleared').add(1)];
+  });
+  expect(found).toEqual([undefined, 'again', 1]);
+});
+
+type Api = Window['api'];
+
+declare global {
+  interface Window {
+    opened: {
+      readonly storage: Awaited<ReturnType<Api['openStorage']>>;
+      readonly room: Awaited<ReturnType<Api['connectRooms']>>['env']['Room'];
+    };
+  }
+}

@@ -1,0 +1,60 @@
+// Notices a worker that answers nothing at all.
+//
+// While calls wait, the worker is asked for a sign of life. Any message is one: a worker whose calls
+// only wait for each other still answers. A worker that runs one long query, or that the browser has
+// suspended, does not.
+//
+// Keeps true: a page that was suspended itself accuses nobody. Silence is counted in beats that this
+// page made, each with a sign of life asked for, never by a clock.
+
+import type { HostConnection } from '../rpc/host-connection.ts';
+
+export const HEARTBEAT_MS = 5000;
+
+/**
+ * How many beats a worker may be silent: 40 s. That is more than a statement may run (30 s), so a
+ * worker that is only slow is not taken for one that hangs.
+ */
+export const SILENT_BEATS_MAX = 8;
+
+export class Heartbeat {
+  readonly #connection: HostConnection;
+  readonly #after: (delayMs: number, task: () => void) => () => void;
+  readonly #silent: () => void;
+  #isBeating = false;
+
+  /** `silent` is called once, when calls wait and the worker has been silent for too long. */
+  constructor(
+    connection: HostConnection,
+    after: (delayMs: number, task: () => void) => () => void,
+    silent: () => void,
+  ) {
+    this.#connection = connection;
+    this.#after = after;
+    this.#silent = silent;
+    connection.onWaiting = () => this.#start();
+  }
+
+  #start(): void {
+    if (this.#isBeating) return;
+    this.#isBeating = true;
+    this.#after(HEARTBEAT_MS, () => this.#beat(this.#connection.heardCount, 0));
+  }
+
+  #beat(heardCount: number, silentBeats: number): void {
+    const connection = this.#connection;
+    if (connection.failure !== null || !connection.isWaiting) {
+      this.#isBeating = false;
+      return;
+    }
+    if (silentBeats === SILENT_BEATS_MAX) {
+      this.#silent();
+      return;
+    }
+    connection.ping();
+    this.#after(HEARTBEAT_MS, () => {
+      const heard = connection.heardCount;
+      this.#beat(heard, heard === heardCount ? silentBeats + 1 : 0);
+    });
+  }
+}

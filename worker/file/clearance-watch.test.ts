@@ -1,0 +1,84 @@
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { CHECK_MS, ClearanceWatch } from './clearance-watch.ts';
+
+const CLEARED = { code: 'SITE_DATA_CLEARED' };
+
+let nowMs: number;
+let isThere: boolean;
+let looks: number;
+let timers: { readonly dueMs: number; readonly task: () => void }[];
+let watch: ClearanceWatch;
+
+beforeEach(() => {
+  nowMs = 50;
+  isThere = true;
+  looks = 0;
+  timers = [];
+  const exists = async () => {
+    looks += 1;
+    return isThere;
+  };
+  watch = new ClearanceWatch(exists, {
+    now: () => nowMs,
+    after(delayMs, task) {
+      const timer = { dueMs: nowMs + delayMs, task };
+      timers.push(timer);
+      return () => {
+        timers = timers.filter((other) => other !== timer);
+      };
+    },
+  });
+});
+
+function advance(durationMs: number): void {
+  nowMs += durationMs;
+  const due = timers.filter(({ dueMs }) => dueMs <= nowMs);
+  timers = timers.filter(({ dueMs }) => dueMs > nowMs);
+  for (const { task } of due) task();
+}
+
+const answer = () => watch.during(async () => 'answered');
+
+describe('a directory that is cleared', () => {
+  test('[DUR4] no call is answered once the last look is too old', async () => {
+    expect(await answer()).toBe('answered');
+    isThere = false;
+    advance(CHECK_MS);
+    await expect(answer()).rejects.toMatchObject(CLEARED);
+    expect(await watch.cleared).toMatchObject(CLEARED);
+  });
+
+  test('[DUR4] it takes the place of any other failure', async () => {
+    isThere = false;
+    const failing = watch.during(async () => {
+      throw new Error('the handle is closed');
+    });
+    await expect(failing).rejects.toMatchObject(CLEARED);
+  });
+
+  test('[DUR4] it is noticed while a call hangs', async () => {
+    void watch.during(() => new Promise(() => {})).catch(() => {});
+    await vi.waitFor(() => expect(looks).toBe(1));
+    await new Promise((resolve) => setTimeout(resolve));
+    isThere = false;
+    advance(CHECK_MS);
+    expect(await watch.cleared).toMatchObject(CLEARED);
+  });
+
+  test('[DUR4] after a failure of the files the next answer waits for a look', async () => {
+    await answer();
+    isThere = false;
+    expect(await answer()).toBe('answered');
+    watch.expire();
+    await expect(answer()).rejects.toMatchObject(CLEARED);
+  });
+});
+
+test('[DUR4] many calls share one look, and none is made while nothing runs', async () => {
+  await Promise.all([answer(), answer(), answer()]);
+  await answer();
+  expect(looks).toBe(1);
+  expect(timers).toEqual([]);
+  advance(CHECK_MS);
+  expect(looks).toBe(1);
+});
