@@ -54,3 +54,38 @@ test('[FULL1] a full disk is DISK_FULL, loses nothing, and the object works on w
   });
   expect(after).toEqual({ quick_check: 'ok', n: rows.written + 1 });
 });
+
+for (const quotaSize of [1, 1024, 100 * 1024, 1024 * 1024]) {
+  test(`[FULL2] a quota of ${quotaSize} bytes is DISK_FULL or enough, from the first call on`, async ({
+    profile,
+    server,
+  }) => {
+    const context = await profile.launch();
+    const page = await openBlank(await profile.newPage(), server);
+    const cdp = await context.newCDPSession(page);
+    const { origin } = server;
+    await cdp.send('Storage.overrideQuotaForOrigin', { origin, quotaSize });
+    const outcomes = await page.evaluate(async () => {
+      const codeOf = (call: Promise<unknown>) =>
+        call.then(
+          () => 'ok',
+          (error) => error.code ?? `${error.name}: ${error.message}`,
+        );
+      const put = async () => (await window.api.openStorage('small')).put('key', 'value');
+      const call = async () => (await window.api.connectRooms()).env.Room.getByName('a').add(1);
+      const outcomes = [];
+      for (const act of [put, call, put, call]) outcomes.push(await codeOf(act()));
+      return outcomes;
+    });
+    for (const outcome of outcomes) expect(['ok', 'DISK_FULL']).toContain(outcome);
+    if (quotaSize < 4096) expect(outcomes).toContain('DISK_FULL');
+
+    await cdp.send('Storage.overrideQuotaForOrigin', { origin });
+    const added = await page.evaluate(async () => {
+      await (await window.api.openStorage('small')).put('key', 'value');
+      const { env } = await window.api.connectRooms();
+      return await env.Room.getByName('b').add(2);
+    });
+    expect(added).toBe(2);
+  });
+}

@@ -2,8 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { CrashDisk } from '../sim/crash-disk.ts';
+import { Random } from '../sim/random.ts';
+import { FILE_CASES } from './file.suite.ts';
 import type { FileDirectory } from './file.ts';
-import { FILE_CASES } from './file-suite.ts';
 import { MemoryDirectory } from './memory-file.ts';
 import { NodeDirectory } from './node-file.ts';
 import { HandleCloser, OpfsDirectory } from './opfs-file.ts';
@@ -15,17 +17,12 @@ let made = 0;
 const DIRECTORIES: Record<string, () => FileDirectory> = {
   memory: () => new MemoryDirectory(),
   node: () => new NodeDirectory(join(root, String(++made))),
+  'the simulated disk': () => new CrashDisk(new Random(1)),
 };
 
 describe.each(Object.keys(DIRECTORIES))('%s', (kind) => {
   test.each(FILE_CASES.map(({ name, run }) => [name, run] as const))('%s', async (_, run) => {
     await run(DIRECTORIES[kind]!());
-  });
-
-  test('[LOG15] a file has one holder', async () => {
-    const directory = DIRECTORIES[kind]!();
-    await directory.open('a');
-    await expect(directory.open('a')).rejects.toMatchObject({ code: 'STORAGE_LOCKED' });
   });
 });
 
@@ -121,4 +118,16 @@ test('[LOG15] opening gives up on a worker that lives, and says so', async () =>
   };
   const opening = new OpfsDirectory(played(handle), clock(), closer).open('a');
   await expect(opening).rejects.toMatchObject({ code: 'STORAGE_LOCKED', retryable: true });
+});
+
+test('[FILE8] a handle whose file was deleted is never closed, and nothing waits for it', async () => {
+  let closes = 0;
+  const handle = { close: () => void (closes += 1) };
+  const gone = new HandleCloser(() => Promise.reject(new Error('gone')));
+  gone.close(handle);
+  await gone.settled();
+  expect(closes).toBe(0);
+  closer.close(handle);
+  await closer.settled();
+  expect(closes).toBe(1);
 });

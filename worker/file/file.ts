@@ -9,12 +9,13 @@
 
 import { isStorageError, storageError } from '../../src/contract/errors.ts';
 
-/** An open file. Exactly one holder writes it. */
+/** An open file. Exactly one holder writes it. After `close` every other call throws IO. */
 export interface SyncFile {
   /** Reads into `target` from `offset`; returns the bytes read, short only at the end of file. */
   read(target: Uint8Array, offset: number): number;
   /**
-   * Writes all of `bytes` at `offset`, growing the file with zeros where needed.
+   * Writes all of `bytes` at `offset`, growing the file with zeros where needed. No bytes change
+   * nothing, wherever they are written.
    *
    * @throws DISK_FULL when the medium is full, IO on any other failure; the range may then hold
    *   any mix of old and new bytes.
@@ -39,13 +40,18 @@ export interface FileDirectory {
   open(name: string): Promise<SyncFile>;
   /** Names of the files that exist, in no particular order. */
   names(): Promise<string[]>;
-  /** Removes a file that is not open; a missing file is not an error. */
+  /** Removes a file; a missing one is not an error. @throws IO while the file is open */
   remove(name: string): Promise<void>;
 }
 
 /** The error of a file that is used after it was closed. */
 export function closedError(operation: string, name: string): Error {
   return storageError('IO', `${operation} "${name}": the file is closed.`);
+}
+
+/** The error of removing a file that somebody holds. */
+export function removeOpenError(name: string): Error {
+  return storageError('IO', `remove "${name}": the file is open; close it first.`);
 }
 
 /** True for the one error by which every file says that the medium is full. */

@@ -4,7 +4,7 @@
 // the directory a full disk, with the same error as a real one. Durability means nothing here.
 
 import { storageError } from '../../src/contract/errors.ts';
-import type { FileDirectory, SyncFile } from './file.ts';
+import { closedError, type FileDirectory, removeOpenError, type SyncFile } from './file.ts';
 
 /** The bytes of one file, grown by doubling. */
 export class FileContent {
@@ -40,38 +40,54 @@ export class FileContent {
 }
 
 class MemoryFile implements SyncFile {
+  readonly #name: string;
   readonly #content: FileContent;
   readonly #directory: MemoryDirectory;
   readonly #release: () => void;
+  #isOpen = true;
 
-  constructor(content: FileContent, directory: MemoryDirectory, release: () => void) {
+  constructor(name: string, content: FileContent, directory: MemoryDirectory, release: () => void) {
+    this.#name = name;
     this.#content = content;
     this.#directory = directory;
     this.#release = release;
   }
 
   read(target: Uint8Array, offset: number): number {
+    this.#mustBeOpen('read');
     return this.#content.read(target, offset);
   }
 
   write(bytes: Uint8Array, offset: number): void {
+    this.#mustBeOpen('write');
+    if (bytes.length === 0) return;
     this.#directory.reserve(offset + bytes.length - this.#content.size);
     this.#content.write(bytes, offset);
   }
 
   truncate(sizeBytes: number): void {
+    this.#mustBeOpen('truncate');
     this.#directory.reserve(sizeBytes - this.#content.size);
     this.#content.resize(sizeBytes);
   }
 
   sizeBytes(): number {
+    this.#mustBeOpen('size');
     return this.#content.size;
   }
 
-  flush(): void {}
+  flush(): void {
+    this.#mustBeOpen('flush');
+  }
 
   close(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
     this.#release();
+  }
+
+  #mustBeOpen(operation: string): void {
+    if (!this.#isOpen) throw closedError(operation, this.#name);
   }
 }
 
@@ -95,7 +111,7 @@ export class MemoryDirectory implements FileDirectory {
       this.#files.set(name, content);
     }
     this.#open.add(name);
-    return Promise.resolve(new MemoryFile(content, this, () => this.#open.delete(name)));
+    return Promise.resolve(new MemoryFile(name, content, this, () => this.#open.delete(name)));
   }
 
   names(): Promise<string[]> {
@@ -103,6 +119,7 @@ export class MemoryDirectory implements FileDirectory {
   }
 
   remove(name: string): Promise<void> {
+    if (this.#open.has(name)) return Promise.reject(removeOpenError(name));
     this.#files.delete(name);
     return Promise.resolve();
   }

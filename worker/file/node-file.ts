@@ -17,7 +17,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { storageError } from '../../src/contract/errors.ts';
-import type { FileDirectory, SyncFile } from './file.ts';
+import { closedError, type FileDirectory, removeOpenError, type SyncFile } from './file.ts';
 
 /** What failed in Node's file system, as an error of this package: DISK_FULL or IO. */
 export function fileError(operation: string, cause: unknown): Error {
@@ -81,6 +81,8 @@ class NodeFile implements SyncFile {
   }
 
   #attempt<T>(operation: string, action: () => T): T {
+    // The system may have given the number of a closed descriptor to another file.
+    if (!this.#isOpen) throw closedError(operation, this.#name);
     try {
       return action();
     } catch (cause) {
@@ -118,6 +120,11 @@ export class NodeDirectory implements FileDirectory {
   }
 
   async remove(name: string): Promise<void> {
-    rmSync(join(this.#path, name), { force: true });
+    if (this.#open.has(name)) throw removeOpenError(name);
+    try {
+      rmSync(join(this.#path, name), { force: true });
+    } catch (cause) {
+      throw fileError(`remove "${name}"`, cause);
+    }
   }
 }

@@ -83,6 +83,7 @@ class OpfsFile implements SyncFile {
   }
 
   write(bytes: Uint8Array, offset: number): void {
+    if (bytes.length === 0) return this.#mustBeOpen('write');
     const count = this.#attempt('write', () => this.#handle.write(bytes, { at: offset }));
     if (count !== bytes.length) {
       throw storageError(
@@ -110,8 +111,12 @@ class OpfsFile implements SyncFile {
     this.#closer.close(this.#handle);
   }
 
-  #attempt<T>(operation: string, action: () => T): T {
+  #mustBeOpen(operation: string): void {
     if (!this.#isOpen) throw closedError(operation, this.#name);
+  }
+
+  #attempt<T>(operation: string, action: () => T): T {
+    this.#mustBeOpen(operation);
     try {
       return action();
     } catch (cause) {

@@ -5,7 +5,7 @@
 // files is durable at once. It can also be full, and damage stored bytes.
 
 import { storageError } from '../../src/contract/errors.ts';
-import type { FileDirectory, SyncFile } from '../file/file.ts';
+import { closedError, type FileDirectory, removeOpenError, type SyncFile } from '../file/file.ts';
 import { FileContent } from '../file/memory-file.ts';
 import type { Random } from './random.ts';
 
@@ -102,12 +102,19 @@ export class CrashDisk implements FileDirectory {
   }
 
   async remove(name: string): Promise<void> {
+    if (this.#open.has(name)) throw removeOpenError(name);
     this.#step();
     this.#files.delete(name);
   }
 
   #handle(name: string, stored: StoredFile): SyncFile {
+    let isOpen = true;
+    const mustBeOpen = (operation: string) => {
+      if (!isOpen) throw closedError(operation, name);
+    };
     const change = (made: Change) => {
+      mustBeOpen(made.kind);
+      if (made.kind === 'write' && made.bytes.length === 0) return;
       const end = made.kind === 'write' ? made.offset + made.bytes.length : made.sizeBytes;
       this.#reserve(end - stored.current.size);
       stored.changes.push(made);
@@ -116,12 +123,24 @@ export class CrashDisk implements FileDirectory {
       this.#step();
     };
     return {
-      read: (target, offset) => stored.current.read(target, offset),
+      read(target, offset) {
+        mustBeOpen('read');
+        return stored.current.read(target, offset);
+      },
       write: (bytes, offset) => change({ kind: 'write', offset, bytes: bytes.slice() }),
       truncate: (sizeBytes) => change({ kind: 'truncate', sizeBytes }),
-      sizeBytes: () => stored.current.size,
-      flush: () => this.#flush(stored),
-      close: () => void this.#open.delete(name),
+      sizeBytes() {
+        mustBeOpen('size');
+        return stored.current.size;
+      },
+      flush: () => {
+        mustBeOpen('flush');
+        return this.#flush(stored);
+      },
+      close: () => {
+        if (isOpen) this.#open.delete(name);
+        isOpen = false;
+      },
     };
   }
 
