@@ -1,18 +1,21 @@
 import { expect, test } from 'vitest';
 import { formatBookmark, nextTimeline, parseBookmark, timelineEnd } from './bookmark.ts';
+import { Checksum } from './checksum.ts';
 
-const SALT = 0x1234abcd;
+const CHECKSUM = new Checksum(2, 0x1234abcd);
 
 test('[LOG9] a bookmark is four groups of 8, 8, 8 and 32 hex digits and reads back', () => {
   const bookmark = { sequence: 2 ** 33 + 5, timeMs: 1_900_000_000_000, sum: 2 ** 53 - 1 };
-  const text = formatBookmark(bookmark, SALT);
+  const text = formatBookmark(bookmark, CHECKSUM);
   expect(text).toMatch(/^[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{32}$/);
-  expect(parseBookmark(text, SALT)).toEqual(bookmark);
+  expect(parseBookmark(text, CHECKSUM)).toEqual(bookmark);
 });
 
 test('[LOG9] plain string order is the order of sequences', () => {
   const sequences = [0, 1, 9, 16, 255, 2 ** 32 - 1, 2 ** 32, 2 ** 32 + 7, 2 ** 40];
-  const texts = sequences.map((sequence) => formatBookmark({ sequence, timeMs: 0, sum: 9 }, SALT));
+  const texts = sequences.map((sequence) =>
+    formatBookmark({ sequence, timeMs: 0, sum: 9 }, CHECKSUM),
+  );
   expect([...texts].sort()).toEqual(texts);
 });
 
@@ -25,20 +28,20 @@ test('[LOG9] the end of a timeline lies after every commit of it and before the 
 test.each(['', 'x', '00000000-00000001-00000000-00000000000000000000000000000000'])(
   '[LOG10] "%s" is no bookmark',
   (text) => {
-    expect(() => parseBookmark(text, SALT)).toThrow(
+    expect(() => parseBookmark(text, CHECKSUM)).toThrow(
       expect.objectContaining({ code: 'BOOKMARK_INVALID' }),
     );
   },
 );
 
 test('[LOG10] a bookmark of another object, or one with a digit changed, is refused', () => {
-  const text = formatBookmark({ sequence: 5, timeMs: 0, sum: 9 }, SALT);
+  const text = formatBookmark({ sequence: 5, timeMs: 0, sum: 9 }, CHECKSUM);
   const changed = text.replace('00000005', '00000006');
-  for (const [candidate, salt] of [
-    [text, SALT + 1],
-    [changed, SALT],
+  for (const [candidate, checksum] of [
+    [text, new Checksum(2, CHECKSUM.salt + 1)],
+    [changed, CHECKSUM],
   ] as const) {
-    expect(() => parseBookmark(candidate, salt)).toThrow(
+    expect(() => parseBookmark(candidate, checksum)).toThrow(
       expect.objectContaining({ code: 'BOOKMARK_INVALID' }),
     );
   }

@@ -11,7 +11,7 @@
 // undoes a restore (all ones below) sorts after every commit before it and before the restore.
 
 import { storageError } from '../../src/contract/errors.ts';
-import { recordSum } from './checksum.ts';
+import type { Checksum } from './checksum.ts';
 
 const TIMELINE = 0x1_0000_0000;
 
@@ -32,14 +32,14 @@ export function timelineEnd(sequence: number): number {
   return nextTimeline(sequence) - 1;
 }
 
-export function formatBookmark({ sequence, timeMs, sum }: Bookmark, salt: number): string {
+export function formatBookmark({ sequence, timeMs, sum }: Bookmark, checksum: Checksum): string {
   const body = [
     hex(Math.floor(sequence / TIMELINE), 8),
     hex(sequence % TIMELINE, 8),
     hex(Math.floor(timeMs / 1000) % TIMELINE, 8),
     hex(sum, 16),
   ].join('-');
-  return body + check(body, salt);
+  return body + check(body, checksum);
 }
 
 /**
@@ -47,12 +47,12 @@ export function formatBookmark({ sequence, timeMs, sum }: Bookmark, salt: number
  *
  * @throws BOOKMARK_INVALID when it is none, is damaged, or belongs to another object.
  */
-export function parseBookmark(text: string, salt: number): Bookmark {
+export function parseBookmark(text: string, checksum: Checksum): Bookmark {
   const match = /^([0-9a-f]{8})-([0-9a-f]{8})-([0-9a-f]{8})-([0-9a-f]{16})([0-9a-f]{16})$/.exec(
     text,
   );
   const body = text.slice(0, -16);
-  if (match === null || check(body, salt) !== match[5]) {
+  if (match === null || check(body, checksum) !== match[5]) {
     throw storageError('BOOKMARK_INVALID', `"${text}" is not a bookmark of this object.`);
   }
   const number = (group: number) => Number.parseInt(match[group]!, 16);
@@ -63,10 +63,10 @@ export function parseBookmark(text: string, salt: number): Bookmark {
   };
 }
 
-function check(body: string, salt: number): string {
+function check(body: string, checksum: Checksum): string {
   const words = new Uint32Array(body.length);
   for (let i = 0; i < body.length; i++) words[i] = body.charCodeAt(i);
-  return hex(recordSum(words, 0, words.length, salt), 16);
+  return hex(checksum.ofRecord(words, 0, words.length), 16);
 }
 
 function hex(value: number, digits: number): string {

@@ -5,8 +5,9 @@
 // since the slot may be old, new or torn: those pages are redone from the log and never read here.
 // Layout: docs/commit-log-format.md.
 
+import { storageError } from '../../src/contract/errors.ts';
 import type { SyncFile } from '../file/file.ts';
-import { recordSum } from './checksum.ts';
+import { Checksum, FORMAT_VERSION, type FormatVersion, formatVersion } from './checksum.ts';
 import { wordsOf } from './pages.ts';
 import type { LogPosition } from './segment.ts';
 
@@ -32,7 +33,6 @@ export const SLOT_STRIDE_BYTES = 512;
 export const SLOT_MAGIC = 0x434c4350;
 /** Where the table of page sums begins; four bytes a page. */
 export const TABLE_OFFSET = 4096;
-const FORMAT_VERSION = 1;
 /** Stands for "none" where the sequence of a pending restore is stored. */
 export const NO_RESTORE = -1;
 
@@ -61,16 +61,16 @@ export class CheckpointFile {
   readonly #file: SyncFile;
   readonly #blocks = new Map<number, Uint32Array>();
   readonly #dirty = new Set<number>();
-  /** Random number of this object; the seed of every sum. */
-  readonly salt: number;
+  /** How the sums of this object are made. */
+  readonly checksum: Checksum;
   /** The last checkpoint written. */
   #last: Checkpoint;
   #previousSegment: number;
   #generation: number;
 
-  private constructor(file: SyncFile, salt: number, last: Checkpoint, generation: number) {
+  private constructor(file: SyncFile, checksum: Checksum, last: Checkpoint, generation: number) {
     this.#file = file;
-    this.salt = salt;
+    this.checksum = checksum;
     this.#last = last;
     this.#previousSegment = last.segment;
     this.#generation = generation;
@@ -79,12 +79,16 @@ export class CheckpointFile {
   /** Writes the first slot of a new object; the caller flushes before anything else is made. */
   static create(file: SyncFile, salt: number, first: Checkpoint): CheckpointFile {
     file.truncate(0);
-    const created = new CheckpointFile(file, salt, first, 0);
+    const created = new CheckpointFile(file, new Checksum(FORMAT_VERSION, salt), first, 0);
     created.writeSlot(first);
     return created;
   }
 
-  /** The newest intact slot of a file; null when there is none. */
+  /**
+   * The newest intact slot of a file; null when there is none.
+   *
+   * @throws CORRUPT when the only slots are of a version that this code cannot read.
+   */
   static read(file: SyncFile): CheckpointFile | null {
     let newest: CheckpointFile | null = null;
     for (const offset of [0, SLOT_STRIDE_BYTES]) {
@@ -92,13 +96,14 @@ export class CheckpointFile {
       if (found === null) continue;
       const other = newest;
       if (other === null || found.generation > other.#generation) {
-        newest = new CheckpointFile(file, found.salt, found.checkpoint, found.generation);
+        newest = new CheckpointFile(file, found.checksum, found.checkpoint, found.generation);
       }
       if (other !== null) {
         const segments = [other.#last.segment, found.checkpoint.segment];
         (newest ?? other).#previousSegment = Math.min(...segments);
       }
     }
+    if (newest === null) refuseOtherVersion(file);
     return newest;
   }
 
@@ -117,8 +122,8 @@ export class CheckpointFile {
     const view = new DataView(bytes.buffer);
     const generation = this.#generation + 1;
     view.setUint32(SLOT.magic, SLOT_MAGIC, true);
-    view.setUint32(SLOT.version, FORMAT_VERSION, true);
-    view.setUint32(SLOT.salt, this.salt, true);
+    view.setUint32(SLOT.version, this.checksum.version, true);
+    view.setUint32(SLOT.salt, this.checksum.salt, true);
     view.setUint32(SLOT.pageCount, checkpoint.pageCount, true);
     view.setFloat64(SLOT.generation, generation, true);
     const { pendingRestore } = checkpoint;
@@ -129,7 +134,7 @@ export class CheckpointFile {
     view.setFloat64(SLOT.sequence, checkpoint.position.sequence, true);
     view.setFloat64(SLOT.timeMs, checkpoint.position.timeMs, true);
     view.setFloat64(SLOT.recordSum, checkpoint.position.sum, true);
-    view.setFloat64(SLOT.sum, slotSum(bytes), true);
+    view.setFloat64(SLOT.sum, slotSum(bytes, this.checksum.version), true);
     this.#file.write(bytes, (generation % 2) * SLOT_STRIDE_BYTES);
     this.#generation = generation;
     this.#previousSegment = this.#last.segment;
@@ -181,8 +186,26 @@ export function pendingRestore(sequence: number, sum: number): PendingRestore | 
   return sequence === NO_RESTORE ? null : { sequence, sum };
 }
 
-function slotSum(bytes: Uint8Array): number {
-  return recordSum(wordsOf(bytes), SLOT.magic >> 2, SLOT_BYTES >> 2, SLOT_MAGIC);
+// The salt is known only from an intact slot, so the slot's own sum has a seed that is fixed.
+function slotSum(bytes: Uint8Array, version: FormatVersion): number {
+  const checksum = new Checksum(version, SLOT_MAGIC);
+  return checksum.ofRecord(wordsOf(bytes), SLOT.magic >> 2, SLOT_BYTES >> 2);
+}
+
+function refuseOtherVersion(file: SyncFile): void {
+  const bytes = new Uint8Array(SLOT_BYTES);
+  const view = new DataView(bytes.buffer);
+  for (const offset of [0, SLOT_STRIDE_BYTES]) {
+    file.read(bytes, offset);
+    const version = view.getUint32(SLOT.version, true);
+    if (view.getUint32(SLOT.magic, true) !== SLOT_MAGIC || formatVersion(version) !== null)
+      continue;
+    throw storageError(
+      'CORRUPT',
+      `open: the checkpoint file says format version ${version}, and versions 1 to ${FORMAT_VERSION} ` +
+        'can be read. Update the package.',
+    );
+  }
 }
 
 function readSlot(file: SyncFile, at: number) {
@@ -190,7 +213,8 @@ function readSlot(file: SyncFile, at: number) {
   if (file.read(bytes, at) < SLOT_BYTES) return null;
   const view = new DataView(bytes.buffer);
   if (view.getUint32(SLOT.magic, true) !== SLOT_MAGIC) return null;
-  if (view.getFloat64(SLOT.sum, true) !== slotSum(bytes)) return null;
+  const version = formatVersion(view.getUint32(SLOT.version, true));
+  if (version === null || view.getFloat64(SLOT.sum, true) !== slotSum(bytes, version)) return null;
   const double = (offset: number) => view.getFloat64(offset, true);
   const checkpoint: Checkpoint = {
     pageCount: view.getUint32(SLOT.pageCount, true),
@@ -205,7 +229,7 @@ function readSlot(file: SyncFile, at: number) {
   };
   return {
     checkpoint,
-    salt: view.getUint32(SLOT.salt, true),
+    checksum: new Checksum(version, view.getUint32(SLOT.salt, true)),
     generation: double(SLOT.generation),
   };
 }

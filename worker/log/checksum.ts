@@ -1,41 +1,50 @@
-// Checksums of the commit log: 53 bits over a record, 32 bits over a page.
+// Checksums of one object's files: 53 bits over a record, 32 bits over a page.
 //
-// They find damage, not tampering. Each word passes through a bijective step of one of two lanes,
-// so a change confined to one 32-bit word is always seen; any other change is missed once in 2^53
-// (2^32 for a page). Seeds make the sum of a foreign object, another page or an older life differ.
+// They find damage, not tampering. A change confined to one word is always seen; any other change
+// is missed once in 2^53 (2^32 for a page). The salt of the object, and the place of a page, are
+// seeds: the sum of a foreign object, another page or an older life differs.
+//
+// An object keeps the format version it was made with, because all its sums hang together: each
+// record holds the sum of the one before.
 
-const MULTIPLIER_A = 0x9e3779b1;
-const MULTIPLIER_B = 0x85ebca77;
+import { pageSum1, recordSum1 } from './checksum-version-1.ts';
+import { xxh32 } from './xxh32.ts';
 
-// The second half of the last sum: a pair would be an allocation for every record.
-let high = 0;
+export type FormatVersion = 1 | 2;
 
-function lanes(words: Uint32Array, start: number, end: number, seed: number): number {
-  let a = seed ^ MULTIPLIER_B;
-  let b = (seed + MULTIPLIER_A) | 0;
-  const even = end - ((end - start) & 1);
-  for (let i = start; i < even; i += 2) {
-    a = Math.imul(a ^ words[i]!, MULTIPLIER_A);
-    a = (a << 13) | (a >>> 19);
-    b = Math.imul(b ^ words[i + 1]!, MULTIPLIER_B);
-    b = (b << 17) | (b >>> 15);
+/** The version of objects made now. */
+export const FORMAT_VERSION: FormatVersion = 2;
+
+/** Seed of the upper half of a record's sum, beside that of the lower: an arbitrary number. */
+const UPPER_SEED = 0x6a09e667;
+const UPPER_MASK = 0x1fffff;
+
+export class Checksum {
+  readonly version: FormatVersion;
+  /** Random number made with the object. */
+  readonly salt: number;
+
+  constructor(version: FormatVersion, salt: number) {
+    this.version = version;
+    this.salt = salt;
   }
-  if (even < end) a = Math.imul(a ^ words[even]!, MULTIPLIER_A);
-  a ^= b ^ (b >>> 15);
-  a = Math.imul(a ^ (a >>> 16), 0x7feb352d);
-  a ^= a >>> 15;
-  high = Math.imul(b ^ (a >>> 7), 0x2c1b3c6d);
-  high ^= high >>> 12;
-  return a >>> 0;
+
+  /** The 53-bit sum of `words[start, end)`: a whole number below 2^53. */
+  ofRecord(words: Uint32Array, start: number, end: number): number {
+    if (this.version === 1) return recordSum1(words, start, end, this.salt);
+    const lower = xxh32(words, start, end, this.salt);
+    const upper = xxh32(words, start, end, this.salt ^ UPPER_SEED) & UPPER_MASK;
+    return upper * 0x1_0000_0000 + lower;
+  }
+
+  /** The 32-bit sum of a page at its place: the same bytes at another page number differ. */
+  ofPage(page: Uint32Array, pageIndex: number): number {
+    const seed = this.salt ^ Math.imul(pageIndex + 1, 0x27d4eb2f);
+    return this.version === 1 ? pageSum1(page, seed) : xxh32(page, 0, page.length, seed);
+  }
 }
 
-/** The 53-bit sum of `words[start, end)`: a whole number below 2^53. */
-export function recordSum(words: Uint32Array, start: number, end: number, seed: number): number {
-  const low = lanes(words, start, end, seed);
-  return (high & 0x1fffff) * 0x1_0000_0000 + low;
-}
-
-/** The 32-bit sum of a page at its place: the same bytes at another page number differ. */
-export function pageSum(page: Uint32Array, pageIndex: number, salt: number): number {
-  return lanes(page, 0, page.length, salt ^ Math.imul(pageIndex + 1, 0x27d4eb2f));
+/** The version a file claims; null when this code cannot read it. */
+export function formatVersion(claimed: number): FormatVersion | null {
+  return claimed === 1 || claimed === 2 ? claimed : null;
 }

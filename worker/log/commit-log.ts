@@ -11,8 +11,10 @@
 // ones (to be given up when the disk is full), are opened ahead by `maintain`.
 
 import { type FileDirectory, isDiskFull, type SyncFile } from '../file/file.ts';
+import type { Checksum } from './checksum.ts';
+import { type LoggedImage, readImage } from './pages.ts';
 import { CONTINUES, type RecordWriter } from './record.ts';
-import { type LogPosition, Segment, segmentName } from './segment.ts';
+import { damagedSegment, type LogPosition, Segment, segmentName } from './segment.ts';
 
 /** A segment that has grown beyond this is followed by a new one. */
 export const SEGMENT_BYTES = 8 << 20;
@@ -49,7 +51,7 @@ export interface OpenSegment {
 export interface LogParts {
   readonly directory: FileDirectory;
   readonly environment: LogEnvironment;
-  readonly salt: number;
+  readonly checksum: Checksum;
   readonly segmentBytes: number;
   readonly active: Segment;
   /** End of the last commit, in the active segment. */
@@ -64,7 +66,7 @@ export interface LogParts {
 }
 
 export class CommitLog {
-  readonly salt: number;
+  readonly checksum: Checksum;
   readonly #parts: LogParts;
   readonly #life: number;
   #active: Segment;
@@ -82,7 +84,7 @@ export class CommitLog {
   #oldestBase: LogPosition | null = null;
 
   constructor(parts: LogParts) {
-    this.salt = parts.salt;
+    this.checksum = parts.checksum;
     this.#parts = parts;
     this.#life = parts.environment.randomUint32();
     this.#active = parts.active;
@@ -147,7 +149,7 @@ export class CommitLog {
         previousSum: this.#openSum,
         life: this.#life,
       },
-      this.salt,
+      this.checksum,
     );
     this.#write(bytes, offset);
     this.#openEnd = offset + bytes.length;
@@ -160,15 +162,13 @@ export class CommitLog {
     return offset;
   }
 
-  /** Where the next record goes: behind the parts of an uncommitted transaction, if any. */
-  get openPlace(): { readonly end: number; readonly sum: number } {
-    return { end: this.#openEnd, sum: this.#openSum };
-  }
-
-  /** Goes back to an earlier place: the parts behind it are forgotten. */
-  set openPlace(place: { readonly end: number; readonly sum: number }) {
-    this.#openEnd = place.end;
-    this.#openSum = place.sum;
+  /**
+   * Reads a page that lies whole in the active segment.
+   *
+   * @throws CORRUPT when it is not the one that was written.
+   */
+  readImage(image: LoggedImage, target: Uint8Array, pageIndex: number): void {
+    readImage(this.#active.file, image, target, pageIndex, this.checksum);
   }
 
   /** Forgets the parts written since the last commit. */
@@ -184,9 +184,10 @@ export class CommitLog {
     const flushed = active.file.flush();
     if (flushed instanceof Promise) {
       return flushed.then(() => {
-        // Of two flushes under way the later may be overtaken, even by the next segment.
+        // Of two flushes under way the later may be overtaken, even by the next segment; and what
+        // it covers may have been taken back.
         const isNews = this.#active === active && reached.offset > this.#durable.offset;
-        if (isNews) this.#durable = reached;
+        if (isNews && reached.offset <= this.#position.offset) this.#durable = reached;
       });
     }
     this.#durable = reached;
@@ -197,19 +198,21 @@ export class CommitLog {
     return this.#position.offset >= this.#parts.segmentBytes;
   }
 
+  /** True when the next segment may begin, as far as the log knows. */
   get canRoll(): boolean {
-    return this.isSegmentFull && this.#spare !== null && !this.hasOpenParts;
+    const isDurable = this.#position === this.#durable;
+    return this.isSegmentFull && this.#spare !== null && isDurable && !this.hasOpenParts;
   }
 
   /**
-   * Begins the next segment. Everything must be durable and in the main file. On a full disk the
-   * active segment simply goes on.
+   * Begins the next segment. `canRoll`, and the main file holds every page: nothing may refer to an
+   * image in the segment that ends. On a full disk the active segment simply goes on.
    */
   roll(): void {
     const spare = this.#spare!;
     let next: Segment;
     try {
-      next = Segment.create(spare.number, spare.file, this.#position, this.salt);
+      next = Segment.create(spare.number, spare.file, this.#position, this.checksum);
     } catch (error) {
       if (isDiskFull(error)) return;
       throw error;
@@ -276,9 +279,10 @@ export class CommitLog {
       if (second === null || second.base.timeMs >= keepFromMs || !this.giveUpOldest()) break;
       await this.#openOldest();
     }
-    for (const { number, file } of this.#emptied.splice(0)) {
-      file.close();
-      await directory.remove(segmentName(number));
+    for (let victim = this.#emptied[0]; victim !== undefined; victim = this.#emptied[0]) {
+      victim.file.close();
+      await directory.remove(segmentName(victim.number));
+      this.#emptied.shift();
     }
   }
 
@@ -291,16 +295,19 @@ export class CommitLog {
   }
 
   /**
-   * Lends an older segment of the history to `use`, opening its file when need be; null when it is
-   * missing or its header is damaged.
+   * Lends a segment of the history to `use`, opening its file when need be; null when it was given
+   * up.
+   *
+   * @throws CORRUPT when it is missing or its header is damaged.
    */
   async withSegment<T>(number: number, use: (segment: Segment | null) => T): Promise<T> {
     if (number === this.#active.number) return use(this.#active);
+    if (number < this.#oldest) return use(null);
     const open = this.#givable.find((segment) => segment.number === number);
-    if (open !== undefined) return use(this.#read(open));
+    if (open !== undefined) return use(this.#readHistory(open));
     const file = await this.#parts.directory.open(segmentName(number));
     try {
-      return use(this.#read({ number, file }));
+      return use(this.#readHistory({ number, file }));
     } finally {
       file.close();
     }
@@ -313,7 +320,13 @@ export class CommitLog {
   }
 
   #read({ number, file }: OpenSegment): Segment | null {
-    return Segment.read(number, file, this.salt);
+    return Segment.read(number, file, this.checksum);
+  }
+
+  #readHistory(segment: OpenSegment): Segment | null {
+    const found = this.#read(segment);
+    if (found === null && segment.number >= this.#oldest) throw damagedSegment(segment.number);
+    return found;
   }
 
   #write(bytes: Uint8Array, offset: number): void {

@@ -9,7 +9,7 @@ import { isDiskFull } from '../file/file.ts';
 import type { CheckpointFile, PendingRestore } from './checkpoint-file.ts';
 import type { CommitLog } from './commit-log.ts';
 import type { MainFile } from './main-file.ts';
-import { type LoggedImage, type Overlay, PAGE_BYTES, readImage } from './pages.ts';
+import { type LoggedImage, type Overlay, PAGE_BYTES } from './pages.ts';
 import type { Redo } from './redo.ts';
 
 /** Bytes of committed pages kept in memory, and of log, after which a checkpoint is due. */
@@ -71,7 +71,7 @@ export class CommittedPages {
     const page = this.#overlay.get(pageIndex);
     if (page === undefined) this.#main.read(pageIndex, target);
     else if (page instanceof Uint8Array) target.set(page);
-    else readImage(page, target, pageIndex, this.#checkpoints.salt);
+    else this.#log.readImage(page, target, pageIndex);
   }
 
   /** Takes a page of the transaction that was just committed. */

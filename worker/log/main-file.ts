@@ -5,13 +5,14 @@
 
 import { isDiskFull, type SyncFile } from '../file/file.ts';
 import type { CheckpointFile } from './checkpoint-file.ts';
-import { pageSum } from './checksum.ts';
 import { corruptPage, PAGE_BYTES, wordsOf } from './pages.ts';
 
 export class MainFile {
   readonly #file: SyncFile;
   readonly #checkpoints: CheckpointFile;
   readonly #giveUpOldest: () => boolean;
+  /** Settles with the last flush that ends in a later turn. */
+  #flushing: Promise<unknown> | undefined;
 
   constructor(file: SyncFile, checkpoints: CheckpointFile, giveUpOldest: () => boolean) {
     this.#file = file;
@@ -23,7 +24,7 @@ export class MainFile {
   read(pageIndex: number, target: Uint8Array): void {
     const count = this.#file.read(target, pageIndex * PAGE_BYTES);
     if (count < PAGE_BYTES) throw corruptPage(pageIndex, 'the main file ends before it');
-    const sum = pageSum(wordsOf(target), pageIndex, this.#checkpoints.salt);
+    const sum = this.#checkpoints.checksum.ofPage(wordsOf(target), pageIndex);
     if (sum !== this.#checkpoints.pageSum(pageIndex)) {
       throw corruptPage(pageIndex, 'its bytes in the main file are not the ones that were written');
     }
@@ -41,7 +42,7 @@ export class MainFile {
     }
     for (let i = 0; i * PAGE_BYTES < pages.length; i++) {
       const words = wordsOf(pages.subarray(i * PAGE_BYTES, (i + 1) * PAGE_BYTES));
-      const sum = pageSum(words, pageIndex + i, this.#checkpoints.salt);
+      const sum = this.#checkpoints.checksum.ofPage(words, pageIndex + i);
       this.#checkpoints.setPageSum(pageIndex + i, sum);
     }
   }
@@ -61,8 +62,15 @@ export class MainFile {
   /** Makes pages and sums durable. */
   flush(): void | Promise<void> {
     const flushed = this.#file.flush();
-    if (flushed instanceof Promise) return flushed.then(() => this.#checkpoints.flush());
-    return this.#checkpoints.flush();
+    if (!(flushed instanceof Promise)) return this.#checkpoints.flush();
+    const both = flushed.then(() => this.#checkpoints.flush());
+    this.#flushing = Promise.allSettled([this.#flushing, both]);
+    return both;
+  }
+
+  /** Settles when no flush is under way. */
+  async settled(): Promise<void> {
+    await this.#flushing;
   }
 
   close(): void {

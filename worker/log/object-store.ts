@@ -44,7 +44,9 @@ export class ObjectStore {
   #wish: PendingRestore | null = null;
   /** Runs what opens files one after another: a file has one holder. */
   #opening: Promise<unknown> = Promise.resolve();
-  #isClosed = false;
+  /** Flushes and checkpoints that end in a later turn. Files close only when there are none left. */
+  readonly #underWay = new Set<Promise<unknown>>();
+  #closed: Promise<void> | undefined;
 
   private constructor(environment: LogEnvironment, recovered: Recovered) {
     this.#environment = environment;
@@ -105,9 +107,11 @@ export class ObjectStore {
    */
   flush(): void | Promise<void> {
     if (!this.needsFlush) return;
+    if (this.#closed !== undefined) throw closed('flush');
     this.#appendWish();
     const flushed = this.#log.flush();
-    return flushed instanceof Promise ? flushed.then(() => this.#afterFlush()) : this.#afterFlush();
+    if (!(flushed instanceof Promise)) return this.#afterFlush();
+    return this.#track(flushed.then(() => this.#afterFlush()));
   }
 
   /**
@@ -124,15 +128,16 @@ export class ObjectStore {
 
   /**
    * Takes back every commit that is not durable, as far as the medium lets it. The store must then
-   * be closed: SQLite's cache still holds them.
+   * be closed: SQLite's cache still holds them. Nothing when it is closed already.
    */
   discardUnflushed(): void {
+    if (this.#closed !== undefined) return;
     this.#wish = null;
+    this.#pages.end();
     // A disk that fails here, perhaps again, has its say at the next opening.
     try {
-      this.#pages.rollback();
       const flushed = this.#log.cutToDurable();
-      if (flushed instanceof Promise) flushed.catch(() => {});
+      if (flushed instanceof Promise) this.#track(flushed).catch(() => {});
     } catch (error) {
       if (!isStorageError(error)) throw error;
     }
@@ -143,14 +148,16 @@ export class ObjectStore {
    * are commits that are not durable, or the disk is too full.
    */
   checkpoint(): boolean | Promise<boolean> {
+    if (this.#closed !== undefined) throw closed('checkpoint');
     if (this.needsFlush || this.#pages.committed.isCheckpointing) return false;
     if (this.#pages.committed.isCheckpointed) return true;
-    return this.#pages.checkpoint(this.#pendingRestore);
+    const done = this.#pages.checkpoint(this.#pendingRestore);
+    return done instanceof Promise ? this.#track(done) : done;
   }
 
   /** True when `maintain` has something to do; it may wait for a quiet moment. */
   get needsMaintenance(): boolean {
-    return !this.#isClosed && this.#log.needsMaintenance;
+    return this.#closed === undefined && this.#log.needsMaintenance;
   }
 
   /**
@@ -159,14 +166,14 @@ export class ObjectStore {
    */
   maintain(): Promise<void> {
     return this.#exclusively(async () => {
-      if (this.#isClosed) return;
+      if (this.#closed !== undefined) return;
       await this.#log.maintain(this.#environment.now() - WINDOW_MS);
     });
   }
 
   /** The bookmark of this moment: of the last commit, flushed or not. */
   currentBookmark(): string {
-    return formatBookmark(this.#log.position, this.#log.salt);
+    return formatBookmark(this.#log.position, this.#log.checksum);
   }
 
   /**
@@ -185,8 +192,9 @@ export class ObjectStore {
     }
     if (timeMs >= this.#log.position.timeMs) return this.currentBookmark();
     return this.#exclusively(async () => {
+      if (this.#closed !== undefined) throw closed('bookmark');
       const found = await findTime(timeMs, this.#log);
-      return formatBookmark(found, this.#log.salt);
+      return formatBookmark(found, this.#log.checksum);
     });
   }
 
@@ -197,8 +205,8 @@ export class ObjectStore {
    * @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE
    */
   scheduleRestore(bookmark: string): string {
-    const { salt, position, oldestBase } = this.#log;
-    const wish = parseBookmark(bookmark, salt);
+    const { checksum, position, oldestBase } = this.#log;
+    const wish = parseBookmark(bookmark, checksum);
     const end = timelineEnd(position.sequence);
     if (wish.sequence > (wish.sum === 0 ? end : position.sequence)) {
       throw storageError('BOOKMARK_INVALID', `"${bookmark}" names a commit that does not exist.`);
@@ -210,7 +218,7 @@ export class ObjectStore {
       );
     }
     this.#wish = { sequence: wish.sequence, sum: wish.sum };
-    return formatBookmark({ sequence: end, timeMs: this.#log.timeMs(), sum: 0 }, salt);
+    return formatBookmark({ sequence: end, timeMs: this.#log.timeMs(), sum: 0 }, checksum);
   }
 
   /** A plain SQLite image of the committed state. Only between transactions. */
@@ -223,14 +231,26 @@ export class ObjectStore {
     return image;
   }
 
-  /** Lets go of all files; idempotent. What is not flushed may be lost. */
+  /**
+   * Lets go of all files; idempotent. What is not flushed may be lost. SQLite may go on calling: it
+   * reaches no file. Settles when nothing of this store will touch a file again.
+   */
   close(): Promise<void> {
-    if (this.#isClosed) return Promise.resolve();
-    this.#isClosed = true;
-    return this.#exclusively(async () => {
+    this.#closed ??= this.#exclusively(async () => {
+      await Promise.allSettled(this.#underWay);
+      await this.#main.settled();
       this.#log.close();
       this.#main.close();
     });
+    this.#pages.end();
+    return this.#closed;
+  }
+
+  #track<T>(work: Promise<T>): Promise<T> {
+    this.#underWay.add(work);
+    const done = () => void this.#underWay.delete(work);
+    work.then(done, done);
+    return work;
   }
 
   #exclusively<T>(action: () => Promise<T>): Promise<T> {
@@ -277,18 +297,21 @@ export class ObjectStore {
 
   /** What follows a flush that made everything durable. */
   #afterFlush(): void | Promise<void> {
+    if (this.#closed !== undefined) return;
     if (this.needsFlush || this.#pages.committed.isCheckpointing) return;
     if (this.#pages.committed.isCheckpointDue || this.#log.canRoll) {
       const done = this.#pages.checkpoint(this.#pendingRestore);
-      if (done instanceof Promise) return done.then((isDone) => this.#afterCheckpoint(isDone));
-      this.#afterCheckpoint(done);
+      if (done instanceof Promise) return done.then(() => this.#afterCheckpoint());
+      this.#afterCheckpoint();
     }
     this.#log.growAhead();
   }
 
-  #afterCheckpoint(isDone: boolean): void {
-    if (isDone && this.#log.canRoll && !this.needsFlush && this.#pages.committed.isCheckpointed) {
-      this.#log.roll();
-    }
+  #afterCheckpoint(): void {
+    if (this.#closed === undefined && !this.needsFlush) this.#pages.rollLog();
   }
+}
+
+function closed(operation: string) {
+  return storageError('IO', `${operation}: the storage of the object is closed.`);
 }

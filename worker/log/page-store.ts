@@ -10,11 +10,11 @@
 import { storageError } from '../../src/contract/errors.ts';
 import type { DatabaseFile } from '../vfs/database-file.ts';
 import type { PendingRestore } from './checkpoint-file.ts';
-import { pageSum } from './checksum.ts';
+import type { Checksum } from './checksum.ts';
 import type { CommitLog } from './commit-log.ts';
 import type { CommittedPages } from './committed-pages.ts';
 import type { MainFile } from './main-file.ts';
-import { type LoggedImage, PAGE_BYTES, readImage, wordsOf } from './pages.ts';
+import { type LoggedImage, PAGE_BYTES, wordsOf } from './pages.ts';
 import { CONTINUES, RecordWriter } from './record.ts';
 
 /** Bytes of changed pages a transaction keeps in memory before it spills. */
@@ -22,12 +22,13 @@ export const SPILL_BYTES = 4 << 20;
 /**
  * What SQLite still does after a failure. `refused`: a write failed, so the transaction must not
  * commit; reading and its sync fail. `rollingBack`: a sync failed, so what SQLite writes up to its
- * next sync only puts back what is there already.
+ * next sync only puts back what is there already. `ended`: the files are closed, or about to be.
  */
 type Failed =
   | { readonly kind: 'no' }
   | { readonly kind: 'refused'; readonly error: unknown }
-  | { readonly kind: 'rollingBack' };
+  | { readonly kind: 'rollingBack' }
+  | { readonly kind: 'ended' };
 
 // Shared by all objects of a worker: none is used across a turn of the event loop.
 const writer = new RecordWriter();
@@ -39,7 +40,7 @@ export class PageStore implements DatabaseFile {
   readonly committed: CommittedPages;
   readonly #main: MainFile;
   readonly #log: CommitLog;
-  readonly #salt: number;
+  readonly #checksum: Checksum;
   readonly #spillBytes: number;
 
   readonly #pending = new Map<number, Uint8Array>();
@@ -61,7 +62,7 @@ export class PageStore implements DatabaseFile {
     this.committed = committed;
     this.#main = main;
     this.#log = log;
-    this.#salt = log.salt;
+    this.#checksum = log.checksum;
     this.#spillBytes = spillBytes;
     this.#spillBytesNow = spillBytes;
     this.#currentPages = committed.pageCount;
@@ -72,6 +73,7 @@ export class PageStore implements DatabaseFile {
 
   read(target: Uint8Array, offset: number): boolean {
     if (this.#failed.kind === 'refused') throw this.#failed.error;
+    if (this.#failed.kind === 'ended') throw ended('read');
     // Rolling back reads nothing: this is the next transaction.
     this.#failed = { kind: 'no' };
     const pageIndex = Math.floor(offset / PAGE_BYTES);
@@ -141,6 +143,7 @@ export class PageStore implements DatabaseFile {
   commit(): void {
     if (this.#isHeld) return;
     const failed = this.#failed;
+    if (failed.kind === 'ended') throw ended('commit');
     this.#failed = { kind: 'no' };
     if (failed.kind === 'rollingBack') return;
     try {
@@ -153,6 +156,12 @@ export class PageStore implements DatabaseFile {
       this.#failed = { kind: 'rollingBack' };
       throw error;
     }
+  }
+
+  endRollback(): void {
+    if (this.#isHeld || this.#failed.kind === 'ended') return;
+    this.#failed = { kind: 'no' };
+    this.#dropUnchanged();
   }
 
   // ---- What the rest of the log calls.
@@ -203,6 +212,18 @@ export class PageStore implements DatabaseFile {
     this.#forgetTransaction();
   }
 
+  /** The last: SQLite may call on, but reaches no file any more and commits nothing. */
+  end(): void {
+    if (this.#failed.kind === 'ended') return;
+    this.#failed = { kind: 'ended' };
+    this.#log.dropOpenParts();
+  }
+
+  /** Begins the next segment of the log, unless some page lies in this one only. */
+  rollLog(): void {
+    if (this.#log.canRoll && this.committed.isCheckpointed) this.#log.roll();
+  }
+
   /** A checkpoint that spares what the running transaction has in the main file. */
   checkpoint(pendingRestore: PendingRestore | null): boolean | Promise<boolean> {
     return this.committed.checkpoint(pendingRestore, this.#direct.size === 0);
@@ -217,7 +238,7 @@ export class PageStore implements DatabaseFile {
       return;
     }
     const spilled = this.#spilled.get(pageIndex);
-    if (spilled !== undefined) readImage(spilled, target, pageIndex, this.#salt);
+    if (spilled !== undefined) this.#log.readImage(spilled, target, pageIndex);
     else if (this.#direct.has(pageIndex)) this.#main.read(pageIndex, target);
     else if (pageIndex < this.#visiblePages) this.committed.read(pageIndex, target);
     else target.fill(0);
@@ -226,7 +247,7 @@ export class PageStore implements DatabaseFile {
   /** What the log would make of a page so far, or null when the page does not exist there. */
   #readLogged(pageIndex: number): Uint8Array | null {
     const image = this.#spilled.get(pageIndex) ?? this.#cut.get(pageIndex);
-    if (image !== undefined) readImage(image, before, pageIndex, this.#salt);
+    if (image !== undefined) this.#log.readImage(image, before, pageIndex);
     else if (pageIndex < this.committed.pageCount) this.committed.read(pageIndex, before);
     else return null;
     return before;
@@ -256,7 +277,7 @@ export class PageStore implements DatabaseFile {
     const writePart = () => {
       const offset = this.#log.append(writer, header);
       for (const [pageIndex, at, sum] of images) {
-        this.#spilled.set(pageIndex, { file: this.#log.active.file, offset: offset + at, sum });
+        this.#spilled.set(pageIndex, { offset: offset + at, sum });
         this.#cut.delete(pageIndex);
         this.#pending.delete(pageIndex);
       }
@@ -272,8 +293,8 @@ export class PageStore implements DatabaseFile {
         this.#pending.delete(pageIndex);
         continue;
       }
-      const at = writer.addImage(pageIndex, this.#readLogged(pageIndex), page, this.#salt);
-      images.push([pageIndex, at, pageSum(wordsOf(page), pageIndex, this.#salt)]);
+      const at = writer.addImage(pageIndex, this.#readLogged(pageIndex), page, this.#checksum);
+      images.push([pageIndex, at, this.#checksum.ofPage(wordsOf(page), pageIndex)]);
       if (writer.isFull) writePart();
     }
     if (!writer.isEmpty) writePart();
@@ -319,7 +340,7 @@ export class PageStore implements DatabaseFile {
         writer.begin();
       }
       const change = { pageIndex, before: this.#readLogged(pageIndex), after };
-      writer.addChange(change, this.#salt);
+      writer.addChange(change, this.#checksum);
     };
     writer.begin();
     for (const [pageIndex, page] of this.#pending) {
@@ -349,20 +370,20 @@ export class PageStore implements DatabaseFile {
     for (const [pageIndex, page] of this.#pending) if (!isSame(pageIndex, page)) return false;
     for (const [pageIndex, image] of this.#spilled) {
       if (this.#pending.has(pageIndex)) continue;
-      readImage(image, partial, pageIndex, this.#salt);
+      this.#log.readImage(image, partial, pageIndex);
       if (!isSame(pageIndex, partial)) return false;
     }
     return true;
   }
 
   /**
-   * Ends a transaction that left every page as it was. That the file became shorter is kept for the
+   * Ends a transaction that leaves every page as it was. That the file became shorter is kept for the
    * next commit: SQLite cuts it only after the sync of the commit that emptied those pages.
    */
   #dropUnchanged(): void {
-    const shorter = this.#currentPages * PAGE_BYTES;
+    const pageCount = Math.min(this.#currentPages, this.committed.pageCount);
     this.rollback();
-    this.truncate(shorter);
+    this.truncate(pageCount * PAGE_BYTES);
   }
 
   #becomeCommitted(): void {
@@ -388,6 +409,10 @@ export class PageStore implements DatabaseFile {
     this.#currentPages = this.committed.pageCount;
     this.#visiblePages = this.committed.pageCount;
   }
+}
+
+function ended(operation: string) {
+  return storageError('IO', `${operation}: the storage of the object is closed.`);
 }
 
 function samePage(a: Uint8Array, b: Uint8Array): boolean {

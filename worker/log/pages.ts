@@ -2,7 +2,7 @@
 
 import { storageError } from '../../src/contract/errors.ts';
 import type { SyncFile } from '../file/file.ts';
-import { pageSum } from './checksum.ts';
+import type { Checksum } from './checksum.ts';
 
 /** SQLite's page size, in bytes; the same as workerd's, so that sizes agree. */
 export const PAGE_BYTES = 4096;
@@ -21,9 +21,11 @@ export function corruptPage(pageIndex: number, fact: string) {
   return storageError('CORRUPT', `page ${pageIndex + 1}: ${fact}.`);
 }
 
-/** A committed or spilled page that lies whole in the log. */
+/**
+ * A committed or spilled page that lies whole in the active segment of the log. No image outlives
+ * its segment, because a segment ends only when the main file holds every page.
+ */
 export interface LoggedImage {
-  readonly file: SyncFile;
   readonly offset: number;
   readonly sum: number;
 }
@@ -32,18 +34,19 @@ export interface LoggedImage {
 export type Overlay = Map<number, Uint8Array | LoggedImage>;
 
 /**
- * Reads a page image from the log.
+ * Reads a page image from the segment it lies in.
  *
  * @throws CORRUPT when it is not the one that was written.
  */
 export function readImage(
+  segment: SyncFile,
   image: LoggedImage,
   target: Uint8Array,
   pageIndex: number,
-  salt: number,
+  checksum: Checksum,
 ): void {
-  image.file.read(target, image.offset);
-  if (pageSum(wordsOf(target), pageIndex, salt) !== image.sum) {
+  segment.read(target, image.offset);
+  if (checksum.ofPage(wordsOf(target), pageIndex) !== image.sum) {
     throw corruptPage(pageIndex, 'its image in the log is damaged');
   }
 }

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
+import { Checksum } from './checksum.ts';
 import { PAGE_BYTES, wordsOf } from './pages.ts';
 import { entriesOf, isIntact, parseHeader, RECORD_HEADER_BYTES, RecordWriter } from './record.ts';
 
-const SALT = 77;
+const CHECKSUM = new Checksum(2, 77);
 const HEADER = {
   sequence: 5,
   timeMs: 1_900_000_000_000,
@@ -21,8 +22,8 @@ function page(fill: (i: number) => number): Uint8Array {
 function recordOf(before: Uint8Array | null, after: Uint8Array | null): Uint8Array {
   const writer = new RecordWriter();
   writer.begin();
-  writer.addChange({ pageIndex: 2, before, after }, SALT);
-  return writer.finish(HEADER, SALT).bytes.slice();
+  writer.addChange({ pageIndex: 2, before, after }, CHECKSUM);
+  return writer.finish(HEADER, CHECKSUM).bytes.slice();
 }
 
 const OLD = page((i) => i % 251);
@@ -73,14 +74,14 @@ test('[LOG3] the header reads back as it was written', () => {
 test('[LOG3] a record with any one bit changed is not intact, nor is it under another salt', () => {
   const bytes = recordOf(OLD, NEW);
   const record = parseHeader(bytes)!;
-  expect(isIntact(bytes, record, SALT)).toBe(true);
-  expect(isIntact(bytes, record, SALT + 1)).toBe(false);
+  expect(isIntact(bytes, record, CHECKSUM)).toBe(true);
+  expect(isIntact(bytes, record, new Checksum(2, CHECKSUM.salt + 1))).toBe(false);
   for (let at = 8; at < bytes.length; at++) {
     const damaged = bytes.slice();
     damaged[at]! ^= 1 << (at % 8);
     const found = parseHeader(damaged);
     const isAccepted =
-      found !== null && found.length === record.length && isIntact(damaged, found, SALT);
+      found !== null && found.length === record.length && isIntact(damaged, found, CHECKSUM);
     expect(isAccepted).toBe(false);
   }
 });

@@ -7,7 +7,7 @@
 // Numbers are little-endian, as every engine that runs WebAssembly keeps them.
 // Knows nothing of files: encoding ends in a buffer, decoding begins with one.
 
-import { pageSum, recordSum } from './checksum.ts';
+import type { Checksum } from './checksum.ts';
 import { PAGE_BYTES, PAGE_WORDS, wordsOf, ZERO_PAGE } from './pages.ts';
 
 /** Byte offsets of the record header. */
@@ -27,17 +27,15 @@ export const RECORD = {
 export const RECORD_HEADER_BYTES = 64;
 export const RECORD_MAGIC = 0x434c4f47;
 
-/** Byte offsets of one page's entry; its ranges follow. */
-export const ENTRY = { pageIndex: 0, newSum: 4, info: 8 } as const;
-export const ENTRY_HEADER_BYTES = 12;
+/** Bytes of one page's entry before its ranges: page index, new sum, info. */
+const ENTRY_HEADER_BYTES = 12;
 
-/** Byte offsets of one range; its old bytes, then its new bytes follow. */
-export const RANGE = { startWord: 0, wordCount: 2 } as const;
-export const RANGE_HEADER_BYTES = 4;
+/** Bytes of one range before its old and new bytes: first word, number of words. */
+const RANGE_HEADER_BYTES = 4;
 
 /** Byte offsets of the body of a marker record. */
-export const MARKER_BODY = { sequence: 0, sum: 8 } as const;
-export const MARKER_BODY_BYTES = 16;
+const MARKER_BODY = { sequence: 0, sum: 8 } as const;
+const MARKER_BODY_BYTES = 16;
 
 /** Another part of the same transaction follows. */
 export const CONTINUES = 1;
@@ -112,7 +110,7 @@ export class RecordWriter {
   }
 
   /** Adds the entry of a page, or nothing when the page does not change. */
-  addChange(change: PageChange, salt: number): void {
+  addChange(change: PageChange, checksum: Checksum): void {
     this.#reserve(ENTRY_BYTES_MAX + 8);
     const { pageIndex, before, after } = change;
     const start = this.#end >> 2;
@@ -121,7 +119,7 @@ export class RecordWriter {
     const isGone = after === null;
     if (rangeCount === 0 && !isFresh && !isGone) return;
     this.#words[start] = pageIndex;
-    this.#words[start + 1] = isGone ? 0 : pageSum(wordsOf(after), pageIndex, salt);
+    this.#words[start + 1] = isGone ? 0 : checksum.ofPage(wordsOf(after), pageIndex);
     this.#words[start + 2] = rangeCount | (isFresh ? FRESH : 0) | (isGone ? GONE : 0);
   }
 
@@ -129,11 +127,16 @@ export class RecordWriter {
    * Adds a page whole, so that its new image can be read back from the log. Returns where in the
    * record the image begins.
    */
-  addImage(pageIndex: number, before: Uint8Array | null, after: Uint8Array, salt: number): number {
+  addImage(
+    pageIndex: number,
+    before: Uint8Array | null,
+    after: Uint8Array,
+    checksum: Checksum,
+  ): number {
     this.#reserve(ENTRY_BYTES_MAX + 8);
     const start = this.#end >> 2;
     this.#words[start] = pageIndex;
-    this.#words[start + 1] = pageSum(wordsOf(after), pageIndex, salt);
+    this.#words[start + 1] = checksum.ofPage(wordsOf(after), pageIndex);
     this.#words[start + 2] = 1 | (before === null ? FRESH : 0);
     this.#halves[(start + 3) * 2] = 0;
     this.#halves[(start + 3) * 2 + 1] = PAGE_WORDS;
@@ -155,7 +158,10 @@ export class RecordWriter {
   }
 
   /** Seals the record and returns its bytes, valid until the next `begin`. */
-  finish(header: RecordHeader, salt: number): { readonly bytes: Uint8Array; readonly sum: number } {
+  finish(
+    header: RecordHeader,
+    checksum: Checksum,
+  ): { readonly bytes: Uint8Array; readonly sum: number } {
     if (this.#end & 4) {
       this.#words[this.#end >> 2] = 0;
       this.#end += 4;
@@ -171,7 +177,7 @@ export class RecordWriter {
     words[RECORD.life >> 2] = header.life;
     words[RECORD.pageCountBefore >> 2] = header.pageCountBefore;
     words[RECORD.pageCount >> 2] = header.pageCount;
-    const sum = recordSum(words, RECORD.magic >> 2, this.#end >> 2, salt);
+    const sum = checksum.ofRecord(words, RECORD.magic >> 2, this.#end >> 2);
     this.#doubles[RECORD.sum >> 3] = sum;
     return { bytes: this.#bytes.subarray(0, this.#end), sum };
   }
@@ -237,9 +243,9 @@ export function parseHeader(bytes: Uint8Array): Record | null {
 }
 
 /** True when the bytes of a whole record are the ones its sum was taken of. */
-export function isIntact(bytes: Uint8Array, record: Record, salt: number): boolean {
+export function isIntact(bytes: Uint8Array, record: Record, checksum: Checksum): boolean {
   const words = wordsOf(bytes);
-  return recordSum(words, RECORD.magic >> 2, record.length >> 2, salt) === record.sum;
+  return checksum.ofRecord(words, RECORD.magic >> 2, record.length >> 2) === record.sum;
 }
 
 /** The two numbers of a marker record. */

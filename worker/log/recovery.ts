@@ -12,6 +12,7 @@ import {
   type PendingRestore,
   pendingRestore,
 } from './checkpoint-file.ts';
+import type { Checksum } from './checksum.ts';
 import { CommitLog, type LogEnvironment, type OpenSegment } from './commit-log.ts';
 import { type CheckpointOptions, CommittedPages } from './committed-pages.ts';
 import { MainFile } from './main-file.ts';
@@ -58,9 +59,8 @@ export async function recover(
   const files = new OpenFiles(directory);
   try {
     return await recoverWith(files, directory, environment, options);
-  } catch (error) {
-    files.closeAll();
-    throw error;
+  } finally {
+    files.closeRest();
   }
 }
 
@@ -75,31 +75,30 @@ async function recoverWith(
   await files.open([MAIN_NAME, CHECKPOINT_NAME, ...[...likely].map(segmentName)]);
   const main = files.get(MAIN_NAME);
   const checkpoints = await openCheckpoints(files, numbers, environment);
-  const { salt } = checkpoints;
+  const { checksum } = checkpoints;
   const first = checkpoints.last.segment;
   if (numbers.length === 0) numbers.push(first);
   await files.open(numbers.filter((number) => number >= first).map(segmentName));
 
-  const redo = new Redo(main, checkpoints.last.pageCount, salt);
-  const replay = replayLog(files, numbers, checkpoints, redo);
+  const replay = replayLog(files, numbers, checkpoints);
+  const { active, position, redo } = replay;
   redo.verify();
-  const { active, position } = replay;
   // A crash of the program may have left commits that the disk does not hold yet: what is shown
   // from now on must stay.
   if (replay.recordCount > 0) await active.file.flush();
 
-  const oldest = await dropGivenUp(files, directory, numbers, active.number, salt, first);
+  const oldest = await dropGivenUp(files, directory, numbers, active.number, first);
   const opened: OpenSegment[] = [];
   for (let number = oldest; number < active.number; number++) {
-    const file = files.take(segmentName(number));
+    const file = files.find(segmentName(number));
     if (file === null) break;
     opened.push({ number, file });
   }
-  const spareFile = files.take(segmentName(active.number + 1));
+  const spareFile = files.find(segmentName(active.number + 1));
   const log = new CommitLog({
     directory,
     environment,
-    salt,
+    checksum,
     segmentBytes: options.segmentBytes,
     active,
     position,
@@ -111,14 +110,12 @@ async function recoverWith(
   const mainFile = new MainFile(main, checkpoints, () => log.giveUpOldest());
   const committed = new CommittedPages(mainFile, checkpoints, log, redo, options);
   const pages = new PageStore(committed, mainFile, log, options.spillBytes);
-  if (replay.segmentCount > 1) {
-    // Page images may lie in segments that are not kept open.
-    await pages.checkpoint(replay.pendingRestore);
-  }
-  files.take(MAIN_NAME);
-  files.take(CHECKPOINT_NAME);
-  files.take(segmentName(active.number));
-  files.closeAll();
+  // The newest slot was lost. Without another one, each such crash would lengthen the next opening;
+  // on a disk that is too full it does.
+  if (active.number !== first) await pages.checkpoint(replay.pendingRestore);
+  files.keep([main, files.get(CHECKPOINT_NAME), active.file]);
+  files.keep(opened.map(({ file }) => file));
+  if (spareFile !== null) files.keep([spareFile]);
   return { main: mainFile, log, pages, pendingRestore: replay.pendingRestore };
 }
 
@@ -149,54 +146,52 @@ async function openCheckpoints(
 interface Replay {
   readonly active: Segment;
   readonly position: LogPosition;
+  readonly redo: Redo;
   readonly pendingRestore: PendingRestore | null;
   readonly recordCount: number;
-  /** Segments that had records to replay. */
-  readonly segmentCount: number;
 }
 
 /** Redoes every whole commit behind the last checkpoint. */
-function replayLog(
-  files: OpenFiles,
-  numbers: number[],
-  checkpoints: CheckpointFile,
-  redo: Redo,
-): Replay {
-  const { salt } = checkpoints;
-  const { segment: first, position: start } = checkpoints.last;
+function replayLog(files: OpenFiles, numbers: number[], checkpoints: CheckpointFile): Replay {
+  const { checksum } = checkpoints;
+  const { segment: first, position: start, pageCount } = checkpoints.last;
   const progress = { pendingRestore: checkpoints.last.pendingRestore, recordCount: 0 };
-  let active = firstSegment(files, first, start, salt);
+  let active = firstSegment(files, first, start, checksum);
+  const redo = new Redo(files.get(MAIN_NAME), active.file, pageCount, checksum);
   let position = replaySegment(active, start, redo, progress);
-  let segmentCount = progress.recordCount > 0 ? 1 : 0;
   for (const number of numbers.filter((candidate) => candidate > first)) {
-    const next = Segment.read(number, files.get(segmentName(number)), salt);
+    const next = Segment.read(number, files.get(segmentName(number)), checksum);
     const follows = number === active.number + 1 && next?.base.sum === position.sum;
     if (next === null || !follows) break;
-    const before = progress.recordCount;
     active = next;
+    redo.beginSegment(active.file);
     position = replaySegment(active, next.base, redo, progress);
-    if (progress.recordCount > before) segmentCount++;
   }
-  refuseDamage(files, numbers, active, position, salt);
-  return { active, position, segmentCount, ...progress };
+  refuseDamage(files, numbers, active, position, checksum);
+  return { active, position, redo, ...progress };
 }
 
-function firstSegment(files: OpenFiles, number: number, start: LogPosition, salt: number): Segment {
+function firstSegment(
+  files: OpenFiles,
+  number: number,
+  start: LogPosition,
+  checksum: Checksum,
+): Segment {
   const file = files.find(segmentName(number));
   if (file === null)
     throw storageError('CORRUPT', `open: segment ${number} of the log is missing.`);
   const isNew = start.sequence === 0 && start.offset === SEGMENT_HEADER_BYTES;
-  const found = Segment.read(number, file, salt);
+  const found = Segment.read(number, file, checksum);
   if (found !== null) {
     if (start.offset > file.sizeBytes()) {
       throw storageError('CORRUPT', `open: segment ${number} of the log was cut short.`);
     }
     return found;
   }
-  if (!isNew || provesFlushed(file, 0, 0, salt)) {
+  if (!isNew || provesFlushed(file, 0, 0, checksum)) {
     throw storageError('CORRUPT', `open: the header of segment ${number} of the log is damaged.`);
   }
-  return Segment.create(number, file, start, salt);
+  return Segment.create(number, file, start, checksum);
 }
 
 function replaySegment(
@@ -219,7 +214,7 @@ function replaySegment(
       progress.pendingRestore = pendingRestore(sequence, sum);
     } else {
       for (const part of parts) applyPart(segment, part, redo);
-      redo.apply(bytes, record, segment.file, offset);
+      redo.apply(bytes, record, offset);
       redo.settle(record.pageCount);
       if ((record.flags & RESTORE) !== 0) progress.pendingRestore = null;
     }
@@ -237,7 +232,7 @@ function applyPart(
   redo: Redo,
 ): void {
   const bytes = segment.read(part.offset, part.length);
-  redo.apply(bytes, parseHeader(bytes)!, segment.file, part.offset);
+  redo.apply(bytes, parseHeader(bytes)!, part.offset);
 }
 
 /** Throws when a record behind the end of the log says that more was once durable. */
@@ -246,13 +241,13 @@ function refuseDamage(
   numbers: number[],
   active: Segment,
   position: LogPosition,
-  salt: number,
+  checksum: Checksum,
 ): void {
   const behind = numbers.filter((number) => number > active.number);
   const isDamaged =
-    provesFlushed(active.file, position.offset, position.sequence, salt) ||
+    provesFlushed(active.file, position.offset, position.sequence, checksum) ||
     behind.some((number) =>
-      provesFlushed(files.get(segmentName(number)), 0, position.sequence, salt),
+      provesFlushed(files.get(segmentName(number)), 0, position.sequence, checksum),
     );
   if (isDamaged) {
     throw storageError(
@@ -268,7 +263,6 @@ async function dropGivenUp(
   directory: FileDirectory,
   numbers: number[],
   active: number,
-  salt: number,
   firstNeeded: number,
 ): Promise<number> {
   const existing = new Set(numbers);
@@ -276,11 +270,12 @@ async function dropGivenUp(
   while (existing.has(oldest - 1)) oldest--;
   for (; oldest < firstNeeded; oldest++) {
     await files.open([segmentName(oldest)]);
-    // Emptied when the disk was full, and not removed before the worker ended.
-    if (Segment.read(oldest, files.get(segmentName(oldest)), salt) !== null) break;
+    // Emptied when the disk was full, and not removed before the worker ended. One that is damaged
+    // stays: reading it says so.
+    if (files.get(segmentName(oldest)).sizeBytes() > 0) break;
   }
   for (const number of numbers.filter((candidate) => candidate < oldest)) {
-    files.take(segmentName(number))?.close();
+    files.close(segmentName(number));
     await directory.remove(segmentName(number));
   }
   return oldest;
@@ -293,7 +288,7 @@ function segmentNumbers(names: string[]): number[] {
     .sort((a, b) => a - b);
 }
 
-/** Files on their way from the directory to whoever keeps them; the rest are closed. */
+/** Files on their way from the directory to whoever keeps them; what is not kept is closed. */
 class OpenFiles {
   readonly #directory: FileDirectory;
   readonly #files = new Map<string, SyncFile>();
@@ -324,14 +319,18 @@ class OpenFiles {
     return file;
   }
 
-  /** Hands a file over: it is no longer closed here. */
-  take(name: string): SyncFile | null {
-    const file = this.find(name);
+  /** Closes one file, so that it can be removed. */
+  close(name: string): void {
+    this.find(name)?.close();
     this.#files.delete(name);
-    return file;
   }
 
-  closeAll(): void {
+  /** Hands files over: they are no longer closed here. */
+  keep(kept: readonly SyncFile[]): void {
+    for (const [name, file] of this.#files) if (kept.includes(file)) this.#files.delete(name);
+  }
+
+  closeRest(): void {
     for (const file of this.#files.values()) file.close();
   }
 }

@@ -1,11 +1,12 @@
 // Redo: what opening makes of the records behind the last checkpoint.
 //
 // Keeps true: pages the checkpoint's main file may hold torn are rebuilt from the log and verified
-// against the sums in their last record; nothing is written.
+// against the sums in their last record; nothing is written. The overlay refers to the newest
+// segment only: the main file held everything before a segment when that segment began.
 
 import { storageError } from '../../src/contract/errors.ts';
 import type { SyncFile } from '../file/file.ts';
-import { pageSum } from './checksum.ts';
+import type { Checksum } from './checksum.ts';
 import { corruptPage, type Overlay, PAGE_BYTES, readImage, wordsOf } from './pages.ts';
 import { entriesOf, type PageEntry, type Record } from './record.ts';
 
@@ -16,19 +17,29 @@ export class Redo {
   /** Most pages of any state passed. */
   pageCountMost: number;
   readonly #main: SyncFile;
-  readonly #salt: number;
+  readonly #checksum: Checksum;
   readonly #sums = new Map<number, number>();
+  /** The segment that is replayed. */
+  #segment: SyncFile;
 
-  constructor(main: SyncFile, pageCount: number, salt: number) {
+  /** `segment` is the one the checkpoint lies in. */
+  constructor(main: SyncFile, segment: SyncFile, pageCount: number, checksum: Checksum) {
     this.#main = main;
-    this.#salt = salt;
+    this.#segment = segment;
+    this.#checksum = checksum;
     this.pageCount = pageCount;
     this.pageCountMost = pageCount;
   }
 
-  /** Applies one record, or one part, that lies at `offset` of `file`. */
-  apply(bytes: Uint8Array, record: Record, file: SyncFile, offset: number): void {
-    for (const entry of entriesOf(bytes, record)) this.#applyEntry(entry, file, offset);
+  /** Goes on to the next segment: the main file was flushed with all before, then it began. */
+  beginSegment(segment: SyncFile): void {
+    this.#segment = segment;
+    this.overlay.clear();
+  }
+
+  /** Applies one record, or one part, that lies at `offset` of the segment. */
+  apply(bytes: Uint8Array, record: Record, offset: number): void {
+    for (const entry of entriesOf(bytes, record)) this.#applyEntry(entry, offset);
   }
 
   /** Ends a transaction: pages behind its page count do not exist. */
@@ -44,7 +55,7 @@ export class Redo {
   verify(): void {
     for (const [pageIndex, page] of this.overlay) {
       if (!(page instanceof Uint8Array)) continue;
-      if (pageSum(wordsOf(page), pageIndex, this.#salt) !== this.#sums.get(pageIndex)) {
+      if (this.#checksum.ofPage(wordsOf(page), pageIndex) !== this.#sums.get(pageIndex)) {
         throw corruptPage(pageIndex, 'the log does not fit what the main file holds of it');
       }
     }
@@ -59,7 +70,7 @@ export class Redo {
     }
   }
 
-  #applyEntry(entry: PageEntry, file: SyncFile, recordOffset: number): void {
+  #applyEntry(entry: PageEntry, recordOffset: number): void {
     const { pageIndex, newSum } = entry;
     if (entry.isGone) {
       this.overlay.delete(pageIndex);
@@ -68,7 +79,7 @@ export class Redo {
     this.#sums.set(pageIndex, newSum);
     const word = entry.imageWord;
     if (word >= 0) {
-      this.overlay.set(pageIndex, { file, offset: recordOffset + word * 4, sum: newSum });
+      this.overlay.set(pageIndex, { offset: recordOffset + word * 4, sum: newSum });
       return;
     }
     const page = entry.isFresh ? new Uint8Array(PAGE_BYTES) : this.#page(pageIndex);
@@ -80,7 +91,7 @@ export class Redo {
     const known = this.overlay.get(pageIndex);
     if (known instanceof Uint8Array) return known;
     const page = new Uint8Array(PAGE_BYTES);
-    if (known !== undefined) readImage(known, page, pageIndex, this.#salt);
+    if (known !== undefined) readImage(this.#segment, known, page, pageIndex, this.#checksum);
     // Not verified: the page may be torn here, and the redo is what heals it.
     else this.#main.read(page, pageIndex * PAGE_BYTES);
     return page;

@@ -10,7 +10,7 @@ import type { CommitLog } from './commit-log.ts';
 import type { PageStore } from './page-store.ts';
 import { PAGE_BYTES, wordsOf } from './pages.ts';
 import { entriesOf, MARKER, parseHeader, RESTORE } from './record.ts';
-import { type LogPosition, positionAfter, type Segment } from './segment.ts';
+import { damagedSegment, type LogPosition, positionAfter, type Segment } from './segment.ts';
 
 /** Changed pages a restore keeps in memory: neighbouring commits change the same ones. */
 const RESTORE_SPILL_BYTES = 64 << 20;
@@ -41,7 +41,7 @@ export async function restore(
     for (let number = log.active.number; number >= place.segment; number--) {
       const until: LogPosition = next!;
       next = await log.withSegment(number, (segment) => {
-        if (segment === null) throw damaged(number);
+        if (segment === null) throw givenUp();
         const from = number === place.segment ? place.position : segment.base;
         undoSegment(segment, from, until, pages);
         // Where the segment before ends is known by the sum of its last record only.
@@ -60,13 +60,13 @@ export async function restore(
 /** The place behind the last commit to keep. */
 async function findPlace(wish: PendingRestore, log: CommitLog): Promise<Place> {
   let number = log.active.number;
+  let end = log.position;
   for (; number > log.oldest; number--) {
+    const base = await log.withSegment(number, (segment) => segment?.base ?? null);
+    if (base === null) throw givenUp();
     // Strictly before, so that the commit itself is read and can be compared.
-    const isBefore = await log.withSegment(number, (segment) => {
-      if (segment === null) throw givenUp();
-      return segment.base.sequence < wish.sequence;
-    });
-    if (isBefore) break;
+    if (base.sequence < wish.sequence) break;
+    end = base;
   }
   return log.withSegment(number, (segment) => {
     if (segment === null || segment.base.sequence > wish.sequence) {
@@ -74,11 +74,15 @@ async function findPlace(wish: PendingRestore, log: CommitLog): Promise<Place> {
     }
     let position = segment.lastPosition((known) => known.sequence < wish.sequence);
     let isFound = wish.sum === 0 || segment.base.sequence === wish.sequence;
+    let isPassed = false;
     for (const found of segment.records(position)) {
-      if (found.record.sequence > wish.sequence) break;
+      isPassed = found.record.sequence > wish.sequence;
+      if (isPassed) break;
       if (found.record.sum === wish.sum) isFound = true;
       position = positionAfter(found) ?? position;
     }
+    // Records that end too early are damage, whatever the bookmark says.
+    if (!isPassed && position.sum !== end.sum) throw damagedSegment(number);
     if (!isFound) {
       throw storageError(
         'BOOKMARK_INVALID',
@@ -121,7 +125,7 @@ function undoStretch(
     found.push({ offset, length, bytes: held <= HELD_BYTES ? bytes.slice() : null });
     sum = record.sum;
   }
-  if (sum !== end.sum) throw damaged(segment.number);
+  if (sum !== end.sum) throw damagedSegment(segment.number);
   for (const { offset, length, bytes } of found.reverse()) {
     undoRecord(bytes ?? segment.read(offset, length), pages);
   }
@@ -142,8 +146,4 @@ function undoRecord(bytes: Uint8Array, pages: PageStore): void {
 
 function givenUp() {
   return storageError('BOOKMARK_UNAVAILABLE', 'restore: the history of that moment was given up.');
-}
-
-function damaged(segment: number) {
-  return storageError('CORRUPT', `restore: segment ${segment} of the log is damaged.`);
 }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { SyncFile } from '../file/file.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
+import { Checksum } from './checksum.ts';
 import { MARKER, RecordWriter } from './record.ts';
 import {
   INDEX_ENTRIES_MAX,
@@ -11,7 +12,7 @@ import {
   segmentNumber,
 } from './segment.ts';
 
-const SALT = 5;
+const CHECKSUM = new Checksum(2, 5);
 const BASE = { sequence: 10, timeMs: 1000, sum: 42 };
 
 function newFile(): Promise<SyncFile> {
@@ -37,7 +38,7 @@ function append(file: SyncFile, count: number, durableSequence: number): number[
         pageCountBefore: 0,
         pageCount: 0,
       },
-      SALT,
+      CHECKSUM,
     );
     file.write(bytes, places.at(-1)!);
     places.push(places.at(-1)! + bytes.length);
@@ -58,12 +59,12 @@ test('[LOG14] the number of a segment is in its name', () => {
 
 test('[LOG14] an index that is full is thinned out, and reads back from the header', async () => {
   const file = await newFile();
-  const segment = Segment.create(1, file, BASE, SALT);
+  const segment = Segment.create(1, file, BASE, CHECKSUM);
   for (let i = 1; i <= 1000; i++) {
     segment.note({ offset: SEGMENT_HEADER_BYTES + i * 70_000, sequence: i, timeMs: i, sum: i });
   }
   segment.writeIndex();
-  const read = Segment.read(1, file, SALT)!;
+  const read = Segment.read(1, file, CHECKSUM)!;
   expect(read.positions()).toEqual(segment.positions());
   const count = read.positions().length - 1;
   expect(count).toBeLessThanOrEqual(INDEX_ENTRIES_MAX);
@@ -73,24 +74,24 @@ test('[LOG14] an index that is full is thinned out, and reads back from the head
 
 test('[LOG14] a torn index costs its entries, not the segment', async () => {
   const file = await newFile();
-  const segment = Segment.create(1, file, BASE, SALT);
+  const segment = Segment.create(1, file, BASE, CHECKSUM);
   segment.note({ offset: 100_000, sequence: 11, timeMs: 1, sum: 1 });
   segment.writeIndex();
   file.write(new Uint8Array([1]), 90);
-  expect(Segment.read(1, file, SALT)!.positions()).toEqual([segment.base]);
+  expect(Segment.read(1, file, CHECKSUM)!.positions()).toEqual([segment.base]);
 });
 
 test('[LOG3] a segment of another object, or under another number, is none', async () => {
   const file = await newFile();
-  Segment.create(1, file, BASE, SALT);
-  expect(Segment.read(1, file, SALT)?.base.sequence).toBe(BASE.sequence);
-  expect(Segment.read(1, file, SALT + 1)).toBeNull();
-  expect(Segment.read(2, file, SALT)).toBeNull();
+  Segment.create(1, file, BASE, CHECKSUM);
+  expect(Segment.read(1, file, CHECKSUM)?.base.sequence).toBe(BASE.sequence);
+  expect(Segment.read(1, file, new Checksum(2, CHECKSUM.salt + 1))).toBeNull();
+  expect(Segment.read(2, file, CHECKSUM)).toBeNull();
 });
 
 test('[LOG3] records end at the first that is damaged, and one left behind cannot join', async () => {
   const file = await newFile();
-  const segment = Segment.create(1, file, BASE, SALT);
+  const segment = Segment.create(1, file, BASE, CHECKSUM);
   const places = append(file, 4, 0);
   expect(sequences(segment)).toEqual([11, 12, 13, 14]);
   file.write(new Uint8Array([0xff]), places[2]! + 20);
@@ -103,9 +104,9 @@ test('[LOG7] a record behind the damage tells whether what is missing was ever d
     [11, false],
   ] as const) {
     const file = await newFile();
-    Segment.create(1, file, BASE, SALT);
+    Segment.create(1, file, BASE, CHECKSUM);
     const places = append(file, 4, durableSequence);
     file.write(new Uint8Array([0xff]), places[1]! + 20);
-    expect(provesFlushed(file, places[1]!, 11, SALT)).toBe(expected);
+    expect(provesFlushed(file, places[1]!, 11, CHECKSUM)).toBe(expected);
   }
 });

@@ -5,8 +5,9 @@
 // missing or left over from an older life. The index only saves time: without it, reading begins at
 // the segment's first record. Layout: docs/commit-log-format.md.
 
+import { storageError } from '../../src/contract/errors.ts';
 import type { SyncFile } from '../file/file.ts';
-import { recordSum } from './checksum.ts';
+import type { Checksum } from './checksum.ts';
 import { wordsOf } from './pages.ts';
 import {
   CONTINUES,
@@ -34,7 +35,6 @@ export const SEGMENT = {
 } as const;
 export const SEGMENT_HEADER_BYTES = 4096;
 export const SEGMENT_MAGIC = 0x434c5347;
-export const FORMAT_VERSION = 1;
 
 /** Byte offsets of one entry of the index. */
 export const INDEX = { offset: 0, sequence: 8, timeMs: 16, sum: 24 } as const;
@@ -81,44 +81,50 @@ export class Segment {
   readonly file: SyncFile;
   /** State before the first record. */
   readonly base: LogPosition;
-  readonly #salt: number;
+  readonly #checksum: Checksum;
   #index: LogPosition[] = [];
   #spacingBytes = INDEX_SPACING_BYTES;
 
-  private constructor(number: number, file: SyncFile, base: LogPosition, salt: number) {
+  private constructor(number: number, file: SyncFile, base: LogPosition, checksum: Checksum) {
     this.number = number;
     this.file = file;
     this.base = base;
-    this.#salt = salt;
+    this.#checksum = checksum;
   }
 
   /** Begins a segment in an empty (or abandoned) file: writes its header, flushes nothing. */
-  static create(number: number, file: SyncFile, last: Omit<LogPosition, 'offset'>, salt: number) {
+  static create(
+    number: number,
+    file: SyncFile,
+    last: Omit<LogPosition, 'offset'>,
+    checksum: Checksum,
+  ) {
     const base = { ...last, offset: SEGMENT_HEADER_BYTES };
-    const segment = new Segment(number, file, base, salt);
+    const segment = new Segment(number, file, base, checksum);
     if (file.sizeBytes() > 0) file.truncate(0);
     const header = new Uint8Array(SEGMENT_HEADER_BYTES);
     const view = new DataView(header.buffer);
     view.setUint32(SEGMENT.magic, SEGMENT_MAGIC, true);
-    view.setUint32(SEGMENT.version, FORMAT_VERSION, true);
+    view.setUint32(SEGMENT.version, checksum.version, true);
     view.setUint32(SEGMENT.number, number, true);
     view.setUint32(SEGMENT.pageBytes, 4096, true);
     view.setFloat64(SEGMENT.baseSequence, base.sequence, true);
     view.setFloat64(SEGMENT.baseTimeMs, base.timeMs, true);
     view.setFloat64(SEGMENT.baseSum, base.sum, true);
-    view.setFloat64(SEGMENT.sum, headerSum(header, salt), true);
+    view.setFloat64(SEGMENT.sum, headerSum(header, checksum), true);
     file.write(header, 0);
     return segment;
   }
 
   /** The segment a file holds; null when its header is missing, torn, or of another object. */
-  static read(number: number, file: SyncFile, salt: number): Segment | null {
+  static read(number: number, file: SyncFile, checksum: Checksum): Segment | null {
     const header = new Uint8Array(SEGMENT_HEADER_BYTES);
     if (file.read(header, 0) < SEGMENT_HEADER_BYTES) return null;
     const view = new DataView(header.buffer);
     if (view.getUint32(SEGMENT.magic, true) !== SEGMENT_MAGIC) return null;
+    if (view.getUint32(SEGMENT.version, true) !== checksum.version) return null;
     if (view.getUint32(SEGMENT.number, true) !== number) return null;
-    if (view.getFloat64(SEGMENT.sum, true) !== headerSum(header, salt)) return null;
+    if (view.getFloat64(SEGMENT.sum, true) !== headerSum(header, checksum)) return null;
     const segment = new Segment(
       number,
       file,
@@ -128,9 +134,9 @@ export class Segment {
         timeMs: view.getFloat64(SEGMENT.baseTimeMs, true),
         sum: view.getFloat64(SEGMENT.baseSum, true),
       },
-      salt,
+      checksum,
     );
-    if (view.getFloat64(SEGMENT.indexSum, true) === indexSum(header, salt)) {
+    if (view.getFloat64(SEGMENT.indexSum, true) === indexSum(header, checksum)) {
       segment.#readIndex(view);
     }
     return segment;
@@ -166,7 +172,7 @@ export class Segment {
       view.setFloat64(at + INDEX.timeMs, entry.timeMs, true);
       view.setFloat64(at + INDEX.sum, entry.sum, true);
     });
-    view.setFloat64(SEGMENT.indexSum, indexSum(header, this.#salt), true);
+    view.setFloat64(SEGMENT.indexSum, indexSum(header, this.#checksum), true);
     this.file.write(header.subarray(SEGMENT.indexSum), SEGMENT.indexSum);
   }
 
@@ -202,7 +208,7 @@ export class Segment {
       const record = head === null ? null : parseHeader(head);
       if (record === null || record.previousSum !== sum) return;
       const bytes = reader.view(offset, record.length);
-      if (bytes === null || !isIntact(bytes, record, this.#salt)) return;
+      if (bytes === null || !isIntact(bytes, record, this.#checksum)) return;
       yield { record, bytes, offset };
       offset += record.length;
       sum = record.sum;
@@ -234,6 +240,11 @@ export function positionAfter(found: FoundRecord): LogPosition | null {
   return { offset: offset + length, sequence, timeMs, sum };
 }
 
+/** The error of a read that finds a segment of the history other than it was written. */
+export function damagedSegment(number: number) {
+  return storageError('CORRUPT', `history: segment ${number} of the log is missing or damaged.`);
+}
+
 /**
  * True when a record behind `offset` says that a commit after `sequence` was once flushed: then its
  * absence is damage, not the tear of a crash.
@@ -242,7 +253,7 @@ export function provesFlushed(
   file: SyncFile,
   offset: number,
   sequence: number,
-  salt: number,
+  checksum: Checksum,
 ): boolean {
   const reader = new WindowReader(file);
   const size = file.sizeBytes();
@@ -253,17 +264,17 @@ export function provesFlushed(
     const record = parseHeader(head);
     if (record === null || record.durableSequence <= sequence) continue;
     const bytes = reader.view(at, record.length);
-    if (bytes !== null && isIntact(bytes, record, salt)) return true;
+    if (bytes !== null && isIntact(bytes, record, checksum)) return true;
   }
   return false;
 }
 
-function headerSum(header: Uint8Array, salt: number): number {
-  return recordSum(wordsOf(header), SEGMENT.magic >> 2, SEGMENT.indexSum >> 2, salt);
+function headerSum(header: Uint8Array, checksum: Checksum): number {
+  return checksum.ofRecord(wordsOf(header), SEGMENT.magic >> 2, SEGMENT.indexSum >> 2);
 }
 
-function indexSum(header: Uint8Array, salt: number): number {
-  return recordSum(wordsOf(header), SEGMENT.indexCount >> 2, SEGMENT_HEADER_BYTES >> 2, salt);
+function indexSum(header: Uint8Array, checksum: Checksum): number {
+  return checksum.ofRecord(wordsOf(header), SEGMENT.indexCount >> 2, SEGMENT_HEADER_BYTES >> 2);
 }
 
 /** Looks at stretches of a file through the shared buffer, reading ahead. */

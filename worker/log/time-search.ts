@@ -4,12 +4,12 @@ import { storageError } from '../../src/contract/errors.ts';
 import type { Bookmark } from './bookmark.ts';
 import type { CommitLog } from './commit-log.ts';
 import { MARKER } from './record.ts';
-import type { Segment } from './segment.ts';
+import { damagedSegment, type LogPosition, positionAfter, type Segment } from './segment.ts';
 
 /**
  * The last commit at or before a time. Its sum is 0 when it is known by its sequence only.
  *
- * @throws BOOKMARK_UNAVAILABLE when history does not reach back so far.
+ * @throws BOOKMARK_UNAVAILABLE when history does not reach back so far, CORRUPT when it is damaged.
  */
 export async function findTime(timeMs: number, log: CommitLog): Promise<Bookmark> {
   let low = log.oldest;
@@ -25,6 +25,8 @@ export async function findTime(timeMs: number, log: CommitLog): Promise<Bookmark
     else if (place === 'before') low = middle;
     else high = middle - 1;
   }
+  const isNewest = low === log.active.number;
+  const next = isNewest ? null : await log.withSegment(low + 1, (segment) => segment?.base ?? null);
   return log.withSegment(low, (segment) => {
     const isBefore = segment !== null && segment.base.timeMs <= timeMs;
     // Before the object existed it was empty, and that is a moment one can go back to.
@@ -35,16 +37,20 @@ export async function findTime(timeMs: number, log: CommitLog): Promise<Bookmark
         `bookmark for ${timeMs}: the history of that time was given up.`,
       );
     }
-    return lastCommit(segment, timeMs);
+    return lastCommit(segment, timeMs, next ?? log.position);
   });
 }
 
-function lastCommit(segment: Segment, timeMs: number): Bookmark {
-  const from = segment.lastPosition((known) => known.timeMs <= timeMs);
-  let last: Bookmark = { ...from, sum: 0 };
-  for (const { record } of segment.records(from)) {
-    if (record.timeMs > timeMs) break;
+/** `end`: the place behind the last commit of the segment; its sum tells when records are missing. */
+function lastCommit(segment: Segment, timeMs: number, end: LogPosition): Bookmark {
+  let position = segment.lastPosition((known) => known.timeMs <= timeMs);
+  let last: Bookmark = { ...position, sum: 0 };
+  for (const found of segment.records(position)) {
+    const { record } = found;
+    if (record.timeMs > timeMs) return last;
     if ((record.flags & MARKER) === 0) last = record;
+    position = positionAfter(found) ?? position;
   }
+  if (position.sum !== end.sum) throw damagedSegment(segment.number);
   return last;
 }

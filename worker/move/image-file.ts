@@ -41,4 +41,6 @@ export class ImageFile implements DatabaseFile {
   }
 
   commit(): void {}
+
+  endRollback(): void {}
 }

@@ -151,9 +151,10 @@ describe('runs of alarms', () => {
     host.holdFlushes();
     const postponed = host.run(({ storage }) => storage.setAlarm(host.now() + 1_000_000));
     await host.turns(5);
-    await host.host.reset(host.address(), storageError('IO', 'the flush failed'));
+    const reset = host.host.reset(host.address(), storageError('IO', 'the flush failed'));
     await expect(postponed).rejects.toMatchObject({ code: 'IO' });
     host.releaseFlushes();
+    await reset;
     await host.advance(2000);
     expect(runs).toEqual(['object 0']);
   });

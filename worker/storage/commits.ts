@@ -59,6 +59,17 @@ export class Commits {
     if (this.#flushing.length === 0) this.#flush();
   }
 
+  /** A reply is about to name the last commit: it waits for every commit so far. */
+  named(): void {
+    for (const ticket of this.#waiting()) ticket.confirmed = true;
+    this.flush();
+  }
+
+  /** Makes every commit durable that nothing else makes so. */
+  flush(): void {
+    if (this.#log.needsFlush && this.#waiting().length === 0) this.committed();
+  }
+
   /** Settles when every confirmed write so far is on disk; undefined when they all are. */
   confirmation(): Promise<void> | undefined {
     return this.#newest((ticket) => ticket.confirmed);

@@ -251,10 +251,11 @@ export class ObjectStorage {
     return this.#commits.durability();
   }
 
-  /** A bookmark of this moment, the writes of this turn included. */
+  /** A bookmark of this moment, the writes of this turn included. The reply waits for the disk. */
   currentBookmark(): string {
     this.#hasBookmark = true;
     this.commitImplicit();
+    this.#commits.named();
     return this.#log.currentBookmark();
   }
 
@@ -323,6 +324,7 @@ export class ObjectStorage {
   async close(): Promise<void> {
     if (this.#broken !== undefined) return;
     this.#transactions.commitImplicit();
+    this.#commits.flush();
     await this.#commits.durability();
     await this.break(storageError('OBJECT_RESET', 'The object was closed while idle.'));
   }

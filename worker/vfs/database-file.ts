@@ -10,10 +10,15 @@ export interface DatabaseFile {
   truncate(sizeBytes: number): void;
   sizeBytes(): number;
   /**
-   * SQLite's sync: everything written since the last call becomes one committed transaction, all
+   * SQLite's sync of a transaction that ends: everything written since the last call becomes one committed transaction, all
    * or nothing. Not yet durable: that is the flush.
    *
    * @throws DISK_FULL, IO: the transaction is then not committed and SQLite rolls it back.
    */
   commit(): void;
+  /**
+   * SQLite's sync at the end of a rollback that had to write: the file is again as after the last
+   * commit. Pages that SQLite counts as free may hold other bytes than it wrote. Needs no disk.
+   */
+  endRollback(): void;
 }

@@ -18,6 +18,7 @@ beforeAll(async () => {
 class PlainFile implements DatabaseFile {
   #bytes = new Uint8Array(0);
   commits = 0;
+  rollbacks = 0;
   failure: { readonly call: 'read' | 'write' | 'commit'; readonly error: Error } | null = null;
 
   read(target: Uint8Array, offset: number): boolean {
@@ -47,6 +48,10 @@ class PlainFile implements DatabaseFile {
   commit(): void {
     this.#mayFail('commit');
     this.commits++;
+  }
+
+  endRollback(): void {
+    this.rollbacks++;
   }
 
   #mayFail(call: string): void {

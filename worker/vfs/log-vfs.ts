@@ -31,6 +31,10 @@ const PATH_BYTES_MAX = 64;
 interface Attached {
   readonly file: DatabaseFile;
   error: StorageError | undefined;
+  /** The connection that has the file open: a `sqlite3*`. */
+  connection: WasmPointer;
+  /** VACUUM is about to overwrite the file, in a transaction that it commits itself. */
+  isVacuuming: boolean;
 }
 
 // One module has one name space of VFSes.
@@ -62,7 +66,7 @@ export class LogVfs {
   /** Makes a file openable; returns the name to open it by. */
   attach(file: DatabaseFile): string {
     const name = `/${++this.#attachedCount}`;
-    this.#attached.set(name, { file, error: undefined });
+    this.#attached.set(name, { file, error: undefined, connection: 0, isVacuuming: false });
     return name;
   }
 
@@ -103,7 +107,8 @@ export class LogVfs {
         }),
       xSync: (pointer: WasmPointer) =>
         this.#call(pointer, capi.SQLITE_IOERR_FSYNC, (file) => {
-          file.commit();
+          if (this.#isRollingBack(pointer)) file.endRollback();
+          else file.commit();
           return capi.SQLITE_OK;
         }),
       xFileSize: (pointer: WasmPointer, out: WasmPointer) =>
@@ -117,7 +122,13 @@ export class LogVfs {
         wasm.poke32(out, 0);
         return capi.SQLITE_OK;
       },
-      xFileControl: () => capi.SQLITE_NOTFOUND,
+      xFileControl: (pointer: WasmPointer, operation: number, argument: WasmPointer) => {
+        const attached = this.#open.get(pointer)!;
+        // Sent when a connection has opened the file, with the address of its pointer.
+        if (operation === capi.SQLITE_FCNTL_PDB) attached.connection = wasm.peekPtr(argument);
+        if (operation === capi.SQLITE_FCNTL_OVERWRITE) attached.isVacuuming = true;
+        return capi.SQLITE_NOTFOUND;
+      },
       xSectorSize: () => 4096 as never,
       xDeviceCharacteristics: () =>
         (capi.SQLITE_IOCAP_UNDELETABLE_WHEN_OPEN |
@@ -179,6 +190,18 @@ export class LogVfs {
     this.#open.set(pointer, attached);
     if (outFlags) wasm.poke32(outFlags, flags);
     return capi.SQLITE_OK;
+  }
+
+  /**
+   * True when SQLite syncs at the end of a rollback. Both syncs look alike, but COMMIT switches to
+   * autocommit before it syncs, and ROLLBACK, or the rollback after an error, once it is done:
+   * https://www.sqlite.org/src/file/src/vdbe.c (OP_AutoCommit). Only VACUUM commits in between.
+   */
+  #isRollingBack(pointer: WasmPointer): boolean {
+    const attached = this.#open.get(pointer)!;
+    const { isVacuuming, connection } = attached;
+    attached.isVacuuming = false;
+    return !isVacuuming && this.#sqlite3.capi.sqlite3_get_autocommit(connection) === 0;
   }
 
   /** Runs a call on an open file; what it throws is kept and becomes a result code. */

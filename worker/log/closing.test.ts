@@ -1,0 +1,103 @@
+import { beforeAll, expect, test, vi } from 'vitest';
+import { all, noise, type OpenedLog, openLog, put, WatchedDirectory } from '../node-test-log.ts';
+
+beforeAll(() => {
+  vi.spyOn(console, 'error').mockImplementation(() => {});
+  vi.spyOn(console, 'warn').mockImplementation(() => {});
+});
+
+const SMALL = { segmentBytes: 1 << 14, checkpointLogBytes: 1 << 12, spillBytes: 1 << 16 };
+
+/** Turns of the event loop, enough for everything that waits for nothing else. */
+async function turns(count = 10): Promise<void> {
+  for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** An object whose next flush ends when the directory is told, with a checkpoint due behind it. */
+async function withLateFlush() {
+  const directory = new WatchedDirectory();
+  const opened = await openLog(directory, undefined, SMALL);
+  for (let i = 0; i < 8; i++) {
+    put(opened.db, i, noise(i, 3000));
+    await opened.store.flush();
+  }
+  await opened.store.maintain();
+  directory.isLate = true;
+  put(opened.db, 100, noise(100, 20_000));
+  return { directory, ...opened };
+}
+
+const MOMENTS: Readonly<Record<string, (opened: OpenedLog) => void>> = {
+  'a flush': ({ store }) => void store.flush(),
+  'two flushes': ({ store, db }) => {
+    void store.flush();
+    put(db, 101, 'more');
+    void store.flush();
+  },
+  'taking commits back': ({ store }) => store.discardUnflushed(),
+  'a flush of what is taken back': ({ store }) => {
+    void store.flush();
+    store.discardUnflushed();
+  },
+  upkeep: ({ store }) => {
+    void store.flush();
+    void store.maintain();
+  },
+  'a search for a time': ({ store }) => {
+    void store.flush();
+    void Promise.resolve(store.bookmarkForTime(0 + Date.UTC(2030, 0, 1) - 1)).catch(() => {});
+  },
+  'a checkpoint': ({ store }) => void store.checkpoint(),
+  'a transaction too big for memory': ({ db }) => {
+    db.exec('PRAGMA cache_size=10; BEGIN');
+    for (let i = 200; i < 220; i++) put(db, i, noise(i, 20_000));
+  },
+};
+
+test.each(Object.keys(MOMENTS))(
+  '[LOG20] closing during %s waits for it, and then nothing touches a file',
+  async (moment) => {
+    const opened = await withLateFlush();
+    const { directory, db, store } = opened;
+    MOMENTS[moment]!(opened);
+    const closed = store.close().then(() => {
+      directory.isOver = true;
+    });
+    // SQLite is closed last: while it is on the stack it can not be.
+    await turns();
+    expect(directory.isOver).toBe(directory.lateCount === 0);
+    while (!directory.isOver) {
+      directory.release();
+      await turns();
+    }
+    await closed;
+    db.close();
+    directory.release();
+    await turns();
+    expect(directory.afterClose).toEqual([]);
+    expect(directory.lateCount).toBe(0);
+    directory.isLate = false;
+    const again = await openLog(new WatchedDirectory(directory.inner), undefined, SMALL);
+    expect(again.db.selectValue('PRAGMA integrity_check')).toBe('ok');
+    expect(all(again.db)).toHaveProperty('length');
+    await again.close();
+  },
+);
+
+test('[LOG20] a closed store says so, whatever it is asked', async () => {
+  const { directory, store, db, close } = await withLateFlush();
+  directory.isLate = false;
+  const bytes = new Uint8Array(4096);
+  await close();
+  const isClosed = expect.objectContaining({ code: 'IO' });
+  expect(() => store.flush()).toThrow(isClosed);
+  expect(() => store.checkpoint()).toThrow(isClosed);
+  expect(() => store.file.read(bytes, 0)).toThrow(isClosed);
+  store.file.write(bytes, 0);
+  expect(() => store.file.commit()).toThrow(isClosed);
+  store.file.endRollback();
+  await store.maintain();
+  await store.close();
+  expect(db.isOpen()).toBe(false);
+  expect(directory.afterClose).toEqual([]);
+});

@@ -1,0 +1,61 @@
+import type { Database } from '@sqlite.org/sqlite-wasm';
+import { beforeAll, expect, test, vi } from 'vitest';
+import {
+  bytesOf,
+  noise,
+  openLog,
+  overwrite,
+  put,
+  TestEnvironment,
+  WatchedDirectory,
+} from '../node-test-log.ts';
+
+beforeAll(() => {
+  vi.spyOn(console, 'error').mockImplementation(() => {});
+  vi.spyOn(console, 'warn').mockImplementation(() => {});
+});
+
+const SMALL = {
+  segmentBytes: 1 << 16,
+  checkpointOverlayBytes: 1 << 16,
+  checkpointLogBytes: 1 << 15,
+};
+
+function rowsOf(db: Database): unknown {
+  return db.selectArrays('SELECT k, hex(v) FROM t ORDER BY k');
+}
+
+/** An object of several segments whose newest has no record and whose newest slot was lost. */
+async function behindARoll() {
+  const directory = new WatchedDirectory();
+  const opened = await openLog(directory, new TestEnvironment(), SMALL);
+  for (let i = 0; ; i++) {
+    put(opened.db, i % 4, noise(i, 30_000));
+    await opened.store.flush();
+    const segments = [...directory.written].filter((name) => name.startsWith('log-')).sort();
+    if (segments.length > 4 && !directory.flushed.has(segments.at(-1)!)) break;
+    if (opened.store.needsMaintenance) await opened.store.maintain();
+  }
+  const rows = rowsOf(opened.db);
+  const slots = directory.flushed.get('checkpoint')!;
+  await opened.close();
+  expect(slots).not.toEqual(
+    (await bytesOf(directory.inner, 'checkpoint')).subarray(0, slots.length),
+  );
+  await overwrite(directory.inner, 'checkpoint', slots);
+  return { directory: directory.inner, rows };
+}
+
+test.each(['with room', 'full'])(
+  '[LOG1] power that goes behind the begin of a segment loses the newest slot and nothing else, the disk %s',
+  async (disk) => {
+    const { directory, rows } = await behindARoll();
+    if (disk === 'full') directory.capacityBytes = directory.usedBytes();
+    for (let opening = 0; opening < 3; opening++) {
+      const again = await openLog(new WatchedDirectory(directory), undefined, SMALL);
+      expect(again.db.selectValue('PRAGMA integrity_check')).toBe('ok');
+      expect(rowsOf(again.db)).toEqual(rows);
+      await again.close();
+    }
+  },
+);

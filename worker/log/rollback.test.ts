@@ -1,0 +1,98 @@
+import type { Database } from '@sqlite.org/sqlite-wasm';
+import { beforeAll, expect, test, vi } from 'vitest';
+import { MemoryDirectory } from '../file/memory-file.ts';
+import { all, noise, type OpenedLog, openLog, put } from '../node-test-log.ts';
+
+beforeAll(() => {
+  vi.spyOn(console, 'error').mockImplementation(() => {});
+  vi.spyOn(console, 'warn').mockImplementation(() => {});
+});
+
+/** An object with free pages that hold old content, and a cache of a few pages. */
+async function withFreePages(directory: MemoryDirectory): Promise<OpenedLog> {
+  const opened = await openLog(directory);
+  const { db, store } = opened;
+  for (let i = 0; i < 60; i++) put(db, i, noise(i, 20_000));
+  db.exec('DELETE FROM t WHERE k > 5');
+  await store.flush();
+  db.exec('PRAGMA cache_size=10');
+  return opened;
+}
+
+/** Writes into the free pages, and more than the cache holds: SQLite writes to the file. */
+function spill(db: Database): void {
+  db.exec('BEGIN');
+  for (let i = 100; i < 140; i++) put(db, i, noise(i, 20_000));
+}
+
+const WAYS: Readonly<Record<string, (db: Database) => void>> = {
+  ROLLBACK: (db) => db.exec('ROLLBACK'),
+  'a conflict that rolls back': (db) =>
+    expect(() => db.exec('INSERT OR ROLLBACK INTO t VALUES(1, 1)')).toThrow(/UNIQUE/),
+};
+
+test.each(Object.keys(WAYS))(
+  '[LOG19] %s of a transaction that was written commits nothing',
+  async (way) => {
+    const directory = new MemoryDirectory();
+    const { db, store, close } = await withFreePages(directory);
+    const bookmark = store.currentBookmark();
+    const expected = all(db);
+    spill(db);
+    WAYS[way]!(db);
+    expect(store.needsFlush).toBe(false);
+    expect(store.currentBookmark()).toBe(bookmark);
+    expect(all(db)).toEqual(expected);
+    put(db, 1000, 'the next transaction');
+    expect(db.selectValue('PRAGMA integrity_check')).toBe('ok');
+    const after = all(db);
+    await store.flush();
+    await close();
+    const again = await openLog(directory);
+    expect(all(again.db)).toEqual(after);
+    expect(again.db.selectValue('PRAGMA integrity_check')).toBe('ok');
+    await again.close();
+  },
+);
+
+test('[LOG19] closing SQLite in the middle of a transaction commits nothing', async () => {
+  const directory = new MemoryDirectory();
+  const { db, store } = await withFreePages(directory);
+  const expected = all(db);
+  const sequence = store.committedSequence;
+  spill(db);
+  db.close();
+  expect(store.committedSequence).toBe(sequence);
+  expect(store.needsFlush).toBe(false);
+  await store.close();
+  const again = await openLog(directory);
+  expect(all(again.db)).toEqual(expected);
+  await again.close();
+});
+
+test('[LOG19] a rollback needs no disk', async () => {
+  const directory = new MemoryDirectory();
+  const { db, close } = await withFreePages(directory);
+  const expected = all(db);
+  spill(db);
+  directory.capacityBytes = 0;
+  db.exec('ROLLBACK');
+  expect(all(db)).toEqual(expected);
+  await close();
+});
+
+test('[LOG19] VACUUM, which commits inside a transaction of its own, is a commit', async () => {
+  const directory = new MemoryDirectory();
+  const { db, store, close } = await withFreePages(directory);
+  const sequence = store.committedSequence;
+  const sizeBytes = store.file.sizeBytes();
+  db.exec('VACUUM');
+  expect(store.committedSequence).toBeGreaterThan(sequence);
+  expect(store.file.sizeBytes()).toBeLessThan(sizeBytes);
+  const expected = all(db);
+  await store.flush();
+  await close();
+  const again = await openLog(directory);
+  expect(all(again.db)).toEqual(expected);
+  await again.close();
+});

@@ -1,0 +1,48 @@
+// XXH32, the 32-bit hash function of xxHash, over whole 32-bit words.
+//
+// Specification: https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md. It reads bytes as
+// little-endian words, so words of a typed array give the published results on every engine that
+// runs WebAssembly. Input whose length is no multiple of four bytes is not supported: there is none.
+
+const PRIME_1 = 0x9e3779b1 | 0;
+const PRIME_2 = 0x85ebca77 | 0;
+const PRIME_3 = 0xc2b2ae3d | 0;
+const PRIME_4 = 0x27d4eb2f | 0;
+const PRIME_5 = 0x165667b1 | 0;
+
+/** The XXH32 of `words[start, end)`: a whole number below 2^32. */
+export function xxh32(words: Uint32Array, start: number, end: number, seed: number): number {
+  let at = start;
+  let hash: number;
+  if (end - start >= 4) {
+    let a = (seed + PRIME_1 + PRIME_2) | 0;
+    let b = (seed + PRIME_2) | 0;
+    let c = seed | 0;
+    let d = (seed - PRIME_1) | 0;
+    for (const last = end - 4; at <= last; at += 4) {
+      a = (a + Math.imul(words[at]!, PRIME_2)) | 0;
+      a = Math.imul((a << 13) | (a >>> 19), PRIME_1);
+      b = (b + Math.imul(words[at + 1]!, PRIME_2)) | 0;
+      b = Math.imul((b << 13) | (b >>> 19), PRIME_1);
+      c = (c + Math.imul(words[at + 2]!, PRIME_2)) | 0;
+      c = Math.imul((c << 13) | (c >>> 19), PRIME_1);
+      d = (d + Math.imul(words[at + 3]!, PRIME_2)) | 0;
+      d = Math.imul((d << 13) | (d >>> 19), PRIME_1);
+    }
+    hash = rotate(a, 1) + rotate(b, 7) + rotate(c, 12) + rotate(d, 18);
+  } else {
+    hash = seed + PRIME_5;
+  }
+  hash = (hash + (end - start) * 4) | 0;
+  for (; at < end; at++) {
+    hash = (hash + Math.imul(words[at]!, PRIME_3)) | 0;
+    hash = Math.imul(rotate(hash, 17), PRIME_4);
+  }
+  hash = Math.imul(hash ^ (hash >>> 15), PRIME_2);
+  hash = Math.imul(hash ^ (hash >>> 13), PRIME_3);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}
+
+function rotate(value: number, bits: number): number {
+  return (value << bits) | (value >>> (32 - bits));
+}
