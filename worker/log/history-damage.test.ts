@@ -1,0 +1,80 @@
+import { beforeAll, expect, test, vi } from 'vitest';
+import { MemoryDirectory } from '../file/memory-file.ts';
+import { bytesOf, openLog, overwrite, put, START_MS, TestEnvironment } from '../node-test-log.ts';
+import { ObjectStore } from './object-store.ts';
+
+beforeAll(() => {
+  vi.spyOn(console, 'error').mockImplementation(() => {});
+  vi.spyOn(console, 'warn').mockImplementation(() => {});
+});
+
+const SMALL = { segmentBytes: 1 << 13, checkpointLogBytes: 1 << 12 };
+/** Every commit is a second after the one before. */
+const STEP_MS = 1000;
+
+/** An object of several segments, with a bookmark of each commit; `damaged` has a byte changed. */
+async function history(damaged: string, offset: number) {
+  const directory = new MemoryDirectory();
+  const environment = new TestEnvironment();
+  const { store, db, close } = await openLog(directory, environment, SMALL);
+  const bookmarks: string[] = [];
+  for (let i = 0; i < 60; i++) {
+    environment.nowMs = START_MS + (i + 1) * STEP_MS;
+    put(db, i % 10, String(i).repeat(150));
+    await store.flush();
+    bookmarks.push(store.currentBookmark());
+    if (store.needsMaintenance) await store.maintain();
+  }
+  await close();
+  const bytes = await bytesOf(directory, damaged);
+  bytes[offset]! ^= 0x10;
+  await overwrite(directory, damaged, bytes);
+  return { directory, environment, bookmarks };
+}
+
+const PLACES: Readonly<Record<string, readonly [string, number]>> = {
+  'a record of the oldest segment': ['log-00000001', 4096 + 3000],
+  'a record of a later segment': ['log-00000003', 4096 + 500],
+  'the header of the oldest segment': ['log-00000001', 24],
+  'the header of a later segment': ['log-00000003', 24],
+};
+
+test.each(Object.keys(PLACES))(
+  '[LOG7] a restore or a search that meets damage in %s is CORRUPT, and nothing else ever',
+  async (place) => {
+    const [name, offset] = PLACES[place]!;
+    const { directory, environment, bookmarks } = await history(name, offset);
+    const codes = new Set<string>();
+    for (const bookmark of bookmarks.filter((_, i) => i % 3 === 0)) {
+      const first = await ObjectStore.open(directory, environment, SMALL);
+      first.scheduleRestore(bookmark);
+      await first.flush();
+      await first.close();
+      const second = await ObjectStore.open(directory, environment, SMALL).catch((error) => error);
+      if (!(second instanceof ObjectStore)) codes.add(second.code);
+      else await second.close();
+    }
+    expect([...codes]).toEqual(['CORRUPT']);
+  },
+);
+
+test.each(Object.keys(PLACES))(
+  '[LOG7] the bookmark of a time behind damage in %s is the right one or CORRUPT',
+  async (place) => {
+    const [name, offset] = PLACES[place]!;
+    const { directory, environment, bookmarks } = await history(name, offset);
+    const store = await ObjectStore.open(directory, environment, SMALL);
+    let refused = 0;
+    for (const [i, bookmark] of bookmarks.entries()) {
+      try {
+        const found = await store.bookmarkForTime(START_MS + (i + 1) * STEP_MS);
+        expect(found.slice(0, 17)).toBe(bookmark.slice(0, 17));
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'CORRUPT' });
+        refused++;
+      }
+    }
+    expect(refused).toBeGreaterThan(0);
+    await store.close();
+  },
+);
