@@ -12,7 +12,7 @@ import { wordsOf } from './pages.ts';
 import type { LogPosition } from './segment.ts';
 
 /** Byte offsets of a slot. */
-export const SLOT = {
+const SLOT = {
   sum: 0,
   magic: 8,
   version: 12,
@@ -27,12 +27,12 @@ export const SLOT = {
   recordSum: 72,
   restoreSum: 80,
 } as const;
-export const SLOT_BYTES = 88;
+const SLOT_BYTES = 88;
 /** Distance of the two slots: a sector each, so that one write tears at most one. */
-export const SLOT_STRIDE_BYTES = 512;
-export const SLOT_MAGIC = 0x434c4350;
+const SLOT_STRIDE_BYTES = 512;
+const SLOT_MAGIC = 0x434c4350;
 /** Where the table of page sums begins; four bytes a page. */
-export const TABLE_OFFSET = 4096;
+const TABLE_OFFSET = 4096;
 /** Stands for "none" where the sequence of a pending restore is stored. */
 export const NO_RESTORE = -1;
 

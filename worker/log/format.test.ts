@@ -1,39 +1,67 @@
-import { readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
-import {
-  SLOT,
-  SLOT_BYTES,
-  SLOT_MAGIC,
-  SLOT_STRIDE_BYTES,
-  TABLE_OFFSET,
-} from './checkpoint-file.ts';
-import { ENTRY, ENTRY_HEADER_BYTES, MARKER_BODY, RANGE, RECORD, RECORD_MAGIC } from './record.ts';
-import { INDEX, INDEX_ENTRIES_MAX, INDEX_ENTRY_BYTES, SEGMENT, SEGMENT_MAGIC } from './segment.ts';
+import { beforeAll, expect, test, vi } from 'vitest';
+import { MemoryDirectory } from '../file/memory-file.ts';
+import { checkMain, readLog, readSlot, tableCount } from '../node-format-reader.ts';
+import { bytesOf, noise, openLog, put, START_MS, TestEnvironment } from '../node-test-log.ts';
 
-const text = readFileSync(new URL('../../docs/commit-log-format.md', import.meta.url), 'utf8');
+beforeAll(() => {
+  vi.spyOn(console, 'error').mockImplementation(() => {});
+  vi.spyOn(console, 'warn').mockImplementation(() => {});
+});
 
-/** The tables of offsets in the document, in order. */
-function tables(): Record<string, number>[] {
-  const found: Record<string, number>[] = [];
-  for (const block of text.split('| offset | type | field | meaning |').slice(1)) {
-    const rows = block.split('\n\n')[0]!.matchAll(/^\| (\d+) \|[^|]*\| `(\w+)` \|/gm);
-    found.push(Object.fromEntries([...rows].map((row) => [row[2]!, Number(row[1])])));
+async function readDirectory(directory: MemoryDirectory) {
+  const names = (await directory.names()).sort();
+  const checkpoint = await bytesOf(directory, 'checkpoint');
+  const main = await bytesOf(directory, 'main');
+  const segments: Uint8Array[] = [];
+  for (const name of names.filter((candidate) => candidate.startsWith('log-'))) {
+    const bytes = await bytesOf(directory, name);
+    // One that is only held ready has no header yet.
+    if (bytes.length > 0) segments.push(bytes);
   }
-  return found;
+  return { checkpoint, main, segments };
 }
 
-test('[LOG17] every table of offsets in the document is the one in the code', () => {
-  expect(tables()).toEqual([SEGMENT, INDEX, RECORD, ENTRY, RANGE, MARKER_BODY, SLOT]);
-});
-
-test('[LOG17] the sizes and numbers the document names are those of the code', () => {
-  for (const magic of [SEGMENT_MAGIC, RECORD_MAGIC, SLOT_MAGIC]) {
-    expect(text).toContain(`0x${magic.toString(16)}`);
+test('[LOG17] a reader made of the document alone finds in the files what was committed', async () => {
+  const directory = new MemoryDirectory();
+  const environment = new TestEnvironment();
+  // Every transaction that spills is logged whole: none of its pages is beyond the main file.
+  const options = { segmentBytes: 1 << 18, checkpointLogBytes: 1 << 17, spillBytes: 1 << 16 };
+  const { store, db, close } = await openLog(directory, environment, options);
+  const step = async () => {
+    environment.nowMs += 1000;
+    await store.flush();
+    if (store.needsMaintenance) await store.maintain();
+  };
+  for (let i = 0; i < 200; i++) {
+    put(db, i % 40, noise(i, 100 + 37 * (i % 90)));
+    await step();
   }
-  expect(text).toContain(`at most ${INDEX_ENTRIES_MAX}`);
-  expect(text).toContain(`the entries, ${INDEX_ENTRY_BYTES} bytes each`);
-  expect(text).toContain(`The entry of a page is ${ENTRY_HEADER_BYTES} bytes`);
-  expect(text).toContain(`at bytes 0 and ${SLOT_STRIDE_BYTES}`);
-  expect(text).toContain(`over bytes 8 to ${SLOT_BYTES - 1}`);
-  expect(text).toContain(`From byte ${TABLE_OFFSET.toLocaleString('en')} on`);
-});
+  const bookmark = store.currentBookmark();
+  db.exec('PRAGMA cache_size=10');
+  db.exec('UPDATE t SET v = randomblob(length(v))');
+  await step();
+  db.exec('DELETE FROM t WHERE k > 3');
+  db.exec('VACUUM');
+  put(db, 1000, 'the pages that are gone');
+  await step();
+  store.scheduleRestore(bookmark);
+  await step();
+  const image = store.databaseBytes();
+  const sequence = store.committedSequence;
+  await close();
+
+  const { checkpoint, main, segments } = await readDirectory(directory);
+  const { salt } = readSlot(checkpoint);
+  const read = readLog(segments, salt!);
+  expect(tableCount).toBe(7);
+  expect(segments.length).toBeGreaterThan(2);
+  expect(read.sequence).toBe(sequence);
+  expect(read.image).toEqual(image);
+  expect(read.restoreTarget).toBe(Number.parseInt(bookmark.slice(9, 17), 16));
+  for (const [what, count] of Object.entries(read.seen)) {
+    expect(count, what).toBeGreaterThan(0);
+  }
+  checkMain(main, checkpoint);
+  expect(read.sequence).toBeGreaterThanOrEqual(readSlot(checkpoint).sequence!);
+  expect(readSlot(checkpoint).timeMs).toBeGreaterThan(START_MS);
+}, 30_000);

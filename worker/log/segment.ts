@@ -20,7 +20,7 @@ import {
 } from './record.ts';
 
 /** Byte offsets of the segment header: fixed part, then the index, each with its own sum. */
-export const SEGMENT = {
+const SEGMENT = {
   sum: 0,
   magic: 8,
   version: 12,
@@ -34,11 +34,11 @@ export const SEGMENT = {
   index: 80,
 } as const;
 export const SEGMENT_HEADER_BYTES = 4096;
-export const SEGMENT_MAGIC = 0x434c5347;
+const SEGMENT_MAGIC = 0x434c5347;
 
 /** Byte offsets of one entry of the index. */
-export const INDEX = { offset: 0, sequence: 8, timeMs: 16, sum: 24 } as const;
-export const INDEX_ENTRY_BYTES = 32;
+const INDEX = { offset: 0, sequence: 8, timeMs: 16, sum: 24 } as const;
+const INDEX_ENTRY_BYTES = 32;
 export const INDEX_ENTRIES_MAX = Math.floor(
   (SEGMENT_HEADER_BYTES - SEGMENT.index) / INDEX_ENTRY_BYTES,
 );
