@@ -87,6 +87,7 @@ export function readSlot(bytes: Uint8Array): Fields {
 export function checkMain(main: Uint8Array, checkpoint: Uint8Array): void {
   const { pageCount, salt } = readSlot(checkpoint);
   const view = new DataView(checkpoint.buffer, checkpoint.byteOffset);
+  check(main.length === pageCount! * PAGE_BYTES, 'pages of the main file');
   for (let i = 0; i < pageCount!; i++) {
     const page = main.subarray(i * PAGE_BYTES, (i + 1) * PAGE_BYTES);
     check(pageSum(page, i, salt!) === view.getUint32(4096 + i * 4, true), `sum of page ${i}`);
@@ -102,12 +103,15 @@ export interface Read {
   >;
   readonly restoreTarget: number;
   readonly sequence: number;
+  /** Every place between two commits, named and valued as in a slot. */
+  readonly places: readonly Fields[];
 }
 
 /** Replays the whole history, forwards and checked: the database after the last commit. */
 export function readLog(segments: readonly Uint8Array[], salt: number): Read {
   const pages = new Map<number, Uint8Array>();
   const seen = { records: 0, parts: 0, markers: 0, fresh: 0, gone: 0, index: 0 };
+  const all: Fields[] = [];
   let [previousSum, sequence, timeMs, pageCount, restoreTarget] = [0, 0, 0, 0, -1];
   for (const [number, bytes] of segments.entries()) {
     const header = fields(segment, bytes, 0);
@@ -124,6 +128,9 @@ export function readLog(segments: readonly Uint8Array[], salt: number): Read {
       }
     }
     let at = SEGMENT_HEADER_BYTES;
+    const note = () =>
+      all.push({ segment: number + 1, offset: at, sequence, timeMs, recordSum: previousSum });
+    note();
     while (at + 64 <= bytes.length) {
       const record = fields(recordTable, bytes, at);
       if (record.magic !== 0x434c4f47 || record.previousSum !== previousSum) break;
@@ -148,6 +155,7 @@ export function readLog(segments: readonly Uint8Array[], salt: number): Read {
         pageCount = record.pageCount!;
       }
       at = end;
+      note();
       const place = places.get(at);
       if (place !== undefined) {
         check(place.sequence === sequence && place.timeMs === timeMs, 'an entry of the index');
@@ -158,7 +166,7 @@ export function readLog(segments: readonly Uint8Array[], salt: number): Read {
   }
   const image = new Uint8Array(pageCount * PAGE_BYTES);
   for (const [i, page] of pages) if (i < pageCount) image.set(page, i * PAGE_BYTES);
-  return { image, seen, restoreTarget, sequence };
+  return { image, seen, restoreTarget, sequence, places: all };
 }
 
 function redo(
