@@ -96,6 +96,8 @@ export class WatchedDirectory implements FileDirectory {
   readonly flushed = new Map<string, Uint8Array>();
   /** Files that were written to. */
   readonly written = new Set<string>();
+  /** Files the disk has no room for. */
+  readonly full = new Set<string>();
   /** Calls of files that were closed, and of the directory after `isOver`. */
   readonly afterClose: string[] = [];
   /** Flushes end when `release` is called. */
@@ -126,6 +128,7 @@ export class WatchedDirectory implements FileDirectory {
       read: (target, offset) => use('read', () => file.read(target, offset)),
       write: (bytes, offset) =>
         use('write', () => {
+          if (this.full.has(name)) throw storageError('DISK_FULL', `write "${name}": no room.`);
           this.written.add(name);
           file.write(bytes, offset);
         }),

@@ -59,3 +59,26 @@ test.each(['with room', 'full'])(
     }
   },
 );
+
+test('[LOG13] a main file that has no room leaves its pages in the segment, which goes on', async () => {
+  const directory = new WatchedDirectory();
+  const options = { segmentBytes: 1 << 16, checkpointLogBytes: 1 << 15 };
+  const opened = await openLog(directory, undefined, options);
+  directory.full.add('main');
+  for (let i = 0; i < 20; i++) {
+    put(opened.db, i, noise(i, 30_000));
+    await opened.store.flush();
+    await opened.store.maintain();
+  }
+  const rows = rowsOf(opened.db);
+  expect([...directory.written].filter((name) => name.startsWith('log-'))).toHaveLength(1);
+  await opened.close();
+  const again = await openLog(directory, undefined, options);
+  expect(rowsOf(again.db)).toEqual(rows);
+  directory.full.clear();
+  put(again.db, 0, 'room again');
+  await again.store.flush();
+  expect(again.db.selectValue('PRAGMA integrity_check')).toBe('ok');
+  expect([...directory.written].filter((name) => name.startsWith('log-'))).toHaveLength(2);
+  await again.close();
+});

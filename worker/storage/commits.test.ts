@@ -1,0 +1,65 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createTestHost, type TestHost } from '../node-test-host.ts';
+import { Commits } from './commits.ts';
+
+let host: TestHost;
+beforeEach(async () => {
+  host = await createTestHost();
+});
+afterEach(() => host.close());
+
+test('[LOG19] a bookmark leaves the object when its commit is durable, whoever confirms the write', async () => {
+  await host.run(({ storage }) => storage.put('before', 1));
+  host.holdFlushes();
+  let bookmark: string | undefined;
+  const asked = host.run(async ({ storage }) => {
+    void storage.put('a', 1, { allowUnconfirmed: true });
+    return storage.getCurrentBookmark();
+  });
+  void asked.then((found) => {
+    bookmark = found;
+  });
+  await host.turns(20);
+  expect(host.durable()).toBeLessThan(host.committed());
+  expect(bookmark).toBeUndefined();
+  host.releaseFlushes();
+  await asked;
+  expect(host.durable()).toBe(host.committed());
+});
+
+/** A log that counts its flushes, which end when they are told. */
+class HeldLog {
+  needsFlush = true;
+  count = 0;
+  end = () => {};
+
+  flush(): Promise<void> {
+    this.count++;
+    return new Promise((resolve) => {
+      this.end = () => {
+        this.needsFlush = false;
+        resolve();
+      };
+    });
+  }
+}
+
+test('[LOG20] what was committed and nobody waits for is flushed on demand, once', async () => {
+  const log = new HeldLog();
+  const commits = new Commits(log, () => {});
+  expect(commits.durability()).toBeUndefined();
+  commits.flush();
+  commits.flush();
+  expect(log.count).toBe(1);
+  let isDurable = false;
+  const durable = commits.durability()?.then(() => {
+    isDurable = true;
+  });
+  await Promise.resolve();
+  expect(isDurable).toBe(false);
+  log.end();
+  await durable;
+  expect(isDurable).toBe(true);
+  commits.flush();
+  expect(log.count).toBe(1);
+});
