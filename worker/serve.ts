@@ -111,9 +111,9 @@ class Candidate {
     const announce = () => {
       control.postMessage({ type: 'leads', worker, version: PROTOCOL_VERSION });
     };
-    control.addEventListener('message', ({ data }: MessageEvent<ControlMessage>) => {
-      if (data.type === 'who') announce();
-      if (data.type === 'connect' && data.worker === worker) this.#connect(host, data);
+    control.addEventListener('message', ({ data }: MessageEvent<ControlMessage | null>) => {
+      if (data?.type === 'who') announce();
+      if (data?.type === 'connect' && data.worker === worker) this.#connect(host, data);
     });
     this.#connectOwnPage(host);
     announce();
@@ -142,6 +142,8 @@ class Candidate {
   }
 
   #connect(host: WorkerHost, { client, connection }: ControlMessage & { type: 'connect' }): void {
+    // Every tab of the origin can post here, also one with other code; these become names.
+    if (typeof client !== 'string' || typeof connection !== 'string') return;
     const channel = this.#environment.openChannel(this.#names.connectionChannel(connection));
     const admitted = this.#admit(client, host, new ChannelEndpoint(channel));
     const { locks } = this.#environment;

@@ -5,7 +5,7 @@
 
 import { storageError } from '../contract/errors.ts';
 import type { Payload, ReferenceRequest } from '../rpc/object-protocol.ts';
-import { callMember, readMember } from './invoke.ts';
+import { callMember, parametersIn, readMember } from './invoke.ts';
 import type { Party } from './party.ts';
 import type { Channel } from './references.ts';
 import { DISPOSE } from './rpc-promise.ts';
@@ -104,7 +104,7 @@ async function answer(
   const draft = await party.enter(async () => {
     switch (request.op) {
       case 'call': {
-        const parameters = channel.receive(request.payload, party) as unknown[];
+        const parameters = parametersIn(channel.receive(request.payload, party));
         return channel.draft(await members.call(request.member, parameters), party);
       }
       case 'get':

@@ -6,6 +6,8 @@
 
 import { storageError } from '../contract/errors.ts';
 
+const PARAMETERS_MAX = 65_535;
+
 /** Called by the runtime only; the same names that workerd refuses. */
 const HANDLERS: ReadonlySet<string> = new Set([
   'alarm',
@@ -16,6 +18,18 @@ const HANDLERS: ReadonlySet<string> = new Set([
   'webSocketError',
   'webSocketMessage',
 ]);
+
+/**
+ * The arguments that came for a call. @throws INVALID_ARGUMENT when they are not an array, or one that
+ * claims more elements than any engine passes
+ */
+export function parametersIn(value: unknown): unknown[] {
+  if (Array.isArray(value) && value.length <= PARAMETERS_MAX) return value;
+  throw storageError(
+    'INVALID_ARGUMENT',
+    `Arguments of a call are an array of at most ${PARAMETERS_MAX} elements.`,
+  );
+}
 
 /** Calls the method. @throws UNKNOWN_METHOD, and what it throws */
 export function callMember(target: object, name: string, parameters: readonly unknown[]): unknown {

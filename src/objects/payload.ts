@@ -3,6 +3,7 @@
 // Writing happens inside the caller's call: what cannot be sent throws there, and a later change of
 // an argument is not seen. Writing registers nothing; what it exports goes live with the draft.
 
+import { storageError } from '../contract/errors.ts';
 import { RpcTarget } from '../contract/rpc-target.ts';
 import type { Payload, ReferenceNumber, WireAddress } from '../rpc/object-protocol.ts';
 import { deserializeWith } from '../serializer/decode.ts';
@@ -113,6 +114,8 @@ export function readPayload(payload: Payload, channel: Channel, party: Party): u
         return importSignal(reference, channel, party);
       case 'socket':
         return importSocket(reference, channel, party);
+      default:
+        throw storageError('INVALID_ARGUMENT', 'A payload refers to something of an unknown kind.');
     }
   };
   const value = deserializeWith(payload, (members) => resolve(members as unknown as Description));

@@ -78,8 +78,8 @@ export class Leader {
     this.#client = environment.randomId();
     this.#alive = holdForLife(environment.locks, this.#names.clientLock(this.#client));
     this.#control = environment.openChannel(this.#names.controlChannel);
-    this.#control.addEventListener('message', ({ data }: MessageEvent<ControlMessage>) => {
-      if (data.type === 'leads') this.#hear(data.worker, data.version);
+    this.#control.addEventListener('message', ({ data }: MessageEvent<ControlMessage | null>) => {
+      if (data?.type === 'leads') this.#hear(data.worker, data.version);
     });
   }
 
@@ -201,8 +201,8 @@ export class Leader {
     const name = this.#names.connectionChannel(connection);
     const endpoint = new ChannelEndpoint(this.#environment.openChannel(name));
     endpoint.addEventListener('message', (event) => {
-      const message = (event as MessageEvent<ConnectionMessage>).data;
-      if (message.type === 'accepted') this.#found(worker, endpoint);
+      const message = (event as MessageEvent<ConnectionMessage | null>).data;
+      if (message?.type === 'accepted') this.#found(worker, endpoint);
     });
     search.asked = { worker, endpoint };
     this.#tell({ type: 'connect', worker, client: this.#client, connection });

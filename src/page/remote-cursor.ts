@@ -7,15 +7,12 @@
 import { storageError } from '../contract/errors.ts';
 import type { RemoteSqlCursor, SqlRow, SqlStorageValue } from '../contract/storage.ts';
 import { connectionClosed } from '../rpc/host-connection.ts';
-import type { RowBatch } from '../rpc/protocol.ts';
+import { BATCH_ROWS_MAX, type RowBatch } from '../rpc/protocol.ts';
 import type { PageEnvironment } from './environment.ts';
 import type { Session } from './session.ts';
 
 /** Rows that come with the statement: enough for most, little when only the first is wanted. */
 export const FIRST_ROWS = 100;
-
-/** Rows of each later batch. */
-export const MORE_ROWS = 1000;
 
 type Row = SqlStorageValue[];
 
@@ -200,7 +197,7 @@ class RowSource {
     while (this.#rows.length - this.#position < count && this.#cursor !== null) {
       if (this.#session.epoch !== this.#epoch)
         throw connectionClosed('the rest of the rows is gone');
-      const call = { op: 'rows', cursor: this.#cursor, rowCount: MORE_ROWS } as const;
+      const call = { op: 'rows', cursor: this.#cursor, rowCount: BATCH_ROWS_MAX } as const;
       this.#take(await this.#session.call(call));
     }
   }

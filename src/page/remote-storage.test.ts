@@ -4,9 +4,9 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { serve } from '../../worker/serve.ts';
 import type { RemoteSqlCursor, RemoteStorage } from '../contract/storage.ts';
 import type { FakeHost } from '../rpc/fake-host.ts';
+import { BATCH_CALLS_MAX } from '../rpc/protocol.ts';
 import { type FakeTab, FakeTabs } from './fake-tabs.ts';
 import { LIST_ENTRIES } from './remote-kv.ts';
-import { BATCH_CALLS_MAX } from './session.ts';
 
 /** The storage as a program without types sees it. */
 type Loose = Record<

@@ -9,12 +9,16 @@ import { storageError } from '../contract/errors.ts';
 import { fromWire } from '../rpc/errors-on-wire.ts';
 import { connectionClosed, type HostConnection } from '../rpc/host-connection.ts';
 import type { WireAddress } from '../rpc/object-protocol.ts';
-import type { Call, Outcome, Results, SessionId } from '../rpc/protocol.ts';
+import {
+  BATCH_CALLS_MAX,
+  type Call,
+  type Outcome,
+  type Results,
+  type SessionId,
+  travelsAlone,
+} from '../rpc/protocol.ts';
 import type { Leader } from './leader.ts';
 import { TransactionScope } from './transaction-scope.ts';
-
-/** Most calls of one message, so that other tabs' messages come between. */
-export const BATCH_CALLS_MAX = 512;
 
 /** Most bytes of values in one message, one call that has more aside. */
 export const BATCH_BYTES_MAX = 1_048_576;
@@ -280,11 +284,6 @@ function* batches(queue: readonly Pending[]): Generator<readonly Pending[]> {
     bytes += size;
   }
   if (batch.length > 0) yield batch;
-}
-
-// They may wait long for others.
-function travelsAlone({ op }: Call): boolean {
-  return op === 'begin' || op === 'importDatabase';
 }
 
 function valueBytes(call: Call): number {

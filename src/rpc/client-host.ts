@@ -2,12 +2,24 @@
 // the client holds of objects.
 //
 // Keeps true: when the client goes, its sessions are closed, also one that was still being opened,
-// and what it held is let go of; and every reply is an outcome, because comlink would strip a thrown
-// error of its code.
+// and what it held is let go of; every reply is an outcome, because comlink would strip a thrown
+// error of its code; and what the client sends is checked here, so that nothing behind this file
+// meets a message of another shape than the protocol's.
 
-import { expose, wrap } from 'comlink';
+import { wrap } from 'comlink';
 import { storageError } from '../contract/errors.ts';
+import { type Answer, answerCalls } from './answer-calls.ts';
 import type { ChannelEndpoint } from './channel-endpoint.ts';
+import { checkAddress, checkNumberOf } from './check.ts';
+import { checkCalls, checkTarget } from './check-calls.ts';
+import {
+  checkManageRequest,
+  checkObjectRequest,
+  checkReference,
+  checkReferenceRequest,
+  checkReferences,
+} from './check-objects.ts';
+import { checkOutcome } from './check-outcomes.ts';
 import type { ConnectionMessage } from './control.ts';
 import { toWire } from './errors-on-wire.ts';
 import { connectionClosed } from './host-connection.ts';
@@ -15,11 +27,18 @@ import type {
   ObjectsConnection,
   ObjectsPeer,
   ObjectsService,
+  Payload,
   ReferencePeer,
   WireAddress,
 } from './object-protocol.ts';
 import { PendingCalls } from './pending-calls.ts';
-import type { Call, Outcome, SessionId, StorageHost } from './protocol.ts';
+import {
+  BATCH_CALLS_MAX,
+  type Call,
+  type Outcome,
+  type SessionId,
+  type StorageHost,
+} from './protocol.ts';
 
 /** A worker's host: objects' storage, and calls of objects when it serves classes. */
 export interface WorkerHost extends StorageHost {
@@ -42,22 +61,11 @@ export class ClientHost implements StorageHost {
     this.#endpoint = endpoint;
     const objects = host.objects?.connect(this.#client()) ?? NO_OBJECTS;
     this.#objects = objects;
-    // comlink lets a peer reach every property, so it is shown these functions.
-    const surface: StorageHost & ObjectsPeer & ReferencePeer = {
-      open: (target) => this.open(target),
-      execute: (session, calls) => this.execute(session, calls),
-      close: (session) => this.close(session),
-      classes: () => objects.classes(),
-      call: (address, request) => objects.call(address, request),
-      manage: (request) => objects.manage(request),
-      ask: (reference, request) => objects.ask(reference, request),
-      release: (numbers) => objects.release(numbers),
-    };
-    expose(surface, endpoint);
+    answerCalls(this.#answers(objects), endpoint);
     endpoint.addEventListener('message', (event) => {
-      const message = (event as MessageEvent<ConnectionMessage>).data;
-      if (message.type === 'closed') this.end();
-      if (message.type === 'ping') this.#post({ type: 'pong' });
+      const message = (event as MessageEvent<ConnectionMessage | null>).data;
+      if (message?.type === 'closed') this.end();
+      if (message?.type === 'ping') this.#post({ type: 'pong' });
     });
     // Whose call it was cannot be told any more, so none would ever be answered.
     endpoint.addEventListener('messageerror', () => this.end());
@@ -110,12 +118,39 @@ export class ClientHost implements StorageHost {
     this.#objects.end(reason);
   }
 
+  #answers(
+    objects: ObjectsConnection,
+  ): Record<keyof (StorageHost & ObjectsPeer & ReferencePeer), Answer> {
+    return {
+      open: (target) => this.open(checkTarget(target)),
+      execute: (session, calls) => this.#executeMessage(session, calls),
+      close: (session) => this.close(checkNumberOf('session', session)),
+      classes: () => objects.classes(),
+      call: (address, request) => objects.call(checkAddress(address), checkObjectRequest(request)),
+      manage: (request) => objects.manage(checkManageRequest(request)),
+      ask: (reference, request) =>
+        objects.ask(checkReference(reference), checkReferenceRequest(request)),
+      release: (numbers) => objects.release(checkReferences(numbers)),
+    };
+  }
+
+  // A message that is malformed in one call is refused whole; each call of it has the outcome.
+  async #executeMessage(session: unknown, calls: unknown): Promise<Outcome[]> {
+    try {
+      return await this.execute(checkNumberOf('session', session), checkCalls(calls));
+    } catch (error) {
+      const count = Array.isArray(calls) ? Math.min(calls.length, BATCH_CALLS_MAX) : 1;
+      return new Array(count).fill({ error: toWire(error) });
+    }
+  }
+
   /** What the client shows. */
   #client(): ReferencePeer {
     const { ask, release } = wrap(this.#endpoint) as unknown as ReferencePeer;
     const pending = this.#pending;
     return {
-      ask: (reference, request) => pending.make(() => ask(reference, request)),
+      ask: (reference, request) =>
+        pending.make(() => ask(reference, request)).then(checkOutcome<Payload | null>),
       release: (numbers) => pending.make(() => release(numbers)),
     };
   }

@@ -5,6 +5,8 @@
 // that can be cloned.
 // comlink would keep only name, message and stack.
 
+import { storageError } from '../contract/errors.ts';
+
 /** An error that crosses the thread as an outcome. */
 export interface WireError {
   /** Not an Error: the thrown value itself, or its string when structured clone refuses it. */
@@ -57,15 +59,26 @@ export function toWire(thrown: unknown, depth = 0): WireError {
   }
 }
 
-/** The value to throw on this side. */
+/** The value to throw on this side. Never throws: what cannot be read is an error as well. */
 export function fromWire(wire: WireError): unknown {
+  try {
+    return fromWords(wire);
+  } catch (cause) {
+    return storageError('INTERNAL', 'An error came that cannot be read.', { cause });
+  }
+}
+
+function fromWords(wire: WireError): unknown {
   if ('thrown' in wire) return wire.thrown;
   const error = construct(wire);
   if (wire.stack !== undefined) define(error, 'stack', wire.stack);
   for (const [name, value] of Object.entries(wire.properties)) define(error, name, value);
-  if (wire.own !== undefined) Object.assign(error, wire.own);
-  if (wire.cause !== undefined) define(error, 'cause', fromWire(wire.cause));
-  if (wire.errors !== undefined) define(error, 'errors', wire.errors.map(fromWire));
+  for (const [name, value] of Object.entries(wire.own ?? {})) {
+    // A name of a place of its own comes from no writer of this package, `__proto__` least of all.
+    if (!PLACED.has(name)) Reflect.set(error, name, value);
+  }
+  if (wire.cause !== undefined) define(error, 'cause', fromWords(wire.cause));
+  if (wire.errors !== undefined) define(error, 'errors', wire.errors.map(fromWords));
   return error;
 }
 

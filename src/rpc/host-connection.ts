@@ -4,12 +4,21 @@
 // call. Who finds out that the peer died is told by fail(); a peer that says goodbye, and a message
 // that could not be read, are noticed here.
 
-import { expose, type Remote, wrap } from 'comlink';
+import { type Remote, wrap } from 'comlink';
 import { storageError } from '../contract/errors.ts';
+import { answerCalls } from './answer-calls.ts';
 import type { ChannelEndpoint } from './channel-endpoint.ts';
+import { checkReference, checkReferenceRequest, checkReferences } from './check-objects.ts';
+import { checkOutcome, checkOutcomes } from './check-outcomes.ts';
 import type { ConnectionMessage } from './control.ts';
 import { fromWire, type WireError } from './errors-on-wire.ts';
-import type { ObjectsPeer, ReferencePeer, WireAddress } from './object-protocol.ts';
+import type {
+  ClassList,
+  ObjectsPeer,
+  Payload,
+  ReferencePeer,
+  WireAddress,
+} from './object-protocol.ts';
 import { PendingCalls } from './pending-calls.ts';
 import type { Call, Outcome, SessionId, StorageHost } from './protocol.ts';
 
@@ -48,9 +57,9 @@ export class HostConnection implements StorageHost {
       for (const lost of this.#users) lost(reason);
     });
     endpoint.addEventListener('message', (event) => {
-      const message = (event as MessageEvent<ConnectionMessage>).data;
+      const message = (event as MessageEvent<ConnectionMessage | null>).data;
       this.#heardCount += 1;
-      if (message.type === 'closed') this.fail(closingReason(message.error));
+      if (message?.type === 'closed') this.fail(closingReason(message.error));
     });
     endpoint.addEventListener('messageerror', () => {
       this.leave(connectionClosed('a message from the worker could not be read'));
@@ -92,11 +101,13 @@ export class HostConnection implements StorageHost {
   }
 
   open(target: string | WireAddress): Promise<Outcome<SessionId>> {
-    return this.#make(() => this.#open(target) as Promise<Outcome<SessionId>>);
+    return this.#make<unknown>(() => this.#open(target)).then(checkOutcome<SessionId>);
   }
 
   execute(session: SessionId, calls: readonly Call[]): Promise<Outcome[]> {
-    return this.#make(() => this.#execute(session, calls) as Promise<Outcome[]>);
+    return this.#make<unknown>(() => this.#execute(session, calls)).then((answer) =>
+      checkOutcomes(answer, calls.length),
+    );
   }
 
   close(session: SessionId): Promise<void> {
@@ -105,12 +116,14 @@ export class HostConnection implements StorageHost {
 
   /** Lets the worker ask for what this page passes by reference. */
   show(references: ReferencePeer): void {
-    // comlink lets a peer reach every property, so it is shown two functions.
-    const surface: ReferencePeer = {
-      ask: (reference, request) => references.ask(reference, request),
-      release: (numbers) => references.release(numbers),
-    };
-    expose(surface, this.#endpoint);
+    answerCalls(
+      {
+        ask: (reference, request) =>
+          references.ask(checkReference(reference), checkReferenceRequest(request)),
+        release: (numbers) => references.release(checkReferences(numbers)),
+      },
+      this.#endpoint,
+    );
   }
 
   /** Ends the connection for this reason; later reasons change nothing. */
@@ -140,10 +153,12 @@ export class HostConnection implements StorageHost {
     const remote = this.#remote as unknown as ObjectsPeer & ReferencePeer;
     const { classes, call, manage, ask, release } = remote;
     return {
-      classes: () => this.#make(() => classes()),
-      call: (address, request) => this.#make(() => call(address, request)),
-      manage: (request) => this.#make(() => manage(request)),
-      ask: (reference, request) => this.#make(() => ask(reference, request)),
+      classes: () => this.#make(() => classes()).then(checkOutcome<ClassList>),
+      call: (address, request) =>
+        this.#make(() => call(address, request)).then(checkOutcome<Payload>),
+      manage: (request) => this.#make(() => manage(request)).then(checkOutcome),
+      ask: (reference, request) =>
+        this.#make(() => ask(reference, request)).then(checkOutcome<Payload | null>),
       release: (numbers) => this.#make(() => release(numbers)),
     };
   }

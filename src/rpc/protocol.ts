@@ -9,6 +9,12 @@ import type { SqlStorageValue } from '../contract/storage.ts';
 import type { WireError } from './errors-on-wire.ts';
 import type { WireAddress } from './object-protocol.ts';
 
+/** Most calls of one message, so that other tabs' messages come between. */
+export const BATCH_CALLS_MAX = 512;
+
+/** Most rows of one batch of a cursor. */
+export const BATCH_ROWS_MAX = 1000;
+
 /** One opened handle of one object; counts up in the worker. */
 export type SessionId = number;
 
@@ -62,6 +68,11 @@ export type Call = (
     }
   | { readonly op: 'abort'; readonly reason: string }
 ) & { readonly txn?: number };
+
+/** True for a call that is the only one of its message: it may wait long for others. */
+export function travelsAlone({ op }: Call): boolean {
+  return op === 'begin' || op === 'importDatabase';
+}
 
 /** Rows of a cursor, as arrays in the order of `columnNames`. */
 export interface RowBatch {

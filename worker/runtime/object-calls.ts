@@ -5,7 +5,7 @@
 
 import { storageError } from '../../src/contract/errors.ts';
 import { remoteError } from '../../src/objects/imports.ts';
-import { callMember, readMember } from '../../src/objects/invoke.ts';
+import { callMember, parametersIn, readMember } from '../../src/objects/invoke.ts';
 import type { Answer, OutgoingCall } from '../../src/objects/object-caller.ts';
 import type { Party } from '../../src/objects/party.ts';
 import type { Draft } from '../../src/objects/payload.ts';
@@ -97,7 +97,7 @@ export class ObjectCalls implements ObjectsService {
     }
     switch (request.op) {
       case 'call': {
-        const parameters = channel.receive(request.payload, party) as unknown[];
+        const parameters = parametersIn(channel.receive(request.payload, party));
         return channel.draft(await callMember(object, request.member, parameters), party);
       }
       case 'get':

@@ -1,0 +1,92 @@
+// What messages about objects and references may be when they arrive, on either side. What is inside
+// of a payload is asked by its decoder.
+
+import {
+  checkAddress,
+  checkArray,
+  checkBytes,
+  checkFields,
+  checkNumber,
+  checkNumberOf,
+  checkString,
+  malformed,
+} from './check.ts';
+import type {
+  ManageRequest,
+  ObjectRequest,
+  ReferenceNumber,
+  ReferenceRequest,
+} from './object-protocol.ts';
+
+/** Most references let go of by one message. */
+const RELEASES_MAX = 1024;
+
+/** @throws INVALID_ARGUMENT */
+export function checkObjectRequest(value: unknown): ObjectRequest {
+  const { op, member, payload } = checkFields('request', value);
+  switch (op) {
+    case 'call':
+      return { op, member: checkString('member', member), payload: checkBytes('payload', payload) };
+    case 'get':
+      return { op, member: checkString('member', member) };
+    case 'fetch':
+      return { op, payload: checkBytes('payload', payload) };
+    default:
+      throw malformed('op', 'one of the protocol');
+  }
+}
+
+/** @throws INVALID_ARGUMENT */
+export function checkReferenceRequest(value: unknown): ReferenceRequest {
+  const { op, member, payload } = checkFields('request', value);
+  switch (op) {
+    case 'call':
+      return {
+        op,
+        member: member === null ? null : checkString('member', member),
+        payload: checkBytes('payload', payload),
+      };
+    case 'get':
+      return { op, member: checkString('member', member) };
+    case 'pull':
+    case 'close':
+    case 'wait':
+      return { op };
+    case 'cancel':
+    case 'write':
+    case 'abort':
+      return { op, payload: checkBytes('payload', payload) };
+    default:
+      throw malformed('op', 'one of the protocol');
+  }
+}
+
+/** @throws INVALID_ARGUMENT */
+export function checkManageRequest(value: unknown): ManageRequest {
+  const { op, className, address, timeMs, durationMs } = checkFields('request', value);
+  switch (op) {
+    case 'list':
+      return { op, className: checkString('className', className) };
+    case 'delete':
+      return { op, address: checkAddress(address) };
+    case 'now':
+    case 'runNextAlarm':
+    case 'resume':
+      return { op };
+    case 'set':
+      return { op, timeMs: checkNumber('timeMs', timeMs) };
+    case 'advance':
+      return { op, durationMs: checkNumber('durationMs', durationMs) };
+    default:
+      throw malformed('op', 'one of the protocol');
+  }
+}
+
+export function checkReference(value: unknown): ReferenceNumber {
+  return checkNumberOf('reference', value);
+}
+
+/** @throws INVALID_ARGUMENT */
+export function checkReferences(value: unknown): ReferenceNumber[] {
+  return checkArray('references', value, RELEASES_MAX).map(checkReference);
+}
