@@ -149,6 +149,34 @@ describe('two tabs', () => {
     expect(await theirs.get('d')).toBe(1);
   });
 
+  test('[BORDER5] what anybody posts on the control channel harms nobody', async () => {
+    const { theirs } = await openBoth();
+    const anybody = tabs.browser.agent();
+    const { controlChannel } = namesOf(DEFAULT_DIRECTORY);
+    const control = anybody.openChannel(controlChannel);
+    const worker = { toString: 1 };
+    for (const message of [
+      null,
+      7,
+      {},
+      { type: 'connect', worker, client: null, connection: {} },
+    ]) {
+      control.postMessage(message);
+    }
+    control.onmessage = ({ data }) => {
+      if (data.type !== 'leads') return;
+      // To the leader itself, by its name.
+      const connect = { type: 'connect', worker: data.worker };
+      control.postMessage({ ...connect, client: { toString: 1 }, connection: { toString: 1 } });
+      control.postMessage(connect);
+    };
+    control.postMessage({ type: 'who' });
+    await turns(10);
+    await theirs.put('a', 1);
+    expect(await theirs.get('a')).toBe(1);
+    expect(await (await tabs.tab().open()).get('a')).toBe(1);
+  });
+
   test('[TAB5] a tab that goes has its sessions closed by the leader', async () => {
     await openBoth();
     expect(first.leadingHost.sessions.size).toBe(2);

@@ -94,4 +94,30 @@ describe('an error across the thread', () => {
     const error = new Error('outer', { cause: hostile });
     expect(across(error)).toMatchObject({ message: 'outer' });
   });
+
+  test.for<[string, unknown]>([
+    ['null', null],
+    ['a number', 7],
+    ['no properties', { name: 'Error', message: 'x' }],
+    ['a cause that is none', { name: 'Error', message: 'x', properties: {}, cause: 7 }],
+    [
+      'a name that is no string',
+      { name: { toString: 1 }, message: { toString: 1 }, properties: {} },
+    ],
+  ])('[BORDER4] an error that cannot be read (%s) is INTERNAL', ([, wire]) => {
+    expect(fromWire(wire as never)).toMatchObject({ code: 'INTERNAL' });
+  });
+
+  test('[BORDER4] a chain of causes that ends nowhere is INTERNAL', () => {
+    const wire: Record<string, unknown> = { name: 'Error', message: 'x', properties: {} };
+    wire.cause = wire;
+    expect(fromWire(wire as never)).toMatchObject({ code: 'INTERNAL' });
+  });
+
+  test('[BORDER4] the own properties of an error change no prototype', () => {
+    const own = JSON.parse('{"__proto__":{"polluted":1},"mine":2}');
+    const error = fromWire({ name: 'Error', message: 'x', properties: {}, own }) as Error;
+    expect(error).toMatchObject({ mine: 2 });
+    expect(Object.getPrototypeOf(error)).toBe(Error.prototype);
+  });
 });

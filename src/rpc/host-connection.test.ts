@@ -129,4 +129,30 @@ describe.for(['port', 'channel'] as const)('over a %s', (kind) => {
     });
     expect(connection.failure).toBe(null);
   });
+
+  test('[BORDER4] an answer that is no outcome settles its calls as INTERNAL', async () => {
+    const [page, worker] = endpoints();
+    const connection = new HostConnection(page);
+    let value: unknown;
+    worker.addEventListener('message', (event) => {
+      const { id } = (event as MessageEvent<{ id: string }>).data;
+      worker.postMessage({ id, type: 'RAW', value });
+    });
+    const internal = { error: { properties: { code: 'INTERNAL' } } };
+    for (value of [undefined, null, 7, 'text', {}, []]) {
+      expect(await connection.open('object')).toMatchObject(internal);
+      const calls = [{ op: 'sync' }, { op: 'sync' }] as const;
+      expect(await connection.execute(1, calls)).toMatchObject([internal, internal]);
+    }
+  });
+
+  test('[BORDER5] messages of no shape end nothing', async () => {
+    const { connection, page, worker } = connect(new FakeHost(new Map()));
+    for (const nothing of [null, undefined, 7, 'text', [], { type: null }]) {
+      page.postMessage(nothing);
+      worker.postMessage(nothing);
+    }
+    expect(await connection.open('object')).toMatchObject({ ok: expect.any(Number) });
+    expect(connection.failure).toBe(null);
+  });
 });
