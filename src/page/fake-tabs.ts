@@ -11,8 +11,10 @@ import type { ObjectsService } from '../rpc/object-protocol.ts';
 import type { StorageHost } from '../rpc/protocol.ts';
 import { connectObjects, type Objects } from './connect.ts';
 import type { WorkerLike } from './environment.ts';
+import { CONNECT_WAIT_MS } from './leader.ts';
 import { Leaders } from './leaders.ts';
 import { DEFAULT_DIRECTORY, StorageOpener } from './open-storage.ts';
+import { Settling } from './settling.ts';
 
 /** worker/serve, which a page does not import. */
 export type Serve = (
@@ -53,8 +55,17 @@ export class FakeTabs {
     return tab;
   }
 
-  close(): void {
-    for (const tab of this.#tabs) tab.close();
+  /**
+   * Ends the test: closes every handle of the tabs that are open, then the tabs.
+   *
+   * @throws Error when a promise that a handle gave does not settle by then
+   */
+  async close(): Promise<void> {
+    try {
+      await Promise.all(this.#tabs.map((tab) => tab.settle()));
+    } finally {
+      for (const tab of this.#tabs) tab.close();
+    }
   }
 }
 
@@ -70,6 +81,9 @@ export class FakeTab {
   readonly #leaders: Leaders;
   readonly #opener: StorageOpener;
   readonly #collections = new Set<() => void>();
+  readonly #settling = new Settling();
+  /** How to close the handles that are open. */
+  readonly #handles = new Set<() => Promise<void>>();
   #nowMs = 0;
   #timers: { readonly dueMs: number; readonly task: () => void }[] = [];
 
@@ -96,12 +110,32 @@ export class FakeTab {
   }
 
   open(name: unknown = 'object', options: { worker?: WorkerLike } = {}): Promise<RemoteStorage> {
-    return this.#opener.open(name, {
-      directory: DEFAULT_DIRECTORY,
-      worker: options.worker ?? null,
-      workerUrl: null,
-      wasmUrl: null,
-    });
+    return this.#settling.add('openStorage', this.#open(name, options.worker ?? null));
+  }
+
+  async #open(name: unknown, worker: WorkerLike | null): Promise<RemoteStorage> {
+    const options = { directory: DEFAULT_DIRECTORY, worker, workerUrl: null, wasmUrl: null };
+    const storage = await this.#opener.open(name, options);
+    const close = storage.close.bind(storage);
+    this.#handles.add(close);
+    storage.close = () => {
+      this.#handles.delete(close); // so that the handle can be collected
+      return close();
+    };
+    return this.#settling.watch(storage);
+  }
+
+  /**
+   * Closes what is open, and lets the time of every wait pass: all promises settle then.
+   *
+   * @throws Error that names those which do not
+   */
+  async settle(): Promise<void> {
+    if (this.#page.hasEnded) return;
+    for (const close of this.#handles) void this.#settling.add('close', close());
+    this.#handles.clear();
+    this.advance(CONNECT_WAIT_MS);
+    await this.#settling.end();
   }
 
   connect<Classes extends object>(worker: WorkerLike | null = null): Promise<Objects<Classes>> {

@@ -16,7 +16,11 @@ interface LockState {
   queue: LockRequest[];
 }
 
+let lastBrowser = 0;
+
 export class FakeBrowser {
+  /** Channels are the process's: what an earlier browser has posted may still be on its way. */
+  readonly origin = `browser-${++lastBrowser}`;
   readonly #locks = new Map<string, LockState>();
   readonly #agents: Agent[] = [];
   #lastId = 0;
@@ -105,7 +109,7 @@ export class Agent {
   }
 
   readonly openChannel = (name: string): BroadcastChannel => {
-    const channel = new BroadcastChannel(name);
+    const channel = new BroadcastChannel(`${this.#browser.origin}/${name}`);
     this.#channels.push(channel);
     return channel;
   };

@@ -1,0 +1,68 @@
+// For tests: a list of the promises that callers were given and that have not settled.
+//
+// What is watched gives the same results; each promise of it, of its cursors and of what a closure
+// receives is listed until it settles. A test that ends with a promise in the list has found a call
+// that hangs.
+
+/** What stands between two turns of a timer: messages over ports take several. */
+const TURNS_MAX = 200;
+
+// By a member of theirs: handles, `sql`, `kv`, cursors and iterators, but no data.
+const MEMBERS = ['put', 'exec', 'next'] as const;
+
+export class Settling {
+  readonly #pending = new Map<Promise<unknown>, string>();
+
+  /** The calls that have not settled, by name. */
+  get pending(): string[] {
+    return [...this.#pending.values()];
+  }
+
+  /** Lists the promise. */
+  add<T>(name: string, promise: Promise<T>): Promise<T> {
+    this.#pending.set(promise, name);
+    const settled = () => void this.#pending.delete(promise);
+    promise.then(settled, settled);
+    return promise;
+  }
+
+  /** The same object, whose promises are listed. */
+  watch<T extends object>(target: T): T {
+    return new Proxy(target, {
+      // The receiver is the object itself, whose private members a proxy has not.
+      get: (_target, member) =>
+        this.#result(String(member), Reflect.get(target, member, target), target),
+    });
+  }
+
+  /** Waits for what is listed. @throws Error that names what has not settled in bounded turns */
+  async end(): Promise<void> {
+    for (let turns = 0; turns < TURNS_MAX && this.#pending.size > 0; turns++) {
+      await new Promise((resolve) => setTimeout(resolve));
+    }
+    if (this.#pending.size > 0) throw new Error(`Never settled: ${this.pending.join(', ')}.`);
+  }
+
+  #result(name: string, value: unknown, owner: object): unknown {
+    if (value instanceof Promise) return this.add(name, value);
+    if (typeof value === 'function') {
+      return (...parameters: unknown[]) => {
+        const given = parameters.map((parameter) => this.#closure(parameter));
+        return this.#result(name, Reflect.apply(value, owner, given), owner);
+      };
+    }
+    return isWatchable(value) ? this.watch(value) : value;
+  }
+
+  /** A closure is given watched objects: the `txn` of a transaction. */
+  #closure(parameter: unknown): unknown {
+    if (typeof parameter !== 'function') return parameter;
+    return (...given: unknown[]) =>
+      parameter(...given.map((object) => (isWatchable(object) ? this.watch(object) : object)));
+  }
+}
+
+function isWatchable(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false;
+  return MEMBERS.some((member) => typeof Reflect.get(value, member) === 'function');
+}
