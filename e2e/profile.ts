@@ -31,15 +31,18 @@ export class Profile {
     this.directory = mkdtempSync(join(tmpdir(), `ctx-storage-${browser.name}-`));
   }
 
-  /** Starts the browser on this profile; again after `quit`, or after the browser was killed. */
-  async launch(): Promise<BrowserContext> {
+  /**
+   * Starts the browser on this profile; again after `quit`, or after the browser was killed. `flags`
+   * are further ones of Chromium.
+   */
+  async launch(flags: readonly string[] = []): Promise<BrowserContext> {
     const { name, executablePath } = this.browser;
     const options = { executablePath, headless: this.#headless };
     this.#context =
       name === 'chromium'
         ? await chromium.launchPersistentContext(this.directory, {
             ...options,
-            args: CHROMIUM_FLAGS,
+            args: [...CHROMIUM_FLAGS, ...flags],
             // Chromium refuses to run sandboxed as root, which containers usually are.
             chromiumSandbox: process.getuid?.() !== 0,
           })

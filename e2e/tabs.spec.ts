@@ -80,6 +80,49 @@ test('a handle opened before the other tab closed still works after it', async (
     .toBe(1);
 });
 
+// Far below the 29 s that a transaction may stay open, far above what a slow machine needs.
+const FREE_MS = 10_000;
+
+for (const waits of [false, true]) {
+  test(`[SES12] a closed tab whose transaction ${waits ? 'waits' : 'is open'} holds nobody up`, async ({
+    profile,
+    server,
+  }) => {
+    const [one, two] = await openTabs(await profile.launch(), server);
+    if (waits) await hold(one, 1000);
+    await two.evaluate(async (waits) => {
+      const storage = await window.api.openStorage('shared');
+      await new Promise<void>((began) => {
+        void storage.transaction(async (txn) => {
+          await txn.put('lost', 1);
+          began();
+          await new Promise(() => {});
+        });
+        // Behind the other tab's, it has been sent when this turn is over.
+        if (waits) setTimeout(began, 100);
+      });
+    }, waits);
+    await two.close();
+    const startMs = Date.now();
+    await put(one, 'free', 1);
+    expect(Date.now() - startMs).toBeLessThan(FREE_MS);
+    expect(await list(one)).toEqual(['free']);
+  });
+}
+
+/** Begins a transaction on the page that ends by itself. */
+async function hold(page: Page, durationMs: number): Promise<void> {
+  await page.evaluate(async (durationMs) => {
+    const storage = await window.api.openStorage('shared');
+    await new Promise<void>((began) => {
+      void storage.transaction(() => {
+        began();
+        return new Promise((resolve) => setTimeout(resolve, durationMs));
+      });
+    });
+  }, durationMs);
+}
+
 declare global {
   interface Window {
     readOne(): Promise<unknown>;

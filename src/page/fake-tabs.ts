@@ -239,6 +239,10 @@ export class FakeWorker implements WorkerLike {
     this.#events.addEventListener(type, listener);
   }
 
+  get isAlive(): boolean {
+    return !this.#agent.hasEnded;
+  }
+
   /** Ends it, as Worker.terminate() does: without a word to anyone. */
   terminate(): void {
     this.#agent.end();

@@ -248,10 +248,11 @@ export class Leader {
     if (this.#leader !== this.#worker?.id) this.#worker?.terminate();
   }
 
-  // A worker that leads proves that the one that led before is dead.
+  // A worker that leads proves that the one that led before is dead; unless its announcement was on
+  // its way when it died itself. The one that is given up is told, and closes this page's sessions.
   #supersede(worker: string): void {
     if (this.#leader === worker) return;
-    this.#connection?.fail(connectionClosed('another worker leads now'));
+    this.#connection?.leave(connectionClosed('another worker leads now'));
   }
 
   // This page's own worker cannot lead; one of another tab may.

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { serve } from '../../worker/serve.ts';
 import { storageError } from '../contract/errors.ts';
 import type { RemoteStorage } from '../contract/storage.ts';
-import { namesOf } from '../rpc/control.ts';
+import { namesOf, PROTOCOL_VERSION } from '../rpc/control.ts';
 import { type FakeTab, FakeTabs, FakeWorker } from './fake-tabs.ts';
 import { CONNECT_WAIT_MS, OTHERS_WAIT_MS } from './leader.ts';
 import { DEFAULT_DIRECTORY } from './open-storage.ts';
@@ -175,6 +175,15 @@ describe('two tabs', () => {
     await theirs.put('a', 1);
     expect(await theirs.get('a')).toBe(1);
     expect(await (await tabs.tab().open()).get('a')).toBe(1);
+  });
+
+  test('[TAB5] a leader that a page gives up for another closes its sessions', async () => {
+    await openBoth();
+    const { controlChannel } = namesOf(DEFAULT_DIRECTORY);
+    const control = tabs.browser.agent().openChannel(controlChannel);
+    // As of a worker that announced itself and died: late, and of nobody.
+    control.postMessage({ type: 'leads', worker: 'dead', version: PROTOCOL_VERSION });
+    await vi.waitUntil(() => first.leadingHost.sessions.size === 0);
   });
 
   test('[TAB5] a tab that goes has its sessions closed by the leader', async () => {
