@@ -267,6 +267,9 @@ type Sample = (session: unknown, address: unknown, random: Random) => unknown[];
 
 const BYTES = new Uint8Array([0xff, 0x0f, 0x30]);
 
+/** Deleted again and again; that of an object which is being called is another question. */
+const NOBODY = { className: null, id: 'f'.repeat(64) };
+
 const SAMPLES: Readonly<Record<string, Sample>> = {
   open: (_session, address, { pick }) => [pick([address, 'hostile', 'other'])],
   execute: (session, _address, random) => [
@@ -283,10 +286,10 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
       { op: 'fetch', payload: BYTES },
     ]),
   ],
-  manage: (_session, address, { pick }) => [
+  manage: (_session, _address, { pick }) => [
     pick([
       { op: 'list', className: 'Room' },
-      { op: 'delete', address },
+      { op: 'delete', address: NOBODY },
       { op: 'now' },
       { op: 'resume' },
     ]),
