@@ -13,6 +13,7 @@ import type {
 import type { ObjectAddress } from '../src/contract/object-id.ts';
 import type { ObjectSummary, ObjectsClock } from '../src/contract/object-management.ts';
 import { addressOf } from '../src/objects/known-stubs.ts';
+import type { PartyIo } from '../src/objects/party.ts';
 import { fromWireAddress } from '../src/objects/wire-address.ts';
 import { MemoryMedium, type ObjectMedium } from './file/medium.ts';
 import { MemoryCatalog } from './runtime/catalog.ts';
@@ -91,7 +92,7 @@ export async function objectsOn<Table extends ClassTable>(
   registry: ClassRegistry,
   options: InProcessOptions,
 ): Promise<Objects<Table>> {
-  const { namespaces, manager, close } = await startHost(
+  const { host, namespaces, manager, close } = await startHost(
     { ...platform, ...(options.idleMs !== undefined && { idleMs: options.idleMs }) },
     registry,
     options.env ?? {},
@@ -99,7 +100,8 @@ export async function objectsOn<Table extends ClassTable>(
   return {
     env: namespaces.outsideEnv as NamespacesOf<Table>,
     async list(name) {
-      const listed = await manager.list(registry.bindings.get(name) ?? name);
+      const className = registry.bindings.get(name) ?? name;
+      const listed = await host.outside.send(() => manager.list(className));
       return listed.map(({ address, ...facts }) => ({ ...named(address), ...facts }));
     },
     async delete(stub) {
@@ -107,23 +109,26 @@ export async function objectsOn<Table extends ClassTable>(
       if (address === undefined) {
         throw storageError('INVALID_ARGUMENT', 'delete: takes a stub of an object.');
       }
-      await manager.delete(fromWireAddress(address));
+      await host.outside.send(() => manager.delete(fromWireAddress(address)));
     },
-    clock: clockOf(manager.clock),
-    close,
+    clock: clockOf(manager.clock, host.outside),
+    close: () => host.outside.send(close),
   };
 }
 
-function clockOf(clock: ClockControl): ObjectsClock {
+function clockOf(clock: ClockControl, { send }: PartyIo): ObjectsClock {
   return {
     now: async () => clock.now(),
-    set: async (time) => clock.set(convertTimestamp('set', time)),
-    advance: async (durationMs) => clock.advance(durationMs),
+    set: async (time) => {
+      const timeMs = convertTimestamp('set', time);
+      return send(() => clock.set(timeMs));
+    },
+    advance: (durationMs) => send(() => clock.advance(durationMs)),
     async runNextAlarm() {
-      const ran = await clock.runNextAlarm();
+      const ran = await send(() => clock.runNextAlarm());
       return ran === null ? null : { ...named(ran.address), dueTime: ran.dueMs };
     },
-    resume: async () => clock.resume(),
+    resume: () => send(() => clock.resume()),
   };
 }
 

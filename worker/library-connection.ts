@@ -1,5 +1,8 @@
-// The host behind what object code imports: one in a realm, connected when it starts.
+// The hosts behind what object code imports. Each connects when it starts, and is asked by the code
+// of its own objects; code that belongs to no object meets the one that started last and still runs.
 
+import { currentContext } from '../src/io/current-context.ts';
+import type { IoHost } from '../src/io/io-context.ts';
 import type { ObjectCaller } from '../src/objects/object-stub.ts';
 
 /** What a host tells the library. */
@@ -12,14 +15,17 @@ export interface Connection {
   waitUntil(work: Promise<unknown>): void;
 }
 
-let connection: Connection | undefined;
+const connections = new Map<IoHost, Connection>();
 
-/** Called by the host, once. */
-export function connectLibrary(host: Connection): void {
-  connection = host;
+/** Called by a host that starts; the result is for its end. */
+export function connectLibrary(host: IoHost, connection: Connection): () => void {
+  connections.set(host, connection);
+  return () => void connections.delete(host);
 }
 
-/** Undefined until a host has started. */
+/** Undefined while no host runs. */
 export function connected(): Connection | undefined {
-  return connection;
+  const host = currentContext()?.host;
+  const own = host && connections.get(host);
+  return own ?? [...connections.values()].at(-1);
 }

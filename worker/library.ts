@@ -2,19 +2,15 @@
 // classes, and what concerns the object whose code is running.
 //
 // A module of its own, without the host: it is bundled with user code wherever that runs.
-// Keeps true: nothing here does anything before a host is connected to it, but that the classes of
-// sockets are there, as libraries expect when they are loaded.
+// Keeps true: to import it changes nothing; nothing here does anything before a host runs.
 
 import type { DurableObjectState, RpcStub as RpcStubOf } from '../src/contract/object.ts';
-import { FreeParty } from '../src/objects/free-party.ts';
 import { isRpcStub } from '../src/objects/known-stubs.ts';
+import { FREE, Party } from '../src/objects/party.ts';
 import { pairOfReferences } from '../src/objects/references.ts';
-import { installSocketClasses } from '../src/sockets/install.ts';
 import { connected } from './library-connection.ts';
 
 export { RpcTarget } from '../src/contract/rpc-target.ts';
-
-installSocketClasses(globalThis);
 
 /** Base of a class whose objects are hosted: `ctx` and `env` as the constructor got them. */
 export class DurableObject<Env = unknown, Props = unknown> {
@@ -55,7 +51,7 @@ export class WorkflowEntrypoint<Env = unknown, Props = unknown> extends WorkerEn
 export const RpcStub: { new <T extends object>(target: T): RpcStubOf<T> } = class {
   constructor(target: object) {
     const [here, there] = pairOfReferences();
-    const party = new FreeParty(() => connected()!.caller);
+    const party = new Party(FREE, () => connected()!.caller);
     // biome-ignore lint/correctness/noConstructorReturn: a stub is a proxy of its target's members
     return there.receive(here.send(here.draft(target, party)), party) as object;
   }

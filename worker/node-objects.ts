@@ -7,7 +7,6 @@ import { NodeMedium } from './file/node-medium.ts';
 import { type InProcessOptions, type Objects, objectsOn } from './in-process.ts';
 import { MemoryCatalog } from './runtime/catalog.ts';
 import { NodeCatalog } from './runtime/node-catalog.ts';
-import { AsyncTaskContext } from './runtime/node-task-context.ts';
 import { ClassRegistry, type ClassTable } from './runtime/object-class.ts';
 import type { Platform } from './start-host.ts';
 import { loadSqlite } from './vfs/sqlite-module.ts';
@@ -39,14 +38,14 @@ export async function createObjects<Table extends ClassTable>(
   const medium = directory === undefined ? new MemoryMedium() : new NodeMedium(directory);
   const catalog =
     directory === undefined ? new MemoryCatalog() : new NodeCatalog(join(directory, 'catalog'));
-  const context = new AsyncTaskContext();
-  const platform = { sqlite, medium, catalog, context, ...NODE, isDedicated: false };
+  const platform = { sqlite, medium, catalog, ...NODE, isDedicated: false };
   const objects = await objectsOn<Table>(platform, registry, options);
   return {
     ...objects,
     async close() {
-      await objects.close();
-      if (medium instanceof NodeMedium) medium.close();
+      await objects.close().finally(() => {
+        if (medium instanceof NodeMedium) medium.close();
+      });
     },
   };
 }

@@ -5,6 +5,7 @@ import { OpfsMedium, type OpfsMediumEnvironment } from './file/opfs-medium.ts';
 import { MemoryCatalog } from './runtime/catalog.ts';
 import { IdbCatalog } from './runtime/idb-catalog.ts';
 import { ClassRegistry } from './runtime/object-class.ts';
+import { systemTime } from './runtime/system-time.ts';
 import { type RunningHost, startHost } from './start-host.ts';
 import { loadSqlite } from './vfs/sqlite-module.ts';
 import { WASM_URL } from './wasm-url.ts';
@@ -27,6 +28,12 @@ export interface OpenHost extends RunningHost {
   readonly watch: ClearanceWatch;
 }
 
+const FILE_TIME: OpfsMediumEnvironment = {
+  now: () => performance.now(),
+  sleep: (delayMs) => new Promise((resolve) => void systemTime.after(delayMs, resolve, false)),
+  after: (delayMs, task) => systemTime.after(delayMs, task, false),
+};
+
 /**
  * A host over the directory. It opens nothing until an object is used.
  *
@@ -35,7 +42,7 @@ export interface OpenHost extends RunningHost {
 export async function openHost(options: HostOptions): Promise<OpenHost> {
   const [sqlite, medium] = await Promise.all([
     loadSqlite(options.wasm ?? WASM_URL),
-    OpfsMedium.open(options.directory, fileTime()),
+    OpfsMedium.open(options.directory, FILE_TIME),
   ]);
   const { classes = new ClassRegistry(), env = {} } = options;
   // Objects without a class have no alarm handler, and are in no list.
@@ -45,17 +52,4 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
   const idleMs = options.idleMs !== undefined && { idleMs: options.idleMs };
   const platform = { sqlite, medium, catalog, isDedicated: true, ...idleMs };
   return { ...(await startHost(platform, classes, env)), watch: medium.watch };
-}
-
-// Taken before object code meets the timers of the host's clock.
-function fileTime(): OpfsMediumEnvironment {
-  const { setTimeout, clearTimeout } = globalThis;
-  return {
-    now: () => performance.now(),
-    sleep: (delayMs) => new Promise((resolve) => setTimeout(resolve, delayMs)),
-    after(delayMs, task) {
-      const timer = setTimeout(task, delayMs);
-      return () => clearTimeout(timer);
-    },
-  };
 }

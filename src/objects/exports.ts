@@ -34,7 +34,7 @@ export class ExportedCallable implements Exported {
   begin(): void {}
 
   retain(): () => void {
-    return this.party.retain();
+    return this.party.io.retain();
   }
 
   ask(request: ReferenceRequest, channel: Channel): Promise<Payload | null> {
@@ -70,7 +70,7 @@ export class ExportedStub implements Exported {
   }
 
   retain(): () => void {
-    return this.party.retain();
+    return this.party.io.retain();
   }
 
   ask(request: ReferenceRequest, channel: Channel): Promise<Payload | null> {
@@ -101,7 +101,7 @@ async function answer(
   party: Party,
   members: Members,
 ): Promise<Payload> {
-  const draft = await party.enter(async () => {
+  const draft = await party.io.enter(async () => {
     switch (request.op) {
       case 'call': {
         const parameters = parametersIn(channel.receive(request.payload, party));
@@ -131,18 +131,18 @@ export class ExportedReadable implements Exported {
   }
 
   retain(): () => void {
-    return this.party.retain();
+    return this.party.io.retain();
   }
 
   async ask(request: ReferenceRequest, channel: Channel): Promise<Payload | null> {
     const { party } = this;
     if (request.op === 'cancel') {
       const reason = channel.receive(request.payload, party);
-      await party.enter(() => this.#reader?.cancel(reason));
+      await party.io.enter(() => this.#reader?.cancel(reason));
       return null;
     }
     if (request.op !== 'pull') throw misused(request);
-    const draft = await party.enter(async () => {
+    const draft = await party.io.enter(async () => {
       const { done, value } = await this.#reader!.read();
       return done ? null : channel.draft(trimmed(value), party);
     });
@@ -170,12 +170,12 @@ export class ExportedWritable implements Exported {
   }
 
   retain(): () => void {
-    return this.party.retain();
+    return this.party.io.retain();
   }
 
   async ask(request: ReferenceRequest, channel: Channel): Promise<Payload | null> {
     const { party } = this;
-    await party.enter(() => {
+    await party.io.enter(() => {
       switch (request.op) {
         case 'write':
           return this.#writer!.write(channel.receive(request.payload, party));
@@ -222,7 +222,7 @@ export class ExportedSignal implements Exported {
   }
 
   retain(): () => void {
-    return this.party.retain();
+    return this.party.io.retain();
   }
 
   async ask(request: ReferenceRequest, channel: Channel): Promise<Payload | null> {

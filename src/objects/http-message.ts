@@ -5,6 +5,7 @@
 // are put on it by hand. Firefox has no stream as a request's body, nor `request.body`: there a body
 // is read through a Response that holds it.
 
+import type { IoContext } from '../io/io-context.ts';
 import type { Party } from './party.ts';
 
 /** A body on its way: marks a stream that is read by the message around it, not by code. */
@@ -138,9 +139,9 @@ export function makeRequest(parts: RequestParts, party: Party): Request {
   keepHeaders(request, headers);
   if (signal !== null) define(request, 'signal', signal);
   if (stream !== null && !streamed) {
-    readThrough(request, new Response(stream, { headers: typeOf(headers) }), party);
+    readThrough(request, new Response(stream, { headers: typeOf(headers) }), party.io);
   } else if (party.isGated && stream !== null) {
-    readThrough(request, null, party);
+    readThrough(request, null, party.io);
   }
   return request;
 }
@@ -159,7 +160,7 @@ export function makeResponse(parts: ResponseParts, party: Party): Response {
   if (status < 200) define(response, 'ok', false);
   if (webSocket !== null) define(response, 'webSocket', webSocket);
   keepHeaders(response, headers);
-  if (party.isGated && stream !== null) readThrough(response, null, party);
+  if (party.isGated && stream !== null) readThrough(response, null, party.io);
   return response;
 }
 
@@ -197,16 +198,19 @@ export function bodyOf(request: Request | null, given?: unknown): MessageBody | 
   return new MessageBody(stream);
 }
 
+/** How a body is read: as input of the context that reads. */
+type BodyReads = Pick<IoContext, 'receive'>;
+
 const READERS = ['text', 'json', 'arrayBuffer', 'bytes', 'blob', 'formData'] as const;
 
 /**
- * Makes the message's body be read as input of the party: as if the message were the holder, when
+ * Makes the message's body be read as input of a context: as if the message were the holder, when
  * there is one, and through the gate.
  */
 export function readThrough<M extends Request | Response>(
   message: M,
   holder: Response | null,
-  party: Pick<Party, 'input'>,
+  io: BodyReads,
 ): M {
   const natively = Object.getPrototypeOf(message) as object;
   const native = (name: string): unknown => {
@@ -216,11 +220,11 @@ export function readThrough<M extends Request | Response>(
   };
   for (const name of READERS) {
     if (native(name) === undefined) continue;
-    define(message, name, () => party.input(native(name) as () => Promise<unknown>));
+    define(message, name, () => io.receive(native(name) as () => Promise<unknown>));
   }
   let body: ReadableStream | undefined;
   Object.defineProperty(message, 'body', {
-    get: () => (body ??= inputStream(native('body') as ReadableStream, party)),
+    get: () => (body ??= inputStream(native('body') as ReadableStream, io)),
     configurable: true,
   });
   Object.defineProperty(message, 'bodyUsed', {
@@ -230,18 +234,18 @@ export function readThrough<M extends Request | Response>(
   define(message, 'clone', () => {
     const clone = Reflect.apply(Reflect.get(natively, 'clone'), message, []) as M;
     define(clone, 'headers', new Headers(message.headers));
-    return readThrough(clone, holder?.clone() ?? null, party);
+    return readThrough(clone, holder?.clone() ?? null, io);
   });
   return message;
 }
 
-function inputStream(stream: ReadableStream, party: Pick<Party, 'input'>): ReadableStream {
+function inputStream(stream: ReadableStream, io: BodyReads): ReadableStream {
   let reader: ReadableStreamDefaultReader | undefined;
   const read = () => (reader ??= stream.getReader());
   return new ReadableStream(
     {
       async pull(controller) {
-        const { done, value } = await party.input(() => read().read());
+        const { done, value } = await io.receive(() => read().read());
         if (done) controller.close();
         else controller.enqueue(value);
       },

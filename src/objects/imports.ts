@@ -70,7 +70,7 @@ export function importCallable(reference: Import, channel: Channel, party: Party
     if (isDisposed) {
       throw storageError('CONNECTION_CLOSED', 'The stub was disposed; take dup() to keep one.');
     }
-    const payload = await party.leave(() => reference.ask(request()));
+    const payload = await party.io.send(() => reference.ask(request()));
     return channel.receive(payload!, party);
   };
   const call = async (name: string | null, parameters: unknown[]) => {
@@ -110,7 +110,7 @@ export function importReadable(
   const pull = () => reference.ask({ op: 'pull' });
   const source: UnderlyingDefaultSource = {
     async pull(controller) {
-      const payload = await (isBody ? pull() : party.leave(pull));
+      const payload = await (isBody ? pull() : party.io.send(pull));
       if (payload !== null) {
         controller.enqueue(channel.receive(payload, party));
         return;
@@ -120,7 +120,7 @@ export function importReadable(
     },
     async cancel(reason) {
       const draft = channel.draft(cloneable(reason), party);
-      await party.leave(() => reference.ask({ op: 'cancel', payload: channel.send(draft) }));
+      await party.io.send(() => reference.ask({ op: 'cancel', payload: channel.send(draft) }));
       end();
     },
   };
@@ -133,15 +133,15 @@ export function importWritable(reference: Import, channel: Channel, party: Party
   const sink: UnderlyingSink = {
     async write(chunk) {
       const draft = channel.draft(chunk, party);
-      await party.leave(() => reference.ask({ op: 'write', payload: channel.send(draft) }));
+      await party.io.send(() => reference.ask({ op: 'write', payload: channel.send(draft) }));
     },
     async close() {
-      await party.leave(() => reference.ask({ op: 'close' }));
+      await party.io.send(() => reference.ask({ op: 'close' }));
       end();
     },
     async abort(reason) {
       const draft = channel.draft(cloneable(reason), party);
-      await party.leave(() => reference.ask({ op: 'abort', payload: channel.send(draft) }));
+      await party.io.send(() => reference.ask({ op: 'abort', payload: channel.send(draft) }));
       end();
     },
   };
@@ -160,10 +160,10 @@ export function importSignal(reference: Import, channel: Channel, party: Party):
     (payload) => {
       if (payload === null) return;
       const reason = channel.receive(payload, party);
-      party.enter(() => aborted.deref()?.abort(reason)).catch(() => {}); // nobody is left to tell
+      party.io.enter(() => aborted.deref()?.abort(reason)).catch(() => {}); // nobody is left to tell
     },
     // The other side is gone, and with it whoever waits for the answer.
-    (error) => party.enter(() => aborted.deref()?.abort(error)).catch(() => {}),
+    (error) => party.io.enter(() => aborted.deref()?.abort(error)).catch(() => {}),
   );
   return signal;
 }

@@ -4,6 +4,7 @@
 // Set-Cookie of a response), and Firefox has no stream as a request's body. Messages between objects
 // are not the network. Where the engine keeps everything, as Node does, nothing is replaced.
 
+import { replaceGlobal, undoAll } from '../io/replace-global.ts';
 import { bodyOf, readThrough, takesStreams } from './http-message.ts';
 
 type Scope = Pick<typeof globalThis, 'Request' | 'Response'>;
@@ -15,13 +16,14 @@ const DROPPED = { cookie: 'a=b', 'set-cookie': 'a=b' };
 export function installMessages(scope: Scope): () => void {
   const { Request, Response } = scope;
   const drops = ({ headers }: Request | Response) => [...headers].length < 2;
+  const undo: (() => void)[] = [];
   if (drops(new Request('http://object/', { headers: DROPPED }))) {
-    scope.Request = keptRequest(Request);
+    undo.push(replaceGlobal(scope, 'Request', keptRequest(Request)));
   }
-  if (drops(new Response(null, { headers: DROPPED }))) scope.Response = keptResponse(Response);
-  return () => {
-    Object.assign(scope, { Request, Response });
-  };
+  if (drops(new Response(null, { headers: DROPPED }))) {
+    undo.push(replaceGlobal(scope, 'Response', keptResponse(Response)));
+  }
+  return () => undoAll(undo);
 }
 
 function keptRequest(Native: typeof Request): typeof Request {
@@ -83,7 +85,7 @@ function definedOf(init: unknown): RequestInit {
 }
 
 // What is read from a held body has come through the gate of the message it was taken from.
-const UNGATED = { input: <T>(start: () => Promise<T>) => start() };
+const UNGATED = { receive: <T>(start: () => Promise<T>) => start() };
 
 /** The message with all headers that it was given, and those that it gets from now on. */
 function keep<M extends Request | Response>(message: M, given: HeadersInit | undefined): M {

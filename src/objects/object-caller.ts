@@ -93,7 +93,7 @@ export class PartyCaller implements ObjectCaller {
 
   async #send(address: WireAddress, request: OutgoingCall['request']): Promise<unknown> {
     const party = this.#party;
-    const { payload, channel } = await party.leave(() => this.#carry({ address, request }));
+    const { payload, channel } = await party.io.send(() => this.#carry({ address, request }));
     return channel.receive(payload, party);
   }
 }

@@ -1,21 +1,50 @@
-// Whose code stands on this side of a call: a page's, or an object's.
-//
-// A page's code runs whenever it is called. An object's runs only as events of the object, and what
-// it sends waits for what it wrote; so everything that crosses here goes through these members.
+// Whose code stands on a side of a call: a page's, an object's, or a worker's own. What crosses to
+// the other side goes through its I/O, and the stubs that it is given carry its calls.
 
+import { runOutside } from '../io/current-context.ts';
+import type { IoContext } from '../io/io-context.ts';
 import type { WireAddress } from '../rpc/object-protocol.ts';
+import { createStub, type ObjectCaller } from './object-stub.ts';
+import { fromWireAddress } from './wire-address.ts';
 
-export interface Party {
-  /** Runs what the other side asks for, as an event of this one; settles as it does. */
-  enter<T>(task: () => T | PromiseLike<T>): Promise<T>;
-  /** Starts what this side's code asks of the other; the result arrives as its I/O does. */
-  leave<T>(start: () => Promise<T>): Promise<T>;
-  /** As `leave`, for what sends nothing: reading a body that is arriving. */
-  input<T>(start: () => Promise<T>): Promise<T>;
-  /** Keeps this side's memory until the result is called: the other side may still call. */
-  retain(): () => void;
+/** How calls enter and leave a side: by the context of an object, or freely. */
+export type PartyIo = Pick<IoContext, 'enter' | 'send' | 'receive' | 'retain'>;
+
+/** Code that belongs to no object: it runs whenever it is called, and nothing holds its calls back. */
+export const FREE: PartyIo = {
+  enter: (task) =>
+    new Promise((resolve, reject) => {
+      // What calls it may be a task of an object.
+      runOutside(() => {
+        try {
+          resolve(task());
+        } catch (error) {
+          reject(error);
+        }
+      });
+    }),
+  send: async (start) => start(),
+  receive: (start) => start(),
+  retain: () => () => {},
+};
+
+export class Party {
+  readonly io: PartyIo;
+  readonly #caller: () => ObjectCaller;
+
+  /** `caller` carries the calls of stubs that this side's code is given. */
+  constructor(io: PartyIo, caller: () => ObjectCaller) {
+    this.io = io;
+    this.#caller = caller;
+  }
+
+  /** True when bodies must be read through `io.receive`. */
+  get isGated(): boolean {
+    return this.io !== FREE;
+  }
+
   /** The stub of an object, for this side's code. */
-  stub(address: WireAddress): object;
-  /** True when bodies must be read through `input`. */
-  readonly isGated: boolean;
+  stub(address: WireAddress): object {
+    return createStub(fromWireAddress(address), this.#caller());
+  }
 }

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { type WebSocket, WebSocketPair } from '../sockets/web-socket.ts';
-import { FreeParty } from './free-party.ts';
+import { FREE, Party } from './party.ts';
 import { pairOfReferences, type References } from './references.ts';
 
-const party = new FreeParty(() => {
+const party = new Party(FREE, () => {
   throw new Error('No stub is passed here.');
 });
 

@@ -7,11 +7,11 @@ import type { DurableObjectId, DurableObjectStub, Namespace } from '../contract/
 import { ObjectIdFactory } from '../contract/object-id.ts';
 import type { ObjectSummary, ObjectsClock } from '../contract/object-management.ts';
 import type { RemoteStorage as RemoteStorageInterface } from '../contract/storage.ts';
-import { FreeParty } from '../objects/free-party.ts';
 import { addressOf } from '../objects/known-stubs.ts';
 import { PartyCaller } from '../objects/object-caller.ts';
 import { DurableObjectNamespace } from '../objects/object-namespace.ts';
 import type { ObjectCaller } from '../objects/object-stub.ts';
+import { FREE, Party } from '../objects/party.ts';
 import { fromWireAddress } from '../objects/wire-address.ts';
 import type { ClassList, WireAddress } from '../rpc/object-protocol.ts';
 import type { Leader } from './leader.ts';
@@ -54,7 +54,7 @@ export async function connectObjects<Classes extends object>(
 ): Promise<Objects<Classes>> {
   const leader = leaders.find(choice);
   const client = new ObjectsClient(leader);
-  const party = new FreeParty(() => caller);
+  const party = new Party(FREE, () => caller);
   const caller = new PartyCaller(party, client.carry);
   const served = await client.classes();
   const bindings = new Map(served.bindings);

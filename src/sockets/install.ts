@@ -3,6 +3,7 @@
 // A browser's Response refuses status 101, so that one is made with another status and says 101.
 // The classes stay what they are for everything else.
 
+import { replaceGlobal, undoAll } from '../io/replace-global.ts';
 import { socketParts, WebSocket, WebSocketPair } from './web-socket.ts';
 
 /** Request and answer that a socket exchanges without waking its object. */
@@ -27,15 +28,17 @@ type Scope = typeof globalThis;
 type NativeWebSocket = new (...parameters: unknown[]) => object;
 
 /**
- * Puts the classes into the scope, once and for good: modules use them when they are loaded.
+ * Puts the classes into the scope; the result undoes it.
  *
  * `WebSocket` has workerd's members, `new WebSocket(address)` still makes the scope's own, and both
  * kinds are instances of it.
  */
-export function installSocketClasses(scope: Scope): void {
-  if ('WebSocketPair' in scope) return;
+export function installSocketClasses(scope: Scope): () => void {
   const native = (scope as { WebSocket?: NativeWebSocket }).WebSocket;
-  if (native !== undefined) Object.setPrototypeOf(WebSocket.prototype, native.prototype as object);
+  // Somebody may have put back what stood here while another host ran.
+  if (native !== undefined && native.prototype !== WebSocket.prototype) {
+    Object.setPrototypeOf(WebSocket.prototype, native.prototype as object);
+  }
   const isSocket = (value: unknown) =>
     socketParts(value) !== undefined || (native !== undefined && value instanceof native);
   const shown = new Proxy(WebSocket, {
@@ -47,19 +50,13 @@ export function installSocketClasses(scope: Scope): void {
       name === Symbol.hasInstance ? isSocket : Reflect.get(target, name, target),
   });
   const classes = { WebSocketPair, WebSocketRequestResponsePair, WebSocket: shown };
-  for (const [name, value] of Object.entries(classes)) {
-    const descriptor = { value, configurable: true, writable: true, enumerable: false };
-    Object.defineProperty(scope, name, descriptor);
-  }
+  const undo = Object.entries(classes).map(([name, value]) => replaceGlobal(scope, name, value));
+  return () => undoAll(undo);
 }
 
 /** Lets the scope's Response carry a socket; the result undoes it. */
 export function installSocketResponse(scope: Scope): () => void {
-  const native = scope.Response;
-  scope.Response = socketResponse(native);
-  return () => {
-    scope.Response = native;
-  };
+  return replaceGlobal(scope, 'Response', socketResponse(scope.Response));
 }
 
 function socketResponse(Native: typeof Response): typeof Response {

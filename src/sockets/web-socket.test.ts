@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { undoAll } from '../io/replace-global.ts';
 import { installSocketClasses, installSocketResponse } from './install.ts';
 import { type WebSocket, WebSocketPair } from './web-socket.ts';
 
@@ -140,12 +141,11 @@ describe('a pair of sockets', () => {
 });
 
 describe('globals', () => {
-  let undo: () => void;
+  let undo: (() => void)[];
   beforeEach(() => {
-    installSocketClasses(globalThis);
-    undo = installSocketResponse(globalThis);
+    undo = [installSocketResponse(globalThis), installSocketClasses(globalThis)];
   });
-  afterEach(() => undo());
+  afterEach(() => undoAll(undo));
 
   test('[WS9] a Response can carry a socket, with status 101 and no other; nothing else changes', async () => {
     const { WebSocketPair: Pair } = globalThis as unknown as {

@@ -7,23 +7,33 @@
 // Keeps true: messages arrive in the order they were sent, each in a turn of its own; nothing is
 // sent after a close.
 
+import { currentContext, runOutside } from '../io/current-context.ts';
+import type { IoContext } from '../io/io-context.ts';
 import { deserialize } from '../serializer/decode.ts';
 import { serialize } from '../serializer/encode.ts';
 import { refuseToClone } from '../serializer/object-kind.ts';
 import { checkClose } from './close-arguments.ts';
 import { closeEvent } from './close-event.ts';
 import { type ReadyState, SocketEnd, type SocketEvent } from './socket-end.ts';
-import { type BinaryType, ownerNow, type SocketOwner } from './socket-owner.ts';
 
 /** Largest serialized attachment, in bytes (workerd). */
 const ATTACHMENT_BYTES_MAX = 16_384;
+
+/** Code of this compatibility date and later gets binary messages as Blobs by default (workerd). */
+const BLOB_DATE = '2026-03-17';
+
+/** What binary messages arrive as. */
+type BinaryType = 'arraybuffer' | 'blob';
+
+/** Who holds an open socket: an object, or (undefined) code that belongs to none. */
+type Owner = IoContext | undefined;
 
 type Handler = ((event: Event) => void) | null;
 
 type State =
   | { readonly kind: 'new' }
-  | { readonly kind: 'accepted'; readonly owner: SocketOwner; readonly release: () => void }
-  | { readonly kind: 'hibernatable'; readonly owner: SocketOwner };
+  | { readonly kind: 'accepted'; readonly owner: Owner; readonly release: () => void }
+  | { readonly kind: 'hibernatable'; readonly owner: Owner };
 
 /** What outlives the socket's object being evicted. */
 export interface Attachment {
@@ -38,7 +48,7 @@ export let socketParts: (
 ) => { readonly end: SocketEnd; readonly attachment: Attachment } | undefined;
 
 /** The object takes over its messages. */
-export let hibernateSocket: (socket: WebSocket, owner: SocketOwner) => void;
+export let hibernateSocket: (socket: WebSocket, owner: IoContext) => void;
 
 export class WebSocket extends EventTarget {
   static readonly CONNECTING = 0;
@@ -69,7 +79,8 @@ export class WebSocket extends EventTarget {
   /** For this package: user code gets sockets from `WebSocketPair` and from responses. */
   constructor(end: SocketEnd, attachment: Attachment = { bytes: undefined }) {
     super();
-    this.binaryType = ownerNow().binaryType;
+    const date = currentContext()?.compatibilityDate;
+    this.binaryType = date !== undefined && date >= BLOB_DATE ? 'blob' : 'arraybuffer';
     this.#end = end;
     this.#attachment = attachment;
   }
@@ -98,10 +109,11 @@ export class WebSocket extends EventTarget {
       throw new TypeError("Can't accept() WebSocket after enabling hibernation.");
     }
     if (this.#state.kind === 'accepted') return;
-    const owner = ownerNow();
-    const release = owner.hold(this.#end);
+    const owner = currentContext();
+    // The open socket keeps its object in memory, and ends with it.
+    const release = owner?.retain(() => this.#end.break()) ?? NOTHING;
     this.#state = { kind: 'accepted', owner, release };
-    this.#end.take((event) => owner.enter(() => this.#fire(event)));
+    this.#end.take((event) => enter(owner, () => this.#fire(event)));
   }
 
   /** Strings go as text, buffers and blobs as bytes, everything else as its words. */
@@ -143,7 +155,7 @@ export class WebSocket extends EventTarget {
     return bytes === undefined ? null : deserialize(bytes);
   }
 
-  #mustBeAccepted(): SocketOwner {
+  #mustBeAccepted(): Owner {
     if (this.#state.kind === 'new') {
       throw new TypeError(
         'You must call one of accept() or state.acceptWebSocket() on this WebSocket before sending ' +
@@ -154,16 +166,16 @@ export class WebSocket extends EventTarget {
   }
 
   #leave(
-    owner: SocketOwner,
+    owner: Owner,
     data: string | ArrayBuffer | Promise<ArrayBuffer>,
     send: (data: string | ArrayBuffer) => void,
   ): void {
     if (this.#sending === undefined && !(data instanceof Promise)) {
-      owner.leave(() => send(data));
+      leave(owner, () => send(data));
       return;
     }
     const sending = Promise.all([data, this.#sending]).then(([taken]) => {
-      owner.leave(() => send(taken));
+      leave(owner, () => send(taken));
       if (this.#sending === sending) this.#sending = undefined;
     });
     this.#sending = sending;
@@ -232,6 +244,20 @@ export class WebSocketPair {
 }
 
 Object.defineProperty(WebSocketPair.prototype, Symbol.toStringTag, { value: 'WebSocketPair' });
+
+const NOTHING = () => {};
+
+/** Fires as an event of the object, or in a turn of its own. */
+function enter(owner: Owner, fire: () => void): void {
+  if (owner === undefined) runOutside(() => void setTimeout(fire, 0));
+  else owner.enter(fire).catch(NOTHING); // the object has ended, and its socket with it
+}
+
+/** Sends behind what the object wrote, in order. */
+function leave(owner: Owner, send: () => void): void {
+  if (owner === undefined) send();
+  else void owner.send(send);
+}
 
 // Bytes are taken as they are at the call.
 function dataOf(message: unknown): string | ArrayBuffer | Promise<ArrayBuffer> {

@@ -66,6 +66,7 @@ export class AlarmScheduler {
   readonly #clock: AlarmClock;
   readonly #runner: AlarmRunner;
   readonly #alarms = new Map<string, State>();
+  #isClosed = false;
 
   constructor(clock: AlarmClock, runner: AlarmRunner) {
     this.#clock = clock;
@@ -107,6 +108,12 @@ export class AlarmScheduler {
     this.#alarms.delete(name);
   }
 
+  /** Forgets all of them, and takes none any more. */
+  close(): void {
+    this.#isClosed = true;
+    for (const name of [...this.#alarms.keys()]) this.forget(name);
+  }
+
   /** The alarm that runs next, and when. */
   next(): { readonly name: string; readonly dueMs: number } | null {
     let found: { readonly name: string; readonly dueMs: number } | null = null;
@@ -126,6 +133,7 @@ export class AlarmScheduler {
   }
 
   #wait(name: string, attempt: Attempt, dueMs: number): void {
+    if (this.#isClosed) return;
     const cancel = this.#clock.after(dueMs - this.#clock.now(), () => this.#start(name, attempt));
     this.#alarms.set(name, { kind: 'waiting', attempt, dueMs, cancel });
   }

@@ -3,16 +3,15 @@
 // The same class in every other way: instances, `instanceof`, subclasses and structured clones are
 // the engine's own. `performance.now` stays real time, which measures.
 
-import type { Clock } from './clock.ts';
+import { replaceGlobal } from '../../src/io/replace-global.ts';
 
-/** Puts the clock into the scope's Date where `applies` says so; the result undoes it. */
+/** Puts the time into the scope's Date where there is one that is controlled; the result undoes it. */
 export function installDate(
   scope: { Date: DateConstructor },
-  clock: Clock,
-  applies: () => boolean,
+  controlledNow: () => number | undefined,
 ): () => void {
   const Original = scope.Date;
-  const now = () => (clock.isControlled && applies() ? clock.now() : Original.now());
+  const now = () => controlledNow() ?? Original.now();
   const controlled: DateConstructor = new Proxy(Original, {
     construct: (target, args, newTarget) =>
       Reflect.construct(
@@ -23,11 +22,11 @@ export function installDate(
     apply: () => new Original(now()).toString(),
     get: (target, name) => (name === 'now' ? now : Reflect.get(target, name)),
   });
-  scope.Date = controlled;
+  const undo = replaceGlobal(scope, 'Date', controlled);
   // `new Date().constructor` is the Date that code knows.
   Original.prototype.constructor = controlled;
   return () => {
-    scope.Date = Original;
+    undo();
     Original.prototype.constructor = Original;
   };
 }

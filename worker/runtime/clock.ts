@@ -120,6 +120,15 @@ export class Clock {
     });
   }
 
+  /** The host was closed: nothing that waits runs any more. */
+  close(): void {
+    this.#timers.clear();
+    this.#wake?.cancel();
+    this.#wake = undefined;
+    for (const cancel of this.#starting.values()) cancel();
+    this.#starting.clear();
+  }
+
   #control<T>(action: () => Promise<T>): Promise<T> {
     const result = this.#last.then(action);
     this.#last = result.catch(() => {});

@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { storageError } from '../../src/contract/errors.ts';
+import type { IoContext } from '../../src/io/io-context.ts';
+import { undoAll } from '../../src/io/replace-global.ts';
 import { createObjects, DurableObject } from '../node-objects.ts';
 import { Clock } from './clock.ts';
 import { ClockControl } from './clock-control.ts';
 import type { HostEnvironment } from './environment.ts';
-import type { CurrentTask } from './gated-fetch.ts';
 import { ObjectAlarms } from './object-alarms.ts';
 import { installSchedulerWait } from './scheduler-wait.ts';
 import { installTimers } from './timers.ts';
@@ -219,53 +220,57 @@ describe('beneath', () => {
   const controlled = () => new Clock({ now: () => START_MS, after: () => () => {} });
   const settled = async () => {};
 
-  /** A scope whose running task is of an instance that notes what comes through its gate. */
-  function scopeOf(clock: Clock, instance: { hasEnded: boolean; through: string[] }) {
-    const gate = {
-      context: null,
-      deliver: (_context: null, task: () => void) => {
-        instance.through.push('event');
-        task();
+  /** A scope whose running task is of a context that notes what comes back to it. */
+  function scopeOf(clock: Clock) {
+    const ends = new Set<() => void>();
+    const log: string[] = [];
+    const context = {
+      host: clock,
+      reentry: () => (event: () => void) => {
+        log.push('event');
+        event();
       },
-      deliverLater: (_context: null, task: () => void) => {
-        instance.through.push('continuation');
-        task();
+      retain: (onEnd: () => void) => {
+        ends.add(onEnd);
+        return () => ends.delete(onEnd);
       },
-    };
-    const retain = () => () => {};
-    const host = { current: { ...instance, gate, retain } } as unknown as CurrentTask;
+    } as unknown as IoContext;
     const scope = { ...globalThis } as typeof globalThis & { scheduler: Waiting };
-    const undo = [installTimers(scope, host, clock), installSchedulerWait(scope, host)];
-    return { scope, host, undo: () => undo.reverse().map((step) => step()) };
+    const undo = [installTimers(scope, () => context), installSchedulerWait(scope, () => context)];
+    const end = () => {
+      for (const onEnd of [...ends]) onEnd();
+    };
+    return { scope, log, ends, end, undo: () => undoAll(undo) };
   }
 
   test('[CLOCK11] an interval of an object that has ended is no work any more', async () => {
     const clock = controlled();
-    const instance = { hasEnded: false, through: [] };
-    const { scope, host, undo } = scopeOf(clock, instance);
+    const { scope, end, log, undo } = scopeOf(clock);
     scope.setInterval(() => {}, 10);
     await clock.advance(100, settled);
     expect(clock.hasWork).toBe(true);
-    Object.assign(host.current!, { hasEnded: true });
-    await clock.advance(10, settled);
+    expect(log).toHaveLength(10);
+    end();
     expect(clock.hasWork).toBe(false);
+    await clock.advance(100, settled);
+    expect(log).toHaveLength(10);
     undo();
   });
 
   test('[CLOCK12] the end of a wait comes through the gate, also by its signal', async () => {
     const clock = controlled();
-    const instance = { hasEnded: false, through: [] };
-    const { scope, undo } = scopeOf(clock, instance);
+    const { scope, log, ends, undo } = scopeOf(clock);
     const controller = new AbortController();
     const aborted = scope.scheduler.wait(10, { signal: controller.signal });
     controller.abort(new RangeError('enough'));
     await expect(aborted).rejects.toThrow('enough');
-    expect(instance.through).toEqual(['continuation']);
+    expect(log).toEqual(['event']);
     expect(clock.hasWork).toBe(false);
     const waited = scope.scheduler.wait(10);
     await clock.advance(10, settled);
     await waited;
-    expect(instance.through).toEqual(['continuation', 'event']);
+    expect(log).toEqual(['event', 'event']);
+    expect(ends.size).toBe(0);
     undo();
   });
 

@@ -8,7 +8,6 @@ import type { DatabaseEvents } from '../sql/database.ts';
 import type { LogDatabase } from '../storage/log-database.ts';
 import type { StorageOptions } from '../storage/options.ts';
 import type { ObjectCatalog } from './catalog.ts';
-import type { TaskContext } from './task-context.ts';
 
 /** Turns of the event loop. */
 export interface Turns {
@@ -23,11 +22,13 @@ export interface HostEnvironment extends Turns {
   now(): number;
   randomUint32(): number;
   /** Runs the task when the delay has passed on the host's clock; the result cancels it. */
-  after(delayMs: number, task: () => void): () => void;
-  /** The same in real time, which passes also while the host's clock stands still. */
+  after(delayMs: number, task: () => void, keepsAlive?: boolean): () => void;
+  /** True while the host's clock is moved by somebody else than the system. @default false */
+  isTimeControlled?(): boolean;
+  /** The network takes a body that is a stream. @default false, as browsers' does not */
+  readonly sendsStreams?: boolean;
+  /** As `after` in real time, which passes also while the host's clock stands still. */
   guard(delayMs: number, task: () => void): () => void;
-  /** Tells whose task is running. @default by turns of the event loop */
-  readonly context?: TaskContext;
   /** The files of objects, by the keys of their addresses. */
   readonly medium: ObjectMedium;
   /** How long an instance without events stays in memory, in milliseconds. @default 10,000 */

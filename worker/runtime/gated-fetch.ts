@@ -5,37 +5,26 @@
 // task go to the original unchanged. A body that is read piece by piece as a stream comes back
 // past the gate; docs/compatibility.md says so.
 
-import type { ObjectInstance } from './object-instance.ts';
-
-/** The host's task that runs now, whose request it is. */
-export interface CurrentTask {
-  readonly current: ObjectInstance | undefined;
-}
+import type { CurrentContext, IoContext } from '../../src/io/io-context.ts';
+import { replaceGlobal } from '../../src/io/replace-global.ts';
 
 const BODY_METHODS = ['arrayBuffer', 'blob', 'bytes', 'formData', 'json', 'text'] as const;
 
-/**
- * Routes the scope's requests through the gates of their object; the result undoes it.
- *
- * `sendsStreams`: whether the network takes a body that is a stream. Browsers' does not over HTTP/1.1.
- */
+/** Routes the scope's requests through the gates of their object; the result undoes it. */
 export function installFetch(
   scope: Pick<typeof globalThis, 'fetch'>,
-  host: CurrentTask,
-  sendsStreams: boolean,
+  current: CurrentContext,
 ): () => void {
   const original = scope.fetch;
-  scope.fetch = async (input, init) => {
-    const instance = host.current;
-    if (instance === undefined) return original(input, init);
+  const gated: typeof fetch = async (input, init) => {
+    const context = current();
+    if (context === undefined) return original(input, init);
     // What a request cannot be made of is refused at once, and read before the caller changes it.
     const request = new Request(input, init);
-    const send = async () => original(sendsStreams ? request : await whole(request));
-    return gatedBody(await instance.io(send), instance);
+    const send = async () => original(context.host.sendsStreams ? request : await whole(request));
+    return gatedBody(await context.send(send), context);
   };
-  return () => {
-    scope.fetch = original;
-  };
+  return replaceGlobal(scope, 'fetch', gated);
 }
 
 /** The request with its body in one piece. */
@@ -45,12 +34,12 @@ async function whole(request: Request): Promise<Request> {
   return new Request(request, { body: await request.arrayBuffer() });
 }
 
-function gatedBody(response: Response, instance: ObjectInstance): Response {
+function gatedBody(response: Response, context: IoContext): Response {
   for (const name of BODY_METHODS) {
     const read = response[name] as (() => Promise<unknown>) | undefined;
     if (read === undefined) continue; // `bytes` is missing in older browsers
     Object.defineProperty(response, name, {
-      value: () => instance.input(() => read.call(response)),
+      value: () => context.receive(() => read.call(response)),
       configurable: true,
       writable: true,
     });

@@ -73,6 +73,7 @@ export class InputGate {
 
   /** Runs the task in a later turn, when the gate admits it. */
   deliverLater(context: CriticalSection | null, task: () => void): void {
+    if (this.#closed) return;
     this.#waiting.push({ context, task });
     this.#scheduleDrain();
   }
@@ -105,6 +106,7 @@ export class InputGate {
       );
     }
     return new Promise<T>((resolve, reject) => {
+      if (this.#closed) return; // who waits is part of what has ended
       const open = () => {
         const section: CriticalSection = { parent: live(parent), depth, ended: false };
         this.#active = section;

@@ -1,31 +1,21 @@
-// The sockets of an object as one instance of it has them: what `ctx` does with sockets, and the
-// instance as the owner of those it accepts by `accept()`, which end with it.
+// The sockets of an object as one instance of it has them: what `ctx` does with sockets that outlive
+// the instance.
 
+import type { IoContext } from '../../src/io/io-context.ts';
 import type { WebSocketRequestResponsePair } from '../../src/sockets/install.ts';
-import type { SocketEnd } from '../../src/sockets/socket-end.ts';
-import type { BinaryType, SocketOwner } from '../../src/sockets/socket-owner.ts';
 import { hibernateSocket, socketParts, WebSocket } from '../../src/sockets/web-socket.ts';
-import type { ObjectInstance } from './object-instance.ts';
 import type { Connection, ObjectSockets } from './object-sockets.ts';
-
-/** From this date on binary messages arrive as Blobs, at sockets with listeners (workerd). */
-const BLOB_DATE = '2026-03-17';
 
 const TAGS_MAX = 10;
 const TAG_CHARACTERS_MAX = 256;
 
-/** What is asked of the instance. */
-type Owner = Pick<ObjectInstance, 'deliver' | 'io' | 'retain' | 'hasEnded' | 'storage'>;
-
-export class InstanceSockets implements SocketOwner {
-  readonly #owner: Owner;
+export class InstanceSockets {
+  readonly #context: IoContext;
   readonly #object: ObjectSockets;
   readonly #known = new Map<Connection, WebSocket>();
-  /** Accepted by `accept()`, and open. */
-  readonly #held = new Set<SocketEnd>();
 
-  constructor(owner: Owner, object: ObjectSockets) {
-    this.#owner = owner;
+  constructor(context: IoContext, object: ObjectSockets) {
+    this.#context = context;
     this.#object = object;
   }
 
@@ -66,7 +56,7 @@ export class InstanceSockets implements SocketOwner {
       );
     }
     const connection = { ...parts, tags: checkTags(tags), answeredAt: null };
-    hibernateSocket(socket as WebSocket, this);
+    hibernateSocket(socket as WebSocket, this.#context);
     this.#known.set(connection, socket as WebSocket);
     this.#object.add(connection);
   }
@@ -92,36 +82,13 @@ export class InstanceSockets implements SocketOwner {
     const known = this.#known.get(connection);
     if (known !== undefined) return known;
     const socket = new WebSocket(connection.end, connection.attachment);
-    hibernateSocket(socket, this);
+    hibernateSocket(socket, this.#context);
     this.#known.set(connection, socket);
     return socket;
   }
 
-  get binaryType(): BinaryType {
-    const date = this.#owner.storage.options.compatibilityDate;
-    return date !== undefined && date >= BLOB_DATE ? 'blob' : 'arraybuffer';
-  }
-
-  enter(task: () => void): void {
-    this.#owner.deliver(task).catch(() => {}); // a reset has ended the socket already
-  }
-
-  leave(send: () => void): void {
-    if (!this.#owner.hasEnded) void this.#owner.io(send);
-  }
-
-  hold(end: SocketEnd): () => void {
-    this.#held.add(end);
-    const release = this.#owner.retain();
-    return () => {
-      this.#held.delete(end);
-      release();
-    };
-  }
-
   /** The object was reset. */
   reset(): void {
-    for (const end of this.#held) end.break();
     this.#object.reset();
   }
 

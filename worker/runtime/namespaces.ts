@@ -2,16 +2,14 @@
 // worker itself. A stub belongs to the object whose `env` it came from: its calls wait for that
 // object's writes, and answers arrive through its input gate.
 
-import { FreeParty } from '../../src/objects/free-party.ts';
 import { PartyCaller } from '../../src/objects/object-caller.ts';
 import { DurableObjectNamespace } from '../../src/objects/object-namespace.ts';
 import type { ObjectCaller } from '../../src/objects/object-stub.ts';
-import type { Party } from '../../src/objects/party.ts';
+import { Party, type PartyIo } from '../../src/objects/party.ts';
 import { ObjectCalls } from './object-calls.ts';
 import type { ObjectHost } from './object-host.ts';
 import type { ObjectInstance, Surroundings } from './object-instance.ts';
 import type { ObjectManager } from './object-manager.ts';
-import { ObjectParty } from './object-party.ts';
 
 /** A side of calls, with the caller for its code. */
 interface Resident {
@@ -32,7 +30,7 @@ export class Namespaces {
     this.#host = host;
     this.#env = env;
     this.calls = new ObjectCalls(host, (instance) => this.#residentOf(instance).party, manager);
-    this.#worker = this.#reside((caller) => new FreeParty(caller));
+    this.#worker = this.#reside(host.outside);
   }
 
   /** What an instance is given. */
@@ -71,14 +69,14 @@ export class Namespaces {
   #residentOf(instance: ObjectInstance): Resident {
     let resident = this.#residents.get(instance);
     if (resident === undefined) {
-      resident = this.#reside((caller) => new ObjectParty(instance, caller));
+      resident = this.#reside(instance);
       this.#residents.set(instance, resident);
     }
     return resident;
   }
 
-  #reside(create: (caller: () => ObjectCaller) => Party): Resident {
-    const party = create(() => caller);
+  #reside(io: PartyIo): Resident {
+    const party: Party = new Party(io, () => caller);
     const caller = new PartyCaller(party, this.calls.carry);
     return { party, caller };
   }

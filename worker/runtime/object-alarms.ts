@@ -88,6 +88,11 @@ export class ObjectAlarms {
     this.#unconfirmed.delete(key);
   }
 
+  /** The host was closed: nothing runs any more. What is stored stays for the next host. */
+  close(): void {
+    this.#scheduler.close();
+  }
+
   /** True when an alarm waits for its time, or an object to be looked at. */
   get hasNext(): boolean {
     return this.#scheduler.next() !== null;

@@ -330,6 +330,7 @@ describe('by reference', () => {
     }
     const list = (room.parts() as unknown as { list: unknown[] }).list;
     expect(list[0]).toBe(undefined);
+    await list;
   });
 
   test('[STUB21] a call that fails fails what was asked of its result', async () => {

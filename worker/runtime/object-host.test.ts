@@ -248,8 +248,8 @@ describe('outgoing I/O', () => {
     host.holdFlushes();
     const done = host.host.deliver(host.address(), async (instance) => {
       void instance.state.storage.put('a', 1);
-      const first = instance.io(() => sent.push('first'));
-      const second = instance.io(() => sent.push('second'));
+      const first = instance.send(() => sent.push('first'));
+      const second = instance.send(() => sent.push('second'));
       await Promise.all([first, second]);
     });
     await host.turns(5);
@@ -264,7 +264,7 @@ describe('outgoing I/O', () => {
     const order: string[] = [];
     let answer = () => {};
     const outside = host.host.deliver(host.address(), async (instance) => {
-      await instance.io(
+      await instance.send(
         () =>
           new Promise<void>((resolve) => {
             answer = resolve;
@@ -291,7 +291,7 @@ describe('outgoing I/O', () => {
     host.holdFlushes();
     const call = host.host.deliver(host.address(), async (instance) => {
       void instance.state.storage.put('a', 1);
-      void instance.io(() => sent.push('lost'));
+      void instance.send(() => sent.push('lost'));
       await instance.state.storage.get('a');
       instance.state.abort('now');
     });

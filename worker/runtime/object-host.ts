@@ -1,9 +1,14 @@
 // All objects of one worker: finds or makes the instance of an address, and delivers events to it.
 //
 // Invariant: an object has at most one live instance, and a new one opens its files only after the
-// old one has let go of them. Idle instances are evicted: memory is lost, storage is kept.
+// old one has let go of them. What ends an instance (eviction, reset, deletion, the host's end) names
+// that instance, never the object: the next one may be live already. A closed host opens nothing.
 
+import { type StorageError, storageError } from '../../src/contract/errors.ts';
 import { addressKey, type ObjectAddress } from '../../src/contract/object-id.ts';
+import { currentContext, runOutside } from '../../src/io/current-context.ts';
+import type { IoHost } from '../../src/io/io-context.ts';
+import type { PartyIo } from '../../src/objects/party.ts';
 import { openForeign } from '../move/foreign-database.ts';
 import type { HostEnvironment } from './environment.ts';
 import { ObjectAlarms } from './object-alarms.ts';
@@ -15,16 +20,13 @@ import {
   type Surroundings,
 } from './object-instance.ts';
 import { ObjectSockets } from './object-sockets.ts';
+import { outsideIo } from './outside.ts';
 import { replaceDatabase } from './replace-database.ts';
-import { type TaskContext, TurnContext } from './task-context.ts';
-
-/** How long an instance without events stays in memory (workerd: 10 s). */
-const IDLE_MS = 10_000;
 
 /** What is known of an object that was used: its instance, or what must end before the next. */
 type Slot =
   | { readonly kind: 'opening'; readonly instance: Promise<ObjectInstance> }
-  | { readonly kind: 'live'; readonly instance: ObjectInstance; cancelEviction: () => void }
+  | { readonly kind: 'live'; readonly instance: ObjectInstance }
   | { readonly kind: 'closing'; readonly released: Promise<void> };
 
 /** Makes what an instance of a class is given beside its storage. */
@@ -38,7 +40,11 @@ export class ObjectHost {
   /** Sockets that outlive their object's instance. */
   readonly #sockets = new Map<string, ObjectSockets>();
   readonly alarms: ObjectAlarms;
-  readonly #context: TaskContext;
+  /** What its objects share. */
+  readonly io: IoHost;
+  /** How code that belongs to none of them calls them. */
+  readonly outside: PartyIo;
+  #closed: StorageError | undefined;
 
   constructor(
     environment: HostEnvironment,
@@ -46,16 +52,20 @@ export class ObjectHost {
     surround: Surround = () => ({ env: {}, exports: {} }),
   ) {
     const { nextTurn, beforeNextTurn = nextTurn } = environment;
-    const { context = new TurnContext(beforeNextTurn) } = environment;
-    this.#context = context;
     this.#environment = {
       ...environment,
       beforeNextTurn,
-      nextTurn: (task) =>
-        nextTurn(() => {
-          context.leave();
-          task();
-        }),
+      nextTurn: (task) => nextTurn(() => runOutside(task)),
+    };
+    this.outside = outsideIo(this.#environment);
+    this.io = {
+      now: environment.now,
+      get isTimeControlled() {
+        return environment.isTimeControlled?.() ?? false;
+      },
+      after: environment.after,
+      beforeNextTurn,
+      sendsStreams: environment.sendsStreams ?? false,
     };
     this.classes = classes;
     this.#surround = surround;
@@ -76,7 +86,8 @@ export class ObjectHost {
 
   /** The instance whose task is running; none outside of the tasks that come through a gate. */
   get current(): ObjectInstance | undefined {
-    return this.#context.current;
+    const context = currentContext();
+    return context instanceof ObjectInstance && context.host === this.io ? context : undefined;
   }
 
   /**
@@ -93,18 +104,18 @@ export class ObjectHost {
     return await instance.deliver(() => event(instance));
   }
 
-  /** The live instance of an address. @throws what opening its files throws */
+  /**
+   * The live instance of an address. It may be evicted from the next turn on, unless it is used.
+   *
+   * @throws what opening its files throws; CONNECTION_CLOSED after `close`
+   */
   async instance(address: ObjectAddress): Promise<ObjectInstance> {
     const key = addressKey(address);
     for (;;) {
+      if (this.#closed !== undefined) throw this.#closed;
       const slot = this.#slots.get(key);
       if (slot === undefined) return this.#open(key, address);
-      if (slot.kind === 'live') {
-        slot.cancelEviction();
-        slot.cancelEviction = NOTHING;
-        return slot.instance;
-      }
-      if (slot.kind === 'opening') return slot.instance;
+      if (slot.kind !== 'closing') return slot.instance;
       await slot.released;
     }
   }
@@ -114,20 +125,23 @@ export class ObjectHost {
     const key = addressKey(address);
     const slot = this.#slots.get(key);
     if (slot === undefined) return;
-    if (slot.kind !== 'closing') (await slot.instance).reset(reason);
+    if (slot.kind !== 'closing') (await opened(slot))?.reset(reason);
     const closing = this.#slots.get(key);
     if (closing?.kind === 'closing') await closing.released;
   }
 
-  /** Removes the object and its files. */
+  /** Removes the object and its files; its unanswered events reject. */
   async erase(address: ObjectAddress): Promise<void> {
     const key = addressKey(address);
-    await this.#close(key);
+    const reason = storageError('OBJECT_RESET', 'The object was deleted.');
+    await this.reset(address, reason);
+    while (this.#slots.has(key)) await this.#close(key, reason);
     this.alarms.forget(key);
     this.#sockets.get(key)?.reset();
     this.#sockets.delete(key);
-    await this.#environment.medium.remove(key);
-    await this.#environment.catalog.remove(key);
+    const removed = this.#remove(key);
+    this.#release(key, removed); // the next instance begins after it, with nothing
+    await removed;
   }
 
   /** The object's database as it is committed, as a plain SQLite file. */
@@ -157,21 +171,22 @@ export class ObjectHost {
     }
   }
 
-  /** Closes every instance after its last write is on disk. */
+  /**
+   * Closes every instance after its last write is on disk, and opens none any more. Events that
+   * still run reject, sockets break, alarms stay for the next host.
+   *
+   * @throws what the last flush of an instance throws, when all are closed
+   */
   async close(): Promise<void> {
-    await Promise.all([...this.#slots.keys()].map((key) => this.#close(key)));
-  }
-
-  /** The instance has nothing to do; it is evicted unless an event comes. */
-  rest(address: ObjectAddress): void {
-    const key = addressKey(address);
-    const slot = this.#slots.get(key);
-    if (slot?.kind !== 'live') return;
-    slot.cancelEviction();
-    const { after, idleMs = IDLE_MS } = this.#environment;
-    slot.cancelEviction = after(idleMs, () => {
-      if (slot.instance.isIdle) void this.#close(key);
-    });
+    this.#closed ??= storageError('CONNECTION_CLOSED', 'The host of the objects was closed.');
+    this.alarms.close();
+    const reason = storageError('OBJECT_RESET', 'The host of the object was closed.');
+    const ends = await Promise.allSettled(
+      [...this.#slots.keys()].map((key) => this.#close(key, reason)),
+    );
+    for (const sockets of this.#sockets.values()) sockets.reset();
+    this.#sockets.clear();
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
   }
 
   #open(key: string, address: ObjectAddress): Promise<ObjectInstance> {
@@ -181,9 +196,8 @@ export class ObjectHost {
     instance.then(
       (live) => {
         if (this.#slots.get(key) !== slot) return; // its constructor has failed
-        this.#slots.set(key, { kind: 'live', instance: live, cancelEviction: NOTHING });
+        this.#slots.set(key, { kind: 'live', instance: live });
         if (this.#hasAlarm(address)) this.alarms.opened(live);
-        this.rest(address);
       },
       () => this.#slots.delete(key),
     );
@@ -194,17 +208,17 @@ export class ObjectHost {
     const { className } = address;
     const hosted = className === null ? null : this.#hosted(key, className, address);
     const events: InstanceEvents = {
-      runTask: (instance, task) => this.#context.run(instance, task),
       onReset: (_instance, released) => {
         this.#release(key, released);
         this.alarms.reset(key);
       },
-      onIdle: () => this.rest(address),
+      onEvict: (instance) => this.#evict(key, instance),
       onAlarm: (instance, timeMs) => {
         if (this.#hasAlarm(address)) this.alarms.committed(instance, timeMs);
       },
     };
-    return ObjectInstance.open(address, hosted, this.#environment, events, this.#admit(address));
+    const admitted = this.#admit(address);
+    return ObjectInstance.open(address, hosted, this.#environment, this.io, events, admitted);
   }
 
   /** Notes an object of a class in the catalog, before its alarm can change. */
@@ -222,7 +236,8 @@ export class ObjectHost {
 
   #hosted(key: string, className: string, address: ObjectAddress): Hosted {
     const known = this.#sockets.get(key);
-    const sockets = known ?? new ObjectSockets((event) => this.deliver(address, event));
+    const sockets =
+      known ?? new ObjectSockets((event) => this.deliver(address, event), this.#environment.now);
     this.#sockets.set(key, sockets);
     return {
       class: this.classes.get(className),
@@ -243,32 +258,49 @@ export class ObjectHost {
     }
   }
 
-  async #close(key: string): Promise<void> {
+  #evict(key: string, instance: ObjectInstance): void {
+    const reason = storageError('OBJECT_RESET', 'The object was closed while idle.');
+    // Nobody waits for a flush that fails now; it has reset the instance, as every other.
+    this.#end(key, instance, reason)?.catch(() => {});
+  }
+
+  /** Ends what the object has of instances now. @throws what its last flush throws */
+  async #close(key: string, reason: StorageError): Promise<void> {
     const slot = this.#slots.get(key);
     if (slot === undefined) return;
     if (slot.kind === 'closing') return slot.released;
-    const instance = await slot.instance;
-    const live = this.#slots.get(key);
-    if (live?.kind === 'live' && live.instance === instance) {
-      live.cancelEviction();
-      this.#release(key, this.#end(key, instance));
-    }
+    const instance = await opened(slot);
+    if (instance === undefined) return;
+    const ended = this.#end(key, instance, reason);
+    if (ended !== undefined) return ended;
     const closing = this.#slots.get(key);
     if (closing?.kind === 'closing') await closing.released;
   }
 
-  async #end(key: string, instance: ObjectInstance): Promise<void> {
+  /** Ends this instance; undefined when it is not the live one any more. */
+  #end(key: string, instance: ObjectInstance, reason: StorageError): Promise<void> | undefined {
+    const slot = this.#slots.get(key);
+    if (slot?.kind !== 'live' || slot.instance !== instance) return undefined;
+    const ended = this.#finish(key, instance, reason);
+    this.#release(key, ended);
+    return ended;
+  }
+
+  async #finish(key: string, instance: ObjectInstance, reason: StorageError): Promise<void> {
     const { storage, address } = instance;
     const wakeMs = this.#hasAlarm(address) ? storage.storedAlarm : null;
-    await instance.close();
+    await instance.close(reason);
     if (address.className === null) return;
     if (this.#sockets.get(key)?.isEmpty) this.#sockets.delete(key);
-    const { catalog, medium } = this.#environment;
     if (storage.isUnwritten) {
       // It was only asked: an object exists from its first write on.
-      await medium.remove(key);
-      await catalog.remove(key);
-    } else await catalog.rest(key, wakeMs);
+      await this.#remove(key);
+    } else await this.#environment.catalog.rest(key, wakeMs);
+  }
+
+  async #remove(key: string): Promise<void> {
+    await this.#environment.medium.remove(key);
+    await this.#environment.catalog.remove(key);
   }
 
   #release(key: string, released: Promise<void>): void {
@@ -280,7 +312,16 @@ export class ObjectHost {
   }
 }
 
-const NOTHING = () => {};
+/** The instance of a slot; undefined when it could not be opened, which its callers are told. */
+async function opened(
+  slot: Exclude<Slot, { readonly kind: 'closing' }>,
+): Promise<ObjectInstance | undefined> {
+  try {
+    return await slot.instance;
+  } catch {
+    return undefined;
+  }
+}
 
 /** Events of a database that nobody listens to. */
 const UNHEARD = { beforeWrite() {}, onCritical() {} };

@@ -2,7 +2,8 @@
 //
 // An event's reply leaves only when every confirmed write made before it is on disk (the output
 // gate). A reset ends the instance: what was not confirmed is gone, unanswered events reject, its
-// storage throws ever after, and the host makes a new one for the next event.
+// storage throws ever after, and the host makes a new one for the next event. An orderly end
+// (`close`) rejects the events that still run, and answers those that wait for the disk only.
 
 import { type StorageError, storageError } from '../../src/contract/errors.ts';
 import { ALARM_MS_MAX, CRITICAL_SECTION_MS_MAX } from '../../src/contract/limits.ts';
@@ -12,6 +13,8 @@ import {
   type ObjectAddress,
 } from '../../src/contract/object-id.ts';
 import type { DurableObjectStorage as PublicStorage } from '../../src/contract/storage.ts';
+import { runTask } from '../../src/io/current-context.ts';
+import type { IoContext, IoHost } from '../../src/io/io-context.ts';
 import { ObjectStore } from '../log/object-store.ts';
 import { DurableObjectStorage } from '../storage/durable-object-storage.ts';
 import { ObjectStorage } from '../storage/object-storage.ts';
@@ -21,8 +24,13 @@ import { DurableObjectState } from './durable-object-state.ts';
 import type { HostEnvironment } from './environment.ts';
 import { type CriticalSection, InputGate } from './input-gate.ts';
 import { InstanceSockets } from './instance-sockets.ts';
+import { Lifecycle } from './lifecycle.ts';
 import type { ObjectClass, UserObject } from './object-class.ts';
 import type { ObjectSockets } from './object-sockets.ts';
+import { OutputGate } from './output-gate.ts';
+
+/** How long an instance without events stays in memory (workerd: 10 s). */
+const IDLE_MS = 10_000;
 
 /** What an instance is given beside its storage: `env`, and `ctx.exports`. */
 export interface Surroundings {
@@ -38,17 +46,16 @@ export interface Hosted {
 }
 
 export interface InstanceEvents {
-  /** Runs a task of this instance. */
-  runTask(instance: ObjectInstance, task: () => void): void;
   /** The instance was reset; `released` settles when its files are free. */
   onReset(instance: ObjectInstance, released: Promise<void>): void;
-  /** The last unanswered event was answered. */
-  onIdle(instance: ObjectInstance): void;
+  /** Nothing has used the instance for a while: it is to be closed. */
+  onEvict(instance: ObjectInstance): void;
   /** The object's alarm was committed anew: its time in milliseconds, or null. */
   onAlarm(instance: ObjectInstance, timeMs: number | null): void;
 }
 
-export class ObjectInstance {
+export class ObjectInstance implements IoContext {
+  readonly host: IoHost;
   readonly address: ObjectAddress;
   readonly gate: InputGate;
   readonly storage: ObjectStorage;
@@ -56,20 +63,14 @@ export class ObjectInstance {
   readonly state: DurableObjectState;
   readonly #environment: HostEnvironment;
   readonly #events: InstanceEvents;
-  /** How to reject each unanswered event. */
-  readonly #unanswered = new Set<(error: unknown) => void>();
+  readonly #lifecycle: Lifecycle;
+  readonly #output: OutputGate;
   readonly #hosted: Hosted | null;
   #object: UserObject | undefined;
   #surroundings: Surroundings | undefined;
   readonly #sockets: InstanceSockets | null;
   #isConstructing = false;
-  #background = 0;
-  /** The last outgoing message that waits for the disk; later ones queue behind it. */
-  #outgoing: Promise<void> | undefined;
-  #ended = false;
   #dropsAlarm = false;
-  /** Why the instance was reset. */
-  #reason: unknown;
 
   /**
    * Opens the object's files, recovers them, applies a restore that was asked for and, once
@@ -81,6 +82,7 @@ export class ObjectInstance {
     address: ObjectAddress,
     hosted: Hosted | null,
     environment: HostEnvironment,
+    host: IoHost,
     events: InstanceEvents,
     admitted: Promise<void> = Promise.resolve(),
   ): Promise<ObjectInstance> {
@@ -90,12 +92,13 @@ export class ObjectInstance {
     let instance: ObjectInstance;
     try {
       await admitted;
-      instance = new ObjectInstance(address, hosted, store, environment, events);
+      instance = new ObjectInstance(address, hosted, store, environment, host, events);
     } catch (error) {
       await store.close();
       throw error;
     }
     instance.#construct();
+    instance.#lifecycle.start();
     return instance;
   }
 
@@ -104,14 +107,19 @@ export class ObjectInstance {
     hosted: Hosted | null,
     store: ObjectStore,
     environment: HostEnvironment,
+    host: IoHost,
     events: InstanceEvents,
   ) {
+    this.host = host;
     this.address = address;
     this.#hosted = hosted;
     this.#sockets = hosted && new InstanceSockets(this, hosted.sockets);
     this.#environment = environment;
     this.#events = events;
-    this.gate = new InputGate(environment, (task) => events.runTask(this, task));
+    const { after, idleMs = IDLE_MS } = environment;
+    this.#lifecycle = new Lifecycle({ after, idleMs, onEvict: () => events.onEvict(this) });
+    this.gate = new InputGate(environment, (task) => runTask(this, task));
+    this.#output = new OutputGate(() => this.storage.confirmation());
     this.storage = new ObjectStorage(
       store,
       (report) => environment.openDatabase(store, report),
@@ -120,7 +128,7 @@ export class ObjectInstance {
         nextTurn: environment.nextTurn,
         section: (closure) => this.#section(closure),
         continuation: () => this.gate.continuation(),
-        onBroken: (error) => this.reset(broken(error)),
+        onBroken: (error) => this.#break(broken(error)),
         onAlarm: (timeMs) => events.onAlarm(this, timeMs),
         checkAlarm: () => this.#checkAlarm(),
       },
@@ -153,9 +161,13 @@ export class ObjectInstance {
     return this.#object;
   }
 
+  get compatibilityDate(): string | undefined {
+    return this.storage.options.compatibilityDate;
+  }
+
   /** True when nothing runs and nothing waits: the instance may be evicted. */
   get isIdle(): boolean {
-    return this.#unanswered.size === 0 && this.#background === 0;
+    return this.#lifecycle.isIdle;
   }
 
   /** The reset was told not to run the alarm again whose handler it ended. */
@@ -164,28 +176,20 @@ export class ObjectInstance {
   }
 
   get hasEnded(): boolean {
-    return this.#ended;
+    return this.#lifecycle.hasEnded;
   }
 
   /**
-   * Delivers an event and settles as it does, behind the output gate. Rejects with the reason of a
-   * reset that comes first.
+   * Delivers an event and settles as it does, behind the output gate. Rejects with the reason of an
+   * end that comes first.
    */
   deliver<T>(
     event: (state: DurableObjectState) => T | PromiseLike<T>,
     context: CriticalSection | null = null,
   ): Promise<T> {
-    if (this.#ended) return Promise.reject(this.#reason);
     return new Promise<T>((resolve, reject) => {
-      this.#unanswered.add(reject);
-      const answer = (settle: () => void) => {
-        if (this.#ended) return; // the reset has rejected it
-        this.#confirmed(() => {
-          this.#unanswered.delete(reject);
-          settle();
-          if (this.isIdle) this.#events.onIdle(this);
-        });
-      };
+      const release = this.#lifecycle.hold(reject);
+      const answer = (settle: () => void) => this.#answer(release, settle, reject);
       this.gate.deliver(context, () => {
         call(() => event(this.state)).then(
           (value) => answer(() => resolve(value)),
@@ -193,6 +197,10 @@ export class ObjectInstance {
         );
       });
     });
+  }
+
+  enter<T>(task: () => T | PromiseLike<T>): Promise<T> {
+    return this.deliver(() => task());
   }
 
   /**
@@ -226,48 +234,42 @@ export class ObjectInstance {
    * `start` runs when everything that was written before is on disk, in order of these calls; its
    * result comes back through the input gate, to the critical section it was asked for in.
    */
-  io<T>(start: () => T | PromiseLike<T>): Promise<T> {
-    const pending = this.storage.confirmation();
-    const before = this.#outgoing;
-    const leave =
-      before === undefined && pending === undefined
-        ? undefined
-        : Promise.all([before, pending]).then(() => {});
-    if (leave !== undefined) {
-      this.#outgoing = leave;
-      const left = () => {
-        if (this.#outgoing === leave) this.#outgoing = undefined;
-      };
-      leave.then(left, left);
-    }
-    return this.input(
+  send<T>(start: () => T | PromiseLike<T>): Promise<T> {
+    const passage = this.#output.passage();
+    return this.receive(
       () =>
         new Promise<T>((resolve, reject) => {
           // In a turn of its own: what runs there may be a task of another object.
           const begin = () =>
             this.#environment.nextTurn(() => {
-              if (!this.#ended) call(start).then(resolve, reject);
+              if (!this.hasEnded) call(start).then(resolve, reject);
             });
-          if (leave === undefined) begin();
-          else leave.then(begin, () => {}); // a failed flush has reset the object
+          if (passage === undefined) begin();
+          else passage.then(begin, () => {}); // a failed flush has reset the object
         }),
     );
   }
 
-  /** Work outside of the object whose result comes back through the input gate, as `io`. */
-  input<T>(start: () => Promise<T>): Promise<T> {
-    const { context } = this.gate;
-    const release = this.retain();
+  /** Work outside of the object whose result comes back through the input gate, as `send`. */
+  receive<T>(start: () => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
+      if (this.hasEnded) return; // the code that waits is part of a dead instance
+      const { context } = this.gate;
+      const release = this.retain();
       const back = (settle: () => void) => {
-        release();
         this.gate.deliverLater(context, settle);
+        release();
       };
       start().then(
         (value) => back(() => resolve(value)),
         (error) => back(() => reject(error)),
       );
     });
+  }
+
+  reentry(): (event: () => void) => void {
+    const { context } = this.gate;
+    return (event) => this.gate.deliver(context, event);
   }
 
   /** Runs the callback as a critical section whose failure resets the object. */
@@ -287,51 +289,52 @@ export class ObjectInstance {
     work.then(release, release);
   }
 
-  /** Keeps the instance in memory until the result is called. */
-  retain(): () => void {
-    let isHeld = true;
-    this.#background += 1;
-    return () => {
-      if (!isHeld) return;
-      isHeld = false;
-      this.#background -= 1;
-      if (this.isIdle) this.#events.onIdle(this);
-    };
+  retain(onEnd: (reason: unknown) => void = NOTHING): () => void {
+    return this.#lifecycle.hold(onEnd);
   }
 
   /** Resets the object and throws the reason, so that the running code stops. */
   abort(reason: string | undefined, retryAlarm = true): never {
     const error = storageError('OBJECT_RESET', reason ?? 'The object was reset by ctx.abort().');
-    this.#dropsAlarm = !retryAlarm;
+    if (!this.hasEnded) this.#dropsAlarm = !retryAlarm;
     this.reset(error);
     throw error;
   }
 
   /** Ends the instance; every unanswered event rejects with the reason. Idempotent. */
   reset(reason: unknown): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.#reason = reason;
+    if (!this.hasEnded) this.#break(reason);
+  }
+
+  /**
+   * Ends the instance after its last write is on disk. Events that still run reject with the reason;
+   * those that wait for the disk only are answered.
+   *
+   * @throws what the last flush throws; the instance is reset then
+   */
+  async close(reason: StorageError): Promise<void> {
+    if (!this.#lifecycle.close(reason)) return;
+    this.gate.close();
+    try {
+      await this.storage.close();
+    } catch (error) {
+      this.#break(broken(error));
+      throw error;
+    } finally {
+      this.#lifecycle.end(reason);
+    }
+  }
+
+  // Also while it closes: then the last flush has failed.
+  #break(reason: unknown): void {
+    if (!this.#lifecycle.end(reason)) return;
     this.gate.close();
     const broken =
       reason instanceof Error && 'code' in reason
         ? (reason as StorageError)
         : storageError('OBJECT_RESET', 'The object was reset.', { cause: reason });
-    const released = this.storage.break(broken);
-    const unanswered = [...this.#unanswered];
-    this.#unanswered.clear();
-    this.#events.onReset(this, released);
+    this.#events.onReset(this, this.storage.break(broken));
     this.#sockets?.reset();
-    for (const reject of unanswered) reject(reason);
-  }
-
-  /** Ends an idle instance after its last write is on disk. */
-  async close(): Promise<void> {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.#reason = storageError('OBJECT_RESET', 'The object was closed while idle.');
-    this.gate.close();
-    await this.storage.close();
   }
 
   // The constructor is the first task of an instance; events wait for the sections it opens.
@@ -362,17 +365,20 @@ export class ObjectInstance {
     );
   }
 
-  #confirmed(release: () => void): void {
+  // An answer waits for the disk only: `release`d from the end of running events, it is settled by
+  // the flush, or by the end that the flush brings.
+  #answer(release: () => void, settle: () => void, reject: (reason: unknown) => void): void {
+    if (this.hasEnded) return; // the event was rejected
     const pending = this.storage.confirmation();
-    if (pending === undefined) release();
-    // A failed flush resets the object, and the reset rejects the event.
-    else
-      pending.then(
-        () => {
-          if (!this.#ended) release();
-        },
-        () => {},
-      );
+    if (pending === undefined) {
+      settle();
+      release();
+      return;
+    }
+    const forget = this.retain();
+    release();
+    const lost = () => reject(this.#lifecycle.reason);
+    pending.then(settle, lost).then(forget);
   }
 
   #section<T>(closure: () => T | PromiseLike<T>): Promise<T> {
@@ -417,6 +423,8 @@ function broken(error: unknown): unknown {
     ? error
     : storageError('INTERNAL', 'The storage failed.', { cause: error });
 }
+
+const NOTHING = () => {};
 
 async function call<T>(event: () => T | PromiseLike<T>): Promise<T> {
   return await event();

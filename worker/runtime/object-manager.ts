@@ -1,6 +1,5 @@
 // What tools may do with a host's objects from outside: list and delete them, and drive the clock.
 
-import { storageError } from '../../src/contract/errors.ts';
 import { addressKey, DurableObjectId, type ObjectAddress } from '../../src/contract/object-id.ts';
 import type { CatalogEntry } from './catalog.ts';
 import type { ClockControl } from './clock-control.ts';
@@ -41,7 +40,6 @@ export class ObjectManager {
   /** Removes the object and all it stored; its unanswered events reject. */
   async delete(address: ObjectAddress): Promise<void> {
     if (address.className !== null) this.#host.classes.get(address.className);
-    await this.#host.reset(address, storageError('OBJECT_RESET', 'The object was deleted.'));
     await this.#host.erase(address);
   }
 

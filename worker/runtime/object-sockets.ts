@@ -24,14 +24,17 @@ export type Deliver = (event: (instance: ObjectInstance) => unknown) => Promise<
 
 export class ObjectSockets {
   readonly #deliver: Deliver;
+  readonly #now: () => number;
   readonly #connections = new Set<Connection>();
   /** What is answered without waking the object. */
   autoResponse: WebSocketRequestResponsePair | null = null;
   /** Kept for programs that set it; handlers have no limit of time here. */
   eventTimeoutMs: number | null = null;
 
-  constructor(deliver: Deliver) {
+  /** `now`: milliseconds since the epoch, by the host's clock. */
+  constructor(deliver: Deliver, now: () => number) {
     this.#deliver = deliver;
+    this.#now = now;
   }
 
   /** True when nothing would be lost without this. */
@@ -63,7 +66,7 @@ export class ObjectSockets {
     if (event.type === 'message') {
       const { data } = event;
       if (data === this.autoResponse?.request) {
-        connection.answeredAt = new Date();
+        connection.answeredAt = new Date(this.#now());
         connection.end.send({ type: 'message', data: this.autoResponse.response });
         return;
       }

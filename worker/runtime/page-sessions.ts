@@ -100,7 +100,6 @@ export class PageSessions implements StorageHost {
       lost: undefined,
       isClosed: false,
     });
-    this.#host.rest(address);
     return { ok: id };
   }
 

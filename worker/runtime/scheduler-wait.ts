@@ -3,7 +3,8 @@
 // Stands on the scope's timers, so a wait runs on the host's clock and ends through the gate of the
 // object that waits. A `scheduler` that the scope has keeps its other methods.
 
-import type { CurrentTask } from './gated-fetch.ts';
+import type { CurrentContext } from '../../src/io/io-context.ts';
+import { replaceGlobal } from '../../src/io/replace-global.ts';
 
 interface WaitOptions {
   readonly signal?: AbortSignal | null;
@@ -12,7 +13,7 @@ interface WaitOptions {
 type Scope = Pick<typeof globalThis, 'setTimeout' | 'clearTimeout'> & { scheduler?: object };
 
 /** Gives the scope `scheduler.wait`, above timers that are installed; the result undoes it. */
-export function installSchedulerWait(scope: Scope, host: CurrentTask): () => void {
+export function installSchedulerWait(scope: Scope, current: CurrentContext): () => void {
   // Async: arguments that are wrong reject, as workerd's do.
   const wait = async (...args: [delayMs?: number, options?: WaitOptions | null]): Promise<void> => {
     if (args.length === 0) throw new TypeError('scheduler.wait: takes a delay in milliseconds.');
@@ -22,14 +23,11 @@ export function installSchedulerWait(scope: Scope, host: CurrentTask): () => voi
       throw new TypeError("scheduler.wait: takes an AbortSignal as the option 'signal'.");
     }
     signal?.throwIfAborted();
-    const instance = host.current;
-    const context = instance?.gate.context ?? null;
+    const reenter = current()?.reentry() ?? atOnce;
     await new Promise<void>((resolve, reject) => {
       const onAbort = () => {
         scope.clearTimeout(id);
-        const end = () => reject(signal?.reason);
-        if (instance === undefined) end();
-        else instance.gate.deliverLater(context, end);
+        reenter(() => reject(signal?.reason));
       };
       const id = scope.setTimeout(() => {
         signal?.removeEventListener('abort', onAbort);
@@ -39,11 +37,9 @@ export function installSchedulerWait(scope: Scope, host: CurrentTask): () => voi
     });
   };
   const { scheduler } = scope;
-  const target = scheduler ?? {};
-  Object.defineProperty(target, 'wait', { value: wait, configurable: true, writable: true });
-  if (scheduler === undefined) Object.assign(scope, { scheduler: target });
-  return () => {
-    if (scheduler === undefined) delete scope.scheduler;
-    else Reflect.deleteProperty(target, 'wait');
-  };
+  return scheduler === undefined
+    ? replaceGlobal(scope, 'scheduler', { wait })
+    : replaceGlobal(scheduler, 'wait', wait);
 }
+
+const atOnce = (end: () => void) => end();

@@ -55,6 +55,11 @@ export class TimerQueue {
     return true;
   }
 
+  clear(): void {
+    for (const timer of this.#heap.splice(0)) timer.place = -1;
+    this.#work = 0;
+  }
+
   #rise(timer: QueuedTimer, from: number): void {
     let place = from;
     while (place > 0) {

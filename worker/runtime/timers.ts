@@ -1,12 +1,12 @@
-// Timers of object code: a timer belongs to the object whose event set it, runs on the host's clock,
+// Timers of object code: a timer belongs to the object whose event set it, runs on its host's clock,
 // and fires through the object's input gate. Without this, a timer would run in the middle of
 // another event's transaction.
 //
 // Replaces the global functions, since object code calls those. Timers set by anything but an
-// object's task go to the original functions unchanged.
+// object's task go to the original functions unchanged. A timer ends with its object's instance.
 
-import type { Clock } from './clock.ts';
-import type { CurrentTask } from './gated-fetch.ts';
+import type { CurrentContext, IoContext } from '../../src/io/io-context.ts';
+import { replaceGlobal, undoAll } from '../../src/io/replace-global.ts';
 
 type Scope = Pick<
   typeof globalThis,
@@ -21,65 +21,76 @@ type Callback = (...args: unknown[]) => unknown;
 const FIRST_ID = 2 ** 40;
 
 /** Routes the scope's timers through the gate of the object that sets them; the result undoes it. */
-export function installTimers(scope: Scope, host: CurrentTask, clock: Clock): () => void {
+export function installTimers(scope: Scope, current: CurrentContext): () => void {
   // Called by their names: as methods of anything but the scope browsers refuse them.
   const { setTimeout, setInterval, clearTimeout, clearInterval } = scope;
-  const original = { setTimeout, setInterval, clearTimeout, clearInterval };
-  const cancels = new Map<number, () => void>();
-  let nextId = FIRST_ID;
+  const timers = new ObjectTimers();
 
   const set = (callback: unknown, delayMs: unknown, args: unknown[], repeats: boolean) => {
-    const instance = host.current;
-    if (instance === undefined || typeof callback !== 'function') return undefined;
-    const id = nextId++;
-    const context = instance.gate.context;
-    const release = instance.retain(); // workerd: an object that waits stays in memory
-    const wait = () =>
-      clock.after(
-        Math.max(Number(delayMs) || 0, DELAY_MS_MIN),
-        () => {
-          if (repeats && !instance.hasEnded) again();
-          else clear(id);
-          instance.gate.deliver(context, () => run(callback as Callback, args));
-        },
-        true,
-      );
-    const again = () => {
-      const cancel = wait();
-      cancels.set(id, () => {
-        cancel();
-        release();
-      });
-    };
-    again();
-    return id;
+    const context = current();
+    if (context === undefined || typeof callback !== 'function') return undefined;
+    const run = () => report(callback as Callback, args);
+    return timers.set(context, run, Math.max(Number(delayMs) || 0, DELAY_MS_MIN), repeats);
   };
-  const clear = (id: unknown): boolean => {
-    const cancel = cancels.get(id as number);
-    cancel?.();
-    return cancels.delete(id as number);
-  };
-
-  Object.assign(scope, {
+  const functions = {
     setTimeout: (callback: TimerHandler, delayMs?: number, ...args: unknown[]) =>
       set(callback, delayMs, args, false) ?? setTimeout(callback, delayMs, ...args),
     setInterval: (callback: TimerHandler, delayMs?: number, ...args: unknown[]) =>
       set(callback, delayMs, args, true) ?? setInterval(callback, delayMs, ...args),
     clearTimeout: (id?: number) => {
-      if (!clear(id)) clearTimeout(id);
+      if (!timers.clear(id)) clearTimeout(id);
     },
     clearInterval: (id?: number) => {
-      if (!clear(id)) clearInterval(id);
+      if (!timers.clear(id)) clearInterval(id);
     },
-  });
-  return () => {
-    Object.assign(scope, original);
-    for (const cancel of cancels.values()) cancel();
   };
+  const undo = Object.entries(functions).map(([name, value]) => replaceGlobal(scope, name, value));
+  return () => undoAll(undo);
 }
 
+class ObjectTimers {
+  readonly #clears = new Map<unknown, () => void>();
+  #nextId = FIRST_ID;
+
+  set(context: IoContext, run: () => void, delayMs: number, repeats: boolean): number {
+    const id = this.#nextId++;
+    const reenter = context.reentry();
+    let cancel = NOTHING;
+    let release = NOTHING;
+    const clear = () => {
+      this.#clears.delete(id);
+      cancel();
+      release();
+    };
+    const wait = () => {
+      cancel = context.host.after(delayMs, fire, true);
+    };
+    const fire = () => {
+      if (repeats) wait();
+      reenter(() => {
+        if (!this.#clears.has(id)) return; // cleared while it waited at the gate
+        if (!repeats) clear();
+        run();
+      });
+    };
+    this.#clears.set(id, clear);
+    release = context.retain(clear); // workerd: an object that waits stays in memory
+    if (this.#clears.has(id)) wait();
+    return id;
+  }
+
+  /** False when it is no timer of an object. */
+  clear(id: unknown): boolean {
+    const clear = this.#clears.get(id);
+    clear?.();
+    return clear !== undefined;
+  }
+}
+
+const NOTHING = () => {};
+
 // Of all objects, only the one whose timer it is has to do with the failure, and nobody waits for it.
-function run(callback: Callback, args: unknown[]): void {
+function report(callback: Callback, args: unknown[]): void {
   try {
     callback(...args);
   } catch (error) {

@@ -1,0 +1,23 @@
+// Code that belongs to no object, in the thread of its host: how its calls enter and leave.
+
+import { isTaskExact } from '../../src/io/current-context.ts';
+import { FREE, type PartyIo } from '../../src/objects/party.ts';
+import type { Turns } from './environment.ts';
+
+/**
+ * Where a task is known by the turn it runs in, outside code shares no turn with one: its calls
+ * begin and end in turns of their own. `nextTurn` begins a turn that is no object's.
+ */
+export function outsideIo({ nextTurn }: Pick<Turns, 'nextTurn'>): PartyIo {
+  if (isTaskExact) return FREE;
+  const apart = <T>(start: () => T | PromiseLike<T>) =>
+    new Promise<T>((resolve, reject) => {
+      nextTurn(() => {
+        FREE.enter(start).then(
+          (value) => nextTurn(() => resolve(value)),
+          (error) => nextTurn(() => reject(error)),
+        );
+      });
+    });
+  return { ...FREE, send: apart, receive: apart };
+}

@@ -1,0 +1,77 @@
+// The global scope that object code runs in, and the hosts that share it.
+//
+// Object code calls globals (timers, Date, fetch, Response, WebSocket, scheduler), so these are
+// replaced: once for all hosts, while one of them runs. Whose task is running decides on each call
+// which object and which host it concerns.
+//
+// Keeps true: nothing is replaced before the first host enters or after the last one has left; code
+// that belongs to no object gets what the platform has.
+
+import { currentContext } from '../../src/io/current-context.ts';
+import type { IoHost } from '../../src/io/io-context.ts';
+import { undoAll } from '../../src/io/replace-global.ts';
+import { installMessages } from '../../src/objects/kept-messages.ts';
+import { installSocketClasses, installSocketResponse } from '../../src/sockets/install.ts';
+import { installDate } from './clock-date.ts';
+import { installFetch } from './gated-fetch.ts';
+import { installSchedulerWait } from './scheduler-wait.ts';
+import { installTimers } from './timers.ts';
+
+/** How a host stands in the scope. */
+export interface Resident {
+  readonly host: IoHost;
+  /** True when all code of the scope belongs to its objects, and sees their clock. */
+  readonly isDedicated: boolean;
+}
+
+export class Realm {
+  readonly #scope: typeof globalThis;
+  readonly #residents = new Set<Resident>();
+  #uninstall = () => {};
+
+  constructor(scope: typeof globalThis) {
+    this.#scope = scope;
+  }
+
+  /** A host starts; the result is for its end. */
+  enter(resident: Resident): () => void {
+    if (this.#residents.size === 0) this.#uninstall = this.#install();
+    this.#residents.add(resident);
+    return () => {
+      if (this.#residents.delete(resident) && this.#residents.size === 0) this.#uninstall();
+    };
+  }
+
+  #install(): () => void {
+    const scope = this.#scope;
+    let isInstalled = true;
+    // What somebody has kept of a replacement does nothing of its own after the last host.
+    const current = () => (isInstalled ? currentContext() : undefined);
+    const timeHost = () => current()?.host ?? (isInstalled ? this.#dedicated() : undefined);
+    const controlledNow = () => {
+      const host = timeHost();
+      return host?.isTimeControlled ? host.now() : undefined;
+    };
+    const undo = [
+      installTimers(scope, current),
+      installSchedulerWait(scope, current),
+      installFetch(scope, current),
+      installMessages(scope),
+      installSocketClasses(scope),
+      installSocketResponse(scope),
+      installDate(scope, controlledNow),
+    ];
+    return () => {
+      isInstalled = false;
+      undoAll(undo);
+    };
+  }
+
+  #dedicated(): IoHost | undefined {
+    for (const { host, isDedicated } of this.#residents) if (isDedicated) return host;
+    return undefined;
+  }
+}
+
+/** The scope of this thread. */
+export const realm = new Realm(globalThis);
