@@ -112,6 +112,11 @@ export class TestHost {
     this.#faults.release();
   }
 
+  /** The flushes that are held fail, and those to come are not held. */
+  failHeldFlushes(): void {
+    this.#faults.release(storageError('IO', 'flush: failed by the test.'));
+  }
+
   failNextFlush(): void {
     this.#faults.failNext = true;
   }
@@ -175,18 +180,19 @@ let vfs: LogVfs | undefined;
 /** Files whose flush can be held or made to fail. */
 class Faults {
   failNext = false;
-  #held: { promise: Promise<void>; release: () => void } | undefined;
+  #held: { promise: Promise<void>; release: (error?: Error) => void } | undefined;
 
   hold(): void {
-    let release = () => {};
-    const promise = new Promise<void>((resolve) => {
-      release = resolve;
+    let release: (error?: Error) => void = () => {};
+    const promise = new Promise<void>((resolve, reject) => {
+      release = (error) => (error === undefined ? resolve() : reject(error));
     });
-    this.#held = { promise, release };
+    promise.catch(() => {}); // no flush may have come
+    this.#held ??= { promise, release };
   }
 
-  release(): void {
-    this.#held?.release();
+  release(error?: Error): void {
+    this.#held?.release(error);
     this.#held = undefined;
   }
 

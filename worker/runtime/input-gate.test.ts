@@ -134,6 +134,18 @@ describe('input gate', () => {
     expect(log).toEqual([]);
   });
 
+  test('[GATE9] nothing that comes to a closed gate runs: no continuation, no section', async () => {
+    const { gate, settle, log } = make();
+    const resume = gate.continuation();
+    gate.close();
+    gate.deliverLater(null, () => log.push('later'));
+    gate.resume(null, () => log.push('resumed'));
+    resume(() => log.push('continued'));
+    void gate.section(() => log.push('section'));
+    await settle();
+    expect(log).toEqual([]);
+  });
+
   test('[GATE17] events that arrive together run one after the other, each to its end', async () => {
     const { gate, settle, log } = make();
     for (const name of ['a', 'b', 'c']) {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { WebSocketRequestResponsePair } from '../../src/sockets/install.ts';
 import { type WebSocket, WebSocketPair } from '../../src/sockets/web-socket.ts';
 import { createTestHost, type TestHost } from '../node-test-host.ts';
@@ -172,6 +172,21 @@ describe('sockets of an object', () => {
       expect(ctx.getWebSocketAutoResponse()).toBeNull();
       expect(() => ctx.setWebSocketAutoResponse('ping')).toThrow(TypeError);
     });
+  });
+
+  test('[WS20] when it was answered so is told by the clock of the host', async () => {
+    const [client, heard] = await join('ann');
+    await inRoom(({ ctx }) => {
+      ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair('ping', 'pong'));
+    });
+    await host.advance(5000);
+    client.send('ping');
+    await vi.waitFor(() => expect(heard).toEqual(['pong']));
+    const answeredMs = await inRoom(({ ctx }) => {
+      const [socket] = ctx.getWebSockets();
+      return ctx.getWebSocketAutoResponseTimestamp(socket)?.getTime();
+    });
+    expect(answeredMs).toBe(host.now());
   });
 
   test('[WS18] what an object sends waits for the flush of what it wrote before', async () => {
