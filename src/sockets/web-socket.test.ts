@@ -3,7 +3,10 @@ import { undoAll } from '../io/replace-global.ts';
 import { installSocketClasses, installSocketResponse } from './install.ts';
 import { type WebSocket, WebSocketPair } from './web-socket.ts';
 
-const later = () => new Promise((resolve) => setTimeout(resolve, 5));
+/** Lets messages travel: each takes a timer, and these come after one another. */
+async function later(): Promise<void> {
+  for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setTimeout(resolve, 0));
+}
 
 /** What a socket's listeners hear. */
 function heard(socket: WebSocket): unknown[] {

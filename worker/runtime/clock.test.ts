@@ -46,6 +46,19 @@ describe('clock', () => {
     expect(clock.isControlled).toBe(false);
   });
 
+  test('[OBJ15] a closed clock runs nothing, and leaves the system no timer', async () => {
+    const { system, clock, log } = make();
+    for (const delayMs of [50, 50, 90]) {
+      clock.after(delayMs, () => log.push(['fired', clock.now()]), true);
+    }
+    system.pass(20);
+    clock.close();
+    expect([system.timers.size, clock.hasWork]).toEqual([0, false]);
+    system.pass(1000);
+    await clock.advance(1000, settled);
+    expect(log).toEqual([]);
+  });
+
   test('[CLOCK2] under control time stands still and moves only when told to', async () => {
     const { system, clock, log } = make();
     clock.after(50, () => log.push(['fired', clock.now()]));

@@ -56,6 +56,24 @@ describe('the end of an instance', () => {
     expect(await outcome(deliver(({ hasEnded }) => hasEnded))).toBe('false');
   });
 
+  test('[OBJ3] an instance stays while a section runs that nobody waits for', async () => {
+    host = await createTestHost({}, { Thing });
+    let finish = () => {};
+    const finished = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    const first = await deliver((instance) => {
+      void instance.state.blockConcurrencyWhile(() => finished);
+      return [instance];
+    });
+    await host.advance(25_000);
+    expect(first[0]!.hasEnded).toBe(false);
+    finish();
+    await host.advance(0);
+    await host.advance(10_001);
+    expect(first[0]!.hasEnded).toBe(true);
+  });
+
   const ends: Record<string, () => Promise<unknown>> = {
     'a reset': () => host.host.reset(host.address(), storageError('OBJECT_RESET', 'Ended.')),
     'a deletion': () => host.host.erase(host.address()),

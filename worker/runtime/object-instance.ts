@@ -28,6 +28,7 @@ import { Lifecycle } from './lifecycle.ts';
 import type { ObjectClass, UserObject } from './object-class.ts';
 import type { ObjectSockets } from './object-sockets.ts';
 import { OutputGate } from './output-gate.ts';
+import { alarmTimeout, broken, sectionTimeout, storageReason, withReset } from './reset-reasons.ts';
 
 /** How long an instance without events stays in memory (workerd: 10 s). */
 const IDLE_MS = 10_000;
@@ -214,14 +215,11 @@ export class ObjectInstance implements IoContext {
       if (scheduledTime > this.#environment.now()) return scheduledTime;
       this.storage.beginAlarm();
       const info = new AlarmInvocationInfo({ scheduledTime, retryCount });
-      const cancel = this.#environment.guard(ALARM_MS_MAX, () => this.reset(alarmTimeout()));
       try {
-        await this.#object?.alarm?.(info);
+        await this.#limited(ALARM_MS_MAX, alarmTimeout, () => this.#object?.alarm?.(info));
       } catch (error) {
         this.storage.endAlarm('failed');
         throw error;
-      } finally {
-        cancel();
       }
       this.storage.endAlarm('succeeded');
       return null;
@@ -329,11 +327,7 @@ export class ObjectInstance implements IoContext {
   #break(reason: unknown): void {
     if (!this.#lifecycle.end(reason)) return;
     this.gate.close();
-    const broken =
-      reason instanceof Error && 'code' in reason
-        ? (reason as StorageError)
-        : storageError('OBJECT_RESET', 'The object was reset.', { cause: reason });
-    this.#events.onReset(this, this.storage.break(broken));
+    this.#events.onReset(this, this.storage.break(storageReason(reason)));
     this.#sockets?.reset();
   }
 
@@ -382,46 +376,24 @@ export class ObjectInstance implements IoContext {
   }
 
   #section<T>(closure: () => T | PromiseLike<T>): Promise<T> {
-    return this.gate.section(async () => {
-      const cancel = this.#environment.guard(CRITICAL_SECTION_MS_MAX, () =>
-        this.reset(
-          storageError(
-            'TRANSACTION_TIMEOUT',
-            `A critical section held the object for ${CRITICAL_SECTION_MS_MAX / 1000} s; ` +
-              'the object was reset. Do slow work outside of it.',
-          ),
-        ),
-      );
-      try {
-        return await closure();
-      } finally {
-        cancel();
-      }
-    });
+    return this.gate.section(() => this.#limited(CRITICAL_SECTION_MS_MAX, sectionTimeout, closure));
   }
-}
 
-function alarmTimeout(): Error {
-  return storageError(
-    'ALARM_TIMEOUT',
-    `An alarm() handler ran for ${ALARM_MS_MAX / 60_000} minutes; the object was reset, and the ` +
-      'alarm will be tried again. Do long work in several alarms.',
-  );
-}
-
-// An error of user code stays itself (class, message), and tells that it reset the object.
-function withReset(error: unknown): unknown {
-  if (error instanceof Error && Object.isExtensible(error)) {
-    Object.defineProperty(error, 'durableObjectReset', { value: true, configurable: true });
+  // The limit is in real time, and ends with the instance.
+  async #limited<T>(
+    limitMs: number,
+    reason: () => StorageError,
+    work: () => T | PromiseLike<T>,
+  ): Promise<T> {
+    const cancel = this.#environment.guard(limitMs, () => this.reset(reason()));
+    const release = this.retain(cancel);
+    try {
+      return await work();
+    } finally {
+      cancel();
+      release();
+    }
   }
-  return error;
-}
-
-// A failure beneath (a commit, a flush) keeps its class, code and message.
-function broken(error: unknown): unknown {
-  return error instanceof Error
-    ? error
-    : storageError('INTERNAL', 'The storage failed.', { cause: error });
 }
 
 const NOTHING = () => {};

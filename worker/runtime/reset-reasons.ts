@@ -1,0 +1,42 @@
+// Why instances are reset, as errors.
+
+import { type StorageError, storageError } from '../../src/contract/errors.ts';
+import { ALARM_MS_MAX, CRITICAL_SECTION_MS_MAX } from '../../src/contract/limits.ts';
+
+export function sectionTimeout(): StorageError {
+  return storageError(
+    'TRANSACTION_TIMEOUT',
+    `A critical section held the object for ${CRITICAL_SECTION_MS_MAX / 1000} s; ` +
+      'the object was reset. Do slow work outside of it.',
+  );
+}
+
+export function alarmTimeout(): StorageError {
+  return storageError(
+    'ALARM_TIMEOUT',
+    `An alarm() handler ran for ${ALARM_MS_MAX / 60_000} minutes; the object was reset, and the ` +
+      'alarm will be tried again. Do long work in several alarms.',
+  );
+}
+
+// An error of user code stays itself (class, message), and tells that it reset the object.
+export function withReset(error: unknown): unknown {
+  if (error instanceof Error && Object.isExtensible(error)) {
+    Object.defineProperty(error, 'durableObjectReset', { value: true, configurable: true });
+  }
+  return error;
+}
+
+// A failure beneath (a commit, a flush) keeps its class, code and message.
+export function broken(error: unknown): unknown {
+  return error instanceof Error
+    ? error
+    : storageError('INTERNAL', 'The storage failed.', { cause: error });
+}
+
+/** The reason as what the storage of the instance throws ever after. */
+export function storageReason(reason: unknown): StorageError {
+  return reason instanceof Error && 'code' in reason
+    ? (reason as StorageError)
+    : storageError('OBJECT_RESET', 'The object was reset.', { cause: reason });
+}
