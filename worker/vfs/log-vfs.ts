@@ -48,12 +48,15 @@ export class LogVfs {
   readonly #open = new Map<WasmPointer, Attached>();
   /** Address of the method table every open file points at. */
   readonly #methods: WasmPointer;
+  /** SQLite's own function, without the conversions around it: every commit asks. */
+  readonly #autocommit: (connection: WasmPointer) => number;
   #attachedCount = 0;
 
   /** Registers the VFS with a module. It stays for the module's life. */
   constructor(sqlite3: Sqlite3Static) {
     this.name = `ctx-log-${++installed}`;
     this.#sqlite3 = sqlite3;
+    this.#autocommit = sqlite3.wasm.exports.sqlite3_get_autocommit as (_: WasmPointer) => number;
     const methods = new sqlite3.capi.sqlite3_io_methods();
     // Misspelt in the package's types.
     (methods as unknown as { $iVersion: number }).$iVersion = 1;
@@ -85,6 +88,7 @@ export class LogVfs {
 
   #fileMethods() {
     const { capi, wasm } = this.#sqlite3;
+    const { SQLITE_FCNTL_PDB: tellsConnection, SQLITE_FCNTL_OVERWRITE: overwrites } = capi;
     return {
       xClose: (pointer: WasmPointer) => {
         this.#open.delete(pointer);
@@ -123,10 +127,10 @@ export class LogVfs {
         return capi.SQLITE_OK;
       },
       xFileControl: (pointer: WasmPointer, operation: number, argument: WasmPointer) => {
-        const attached = this.#open.get(pointer)!;
-        // Sent when a connection has opened the file, with the address of its pointer.
-        if (operation === capi.SQLITE_FCNTL_PDB) attached.connection = wasm.peekPtr(argument);
-        if (operation === capi.SQLITE_FCNTL_OVERWRITE) attached.isVacuuming = true;
+        if (operation === tellsConnection) {
+          // Sent once the file is open, with the address of the connection's pointer.
+          this.#open.get(pointer)!.connection = wasm.peekPtr(argument);
+        } else if (operation === overwrites) this.#open.get(pointer)!.isVacuuming = true;
         return capi.SQLITE_NOTFOUND;
       },
       xSectorSize: () => 4096 as never,
@@ -201,7 +205,7 @@ export class LogVfs {
     const attached = this.#open.get(pointer)!;
     const { isVacuuming, connection } = attached;
     attached.isVacuuming = false;
-    return !isVacuuming && this.#sqlite3.capi.sqlite3_get_autocommit(connection) === 0;
+    return !isVacuuming && this.#autocommit(connection) === 0;
   }
 
   /** Runs a call on an open file; what it throws is kept and becomes a result code. */
