@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { DurableObjectStorage } from '../../src/contract/storage.ts';
 import { createTestHost, type TestHost } from '../node-test-host.ts';
 import { Commits } from './commits.ts';
 
@@ -8,24 +9,32 @@ beforeEach(async () => {
 });
 afterEach(() => host.close());
 
-test('[LOG19] a bookmark leaves the object when its commit is durable, whoever confirms the write', async () => {
-  await host.run(({ storage }) => storage.put('before', 1));
-  host.holdFlushes();
-  let bookmark: string | undefined;
-  const asked = host.run(async ({ storage }) => {
-    void storage.put('a', 1, { allowUnconfirmed: true });
-    return storage.getCurrentBookmark();
-  });
-  void asked.then((found) => {
-    bookmark = found;
-  });
-  await host.turns(20);
-  expect(host.durable()).toBeLessThan(host.committed());
-  expect(bookmark).toBeUndefined();
-  host.releaseFlushes();
-  await asked;
-  expect(host.durable()).toBe(host.committed());
-});
+const BOOKMARKS = {
+  getCurrentBookmark: (storage: DurableObjectStorage) => storage.getCurrentBookmark(),
+  getBookmarkForTime: (storage: DurableObjectStorage) => storage.getBookmarkForTime(host.now()),
+} as const;
+
+test.each(['getCurrentBookmark', 'getBookmarkForTime'] as const)(
+  '[LOG19] what %s gives leaves the object when its commit is durable, whoever confirms the write',
+  async (name) => {
+    await host.run(({ storage }) => storage.put('before', 1));
+    host.holdFlushes();
+    let bookmark: string | undefined;
+    const asked = host.run(async ({ storage }) => {
+      void storage.put('a', 1, { allowUnconfirmed: true });
+      return BOOKMARKS[name](storage);
+    });
+    void asked.then((found) => {
+      bookmark = found;
+    });
+    await host.turns(20);
+    expect(host.durable()).toBeLessThan(host.committed());
+    expect(bookmark).toBeUndefined();
+    host.releaseFlushes();
+    await asked;
+    expect(host.durable()).toBe(host.committed());
+  },
+);
 
 /** A log that counts its flushes, which end when they are told. */
 class HeldLog {

@@ -262,6 +262,7 @@ export class ObjectStorage {
   /** @throws BOOKMARK_UNAVAILABLE */
   bookmarkForTime(timeMs: number): string | Promise<string> {
     this.commitImplicit();
+    this.#commits.named();
     return this.#log.bookmarkForTime(timeMs);
   }
 
