@@ -1,0 +1,248 @@
+// For tests: the messages themselves, from a seed. Some are whole calls with something replaced, added
+// or taken away, some ask for what comlink's own expose() would give, some have no shape at all.
+
+export class MessageGenerator {
+  readonly #random: Random;
+  readonly #session: unknown;
+  readonly #addresses: readonly unknown[];
+
+  constructor(random: Random, session: unknown, addresses: readonly unknown[]) {
+    this.#random = random;
+    this.#session = session;
+    this.#addresses = [{ className: null, id: 'a'.repeat(64) }, ...addresses];
+  }
+
+  next(id: string): unknown {
+    const random = this.#random;
+    switch (random.below(8)) {
+      case 0:
+        return odd(random);
+      case 1:
+        return {
+          id: random.chance(0.8) ? id : oddNumber(random),
+          type: this.#type(),
+          ...this.#rest(),
+        };
+      case 2:
+        // What comlink's own expose() would do for whoever asks.
+        return { id, type: this.#type(), path: this.#path(), ...this.#rest() };
+      case 3:
+        return {
+          type: random.pick(['accepted', 'leads', 'connect', 7, null]),
+          worker: odd(random),
+        };
+      default:
+        return this.#mutatedCall(id);
+    }
+  }
+
+  #type(): unknown {
+    const { pick } = this.#random;
+    return pick(['GET', 'SET', 'APPLY', 'CONSTRUCT', 'ENDPOINT', 'RELEASE', 'RAW', '', 5, null]);
+  }
+
+  #path(): unknown {
+    return this.#random.pick<() => unknown>([
+      () => ['__proto__', 'polluted'],
+      () => ['constructor', 'prototype', 'polluted'],
+      () => ['open', '__proto__', 'polluted'],
+      () => ['open', 'constructor'],
+      () => ['execute', 'call'],
+      () => ['toString'],
+      () => ['__proto__'],
+      () => [],
+      () => [['open']],
+      () => new Array(100_000),
+      () => 'open',
+      () => odd(this.#random),
+    ])();
+  }
+
+  #rest(): object {
+    const random = this.#random;
+    return {
+      argumentList: random.pick<() => unknown>([
+        () => [],
+        () => [{ type: 'RAW', value: 'return globalThis' }],
+        () => [{ type: 'HANDLER', name: 'proxy', value: odd(random) }],
+        () => [{ type: 'HANDLER', name: 'throw', value: { isError: false, value: odd(random) } }],
+        () => new Array(100_000),
+        () => odd(random),
+      ])(),
+      value: { type: 'RAW', value: odd(random) },
+    };
+  }
+
+  /** A call as a page makes it, with something of it replaced, added or taken away. */
+  #mutatedCall(id: string): unknown {
+    const random = this.#random;
+    const name = random.pick(Object.keys(SAMPLES));
+    const parameters = SAMPLES[name]!(this.#session, random.pick(this.#addresses), random);
+    const mutations = random.below(4);
+    let mutated: unknown = structuredClone(parameters);
+    for (let i = 0; i < mutations; i++) mutated = mutate(mutated, random);
+    if (!Array.isArray(mutated)) mutated = [mutated];
+    return call(id, name, (mutated as unknown[]).slice(0, 10));
+  }
+}
+
+/** A call as a page sends it. */
+export function call(id: string, name: string, parameters: readonly unknown[]): object {
+  const argumentList = parameters.map((value) => ({ type: 'RAW', value }));
+  return { id, type: 'APPLY', path: [name], argumentList };
+}
+
+type Sample = (session: unknown, address: unknown, random: Random) => unknown[];
+
+const BYTES = new Uint8Array([0xff, 0x0f, 0x30]);
+
+/** Deleted again and again; that of an object which is being called is another question. */
+const NOBODY = { className: null, id: 'f'.repeat(64) };
+
+const SAMPLES: Readonly<Record<string, Sample>> = {
+  open: (_session, address, { pick }) => [pick([address, 'hostile', 'other'])],
+  execute: (session, _address, random) => [
+    session,
+    Array.from({ length: 1 + random.below(3) }, () => random.pick(CALLS)),
+  ],
+  close: (_session, _address, { below }) => [1_000_000 + below(10)],
+  classes: () => [],
+  call: (_session, address, { pick }) => [
+    address,
+    pick([
+      { op: 'call', member: 'echo', payload: BYTES },
+      { op: 'get', member: 'echo' },
+      { op: 'fetch', payload: BYTES },
+    ]),
+  ],
+  manage: (_session, _address, { pick }) => [
+    pick([
+      { op: 'list', className: 'Room' },
+      { op: 'delete', address: NOBODY },
+      { op: 'now' },
+      { op: 'resume' },
+    ]),
+  ],
+  ask: (_session, _address, { pick }) => [
+    1,
+    pick([
+      { op: 'call', member: null, payload: BYTES },
+      { op: 'get', member: 'x' },
+      { op: 'pull' },
+      { op: 'write', payload: BYTES },
+    ]),
+  ],
+  release: () => [[1, 2]],
+};
+
+const RANGE = { start: new Uint8Array(0), end: null, reverse: false, limit: null };
+
+const CALLS: readonly object[] = [
+  { op: 'get', keys: ['a', 'b'] },
+  { op: 'put', entries: [['a', BYTES]], unconfirmed: false },
+  { op: 'delete', keys: ['a'], unconfirmed: true },
+  { op: 'list', range: RANGE },
+  { op: 'getAlarm' },
+  { op: 'setAlarm', timeMs: 9_000_000_000_000, unconfirmed: false },
+  { op: 'deleteAlarm', unconfirmed: false },
+  { op: 'sync' },
+  { op: 'exec', query: 'SELECT ?', bindings: [1], rowCount: 100 },
+  { op: 'exec', query: 'VALUES (1), (2), (3)', bindings: [], rowCount: 1 },
+  { op: 'rows', cursor: 3, rowCount: 1000 },
+  { op: 'closeCursor', cursor: 3 },
+  { op: 'databaseSize' },
+  { op: 'commit', txn: 3 },
+  { op: 'rollback', txn: 3 },
+  { op: 'currentBookmark' },
+  { op: 'bookmarkForTime', timeMs: 1 },
+  { op: 'restoreBookmark', bookmark: 'x' },
+  { op: 'importDatabase', database: BYTES, wal: null },
+  { op: 'abort', reason: 'hostile' },
+  { op: 'toString' },
+  { op: '__proto__' },
+];
+
+/** Replaces a random part of the value, or puts one in. */
+function mutate(value: unknown, random: Random): unknown {
+  const isBranch = typeof value === 'object' && value !== null && !ArrayBuffer.isView(value);
+  if (!isBranch || random.chance(0.2)) return odd(random);
+  const keys = Object.keys(value);
+  const key = keys.length === 0 || random.chance(0.1) ? 'extra' : random.pick(keys);
+  if (random.chance(0.15)) Reflect.deleteProperty(value, key);
+  else Reflect.set(value, key, mutate(Reflect.get(value, key), random));
+  return value;
+}
+
+/** Anything that structured clone takes, of no shape that is expected. */
+function odd(random: Random): unknown {
+  return random.pick<() => unknown>([
+    () => null,
+    () => undefined,
+    () => true,
+    () => oddNumber(random),
+    () => random.pick(['', 'x', '__proto__', 'constructor', '\ud800', 'k'.repeat(5000), 'begin ']),
+    () => 10n ** 40n,
+    () => [],
+    () => new Array(100_000),
+    () => new Array(600).fill(null),
+    () => Array.from({ length: 200 }, (_, i) => `key ${i}`),
+    () => ({}),
+    () => JSON.parse('{"__proto__":{"polluted":true},"op":"get","keys":["a"]}'),
+    () => ({ toString: 1, valueOf: null }),
+    () => cyclic(),
+    () => nested(200),
+    () => new Map<unknown, unknown>([['op', 'get']]),
+    () => new Set([1]),
+    () => new Date(Number.NaN),
+    () => /(a+)+$/g,
+    () => new Error('hostile', { cause: 1 }),
+    () => new Blob(['x']),
+    () => new ArrayBuffer(8),
+    () => new Uint8Array(200_000),
+    () => new Float64Array(3),
+    () => new DataView(new ArrayBuffer(3)),
+    () => new Uint8Array([0xff, 0x0f, 0x61, 0xff, 0xff, 0xff, 0xff, 0x0f]),
+    () => Uint8Array.from({ length: 40 }, () => random.below(256)),
+    () => (typeof ImageData === 'undefined' ? new Boolean(false) : new ImageData(1, 1)),
+  ])();
+}
+
+function oddNumber(random: Random): number {
+  return random.pick([0, -1, -0, 0.5, 2 ** 31, 2 ** 53, 1e308, -1e308, Number.NaN, Infinity]);
+}
+
+function cyclic(): object {
+  const value: Record<string, unknown> = { op: 'put' };
+  value.entries = [value];
+  value.error = value;
+  return value;
+}
+
+function nested(depth: number): unknown {
+  let value: unknown = [];
+  for (let i = 0; i < depth; i++) value = [value];
+  return value;
+}
+
+/** mulberry32: small, and the same everywhere. */
+export class Random {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed >>> 0;
+  }
+
+  /** A whole number from 0 up to but not including the bound. */
+  readonly below = (bound: number): number => Math.floor(this.#next() * bound);
+
+  readonly chance = (probability: number): boolean => this.#next() < probability;
+
+  readonly pick = <T>(choices: readonly T[]): T => choices[this.below(choices.length)]!;
+
+  #next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  }
+}
