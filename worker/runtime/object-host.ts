@@ -184,6 +184,8 @@ export class ObjectHost {
     const ends = await Promise.allSettled(
       [...this.#slots.keys()].map((key) => this.#close(key, reason)),
     );
+    // Those that were reset meanwhile still let go of their files.
+    for (const slot of this.#slots.values()) if (slot.kind === 'closing') await slot.released;
     for (const sockets of this.#sockets.values()) sockets.reset();
     this.#sockets.clear();
     for (const end of ends) if (end.status === 'rejected') throw end.reason;

@@ -166,11 +166,6 @@ export class ObjectInstance implements IoContext {
     return this.storage.options.compatibilityDate;
   }
 
-  /** True when nothing runs and nothing waits: the instance may be evicted. */
-  get isIdle(): boolean {
-    return this.#lifecycle.isIdle;
-  }
-
   /** The reset was told not to run the alarm again whose handler it ended. */
   get dropsAlarm(): boolean {
     return this.#dropsAlarm;
@@ -254,10 +249,11 @@ export class ObjectInstance implements IoContext {
       if (this.hasEnded) return; // the code that waits is part of a dead instance
       const { context } = this.gate;
       const release = this.retain();
-      const back = (settle: () => void) => {
-        this.gate.deliverLater(context, settle);
-        release();
-      };
+      const back = (settle: () => void) =>
+        this.gate.deliverLater(context, () => {
+          release();
+          settle();
+        });
       start().then(
         (value) => back(() => resolve(value)),
         (error) => back(() => reject(error)),
