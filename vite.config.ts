@@ -25,5 +25,6 @@ export default defineConfig({
     root: '.',
     include: ['src/**/*.test.ts', 'worker/**/*.test.ts', 'e2e/**/*.test.ts'],
     environment: 'node',
+    setupFiles: [file('e2e/unit-setup.ts')],
   },
 });

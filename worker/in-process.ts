@@ -24,11 +24,13 @@ import {
   type ClassTable,
   type ClassTableOptions,
 } from './runtime/object-class.ts';
+import { completeLimits, type QueryLimits } from './sql/query-limits.ts';
 import { type Platform, startHost } from './start-host.ts';
 import { loadSqlite } from './vfs/sqlite-module.ts';
 
 export type { FileDirectory, SyncFile } from './file/file.ts';
 export { MemoryMedium, type ObjectMedium } from './file/medium.ts';
+export type { QueryLimits } from './sql/query-limits.ts';
 
 /** The namespaces of a table of classes. */
 export type NamespacesOf<Table extends ClassTable> = {
@@ -49,6 +51,8 @@ export interface InProcessOptions extends ClassTableOptions {
   readonly env?: object;
   /** How long an idle object stays in memory, in milliseconds. @default 10,000 */
   readonly idleMs?: number;
+  /** How long a query may run, and how much of SQLite's memory an object may take. */
+  readonly limits?: QueryLimits;
 }
 
 /** Running objects. */
@@ -93,7 +97,11 @@ export async function objectsOn<Table extends ClassTable>(
   options: InProcessOptions,
 ): Promise<Objects<Table>> {
   const { host, namespaces, manager, close } = await startHost(
-    { ...platform, ...(options.idleMs !== undefined && { idleMs: options.idleMs }) },
+    {
+      ...platform,
+      limits: completeLimits(options.limits),
+      ...(options.idleMs !== undefined && { idleMs: options.idleMs }),
+    },
     registry,
     options.env ?? {},
   );

@@ -15,6 +15,7 @@ import { WASM_URL } from './wasm-url.ts';
 export type { Objects } from './in-process.ts';
 export * from './library.ts';
 export type { ClassOptions, ClassTable, UserClass } from './runtime/object-class.ts';
+export type { QueryLimits } from './sql/query-limits.ts';
 
 /** Options of objects in Node. */
 export interface NodeOptions extends InProcessOptions {
@@ -26,7 +27,7 @@ export interface NodeOptions extends InProcessOptions {
  * Runs the classes in this process. Alarms run while the process lives; neither they nor idle
  * objects keep it alive.
  *
- * @throws CLASS_INVALID; STORAGE_LOCKED when another process holds the folder
+ * @throws CLASS_INVALID; INVALID_ARGUMENT; STORAGE_LOCKED when another process holds the folder
  */
 export async function createObjects<Table extends ClassTable>(
   classes: Table,

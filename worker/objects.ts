@@ -6,9 +6,11 @@
 
 import { ClassRegistry, type ClassTable, type ClassTableOptions } from './runtime/object-class.ts';
 import { serveHost } from './serve-host.ts';
+import { completeLimits, type QueryLimits } from './sql/query-limits.ts';
 
 export * from './library.ts';
 export type { ClassOptions, ClassTable, UserClass } from './runtime/object-class.ts';
+export type { QueryLimits } from './sql/query-limits.ts';
 
 /** Options of `serve`. */
 export interface ServeOptions extends ClassTableOptions {
@@ -16,6 +18,8 @@ export interface ServeOptions extends ClassTableOptions {
   readonly env?: object;
   /** How long an idle object stays in memory, in milliseconds. @default 10,000 */
   readonly idleMs?: number;
+  /** How long a query may run, and how much of SQLite's memory an object may take. */
+  readonly limits?: QueryLimits;
 }
 
 /**
@@ -24,13 +28,14 @@ export interface ServeOptions extends ClassTableOptions {
  *
  * To be called once, before anything is awaited. Objects live in the directory that the page names.
  *
- * @throws CLASS_INVALID, which fails the worker's start
+ * @throws CLASS_INVALID, INVALID_ARGUMENT, which fail the worker's start
  */
 export function serve(classes: ClassTable, options: ServeOptions = {}): void {
-  const { env = {}, idleMs } = options;
+  const { env = {}, idleMs, limits } = options;
   serveHost({
     classes: new ClassRegistry(classes, options),
     env,
+    limits: completeLimits(limits),
     ...(idleMs !== undefined && { idleMs }),
   });
 }

@@ -6,6 +6,7 @@ import { MemoryCatalog } from './runtime/catalog.ts';
 import { IdbCatalog } from './runtime/idb-catalog.ts';
 import { ClassRegistry } from './runtime/object-class.ts';
 import { systemTime } from './runtime/system-time.ts';
+import type { Limits } from './sql/query-limits.ts';
 import { type RunningHost, startHost } from './start-host.ts';
 import { loadSqlite } from './vfs/sqlite-module.ts';
 import { WASM_URL } from './wasm-url.ts';
@@ -21,6 +22,8 @@ export interface HostOptions {
   readonly env?: object;
   /** How long an idle instance stays in memory, in milliseconds. @default 10,000 */
   readonly idleMs?: number;
+  /** Bounds of queries and imports. @default those of query-limits */
+  readonly limits?: Limits;
 }
 
 /** A host, and what tells that its files were cleared. */
@@ -49,7 +52,10 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
   const catalog = classes.isEmpty
     ? new MemoryCatalog()
     : await IdbCatalog.open(options.directory, () => medium.watch.expire());
-  const idleMs = options.idleMs !== undefined && { idleMs: options.idleMs };
-  const platform = { sqlite, medium, catalog, isDedicated: true, ...idleMs };
+  const chosen = {
+    ...(options.idleMs !== undefined && { idleMs: options.idleMs }),
+    ...(options.limits !== undefined && { limits: options.limits }),
+  };
+  const platform = { sqlite, medium, catalog, isDedicated: true, ...chosen };
   return { ...(await startHost(platform, classes, env)), watch: medium.watch };
 }

@@ -8,7 +8,7 @@ import { type ServeEnvironment, serve } from './serve.ts';
 import { watchedHost } from './watched-host.ts';
 
 /** What a worker hosts, whatever page asks for it. */
-export type Hosting = Pick<OpenOptions, 'classes' | 'env' | 'idleMs'>;
+export type Hosting = Pick<OpenOptions, 'classes' | 'env' | 'idleMs' | 'limits'>;
 
 /** To be called before anything is awaited, or the page's first message is lost. */
 export function serveHost(hosting: Hosting): void {

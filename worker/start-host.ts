@@ -14,6 +14,7 @@ import { ObjectHost } from './runtime/object-host.ts';
 import { ObjectManager } from './runtime/object-manager.ts';
 import { realm } from './runtime/realm.ts';
 import { systemTime } from './runtime/system-time.ts';
+import { completeLimits, type Limits } from './sql/query-limits.ts';
 import { openLogDatabase } from './storage/log-database.ts';
 import { LogVfs } from './vfs/log-vfs.ts';
 import type { Sqlite } from './vfs/sqlite-module.ts';
@@ -31,6 +32,8 @@ export interface Platform {
   readonly sendsStreams?: boolean;
   /** How long an instance without events stays in memory, in milliseconds. @default 10,000 */
   readonly idleMs?: number;
+  /** Bounds of queries and imports. @default those of query-limits */
+  readonly limits?: Limits;
   /** True when all code of the scope belongs to the objects, and sees their clock. */
   readonly isDedicated: boolean;
 }
@@ -51,6 +54,7 @@ export async function startHost(
   env: object,
 ): Promise<RunningHost> {
   const { sqlite, medium, catalog, turns = new MessageTurns(), time = systemTime } = platform;
+  const limits = platform.limits ?? completeLimits();
   const vfs = vfsOf(sqlite);
   const clock = new Clock(time);
   const environment: HostEnvironment = {
@@ -65,7 +69,8 @@ export async function startHost(
     medium,
     catalog,
     ...(platform.idleMs !== undefined && { idleMs: platform.idleMs }),
-    openDatabase: (store, events) => openLogDatabase(sqlite, vfs, store, events),
+    limits,
+    openDatabase: (store, events) => openLogDatabase(sqlite, vfs, store, events, limits),
   };
   const host = new ObjectHost(environment, classes, (_host, instance) =>
     namespaces.surroundings(instance),

@@ -35,6 +35,14 @@ export const ERROR_CODES = {
   // SQL.
   SQL: { class: 'Error', meaning: 'SQLite refused or failed the statement; the message says why.' },
   SQL_FORBIDDEN: { class: 'Error', meaning: 'The statement touches what objects may not touch.' },
+  SQL_TIMEOUT: {
+    class: 'Error',
+    meaning: 'A statement ran for longer than it may, was stopped, and what it wrote is undone.',
+  },
+  SQL_MEMORY: {
+    class: 'Error',
+    meaning: "A statement needed more of SQLite's memory than an object may have.",
+  },
   CURSOR_ROWS: { class: 'Error', meaning: 'one() met zero rows, or more than one.' },
   CURSOR_CLOSED: { class: 'Error', meaning: 'The cursor was invalidated by a later operation.' },
 

@@ -6,6 +6,7 @@
 
 import { isStorageError } from '../../src/contract/errors.ts';
 import type { Database } from '../sql/database.ts';
+import type { Limits } from '../sql/query-limits.ts';
 import type { DatabaseFile } from '../vfs/database-file.ts';
 import {
   checkHeader,
@@ -33,6 +34,15 @@ const WRONG_ALARM =
   'SELECT 1 FROM _cf_METADATA WHERE key = 1' +
   " AND (typeof(value) NOT IN ('integer', 'null') OR value < 0)";
 
+const FAULTS_OF_FILE: ReadonlySet<string> = new Set([
+  'SQL',
+  'SQL_FORBIDDEN',
+  'SQL_TIMEOUT',
+  'SQL_MEMORY',
+  'CORRUPT',
+  'IO',
+]);
+
 /**
  * Opens a file that was made elsewhere, with its WAL when it has one. The caller closes it.
  *
@@ -41,6 +51,7 @@ const WRONG_ALARM =
 export function openForeign(
   file: Uint8Array,
   wal: Uint8Array | null,
+  limits: Pick<Limits, 'importMs' | 'now'>,
   openApart: OpenApart,
 ): OpenedDatabase {
   // A database whose first page is still in the WAL is a file without bytes.
@@ -53,10 +64,13 @@ export function openForeign(
   }
   const image = wal === null ? file.slice() : mergeWal(file, wal);
   checkHeader(image);
-  return translated(() => {
+  const endMs = limits.now() + limits.importMs;
+  return translated(limits.importMs, () => {
     const opened = openApart(new ImageFile(settleImage(image)));
     try {
-      check(opened.database, openApart);
+      opened.database.endBy(endMs);
+      check(opened.database, endMs, openApart);
+      opened.database.endBy(undefined);
     } catch (error) {
       opened.close();
       throw error;
@@ -65,11 +79,12 @@ export function openForeign(
   });
 }
 
-function check(database: Database, openApart: OpenApart): void {
+function check(database: Database, endMs: number, openApart: OpenApart): void {
   // Constraints are the file's own business, and their texts are not yet trusted.
   database.run('PRAGMA ignore_check_constraints=ON');
   const empty = openApart(new ImageFile());
   try {
+    empty.database.endBy(endMs);
     checkSchema(database, empty.database);
   } finally {
     empty.close();
@@ -99,11 +114,18 @@ function holds(database: Database, sql: string): boolean {
 }
 
 /** What SQLite finds wrong with the file is the file's fault here. */
-function translated<T>(action: () => T): T {
+function translated<T>(importMs: number, action: () => T): T {
   try {
     return action();
   } catch (error) {
-    if (!isStorageError(error) || !/^(SQL|SQL_FORBIDDEN|CORRUPT|IO)$/.test(error.code)) throw error;
+    if (!isStorageError(error) || !FAULTS_OF_FILE.has(error.code)) throw error;
+    if (error.code === 'SQL_TIMEOUT') {
+      throw importInvalid(
+        `checking the file takes more than ${importMs} ms`,
+        'remove views, triggers and indexes over expressions from it, or raise limits.importMs',
+        error,
+      );
+    }
     throw importInvalid(`SQLite cannot read the file: ${error.message}`, ELSEWHERE, error);
   }
 }

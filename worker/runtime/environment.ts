@@ -5,6 +5,7 @@
 import type { ObjectMedium } from '../file/medium.ts';
 import type { ObjectStore } from '../log/object-store.ts';
 import type { DatabaseEvents } from '../sql/database.ts';
+import type { Limits } from '../sql/query-limits.ts';
 import type { LogDatabase } from '../storage/log-database.ts';
 import type { StorageOptions } from '../storage/options.ts';
 import type { ObjectCatalog } from './catalog.ts';
@@ -37,6 +38,8 @@ export interface HostEnvironment extends Turns {
   readonly catalog: ObjectCatalog;
   /** What is chosen for objects that have no class. */
   readonly storageOptions?: StorageOptions;
+  /** Bounds of queries and imports. @default those of query-limits */
+  readonly limits?: Limits;
   /** Opens SQLite on the object's log, or on a file that is no object's. */
   openDatabase(store: Pick<ObjectStore, 'file'>, events: DatabaseEvents): LogDatabase;
 }

@@ -10,6 +10,7 @@ import { currentContext, runOutside } from '../../src/io/current-context.ts';
 import type { IoHost } from '../../src/io/io-context.ts';
 import type { PartyIo } from '../../src/objects/party.ts';
 import { openForeign } from '../move/foreign-database.ts';
+import { completeLimits } from '../sql/query-limits.ts';
 import type { HostEnvironment } from './environment.ts';
 import { ObjectAlarms } from './object-alarms.ts';
 import { ClassRegistry } from './object-class.ts';
@@ -161,7 +162,8 @@ export class ObjectHost {
     file: Uint8Array,
     wal: Uint8Array | null = null,
   ): Promise<string> {
-    const opened = openForeign(file, wal, (apart) =>
+    const { limits = completeLimits() } = this.#environment;
+    const opened = openForeign(file, wal, limits, (apart) =>
       this.#environment.openDatabase({ file: apart }, UNHEARD),
     );
     try {

@@ -2,15 +2,19 @@
 // a failed call means.
 //
 // Keeps true: `transactionOpen` is SQLite's own state. User SQL cannot open or end a transaction, so
-// it changes only with the trusted statements that do, and with an error that rolled back.
+// it changes only with the trusted statements that do, and with an error that rolled back. Nothing
+// that may close the connection runs while one of its calls is on the stack: the failed call itself
+// still needs its statement.
 //
 // Knows nothing of cursors and of which statements are kept.
 
 import { type StorageError, storageError } from '../../src/contract/errors.ts';
 import { LOG_PRAGMAS } from '../vfs/log-vfs.ts';
 import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
+import { Guard, type Guarded } from './guard.ts';
+import { completeLimits, type Limits } from './query-limits.ts';
 import { Regulator } from './regulator.ts';
-import { OK, sqlError } from './sql-error.ts';
+import { memoryError, OK, sqlError, timeError } from './sql-error.ts';
 
 /** What the owner of a database hears of it. */
 export interface DatabaseEvents {
@@ -19,13 +23,18 @@ export interface DatabaseEvents {
    * `run('BEGIN …')`, unless it wants the statement to commit by itself.
    */
   beforeWrite(): void;
-  /** SQLite rolled the open transaction back by itself: a full disk, a failed read, no memory. */
+  /**
+   * SQLite rolled the open transaction back by itself: a full disk, a failed read, no memory. Told
+   * when no call of the connection is on the stack any more, so the owner may close it at once.
+   */
   onCritical(error: StorageError): void;
 }
 
 export interface DatabaseOptions {
   /** The error of the file beneath that made SQLite fail, if there was one. */
   readonly lastVfsError?: () => StorageError | undefined;
+  /** @default those of query-limits */
+  readonly limits?: Limits;
 }
 
 const OPEN_READ_WRITE_CREATE = 0x2 | 0x4;
@@ -80,13 +89,21 @@ export interface Prepared {
   readonly tail: Pointer;
 }
 
-export class Connection {
+export class Connection implements Guarded {
   readonly sqlite: Sqlite;
   readonly pointer: Pointer;
   readonly regulator: Regulator;
+  readonly guard: Guard;
   readonly events: DatabaseEvents;
+  readonly limits: Limits;
+  heldBytes = 0;
+  endMs: number | undefined;
   readonly #lastVfsError: () => StorageError | undefined;
   #transactionOpen = false;
+  /** How many calls of this connection are on the stack, and what waits for the outermost to end. */
+  #depth = 0;
+  #waiting: (() => void)[] = [];
+  #isClosed = false;
 
   /** @throws CORRUPT, IO, DISK_FULL when the file cannot be opened. */
   constructor(
@@ -99,11 +116,14 @@ export class Connection {
     this.sqlite = sqlite;
     this.events = events;
     this.regulator = Regulator.of(sqlite);
+    this.guard = Guard.of(sqlite);
+    this.limits = options.limits ?? completeLimits();
     this.#lastVfsError = options.lastVfsError ?? (() => undefined);
     this.pointer = this.#open(filename, vfsName);
     try {
       this.#configure();
       this.regulator.attach(this.pointer);
+      this.guard.attach(this.pointer);
     } catch (error) {
       sqlite.exports.sqlite3_close_v2(this.pointer);
       throw error;
@@ -115,13 +135,54 @@ export class Connection {
     return this.#transactionOpen;
   }
 
-  /** Runs trusted text without rows. */
+  /** A call begins that may go into SQLite more than once; `end` must follow. */
+  begin(): void {
+    if (this.#depth === 0) this.guard.begin(this);
+    this.#depth += 1;
+  }
+
+  /** It has ended; after the outermost one runs what has waited for that. */
+  end(): void {
+    this.#depth -= 1;
+    if (this.#depth > 0) return;
+    this.guard.end();
+    if (this.#waiting.length === 0) return;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const task of waiting) task();
+  }
+
+  /** The same around an action. */
+  call<T>(action: () => T): T {
+    this.begin();
+    try {
+      return action();
+    } finally {
+      this.end();
+    }
+  }
+
+  /** Runs the task when no call of this connection is on the stack: now, or after the outermost. */
+  whenIdle(task: () => void): void {
+    if (this.#depth === 0) task();
+    else this.#waiting.push(task);
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Runs trusted text without rows, however long it takes: it is the storage's own work. */
   run(sql: string): void {
     const { exports, memory } = this.sqlite;
-    memory.writeScratch(sql);
-    const resultCode = exports.sqlite3_exec(this.pointer, memory.scratch(0), 0, 0, 0);
-    if (resultCode !== OK) throw this.failure(resultCode);
-    this.readTransactionState();
+    this.call(() => {
+      memory.writeScratch(sql);
+      const resultCode = this.guard.unbounded(() =>
+        exports.sqlite3_exec(this.pointer, memory.scratch(0), 0, 0, 0),
+      );
+      if (resultCode !== OK) throw this.failure(resultCode);
+      this.readTransactionState();
+    });
   }
 
   /** Reads the state anew, after a trusted statement that may have changed it. */
@@ -129,8 +190,13 @@ export class Connection {
     this.#transactionOpen = this.sqlite.exports.sqlite3_get_autocommit(this.pointer) === 0;
   }
 
-  /** Compiles the first statement at `sql`, a text of `sizeBytes` bytes and a NUL. */
+  /**
+   * Compiles the first statement at `sql`, a text of `sizeBytes` bytes and a NUL.
+   *
+   * @throws CURSOR_CLOSED when the connection is closed
+   */
   prepare(sql: Pointer, sizeBytes: number): Prepared {
+    if (this.#isClosed) throw databaseClosed();
     const { exports, memory } = this.sqlite;
     const result = memory.allocate(8);
     try {
@@ -155,7 +221,9 @@ export class Connection {
     const reported = this.#describe(resultCode);
     const wasOpen = this.#transactionOpen;
     this.readTransactionState();
-    if (wasOpen && !this.#transactionOpen) this.events.onCritical(reported);
+    if (wasOpen && !this.#transactionOpen) {
+      this.whenIdle(() => this.events.onCritical(reported));
+    }
     return reported;
   }
 
@@ -182,13 +250,15 @@ export class Connection {
    */
   copyFrom(source: Connection): void {
     const { exports, memory } = this.sqlite;
-    memory.writeScratch('main');
-    const main = memory.scratch(0);
-    const backup = exports.sqlite3_backup_init(this.pointer, main, source.pointer, main);
-    if (backup === 0) throw this.failure(exports.sqlite3_extended_errcode(this.pointer));
-    exports.sqlite3_backup_step(backup, ALL_PAGES);
-    const resultCode = exports.sqlite3_backup_finish(backup);
-    if (resultCode !== OK) throw this.failure(resultCode);
+    this.call(() => {
+      memory.writeScratch('main');
+      const main = memory.scratch(0);
+      const backup = exports.sqlite3_backup_init(this.pointer, main, source.pointer, main);
+      if (backup === 0) throw this.failure(exports.sqlite3_extended_errcode(this.pointer));
+      this.guard.unbounded(() => exports.sqlite3_backup_step(backup, ALL_PAGES));
+      const resultCode = exports.sqlite3_backup_finish(backup);
+      if (resultCode !== OK) throw this.failure(resultCode);
+    });
   }
 
   /** Lets a statement have as many instructions as it needs, while the action runs. */
@@ -202,8 +272,9 @@ export class Connection {
     }
   }
 
-  /** Closes; every statement must be finalized before. */
+  /** Closes; every statement must be finalized before, and no call may be on the stack. */
   close(): void {
+    this.#isClosed = true;
     this.sqlite.exports.sqlite3_close_v2(this.pointer);
   }
 
@@ -249,8 +320,18 @@ export class Connection {
   }
 
   #describe(resultCode: number): StorageError {
+    if (this.guard.stopped) return timeError(this.limits.queryMs);
     const error = sqlError(this.sqlite, this.pointer, resultCode);
+    if (error.code === 'SQL_MEMORY') return memoryError(error, this.limits.heapBytes);
     const beneath = error.code === 'SQL' ? undefined : this.#lastVfsError();
     return beneath ?? this.regulator.explain(error) ?? error;
   }
+}
+
+/** Of a statement or call that outlived its database. */
+export function databaseClosed(): StorageError {
+  return storageError(
+    'CURSOR_CLOSED',
+    'The database was closed under this statement or iterator: its object was reset or evicted.',
+  );
 }

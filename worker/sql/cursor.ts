@@ -49,9 +49,7 @@ export class Cursor {
   /** The remaining rows. */
   toArray(): SqlRow[] {
     const execution = Cursor.#of(this);
-    const rows: SqlRow[] = [];
-    while (execution.hasRow) rows.push(execution.takeNamedRow());
-    return rows;
+    return execution.takeRest(() => execution.takeNamedRow());
   }
 
   /** The row when exactly one is left. @throws CURSOR_ROWS; with more than one the cursor ends */
@@ -150,9 +148,7 @@ export class RawIterator {
   /** The remaining rows. */
   toArray(): SqlStorageValue[][] {
     const execution = RawIterator.#of(this);
-    const rows: SqlStorageValue[][] = [];
-    while (execution.hasRow) rows.push(execution.takeRow());
-    return rows;
+    return execution.takeRest(() => execution.takeRow());
   }
 
   /** The row when exactly one is left. @throws CURSOR_ROWS; with more than one the cursor ends */

@@ -17,6 +17,7 @@ import { Query } from './query.ts';
 import { QueryCache } from './query-cache.ts';
 import { QueryText } from './query-text.ts';
 import { Statement } from './statement.ts';
+import { inSavepoint } from './write-savepoint.ts';
 
 export type { DatabaseEvents, DatabaseOptions } from './connection.ts';
 
@@ -68,15 +69,21 @@ export class Database implements ExecutionOwner {
   /**
    * Runs user SQL: any value as text and bindings, converted here.
    *
-   * @throws INVALID_ARGUMENT, SQL, SQL_FORBIDDEN, DISK_FULL, IO, CORRUPT
+   * @throws INVALID_ARGUMENT, SQL, SQL_FORBIDDEN, SQL_TIMEOUT, SQL_MEMORY, DISK_FULL, IO, CORRUPT
    */
   exec(query: unknown, bindings: readonly unknown[]): Cursor {
     const text = convertString('exec()', query);
     const converted: Binding[] = [];
     for (let i = 0; i < bindings.length; i++) converted.push(convertBinding(bindings[i]));
-    const last = this.#queries.idle(text) ?? this.#compile(text);
-    const execution = this.#execute(last, converted);
-    return new Cursor(execution, { watched: this.#open.size > UNWATCHED_MAX });
+    const connection = this.#connection;
+    connection.begin();
+    try {
+      const last = this.#queries.idle(text) ?? this.#compile(text);
+      const execution = this.#execute(last, converted);
+      return new Cursor(execution, { watched: this.#open.size > UNWATCHED_MAX });
+    } finally {
+      connection.end();
+    }
   }
 
   /** True while a transaction is open. */
@@ -96,7 +103,7 @@ export class Database implements ExecutionOwner {
    */
   reset(): void {
     this.#closeCursors('The cursor was closed because deleteAll() removed the database under it.');
-    this.#connection.reset();
+    this.#connection.call(() => this.#connection.reset());
   }
 
   /**
@@ -122,13 +129,25 @@ export class Database implements ExecutionOwner {
     });
   }
 
-  /** Closes the cursors and the database. */
-  close(): void {
-    this.#closeCursors('The cursor was closed with its database.');
-    this.#queries.clear();
-    for (const statement of this.#statements.values()) statement.finalize();
-    this.#statements.clear();
-    this.#connection.close();
+  /** All calls from now on must end by this time; undefined: each has its own again. */
+  endBy(endMs: number | undefined): void {
+    this.#connection.endMs = endMs;
+  }
+
+  /**
+   * Closes the cursors and the database; again, it does nothing. Waits until no call of it is on the
+   * stack, and tells when it is done.
+   */
+  close(closed = () => {}): void {
+    this.#connection.whenIdle(() => {
+      if (this.#connection.isClosed) return;
+      this.#closeCursors('The cursor was closed with its database.');
+      this.#queries.clear();
+      for (const statement of this.#statements.values()) statement.finalize();
+      this.#statements.clear();
+      this.#connection.close();
+      closed();
+    });
   }
 
   ended(execution: Execution, query: Query): void {
@@ -150,9 +169,16 @@ export class Database implements ExecutionOwner {
           `the statement has ${query.parameterCount}.`,
       );
     }
-    const execution = new Execution(this, query, bindings);
+    const execution = this.#start(query, bindings);
     if (query.busy) this.#open.add(execution);
     return execution;
+  }
+
+  #start(query: Query, bindings: readonly Binding[]): Execution {
+    const connection = this.#connection;
+    if (query.writes && !connection.transactionOpen) connection.events.beforeWrite();
+    const start = () => new Execution(this, query, bindings);
+    return query.writesLong && connection.transactionOpen ? inSavepoint(this, start) : start();
   }
 
   /** Compiles the text, running all statements but the last, which is returned. */
@@ -184,7 +210,7 @@ export class Database implements ExecutionOwner {
         'exec(): of several statements in one call only the last can have parameters.',
       );
     }
-    new Execution(this, query, []).close();
+    this.#start(query, []).close();
   }
 
   #describe(name: string): TableShape | undefined {

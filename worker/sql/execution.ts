@@ -10,6 +10,7 @@
 import type { Binding } from '../../src/contract/bindings.ts';
 import { type StorageError, storageError } from '../../src/contract/errors.ts';
 import type { SqlRow, SqlStorageValue } from '../../src/contract/storage.ts';
+import type { Connection } from './connection.ts';
 import type { Query, Run } from './query.ts';
 import { nameRow, readNamedRow, readRow } from './values.ts';
 
@@ -20,6 +21,7 @@ export interface ExecutionOwner {
 
 export class Execution implements Run {
   readonly #owner: ExecutionOwner;
+  readonly #connection: Connection;
   #query: Query;
   // 'row': a row is fetched and waits; 'end': there are none left; an error: closed from outside.
   #state: 'row' | 'end' | StorageError = 'end';
@@ -33,6 +35,7 @@ export class Execution implements Run {
   /** Starts the query. @throws SQL and as the query's first step */
   constructor(owner: ExecutionOwner, query: Query, bindings: readonly Binding[]) {
     this.#owner = owner;
+    this.#connection = query.connection;
     this.#query = query;
     query.busy = true;
     try {
@@ -69,8 +72,8 @@ export class Execution implements Run {
       );
     }
     if (this.#kept !== undefined) return nameRow(this.#takeKept(this.#kept), names);
-    const { connection, pointer } = this.#query;
-    const row = readNamedRow(connection.sqlite, pointer, names);
+    const { sqlite } = this.#connection;
+    const row = readNamedRow(sqlite, this.#query.pointer, names);
     this.#advance();
     return row;
   }
@@ -78,10 +81,19 @@ export class Execution implements Run {
   /** The waiting row as an array; fetches the next. */
   takeRow(): SqlStorageValue[] {
     if (this.#kept !== undefined) return this.#takeKept(this.#kept);
-    const { connection, pointer } = this.#query;
-    const row = readRow(connection.sqlite, pointer, this.#names.length);
+    const { sqlite } = this.#connection;
+    const row = readRow(sqlite, this.#query.pointer, this.#names.length);
     this.#advance();
     return row;
+  }
+
+  /** All rows that are left, taken as one call with one deadline. */
+  takeRest<T>(take: () => T): T[] {
+    return this.#connection.call(() => {
+      const rows: T[] = [];
+      while (this.hasRow) rows.push(take());
+      return rows;
+    });
   }
 
   /** One array for good: what the program does to it changes the keys of later rows. */
@@ -106,8 +118,10 @@ export class Execution implements Run {
   close(error?: StorageError): void {
     if (this.#state !== 'row') return;
     if (this.#kept === undefined) {
-      this.#query.reset();
-      this.#end();
+      this.#connection.call(() => {
+        this.#query.reset();
+        this.#end();
+      });
     }
     this.#kept = undefined;
     this.#state = error ?? 'end';
@@ -115,18 +129,21 @@ export class Execution implements Run {
 
   #advance(): void {
     let hasRow = false;
+    this.#connection.begin();
     try {
       hasRow = this.#query.step();
     } finally {
       if (!hasRow) this.#end();
+      this.#connection.end();
     }
   }
 
   #keepAllRows(): void {
-    const { connection, pointer } = this.#query;
+    const { sqlite } = this.#connection;
+    const { pointer } = this.#query;
     this.#kept = [];
     do {
-      this.#kept.push(readRow(connection.sqlite, pointer, this.#names.length));
+      this.#kept.push(readRow(sqlite, pointer, this.#names.length));
     } while (this.#query.step());
     this.#end();
     this.#state = 'row';

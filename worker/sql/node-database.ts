@@ -3,12 +3,16 @@
 import type { StorageError } from '../../src/contract/errors.ts';
 import { loadSqliteInNode } from '../vfs/node-sqlite.ts';
 import { Database, type DatabaseEvents } from './database.ts';
+import { completeLimits, type Limits } from './query-limits.ts';
 
 /** Opens an empty database; what happens to it is heard through `events`. */
-export async function openInMemory(events: Partial<DatabaseEvents> = {}): Promise<Database> {
+export async function openInMemory(
+  events: Partial<DatabaseEvents> = {},
+  limits: Limits = completeLimits(),
+): Promise<Database> {
   const silent: DatabaseEvents = { beforeWrite() {}, onCritical(_: StorageError) {} };
   const sqlite = await loadSqliteInNode();
-  return new Database(sqlite, ':memory:', undefined, { ...silent, ...events });
+  return new Database(sqlite, ':memory:', undefined, { ...silent, ...events }, { limits });
 }
 
 /** Runs user SQL; its rows as arrays. */

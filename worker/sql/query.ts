@@ -9,6 +9,7 @@ import type { Connection } from './connection.ts';
 import { RowCounter } from './row-counter.ts';
 import { DONE, OK, ROW } from './sql-error.ts';
 import { bindValue } from './values.ts';
+import { hasLoop } from './write-savepoint.ts';
 
 /** Whoever runs a query: hears when the query is needed for another run. */
 export interface Run {
@@ -24,6 +25,8 @@ export class Query {
   readonly parameterCount: number;
   /** True when it may change the database. */
   readonly writes: boolean;
+  /** True when it writes and may run for long: it needs a savepoint of its own. */
+  writesLong: boolean;
   /** True when its rows are about a program, not of it: EXPLAIN. */
   readonly explains: boolean;
   /** Not to be changed: executions share it. */
@@ -44,6 +47,7 @@ export class Query {
     this.parameterCount = exports.sqlite3_bind_parameter_count(pointer);
     this.writes = exports.sqlite3_stmt_readonly(pointer) === 0;
     this.explains = exports.sqlite3_stmt_isexplain(pointer) !== 0;
+    this.writesLong = this.writes && hasLoop(connection.sqlite, pointer);
     this.columnNames = this.#readColumnNames();
     this.counter = new RowCounter(connection.sqlite, connection.pointer, pointer, this.writes);
   }
@@ -57,13 +61,15 @@ export class Query {
       const resultCode = bindValue(connection.sqlite, this.pointer, i + 1, bindings[i]!);
       if (resultCode !== OK) throw this.#failure(resultCode);
     }
-    if (this.writes && !connection.transactionOpen) connection.events.beforeWrite();
     counter.begin();
     try {
       return this.step();
     } finally {
       // SQLite compiles a statement anew in its first step, and that step may fail too.
-      if (counter.recompiled()) this.columnNames = this.#readColumnNames();
+      if (counter.recompiled()) {
+        this.columnNames = this.#readColumnNames();
+        this.writesLong = this.writes && hasLoop(connection.sqlite, this.pointer);
+      }
     }
   }
 
@@ -71,10 +77,12 @@ export class Query {
   step(): boolean {
     const { connection } = this;
     const { exports } = connection.sqlite;
-    const { regulator } = connection;
+    const { guard, regulator } = connection;
     regulator.regulating = true;
     exports.vdbe_counted.value = this.pointer;
-    const resultCode = exports.sqlite3_step(this.pointer);
+    const resultCode = this.writesLong
+      ? guard.stepHaltable(this.pointer)
+      : exports.sqlite3_step(this.pointer);
     exports.vdbe_counted.value = 0;
     regulator.regulating = false;
     if (resultCode === ROW) return true;

@@ -14,6 +14,7 @@ export const OK = 0;
 export const ROW = 100;
 export const DONE = 101;
 
+const NO_MEMORY = 7;
 const IO_ERROR = 10;
 const CORRUPT = 11;
 const FULL = 13;
@@ -31,8 +32,28 @@ export function sqlError(sqlite: Sqlite, db: Pointer, resultCode: number): Stora
   return storageError(storageCode(code), `${text}${place}: ${codeName(sqlite, code)}`);
 }
 
+/** The error of a call that was stopped at its deadline. */
+export function timeError(queryMs: number): StorageError {
+  return storageError(
+    'SQL_TIMEOUT',
+    `The statement ran for more than ${queryMs} ms and was stopped; what it wrote is undone. Read or ` +
+      'write fewer rows at once, add an index, or raise limits.queryMs: SQLITE_INTERRUPT',
+  );
+}
+
+/** The error of a call that found no memory, with the bound. */
+export function memoryError(error: StorageError, heapBytes: number): StorageError {
+  return storageError(
+    'SQL_MEMORY',
+    `${error.message} (SQLite's memory of an object is at most ${heapBytes} bytes; sort or collect ` +
+      'smaller values, close cursors, write less in one transaction, or raise limits.heapBytes)',
+  );
+}
+
 function storageCode(resultCode: number): StorageErrorCode {
   switch (resultCode & 0xff) {
+    case NO_MEMORY:
+      return 'SQL_MEMORY';
     case FULL:
       return 'DISK_FULL';
     case IO_ERROR:

@@ -2,11 +2,12 @@
 // alone, kept for the database's life.
 //
 // Keeps true: after the last row it is reset, so that it holds no lock and can be bound again at
-// once. Leaving rows unread needs `reset`. User SQL goes through query and execution instead.
+// once. Leaving rows unread needs `reset`. Once finalized it never reaches SQLite again, whoever still
+// holds it. User SQL goes through query and execution instead.
 
 import type { Pointer } from '../vfs/sqlite-module.ts';
 import { FLAG, VALUE, VDBE } from '../vfs/vdbe-layout.ts';
-import type { Connection } from './connection.ts';
+import { type Connection, databaseClosed } from './connection.ts';
 import { DONE, OK, ROW } from './sql-error.ts';
 import { bindBlob, bindText } from './values.ts';
 
@@ -14,7 +15,8 @@ const CHANGES_TRANSACTION = /^\s*(BEGIN|COMMIT|END|ROLLBACK|SAVEPOINT|RELEASE)\b
 
 export class Statement {
   readonly #connection: Connection;
-  readonly #pointer: Pointer;
+  /** 0 once it is finalized. */
+  #pointer: Pointer;
   readonly #changesTransaction: boolean;
 
   /** Compiles trusted text of one statement. */
@@ -28,40 +30,49 @@ export class Statement {
 
   /** Binds parameter `index`, counted from 1. */
   bindText(index: number, text: string): void {
-    this.#check(bindText(this.#connection.sqlite, this.#pointer, index, text));
+    this.#check(bindText(this.#connection.sqlite, this.#live, index, text));
   }
 
   bindBlob(index: number, bytes: Uint8Array): void {
-    this.#check(bindBlob(this.#connection.sqlite, this.#pointer, index, bytes));
+    this.#check(bindBlob(this.#connection.sqlite, this.#live, index, bytes));
   }
 
   bindNumber(index: number, value: number): void {
     const { exports } = this.#connection.sqlite;
-    this.#check(exports.sqlite3_bind_double(this.#pointer, index, value));
+    this.#check(exports.sqlite3_bind_double(this.#live, index, value));
   }
 
   bindInt64(index: number, value: bigint): void {
     const { exports } = this.#connection.sqlite;
-    this.#check(exports.sqlite3_bind_int64(this.#pointer, index, value));
+    this.#check(exports.sqlite3_bind_int64(this.#live, index, value));
   }
 
   bindNull(index: number): void {
-    this.#check(this.#connection.sqlite.exports.sqlite3_bind_null(this.#pointer, index));
+    this.#check(this.#connection.sqlite.exports.sqlite3_bind_null(this.#live, index));
   }
 
   /** True when there is a row to read; false at the end, and the statement is then reset. */
   step(): boolean {
-    const { exports } = this.#connection.sqlite;
-    const resultCode = exports.sqlite3_step(this.#pointer);
-    if (resultCode === ROW) return true;
-    if (resultCode === DONE) {
-      exports.sqlite3_reset(this.#pointer);
-      if (this.#changesTransaction) this.#connection.readTransactionState();
-      return false;
+    const connection = this.#connection;
+    const { exports } = connection.sqlite;
+    const pointer = this.#live;
+    connection.begin();
+    try {
+      const resultCode = this.#changesTransaction
+        ? connection.guard.unbounded(() => exports.sqlite3_step(pointer))
+        : exports.sqlite3_step(pointer);
+      if (resultCode === ROW) return true;
+      if (resultCode === DONE) {
+        exports.sqlite3_reset(pointer);
+        if (this.#changesTransaction) connection.readTransactionState();
+        return false;
+      }
+      const error = connection.failure(resultCode);
+      exports.sqlite3_reset(pointer);
+      throw error;
+    } finally {
+      connection.end();
     }
-    const error = this.#connection.failure(resultCode);
-    exports.sqlite3_reset(this.#pointer);
-    throw error;
   }
 
   /** True when column `column` of the row, counted from 0, is NULL. */
@@ -72,17 +83,17 @@ export class Statement {
   /** The column as text; empty for NULL. */
   columnText(column: number): string {
     const { exports, memory } = this.#connection.sqlite;
-    const at = exports.sqlite3_column_text(this.#pointer, column);
-    return memory.readText(at, exports.sqlite3_column_bytes(this.#pointer, column));
+    const at = exports.sqlite3_column_text(this.#live, column);
+    return memory.readText(at, exports.sqlite3_column_bytes(this.#live, column));
   }
 
   /** The column as a number; 0 for NULL. */
   columnNumber(column: number): number {
-    return this.#connection.sqlite.exports.sqlite3_column_double(this.#pointer, column);
+    return this.#connection.sqlite.exports.sqlite3_column_double(this.#live, column);
   }
 
   columnInt64(column: number): bigint {
-    return this.#connection.sqlite.exports.sqlite3_column_int64(this.#pointer, column);
+    return this.#connection.sqlite.exports.sqlite3_column_int64(this.#live, column);
   }
 
   /** The bytes of the column, as a view of SQLite's memory: good until the next call of anything. */
@@ -94,8 +105,8 @@ export class Statement {
       const at = memory.i32[(value + VALUE.bytes) >> 2]!;
       return memory.u8.subarray(at, at + memory.i32[(value + VALUE.byteCount) >> 2]!);
     }
-    const at = exports.sqlite3_column_blob(this.#pointer, column);
-    const sizeBytes = exports.sqlite3_column_bytes(this.#pointer, column);
+    const at = exports.sqlite3_column_blob(this.#live, column);
+    const sizeBytes = exports.sqlite3_column_bytes(this.#live, column);
     return memory.u8.subarray(at, at + sizeBytes);
   }
 
@@ -106,11 +117,18 @@ export class Statement {
 
   /** Gives up the rows that are left. */
   reset(): void {
+    if (this.#pointer === 0) return;
     this.#connection.sqlite.exports.sqlite3_reset(this.#pointer);
   }
 
   finalize(): void {
     this.#connection.sqlite.exports.sqlite3_finalize(this.#pointer);
+    this.#pointer = 0;
+  }
+
+  get #live(): Pointer {
+    if (this.#pointer === 0) throw databaseClosed();
+    return this.#pointer;
   }
 
   #flags(column: number): number {
@@ -118,7 +136,7 @@ export class Statement {
   }
 
   #value(column: number): Pointer {
-    const row = this.#connection.sqlite.memory.i32[(this.#pointer + VDBE.resultRow) >> 2]!;
+    const row = this.#connection.sqlite.memory.i32[(this.#live + VDBE.resultRow) >> 2]!;
     return row + column * VALUE.sizeBytes;
   }
 

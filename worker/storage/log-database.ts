@@ -2,11 +2,13 @@
 
 import type { ObjectStore } from '../log/object-store.ts';
 import { Database, type DatabaseEvents } from '../sql/database.ts';
+import type { Limits } from '../sql/query-limits.ts';
 import type { LogVfs } from '../vfs/log-vfs.ts';
 import type { Sqlite } from '../vfs/sqlite-module.ts';
 
 export interface LogDatabase {
   readonly database: Database;
+  /** Closes it when no call of it is on the stack: now, unless it is asked for inside of one. */
   close(): void;
 }
 
@@ -16,16 +18,17 @@ export function openLogDatabase(
   vfs: LogVfs,
   store: Pick<ObjectStore, 'file'>,
   events: DatabaseEvents,
+  limits?: Limits,
 ): LogDatabase {
   const name = vfs.attach(store.file);
   try {
     const lastVfsError = () => vfs.takeError(name);
-    const database = new Database(sqlite, name, vfs.name, events, { lastVfsError });
+    const options = { lastVfsError, ...(limits !== undefined && { limits }) };
+    const database = new Database(sqlite, name, vfs.name, events, options);
     return {
       database,
       close() {
-        database.close();
-        vfs.detach(name);
+        database.close(() => vfs.detach(name));
       },
     };
   } catch (error) {

@@ -368,3 +368,19 @@ describe('alarm time', () => {
     });
   });
 });
+
+describe('an object that is reset under what it holds', () => {
+  test('[SQL21] an iterator of keys is closed with the object', async () => {
+    let next: () => unknown = () => undefined;
+    const ended = host.run(async (state) => {
+      state.storage.kv.put('a', 1);
+      state.storage.kv.put('b', 2);
+      const entries = state.storage.kv.list();
+      next = () => entries.next();
+      next();
+      state.abort('over');
+    });
+    await expect(ended).rejects.toThrow('over');
+    expect(next).toThrow(expect.objectContaining({ code: 'CURSOR_CLOSED' }));
+  });
+});

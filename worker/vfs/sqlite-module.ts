@@ -24,6 +24,13 @@ export interface SqliteExports {
   sqlite3_extended_result_codes(db: Pointer, on: number): number;
   sqlite3_limit(db: Pointer, limit: number, value: number): number;
   sqlite3_set_authorizer(db: Pointer, callback: Pointer, arg: Pointer): number;
+  sqlite3_progress_handler(
+    db: Pointer,
+    instructionCount: number,
+    callback: Pointer,
+    arg: Pointer,
+  ): void;
+  sqlite3_status(counter: number, current: Pointer, highest: Pointer, reset: number): number;
   sqlite3_drop_modules(db: Pointer, keptNames: Pointer): number;
   sqlite3_get_autocommit(db: Pointer): number;
   sqlite3_errmsg(db: Pointer): Pointer;

@@ -2,8 +2,8 @@
 
 import { beforeAll, describe, expect, test } from 'vitest';
 import { loadSqliteInNode } from './node-sqlite.ts';
-import type { Sqlite } from './sqlite-module.ts';
-import { FLAG, INSTRUCTION, OPCODE, VALUE, VDBE } from './vdbe-layout.ts';
+import type { Sqlite, SqliteExports } from './sqlite-module.ts';
+import { FLAG, HEAP, INSTRUCTION, OPCODE, VALUE, VDBE } from './vdbe-layout.ts';
 
 let sqlite: Sqlite;
 
@@ -94,9 +94,11 @@ describe('the layout', () => {
   test('[SQL20] values of a row lie where it says, with the flags it says', () => {
     const db = new sqlite.sqlite3.oo1.DB(':memory:');
     const statement = db.prepare("SELECT NULL, 'text', 7, 2.5, x'0102', ?");
-    sqlite.exports.sqlite3_bind_zeroblob(statement.pointer as number, 1, 3);
+    // Not those that the checker of live pointers watches: the statement was not made through them.
+    const exports = sqlite.sqlite3.wasm.exports as unknown as SqliteExports;
+    exports.sqlite3_bind_zeroblob(statement.pointer as number, 1, 3);
     statement.step();
-    const { exports, memory } = sqlite;
+    const { memory } = sqlite;
     const pointer = statement.pointer as number;
     const row = memory.i32[(pointer + VDBE.resultRow) >> 2]!;
     const value = (column: number) => row + column * VALUE.sizeBytes;
@@ -135,5 +137,23 @@ describe('the layout', () => {
     expect(sqlite.memory.i32[counters + 1]).toBe(2);
     statement.finalize();
     db.close();
+  });
+
+  test('[SQL20] the limits of the heap lie where it says', () => {
+    const { exports, memory, sqlite3 } = sqlite;
+    const used = memory.allocate(8);
+    exports.sqlite3_status(0, used, used + 4, 0);
+    expect(memory.i32[HEAP.usedBytes >> 2]).toBe(memory.i32[used >> 2]);
+    memory.free(used);
+    memory.i32[HEAP.softLimitBytes >> 2] = 1_000_000_007;
+    memory.i32[HEAP.hardLimitBytes >> 2] = 1_000_000_009;
+    const db = new sqlite3.oo1.DB(':memory:');
+    expect([
+      db.selectValue('PRAGMA soft_heap_limit'),
+      db.selectValue('PRAGMA hard_heap_limit'),
+    ]).toEqual([1_000_000_007, 1_000_000_009]);
+    db.close();
+    memory.i32[HEAP.softLimitBytes >> 2] = 0;
+    memory.i32[HEAP.hardLimitBytes >> 2] = 0;
   });
 });

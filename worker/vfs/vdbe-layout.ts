@@ -55,9 +55,19 @@ export const INSTRUCTION = {
 /** Bytes from the start of a sub-program (`struct SubProgram`), the P4 of `Program`. */
 export const SUB_PROGRAM = { program: 0, instructionCount: 4 } as const;
 
-/** The numbers of the instructions that matter for the counts. */
+/** Addresses of what SQLite keeps of its heap: 64-bit integers, of which the lower half matters. */
+export const HEAP = {
+  usedBytes: 104_736,
+  /** From here on SQLite tries to give memory back; 0 is no limit. */
+  softLimitBytes: 258_544,
+  /** Here an allocation fails; 0 is no limit. Not below the soft limit, or it is not looked at. */
+  hardLimitBytes: 258_552,
+} as const;
+
+/** The numbers of the instructions that matter for counts, loops and ends. */
 export const OPCODE = {
   VUpdate: 7,
+  Goto: 9,
   SeekLT: 21,
   SeekLE: 22,
   SeekGE: 23,
@@ -68,10 +78,14 @@ export const OPCODE = {
   SorterSort: 33,
   Sort: 34,
   Rewind: 35,
+  SorterNext: 37,
+  Prev: 38,
+  Next: 39,
   IdxGT: 41,
   IdxLT: 42,
   Program: 49,
   VNext: 64,
+  Halt: 71,
   Count: 99,
   ReopenIdx: 102,
   OpenRead: 113,

@@ -47,7 +47,7 @@ describe('memory', () => {
 
   test('more than there is, is an error with a code', () => {
     expect(() => sqlite.memory.allocate(0x7fff_ffff)).toThrow(
-      expect.objectContaining({ code: 'SQL' }),
+      expect.objectContaining({ code: 'SQL_MEMORY' }),
     );
   });
 

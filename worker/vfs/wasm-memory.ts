@@ -60,7 +60,7 @@ export class WasmMemory {
    * At least `sizeBytes` of memory for arguments of one call; the next `scratch` may reuse it. With
    * 0 the memory that was given last.
    *
-   * @throws SQL when the module has no memory left.
+   * @throws SQL_MEMORY when the module has no memory left.
    */
   scratch(sizeBytes: number): number {
     const tooSmall = sizeBytes > this.#scratchBytes;
@@ -76,11 +76,11 @@ export class WasmMemory {
     return this.#scratch;
   }
 
-  /** Memory of the module, freed by `free`. @throws SQL when there is none left. */
+  /** Memory of the module, freed by `free`. @throws SQL_MEMORY when there is none left. */
   allocate(sizeBytes: number): number {
     const pointer = this.#allocator.malloc(sizeBytes);
     if (pointer === 0)
-      throw storageError('SQL', `No memory for ${sizeBytes} bytes in SQLite: SQLITE_NOMEM`);
+      throw storageError('SQL_MEMORY', `No memory for ${sizeBytes} bytes in SQLite: SQLITE_NOMEM`);
     return pointer;
   }
 

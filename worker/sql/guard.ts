@@ -1,0 +1,171 @@
+// What keeps one call of SQLite from holding the worker: a deadline and a bound on memory.
+//
+// SQLite asks its progress handler every few thousand instructions, while it compiles too. Past the
+// deadline a read is interrupted, which undoes nothing. A write that is interrupted would lose the
+// whole transaction (https://sqlite.org/c3ref/interrupt.html), so the rest of its program is replaced
+// by `Halt` instead, the instruction of a failed constraint: it ends that statement alone, and its
+// caller, who has set a savepoint, undoes what it wrote.
+//
+// Memory is accounted to the connection whose call takes it or gives it back. A single step of a
+// function (`replace`, `instr`) cannot be stopped in its middle.
+//
+// Keeps true: outside of calls SQLite's heap has no limit, so nothing else can fail by this one.
+
+import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
+import { HEAP, INSTRUCTION, OPCODE, VDBE } from '../vfs/vdbe-layout.ts';
+import type { Limits } from './query-limits.ts';
+
+/** Often enough for instructions that take a millisecond, seldom enough to cost nothing. */
+const INSTRUCTIONS_A_TICK = 4000;
+/** A program that SQLite runs inside of another's instruction must notice `Halt` within this time. */
+const HALT_MS_MAX = 500;
+// https://sqlite.org/rescode.html, and OE_Abort of sqliteInt.h.
+const ABORT = 4;
+const ON_ERROR_ABORT = 2;
+const CONTINUE = 0;
+const INTERRUPT = 1;
+
+/** One connection, as far as it is bounded. */
+export interface Guarded {
+  readonly limits: Limits;
+  /** SQLite's memory that its calls took and did not give back. */
+  heldBytes: number;
+  /** When the calls must have ended all together; undefined when each has its own time. */
+  readonly endMs: number | undefined;
+}
+
+/** A program whose instructions were replaced, and what they were. */
+interface Halted {
+  readonly at: Pointer;
+  readonly instructions: Uint8Array;
+}
+
+export class Guard {
+  static readonly #ofModule = new WeakMap<Sqlite, Guard>();
+
+  readonly #sqlite: Sqlite;
+  readonly #handler: Pointer;
+  #guarded: Guarded | undefined;
+  #usedBytesBefore = 0;
+  #endMs: number | undefined;
+  /** The statement that ends alone when it is stopped; 0 for none. */
+  #haltable: Pointer = 0;
+  #halted: Halted | undefined;
+  #stopped = false;
+
+  private constructor(sqlite: Sqlite) {
+    this.#sqlite = sqlite;
+    this.#handler = sqlite.sqlite3.wasm.installFunction('i(p)', () => this.#tick()) as Pointer;
+  }
+
+  /** The one guard of a module: only one connection runs at a time. */
+  static of(sqlite: Sqlite): Guard {
+    let guard = Guard.#ofModule.get(sqlite);
+    if (guard === undefined) {
+      guard = new Guard(sqlite);
+      Guard.#ofModule.set(sqlite, guard);
+    }
+    return guard;
+  }
+
+  /** Watches what a connection runs, between `begin` and `end`. */
+  attach(db: Pointer): void {
+    this.#sqlite.exports.sqlite3_progress_handler(db, INSTRUCTIONS_A_TICK, this.#handler, 0);
+  }
+
+  /** The outermost call of a connection begins. */
+  begin(guarded: Guarded): void {
+    const { i32 } = this.#sqlite.memory;
+    const usedBytes = i32[HEAP.usedBytes >> 2]!;
+    this.#guarded = guarded;
+    this.#usedBytesBefore = usedBytes;
+    this.#endMs = guarded.endMs;
+    this.#stopped = false;
+    const leftBytes = Math.max(0, guarded.limits.heapBytes - guarded.heldBytes);
+    // A limit of 0 is none; memory ends before the sum would leave 31 bits.
+    this.#limitHeap(Math.min(usedBytes + leftBytes, 0x7fff_ffff));
+  }
+
+  /** It has ended. */
+  end(): void {
+    const usedBytes = this.#sqlite.memory.i32[HEAP.usedBytes >> 2]!;
+    this.#guarded!.heldBytes += usedBytes - this.#usedBytesBefore;
+    this.#guarded = undefined;
+    this.#stopped = false;
+    this.#limitHeap(0);
+  }
+
+  /** Runs the storage's own work inside of a call, which must not fail half way. */
+  unbounded<T>(action: () => T): T {
+    const endMs = this.#endMs;
+    const limitBytes = this.#sqlite.memory.i32[HEAP.hardLimitBytes >> 2]!;
+    this.#endMs = Number.POSITIVE_INFINITY;
+    this.#limitHeap(0);
+    try {
+      return action();
+    } finally {
+      this.#endMs = endMs;
+      this.#limitHeap(limitBytes);
+    }
+  }
+
+  /** True when the running call was stopped because its time was over. */
+  get stopped(): boolean {
+    return this.#stopped;
+  }
+
+  /** Steps a statement that, when it is stopped, ends alone: its transaction stays. */
+  stepHaltable(statement: Pointer): number {
+    this.#haltable = statement;
+    try {
+      return this.#sqlite.exports.sqlite3_step(statement);
+    } finally {
+      this.#haltable = 0;
+      this.#restore();
+    }
+  }
+
+  #tick(): number {
+    if (this.#guarded === undefined) return CONTINUE;
+    const { now, queryMs } = this.#guarded.limits;
+    const nowMs = now();
+    // Time is first looked at here: most calls end before.
+    this.#endMs ??= nowMs + queryMs;
+    if (nowMs < this.#endMs) return CONTINUE;
+    if (this.#haltable === 0 || this.#stopped) {
+      this.#stopped = true;
+      return INTERRUPT;
+    }
+    this.#stopped = true;
+    this.#endMs = nowMs + HALT_MS_MAX;
+    this.#halt(this.#haltable);
+    return CONTINUE;
+  }
+
+  // The program that runs is the trigger's while a trigger does.
+  #halt(statement: Pointer): void {
+    const { i32, u8 } = this.#sqlite.memory;
+    const at = i32[(statement + VDBE.program) >> 2]!;
+    const end = at + i32[(statement + VDBE.instructionCount) >> 2]! * INSTRUCTION.sizeBytes;
+    this.#halted = { at, instructions: u8.slice(at, end) };
+    u8.fill(0, at, end);
+    for (let instruction = at; instruction < end; instruction += INSTRUCTION.sizeBytes) {
+      u8[instruction + INSTRUCTION.opcode] = OPCODE.Halt;
+      i32[(instruction + INSTRUCTION.p1) >> 2] = ABORT;
+      i32[(instruction + INSTRUCTION.p2) >> 2] = ON_ERROR_ABORT;
+    }
+  }
+
+  #restore(): void {
+    const halted = this.#halted;
+    if (halted === undefined) return;
+    this.#halted = undefined;
+    this.#sqlite.memory.u8.set(halted.instructions, halted.at);
+  }
+
+  #limitHeap(bytes: number): void {
+    const { i32 } = this.#sqlite.memory;
+    i32[HEAP.softLimitBytes >> 2] = bytes;
+    i32[HEAP.hardLimitBytes >> 2] = bytes;
+  }
+}

@@ -1,0 +1,165 @@
+// Calls that would hold the worker: they end by their bounds, alone.
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Database } from './database.ts';
+import { codeOf, openInMemory, rows } from './node-database.ts';
+import { completeLimits } from './query-limits.ts';
+
+const MIB = 1024 * 1024;
+const ENDLESS = 'WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c)';
+
+let database: Database;
+let critical: number;
+let nowMs: number;
+
+/** Time passes only where it is looked at. */
+beforeEach(async () => {
+  critical = 0;
+  nowMs = 0;
+  const limits = completeLimits({ queryMs: 50, heapBytes: 64 * MIB }, () => ++nowMs);
+  database = await openInMemory({ onCritical: () => void critical++ }, limits);
+  database.exec('CREATE TABLE t(a); INSERT INTO t VALUES (1), (2)', []);
+});
+afterEach(() => database.close());
+
+const run = (sql: string) => codeOf(() => database.exec(sql, []).toArray());
+
+describe('time', () => {
+  test.each([
+    `${ENDLESS} SELECT max(i) FROM c`,
+    `${ENDLESS} SELECT i FROM c WHERE i < 0`,
+    `${ENDLESS} SELECT i FROM c`,
+    `SELECT * FROM t WHERE a IN (${ENDLESS} SELECT i FROM c WHERE i < 0)`,
+    `EXPLAIN QUERY PLAN SELECT 1; ${ENDLESS} SELECT max(i) FROM c`,
+  ])('[LIM1] %s is stopped', (sql) => {
+    database.run('BEGIN');
+    database.run('INSERT INTO t VALUES (3)');
+    expect(run(sql)).toBe('SQL_TIMEOUT');
+    expect([critical, database.inTransaction]).toEqual([0, true]);
+    database.run('COMMIT');
+    expect(rows(database, 'SELECT a FROM t')).toEqual([[1], [2], [3]]);
+  });
+
+  test('[LIM1] the error names the fact, the bound and the way out', () => {
+    expect(() => database.exec(`${ENDLESS} SELECT max(i) FROM c`, [])).toThrow(
+      /more than 50 ms.*limits\.queryMs.*SQLITE_INTERRUPT/,
+    );
+  });
+
+  test('[LIM1] each call has its own time, and a cursor read slowly has it at each row', () => {
+    const limit = 'LIMIT 5000';
+    for (let i = 0; i < 3; i++) {
+      expect(run(`${ENDLESS} SELECT count(*) FROM (SELECT i FROM c ${limit})`)).toBe(undefined);
+    }
+    const cursor = database.exec(`${ENDLESS} SELECT i FROM c LIMIT 300000`, []);
+    let count = 0;
+    for (const _ of cursor) count += 1;
+    expect(count).toBe(300_000);
+    expect(nowMs).toBeGreaterThan(100);
+  });
+
+  test.each([
+    ['an INSERT', `INSERT INTO t ${ENDLESS} SELECT i FROM c`],
+    ['an UPDATE', `UPDATE t SET a = (${ENDLESS} SELECT max(i) FROM c) WHERE a = 2`],
+    ['a DELETE', `DELETE FROM t WHERE a = 1 OR a IN (${ENDLESS} SELECT i FROM c WHERE i < 0)`],
+    ['one with RETURNING', `INSERT INTO t ${ENDLESS} SELECT i FROM c RETURNING a`],
+    ['a CREATE TABLE', `CREATE TABLE u AS ${ENDLESS} SELECT i FROM c`],
+    ['a trigger', 'INSERT INTO fires VALUES (1)'],
+    ['OR IGNORE', `INSERT OR IGNORE INTO keyed ${ENDLESS} SELECT i, i FROM c`],
+    ['OR FAIL', `INSERT OR FAIL INTO keyed ${ENDLESS} SELECT i, i FROM c`],
+  ])('[LIM2] %s that is stopped is undone, alone', (_, sql) => {
+    database.exec(
+      'CREATE TABLE keyed(k INTEGER PRIMARY KEY, v UNIQUE); CREATE TABLE fires(a);' +
+        `CREATE TRIGGER tr AFTER INSERT ON fires BEGIN INSERT INTO t SELECT x.a FROM t AS x, t AS y,
+           t AS z, t AS u, t AS v, t AS w, t AS q, t AS r, t AS s, t AS o, t AS p, t AS n, t AS m,
+           t AS l, t AS k, t AS j, t AS i, t AS h, t AS g, t AS f; END`,
+      [],
+    );
+    database.run('BEGIN');
+    database.exec('INSERT INTO t VALUES (3)', []);
+    expect(run(sql)).toBe('SQL_TIMEOUT');
+    expect([critical, database.inTransaction]).toEqual([0, true]);
+    expect(run('INSERT INTO t VALUES (4)')).toBe(undefined);
+    database.run('COMMIT');
+    expect(rows(database, 'SELECT a FROM t')).toEqual([[1], [2], [3], [4]]);
+    expect(rows(database, 'SELECT * FROM keyed')).toEqual([]);
+    expect(rows(database, 'PRAGMA quick_check')).toEqual([['ok']]);
+  });
+
+  test('[LIM2] the same text runs again, with the program it had', () => {
+    const sql =
+      'INSERT INTO t SELECT i FROM (WITH RECURSIVE c(i) AS (SELECT 5 UNION ALL SELECT i + 1 FROM c) SELECT i FROM c LIMIT ?)';
+    database.run('BEGIN');
+    expect(codeOf(() => database.exec(sql, [10_000_000]))).toBe('SQL_TIMEOUT');
+    expect(database.exec(sql, [2]).rowsWritten).toBe(2);
+    database.run('COMMIT');
+    expect(rows(database, 'SELECT a FROM t')).toEqual([[1], [2], [5], [6]]);
+  });
+
+  test('[LIM2] without a transaction a write that is stopped is undone too', () => {
+    expect(run(`INSERT INTO t ${ENDLESS} SELECT i FROM c`)).toBe('SQL_TIMEOUT');
+    expect(rows(database, 'SELECT a FROM t')).toEqual([[1], [2]]);
+    expect(critical).toBe(0);
+  });
+});
+
+describe('memory', () => {
+  const BLOBS = 'WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c LIMIT 1000)';
+
+  test.each([
+    `${BLOBS} SELECT randomblob(1000000) AS b FROM c ORDER BY b`,
+    `${BLOBS} SELECT count(*) FROM (SELECT DISTINCT randomblob(1000000) FROM c)`,
+    `${BLOBS} SELECT max(b) FROM (SELECT i, randomblob(1000000) AS b FROM c ORDER BY i % 7, b)`,
+    `SELECT ${Array.from({ length: 100 }, () => 'randomblob(8000000)').join(', ')}`,
+  ])('[LIM3] %s fails alone', async (sql) => {
+    const other = await openInMemory();
+    expect(run(sql)).toBe('SQL_MEMORY');
+    expect(critical).toBe(0);
+    expect(rows(database, 'SELECT a FROM t')).toEqual([[1], [2]]);
+    expect(rows(other, 'SELECT length(randomblob(8000000))')).toEqual([[8_000_000]]);
+    other.close();
+  });
+
+  test('[LIM3] the error names the bound and the way out', () => {
+    expect(() =>
+      database.exec(`${BLOBS} SELECT randomblob(1000000) AS b FROM c ORDER BY b`, []),
+    ).toThrow(/67108864 bytes.*limits\.heapBytes/);
+  });
+
+  test('[LIM3] what open cursors hold counts, and is given back with them', () => {
+    const sorted = (i: number) =>
+      `WITH c(i) AS (VALUES (1), (2), (3), (4), (5), (6), (7), (8))
+       SELECT randomblob(1000000) AS b, ${i} FROM c ORDER BY b`;
+    const cursors: unknown[] = [];
+    const openAll = () => {
+      for (let i = 0; i < 20; i++) cursors.push(database.exec(sorted(i), []));
+    };
+    expect(codeOf(openAll)).toBe('SQL_MEMORY');
+    expect(cursors.length).toBeGreaterThan(3);
+    expect(codeOf(() => database.exec(sorted(99), []))).toBe('SQL_MEMORY');
+    database.reset();
+    expect(run(sorted(99))).toBe(undefined);
+  });
+});
+
+describe('the option', () => {
+  test.each([
+    { queryMs: 0 },
+    { queryMs: Number.NaN },
+    { importMs: -1 },
+    { heapBytes: 1024 },
+    { heapBytes: 2 ** 31 },
+    { heapBytes: Number.NaN },
+  ])('[LIM5] %j is refused', (limits) => {
+    expect(codeOf(() => completeLimits(limits))).toBe('INVALID_ARGUMENT');
+  });
+
+  test('[LIM5] what is left out has its default, and no bound of time is Infinity', () => {
+    expect(completeLimits({ queryMs: Number.POSITIVE_INFINITY })).toMatchObject({
+      queryMs: Number.POSITIVE_INFINITY,
+      importMs: 10_000,
+      heapBytes: 512 * MIB,
+    });
+    expect(completeLimits()).toMatchObject({ queryMs: 30_000 });
+  });
+});

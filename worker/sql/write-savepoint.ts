@@ -1,0 +1,62 @@
+// A savepoint around a query that writes, so that stopping it undoes its own writes and no others.
+//
+// Only programs with a loop run long enough to be stopped, and only they pay for it: an INSERT of one
+// row, an UPDATE or DELETE by a key have none.
+
+import { isStorageError } from '../../src/contract/errors.ts';
+import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
+import { INSTRUCTION, OPCODE, VDBE } from '../vfs/vdbe-layout.ts';
+
+const NAME = '_cf_statement';
+/** Instructions that go back, or into the program of a trigger. */
+const LOOPS: ReadonlySet<number> = new Set([
+  OPCODE.Next,
+  OPCODE.Prev,
+  OPCODE.SorterNext,
+  OPCODE.VNext,
+  OPCODE.Program,
+]);
+/** Where every program goes back to once, after its preparations. */
+const FIRST = 1;
+
+/** What the savepoint is set in. */
+export interface SavepointOwner {
+  readonly inTransaction: boolean;
+  /** Runs trusted text. */
+  run(sql: string): void;
+}
+
+/** Runs a query that writes; when it is stopped, nothing of it is left. */
+export function inSavepoint<T>(owner: SavepointOwner, query: () => T): T {
+  owner.run(`SAVEPOINT ${NAME}`);
+  let result: T;
+  try {
+    result = query();
+  } catch (error) {
+    // A critical error has taken the savepoint away with the whole transaction.
+    if (owner.inTransaction) {
+      const wasStopped = isStorageError(error) && error.code === 'SQL_TIMEOUT';
+      if (wasStopped) owner.run(`ROLLBACK TO ${NAME}`);
+      owner.run(`RELEASE ${NAME}`);
+    }
+    throw error;
+  }
+  owner.run(`RELEASE ${NAME}`);
+  return result;
+}
+
+/** True when the program of a statement may run for longer than it is. */
+export function hasLoop({ memory }: Sqlite, statement: Pointer): boolean {
+  const { i32, u8 } = memory;
+  const start = i32[(statement + VDBE.program) >> 2]!;
+  const count = i32[(statement + VDBE.instructionCount) >> 2]!;
+  for (let index = 0; index < count; index++) {
+    const at = start + index * INSTRUCTION.sizeBytes;
+    const opcode = u8[at + INSTRUCTION.opcode]!;
+    if (LOOPS.has(opcode)) return true;
+    if (opcode !== OPCODE.Goto) continue;
+    const target = i32[(at + INSTRUCTION.p2) >> 2]!;
+    if (target > FIRST && target <= index) return true;
+  }
+  return false;
+}
