@@ -2,12 +2,15 @@
 //
 // SQLite does not ask its authorizer while it loads a schema. So every text of it is run again, as
 // user SQL, in an empty database: what a program may not create is refused here as there. What views,
-// triggers and defaults use is decided when they are used, so a use of each is compiled.
+// triggers and defaults use is decided when they are used, so a use of each is compiled: of a table
+// once, however many triggers it has.
 //
-// Keeps true: names that begin with `_cf_` are the storage's own tables, exactly as it makes them.
+// Keeps true: names that begin with `_cf_` are the storage's own tables, exactly as it makes them, and
+// no table of the file refers to one.
 
 import { isStorageError } from '../../src/contract/errors.ts';
 import type { Database } from '../sql/database.ts';
+import { isReservedName } from '../sql/reserved-names.ts';
 import { importInvalid } from './database-header.ts';
 
 /** The storage's own tables, as workerd makes them. */
@@ -57,7 +60,13 @@ export function checkSchema(database: Database, empty: Database): void {
   const made = new Set(schemaOf(empty).map(label));
   for (const object of own) {
     if (!made.has(label(object))) throw refused(object, 'has a text that makes something else');
-    checkUse(object, empty);
+    checkReferences(object, empty);
+  }
+  const changed = new Set(own.filter(isChange).map(({ table }) => table));
+  for (const object of own.filter(isRelation)) {
+    const uses = object.type === 'view' ? [`SELECT * FROM ${quoted(object.name)}`] : [];
+    if (changed.has(object.name)) uses.push(...changesOf(object.name, empty));
+    for (const use of uses) checkUse(object, use, empty);
   }
 }
 
@@ -87,7 +96,7 @@ function isAsIn(tables: Readonly<Record<string, string>>, name: string, sql: str
 }
 
 function isReserved({ name, table }: SchemaObject): boolean {
-  return /^_cf_/i.test(name) || /^_cf_/i.test(table);
+  return isReservedName(name) || isReservedName(table);
 }
 
 function checkHidden(object: SchemaObject): void {
@@ -109,30 +118,68 @@ function make(object: SchemaObject, empty: Database): void {
   }
 }
 
+/** A foreign key is compiled only when all others of its table are sound, so it is looked up instead. */
+function checkReferences(object: SchemaObject, empty: Database): void {
+  if (object.type !== 'table') return;
+  const keys = empty.statement('SELECT "table" FROM pragma_foreign_key_list(?1)');
+  keys.bindText(1, object.name);
+  let hidden: string | undefined;
+  while (keys.step()) {
+    const parent = keys.columnText(0);
+    if (isReservedName(parent)) hidden = parent;
+  }
+  if (hidden !== undefined) {
+    throw refused(object, `has a foreign key to "${hidden}", and _cf_ names are the storage's own`);
+  }
+}
+
+function isRelation({ type }: SchemaObject): boolean {
+  return type === 'table' || type === 'view';
+}
+
+/** True for what makes its table or view one that is written. */
+function isChange({ type }: SchemaObject): boolean {
+  return type === 'table' || type === 'trigger';
+}
+
+/** Statements that meet every trigger of a table or view, its defaults and its foreign keys. */
+function changesOf(table: string, database: Database): string[] {
+  const name = quoted(table);
+  const columns = columnsOf(table, database);
+  return [
+    `INSERT INTO ${name} DEFAULT VALUES`,
+    `DELETE FROM ${name}`,
+    ...(columns.length > 0 ? [`UPDATE ${name} SET ${columns.map(unchanged)}`] : []),
+  ];
+}
+
 /** Compiles what makes a program meet the object. */
-function checkUse({ type, name, table, sql }: SchemaObject, empty: Database): void {
-  const uses = type === 'view' ? [`SELECT * FROM ${quoted(name)}`] : [];
-  if (type === 'table' || type === 'trigger') {
-    const columns = columnsOf(table, empty);
-    uses.push(`INSERT INTO ${quoted(table)} DEFAULT VALUES`, `DELETE FROM ${quoted(table)}`);
-    if (columns.length > 0) uses.push(`UPDATE ${quoted(table)} SET ${columns.map(unchanged)}`);
+function checkUse(object: SchemaObject, use: string, empty: Database): void {
+  try {
+    empty.check(use);
+  } catch (error) {
+    if (isBroken(error)) return;
+    throw isStorageError(error) && error.code === 'SQL_FORBIDDEN'
+      ? refused(object, 'uses what objects may not use', error)
+      : error;
   }
-  for (const use of uses) {
-    try {
-      run(empty, `EXPLAIN ${use}`);
-    } catch (error) {
-      // One that names a missing table is broken, not forbidden: so may a program's own be.
-      if (!isStorageError(error) || error.code !== 'SQL_FORBIDDEN') continue;
-      throw refused({ type, name, table, sql }, 'uses what objects may not use', error);
-    }
-  }
+}
+
+/** What names a missing table is broken, not forbidden: so may a program's own be. */
+function isBroken(error: unknown): boolean {
+  return isStorageError(error) && error.code === 'SQL';
 }
 
 function columnsOf(table: string, database: Database): string[] {
   const info = database.statement('SELECT name FROM pragma_table_xinfo(?1) WHERE hidden = 0');
   info.bindText(1, table);
   const columns: string[] = [];
-  while (info.step()) columns.push(info.columnText(0));
+  try {
+    while (info.step()) columns.push(info.columnText(0));
+  } catch (error) {
+    // Of a view: its columns are those of a SELECT that is compiled for them.
+    if (!isBroken(error)) throw error;
+  }
   return columns;
 }
 

@@ -86,6 +86,19 @@ export class Database implements ExecutionOwner {
     }
   }
 
+  /** Compiles user SQL, its first statement, and drops it. @throws as `exec` does for that */
+  check(text: string): void {
+    const connection = this.#connection;
+    connection.call(() => {
+      const statements = new QueryText(connection, text, (name) => this.#describe(name));
+      try {
+        connection.sqlite.exports.sqlite3_finalize(statements.next().statement);
+      } finally {
+        statements.free();
+      }
+    });
+  }
+
   /** True while a transaction is open. */
   get inTransaction(): boolean {
     return this.#connection.transactionOpen;

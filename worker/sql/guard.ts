@@ -14,6 +14,7 @@
 import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
 import { HEAP, INSTRUCTION, OPCODE, VDBE } from '../vfs/vdbe-layout.ts';
 import type { Limits } from './query-limits.ts';
+import { timeError } from './sql-error.ts';
 
 /** Often enough for instructions that take a millisecond, seldom enough to cost nothing. */
 const INSTRUCTIONS_A_TICK = 4000;
@@ -73,15 +74,18 @@ export class Guard {
     this.#sqlite.exports.sqlite3_progress_handler(db, INSTRUCTIONS_A_TICK, this.#handler, 0);
   }
 
-  /** The outermost call of a connection begins. */
+  /** The outermost call of a connection begins. @throws SQL_TIMEOUT when all its time is over */
   begin(guarded: Guarded): void {
+    const { endMs, limits } = guarded;
+    // Compiling is not asked about often enough, so many short calls are stopped between two.
+    if (endMs !== undefined && limits.now() >= endMs) throw timeError(limits.queryMs);
     const { i32 } = this.#sqlite.memory;
     const usedBytes = i32[HEAP.usedBytes >> 2]!;
     this.#guarded = guarded;
     this.#usedBytesBefore = usedBytes;
-    this.#endMs = guarded.endMs;
+    this.#endMs = endMs;
     this.#stopped = false;
-    const leftBytes = Math.max(0, guarded.limits.heapBytes - guarded.heldBytes);
+    const leftBytes = Math.max(0, limits.heapBytes - guarded.heldBytes);
     // A limit of 0 is none; memory ends before the sum would leave 31 bits.
     this.#limitHeap(Math.min(usedBytes + leftBytes, 0x7fff_ffff));
   }

@@ -1,5 +1,7 @@
 // Which pragmas user SQL may use, and with which values; the list and its rules are workerd's.
 
+import { isHiddenName } from './reserved-names.ts';
+
 /** What a pragma's value may be. */
 type ValueRule = 'none' | 'boolean' | 'object' | 'optionalObject' | 'objectOrNumber' | 'number';
 
@@ -46,15 +48,11 @@ function isAllowed(rule: ValueRule, value: string | undefined): boolean {
       // Only the beginning counts, as in workerd: SQLite takes "onx" for off.
       return value === undefined || /^['"]?(true|false|yes|no|on|off|1|0)/i.test(value);
     case 'object':
-      return value !== undefined && !isReserved(value);
+      return value !== undefined && !isHiddenName(value);
     case 'optionalObject':
     case 'objectOrNumber':
-      return value === undefined || !isReserved(value);
+      return value === undefined || !isHiddenName(value);
     case 'number':
       return value === undefined || /^[-+]?(\d+|0x[\da-f]+)$/i.test(value);
   }
-}
-
-function isReserved(name: string): boolean {
-  return /^_cf_/i.test(name);
 }

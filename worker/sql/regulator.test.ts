@@ -64,6 +64,23 @@ describe('statements', () => {
 });
 
 describe('names of the storage', () => {
+  test.each(['_cf', '_CF', '"_cF"', '_cf_', '[_Cf_x]'])(
+    '[SQL13] a table whose rows are in tables called after it cannot become %s',
+    (name) => {
+      database.exec('CREATE VIRTUAL TABLE words USING fts5(a)', []);
+      expect(run(`ALTER TABLE words RENAME TO ${name}`)).toBe('SQL_FORBIDDEN');
+      expect(run('ALTER TABLE words RENAME TO _cfx')).toBe(undefined);
+      const names = "SELECT name FROM sqlite_master WHERE name LIKE '\\_cf\\_%' ESCAPE '\\'";
+      expect(rows(database, names)).toEqual([['_cf_KV']]);
+    },
+  );
+
+  test('[SQL13] a table of an older version that is called _cf can be read and renamed', () => {
+    database.run('CREATE TABLE _cf(a)');
+    expect(run('INSERT INTO _cf VALUES (1); SELECT * FROM _cf')).toBe(undefined);
+    expect(run('ALTER TABLE _cf RENAME TO mine')).toBe(undefined);
+  });
+
   test.each([
     'SELECT * FROM _cf_KV',
     'SELECT 1 FROM _CF_kv',
@@ -87,6 +104,16 @@ describe('names of the storage', () => {
     'CREATE TABLE x AS SELECT * FROM _cf_KV',
     'CREATE VIEW _cf_x AS SELECT 1',
     'CREATE VIRTUAL TABLE _cf_x USING fts5(a)',
+    'CREATE VIRTUAL TABLE _cf USING fts5(a)',
+    'CREATE VIRTUAL TABLE "_CF" USING rtree(id, a, b)',
+    'CREATE VIRTUAL TABLE _cf USING fts5vocab(t, row)',
+    'CREATE TABLE _cf(a)',
+    'CREATE TABLE [_Cf] AS SELECT 1',
+    'CREATE VIEW _cF AS SELECT 1',
+    'CREATE INDEX _cf ON t(a)',
+    'CREATE TRIGGER _CF AFTER INSERT ON t BEGIN SELECT 1; END',
+    'ALTER TABLE t RENAME TO _cf',
+    'ALTER TABLE main.t RENAME TO /* */ `_CF`',
     'PRAGMA table_info(_cf_KV)',
     'PRAGMA foreign_key_check(_cf_KV)',
     "SELECT * FROM pragma_table_info('_cf_KV')",
@@ -98,7 +125,6 @@ describe('names of the storage', () => {
   });
 
   test.each([
-    'CREATE TABLE _cf(a)',
     'CREATE TABLE _cfx(a)',
     'CREATE TABLE x(_cf_a)',
     'ALTER TABLE t RENAME a TO _cf_a',

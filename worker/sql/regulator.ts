@@ -1,8 +1,12 @@
 // What a statement of user SQL may touch.
 //
 // SQLite asks its authorizer while it compiles a statement, also when it compiles one again in the
-// middle of a step. Trusted statements are not asked about: `regulating` is true only while user SQL
-// is compiled or stepped. Views and trigger bodies are asked about when they are used.
+// middle of a step. `regulating` is true only while user SQL is compiled or stepped. Views and trigger
+// bodies are asked about when they are used.
+//
+// The storage's own statements may touch everything, and run nothing that a program wrote: a foreign
+// key of a program's table makes them compile its triggers, which would then be trusted as they are.
+// So outside of user SQL whatever comes from a trigger or view is denied, as in workerd.
 //
 // Rules are workerd's: names that begin with `_cf_` are the storage's own; transactions belong to
 // the storage; functions and pragmas are those on a list; nothing temporary, nothing attached.
@@ -10,6 +14,7 @@
 import { type StorageError, storageError } from '../../src/contract/errors.ts';
 import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
 import { checkPragma } from './pragmas.ts';
+import { isReservedName, RESERVED_ADVICE } from './reserved-names.ts';
 import { isKeyword, nameOf, statementTokens } from './tokens.ts';
 
 const ALLOW = 0;
@@ -68,7 +73,7 @@ const FUNCTIONS = new Set(
     .split(/\s+/),
 );
 
-const RESERVED_PREFIX = new TextEncoder().encode('_cf_');
+const HIDDEN_PREFIX = new TextEncoder().encode('_cf_');
 const LOWER_CASE = 0x20;
 
 const TRANSACTION_ADVICE =
@@ -90,8 +95,15 @@ export class Regulator {
     this.#sqlite = sqlite;
     this.#callback = sqlite.sqlite3.wasm.installFunction(
       'i(pipppp)',
-      (_: Pointer, action: number, first: Pointer, second: Pointer, schema: Pointer) =>
-        this.regulating ? this.#decide(action, first, second, schema) : ALLOW,
+      (
+        _: Pointer,
+        action: number,
+        first: Pointer,
+        second: Pointer,
+        schema: Pointer,
+        origin: Pointer,
+      ) =>
+        this.regulating ? this.#decide(action, first, second, schema) : this.#decideTrusted(origin),
     ) as Pointer;
   }
 
@@ -137,8 +149,8 @@ export class Regulator {
       (token, index) => isKeyword(token, 'RENAME') && isKeyword(tokens[index + 1], 'TO'),
     );
     const target = rename < 0 ? undefined : tokens[rename + 2];
-    if (target === undefined || !/^_cf_/i.test(nameOf(target))) return undefined;
-    return storageError('SQL_FORBIDDEN', `not authorized: SQLITE_AUTH (${reserved()})`);
+    if (target === undefined || !isReservedName(nameOf(target))) return undefined;
+    return storageError('SQL_FORBIDDEN', `not authorized: SQLITE_AUTH (${RESERVED_ADVICE})`);
   }
 
   /** The error that says what was refused, when that is why the statement failed. */
@@ -156,12 +168,21 @@ export class Regulator {
     return DENY;
   }
 
+  /** `origin`: the innermost trigger or view that the access comes from; none for the text itself. */
+  #decideTrusted(origin: Pointer): number {
+    if (origin === 0) return ALLOW;
+    this.#refused =
+      `the trigger or view "${this.#text(origin)}" would run as part of the storage's own work, ` +
+      'by a foreign key to one of its tables; drop that foreign key';
+    return DENY;
+  }
+
   #refusal(action: number, first: Pointer, second: Pointer, schema: Pointer): string | undefined {
     if (action === ACTION.alterTable) {
       // The schema comes first here; last comes the column that is dropped.
       this.#altersTable = true;
       if (!this.#isMain(first)) return temporary();
-      return this.#isReserved(second) ? reserved() : undefined;
+      return this.#isHidden(second) ? RESERVED_ADVICE : undefined;
     }
     if (schema !== 0 && !this.#isMain(schema)) return this.#refusalElsewhere(action, first, schema);
     switch (action) {
@@ -174,19 +195,22 @@ export class Regulator {
       case ACTION.insert:
       case ACTION.update:
       case ACTION.delete:
-      case ACTION.createTable:
-      case ACTION.createView:
       case ACTION.dropTable:
       case ACTION.dropView:
-        return this.#isReserved(first) ? reserved() : undefined;
+        return this.#isHidden(first) ? RESERVED_ADVICE : undefined;
+      case ACTION.createTable:
+      case ACTION.createView:
+        return this.#isReserved(first) ? RESERVED_ADVICE : undefined;
       case ACTION.createIndex:
       case ACTION.createTrigger:
+        return this.#isReserved(first) || this.#isHidden(second) ? RESERVED_ADVICE : undefined;
       case ACTION.dropIndex:
       case ACTION.dropTrigger:
-        return this.#isReserved(first) || this.#isReserved(second) ? reserved() : undefined;
+        return this.#isHidden(first) || this.#isHidden(second) ? RESERVED_ADVICE : undefined;
       case ACTION.createVirtualTable:
       case ACTION.dropVirtualTable:
-        if (this.#isReserved(first)) return reserved();
+        if (this.#isHidden(first)) return RESERVED_ADVICE;
+        if (action === ACTION.createVirtualTable && this.#isReserved(first)) return RESERVED_ADVICE;
         return MODULES.has(this.#text(second).toLowerCase())
           ? undefined
           : `virtual tables: ${[...MODULES].join(', ')} only`;
@@ -210,7 +234,7 @@ export class Regulator {
   // SQLite looks into the temporary schema by itself, for example when a table is renamed.
   #refusalElsewhere(action: number, first: Pointer, schema: Pointer): string | undefined {
     const inspects = action === ACTION.read || action === ACTION.update;
-    if (inspects && this.#text(schema) === 'temp' && !this.#isReserved(first)) return undefined;
+    if (inspects && this.#text(schema) === 'temp' && !this.#isHidden(first)) return undefined;
     return temporary();
   }
 
@@ -219,23 +243,24 @@ export class Regulator {
   }
 
   #isReserved(name: Pointer): boolean {
+    return name !== 0 && isReservedName(this.#text(name));
+  }
+
+  // As isHiddenName, without making a string: asked for every column that a statement reads.
+  #isHidden(name: Pointer): boolean {
     if (name === 0) return false;
     const { u8 } = this.#sqlite.memory;
     return (
-      u8[name] === RESERVED_PREFIX[0] &&
-      (u8[name + 1]! | LOWER_CASE) === RESERVED_PREFIX[1] &&
-      (u8[name + 2]! | LOWER_CASE) === RESERVED_PREFIX[2] &&
-      u8[name + 3] === RESERVED_PREFIX[3]
+      u8[name] === HIDDEN_PREFIX[0] &&
+      (u8[name + 1]! | LOWER_CASE) === HIDDEN_PREFIX[1] &&
+      (u8[name + 2]! | LOWER_CASE) === HIDDEN_PREFIX[2] &&
+      u8[name + 3] === HIDDEN_PREFIX[3]
     );
   }
 
   #text(pointer: Pointer): string {
     return this.#sqlite.memory.readCString(pointer);
   }
-}
-
-function reserved(): string {
-  return 'names that begin with _cf_ belong to the storage; choose another name';
 }
 
 function temporary(): string {
