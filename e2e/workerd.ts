@@ -1,5 +1,6 @@
 // A script bundled as it is written, and run by workerd.
 
+import type { Readable } from 'node:stream';
 import { type BuildOptions, build } from 'esbuild';
 import { Miniflare } from 'miniflare';
 
@@ -12,11 +13,13 @@ export interface Script {
   readonly name?: string;
   readonly compatibilityDate: string;
   readonly variables?: Readonly<Record<string, number>>;
+  /** workerd is not to print the errors it meets: they are what the script is for. */
+  readonly isSilent?: boolean;
   readonly bundling?: Pick<BuildOptions, 'loader' | 'conditions'>;
 }
 
 export async function startInWorkerd(script: Script): Promise<Miniflare> {
-  const { main, folder, classes, name, compatibilityDate, variables, bundling } = script;
+  const { main, folder, classes, name, compatibilityDate, variables, isSilent, bundling } = script;
   const bundle = await build({
     bundle: true,
     write: false,
@@ -32,6 +35,7 @@ export async function startInWorkerd(script: Script): Promise<Miniflare> {
     script: bundle.outputFiles[0]!.text,
     compatibilityDate,
     ...(variables && { bindings: variables }),
+    ...(isSilent && { handleRuntimeStdio: drain }),
     durableObjects: Object.fromEntries(
       Object.entries(classes).map(([binding, className]) => [
         binding,
@@ -41,6 +45,10 @@ export async function startInWorkerd(script: Script): Promise<Miniflare> {
   });
   await miniflare.ready;
   return miniflare;
+}
+
+function drain(...outputs: Readable[]): void {
+  for (const output of outputs) output.resume();
 }
 
 /** What the script answers to a request, as JSON. */

@@ -11,6 +11,7 @@ import { MemoryCatalog, type ObjectCatalog } from './runtime/catalog.ts';
 import type { HostEnvironment } from './runtime/environment.ts';
 import { ClassRegistry, type ClassTable } from './runtime/object-class.ts';
 import { ObjectHost, type Surround } from './runtime/object-host.ts';
+import { completeLimits, type Limits } from './sql/query-limits.ts';
 import { openLogDatabase } from './storage/log-database.ts';
 import type { StorageOptions } from './storage/options.ts';
 import { LogVfs } from './vfs/log-vfs.ts';
@@ -147,6 +148,7 @@ export async function createTestHost(
   classes: ClassTable = {},
   surround?: Surround,
   world: World = { medium: new MemoryMedium(), catalog: new MemoryCatalog() },
+  limits: Limits = completeLimits(),
 ): Promise<TestHost> {
   const sqlite = await loadSqliteInNode();
   vfs ??= new LogVfs(sqlite.sqlite3);
@@ -162,11 +164,12 @@ export async function createTestHost(
     after: (delayMs, task) => clock.after(delayMs, task),
     guard: (delayMs, task) => clock.after(delayMs, task),
     storageOptions: options,
+    limits,
     medium: faults.medium(world.medium),
     catalog: world.catalog,
     openDatabase(store, events) {
       if (store instanceof ObjectStore) stores.push(store);
-      return openLogDatabase(sqlite, installed, store, events);
+      return openLogDatabase(sqlite, installed, store, events, limits);
     },
   };
   const host = new ObjectHost(environment, new ClassRegistry(classes), surround);

@@ -35,6 +35,24 @@ describe('ids', () => {
     expect(Object.keys(ids.newUnique())).toEqual([]);
   });
 
+  test.each(['\ud800', '\udfff', 'a\udc00b', '\ude00\ud83d'])(
+    '[ID6] %j is no name of an object',
+    (name) => {
+      const refused = expect.objectContaining({
+        name: 'TypeError',
+        code: 'INVALID_ARGUMENT',
+        message: expect.stringMatching(/surrogate.*UTF-8.*encode/),
+      });
+      expect(() => ids.fromName(name)).toThrow(refused);
+      expect(() => idOfStorage(name)).toThrow(refused);
+    },
+  );
+
+  test('[ID6] the replacement character and pairs of surrogates are names', () => {
+    expect(ids.fromName('\ufffd').name).toBe('\ufffd');
+    expect(idOfStorage('\ud83d\ude00').name).toBe('😀');
+  });
+
   test('[ID3] a text becomes an id again only in the namespace that made it', () => {
     const id = ids.newUnique();
     expect(ids.fromString(id.toString()).equals(id)).toBe(true);

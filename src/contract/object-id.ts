@@ -59,9 +59,9 @@ export class ObjectIdFactory {
     this.#randomBytes = randomBytes;
   }
 
-  /** The same name always gives the same id. */
+  /** The same name always gives the same id. @throws INVALID_ARGUMENT for a lone surrogate */
   fromName(name: string, jurisdiction?: string): DurableObjectId {
-    const bytes = utf8ToBytes(name);
+    const bytes = nameBytes(name);
     const base = hmac(sha256, this.#key, bytes).slice(0, HALF_BYTES);
     const kept = bytes.length <= OBJECT_NAME_BYTES_MAX ? name : undefined;
     return new DurableObjectId(this.#complete(base), kept, jurisdiction);
@@ -96,9 +96,19 @@ export class ObjectIdFactory {
   }
 }
 
-/** The id of an object of `openStorage`, which belongs to no class. */
+/** The id of an object of `openStorage`, which belongs to no class. @throws INVALID_ARGUMENT as there */
 export function idOfStorage(name: string): DurableObjectId {
-  return new DurableObjectId(bytesToHex(sha256(utf8ToBytes(name))), name);
+  return new DurableObjectId(bytesToHex(sha256(nameBytes(name))), name);
+}
+
+/** Every lone surrogate would become U+FFFD, and so objects of different names one object. */
+function nameBytes(name: string): Uint8Array {
+  if (name.isWellFormed()) return utf8ToBytes(name);
+  throw storageError(
+    'INVALID_ARGUMENT',
+    `The object name ${JSON.stringify(name.slice(0, 80))} holds a surrogate without its partner, ` +
+      'which has no form in UTF-8; encode such a name first, for example as hexadecimal digits.',
+  );
 }
 
 function secureRandomBytes(count: number): Uint8Array {

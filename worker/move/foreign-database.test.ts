@@ -2,6 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createTestHost, type TestHost } from '../node-test-host.ts';
+import { completeLimits } from '../sql/query-limits.ts';
 import { emptyDatabase } from './database-header.ts';
 import { makeFile, makeWal, schemaRow, walTransaction } from './node-files.ts';
 
@@ -105,6 +106,18 @@ describe('what is no file of an object', () => {
       `${KV} CREATE TABLE t(x, y); CREATE TRIGGER tr AFTER UPDATE OF y ON t BEGIN INSERT INTO t SELECT key, 1 FROM _cf_KV; END`,
       /uses what objects may not use.*_cf_/,
     ],
+    [
+      'a foreign key to a hidden table',
+      `${KV} CREATE TABLE t(x REFERENCES _cf_KV(key) ON DELETE CASCADE)`,
+      /"t" has a foreign key to "_cf_KV"/,
+    ],
+    [
+      'a foreign key to a hidden table behind a broken one',
+      `${KV} CREATE TABLE p(a); CREATE TABLE t(x REFERENCES p(missing), y REFERENCES _CF_kv ON DELETE CASCADE)`,
+      /"t" has a foreign key to "_CF_kv"/,
+    ],
+    ['a table called _cf', 'CREATE TABLE _cf(x)', /table "_cf"/],
+    ['a full text table called _CF', 'CREATE VIRTUAL TABLE _CF USING fts5(x)', /"_CF/],
     [
       'a view of a hidden table',
       `${KV} CREATE VIEW v AS SELECT * FROM _cf_KV`,
@@ -215,6 +228,9 @@ describe('what is no file of an object', () => {
       CREATE VIRTUAL TABLE words USING fts5(body);
       INSERT INTO words VALUES ('hello world');
       CREATE VIRTUAL TABLE terms USING fts5vocab(words, row);
+      CREATE VIEW documents AS SELECT a AS rowid, b AS body FROM plain;
+      CREATE VIRTUAL TABLE outside USING fts5(body, content = 'documents');
+      INSERT INTO outside(outside) VALUES ('rebuild');
       CREATE VIRTUAL TABLE boxes USING rtree(id, x0, x1);
       INSERT INTO boxes VALUES (1, 2, 3);
       ANALYZE;
@@ -234,6 +250,42 @@ describe('what is no file of an object', () => {
     );
     await importFile(await makeFile(tables.join('')));
     expect(await rows("SELECT count(*) FROM sqlite_schema WHERE type = 'table'")).toEqual([[400]]);
+  });
+
+  test('[LIM4] a table is checked once, however many triggers it has', async () => {
+    const triggers = Array.from(
+      { length: 2000 },
+      (_, i) => `CREATE TRIGGER tr${i} AFTER INSERT ON t BEGIN SELECT ${i}; END;`,
+    );
+    await importFile(await makeFile(`CREATE TABLE t(x); ${triggers.join('')}`));
+    expect(await rows("SELECT count(*) FROM sqlite_schema WHERE type = 'trigger'")).toEqual([
+      [2000],
+    ]);
+  }, 30_000);
+
+  test.each([
+    [
+      'many short ones',
+      Array.from({ length: 300 }, (_, i) => `CREATE VIEW v${i} AS SELECT ${i};`).join(''),
+    ],
+    [
+      'one long one',
+      `CREATE TABLE t(x); CREATE INDEX i ON t(x + 1); INSERT INTO t
+         WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 300000) SELECT n FROM c`,
+    ],
+  ])('[LIM4] checks that take too long are refused: %s', async (_, sql) => {
+    let nowMs = 0;
+    const limits = completeLimits({ importMs: 200 }, () => ++nowMs);
+    const slow = await createTestHost({}, {}, undefined, undefined, limits);
+    const address = slow.address();
+    await slow.run(({ storage }) => storage.put('old', 1));
+    await expect(slow.host.importDatabase(address, await makeFile(sql))).rejects.toMatchObject({
+      code: 'IMPORT_INVALID',
+      message: expect.stringMatching(/more than 200 ms.*limits\.importMs/),
+    });
+    expect(await slow.run(({ storage }) => storage.get('old'))).toBe(1);
+    await slow.host.importDatabase(address, await makeFile(SOUND));
+    await slow.close();
   });
 
   test('[MOVE8] a value that cannot be decoded is taken, and CORRUPT when it is read', async () => {

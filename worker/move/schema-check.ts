@@ -165,9 +165,9 @@ function checkUse(object: SchemaObject, use: string, empty: Database): void {
   }
 }
 
-/** What names a missing table is broken, not forbidden: so may a program's own be. */
+/** What names a missing table, or is too long, is broken and not forbidden: so may a program's own be. */
 function isBroken(error: unknown): boolean {
-  return isStorageError(error) && error.code === 'SQL';
+  return isStorageError(error) && (error.code === 'SQL' || error.code === 'SQL_MEMORY');
 }
 
 function columnsOf(table: string, database: Database): string[] {

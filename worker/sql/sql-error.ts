@@ -45,8 +45,9 @@ export function timeError(queryMs: number): StorageError {
 export function memoryError(error: StorageError, heapBytes: number): StorageError {
   return storageError(
     'SQL_MEMORY',
-    `${error.message} (SQLite's memory of an object is at most ${heapBytes} bytes; sort or collect ` +
-      'smaller values, close cursors, write less in one transaction, or raise limits.heapBytes)',
+    `${error.message} (SQLite's memory of an object is at most ${heapBytes} bytes, and the program of ` +
+      'a statement 25,000 instructions; sort or collect smaller values, close cursors, write less in ' +
+      'one transaction, nest fewer views, or raise limits.heapBytes)',
   );
 }
 
