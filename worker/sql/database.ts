@@ -17,7 +17,7 @@ import { Query } from './query.ts';
 import { QueryCache } from './query-cache.ts';
 import { QueryText } from './query-text.ts';
 import { Statement } from './statement.ts';
-import { inSavepoint } from './write-savepoint.ts';
+import { inSavepoint, setSavepoint } from './write-savepoint.ts';
 
 export type { DatabaseEvents, DatabaseOptions } from './connection.ts';
 
@@ -154,6 +154,8 @@ export class Database implements ExecutionOwner {
   close(closed = () => {}): void {
     this.#connection.whenIdle(() => {
       if (this.#connection.isClosed) return;
+      // What is over time must be let go of as well.
+      this.endBy(undefined);
       this.#closeCursors('The cursor was closed with its database.');
       this.#queries.clear();
       for (const statement of this.#statements.values()) statement.finalize();
@@ -188,10 +190,23 @@ export class Database implements ExecutionOwner {
   }
 
   #start(query: Query, bindings: readonly Binding[]): Execution {
+    if (!this.#prepareWrite(query)) return new Execution(this, query, bindings);
+    return inSavepoint(this, () => new Execution(this, query, bindings));
+  }
+
+  /** Sees to the transaction of a query that writes; true when a savepoint is set for it. */
+  #prepareWrite(query: Query): boolean {
+    if (!query.writes) return false;
     const connection = this.#connection;
-    if (query.writes && !connection.transactionOpen) connection.events.beforeWrite();
-    const start = () => new Execution(this, query, bindings);
-    return query.writesLong && connection.transactionOpen ? inSavepoint(this, start) : start();
+    try {
+      if (!connection.transactionOpen) connection.events.beforeWrite();
+      if (!query.writesLong || !connection.transactionOpen) return false;
+      setSavepoint(this);
+      return true;
+    } catch (error) {
+      if (!query.cached) query.finalize();
+      throw error;
+    }
   }
 
   /** Compiles the text, running all statements but the last, which is returned. */

@@ -146,7 +146,8 @@ export class Guard {
     return CONTINUE;
   }
 
-  // The program that runs is the trigger's while a trigger does.
+  // The program that runs is the trigger's while a trigger does. An instruction of a virtual table, in
+  // whose middle this may come, has taken its operands before.
   #halt(statement: Pointer): void {
     const { i32, u8 } = this.#sqlite.memory;
     const at = i32[(statement + VDBE.program) >> 2]!;

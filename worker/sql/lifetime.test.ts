@@ -46,6 +46,18 @@ describe('a database that is closed because of an error', () => {
     expect(cursor.rowsRead).toBeGreaterThan(0);
   });
 
+  test('[SQL21] a query whose transaction cannot be opened is let go of', async () => {
+    const refusing = await openInMemory({
+      beforeWrite() {
+        throw new Error('no transaction');
+      },
+    });
+    refusing.run('CREATE TABLE t(a)');
+    const texts = ['INSERT INTO t VALUES (1)', 'SELECT 1; DELETE FROM t WHERE a > 1'];
+    for (const text of texts) expect(() => refusing.exec(text, [])).toThrow('no transaction');
+    refusing.close();
+  });
+
   test('[SQL21] a statement that is kept by its user no longer reaches SQLite', () => {
     const statement = database.statement('INSERT INTO t VALUES (?)');
     expect(codeOf(() => database.exec(CRITICAL, []))).toBe('SQL');

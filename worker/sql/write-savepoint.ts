@@ -7,7 +7,9 @@ import { isStorageError } from '../../src/contract/errors.ts';
 import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
 import { INSTRUCTION, OPCODE, VDBE } from '../vfs/vdbe-layout.ts';
 
-const NAME = '_cf_statement';
+const SET = 'SAVEPOINT _cf_statement';
+const RELEASE = 'RELEASE _cf_statement';
+const UNDO = 'ROLLBACK TO _cf_statement';
 /** Instructions that go back, or into the program of a trigger. */
 const LOOPS: ReadonlySet<number> = new Set([
   OPCODE.Next,
@@ -26,9 +28,12 @@ export interface SavepointOwner {
   run(sql: string): void;
 }
 
-/** Runs a query that writes; when it is stopped, nothing of it is left. */
+export function setSavepoint(owner: SavepointOwner): void {
+  owner.run(SET);
+}
+
+/** Runs a query that writes, in the savepoint; when it is stopped, nothing of it is left. */
 export function inSavepoint<T>(owner: SavepointOwner, query: () => T): T {
-  owner.run(`SAVEPOINT ${NAME}`);
   let result: T;
   try {
     result = query();
@@ -36,12 +41,12 @@ export function inSavepoint<T>(owner: SavepointOwner, query: () => T): T {
     // A critical error has taken the savepoint away with the whole transaction.
     if (owner.inTransaction) {
       const wasStopped = isStorageError(error) && error.code === 'SQL_TIMEOUT';
-      if (wasStopped) owner.run(`ROLLBACK TO ${NAME}`);
-      owner.run(`RELEASE ${NAME}`);
+      if (wasStopped) owner.run(UNDO);
+      owner.run(RELEASE);
     }
     throw error;
   }
-  owner.run(`RELEASE ${NAME}`);
+  owner.run(RELEASE);
   return result;
 }
 
