@@ -187,6 +187,24 @@ function select(text: string, ...bindings: unknown[]): Step {
   return { op: 'exec', sql: text, bindings, read: 'raw' };
 }
 
+/** JSON in JSON: a subquery's JSON is nested as such, or quoted as text, by SQLite's version. */
+function nestedJson(random: Random, depth: number): string {
+  const inner = () => {
+    const scalar = random.pick(['a', 'id', "'x'", "json('[1]')", "json_quote('y')"]);
+    return depth < 2 && random.chance(0.7) ? `(${nestedJson(random, depth + 1)})` : scalar;
+  };
+  const table = random.pick(['u', 't', '(SELECT id, a FROM u ORDER BY id LIMIT 2)']);
+  const json = random.pick([
+    () => `json_object('k', ${inner()})`,
+    () => `json_array(1, ${inner()})`,
+    () => `json_group_array(${inner()})`,
+    () => `json_group_object(coalesce(id, 0), ${inner()})`,
+    () => `json_set('{}', '$.n', ${inner()})`,
+    () => `coalesce(${inner()}, json_array())`,
+  ])();
+  return `SELECT ${json} AS j FROM ${table} ORDER BY id LIMIT 2`;
+}
+
 function sql(random: Random): Step {
   const table = random.pick(['t', 'u']);
   const column = () => random.pick(COLUMNS);
@@ -281,6 +299,7 @@ function sql(random: Random): Step {
           5,
         ),
         select('SELECT a, row_number() OVER (ORDER BY id) AS r FROM u ORDER BY id'),
+        select(nestedJson(random, 0)),
         run('SELECT * FROM missing'),
         run('SELEC'),
         run('SELECT * FROM _cf_KV'),

@@ -127,6 +127,22 @@ export class ObjectStore {
   }
 
   /**
+   * Writes another database over this one, inside `atomically`. SQLite is not told: the connection
+   * must be closed before it reads again.
+   *
+   * @throws DISK_FULL, IO
+   */
+  overwrite(source: DatabaseFile): void {
+    const page = new Uint8Array(PAGE_BYTES);
+    const sizeBytes = source.sizeBytes();
+    for (let offset = 0; offset < sizeBytes; offset += PAGE_BYTES) {
+      source.read(page, offset);
+      this.#pages.write(page, offset);
+    }
+    this.#pages.truncate(sizeBytes);
+  }
+
+  /**
    * Takes back every commit that is not durable, as far as the medium lets it. The store must then
    * be closed: SQLite's cache still holds them. Nothing when it is closed already.
    */

@@ -24,6 +24,11 @@ export interface OpenedDatabase {
   close(): void;
 }
 
+/** A checked file that SQLite has open, and its pages. */
+export interface ForeignDatabase extends OpenedDatabase {
+  readonly file: DatabaseFile;
+}
+
 /** Opens SQLite on a file apart from every object. */
 export type OpenApart = (file: DatabaseFile) => OpenedDatabase;
 
@@ -53,7 +58,7 @@ export function openForeign(
   wal: Uint8Array | null,
   limits: Pick<Limits, 'importMs' | 'now'>,
   openApart: OpenApart,
-): OpenedDatabase {
+): ForeignDatabase {
   // A database whose first page is still in the WAL is a file without bytes.
   if (file.length > 0 || wal === null) checkHeader(file);
   if (wal === null && file.length >= PAGE_BYTES && isAllInWal(file)) {
@@ -66,7 +71,8 @@ export function openForeign(
   checkHeader(image);
   const endMs = limits.now() + limits.importMs;
   return translated(limits.importMs, () => {
-    const opened = openApart(new ImageFile(settleImage(image)));
+    const pages = new ImageFile(settleImage(image));
+    const opened = openApart(pages);
     try {
       opened.database.endBy(endMs);
       check(opened.database, endMs, openApart);
@@ -75,7 +81,7 @@ export function openForeign(
       opened.close();
       throw error;
     }
-    return opened;
+    return { file: pages, database: opened.database, close: () => opened.close() };
   });
 }
 

@@ -167,7 +167,7 @@ export class ObjectHost {
       this.#environment.openDatabase({ file: apart }, UNHEARD),
     );
     try {
-      return await replaceDatabase(await this.instance(address), opened.database);
+      return await replaceDatabase(await this.instance(address), opened);
     } finally {
       opened.close();
     }

@@ -4,7 +4,7 @@
 // remembers is about the old data and must not be written into the new.
 
 import { storageError } from '../../src/contract/errors.ts';
-import type { Database } from '../sql/database.ts';
+import type { ForeignDatabase } from '../move/foreign-database.ts';
 import type { ObjectInstance } from './object-instance.ts';
 
 /**
@@ -13,7 +13,10 @@ import type { ObjectInstance } from './object-instance.ts';
  *
  * @throws DISK_FULL, IO: nothing has changed
  */
-export async function replaceDatabase(instance: ObjectInstance, source: Database): Promise<string> {
+export async function replaceDatabase(
+  instance: ObjectInstance,
+  source: ForeignDatabase,
+): Promise<string> {
   const replaced = storageError(
     'OBJECT_RESET',
     'importDatabase() replaced the database under the object, which starts anew.',
@@ -23,7 +26,7 @@ export async function replaceDatabase(instance: ObjectInstance, source: Database
   try {
     await instance.deliver(() =>
       storage.environment.section(async () => {
-        undo = storage.replaceDatabase(source);
+        undo = storage.replaceDatabase(source, replaced);
         await storage.durability();
         instance.reset(replaced);
       }),

@@ -80,7 +80,6 @@ const LIMIT_ATTACHED = 7;
 const LIMIT_INSTRUCTIONS = 5;
 /** SQLite's own default. */
 const INSTRUCTIONS_MAX = 250_000_000;
-const ALL_PAGES = -1;
 
 /** A compiled statement and where the text goes on behind it. */
 export interface Prepared {
@@ -240,25 +239,6 @@ export class Connection implements Guarded {
       this.#setOption(DBCONFIG.resetDatabase, false);
     }
     this.run(INITIAL_SETTINGS);
-  }
-
-  /**
-   * Makes the database a copy of another one, page by page, in one transaction. No statement may be
-   * running and none be open here.
-   *
-   * @throws DISK_FULL, IO, CORRUPT: nothing has changed
-   */
-  copyFrom(source: Connection): void {
-    const { exports, memory } = this.sqlite;
-    this.call(() => {
-      memory.writeScratch('main');
-      const main = memory.scratch(0);
-      const backup = exports.sqlite3_backup_init(this.pointer, main, source.pointer, main);
-      if (backup === 0) throw this.failure(exports.sqlite3_extended_errcode(this.pointer));
-      this.guard.unbounded(() => exports.sqlite3_backup_step(backup, ALL_PAGES));
-      const resultCode = exports.sqlite3_backup_finish(backup);
-      if (resultCode !== OK) throw this.failure(resultCode);
-    });
   }
 
   /** Lets a statement have as many instructions as it needs, while the action runs. */

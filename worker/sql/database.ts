@@ -119,19 +119,6 @@ export class Database implements ExecutionOwner {
     this.#connection.call(() => this.#connection.reset());
   }
 
-  /**
-   * Becomes a copy of another database, in one transaction; no transaction may be open. Cursors with
-   * rows left are closed and throw CURSOR_CLOSED.
-   *
-   * @throws DISK_FULL, IO, CORRUPT
-   */
-  copyFrom(source: Database): void {
-    this.#closeCursors(
-      'The cursor was closed because another database took the place of this one.',
-    );
-    this.#connection.copyFrom(source.#connection);
-  }
-
   /** What is wrong with the pages, the first of it in SQLite's words; undefined when nothing is. */
   damage(): string | undefined {
     return this.#connection.withoutInstructionLimit(() => {

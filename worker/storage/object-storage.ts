@@ -14,6 +14,7 @@ import type { SqlStorage } from '../../src/contract/storage.ts';
 import { type EntryCursor, KvStore } from '../kv/kv-store.ts';
 import type { ObjectStore } from '../log/object-store.ts';
 import { emptyDatabase } from '../move/database-header.ts';
+import type { ForeignDatabase } from '../move/foreign-database.ts';
 import type { Cursor } from '../sql/cursor.ts';
 import type { Database, DatabaseEvents } from '../sql/database.ts';
 import { createSqlStorage } from '../sql/sql-storage.ts';
@@ -62,6 +63,8 @@ export class ObjectStorage {
   readonly #transactions: Transactions;
   readonly #commits: Commits;
   #broken: StorageError | undefined;
+  /** What every operation throws after the database was replaced, until the storage is broken. */
+  #replaced: StorageError | undefined;
   #alarmChanged = false;
   #hasBookmark = false;
 
@@ -151,10 +154,14 @@ export class ObjectStorage {
     }
     const alarm = deleteAllDeletesAlarm(this.options) ? null : this.#alarm.storedMs;
     this.#transactions.discard();
-    this.#replace(() => {
+    // Other pages in one commit: what was known of the old ones is forgotten first.
+    this.#forgetSchema({ closeWalk: true });
+    this.#atomically(() => {
       this.#database.reset();
       if (alarm !== null) this.#metadata.setAlarm(alarm);
     });
+    this.#alarmChanged = true;
+    this.#committed();
   }
 
   /** Size of the database, in bytes. */
@@ -247,7 +254,7 @@ export class ObjectStorage {
 
   /** Settles when every write so far is on disk; undefined when they all are. */
   durability(): Promise<void> | undefined {
-    this.#mustBeAlive();
+    if (this.#broken !== undefined) throw this.#broken;
     return this.#commits.durability();
   }
 
@@ -286,11 +293,12 @@ export class ObjectStorage {
   }
 
   /**
-   * Becomes a copy of another database, as one commit; the bookmark that undoes it.
+   * Becomes a copy of another database, as one commit; the bookmark that undoes it. SQLite still
+   * remembers the old database, so from now on every operation but `durability` throws `reason`.
    *
    * @throws TRANSACTION_NESTING, DISK_FULL, IO
    */
-  replaceDatabase(source: Database): string {
+  replaceDatabase(source: ForeignDatabase, reason: StorageError): string {
     this.#mustBeAlive();
     if (this.#transactions.isExplicit) {
       throw storageError(
@@ -299,7 +307,10 @@ export class ObjectStorage {
       );
     }
     const undo = this.currentBookmark();
-    this.#replace(() => this.#database.copyFrom(source));
+    this.#atomically(() => this.#log.overwrite(source.file));
+    this.#replaced = reason;
+    this.#commits.committed();
+    this.environment.onAlarm(new Metadata(source.database).alarm);
     return undo;
   }
 
@@ -346,17 +357,13 @@ export class ObjectStorage {
     return this.#database;
   }
 
-  // Other pages in one commit: what was known of the old ones is forgotten first.
-  #replace(action: () => void): void {
-    this.#forgetSchema({ closeWalk: true });
+  #atomically(action: () => void): void {
     try {
       this.#log.atomically(action);
     } catch (error) {
       this.environment.onBroken(error);
       throw error;
     }
-    this.#alarmChanged = true;
-    this.#committed();
   }
 
   // The key-value backend knows no tables, so nothing else can be there.
@@ -386,7 +393,8 @@ export class ObjectStorage {
   }
 
   #mustBeAlive(): void {
-    if (this.#broken !== undefined) throw this.#broken;
+    const refusal = this.#broken ?? this.#replaced;
+    if (refusal !== undefined) throw refusal;
   }
 }
 

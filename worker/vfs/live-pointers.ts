@@ -15,7 +15,6 @@ type Call = (...args: never[]) => unknown;
 
 const TAKES_NOTHING = new Set(['sqlite3_malloc', 'sqlite3_free', 'sqlite3_status']);
 const TAKES_STATEMENT = /^sqlite3_(finalize|step|reset|clear_bindings|stmt_|bind_|column_)/;
-const TAKES_BACKUP = new Set(['sqlite3_backup_step', 'sqlite3_backup_finish']);
 /** Documented to do nothing for a null pointer. */
 const TAKES_NULL = new Set(['sqlite3_finalize', 'sqlite3_reset', 'sqlite3_close_v2']);
 /** They end what they are given, or begin it anew: it must not be running. */
@@ -51,7 +50,6 @@ class Checker {
   readonly #connections = new Set<Pointer>();
   /** Live statements, and the connection of each. */
   readonly #statements = new Map<Pointer, Pointer>();
-  readonly #backups = new Set<Pointer>();
   /** What the calls on the stack were given, connections of statements included. */
   readonly #running: Pointer[] = [];
 
@@ -65,7 +63,7 @@ class Checker {
     try {
       this.#check(name, args);
       const result = action(...(args as never[]));
-      this.#note(name, args, result);
+      this.#note(name, args);
       return result;
     } finally {
       this.#running.length = depth;
@@ -76,21 +74,14 @@ class Checker {
     if (name === 'sqlite3_open_v2') return;
     const pointer = args[0]!;
     if (pointer === 0 && TAKES_NULL.has(name)) return;
-    if (TAKES_BACKUP.has(name)) {
-      if (!this.#backups.has(pointer)) this.#violated(name, 'a backup that has ended');
-      return;
-    }
     if (TAKES_STATEMENT.test(name)) {
       if (!this.#statements.has(pointer)) this.#violated(name, 'a statement that is not live');
       this.#enter(name, pointer);
       this.#running.push(this.#statements.get(pointer)!);
       return;
     }
-    const connections = name === 'sqlite3_backup_init' ? [pointer, args[2]!] : [pointer];
-    for (const connection of connections) {
-      if (!this.#connections.has(connection)) this.#violated(name, 'a closed connection');
-      this.#enter(name, connection);
-    }
+    if (!this.#connections.has(pointer)) this.#violated(name, 'a closed connection');
+    this.#enter(name, pointer);
     if (name === 'sqlite3_close_v2' && [...this.#statements.values()].includes(pointer)) {
       this.#violated(name, 'a connection with statements that were not finalized');
     }
@@ -103,7 +94,7 @@ class Checker {
     this.#running.push(pointer);
   }
 
-  #note(name: string, args: readonly Pointer[], result: unknown): void {
+  #note(name: string, args: readonly Pointer[]): void {
     const { i32 } = this.#sqlite.memory;
     switch (name) {
       case 'sqlite3_open_v2':
@@ -117,10 +108,6 @@ class Checker {
       }
       case 'sqlite3_finalize':
         return void this.#statements.delete(args[0]!);
-      case 'sqlite3_backup_init':
-        return void this.#backups.add(result as Pointer);
-      case 'sqlite3_backup_finish':
-        return void this.#backups.delete(args[0]!);
     }
   }
 

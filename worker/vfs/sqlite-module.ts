@@ -79,14 +79,6 @@ export interface SqliteExports {
   sqlite3_column_text(statement: Pointer, column: number): Pointer;
   sqlite3_column_blob(statement: Pointer, column: number): Pointer;
   sqlite3_column_bytes(statement: Pointer, column: number): number;
-  sqlite3_backup_init(
-    target: Pointer,
-    targetSchema: Pointer,
-    source: Pointer,
-    sourceSchema: Pointer,
-  ): Pointer;
-  sqlite3_backup_step(backup: Pointer, pageCount: number): number;
-  sqlite3_backup_finish(backup: Pointer): number;
   /** `sqlite3_db_config` of the options that take an int and give one back. */
   sqlite3__wasm_db_config_ip(db: Pointer, option: number, on: number, result: Pointer): number;
   /** The statement whose instructions are counted; 0 for none. */

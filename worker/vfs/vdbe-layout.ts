@@ -1,4 +1,4 @@
-// Where SQLite keeps what we read of it directly: offsets and numbers of one build, 3.54.1.
+// Where SQLite keeps what we read of it directly: offsets and numbers of one build, 3.53.4.
 //
 // SQLite's interface has a function for most of this, but a call costs more than the read, and the
 // instructions of a running statement have none. build/write-wasm refuses any other version of the
@@ -57,11 +57,11 @@ export const SUB_PROGRAM = { program: 0, instructionCount: 4 } as const;
 
 /** Addresses of what SQLite keeps of its heap: 64-bit integers, of which the lower half matters. */
 export const HEAP = {
-  usedBytes: 104_736,
+  usedBytes: 104_432,
   /** From here on SQLite tries to give memory back; 0 is no limit. */
-  softLimitBytes: 258_544,
+  softLimitBytes: 258_336,
   /** Here an allocation fails; 0 is no limit. Not below the soft limit, or it is not looked at. */
-  hardLimitBytes: 258_552,
+  hardLimitBytes: 258_344,
 } as const;
 
 /** The numbers of the instructions that matter for counts, loops and ends. */
@@ -72,31 +72,31 @@ export const OPCODE = {
   SeekLE: 22,
   SeekGE: 23,
   SeekGT: 24,
-  SeekRowid: 29,
-  NotExists: 30,
-  Last: 31,
-  SorterSort: 33,
-  Sort: 34,
-  Rewind: 35,
-  SorterNext: 37,
-  Prev: 38,
-  Next: 39,
-  IdxGT: 41,
-  IdxLT: 42,
-  Program: 49,
-  VNext: 64,
-  Halt: 71,
-  Count: 99,
-  ReopenIdx: 102,
-  OpenRead: 113,
-  OpenWrite: 114,
-  OpenDup: 116,
-  OpenAutoindex: 117,
-  OpenEphemeral: 119,
-  SorterOpen: 120,
-  Insert: 129,
-  Delete: 131,
-  SeekEnd: 138,
-  IdxInsert: 139,
-  Clear: 146,
+  SeekRowid: 30,
+  NotExists: 31,
+  Last: 32,
+  SorterSort: 34,
+  Sort: 35,
+  Rewind: 36,
+  SorterNext: 38,
+  Prev: 39,
+  Next: 40,
+  IdxGT: 42,
+  IdxLT: 45,
+  Program: 50,
+  VNext: 65,
+  Halt: 72,
+  Count: 100,
+  ReopenIdx: 113,
+  OpenRead: 114,
+  OpenWrite: 116,
+  OpenDup: 117,
+  OpenAutoindex: 119,
+  OpenEphemeral: 120,
+  SorterOpen: 121,
+  Insert: 130,
+  Delete: 132,
+  SeekEnd: 139,
+  IdxInsert: 140,
+  Clear: 147,
 } as const;

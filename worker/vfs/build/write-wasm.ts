@@ -1,7 +1,7 @@
 // Writes worker/vfs/sqlite3.wasm: the official build of the pinned package, instrumented.
 //
 // Runs as npm's `prepare`. Refuses another version of the package, because the layout of SQLite's
-// structures (sql/vdbe-layout) is that of this one build.
+// structures (vfs/vdbe-layout) is that of this one build.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { instrumentWasm } from './instrument-wasm.ts';
 
-const PACKAGE_VERSION = '3.54.1-build1';
+const PACKAGE_VERSION = '3.53.4-build2';
 
 const require = createRequire(import.meta.url);
 const packageFile = require.resolve('@sqlite.org/sqlite-wasm/package.json');
@@ -17,7 +17,7 @@ const { version } = JSON.parse(readFileSync(packageFile, 'utf8')) as { version: 
 if (version !== PACKAGE_VERSION) {
   throw new Error(
     `@sqlite.org/sqlite-wasm ${version} is installed, ${PACKAGE_VERSION} is needed; ` +
-      'install that version, or adapt sql/vdbe-layout and this check together.',
+      'install that version, or adapt vfs/vdbe-layout and this check together.',
   );
 }
 
