@@ -298,7 +298,7 @@ export class CommitLog {
    * Lends a segment of the history to `use`, opening its file when need be; null when it was given
    * up.
    *
-   * @throws CORRUPT when it is missing or its header is damaged.
+   * @throws CORRUPT when its header is damaged.
    */
   async withSegment<T>(number: number, use: (segment: Segment | null) => T): Promise<T> {
     if (number === this.#active.number) return use(this.#active);
@@ -325,7 +325,9 @@ export class CommitLog {
 
   #readHistory(segment: OpenSegment): Segment | null {
     const found = this.#read(segment);
-    if (found === null && segment.number >= this.#oldest) throw damagedSegment(segment.number);
+    // An empty file was given up: power may go before the older ones are gone as well.
+    const isGivenUp = segment.number < this.#oldest || segment.file.sizeBytes() === 0;
+    if (found === null && !isGivenUp) throw damagedSegment(segment.number);
     return found;
   }
 

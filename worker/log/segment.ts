@@ -242,7 +242,7 @@ export function positionAfter(found: FoundRecord): LogPosition | null {
 
 /** The error of a read that finds a segment of the history other than it was written. */
 export function damagedSegment(number: number) {
-  return storageError('CORRUPT', `history: segment ${number} of the log is missing or damaged.`);
+  return storageError('CORRUPT', `history: segment ${number} of the log is damaged.`);
 }
 
 /**

@@ -28,9 +28,11 @@ export async function findTime(timeMs: number, log: CommitLog): Promise<Bookmark
   const isNewest = low === log.active.number;
   const next = isNewest ? null : await log.withSegment(low + 1, (segment) => segment?.base ?? null);
   return log.withSegment(low, (segment) => {
-    const isBefore = segment !== null && segment.base.timeMs <= timeMs;
+    const isWhole = segment !== null && (isNewest || next !== null);
+    const isBefore = isWhole && segment.base.timeMs <= timeMs;
     // Before the object existed it was empty, and that is a moment one can go back to.
-    if (segment?.base.sequence === 0 && !isBefore) return { ...segment.base, sum: 0 };
+    if (segment?.base.sequence === 0 && segment.base.timeMs > timeMs)
+      return { ...segment.base, sum: 0 };
     if (!isBefore) {
       throw storageError(
         'BOOKMARK_UNAVAILABLE',
