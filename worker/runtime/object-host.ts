@@ -135,8 +135,7 @@ export class ObjectHost {
   async erase(address: ObjectAddress): Promise<void> {
     const key = addressKey(address);
     const reason = storageError('OBJECT_RESET', 'The object was deleted.');
-    await this.reset(address, reason);
-    while (this.#slots.has(key)) await this.#close(key, reason);
+    while (this.#slots.has(key)) await this.reset(address, reason);
     this.alarms.forget(key);
     this.#sockets.get(key)?.reset();
     this.#sockets.delete(key);
