@@ -1,5 +1,8 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createObjects } from '../../worker/node-objects.ts';
 import { ManagementObject } from '../management/objects/management-object.ts';
@@ -54,12 +57,49 @@ test.each([
   [['--port', '65536'], '--port is "65536"'],
   [['--at', 'soon'], '--at is "soon"'],
   [['--account', 'x'], '--account is "x"'],
+  [['--allowed-host', 'a b'], 'a host without a port'],
+  [['--cors', '*'], 'must be an origin'],
   [['--nothing'], "'--nothing'"],
-])('[MG41] %j is refused by name before anything is opened', async (args, message) => {
+])('[MG41] %j is refused by name and nothing stays open', async (args, message) => {
   const stopped = () => Promise.reject(new Error('It never started.'));
   const command = managementCommand({ openObjects, stopped });
   await expect(command.run(args, printingTo([]))).rejects.toThrow(message);
   expect(opened).toBe(0);
+});
+
+test('[MG41] the hosts and origins that are named may call', async () => {
+  const lines: string[] = [];
+  const seen: number[] = [];
+  const command = managementCommand({
+    openObjects,
+    stopped: async () => {
+      const [baseUrl] = /http:\S+(?=,)/.exec(lines[0]!)!;
+      for (const origin of ['http://a.example', 'http://b.example', 'http://c.example']) {
+        seen.push((await fetch(`${baseUrl}/zones`, { headers: { origin } })).status);
+      }
+    },
+  });
+  const named = ['--cors', 'http://a.example', '--cors', 'http://b.example'];
+  await command.run(['--port', '0', '--allowed-host', 'x.test', ...named], printingTo(lines));
+  expect(seen).toEqual([200, 200, 403]);
+});
+
+test('[MG41] a directory that is a file is refused by name', async () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'ctx-storage-cli-')), 'file');
+  writeFileSync(file, '');
+  const command = managementCommand({
+    openObjects: async (directory) => {
+      const objects = await createObjects({ ManagementObject }, { directory: directory! });
+      return { namespace: objects.env.ManagementObject, close: () => objects.close() };
+    },
+    stopped: () => Promise.reject(new Error('It never started.')),
+  });
+  for (const directory of [file, join(file, 'below')]) {
+    await expect(command.run(['--directory', directory], printingTo([]))).rejects.toMatchObject({
+      name: 'UsageError',
+      message: expect.stringMatching(/^--directory is ".*file.*"; it must be a folder\b/),
+    });
+  }
 });
 
 test('[MG41] a port that is taken is refused by name, and what was opened is closed', async () => {

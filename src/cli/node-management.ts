@@ -12,6 +12,9 @@ const USAGE = `Usage: ctx-storage management [options]
   --host <name>         address to listen on (default: 127.0.0.1)
   --at <date>           the day the provider's clock starts on, YYYY-MM-DD (default: today);
                         with it, the header api-version does not count
+  --allowed-host <name> another host the server answers to, without port; repeatable
+                        (default: --host, localhost, 127.0.0.0/8 and [::1] alone)
+  --cors <origin>       an origin whose pages may call, as in http://localhost:5173; repeatable
   --directory <folder>  where the state is kept (default: memory)
   --account <id=name>   an account that is there from the beginning; repeatable
                         (default: one, whose id is printed)
@@ -35,7 +38,7 @@ export function managementCommand({ openObjects, stopped }: ManagementSetup): Su
     usage: USAGE,
     async run(args, { print }) {
       const { directory, ...options } = optionsOf(args);
-      const objects = await openObjects(directory);
+      const objects = await openObjects(directory).catch((error) => notKept(error, directory));
       try {
         const server = await serveManagement({ ...options, namespace: objects.namespace }).catch(
           notListening,
@@ -53,6 +56,13 @@ export function managementCommand({ openObjects, stopped }: ManagementSetup): Su
   };
 }
 
+/** A folder that is a file, or that may not be written, is for the caller to change. */
+function notKept(error: NodeJS.ErrnoException, directory: string | undefined): never {
+  if (directory === undefined || error.syscall === undefined) throw error;
+  const fact = `--directory is "${directory}"; it must be a folder that can be written`;
+  throw new UsageError(`${fact}: ${error.message}.`);
+}
+
 /** A port that is taken, or an address that is not this machine's, is for the caller to change. */
 function notListening(error: NodeJS.ErrnoException): never {
   if (error.syscall !== 'listen' && error.syscall !== 'getaddrinfo') throw error;
@@ -60,13 +70,15 @@ function notListening(error: NodeJS.ErrnoException): never {
 }
 
 function optionsOf(args: readonly string[]) {
-  const { port, host, at, directory, account } = parsed(args);
+  const { port, host, at, directory, account, cors, 'allowed-host': allowedHosts } = parsed(args);
   if (at !== undefined && dayOf(at) === undefined) {
     throw new UsageError(`--at is "${at}"; it must be a date, YYYY-MM-DD.`);
   }
   return {
     port: portOf(port),
     host,
+    allowedHosts,
+    cors,
     accounts: account.map(accountOf),
     directory,
     ...(at !== undefined && { at }),
@@ -81,6 +93,8 @@ function parsed(args: readonly string[]) {
         port: { type: 'string', default: '8787' },
         host: { type: 'string', default: '127.0.0.1' },
         at: { type: 'string' },
+        'allowed-host': { type: 'string', multiple: true, default: [] },
+        cors: { type: 'string', multiple: true, default: [] },
         directory: { type: 'string' },
         account: { type: 'string', multiple: true, default: [FIRST_ACCOUNT] },
       },

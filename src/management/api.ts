@@ -6,20 +6,13 @@
 
 import * as v from 'valibot';
 import { type AccessTokens, visibleAccounts } from './access.ts';
-import {
-  type Answer,
-  ApiError,
-  apiError,
-  type Call,
-  METHODS,
-  type Method,
-  refused,
-} from './call.ts';
+import { bodyOf } from './body.ts';
+import { type Answer, ApiError, apiError, type Call, METHODS, type Method } from './call.ts';
 import { ChangeChain } from './changes/change-chain.ts';
 import { dayOf, effectiveDate } from './effective-date.ts';
-import { envelope } from './envelope.ts';
+import { envelope, failure } from './envelope.ts';
 import { errorEntry } from './error-codes.ts';
-import { bodyOf, pathBelow, queryOf } from './incoming.ts';
+import { pathBelow, queryOf } from './incoming.ts';
 import { hasNameservers, NEUTRAL_WORD, withWord } from './nameserver-words.ts';
 import { type ManagementNamespace, ManagementObjects } from './objects/objects.ts';
 import { performed, requireOwner } from './performed.ts';
@@ -126,9 +119,7 @@ class Edge {
     try {
       return envelope(await this.#answer(request, url, path, headers, transport), headers);
     } catch (error) {
-      if (error instanceof ApiError) return envelope(refused(error), headers);
-      const { status, entry } = errorEntry('INTERNAL', `The emulator failed: ${String(error)}`);
-      return envelope({ status, result: null, errors: [entry] }, headers);
+      return failure(error, headers);
     }
   }
 

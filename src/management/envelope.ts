@@ -1,6 +1,7 @@
 // An answer as HTTP: the envelope `result success errors messages result_info` under its true status.
 
-import type { Answer, ErrorEntry } from './call.ts';
+import { type Answer, ApiError, type ErrorEntry, refused } from './call.ts';
+import { errorEntry } from './error-codes.ts';
 
 /** `success` is true exactly when the status is below 400. */
 export function envelope(
@@ -20,4 +21,11 @@ export function envelope(
     ...(pageInfo && { result_info: pageInfo }),
   };
   return new Response(JSON.stringify(body), { status, headers });
+}
+
+/** What was thrown, as HTTP: a refusal as it is, anything else as a failure of the emulator. */
+export function failure(error: unknown, headers: Headers = new Headers()): Response {
+  if (error instanceof ApiError) return envelope(refused(error), headers);
+  const { status, entry } = errorEntry('INTERNAL', `The emulator failed: ${String(error)}`);
+  return envelope({ status, result: null, errors: [entry] }, headers);
 }

@@ -64,6 +64,36 @@ export const ERRORS = {
     origin: 'invented',
     meaning: 'Transfer-Encoding together with Content-Length (Node server only)',
   },
+  REQUEST_INVALID: {
+    code: 1420,
+    status: 400,
+    origin: 'invented',
+    meaning: 'the Host header or the target of the request (Node server only)',
+  },
+  HOST_REFUSED: {
+    code: 1421,
+    status: 403,
+    origin: 'invented',
+    meaning: 'a host the server does not answer to (Node server only)',
+  },
+  ORIGIN_REFUSED: {
+    code: 1403,
+    status: 403,
+    origin: 'invented',
+    meaning: 'a page of another origin (Node server only)',
+  },
+  MEDIA_REFUSED: {
+    code: 1415,
+    status: 415,
+    origin: 'invented',
+    meaning: 'a body that is neither JSON nor a multipart form (Node server only)',
+  },
+  BODY_TOO_LONG: {
+    code: 1416,
+    status: 413,
+    origin: 'invented',
+    meaning: 'a body of more than 1 MiB',
+  },
   ZONE_EXISTS: { code: 1061, status: 400, origin: 'invented', meaning: 'the zone already exists' },
   ITEM_EXISTS: { code: 1409, status: 400, origin: 'invented', meaning: 'the id is taken' },
   RECORD_EXISTS: {

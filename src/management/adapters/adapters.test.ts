@@ -137,6 +137,7 @@ describe('as an HTTP server', () => {
   test('[MG1] headers, queries and bodies arrive over the wire', async () => {
     const made = await fetch(`${server.baseUrl}/zones`, {
       method: 'POST',
+      headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ name: 'wire.example', account: { id: ACCOUNT_ID } }),
     });
     expect(made.status).toBe(200);
