@@ -76,6 +76,7 @@ export interface ManagementApi {
 
 const ID_BYTES = 16;
 const NEW_IDS_MAX = 1000;
+const ADDRESS_LENGTH_MAX = 16_384;
 
 /** The provider over these objects. Any number of them may share one namespace. */
 export function createManagementApi(options: ManagementOptions): ManagementApi {
@@ -154,6 +155,9 @@ class Edge {
     headers: Headers,
     transport?: Transport,
   ): Promise<Answer> {
+    if (request.url.length > ADDRESS_LENGTH_MAX) {
+      throw apiError('REQUEST_INVALID', `The address is longer than ${ADDRESS_LENGTH_MAX}.`);
+    }
     await this.#begin();
     // `fetch` leaves a small `patch` small, and older SDKs send it so.
     const method = request.method.toUpperCase() as Method;

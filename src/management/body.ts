@@ -5,7 +5,6 @@
 
 import { apiError } from './call.ts';
 
-/** What an object can keep of one item is twice this. */
 export const BODY_BYTES_MAX = 1_048_576;
 const JSON_DEPTH_MAX = 64;
 
@@ -54,7 +53,7 @@ export function tooLong(): Error {
 
 /** @throws ApiError 400 when the text is no JSON, or nested too deeply */
 export function parsedJson(text: string): unknown {
-  if (isDeeperThan(text, JSON_DEPTH_MAX)) {
+  if (isTooDeep(text)) {
     const fact = `The body is nested more than ${JSON_DEPTH_MAX} levels deep.`;
     throw apiError('BODY_INVALID', fact);
   }
@@ -65,8 +64,8 @@ export function parsedJson(text: string): unknown {
   }
 }
 
-/** Looks at the text, because parsers may recurse themselves. */
-function isDeeperThan(text: string, depthMax: number): boolean {
+/** Whether the JSON has too many levels. Looks at the text, because parsers may recurse themselves. */
+export function isTooDeep(text: string): boolean {
   let depth = 0;
   let isInString = false;
   for (let i = 0; i < text.length; i++) {
@@ -77,7 +76,7 @@ function isDeeperThan(text: string, depthMax: number): boolean {
     } else if (character === '"') isInString = true;
     else if (character === '[' || character === '{') depth += 1;
     else if (character === ']' || character === '}') depth -= 1;
-    if (depth > depthMax) return true;
+    if (depth > JSON_DEPTH_MAX) return true;
   }
   return false;
 }

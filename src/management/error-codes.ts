@@ -68,7 +68,7 @@ export const ERRORS = {
     code: 1420,
     status: 400,
     origin: 'invented',
-    meaning: 'the Host header or the target of the request (Node server only)',
+    meaning: 'the host or the address of the request',
   },
   HOST_REFUSED: {
     code: 1421,
@@ -92,7 +92,7 @@ export const ERRORS = {
     code: 1416,
     status: 413,
     origin: 'invented',
-    meaning: 'a body of more than 1 MiB',
+    meaning: 'a body of more than 1 MiB, or a resource it would make too large to keep',
   },
   ZONE_EXISTS: { code: 1061, status: 400, origin: 'invented', meaning: 'the zone already exists' },
   ITEM_EXISTS: { code: 1409, status: 400, origin: 'invented', meaning: 'the id is taken' },

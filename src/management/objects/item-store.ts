@@ -4,6 +4,7 @@
 // are synchronous, so a call is one transaction.
 
 import type { DurableObjectStorage } from '../../contract/storage.ts';
+import { apiError } from '../call.ts';
 import type { Page } from '../paging.ts';
 
 export interface Item {
@@ -40,6 +41,10 @@ const CONDITIONS: Readonly<Record<FilterKind, (column: string) => string>> = {
   absent: (column) => `coalesce(${column}, '') = ''`,
 };
 
+/** As JSON. An object keeps rows of 2 MB and values of 128 KiB, in which a character can take two bytes. */
+const ITEM_BYTES_MAX = 1_000_000;
+const DOCUMENT_BYTES_MAX = 64_000;
+
 export class ItemStore {
   readonly #storage: DurableObjectStorage;
 
@@ -61,7 +66,9 @@ export class ItemStore {
     return this.#storage.kv.get<T>(name);
   }
 
+  /** @throws ApiError 413 when it is too large to keep */
   putDocument(name: string, value: unknown): void {
+    jsonOf(value, DOCUMENT_BYTES_MAX);
     this.#storage.kv.put(name, value);
   }
 
@@ -121,20 +128,22 @@ export class Collection<T extends Item> {
     return { items, total: Number(total) };
   }
 
+  /** @throws ApiError 413 when it is too large to keep */
   insert(item: T): T {
     this.#sql.exec(
       'INSERT INTO items (collection, id, body) VALUES (?, ?, ?)',
       this.#name,
       item.id,
-      JSON.stringify(item),
+      jsonOf(item, ITEM_BYTES_MAX),
     );
     return item;
   }
 
+  /** @throws ApiError 413 when it is too large to keep */
   replace(item: T): T {
     this.#sql.exec(
       'UPDATE items SET body = ? WHERE collection = ? AND id = ?',
-      JSON.stringify(item),
+      jsonOf(item, ITEM_BYTES_MAX),
       this.#name,
       item.id,
     );
@@ -147,6 +156,13 @@ export class Collection<T extends Item> {
     this.#sql.exec('DELETE FROM items WHERE collection = ? AND id = ?', this.#name, id);
     return existed;
   }
+}
+
+function jsonOf(value: unknown, bytesMax: number): string {
+  const json = JSON.stringify(value);
+  const isShort = json.length <= bytesMax && new TextEncoder().encode(json).length <= bytesMax;
+  if (isShort) return json;
+  throw apiError('BODY_TOO_LONG', `The resource would be larger than ${bytesMax} bytes.`);
 }
 
 /** A field as SQL. Names come from this package only, never from a request. */

@@ -2,6 +2,7 @@
 // upload address leads nowhere.
 
 import * as v from 'valibot';
+import { isTooDeep } from '../body.ts';
 import { type Answer, apiError, type RoutedCall, succeeded } from '../call.ts';
 import type { ItemStore } from '../objects/item-store.ts';
 import { validate } from '../validation.ts';
@@ -14,7 +15,15 @@ const fromText = v.union([
     v.transform((text) => text === 'true'),
   ),
 ]);
-const metadata = v.union([v.looseObject({}), v.pipe(v.string(), v.parseJson(), v.looseObject({}))]);
+const metadata = v.union([
+  v.looseObject({}),
+  v.pipe(
+    v.string(),
+    v.check((text) => !isTooDeep(text), 'nested too deeply'),
+    v.parseJson(),
+    v.looseObject({}),
+  ),
+]);
 
 const UploadForm = v.object({
   id: v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(1024))),

@@ -20,7 +20,8 @@ function oneOf<const T extends readonly (string | number)[]>(first: T[number], v
 const OFF = { first: 'off', values: onOff } satisfies SettingKind;
 const ON = { first: 'on', values: onOff } satisfies SettingKind;
 
-export const SETTINGS: Readonly<Record<string, SettingKind>> = {
+/** By id. Ids come from requests, so this is a map: an object has members of its own. */
+export const SETTINGS = settings({
   '0rtt': OFF,
   advanced_ddos: ON,
   always_online: OFF,
@@ -79,9 +80,9 @@ export const SETTINGS: Readonly<Record<string, SettingKind>> = {
   waf: OFF,
   webp: OFF,
   websockets: ON,
-};
+});
 
-export const RETIRED_SETTINGS: Readonly<Record<string, SettingKind>> = {
+export const RETIRED_SETTINGS = settings({
   brotli: ON,
   minify: {
     first: { css: 'off', html: 'off', js: 'off' },
@@ -99,4 +100,8 @@ export const RETIRED_SETTINGS: Readonly<Record<string, SettingKind>> = {
   },
   privacy_pass: ON,
   server_side_exclude: ON,
-};
+});
+
+function settings(kinds: Readonly<Record<string, SettingKind>>): ReadonlyMap<string, SettingKind> {
+  return new Map(Object.entries(kinds));
+}

@@ -23,8 +23,8 @@ export function settingFeature(id: string): string {
 }
 
 export function listSettings(store: ItemStore, call: RoutedCall): Answer {
-  const retired = Object.keys(RETIRED_SETTINGS).filter((id) => isAdmitted(call, id));
-  const ids = [...Object.keys(SETTINGS), ...retired].sort();
+  const retired = [...RETIRED_SETTINGS.keys()].filter((id) => isAdmitted(call, id));
+  const ids = [...SETTINGS.keys(), ...retired].sort();
   return succeeded(ids.map((id) => show(store, id, kindOf(call, id))));
 }
 
@@ -44,7 +44,7 @@ export function editSetting(store: ItemStore, call: RoutedCall): Answer {
 export function editSettings(store: ItemStore, call: RoutedCall): Answer {
   const { items } = validate(BulkPatch, call.body);
   const edited = items.map(({ id, value }, index) => {
-    const kind = SETTINGS[id] ?? (isAdmitted(call, id) ? RETIRED_SETTINGS[id] : undefined);
+    const kind = knownKind(call, id);
     if (kind === undefined) {
       throw apiError('FIELD_INVALID', `There is no setting "${id}".`, `/items/${index}/id`);
     }
@@ -55,11 +55,13 @@ export function editSettings(store: ItemStore, call: RoutedCall): Answer {
 }
 
 function kindOf(call: RoutedCall, id: string): SettingKind {
-  const kind = Object.hasOwn(SETTINGS, id) ? SETTINGS[id] : undefined;
-  const retired = isAdmitted(call, id) ? RETIRED_SETTINGS[id] : undefined;
-  const found = kind ?? retired;
-  if (found === undefined) throw apiError('RESOURCE_UNKNOWN', `There is no setting "${id}".`);
-  return found;
+  const kind = knownKind(call, id);
+  if (kind === undefined) throw apiError('RESOURCE_UNKNOWN', `There is no setting "${id}".`);
+  return kind;
+}
+
+function knownKind(call: RoutedCall, id: string): SettingKind | undefined {
+  return SETTINGS.get(id) ?? (isAdmitted(call, id) ? RETIRED_SETTINGS.get(id) : undefined);
 }
 
 function isAdmitted(call: RoutedCall, id: string): boolean {
