@@ -1,16 +1,10 @@
 // A call in the newest form, carried out: the object it belongs to answers, then follows what its route
-// says: identities become resources, the directory learns what changed of them.
+// says: accounts are shown by their own objects, the directory learns what changed of them.
 //
-// Only a creation touches two objects, the directory first: an object without anything stored is a new
-// account or zone already, so a stop in between leaves nothing half made.
+// A call that touches two objects begins with the directory: an object without anything stored is a new
+// account already, so a stop in between leaves nothing half made.
 
-import {
-  type AccountIdentity,
-  type Answer,
-  apiError,
-  type Call,
-  type ZoneIdentity,
-} from './call.ts';
+import { type AccountIdentity, type Answer, apiError, type Call } from './call.ts';
 import type { ManagementObjects } from './objects/objects.ts';
 import type { Owner, Route } from './routes.ts';
 
@@ -22,24 +16,15 @@ export async function performed(
   const answer = await ownersAnswer(objects, route.owner, call);
   if (answer.status >= 400) return answer;
   switch (route.after) {
-    case 'show zones':
-      return shown<ZoneIdentity>(answer, (zone) =>
-        objects.zone(zone.id, showing({ ...call, zone }, 'zones')),
-      );
     case 'show accounts':
-      return shown<AccountIdentity>(answer, (account) =>
-        objects.account(account.id, showing({ ...call, account }, 'accounts')),
-      );
+      return shown(objects, call, answer);
     case 'write account': {
       const account = answer.result as AccountIdentity;
       const path = `/accounts/${account.id}`;
       return objects.account(account.id, { ...call, account, method: 'PUT', path });
     }
-    case 'update zone':
-      await updateIdentity(objects, call, 'zone', call.zone!.id, answer);
-      return answer;
     case 'update account':
-      await updateIdentity(objects, call, 'account', call.account!.id, answer);
+      await updateAccount(objects, call, answer);
       return answer;
     case 'erase zone': {
       const { id } = call.zone!;
@@ -57,27 +42,22 @@ function ownersAnswer(objects: ManagementObjects, owner: Owner, call: Call): Pro
   return objects.account(call.account!.id, call);
 }
 
-/** The answer with each identity of its result as the resource that its own object shows. */
-async function shown<T>(answer: Answer, show: (identity: T) => Promise<Answer>): Promise<Answer> {
-  const identities = (Array.isArray(answer.result) ? answer.result : [answer.result]) as T[];
-  const resources = await Promise.all(identities.map(async (item) => (await show(item)).result));
-  return { ...answer, result: Array.isArray(answer.result) ? resources : resources[0] };
+/** The answer with each account of its result as its own object shows it. */
+async function shown(objects: ManagementObjects, call: Call, answer: Answer): Promise<Answer> {
+  const resources = (answer.result as AccountIdentity[]).map(async (account) => {
+    const path = `/accounts/${account.id}`;
+    return (await objects.account(account.id, { ...call, account, method: 'GET', path })).result;
+  });
+  return { ...answer, result: await Promise.all(resources) };
 }
 
-function showing(call: Call, collection: 'zones' | 'accounts'): Call {
-  const { id } = (collection === 'zones' ? call.zone : call.account)!;
-  return { ...call, method: 'GET', path: `/${collection}/${id}` };
-}
-
-async function updateIdentity(
+async function updateAccount(
   objects: ManagementObjects,
   call: Call,
-  kind: 'zone' | 'account',
-  id: string,
   { result }: Answer,
 ): Promise<void> {
   const { name, type } = result as { name: string; type?: string };
-  const path = `/identities/${kind}/${id}`;
+  const path = `/identities/account/${call.account!.id}`;
   await objects.directory({ ...call, method: 'PATCH', path, body: { name, type } });
 }
 

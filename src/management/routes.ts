@@ -5,6 +5,7 @@
 
 import type { Answer, RoutedCall } from './call.ts';
 import type { ItemStore } from './objects/item-store.ts';
+import * as accountList from './resources/account-list.ts';
 import * as accounts from './resources/accounts.ts';
 import { COLLECTIONS } from './resources/collection-kinds.ts';
 import { collectionHandlers } from './resources/collections.ts';
@@ -23,16 +24,11 @@ import { operationOf, RouteTable } from './route-table.ts';
 export type Owner = 'zone' | 'account' | 'directory';
 
 /**
- * What follows a success. `show` turns identities into resources, by the object of each; `write` hands
- * the body of a creation to the new object; `update` tells the directory what changed of an identity.
+
+ * What follows a success. `show` turns accounts of the directory into resources, by the object of each;
+ * `write` hands the body of a creation to the new object; `update` tells the directory what changed.
  */
-export type After =
-  | 'show zones'
-  | 'show accounts'
-  | 'write account'
-  | 'update zone'
-  | 'update account'
-  | 'erase zone';
+export type After = 'show accounts' | 'write account' | 'update account' | 'erase zone';
 
 export interface Route {
   readonly owner: Owner;
@@ -46,13 +42,13 @@ const RECORDS = '/zones/:zone_id/dns_records';
 const CHECKS = '/zones/:zone_id/healthchecks';
 
 const ROWS: readonly Row[] = [
-  ['GET /zones', 'directory', directory.listZones, 'show zones'],
-  ['POST /zones', 'directory', directory.createZone, 'show zones'],
-  ['GET /zones/:zone_id', 'zone', zones.showZone],
-  ['PATCH /zones/:zone_id', 'zone', zones.editZone, 'update zone'],
-  ['DELETE /zones/:zone_id', 'directory', directory.removeZone, 'erase zone'],
-  ['GET /accounts', 'directory', directory.listAccounts, 'show accounts'],
-  ['POST /accounts', 'directory', directory.createAccount, 'write account'],
+  ['GET /zones', 'directory', zones.listZones],
+  ['POST /zones', 'directory', zones.createZone],
+  ['GET /zones/:zone_id', 'directory', zones.showZone],
+  ['PATCH /zones/:zone_id', 'directory', zones.editZone],
+  ['DELETE /zones/:zone_id', 'directory', zones.removeZone, 'erase zone'],
+  ['GET /accounts', 'directory', accountList.listAccounts, 'show accounts'],
+  ['POST /accounts', 'directory', accountList.createAccount, 'write account'],
   ['GET /accounts/:account_id', 'account', accounts.showAccount],
   ['PUT /accounts/:account_id', 'account', accounts.replaceAccount, 'update account'],
   [`GET ${RECORDS}`, 'zone', records.listRecords],
@@ -88,9 +84,9 @@ const ROWS: readonly Row[] = [
 /** Routes between the edge and the objects; no client reaches them. */
 const INTERNAL_ROWS: readonly Row[] = [
   ['GET /identities', 'directory', directory.identify],
-  ['POST /identities', 'directory', directory.ensureAccounts],
+  ['POST /identities', 'directory', accountList.ensureAccounts],
   ['GET /ids', 'directory', directory.listIds],
-  ['PATCH /identities/:kind/:id', 'directory', directory.updateIdentity],
+  ['PATCH /identities/account/:id', 'directory', accountList.updateAccount],
   ['DELETE /erased/:zone_id', 'zone', zones.eraseZone],
 ];
 

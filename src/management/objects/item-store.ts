@@ -11,21 +11,31 @@ export interface Item {
   readonly id: string;
 }
 
-export type FilterKind = 'exact' | 'contains' | 'startswith' | 'endswith' | 'present' | 'absent';
+export type FilterKind =
+  | 'is'
+  | 'is not'
+  | 'exact'
+  | 'contains'
+  | 'startswith'
+  | 'endswith'
+  | 'present'
+  | 'absent';
 
-/** A condition on one field; text is compared without regard to case. */
+/** A condition on one field; text is compared without regard to case, but by `is` and `is not`. */
 export interface Filter {
   /** One field, or several of which the text is put together. */
   readonly field: string | readonly string[];
   readonly kind: FilterKind;
   /** Truth values are `1` and `0`. */
-  readonly value: string;
+  readonly value: string | number;
 }
 
 export interface Selection {
   readonly filters?: readonly Filter[];
   /** Whether every filter has to hold, or any. @default 'all' */
   readonly match?: 'all' | 'any';
+  /** Beside the filters, the field must have one of these values. */
+  readonly within?: { readonly field: string; readonly values: readonly string[] };
   /** The order of insertion, when absent. */
   readonly order?: string | undefined;
   readonly descending?: boolean;
@@ -33,6 +43,8 @@ export interface Selection {
 }
 
 const CONDITIONS: Readonly<Record<FilterKind, (column: string) => string>> = {
+  is: (column) => `${column} = ?`,
+  'is not': (column) => `${column} <> ?`,
   exact: (column) => `lower(${column}) = lower(?)`,
   contains: (column) => `instr(lower(${column}), lower(?)) > 0`,
   startswith: (column) => `instr(lower(${column}), lower(?)) = 1`,
@@ -54,6 +66,11 @@ export class ItemStore {
       `CREATE TABLE IF NOT EXISTS items (
         sequence INTEGER PRIMARY KEY AUTOINCREMENT, collection TEXT NOT NULL, id TEXT NOT NULL,
         body TEXT NOT NULL, UNIQUE (collection, id))`,
+    );
+    // What makes zones and records duplicates; `is` on these fields, in this order, finds them by it.
+    storage.sql.exec(
+      `CREATE INDEX IF NOT EXISTS items_by_name ON items
+        (collection, ${['name', 'type', 'content'].map(bound).join(', ')})`,
     );
   }
 
@@ -99,10 +116,47 @@ export class Collection<T extends Item> {
     return row && (JSON.parse(String(row.body)) as T);
   }
 
+  /** All ids, in the order of insertion. */
+  ids(): string[] {
+    return this.#sql
+      .exec('SELECT id FROM items WHERE collection = ? ORDER BY sequence', this.#name)
+      .toArray()
+      .map(({ id }) => String(id));
+  }
+
+  /** An item for which every filter holds. */
+  first(filters: readonly Filter[]): T | undefined {
+    const { where, bindings } = this.#where({ filters });
+    const [row] = this.#sql
+      .exec(`SELECT body FROM items WHERE ${where} LIMIT 1`, ...bindings)
+      .toArray();
+    return row && (JSON.parse(String(row.body)) as T);
+  }
+
   /** The items of the page, and how many there are on all pages. */
   find(selection: Selection = {}): { readonly items: T[]; readonly total: number } {
-    const { filters = [], match = 'all', order, descending = false, page } = selection;
-    const bindings: string[] = [];
+    const { order, descending = false, page } = selection;
+    const { where, bindings } = this.#where(selection);
+    const direction = descending ? 'DESC' : 'ASC';
+    const by = `${order ? `${bound(order)} ${direction}, ` : ''}sequence ${direction}`;
+    const limits = page ? [page.size, (page.number - 1) * page.size] : [-1, 0];
+    const rows = this.#sql.exec(
+      `SELECT body FROM items WHERE ${where} ORDER BY ${by} LIMIT ? OFFSET ?`,
+      ...bindings,
+      ...limits,
+    );
+    const items = rows.toArray().map((row) => JSON.parse(String(row.body)) as T);
+    const { total } = this.#sql
+      .exec(`SELECT count(*) AS total FROM items WHERE ${where}`, ...bindings)
+      .one();
+    return { items, total: Number(total) };
+  }
+
+  #where({ filters = [], match = 'all', within }: Selection): {
+    readonly where: string;
+    readonly bindings: readonly (string | number)[];
+  } {
+    const bindings: (string | number)[] = [this.#name];
     const conditions = filters.map(({ field, kind, value }) => {
       const text = CONDITIONS[kind](bound(field)).replaceAll(/\?1?/g, () => {
         bindings.push(value);
@@ -111,21 +165,12 @@ export class Collection<T extends Item> {
       return `(${text})`;
     });
     const joined = conditions.join(match === 'all' ? ' AND ' : ' OR ');
-    const where = `collection = ?${joined && ` AND (${joined})`}`;
-    const direction = descending ? 'DESC' : 'ASC';
-    const by = `${order ? `${bound(order)} ${direction}, ` : ''}sequence ${direction}`;
-    const limits = page ? [page.size, (page.number - 1) * page.size] : [-1, 0];
-    const rows = this.#sql.exec(
-      `SELECT body FROM items WHERE ${where} ORDER BY ${by} LIMIT ? OFFSET ?`,
-      this.#name,
-      ...bindings,
-      ...limits,
-    );
-    const items = rows.toArray().map((row) => JSON.parse(String(row.body)) as T);
-    const { total } = this.#sql
-      .exec(`SELECT count(*) AS total FROM items WHERE ${where}`, this.#name, ...bindings)
-      .one();
-    return { items, total: Number(total) };
+    const parts = ['collection = ?', ...(joined ? [`(${joined})`] : [])];
+    if (within !== undefined) {
+      parts.push(`${bound(within.field)} IN (SELECT value FROM json_each(?))`);
+      bindings.push(JSON.stringify(within.values));
+    }
+    return { where: parts.join(' AND '), bindings };
   }
 
   /** @throws ApiError 413 when it is too large to keep */

@@ -107,28 +107,36 @@ function records(store: ItemStore): Collection<DnsRecord> {
   return store.collection('dns_records');
 }
 
-function refuseConflict(store: ItemStore, written: WrittenRecord, exceptId?: string): void {
-  const { items } = records(store).find({
-    filters: [{ field: 'name', kind: 'exact', value: written.name }],
-  });
-  const others = items.filter(({ id }) => id !== exceptId);
-  const { type, content, priority } = written;
-  const twin = others.find(
-    (other) => other.type === type && other.content === content && other.priority === priority,
+/** Looks for what stands in the way by name, type and content, so that it costs the same among many. */
+function refuseConflict(store: ItemStore, written: WrittenRecord, exceptId = ''): void {
+  const { name, type, content, priority } = written;
+  const other = (...more: Filter[]) =>
+    records(store).first([
+      { field: 'name', kind: 'is', value: name },
+      ...more,
+      { field: 'id', kind: 'is not', value: exceptId },
+    ]);
+  const twin = other(
+    { field: 'type', kind: 'is', value: type },
+    { field: 'content', kind: 'is', value: content },
+    ...(priority === undefined
+      ? []
+      : [{ field: 'priority', kind: 'is', value: priority } satisfies Filter]),
   );
   if (twin) throw apiError('RECORD_EXISTS', `An identical record exists: ${twin.id}.`);
-  const single = ['A', 'AAAA', 'CNAME'];
-  const beside = others.find(
-    (other) =>
-      single.includes(type) &&
-      single.includes(other.type) &&
-      (type === 'CNAME' || other.type === 'CNAME'),
-  );
-  if (beside) {
-    const fact = `${written.name} has a record of type ${beside.type} already`;
+  for (const excluded of EXCLUDED_BY.get(type) ?? []) {
+    if (!other({ field: 'type', kind: 'is', value: excluded })) continue;
+    const fact = `${name} has a record of type ${excluded} already`;
     throw apiError('CNAME_CONFLICT', `${fact}; a CNAME must be alone.`, '/type');
   }
 }
+
+/** Types of records that a name cannot have beside one of the type. */
+const EXCLUDED_BY: ReadonlyMap<string, readonly string[]> = new Map([
+  ['A', ['CNAME']],
+  ['AAAA', ['CNAME']],
+  ['CNAME', ['A', 'AAAA', 'CNAME']],
+]);
 
 /** `name=`, `name.contains=` or `name[contains]=`, and the same for content and comment. */
 function filtersOf(query: RoutedCall['query']): Filter[] {

@@ -1,11 +1,24 @@
-// A zone as its own object shows and changes it; which zones there are is the directory's.
+// The zones: which there are, and what each shows of itself. The directory keeps them, so that a list
+// is the answer of one object; what belongs to a zone (records, settings) is in an object of its own.
 
 import * as v from 'valibot';
-import { type Answer, type RoutedCall, succeeded, type ZoneIdentity } from '../call.ts';
-import type { ItemStore } from '../objects/item-store.ts';
+import { type Answer, apiError, type RoutedCall, succeeded, type ZoneIdentity } from '../call.ts';
+import type { Collection, Filter, ItemStore } from '../objects/item-store.ts';
+import { pageAnswer, pageOf } from '../paging.ts';
 import { validate } from '../validation.ts';
+import { accountOfForm, accounts, DIRECTORY_PAGES } from './account-list.ts';
+import { isHostname } from './dns-record-form.ts';
 
-export const ZONE_TYPES = ['full', 'partial', 'secondary', 'internal'] as const;
+const ZONE_TYPES = ['full', 'partial', 'secondary', 'internal'] as const;
+
+const ZoneForm = v.object({
+  name: v.pipe(
+    v.string(),
+    v.check((name) => isHostname(name) && name.includes('.'), 'must be a domain name'),
+  ),
+  account: v.optional(v.object({ id: v.optional(v.string()) })),
+  type: v.optional(v.picklist(ZONE_TYPES), 'full'),
+});
 
 const ZonePatch = v.partial(
   v.object({
@@ -15,10 +28,11 @@ const ZonePatch = v.partial(
   }),
 );
 
-interface Stored {
-  readonly paused: boolean;
-  readonly vanity_name_servers: readonly string[];
-  readonly modified_on: string;
+interface Zone extends Omit<ZoneIdentity, 'accountName'> {
+  readonly paused?: boolean;
+  readonly vanityNameServers?: readonly string[];
+  /** Absent until something changes. */
+  readonly modifiedOn?: string;
 }
 
 /** The free plan; the described interface shows no plans. */
@@ -35,20 +49,71 @@ const PLAN = {
   legacy_discount: false,
 };
 
+export function listZones(store: ItemStore, { query, visibleAccounts }: RoutedCall): Answer {
+  const page = pageOf(query, DIRECTORY_PAGES);
+  const accountId = query['account.id'] ?? query['account[id]'];
+  const accountName = query['account.name'] ?? query['account[name]'];
+  const wanted: Filter[] = [];
+  const want = (field: string, value: string | undefined) => {
+    if (value !== undefined) wanted.push({ field, kind: 'is', value });
+  };
+  want('name', query.name?.toLowerCase());
+  want('accountId', accountId);
+  want('type', query.type);
+  if (accountName !== undefined) want('accountId', accountNamed(store, accountName) ?? '');
+  if (query.status !== undefined && query.status !== 'active') want('id', '');
+  const { items, total } = zones(store).find({
+    filters: wanted,
+    match: query.match === 'any' ? 'any' : 'all',
+    order: query.order === 'account.id' ? 'accountId' : query.order && 'name',
+    descending: query.direction === 'desc',
+    page,
+    ...(visibleAccounts && { within: { field: 'accountId', values: visibleAccounts } }),
+  });
+  return pageAnswer(
+    items.map((zone) => shown(store, zone)),
+    total,
+    page,
+  );
+}
+
+export function createZone(store: ItemStore, call: RoutedCall): Answer {
+  const form = validate(ZoneForm, call.body);
+  const account = accountOfForm(store, call, form.account?.id);
+  const name = form.name.toLowerCase().replace(/\.$/, '');
+  if (zones(store).first([{ field: 'name', kind: 'is', value: name }])) {
+    throw apiError('ZONE_EXISTS', `The zone ${name} exists already.`, '/name');
+  }
+  const zone = zones(store).insert({
+    id: call.ids[0]!,
+    name,
+    accountId: account.id,
+    type: form.type,
+    createdOn: call.nowIso,
+  });
+  return succeeded(shown(store, zone));
+}
+
 export function showZone(store: ItemStore, call: RoutedCall): Answer {
-  return succeeded(zoneOf(call.zone!, stored(store, call.zone!)));
+  return succeeded(shown(store, known(store, call)));
 }
 
 export function editZone(store: ItemStore, call: RoutedCall): Answer {
-  const { type, ...patch } = validate(ZonePatch, call.body);
-  const before = stored(store, call.zone!);
-  const changed: Stored = {
-    paused: patch.paused ?? before.paused,
-    vanity_name_servers: patch.vanity_name_servers ?? before.vanity_name_servers,
-    modified_on: call.nowIso,
-  };
-  store.putDocument('zone', changed);
-  return succeeded(zoneOf({ ...call.zone!, type: type ?? call.zone!.type }, changed));
+  const { type, paused, vanity_name_servers } = validate(ZonePatch, call.body);
+  const changed = zones(store).replace({
+    ...known(store, call),
+    ...(type !== undefined && { type }),
+    ...(paused !== undefined && { paused }),
+    ...(vanity_name_servers && { vanityNameServers: vanity_name_servers }),
+    modifiedOn: call.nowIso,
+  });
+  return succeeded(shown(store, changed));
+}
+
+export function removeZone(store: ItemStore, call: RoutedCall): Answer {
+  const { id } = known(store, call);
+  zones(store).remove(id);
+  return succeeded({ id });
 }
 
 /** Forgets all of a zone the directory no longer has. */
@@ -57,32 +122,61 @@ export function eraseZone(store: ItemStore, call: RoutedCall): Answer {
   return succeeded({ id: call.params.zone_id });
 }
 
-function stored(store: ItemStore, { createdOn }: ZoneIdentity): Stored {
-  const none = { paused: false, vanity_name_servers: [], modified_on: createdOn };
-  return store.document<Stored>('zone') ?? none;
+/** What identifies the zone; undefined when there is none. */
+export function zoneIdentity(store: ItemStore, id: string): ZoneIdentity | undefined {
+  const zone = zones(store).get(id);
+  if (zone === undefined) return undefined;
+  const { name, type, accountId, createdOn } = zone;
+  return { id, name, type, accountId, accountName: accountName(store, zone), createdOn };
 }
 
-function zoneOf(identity: ZoneIdentity, { paused, vanity_name_servers, modified_on }: Stored) {
-  const { id, name, type, accountId, accountName, createdOn } = identity;
+export function zoneIds(store: ItemStore): string[] {
+  return zones(store).ids();
+}
+
+/** The zone as clients see it. */
+function shown(store: ItemStore, zone: Zone): object {
+  const { id, name, type, accountId, createdOn, modifiedOn = createdOn } = zone;
   return {
     id,
     name,
     status: 'active',
-    paused,
+    paused: zone.paused ?? false,
     type,
     development_mode: 0,
     name_servers: ['ns1.provider.example', 'ns2.provider.example'],
     original_name_servers: null,
     original_registrar: null,
     original_dnshost: null,
-    vanity_name_servers,
-    account: { id: accountId, name: accountName },
+    vanity_name_servers: zone.vanityNameServers ?? [],
+    account: { id: accountId, name: accountName(store, zone) },
     owner: { id: null, type: 'user', email: null },
     plan: PLAN,
     meta: { step: 2, page_rule_quota: 3, phishing_detected: false },
     permissions: ['#zone:read', '#zone:edit', '#dns_records:read', '#dns_records:edit'],
     created_on: createdOn,
     activated_on: createdOn,
-    modified_on,
+    modified_on: modifiedOn,
   };
+}
+
+/** A zone that was deleted since the edge asked for it is unknown. */
+function known(store: ItemStore, { params }: RoutedCall): Zone {
+  const id = params.zone_id!;
+  const zone = zones(store).get(id);
+  if (zone === undefined) throw apiError('RESOURCE_UNKNOWN', `There is no zone ${id}.`);
+  return zone;
+}
+
+function accountName(store: ItemStore, { accountId }: Zone): string {
+  return accounts(store).get(accountId)!.name;
+}
+
+/** The id of the account of that name. */
+function accountNamed(store: ItemStore, name: string): string | undefined {
+  return accounts(store).first([{ field: 'name', kind: 'exact', value: name }])?.id;
+}
+
+function zones(store: ItemStore): Collection<Zone> {
+  return store.collection('zones');
 }

@@ -1,0 +1,88 @@
+// The accounts as the directory keeps them: which there are, and what identifies each.
+//
+// Everything else about an account is in its own object, which is given the identity with each call and
+// so needs no copy.
+
+import {
+  type AccountIdentity,
+  type Answer,
+  apiError,
+  type RoutedCall,
+  succeeded,
+} from '../call.ts';
+import type { Collection, ItemStore } from '../objects/item-store.ts';
+import { pageAnswer, pageOf } from '../paging.ts';
+import { validate } from '../validation.ts';
+import { AccountForm } from './accounts.ts';
+
+export interface DirectoryAccount extends AccountIdentity {
+  /** The day on which this account's calls happen, unless they say otherwise. */
+  readonly pin?: string;
+}
+
+export const DIRECTORY_PAGES = { usual: 20, most: 1000 };
+
+export function listAccounts(store: ItemStore, call: RoutedCall): Answer {
+  const { name, direction } = call.query;
+  const page = pageOf(call.query, DIRECTORY_PAGES);
+  const { items, total } = accounts(store).find({
+    filters: name === undefined ? [] : [{ field: 'name', kind: 'exact', value: name }],
+    descending: direction === 'desc',
+    page,
+    ...visibleOf(call),
+  });
+  return pageAnswer(items, total, page);
+}
+
+export function createAccount(store: ItemStore, call: RoutedCall): Answer {
+  const { name, type = 'standard' } = validate(AccountForm, call.body);
+  const account = { id: call.ids[0]!, name, type, createdOn: call.nowIso };
+  return succeeded(accounts(store).insert(account));
+}
+
+/** Takes over what an account changed of its identity. */
+export function updateAccount(store: ItemStore, call: RoutedCall): Answer {
+  const id = call.params.id!;
+  const { name, type, pin } = call.body as Partial<Record<'name' | 'type' | 'pin', string | null>>;
+  const account = accounts(store).get(id);
+  if (account === undefined) throw apiError('RESOURCE_UNKNOWN', `There is no account ${id}.`);
+  const { pin: pinned, ...rest } = account;
+  const kept = pin === undefined ? pinned : pin;
+  const changed = { ...rest, name: name ?? rest.name, type: type ?? rest.type };
+  return succeeded(accounts(store).replace(kept ? { ...changed, pin: kept } : changed));
+}
+
+/** Adds the accounts an emulator is started with, unless they are there. */
+export function ensureAccounts(store: ItemStore, call: RoutedCall): Answer {
+  for (const { id, name } of call.body as { id: string; name: string }[]) {
+    if (accounts(store).get(id)) continue;
+    accounts(store).insert({ id, name, type: 'standard', createdOn: call.nowIso });
+  }
+  return succeeded(null);
+}
+
+/** The account a form names; without an id, the only account there is. */
+export function accountOfForm(store: ItemStore, call: RoutedCall, id?: string): DirectoryAccount {
+  if (id === undefined) {
+    const page = { number: 1, size: 2 };
+    const { items: own } = accounts(store).find({ page, ...visibleOf(call) });
+    if (own.length === 1) return own[0]!;
+    throw apiError('FIELD_MISSING', 'account.id is required.', '/account/id');
+  }
+  const account = accounts(store).get(id);
+  if (account === undefined) {
+    throw apiError('RESOURCE_UNKNOWN', `There is no account ${id}.`, '/account/id');
+  }
+  if (call.visibleAccounts?.includes(id) === false) {
+    throw apiError('FORBIDDEN', `The token has no access to account ${id}.`, '/account/id');
+  }
+  return account;
+}
+
+export function accounts(store: ItemStore): Collection<DirectoryAccount> {
+  return store.collection('accounts');
+}
+
+function visibleOf({ visibleAccounts }: RoutedCall) {
+  return visibleAccounts && { within: { field: 'id', values: visibleAccounts } };
+}
