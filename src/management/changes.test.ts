@@ -48,35 +48,77 @@ describe('DNS records by date', () => {
   });
 
   const DATA = { priority: 1, weight: 2, port: 3, target: 'sip.example.com' };
-  const OLD_DATA = { ...DATA, service: '_other', proto: '_udp', name: 'ignored.example' };
+  const NAMES = { service: '_sip', proto: '_tcp' };
 
-  test('[MG25] until 2024-05-31 name fields of SRV data are ignored and made from the name', async () => {
+  test.each([
+    ['data alone', undefined, NAMES, '_sip._tcp.ZONE'],
+    ['data with the zone', undefined, { ...NAMES, name: 'ZONE' }, '_sip._tcp.ZONE'],
+    ['data with @', undefined, { ...NAMES, name: '@' }, '_sip._tcp.ZONE'],
+    ['data with a base name', undefined, { ...NAMES, name: 'voice' }, '_sip._tcp.voice.ZONE'],
+    ['an outer base name', 'ZONE', { ...NAMES, name: 'ZONE' }, '_sip._tcp.ZONE'],
+    ['an outer base name below', 'voice', NAMES, '_sip._tcp.voice.ZONE'],
+    ['an outer @', '@', NAMES, '_sip._tcp.ZONE'],
+    ['a full outer name', '_xmpp._udp.voice', NAMES, '_xmpp._udp.voice.ZONE'],
+    ['a full outer name alone', '_xmpp._udp', {}, '_xmpp._udp.ZONE'],
+  ])('[MG25] until 2024-05-31 an SRV record is written by %s', async (_, name, names, full) => {
     const at = '2024-05-30';
     const zone = await provider.newZone();
     const path = `/zones/${zone.id}/dns_records`;
-    const form = { type: 'SRV', name: `_sip._tcp.${zone.name}` };
-    const made = await result(`POST ${path}`, at, { ...form, data: OLD_DATA });
-    const shown = { ...DATA, service: '_sip', proto: '_tcp', name: zone.name };
-    expect(made).toMatchObject({ name: form.name, data: shown });
-    const patched = await result(`PATCH ${path}/${made.id}`, at, {
-      data: { ...OLD_DATA, port: 9 },
-    });
-    expect(patched.data).toEqual({ ...shown, port: 9 });
-    expect((await result(`GET ${path}/${made.id}`, '2024-05-31')).data).toEqual({
-      ...DATA,
-      port: 9,
-    });
-    const naptr = {
-      order: 1,
-      preference: 1,
-      flags: 'S',
-      service: 'SIP+D2U',
-      regex: '',
-      replacement: 'x.example',
-    };
-    const other = await result(`POST ${path}`, at, { type: 'NAPTR', name: 'n', data: naptr });
-    const again = await result(`PATCH ${path}/${other.id}`, at, { data: { ...naptr, order: 2 } });
-    expect(again.data).toEqual({ ...naptr, order: 2 });
+    const inZone = (text: string | undefined) => text?.replace('ZONE', zone.name);
+    const data = { ...DATA, ...names, ...('name' in names && { name: inZone(names.name) }) };
+    const outer = name === undefined ? {} : { name: inZone(name) };
+    const made = await result(`POST ${path}`, at, { type: 'SRV', ...outer, data });
+    const [service, proto, ...base] = inZone(full)!.split('.');
+    const shown = { ...DATA, service, proto, name: base.join('.') };
+    expect(made).toMatchObject({ name: inZone(full), data: shown });
+    const replaced = await result(`PUT ${path}/${made.id}`, at, { type: 'SRV', ...outer, data });
+    expect(replaced.name).toBe(inZone(full));
+    const later = await result(`GET ${path}/${made.id}`, '2024-05-31');
+    expect(later).toMatchObject({ name: inZone(full), data: DATA });
+  });
+
+  test('[MG25] until 2024-05-31 a patch of SRV data names what it changes of the name', async () => {
+    const at = '2024-05-30';
+    const zone = await provider.newZone();
+    const path = `/zones/${zone.id}/dns_records`;
+    const made = await result(`POST ${path}`, at, { type: 'SRV', data: { ...DATA, ...NAMES } });
+    const patch = async (body: object) => (await result(`PATCH ${path}/${made.id}`, at, body)).name;
+    expect(await patch({ data: { ...made.data, port: 9 } })).toBe(made.name);
+    expect(await patch({ data: { ...DATA, port: 10 } })).toBe(made.name);
+    expect(await patch({ ttl: 60 })).toBe(made.name);
+    expect(await patch({ data: { ...DATA, proto: '_udp' } })).toBe(`_sip._udp.${zone.name}`);
+    expect(await patch({ name: 'voice', data: { ...DATA, ...NAMES } })).toBe(
+      `_sip._tcp.voice.${zone.name}`,
+    );
+  });
+
+  test('[MG25] a name that no part of an SRV record tells is refused, in the form of its day', async () => {
+    const zone = await provider.newZone();
+    const send = (at: string, body: object) =>
+      provider.call(`POST /zones/${zone.id}/dns_records`, { at, body });
+    for (const names of [
+      {},
+      { service: '_sip' },
+      { proto: '_tcp' },
+      { service: 5, proto: '_tcp' },
+    ]) {
+      const body = { type: 'SRV', data: { ...DATA, ...names } };
+      const got = await send('2024-05-30', body);
+      expect(got).toMatchObject({ status: 400, body: { errors: [{ code: 1004 }] } });
+      expect(got.body.errors[0].error_chain[0].source.pointer).toBe('/name');
+    }
+    const late = await send('2024-10-01', { type: 'SRV', data: { ...DATA, ...NAMES } });
+    expect(late).toMatchObject({ status: 400, body: { errors: [{ code: 9102 }] } });
+  });
+
+  test('[MG25] data of other types keeps fields of these names', async () => {
+    const at = '2024-05-30';
+    const path = `/zones/${(await provider.newZone()).id}/dns_records`;
+    const naptr = { order: 1, preference: 1, flags: 'S', service: 'SIP+D2U', regex: '' };
+    const data = { ...naptr, replacement: 'x.example' };
+    const other = await result(`POST ${path}`, at, { type: 'NAPTR', name: 'n', data });
+    const again = await result(`PATCH ${path}/${other.id}`, at, { data: { ...data, order: 2 } });
+    expect(again.data).toEqual({ ...data, order: 2 });
   });
 
   test('[MG25] from 2024-05-31 name fields of SRV data are refused', async () => {

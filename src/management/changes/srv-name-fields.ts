@@ -1,11 +1,14 @@
-// Until 2024-05-31 the data of an SRV record has service, proto and name beside the outer name.
+// Until 2024-05-31 the data of an SRV record has service, proto and name, of which its name is made.
 //
-// Sent ones are ignored; shown ones are made from the outer name.
+// An outer name that begins with a service and a protocol says it all, as from that date on; an outer
+// name without them is the base name. Shown fields are made from the name.
 
 import type { Call } from '../call.ts';
 import { SRV_NAME_FIELDS } from '../resources/dns-record-form.ts';
 import { type Change, type ChangeContext, eachResult, type Fields } from './change.ts';
 import { RECORD_OPERATIONS } from './record-operations.ts';
+
+type Names = Partial<Record<(typeof SRV_NAME_FIELDS)[number], string>>;
 
 export const srvNameFields: Change = {
   id: 'srv-data-fields',
@@ -14,8 +17,11 @@ export const srvNameFields: Change = {
     const body = call.body as Fields | undefined;
     const data = body?.data;
     if (typeof data !== 'object' || data === null) return call;
-    const type = body?.type ?? (await storedType(call, context));
-    return type === 'SRV' ? { ...call, body: { ...body, data: without(data as Fields) } } : call;
+    const stored = await storedRecord(call, context);
+    if ((body!.type ?? stored?.type) !== 'SRV') return call;
+    const name = nameFrom(body!.name, data as Fields, stored, call.zone!.name);
+    const rest = { ...body, data: without(data as Fields) };
+    return { ...call, body: name === undefined ? rest : { ...rest, name } };
   },
   response: (answer) =>
     eachResult(answer, (record) =>
@@ -25,11 +31,33 @@ export const srvNameFields: Change = {
     ),
 };
 
-/** A patch need not name the type of the record it changes. */
-async function storedType({ method, path }: Call, context: ChangeContext): Promise<unknown> {
-  if (method !== 'PATCH') return undefined;
-  const record = (await context.read(path)) as Fields | null;
-  return record?.type;
+/** What a patch need not say again of the record it changes. */
+async function storedRecord(
+  { method, path }: Call,
+  context: ChangeContext,
+): Promise<Fields | undefined> {
+  return method === 'PATCH' ? ((await context.read(path)) as Fields) : undefined;
+}
+
+/** The full name, which is none when a part of it is missing; undefined leaves it as it is. */
+function nameFrom(
+  outer: unknown,
+  data: Fields,
+  stored: Fields | undefined,
+  zoneName: string,
+): string | undefined {
+  if (outer !== undefined && (typeof outer !== 'string' || isFull(outer))) return undefined;
+  const sent = stringsOf(data);
+  if (Object.keys(sent).length === 0) return undefined;
+  const before = stored?.type === 'SRV' ? namesOf(String(stored.name)) : {};
+  const { service = '', proto = '', name }: Names = { ...before, ...sent };
+  const base = outer ?? name ?? '@';
+  return [service, proto, base === '@' ? zoneName : base].join('.');
+}
+
+function stringsOf(data: Fields): Names {
+  const named = SRV_NAME_FIELDS.filter((field) => typeof data[field] === 'string');
+  return Object.fromEntries(named.map((field) => [field, data[field]])) as Names;
 }
 
 function without(data: Fields): Fields {
@@ -37,7 +65,13 @@ function without(data: Fields): Fields {
   return Object.fromEntries(Object.entries(data).filter(([field]) => !old.includes(field)));
 }
 
-function namesOf(name: string): Fields {
-  const [service = '', proto = '', ...rest] = name.split('.');
-  return { service, proto, name: rest.join('.') };
+/** Whether the name has a service and a protocol, which begin with an underscore (RFC 2782). */
+function isFull(name: string): boolean {
+  return /^_[^.]+\._[^.]/.test(name);
+}
+
+function namesOf(name: string): Names {
+  if (!isFull(name)) return { name };
+  const [service, proto, ...rest] = name.split('.');
+  return { service: service!, proto: proto!, name: rest.join('.') };
 }
