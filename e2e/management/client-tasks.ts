@@ -32,26 +32,20 @@ export const TASKS: Readonly<Record<string, Task>> = {
     mustHave(record, 'zone_id');
   },
   'read `locked` of a record': async (context) => mustHave(await newRecord(context), 'locked'),
-  'write an SRV record by `data.service`, `data.proto`, `data.name`': ({
-    client,
-    zoneId,
-    zoneName,
-  }) =>
-    client.dns.records.create({
-      zone_id: zoneId,
-      type: 'SRV',
-      name: `_sip._tcp.${zoneName}`,
-      ttl: 1,
-      data: { service: '_sip', proto: '_tcp', name: zoneName, ...SRV },
-    } as never),
-  'write an SRV record by its `name` alone': ({ client, zoneId, zoneName }) =>
-    client.dns.records.create({
-      zone_id: zoneId,
-      type: 'SRV',
-      name: `_xmpp._tcp.${zoneName}`,
-      ttl: 1,
-      data: SRV,
-    } as never),
+  'write an SRV record in the old form: `data.service`, `data.proto`, `data.name` and no outer `name`':
+    async (context) => {
+      const data = { service: '_sip', proto: '_tcp', name: context.zoneName, ...SRV };
+      mustBeNamed(await srvRecord(context, { data }), `_sip._tcp.${context.zoneName}`);
+    },
+  'write an SRV record in the old form beside an outer base `name`': async (context) => {
+    const { zoneName: name } = context;
+    const data = { service: '_sips', proto: '_tcp', name, ...SRV };
+    mustBeNamed(await srvRecord(context, { name, data }), `_sips._tcp.${name}`);
+  },
+  'write an SRV record in the new form: its `name` alone': async (context) => {
+    const name = `_xmpp._tcp.${context.zoneName}`;
+    mustBeNamed(await srvRecord(context, { name, data: SRV }), name);
+  },
   'read why a record was refused in `error_chain`': async (context) => {
     mustHave((await refusal(context))[0], 'error_chain');
   },
@@ -84,10 +78,10 @@ export const TASKS: Readonly<Record<string, Task>> = {
   },
   'page shield': ({ client, zoneId: zone_id }) => client.pageShield.get({ zone_id }),
   'page shield at its old path `script_monitor` (raw)': raw('/script_monitor'),
-  'health check with `notification_email` (raw)': async ({ client, zoneId, zoneName }) => {
-    const body = { name: 'one', address: zoneName, notification_email: 'a@example.com' };
-    const made = await client.post(`/zones/${zoneId}/healthchecks`, { body });
-    mustHave((made as { result: object }).result, 'notification_email');
+  'load balancer pool with `notification_email`': async ({ client, accountId: account_id }) => {
+    const origins = [{ name: 'a', address: '192.0.2.1' }];
+    const form = { account_id, name: 'one', origins, notification_email: 'a@example.com' };
+    mustHave(await client.loadBalancers.pools.create(form), 'notification_email');
   },
   'direct upload of an image, v1 (raw)': ({ client, accountId }) =>
     client.post(`/accounts/${accountId}/images/v1/direct_upload`, { body: {} }),
@@ -124,6 +118,15 @@ function listed(of: (client: Cloudflare) => unknown): Task {
 async function first(pages: AsyncIterable<unknown> | Promise<unknown>): Promise<void> {
   if (!(Symbol.asyncIterator in pages)) return void (await pages);
   for await (const _ of pages) return;
+}
+
+/** The types of the SDK require a name; the old form was written without. */
+function srvRecord({ client, zoneId: zone_id }: TaskContext, form: object) {
+  return client.dns.records.create({ zone_id, type: 'SRV', ttl: 1, ...form } as never);
+}
+
+function mustBeNamed({ name }: { readonly name?: string }, expected: string): void {
+  if (name !== expected) throw new Error(`named ${name}`);
 }
 
 function newRecord({ client, zoneId: zone_id }: TaskContext): Promise<object> {

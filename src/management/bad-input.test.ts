@@ -55,7 +55,7 @@ describe('bad input', () => {
       [`DELETE /zones/${zone.id}/dns_settings`, 'GET, PATCH'],
       [`PUT /zones/${zone.id}/dns_settings/use_apex_ns`, 'GET, PATCH'],
       [`PATCH /zones/${zone.id}/firewall/waf/overrides`, 'GET, POST'],
-      [`OPTIONS /zones/${zone.id}/healthchecks`, 'GET, POST'],
+      ['OPTIONS /user/load_balancers/pools', 'GET, POST, PATCH'],
     ];
     for (const [operation, allow] of rows) {
       const got = await provider.call(operation!);
@@ -88,7 +88,7 @@ describe('bad input', () => {
       [`PATCH /zones/${zone.id}/dns_settings`, { ns_ttl: 1 }, '/ns_ttl', 1400],
       [`PATCH /zones/${zone.id}/settings/ssl`, { value: 'maybe' }, '/value', 1400],
       [`PATCH /zones/${zone.id}/settings/ssl`, {}, '/value', 1401],
-      [`POST /zones/${zone.id}/healthchecks`, { name: 'x' }, '/address', 1401],
+      ['POST /user/load_balancers/pools', { name: 'x' }, '/origins', 1401],
       [`PUT /zones/${zone.id}/page_shield`, { enabled: 1 }, '/enabled', 1400],
       [
         `PATCH /accounts/${ACCOUNT_ID}/dns_settings`,

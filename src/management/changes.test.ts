@@ -301,23 +301,36 @@ describe('other changes', () => {
     expect((await provider.call(`PATCH ${path}`, sent)).status).toBe(400);
   });
 
-  test('[MG31] until 2023-04-03 health checks have notification_email', async () => {
-    const [at, after] = ['2023-04-02', '2023-04-03'];
-    const zone = await provider.newZone();
-    const path = `/zones/${zone.id}/healthchecks`;
-    const form = { name: 'one', address: 'www.example.com' };
-    const notification_email = 'a@example.com, b@example.com';
-    const made = await result(`POST ${path}`, at, { ...form, notification_email });
-    expect(made).toMatchObject({ notification_email });
-    expect((await result(`GET ${path}`, at))[0]).toMatchObject({ notification_email });
-    for (const wrong of ['a@example.com,', 'nobody', 5]) {
-      const body = { ...form, notification_email: wrong };
-      expect((await provider.call(`POST ${path}`, { at, body })).status).toBe(400);
-    }
-    const now = await result(`PUT ${path}/${made.id}`, after, { ...form, notification_email: 5 });
-    expect(now).not.toHaveProperty('notification_email');
-    expect(await result(`GET ${path}/${made.id}`, at)).toMatchObject({ notification_email });
-  });
+  test.each([`/accounts/${ACCOUNT_ID}`, '/user'])(
+    '[MG31] until 2023-04-03 load balancer pools of %s have notification_email',
+    async (owner) => {
+      const [at, after] = ['2023-04-02', '2023-04-03'];
+      const path = `${owner}/load_balancers/pools`;
+      const form = { name: 'one', origins: [{ name: 'a', address: '192.0.2.1' }] };
+      const notification_email = 'a@example.com, b@example.com';
+      const made = await result(`POST ${path}`, at, { ...form, notification_email });
+      const one = `${path}/${made.id}`;
+      expect(made).toMatchObject({ notification_email });
+      expect((await result(`GET ${path}`, at))[0]).toMatchObject({ notification_email });
+      for (const wrong of ['a@example.com,', ',', 'nobody', 5, null]) {
+        const body = { ...form, notification_email: wrong };
+        expect((await provider.call(`POST ${path}`, { at, body })).status).toBe(400);
+      }
+      const now = await result(`PUT ${one}`, after, { ...form, notification_email: 5 });
+      expect(now).not.toHaveProperty('notification_email');
+      expect((await result(`GET ${path}`, after))[0]).not.toHaveProperty('notification_email');
+      expect(await result(`GET ${one}`, at)).toMatchObject({ notification_email });
+      const cleared = await result(`PATCH ${one}`, at, { notification_email: '' });
+      expect(cleared.notification_email).toBe('');
+      await result(`PATCH ${one}`, at, { notification_email });
+      const all = await result(`PATCH ${path}`, at, { notification_email: '' });
+      expect(all).toMatchObject([{ id: made.id, notification_email: '' }]);
+      const set = { at, body: { notification_email } };
+      expect((await provider.call(`PATCH ${path}`, set)).status).toBe(400);
+      await result(`PATCH ${one}`, at, { notification_email });
+      expect(await result(`PUT ${one}`, at, form)).not.toHaveProperty('notification_email');
+    },
+  );
 
   test('[MG32] until 2022-10-11 page_shield is called script_monitor', async () => {
     const at = '2022-10-10';

@@ -211,24 +211,31 @@ describe('settings and other resources', () => {
     expect((await provider.call(`GET ${path}/toString`)).status).toBe(404);
   });
 
-  test('[MG19] health checks are created, listed, changed and deleted', async () => {
-    const zone = await provider.newZone();
-    const path = `/zones/${zone.id}/healthchecks`;
-    const form = { name: 'server-1', address: 'www.example.com' };
-    const made = await result(`POST ${path}`, form);
-    expect(made).toMatchObject({ ...form, type: 'HTTP', status: 'unknown' });
-    expect(await result(`GET ${path}`)).toEqual([made]);
-    expect(await result(`PATCH ${path}/${made.id}`, { suspended: true })).toMatchObject({
-      ...form,
-      suspended: true,
-    });
-    expect(await result(`PUT ${path}/${made.id}`, { ...form, type: 'TCP' })).toMatchObject({
-      type: 'TCP',
-      suspended: false,
-    });
-    expect(await result(`DELETE ${path}/${made.id}`)).toEqual({ id: made.id });
-    expect(await result(`GET ${path}`)).toEqual([]);
-  });
+  test.each([`/accounts/${ACCOUNT_ID}`, '/user'])(
+    '[MG19] load balancer pools of %s are created, listed, changed and deleted',
+    async (owner) => {
+      const path = `${owner}/load_balancers/pools`;
+      const form = { name: 'pool-1', origins: [{ name: 'a', address: '192.0.2.1' }] };
+      const made = await result(`POST ${path}`, form);
+      expect(made).toMatchObject({ ...form, enabled: true, minimum_origins: 1 });
+      expect(await result(`GET ${path}`)).toEqual([made]);
+      expect(await result(`GET ${path}/${made.id}`)).toEqual(made);
+      expect(await result(`PATCH ${path}/${made.id}`, { enabled: false })).toMatchObject({
+        ...form,
+        enabled: false,
+      });
+      expect(await result(`PUT ${path}/${made.id}`, { ...form, description: 'd' })).toMatchObject({
+        description: 'd',
+        enabled: true,
+      });
+      for (const wrong of [{ ...form, name: 'a b' }, { name: 'x' }, { ...form, origins: [5] }]) {
+        expect((await provider.call(`POST ${path}`, { body: wrong })).status).toBe(400);
+      }
+      expect(await result(`DELETE ${path}/${made.id}`)).toEqual({ id: made.id });
+      expect(await result(`GET ${path}`)).toEqual([]);
+      expect((await provider.call(`GET ${path}/${made.id}`)).status).toBe(404);
+    },
+  );
 
   test('[MG19] page shield has settings, policies and empty observations', async () => {
     const zone = await provider.newZone();

@@ -13,9 +13,9 @@ import * as directory from './resources/directory.ts';
 import * as records from './resources/dns-records.ts';
 import * as dns from './resources/dns-settings.ts';
 import * as fixed from './resources/fixed-answers.ts';
-import * as healthchecks from './resources/healthchecks.ts';
 import { createDirectUpload } from './resources/images.ts';
 import * as pageShield from './resources/page-shield.ts';
+import * as pools from './resources/pools.ts';
 import * as settings from './resources/zone-settings.ts';
 import * as zones from './resources/zones.ts';
 import { operationOf, RouteTable } from './route-table.ts';
@@ -39,7 +39,6 @@ export interface Route {
 type Row = readonly [operation: string, owner: Owner, handle: Route['handle'], after?: After];
 
 const RECORDS = '/zones/:zone_id/dns_records';
-const CHECKS = '/zones/:zone_id/healthchecks';
 
 const ROWS: readonly Row[] = [
   ['GET /zones', 'directory', zones.listZones],
@@ -65,12 +64,8 @@ const ROWS: readonly Row[] = [
   ['PATCH /zones/:zone_id/settings', 'zone', settings.editSettings],
   ['GET /zones/:zone_id/settings/:setting_id', 'zone', settings.showSetting],
   ['PATCH /zones/:zone_id/settings/:setting_id', 'zone', settings.editSetting],
-  [`GET ${CHECKS}`, 'zone', healthchecks.listHealthchecks],
-  [`POST ${CHECKS}`, 'zone', healthchecks.createHealthcheck],
-  [`GET ${CHECKS}/:healthcheck_id`, 'zone', healthchecks.showHealthcheck],
-  [`PATCH ${CHECKS}/:healthcheck_id`, 'zone', healthchecks.editHealthcheck],
-  [`PUT ${CHECKS}/:healthcheck_id`, 'zone', healthchecks.replaceHealthcheck],
-  [`DELETE ${CHECKS}/:healthcheck_id`, 'zone', healthchecks.removeHealthcheck],
+  ...poolRows('/accounts/:account_id/load_balancers/pools', 'account'),
+  ...poolRows('/user/load_balancers/pools', 'directory'),
   ['GET /zones/:zone_id/page_shield', 'zone', pageShield.showPageShield],
   ['PUT /zones/:zone_id/page_shield', 'zone', pageShield.editPageShield],
   ['POST /accounts/:account_id/images/v2/direct_upload', 'account', createDirectUpload],
@@ -80,6 +75,18 @@ const ROWS: readonly Row[] = [
   ['GET /organizations/:account_id', 'account', accounts.showOrganization],
   ['PATCH /organizations/:account_id', 'account', accounts.editOrganization, 'update account'],
 ];
+
+function poolRows(path: string, owner: Owner): Row[] {
+  return [
+    [`GET ${path}`, owner, pools.listPools],
+    [`POST ${path}`, owner, pools.createPool],
+    [`PATCH ${path}`, owner, pools.editPools],
+    [`GET ${path}/:pool_id`, owner, pools.showPool],
+    [`PATCH ${path}/:pool_id`, owner, pools.editPool],
+    [`PUT ${path}/:pool_id`, owner, pools.replacePool],
+    [`DELETE ${path}/:pool_id`, owner, pools.removePool],
+  ];
+}
 
 /** Routes between the edge and the objects; no client reaches them. */
 const INTERNAL_ROWS: readonly Row[] = [

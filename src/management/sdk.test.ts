@@ -91,9 +91,14 @@ describe.each(versions)('cloudflare %s', (version) => {
     expect(await client.zones.settings.edit('ssl', edit)).toMatchObject({ value: 'strict' });
     expect(await client.zones.settings.get('ssl', { zone_id })).toMatchObject({ value: 'strict' });
     expect(await old.zones.settings.get('brotli', { zone_id })).toMatchObject({ value: 'on' });
-    const health = { zone_id, name: 'one', address: 'www.example.com' };
-    const check = await client.healthchecks.create(health);
-    expect(await client.healthchecks.get(check.id!, { zone_id })).toMatchObject({ name: 'one' });
+    const { pools } = clientOf(version, { 'x-emulator-date': '2023-04-02' }).loadBalancers;
+    const account_id = ACCOUNT_ID;
+    const notification_email = 'a@example.com';
+    const form = { account_id, name: 'one', origins: [{ name: 'a', address: '192.0.2.1' }] };
+    const pool = await pools.create({ ...form, notification_email });
+    expect(await pools.get(pool.id!, { account_id })).toMatchObject({ notification_email });
+    expect(await all(pools.list({ account_id }))).toContainEqual(pool);
+    await pools.delete(pool.id!, { account_id });
     expect(await client.pageShield.update({ zone_id, enabled: true })).toMatchObject({
       enabled: true,
     });

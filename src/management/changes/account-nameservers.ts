@@ -11,13 +11,6 @@ const OLD_TYPES: readonly unknown[] = ['provider.standard', 'custom.account', 'c
 
 export const accountNameservers: Change = {
   id: 'account-nameservers',
-  operations: [
-    'GET /accounts',
-    'POST /accounts',
-    'GET /accounts/:account_id',
-    'PUT /accounts/:account_id',
-  ],
-
   async request(call, context) {
     const settings = (call.body as { settings?: unknown } | undefined)?.settings;
     if (call.method === 'GET' || typeof settings !== 'object' || settings === null) return call;

@@ -1,7 +1,9 @@
 // All dated changes in the order of their dates, and the part of them that a call on a given day needs.
 
 import type { Answer, Call, Method } from '../call.ts';
-import { operationOf, RouteTable } from '../route-table.ts';
+import { RouteTable } from '../route-table.ts';
+import { SCHEDULE } from '../schedule/data.ts';
+import type { Operation } from '../schedule/entry.ts';
 import { accountNameservers } from './account-nameservers.ts';
 import type { Change, ChangeContext } from './change.ts';
 import { cnameFlattening } from './cname-flattening.ts';
@@ -40,14 +42,16 @@ export class ChangeChain {
   readonly #dated: readonly Dated[];
   readonly #known = new RouteTable<Change>();
 
-  /** `dateOf` is the schedule's; a change without a date there never held. */
+  /**
+   * `dateOf` is that of the schedule in use; a change without a date there never held. Where a change
+   * applies is what its code is written for, so that is the described schedule's.
+   */
   constructor(dateOf: (id: string) => string | undefined) {
     this.#dated = CHANGES.flatMap((change) => {
       const date = dateOf(change.id);
       if (date === undefined) return [];
       const routes = new RouteTable<Change>();
-      for (const operation of change.operations) {
-        const { method, path } = operationOf(operation);
+      for (const { method, path } of operationsOf(change)) {
         routes.add(method, path, change);
         this.#known.add(method, path, change);
       }
@@ -82,4 +86,9 @@ export class ChangeChain {
     }
     return answer;
   }
+}
+
+function operationsOf({ id }: Change): readonly Operation[] {
+  const entry = SCHEDULE.find((one) => one.id === id);
+  return [...(entry?.operations ?? []), ...(entry?.affected ?? [])];
 }

@@ -1,7 +1,7 @@
 // A dated change of the interface: how calls made in the form before it are brought up to the form
 // after it, and how answers come back down.
 //
-// It holds before its date only; which date that is, the schedule says. Changes apply one after the
+// Its entry in the schedule says where it applies and until which date. Changes apply one after the
 // other, the earliest first on the way up, the latest first on the way down.
 
 import type { Answer, Call } from '../call.ts';
@@ -15,8 +15,6 @@ export interface ChangeContext {
 export interface Change {
   /** Id of its entry in the schedule. */
   readonly id: string;
-  /** Where it applies, in the form before it: `GET /zones/:zone_id/settings`. */
-  readonly operations: readonly string[];
   request?(call: Call, context: ChangeContext): Call | Promise<Call>;
   /** `call` is the one that `request` was given. */
   response?(answer: Answer, call: Call, context: ChangeContext): Answer | Promise<Answer>;

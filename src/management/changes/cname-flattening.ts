@@ -6,13 +6,9 @@ import { type Answer, apiError, type Call } from '../call.ts';
 import type { Change, ChangeContext, Fields } from './change.ts';
 
 const ID = 'cname_flattening';
-const ONE = '/zones/:zone_id/settings/cname_flattening';
-const ALL = '/zones/:zone_id/settings';
 
 export const cnameFlattening: Change = {
   id: 'cname-flattening',
-  operations: [`GET ${ONE}`, `PATCH ${ONE}`, `GET ${ALL}`, `PATCH ${ALL}`],
-
   request(call) {
     if (isOne(call)) return toDnsSettings(call);
     return call.method === 'PATCH' ? takenOut(call) : call;

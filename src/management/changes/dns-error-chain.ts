@@ -18,7 +18,6 @@ const FORM_CODES: ReadonlySet<number> = new Set(
 
 export const dnsErrorChain: Change = {
   id: 'dns-validation-error-chain',
-  operations: ['POST /zones/:zone_id/dns_records'],
   response: (answer) =>
     isInvalidRecord(answer) ? { ...answer, errors: [wrap(answer.errors)] } : answer,
 };

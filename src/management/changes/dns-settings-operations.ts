@@ -8,10 +8,6 @@ import { type Change, eachResult, type Fields } from './change.ts';
 
 export const dnsSettingsOperations: Change = {
   id: 'dedicated-dns-settings',
-  operations: ['use_apex_ns', 'secondary_overrides'].flatMap((name) =>
-    ['GET', 'PATCH'].map((method) => `${method} /zones/:zone_id/dns_settings/${name}`),
-  ),
-
   request(call) {
     const path = call.path.slice(0, call.path.lastIndexOf('/'));
     if (call.method === 'GET') return { ...call, path };

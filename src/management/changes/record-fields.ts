@@ -2,17 +2,14 @@
 // `zone_name` until 2024-11-30. All three are ignored when sent, on every day.
 
 import { type Change, eachResult } from './change.ts';
-import { RECORD_OPERATIONS } from './record-operations.ts';
 
 export const recordLocked: Change = {
   id: 'dns-record-locked',
-  operations: RECORD_OPERATIONS,
   response: (answer) => eachResult(answer, (record) => ({ ...record, locked: false })),
 };
 
 export const recordZone: Change = {
   id: 'dns-record-zone-fields',
-  operations: RECORD_OPERATIONS,
   response: (answer, { zone }) =>
     eachResult(answer, (record) => ({ ...record, zone_id: zone!.id, zone_name: zone!.name })),
 };

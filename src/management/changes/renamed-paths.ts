@@ -1,15 +1,9 @@
 // Paths that had another name: `script_monitor` until 2022-10-11, image uploads v1 until 2022-07-01.
 
-import { METHODS } from '../call.ts';
 import { type Change, eachResult, type Fields } from './change.ts';
-
-const SHIELD = '/zones/:zone_id/script_monitor';
 
 export const scriptMonitor: Change = {
   id: 'script-monitor',
-  operations: METHODS.flatMap((method) =>
-    ['', '/:part', '/:part/:id'].map((rest) => `${method} ${SHIELD}${rest}`),
-  ),
   request: (call) => ({
     ...call,
     path: call.path.replace(/^(\/zones\/[^/]+)\/script_monitor/, '$1/page_shield'),
@@ -19,7 +13,6 @@ export const scriptMonitor: Change = {
 /** v1 has no control over metadata, access and id, and does not tell the id. */
 export const imageUpload: Change = {
   id: 'image-direct-upload-v1',
-  operations: ['POST /accounts/:account_id/images/v1/direct_upload'],
   request: (call) => {
     const { expiry } = (call.body ?? {}) as Fields;
     const path = call.path.replace('/images/v1/', '/images/v2/');

@@ -6,13 +6,11 @@
 import type { Call } from '../call.ts';
 import { SRV_NAME_FIELDS } from '../resources/dns-record-form.ts';
 import { type Change, type ChangeContext, eachResult, type Fields } from './change.ts';
-import { RECORD_OPERATIONS } from './record-operations.ts';
 
 type Names = Partial<Record<(typeof SRV_NAME_FIELDS)[number], string>>;
 
 export const srvNameFields: Change = {
   id: 'srv-data-fields',
-  operations: RECORD_OPERATIONS,
   request: async (call, context) => {
     const body = call.body as Fields | undefined;
     const data = body?.data;

@@ -3,6 +3,10 @@
 // Dates are those of the description. `announced` is given nowhere there, so no entry has one; a
 // schedule of one's own can add it. The path of the DNS settings, `dns_settings`, is that of the npm
 // package `cloudflare`; the description does not show it.
+//
+// This is the one place that says where a change applies: routes of older forms, headers and the report
+// follow it. Operations marked as inferred are not in the description: the lists of settings that hold a
+// retired one, and those that have `notification_email` in that package.
 
 import type { FieldRule, Operation, Schedule, ScheduleEntry } from './entry.ts';
 
@@ -14,6 +18,10 @@ const WAF = `${ZONE}/firewall/waf`;
 
 function on(path: string, methods: string): Operation[] {
   return methods.split(' ').map((method) => ({ method: method as Operation['method'], path }));
+}
+
+function inferred(path: string, methods: string): Operation[] {
+  return on(path, methods).map((operation) => ({ ...operation, inferred: true }));
 }
 
 function inBodies(path: string, rest: Omit<FieldRule, 'in' | 'path'> = {}): FieldRule[] {
@@ -28,10 +36,10 @@ const RECORDS = [
   ...on(`${ZONE}/dns_records/:dns_record_id`, 'GET PATCH PUT'),
 ];
 
-const HEALTHCHECKS = [
-  ...on(`${ZONE}/healthchecks`, 'GET POST'),
-  ...on(`${ZONE}/healthchecks/:healthcheck_id`, 'GET PATCH PUT'),
-];
+const POOLS = [`${ACCOUNT}/load_balancers/pools`, '/user/load_balancers/pools'].flatMap((path) => [
+  ...inferred(path, 'GET POST PATCH'),
+  ...inferred(`${path}/:pool_id`, 'GET PATCH PUT'),
+]);
 
 /** The groups of rules were to end on other days before; which day said so is not known. */
 const MOVED_TWICE = [
@@ -41,6 +49,18 @@ const MOVED_TWICE = [
 
 function setting(name: string, methods = 'GET PATCH'): Operation[] {
   return on(`${ZONE}/settings/${name}`, methods);
+}
+
+/** A setting that is retired: among all settings it ends with its own operations. */
+function amongAll(id: string): Pick<ScheduleEntry, 'affected' | 'fields'> {
+  return { affected: inferred(`${ZONE}/settings`, 'GET PATCH'), fields: settingInBodies(id) };
+}
+
+function settingInBodies(id: string): FieldRule[] {
+  return [
+    { in: 'request', path: 'items[].id', equals: id },
+    { in: 'result', path: 'id', equals: id },
+  ];
 }
 
 const SHIELD_METHODS = 'GET POST PUT PATCH DELETE';
@@ -113,11 +133,11 @@ const ENTRIES: ScheduleEntry[] = [
   },
   {
     id: 'notification-email',
-    title: 'Notification addresses of health checks',
+    title: 'Notification addresses of load balancer pools',
     date: '2023-04-03',
     kind: 'field-removed',
     operations: [],
-    affected: HEALTHCHECKS,
+    affected: POOLS,
     fields: inBodies('notification_email'),
     replacement: { text: "the provider's central notification service" },
   },
@@ -169,6 +189,7 @@ const ENTRIES: ScheduleEntry[] = [
     date: '2024-03-31',
     kind: 'removed',
     operations: setting('privacy_pass', 'GET POST'),
+    ...amongAll('privacy_pass'),
     note: 'The legacy tokens ended as an alternative to challenges in September 2023.',
   },
   {
@@ -190,6 +211,7 @@ const ENTRIES: ScheduleEntry[] = [
     date: '2024-06-14',
     kind: 'removed',
     operations: setting('server_side_exclude'),
+    ...amongAll('server_side_exclude'),
   },
   {
     id: 'mobile-redirect',
@@ -197,6 +219,7 @@ const ENTRIES: ScheduleEntry[] = [
     date: '2024-06-30',
     kind: 'replaced',
     operations: setting('mobile_redirect'),
+    ...amongAll('mobile_redirect'),
     replacement: { text: 'single redirects' },
   },
   {
@@ -215,6 +238,7 @@ const ENTRIES: ScheduleEntry[] = [
     date: '2024-08-05',
     kind: 'removed',
     operations: setting('minify'),
+    ...amongAll('minify'),
   },
   {
     id: 'brotli',
@@ -222,6 +246,7 @@ const ENTRIES: ScheduleEntry[] = [
     date: '2024-08-15',
     kind: 'removed',
     operations: setting('brotli'),
+    ...amongAll('brotli'),
     note: 'Enterprise zones can override the default with compression rules.',
   },
   {
@@ -287,10 +312,7 @@ const ENTRIES: ScheduleEntry[] = [
     kind: 'value-moved',
     operations: setting('cname_flattening'),
     affected: on(`${ZONE}/settings`, 'GET PATCH'),
-    fields: [
-      { in: 'request', path: 'items[].id', equals: 'cname_flattening' },
-      { in: 'result', path: 'id', equals: 'cname_flattening' },
-    ],
+    fields: settingInBodies('cname_flattening'),
     replacement: {
       text: 'DNS settings of the zone',
       operations: on(`${ZONE}/dns_settings`, 'GET PATCH'),

@@ -27,6 +27,8 @@ export const OPERATION_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as co
 export interface Operation {
   readonly method: (typeof OPERATION_METHODS)[number];
   readonly path: string;
+  /** Whether the description does not list it, and it follows from what it lists. @default false */
+  readonly inferred?: boolean;
 }
 
 /** A field by which a body shows that the client still uses the old form. */
@@ -93,6 +95,7 @@ const operation = v.strictObject({
     text,
     v.check((path) => normalPath(path) === path, 'must begin with / and name parameters as :name'),
   ),
+  inferred: v.exactOptional(v.boolean()),
 });
 
 const fieldRule = v.strictObject({

@@ -43,15 +43,34 @@ export function deprecationHeaders(
   }
 }
 
-/** The path of the operation that replaces this one, with its parameters filled in. */
+/**
+ * The path of the operation that replaces this one, with its parameters filled in.
+ *
+ * Of several it is the one that has most of the operation's parameters, then most of its words, then
+ * its method: an item leads to an item, a list to a list.
+ */
 export function successorPath({
   replacement,
   operation,
   params,
 }: EndOfOperation): string | undefined {
-  const operations = replacement?.operations ?? [];
-  const successor = operations.find(({ method }) => method === operation.method) ?? operations[0];
-  return successor && fillPath(successor.path, params);
+  const words = new Set(operation.path.split('/'));
+  const candidates = (replacement?.operations ?? []).flatMap(({ method, path }) => {
+    const filled = fillPath(path, params);
+    if (filled === undefined) return [];
+    const shared = path.split('/').filter((word) => words.has(word));
+    const paramCount = shared.filter((word) => /^[:*]/.test(word)).length;
+    const isSameMethod = method === operation.method;
+    return [{ filled, rank: [paramCount, shared.length, Number(isSameMethod)] }];
+  });
+  const [best] = candidates.sort((a, b) => byRank(b.rank, a.rank));
+  return best?.filled;
+}
+
+/** Compares the first numbers that differ. */
+function byRank(a: readonly number[], b: readonly number[]): number {
+  const index = a.findIndex((value, i) => value !== b[i]);
+  return index < 0 ? 0 : a[index]! - b[index]!;
 }
 
 function secondsOf(day: string): number {

@@ -195,6 +195,43 @@ describe('deprecationHeaders()', () => {
     });
   });
 
+  test.each([
+    ['GET /v1/books', '/v2/books'],
+    ['GET /v1/books/7', '/v2/books/7'],
+    ['PATCH /v1/books/7', '/v2/books/7'],
+    ['POST /v1/books', '/v2/books'],
+    ['GET /v1/authors', '/v2/authors'],
+    ['GET /v1/books/7/pages/8', '/v2/books/7/pages/8'],
+    ['GET /v1/books/7/pages', '/v2/books/7/pages'],
+    ['DELETE /v1/shelves/9', '/v2/books'],
+  ])('[SCHED10] of several replacements, %s leads to %s', (operation, successor) => {
+    const on = (path: string, methods: string) =>
+      methods.split(' ').map((method) => ({ method, path }));
+    const operations = [
+      ...on('/v1/books', 'GET POST'),
+      ...on('/v1/books/:book_id', 'GET PATCH'),
+      ...on('/v1/books/:book_id/pages', 'GET'),
+      ...on('/v1/books/:book_id/pages/:page', 'GET'),
+      ...on('/v1/authors', 'GET'),
+      ...on('/v1/shelves/:shelf', 'DELETE'),
+    ];
+    const replacing = [
+      ...on('/v2/books', 'GET POST DELETE'),
+      ...on('/v2/books/:book_id', 'GET PUT'),
+      ...on('/v2/books/:book_id/pages/:page', 'GET'),
+      ...on('/v2/books/:book_id/pages', 'PUT'),
+      ...on('/v2/authors', 'PATCH'),
+    ];
+    const entry = { id: 'books', title: 'Books', date: '2026-01-01', kind: 'replaced', operations };
+    const replacement = { text: 'v2', operations: replacing };
+    const schedule = defineSchedule([], [{ ...entry, replacement }]);
+    const [method, path] = operation.split(' ') as [string, string];
+    const found = lookup(method, path, '2025-01-01', { schedule });
+    expect(deprecationHeaders(found)).toMatchObject({
+      Link: `<${successor}>; rel="successor-version"`,
+    });
+  });
+
   test('[SCHED7] Deprecation is the day of the announcement where one is known', () => {
     const schedule = defineSchedule([], [{ ...RULE, announced: '2025-01-06' }]);
     const found = lookup('GET', '/zones/z/pagerules', '2025-06-01', { schedule });

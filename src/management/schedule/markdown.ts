@@ -15,7 +15,7 @@ export function scheduleMarkdown(schedule: Schedule = SCHEDULE): string {
     '`npx ctx-storage deprecations list --format markdown`.',
     '',
     'An entry applies from the beginning of its day in UTC. “Ends” is gone from then on, “changes”',
-    'stays in another form.',
+    'stays in another form. “Inferred” is what the description of the interface does not list itself.',
     ...dates.flatMap((date) => [
       '',
       `## ${date}`,
@@ -49,8 +49,10 @@ function table({ operations, affected = [] }: ScheduleEntry): string[] {
 function rowsOf(operations: readonly Operation[], effect: string): string[] {
   const paths = new Set(operations.map(({ path }) => path));
   return [...paths].map((path) => {
-    const methods = operations.filter((one) => one.path === path).map(({ method }) => method);
-    return `| ${code(path)} | ${methods.join(', ')} | ${effect} |`;
+    const here = operations.filter((one) => one.path === path);
+    const methods = here.map(({ method }) => method).join(', ');
+    const origin = here.some(({ inferred }) => inferred) ? ', inferred' : '';
+    return `| ${code(path)} | ${methods} | ${effect}${origin} |`;
   });
 }
 
