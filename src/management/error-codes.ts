@@ -108,6 +108,12 @@ export const ERRORS = {
     origin: 'invented',
     meaning: 'a CNAME cannot stand beside an A, AAAA or CNAME record of the same name',
   },
+  MX_CONFLICT: {
+    code: 81054,
+    status: 400,
+    origin: 'invented',
+    meaning: 'a null MX cannot stand beside another MX record of the same name',
+  },
   TOKEN_UNKNOWN: {
     code: 10000,
     status: 401,

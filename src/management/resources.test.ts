@@ -103,7 +103,7 @@ describe('DNS records', () => {
     const caa = { flags: 0, tag: 'issue', value: 'ca.example' };
     expect(await make({ type: 'CAA', name: '@', data: caa })).toMatchObject({
       name: zone.name,
-      content: '0 issue ca.example',
+      content: '0 issue "ca.example"',
     });
     const mx = { type: 'MX', name: '@', content: 'mx.example.com', priority: 5 };
     expect(await make(mx)).toMatchObject({ priority: 5 });

@@ -12,7 +12,7 @@ export function validate<S extends v.GenericSchema>(
   value: unknown,
   nameOf: (field: string, missing: boolean) => ErrorName = plainName,
 ): v.InferOutput<S> {
-  const checked = v.safeParse(schema, fieldsOf(value ?? {}));
+  const checked = v.safeParse(schema, fieldsOf(value ?? {}), { abortPipeEarly: true });
   if (checked.success) return checked.output;
   throw new ApiError(
     ERRORS.FIELD_INVALID.status,

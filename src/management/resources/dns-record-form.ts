@@ -1,55 +1,25 @@
 // The form of a DNS record: its types, their content and data, and what makes one invalid.
 //
-// Types and the fields of `data` follow the types of the npm package `cloudflare`. A record is checked
-// as a whole after a patch was laid over it, so no way of writing leaves an invalid one behind.
+// Types follow the types of the npm package `cloudflare`. A record is checked as a whole after a patch
+// was laid over it, so no way of writing leaves an invalid one behind.
 
 import * as v from 'valibot';
 import { apiError } from '../call.ts';
 import type { ErrorName } from '../error-codes.ts';
 import { validate } from '../validation.ts';
+import { dnsName, hostName } from './dns-names.ts';
+import { DATA_KINDS } from './dns-record-data.ts';
 
 /** Types whose content is written as text. */
 const CONTENT_TYPES = ['A', 'AAAA', 'CNAME', 'MX', 'NS', 'OPENPGPKEY', 'PTR', 'TXT'] as const;
 
-/** Types written as data: the numbers and texts that make their content, in its order. */
-const DATA_FIELDS: Readonly<Record<string, Readonly<Record<string, 'number' | 'string'>>>> = {
-  CAA: { flags: 'number', tag: 'string', value: 'string' },
-  CERT: { type: 'number', key_tag: 'number', algorithm: 'number', certificate: 'string' },
-  DNSKEY: { flags: 'number', protocol: 'number', algorithm: 'number', public_key: 'string' },
-  DS: { key_tag: 'number', algorithm: 'number', digest_type: 'number', digest: 'string' },
-  HTTPS: { priority: 'number', target: 'string', value: 'string' },
-  LOC: {
-    lat_degrees: 'number',
-    lat_minutes: 'number',
-    lat_seconds: 'number',
-    lat_direction: 'string',
-    long_degrees: 'number',
-    long_minutes: 'number',
-    long_seconds: 'number',
-    long_direction: 'string',
-    altitude: 'number',
-    size: 'number',
-    precision_horz: 'number',
-    precision_vert: 'number',
-  },
-  NAPTR: {
-    order: 'number',
-    preference: 'number',
-    flags: 'string',
-    service: 'string',
-    regex: 'string',
-    replacement: 'string',
-  },
-  SMIMEA: { usage: 'number', selector: 'number', matching_type: 'number', certificate: 'string' },
-  SRV: { priority: 'number', weight: 'number', port: 'number', target: 'string' },
-  SSHFP: { algorithm: 'number', type: 'number', fingerprint: 'string' },
-  SVCB: { priority: 'number', target: 'string', value: 'string' },
-  TLSA: { usage: 'number', selector: 'number', matching_type: 'number', certificate: 'string' },
-  URI: { weight: 'number', target: 'string' },
-};
-
 /** Fields of an SRV record's data that ended on 2024-05-31; the outer name says it all. */
 export const SRV_NAME_FIELDS = ['service', 'proto', 'name'] as const;
+
+/** Types whose priority stands beside content and data. */
+const PRIORITY_OUTSIDE = ['MX', 'URI'];
+/** The content of a null MX (RFC 7505). */
+export const NULL_HOST = '.';
 
 const PROXIABLE = ['A', 'AAAA', 'CNAME'];
 /** 1 means automatic; the bounds are those of the SDK's documentation. */
@@ -65,10 +35,10 @@ const ttl = v.pipe(
 const uint16 = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(65_535));
 
 const RecordForm = v.object({
-  type: v.picklist([...CONTENT_TYPES, ...Object.keys(DATA_FIELDS)]),
+  type: v.picklist([...CONTENT_TYPES, ...DATA_KINDS.keys()]),
   name: v.pipe(v.string(), v.nonEmpty()),
   content: v.optional(v.string()),
-  data: v.optional(v.record(v.string(), v.union([v.string(), v.number()]))),
+  data: v.optional(v.looseObject({}), {}),
   priority: v.optional(uint16),
   ttl: v.optional(ttl, TTL_AUTOMATIC),
   proxied: v.optional(v.boolean(), false),
@@ -96,14 +66,15 @@ export interface WrittenRecord {
 export function writtenRecord(fields: unknown, zoneName: string): WrittenRecord {
   refuseSrvNameFields(fields);
   const form = validate(RecordForm, fields, errorOfField);
-  const data = form.type in DATA_FIELDS ? checkedData(form.type, form.data ?? {}) : undefined;
-  const content = data === undefined ? checkedContent(form.type, form.content) : contentOf(data);
+  const kind = DATA_KINDS.get(form.type);
+  const data = kind && validate(v.object({ data: kind.form }), { data: form.data }, dataError).data;
+  const content = data ? kind!.content(data) : checkedContent(form.type, form.content);
   const proxiable = PROXIABLE.includes(form.type);
   if (form.proxied && !proxiable) {
     throw apiError('RECORD_FIELD', `A record of type ${form.type} cannot be proxied.`, '/proxied');
   }
   const { type, proxied, comment, tags, settings } = form;
-  const priority = type === 'MX' ? requiredPriority(form.priority) : data?.priority;
+  const priority = PRIORITY_OUTSIDE.includes(type) ? priorityOf(form, content) : data?.priority;
   return {
     type,
     name: fullName(form.name, zoneName),
@@ -149,73 +120,70 @@ function refuseSrvNameFields(fields: unknown): void {
   );
 }
 
-function checkedData(
-  type: string,
-  data: Readonly<Record<string, string | number>>,
-): Record<string, string | number> {
-  const checked: Record<string, string | number> = {};
-  for (const [field, kind] of Object.entries(DATA_FIELDS[type]!)) {
-    const value = data[field];
-    if (typeof value !== kind) {
-      const found = value === undefined ? 'is required' : `must be a ${kind}`;
-      throw apiError('RECORD_DATA', `data.${field} ${found} for type ${type}.`, `/data/${field}`);
-    }
-    checked[field] = value!;
-  }
-  return checked;
+function dataError(): ErrorName {
+  return 'RECORD_DATA';
 }
 
-/** The content as zone files write it; SRV and URI keep their priority outside of it. */
-function contentOf(data: Readonly<Record<string, string | number>>): string {
-  const shown = 'port' in data ? { ...data, priority: '' } : data;
-  return Object.values(shown)
-    .filter((value) => value !== '')
-    .join(' ');
-}
-
+/** The content in its one spelling: two records of the same hosts or addresses are the same. */
 function checkedContent(type: string, content: string | undefined): string {
   if (content === undefined || content.trim() === '') {
     throw apiError('RECORD_CONTENT', `content is required by type ${type}.`, '/content');
   }
-  const wrong = (what: string) =>
-    apiError('RECORD_CONTENT', `content must be ${what} for type ${type}.`, '/content');
-  if (type === 'A' && !v.is(v.pipe(v.string(), v.ipv4()), content)) throw wrong('an IPv4 address');
-  if (type === 'AAAA' && !v.is(v.pipe(v.string(), v.ipv6()), content)) {
-    throw wrong('an IPv6 address');
+  const [what, spelled] = SPELLED.get(type)?.(content) ?? ['', content];
+  if (spelled !== undefined && v.is(v.pipe(v.string(), v.maxBytes(CONTENT_BYTES_MAX)), spelled)) {
+    return spelled;
   }
-  if (['CNAME', 'MX', 'NS', 'PTR'].includes(type) && !isHostname(content)) {
-    throw wrong('a host name');
-  }
-  return content;
+  const wanted = spelled === undefined ? what : `at most ${CONTENT_BYTES_MAX} bytes`;
+  throw apiError('RECORD_CONTENT', `content must be ${wanted} for type ${type}.`, '/content');
 }
 
-function requiredPriority(priority: number | undefined): number {
-  if (priority !== undefined) return priority;
-  throw apiError('RECORD_FIELD', 'priority of an MX record is required.', '/priority');
+/** What the data of one record can hold: its length is 16 bits (RFC 1035, section 3.2.1). */
+const CONTENT_BYTES_MAX = 65_535;
+
+type Spelling = (content: string) => readonly [what: string, spelled: string | undefined];
+
+const host: Spelling = (content) => ['a host name', hostName(content)];
+
+const SPELLED: ReadonlyMap<string, Spelling> = new Map<string, Spelling>([
+  ['A', (text) => ['an IPv4 address', valid(v.ipv4(), text)]],
+  ['AAAA', (text) => ['an IPv6 address', shortIpv6(valid(v.ipv6(), text))]],
+  ['CNAME', host],
+  ['MX', (text) => ['a host name or "."', text === NULL_HOST ? text : hostName(text)]],
+  ['NS', host],
+  ['OPENPGPKEY', (text) => ['base64 (RFC 7929)', valid(v.base64(), text)]],
+  ['PTR', host],
+]);
+
+function valid(
+  check: v.PipeItem<string, string, v.BaseIssue<unknown>>,
+  text: string,
+): string | undefined {
+  return v.is(v.pipe(v.string(), check), text) ? text : undefined;
+}
+
+/** As RFC 5952 writes it, which is how URLs do. */
+function shortIpv6(address: string | undefined): string | undefined {
+  return address && new URL(`http://[${address}]`).hostname.slice(1, -1);
+}
+
+function priorityOf(
+  { type, priority }: { readonly type: string; readonly priority?: number | undefined },
+  content: string,
+): number {
+  if (priority === undefined) {
+    throw apiError('RECORD_FIELD', `priority is required by type ${type}.`, '/priority');
+  }
+  if (type === 'MX' && content === NULL_HOST && priority !== 0) {
+    throw apiError('RECORD_FIELD', 'The priority of a null MX is 0 (RFC 7505).', '/priority');
+  }
+  return priority;
 }
 
 /** The name with its zone: `@` and names without the zone are completed. */
 export function fullName(name: string, zoneName: string): string {
-  const lower = name.toLowerCase().replace(/\.$/, '');
-  const full =
-    lower === '@'
-      ? zoneName
-      : lower === zoneName || lower.endsWith(`.${zoneName}`)
-        ? lower
-        : `${lower}.${zoneName}`;
-  if (isHostname(full)) return full;
+  const spelled = name === '@' ? zoneName : dnsName(name);
+  const isFull = spelled === zoneName || spelled?.endsWith(`.${zoneName}`);
+  const full = spelled === undefined || isFull ? spelled : dnsName(`${spelled}.${zoneName}`);
+  if (full !== undefined) return full;
   throw apiError('RECORD_NAME', `"${name}" is no DNS name.`, '/name');
-}
-
-/** Labels of letters, digits, `-` and `_`, or a first `*`; at most 63 and in all 253 characters. */
-export function isHostname(name: string): boolean {
-  const labels = name.replace(/\.$/, '').split('.');
-  return (
-    name.length <= 253 &&
-    labels.every(
-      (label, index) =>
-        (label === '*' && index === 0) ||
-        (label.length <= 63 && /^[\p{L}\p{N}_]([\p{L}\p{N}_-]*[\p{L}\p{N}_])?$/u.test(label)),
-    )
-  );
 }

@@ -3,7 +3,8 @@
 import { type Answer, apiError, fieldsOf, type RoutedCall, succeeded } from '../call.ts';
 import type { Collection, Filter, FilterKind, ItemStore } from '../objects/item-store.ts';
 import { pageAnswer, pageOf } from '../paging.ts';
-import { type WrittenRecord, writtenRecord } from './dns-record-form.ts';
+import { dnsName } from './dns-names.ts';
+import { NULL_HOST, type WrittenRecord, writtenRecord } from './dns-record-form.ts';
 
 interface DnsRecord extends WrittenRecord {
   readonly id: string;
@@ -129,6 +130,11 @@ function refuseConflict(store: ItemStore, written: WrittenRecord, exceptId = '')
     const fact = `${name} has a record of type ${excluded} already`;
     throw apiError('CNAME_CONFLICT', `${fact}; a CNAME must be alone.`, '/type');
   }
+  if (type !== 'MX') return;
+  const mx: Filter = { field: 'type', kind: 'is', value: 'MX' };
+  const isNull = content === NULL_HOST;
+  const beside = isNull ? other(mx) : other(mx, { field: 'content', kind: 'is', value: NULL_HOST });
+  if (beside) throw apiError('MX_CONFLICT', `A null MX must be alone, beside ${beside.id}.`);
 }
 
 /** Types of records that a name cannot have beside one of the type. */
@@ -148,7 +154,9 @@ function filtersOf(query: RoutedCall['query']): Filter[] {
       filters.push({ field, kind: 'exact', value: value === 'true' ? '1' : '0' });
     if (field === 'search') filters.push({ field: TEXT_FIELDS, kind: 'contains', value });
     if (TEXT_FIELDS.includes(field) && (KINDS as readonly string[]).includes(kind)) {
-      filters.push({ field, kind: kind as FilterKind, value });
+      const isName = field === 'name' && kind === 'exact';
+      const wanted = isName ? (dnsName(value) ?? value) : value;
+      filters.push({ field, kind: isName ? 'is' : (kind as FilterKind), value: wanted });
     }
   }
   return filters;

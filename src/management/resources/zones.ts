@@ -7,14 +7,15 @@ import type { Collection, Filter, ItemStore } from '../objects/item-store.ts';
 import { pageAnswer, pageOf } from '../paging.ts';
 import { validate } from '../validation.ts';
 import { accountOfForm, accounts, DIRECTORY_PAGES } from './account-list.ts';
-import { isHostname } from './dns-record-form.ts';
+import { dnsName, hostName } from './dns-names.ts';
 
 const ZONE_TYPES = ['full', 'partial', 'secondary', 'internal'] as const;
 
 const ZoneForm = v.object({
   name: v.pipe(
     v.string(),
-    v.check((name) => isHostname(name) && name.includes('.'), 'must be a domain name'),
+    v.transform((name) => hostName(name) ?? ''),
+    v.check((name) => name.includes('.'), 'must be a domain name'),
   ),
   account: v.optional(v.object({ id: v.optional(v.string()) })),
   type: v.optional(v.picklist(ZONE_TYPES), 'full'),
@@ -57,7 +58,7 @@ export function listZones(store: ItemStore, { query, visibleAccounts }: RoutedCa
   const want = (field: string, value: string | undefined) => {
     if (value !== undefined) wanted.push({ field, kind: 'is', value });
   };
-  want('name', query.name?.toLowerCase());
+  want('name', query.name && (dnsName(query.name) ?? query.name));
   want('accountId', accountId);
   want('type', query.type);
   if (accountName !== undefined) want('accountId', accountNamed(store, accountName) ?? '');
@@ -80,7 +81,7 @@ export function listZones(store: ItemStore, { query, visibleAccounts }: RoutedCa
 export function createZone(store: ItemStore, call: RoutedCall): Answer {
   const form = validate(ZoneForm, call.body);
   const account = accountOfForm(store, call, form.account?.id);
-  const name = form.name.toLowerCase().replace(/\.$/, '');
+  const { name } = form;
   if (zones(store).first([{ field: 'name', kind: 'is', value: name }])) {
     throw apiError('ZONE_EXISTS', `The zone ${name} exists already.`, '/name');
   }

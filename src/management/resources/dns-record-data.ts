@@ -1,0 +1,237 @@
+// Records that are written as data: the fields of each type, their bounds, and the content they make.
+//
+// Fields follow the types of the npm package `cloudflare`, bounds and spelling the RFC that is named at
+// each type. It knows neither names of records nor the fields beside data.
+
+import * as v from 'valibot';
+import { hostName } from './dns-names.ts';
+
+type Data = Readonly<Record<string, string | number>>;
+
+interface DataKind {
+  readonly form: v.GenericSchema<unknown, Data>;
+  /** As zone files write it. */
+  readonly content: (data: Data) => string;
+}
+
+function uint(max: number) {
+  return v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(max));
+}
+
+const uint8 = uint(255);
+const uint16 = uint(65_535);
+const hex = v.pipe(
+  v.string(),
+  v.regex(/^(?:[0-9a-f]{2})+$/i, 'must be hexadecimal digits in pairs'),
+);
+const base64 = v.pipe(v.string(), v.nonEmpty(), v.base64());
+/** A character string of DNS (RFC 1035, section 3.3). */
+const characters = v.pipe(v.string(), v.maxBytes(255));
+/** `.` stands for none. */
+const target = v.pipe(
+  v.string(),
+  v.check((text) => text === '.' || hostName(text) !== undefined, 'must be a host name or "."'),
+  v.transform((text) => (text === '.' ? text : hostName(text)!)),
+);
+
+/** Digits of the digests that a field has by the number of another; other numbers are free. */
+function digested<const T extends v.ObjectEntries>(
+  entries: T,
+  field: keyof T & string,
+  by: keyof T & string,
+  digits: Readonly<Record<number, number>>,
+) {
+  return v.pipe(
+    v.object(entries),
+    v.forward(
+      v.check((data) => {
+        const { [field]: digest, [by]: kind } = data as Data;
+        const wanted = digits[Number(kind)];
+        return wanted === undefined || String(digest).length === wanted;
+      }, `must have as many digits as ${by} says`),
+      [field] as never,
+    ),
+  ) as unknown as v.GenericSchema<unknown, Data>;
+}
+
+function spaced(data: Data): string {
+  return Object.values(data)
+    .filter((value) => value !== '')
+    .join(' ');
+}
+
+function quoted(text: string | number | undefined): string {
+  return `"${String(text).replace(/["\\]/g, '\\$&')}"`;
+}
+
+const SVC: DataKind = {
+  form: v.object({ priority: uint16, target, value: v.optional(v.string(), '') }),
+  content: spaced,
+};
+
+const SHA_256_DIGITS = 64;
+const CERTIFICATE: DataKind = {
+  form: digested(
+    { usage: uint8, selector: uint8, matching_type: uint8, certificate: hex },
+    'certificate',
+    'matching_type',
+    { 1: SHA_256_DIGITS, 2: 128 },
+  ),
+  content: spaced,
+};
+
+/** Degrees, minutes and seconds of one direction (RFC 1876, section 3). */
+function angle<const P extends string, const D extends string>(
+  prefix: P,
+  degreesMax: number,
+  directions: readonly [D, D],
+) {
+  return {
+    [`${prefix}_degrees`]: uint(degreesMax),
+    [`${prefix}_minutes`]: v.optional(uint(59), 0),
+    [`${prefix}_seconds`]: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(59.999)), 0),
+    [`${prefix}_direction`]: v.picklist(directions),
+  };
+}
+
+function isWithin(degreesMax: number, prefix: string) {
+  return (data: Data) =>
+    data[`${prefix}_degrees`] !== degreesMax ||
+    (data[`${prefix}_minutes`] === 0 && data[`${prefix}_seconds`] === 0);
+}
+
+const metres = v.pipe(v.number(), v.minValue(0), v.maxValue(90_000_000));
+
+const LOC = v.pipe(
+  v.object({
+    ...angle('lat', 90, ['N', 'S']),
+    ...angle('long', 180, ['E', 'W']),
+    altitude: v.pipe(v.number(), v.minValue(-100_000), v.maxValue(42_849_672.95)),
+    size: v.optional(metres, 1),
+    precision_horz: v.optional(metres, 10_000),
+    precision_vert: v.optional(metres, 10),
+  }),
+  v.forward(
+    v.check((data) => isWithin(90, 'lat')(data as Data), 'must not exceed 90°'),
+    ['lat_degrees'] as never,
+  ),
+  v.forward(
+    v.check((data) => isWithin(180, 'long')(data as Data), 'must not exceed 180°'),
+    ['long_degrees'] as never,
+  ),
+) as unknown as v.GenericSchema<unknown, Data>;
+
+const LENGTHS = ['altitude', 'size', 'precision_horz', 'precision_vert'];
+
+const NAPTR = v.pipe(
+  v.object({
+    order: uint16,
+    preference: uint16,
+    flags: v.pipe(characters, v.regex(/^[a-z0-9]*$/i)),
+    service: characters,
+    regex: characters,
+    replacement: target,
+  }),
+  v.forward(
+    v.check(
+      ({ regex, replacement }) => regex === '' || replacement === '.',
+      'must be empty beside a replacement',
+    ),
+    ['regex'],
+  ),
+);
+
+/** By type. A map, because types come from requests. */
+export const DATA_KINDS: ReadonlyMap<string, DataKind> = new Map<string, DataKind>([
+  [
+    'CAA', // RFC 8659
+    {
+      form: v.object({
+        flags: uint8,
+        tag: v.pipe(v.string(), v.regex(/^[a-z0-9]{1,255}$/i)),
+        value: v.string(),
+      }),
+      content: ({ flags, tag, value }) => `${flags} ${tag} ${quoted(value)}`,
+    },
+  ],
+  [
+    'CERT', // RFC 4398
+    {
+      form: v.object({ type: uint16, key_tag: uint16, algorithm: uint8, certificate: base64 }),
+      content: spaced,
+    },
+  ],
+  [
+    'DNSKEY', // RFC 4034, section 2
+    {
+      form: v.object({
+        flags: uint16,
+        protocol: v.literal(3),
+        algorithm: uint8,
+        public_key: base64,
+      }),
+      content: spaced,
+    },
+  ],
+  [
+    'DS', // RFC 4034, section 5; RFC 4509; RFC 6605
+    {
+      form: digested(
+        { key_tag: uint16, algorithm: uint8, digest_type: uint8, digest: hex },
+        'digest',
+        'digest_type',
+        { 1: 40, 2: SHA_256_DIGITS, 4: 96 },
+      ),
+      content: spaced,
+    },
+  ],
+  ['HTTPS', SVC], // RFC 9460
+  [
+    'LOC', // RFC 1876
+    {
+      form: LOC,
+      content: (data) =>
+        Object.entries(data)
+          .map(([field, value]) => (LENGTHS.includes(field) ? `${value}m` : value))
+          .join(' '),
+    },
+  ],
+  [
+    'NAPTR', // RFC 3403
+    {
+      form: NAPTR,
+      content: ({ order, preference, flags, service, regex, replacement }) =>
+        [order, preference, quoted(flags), quoted(service), quoted(regex), replacement].join(' '),
+    },
+  ],
+  ['SMIMEA', CERTIFICATE], // RFC 8162
+  [
+    'SRV', // RFC 2782; the priority stands beside the content
+    {
+      form: v.object({ priority: uint16, weight: uint16, port: uint16, target }),
+      content: (data) => spaced({ ...data, priority: '' }),
+    },
+  ],
+  [
+    'SSHFP', // RFC 4255, RFC 6594
+    {
+      form: digested({ algorithm: uint8, type: uint8, fingerprint: hex }, 'fingerprint', 'type', {
+        1: 40,
+        2: SHA_256_DIGITS,
+      }),
+      content: spaced,
+    },
+  ],
+  ['SVCB', SVC], // RFC 9460
+  ['TLSA', CERTIFICATE], // RFC 6698
+  [
+    'URI', // RFC 7553; the priority stands beside the content
+    {
+      form: v.object({
+        weight: uint16,
+        target: v.pipe(v.string(), v.regex(/^[a-z][a-z0-9+.-]*:[^\s"]+$/i, 'must be a URI')),
+      }),
+      content: (data) => `${data.weight} ${quoted(data.target)}`,
+    },
+  ],
+]);
