@@ -13,7 +13,7 @@ import { dayOf, effectiveDate } from './effective-date.ts';
 import { envelope, failure } from './envelope.ts';
 import { errorEntry } from './error-codes.ts';
 import { pathBelow, queryOf } from './incoming.ts';
-import { hasNameservers, NEUTRAL_WORD, withWord } from './nameserver-words.ts';
+import { hasNameservers, NEUTRAL_WORD, PROVIDER_WORD, withWord } from './nameserver-words.ts';
 import { type ManagementNamespace, ManagementObjects } from './objects/objects.ts';
 import { performed, requireOwner } from './performed.ts';
 import type { Identities } from './resources/directory.ts';
@@ -43,7 +43,10 @@ export interface ManagementOptions {
   readonly schedule?: Schedule;
   /** Address of the page that describes the schedule. @default the emulator's own page */
   readonly documentation?: string;
-  /** The provider's word in types of nameservers, as in `<word>.standard`. @default 'provider' */
+  /**
+   * The word in types of nameservers, as in `<word>.standard`, that answers have; sent ones may also
+   * have the provider's own. @default 'provider'
+   */
   readonly nameserverWord?: string;
 }
 
@@ -113,6 +116,11 @@ class Edge {
   }
 
   async fetch(request: Request, transport?: Transport): Promise<Response> {
+    const response = await this.#respond(request, transport);
+    return request.method.toUpperCase() === 'HEAD' ? new Response(null, response) : response;
+  }
+
+  async #respond(request: Request, transport?: Transport): Promise<Response> {
     const url = new URL(request.url);
     const path = pathBelow(url.pathname, this.#basePath);
     if (path === SCHEDULE_PATH) return schedulePage(this.#schedule);
@@ -158,9 +166,11 @@ class Edge {
     if (request.url.length > ADDRESS_LENGTH_MAX) {
       throw apiError('REQUEST_INVALID', `The address is longer than ${ADDRESS_LENGTH_MAX}.`);
     }
+    if (path.includes('//')) throw unknownRoute(path);
     await this.#begin();
     // `fetch` leaves a small `patch` small, and older SDKs send it so.
-    const method = request.method.toUpperCase() as Method;
+    const asked = request.method.toUpperCase();
+    const method = (asked === 'HEAD' ? 'GET' : asked) as Method;
     const visible = visibleAccounts(request.headers, this.#options.tokens);
     const { zone, account } = await this.#identities(path);
     const at = effectiveDate({
@@ -174,13 +184,17 @@ class Edge {
     const { documentation = `${url.origin}${base}${SCHEDULE_PATH}` } = this.#options;
     applySchedule(headers, this.#schedule, { method, path, at, base, documentation });
     this.#requireRoute(method, path);
+    const owner = {
+      ...(zone && { zone }),
+      ...(account && { account }),
+      ...(visible && { visibleAccounts: visible }),
+    };
+    requireOwner({ path, ...owner });
     const body = await bodyOf(request);
     const call: Call = {
       ...this.#internal(method, path, hasNameservers(path) ? this.#neutral(body) : body),
       query: queryOf(url.searchParams),
-      ...(zone && { zone }),
-      ...(account && { account }),
-      ...(visible && { visibleAccounts: visible }),
+      ...owner,
     };
     return this.#carriedOut(call, at);
   }
@@ -189,7 +203,6 @@ class Edge {
     const context = { read: (path: string) => this.#read(call, path) };
     const { call: newest, steps } = await this.#changes.up(call, at, context);
     const route = this.#routeOf(newest.method, newest.path);
-    requireOwner(route, newest);
     const answer = await performed(this.#objects, route, newest);
     const shown = await this.#changes.down(answer, steps, context);
     if (!hasNameservers(call.path)) return shown;
@@ -205,10 +218,8 @@ class Edge {
       ...(zone && { zone }),
       ...(account && { account }),
     };
-    requireOwner(route, {
-      ...read,
-      ...(call.visibleAccounts && { visibleAccounts: call.visibleAccounts }),
-    });
+    const { visibleAccounts } = call;
+    requireOwner({ ...read, ...(visibleAccounts && { visibleAccounts }) });
     return (await performed(this.#objects, route, read)).result;
   }
 
@@ -273,7 +284,10 @@ class Edge {
   }
 
   #neutral(body: unknown): unknown {
-    return withWord(body, this.#word, NEUTRAL_WORD);
+    return [this.#word, PROVIDER_WORD].reduce(
+      (neutral, word) => withWord(neutral, word, NEUTRAL_WORD),
+      body,
+    );
   }
 
   /**

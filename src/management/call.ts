@@ -44,6 +44,8 @@ export interface Call {
   readonly admitted: readonly string[];
   /** Patch of the DNS settings that belongs to the same write; only changes set it. */
   readonly dnsSettings?: unknown;
+  /** What the account's type of nameservers becomes, by what it is; only changes set it. */
+  readonly nameserverTypes?: Readonly<Record<string, string>>;
   /** The accounts the caller may see; all, when absent. */
   readonly visibleAccounts?: readonly string[];
 }
@@ -77,6 +79,8 @@ export interface Answer {
   readonly result: unknown;
   readonly errors: readonly ErrorEntry[];
   readonly pageInfo?: PageInfo;
+  /** The DNS settings of each item of the result, from the same moment; only changes look at them. */
+  readonly dnsSettings?: readonly unknown[];
   readonly headers?: Readonly<Record<string, string>>;
 }
 

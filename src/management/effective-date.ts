@@ -35,9 +35,9 @@ export function dayOf(text: string): string | undefined {
   if (!/^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(trimmed)) return undefined;
   const ms = Date.parse(trimmed);
   if (Number.isNaN(ms)) return undefined;
-  const day = dayOfMs(ms);
   // Date.parse lets 31 February be 3 March.
-  return trimmed.includes('T') || day === trimmed ? day : undefined;
+  const written = trimmed.slice(0, 'YYYY-MM-DD'.length);
+  return dayOfMs(Date.parse(written)) === written ? dayOfMs(ms) : undefined;
 }
 
 export function dayOfMs(ms: number): string {

@@ -3,6 +3,8 @@
 
 const KEYS = new Set(['type', 'default_nameservers']);
 export const NEUTRAL_WORD = 'provider';
+/** What clients written for the provider send. */
+export const PROVIDER_WORD = 'cloudflare';
 
 /** The value with `<from>.standard` and the like in `to`'s word, wherever a type of nameservers is. */
 export function withWord(value: unknown, from: string, to: string, key = ''): unknown {

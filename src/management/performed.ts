@@ -44,11 +44,13 @@ function ownersAnswer(objects: ManagementObjects, owner: Owner, call: Call): Pro
 
 /** The answer with each account of its result as its own object shows it. */
 async function shown(objects: ManagementObjects, call: Call, answer: Answer): Promise<Answer> {
-  const resources = (answer.result as AccountIdentity[]).map(async (account) => {
+  const asked = (answer.result as AccountIdentity[]).map((account) => {
     const path = `/accounts/${account.id}`;
-    return (await objects.account(account.id, { ...call, account, method: 'GET', path })).result;
+    return objects.account(account.id, { ...call, account, method: 'GET', path });
   });
-  return { ...answer, result: await Promise.all(resources) };
+  const answers = await Promise.all(asked);
+  const dnsSettings = answers.flatMap((one) => one.dnsSettings ?? []);
+  return { ...answer, result: answers.map(({ result }) => result), dnsSettings };
 }
 
 async function updateAccount(
@@ -62,13 +64,15 @@ async function updateAccount(
 }
 
 /** @throws ApiError 404 or 403 when the path names a zone or account that is not there for the caller */
-export function requireOwner(route: Route, call: Call): void {
-  const path = call.path.split('/');
-  if (call.zone === undefined && path[1] === 'zones' && path[2]) {
-    throw apiError('RESOURCE_UNKNOWN', `There is no zone ${path[2]}.`);
+export function requireOwner(
+  call: Pick<Call, 'path' | 'zone' | 'account' | 'visibleAccounts'>,
+): void {
+  const [, collection, id] = call.path.split('/');
+  if (call.zone === undefined && collection === 'zones' && id) {
+    throw apiError('RESOURCE_UNKNOWN', `There is no zone ${id}.`);
   }
-  if (call.account === undefined && route.owner === 'account') {
-    throw apiError('RESOURCE_UNKNOWN', `There is no account ${path[2]}.`);
+  if (call.account === undefined && /^(?:accounts|organizations)$/.test(collection!) && id) {
+    throw apiError('RESOURCE_UNKNOWN', `There is no account ${id}.`);
   }
   if (call.account && call.visibleAccounts?.includes(call.account.id) === false) {
     throw apiError('FORBIDDEN', `The token has no access to ${call.path}.`);

@@ -2,47 +2,53 @@
 // `use_account_custom_ns_by_default` where the DNS settings have `zone_defaults.nameservers.type`.
 //
 // The older fields cannot say `provider.standard.random`; it is shown as `provider.standard`, and
-// writing back what was shown leaves it as it is.
+// writing back what was shown leaves it as it is. What they write therefore depends on what is there:
+// the account decides it inside its own transaction, by a table.
 
 import { apiError } from '../call.ts';
-import type { Change, ChangeContext, Fields } from './change.ts';
+import { ACCOUNT_NAMESERVERS, type AccountNameservers } from '../resources/dns-settings.ts';
+import type { Change, Fields } from './change.ts';
 
 const OLD_TYPES: readonly unknown[] = ['provider.standard', 'custom.account', 'custom.tenant'];
 
 export const accountNameservers: Change = {
   id: 'account-nameservers',
-  async request(call, context) {
+  request(call) {
     const settings = (call.body as { settings?: unknown } | undefined)?.settings;
     if (call.method === 'GET' || typeof settings !== 'object' || settings === null) return call;
-    const current = call.account && (await typeOf(call.account.id, context));
-    const type = typeFrom(settings as Fields, current ?? 'provider.standard');
-    if (type === undefined) return call;
-    return { ...call, dnsSettings: { zone_defaults: { nameservers: { type } } } };
+    const next = ACCOUNT_NAMESERVERS.map((current) => [
+      current,
+      typeFrom(settings as Fields, current),
+    ]);
+    return { ...call, nameserverTypes: Object.fromEntries(next) };
   },
 
-  async response(answer, _call, context) {
+  response(answer) {
     if (answer.status >= 400) return answer;
-    const { result } = answer;
-    if (!Array.isArray(result))
-      return { ...answer, result: await shown(result as Fields, context) };
-    return { ...answer, result: await Promise.all(result.map((item) => shown(item, context))) };
+    const { result, dnsSettings = [] } = answer;
+    const accounts = (Array.isArray(result) ? result : [result]) as Fields[];
+    const shown = accounts.map((account, index) => withOldFields(account, dnsSettings[index]));
+    return { ...answer, result: Array.isArray(result) ? shown : shown[0] };
   },
 };
 
-async function shown(account: Fields, context: ChangeContext): Promise<Fields> {
-  const type = await typeOf(String(account.id), context);
-  return { ...account, settings: { ...(account.settings as Fields), ...oldFields(type) } };
+function withOldFields(account: Fields, dnsSettings: unknown): Fields {
+  const { zone_defaults } = dnsSettings as {
+    readonly zone_defaults: { readonly nameservers: { readonly type: AccountNameservers } };
+  };
+  const old = oldFields(zone_defaults.nameservers.type);
+  return { ...account, settings: { ...(account.settings as Fields), ...old } };
 }
 
-function oldFields(type: string): Fields {
+function oldFields(type: AccountNameservers): Fields {
   return {
     default_nameservers: type === 'provider.standard.random' ? 'provider.standard' : type,
     use_account_custom_ns_by_default: type === 'custom.account',
   };
 }
 
-/** The type the older fields ask for; undefined when they change nothing. */
-function typeFrom(settings: Fields, current: string): string | undefined {
+/** The type that the older fields make of the current one. */
+function typeFrom(settings: Fields, current: AccountNameservers): string {
   const { default_nameservers: name, use_account_custom_ns_by_default: custom } = settings;
   const before = oldFields(current);
   if (name !== undefined && !OLD_TYPES.includes(name)) {
@@ -53,17 +59,10 @@ function typeFrom(settings: Fields, current: string): string | undefined {
     throw invalid('use_account_custom_ns_by_default', 'must be true or false');
   }
   if (name !== undefined && name !== before.default_nameservers) return String(name);
-  if (custom === undefined || custom === before.use_account_custom_ns_by_default) return undefined;
+  if (custom === undefined || custom === before.use_account_custom_ns_by_default) return current;
   return custom ? 'custom.account' : 'provider.standard';
 }
 
 function invalid(field: string, reason: string): Error {
   return apiError('FIELD_INVALID', `settings.${field} ${reason}.`, `/settings/${field}`);
-}
-
-async function typeOf(accountId: string, context: ChangeContext): Promise<string> {
-  const settings = (await context.read(`/accounts/${accountId}/dns_settings`)) as {
-    readonly zone_defaults: { readonly nameservers: { readonly type: string } };
-  };
-  return settings.zone_defaults.nameservers.type;
 }

@@ -1,9 +1,10 @@
 // Until 2025-03-21 a zone has the setting `cname_flattening` where it now has `flatten_all_cnames`.
 //
-// `off` and `apex` mean the same and become false; false is shown as `off`.
+// `off` and `apex` mean the same and become false; false is shown as `off`. Among other settings its
+// items are taken out on the way up, and put back where they stood on the way down.
 
-import { type Answer, apiError, type Call } from '../call.ts';
-import type { Change, ChangeContext, Fields } from './change.ts';
+import { type Answer, apiError, type Call, type ErrorEntry } from '../call.ts';
+import type { Change, Fields } from './change.ts';
 
 const ID = 'cname_flattening';
 
@@ -14,10 +15,11 @@ export const cnameFlattening: Change = {
     return call.method === 'PATCH' ? takenOut(call) : call;
   },
 
-  async response(answer, call, context) {
-    if (answer.status >= 400) return answer;
+  response(answer, call) {
+    const isMany = !isOne(call) && call.method === 'PATCH';
+    if (answer.status >= 400) return isMany ? refusedAt(answer, call) : answer;
     if (isOne(call)) return { ...answer, result: setting(answer.result as Fields) };
-    return call.method === 'GET' ? listed(answer, call, context) : answered(answer, call);
+    return isMany ? answered(answer, call) : listed(answer);
   },
 };
 
@@ -32,36 +34,52 @@ function toDnsSettings(call: Call): Call {
   return { ...call, path, body: { flatten_all_cnames: flattensAll(value, '/value') } };
 }
 
-/** The setting among several, written together with the others. */
+/** Of several items of this setting the last one holds, as if they were written one by one. */
 function takenOut(call: Call): Call {
-  const body = call.body as { readonly items?: unknown } | undefined;
-  const items = Array.isArray(body?.items) ? (body.items as (Fields | null)[]) : [];
-  const index = items.findIndex((item) => item?.id === ID);
-  if (index < 0) return call;
-  const flatten = flattensAll(items[index]!.value, `/items/${index}/value`);
-  const others = items.filter((item) => item?.id !== ID);
-  return {
-    ...call,
-    body: { ...body, items: others },
-    dnsSettings: { flatten_all_cnames: flatten },
-  };
+  const items = itemsOf(call);
+  let flatten_all_cnames: boolean | undefined;
+  for (const [index, item] of items.entries()) {
+    if (isOwn(item)) flatten_all_cnames = flattensAll(item.value, `/items/${index}/value`);
+  }
+  if (flatten_all_cnames === undefined) return call;
+  const others = items.filter((item) => !isOwn(item));
+  const body = { ...(call.body as Fields), items: others };
+  return { ...call, body, dnsSettings: { flatten_all_cnames } };
 }
 
-async function listed(answer: Answer, call: Call, context: ChangeContext): Promise<Answer> {
-  const dnsSettings = await context.read(`/zones/${call.zone!.id}/dns_settings`);
-  const settings = [...(answer.result as Fields[]), setting(dnsSettings as Fields)];
+function itemsOf({ body }: Call): readonly unknown[] {
+  const items = (body as { readonly items?: unknown } | null | undefined)?.items;
+  return Array.isArray(items) ? items : [];
+}
+
+function isOwn(item: unknown): item is Fields {
+  return (item as Fields | null)?.id === ID;
+}
+
+function listed(answer: Answer): Answer {
+  const [dnsSettings] = answer.dnsSettings as readonly Fields[];
+  const settings = [...(answer.result as Fields[]), setting(dnsSettings!)];
   settings.sort((a, b) => (String(a.id) < String(b.id) ? -1 : 1));
   return { ...answer, result: settings };
 }
 
 function answered(answer: Answer, call: Call): Answer {
-  const { items } = call.body as { readonly items: Fields[] };
-  const index = items.findIndex(({ id }) => id === ID);
-  if (index < 0) return answer;
-  const flatten_all_cnames = flattensAll(items[index]!.value, '');
-  const result = [...(answer.result as Fields[])];
-  result.splice(index, 0, setting({ flatten_all_cnames }));
+  const others = [...(answer.result as Fields[])];
+  const result = itemsOf(call).map((item) =>
+    isOwn(item) ? setting({ flatten_all_cnames: flattensAll(item.value, '') }) : others.shift(),
+  );
   return { ...answer, result };
+}
+
+/** The refusal with pointers to the items as they were sent. */
+function refusedAt(answer: Answer, call: Call): Answer {
+  const places = [...itemsOf(call).entries()].flatMap(([i, item]) => (isOwn(item) ? [] : [i]));
+  const moved = (entry: ErrorEntry): ErrorEntry => {
+    const [, index, rest] = /^\/items\/(\d+)(.*)$/s.exec(entry.source?.pointer ?? '') ?? [];
+    if (index === undefined) return entry;
+    return { ...entry, source: { pointer: `/items/${places[Number(index)]}${rest}` } };
+  };
+  return { ...answer, errors: answer.errors.map(moved) };
 }
 
 function setting({ flatten_all_cnames }: Fields): Fields {

@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import { type AccountIdentity, type Answer, type RoutedCall, succeeded } from '../call.ts';
 import type { ItemStore } from '../objects/item-store.ts';
 import { validate } from '../validation.ts';
-import { patchDnsSettings } from './dns-settings.ts';
+import { readDnsSettings, setNameservers } from './dns-settings.ts';
 
 const name = v.pipe(v.string(), v.nonEmpty(), v.maxLength(100));
 
@@ -27,7 +27,7 @@ const OrganizationPatch = v.object({ name: v.optional(name) });
 const FIRST_SETTINGS = { enforce_twofactor: false, abuse_contact_email: null };
 
 export function showAccount(store: ItemStore, call: RoutedCall): Answer {
-  return succeeded(accountOf(store, call.account!));
+  return answerWith(store, call.account!);
 }
 
 export function replaceAccount(store: ItemStore, call: RoutedCall): Answer {
@@ -35,9 +35,9 @@ export function replaceAccount(store: ItemStore, call: RoutedCall): Answer {
   if (form.settings) {
     store.putDocument('settings', { ...settingsOf(store), ...form.settings });
   }
-  if (call.dnsSettings !== undefined) patchDnsSettings(store, 'account', call.dnsSettings);
+  if (call.nameserverTypes) setNameservers(store, call.nameserverTypes);
   const type = form.type ?? call.account!.type;
-  return succeeded(accountOf(store, { ...call.account!, name: form.name, type }));
+  return answerWith(store, { ...call.account!, name: form.name, type });
 }
 
 export function showOrganization(_store: ItemStore, call: RoutedCall): Answer {
@@ -47,6 +47,11 @@ export function showOrganization(_store: ItemStore, call: RoutedCall): Answer {
 export function editOrganization(_store: ItemStore, call: RoutedCall): Answer {
   const patch = validate(OrganizationPatch, call.body);
   return succeeded(organizationOf({ ...call.account!, name: patch.name ?? call.account!.name }));
+}
+
+function answerWith(store: ItemStore, account: AccountIdentity): Answer {
+  const dnsSettings = [readDnsSettings(store, 'account')];
+  return { ...succeeded(accountOf(store, account)), dnsSettings };
 }
 
 function accountOf(store: ItemStore, { id, name, type, createdOn }: AccountIdentity): object {

@@ -17,6 +17,8 @@ export const ACCOUNT_NAMESERVERS = [
   'custom.tenant',
 ] as const;
 
+export type AccountNameservers = (typeof ACCOUNT_NAMESERVERS)[number];
+
 const ZONE_NAMESERVERS = [
   'provider.standard',
   'provider.advanced',
@@ -92,6 +94,20 @@ export function patchDnsSettings(
   const changed = merged(readDnsSettings(store, owner), valid);
   store.putDocument('dns_settings', changed);
   return changed;
+}
+
+/** Sets the account's type of nameservers to what the table has for the current one. */
+export function setNameservers(
+  store: ItemStore,
+  nextTypes: Readonly<Record<string, string>>,
+): void {
+  const { zone_defaults } = readDnsSettings(store, 'account') as {
+    readonly zone_defaults: { readonly nameservers: { readonly type: string } };
+  };
+  const { type } = zone_defaults.nameservers;
+  const next = nextTypes[type];
+  if (next === type) return;
+  patchDnsSettings(store, 'account', { zone_defaults: { nameservers: { type: next } } });
 }
 
 export function showZoneDnsSettings(store: ItemStore): Answer {

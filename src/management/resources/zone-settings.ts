@@ -1,15 +1,14 @@
 // Zone settings: list, one, patch of one, patch of several at once.
 
 import * as v from 'valibot';
-import { type Answer, apiError, type RoutedCall, succeeded } from '../call.ts';
+import { type Answer, apiError, fieldsOf, type RoutedCall, succeeded } from '../call.ts';
 import type { ItemStore } from '../objects/item-store.ts';
 import { validate } from '../validation.ts';
-import { patchDnsSettings } from './dns-settings.ts';
+import { patchDnsSettings, readDnsSettings } from './dns-settings.ts';
 import { RETIRED_SETTINGS, SETTINGS, type SettingKind } from './setting-values.ts';
 
-const Patch = v.object({ value: v.unknown() });
 const BulkPatch = v.object({
-  items: v.pipe(v.array(v.object({ id: v.string(), value: v.unknown() })), v.maxLength(200)),
+  items: v.pipe(v.array(v.looseObject({ id: v.string() })), v.maxLength(200)),
 });
 
 interface Stored {
@@ -25,7 +24,8 @@ export function settingFeature(id: string): string {
 export function listSettings(store: ItemStore, call: RoutedCall): Answer {
   const retired = [...RETIRED_SETTINGS.keys()].filter((id) => isAdmitted(call, id));
   const ids = [...SETTINGS.keys(), ...retired].sort();
-  return succeeded(ids.map((id) => show(store, id, kindOf(call, id))));
+  const settings = ids.map((id) => show(store, id, kindOf(call, id)));
+  return { ...succeeded(settings), dnsSettings: [readDnsSettings(store, 'zone')] };
 }
 
 export function showSetting(store: ItemStore, call: RoutedCall): Answer {
@@ -36,19 +36,19 @@ export function showSetting(store: ItemStore, call: RoutedCall): Answer {
 export function editSetting(store: ItemStore, call: RoutedCall): Answer {
   const id = call.params.setting_id!;
   const kind = kindOf(call, id);
-  const { value } = validate(Patch, call.body);
-  return succeeded(edit(store, call, id, kind, value, ''));
+  return succeeded(edit(store, call, id, kind, fieldsOf(call.body ?? {}), ''));
 }
 
 /** All or nothing: one wrong item and none is written. */
 export function editSettings(store: ItemStore, call: RoutedCall): Answer {
   const { items } = validate(BulkPatch, call.body);
-  const edited = items.map(({ id, value }, index) => {
+  const edited = items.map((item, index) => {
+    const { id } = item;
     const kind = knownKind(call, id);
     if (kind === undefined) {
       throw apiError('FIELD_INVALID', `There is no setting "${id}".`, `/items/${index}/id`);
     }
-    return edit(store, call, id, kind, value, `/items/${index}`);
+    return edit(store, call, id, kind, item, `/items/${index}`);
   });
   if (call.dnsSettings !== undefined) patchDnsSettings(store, 'zone', call.dnsSettings);
   return succeeded(edited);
@@ -72,7 +72,7 @@ function show(store: ItemStore, id: string, kind: SettingKind): object {
   const stored = store.document<Stored>(`setting ${id}`);
   return {
     id,
-    value: stored?.value ?? kind.first,
+    [kind.field ?? 'value']: stored?.value ?? kind.first,
     editable: true,
     modified_on: stored?.modified_on ?? null,
   };
@@ -83,15 +83,18 @@ function edit(
   call: RoutedCall,
   id: string,
   kind: SettingKind,
-  value: unknown,
+  fields: Readonly<Record<string, unknown>>,
   pointer: string,
 ): object {
-  if (value === undefined)
-    throw apiError('FIELD_MISSING', 'value is required.', `${pointer}/value`);
+  const field = kind.field ?? 'value';
+  const value = fields[field];
+  if (value === undefined) {
+    throw apiError('FIELD_MISSING', `${field} is required.`, `${pointer}/${field}`);
+  }
   const checked = v.safeParse(kind.values, value);
   if (!checked.success) {
     const reason = checked.issues[0].message;
-    throw apiError('FIELD_INVALID', `Setting "${id}": ${reason}.`, `${pointer}/value`);
+    throw apiError('FIELD_INVALID', `Setting "${id}": ${reason}.`, `${pointer}/${field}`);
   }
   store.putDocument(`setting ${id}`, { value: checked.output, modified_on: call.nowIso });
   return show(store, id, kind);

@@ -93,7 +93,7 @@ function datedOn(day: string, entries: Schedule): DatedEntry[] {
 /**
  * What becomes of one operation on that day.
  *
- * `path` may be concrete or a shape, in any spelling `normalPath` takes, or a whole URL.
+ * HEAD is asked as GET is. `path` may be concrete or a shape, in any spelling `normalPath` takes, or a whole URL.
  *
  * @throws StorageError `INVALID_ARGUMENT` when `at` is no date
  */
@@ -105,7 +105,8 @@ export function lookup(
 ): Lookup {
   const day = dayFrom(at);
   const dated = datedOn(day, schedule);
-  const wanted = { method: method.toUpperCase(), path: normalPath(path, basePath) };
+  const asked = method.toUpperCase();
+  const wanted = { method: asked === 'HEAD' ? 'GET' : asked, path: normalPath(path, basePath) };
   const end = dated
     .flatMap(({ entry, isInForce }) => {
       const found = bestMatch(entry.operations, wanted);
