@@ -1,5 +1,6 @@
 // The command line over files in memory: what it prints, writes and returns.
 
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { runCommandLine } from './command-line.ts';
 import { deprecationsCommand } from './node-deprecations.ts';
@@ -165,7 +166,18 @@ describe('deprecations scan', () => {
     const log = JSON.parse(printed);
     expect(log.version).toBe('2.1.0');
     const [{ tool, results }] = log.runs;
-    expect(tool.driver.rules).toMatchObject([{ id: 'firewall-rules' }]);
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+    expect(tool.driver).toMatchObject({ name: 'ctx-storage deprecations', version });
+    const helpUri = 'http://127.0.0.1:8787/client/v4/emulator/schedule#firewall-rules';
+    expect(tool.driver.rules).toMatchObject([{ id: 'firewall-rules', helpUri }]);
+    const documentation = 'https://docs.example/dates';
+    const named = await run(
+      `deprecations scan rules.har --format sarif --documentation ${documentation}`,
+    );
+    const [{ helpUri: own }] = JSON.parse(named.printed).runs[0].tool.driver.rules;
+    expect(own).toBe(`${documentation}#firewall-rules`);
+    const wrong = await run('deprecations scan rules.har --format sarif --documentation dates');
+    expect(wrong).toMatchObject({ code: 2, errors: [expect.stringContaining('--documentation')] });
     expect(results).toMatchObject([
       {
         ruleId: 'firewall-rules',

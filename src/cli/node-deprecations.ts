@@ -26,6 +26,9 @@ calendar  the schedule as an .ics file
   --output <file>    write there instead of printing
   --schedule <file>  JSON array of entries that are added to the schedule, or replace by id
   --base-path <path> what paths begin with (scan; default: /client/v4)
+  --documentation <url>
+                     page with the schedule, for links to it (scan, sarif; default: the page of
+                     ctx-storage management on its port)
   --host <host>      only calls to this host (scan; default: all)
   --strict           notes count as findings, too (scan)
 
@@ -63,12 +66,16 @@ async function scan(args: string[], surroundings: Surroundings): Promise<ExitCod
         at: { type: 'string' },
         format: { type: 'string', default: 'text' },
         'base-path': { type: 'string' },
+        documentation: { type: 'string' },
         host: { type: 'string' },
         strict: { type: 'boolean', default: false },
       },
     }),
   );
-  const { format, host, strict, 'base-path': basePath } = values;
+  const { format, host, strict, documentation, 'base-path': basePath } = values;
+  if (documentation !== undefined && !URL.canParse(documentation)) {
+    throw new UsageError(`--documentation is "${documentation}"; it must be a URL.`);
+  }
   if (!isReportFormat(format)) throw unknownFormat(format, Object.keys(REPORT_FORMATS));
   if (positionals.length === 0) {
     throw new UsageError('deprecations scan: no file; give the path of a HAR file.');
@@ -81,7 +88,11 @@ async function scan(args: string[], surroundings: Surroundings): Promise<ExitCod
     calls.push(...callsFromHar(text, { name, ...(host !== undefined && { host }) }));
   }
   const report = reportOf(calls, { at, schedule, ...(basePath !== undefined && { basePath }) });
-  await deliver(formatReport(report, format), values.output, surroundings);
+  await deliver(
+    formatReport(report, format, documentation ? { documentation } : {}),
+    values.output,
+    surroundings,
+  );
   return failuresOf(report, { strict }).length > 0 ? 1 : 0;
 }
 

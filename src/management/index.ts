@@ -28,7 +28,7 @@ export {
   intervalsOf,
   type Outcome,
 } from './report/date-sweep.ts';
-export { formatReport, type ReportFormat } from './report/formats.ts';
+export { type FormatOptions, formatReport, type ReportFormat } from './report/formats.ts';
 export { callsFromHar, type HarOptions } from './report/har.ts';
 export {
   type PageRecorder,

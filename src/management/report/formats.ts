@@ -5,12 +5,21 @@ import { writeJUnit } from './junit.ts';
 import type { Finding, Report } from './report.ts';
 import { writeSarif } from './sarif.ts';
 
+export interface FormatOptions {
+  /**
+   * Address of a page with the schedule; ids of entries are its fragments.
+   *
+   * @default the page of `npx ctx-storage management` on its port
+   */
+  readonly documentation?: string;
+}
+
 export const REPORT_FORMATS = {
   text: writeText,
   json: writeJson,
   junit: writeJUnit,
   sarif: writeSarif,
-} as const satisfies Record<string, (report: Report) => string>;
+} as const satisfies Record<string, (report: Report, options: FormatOptions) => string>;
 
 export type ReportFormat = keyof typeof REPORT_FORMATS;
 
@@ -19,8 +28,12 @@ export function isReportFormat(name: string): name is ReportFormat {
 }
 
 /** The report in a format; its text ends with a line break. */
-export function formatReport(report: Report, format: ReportFormat): string {
-  return REPORT_FORMATS[format](report);
+export function formatReport(
+  report: Report,
+  format: ReportFormat,
+  options: FormatOptions = {},
+): string {
+  return REPORT_FORMATS[format](report, options);
 }
 
 function writeText(report: Report): string {

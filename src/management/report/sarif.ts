@@ -1,17 +1,28 @@
 // The report as SARIF 2.1.0: a rule for each entry of the schedule that was met, a result for each finding.
 
+import { DEFAULT_BASE_PATH } from '../schedule/paths.ts';
+import { SCHEDULE_PATH } from '../schedule-page.ts';
+import { VERSION } from '../version.ts';
 import { firstSeenOf, messageOf } from './finding-text.ts';
 import type { Finding, Report } from './report.ts';
 
-export function writeSarif({ findings }: Report): string {
+/** Where `npx ctx-storage management` shows the schedule, unless it is told another port. */
+const LOCAL_PAGE = `http://127.0.0.1:8787${DEFAULT_BASE_PATH}${SCHEDULE_PATH}`;
+
+export function writeSarif(
+  { findings }: Report,
+  { documentation = LOCAL_PAGE }: { readonly documentation?: string },
+): string {
   const ids = [...new Set(findings.map(({ entry }) => entry.id))];
-  const rules = ids.map((id) => ruleOf(findings.find(({ entry }) => entry.id === id)!));
+  const rules = ids.map((id) =>
+    ruleOf(findings.find(({ entry }) => entry.id === id)!, documentation),
+  );
   const log = {
     $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
     version: '2.1.0',
     runs: [
       {
-        tool: { driver: { name: 'ctx-storage deprecations', rules } },
+        tool: { driver: { name: 'ctx-storage deprecations', version: VERSION, rules } },
         results: findings.map((finding) => resultOf(finding, ids.indexOf(finding.entry.id))),
       },
     ],
@@ -19,9 +30,14 @@ export function writeSarif({ findings }: Report): string {
   return `${JSON.stringify(log, null, 2)}\n`;
 }
 
-function ruleOf({ entry }: Finding) {
+function ruleOf({ entry }: Finding, documentation: string) {
   const text = `${entry.title}, ${entry.date}`;
-  return { id: entry.id, shortDescription: { text }, ...(entry.note && helpOf(entry.note)) };
+  return {
+    id: entry.id,
+    shortDescription: { text },
+    helpUri: `${documentation}#${entry.id}`,
+    ...(entry.note && helpOf(entry.note)),
+  };
 }
 
 function helpOf(text: string) {
