@@ -1,35 +1,20 @@
 // What a creation costs in the emulated provider as zones and records grow in number; prints the table
 // of docs/benchmarks.md.
+//
+// Creations beside few and beside many take turns, so that what else the machine does meets both.
 
 import { createManagementApi } from '../../src/management/api.ts';
 import { ManagementObject } from '../../src/management/objects/management-object.ts';
 import { createObjects } from '../../worker/node-objects.ts';
 
 const COUNTS = [100, 10_000];
-const SAMPLE_COUNT = 100;
+const SAMPLE_COUNT = 200;
 const ACCOUNT_ID = 'a'.repeat(32);
 const MB = 1_000_000;
 
+/** Creates the item of that number. */
 type Create = (index: number) => Promise<unknown>;
 
-/** Median milliseconds of a creation beside `count` others, for each count. */
-async function costs(counts: readonly number[], create: Create): Promise<number[]> {
-  const medians: number[] = [];
-  let next = 0;
-  for (const count of counts) {
-    while (next < count) await create(next++);
-    const samples: number[] = [];
-    for (let i = 0; i < SAMPLE_COUNT; i++) {
-      const startMs = performance.now();
-      await create(next++);
-      samples.push(performance.now() - startMs);
-    }
-    medians.push(samples.sort((a, b) => a - b)[SAMPLE_COUNT / 2]!);
-  }
-  return medians;
-}
-
-/** A provider of its own, and how to create something there. */
 async function startProvider() {
   const objects = await createObjects({ ManagementObject });
   const api = createManagementApi({
@@ -46,32 +31,68 @@ async function startProvider() {
   return { post, close: () => objects.close() };
 }
 
-/** The median costs of each kind of creation, and what the zones took. */
-async function measured(counts: readonly number[]) {
-  const { post, close } = await startProvider();
-  const beforeBytes = process.memoryUsage().rss;
-  const zone = await costs(counts, (i) => post('/zones', { name: `zone-${i}.example` }));
-  const zonesMb = (process.memoryUsage().rss - beforeBytes) / MB;
-  const { id } = await post('/zones', { name: 'records.example' });
-  const records = `/zones/${id}/dns_records`;
-  const content = '192.0.2.1';
-  const named = await costs(counts, (i) => post(records, { type: 'A', name: `h${i}`, content }));
-  const txt = { type: 'TXT', name: '@' };
-  const alike = await costs(counts, (i) => post(records, { ...txt, content: `"${i}"` }));
-  await close();
-  const rows = { zone, 'record, each of its own name': named, 'record, all of one name': alike };
-  return { rows, zonesMb };
+/** Median milliseconds of a creation beside as many others as each count says. */
+async function medians(creates: readonly Create[]): Promise<number[]> {
+  for (const [turn, count] of COUNTS.entries()) {
+    for (let i = 0; i < count; i++) await creates[turn]!(i);
+  }
+  const samples: number[][] = COUNTS.map(() => []);
+  for (let i = 0; i < SAMPLE_COUNT; i++) {
+    for (const [turn, count] of COUNTS.entries()) {
+      const startMs = performance.now();
+      await creates[turn]!(count + i);
+      samples[turn]!.push(performance.now() - startMs);
+    }
+  }
+  return samples.map((times) => times.sort((a, b) => a - b)[SAMPLE_COUNT / 2]!);
 }
 
-// Runs once before, so that the engine has compiled what is measured.
-await measured([1000]);
-const { rows, zonesMb } = await measured(COUNTS);
+function row(cells: readonly (string | number)[]): void {
+  console.log(`| ${cells.join(' | ')} |`);
+}
 
-const row = (cells: readonly (string | number)[]) => console.log(`| ${cells.join(' | ')} |`);
+function printRow(name: string, costsMs: readonly number[]): void {
+  const ratio = costsMs.at(-1)! / costsMs[0]!;
+  row([name, ...costsMs.map((ms) => ms.toFixed(2)), `${ratio.toFixed(2)} ×`]);
+}
+
 row(['median of a creation, ms', ...COUNTS.map((count) => `beside ${count}`), 'ratio']);
 row(['---', ...COUNTS.map(() => '---'), '---']);
-for (const [name, medians] of Object.entries(rows)) {
-  const ratio = medians.at(-1)! / medians[0]!;
-  row([name, ...medians.map((ms) => ms.toFixed(2)), `${ratio.toFixed(2)} ×`]);
-}
-console.log(`\nMemory after ${COUNTS.at(-1)} zones: ${zonesMb.toFixed(0)} MB more.`);
+
+const beforeBytes = process.memoryUsage().rss;
+const providers = await Promise.all(COUNTS.map(startProvider));
+printRow(
+  'zone',
+  await medians(
+    providers.map(
+      ({ post }) =>
+        (i) =>
+          post('/zones', { name: `z${i}.example` }),
+    ),
+  ),
+);
+const zonesMb = (process.memoryUsage().rss - beforeBytes) / MB;
+
+const paths = await Promise.all(
+  providers.map(async ({ post }) => {
+    const { id } = await post('/zones', { name: 'records.example' });
+    return `/zones/${id}/dns_records`;
+  }),
+);
+const creating = (form: (index: number) => object): Create[] =>
+  providers.map(
+    ({ post }, turn) =>
+      (i) =>
+        post(paths[turn]!, form(i)),
+  );
+const content = '192.0.2.1';
+printRow(
+  'record, each of its own name',
+  await medians(creating((i) => ({ type: 'A', name: `h${i}`, content }))),
+);
+printRow(
+  'record, all of one name',
+  await medians(creating((i) => ({ type: 'TXT', name: '@', content: `"${i}"` }))),
+);
+await Promise.all(providers.map(({ close }) => close()));
+console.log(`\nMemory of the process, after the zones: ${zonesMb.toFixed(0)} MB more.`);
