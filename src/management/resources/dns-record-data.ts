@@ -8,8 +8,15 @@ import { hostName } from './dns-names.ts';
 
 type Data = Readonly<Record<string, string | number>>;
 
-interface DataKind {
+interface DataProblem {
+  readonly field: string;
+  readonly reason: string;
+}
+
+export interface DataKind {
   readonly form: v.GenericSchema<unknown, Data>;
+  /** What is wrong between fields that are right by themselves. */
+  readonly problem?: (data: Data) => DataProblem | undefined;
   /** As zone files write it. */
   readonly content: (data: Data) => string;
 }
@@ -34,24 +41,13 @@ const target = v.pipe(
   v.transform((text) => (text === '.' ? text : hostName(text)!)),
 );
 
-/** Digits of the digests that a field has by the number of another; other numbers are free. */
-function digested<const T extends v.ObjectEntries>(
-  entries: T,
-  field: keyof T & string,
-  by: keyof T & string,
-  digits: Readonly<Record<number, number>>,
-) {
-  return v.pipe(
-    v.object(entries),
-    v.forward(
-      v.check((data) => {
-        const { [field]: digest, [by]: kind } = data as Data;
-        const wanted = digits[Number(kind)];
-        return wanted === undefined || String(digest).length === wanted;
-      }, `must have as many digits as ${by} says`),
-      [field] as never,
-    ),
-  ) as unknown as v.GenericSchema<unknown, Data>;
+/** The digest must have as many digits as the number in another field says; other numbers are free. */
+function digest(field: string, by: string, digits: Readonly<Record<number, number>>) {
+  return (data: Data): DataProblem | undefined => {
+    const wanted = digits[Number(data[by])];
+    const isRight = wanted === undefined || String(data[field]).length === wanted;
+    return isRight ? undefined : { field, reason: `must have ${wanted} digits by its ${by}` };
+  };
 }
 
 function spaced(data: Data): string {
@@ -71,75 +67,55 @@ const SVC: DataKind = {
 
 const SHA_256_DIGITS = 64;
 const CERTIFICATE: DataKind = {
-  form: digested(
-    { usage: uint8, selector: uint8, matching_type: uint8, certificate: hex },
-    'certificate',
-    'matching_type',
-    { 1: SHA_256_DIGITS, 2: 128 },
-  ),
+  form: v.object({ usage: uint8, selector: uint8, matching_type: uint8, certificate: hex }),
+  problem: digest('certificate', 'matching_type', { 1: SHA_256_DIGITS, 2: 128 }),
   content: spaced,
 };
 
-/** Degrees, minutes and seconds of one direction (RFC 1876, section 3). */
-function angle<const P extends string, const D extends string>(
-  prefix: P,
-  degreesMax: number,
-  directions: readonly [D, D],
-) {
-  return {
-    [`${prefix}_degrees`]: uint(degreesMax),
-    [`${prefix}_minutes`]: v.optional(uint(59), 0),
-    [`${prefix}_seconds`]: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(59.999)), 0),
-    [`${prefix}_direction`]: v.picklist(directions),
-  };
-}
-
-function isWithin(degreesMax: number, prefix: string) {
-  return (data: Data) =>
-    data[`${prefix}_degrees`] !== degreesMax ||
-    (data[`${prefix}_minutes`] === 0 && data[`${prefix}_seconds`] === 0);
-}
-
+const minutes = v.optional(uint(59), 0);
+const seconds = v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(59.999)), 0);
 const metres = v.pipe(v.number(), v.minValue(0), v.maxValue(90_000_000));
 
-const LOC = v.pipe(
-  v.object({
-    ...angle('lat', 90, ['N', 'S']),
-    ...angle('long', 180, ['E', 'W']),
-    altitude: v.pipe(v.number(), v.minValue(-100_000), v.maxValue(42_849_672.95)),
-    size: v.optional(metres, 1),
-    precision_horz: v.optional(metres, 10_000),
-    precision_vert: v.optional(metres, 10),
-  }),
-  v.forward(
-    v.check((data) => isWithin(90, 'lat')(data as Data), 'must not exceed 90°'),
-    ['lat_degrees'] as never,
-  ),
-  v.forward(
-    v.check((data) => isWithin(180, 'long')(data as Data), 'must not exceed 180°'),
-    ['long_degrees'] as never,
-  ),
-) as unknown as v.GenericSchema<unknown, Data>;
+/** Degrees, minutes and seconds of two directions, then lengths in metres (RFC 1876, section 3). */
+const LOC = v.object({
+  lat_degrees: uint(90),
+  lat_minutes: minutes,
+  lat_seconds: seconds,
+  lat_direction: v.picklist(['N', 'S']),
+  long_degrees: uint(180),
+  long_minutes: minutes,
+  long_seconds: seconds,
+  long_direction: v.picklist(['E', 'W']),
+  altitude: v.pipe(v.number(), v.minValue(-100_000), v.maxValue(42_849_672.95)),
+  size: v.optional(metres, 1),
+  precision_horz: v.optional(metres, 10_000),
+  precision_vert: v.optional(metres, 10),
+});
+
+function offTheGlobe(data: Data): DataProblem | undefined {
+  const isOff = (prefix: string, degreesMax: number) =>
+    data[`${prefix}_degrees`] === degreesMax &&
+    (data[`${prefix}_minutes`] !== 0 || data[`${prefix}_seconds`] !== 0);
+  if (isOff('lat', 90)) return { field: 'lat_degrees', reason: 'must not exceed 90°' };
+  if (isOff('long', 180)) return { field: 'long_degrees', reason: 'must not exceed 180°' };
+  return undefined;
+}
 
 const LENGTHS = ['altitude', 'size', 'precision_horz', 'precision_vert'];
 
-const NAPTR = v.pipe(
-  v.object({
-    order: uint16,
-    preference: uint16,
-    flags: v.pipe(characters, v.regex(/^[a-z0-9]*$/i)),
-    service: characters,
-    regex: characters,
-    replacement: target,
-  }),
-  v.forward(
-    v.check(
-      ({ regex, replacement }) => regex === '' || replacement === '.',
-      'must be empty beside a replacement',
-    ),
-    ['regex'],
-  ),
-);
+const NAPTR = v.object({
+  order: uint16,
+  preference: uint16,
+  flags: v.pipe(characters, v.regex(/^[a-z0-9]*$/i)),
+  service: characters,
+  regex: characters,
+  replacement: target,
+});
+
+function isDouble({ regex, replacement }: Data): DataProblem | undefined {
+  if (regex === '' || replacement === '.') return undefined;
+  return { field: 'regex', reason: 'must be empty beside a replacement' };
+}
 
 /** By type. A map, because types come from requests. */
 export const DATA_KINDS: ReadonlyMap<string, DataKind> = new Map<string, DataKind>([
@@ -176,12 +152,8 @@ export const DATA_KINDS: ReadonlyMap<string, DataKind> = new Map<string, DataKin
   [
     'DS', // RFC 4034, section 5; RFC 4509; RFC 6605
     {
-      form: digested(
-        { key_tag: uint16, algorithm: uint8, digest_type: uint8, digest: hex },
-        'digest',
-        'digest_type',
-        { 1: 40, 2: SHA_256_DIGITS, 4: 96 },
-      ),
+      form: v.object({ key_tag: uint16, algorithm: uint8, digest_type: uint8, digest: hex }),
+      problem: digest('digest', 'digest_type', { 1: 40, 2: SHA_256_DIGITS, 4: 96 }),
       content: spaced,
     },
   ],
@@ -190,6 +162,7 @@ export const DATA_KINDS: ReadonlyMap<string, DataKind> = new Map<string, DataKin
     'LOC', // RFC 1876
     {
       form: LOC,
+      problem: offTheGlobe,
       content: (data) =>
         Object.entries(data)
           .map(([field, value]) => (LENGTHS.includes(field) ? `${value}m` : value))
@@ -200,6 +173,7 @@ export const DATA_KINDS: ReadonlyMap<string, DataKind> = new Map<string, DataKin
     'NAPTR', // RFC 3403
     {
       form: NAPTR,
+      problem: isDouble,
       content: ({ order, preference, flags, service, regex, replacement }) =>
         [order, preference, quoted(flags), quoted(service), quoted(regex), replacement].join(' '),
     },
@@ -215,10 +189,8 @@ export const DATA_KINDS: ReadonlyMap<string, DataKind> = new Map<string, DataKin
   [
     'SSHFP', // RFC 4255, RFC 6594
     {
-      form: digested({ algorithm: uint8, type: uint8, fingerprint: hex }, 'fingerprint', 'type', {
-        1: 40,
-        2: SHA_256_DIGITS,
-      }),
+      form: v.object({ algorithm: uint8, type: uint8, fingerprint: hex }),
+      problem: digest('fingerprint', 'type', { 1: 40, 2: SHA_256_DIGITS }),
       content: spaced,
     },
   ],

@@ -8,7 +8,7 @@ import { apiError } from '../call.ts';
 import type { ErrorName } from '../error-codes.ts';
 import { validate } from '../validation.ts';
 import { dnsName, hostName } from './dns-names.ts';
-import { DATA_KINDS } from './dns-record-data.ts';
+import { DATA_KINDS, type DataKind } from './dns-record-data.ts';
 
 /** Types whose content is written as text. */
 const CONTENT_TYPES = ['A', 'AAAA', 'CNAME', 'MX', 'NS', 'OPENPGPKEY', 'PTR', 'TXT'] as const;
@@ -67,7 +67,7 @@ export function writtenRecord(fields: unknown, zoneName: string): WrittenRecord 
   refuseSrvNameFields(fields);
   const form = validate(RecordForm, fields, errorOfField);
   const kind = DATA_KINDS.get(form.type);
-  const data = kind && validate(v.object({ data: kind.form }), { data: form.data }, dataError).data;
+  const data = kind && checkedData(kind, form.data);
   const content = data ? kind!.content(data) : checkedContent(form.type, form.content);
   const proxiable = PROXIABLE.includes(form.type);
   if (form.proxied && !proxiable) {
@@ -120,8 +120,12 @@ function refuseSrvNameFields(fields: unknown): void {
   );
 }
 
-function dataError(): ErrorName {
-  return 'RECORD_DATA';
+function checkedData({ form, problem }: DataKind, sent: unknown) {
+  const { data } = validate(v.object({ data: form }), { data: sent }, () => 'RECORD_DATA');
+  const found = problem?.(data);
+  if (found === undefined) return data;
+  const { field, reason } = found;
+  throw apiError('RECORD_DATA', `data.${field} ${reason}.`, `/data/${field}`);
 }
 
 /** The content in its one spelling: two records of the same hosts or addresses are the same. */
