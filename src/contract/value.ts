@@ -1,8 +1,18 @@
-// A value on its way into storage: serialized, and not larger than a value may be.
+// A value on its way into storage and out of it: serialized, and not larger than a value may be.
+//
+// Invariant: no more bytes are decoded than a program can have stored. Some values cost the square of
+// their size to read (V8 hashes bigints and small integers without a seed, so that the keys of a Map
+// can be chosen to collide: 0.7 s at this size, an hour at 8 MB), and a database file that somebody
+// else wrote can hold them.
 
+import { corrupt } from '../serializer/byte-reader.ts';
+import { deserialize } from '../serializer/decode.ts';
 import { serialize } from '../serializer/encode.ts';
 import { storageError } from './errors.ts';
 import { VALUE_BYTES_MAX } from './limits.ts';
+
+/** Most bytes around the content of a string or buffer: header, padding, tags, lengths, a view. */
+const FRAME_BYTES_MAX = 32;
 
 /**
  * The bytes a value is stored as, in a buffer of their own.
@@ -44,4 +54,16 @@ function checkSize(operation: string, key: string, sizeBytes: number): void {
         'it, or keep it in a table.',
     );
   }
+}
+
+/**
+ * The value of stored bytes, a fresh copy.
+ *
+ * @throws CORRUPT for bytes that no program could have stored, also for too many
+ */
+export function decodeValue(bytes: Uint8Array): unknown {
+  if (bytes.byteLength > VALUE_BYTES_MAX + FRAME_BYTES_MAX) {
+    throw corrupt(`it has ${bytes.byteLength} bytes, at most ${VALUE_BYTES_MAX}`);
+  }
+  return deserialize(bytes);
 }

@@ -26,9 +26,8 @@ import type {
   ReadOptions,
   WriteOptions,
 } from '../contract/storage.ts';
-import { encodeValue } from '../contract/value.ts';
+import { decodeValue, encodeValue } from '../contract/value.ts';
 import type { Call, Results, ValueBytes } from '../rpc/protocol.ts';
-import { deserialize } from '../serializer/decode.ts';
 
 /** Makes a call; a session's, or a transaction's. */
 export type SendCall = <C extends Call>(call: C) => Promise<Results[C['op']]>;
@@ -48,14 +47,14 @@ export class RemoteKeyValue implements KeyValueOperations {
     convertReadOptions('get', args[1]);
     if (keys.kind === 'one') {
       const [bytes] = await this.#send({ op: 'get', keys: [keys.key] });
-      return bytes ? deserialize(bytes) : undefined;
+      return bytes ? decodeValue(bytes) : undefined;
     }
     const sorted = [...new Set(keys.keys)].sort(compareKeys);
     const values = await this.#send({ op: 'get', keys: sorted });
     const found = new Map<string, unknown>();
     for (const [i, key] of sorted.entries()) {
       const bytes = values[i];
-      if (bytes) found.set(key, deserialize(bytes));
+      if (bytes) found.set(key, decodeValue(bytes));
     }
     return found;
   }
@@ -98,7 +97,7 @@ export class RemoteKeyValue implements KeyValueOperations {
     const range = convertListOptions('list', options);
     if (range === null) return new Map();
     const entries = await this.#send({ op: 'list', range });
-    return new Map(entries.map(([key, bytes]) => [key, deserialize(bytes) as T]));
+    return new Map(entries.map(([key, bytes]) => [key, decodeValue(bytes) as T]));
   }
 
   async getAlarm(options?: AlarmReadOptions): Promise<number | null> {

@@ -7,9 +7,8 @@
 import { checkArgumentCount, convertKey, convertListOptions } from '../contract/arguments.ts';
 import type { KeyRange } from '../contract/key-range.ts';
 import type { RemoteKvStorage, SyncListOptions } from '../contract/storage.ts';
-import { encodeValue } from '../contract/value.ts';
+import { decodeValue, encodeValue } from '../contract/value.ts';
 import type { ValueBytes } from '../rpc/protocol.ts';
-import { deserialize } from '../serializer/decode.ts';
 import type { SendCall } from './remote-key-value.ts';
 
 /** Entries of one piece of a list. */
@@ -31,7 +30,7 @@ export class RemoteKv implements RemoteKvStorage {
   async get(...args: unknown[]): Promise<unknown> {
     checkArgumentCount('kv.get', args.length, 1);
     const [bytes] = await this.#send({ op: 'get', keys: [convertKey('kv.get', args[0])] });
-    return bytes ? deserialize(bytes) : undefined;
+    return bytes ? decodeValue(bytes) : undefined;
   }
 
   put<T>(key: string, value: T): Promise<void>;
@@ -63,7 +62,7 @@ export class RemoteKv implements RemoteKvStorage {
       if (failure !== null) throw failure.error;
       if (range === null) return;
       for await (const piece of pieces(range)) {
-        for (const [key, bytes] of piece) yield [key, deserialize(bytes) as T] as [string, T];
+        for (const [key, bytes] of piece) yield [key, decodeValue(bytes) as T] as [string, T];
       }
     })();
   }

@@ -4,6 +4,7 @@
 // handed out is a copy. Nothing is allocated by a length alone, only after as many bytes were seen.
 
 import { type StorageError, storageError } from '../contract/errors.ts';
+import { VALUE_BYTES_MAX } from '../contract/limits.ts';
 import { TAG } from './wire.ts';
 
 /** Strings up to this length are looked up among those read before; most keys are shorter. */
@@ -88,6 +89,10 @@ export class ByteReader {
   bigint(): bigint {
     const field = this.varint();
     const length = Math.floor(field / 2);
+    // Engines take much more memory than the bytes to make one.
+    if (length > VALUE_BYTES_MAX) {
+      throw corrupt(`a bigint of ${length} bytes, at most ${VALUE_BYTES_MAX}`);
+    }
     const at = this.#take(length);
     let magnitude: bigint;
     if (length === 8) {

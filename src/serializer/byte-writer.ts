@@ -3,6 +3,8 @@
 // Reused from value to value: `take` copies what was written, so the buffer is never seen outside.
 // Knows strings and numbers, but no objects.
 
+import { storageError } from '../contract/errors.ts';
+import { VALUE_BYTES_MAX } from '../contract/limits.ts';
 import { TAG } from './wire.ts';
 
 const INITIAL_BYTES = 16 * 1024;
@@ -95,6 +97,13 @@ export class ByteWriter {
       // Through hexadecimal: linear in the length, where shifting the value would be quadratic.
       const hex = magnitude.toString(16);
       const words = Math.ceil(hex.length / 16);
+      if (words * 8 > VALUE_BYTES_MAX) {
+        throw storageError(
+          'VALUE_TOO_LARGE',
+          `A bigint of ${words * 8} bytes cannot be stored, at most ${VALUE_BYTES_MAX}; split it, or ` +
+            'store its digits as a string.',
+        );
+      }
       this.varint(((words * 8) << 1) | sign);
       this.#reserve(words * 8);
       for (let end = hex.length; end > 0; end -= 16) {

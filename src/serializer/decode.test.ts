@@ -3,8 +3,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isStorageError } from '../contract/errors.ts';
+import { VALUE_BYTES_MAX } from '../contract/limits.ts';
 import { deserialize } from './decode.ts';
 import { serialize } from './encode.ts';
+import { UNICODE_SOURCE_LENGTH_MAX } from './unicode-sources.ts';
 import { NESTING_DEPTH_MAX } from './wire.ts';
 
 const bytesOf = (hex: string) => Uint8Array.from(Buffer.from(hex.replaceAll(' ', ''), 'hex'));
@@ -191,6 +193,57 @@ describe('[VAL7] a lying length', () => {
     const after = process.memoryUsage().arrayBuffers + process.memoryUsage().heapUsed;
     expect((keep[0] as unknown[]).length).toBe(30_000_000);
     expect(after - before).toBeLessThan(200 * 1024 * 1024);
+  });
+});
+
+describe('[VAL8] what is expensive to construct', () => {
+  const varint = (value: number): number[] =>
+    value < 128 ? [value] : [(value & 127) | 128, ...varint(Math.floor(value / 128))];
+  const pattern = (source: string, flagBits: number) => [
+    ...[0x52, 0x22, ...varint(source.length)],
+    ...Buffer.from(source, 'latin1'),
+    ...varint(flagBits),
+  ];
+  const V = 256;
+  const emoji = (count: number) => '[\\p{RGI_Emoji}]'.repeat(count);
+
+  test('is CORRUPT: one regular expression that takes seconds', () => {
+    const bytes = Uint8Array.from([0xff, 15, ...pattern(emoji(8180), V)]);
+    const startMs = performance.now();
+    expect(codeOf(bytes)).toBe('CORRUPT');
+    expect(performance.now() - startMs).toBeLessThan(1000);
+  });
+
+  test('is CORRUPT: many that take as long together', () => {
+    const many = Array.from({ length: 40 }, (_, i) => pattern(`${emoji(25)}${i}`, V));
+    const list = [0x41, ...varint(many.length), ...many.flat(), 0x24, 0, ...varint(many.length)];
+    expect(codeOf(Uint8Array.from([0xff, 15, ...list]))).toBe('CORRUPT');
+  });
+
+  test('is refused in writing, and the bound itself goes both ways', () => {
+    const largest = new RegExp('a'.repeat(UNICODE_SOURCE_LENGTH_MAX), 'u');
+    expect(deserialize(serialize([largest, largest]))).toEqual([largest, largest]);
+    expect(() => serialize([largest, /b/v])).toThrowError(
+      expect.objectContaining({
+        name: 'RangeError',
+        code: 'VALUE_TOO_LARGE',
+        message: expect.stringContaining('4097 characters, at most 4096'),
+      }),
+    );
+    // Without these flags construction is linear and fast.
+    const plain = new RegExp('a'.repeat(100_000), 'i');
+    expect(deserialize(serialize(plain))).toEqual(plain);
+  });
+
+  test('is a bigint of more bytes than a value may have', () => {
+    const largest = -(2n ** BigInt(8 * VALUE_BYTES_MAX)) + 1n;
+    expect(deserialize(serialize(largest))).toBe(largest);
+    expect(() => serialize(largest - 1n)).toThrowError(
+      expect.objectContaining({ name: 'RangeError', code: 'VALUE_TOO_LARGE' }),
+    );
+    const bytes = new Uint8Array(8_000_012).fill(0xab);
+    bytes.set([0xff, 15, 0x5a, ...varint(16_000_000)]);
+    expect(codeOf(bytes)).toBe('CORRUPT');
   });
 });
 

@@ -8,6 +8,7 @@ import { ByteReader, corrupt } from './byte-reader.ts';
 import { readHostError, readPlainError } from './error-codec.ts';
 import { readHostObject } from './host-codec.ts';
 import { bufferResizable } from './slots.ts';
+import { UnicodeSources } from './unicode-sources.ts';
 import type { ValueReader } from './value-streams.ts';
 import { createTrackingView } from './view-layout.ts';
 import {
@@ -58,6 +59,7 @@ const PENDING = Symbol('pending');
 class Decoder implements ValueReader {
   readonly input: ByteReader;
   readonly #objects: unknown[] = [];
+  readonly #unicodeSources = new UnicodeSources();
   readonly #bytes: Uint8Array;
   readonly #resolve: ResolveReference | undefined;
   #version = WIRE_VERSION_MIN;
@@ -274,6 +276,8 @@ class Decoder implements ValueReader {
     const bits = this.input.varint();
     let flags = '';
     for (const [flag, bit] of REGEXP_FLAGS) if (bits & bit) flags += flag;
+    const tooLong = this.#unicodeSources.add(source, flags);
+    if (tooLong !== undefined) throw corrupt(tooLong);
     return this.#add(new RegExp(source, flags));
   }
 

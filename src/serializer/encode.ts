@@ -7,6 +7,7 @@
 // whenever it can be, and an array without holes is always written dense; V8 decides both by how the
 // engine happens to hold them, which JavaScript cannot see.
 
+import { storageError } from '../contract/errors.ts';
 import { ByteWriter } from './byte-writer.ts';
 import { writeError } from './error-codec.ts';
 import {
@@ -25,6 +26,7 @@ import {
 } from './object-kind.ts';
 import { ObjectNumbers } from './object-numbers.ts';
 import * as slots from './slots.ts';
+import { UnicodeSources } from './unicode-sources.ts';
 import type { ValueWriter } from './value-streams.ts';
 import { viewBuffer, viewLayout } from './view-layout.ts';
 import {
@@ -46,6 +48,7 @@ import {
  * @throws DOMException `DataCloneError` for what cannot be stored: functions, symbols, promises, weak
  * collections, generators, detached and shared buffers, platform objects, blobs on a page
  * @throws RangeError for objects nested deeper than `NESTING_DEPTH_MAX`
+ * @throws VALUE_TOO_LARGE for a bigint, or expressions in Unicode mode, that would not be read again
  */
 export function serialize(value: unknown): Uint8Array<ArrayBuffer> {
   return serializeWith(value, undefined);
@@ -75,6 +78,7 @@ export type DescribeReference = (value: object) => Readonly<Record<string, unkno
 class Encoder implements ValueWriter {
   readonly out = new ByteWriter();
   readonly #numbers = new ObjectNumbers();
+  readonly #unicodeSources = new UnicodeSources();
   /** Objects without properties, taken for plain until the end. */
   #empty: object[] = [];
   #depth = 0;
@@ -92,6 +96,7 @@ class Encoder implements ValueWriter {
   clear(): void {
     this.out.clear();
     this.#numbers.clear();
+    this.#unicodeSources.clear();
     if (this.#empty.length > 0) this.#empty = [];
     this.#depth = 0;
     this.#describe = undefined;
@@ -339,10 +344,15 @@ class Encoder implements ValueWriter {
 
   #writeRegExp(value: object): void {
     const flags = slots.regExpFlagsOf(value)!;
+    const source = slots.regExpSource(value);
+    const tooLong = this.#unicodeSources.add(source, flags);
+    if (tooLong !== undefined) {
+      throw storageError('VALUE_TOO_LARGE', `The value cannot be stored: ${tooLong}.`);
+    }
     let bits = 0;
     for (const [flag, bit] of REGEXP_FLAGS) if (flags.includes(flag)) bits |= bit;
     this.out.byte(TAG.regExp);
-    this.out.string(slots.regExpSource(value));
+    this.out.string(source);
     this.out.varint(bits);
   }
 

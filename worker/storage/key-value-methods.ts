@@ -18,8 +18,7 @@ import {
 } from '../../src/contract/arguments.ts';
 import { storageError } from '../../src/contract/errors.ts';
 import { compareKeys } from '../../src/contract/key-order.ts';
-import { encodeValue } from '../../src/contract/value.ts';
-import { deserialize } from '../../src/serializer/decode.ts';
+import { decodeValue, encodeValue } from '../../src/contract/value.ts';
 import type { Confirmation, ObjectStorage } from './object-storage.ts';
 
 /** Runs a method whose every failure is a rejection, as the real storage's promises do. */
@@ -35,10 +34,10 @@ export function get(storage: ObjectStorage, args: readonly unknown[]): unknown {
   checkArgumentCount('get', args.length, 1);
   const keys = convertKeys('get', args[0]);
   convertReadOptions('get', args[1]);
-  if (keys.kind === 'one') return storage.get(keys.key, deserialize);
+  if (keys.kind === 'one') return storage.get(keys.key, decodeValue);
   const found = new Map<string, unknown>();
   for (const key of [...new Set(keys.keys)].sort(compareKeys)) {
-    storage.get(key, (bytes) => found.set(key, deserialize(bytes)));
+    storage.get(key, (bytes) => found.set(key, decodeValue(bytes)));
   }
   return found;
 }
@@ -79,7 +78,7 @@ export function list(storage: ObjectStorage, args: readonly unknown[]): Map<stri
   const cursor = storage.list(convertListOptions('list', args[0]));
   const entries = new Map<string, unknown>();
   for (let entry = cursor.next(); entry !== undefined; entry = cursor.next()) {
-    entries.set(entry.key, deserialize(entry.value));
+    entries.set(entry.key, decodeValue(entry.value));
   }
   return entries;
 }

@@ -7,8 +7,7 @@ import {
   convertKey,
   convertListOptions,
 } from '../../src/contract/arguments.ts';
-import { encodeValue } from '../../src/contract/value.ts';
-import { deserialize } from '../../src/serializer/decode.ts';
+import { decodeValue, encodeValue } from '../../src/contract/value.ts';
 import type { EntryCursor } from '../kv/kv-store.ts';
 import type { ObjectStorage } from './object-storage.ts';
 import { checkConstructor, type INTERNAL, illegalInvocation } from './surface.ts';
@@ -24,7 +23,7 @@ export class SyncKvStorage {
   get(...args: unknown[]): unknown {
     const storage = SyncKvStorage.#of(this);
     checkArgumentCount('kv.get', args.length, 1);
-    return storage.get(convertKey('kv.get', args[0]), deserialize);
+    return storage.get(convertKey('kv.get', args[0]), decodeValue);
   }
 
   put(...args: unknown[]): void {
@@ -68,7 +67,7 @@ export class ListIterator {
   next(): IteratorResult<[string, unknown], undefined> {
     const entry = this.#cursor.next();
     if (entry === undefined) return { done: true, value: undefined };
-    return { done: false, value: [entry.key, deserialize(entry.value)] };
+    return { done: false, value: [entry.key, decodeValue(entry.value)] };
   }
 
   [Symbol.iterator](): this {
