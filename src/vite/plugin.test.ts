@@ -2,7 +2,7 @@
 
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { build, createLogger, createServer, type InlineConfig } from 'vite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type CtxStorageOptions, ctxStorage } from './plugin.ts';
@@ -156,6 +156,101 @@ describe('plugin', () => {
     expect(await resolved('ssr')).toBe(WORKER_ENTRY);
     expect(await resolved('real')).not.toBe(WORKER_ENTRY);
     await server.close();
+  });
+
+  test('[VITE10] a .sql file outside of what Vite may serve is refused, as without the plugin', async () => {
+    const outside = mkdtempSync(join(tmpdir(), 'ctx-storage-vite-outside-'));
+    writeFileSync(join(outside, 'dump.sql'), 'secret');
+    write('denied.sql', 'secret');
+    const answers = async (plugins: InlineConfig['plugins']) => {
+      const server = await createServer({
+        ...config(),
+        plugins,
+        server: { port: 0, host: '127.0.0.1', watch: null, hmr: false, fs: { deny: ['denied.*'] } },
+      });
+      await server.listen();
+      const [origin] = server.resolvedUrls!.local;
+      const ask = async (path: string) => {
+        const response = await fetch(`${origin}${path}`, {
+          headers: { 'sec-fetch-dest': 'script' },
+        });
+        return { status: response.status, text: await response.text() };
+      };
+      const found: Record<string, Awaited<ReturnType<typeof ask>>> = {};
+      for (const path of [
+        `@fs${outside}/dump.sql?import`,
+        `@fs${outside}/dump.sql`,
+        `@fs${outside}/dump.sql?t=1&import`,
+        `@fs${outside}/dump.sql?import&raw`,
+        `@fs${outside}/dump.sql?import&url&inline`,
+        `@id/${outside}/dump.sql?import`,
+        `@fs${root}/src/..%2f..%2f${basename(outside)}/dump.sql?import`,
+        `@fs${outside}/dump.sql?import&x=.sql`,
+        'denied.sql?import',
+        `@fs${root}/denied.sql?import`,
+      ]) {
+        found[path] = await ask(path);
+      }
+      expect(await ask('src/schema.sql?import')).toMatchObject({ status: 200 });
+      await server.close();
+      return found;
+    };
+    const without = await answers([]);
+    const withPlugin = await answers(config().plugins);
+    for (const [path, { status, text }] of Object.entries(withPlugin)) {
+      expect([path, status]).toEqual([path, without[path]!.status]);
+      expect(text).not.toContain('secret');
+    }
+    expect(withPlugin[`@fs${outside}/dump.sql?import`]!.status).toBe(403);
+    rmSync(outside, { recursive: true });
+  });
+
+  test.for([
+    "x'; globalThis.pwned = 1; '",
+    'x"; globalThis.pwned = 1; "',
+    'x`; globalThis.pwned = 1; `',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it must stay text in the module
+    '${globalThis.pwned = 1}',
+    'x\nglobalThis.pwned = 1;\u2028',
+  ])('[VITE11] a name of the configuration is text in what is generated: %j', async (name) => {
+    write(`src/${name}.ts`, 'export class Known {}');
+    write(
+      'wrangler.jsonc',
+      JSON.stringify({
+        name,
+        main: `src/${name}.ts`,
+        compatibility_date: name,
+        vars: { [name]: name },
+        durable_objects: { bindings: [{ name, class_name: name }] },
+      }),
+    );
+    const server = await createServer(config());
+    const folder = join(root, '.cache/ctx-storage');
+    const worker = readFileSync(join(folder, 'objects.worker.js'), 'utf8');
+    const { code: parsed } = (await server.transformRequest(join(folder, 'objects.worker.js')))!;
+    await server.close();
+    expect(parsed).toContain('serve');
+    // The module itself, with what it imports passed in.
+    const [, body] = worker.split(/^(?=function exported)/m);
+    const run = (main: object) => {
+      const served: unknown[] = [];
+      new Function('serve', 'main', body!)((...given: unknown[]) => served.push(...given), main);
+      return served;
+    };
+    class Exported {}
+    expect(run({ [name]: Exported })).toEqual([
+      { [name]: { class: Exported, storage: 'sql' } },
+      {
+        bindings: { [name]: name },
+        scriptName: name,
+        compatibilityDate: name,
+        env: { [name]: name },
+      },
+    ]);
+    expect(() => run({})).toThrow(
+      `${name} is a class of wrangler.jsonc, and src/${name}.ts exports nothing of that name`,
+    );
+    expect(globalThis).not.toHaveProperty('pwned');
   });
 
   test('[VITE9] bindings that are no classes are named in a warning', async () => {

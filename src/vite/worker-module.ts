@@ -1,5 +1,8 @@
 // The two modules that are made for a project: the worker that serves its classes, and the function
 // by which a page starts it.
+//
+// Invariant: whatever a configuration or a path says appears in them as a JSON string, and so is text
+// and never code.
 
 import type { ObjectsConfig } from './wrangler-config.ts';
 
@@ -16,10 +19,10 @@ export interface ModulePaths {
 
 /** The worker. A class that `main` does not export fails its start, by name. */
 export function workerModule(config: ObjectsConfig, paths: ModulePaths): string {
-  const classes = config.classes.map(
-    ({ name, storage }) =>
-      `  ${JSON.stringify(name)}: { class: exported(${JSON.stringify(name)}), storage: '${storage}' },`,
-  );
+  const classes = config.classes.map(({ name, storage }) => {
+    const text = JSON.stringify(name);
+    return `  ${text}: { class: exported(${text}), storage: ${JSON.stringify(storage)} },`;
+  });
   const options = {
     bindings: config.bindings,
     scriptName: config.scriptName,
@@ -27,15 +30,15 @@ export function workerModule(config: ObjectsConfig, paths: ModulePaths): string 
     env: config.vars,
   };
   const missing =
-    `\${name} is a class of ${paths.configName}, and ${paths.mainName} exports nothing of that ` +
-    'name; export the class.';
+    ` is a class of ${paths.configName}, and ${paths.mainName} exports nothing of that name; ` +
+    'export the class.';
   return [
     `import { serve } from ${JSON.stringify(paths.library)};`,
     `import * as main from ${JSON.stringify(paths.main)};`,
     '',
     'function exported(name) {',
     '  if (name in main) return main[name];',
-    `  throw new TypeError(\`${missing}\`);`,
+    `  throw new TypeError(name + ${JSON.stringify(missing)});`,
     '}',
     '',
     'serve({',
@@ -49,7 +52,7 @@ export function workerModule(config: ObjectsConfig, paths: ModulePaths): string 
 export function startModule(workerFile: string): string {
   return [
     'export default function startObjects() {',
-    `  return new Worker(new URL('./${workerFile}', import.meta.url), { type: 'module' });`,
+    `  return new Worker(new URL(${JSON.stringify(`./${workerFile}`)}, import.meta.url), { type: 'module' });`,
     '}',
     '',
   ].join('\n');
