@@ -1,0 +1,40 @@
+// One process that tries the cases of one surface, as main.ts names them: a case that hangs, traps
+// or throws where nobody catches it harms no other.
+
+import { openSurface, type SurfaceName } from './surface.ts';
+
+/** What it is told, and what it answers. */
+export interface CaseRequest {
+  readonly seed: number;
+}
+export interface CaseResult {
+  readonly seed: number;
+  readonly fault?: string;
+}
+
+let running: number | undefined;
+const stray = (error: unknown) => {
+  answer(running ?? -1, `an error that nobody caught: ${inWords(error)}`);
+};
+process.on('uncaughtException', stray);
+process.on('unhandledRejection', stray);
+
+const surface = await openSurface(process.argv[2] as SurfaceName);
+process.on('message', async ({ seed }: CaseRequest) => {
+  running = seed;
+  const fault = await surface.attack(seed).catch((error: unknown) => `threw ${inWords(error)}`);
+  // What was thrown into the event loop shows itself in a later turn.
+  await new Promise((resolve) => setImmediate(resolve));
+  if (running === seed) answer(seed, fault);
+});
+process.on('disconnect', () => process.exit());
+process.send!({ seed: -1 } satisfies CaseResult);
+
+function answer(seed: number, fault: string | undefined): void {
+  running = undefined;
+  process.send!({ seed, ...(fault !== undefined && { fault }) } satisfies CaseResult);
+}
+
+function inWords(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

@@ -1,0 +1,136 @@
+// Sound database files of many sorts, and changes to them that a parser may get wrong.
+
+import { makeFile, makeWal, walTransaction } from '../../worker/move/node-files.ts';
+import type { Random } from '../fuzz/random.ts';
+import { mutate } from './byte-mutations.ts';
+
+const PAGE_BYTES = 4096;
+
+const OWN =
+  'CREATE TABLE _cf_KV (key TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID;' +
+  'CREATE TABLE _cf_METADATA (key INTEGER PRIMARY KEY, value BLOB);' +
+  "INSERT INTO _cf_KV VALUES ('k', x'ff0f4904'), ('text', x'ff0f2201' || x'61');";
+
+const PARTS = [
+  'CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT DEFAULT (1 + 1), c BLOB CHECK (c IS NOT 5)); INSERT INTO t(b, c) VALUES (1, 2), (3, 4);',
+  "CREATE TABLE long(text); INSERT INTO long VALUES (printf('%.20000c', 'x'));",
+  'CREATE TABLE n(x); WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r LIMIT 600) INSERT INTO n SELECT i FROM r; CREATE INDEX ni ON n(x, -x) WHERE x > 5;',
+  'CREATE TABLE w(a, b, PRIMARY KEY (b, a)) WITHOUT ROWID; INSERT INTO w VALUES (1, 2);',
+  'CREATE TABLE g(a, b GENERATED ALWAYS AS (a * 2) STORED, c AS (b + 1)); INSERT INTO g(a) VALUES (3);',
+  'CREATE TABLE p(id INTEGER PRIMARY KEY); CREATE TABLE ch(p REFERENCES p(id) ON DELETE CASCADE); INSERT INTO p VALUES (1); INSERT INTO ch VALUES (1);',
+  'CREATE TABLE l(x); CREATE TABLE tr(x); CREATE TRIGGER trg AFTER INSERT ON tr BEGIN INSERT INTO l VALUES (new.x); END;',
+  'CREATE TABLE v1(x); CREATE VIEW v AS SELECT x, upper(x) FROM v1 WHERE x > 0;',
+  "CREATE VIRTUAL TABLE f USING fts5(a, b); INSERT INTO f VALUES ('one two', 'three');",
+  'CREATE VIRTUAL TABLE rt USING rtree(id, x0, x1); INSERT INTO rt VALUES (1, 0, 1);',
+  'CREATE TABLE s(a INT, b TEXT) STRICT; INSERT INTO s VALUES (1, 2); CREATE TABLE au(i INTEGER PRIMARY KEY AUTOINCREMENT); INSERT INTO au DEFAULT VALUES;',
+];
+
+/** A file that an object takes. */
+export function soundFile(random: Random): Promise<Uint8Array> {
+  const parts = PARTS.filter(() => random.chance(0.35));
+  return makeFile(OWN + parts.join(''));
+}
+
+export interface HostileFile {
+  readonly database: Uint8Array;
+  readonly wal: Uint8Array | null;
+}
+
+/** A file that was changed as a whole, in its header, in a page or in the text of its schema. */
+export async function hostileFile(random: Random): Promise<HostileFile> {
+  let database = await soundFile(random);
+  const count = 1 + random.below(6);
+  for (let i = 0; i < count; i++) database = changed(database, random);
+  return { database, wal: null };
+}
+
+/** A sound file with a WAL that was changed: in its frames, or in the pages it brings. */
+export async function hostileWal(random: Random): Promise<HostileFile> {
+  const database = await soundFile(random);
+  let after = await soundFile(random);
+  // A page that is changed first has a sound sum.
+  if (random.chance(0.5)) after = padded(changed(after, random));
+  const transactions = [walTransaction(database, after)];
+  if (random.chance(0.5)) transactions.push(walTransaction(after, await soundFile(random)));
+  if (random.chance(0.3)) {
+    const [first] = transactions;
+    transactions[0] = {
+      pages: first!.pages,
+      pageCountAfter: random.pick([0, 1, 2 ** 32 - 1, 500]),
+    };
+  }
+  let wal = makeWal(transactions, { isBigEndian: random.chance(0.5) });
+  const count = random.below(4);
+  for (let i = 0; i < count; i++) wal = mutate(wal, random, 0, random.pick([32, 56, wal.length]));
+  return { database: random.chance(0.9) ? database : changed(database, random), wal };
+}
+
+function changed(file: Uint8Array, random: Random): Uint8Array {
+  const pageCount = Math.ceil(file.length / PAGE_BYTES);
+  const page = PAGE_BYTES * random.below(Math.max(1, pageCount));
+  switch (random.below(7)) {
+    case 0:
+      return inPlace(file, random, 0, 100);
+    case 1:
+      // A page's header and its cells' pointers.
+      return inPlace(file, random, page + (page === 0 ? 100 : 0), page + 140);
+    case 2:
+      return inPlace(file, random, page, page + PAGE_BYTES);
+    case 3:
+      return rewordedSchema(file, random);
+    case 4: {
+      const other = PAGE_BYTES * random.below(Math.max(1, pageCount));
+      const copy = file.slice();
+      copy.set(file.subarray(page, page + PAGE_BYTES).subarray(0, file.length - other), other);
+      return copy;
+    }
+    case 5:
+      return file.slice(0, random.chance(0.5) ? page : random.below(file.length + 1));
+    default:
+      return mutate(file, random);
+  }
+}
+
+/** Mostly the length stays, or every page after it would be another. */
+function inPlace(file: Uint8Array, random: Random, from: number, below: number): Uint8Array {
+  const copy = file.slice();
+  const end = Math.min(below, file.length);
+  if (end <= from) return copy;
+  const count = 1 + random.below(4);
+  for (let i = 0; i < count; i++) {
+    const at = from + random.below(end - from);
+    copy[at] = random.chance(0.5) ? copy[at]! ^ (1 << random.below(8)) : random.below(256);
+  }
+  return copy;
+}
+
+const WORDS: readonly (readonly [string, string])[] = [
+  ['CREATE TABLE t', 'CREATE TABLE T'],
+  ['_cf_KV', '_cf_kv'],
+  ['_cf_METADATA', '_cf_MetaDatx'],
+  ['REFERENCES p(id)', 'REFERENCES _cf_KV'],
+  ['upper', 'eval0'],
+  ['fts5', 'csv99'],
+  ['INSERT INTO l ', 'DELETE FROM  l '],
+  ['SELECT x, ', 'SELECT v, '],
+  ['FROM v1', 'FROM v '],
+  ['PRIMARY KEY', 'PRIMARY KEX'],
+  ['WITHOUT ROWID', 'WITHOUT ROWIX'],
+  ['1 + 1', 'b + 1'],
+  ['a * 2', 'c * 2'],
+];
+
+/** Other words of the same length: a schema that nobody could have made. */
+function rewordedSchema(file: Uint8Array, random: Random): Uint8Array {
+  const copy = Buffer.from(file);
+  const [from, to] = random.pick(WORDS);
+  const at = copy.indexOf(from);
+  if (at >= 0) copy.write(to.padEnd(from.length).slice(0, from.length), at, 'latin1');
+  return new Uint8Array(copy);
+}
+
+function padded(file: Uint8Array): Uint8Array {
+  const whole = new Uint8Array(Math.ceil(file.length / PAGE_BYTES) * PAGE_BYTES);
+  whole.set(file);
+  return whole;
+}

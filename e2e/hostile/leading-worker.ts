@@ -1,0 +1,114 @@
+// The worker that leads, as pages meet it, in this thread: served by the same code as in a browser,
+// over objects in memory, with Web Locks of the tests' browser.
+
+import { namesOf, PROTOCOL_VERSION, type WorkerMessage } from '../../src/rpc/control.ts';
+import { FakeBrowser } from '../../src/rpc/fake-browser.ts';
+import { holdForLife } from '../../src/rpc/locks.ts';
+import { MemoryMedium } from '../../worker/file/medium.ts';
+import { DurableObject } from '../../worker/node-objects.ts';
+import { MemoryCatalog } from '../../worker/runtime/catalog.ts';
+import { AsyncTaskContext } from '../../worker/runtime/node-task-context.ts';
+import { ClassRegistry } from '../../worker/runtime/object-class.ts';
+import { PageSessions } from '../../worker/runtime/page-sessions.ts';
+import { serve } from '../../worker/serve.ts';
+import { startHost } from '../../worker/start-host.ts';
+import { loadSqliteInNode } from '../../worker/vfs/node-sqlite.ts';
+
+const { setTimeout: systemTimeout, clearTimeout: systemClear } = globalThis;
+
+class Counter extends DurableObject {
+  #count = 0;
+  add(amount: number): number {
+    this.#count += amount;
+    return this.#count;
+  }
+}
+
+export class LeadingWorker {
+  /** Its own page's connection. */
+  readonly port: MessagePort;
+  readonly #browser: FakeBrowser;
+  readonly #page: MessagePort;
+  readonly #control: BroadcastChannel;
+  readonly #directory: string;
+  readonly #end: () => Promise<void>;
+
+  private constructor(
+    port: MessagePort,
+    browser: FakeBrowser,
+    page: MessagePort,
+    directory: string,
+    end: () => Promise<void>,
+  ) {
+    this.port = port;
+    this.#browser = browser;
+    this.#page = page;
+    this.#directory = directory;
+    this.#control = new BroadcastChannel(namesOf(directory).controlChannel);
+    this.#end = end;
+  }
+
+  static async start(directory: string): Promise<LeadingWorker> {
+    const running = await startHost(
+      {
+        sqlite: await loadSqliteInNode(),
+        medium: new MemoryMedium(),
+        catalog: new MemoryCatalog(),
+        context: new AsyncTaskContext(),
+        turns: { nextTurn: (task) => void setImmediate(task) },
+        isDedicated: false,
+      },
+      new ClassRegistry({ Counter }, {}),
+      {},
+    );
+    const sessions = new PageSessions(running.host, (delayMs, task) => {
+      const timer = systemTimeout(task, delayMs);
+      return () => systemClear(timer);
+    });
+    const browser = new FakeBrowser();
+    const agent = browser.agent();
+    const { port1, port2 } = new MessageChannel();
+    serve(
+      async () => ({
+        open: (target) => sessions.open(target),
+        execute: (session, calls) => sessions.execute(session, calls),
+        close: (session) => sessions.close(session),
+        objects: running.namespaces.calls,
+      }),
+      { page: port1 as never, locks: agent.locks, openChannel: agent.openChannel },
+    );
+    port1.start();
+    const leads = new Promise<MessagePort>((resolve, reject) => {
+      port2.addEventListener('message', (event) => {
+        const message = (event as MessageEvent<WorkerMessage>).data;
+        if (message.type === 'leads') resolve(message.port);
+        if (message.type === 'failed') reject(new Error(message.error.message));
+      });
+    });
+    port2.start();
+    port2.postMessage({ type: 'start', worker: 'leader', directory, wasmUrl: null });
+    return new LeadingWorker(await leads, browser, port2, directory, async () => {
+      browser.close();
+      await running.close();
+    });
+  }
+
+  /** A page of another tab connects, as the protocol says. */
+  async admit(client: string): Promise<void> {
+    await holdForLife(this.#browser.agent().locks, namesOf(this.#directory).clientLock(client));
+    const message = { type: 'connect', worker: 'leader', client, connection: client };
+    this.#control.postMessage({ ...message, version: PROTOCOL_VERSION });
+  }
+
+  /** Posts something to where it listens beside connections. */
+  hear(message: unknown, isFromOwnPage: boolean): void {
+    if (isFromOwnPage) this.#page.postMessage(message);
+    else this.#control.postMessage(message);
+  }
+
+  async close(): Promise<void> {
+    this.#control.close();
+    this.#page.close();
+    await this.#end();
+  }
+}

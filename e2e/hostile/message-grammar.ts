@@ -1,0 +1,280 @@
+// Messages of any shape on the channels between pages and the worker that leads: those of the
+// protocol (src/rpc), the same with parts replaced, and those of comlink that the protocol never uses.
+
+import type { Random } from '../fuzz/random.ts';
+
+/** What is posted on a connection. */
+export interface HostileMessage {
+  readonly message: unknown;
+  /** The operation it calls, when it calls one that exists; then it is to be answered. */
+  readonly operation?: Operation;
+  /** Calls of `execute` that no worker knows. */
+  readonly hasUnknownCall: boolean;
+}
+
+export const OPERATIONS = [
+  'open',
+  'execute',
+  'close',
+  'classes',
+  'call',
+  'manage',
+  'ask',
+  'release',
+] as const;
+export type Operation = (typeof OPERATIONS)[number];
+
+const CALL_NAMES = new Set(
+  (
+    'get put delete list deleteAll getAlarm setAlarm deleteAlarm sync exec rows closeCursor ' +
+    'databaseSize begin commit rollback currentBookmark bookmarkForTime restoreBookmark ' +
+    'exportDatabase importDatabase abort'
+  ).split(' '),
+);
+
+export class MessageGrammar {
+  readonly #random: Random;
+  readonly #object: string;
+  #id = 0;
+
+  /** `object` is the name that no other case uses. */
+  constructor(random: Random, object: string) {
+    this.#random = random;
+    this.#object = object;
+  }
+
+  /** A message on a connection; `sessions` are the numbers its client was given. */
+  next(sessions: readonly number[]): HostileMessage {
+    const random = this.#random;
+    if (random.chance(0.2)) return { message: this.#foreign(), hasUnknownCall: false };
+    const operation = random.pick([...OPERATIONS, 'execute', 'execute', 'execute'] as const);
+    let parameters: unknown[] = this.#parameters(operation, sessions);
+    if (random.chance(0.7)) parameters = this.#damaged(parameters) as unknown[];
+    if (!Array.isArray(parameters)) parameters = [parameters];
+    const calls = operation === 'execute' ? parameters[1] : undefined;
+    const hasUnknownCall = Array.isArray(calls) && calls.some((call) => !CALL_NAMES.has(call?.op));
+    const argumentList = parameters.map((value) => ({ type: 'RAW', value }));
+    const message = { id: this.#newId(), type: 'APPLY', path: [operation], argumentList };
+    return { message, operation, hasUnknownCall };
+  }
+
+  /** What a control channel, or the worker's own page, may hear. */
+  control(): unknown {
+    const random = this.#random;
+    const type = random.pick([
+      'who',
+      'connect',
+      'leads',
+      'start',
+      'accepted',
+      'closed',
+      'x',
+      5,
+      null,
+    ]);
+    return this.#damaged(
+      random.pick([
+        { type },
+        { type, worker: this.#weird(), client: this.#weird(), connection: this.#weird() },
+        this.#weird(),
+      ]),
+    );
+  }
+
+  #parameters(operation: Operation, sessions: readonly number[]): unknown[] {
+    const random = this.#random;
+    const session = random.chance(0.8) ? random.pick([...sessions, 0]) : this.#weird();
+    switch (operation) {
+      case 'open':
+        return [random.chance(0.5) ? this.#object : this.#address()];
+      case 'execute':
+        return [session, random.times(random.below(4), () => this.#call())];
+      case 'close':
+        return [random.chance(0.2) ? session : this.#weird()];
+      case 'classes':
+        return [];
+      case 'call':
+        return [this.#address(), this.#request()];
+      case 'manage':
+        return [
+          random.pick<unknown>([
+            { op: 'list', className: random.pick(['Counter', '__proto__', 'None']) },
+            { op: 'delete', address: this.#address() },
+            { op: 'now' },
+            { op: 'resume' },
+            { op: 'set', timeMs: this.#weird() },
+            { op: 'advance', durationMs: random.pick([0, -1, Number.NaN, 'x', null]) },
+            { op: this.#weird() },
+          ]),
+        ];
+      case 'ask':
+        return [
+          random.below(5),
+          random.pick<unknown>([
+            { op: 'call', member: random.pick([null, '__proto__', 'x']), payload: this.#bytes() },
+            { op: 'get', member: 'constructor' },
+            { op: random.pick(['pull', 'close', 'wait']) },
+            { op: random.pick(['cancel', 'write', 'abort']), payload: this.#bytes() },
+            { op: this.#weird() },
+          ]),
+        ];
+      case 'release':
+        return [random.times(random.below(3), () => random.below(9))];
+    }
+  }
+
+  #call(): unknown {
+    const random = this.#random;
+    const unconfirmed = random.chance(0.3);
+    const key = random.pick(['k', 'k2', '__proto__', '']);
+    return random.pick<() => unknown>([
+      () => ({ op: 'get', keys: [key] }),
+      () => ({ op: 'put', entries: [[key, this.#bytes()]], unconfirmed }),
+      () => ({ op: 'put', entries: [['x'.repeat(5000), this.#bytes()]], unconfirmed }),
+      () => ({ op: 'put', entries: [[key, new Uint8Array(200_000)]], unconfirmed }),
+      () => ({ op: 'delete', keys: [key], unconfirmed }),
+      () => ({
+        op: 'list',
+        range: { start: null, end: null, limit: random.below(5), reverse: false },
+      }),
+      () => ({ op: 'list', range: this.#weird() }),
+      () => ({ op: random.pick(['deleteAll', 'deleteAlarm']), unconfirmed }),
+      () => ({
+        op: random.pick(['getAlarm', 'sync', 'databaseSize', 'currentBookmark', 'exportDatabase']),
+      }),
+      () => ({ op: 'setAlarm', timeMs: random.pick([4e12, Number.NaN, -1, 1e300]), unconfirmed }),
+      () => ({
+        op: 'exec',
+        query: 'SELECT ? AS __proto__',
+        bindings: [this.#weird()],
+        rowCount: 10,
+      }),
+      () => ({ op: 'exec', query: this.#weird(), bindings: [], rowCount: this.#weird() }),
+      () => ({ op: random.pick(['rows', 'closeCursor']), cursor: random.below(9), rowCount: 5 }),
+      () => ({ op: random.pick(['commit', 'rollback']), txn: random.below(9) }),
+      () => ({ op: 'get', keys: ['k'], txn: this.#weird() }),
+      () => ({ op: random.pick(['bookmarkForTime']), timeMs: this.#weird() }),
+      () => ({ op: 'restoreBookmark', bookmark: this.#weird() }),
+      () => ({ op: 'importDatabase', database: this.#bytes(), wal: null }),
+      () => ({ op: 'abort', reason: this.#weird() }),
+      () => ({ op: random.pick(['toString', '__proto__', 'constructor', '', 'drop']) }),
+      () => this.#weird(),
+    ])();
+  }
+
+  #request(): unknown {
+    const random = this.#random;
+    const member = random.pick(['add', 'constructor', '__proto__', 'ctx', 'toString', '', 'then']);
+    return random.pick<unknown>([
+      { op: 'call', member, payload: this.#bytes() },
+      { op: 'get', member },
+      { op: 'fetch', payload: this.#bytes() },
+      { op: this.#weird() },
+    ]);
+  }
+
+  #address(): unknown {
+    const random = this.#random;
+    const id = random.times(64, () => random.below(16).toString(16)).join('');
+    return {
+      className: random.pick([null, 'Counter', 'None', '__proto__', 'constructor']),
+      id: random.pick([id, '', '../../etc', id.slice(1), id.toUpperCase()]),
+      ...(random.chance(0.3) && { name: this.#weird() }),
+    };
+  }
+
+  /** Messages of comlink that are no calls of the protocol, and what is no message at all. */
+  #foreign(): unknown {
+    const random = this.#random;
+    const id = this.#newId();
+    const path = random.pick<unknown>([
+      ['__proto__', 'polluted'],
+      ['open', '__proto__', 'polluted'],
+      ['constructor', 'prototype', 'polluted'],
+      ['open', 'constructor'],
+      ['open'],
+      ['nothing'],
+      [],
+      'open',
+      null,
+      5,
+      [{}],
+      [null],
+    ]);
+    return random.pick<unknown>([
+      { id, type: 'SET', path, value: { type: 'RAW', value: 'hostile' } },
+      { id, type: 'SET', path, value: null },
+      { id, type: 'GET', path },
+      { id, type: 'CONSTRUCT', path, argumentList: [{ type: 'RAW', value: 'return 1' }] },
+      { id, type: 'APPLY', path, argumentList: [{ type: 'RAW', value: 'return 1' }] },
+      {
+        id,
+        type: 'APPLY',
+        path: ['open'],
+        argumentList: [{ type: 'HANDLER', name: 'proxy', value: null }],
+      },
+      { id, type: 'APPLY', path: ['open'], argumentList: [{ type: 'HANDLER', name: 'none' }] },
+      { id, type: 'APPLY', path: ['open'], argumentList: this.#weird() },
+      { id, type: 'ENDPOINT', path },
+      { id, type: this.#weird(), path },
+      { id: this.#weird(), type: 'APPLY', path: ['classes'] },
+      this.control(),
+      this.#weird(),
+    ]);
+  }
+
+  /** The same with a few parts replaced, at any depth. */
+  #damaged(value: unknown): unknown {
+    const random = this.#random;
+    if (random.chance(0.12)) return this.#weird();
+    if (Array.isArray(value)) return value.map((inner) => this.#damaged(inner));
+    if (value !== null && typeof value === 'object' && !ArrayBuffer.isView(value)) {
+      const members = Object.entries(value).filter(() => random.chance(0.93));
+      return Object.fromEntries(members.map(([name, inner]) => [name, this.#damaged(inner)]));
+    }
+    return value;
+  }
+
+  #weird(): unknown {
+    const random = this.#random;
+    return random.pick<unknown>([
+      null,
+      undefined,
+      true,
+      Number.NaN,
+      -1,
+      0.5,
+      1e308,
+      2n ** 64n,
+      '',
+      'x',
+      '__proto__',
+      '\ud800',
+      'y'.repeat(10_000),
+      [],
+      [[]],
+      {},
+      JSON.parse('{"__proto__": {"polluted": true}, "constructor": null, "length": -1}'),
+      new Date(Number.NaN),
+      new Map([[1, 2]]),
+      new Uint8Array(3),
+      new ArrayBuffer(2),
+      /x/,
+      new Error('hostile'),
+    ]);
+  }
+
+  #bytes(): Uint8Array {
+    const random = this.#random;
+    return random.pick([
+      Uint8Array.of(0xff, 15, 0x49, 4),
+      Uint8Array.from(random.times(random.below(40), () => random.below(256))),
+      new Uint8Array(),
+    ]);
+  }
+
+  #newId(): string {
+    this.#id += 1;
+    return `hostile ${this.#object} ${this.#id}`;
+  }
+}

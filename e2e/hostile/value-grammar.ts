@@ -1,0 +1,133 @@
+// Random values of every sort that can be stored, and bytes that stand for costly ones.
+
+import type { Random } from '../fuzz/random.ts';
+
+const KEYS = [
+  'a',
+  '__proto__',
+  'constructor',
+  'toString',
+  'length',
+  '0',
+  '4294967295',
+  '',
+  'é',
+  '€',
+];
+
+export function randomValue(random: Random, depth: number): unknown {
+  const inner = () => randomValue(random, depth - 1);
+  const leaves = [
+    () => random.pick([0, 1, -1, 0.5, -0, 2 ** 31, 2 ** 53, Number.NaN, Number.POSITIVE_INFINITY]),
+    () => random.pick(['', 'x', 'é', '€', '\ud800', 'y'.repeat(random.below(300))]),
+    () => random.pick([true, false, null, undefined]),
+    () =>
+      BigInt(random.below(2 ** 30)) ** BigInt(random.below(6)) * (random.chance(0.5) ? 1n : -1n),
+    () => new Date(random.pick([0, Number.NaN, -1e15, 1e12])),
+    () => random.pick([/x/g, /\p{L}/v, /(a)|b/dsy]),
+    () => Object(random.pick<number | string | boolean | bigint>([1, 's', true, 7n])),
+    () => randomView(random),
+    () => new Headers({ 'x-a': 'b', accept: '*/*' }),
+    () => new DOMException('m', 'AbortError'),
+  ];
+  if (depth === 0) return random.pick(leaves)();
+  const containers = [
+    () => random.times(random.below(5), inner),
+    () => Object.fromEntries(random.times(random.below(5), () => [random.pick(KEYS), inner()])),
+    () => new Map(random.times(random.below(4), () => [inner(), inner()])),
+    () => new Set(random.times(random.below(4), inner)),
+    () => Object.assign([], { [random.below(50)]: inner(), [random.pick(['x', 'y'])]: inner() }),
+    () => Object.assign(new TypeError('m', { cause: inner() }), { code: 'C' }),
+    () => {
+      const circular: unknown[] = [inner()];
+      circular.push(circular, circular[0]);
+      return circular;
+    },
+  ];
+  return random.pick(random.chance(0.6) ? containers : leaves)();
+}
+
+function randomView(random: Random): ArrayBufferView {
+  const length = 8 * random.below(5);
+  const buffer = random.chance(0.5)
+    ? new ArrayBuffer(length)
+    : new ArrayBuffer(length, { maxByteLength: length + 8 * random.below(9) });
+  return random.pick([
+    () => new Uint8Array(buffer),
+    () => new Float64Array(buffer),
+    () => new BigInt64Array(buffer, 0, length / 8),
+    () => new DataView(buffer),
+  ])();
+}
+
+/** A value that asks for much work or memory, in about as many bytes. */
+export function expensiveBytes(random: Random, sizeBytes: number): Uint8Array {
+  const claimed = random.pick([2 ** 20, 2 ** 30, 2 ** 31, 2 ** 32 - 1, 2 ** 40, 2 ** 48]);
+  const count = Math.floor(sizeBytes / 8);
+  const repeated = (...element: number[]) => new Array(count).fill(element).flat();
+  const forms: (() => number[])[] = [
+    // A regular expression in Unicode mode.
+    () =>
+      pattern(random.pick(UNITS).repeat(Math.floor(sizeBytes / 17)), random.pick([16, 256, 257])),
+    () => pattern(random.pick(UNITS), 256).concat(repeated(...pattern(random.pick(UNITS), 256))),
+    // A bigint, and keys of a set that have one hash.
+    () => [0x5a, ...varint(2 * (sizeBytes * 64)), ...repeated(0xab)],
+    () => [0x27, ...items(count / 3, (i) => [0x5a, 32, 7, 0, 0, 0, 0, 0, 0, 0, ...word(i), 0, 0])],
+    // Lengths that nothing follows.
+    () => [random.pick([0x41, 0x61, 0x22, 0x63, 0x53, 0x42, 0x5a]), ...varint(claimed)],
+    () => [0x7e, 0, ...varint(claimed)],
+    () => [0x41, ...varint(count), ...repeated(0x7e, 0, ...varint(claimed))],
+    // Deep, wide and sparse.
+    () => repeated(random.pick([0x6f, 0x3b, 0x27, 0x3f, 0x00]), 1),
+    () => repeated(0x41, 1),
+    () => [
+      0x61,
+      ...varint(2 ** 32 - 1),
+      ...items(count, (i) => [0x55, ...varint(4e9 - i * 997), 0x30]),
+    ],
+    // Many errors, views of one buffer, references.
+    () => [0x41, ...varint(count), ...repeated(0x72, 0x2e)],
+    () => [
+      0x41,
+      ...varint(count),
+      0x42,
+      ...varint(count),
+      ...repeated(1),
+      ...repeated(0x5e, 1, 0x56, 0x42, 0, 1, 0),
+    ],
+  ];
+  return Uint8Array.from([0xff, 15, ...random.pick(forms)()]);
+}
+
+const UNITS = [
+  '[\\p{RGI_Emoji}]',
+  '\\p{L}',
+  '[\\W]',
+  '(?:a{1,9}){1,9}',
+  '[\\p{L}--\\p{Lu}]',
+  '(a|',
+];
+
+function pattern(source: string, flagBits: number): number[] {
+  return [
+    0x52,
+    0x22,
+    ...varint(source.length),
+    ...Buffer.from(source, 'latin1'),
+    ...varint(flagBits),
+  ];
+}
+
+function items(count: number, make: (index: number) => readonly number[]): number[] {
+  return Array.from({ length: Math.floor(count) }, (_, i) => make(i)).flat();
+}
+
+function word(value: number): number[] {
+  return [0, 8, 16, 24].map((shift) => (value >>> shift) & 0xff).concat(0, 0, 0, 0);
+}
+
+function varint(value: number): number[] {
+  const bytes: number[] = [];
+  for (; value > 127; value = Math.floor(value / 128)) bytes.push((value & 127) | 128);
+  return [...bytes, value];
+}
