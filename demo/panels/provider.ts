@@ -104,12 +104,21 @@ export function choose(example: Example): void {
   void send();
 }
 
+/** Counts what was sent: an answer that comes after a later question is not shown. */
+let sent = 0;
+
 export async function send(): Promise<void> {
   exchange.value = { kind: 'asking' };
+  sent += 1;
+  const number = sent;
+  // As it stands now: the form may be changed while the provider starts.
+  const asked = { method: method.value, path: path.value, body: body.value };
+  const day = date.value;
+  const before = isReading() ? dayBefore(day) : null;
   await attempt(async () => {
-    const answer = await ask(date.value);
-    const before = isReading() ? await ask(dayBefore(date.value)) : null;
-    exchange.value = { kind: 'answered', before, answer };
+    const answer = await ask(asked, day);
+    const answerBefore = before === null ? null : await ask(asked, before);
+    if (number === sent) exchange.value = { kind: 'answered', before: answerBefore, answer };
   });
 }
 
@@ -134,14 +143,20 @@ function isReading(): boolean {
   return method.value === 'GET';
 }
 
-async function ask(day: string): Promise<Answer> {
+interface Asked {
+  readonly method: string;
+  readonly path: string;
+  readonly body: string;
+}
+
+async function ask({ method, path, body }: Asked, day: string): Promise<Answer> {
   const { api, zone } = await provider();
-  const place = path.value.replaceAll(':zone', zone).replaceAll(':account', ACCOUNT.id);
+  const place = path.replaceAll(':zone', zone).replaceAll(':account', ACCOUNT.id);
   const response = await api.fetch(
     new Request(`${BASE}${place.startsWith('/') ? place : `/${place}`}`, {
-      method: method.value,
+      method,
       headers: { 'x-emulator-date': day },
-      ...(isReading() ? {} : { body: body.value }),
+      ...(method !== 'GET' && { body }),
     }),
   );
   return {

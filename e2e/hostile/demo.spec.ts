@@ -1,0 +1,226 @@
+// The demo against hostile names and under its content security policy.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Page } from '@playwright/test';
+import { expect, test } from '../fixtures.ts';
+import { buildDemo, serveBuilt, watchPage } from './demo-pages.ts';
+
+const VIEWS = ['sql', 'keys', 'characters', 'objects', 'provider'];
+
+const RTL = '\u202e';
+const NAMES = [
+  '<img src="/pwned" onerror="window.pwned = 1">',
+  '"><script>window.pwned = 2</script>',
+  '\'><svg onload=window.pwned=3><iframe src="javascript:parent.pwned=4">',
+  'javascript:window.pwned=5',
+  '</textarea><base href="https://pwned.example/"><style>@import "/pwned.css"</style>',
+  `${RTL}gpj.exe`,
+];
+const LONG = `long${'W'.repeat(10_000)}`;
+
+/** Uses every panel once. */
+async function useEveryPanel(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Add example notes' }).click();
+  await expect(page.locator('.line').first()).toBeVisible();
+  for (const view of VIEWS) {
+    await page.locator(`.tab[data-view="${view}"]`).click();
+    await expect(page.locator('.tab[aria-current="page"]')).toHaveAttribute('data-view', view);
+  }
+  await page.locator('.tab[data-view="sql"]').click();
+  await page.getByRole('button', { name: 'Types' }).click();
+  await expect(page.getByText('Grüße 🎉')).toBeVisible();
+  await page.locator('.tab[data-view="keys"]').click();
+  await page.getByRole('button', { name: 'Add sample values' }).click();
+  await expect(page.locator('.entry').first()).toBeVisible();
+  await page.locator('.tab[data-view="objects"]').click();
+  await page.getByLabel('Name of a room').fill('lobby');
+  await page.getByRole('button', { name: 'Open room' }).click();
+  await page.getByLabel('Message', { exact: true }).fill('hello');
+  await page.getByRole('button', { name: 'Post' }).click();
+  await expect(page.getByText('1 message', { exact: true })).toBeVisible();
+  await page.locator('.tab[data-view="provider"]').click();
+  await page.getByRole('button', { name: 'Records' }).click();
+  await expect(page.getByRole('region', { name: 'Answer on 2024-11-30' })).toBeVisible();
+}
+
+/** What markup that got into the page would do, and what the policy is to stop. */
+async function tryInline(page: Page): Promise<string[]> {
+  await page.evaluate(async () => {
+    const script = document.createElement('script');
+    script.textContent = 'window.pwned = "an inline script"';
+    document.body.append(script);
+    const holder = document.createElement('div');
+    holder.innerHTML =
+      '<img src="data:," onerror="window.pwned = \'a handler\'"><b style="color: red">x</b>' +
+      '<a id="link" href="javascript:window.pwned = \'a link\'">x</a>';
+    document.body.append(holder);
+    document.getElementById('link')!.click();
+    // Later, because what a debugger evaluates may evaluate text itself.
+    setTimeout('window.pwned = "evaluated"' as unknown as () => void);
+    await fetch('https://pwned.example/').catch(() => {});
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  });
+  return page.evaluate(() => window.violations!.map((violation) => violation.split(' ')[0]!));
+}
+
+const STOPPED = [
+  'script-src-elem',
+  'script-src-attr',
+  'style-src-attr',
+  'script-src',
+  'connect-src',
+];
+
+test('[DEMO1] in development every panel works under the policy, and inline code does not run', async ({
+  profile,
+  server,
+}) => {
+  const page = await (await profile.launch()).newPage();
+  const watch = await watchPage(page, server.origin);
+  await page.goto(`${server.origin}/demo/index.html`);
+  await useEveryPanel(page);
+  expect(await watch.incidents()).toEqual([]);
+  expect(await tryInline(page)).toEqual(expect.arrayContaining(STOPPED));
+  expect(await page.evaluate(() => window.pwned)).toBe(undefined);
+});
+
+test('[DEMO1] so it is in a build, with the policy on its workers too', async ({ profile }) => {
+  const folder = mkdtempSync(join(tmpdir(), 'ctx-storage-demo-'));
+  await buildDemo(folder);
+  const built = await serveBuilt(folder);
+  try {
+    const page = await (await profile.launch()).newPage();
+    const watch = await watchPage(page, built.origin);
+    await page.goto(`${built.origin}/`);
+    await useEveryPanel(page);
+    expect(await watch.incidents()).toEqual([]);
+    expect(await tryInline(page)).toEqual(expect.arrayContaining(STOPPED));
+    expect(await page.evaluate(() => window.pwned)).toBe(undefined);
+  } finally {
+    built.close();
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('[DEMO2] hostile names stay text in every panel', async ({ profile, server }) => {
+  test.slow();
+  const page = await (await profile.launch()).newPage();
+  const watch = await watchPage(page, server.origin);
+  await page.goto(`${server.origin}/demo/index.html`);
+  await expect(page.getByText('No notes yet')).toBeVisible();
+  const names = [...NAMES, LONG];
+  await page.evaluate(async (hostile) => {
+    // The storage that the demo has open, by the module it runs.
+    const path = '/src/index.ts';
+    const { openStorage } = (await import(path)) as typeof import('../../src/index.ts');
+    const storage = await openStorage('notes');
+    for (const [index, name] of hostile.entries()) {
+      const key = name.slice(0, 2000);
+      await storage.put(
+        key,
+        index % 2 === 0 ? name : { [name]: new Map([[name, new Error(name)]]) },
+      );
+      const time = Date.now() + index;
+      await storage.sql.exec(
+        'INSERT INTO notes (title, body, updated_ms) VALUES (?, ?, ?)',
+        name,
+        name,
+        time,
+      ).ready;
+      const quoted = `"${name.replaceAll('"', '""')}"`;
+      await storage.sql.exec(`CREATE TABLE ${quoted} (${quoted} TEXT)`).ready;
+      await storage.sql.exec(`INSERT INTO ${quoted} VALUES (?)`, name).ready;
+    }
+  }, names);
+  await page.reload();
+
+  /** Every name is there as text, none as elements, and none turns the text around it. */
+  const expectText = async (shown: readonly string[]) => {
+    for (const name of shown) {
+      await expect(page.locator('#app')).toContainText(name.slice(0, 60));
+    }
+    const made = await page.evaluate((rtl) => {
+      const app = document.getElementById('app')!;
+      const foreign = app.querySelectorAll(
+        'img, script, svg, iframe, base, style, link, object, embed, [onerror], [onload], a[href^="javascript"]',
+      );
+      const turning = [...app.querySelectorAll('*')].filter((element) => {
+        const isHolder = [...element.childNodes].some(
+          (node) => node.nodeType === Node.TEXT_NODE && node.textContent!.includes(rtl),
+        );
+        const { display, unicodeBidi } = getComputedStyle(element);
+        return isHolder && display === 'inline' && !/isolate|plaintext/.test(unicodeBidi);
+      });
+      return [...foreign, ...turning].map((element) => element.outerHTML.slice(0, 200));
+    }, RTL);
+    expect(made).toEqual([]);
+    const width = await page.evaluate(() => [
+      document.documentElement.scrollWidth,
+      document.documentElement.clientWidth,
+    ]);
+    expect(width[0]).toBeLessThanOrEqual(width[1]!);
+    expect(await watch.incidents()).toEqual([]);
+  };
+
+  await expectText(names);
+  await page.getByLabel('Search notes').fill('long');
+  await page.getByLabel('Search notes').fill('pwned');
+  await expectText(NAMES.slice(0, 4));
+  await page.locator('.line').first().click();
+  await expectText([]);
+
+  await page.locator('.tab[data-view="sql"]').click();
+  const run = async (sql: string) => {
+    await page.getByRole('textbox', { name: 'SQL' }).fill(sql);
+    await page.getByRole('textbox', { name: 'SQL' }).press('Control+Enter');
+  };
+  for (const name of names) {
+    const quoted = `"${name.replaceAll('"', '""')}"`;
+    await run(`SELECT * FROM ${quoted}`);
+    await expect(page.locator('.grid th').last()).toContainText(name.slice(0, 60));
+    await expectText([name]);
+    await run(`SELECT * FROM ${quoted.slice(0, -1)} nowhere"`);
+    await expect(page.locator('.problem')).toContainText(name.slice(0, 60));
+    await expectText([name]);
+  }
+
+  await page.locator('.tab[data-view="keys"]').click();
+  await expect(page.locator('.entry')).toHaveCount(names.length);
+  for (const summary of await page.locator('.entry summary').all()) await summary.click();
+  await expectText(names);
+  for (const name of NAMES) await page.getByLabel('Keys that begin with').fill(`${name} none`);
+  await expectText([NAMES.at(-1)!]);
+
+  await page.locator('.tab[data-view="objects"]').click();
+  for (const name of [...NAMES, LONG.slice(0, 1000)]) {
+    await page.getByLabel('Name of a room').fill(name);
+    await page.getByRole('button', { name: 'Open room' }).click();
+    await page.getByLabel('Message', { exact: true }).fill(name);
+    await page.getByRole('button', { name: 'Post' }).click();
+    await expect(page.locator('.message p').first()).toContainText(name.slice(0, 60));
+    await expectText([name]);
+    await page.getByRole('button', { name: 'All rooms' }).click();
+  }
+  await expectText(NAMES);
+
+  await page.locator('.tab[data-view="provider"]').click();
+  await page.getByRole('button', { name: 'Records' }).click();
+  await page.getByLabel('Method').selectOption('POST');
+  for (const name of NAMES) {
+    const record = { type: 'TXT', name: 'x', content: name, comment: name, ttl: 1 };
+    await page.getByLabel('Body').fill(JSON.stringify(record));
+    await page.getByRole('button', { name: 'Send' }).click();
+    await expect(page.locator('.answer').first()).toContainText(JSON.stringify(name).slice(1, 40));
+    await expectText([]);
+  }
+
+  for (const name of NAMES) {
+    const hash = `view=${encodeURIComponent(name)}&note=${encodeURIComponent(name)}`;
+    await page.goto(`${server.origin}/demo/index.html#${hash}`);
+    await page.reload();
+    await expect(page.locator('.tab[aria-current="page"]')).toHaveAttribute('data-view', 'notes');
+    expect(await watch.incidents()).toEqual([]);
+  }
+});
