@@ -34,6 +34,8 @@ const EVENTS = ['INSERT', 'UPDATE', 'DELETE'];
 export class StatementGrammar {
   readonly #random: Random;
   #count = 0;
+  /** Names of tables and views that the program makes, or tries to. */
+  readonly #tables = ['loot'];
 
   constructor(random: Random) {
     this.#random = random;
@@ -314,13 +316,15 @@ export class StatementGrammar {
   #table(): string {
     const random = this.#random;
     if (random.chance(0.35)) return this.#hidden();
-    if (random.chance(0.3)) return random.pick(['loot', 'sqlite_schema', 'sqlite_master']);
-    return `${random.pick(['t', 't', 'child', 'v', 'f', 'g'])}${random.below(this.#count + 1)}`;
+    if (random.chance(0.1)) return random.pick(['sqlite_schema', 'sqlite_master']);
+    return random.pick(this.#tables);
   }
 
   #name(prefix: string): string {
     this.#count += 1;
-    return `${prefix}${this.#count}`;
+    const name = `${prefix}${this.#count}`;
+    if (/^(t|child|v|f|g)$/.test(prefix)) this.#tables.push(name);
+    return name;
   }
 
   #deferral(): string {
