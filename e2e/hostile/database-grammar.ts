@@ -25,9 +25,24 @@ const PARTS = [
   'CREATE TABLE s(a INT, b TEXT) STRICT; INSERT INTO s VALUES (1, 2); CREATE TABLE au(i INTEGER PRIMARY KEY AUTOINCREMENT); INSERT INTO au DEFAULT VALUES;',
 ];
 
+/** Small schemas that cost much to check. */
+const COSTLY: readonly (() => string)[] = [
+  () =>
+    `CREATE TABLE many(x); ${numbered(1000, (i) => `CREATE TRIGGER m${i} AFTER INSERT ON many BEGIN SELECT ${i}; END;`)}`,
+  () =>
+    `CREATE VIEW d0 AS SELECT 1 AS x; ${numbered(20, (i) => `CREATE VIEW d${i + 1} AS SELECT a.x FROM d${i} a, d${i} b;`)}`,
+  () =>
+    `CREATE TABLE slow(x); CREATE INDEX si ON slow(length(hex(zeroblob(x * 100000)))); ${numbered(40, () => 'INSERT INTO slow VALUES (1);')}`,
+];
+
+function numbered(count: number, make: (index: number) => string): string {
+  return Array.from({ length: count }, (_, i) => make(i)).join(' ');
+}
+
 /** A file that an object takes. */
 export function soundFile(random: Random): Promise<Uint8Array> {
   const parts = PARTS.filter(() => random.chance(0.35));
+  if (random.chance(0.01)) parts.push(random.pick(COSTLY)());
   return makeFile(OWN + parts.join(''));
 }
 

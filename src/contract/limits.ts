@@ -9,6 +9,12 @@ export const KEY_BYTES_MAX = 2048;
 /** Largest stored value, in bytes of its serialized form (interface, "Limits": 128 KiB). */
 export const VALUE_BYTES_MAX = 131_072;
 
+/**
+ * Most bytes of a stored value beside its content, which alone counts for a string or buffer: header,
+ * padding, tags, lengths and a view are at most 22; rounded up.
+ */
+export const VALUE_FRAME_BYTES_MAX = 32;
+
 /** Most keys of one `get`, `delete` or `put(entries)` (interface, "Limits"). */
 export const KEYS_PER_CALL_MAX = 128;
 

@@ -9,10 +9,7 @@ import { corrupt } from '../serializer/byte-reader.ts';
 import { deserialize } from '../serializer/decode.ts';
 import { serialize } from '../serializer/encode.ts';
 import { storageError } from './errors.ts';
-import { VALUE_BYTES_MAX } from './limits.ts';
-
-/** Most bytes around the content of a string or buffer: header, padding, tags, lengths, a view. */
-const FRAME_BYTES_MAX = 32;
+import { VALUE_BYTES_MAX, VALUE_FRAME_BYTES_MAX } from './limits.ts';
 
 /**
  * The bytes a value is stored as, in a buffer of their own.
@@ -62,7 +59,7 @@ function checkSize(operation: string, key: string, sizeBytes: number): void {
  * @throws CORRUPT for bytes that no program could have stored, also for too many
  */
 export function decodeValue(bytes: Uint8Array): unknown {
-  if (bytes.byteLength > VALUE_BYTES_MAX + FRAME_BYTES_MAX) {
+  if (bytes.byteLength > VALUE_BYTES_MAX + VALUE_FRAME_BYTES_MAX) {
     throw corrupt(`it has ${bytes.byteLength} bytes, at most ${VALUE_BYTES_MAX}`);
   }
   return deserialize(bytes);
