@@ -66,10 +66,10 @@ export function expensiveBytes(random: Random, sizeBytes: number): Uint8Array {
   const count = Math.floor(sizeBytes / 8);
   const repeated = (...element: number[]) => new Array(count).fill(element).flat();
   const forms: (() => number[])[] = [
-    // A regular expression in Unicode mode.
-    () =>
-      pattern(random.pick(UNITS).repeat(Math.floor(sizeBytes / 17)), random.pick([16, 256, 257])),
-    () => pattern(random.pick(UNITS), 256).concat(repeated(...pattern(random.pick(UNITS), 256))),
+    // Regular expressions in Unicode mode: one, and many.
+    () => repeatedPattern(random, sizeBytes),
+    () => repeatedPattern(random, sizeBytes),
+    () => [0x41, ...varint(64), ...items(64, () => repeatedPattern(random, sizeBytes / 64))],
     // A bigint, and keys of a set that have one hash.
     () => [0x5a, ...varint(2 * (sizeBytes * 64)), ...repeated(0xab)],
     () => [0x27, ...items(count / 3, (i) => [0x5a, 32, 7, 0, 0, 0, 0, 0, 0, 0, ...word(i), 0, 0])],
@@ -99,14 +99,22 @@ export function expensiveBytes(random: Random, sizeBytes: number): Uint8Array {
   return Uint8Array.from([0xff, 15, ...random.pick(forms)()]);
 }
 
-const UNITS = [
-  '[\\p{RGI_Emoji}]',
-  '\\p{L}',
-  '[\\W]',
-  '(?:a{1,9}){1,9}',
-  '[\\p{L}--\\p{Lu}]',
-  '(a|',
+const UNITS: readonly (readonly [source: string, flagBits: number])[] = [
+  ['[\\p{RGI_Emoji}]', 256],
+  ['\\p{RGI_Emoji}', 256],
+  ['[\\p{L}--\\p{Lu}]', 257],
+  ['\\P{L}', 16],
+  ['[\\W]', 258],
+  ['(?:a{1,9}){1,9}', 0],
+  ['(a|', 0],
 ];
+
+function repeatedPattern(random: Random, sizeBytes: number): number[] {
+  const [unit, flagBits] = random.pick(UNITS);
+  // A number at the end makes each another, which no cache of the engine has.
+  const source = unit.repeat(Math.max(1, sizeBytes / (unit.length + 1))) + random.below(1000);
+  return pattern(source, flagBits);
+}
 
 function pattern(source: string, flagBits: number): number[] {
   return [

@@ -36,7 +36,9 @@ export async function openValues(): Promise<Surface> {
 }
 
 function hostileBytes(random: Random): Uint8Array {
-  if (random.chance(0.03)) return expensiveBytes(random, VALUE_BYTES_MAX);
+  if (random.chance(0.05)) {
+    return expensiveBytes(random, random.pick([VALUE_BYTES_MAX - 100, 2 ** 18]));
+  }
   const value = randomValue(random, 4);
   let bytes: Uint8Array = random.chance(0.5) ? serialize(value) : serializeByV8(value);
   const count = 1 + random.below(6);
