@@ -227,7 +227,7 @@ describe('[VAL8] what is expensive to construct', () => {
       expect.objectContaining({
         name: 'RangeError',
         code: 'VALUE_TOO_LARGE',
-        message: expect.stringContaining('4097 characters, at most 4096'),
+        message: expect.stringContaining('2049 characters, at most 2048'),
       }),
     );
     // Without these flags construction is linear and fast.

@@ -5,8 +5,8 @@
 // character for `\p{RGI_Emoji}`, 9 s for as much as fits into a stored value. Without these flags
 // construction is linear in the source, a thousand times faster, and needs no bound.
 
-/** In UTF-16 code units, all expressions of a value together; half a second at worst in V8. */
-export const UNICODE_SOURCE_LENGTH_MAX = 4096;
+/** In UTF-16 code units, all expressions of a value together; a quarter of a second at worst in V8. */
+export const UNICODE_SOURCE_LENGTH_MAX = 2048;
 
 /** Counts the source of one value's expressions. */
 export class UnicodeSources {

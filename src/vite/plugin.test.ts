@@ -162,7 +162,7 @@ describe('plugin', () => {
     const outside = mkdtempSync(join(tmpdir(), 'ctx-storage-vite-outside-'));
     writeFileSync(join(outside, 'dump.sql'), 'secret');
     write('denied.sql', 'secret');
-    const answers = async (plugins: InlineConfig['plugins']) => {
+    const answers = async (plugins: NonNullable<InlineConfig['plugins']>) => {
       const server = await createServer({
         ...config(),
         plugins,
@@ -196,7 +196,7 @@ describe('plugin', () => {
       return found;
     };
     const without = await answers([]);
-    const withPlugin = await answers(config().plugins);
+    const withPlugin = await answers(config().plugins!);
     for (const [path, { status, text }] of Object.entries(withPlugin)) {
       expect([path, status]).toEqual([path, without[path]!.status]);
       expect(text).not.toContain('secret');
