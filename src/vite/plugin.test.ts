@@ -74,7 +74,9 @@ describe('plugin', () => {
     await server.close();
   });
 
-  test('[VITE4] a build has the worker with the classes, and the WebAssembly', async () => {
+  test('[VITE4] a build has the worker with the classes, and the WebAssembly', {
+    timeout: 60_000,
+  }, async () => {
     await build(config());
     const assets = readdirSync(join(root, 'built/assets'));
     const worker = assets.find((name) => /^objects\.worker-.*\.js$/.test(name))!;
