@@ -2,7 +2,7 @@
 // over objects in memory, with Web Locks of the tests' browser.
 
 import { namesOf, PROTOCOL_VERSION, type WorkerMessage } from '../../src/rpc/control.ts';
-import { FakeBrowser } from '../../src/rpc/fake-browser.ts';
+import { type Agent, FakeBrowser } from '../../src/rpc/fake-browser.ts';
 import { holdForLife } from '../../src/rpc/locks.ts';
 import { MemoryMedium } from '../../worker/file/medium.ts';
 import { DurableObject } from '../../worker/node-objects.ts';
@@ -28,6 +28,8 @@ export class LeadingWorker {
   /** Its own page's connection. */
   readonly port: MessagePort;
   readonly #browser: FakeBrowser;
+  /** The page of another tab. */
+  readonly #tab: Agent;
   readonly #page: MessagePort;
   readonly #control: BroadcastChannel;
   readonly #directory: string;
@@ -42,9 +44,10 @@ export class LeadingWorker {
   ) {
     this.port = port;
     this.#browser = browser;
+    this.#tab = browser.agent();
     this.#page = page;
     this.#directory = directory;
-    this.#control = new BroadcastChannel(namesOf(directory).controlChannel);
+    this.#control = this.#tab.openChannel(namesOf(directory).controlChannel);
     this.#end = end;
   }
 
@@ -91,6 +94,11 @@ export class LeadingWorker {
       browser.close();
       await running.close();
     });
+  }
+
+  /** The other tab's end of a connection. */
+  openConnection(client: string): BroadcastChannel {
+    return this.#tab.openChannel(namesOf(this.#directory).connectionChannel(client));
   }
 
   /** A page of another tab connects, as the protocol says. */

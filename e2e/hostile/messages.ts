@@ -6,7 +6,6 @@
 
 import { wrap } from 'comlink';
 import { ChannelEndpoint } from '../../src/rpc/channel-endpoint.ts';
-import { namesOf } from '../../src/rpc/control.ts';
 import type { Outcome, StorageHost } from '../../src/rpc/protocol.ts';
 import { Random } from '../fuzz/random.ts';
 import { LeadingWorker } from './leading-worker.ts';
@@ -16,10 +15,9 @@ import type { Surface } from './surface.ts';
 
 const MESSAGES_PER_SEED = 60;
 const ANSWER_MS_MAX = 10_000;
-const DIRECTORY = 'hostile';
 
 export async function openMessages(): Promise<Surface> {
-  const worker = await LeadingWorker.start(DIRECTORY);
+  const worker = await LeadingWorker.start('hostile');
   const pollution = new PollutionWatch();
   const witness = new Witness(wrap<StorageHost>(new ChannelEndpoint(worker.port)));
   return {
@@ -97,8 +95,7 @@ class Connection {
   }
 
   static async open(worker: LeadingWorker, client: string): Promise<Connection> {
-    const name = namesOf(DIRECTORY).connectionChannel(client);
-    const channel = new BroadcastChannel(name);
+    const channel = worker.openConnection(client);
     const accepted = new Promise<void>((resolve) => {
       channel.addEventListener('message', () => resolve(), { once: true });
     });
