@@ -1,59 +1,90 @@
-// npm run torture -- [--rounds N] [--seed N]
+// npm run torture -- [--rounds N] [--seed N] [--browser chromium|firefox] [--broken early]
 //
-// The kill loop, long: renderer and browser are killed in turn, each after a number of writes that
-// the seed decides. A round fails when an acknowledged write is missing or anything is torn.
+// Several tabs write without end, through `openStorage` and `connect`; each round one fault of a mix
+// that the seed decides takes a tab, a worker, a process or the whole browser. Everything that was
+// acknowledged must be there exactly once, whole and in order, and the longest time without an
+// acknowledgement is told. `--broken` puts a defect into the package, which must be found.
 
 import { parseArgs } from 'node:util';
-import { getChromium } from './browser.ts';
-import { KillLoop, type Round } from './kill-loop.ts';
+import { type BrowserName, requireBrowser } from './browser.ts';
 import { Profile } from './profile.ts';
-import { startServer } from './server.ts';
+import { Arena } from './torture/arena.ts';
+import { breaking, DEFECTS, type DefectName } from './torture/broken.ts';
+import { FAULTS, planOf } from './torture/plan.ts';
+import { startSite } from './torture/site.ts';
 
-const WRITES_MAX = 200;
+const ROUNDS_PER_AUDIT = 20;
 
 const { values } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '20' },
+    rounds: { type: 'string', default: '40' },
     seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
+    browser: { type: 'string', default: 'chromium' },
+    broken: { type: 'string' },
   },
 });
 const rounds = Number(values.rounds);
-let seed = Number(values.seed);
+const seed = Number(values.seed);
+const { browser: name, broken } = values;
 if (!(rounds >= 1) || !Number.isInteger(rounds + seed)) {
   throw new Error(
     'torture: --rounds and --seed take whole numbers, and there is at least 1 round.',
   );
 }
+if (!isBrowser(name)) throw new Error('torture: --browser is chromium or firefox.');
+if (broken !== undefined && !isDefect(broken)) {
+  throw new Error(`torture: --broken is one of: ${Object.keys(DEFECTS).join(', ')}.`);
+}
 
-const browser = getChromium();
-console.log(`${browser.version}, ${rounds} kills, seed ${seed}`);
-const server = await startServer();
+const browser = requireBrowser(name);
+console.log(`${browser.version}, ${rounds} faults, seed ${seed}`);
+const site = await startSite(
+  { page: 'e2e/torture/page.ts', 'objects-worker': 'e2e/torture/worker.ts' },
+  broken === undefined ? [] : [breaking(broken)],
+);
 const profile = new Profile(browser);
-let failed = 0;
+const arena = new Arena(profile, site.origin);
+const counts = new Map<string, number>();
+const faults: string[] = [];
+let passed = 0;
+const startMs = performance.now();
 try {
-  const loop = new KillLoop(profile, server);
-  for (let number = 1; number <= rounds; number++) {
-    const victim = number % 2 === 1 ? 'renderer' : 'browser';
-    const writes = 1 + (nextRandom() % WRITES_MAX);
-    tell(`${number - 1}`, await loop.round(victim, writes));
-    console.log(`${number}: the ${victim} was killed after ${writes} writes`);
+  const plan = planOf(seed, FAULTS[name]);
+  for (let round = 1; round <= rounds; round++) {
+    const step = plan.next().value;
+    await arena.round(step);
+    counts.set(step.fault, (counts.get(step.fault) ?? 0) + 1);
+    if (round % ROUNDS_PER_AUDIT === 0 || round === rounds) await audit(round);
   }
-  tell(`${rounds}`, await loop.finish());
+} catch (error) {
+  faults.push(String(error));
+  console.log(error);
 } finally {
   await profile.remove();
-  await server.close();
-}
-console.log(`${rounds + 1 - failed} passed, ${failed} failed`);
-if (failed > 0) process.exitCode = 1;
-
-function tell(kills: string, { acknowledged, found, faults }: Round): void {
-  const state = faults.length === 0 ? 'whole' : `FAULTY: ${faults.join('; ')}`;
-  console.log(`after ${kills} kills: ${acknowledged} acknowledged, ${found} found, ${state}`);
-  if (faults.length > 0) failed += 1;
+  await site.close();
 }
 
-// A linear congruential generator (the constants of Numerical Recipes): repeatable, and enough here.
-function nextRandom(): number {
-  seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
-  return seed;
+const { durationMs, after } = arena.longestGap;
+const { acknowledged, rejected } = arena.ledger;
+for (const [fault, count] of [...counts].sort()) console.log(`${count} × ${fault}`);
+console.log(`${acknowledged} writes acknowledged, ${rejected} rejected`);
+console.log(`longest time without an acknowledgement: ${Math.round(durationMs)} ms (${after})`);
+console.log(`${((performance.now() - startMs) / 1000 / rounds).toFixed(2)} s a round`);
+console.log(`${passed} passed, ${faults.length} failed`);
+if (faults.length > 0) process.exitCode = 1;
+
+async function audit(round: number): Promise<void> {
+  const found = await arena.audit();
+  faults.push(...found);
+  if (found.length === 0) passed += 1;
+  const state = found.length === 0 ? 'whole' : `FAULTY: ${found.slice(0, 10).join('; ')}`;
+  console.log(`after ${round} faults: ${arena.ledger.acknowledged} acknowledged, ${state}`);
+}
+
+function isBrowser(name: string): name is BrowserName {
+  return name in FAULTS;
+}
+
+function isDefect(name: string): name is DefectName {
+  return name in DEFECTS;
 }

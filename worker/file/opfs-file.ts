@@ -83,7 +83,8 @@ class OpfsFile implements SyncFile {
   }
 
   write(bytes: Uint8Array, offset: number): void {
-    if (bytes.length === 0) return this.#mustBeOpen('write');
+    this.#mustBeOpen('write');
+    if (bytes.length === 0) return;
     const count = this.#attempt('write', () => this.#handle.write(bytes, { at: offset }));
     if (count !== bytes.length) {
       throw storageError(

@@ -1,0 +1,203 @@
+// Several tabs that write through one profile, and what is done to them.
+//
+// Keeps true: faults hit tabs in the middle of writes; a tab that goes is replaced; the longest time
+// without an acknowledgement is measured over all tabs together, except while none of them runs.
+
+import type { BrowserContext, Page } from '@playwright/test';
+import { killBrowser, killRenderers } from '../processes.ts';
+import type { Profile } from '../profile.ts';
+import { Ledger, type LoadEvent } from './ledger.ts';
+import type {} from './page.ts';
+import type { Fault, Step } from './plan.ts';
+
+const TABS = 3;
+
+/** How long nothing may be acknowledged before it counts as hanging. */
+const HANGING_MS = 90_000;
+
+export interface Gap {
+  readonly durationMs: number;
+  /** What was done last. */
+  readonly after: Fault | 'the start';
+}
+
+export class Arena {
+  readonly ledger = new Ledger();
+  readonly #profile: Profile;
+  readonly #origin: string;
+  #context: BrowserContext | null = null;
+  #tabs: Page[] = [];
+  #tabCount = 0;
+  /** Tabs being opened, which write as soon as they are. */
+  #opening: Promise<void>[] = [];
+  #lastMs: number | null = null;
+  #longest: Gap = { durationMs: 0, after: 'the start' };
+  #fault: Gap['after'] = 'the start';
+  #onAcknowledged = (): void => {};
+
+  constructor(profile: Profile, origin: string) {
+    this.#profile = profile;
+    this.#origin = origin;
+  }
+
+  /** The longest time without an acknowledgement so far. */
+  get longestGap(): Gap {
+    return this.#longest;
+  }
+
+  /** Lets the writes of the step be acknowledged, then does its fault. */
+  async round(step: Step): Promise<void> {
+    await this.#fill();
+    await this.#acknowledged(step.writes);
+    this.#fault = step.fault;
+    await this.#perform(step);
+  }
+
+  /** Stops all writing, looks at everything that is stored, and lets tabs write again. */
+  async audit(): Promise<string[]> {
+    await this.#fill();
+    await Promise.all(this.#opening); // one that starts later would write while it is looked at
+    await this.#acknowledged(1);
+    this.#lastMs = null;
+    await Promise.all(this.#tabs.map((page) => page.evaluate(() => window.tab.stop())));
+    const faults = this.ledger.audit(await this.#tabs[0]!.evaluate(() => window.tab.find()));
+    for (const page of this.#tabs) this.#start(page);
+    return faults;
+  }
+
+  async #fill(): Promise<void> {
+    this.#context ??= await this.#launch();
+    while (this.#tabs.length < TABS) {
+      const page = await this.#context.newPage();
+      this.#tabs.push(page);
+      await page.goto(this.#origin);
+      this.#start(page);
+    }
+  }
+
+  async #launch(): Promise<BrowserContext> {
+    const context = await this.#profile.launch();
+    await context.exposeFunction('report', (event: LoadEvent) => this.#hear(event));
+    return context;
+  }
+
+  #start(page: Page): void {
+    const name = `t${++this.#tabCount}`;
+    this.#lastMs ??= performance.now();
+    const starting = page
+      .waitForFunction(() => 'tab' in window)
+      .then(() => page.evaluate((name) => window.tab.start(name), name));
+    // A fault may take the tab while it starts.
+    const started = starting.catch(() => {});
+    this.#opening.push(started);
+    void started.finally(() => {
+      this.#opening = this.#opening.filter((other) => other !== started);
+    });
+  }
+
+  #hear(event: LoadEvent): void {
+    this.ledger.enter(event);
+    if (event.failure !== null) return;
+    const nowMs = performance.now();
+    const durationMs = this.#lastMs === null ? 0 : nowMs - this.#lastMs;
+    if (durationMs > this.#longest.durationMs) this.#longest = { durationMs, after: this.#fault };
+    if (this.#lastMs !== null) this.#lastMs = nowMs;
+    this.#onAcknowledged();
+  }
+
+  #acknowledged(writes: number): Promise<void> {
+    const enough = this.ledger.acknowledged + writes;
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(
+        () => reject(new Error(`Nothing was acknowledged for ${HANGING_MS / 1000} s.`)),
+        HANGING_MS,
+      );
+      this.#onAcknowledged = () => {
+        timer.refresh();
+        if (this.ledger.acknowledged < enough) return;
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  async #perform({ fault, kind, tab }: Step): Promise<void> {
+    switch (fault) {
+      case 'close the leading tab':
+        return await this.#close(await this.#leading(kind));
+      case 'close a tab that follows': {
+        const leading = await this.#leading(kind);
+        const others = this.#tabs.filter((page) => page !== leading);
+        return await this.#close(others[tab % others.length]!);
+      }
+      case 'terminate the leading worker': {
+        const page = await this.#leading(kind);
+        await page.evaluate((kind) => window.tab.terminate(kind), kind);
+        return;
+      }
+      case 'navigate away': {
+        const page = this.#chosen(tab);
+        await page.goto(`${this.#origin}/blank.html`);
+        await page.goto(this.#origin);
+        return this.#start(page);
+      }
+      case 'reload': {
+        const page = this.#chosen(tab);
+        await page.reload();
+        return this.#start(page);
+      }
+      case 'abort the object':
+        return await this.#chosen(tab).evaluate((kind) => window.tab.abort(kind), kind);
+      case 'crash the page': {
+        const page = this.#chosen(tab);
+        const crashed = page.waitForEvent('crash');
+        const cdp = await this.#context!.newCDPSession(page);
+        cdp.send('Page.crash').catch(() => {}); // it is answered by nobody
+        await crashed;
+        return await this.#close(page);
+      }
+      case 'kill the renderers':
+        return await this.#killRenderers();
+      case 'kill the browser':
+        return await this.#killBrowser();
+    }
+  }
+
+  async #killRenderers(): Promise<void> {
+    const pages = this.#tabs;
+    this.#tabs = [];
+    const crashes = pages.map((page) => page.waitForEvent('crash'));
+    killRenderers(this.#profile.directory);
+    await Promise.all(crashes);
+    this.#lastMs = null;
+    await Promise.all(pages.map((page) => page.close()));
+  }
+
+  async #killBrowser(): Promise<void> {
+    const closed = this.#context!.waitForEvent('close');
+    killBrowser(this.#profile.directory);
+    await closed;
+    this.#lastMs = null;
+    this.#tabs = [];
+    this.#context = null;
+  }
+
+  #chosen(tab: number): Page {
+    return this.#tabs[tab % this.#tabs.length]!;
+  }
+
+  /** The tab whose worker leads, as soon as one does. */
+  async #leading(kind: Step['kind']): Promise<Page> {
+    for (;;) {
+      for (const page of this.#tabs) {
+        if (await page.evaluate((kind) => window.tab.leads(kind), kind)) return page;
+      }
+      await Promise.race(this.#opening);
+    }
+  }
+
+  async #close(page: Page): Promise<void> {
+    this.#tabs = this.#tabs.filter((other) => other !== page);
+    await page.close();
+  }
+}

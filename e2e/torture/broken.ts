@@ -1,0 +1,39 @@
+// Defects to be put into the package, to see that a torture finds them.
+
+import { readFileSync } from 'node:fs';
+import type { Plugin } from 'esbuild';
+
+interface Defect {
+  readonly file: RegExp;
+  readonly from: string;
+  readonly to: string;
+}
+
+export const DEFECTS = {
+  /** Writes are acknowledged before they are made. */
+  early: {
+    file: /worker[\\/]watched-host\.ts$/,
+    from: 'execute: (session, calls) => watch.during(() => host.execute(session, calls)),',
+    to:
+      "execute: (session, calls) => (calls.every(({ op }) => op === 'put') " +
+      '? (setTimeout(() => host.execute(session, calls), 50), Promise.resolve(calls.map(() => ({ ok: null })))) ' +
+      ': host.execute(session, calls)),',
+  },
+} as const satisfies Record<string, Defect>;
+
+export type DefectName = keyof typeof DEFECTS;
+
+/** Puts the defect into the bundle. */
+export function breaking(name: DefectName): Plugin {
+  const { file, from, to } = DEFECTS[name];
+  return {
+    name: `defect-${name}`,
+    setup(bundle) {
+      bundle.onLoad({ filter: file }, ({ path }) => {
+        const source = readFileSync(path, 'utf8');
+        if (!source.includes(from)) throw new Error(`${path}: the place to break was not found`);
+        return { contents: source.replace(from, to), loader: 'ts' };
+      });
+    },
+  };
+}

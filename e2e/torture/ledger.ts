@@ -1,0 +1,99 @@
+// The books of a torture: what was acknowledged, kept outside the browser, and what must be found.
+//
+// A write has an id of its own, "tab:lane:number"; a lane makes one write after the other. A write that
+// was rejected may be there or not, but never twice, and never in a place of its own choosing.
+
+/** One write as it is found; `n` counts within its transaction or object. */
+export interface FoundRow {
+  readonly id: string;
+  readonly n: number;
+}
+
+/** What is in the storage; rows in the order they were written. */
+export interface Found {
+  readonly rows: readonly FoundRow[];
+  /** Ids of keys. */
+  readonly keys: readonly string[];
+  /** How many transactions say that they committed. */
+  readonly transactions: number;
+  /** Rows of the object that was called, and how many calls it counted. */
+  readonly calls: readonly FoundRow[];
+  readonly callCount: number;
+  /** SQLite's own look at both databases. */
+  readonly checks: readonly string[];
+}
+
+/** What is told of one write, or of opening (without an id). */
+export interface LoadEvent {
+  readonly id: string;
+  /** Null: acknowledged. */
+  readonly failure: { readonly code: string; readonly retryable: boolean } | null;
+}
+
+/** Errors that a fault may cause beside the retryable ones. */
+const EXPECTED: ReadonlySet<string> = new Set(['TRANSACTION_ENDED']);
+
+export class Ledger {
+  readonly #acknowledged = new Set<string>();
+  readonly #faults: string[] = [];
+  #rejected = 0;
+
+  get acknowledged(): number {
+    return this.#acknowledged.size;
+  }
+
+  get rejected(): number {
+    return this.#rejected;
+  }
+
+  /** Enters what became of a write. */
+  enter({ id, failure }: LoadEvent): void {
+    if (failure === null) {
+      this.#acknowledged.add(id);
+      return;
+    }
+    this.#rejected += 1;
+    if (!failure.retryable && !EXPECTED.has(failure.code)) {
+      this.#faults.push(`${id} was rejected with ${failure.code}`);
+    }
+  }
+
+  /** What is wrong, in words; empty when all is well. */
+  audit(found: Found): string[] {
+    const { rows, keys, calls, callCount, transactions, checks } = found;
+    const faults = this.#faults.splice(0);
+    const seen = new Map<string, number>();
+    for (const id of [...rows.map(({ id }) => id), ...keys, ...calls.map(({ id }) => id)]) {
+      seen.set(id, (seen.get(id) ?? 0) + 1);
+    }
+    for (const id of this.#acknowledged) if (!seen.has(id)) faults.push(`${id} is lost`);
+    for (const [id, times] of seen) if (times > 1) faults.push(`${id} is there ${times} times`);
+    faults.push(...misordered(rows), ...misordered(calls));
+    const committed = rows.filter(({ n }) => n > 0);
+    faults.push(...miscounted('transactions', committed, transactions));
+    faults.push(...miscounted('calls', calls, callCount));
+    for (const check of checks) if (check !== 'ok') faults.push(`quick_check: ${check}`);
+    return faults;
+  }
+}
+
+// A transaction, and a call, writes its row and the count of all so far, or neither.
+function miscounted(what: string, rows: readonly FoundRow[], count: number): string[] {
+  const gap = rows.findIndex(({ n }, i) => n !== i + 1);
+  if (gap !== -1) return [`${what}: row ${gap + 1} says ${rows[gap]!.n} (${rows[gap]!.id})`];
+  return rows.length === count ? [] : [`${what}: ${rows.length} rows, but ${count} are counted`];
+}
+
+function misordered(rows: readonly FoundRow[]): string[] {
+  const last = new Map<string, number>();
+  const faults: string[] = [];
+  for (const { id } of rows) {
+    const cut = id.lastIndexOf(':');
+    const lane = id.slice(0, cut);
+    const number = Number(id.slice(cut + 1));
+    if (number <= (last.get(lane) ?? -1))
+      faults.push(`${id} comes after ${lane}:${last.get(lane)}`);
+    last.set(lane, number);
+  }
+  return faults;
+}

@@ -1,0 +1,164 @@
+// A tab under torture: it writes in lanes, each one write after the other, through `openStorage` and
+// `connect`, and tells what became of every one to whoever is outside.
+
+import type { RemoteStorage } from '../../src/contract/storage.ts';
+import { connect, openStorage } from '../../src/index.ts';
+import type { Found, FoundRow, LoadEvent } from './ledger.ts';
+import type { Kind } from './plan.ts';
+import type { Classes } from './worker.ts';
+
+const OBJECT = 'tortured';
+const PAUSE_MS = 15;
+const DIRECTORIES: Readonly<Record<Kind, string>> = {
+  storage: 'ctx-storage',
+  objects: 'ctx-storage-objects',
+};
+
+declare global {
+  interface Window {
+    /** Given from outside. */
+    report(event: LoadEvent): Promise<void>;
+    tab: typeof tab;
+  }
+}
+
+/** The workers of this tab, by the names they lead under. */
+const workers = new Map<string, Worker>();
+
+// Which worker leads is known by the name of its lock, which the page gives it in its first message.
+const { postMessage } = Worker.prototype;
+Worker.prototype.postMessage = function (this: Worker, message: { worker?: string }) {
+  if (message.worker !== undefined) workers.set(message.worker, this);
+  postMessage.call(this, message);
+};
+
+const connectBook = () => {
+  const address = new URL('./objects-worker.js', import.meta.url);
+  return connect<Classes>(() => new Worker(address, { type: 'module' }));
+};
+
+const sleep = (delayMs: number) => new Promise((resolve) => setTimeout(resolve, delayMs));
+
+async function attempt<T>(id: string, act: () => Promise<T>): Promise<T | undefined> {
+  try {
+    const result = await act();
+    return result;
+  } catch (error) {
+    const { code, retryable, message } = error as { code?: string; retryable?: true } & Error;
+    await window.report({ id, failure: { code: code ?? message, retryable: retryable === true } });
+    await sleep(PAUSE_MS);
+    return undefined;
+  }
+}
+
+/** Tries until it succeeds. */
+async function surely<T>(id: string, act: () => Promise<T>): Promise<T> {
+  for (;;) {
+    const result = await attempt(id, act);
+    if (result !== undefined) return result;
+  }
+}
+
+/** Those that write; they end when they are told to. */
+const lanes: Promise<void>[] = [];
+let isWriting = false;
+
+async function lane(name: string, write: (id: string) => Promise<unknown>): Promise<void> {
+  for (let number = 0; isWriting; number++) {
+    const id = `${name}:${number}`;
+    const isDone = await attempt(id, async () => {
+      await write(id);
+      return true;
+    });
+    if (isDone) await window.report({ id, failure: null });
+    await sleep(PAUSE_MS);
+  }
+}
+
+async function openTable(): Promise<RemoteStorage> {
+  const storage = await openStorage(OBJECT);
+  await storage.sql.exec('CREATE TABLE IF NOT EXISTS rows(id TEXT, n INTEGER)').ready;
+  return storage;
+}
+
+async function book() {
+  return (await connectBook()).env.Book.getByName(OBJECT);
+}
+
+const tab = {
+  /** Writes until it is stopped. Resolves when the lanes run. */
+  async start(name: string): Promise<void> {
+    isWriting = true;
+    const storage = await surely(`${name}:open`, openTable);
+    // A transaction takes in what its own handle is asked meanwhile.
+    const apart = await surely(`${name}:open`, openTable);
+    const stub = await surely(`${name}:connect`, book);
+    lanes.push(
+      lane(`${name}:sql`, (id) => storage.sql.exec('INSERT INTO rows VALUES(?, 0)', id).ready),
+      lane(`${name}:put`, (id) => storage.put(`op:${id}`, { id, text: 'x'.repeat(50) })),
+      lane(`${name}:call`, (id) => stub.add(id)),
+      lane(`${name}:txn`, (id) =>
+        apart.transaction(async (txn) => {
+          const n = ((await txn.get<number>('count')) ?? 0) + 1;
+          await apart.sql.exec('INSERT INTO rows VALUES(?, ?)', id, n).ready;
+          await txn.put('count', n);
+        }),
+      ),
+    );
+  },
+
+  /** Resolves when every write is answered. */
+  async stop(): Promise<void> {
+    isWriting = false;
+    await Promise.all(lanes.splice(0));
+  },
+
+  /** True when a worker of this tab leads. */
+  async leads(kind: Kind): Promise<boolean> {
+    return (await leadingWorker(kind)) !== undefined;
+  },
+
+  /** Ends the worker of this tab that leads; false when none does. */
+  async terminate(kind: Kind): Promise<boolean> {
+    const worker = await leadingWorker(kind);
+    worker?.terminate();
+    return worker !== undefined;
+  },
+
+  async abort(kind: Kind): Promise<void> {
+    if (kind === 'storage') await (await openStorage(OBJECT)).abort();
+    else await (await book()).abort().catch(() => {}); // it rejects with what it asked for
+  },
+
+  /** Everything that is stored. Nothing may be writing. */
+  async find(): Promise<Found> {
+    const storage = await openTable();
+    const rows: FoundRow[] = await storage.sql
+      .exec<{ id: string; n: number }>('SELECT id, n FROM rows ORDER BY rowid')
+      .toArray();
+    const entries = await storage.list({ prefix: 'op:' });
+    const check = await storage.sql.exec<{ quick_check: string }>('PRAGMA quick_check').one();
+    const called = await (await book()).all();
+    return {
+      rows,
+      keys: [...entries.keys()].map((key) => key.slice('op:'.length)),
+      transactions: (await storage.get<number>('count')) ?? 0,
+      calls: called.rows,
+      callCount: called.count,
+      checks: [check.quick_check, called.check],
+    };
+  },
+};
+
+async function leadingWorker(kind: Kind): Promise<Worker | undefined> {
+  const prefix = `ctx-storage/${DIRECTORIES[kind]}`;
+  const { held = [] } = await navigator.locks.query();
+  const leader = held.find(({ name }) => name === `${prefix}/leader`);
+  const own = held.find(
+    ({ name, clientId }) =>
+      clientId === leader?.clientId && name?.startsWith(`${prefix}/worker/`) === true,
+  );
+  return workers.get(own?.name?.split('/').at(-1) ?? '');
+}
+
+window.tab = tab;
