@@ -5,7 +5,7 @@ import { Arena } from './torture/arena.ts';
 import { FAULTS, planOf } from './torture/plan.ts';
 import { startSite } from './torture/site.ts';
 
-const ROUNDS = 16;
+const ROUNDS = 8;
 
 /** More than a dying worker may keep the files, and a slow machine needs to open a tab. */
 const GAP_MS_MAX = 15_000;

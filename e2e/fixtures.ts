@@ -1,9 +1,13 @@
 // What end-to-end tests start from: the repository served on a free port, and a browser with a
 // profile of its own on disk.
+//
+// Keeps true: a test on the shared browser leaves no lock, no open file and no worker behind, and its
+// page's heap is bounded; a leak fails the test that made it.
 
 import { test as base, type Page } from '@playwright/test';
 import { openBlank } from './blank-page.ts';
 import { type BrowserName, requireBrowser } from './browser.ts';
+import { expectBounded, heapBytes, Observer } from './leftovers.ts';
 import { Profile } from './profile.ts';
 import { startServer, type TestServer } from './server.ts';
 
@@ -19,6 +23,8 @@ interface Fixtures {
 
 interface WorkerFixtures {
   readonly server: TestServer;
+  /** Sees what the pages of the shared browser hold. */
+  readonly observer: Observer;
   /** A started browser for tests that neither restart nor kill it. */
   readonly sharedProfile: Profile;
 }
@@ -42,15 +48,28 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
     },
     { scope: 'worker' },
   ],
+  observer: [
+    async ({ sharedProfile, server }, use) => {
+      const observer = await Observer.open(sharedProfile.context, server);
+      await use(observer);
+      await observer.close();
+    },
+    { scope: 'worker' },
+  ],
   profile: async ({ browserName }, use) => {
     const profile = new Profile(requireBrowser(browserName as BrowserName));
     await use(profile);
     await profile.remove();
   },
-  storagePage: async ({ sharedProfile, server }, use) => {
+  storagePage: async ({ sharedProfile, server, observer, browserName }, use) => {
+    const before = await observer.holdings();
     const page = await openBlank(await sharedProfile.newPage(), server);
+    const tellsHeap = browserName === 'chromium';
+    const heapBefore = tellsHeap ? await heapBytes(page) : 0;
     await use(page);
+    if (tellsHeap && !page.isClosed()) expectBounded(heapBefore, await heapBytes(page));
     await page.close();
+    await observer.expectNoMoreThan(before);
   },
 });
 

@@ -54,10 +54,15 @@ export class Profile {
     return this.#context;
   }
 
+  /** The browser, which was started. */
+  get context(): BrowserContext {
+    if (this.#context === null) throw new Error('The browser of this profile was not started.');
+    return this.#context;
+  }
+
   /** A new page of the browser, which was started. */
   async newPage(): Promise<Page> {
-    if (this.#context === null) throw new Error('The browser of this profile was not started.');
-    return await this.#context.newPage();
+    return await this.context.newPage();
   }
 
   /** Ends the browser in the ordinary way; the profile stays. */

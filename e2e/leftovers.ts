@@ -1,0 +1,103 @@
+// What the pages of an origin hold: Web Locks, open file handles, workers, memory.
+//
+// Seen from a page of the same origin that holds nothing itself. A file is open when an access handle on
+// it is refused, so the count is right only while nobody opens files.
+
+import type { BrowserContext, Page } from '@playwright/test';
+import { expect } from '@playwright/test';
+import type { TestServer } from './server.ts';
+
+/** What is held by all pages of the origin together. */
+export interface Holdings {
+  readonly locks: readonly string[];
+  readonly openFiles: readonly string[];
+  readonly workers: number;
+}
+
+/** A page may use so much more memory at the end of a test than at its start. */
+const HEAP_GROWTH_BYTES_MAX = 64 * 1024 * 1024;
+
+/** A killed worker that is busy lets go of its files within this time. */
+const LET_GO_MS = 10_000;
+
+/** Runs in a worker, which alone may ask for access handles. */
+const LIST_OPEN_FILES = `
+  const open = [];
+  async function walk(directory, path) {
+    for await (const [name, entry] of directory.entries()) {
+      if (entry.kind === 'directory') await walk(entry, path + name + '/');
+      else await entry.createSyncAccessHandle().then(
+        (handle) => handle.close(),
+        (error) => {
+          if (error.name === 'NoModificationAllowedError') open.push(path + name);
+          else if (error.name !== 'NotFoundError') throw error;
+        },
+      );
+    }
+  }
+  navigator.storage.getDirectory()
+    .then((root) => walk(root, ''))
+    .then(() => postMessage({ open }), (error) => postMessage({ error: String(error) }));
+`;
+
+export class Observer {
+  readonly #page: Page;
+
+  private constructor(page: Page) {
+    this.#page = page;
+  }
+
+  static async open(context: BrowserContext, server: TestServer): Promise<Observer> {
+    const page = await context.newPage();
+    await page.goto(`${server.origin}/e2e/pages/observer.html`);
+    return new Observer(page);
+  }
+
+  async holdings(): Promise<Holdings> {
+    const pages = this.#page
+      .context()
+      .pages()
+      .filter((page) => page !== this.#page);
+    const workers = pages.reduce((count, page) => count + page.workers().length, 0);
+    const seen = await this.#page.evaluate(async (script) => {
+      const { held = [], pending = [] } = await navigator.locks.query();
+      const address = URL.createObjectURL(new Blob([script], { type: 'text/javascript' }));
+      const worker = new Worker(address);
+      const { open, error } = await new Promise<{ open: string[]; error?: string }>((resolve) => {
+        worker.onmessage = ({ data }) => resolve(data);
+      });
+      worker.terminate();
+      URL.revokeObjectURL(address);
+      if (error !== undefined) throw new Error(error);
+      return { locks: [...held, ...pending].map(({ name }) => name ?? ''), openFiles: open };
+    }, LIST_OPEN_FILES);
+    return { workers, ...seen };
+  }
+
+  /** Waits until no more is held than before. @throws with the numbers when that does not come */
+  async expectNoMoreThan(before: Holdings): Promise<void> {
+    await expect
+      .poll(() => this.holdings(), { timeout: LET_GO_MS, message: 'what closed pages still hold' })
+      .toEqual(before);
+  }
+
+  async close(): Promise<void> {
+    await this.#page.close();
+  }
+}
+
+/** Bytes of the page's JavaScript heap after a collection. Chromium only. */
+export async function heapBytes(page: Page): Promise<number> {
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send('HeapProfiler.collectGarbage');
+  const { usedSize } = await cdp.send('Runtime.getHeapUsage');
+  await cdp.detach();
+  return usedSize;
+}
+
+/** @throws with the numbers when the page's heap grew by more than a test may need */
+export function expectBounded(before: number, after: number): void {
+  expect(after - before, `heap of the page: ${before} bytes, now ${after}`).toBeLessThan(
+    HEAP_GROWTH_BYTES_MAX,
+  );
+}
