@@ -69,7 +69,7 @@ function leaders(operation: string): Leaders {
  * are made again; a write under way, and an open transaction, reject with CONNECTION_CLOSED.
  *
  * @throws StorageError INVALID_ARGUMENT, INSECURE_CONTEXT, OPFS_UNAVAILABLE, WORKER_FAILED,
- *   STORAGE_LOCKED, CORRUPT
+ *   WORKER_BUSY, STORAGE_LOCKED, SITE_DATA_CLEARED, DISK_FULL, CORRUPT
  */
 export async function openStorage(name: string, options: OpenOptions = {}): Promise<RemoteStorage> {
   opener ??= new StorageOpener(leaders('openStorage'), startWorker);
@@ -100,7 +100,7 @@ export interface ConnectOptions {
  * `Classes` names the classes with their types: `connect<{ Counter: Counter }>(…)`.
  *
  * @throws StorageError INVALID_ARGUMENT, INSECURE_CONTEXT, OPFS_UNAVAILABLE, WORKER_FAILED,
- *   STORAGE_LOCKED
+ *   WORKER_BUSY, STORAGE_LOCKED, SITE_DATA_CLEARED, DISK_FULL
  */
 export async function connect<Classes extends object>(
   worker: Worker | (() => Worker),

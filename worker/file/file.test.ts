@@ -89,10 +89,15 @@ test('[LOG15] any other failure of a handle is an IO error', async () => {
     throw refusal('InvalidStateError');
   };
   const handle = { write: fail, read: fail, flush: fail, truncate: fail, getSize: fail };
+  let failures = 0;
+  const told = new HandleCloser(
+    async () => {},
+    () => void (failures += 1),
+  );
   const file = await new OpfsDirectory(
     played(() => handle),
     clock(),
-    closer,
+    told,
   ).open('a');
   const isIo = expect.objectContaining({ code: 'IO' });
   expect(() => file.write(new Uint8Array(1), 0)).toThrow(isIo);
@@ -100,6 +105,7 @@ test('[LOG15] any other failure of a handle is an IO error', async () => {
   expect(() => file.flush()).toThrow(isIo);
   expect(() => file.truncate(0)).toThrow(isIo);
   expect(() => file.sizeBytes()).toThrow(isIo);
+  expect(failures).toBe(5);
 });
 
 test('[LOG15] opening waits for a worker that is dying, and gets its files', async () => {

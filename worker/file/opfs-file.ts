@@ -31,11 +31,14 @@ export interface OpfsEnvironment {
 /** Closes handles once it is known that their files still exist. */
 export class HandleCloser {
   readonly #look: () => Promise<void>;
+  /** Called when a handle failed, which the deletion of its file would explain. */
+  readonly onFailure: () => void;
   readonly #closing = new Set<Promise<void>>();
 
   /** `look` rejects when the files are gone; their handles are then left as they are. */
-  constructor(look: () => Promise<void>) {
+  constructor(look: () => Promise<void>, onFailure: () => void = () => {}) {
     this.#look = look;
+    this.onFailure = onFailure;
   }
 
   close(handle: Pick<AccessHandle, 'close'>): void {
@@ -121,6 +124,7 @@ class OpfsFile implements SyncFile {
     try {
       return action();
     } catch (cause) {
+      this.#closer.onFailure();
       throw fileError(`${operation} "${this.#name}"`, cause);
     }
   }

@@ -25,7 +25,10 @@ export class OpfsMedium implements ObjectMedium {
     this.#root = root;
     this.#environment = environment;
     this.watch = new ClearanceWatch(() => exists(origin, root.name), environment);
-    this.#closer = new HandleCloser(() => this.watch.look());
+    this.#closer = new HandleCloser(
+      () => this.watch.look(),
+      () => this.watch.expire(),
+    );
   }
 
   /** @throws INSECURE_CONTEXT, OPFS_UNAVAILABLE, DISK_FULL */
