@@ -55,7 +55,8 @@ const scale = {
     const { env } = await connection();
     let found = 0;
     await each(Math.floor(count / stride), async (n) => {
-      found += (await env.Book.getByName(`object ${n * stride}`).all()).count;
+      const { count } = await env.Book.getByName(`object ${n * stride}`).all();
+      found += count;
     });
     return found;
   },
@@ -103,7 +104,8 @@ const scale = {
         for (let from = first; from < end; from += ROWS_A_STATEMENT) {
           const to = Math.min(end, from + ROWS_A_STATEMENT);
           await storage.sql.exec(
-            'WITH RECURSIVE c(n) AS (SELECT ? UNION ALL SELECT n + 1 FROM c WHERE n + 1 < ?) ' +
+            'WITH RECURSIVE c(n) AS (SELECT CAST(? AS INTEGER) UNION ALL ' +
+              'SELECT n + 1 FROM c WHERE n + 1 < ?) ' +
               "INSERT INTO r SELECT n, n % 1000, 'row ' || n FROM c",
             from,
             to,
