@@ -1,216 +1,277 @@
-// A disk that loses power: writes that were not flushed are kept, lost or torn, each sector for
-// itself, in every file. The worst a disk does that keeps its promise about flushed bytes.
+// A disk as unfriendly as the contract of files allows: it loses power, fails and is full.
 //
-// Sectors are 512 bytes; a torn one holds the beginning of the new bytes. Creating and removing
-// files is durable at once. It can also be full, and damage stored bytes.
+// When power goes, each byte that was written and not flushed is old or new, whatever the order of
+// the writes; truncations may be missing; a file that was never flushed may be missing, and a removed
+// one may be back. Any call can fail with its effect half made. A file has one holder, and its use
+// after close is kept as a violation, which fails the simulation whatever becomes of the error.
 
 import { storageError } from '../../src/contract/errors.ts';
-import { closedError, type FileDirectory, removeOpenError, type SyncFile } from '../file/file.ts';
-import { FileContent } from '../file/memory-file.ts';
+import type { FileDirectory, SyncFile } from '../file/file.ts';
+import { DiskFile, type Fate } from './disk-file.ts';
 import type { Random } from './random.ts';
 
-const SECTOR_BYTES = 512;
-
-type Change =
-  | { readonly kind: 'write'; readonly offset: number; readonly bytes: Uint8Array }
-  | { readonly kind: 'truncate'; readonly sizeBytes: number };
-
-interface StoredFile {
-  readonly current: FileContent;
-  readonly durable: FileContent;
-  changes: Change[];
+export interface DiskOptions {
+  /** When a flush ends: in its call, in a later turn, or sometimes so and sometimes so. */
+  readonly flush: 'now' | 'late' | 'either';
 }
 
-export interface DiskFaults {
-  /** Flushes do nothing: the simulator must notice. */
-  readonly flushIsBroken?: boolean;
-  /** Flushes end in a later turn, as those of IndexedDB would. */
-  readonly flushIsLate?: boolean;
+/** What makes calls fail. */
+interface Fault {
+  readonly code: 'IO' | 'DISK_FULL';
+  /** Calls until the first that fails. */
+  callsLeft: number;
+  /** Calls that fail then. */
+  times: number;
 }
+
+type Call = 'open' | 'names' | 'remove' | 'read' | 'write' | 'truncate' | 'size' | 'flush';
+
+const NEEDS_ROOM: ReadonlySet<Call> = new Set(['open', 'write', 'truncate', 'flush']);
+
+/** Turns of the event loop a late call takes at most. */
+const LATE_TURNS_MAX = 3;
 
 export class CrashDisk implements FileDirectory {
-  readonly #files = new Map<string, StoredFile>();
   readonly #random: Random;
-  readonly #faults: DiskFaults;
-  readonly #open = new Set<string>();
+  readonly #options: DiskOptions;
+  /** The files as they are seen, and as the medium has them. */
+  readonly #seen = new Map<string, DiskFile>();
+  readonly #stored = new Map<string, DiskFile>();
+  readonly #held = new Set<string>();
   #callsLeft = Number.POSITIVE_INFINITY;
+  #fault: Fault | null = null;
+  #order = 0;
+  /** Bytes all files may have together. */
   capacityBytes = Number.POSITIVE_INFINITY;
-  /** Flushes made since the disk was new, those of files that were clean included. */
-  flushCount = 0;
+  /** What no code may do, whatever happened. */
+  readonly violations: string[] = [];
+  /** Calls that failed because a fault was asked for, or the disk was full. */
+  failedCalls = 0;
 
-  constructor(random: Random, faults: DiskFaults = {}) {
+  constructor(random: Random, options: DiskOptions = { flush: 'now' }) {
     this.#random = random;
-    this.#faults = faults;
+    this.#options = options;
   }
 
   get isOff(): boolean {
     return this.#callsLeft < 0;
   }
 
-  /** Loses power during the call that is so many changes away. */
-  crashAfter(calls: number): void {
+  /** Loses power during the call that is so many calls away. */
+  powerOffAfter(calls: number): void {
     this.#callsLeft = calls;
+  }
+
+  powerOff(): void {
+    this.#callsLeft = -1;
+  }
+
+  /** Makes `times` calls fail, from the one on that is `calls` away. */
+  failAfter(calls: number, code: Fault['code'], times = 1): void {
+    this.#fault = { code, callsLeft: calls, times };
+  }
+
+  /** Neither fails nor loses power from now on, and has room. */
+  heal(): void {
+    this.#fault = null;
+    this.#callsLeft = Number.POSITIVE_INFINITY;
+    this.capacityBytes = Number.POSITIVE_INFINITY;
   }
 
   usedBytes(): number {
     let used = 0;
-    for (const file of this.#files.values()) used += file.current.size;
+    for (const file of this.#seen.values()) used += file.sizeBytes;
     return used;
   }
 
-  /** The disk when power comes back. */
-  afterCrash(): CrashDisk {
-    const next = new CrashDisk(this.#random, this.#faults);
-    for (const [name, file] of this.#files) {
-      const survived = this.#survivors(file);
-      next.#files.set(name, {
-        current: survived,
-        durable: copyOf(survived),
-        changes: [],
-      });
+  /** The files that have bytes, for damage. */
+  contents(): Map<string, DiskFile> {
+    return new Map([...this.#seen].filter(([, file]) => file.sizeBytes > 0));
+  }
+
+  /** Loses a file behind everybody's back. */
+  lose(name: string): void {
+    this.#seen.delete(name);
+    this.#stored.delete(name);
+  }
+
+  /** The disk when power comes back. Each call gives another of the many possible ones. */
+  afterLoss(): CrashDisk {
+    const next = new CrashDisk(this.#random, this.#options);
+    const names = this.#survivingNames();
+    const fateOf = this.#fates(names);
+    for (const [name, file] of names) {
+      const survivor = file.survivor(fateOf(name), this.#random);
+      next.#seen.set(name, survivor);
+      next.#stored.set(name, survivor);
     }
     return next;
   }
 
-  /** Changes one stored byte of a file. */
-  damage(name: string, offset: number): void {
-    const { current } = this.#files.get(name)!;
-    const byte = new Uint8Array(1);
-    current.read(byte, offset);
-    byte[0] = byte[0]! ^ (1 + this.#random.below(255));
-    current.write(byte, offset);
-  }
-
-  sizeOf(name: string): number {
-    return this.#files.get(name)?.current.size ?? 0;
-  }
-
   async open(name: string): Promise<SyncFile> {
-    this.#step();
-    if (this.#open.has(name)) throw storageError('STORAGE_LOCKED', `open("${name}"): held.`);
-    this.#open.add(name);
-    let stored = this.#files.get(name);
-    if (stored === undefined) {
-      stored = { current: new FileContent(), durable: new FileContent(), changes: [] };
-      this.#files.set(name, stored);
+    await this.#sometimesLater();
+    this.#call('open');
+    if (this.#held.has(name)) throw storageError('STORAGE_LOCKED', `open("${name}"): held.`);
+    let file = this.#seen.get(name);
+    if (file === undefined) {
+      file = new DiskFile();
+      this.#seen.set(name, file);
     }
-    return this.#handle(name, stored);
+    this.#held.add(name);
+    return this.#handle(name, file);
   }
 
   async names(): Promise<string[]> {
-    return [...this.#files.keys()];
+    await this.#sometimesLater();
+    this.#call('names');
+    return [...this.#seen.keys()];
   }
 
   async remove(name: string): Promise<void> {
-    if (this.#open.has(name)) throw removeOpenError(name);
-    this.#step();
-    this.#files.delete(name);
+    await this.#sometimesLater();
+    if (this.#held.has(name)) this.violations.push(`remove("${name}") while it is open`);
+    this.#call('remove', () => void (this.#random.onceIn(2) && this.#seen.delete(name)));
+    this.#seen.delete(name);
   }
 
-  #handle(name: string, stored: StoredFile): SyncFile {
-    let isOpen = true;
-    const mustBeOpen = (operation: string) => {
-      if (!isOpen) throw closedError(operation, name);
+  #handle(name: string, file: DiskFile): SyncFile {
+    let isClosed = false;
+    const use = (call: Call, partly?: () => void) => {
+      if (isClosed && !this.isOff) {
+        this.violations.push(`${call} of "${name}" after it was closed`);
+      }
+      if (isClosed) throw storageError('IO', `${call}: "${name}" is closed.`);
+      this.#call(call, partly);
     };
-    const change = (made: Change) => {
-      mustBeOpen(made.kind);
-      if (made.kind === 'write' && made.bytes.length === 0) return;
-      const end = made.kind === 'write' ? made.offset + made.bytes.length : made.sizeBytes;
-      this.#reserve(end - stored.current.size);
-      stored.changes.push(made);
-      apply(stored.current, made);
-      // Power may go while the change is under way: it then is one more that was not flushed.
-      this.#step();
+    const grow = (sizeBytes: number) => {
+      const growthBytes = sizeBytes - file.sizeBytes;
+      if (growthBytes <= 0 || this.usedBytes() + growthBytes <= this.capacityBytes) return;
+      this.failedCalls++;
+      throw storageError('DISK_FULL', 'The disk is full.');
     };
     return {
-      read(target, offset) {
-        mustBeOpen('read');
-        return stored.current.read(target, offset);
+      read: (target, offset) => {
+        use('read');
+        return file.read(target, offset);
       },
-      write: (bytes, offset) => change({ kind: 'write', offset, bytes: bytes.slice() }),
-      truncate: (sizeBytes) => change({ kind: 'truncate', sizeBytes }),
-      sizeBytes() {
-        mustBeOpen('size');
-        return stored.current.size;
+      write: (bytes, offset) => {
+        const arrive = (count: number) => file.write(bytes.subarray(0, count), offset, this.#order++);
+        if (!isClosed) grow(offset + bytes.length);
+        use('write', () => arrive(this.#random.below(bytes.length + 1)));
+        arrive(bytes.length);
       },
-      flush: () => {
-        mustBeOpen('flush');
-        return this.#flush(stored);
+      truncate: (sizeBytes) => {
+        const arrive = () => file.truncate(sizeBytes, this.#order++);
+        if (!isClosed) grow(sizeBytes);
+        use('truncate', () => void (this.#random.onceIn(2) && arrive()));
+        arrive();
       },
+      sizeBytes: () => {
+        use('size');
+        return file.sizeBytes;
+      },
+      flush: () => this.#flush(name, file, use),
       close: () => {
-        if (isOpen) this.#open.delete(name);
-        isOpen = false;
+        if (isClosed) return;
+        isClosed = true;
+        this.#held.delete(name);
       },
     };
   }
 
-  #flush(stored: StoredFile): void | Promise<void> {
-    this.#step();
-    this.flushCount++;
-    if (this.#faults.flushIsBroken === true) return;
-    const covered = stored.changes.length;
-    const settle = () => {
-      for (const made of stored.changes.splice(0, covered)) apply(stored.durable, made);
+  #flush(
+    name: string,
+    file: DiskFile,
+    use: (call: Call, partly: () => void) => void,
+  ): void | Promise<void> {
+    const covered = file.covered();
+    const end = () => {
+      file.flushed(covered);
+      if (this.#seen.get(name) === file) this.#stored.set(name, file);
     };
-    if (this.#faults.flushIsLate !== true) {
-      settle();
+    // A flush that fails, or that power interrupts, may have done its work.
+    use('flush', () => void (this.#random.onceIn(2) && end()));
+    const isLate =
+      this.#options.flush === 'late' || (this.#options.flush === 'either' && this.#random.onceIn(2));
+    if (!isLate) {
+      end();
       return;
     }
-    return new Promise((resolve) => setImmediate(resolve)).then(() => {
-      this.#step();
-      settle();
+    return this.#later().then(() => {
+      if (this.isOff) throw powerIsOff();
+      end();
     });
   }
 
-  #step(): void {
-    this.#callsLeft--;
-    if (this.isOff) throw storageError('IO', 'The power is off.');
-  }
-
-  #reserve(growthBytes: number): void {
-    if (this.isOff) throw storageError('IO', 'The power is off.');
-    if (growthBytes > 0 && this.usedBytes() + growthBytes > this.capacityBytes) {
-      throw storageError('DISK_FULL', 'The disk is full.');
+  /** Counts a call: power may go in it, or it may fail; `partly` is what may have happened then. */
+  #call(call: Call, partly: () => void = () => {}): void {
+    if (this.isOff) throw powerIsOff();
+    const isReading = call === 'read' || call === 'size' || call === 'names';
+    if (!isReading && --this.#callsLeft < 0) {
+      partly();
+      throw powerIsOff();
     }
+    const fault = this.#fault;
+    if (fault === null) return;
+    if (fault.code === 'DISK_FULL' && !NEEDS_ROOM.has(call)) return;
+    if (--fault.callsLeft >= 0) return;
+    if (--fault.times <= 0) this.#fault = null;
+    this.failedCalls++;
+    partly();
+    throw storageError(fault.code, `${call}: a fault of the disk.`);
   }
 
-  #survivors(file: StoredFile): FileContent {
-    const content = copyOf(file.durable);
-    const fate = this.#random.pick(['mixed', 'mixed', 'mixed', 'all', 'none', 'first'] as const);
-    if (fate === 'none') return content;
-    const count = fate === 'first' ? this.#random.below(file.changes.length + 1) : Infinity;
-    for (const made of file.changes.slice(0, count)) {
-      if (fate !== 'mixed') apply(content, made);
-      else if (made.kind === 'write') this.#writeSome(content, made.bytes, made.offset);
-      else if (this.#random.onceIn(2)) apply(content, made);
+  #survivingNames(): Map<string, DiskFile> {
+    const fate = this.#random.pick(['made', 'undone', 'each', 'each'] as const);
+    const names = new Map<string, DiskFile>();
+    for (const name of new Set([...this.#stored.keys(), ...this.#seen.keys()])) {
+      const isMade = fate === 'made' || (fate === 'each' && this.#random.onceIn(2));
+      const file = (isMade ? this.#seen : this.#stored).get(name);
+      if (file !== undefined) names.set(name, file);
     }
-    return content;
+    return names;
   }
 
-  #writeSome(content: FileContent, bytes: Uint8Array, offset: number): void {
-    for (let start = 0; start < bytes.length; ) {
-      const boundary = Math.floor((offset + start) / SECTOR_BYTES + 1) * SECTOR_BYTES - offset;
-      const end = Math.min(bytes.length, boundary);
-      const fate = this.#random.below(8);
-      if (fate < 4) content.write(bytes.subarray(start, end), offset + start);
-      else if (fate === 4) {
-        const torn = start + this.#random.below(end - start);
-        if (torn > start) content.write(bytes.subarray(start, torn), offset + start);
+  #fates(files: ReadonlyMap<string, DiskFile>): (name: string) => Fate {
+    const random = this.#random;
+    const one = random.pick([...files.keys(), '']);
+    switch (random.below(8)) {
+      case 0:
+        return () => ({ kind: 'all' });
+      case 1:
+        return () => ({ kind: 'none' });
+      case 2:
+        return (name) => ({ kind: name === one ? 'none' : 'all' });
+      case 3:
+        return (name) => ({ kind: name === one ? 'all' : 'none' });
+      case 4: {
+        const orders = [...files.values()].flatMap((file) => file.unflushed);
+        const order = random.pick([...orders, 0]);
+        return () => ({ kind: 'until', order });
       }
-      start = end;
+      default:
+        return () => ({ kind: random.pick(['all', 'none', 'pieces', 'pieces', 'shuffled']) });
     }
+  }
+
+  async #sometimesLater(): Promise<void> {
+    if (this.#options.flush !== 'now' && this.#random.onceIn(4)) await this.#later();
+  }
+
+  async #later(): Promise<void> {
+    for (let ticks = this.#random.below(20); ticks > 0; ticks--) await undefined;
+    if (!this.#random.onceIn(3)) return;
+    for (let turns = this.#random.below(LATE_TURNS_MAX); turns >= 0; turns--) await nextTurn();
   }
 }
 
-function apply(content: FileContent, made: Change): void {
-  if (made.kind === 'write') content.write(made.bytes, made.offset);
-  else content.resize(made.sizeBytes);
+// Taken before a host replaces the timers of the scope.
+const { setImmediate } = globalThis;
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
-function copyOf(content: FileContent): FileContent {
-  const bytes = new Uint8Array(content.size);
-  content.read(bytes, 0);
-  const copy = new FileContent();
-  if (bytes.length > 0) copy.write(bytes, 0);
-  return copy;
+function powerIsOff() {
+  return storageError('IO', 'The power is off.');
 }

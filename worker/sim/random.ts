@@ -1,9 +1,14 @@
 // Random numbers from a seed: the same seed plans the same round.
 
 export class Random {
-  #state: number;
+  #state = 0;
 
   constructor(seed: number) {
+    this.reseed(seed);
+  }
+
+  /** Begins anew, as if made from this seed. */
+  reseed(seed: number): void {
     // Neighbouring seeds must not give neighbouring rounds.
     this.#state = Math.imul(seed + 1, 0x9e3779b1) >>> 0 || 1;
     for (let i = 0; i < 4; i++) this.uint32();
@@ -30,5 +35,15 @@ export class Random {
 
   pick<T>(items: readonly T[]): T {
     return items[this.below(items.length)]!;
+  }
+
+  /** The items in any order. */
+  shuffle<T>(items: readonly T[]): T[] {
+    const shuffled = [...items];
+    for (let i = shuffled.length - 1; i > 0; i--) {
+      const j = this.below(i + 1);
+      [shuffled[i], shuffled[j]] = [shuffled[j]!, shuffled[i]!];
+    }
+    return shuffled;
   }
 }

@@ -1,91 +1,185 @@
-// The work of a simulated object: transactions drawn from a seed, made in SQLite and in the model.
+// The work of a simulated object: changes drawn from a seed, made in the object and in the contents
+// that it must have after them.
 
-import type { Database } from '@sqlite.org/sqlite-wasm';
-import { CREATE_ENTRIES, EMPTY, ENTRIES_TABLE, type Model } from './model.ts';
+import { bytesOf, CREATE_ROWS, type Contents, LARGE, MARK, UPSERT_ROW } from './contents.ts';
 import type { Random } from './random.ts';
+import type { SimulatedObject } from './simulated-object.ts';
 
-const UPSERT = `INSERT INTO ${ENTRIES_TABLE} VALUES(?,?) ON CONFLICT DO UPDATE SET v = excluded.v`;
+const KEYS = 40;
+const ROWS = 60;
 
-/** One step of work: what to run, and what the database must hold after it, if it commits. */
-export interface Step {
-  readonly after: Model;
-  run(db: Database): void;
+/** Thrown by a transaction that is to be undone. */
+export class Undo extends Error {}
+
+/** Contents that can be changed, and then are no longer. */
+export class Draft {
+  keys: Map<string, number>;
+  rows: Map<number, number> | null;
+  alarm: number | null;
+
+  constructor({ keys, rows, alarm }: Contents) {
+    this.keys = new Map(keys);
+    this.rows = rows && new Map(rows);
+    this.alarm = alarm;
+  }
+
+  /** Takes over another draft. */
+  become({ keys, rows, alarm }: Draft): void {
+    this.keys = keys;
+    this.rows = rows;
+    this.alarm = alarm;
+  }
 }
 
-/** Draws the next step. */
-export function nextStep(model: Model, random: Random): Step {
-  if (!model.tables.has(ENTRIES_TABLE)) return createEntries(model);
-  if (random.onceIn(60)) return { after: model, run: (db) => void db.exec('VACUUM') };
-  if (random.onceIn(80)) return dropEverything(model);
-  return transaction(model, random);
-}
+export class Workload {
+  readonly #random: Random;
+  readonly #nowMs: () => number;
 
-function createEntries(model: Model): Step {
-  return {
-    after: { entries: new Map(), tables: new Set([...model.tables, ENTRIES_TABLE]) },
-    run: (db) => void db.exec(CREATE_ENTRIES),
-  };
-}
+  constructor(random: Random, nowMs: () => number) {
+    this.#random = random;
+    this.#nowMs = nowMs;
+  }
 
-function dropEverything(model: Model): Step {
-  return {
-    after: EMPTY,
-    run(db) {
-      db.exec('BEGIN');
-      for (const table of model.tables) db.exec(`DROP TABLE ${table}`);
-      db.exec('COMMIT');
-      // Gives the pages back, so that the file becomes shorter.
-      db.exec('VACUUM');
-    },
-  };
-}
+  /** Some changes; afterwards the state is like no other. */
+  changes({ storage }: SimulatedObject, draft: Draft, count: number): void {
+    for (let i = 0; i < count; i++) this.#change(storage, draft);
+    this.mark(storage, draft);
+  }
 
-function transaction(model: Model, random: Random): Step {
-  const entries = new Map(model.entries);
-  const tables = new Set(model.tables);
-  const work: ((db: Database) => void)[] = [];
-  const count = random.pick([1, 1, 1, 1, 4, 40, 200]);
-  for (let i = 0; i < count; i++) work.push(change(entries, random));
-  if (random.onceIn(25)) {
-    const table = `t${random.below(5)}`;
-    if (tables.delete(table)) work.push((db) => void db.exec(`DROP TABLE ${table}`));
-    else {
-      tables.add(table);
-      work.push((db) => void db.exec(`CREATE TABLE ${table}(a, b)`));
+  mark(storage: SimulatedObject['storage'], draft: Draft): void {
+    this.#put(storage, draft, MARK, this.#value());
+  }
+
+  /** So many keys of large values. */
+  large({ storage }: SimulatedObject, draft: Draft, count: number): void {
+    for (let i = 0; i < count; i++) {
+      const value = LARGE + this.#random.below(LARGE);
+      this.#put(storage, draft, `k${this.#random.below(12)}`, value);
+    }
+    this.mark(storage, draft);
+  }
+
+  /** Rows in many pages. */
+  bulk({ storage }: SimulatedObject, draft: Draft, count: number): void {
+    const rows = this.#rows(storage, draft);
+    for (let i = 0; i < count; i++) {
+      this.#upsert(storage, rows, 100 + this.#random.below(300), 0x2000_0000 + this.#value());
+    }
+    this.mark(storage, draft);
+  }
+
+  /** Removes the rows, the table, or all keys: pages come free. */
+  clear({ storage }: SimulatedObject, draft: Draft): void {
+    if (this.#random.onceIn(3) && draft.rows !== null) {
+      storage.exec('DROP TABLE t', []);
+      draft.rows = null;
+    } else if (draft.rows !== null) {
+      storage.exec('DELETE FROM t', []);
+      draft.rows.clear();
+    }
+    if (this.#random.onceIn(3)) {
+      storage.delete([...draft.keys.keys()]);
+      draft.keys.clear();
+    }
+    this.mark(storage, draft);
+  }
+
+  /** A transaction with others inside; some of them, or all of it, are undone. */
+  async transaction(object: SimulatedObject, draft: Draft, depth = 0): Promise<void> {
+    const inner = new Draft(draft);
+    const isUndone = this.#random.onceIn(3);
+    const counts = [1, 3, 8, 30];
+    const change = () => this.changes(object, inner, this.#random.pick(counts));
+    try {
+      await object.storage.transaction(async (frame) => {
+        if (this.#random.onceIn(5)) this.bulk(object, inner, 40);
+        else change();
+        if (depth < 2 && this.#random.onceIn(3)) await this.transaction(object, inner, depth + 1);
+        if (this.#random.onceIn(3)) change();
+        if (!isUndone) {
+          // Here, not behind the commit: one that power interrupts may have been made.
+          draft.become(inner);
+          return;
+        }
+        if (this.#random.onceIn(2)) throw new Undo();
+        object.storage.rollback(frame);
+      });
+    } catch (error) {
+      if (!(error instanceof Undo)) throw error;
     }
   }
-  const isRolledBack = random.onceIn(8);
-  return {
-    after: isRolledBack ? model : { entries, tables },
-    run(db) {
-      db.exec('BEGIN');
-      for (const one of work) one(db);
-      db.exec(isRolledBack ? 'ROLLBACK' : 'COMMIT');
-    },
-  };
-}
 
-function change(entries: Map<string, string>, random: Random): (db: Database) => void {
-  const key = `k${random.below(300)}`;
-  const kind = random.below(10);
-  if (kind < 7) {
-    const value = randomValue(random);
-    entries.set(key, value);
-    return (db) => void db.exec({ sql: UPSERT, bind: [key, value] });
+  #change(storage: SimulatedObject['storage'], draft: Draft): void {
+    const random = this.#random;
+    const kind = random.below(20);
+    if (kind < 7) this.#put(storage, draft, this.#key(), this.#value());
+    else if (kind < 9) {
+      const keys = [this.#key(), this.#key()];
+      storage.delete(keys);
+      for (const key of keys) draft.keys.delete(key);
+    } else if (kind < 10) {
+      const entries = Array.from({ length: 12 }, () => [this.#key(), this.#value()] as const);
+      storage.put(entries.map(([key, value]) => [key, bytesOf(value)]));
+      for (const [key, value] of entries) draft.keys.set(key, value);
+    } else if (kind < 15) {
+      this.#upsert(storage, this.#rows(storage, draft), random.below(ROWS), this.#value());
+    } else if (kind < 17) this.#deleteRows(storage, draft);
+    else if (kind < 18) {
+      const alarm = random.onceIn(3) ? null : this.#nowMs() + 1e12 + random.below(1e9);
+      storage.setAlarm(alarm);
+      draft.alarm = alarm;
+    } else this.#together(storage, draft, kind === 18);
   }
-  if (kind < 9) {
-    entries.delete(key);
-    return (db) => void db.exec({ sql: `DELETE FROM ${ENTRIES_TABLE} WHERE k = ?`, bind: [key] });
-  }
-  const lost = randomValue(random);
-  return (db) => {
-    db.exec('SAVEPOINT s');
-    db.exec({ sql: UPSERT, bind: [key, lost] });
-    db.exec('ROLLBACK TO s; RELEASE s');
-  };
-}
 
-function randomValue(random: Random): string {
-  const most = random.onceIn(20) ? 12_000 : 250;
-  return String.fromCharCode(97 + random.below(26)).repeat(1 + random.below(most));
+  /** Changes in a synchronous transaction, which may be undone. */
+  #together(storage: SimulatedObject['storage'], draft: Draft, isUndone: boolean): void {
+    const inner = new Draft(draft);
+    try {
+      storage.transactionSync(() => {
+        for (let i = 0; i < 3; i++) this.#change(storage, inner);
+        if (isUndone) throw new Undo();
+      });
+      draft.become(inner);
+    } catch (error) {
+      if (!(error instanceof Undo)) throw error;
+    }
+  }
+
+  #put(storage: SimulatedObject['storage'], draft: Draft, key: string, value: number): void {
+    storage.put([[key, bytesOf(value)]]);
+    draft.keys.set(key, value);
+  }
+
+  #rows(storage: SimulatedObject['storage'], draft: Draft): Map<number, number> {
+    if (draft.rows === null) {
+      storage.exec(CREATE_ROWS, []);
+      draft.rows = new Map();
+    }
+    return draft.rows;
+  }
+
+  #upsert(
+    storage: SimulatedObject['storage'],
+    rows: Map<number, number>,
+    id: number,
+    value: number,
+  ): void {
+    storage.exec(UPSERT_ROW, [id, value, bytesOf(value)]);
+    rows.set(id, value);
+  }
+
+  #deleteRows(storage: SimulatedObject['storage'], { rows }: Draft): void {
+    if (rows === null) return;
+    const first = this.#random.below(ROWS);
+    storage.exec('DELETE FROM t WHERE id >= ? AND id < ?', [first, first + 10]);
+    for (let id = first; id < first + 10; id++) rows.delete(id);
+  }
+
+  #key(): string {
+    return `k${this.#random.below(KEYS)}`;
+  }
+
+  #value(): number {
+    return this.#random.below(0x1000_0000);
+  }
 }

@@ -1,0 +1,98 @@
+// What a simulated object must hold: plain maps, and how the object is compared with them.
+
+import { compileRange } from '../../src/contract/key-range.ts';
+import { Random } from './random.ts';
+import type { SimulatedObject } from './simulated-object.ts';
+
+/** Values are numbers here; `bytesOf` makes them bytes. */
+export interface Contents {
+  readonly keys: Map<string, number>;
+  /** The rows of table `t`; null when there is no such table. */
+  readonly rows: Map<number, number> | null;
+  readonly alarm: number | null;
+}
+
+export const EMPTY: Contents = { keys: new Map(), rows: null, alarm: null };
+
+/** A key that every transaction changes, so that no two states are equal. */
+export const MARK = '~mark';
+
+export const CREATE_ROWS =
+  'CREATE TABLE t(id INTEGER PRIMARY KEY, v INTEGER, body BLOB); CREATE INDEX t_v ON t(v)';
+export const UPSERT_ROW =
+  'INSERT INTO t VALUES(?,?,?) ON CONFLICT DO UPDATE SET v = excluded.v, body = excluded.body';
+
+const EVERYTHING = compileRange({
+  start: undefined,
+  startAfter: undefined,
+  end: undefined,
+  prefix: undefined,
+  reverse: false,
+  limit: undefined,
+});
+
+/** A value this large or larger has many pages. */
+export const LARGE = 0x4000_0000;
+
+const made = new Map<number, Uint8Array>();
+
+/** The bytes that a value stands for: the same for the same number. */
+export function bytesOf(value: number): Uint8Array {
+  let bytes = made.get(value);
+  if (bytes !== undefined) return bytes;
+  const random = new Random(value);
+  const bound = value >= LARGE ? 90_000 : random.pick([20, 20, 200, 200, 200, 3000, 12_000]);
+  bytes = new Uint8Array((value >= LARGE ? 30_000 : 0) + random.below(bound));
+  if (value % 3 === 0) bytes.fill(value);
+  else for (let i = 0; i < bytes.length; i++) bytes[i] = random.uint32();
+  if (made.size > 2000) made.clear();
+  made.set(value, bytes);
+  return bytes;
+}
+
+/** What of the object is not as the contents say; null when all is. */
+export function difference(object: SimulatedObject, expected: Contents): string | null {
+  return keysDiffer(object, expected) ?? rowsDiffer(object, expected) ?? alarmDiffers(object, expected);
+}
+
+function keysDiffer({ storage }: SimulatedObject, { keys }: Contents): string | null {
+  const isMarked = storage.get(MARK, (bytes) => areEqual(bytes, bytesOf(keys.get(MARK) ?? 0)));
+  if (isMarked !== (keys.has(MARK) || undefined)) return 'it has the mark of another state';
+  const walk = storage.list(EVERYTHING);
+  let count = 0;
+  for (let entry = walk.next(); entry !== undefined; entry = walk.next()) {
+    count++;
+    const value = keys.get(entry.key);
+    if (value === undefined) return `key ${entry.key} should not be there`;
+    if (!areEqual(entry.value, bytesOf(value))) return `the value of ${entry.key} is wrong`;
+  }
+  return count === keys.size ? null : `${count} keys, not ${keys.size}`;
+}
+
+function rowsDiffer({ storage }: SimulatedObject, { rows }: Contents): string | null {
+  const tables = storage.exec("SELECT 1 FROM sqlite_master WHERE name = 't'", []).toArray();
+  const hasTable = tables.length === 1;
+  if (hasTable !== (rows !== null)) return `table t is ${hasTable ? '' : 'not '}there`;
+  if (rows === null) return null;
+  const found = storage.exec('SELECT id, v, body FROM t', []).toArray();
+  if (found.length !== rows.size) return `${found.length} rows, not ${rows.size}`;
+  for (const { id, v, body } of found) {
+    const value = rows.get(id as number);
+    if (value === undefined) return `row ${String(id)} should not be there`;
+    const isSame = v === value && areEqual(new Uint8Array(body as ArrayBuffer), bytesOf(value));
+    if (!isSame) return `row ${String(id)} is wrong`;
+  }
+  const indexed = storage.exec('SELECT count(v) AS count FROM t INDEXED BY t_v WHERE v >= 0', []);
+  const { count } = indexed.one() as { count: number };
+  return count === rows.size ? null : `the index has ${count} rows, not ${rows.size}`;
+}
+
+function alarmDiffers({ storage }: SimulatedObject, { alarm }: Contents): string | null {
+  return storage.alarm === alarm ? null : `the alarm is ${storage.alarm}, not ${alarm}`;
+}
+
+function areEqual(a: Uint8Array, b: Uint8Array): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}

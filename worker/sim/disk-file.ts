@@ -1,0 +1,187 @@
+// The bytes of one file of the simulated disk, and what a loss of power leaves of them.
+//
+// Every change since the last flush is kept with what it replaced, so that the flushed bytes can be
+// had back. Contents are shared between the disks before and after a loss, and copied when written.
+//
+// Knows nothing of names, handles or faults.
+
+import type { Random } from './random.ts';
+
+/** A write or a change of size, and how to take it back. */
+interface Change {
+  /** Its place in the order of all changes of the disk. */
+  readonly order: number;
+  readonly offset: number;
+  /** The bytes written; null for a truncation to `offset`. */
+  readonly bytes: Uint8Array | null;
+  /** What stood from `offset` on: under the bytes, or to the old end. */
+  readonly replaced: Uint8Array;
+  readonly sizeBefore: number;
+}
+
+/** A change, or a part of one, that reached the medium. */
+interface Piece {
+  readonly offset: number;
+  readonly bytes: Uint8Array | null;
+}
+
+/** Which unflushed changes of a file survive. */
+export type Fate =
+  | { readonly kind: 'all' | 'none' | 'pieces' | 'shuffled' }
+  /** Those before this moment, in order; the one under way is torn. */
+  | { readonly kind: 'until'; readonly order: number };
+
+const SECTOR_BYTES = 512;
+
+export class DiskFile {
+  #bytes: Uint8Array;
+  #size: number;
+  #isShared: boolean;
+  #changes: Change[] = [];
+  /** Changes flushed since the file was made: late flushes count in it. */
+  #flushed = 0;
+
+  constructor(bytes: Uint8Array = new Uint8Array(), size = bytes.length) {
+    this.#bytes = bytes;
+    this.#size = size;
+    this.#isShared = true;
+  }
+
+  get sizeBytes(): number {
+    return this.#size;
+  }
+
+  get isClean(): boolean {
+    return this.#changes.length === 0;
+  }
+
+  /** The moments of the changes that are not flushed. */
+  get unflushed(): number[] {
+    return this.#changes.map(({ order }) => order);
+  }
+
+  read(target: Uint8Array, offset: number): number {
+    const count = Math.max(0, Math.min(target.length, this.#size - offset));
+    if (count > 0) target.set(this.#bytes.subarray(offset, offset + count));
+    return count;
+  }
+
+  write(bytes: Uint8Array, offset: number, order: number): void {
+    this.#note({ offset, bytes: bytes.slice() }, order);
+    this.#put(bytes, offset);
+  }
+
+  truncate(sizeBytes: number, order: number): void {
+    this.#note({ offset: sizeBytes, bytes: null }, order);
+    this.#resize(sizeBytes);
+  }
+
+  /** What a flush begun now covers; `flushed` says that it has ended. */
+  covered(): number {
+    return this.#flushed + this.#changes.length;
+  }
+
+  flushed(covered: number): void {
+    if (covered <= this.#flushed) return;
+    this.#changes.splice(0, covered - this.#flushed);
+    this.#flushed = covered;
+  }
+
+  /** The file after a loss of power. */
+  survivor(fate: Fate, random: Random): DiskFile {
+    this.#isShared = true;
+    const survivor = new DiskFile(this.#bytes, this.#size);
+    if (fate.kind === 'all' || this.isClean) return survivor;
+    for (const { offset, replaced, sizeBefore } of this.#changes.toReversed()) {
+      survivor.#put(replaced, offset);
+      survivor.#resize(sizeBefore);
+    }
+    for (const { bytes, offset } of this.#surviving(fate, random)) {
+      if (bytes === null) survivor.#resize(offset);
+      else survivor.#put(bytes, offset);
+    }
+    return survivor;
+  }
+
+  /** Changes stored bytes behind everybody's back. */
+  spoil(change: (bytes: Uint8Array) => void): void {
+    this.#own(this.#size);
+    change(this.#bytes.subarray(0, this.#size));
+  }
+
+  /** Cuts the file behind everybody's back. */
+  cut(sizeBytes: number): void {
+    this.#resize(sizeBytes);
+  }
+
+  #surviving(fate: Fate, random: Random): Piece[] {
+    if (fate.kind === 'none' || fate.kind === 'all') return [];
+    if (fate.kind === 'until') {
+      const kept: Piece[] = this.#changes.filter(({ order }) => order < fate.order);
+      const last = this.#changes.find(({ order }) => order === fate.order);
+      if (last !== undefined) kept.push(...torn(last, random));
+      return kept;
+    }
+    const oddsOfTen = random.pick([1, 3, 5, 7, 9]);
+    const pieces = this.#changes
+      .flatMap((change) => cut(change, random))
+      .filter(() => random.below(10) < oddsOfTen);
+    return fate.kind === 'shuffled' ? random.shuffle(pieces) : pieces;
+  }
+
+  #note({ offset, bytes }: Piece, order: number): void {
+    const end = bytes === null ? this.#size : offset + bytes.length;
+    const replaced = this.#bytes.slice(offset, Math.max(offset, Math.min(end, this.#size)));
+    this.#changes.push({ order, offset, bytes, replaced, sizeBefore: this.#size });
+  }
+
+  #put(bytes: Uint8Array, offset: number): void {
+    if (bytes.length === 0) return;
+    const end = offset + bytes.length;
+    this.#own(Math.max(end, this.#size));
+    this.#bytes.set(bytes, offset);
+    this.#size = Math.max(end, this.#size);
+  }
+
+  #resize(sizeBytes: number): void {
+    if (sizeBytes === this.#size) return;
+    this.#own(Math.max(sizeBytes, this.#size));
+    if (sizeBytes < this.#size) this.#bytes.fill(0, sizeBytes, this.#size);
+    this.#size = sizeBytes;
+  }
+
+  /** Makes the bytes this file's own, with room; those behind the end are zeros. */
+  #own(sizeBytes: number): void {
+    if (!this.#isShared && sizeBytes <= this.#bytes.length) return;
+    const isGrowing = sizeBytes > this.#bytes.length;
+    const room = isGrowing ? Math.max(sizeBytes, 2 * this.#size, 1024) : this.#bytes.length;
+    const own = new Uint8Array(room);
+    own.set(this.#bytes.subarray(0, this.#size));
+    this.#bytes = own;
+    this.#isShared = false;
+  }
+}
+
+/** Cuts a change at any byte, sometimes at sectors. */
+function cut({ offset, bytes }: Change, random: Random): Piece[] {
+  if (bytes === null) return [{ offset, bytes }];
+  const cuts = new Set([bytes.length]);
+  for (let i = random.below(6); i > 0; i--) cuts.add(random.below(bytes.length + 1));
+  if (random.onceIn(3)) {
+    const step = SECTOR_BYTES * (1 + random.below(4));
+    for (let at = SECTOR_BYTES - (offset % SECTOR_BYTES); at < bytes.length; at += step) cuts.add(at);
+  }
+  const pieces: Piece[] = [];
+  let start = 0;
+  for (const end of [...cuts].sort((a, b) => a - b)) {
+    if (end > start) pieces.push({ offset: offset + start, bytes: bytes.subarray(start, end) });
+    start = end;
+  }
+  return pieces;
+}
+
+/** The beginning of a change, or all of it, or nothing. */
+function torn({ offset, bytes }: Change, random: Random): Piece[] {
+  if (bytes === null) return random.onceIn(2) ? [{ offset, bytes }] : [];
+  return [{ offset, bytes: bytes.subarray(0, random.below(bytes.length + 1)) }];
+}

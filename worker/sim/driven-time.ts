@@ -1,0 +1,44 @@
+// The system's time of a simulated host: stands still until it is moved, and then runs what is due.
+
+import type { SystemTime } from '../runtime/clock.ts';
+
+interface Timer {
+  readonly dueMs: number;
+  readonly task: () => void;
+}
+
+export class DrivenTime implements SystemTime {
+  #nowMs: number;
+  #timers: Timer[] = [];
+
+  constructor(nowMs: number) {
+    this.#nowMs = nowMs;
+  }
+
+  now(): number {
+    return this.#nowMs;
+  }
+
+  after(delayMs: number, task: () => void): () => void {
+    const timer = { dueMs: this.#nowMs + Math.max(0, delayMs), task };
+    this.#timers.push(timer);
+    return () => {
+      this.#timers = this.#timers.filter((other) => other !== timer);
+    };
+  }
+
+  /** Moves the time; `turn` lets the event loop turn behind each thing that ran. */
+  async advance(durationMs: number, turn: () => Promise<void>): Promise<void> {
+    const endMs = this.#nowMs + durationMs;
+    for (;;) {
+      const due = this.#timers.filter(({ dueMs }) => dueMs <= endMs);
+      const [first] = due.sort((a, b) => a.dueMs - b.dueMs);
+      if (first === undefined) break;
+      this.#timers = this.#timers.filter((other) => other !== first);
+      this.#nowMs = Math.max(this.#nowMs, first.dueMs);
+      first.task();
+      await turn();
+    }
+    this.#nowMs = endMs;
+  }
+}

@@ -1,0 +1,342 @@
+// Two hosts in one process, each with its own time and disks, and objects that are called, aborted,
+// evicted, deleted and reset while hosts close, fail and lose power.
+//
+// What is checked:
+//   every promise given to a caller settles: when its object is reset or its host closes or is lost,
+//   within bounded turns; else when its time has come;
+//   what was acknowledged is there, and nothing is that nobody asked for;
+//   no code of an instance is entered after its end, and each sees the time of its own host.
+
+import { isStorageError } from '../../src/contract/errors.ts';
+import { type Objects, objectsOn } from '../in-process.ts';
+import { MemoryCatalog } from '../runtime/catalog.ts';
+import { ClassRegistry } from '../runtime/object-class.ts';
+import { CrashMedium } from './crash-medium.ts';
+import { DrivenTime } from './driven-time.ts';
+import { SimulationFailure } from './history.ts';
+import { Random } from './random.ts';
+import { SettleChecker, turnOfEventLoop } from './settle.ts';
+import { type Probe, SimulatedClass } from './simulated-class.ts';
+import type { StatementWatch } from './statement-watch.ts';
+
+const IDLE_MS = 300;
+const NAMES = ['a', 'b', 'c'];
+const CLASSES = { Simulated: SimulatedClass };
+/** Longer than everything that waits for time: transactions and constructors end by themselves. */
+const LONG_MS = 120_000;
+/** Turns of the event loop behind each thing that ran. */
+const TURNS = 3;
+
+type Calls = Objects<typeof CLASSES>['env']['Simulated'] extends { getByName(name: string): infer S }
+  ? S
+  : never;
+
+/** What became of the operations on an object, as far as its callers know. */
+interface Expected {
+  readonly acknowledged: Set<string>;
+  readonly issued: Set<string>;
+}
+
+export interface HostStep {
+  readonly kind: HostStepKind;
+  readonly seed: number;
+}
+
+const STEPS = {
+  note: 12,
+  noteLater: 5,
+  noteBehind: 4,
+  noteTogether: 3,
+  noteByAlarm: 3,
+  hold: 2,
+  abort: 4,
+  noted: 4,
+  delete: 1,
+  time: 14,
+  turns: 4,
+  fault: 2,
+  close: 2,
+  loss: 2,
+} as const;
+
+type HostStepKind = keyof typeof STEPS;
+
+const KINDS = (Object.keys(STEPS) as HostStepKind[]).flatMap((kind) =>
+  Array.from({ length: STEPS[kind] }, () => kind),
+);
+
+export function hostStepsOf(seed: number): HostStep[] {
+  const random = new Random(seed);
+  return Array.from({ length: 30 + random.below(60) }, () => ({
+    kind: random.pick(KINDS),
+    seed: random.below(1_000_000),
+  }));
+}
+
+/** One of the hosts: what it stands on outlives it. */
+class SimulatedHost {
+  readonly time: DrivenTime;
+  readonly checker = new SettleChecker();
+  readonly expected = new Map<string, Expected>();
+  readonly catalog = new MemoryCatalog();
+  readonly violations: string[] = [];
+  medium: CrashMedium;
+  #objects!: Objects<typeof CLASSES>;
+  readonly #watch: StatementWatch;
+
+  constructor(watch: StatementWatch, random: Random, nowMs: number) {
+    this.#watch = watch;
+    this.time = new DrivenTime(nowMs);
+    this.medium = new CrashMedium(random, { flush: random.pick(['now', 'late', 'either']) });
+  }
+
+  async start(): Promise<void> {
+    const { sqlite } = this.#watch;
+    const turns = { nextTurn: (task: () => void) => void turnOfEventLoop().then(task) };
+    const { medium, catalog, time } = this;
+    const platform = { sqlite, medium, catalog, time, turns, isDedicated: false };
+    const env = { probe: this.#probe() };
+    const registry = new ClassRegistry(CLASSES, {});
+    this.#objects = await objectsOn(platform, registry, { env, idleMs: IDLE_MS });
+  }
+
+  stub(name: string): Calls {
+    return this.#objects.env.Simulated.getByName(name) as Calls;
+  }
+
+  delete(name: string): Promise<void> {
+    return this.#objects.delete(this.stub(name) as Parameters<typeof this.#objects.delete>[0]);
+  }
+
+  close(): Promise<void> {
+    const closing = this.#objects.close();
+    const closed = () => {
+      this.#isClosed.value = true;
+    };
+    closing.then(closed, closed);
+    return closing;
+  }
+
+  expectedOf(name: string): Expected {
+    const known = this.expected.get(name);
+    if (known !== undefined) return known;
+    const fresh = { acknowledged: new Set<string>(), issued: new Set<string>() };
+    this.expected.set(name, fresh);
+    return fresh;
+  }
+
+  #isClosed = { value: false };
+
+  #probe(): Probe {
+    const ended = new WeakSet<object>();
+    const closed = { value: false };
+    this.#isClosed = closed;
+    return {
+      entered: (what, instance, nowMs) => {
+        if (closed.value) this.violations.push(`${what} ran after its host was closed`);
+        if (ended.has(instance)) this.violations.push(`${what} ran in an instance that has ended`);
+        if (nowMs !== this.time.now()) {
+          this.violations.push(`${what} takes ${nowMs} for the time, which is ${this.time.now()}`);
+        }
+      },
+      ended: (instance) => void ended.add(instance),
+    };
+  }
+}
+
+export class HostSimulation {
+  readonly totals = { calls: 0, crashes: 0, closes: 0, faults: 0 };
+  readonly #watch: StatementWatch;
+  readonly #steps: readonly HostStep[];
+  readonly #random: Random;
+  readonly #hosts: readonly SimulatedHost[];
+
+  constructor(watch: StatementWatch, seed: number, steps: readonly HostStep[]) {
+    this.#watch = watch;
+    this.#steps = steps;
+    const random = new Random(seed);
+    this.#random = random;
+    const startMs = Date.UTC(2030, 0, 1);
+    this.#hosts = [0, 1].map((i) => new SimulatedHost(watch, random, startMs + i * 1e9));
+  }
+
+  /** @throws SimulationFailure, NeverSettled */
+  async run(): Promise<void> {
+    for (const host of this.#hosts) await host.start();
+    try {
+      for (const [index, step] of this.#steps.entries()) await this.#run(step, index);
+      await this.#end();
+    } catch (error) {
+      for (const { medium } of this.#hosts) medium.powerOff();
+      this.#watch.takeViolations();
+      throw error;
+    }
+  }
+
+  async #run(step: HostStep, index: number): Promise<void> {
+    this.#random.reseed(step.seed);
+    try {
+      await this.#perform(step);
+      await turns();
+      this.#check();
+    } catch (error) {
+      const text = error instanceof Error ? error.message : String(error);
+      throw new SimulationFailure(`step ${index} (${step.kind}): ${text}`, { cause: error });
+    }
+  }
+
+  async #perform({ kind, seed }: HostStep): Promise<void> {
+    const random = this.#random;
+    const host = random.pick(this.#hosts);
+    const name = random.pick(NAMES);
+    const delayMs = random.pick([0, 10, IDLE_MS, 2 * IDLE_MS, 5000]);
+    const operation = `${kind}-${seed}`;
+    switch (kind) {
+      case 'note':
+        return this.#note(host, name, operation, (stub) => stub.note(operation));
+      case 'noteLater':
+        return this.#note(host, name, operation, (stub) => stub.noteLater(operation, delayMs));
+      case 'noteTogether':
+        return this.#note(host, name, operation, (stub) => stub.noteTogether(operation, delayMs));
+      case 'noteBehind':
+        host.expectedOf(name).issued.add(operation);
+        return this.#call(host, name, kind, (stub) => stub.noteBehind(operation, delayMs));
+      case 'noteByAlarm':
+        host.expectedOf(name).issued.add(operation);
+        return this.#call(host, name, kind, (stub) => stub.noteByAlarm(operation, delayMs));
+      case 'hold':
+        return this.#call(host, name, kind, (stub) => stub.hold(delayMs));
+      case 'abort':
+        return this.#call(host, name, kind, (stub) => stub.abort());
+      case 'noted':
+        return this.#read(host, name);
+      case 'delete':
+        return this.#delete(host, name);
+      case 'time':
+        return host.time.advance(random.pick([1, IDLE_MS / 2, IDLE_MS, IDLE_MS + 1, 6000]), turns);
+      case 'turns':
+        return turns();
+      case 'fault':
+        this.totals.faults++;
+        for (const disk of host.medium.disks) disk.failAfter(random.below(10), 'IO');
+        return;
+      case 'close':
+        return this.#restart(host, 'close');
+      case 'loss':
+        return this.#restart(host, 'loss');
+    }
+  }
+
+  // ---- Calls.
+
+  #call(
+    host: SimulatedHost,
+    name: string,
+    label: string,
+    call: (stub: Calls) => unknown,
+    answered: (value: unknown) => void = () => {},
+  ): void {
+    this.totals.calls++;
+    const made = (async () => call(host.stub(name)))();
+    const outcome = made.then(answered, (error: unknown) => {
+      if (!isStorageError(error)) host.violations.push(`${label} rejects with ${String(error)}`);
+    });
+    host.checker.watch(`${label} of ${name}`, outcome);
+  }
+
+  #note(
+    host: SimulatedHost,
+    name: string,
+    operation: string,
+    call: (stub: Calls) => unknown,
+  ): void {
+    const { acknowledged, issued } = host.expectedOf(name);
+    issued.add(operation);
+    this.#call(host, name, operation, call, () => void acknowledged.add(operation));
+  }
+
+  #read(host: SimulatedHost, name: string): void {
+    const { acknowledged, issued } = host.expectedOf(name);
+    const expected = new Set(acknowledged);
+    this.#call(host, name, 'noted', (stub) => stub.noted(), (value) => {
+      const noted = new Set(value as string[]);
+      const missing = [...expected].filter((operation) => !noted.has(operation));
+      const foreign = [...noted].filter((operation) => !issued.has(operation));
+      if (missing.length > 0) host.violations.push(`${name} has lost ${missing.join(', ')}`);
+      if (foreign.length > 0) host.violations.push(`${name} has got ${foreign.join(', ')}`);
+    });
+  }
+
+  async #delete(host: SimulatedHost, name: string): Promise<void> {
+    // What is under way may be noted before it is deleted, or after.
+    await this.#settle(host, LONG_MS);
+    host.checker.watch('delete', host.delete(name).catch(onlyStorageErrors(host, 'delete')));
+    host.expected.delete(name);
+    await host.checker.allSettled();
+  }
+
+  // ---- Ends of hosts.
+
+  async #restart(host: SimulatedHost, how: 'close' | 'loss'): Promise<void> {
+    if (how === 'loss') {
+      host.medium.powerOff();
+      this.totals.crashes++;
+    } else this.totals.closes++;
+    host.checker.watch(how, host.close().catch(onlyStorageErrors(host, how)));
+    // Nobody waits for time: whoever called is told now.
+    await host.checker.allSettled();
+    await host.time.advance(1, turns);
+    if (how === 'loss') host.medium = host.medium.afterLoss();
+    await host.start();
+    for (const name of NAMES) this.#read(host, name);
+  }
+
+  async #settle(host: SimulatedHost, durationMs: number): Promise<void> {
+    for (let passedMs = 0; passedMs < durationMs && host.checker.pending.length > 0; ) {
+      const stepMs = durationMs / 20;
+      await host.time.advance(stepMs, turns);
+      await turns();
+      passedMs += stepMs;
+    }
+    await host.checker.allSettled();
+  }
+
+  /** Everything settles when its time has come; what was acknowledged is there. */
+  async #end(): Promise<void> {
+    for (const host of this.#hosts) {
+      for (const disk of host.medium.disks) disk.heal();
+      await this.#settle(host, LONG_MS);
+      for (const name of NAMES) this.#read(host, name);
+      await this.#settle(host, LONG_MS);
+    }
+    for (const host of this.#hosts) {
+      host.checker.watch('close', host.close());
+      await host.checker.allSettled();
+      await host.time.advance(LONG_MS, turns);
+    }
+    this.#check();
+  }
+
+  #check(): void {
+    const found = this.#watch.takeViolations();
+    for (const host of this.#hosts) {
+      found.push(...host.violations.splice(0));
+      for (const disk of host.medium.disks) found.push(...disk.violations.splice(0));
+    }
+    if (found.length > 0) throw new SimulationFailure(found.join('; '));
+  }
+}
+
+function onlyStorageErrors(host: SimulatedHost, label: string): (error: unknown) => void {
+  return (error) => {
+    if (!isStorageError(error)) host.violations.push(`${label} rejects with ${String(error)}`);
+  };
+}
+
+async function turns(): Promise<void> {
+  for (let i = 0; i < TURNS; i++) {
+    // Ids are digests, which are made on another thread.
+    await crypto.subtle.digest('SHA-256', new Uint8Array());
+    await turnOfEventLoop();
+  }
+}

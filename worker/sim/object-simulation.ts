@@ -1,0 +1,522 @@
+// One simulated object through many lives: it works, loses power at any call, meets faults and full
+// disks, is opened again and must hold exactly what the model says.
+//
+// What is checked at every opening:
+//   no acknowledged commit is missing, and the state is that of one commit, whole;
+//   a restore that was acknowledged has been made, exactly, or refused for a documented reason;
+//   bookmarks keep their order, and those handed out as durable work.
+// And after every step: no file and no statement was used after its end, and what was asked settled.
+
+import { isStorageError, storageError } from '../../src/contract/errors.ts';
+import { type Contents, difference, EMPTY } from './contents.ts';
+import { CrashDisk } from './crash-disk.ts';
+import { damageDisk } from './damage.ts';
+import { History, type Known, SimulationFailure, type State } from './history.ts';
+import type { Plan, Step } from './plan.ts';
+import { Random } from './random.ts';
+import { type Engine, SimulatedObject, type World } from './simulated-object.ts';
+import { Draft, Workload } from './workload.ts';
+
+const START_MS = Date.UTC(2030, 0, 1);
+const DAY_MS = 86_400_000;
+/** How many of the possible disks are looked at after one loss. */
+const SURVIVORS = 3;
+const DAMAGES = 4;
+
+export interface Totals {
+  commits: number;
+  /** Disks opened after a loss of power. */
+  crashes: number;
+  restores: number;
+  faults: number;
+  fullDisks: number;
+  damages: number;
+}
+
+export const NO_TOTALS: Totals = {
+  commits: 0,
+  crashes: 0,
+  restores: 0,
+  faults: 0,
+  fullDisks: 0,
+  damages: 0,
+};
+
+/** A restore that the next opening is to make. */
+interface Asked {
+  readonly known: Known;
+  /** The bookmark that undoes it; null when the call that asked has failed. */
+  undo: string | null;
+  isAcknowledged: boolean;
+}
+
+export class ObjectSimulation {
+  readonly totals: Totals = { ...NO_TOTALS };
+  readonly #plan: Plan;
+  readonly #world: World;
+  readonly #random = new Random(0);
+  readonly #clock = { nowMs: START_MS };
+  readonly #work: Workload;
+  readonly #history = new History({ contents: EMPTY, timeMs: START_MS });
+  #disk: CrashDisk;
+  #object!: SimulatedObject;
+  /** The restores one of which the next opening is to make: those asked for since the last that was
+   * acknowledged, and that one. */
+  #asked: Asked[] = [];
+  #image: { readonly bytes: Uint8Array; readonly contents: Contents } | null = null;
+  /** Faults that were met before the object was opened. */
+  #failedCalls = 0;
+
+  constructor(engine: Engine, plan: Plan) {
+    this.#plan = plan;
+    this.#disk = new CrashDisk(this.#random, plan.disk);
+    this.#world = { engine, random: this.#random, clock: this.#clock, sizes: plan.sizes };
+    this.#work = new Workload(this.#random, () => this.#clock.nowMs);
+  }
+
+  /** @throws SimulationFailure, NeverSettled */
+  async run(): Promise<Totals> {
+    this.#random.reseed(this.#plan.seed);
+    try {
+      await this.#open();
+      for (const [index, step] of this.#plan.steps.entries()) await this.#run(step, index);
+      await this.#damage();
+    } finally {
+      this.#disk.powerOff();
+      await this.#object?.reset().catch(() => {});
+      this.#world.engine.takeViolations();
+    }
+    return this.totals;
+  }
+
+  async #run(step: Step, index: number): Promise<void> {
+    this.#random.reseed(step.seed);
+    this.#clock.nowMs += 1 + this.#random.below(90_000);
+    if (this.#disk.capacityBytes !== Number.POSITIVE_INFINITY) this.#history.mayBeGivenUp();
+    try {
+      await this.#perform(step);
+      if (this.#object.isBroken || this.#disk.isOff) await this.#recover();
+    } catch (error) {
+      if (!this.#isExpected(error)) throw locate(error, index, step);
+      try {
+        await this.#recover();
+      } catch (failure) {
+        throw locate(failure, index, step);
+      }
+    }
+    this.#checkViolations(index, step);
+  }
+
+  /** True for an error that power, a fault or a full disk explains. */
+  #isExpected(error: unknown): boolean {
+    if (!isStorageError(error)) return false;
+    if (this.#disk.isOff) return true;
+    const isOfDisk = error.code === 'IO' || error.code === 'DISK_FULL';
+    return isOfDisk && this.#disk.failedCalls > this.#failedCalls;
+  }
+
+  #checkViolations(index: number, step: Step): void {
+    const found = [...this.#disk.violations, ...this.#world.engine.takeViolations()];
+    if (found.length > 0) throw locate(new SimulationFailure(found.join('; ')), index, step);
+  }
+
+  async #perform({ kind }: Step): Promise<void> {
+    const random = this.#random;
+    switch (kind) {
+      case 'write':
+        return this.#write((draft) => this.#changes(draft));
+      case 'acknowledgedWrite':
+        this.#write((draft) => this.#changes(draft));
+        return this.#acknowledge();
+      case 'bulk':
+        return this.#write((draft) => this.#work.bulk(this.#object, draft, random.pick([10, 50])));
+      case 'clear':
+        return this.#write((draft) => this.#work.clear(this.#object, draft));
+      case 'large':
+        return this.#large();
+      case 'transaction':
+        return this.#transaction();
+      case 'deleteAll':
+        return this.#deleteAll();
+      case 'acknowledge':
+        return this.#acknowledge();
+      case 'bookmark':
+        return this.#bookmark();
+      case 'restore':
+        return this.#restore();
+      case 'lookUpTime':
+        return this.#lookUpTime();
+      case 'exportDatabase':
+        return this.#export();
+      case 'importDatabase':
+        return this.#import();
+      case 'checkpoint':
+        await this.#object.outcome('checkpoint', promised(() => this.#object.store.checkpoint()));
+        return;
+      case 'maintain':
+        return this.#object.outcome('maintain', this.#object.store.maintain());
+      case 'close':
+        await this.#object.close();
+        this.#acknowledged();
+        return this.#open();
+      case 'reset':
+        await this.#object.reset();
+        return this.#open();
+      case 'loss':
+        return this.#disk.powerOff();
+      case 'lossSoon':
+        return this.#disk.powerOffAfter(random.below(random.pick([3, 10, 30, 100])));
+      case 'fault': {
+        const code = random.pick(['IO', 'DISK_FULL'] as const);
+        if (code === 'DISK_FULL') this.#history.mayBeGivenUp();
+        this.#totals('faults');
+        return this.#disk.failAfter(random.below(random.pick([3, 12, 40])), code, random.pick([1, 1, 2, 9]));
+      }
+      case 'fullDisk':
+        this.#totals('fullDisks');
+        this.#history.mayBeGivenUp();
+        this.#disk.capacityBytes = this.#disk.usedBytes() + random.below(random.pick([100, 60_000]));
+        return;
+      case 'room':
+        this.#disk.capacityBytes = Number.POSITIVE_INFINITY;
+        return;
+      case 'days':
+        this.#clock.nowMs += random.pick([1, 12, 31]) * DAY_MS;
+    }
+  }
+
+  #totals(key: keyof Totals): void {
+    this.totals[key]++;
+  }
+
+  // ---- Work.
+
+  /** A turn that writes, and its commit. */
+  #write(work: (draft: Draft) => void): void {
+    const draft = new Draft(this.#history.last.contents);
+    this.#history.attempts(draft, this.#clock.nowMs);
+    work(draft);
+    this.#object.turn();
+    this.#committed();
+  }
+
+  #committed(): void {
+    if (this.#object.isBroken) return; // it is opened again, and what became of the attempt is seen
+    this.#history.committed();
+    this.#totals('commits');
+  }
+
+  #changes(draft: Draft): void {
+    this.#work.changes(this.#object, draft, this.#random.pick([1, 1, 1, 4, 20]));
+  }
+
+  async #large(): Promise<void> {
+    for (let i = 0; i < 20; i++) {
+      this.#clock.nowMs += 1000;
+      this.#write((draft) => this.#work.large(this.#object, draft, 2));
+      await this.#acknowledge();
+    }
+  }
+
+  async #transaction(): Promise<void> {
+    const before = this.#history.last.contents;
+    const draft = new Draft(before);
+    const made = { contents: draft as Contents, timeMs: this.#clock.nowMs };
+    this.#history.attempt = made;
+    await this.#object.outcome('transaction', this.#work.transaction(this.#object, draft));
+    this.#object.turn();
+    // One that was undone has made no state.
+    const isUndone = draft.keys.get('~mark') === before.keys.get('~mark');
+    if (isUndone && !this.#object.isBroken) this.#history.attempt = null;
+    else this.#committed();
+    if (this.#random.onceIn(2)) this.#bookmark();
+  }
+
+  async #deleteAll(): Promise<void> {
+    const { alarm } = this.#history.last.contents;
+    this.#history.attempts({ ...EMPTY, alarm }, this.#clock.nowMs);
+    this.#object.storage.deleteAll();
+    this.#committed();
+    this.#clock.nowMs++;
+    this.#write((draft) => this.#changes(draft));
+  }
+
+  async #acknowledge(): Promise<void> {
+    await this.#object.acknowledge();
+    if (this.#object.isBroken) return;
+    this.#acknowledged();
+  }
+
+  #acknowledged(): void {
+    this.#history.acknowledge();
+    const last = this.#asked.at(-1);
+    if (last === undefined) return;
+    last.isAcknowledged = true;
+    this.#asked = [last];
+  }
+
+  #export(): void {
+    const { contents } = this.#history.last;
+    this.#image = { bytes: this.#object.storage.databaseBytes(), contents };
+  }
+
+  async #import(): Promise<void> {
+    if (this.#image === null) return;
+    const { bytes, contents } = this.#image;
+    this.#history.attempts(contents, this.#clock.nowMs);
+    this.#object.replace(bytes);
+    this.#committed();
+    await this.#acknowledge();
+    await this.#object.reset();
+    await this.#open();
+  }
+
+  // ---- History.
+
+  #bookmark(): void {
+    const text = this.#object.storage.currentBookmark();
+    const isDurable = this.#object.storage.durability() === undefined;
+    this.#history.hand(text, this.#history.last, isDurable);
+  }
+
+  async #lookUpTime(): Promise<void> {
+    const { storage } = this.#object;
+    const agoMs = this.#random.below(this.#random.pick([1e5, 1e6, 29 * DAY_MS]));
+    const timeMs = Math.max(START_MS, this.#clock.nowMs - agoMs);
+    const state = this.#history.at(timeMs);
+    const isDurable = this.#history.states.indexOf(state) <= this.#history.acknowledged;
+    let text: string;
+    try {
+      const found = promised(() => storage.bookmarkForTime(timeMs));
+      text = await this.#object.outcome('bookmarkForTime', found);
+    } catch (error) {
+      const isPruned = isStorageError(error) && error.code === 'BOOKMARK_UNAVAILABLE';
+      if (isPruned) return; // whether it had to be there is seen by the bookmarks handed out
+      throw error;
+    }
+    const known = this.#history.known;
+    known.push({ text, contents: [state.contents], timeMs, isDurable, mayBeGivenUp: false });
+  }
+
+  async #restore(): Promise<void> {
+    const { known } = this.#history;
+    if (known.length === 0) return;
+    const wanted = this.#random.pick(known);
+    const asked: Asked = { known: wanted, undo: null, isAcknowledged: false };
+    this.#asked.push(asked);
+    try {
+      asked.undo = this.#object.storage.restoreAtNextStart(wanted.text);
+    } catch (error) {
+      this.#mayRefuse([wanted], error);
+      this.#asked.pop();
+      return;
+    }
+    this.#history.checkOrder(asked.undo);
+    if (!this.#random.onceIn(4)) await this.#acknowledge();
+  }
+
+  /** Lets a refusal pass when there is a documented reason for it. */
+  #mayRefuse(wanted: readonly Known[], error: unknown): void {
+    const isRefusal = isStorageError(error) && error.code.startsWith('BOOKMARK_');
+    if (!isRefusal) throw error;
+    const { nowMs } = this.#clock;
+    if (wanted.some((known) => this.#history.mayRefuse(known, error.code, nowMs))) return;
+    const texts = wanted.map(({ text }) => text).join(' or ');
+    throw new SimulationFailure(
+      `the bookmark ${texts}, handed out as durable, is refused: ${error.code} ${error.message}`,
+    );
+  }
+
+  // ---- Openings.
+
+  /** Opens the object again after power went, a fault broke it, or a step failed. */
+  async #recover(): Promise<void> {
+    const crashed = this.#disk;
+    await this.#object.reset().catch((error: unknown) => {
+      if (!this.#isExpected(error)) throw error;
+    });
+    if (!crashed.isOff) {
+      if (this.#random.onceIn(2)) crashed.heal();
+      try {
+        return await this.#open();
+      } catch (error) {
+        if (!crashed.isOff || !isStorageError(error)) throw error;
+      }
+    }
+    if (crashed.violations.length > 0) throw new SimulationFailure(crashed.violations.join('; '));
+    for (let i = 1; i < SURVIVORS; i++) {
+      const looked = await this.#survive(crashed);
+      this.#disk.powerOff();
+      await looked.object.reset().catch(() => {});
+    }
+    const { object, found } = await this.#survive(crashed);
+    this.#object = object;
+    this.#settleOn(found);
+  }
+
+  /** Opens what a loss of power left, through losses during recovery. */
+  async #survive(crashed: CrashDisk): Promise<Opened> {
+    let disk = crashed;
+    for (let losses = 0; ; losses++) {
+      this.#totals('crashes');
+      disk = disk.afterLoss();
+      this.#disk = disk;
+      if (losses < 4 && this.#random.onceIn(3)) disk.powerOffAfter(this.#random.below(40));
+      try {
+        const opened = await this.#opened();
+        if (!disk.isOff) return opened;
+        await opened.object.reset().catch(() => {});
+      } catch (error) {
+        if (!disk.isOff || !isStorageError(error)) throw error;
+      }
+    }
+  }
+
+  async #open(): Promise<void> {
+    const { object, found } = await this.#opened();
+    this.#object = object;
+    this.#settleOn(found);
+  }
+
+  /** An object always opens: at the latest when faults are over, there is room, or a restore was refused. */
+  async #opened(): Promise<Opened> {
+    let isRefused = false;
+    for (let attempts = 0; ; attempts++) {
+      if (attempts > 3) throw new SimulationFailure('it does not open again');
+      this.#failedCalls = this.#disk.failedCalls;
+      let object: SimulatedObject;
+      try {
+        object = await SimulatedObject.open(this.#disk, this.#world);
+      } catch (error) {
+        if (this.#disk.isOff) throw error;
+        if (this.#isExpected(error)) this.#disk.heal();
+        else if (!isRefused) {
+          this.#mayRefuse(this.#asked.map(({ known }) => known), error);
+          isRefused = true;
+        } else throw error;
+        continue;
+      }
+      try {
+        return { object, found: this.#identify(object, isRefused) };
+      } catch (error) {
+        await object.reset().catch(() => {});
+        if (this.#disk.isOff || !this.#isExpected(error)) throw error;
+        this.#disk.heal();
+      }
+    }
+  }
+
+  /** Which of the possible states the object is in. */
+  #identify(object: SimulatedObject, isRefused: boolean): Found {
+    const wanted = isRefused ? [] : this.#asked;
+    const damage = object.damage();
+    // What it cannot read it reports as damage.
+    if (this.#disk.failedCalls > this.#failedCalls) throw storageError('IO', 'A fault was met.');
+    if (damage !== undefined) throw new SimulationFailure(`integrity_check: ${damage}`);
+    const differences: string[] = [];
+    for (const asked of wanted) {
+      for (const contents of asked.known.contents) {
+        const differs = difference(object, contents);
+        if (differs === null) return { kind: 'restored', asked, contents };
+        differences.push(`restored: ${differs}`);
+      }
+    }
+    if (wanted.some(({ isAcknowledged }) => isAcknowledged)) {
+      throw new SimulationFailure(`the restore was not made: ${differences.join('; ')}`);
+    }
+    for (const state of this.#history.candidates()) {
+      const differs = difference(object, state.contents);
+      if (differs === null) return { kind: 'state', state };
+      differences.push(differs);
+    }
+    throw new SimulationFailure(
+      `the object is in none of the ${differences.length} states it may have: ${differences.join('; ')}`,
+    );
+  }
+
+  #settleOn(found: Found): void {
+    this.#asked = [];
+    if (found.kind === 'state') this.#history.found(found.state);
+    else this.#settleOnRestored(found.asked, found.contents);
+    this.#history.checkOrder(this.#object.storage.currentBookmark());
+  }
+
+  #settleOnRestored({ undo, isAcknowledged }: Asked, contents: Contents): void {
+    const before = this.#history.candidates();
+    const { timeMs } = this.#history.last;
+    this.#history.restored(contents, this.#clock.nowMs);
+    this.#totals('restores');
+    if (!isAcknowledged || undo === null) return; // it may have been that state before, and not restored
+    const mayBeGivenUp = this.#disk.capacityBytes !== Number.POSITIVE_INFINITY;
+    this.#history.known.push({
+      text: undo,
+      contents: before.map((state) => state.contents),
+      timeMs,
+      isDurable: true,
+      mayBeGivenUp,
+    });
+  }
+
+  // ---- Damage.
+
+  /** Stored bytes change: what is read then is the state of a commit, or CORRUPT. */
+  async #damage(): Promise<void> {
+    this.#random.reseed(this.#plan.seed);
+    this.#disk.heal();
+    await this.#object.reset();
+    const intact = this.#disk;
+    for (let i = 0; i < DAMAGES; i++) {
+      const disk = intact.afterLoss();
+      const damage = damageDisk(disk, this.#random);
+      if (damage === null) return;
+      this.#totals('damages');
+      this.#disk = disk;
+      try {
+        await this.#openDamaged(damage);
+      } catch (error) {
+        if (isStorageError(error) && isOfDamage(error.code, this.#asked.length > 0)) continue;
+        if (error instanceof SimulationFailure) throw error;
+        throw new SimulationFailure(`after ${damage}: ${String(error)}`, { cause: error });
+      }
+    }
+  }
+
+  async #openDamaged(damage: string): Promise<void> {
+    const object = await SimulatedObject.open(this.#disk, this.#world);
+    try {
+      const possible = [
+        ...this.#history.states,
+        ...this.#history.candidates(),
+        ...this.#asked.flatMap(({ known }) => known.contents.map((contents) => ({ contents }))),
+      ];
+      const isOne = possible.some(({ contents }) => difference(object, contents) === null);
+      if (!isOne) throw new SimulationFailure(`after ${damage} the object has wrong data`);
+    } finally {
+      await object.reset();
+    }
+  }
+}
+
+type Found =
+  | { readonly kind: 'state'; readonly state: State }
+  | { readonly kind: 'restored'; readonly asked: Asked; readonly contents: Contents };
+
+interface Opened {
+  readonly object: SimulatedObject;
+  readonly found: Found;
+}
+
+/** The history that a restore needs may be what was damaged. */
+function isOfDamage(code: string, hasAsked: boolean): boolean {
+  return code === 'CORRUPT' || (hasAsked && code.startsWith('BOOKMARK_'));
+}
+
+async function promised<T>(action: () => T | PromiseLike<T>): Promise<T> {
+  return action();
+}
+
+/** The failure, with the step it came in. */
+function locate(error: unknown, index: number, { kind }: Step): SimulationFailure {
+  const text = error instanceof Error ? error.message : String(error);
+  return new SimulationFailure(`step ${index} (${kind}): ${text}`, { cause: error });
+}

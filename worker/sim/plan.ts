@@ -1,0 +1,87 @@
+// What a simulation does, drawn from its seed beforehand: every step has a seed of its own, so that
+// steps can be left out without changing what the others do.
+
+import type { DiskOptions } from './crash-disk.ts';
+import { Random } from './random.ts';
+import type { Sizes } from './simulated-object.ts';
+
+/** Steps, and how often each comes. */
+const STEPS = {
+  write: 20,
+  acknowledgedWrite: 14,
+  transaction: 8,
+  bulk: 4,
+  clear: 2,
+  deleteAll: 1,
+  acknowledge: 4,
+  bookmark: 6,
+  restore: 4,
+  lookUpTime: 3,
+  exportDatabase: 1,
+  importDatabase: 1,
+  checkpoint: 2,
+  maintain: 4,
+  close: 3,
+  reset: 4,
+  lossSoon: 18,
+  loss: 5,
+  fault: 4,
+  fullDisk: 2,
+  room: 3,
+  days: 1,
+  large: 0,
+} as const;
+
+export type StepKind = keyof typeof STEPS;
+
+export interface Step {
+  readonly kind: StepKind;
+  readonly seed: number;
+}
+
+export interface Plan {
+  readonly seed: number;
+  readonly sizes: Sizes;
+  readonly disk: DiskOptions;
+  readonly steps: readonly Step[];
+}
+
+const KINDS = (Object.keys(STEPS) as StepKind[]).flatMap((kind) =>
+  Array.from({ length: STEPS[kind] }, () => kind),
+);
+
+/** One plan in so many is of values that fill segments of the default size. */
+const LARGE_PLANS = 150;
+
+export function planOf(seed: number): Plan {
+  const random = new Random(seed);
+  const isLarge = random.onceIn(LARGE_PLANS);
+  const step = (kind: StepKind): Step => ({ kind, seed: random.below(1_000_000) });
+  const steps = Array.from({ length: 30 + random.below(120) }, () => step(random.pick(KINDS)));
+  return {
+    seed,
+    sizes: isLarge ? {} : sizesFrom(random),
+    disk: { flush: random.pick(['now', 'now', 'late', 'either'] as const) },
+    steps: isLarge ? withLarge(steps.slice(0, 40), random, step) : steps,
+  };
+}
+
+function sizesFrom(random: Random): Sizes {
+  if (random.onceIn(10)) return {};
+  return {
+    segmentBytes: random.pick([1 << 14, 1 << 15, 1 << 16, 1 << 18]),
+    spillBytes: random.pick([1 << 14, 1 << 16, 1 << 20]),
+    checkpointOverlayBytes: random.pick([1 << 14, 1 << 16, 1 << 20]),
+    checkpointLogBytes: random.pick([1 << 13, 1 << 15, 1 << 17]),
+    cachePages: random.pick([10, 10, 50, 2000]),
+  };
+}
+
+function withLarge(steps: readonly Step[], random: Random, step: (kind: StepKind) => Step): Step[] {
+  const mixed = [...steps];
+  for (let i = 0; i < 10; i++) {
+    const at = random.below(mixed.length);
+    mixed.splice(at, 0, step('large'), step('large'), step('loss'));
+  }
+  return mixed;
+}

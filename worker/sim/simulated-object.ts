@@ -1,0 +1,165 @@
+// One object over a simulated disk: its store and its storage, without a runtime around them. Turns of
+// the event loop come when the simulation says so.
+
+import { isStorageError, type StorageError, storageError } from '../../src/contract/errors.ts';
+import { ObjectStore } from '../log/object-store.ts';
+import { openForeign } from '../move/foreign-database.ts';
+import type { Database } from '../sql/database.ts';
+import { type LogDatabase, openLogDatabase } from '../storage/log-database.ts';
+import { ObjectStorage } from '../storage/object-storage.ts';
+import { LogVfs } from '../vfs/log-vfs.ts';
+import type { Sqlite } from '../vfs/sqlite-module.ts';
+import type { CrashDisk } from './crash-disk.ts';
+import type { Random } from './random.ts';
+import { settled } from './settle.ts';
+import { watchStatements } from './statement-watch.ts';
+
+/** SQLite, checked, and what it stands on: one of it in a process. */
+export class Engine {
+  readonly sqlite: Sqlite;
+  readonly vfs: LogVfs;
+  /** What was done to SQLite that may not be done, since it was last asked. */
+  readonly takeViolations: () => string[];
+
+  constructor(sqlite: Sqlite) {
+    // They report every failed step; failing is what is tried here.
+    sqlite.sqlite3.config.warn = () => {};
+    sqlite.sqlite3.config.error = () => {};
+    const watch = watchStatements(sqlite);
+    this.sqlite = watch.sqlite;
+    this.takeViolations = watch.takeViolations;
+    this.vfs = new LogVfs(sqlite.sqlite3);
+  }
+}
+
+/** Sizes that a life of the object is opened with; undefined is the default. */
+export interface Sizes {
+  readonly segmentBytes?: number;
+  readonly spillBytes?: number;
+  readonly checkpointOverlayBytes?: number;
+  readonly checkpointLogBytes?: number;
+  /** Pages SQLite keeps in memory: fewer make transactions spill. */
+  readonly cachePages?: number;
+}
+
+/** What is the same for all lives of an object. */
+export interface World {
+  readonly engine: Engine;
+  readonly random: Random;
+  readonly clock: { nowMs: number };
+  readonly sizes: Sizes;
+}
+
+export class SimulatedObject {
+  readonly store: ObjectStore;
+  readonly storage: ObjectStorage;
+  readonly #world: World;
+  #database!: LogDatabase;
+  #tasks: (() => void)[] = [];
+  /** Why it can no longer be used. */
+  #broken: unknown;
+  #ended: Promise<void> | undefined;
+
+  /** Opens the object. @throws what its store and its storage throw */
+  static async open(disk: CrashDisk, world: World): Promise<SimulatedObject> {
+    const { clock, random, sizes } = world;
+    const environment = { now: () => clock.nowMs, randomUint32: () => random.uint32() };
+    const { cachePages: _, ...options } = sizes;
+    const store = await settled('open', ObjectStore.open(disk, environment, options));
+    try {
+      return new SimulatedObject(store, world);
+    } catch (error) {
+      await settled('close', store.close());
+      throw error;
+    }
+  }
+
+  private constructor(store: ObjectStore, world: World) {
+    this.store = store;
+    this.#world = world;
+    const { sqlite, vfs } = world.engine;
+    this.storage = new ObjectStorage(
+      store,
+      (events) => {
+        this.#database = openLogDatabase(sqlite, vfs, store, events);
+        return this.#database;
+      },
+      {
+        now: () => world.clock.nowMs,
+        nextTurn: (task) => void this.#tasks.push(task),
+        section: async (closure) => closure(),
+        continuation: () => (task) => task(),
+        onBroken: (error) => this.#break(error),
+        onAlarm: () => {},
+        checkAlarm: () => {},
+      },
+    );
+    const { cachePages } = world.sizes;
+    if (cachePages !== undefined) this.#database.database.run(`PRAGMA cache_size=${cachePages}`);
+  }
+
+  get isBroken(): boolean {
+    return this.#broken !== undefined;
+  }
+
+  /** What SQLite finds wrong with the pages. */
+  damage(): string | undefined {
+    return this.#database.database.damage();
+  }
+
+  /** A turn of the event loop. */
+  turn(): void {
+    const tasks = this.#tasks;
+    this.#tasks = [];
+    for (const task of tasks) task();
+  }
+
+  /** The outcome of a call of the storage. @throws NeverSettled */
+  outcome<T>(label: string, promise: Promise<T>): Promise<T> {
+    return settled(label, promise, () => this.turn());
+  }
+
+  /** Ends the turn, and waits until everything written is on disk. */
+  async acknowledge(): Promise<void> {
+    this.turn();
+    const durable = this.storage.durability();
+    if (durable !== undefined) await this.outcome('durability', durable);
+  }
+
+  /** Replaces the database by one that was exported. */
+  replace(image: Uint8Array): void {
+    const { sqlite, vfs } = this.#world.engine;
+    const foreign = openForeign(image, null, (file) =>
+      openLogDatabase(sqlite, vfs, { file }, NO_EVENTS),
+    );
+    try {
+      this.storage.replaceDatabase(foreign.database as Database);
+    } finally {
+      foreign.close();
+    }
+  }
+
+  /** Ends it as an eviction does, after the last write is on disk. */
+  async close(): Promise<void> {
+    this.turn();
+    await this.outcome('close', this.storage.close());
+  }
+
+  /** Ends it as a reset does; nothing to do when it broke by itself. */
+  async reset(): Promise<void> {
+    this.#break(storageError('OBJECT_RESET', 'The simulation resets the object.'));
+    await this.outcome('reset', this.#ended ?? Promise.resolve());
+  }
+
+  #break(error: unknown): void {
+    if (this.#broken !== undefined) return;
+    this.#broken = error;
+    const reason: StorageError = isStorageError(error)
+      ? error
+      : storageError('INTERNAL', String(error), { cause: error });
+    this.#ended = this.storage.break(reason);
+    this.#ended.catch(() => {}); // the reset that follows reports it
+  }
+}
+
+const NO_EVENTS = { beforeWrite() {}, onCritical() {} };
