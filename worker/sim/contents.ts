@@ -52,7 +52,9 @@ export function bytesOf(value: number): Uint8Array {
 
 /** What of the object is not as the contents say; null when all is. */
 export function difference(object: SimulatedObject, expected: Contents): string | null {
-  return keysDiffer(object, expected) ?? rowsDiffer(object, expected) ?? alarmDiffers(object, expected);
+  return (
+    keysDiffer(object, expected) ?? rowsDiffer(object, expected) ?? alarmDiffers(object, expected)
+  );
 }
 
 function keysDiffer({ storage }: SimulatedObject, { keys }: Contents): string | null {

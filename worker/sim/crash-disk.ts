@@ -155,7 +155,8 @@ export class CrashDisk implements FileDirectory {
         return file.read(target, offset);
       },
       write: (bytes, offset) => {
-        const arrive = (count: number) => file.write(bytes.subarray(0, count), offset, this.#order++);
+        const arrive = (count: number) =>
+          file.write(bytes.subarray(0, count), offset, this.#order++);
         if (!isClosed) grow(offset + bytes.length);
         use('write', () => arrive(this.#random.below(bytes.length + 1)));
         arrive(bytes.length);
@@ -192,7 +193,8 @@ export class CrashDisk implements FileDirectory {
     // A flush that fails, or that power interrupts, may have done its work.
     use('flush', () => void (this.#random.onceIn(2) && end()));
     const isLate =
-      this.#options.flush === 'late' || (this.#options.flush === 'either' && this.#random.onceIn(2));
+      this.#options.flush === 'late' ||
+      (this.#options.flush === 'either' && this.#random.onceIn(2));
     if (!isLate) {
       end();
       return;

@@ -169,7 +169,8 @@ function cut({ offset, bytes }: Change, random: Random): Piece[] {
   for (let i = random.below(6); i > 0; i--) cuts.add(random.below(bytes.length + 1));
   if (random.onceIn(3)) {
     const step = SECTOR_BYTES * (1 + random.below(4));
-    for (let at = SECTOR_BYTES - (offset % SECTOR_BYTES); at < bytes.length; at += step) cuts.add(at);
+    for (let at = SECTOR_BYTES - (offset % SECTOR_BYTES); at < bytes.length; at += step)
+      cuts.add(at);
   }
   const pieces: Piece[] = [];
   let start = 0;

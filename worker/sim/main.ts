@@ -1,39 +1,86 @@
-// The simulator's command: npm run sim -- --seed N --rounds M
+// The simulator's command: npm run sim -- --seed N --rounds M --jobs 2 --layer objects
 //
-// Round i runs seed N + i; the seed of every failure is printed, so that it can be run again alone.
+// Round i runs seed N + i of each layer; a failure is printed with its seed and the shortest list of
+// steps that still fails. `--put-back` shows that known defects, put back into the code, are found.
 
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import sqlite3InitModule from '@sqlite.org/sqlite-wasm';
-import { LogVfs } from '../vfs/log-vfs.ts';
-import { Simulation } from './simulation.ts';
+import { findsPutBack, PUT_BACKS } from './put-back/put-back.ts';
+import { type Counts, type Failure, LAYERS, type Layer, type Outcome, Rounds } from './rounds.ts';
 
 const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     rounds: { type: 'string', default: '50' },
+    jobs: { type: 'string', default: '1' },
+    layer: { type: 'string' },
+    'put-back': { type: 'boolean', default: false },
+    /** Run by this command itself: the seeds, which are reported to the parent. */
+    share: { type: 'string' },
   },
 });
-const firstSeed = Number(values.seed);
-const rounds = Number(values.rounds);
+const layers = LAYERS.filter((layer) => (values.layer ?? layer) === layer);
+if (values['put-back']) await showPutBacks();
+else if (values.share !== undefined) await runShare(values.share);
+else await runAll(Number(values.seed), Number(values.rounds), Number(values.jobs));
 
-const sqlite3 = await sqlite3InitModule();
-// It reports every failed step; failing is what is tried here.
-sqlite3.config.warn = () => {};
-const vfs = new LogVfs(sqlite3);
-const totals = { commits: 0, crashes: 0, restores: 0, fullDisks: 0 };
-let failed = 0;
-for (let seed = firstSeed; seed < firstSeed + rounds; seed++) {
-  try {
-    const result = await new Simulation(sqlite3, vfs, seed).run();
-    for (const key of Object.keys(totals) as (keyof typeof totals)[]) totals[key] += result[key];
-  } catch (error) {
-    failed++;
-    console.log(`seed ${seed}: ${error instanceof Error ? error.stack : String(error)}`);
+/** A share of the rounds, in this process. */
+async function runShare(seeds: string): Promise<void> {
+  console.error = () => {};
+  console.warn = () => {};
+  const rounds = await Rounds.of(layers[0]!);
+  rounds.watchRejections();
+  const outcome = await rounds.run(seeds.split(',').map(Number));
+  process.send!(outcome, () => process.exit());
+}
+
+async function runAll(first: number, count: number, jobs: number): Promise<void> {
+  const startMs = Date.now();
+  const seeds = Array.from({ length: count }, (_, i) => first + i);
+  const failures: Failure[] = [];
+  for (const layer of layers) {
+    const shares = Array.from({ length: jobs }, (_, job) =>
+      seeds.filter((_, i) => i % jobs === job),
+    );
+    const outcomes = await Promise.all(shares.map((share) => forkShare(layer, share)));
+    console.log(`${layer}, seeds ${first} to ${first + count - 1}: ${countsOf(outcomes)}`);
+    for (const outcome of outcomes) failures.push(...outcome.failures);
+  }
+  for (const { layer, seed, fact, shortFact, steps } of failures) {
+    console.log(`\n--layer ${layer} --seed ${seed} --rounds 1: ${fact}`);
+    console.log(`  fails also with these steps only (${shortFact}):\n    ${steps.join('\n    ')}`);
+  }
+  const seconds = (Date.now() - startMs) / 1000;
+  console.log(`${failures.length} failures, ${seconds.toFixed(1)} s`);
+  process.exitCode = failures.length === 0 ? 0 : 1;
+}
+
+function forkShare(layer: Layer, seeds: readonly number[]): Promise<Outcome> {
+  if (seeds.length === 0) return Promise.resolve({ counts: {}, failures: [] });
+  return new Promise((resolve, reject) => {
+    const child = fork(fileURLToPath(import.meta.url), ['--layer', layer, '--share', seeds.join()]);
+    child.on('message', (outcome) => resolve(outcome as Outcome));
+    child.on('exit', (code) => reject(new Error(`a share of ${layer} ended with ${code}`)));
+  });
+}
+
+function countsOf(outcomes: readonly Outcome[]): string {
+  const total: Record<string, number> = {};
+  const add = ({ counts }: { readonly counts: Counts }) => {
+    for (const [name, count] of Object.entries(counts)) total[name] = (total[name] ?? 0) + count;
+  };
+  outcomes.forEach(add);
+  return Object.entries(total)
+    .map(([name, count]) => `${count} ${name}`)
+    .join(', ');
+}
+
+async function showPutBacks(): Promise<void> {
+  for (const putBack of PUT_BACKS) {
+    const { layer, seeds } = putBack;
+    const fact = await findsPutBack(putBack);
+    console.log(`${putBack.name}: ${fact ?? 'NOT FOUND'} (${layer}, seeds ${seeds.join()})`);
+    if (fact === null) process.exitCode = 1;
   }
 }
-console.log(
-  `seeds ${firstSeed} to ${firstSeed + rounds - 1}: ${totals.commits} commits, ` +
-    `${totals.crashes} crashes, ${totals.restores} restores, ${totals.fullDisks} full disks`,
-);
-console.log(`${rounds - failed} passed, ${failed} failed`);
-process.exitCode = failed === 0 ? 0 : 1;

@@ -20,7 +20,7 @@ import { Draft, Workload } from './workload.ts';
 const START_MS = Date.UTC(2030, 0, 1);
 const DAY_MS = 86_400_000;
 /** How many of the possible disks are looked at after one loss. */
-const SURVIVORS = 3;
+const SURVIVORS = 8;
 const DAMAGES = 4;
 
 export interface Totals {
@@ -84,7 +84,7 @@ export class ObjectSimulation {
     } finally {
       this.#disk.powerOff();
       await this.#object?.reset().catch(() => {});
-      this.#world.engine.takeViolations();
+      this.#world.engine.sqlite.takeViolations();
     }
     return this.totals;
   }
@@ -116,7 +116,7 @@ export class ObjectSimulation {
   }
 
   #checkViolations(index: number, step: Step): void {
-    const found = [...this.#disk.violations, ...this.#world.engine.takeViolations()];
+    const found = [...this.#disk.violations, ...this.#world.engine.sqlite.takeViolations()];
     if (found.length > 0) throw locate(new SimulationFailure(found.join('; ')), index, step);
   }
 
@@ -151,7 +151,10 @@ export class ObjectSimulation {
       case 'importDatabase':
         return this.#import();
       case 'checkpoint':
-        await this.#object.outcome('checkpoint', promised(() => this.#object.store.checkpoint()));
+        await this.#object.outcome(
+          'checkpoint',
+          promised(() => this.#object.store.checkpoint()),
+        );
         return;
       case 'maintain':
         return this.#object.outcome('maintain', this.#object.store.maintain());
@@ -170,12 +173,17 @@ export class ObjectSimulation {
         const code = random.pick(['IO', 'DISK_FULL'] as const);
         if (code === 'DISK_FULL') this.#history.mayBeGivenUp();
         this.#totals('faults');
-        return this.#disk.failAfter(random.below(random.pick([3, 12, 40])), code, random.pick([1, 1, 2, 9]));
+        return this.#disk.failAfter(
+          random.below(random.pick([3, 12, 40])),
+          code,
+          random.pick([1, 1, 2, 9]),
+        );
       }
       case 'fullDisk':
         this.#totals('fullDisks');
         this.#history.mayBeGivenUp();
-        this.#disk.capacityBytes = this.#disk.usedBytes() + random.below(random.pick([100, 60_000]));
+        this.#disk.capacityBytes =
+          this.#disk.usedBytes() + random.below(random.pick([100, 60_000]));
         return;
       case 'room':
         this.#disk.capacityBytes = Number.POSITIVE_INFINITY;
@@ -391,7 +399,10 @@ export class ObjectSimulation {
         if (this.#disk.isOff) throw error;
         if (this.#isExpected(error)) this.#disk.heal();
         else if (!isRefused) {
-          this.#mayRefuse(this.#asked.map(({ known }) => known), error);
+          this.#mayRefuse(
+            this.#asked.map(({ known }) => known),
+            error,
+          );
           isRefused = true;
         } else throw error;
         continue;
@@ -409,7 +420,7 @@ export class ObjectSimulation {
   /** Which of the possible states the object is in. */
   #identify(object: SimulatedObject, isRefused: boolean): Found {
     const wanted = isRefused ? [] : this.#asked;
-    const damage = object.damage();
+    const damage = this.#random.onceIn(4) ? object.damage() : undefined;
     // What it cannot read it reports as damage.
     if (this.#disk.failedCalls > this.#failedCalls) throw storageError('IO', 'A fault was met.');
     if (damage !== undefined) throw new SimulationFailure(`integrity_check: ${damage}`);

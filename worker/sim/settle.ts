@@ -20,6 +20,9 @@ export class NeverSettled extends Error {
   }
 }
 
+/** What drives the rest of the world for a turn. */
+type Turn = () => void | Promise<void>;
+
 export class SettleChecker {
   readonly #pending = new Map<object, string>();
 
@@ -42,9 +45,18 @@ export class SettleChecker {
    *
    * @throws NeverSettled, naming what has not
    */
-  async allSettled(turn: () => void | Promise<void> = () => {}, turnsMax = TURNS_MAX): Promise<void> {
+  async allSettled(turn: Turn = () => {}): Promise<void> {
     for (let turns = 0; this.#pending.size > 0; turns++) {
-      if (turns >= turnsMax) throw new NeverSettled(this.pending, turnsMax);
+      if (turns >= TURNS_MAX) throw new NeverSettled(this.pending, TURNS_MAX);
+      await turn();
+      await turnOfEventLoop();
+    }
+  }
+
+  /** The same for what was watched under a label. */
+  async settled(label: string, turn: Turn = () => {}): Promise<void> {
+    for (let turns = 0; this.pending.includes(label); turns++) {
+      if (turns >= TURNS_MAX) throw new NeverSettled([label], TURNS_MAX);
       await turn();
       await turnOfEventLoop();
     }
@@ -59,18 +71,17 @@ export async function settled<T>(
   label: string,
   promise: Promise<T>,
   turn: () => void = () => {},
-  turnsMax = TURNS_MAX,
 ): Promise<T> {
   let isPending = true;
   const end = () => {
     isPending = false;
   };
   promise.then(end, end);
-  for (let turns = 0; isPending && turns < turnsMax; turns++) {
+  for (let turns = 0; isPending && turns < TURNS_MAX; turns++) {
     turn();
     for (let i = 0; isPending && i < MICROTASKS_MAX; i++) await undefined;
     if (isPending) await turnOfEventLoop();
   }
-  if (isPending) throw new NeverSettled([label], turnsMax);
+  if (isPending) throw new NeverSettled([label], TURNS_MAX);
   return promise;
 }

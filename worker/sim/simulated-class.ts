@@ -47,7 +47,7 @@ export class SimulatedClass extends DurableObject<{ readonly probe: Probe }> {
     await this.ctx.storage.setAlarm(Date.now() + delayMs);
   }
 
-  override async alarm(): Promise<void> {
+  async alarm(): Promise<void> {
     this.#enter('alarm');
     const operation = await this.ctx.storage.get<string>('~alarm');
     if (operation !== undefined) await this.ctx.storage.put(operation, 1);

@@ -5,31 +5,19 @@ import { isStorageError, type StorageError, storageError } from '../../src/contr
 import { ObjectStore } from '../log/object-store.ts';
 import { openForeign } from '../move/foreign-database.ts';
 import type { Database } from '../sql/database.ts';
+import { completeLimits } from '../sql/query-limits.ts';
 import { type LogDatabase, openLogDatabase } from '../storage/log-database.ts';
 import { ObjectStorage } from '../storage/object-storage.ts';
-import { LogVfs } from '../vfs/log-vfs.ts';
-import type { Sqlite } from '../vfs/sqlite-module.ts';
+import type { LogVfs } from '../vfs/log-vfs.ts';
 import type { CrashDisk } from './crash-disk.ts';
 import type { Random } from './random.ts';
 import { settled } from './settle.ts';
-import { watchStatements } from './statement-watch.ts';
+import type { WatchedSqlite } from './watched-sqlite.ts';
 
-/** SQLite, checked, and what it stands on: one of it in a process. */
-export class Engine {
-  readonly sqlite: Sqlite;
+/** SQLite, watched, and our file system in it: one of it in a process. */
+export interface Engine {
+  readonly sqlite: WatchedSqlite;
   readonly vfs: LogVfs;
-  /** What was done to SQLite that may not be done, since it was last asked. */
-  readonly takeViolations: () => string[];
-
-  constructor(sqlite: Sqlite) {
-    // They report every failed step; failing is what is tried here.
-    sqlite.sqlite3.config.warn = () => {};
-    sqlite.sqlite3.config.error = () => {};
-    const watch = watchStatements(sqlite);
-    this.sqlite = watch.sqlite;
-    this.takeViolations = watch.takeViolations;
-    this.vfs = new LogVfs(sqlite.sqlite3);
-  }
 }
 
 /** Sizes that a life of the object is opened with; undefined is the default. */
@@ -77,7 +65,10 @@ export class SimulatedObject {
   private constructor(store: ObjectStore, world: World) {
     this.store = store;
     this.#world = world;
-    const { sqlite, vfs } = world.engine;
+    const {
+      sqlite: { sqlite },
+      vfs,
+    } = world.engine;
     this.storage = new ObjectStorage(
       store,
       (events) => {
@@ -128,8 +119,11 @@ export class SimulatedObject {
 
   /** Replaces the database by one that was exported. */
   replace(image: Uint8Array): void {
-    const { sqlite, vfs } = this.#world.engine;
-    const foreign = openForeign(image, null, (file) =>
+    const {
+      sqlite: { sqlite },
+      vfs,
+    } = this.#world.engine;
+    const foreign = openForeign(image, null, completeLimits(), (file) =>
       openLogDatabase(sqlite, vfs, { file }, NO_EVENTS),
     );
     try {

@@ -1,7 +1,7 @@
 // The work of a simulated object: changes drawn from a seed, made in the object and in the contents
 // that it must have after them.
 
-import { bytesOf, CREATE_ROWS, type Contents, LARGE, MARK, UPSERT_ROW } from './contents.ts';
+import { bytesOf, type Contents, CREATE_ROWS, LARGE, MARK, UPSERT_ROW } from './contents.ts';
 import type { Random } from './random.ts';
 import type { SimulatedObject } from './simulated-object.ts';
 

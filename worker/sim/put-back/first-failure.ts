@@ -1,0 +1,17 @@
+// Runs seeds until one fails, and prints what it found: nothing when none does. A process of its own,
+// in a copy of the sources with a defect put back.
+
+import { type Layer, Rounds } from '../rounds.ts';
+
+const [layer, seeds] = process.argv.slice(2);
+console.error = () => {};
+console.warn = () => {};
+const rounds = await Rounds.of(layer as Layer);
+rounds.watchRejections();
+for (const seed of seeds!.split(',').map(Number)) {
+  const { failures } = await rounds.run([seed], { shrinks: false });
+  if (failures.length === 0) continue;
+  process.stdout.write(`seed ${seed}: ${failures[0]!.fact}\n`);
+  break;
+}
+process.exit();

@@ -1,0 +1,185 @@
+// Known defects, each as exact edits that put it back into the code, and the seeds that find it.
+//
+// The edits are made in a copy of the sources, so nothing here can be left behind. A text that no
+// longer stands exactly once in its file is an error: the edit has to follow the code.
+
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Layer } from '../rounds.ts';
+
+interface Edit {
+  readonly file: string;
+  /** Text that stands exactly once in the file. */
+  readonly from: string;
+  readonly to: string;
+}
+
+export interface PutBack {
+  readonly name: string;
+  readonly layer: Layer;
+  /** Each of them fails with the defect. */
+  readonly seeds: readonly number[];
+  readonly edits: readonly Edit[];
+}
+
+export const PUT_BACKS: readonly PutBack[] = [
+  {
+    name: 'recovery keeps page images of a segment that it has left',
+    layer: 'objects',
+    seeds: [1],
+    edits: [{ file: 'worker/log/redo.ts', from: '    this.overlay.clear();\n', to: '' }],
+  },
+  {
+    name: 'a rollback makes a commit that nobody flushes',
+    layer: 'objects',
+    seeds: [1],
+    edits: [
+      {
+        file: 'worker/vfs/log-vfs.ts',
+        from: 'if (this.#isRollingBack(pointer)) file.endRollback();\n          else file.commit();',
+        to: 'file.commit();',
+      },
+      {
+        file: 'worker/storage/object-storage.ts',
+        from: '    this.#commits.named();\n',
+        to: '',
+      },
+    ],
+  },
+  {
+    name: 'a statement is used after its connection was closed',
+    layer: 'objects',
+    seeds: [1],
+    edits: [
+      {
+        file: 'worker/sql/connection.ts',
+        from: 'if (this.#depth === 0) task();\n    else this.#waiting.push(task);',
+        to: 'task();',
+      },
+    ],
+  },
+  {
+    name: 'the eviction of an instance that has ended closes the next one',
+    layer: 'hosts',
+    seeds: [1],
+    edits: [
+      {
+        file: 'worker/runtime/lifecycle.ts',
+        from: '    this.#wake();\n    this.#state = state;',
+        to: '    this.#state = state;',
+      },
+    ],
+  },
+  {
+    name: 'an instance that is closed leaves its events unanswered',
+    layer: 'hosts',
+    seeds: [1],
+    edits: [
+      {
+        file: 'worker/runtime/lifecycle.ts',
+        from: '    for (const { onEnd } of held) onEnd(state.reason);\n',
+        to: '',
+      },
+    ],
+  },
+  {
+    name: 'a host that closes takes timers and Date from the other',
+    layer: 'hosts',
+    seeds: [1],
+    edits: [
+      {
+        file: 'worker/runtime/realm.ts',
+        from: 'if (this.#residents.delete(resident) && this.#residents.size === 0) this.#uninstall();',
+        to: 'if (this.#residents.delete(resident)) this.#uninstall();',
+      },
+    ],
+  },
+  {
+    name: 'files are closed under a flush that has not ended',
+    layer: 'objects',
+    seeds: [1],
+    edits: [
+      {
+        file: 'worker/log/object-store.ts',
+        from: '      await Promise.allSettled(this.#underWay);\n',
+        to: '',
+      },
+    ],
+  },
+  {
+    name: 'a flush does nothing',
+    layer: 'objects',
+    seeds: [1],
+    edits: [{ file: 'worker/sim/crash-disk.ts', from: '      file.flushed(covered);\n', to: '' }],
+  },
+  {
+    name: 'the sums of records are not checked',
+    layer: 'objects',
+    seeds: [1],
+    edits: [
+      {
+        file: 'worker/log/record.ts',
+        from: 'return checksum.ofRecord(words, RECORD.magic >> 2, record.length >> 2) === record.sum;',
+        to: 'return checksum.ofRecord(words, RECORD.magic >> 2, record.length >> 2) !== -1;',
+      },
+    ],
+  },
+];
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+
+/**
+ * Simulates the code with the defect in it: what is found first, or null when nothing is.
+ *
+ * `seeds`: others than the known ones, to look for new ones.
+ */
+export async function findsPutBack(
+  { layer, edits, seeds: known }: PutBack,
+  seeds: readonly number[] = known,
+): Promise<string | null> {
+  const copy = await mkdtemp(join(tmpdir(), 'put-back-'));
+  try {
+    for (const folder of ['src', 'worker']) {
+      await cp(join(ROOT, folder), join(copy, folder), { recursive: true });
+    }
+    for (const file of ['package.json', 'tsconfig.base.json']) {
+      await cp(join(ROOT, file), join(copy, file));
+    }
+    await symlink(join(ROOT, 'node_modules'), join(copy, 'node_modules'), 'dir');
+    for (const edit of edits) await apply(copy, edit);
+    return await firstFailure(copy, layer, seeds);
+  } finally {
+    await rm(copy, { recursive: true, force: true });
+  }
+}
+
+async function apply(copy: string, { file, from, to }: Edit): Promise<void> {
+  const path = join(copy, file);
+  const text = await readFile(path, 'utf8');
+  const count = text.split(from).length - 1;
+  if (count !== 1) throw new Error(`${file} holds the text to edit ${count} times:\n${from}`);
+  await writeFile(
+    path,
+    text.replace(from, () => to),
+  );
+}
+
+function firstFailure(
+  copy: string,
+  layer: Layer,
+  seeds: readonly number[],
+): Promise<string | null> {
+  const script = join(copy, 'worker/sim/put-back/first-failure.ts');
+  const args = ['--import', 'tsx', script, layer, seeds.join()];
+  return new Promise((resolve, reject) => {
+    execFile(process.execPath, args, { cwd: copy, timeout: TIMEOUT_MS }, (error, stdout) => {
+      if (error !== null) reject(error);
+      else resolve(stdout === '' ? null : stdout.trim());
+    });
+  });
+}
+
+const TIMEOUT_MS = 120_000;

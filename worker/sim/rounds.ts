@@ -1,0 +1,125 @@
+// Rounds of a simulation in this process: one seed after the other, failures made short.
+
+import { LogVfs } from '../vfs/log-vfs.ts';
+import { HostSimulation, type HostStep, hostStepsOf } from './host-simulation.ts';
+import { ObjectSimulation } from './object-simulation.ts';
+import { type Plan, planOf, type Step } from './plan.ts';
+import { turnOfEventLoop } from './settle.ts';
+import { shrink } from './shrink.ts';
+import { loadWatchedSqlite, type WatchedSqlite } from './watched-sqlite.ts';
+
+/** What is simulated: single objects through many lives, or hosts with several objects. */
+export type Layer = 'objects' | 'hosts';
+
+export const LAYERS: readonly Layer[] = ['objects', 'hosts'];
+
+/** Counts by name. */
+export type Counts = Readonly<Record<string, number>>;
+
+export interface Failure {
+  readonly layer: Layer;
+  readonly seed: number;
+  /** What contradicts the model, in the whole round and in the shortest that still fails. */
+  readonly fact: string;
+  readonly shortFact: string;
+  readonly steps: readonly string[];
+}
+
+export interface Outcome {
+  readonly counts: Counts;
+  readonly failures: readonly Failure[];
+}
+
+/** One seed, with all its steps or with some of them. */
+interface Round {
+  readonly steps: readonly (Step | HostStep)[];
+  run(steps: readonly (Step | HostStep)[]): Promise<Counts>;
+}
+
+export class Rounds {
+  readonly #layer: Layer;
+  readonly #sqlite: WatchedSqlite;
+  readonly #vfs: LogVfs | null;
+  /** Rejections that nobody handles are failures too. */
+  readonly #unhandled: unknown[] = [];
+
+  /** Of one layer in a process: a module of SQLite knows one file system of ours. */
+  static async of(layer: Layer): Promise<Rounds> {
+    return new Rounds(layer, await loadWatchedSqlite());
+  }
+
+  private constructor(layer: Layer, sqlite: WatchedSqlite) {
+    this.#layer = layer;
+    this.#sqlite = sqlite;
+    this.#vfs = layer === 'objects' ? new LogVfs(sqlite.sqlite.sqlite3) : null;
+  }
+
+  /** Takes rejections that nobody handles for failures of the round, from now on. */
+  watchRejections(): void {
+    process.on('unhandledRejection', (reason) => this.#unhandled.push(reason));
+  }
+
+  /** Runs the seeds, and makes failures short when it is to. */
+  async run(seeds: Iterable<number>, { shrinks = true } = {}): Promise<Outcome> {
+    const counts: Record<string, number> = {};
+    const failures: Failure[] = [];
+    for (const seed of seeds) {
+      const round = this.#round(seed);
+      try {
+        const made = await this.#runAll(round, round.steps);
+        for (const [name, count] of Object.entries(made))
+          counts[name] = (counts[name] ?? 0) + count;
+      } catch (error) {
+        failures.push(await this.#describe(seed, round, messageOf(error), shrinks));
+      }
+    }
+    return { counts, failures };
+  }
+
+  async #describe(seed: number, round: Round, fact: string, shrinks: boolean): Promise<Failure> {
+    let shortFact = fact;
+    const fails = async (steps: readonly (Step | HostStep)[]) => {
+      try {
+        await this.#runAll(round, steps);
+        return false;
+      } catch (error) {
+        shortFact = messageOf(error);
+        return true;
+      }
+    };
+    const steps = shrinks ? await shrink(round.steps, fails) : round.steps;
+    const texts = steps.map(({ kind, seed: own }) => `${kind} ${own}`);
+    return { layer: this.#layer, seed, fact, shortFact, steps: texts };
+  }
+
+  async #runAll(round: Round, steps: readonly (Step | HostStep)[]): Promise<Counts> {
+    const counts = await round.run(steps);
+    await turnOfEventLoop();
+    const [unhandled] = this.#unhandled.splice(0);
+    if (unhandled !== undefined) throw new Error(`nobody handles: ${messageOf(unhandled)}`);
+    return counts;
+  }
+
+  #round(seed: number): Round {
+    const sqlite = this.#sqlite;
+    const vfs = this.#vfs;
+    if (vfs === null) {
+      return {
+        steps: hostStepsOf(seed),
+        run: (steps) => new HostSimulation(sqlite, seed, steps as HostStep[]).run(),
+      };
+    }
+    const plan = planOf(seed);
+    return {
+      steps: plan.steps,
+      run: async (steps) => {
+        const some: Plan = { ...plan, steps: steps as Step[] };
+        return { ...(await new ObjectSimulation({ sqlite, vfs }, some).run()) };
+      },
+    };
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
