@@ -7,7 +7,6 @@ import { holdForLife } from '../../src/rpc/locks.ts';
 import { MemoryMedium } from '../../worker/file/medium.ts';
 import { DurableObject } from '../../worker/node-objects.ts';
 import { MemoryCatalog } from '../../worker/runtime/catalog.ts';
-import { AsyncTaskContext } from '../../worker/runtime/node-task-context.ts';
 import { ClassRegistry } from '../../worker/runtime/object-class.ts';
 import { PageSessions } from '../../worker/runtime/page-sessions.ts';
 import { serve } from '../../worker/serve.ts';
@@ -57,17 +56,17 @@ export class LeadingWorker {
         sqlite: await loadSqliteInNode(),
         medium: new MemoryMedium(),
         catalog: new MemoryCatalog(),
-        context: new AsyncTaskContext(),
         turns: { nextTurn: (task) => void setImmediate(task) },
         isDedicated: false,
       },
       new ClassRegistry({ Counter }, {}),
       {},
     );
-    const sessions = new PageSessions(running.host, (delayMs, task) => {
+    const after = (delayMs: number, task: () => void) => {
       const timer = systemTimeout(task, delayMs);
       return () => systemClear(timer);
-    });
+    };
+    const sessions = new PageSessions(running.host, after);
     const browser = new FakeBrowser();
     const agent = browser.agent();
     const { port1, port2 } = new MessageChannel();
@@ -78,7 +77,7 @@ export class LeadingWorker {
         close: (session) => sessions.close(session),
         objects: running.namespaces.calls,
       }),
-      { page: port1 as never, locks: agent.locks, openChannel: agent.openChannel },
+      { page: port1 as never, locks: agent.locks, openChannel: agent.openChannel, after },
     );
     port1.start();
     const leads = new Promise<MessagePort>((resolve, reject) => {

@@ -8,7 +8,12 @@
 import { convertKey } from '../contract/arguments.ts';
 import { storageError } from '../contract/errors.ts';
 import type { KeyRange } from '../contract/key-range.ts';
-import { ALARM_TIME_MS_MAX, KEYS_PER_CALL_MAX, VALUE_BYTES_MAX } from '../contract/limits.ts';
+import {
+  ALARM_TIME_MS_MAX,
+  KEYS_PER_CALL_MAX,
+  VALUE_BYTES_MAX,
+  VALUE_FRAME_BYTES_MAX,
+} from '../contract/limits.ts';
 import {
   checkAddress,
   checkArray,
@@ -31,9 +36,6 @@ import {
   travelsAlone,
   type ValueBytes,
 } from './protocol.ts';
-
-/** A value's limit counts its content; this much more holds the frame that the wire format adds. */
-const VALUE_FRAME_BYTES_MAX = 64;
 
 /** Bindings of one statement: SQLite's own bound (SQLITE_MAX_VARIABLE_NUMBER). */
 const BINDINGS_MAX = 32_766;

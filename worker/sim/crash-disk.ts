@@ -6,13 +6,13 @@
 // after close is kept as a violation, which fails the simulation whatever becomes of the error.
 
 import { storageError } from '../../src/contract/errors.ts';
-import type { FileDirectory, SyncFile } from '../file/file.ts';
+import { closedError, type FileDirectory, removeOpenError, type SyncFile } from '../file/file.ts';
 import { DiskFile, type Fate } from './disk-file.ts';
 import type { Random } from './random.ts';
 
 export interface DiskOptions {
-  /** When a flush ends: in its call, in a later turn, or sometimes so and sometimes so. */
-  readonly flush: 'now' | 'late' | 'either';
+  /** When every flush of the medium ends: in its call, or in a later turn. */
+  readonly flush: 'now' | 'late';
 }
 
 /** What makes calls fail. */
@@ -129,7 +129,10 @@ export class CrashDisk implements FileDirectory {
 
   async remove(name: string): Promise<void> {
     await this.#sometimesLater();
-    if (this.#held.has(name)) this.violations.push(`remove("${name}") while it is open`);
+    if (this.#held.has(name)) {
+      this.violations.push(`remove("${name}") while it is open`);
+      throw removeOpenError(name);
+    }
     this.#call('remove', () => void (this.#random.onceIn(2) && this.#seen.delete(name)));
     this.#seen.delete(name);
   }
@@ -140,7 +143,7 @@ export class CrashDisk implements FileDirectory {
       if (isClosed && !this.isOff) {
         this.violations.push(`${call} of "${name}" after it was closed`);
       }
-      if (isClosed) throw storageError('IO', `${call}: "${name}" is closed.`);
+      if (isClosed) throw closedError(call, name);
       this.#call(call, partly);
     };
     const grow = (sizeBytes: number) => {
@@ -192,10 +195,7 @@ export class CrashDisk implements FileDirectory {
     };
     // A flush that fails, or that power interrupts, may have done its work.
     use('flush', () => void (this.#random.onceIn(2) && end()));
-    const isLate =
-      this.#options.flush === 'late' ||
-      (this.#options.flush === 'either' && this.#random.onceIn(2));
-    if (!isLate) {
+    if (this.#options.flush === 'now') {
       end();
       return;
     }

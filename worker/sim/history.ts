@@ -110,10 +110,14 @@ export class History {
     }
   }
 
-  /** True when a restore may be refused with this code. */
+  /**
+   * True when a restore may be refused with this code. History that was given up is CORRUPT when
+   * power has undone the removal of some of its files: a gap cannot be told from damage.
+   */
   mayRefuse(known: Known, code: string, nowMs: number): boolean {
     if (!known.isDurable) return code === 'BOOKMARK_INVALID' || code === 'BOOKMARK_UNAVAILABLE';
     const isOld = nowMs - known.timeMs >= WINDOW_MS;
-    return code === 'BOOKMARK_UNAVAILABLE' && (isOld || known.mayBeGivenUp);
+    const isGivenUp = isOld || known.mayBeGivenUp;
+    return isGivenUp && (code === 'BOOKMARK_UNAVAILABLE' || code === 'CORRUPT');
   }
 }

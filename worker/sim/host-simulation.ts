@@ -38,6 +38,16 @@ type Calls = Objects<typeof CLASSES>['env']['Simulated'] extends {
 interface Expected {
   readonly acknowledged: Set<string>;
   readonly issued: Set<string>;
+  /** Counts what may end its instance: an abort that was asked for, and that has come. */
+  aborts: number;
+}
+
+/** A call that rejected because its instance has ended. */
+interface Ended {
+  readonly label: string;
+  readonly of: Expected;
+  /** Aborts when it was made. */
+  readonly aborts: number;
 }
 
 export interface HostStep {
@@ -84,6 +94,10 @@ class SimulatedHost {
   readonly expected = new Map<string, Expected>();
   readonly catalog = new MemoryCatalog();
   readonly violations: string[] = [];
+  /** Rejected calls that an abort has to explain; no other thing does. */
+  ended: Ended[] = [];
+  /** Its disks may fail, or it ends: everything may reject. */
+  isDisturbed = false;
   medium: CrashMedium;
   #objects!: Objects<typeof CLASSES>;
   readonly #sqlite: WatchedSqlite;
@@ -93,7 +107,7 @@ class SimulatedHost {
     this.time = new DrivenTime(0);
     this.#nowMs = nowMs;
     this.#endMs = nowMs;
-    this.medium = new CrashMedium(random, { flush: random.pick(['now', 'late', 'either']) });
+    this.medium = new CrashMedium(random, { flush: random.pick(['now', 'late']) });
   }
 
   async start(): Promise<void> {
@@ -140,7 +154,7 @@ class SimulatedHost {
   expectedOf(name: string): Expected {
     const known = this.expected.get(name);
     if (known !== undefined) return known;
-    const fresh = { acknowledged: new Set<string>(), issued: new Set<string>() };
+    const fresh = { acknowledged: new Set<string>(), issued: new Set<string>(), aborts: 0 };
     this.expected.set(name, fresh);
     return fresh;
   }
@@ -231,7 +245,7 @@ export class HostSimulation {
       case 'hold':
         return this.#call(host, name, kind, (stub) => stub.hold(delayMs));
       case 'abort':
-        return this.#call(host, name, kind, (stub) => stub.abort());
+        return this.#abort(host, name);
       case 'noted':
         return this.#read(host, name);
       case 'delete':
@@ -242,6 +256,7 @@ export class HostSimulation {
         return turns();
       case 'fault':
         this.totals.faults++;
+        host.isDisturbed = true;
         for (const disk of host.medium.disks) disk.failAfter(random.below(10), 'IO');
         return;
       case 'close':
@@ -262,10 +277,25 @@ export class HostSimulation {
   ): void {
     this.totals.calls++;
     const made = (async () => call(host.stub(name)))();
+    const of = host.expectedOf(name);
+    const { aborts } = of;
     const outcome = made.then(answered, (error: unknown) => {
       if (!isStorageError(error)) host.violations.push(`${label} rejects with ${String(error)}`);
+      else if (!host.isDisturbed) host.ended.push({ label: `${label} of ${name}`, of, aborts });
     });
     host.checker.watch(`${label} of ${name}`, outcome);
+  }
+
+  #abort(host: SimulatedHost, name: string): void {
+    const of = host.expectedOf(name);
+    of.aborts++;
+    this.#call(host, name, 'abort', async (stub) => {
+      try {
+        await stub.abort();
+      } finally {
+        of.aborts++;
+      }
+    });
   }
 
   #note(
@@ -300,6 +330,7 @@ export class HostSimulation {
   async #delete(host: SimulatedHost, name: string): Promise<void> {
     // What is under way may be noted before it is deleted, or after.
     await this.#settle(host, LONG_MS);
+    this.#check();
     host.checker.watch('delete', host.delete(name).catch(onlyStorageErrors(host, 'delete')));
     host.expected.delete(name);
     await host.checker.allSettled();
@@ -308,6 +339,7 @@ export class HostSimulation {
   // ---- Ends of hosts.
 
   async #restart(host: SimulatedHost, how: 'close' | 'loss'): Promise<void> {
+    host.isDisturbed = true;
     if (how === 'loss') {
       host.medium.powerOff();
       this.totals.crashes++;
@@ -317,7 +349,9 @@ export class HostSimulation {
     await host.checker.allSettled();
     await host.time.advance(1, turns);
     if (how === 'loss') host.medium = host.medium.afterLoss();
+    for (const disk of host.medium.disks) disk.heal();
     await host.start();
+    host.isDisturbed = false;
     for (const name of NAMES) this.#read(host, name);
   }
 
@@ -350,6 +384,10 @@ export class HostSimulation {
     const found = this.#sqlite.takeViolations();
     for (const host of this.#hosts) {
       found.push(...host.violations.splice(0));
+      for (const { label, of, aborts } of host.ended.splice(0)) {
+        if (of.aborts === aborts)
+          found.push(`${label} rejects, and nothing has ended its instance`);
+      }
       for (const disk of host.medium.disks) found.push(...disk.violations.splice(0));
     }
     if (found.length > 0) throw new SimulationFailure(found.join('; '));

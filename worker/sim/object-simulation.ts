@@ -325,8 +325,8 @@ export class ObjectSimulation {
 
   /** Lets a refusal pass when there is a documented reason for it. */
   #mayRefuse(wanted: readonly Known[], error: unknown): void {
-    const isRefusal = isStorageError(error) && error.code.startsWith('BOOKMARK_');
-    if (!isRefusal) throw error;
+    if (!isStorageError(error) || !/^(BOOKMARK_.*|CORRUPT)$/.test(error.code)) throw error;
+    if (wanted.length === 0) throw error;
     const { nowMs } = this.#clock;
     if (wanted.some((known) => this.#history.mayRefuse(known, error.code, nowMs))) return;
     const texts = wanted.map(({ text }) => text).join(' or ');

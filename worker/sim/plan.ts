@@ -61,7 +61,7 @@ export function planOf(seed: number): Plan {
   return {
     seed,
     sizes: isLarge ? {} : sizesFrom(random),
-    disk: { flush: random.pick(['now', 'now', 'late', 'either'] as const) },
+    disk: { flush: random.pick(['now', 'now', 'late'] as const) },
     steps: isLarge ? withLarge(steps.slice(0, 40), random, step) : steps,
   };
 }

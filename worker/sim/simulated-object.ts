@@ -4,7 +4,6 @@
 import { isStorageError, type StorageError, storageError } from '../../src/contract/errors.ts';
 import { ObjectStore } from '../log/object-store.ts';
 import { openForeign } from '../move/foreign-database.ts';
-import type { Database } from '../sql/database.ts';
 import { completeLimits } from '../sql/query-limits.ts';
 import { type LogDatabase, openLogDatabase } from '../storage/log-database.ts';
 import { ObjectStorage } from '../storage/object-storage.ts';
@@ -117,7 +116,7 @@ export class SimulatedObject {
     if (durable !== undefined) await this.outcome('durability', durable);
   }
 
-  /** Replaces the database by one that was exported. */
+  /** Replaces the database by one that was exported; then only `durability` and `reset` work. */
   replace(image: Uint8Array): void {
     const {
       sqlite: { sqlite },
@@ -127,7 +126,8 @@ export class SimulatedObject {
       openLogDatabase(sqlite, vfs, { file }, NO_EVENTS),
     );
     try {
-      this.storage.replaceDatabase(foreign.database as Database);
+      const reason = storageError('OBJECT_RESET', 'The simulation imports a database.');
+      this.storage.replaceDatabase(foreign, reason);
     } finally {
       foreign.close();
     }

@@ -375,6 +375,7 @@ export class ObjectStorage {
 
   #committed(): void {
     this.#commits.committed();
+    if (this.#broken !== undefined) return; // its flush has failed, and the database is closed
     if (this.#alarmChanged) {
       this.#alarmChanged = false;
       this.environment.onAlarm(this.#alarm.storedMs);

@@ -71,6 +71,11 @@ export const PUT_BACKS: readonly PutBack[] = [
         from: '    this.#wake();\n    this.#state = state;',
         to: '    this.#state = state;',
       },
+      {
+        file: 'worker/runtime/object-host.ts',
+        from: "    if (slot?.kind !== 'live' || slot.instance !== instance) return undefined;\n",
+        to: "    if (slot?.kind !== 'live') return undefined;\n    instance = slot.instance;\n",
+      },
     ],
   },
   {

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { NeverSettled, SettleChecker, settled } from './settle.ts';
+
+test('[SIM2] a promise that never settles is named', async () => {
+  const checker = new SettleChecker();
+  checker.watch('kept', Promise.resolve(1));
+  checker.watch('broken', Promise.reject(new Error('no'))).catch(() => {});
+  checker.watch('hanging', new Promise(() => {}));
+  await expect(checker.allSettled()).rejects.toThrow('hanging');
+  await checker.settled('kept');
+  expect(checker.pending).toEqual(['hanging']);
+  await expect(settled('hanging', new Promise(() => {}))).rejects.toThrow(NeverSettled);
+});
+
+test('[SIM2] what is driven from turn to turn may settle', async () => {
+  const checker = new SettleChecker();
+  let resolve = () => {};
+  let turns = 0;
+  checker.watch(
+    'late',
+    new Promise<void>((done) => {
+      resolve = done;
+    }),
+  );
+  await checker.allSettled(() => {
+    turns += 1;
+    if (turns === 10) resolve();
+  });
+  expect(turns).toBe(10);
+});
