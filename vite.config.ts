@@ -25,6 +25,8 @@ export default defineConfig({
     root: '.',
     include: ['src/**/*.test.ts', 'worker/**/*.test.ts', 'e2e/**/*.test.ts'],
     environment: 'node',
+    // A bound for what hangs, never a measure of speed: the machine may be busy.
+    testTimeout: 30_000,
     setupFiles: [file('e2e/unit-setup.ts')],
   },
 });
