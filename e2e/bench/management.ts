@@ -1,14 +1,15 @@
 // What a creation costs in the emulated provider as zones and records grow in number; prints the table
 // of docs/benchmarks.md.
 //
-// Creations beside few and beside many take turns, so that what else the machine does meets both.
+// Creations beside few and beside many take turns, so that what else the machine does meets both; what
+// is left of it, in single creations, is why the fastest tenth counts and not the median.
 
 import { createManagementApi } from '../../src/management/api.ts';
 import { ManagementObject } from '../../src/management/objects/management-object.ts';
 import { createObjects } from '../../worker/node-objects.ts';
 
 const COUNTS = [100, 10_000];
-const SAMPLE_COUNT = 200;
+const SAMPLE_COUNT = 500;
 const ACCOUNT_ID = 'a'.repeat(32);
 const MB = 1_000_000;
 
@@ -31,8 +32,8 @@ async function startProvider() {
   return { post, close: () => objects.close() };
 }
 
-/** Median milliseconds of a creation beside as many others as each count says. */
-async function medians(creates: readonly Create[]): Promise<number[]> {
+/** Milliseconds that a tenth of the creations stay below, beside as many others as each count says. */
+async function tenths(creates: readonly Create[]): Promise<number[]> {
   for (const [turn, count] of COUNTS.entries()) {
     for (let i = 0; i < count; i++) await creates[turn]!(i);
   }
@@ -44,7 +45,7 @@ async function medians(creates: readonly Create[]): Promise<number[]> {
       samples[turn]!.push(performance.now() - startMs);
     }
   }
-  return samples.map((times) => times.sort((a, b) => a - b)[SAMPLE_COUNT / 2]!);
+  return samples.map((times) => times.sort((a, b) => a - b)[SAMPLE_COUNT / 10]!);
 }
 
 function row(cells: readonly (string | number)[]): void {
@@ -56,14 +57,14 @@ function printRow(name: string, costsMs: readonly number[]): void {
   row([name, ...costsMs.map((ms) => ms.toFixed(2)), `${ratio.toFixed(2)} ×`]);
 }
 
-row(['median of a creation, ms', ...COUNTS.map((count) => `beside ${count}`), 'ratio']);
+row(['a creation, ms, fastest tenth', ...COUNTS.map((count) => `beside ${count}`), 'ratio']);
 row(['---', ...COUNTS.map(() => '---'), '---']);
 
 const beforeBytes = process.memoryUsage().rss;
 const providers = await Promise.all(COUNTS.map(startProvider));
 printRow(
   'zone',
-  await medians(
+  await tenths(
     providers.map(
       ({ post }) =>
         (i) =>
@@ -88,11 +89,11 @@ const creating = (form: (index: number) => object): Create[] =>
 const content = '192.0.2.1';
 printRow(
   'record, each of its own name',
-  await medians(creating((i) => ({ type: 'A', name: `h${i}`, content }))),
+  await tenths(creating((i) => ({ type: 'A', name: `h${i}`, content }))),
 );
 printRow(
   'record, all of one name',
-  await medians(creating((i) => ({ type: 'TXT', name: '@', content: `"${i}"` }))),
+  await tenths(creating((i) => ({ type: 'TXT', name: '@', content: `"${i}"` }))),
 );
 await Promise.all(providers.map(({ close }) => close()));
 console.log(`\nMemory of the process, after the zones: ${zonesMb.toFixed(0)} MB more.`);

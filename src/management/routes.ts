@@ -24,7 +24,6 @@ import { operationOf, RouteTable } from './route-table.ts';
 export type Owner = 'zone' | 'account' | 'directory';
 
 /**
-
  * What follows a success. `show` turns accounts of the directory into resources, by the object of each;
  * `write` hands the body of a creation to the new object; `update` tells the directory what changed.
  */

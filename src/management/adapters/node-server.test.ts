@@ -128,6 +128,14 @@ describe('raw faults', () => {
     },
   );
 
+  test('[MG55] HEAD has the head of the answer to GET, and no body', async () => {
+    const gone = '/client/v4/user/billing/profile';
+    const answer = await raw(`HEAD ${gone} HTTP/1.1`, 'Host: localhost');
+    expect(statusOf(answer)).toBe(410);
+    expect(answer).toMatch(/^sunset: Tue, 06 Jun 2023/im);
+    expect(answer).toMatch(/\r\n\r\n$/);
+  });
+
   test('[MG49] two Host headers are 400', async () => {
     const answer = await raw(`GET ${PATH} HTTP/1.1`, 'Host: localhost', 'Host: evil.example');
     expect(statusOf(answer)).toBe(400);
