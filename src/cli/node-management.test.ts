@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -85,7 +85,8 @@ test('[MG41] the hosts and origins that are named may call', async () => {
 });
 
 test('[MG41] a directory that is a file is refused by name', async () => {
-  const file = join(mkdtempSync(join(tmpdir(), 'ctx-storage-cli-')), 'file');
+  const folder = mkdtempSync(join(tmpdir(), 'ctx-storage-cli-'));
+  const file = join(folder, 'file');
   writeFileSync(file, '');
   const command = managementCommand({
     openObjects: async (directory) => {
@@ -100,6 +101,7 @@ test('[MG41] a directory that is a file is refused by name', async () => {
       message: expect.stringMatching(/^--directory is ".*file.*"; it must be a folder\b/),
     });
   }
+  rmSync(folder, { recursive: true });
 });
 
 test('[MG41] a port that is taken is refused by name, and what was opened is closed', async () => {
