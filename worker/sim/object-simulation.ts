@@ -201,6 +201,7 @@ export class ObjectSimulation {
 
   /** A turn that writes, and its commit. */
   #write(work: (draft: Draft) => void): void {
+    if (this.#object.isBroken) return; // by the commit before: only that one is an attempt
     const draft = new Draft(this.#history.last.contents);
     this.#history.attempts(draft, this.#clock.nowMs);
     work(draft);

@@ -29,13 +29,13 @@ export const PUT_BACKS: readonly PutBack[] = [
   {
     name: 'recovery keeps page images of a segment that it has left',
     layer: 'objects',
-    seeds: [1],
+    seeds: [5],
     edits: [{ file: 'worker/log/redo.ts', from: '    this.overlay.clear();\n', to: '' }],
   },
   {
     name: 'a rollback makes a commit that nobody flushes',
     layer: 'objects',
-    seeds: [1],
+    seeds: [14],
     edits: [
       {
         file: 'worker/vfs/log-vfs.ts',
@@ -64,7 +64,7 @@ export const PUT_BACKS: readonly PutBack[] = [
   {
     name: 'the eviction of an instance that has ended closes the next one',
     layer: 'hosts',
-    seeds: [1],
+    seeds: [27],
     edits: [
       {
         file: 'worker/runtime/lifecycle.ts',
@@ -105,7 +105,7 @@ export const PUT_BACKS: readonly PutBack[] = [
   {
     name: 'files are closed under a flush that has not ended',
     layer: 'objects',
-    seeds: [1],
+    seeds: [13],
     edits: [
       {
         file: 'worker/log/object-store.ts',
@@ -123,7 +123,7 @@ export const PUT_BACKS: readonly PutBack[] = [
   {
     name: 'the sums of records are not checked',
     layer: 'objects',
-    seeds: [1],
+    seeds: [3],
     edits: [
       {
         file: 'worker/log/record.ts',
