@@ -26,6 +26,12 @@ export interface Known {
 /** A fact that contradicts the model. */
 export class SimulationFailure extends Error {}
 
+/** The failure, with the step it came in. */
+export function inStep(error: unknown, index: number, kind: string): SimulationFailure {
+  const text = error instanceof Error ? error.message : String(error);
+  return new SimulationFailure(`step ${index} (${kind}): ${text}`, { cause: error });
+}
+
 export class History {
   /** In order of the commits; undone ones stay, lost ones go. */
   readonly states: State[];

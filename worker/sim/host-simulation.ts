@@ -14,7 +14,7 @@ import { MemoryCatalog } from '../runtime/catalog.ts';
 import { ClassRegistry } from '../runtime/object-class.ts';
 import { CrashMedium } from './crash-medium.ts';
 import { DrivenTime } from './driven-time.ts';
-import { SimulationFailure } from './history.ts';
+import { inStep, SimulationFailure } from './history.ts';
 import { Random } from './random.ts';
 import { SettleChecker, TURNS_MAX, turnOfEventLoop } from './settle.ts';
 import { type Probe, SimulatedClass } from './simulated-class.ts';
@@ -218,8 +218,7 @@ export class HostSimulation {
       await turns();
       this.#check();
     } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
-      throw new SimulationFailure(`step ${index} (${step.kind}): ${text}`, { cause: error });
+      throw inStep(error, index, step.kind);
     }
   }
 

@@ -8,47 +8,22 @@
 // And after every step: no file and no statement was used after its end, and what was asked settled.
 
 import { isStorageError, storageError } from '../../src/contract/errors.ts';
-import { type Contents, difference, EMPTY } from './contents.ts';
+import { type Contents, EMPTY } from './contents.ts';
 import { CrashDisk } from './crash-disk.ts';
-import { damageDisk } from './damage.ts';
-import { History, type Known, SimulationFailure, type State } from './history.ts';
+import { checkDamages } from './damage-check.ts';
+import { History, inStep, type Known, SimulationFailure } from './history.ts';
+import { type Asked, type Found, identify } from './identify.ts';
 import type { Plan, Step } from './plan.ts';
 import { Random } from './random.ts';
+import { promised } from './settle.ts';
 import { type Engine, SimulatedObject, type World } from './simulated-object.ts';
+import { NO_TOTALS, type Totals } from './totals.ts';
 import { Draft, Workload } from './workload.ts';
 
 const START_MS = Date.UTC(2030, 0, 1);
 const DAY_MS = 86_400_000;
 /** How many of the possible disks are looked at after one loss. */
 const SURVIVORS = 8;
-const DAMAGES = 4;
-
-export interface Totals {
-  commits: number;
-  /** Disks opened after a loss of power. */
-  crashes: number;
-  restores: number;
-  faults: number;
-  fullDisks: number;
-  damages: number;
-}
-
-export const NO_TOTALS: Totals = {
-  commits: 0,
-  crashes: 0,
-  restores: 0,
-  faults: 0,
-  fullDisks: 0,
-  damages: 0,
-};
-
-/** A restore that the next opening is to make. */
-interface Asked {
-  readonly known: Known;
-  /** The bookmark that undoes it; null when the call that asked has failed. */
-  undo: string | null;
-  isAcknowledged: boolean;
-}
 
 export class ObjectSimulation {
   readonly totals: Totals = { ...NO_TOTALS };
@@ -97,11 +72,11 @@ export class ObjectSimulation {
       await this.#perform(step);
       if (this.#object.isBroken || this.#disk.isOff) await this.#recover();
     } catch (error) {
-      if (!this.#isExpected(error)) throw locate(error, index, step);
+      if (!this.#isExpected(error)) throw inStep(error, index, step.kind);
       try {
         await this.#recover();
       } catch (failure) {
-        throw locate(failure, index, step);
+        throw inStep(failure, index, step.kind);
       }
     }
     this.#checkViolations(index, step);
@@ -117,7 +92,7 @@ export class ObjectSimulation {
 
   #checkViolations(index: number, step: Step): void {
     const found = [...this.#disk.violations, ...this.#world.engine.sqlite.takeViolations()];
-    if (found.length > 0) throw locate(new SimulationFailure(found.join('; ')), index, step);
+    if (found.length > 0) throw inStep(new SimulationFailure(found.join('; ')), index, step.kind);
   }
 
   async #perform({ kind }: Step): Promise<void> {
@@ -418,32 +393,12 @@ export class ObjectSimulation {
     }
   }
 
-  /** Which of the possible states the object is in. */
   #identify(object: SimulatedObject, isRefused: boolean): Found {
-    const wanted = isRefused ? [] : this.#asked;
     const damage = this.#random.onceIn(4) ? object.damage() : undefined;
     // What it cannot read it reports as damage.
     if (this.#disk.failedCalls > this.#failedCalls) throw storageError('IO', 'A fault was met.');
     if (damage !== undefined) throw new SimulationFailure(`integrity_check: ${damage}`);
-    const differences: string[] = [];
-    for (const asked of wanted) {
-      for (const contents of asked.known.contents) {
-        const differs = difference(object, contents);
-        if (differs === null) return { kind: 'restored', asked, contents };
-        differences.push(`restored: ${differs}`);
-      }
-    }
-    if (wanted.some(({ isAcknowledged }) => isAcknowledged)) {
-      throw new SimulationFailure(`the restore was not made: ${differences.join('; ')}`);
-    }
-    for (const state of this.#history.candidates()) {
-      const differs = difference(object, state.contents);
-      if (differs === null) return { kind: 'state', state };
-      differences.push(differs);
-    }
-    throw new SimulationFailure(
-      `the object is in none of the ${differences.length} states it may have: ${differences.join('; ')}`,
-    );
+    return identify(object, this.#history.candidates(), isRefused ? [] : this.#asked);
   }
 
   #settleOn(found: Found): void {
@@ -471,64 +426,23 @@ export class ObjectSimulation {
 
   // ---- Damage.
 
-  /** Stored bytes change: what is read then is the state of a commit, or CORRUPT. */
   async #damage(): Promise<void> {
     this.#random.reseed(this.#plan.seed);
     this.#disk.heal();
     await this.#object.reset();
-    const intact = this.#disk;
-    for (let i = 0; i < DAMAGES; i++) {
-      const disk = intact.afterLoss();
-      const damage = damageDisk(disk, this.#random);
-      if (damage === null) return;
-      this.#totals('damages');
-      this.#disk = disk;
-      try {
-        await this.#openDamaged(damage);
-      } catch (error) {
-        if (isStorageError(error) && isOfDamage(error.code, this.#asked.length > 0)) continue;
-        if (error instanceof SimulationFailure) throw error;
-        throw new SimulationFailure(`after ${damage}: ${String(error)}`, { cause: error });
-      }
-    }
-  }
-
-  async #openDamaged(damage: string): Promise<void> {
-    const object = await SimulatedObject.open(this.#disk, this.#world);
-    try {
-      const possible = [
-        ...this.#history.states,
-        ...this.#history.candidates(),
-        ...this.#asked.flatMap(({ known }) => known.contents.map((contents) => ({ contents }))),
-      ];
-      const isOne = possible.some(({ contents }) => difference(object, contents) === null);
-      if (!isOne) throw new SimulationFailure(`after ${damage} the object has wrong data`);
-    } finally {
-      await object.reset();
-    }
+    const restored = this.#asked.flatMap(({ known }) => known.contents);
+    const made = [...this.#history.states, ...this.#history.candidates()];
+    const possible = [...made.map(({ contents }) => contents), ...restored];
+    this.totals.damages += await checkDamages(
+      this.#disk,
+      this.#world,
+      possible,
+      restored.length > 0,
+    );
   }
 }
-
-type Found =
-  | { readonly kind: 'state'; readonly state: State }
-  | { readonly kind: 'restored'; readonly asked: Asked; readonly contents: Contents };
 
 interface Opened {
   readonly object: SimulatedObject;
   readonly found: Found;
-}
-
-/** The history that a restore needs may be what was damaged. */
-function isOfDamage(code: string, hasAsked: boolean): boolean {
-  return code === 'CORRUPT' || (hasAsked && code.startsWith('BOOKMARK_'));
-}
-
-async function promised<T>(action: () => T | PromiseLike<T>): Promise<T> {
-  return action();
-}
-
-/** The failure, with the step it came in. */
-function locate(error: unknown, index: number, { kind }: Step): SimulationFailure {
-  const text = error instanceof Error ? error.message : String(error);
-  return new SimulationFailure(`step ${index} (${kind}): ${text}`, { cause: error });
 }

@@ -85,3 +85,8 @@ export async function settled<T>(
   if (isPending) throw new NeverSettled([label], TURNS_MAX);
   return promise;
 }
+
+/** The outcome of an action that answers at once or later, as a promise. */
+export async function promised<T>(action: () => T | PromiseLike<T>): Promise<T> {
+  return action();
+}

@@ -6,7 +6,7 @@
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Layer } from '../rounds.ts';
 
@@ -135,6 +135,7 @@ export const PUT_BACKS: readonly PutBack[] = [
 ];
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const SCRIPT = fileURLToPath(new URL('./first-failure.ts', import.meta.url));
 
 /**
  * Simulates the code with the defect in it: what is found first, or null when nothing is.
@@ -177,7 +178,7 @@ function firstFailure(
   layer: Layer,
   seeds: readonly number[],
 ): Promise<string | null> {
-  const script = join(copy, 'worker/sim/put-back/first-failure.ts');
+  const script = join(copy, relative(ROOT, SCRIPT));
   const args = ['--import', 'tsx', script, layer, seeds.join()];
   return new Promise((resolve, reject) => {
     execFile(process.execPath, args, { cwd: copy, timeout: TIMEOUT_MS }, (error, stdout) => {

@@ -1,0 +1,20 @@
+// What a simulation of objects counts.
+
+export interface Totals {
+  commits: number;
+  /** Disks opened after a loss of power. */
+  crashes: number;
+  restores: number;
+  faults: number;
+  fullDisks: number;
+  damages: number;
+}
+
+export const NO_TOTALS: Totals = {
+  commits: 0,
+  crashes: 0,
+  restores: 0,
+  faults: 0,
+  fullDisks: 0,
+  damages: 0,
+};
