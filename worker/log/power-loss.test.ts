@@ -82,3 +82,52 @@ test('[LOG13] a main file that has no room leaves its pages in the segment, whic
   expect([...directory.written].filter((name) => name.startsWith('log-'))).toHaveLength(2);
   await again.close();
 });
+
+/** The names of the segments there are. */
+async function segments(directory: WatchedDirectory): Promise<string[]> {
+  return (await directory.names()).filter((name) => name.startsWith('log-')).sort();
+}
+
+test('[LOG1] a first segment that was never flushed may be missing beside the one made ahead', async () => {
+  const directory = new WatchedDirectory();
+  const opened = await openLog(directory, undefined, SMALL);
+  put(opened.db, 1, noise(1, 40_000));
+  await opened.store.maintain();
+  await opened.close();
+  expect(await segments(directory)).toEqual(['log-00000001', 'log-00000002']);
+  await directory.remove('log-00000001');
+  const again = await openLog(directory, undefined, SMALL);
+  expect(rowsOf(again.db)).toEqual([]);
+  await again.close();
+});
+
+test('[LOG8] a first segment that is missing before one that has begun is damage', async () => {
+  const directory = new WatchedDirectory();
+  const options = { segmentBytes: 1 << 16, checkpointLogBytes: 1 << 20 };
+  const opened = await openLog(directory, undefined, options);
+  for (let i = 0; !directory.written.has('log-00000002'); i++) {
+    put(opened.db, i, noise(i, 30_000));
+    await opened.store.flush();
+    await opened.store.maintain();
+  }
+  await opened.close();
+  await overwrite(directory, 'checkpoint', directory.flushed.get('checkpoint')!);
+  await directory.remove('log-00000001');
+  await expect(openLog(directory, undefined, options)).rejects.toMatchObject({ code: 'CORRUPT' });
+});
+
+test('[LOG16] an opening makes the end of the log durable that it shows', async () => {
+  const directory = new WatchedDirectory();
+  const opened = await openLog(directory);
+  put(opened.db, 1, 'kept');
+  await opened.store.flush();
+  await opened.store.checkpoint();
+  put(opened.db, 1, 'taken back');
+  opened.store.discardUnflushed();
+  await opened.close();
+  directory.flushed.clear(); // as if the flush of the cut had failed
+  const again = await openLog(directory);
+  expect(again.db.selectValue('SELECT v FROM t')).toBe('kept');
+  expect(directory.flushed.get('log-00000001')).toBeDefined();
+  await again.close();
+});

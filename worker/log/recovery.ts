@@ -76,16 +76,18 @@ async function recoverWith(
   const main = files.get(MAIN_NAME);
   const checkpoints = await openCheckpoints(files, numbers, environment);
   const { checksum } = checkpoints;
-  const first = checkpoints.last.segment;
-  if (numbers.length === 0) numbers.push(first);
+  const { segment: first, position: start } = checkpoints.last;
+  // A segment that was never flushed may be missing after a loss of power, whatever is there beside
+  // it; then it was empty, or what it held was not durable.
+  if (isBeginning(start) && !numbers.includes(first)) numbers.unshift(first);
   await files.open(numbers.filter((number) => number >= first).map(segmentName));
 
   const replay = replayLog(files, numbers, checkpoints);
   const { active, position, redo } = replay;
   redo.verify();
-  // A crash of the program may have left commits that the disk does not hold yet: what is shown
-  // from now on must stay.
-  if (replay.recordCount > 0) await active.file.flush();
+  // What is shown from now on must stay as it is: commits that a crash of the program left unflushed,
+  // and the end of the log, where a commit may have been taken back.
+  await active.file.flush();
 
   const oldest = await dropGivenUp(files, directory, numbers, active.number, first);
   const opened: OpenSegment[] = [];
@@ -148,14 +150,13 @@ interface Replay {
   readonly position: LogPosition;
   readonly redo: Redo;
   readonly pendingRestore: PendingRestore | null;
-  readonly recordCount: number;
 }
 
 /** Redoes every whole commit behind the last checkpoint. */
 function replayLog(files: OpenFiles, numbers: number[], checkpoints: CheckpointFile): Replay {
   const { checksum } = checkpoints;
   const { segment: first, position: start, pageCount } = checkpoints.last;
-  const progress = { pendingRestore: checkpoints.last.pendingRestore, recordCount: 0 };
+  const progress = { pendingRestore: checkpoints.last.pendingRestore };
   let active = firstSegment(files, first, start, checksum);
   const redo = new Redo(files.get(MAIN_NAME), active.file, pageCount, checksum);
   let position = replaySegment(active, start, redo, progress);
@@ -171,6 +172,11 @@ function replayLog(files: OpenFiles, numbers: number[], checkpoints: CheckpointF
   return { active, position, redo, ...progress };
 }
 
+/** True for the place where the history of an object begins. */
+function isBeginning({ sequence, offset }: LogPosition): boolean {
+  return sequence === 0 && offset === SEGMENT_HEADER_BYTES;
+}
+
 function firstSegment(
   files: OpenFiles,
   number: number,
@@ -180,7 +186,6 @@ function firstSegment(
   const file = files.find(segmentName(number));
   if (file === null)
     throw storageError('CORRUPT', `open: segment ${number} of the log is missing.`);
-  const isNew = start.sequence === 0 && start.offset === SEGMENT_HEADER_BYTES;
   const found = Segment.read(number, file, checksum);
   if (found !== null) {
     if (start.offset > file.sizeBytes()) {
@@ -188,7 +193,7 @@ function firstSegment(
     }
     return found;
   }
-  if (!isNew || provesFlushed(file, 0, 0, checksum)) {
+  if (!isBeginning(start) || provesFlushed(file, 0, 0, checksum)) {
     throw storageError('CORRUPT', `open: the header of segment ${number} of the log is damaged.`);
   }
   return Segment.create(number, file, start, checksum);
@@ -198,13 +203,12 @@ function replaySegment(
   segment: Segment,
   from: LogPosition,
   redo: Redo,
-  progress: { pendingRestore: PendingRestore | null; recordCount: number },
+  progress: { pendingRestore: PendingRestore | null },
 ): LogPosition {
   let position = from;
   let parts: { readonly offset: number; readonly length: number }[] = [];
   for (const found of segment.records(from)) {
     const { record, bytes, offset } = found;
-    progress.recordCount++;
     if ((record.flags & CONTINUES) !== 0) {
       parts.push({ offset, length: record.length });
       continue;
@@ -235,7 +239,10 @@ function applyPart(
   redo.apply(bytes, parseHeader(bytes)!, part.offset);
 }
 
-/** Throws when a record behind the end of the log says that more was once durable. */
+/**
+ * Throws when something behind the end of the log says that more was once durable: a record, or a
+ * later segment, which begins only when everything before it is flushed.
+ */
 function refuseDamage(
   files: OpenFiles,
   numbers: number[],
@@ -246,9 +253,11 @@ function refuseDamage(
   const behind = numbers.filter((number) => number > active.number);
   const isDamaged =
     provesFlushed(active.file, position.offset, position.sequence, checksum) ||
-    behind.some((number) =>
-      provesFlushed(files.get(segmentName(number)), 0, position.sequence, checksum),
-    );
+    behind.some((number) => {
+      const file = files.get(segmentName(number));
+      const beginsAt = Segment.read(number, file, checksum)?.base.sequence ?? 0;
+      return beginsAt > position.sequence || provesFlushed(file, 0, position.sequence, checksum);
+    });
   if (isDamaged) {
     throw storageError(
       'CORRUPT',

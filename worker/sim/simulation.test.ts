@@ -26,8 +26,10 @@ describe('single objects through losses of power, faults and full disks', () => 
   // Each found a defect that was mended.
   test.each([
     [14, 'a rollback that made a commit of its own'],
+    [24, 'a commit that was taken back, and came back with a loss of power'],
     [29, 'an alarm that was read from a database which the failed flush had closed'],
     [46, 'a restore into history that was given up, with some of its files back after the loss'],
+    [89, 'a first segment that was lost unflushed beside a second one'],
   ])(
     '[SIM1] seed %i: %s',
     async (seed) => {

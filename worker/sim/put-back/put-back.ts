@@ -44,8 +44,8 @@ export const PUT_BACKS: readonly PutBack[] = [
       },
       {
         file: 'worker/storage/object-storage.ts',
-        from: '    this.#commits.named();\n',
-        to: '',
+        from: '    this.#commits.named();\n    return this.#log.currentBookmark();',
+        to: '    return this.#log.currentBookmark();',
       },
     ],
   },
