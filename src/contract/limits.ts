@@ -15,6 +15,15 @@ export const VALUE_BYTES_MAX = 131_072;
  */
 export const VALUE_FRAME_BYTES_MAX = 32;
 
+/** Largest value that is read: a database from elsewhere may have such (workerd's documents: 2 MB). */
+export const READ_VALUE_BYTES_MAX = 2 * 1024 * 1024;
+
+/**
+ * Most elements of the Maps and Sets of a value larger than one written here: keys that were chosen
+ * to collide take a second.
+ */
+export const READ_ELEMENTS_MAX = 8192;
+
 /** Most keys of one `get`, `delete` or `put(entries)` (interface, "Limits"). */
 export const KEYS_PER_CALL_MAX = 128;
 

@@ -1,15 +1,20 @@
 // A value on its way into storage and out of it: serialized, and not larger than a value may be.
 //
-// Invariant: no more bytes are decoded than a program can have stored. Some values cost the square of
-// their size to read (V8 hashes bigints and small integers without a seed, so that the keys of a Map
-// can be chosen to collide: 0.7 s at this size, an hour at 8 MB), and a database file that somebody
-// else wrote can hold them.
+// Invariant: a value takes about a second to read at worst, whoever wrote it. V8 hashes bigints and
+// small integers without a seed, so the keys of a Map can be chosen to collide, and the Map then costs
+// the square of its size: 0.7 s for the largest value that is written here, an hour at 8 MB. Of larger
+// values, which only a database from elsewhere has, the number of such keys is bounded.
 
 import { corrupt } from '../serializer/byte-reader.ts';
 import { deserialize } from '../serializer/decode.ts';
 import { serialize } from '../serializer/encode.ts';
 import { storageError } from './errors.ts';
-import { VALUE_BYTES_MAX, VALUE_FRAME_BYTES_MAX } from './limits.ts';
+import {
+  READ_ELEMENTS_MAX,
+  READ_VALUE_BYTES_MAX,
+  VALUE_BYTES_MAX,
+  VALUE_FRAME_BYTES_MAX,
+} from './limits.ts';
 
 /**
  * The bytes a value is stored as, in a buffer of their own.
@@ -59,8 +64,8 @@ function checkSize(operation: string, key: string, sizeBytes: number): void {
  * @throws CORRUPT for bytes that no program could have stored, also for too many
  */
 export function decodeValue(bytes: Uint8Array): unknown {
-  if (bytes.byteLength > VALUE_BYTES_MAX + VALUE_FRAME_BYTES_MAX) {
-    throw corrupt(`it has ${bytes.byteLength} bytes, at most ${VALUE_BYTES_MAX}`);
-  }
-  return deserialize(bytes);
+  const { byteLength } = bytes;
+  if (byteLength <= VALUE_BYTES_MAX + VALUE_FRAME_BYTES_MAX) return deserialize(bytes);
+  if (byteLength <= READ_VALUE_BYTES_MAX) return deserialize(bytes, READ_ELEMENTS_MAX);
+  throw corrupt(`it has ${byteLength} bytes, at most ${READ_VALUE_BYTES_MAX}`);
 }

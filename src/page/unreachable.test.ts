@@ -101,13 +101,18 @@ async function beats(tab: FakeTab, count: number): Promise<void> {
   }
 }
 
+/** As long as it takes until a page gives up. */
+async function stayUnanswered(tab: FakeTab): Promise<void> {
+  await beats(tab, SILENT_BEATS_MAX + 1);
+  await turns();
+  tab.advance(SILENT_WAIT_MS);
+}
+
 test('[TAB11] a worker that answers nothing is WORKER_BUSY, to those who wait and soon to those who come', async () => {
   const worker = new SilentWorker();
   const opening = failure(first.open('object', { worker }));
   await turns();
-  await beats(first, SILENT_BEATS_MAX + 1);
-  await turns();
-  first.advance(SILENT_WAIT_MS);
+  await stayUnanswered(first);
   expect(await opening).toMatchObject(BUSY);
   expect(worker.heard.slice(-2)).toEqual(['ping', 'closed']);
   worker.close();
@@ -116,7 +121,7 @@ test('[TAB11] a worker that answers nothing is WORKER_BUSY, to those who wait an
 test('[TAB11] a worker that is slow and gives a sign of life is waited for', async () => {
   const worker = new SilentWorker();
   let outcome = 'pending';
-  first.open('object', { worker }).catch((error) => {
+  const opening = first.open('object', { worker }).catch((error) => {
     outcome = error.code;
   });
   await turns();
@@ -126,19 +131,25 @@ test('[TAB11] a worker that is slow and gives a sign of life is waited for', asy
     await turns();
   }
   expect(outcome).toBe('pending');
+  await stayUnanswered(first);
+  await opening;
+  expect(outcome).toBe('WORKER_BUSY');
   worker.close();
 });
 
 test('[TAB11] a page that was suspended accuses nobody', async () => {
   const worker = new SilentWorker();
   let outcome = 'pending';
-  first.open('object', { worker }).catch((error) => {
+  const opening = first.open('object', { worker }).catch((error) => {
     outcome = error.code;
   });
   await turns();
   first.advance(24 * 3600 * 1000);
   await turns();
   expect(outcome).toBe('pending');
+  await stayUnanswered(first);
+  await opening;
+  expect(outcome).toBe('WORKER_BUSY');
   worker.close();
 });
 

@@ -25,17 +25,23 @@ import {
 
 /**
  * The value that `bytes` store, a fresh copy. They may be a window on larger memory, at any address.
+ * `elementsMax` bounds the elements of all its Maps and Sets together, whose keys can be chosen to
+ * cost the square of their number.
  *
  * @throws StorageError `CORRUPT` for bytes that are no value of versions 13 to 15
  */
-export function deserialize(bytes: Uint8Array): unknown {
-  return deserializeWith(bytes, undefined);
+export function deserialize(bytes: Uint8Array, elementsMax = Number.POSITIVE_INFINITY): unknown {
+  return decode(new Decoder(bytes, undefined, elementsMax));
 }
 
 /** The value of a message; what was passed by reference is made from its description. */
 export function deserializeWith(bytes: Uint8Array, resolve: ResolveReference | undefined): unknown {
+  return decode(new Decoder(bytes, resolve, Number.POSITIVE_INFINITY));
+}
+
+function decode(decoder: Decoder): unknown {
   try {
-    return new Decoder(bytes, resolve).decode();
+    return decoder.decode();
   } catch (error) {
     if (isStorageError(error)) throw error;
     // Constructors refuse what no program could have stored; so does the stack.
@@ -65,10 +71,12 @@ class Decoder implements ValueReader {
   #version = WIRE_VERSION_MIN;
   #depth = 0;
   #reservedBytes = 0;
+  #elementsLeft: number;
 
-  constructor(bytes: Uint8Array, resolve: ResolveReference | undefined) {
+  constructor(bytes: Uint8Array, resolve: ResolveReference | undefined, elementsMax: number) {
     this.#bytes = bytes;
     this.#resolve = resolve;
+    this.#elementsLeft = elementsMax;
     this.input = new ByteReader(bytes);
   }
 
@@ -250,6 +258,7 @@ class Decoder implements ValueReader {
     this.#objects.push(map);
     let count = 0;
     for (; this.input.peekTag() !== TAG.mapEnd; count += 2) {
+      this.#takeElement();
       const key = this.readValue();
       map.set(key, this.readValue());
     }
@@ -261,9 +270,16 @@ class Decoder implements ValueReader {
     const set = new Set();
     this.#objects.push(set);
     let count = 0;
-    for (; this.input.peekTag() !== TAG.setEnd; count++) set.add(this.readValue());
+    for (; this.input.peekTag() !== TAG.setEnd; count++) {
+      this.#takeElement();
+      set.add(this.readValue());
+    }
     this.#checkCount(count);
     return set;
+  }
+
+  #takeElement(): void {
+    if (--this.#elementsLeft < 0) throw corrupt('its Maps and Sets have too many elements');
   }
 
   #checkCount(count: number): void {

@@ -179,8 +179,10 @@ describe('the end of an instance', () => {
     });
     const rejected = outcome(call);
     await host.turns(5);
-    await host.host.reset(host.address(), storageError('OBJECT_RESET', 'Ended.'));
+    const released = host.host.reset(host.address(), storageError('OBJECT_RESET', 'Ended.'));
+    await host.turns(5);
     host.releaseFlushes();
+    await released; // the files are closed when no flush is under way
     await host.turns(20);
     expect([await rejected, went]).toEqual(['OBJECT_RESET', []]);
     expect(await outcome(deliver(({ state }) => state.storage.get('key')))).toBe('undefined');

@@ -113,9 +113,11 @@ describe('into an object', () => {
   test('[MOVE3] whoever holds the object when it is replaced meets a new instance', async () => {
     await host.run(fill);
     const file = await exportOf();
+    await host.run(({ storage }) => storage.put('key', 'of later'));
     host.holdFlushes();
+    const before = host.committed();
     const imported = importInto(file);
-    await host.turns(2);
+    while (host.committed() === before) await host.turns(1);
     const late = host.run(({ storage }) => storage.get('key'));
     await host.turns(5);
     host.releaseFlushes();

@@ -105,7 +105,7 @@ export const PUT_BACKS: readonly PutBack[] = [
   {
     name: 'files are closed under a flush that has not ended',
     layer: 'objects',
-    seeds: [13],
+    seeds: [90],
     edits: [
       {
         file: 'worker/log/object-store.ts',
