@@ -61,9 +61,13 @@ export async function restore(
 async function findPlace(wish: PendingRestore, log: CommitLog): Promise<Place> {
   let number = log.active.number;
   let end = log.position;
+  let isMarked = false;
   for (; number > log.oldest; number--) {
-    const base = await log.withSegment(number, (segment) => segment?.base ?? null);
-    if (base === null) throw givenUp();
+    const base = await log.withSegment(number, (segment) => {
+      if (segment === null) throw givenUp();
+      isMarked ||= beginsWithMarker(segment, wish);
+      return segment.base;
+    });
     // Strictly before, so that the commit itself is read and can be compared.
     if (base.sequence < wish.sequence) break;
     end = base;
@@ -73,7 +77,7 @@ async function findPlace(wish: PendingRestore, log: CommitLog): Promise<Place> {
       throw givenUp();
     }
     let position = segment.lastPosition((known) => known.sequence < wish.sequence);
-    let isFound = wish.sum === 0 || segment.base.sequence === wish.sequence;
+    let isFound = isMarked || wish.sum === 0 || segment.base.sequence === wish.sequence;
     let isPassed = false;
     for (const found of segment.records(position)) {
       isPassed = found.record.sequence > wish.sequence;
@@ -91,6 +95,19 @@ async function findPlace(wish: PendingRestore, log: CommitLog): Promise<Place> {
     }
     return { segment: number, position };
   });
+}
+
+/**
+ * True when the bookmark names a marker at the beginning of the segment: one that was written after
+ * the commit whose sequence it has, which is the last of the segment before.
+ */
+function beginsWithMarker(segment: Segment, { sequence, sum }: PendingRestore): boolean {
+  if (segment.base.sequence !== sequence) return false;
+  for (const { record } of segment.records(segment.base)) {
+    if (record.sequence !== sequence) return false;
+    if (record.sum === sum) return true;
+  }
+  return false;
 }
 
 /** Undoes every record between two places of a segment, in the running transaction. */
