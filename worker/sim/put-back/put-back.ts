@@ -105,12 +105,17 @@ export const PUT_BACKS: readonly PutBack[] = [
   {
     name: 'files are closed under a flush that has not ended',
     layer: 'objects',
-    seeds: [90],
+    seeds: [13],
     edits: [
       {
         file: 'worker/log/object-store.ts',
-        from: '      await Promise.allSettled(this.#underWay);\n',
+        from: '      await Promise.allSettled(this.#underWay);\n      await this.#main.settled();\n',
         to: '',
+      },
+      {
+        file: 'worker/log/object-store.ts',
+        from: '    if (this.#closed !== undefined) return;\n    if (this.needsFlush ||',
+        to: '    if (this.needsFlush ||',
       },
     ],
   },
