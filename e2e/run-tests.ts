@@ -52,6 +52,12 @@ try {
     tally: lastLineTally,
   });
 
+  await run({
+    title: 'hostile input',
+    ...tool('tsx', 'e2e/hostile/main.ts', '--seed', '1', '--count', '5'),
+    tally: lastLineTally,
+  });
+
   const browsers = [browser('Chromium', getChromium), browser('Firefox', getFirefox)].filter(
     (found) => found !== null,
   );
