@@ -1,0 +1,75 @@
+// The parts of the engine that mutation testing changes, each with the tests that must notice.
+//
+// A slice is small enough to finish on two cores while somebody waits. Its tests are those of its
+// own folder and of the layers above that use it directly. The simulator is not among them: it takes
+// too long for each mutant, and a line that only it checks deserves a test that says what is wrong.
+
+export interface Slice {
+  /** Folder of the score table this slice counts for. */
+  readonly folder: string;
+  /** Sources that are changed, as globs from the repository's root. */
+  readonly mutate: readonly string[];
+  /** Tests that are run, as globs from the repository's root. */
+  readonly tests: readonly string[];
+}
+
+const LOG_TESTS = ['worker/log/*.test.ts', 'worker/storage/*.test.ts'];
+const SERIALIZER_TESTS = ['src/serializer/*.test.ts'];
+const GATE_TESTS = ['worker/runtime/input-gate*.test.ts', 'worker/runtime/object-host*.test.ts'];
+
+export const SLICES: Readonly<Record<string, Slice>> = {
+  'log-files': {
+    folder: 'worker/log',
+    mutate: [
+      'worker/log/{commit-log,committed-pages,checkpoint-file,main-file,page-store}.ts',
+      'worker/log/*-segments.ts',
+    ],
+    tests: LOG_TESTS,
+  },
+  'log-history': {
+    folder: 'worker/log',
+    mutate: [
+      'worker/log/*.ts',
+      '!worker/log/{commit-log,committed-pages,checkpoint-file,main-file,page-store}.ts',
+      '!worker/log/*-segments.ts',
+    ],
+    tests: LOG_TESTS,
+  },
+  vfs: {
+    folder: 'worker/vfs',
+    mutate: ['worker/vfs/*.ts', '!worker/vfs/node-sqlite.ts'],
+    tests: ['worker/vfs/*.test.ts', 'worker/sql/*.test.ts', 'worker/log/object-store.test.ts'],
+  },
+  storage: {
+    folder: 'worker/storage',
+    mutate: ['worker/storage/*.ts'],
+    tests: [
+      'worker/storage/*.test.ts',
+      'worker/runtime/{alarms,object-host,page-sessions,object-calls,move}.test.ts',
+      'worker/node-objects.test.ts',
+    ],
+  },
+  kv: {
+    folder: 'worker/kv',
+    mutate: ['worker/kv/*.ts'],
+    tests: ['worker/kv/*.test.ts', 'worker/storage/*.test.ts', 'worker/node-objects.test.ts'],
+  },
+  gates: {
+    folder: 'worker/runtime (gates)',
+    mutate: ['worker/runtime/{input-gate,output-gate,gated-fetch}.ts'],
+    tests: GATE_TESTS,
+  },
+  encode: {
+    folder: 'src/serializer',
+    mutate: ['src/serializer/{encode,byte-writer,slots,object-kind,view-layout,wire}.ts'],
+    tests: SERIALIZER_TESTS,
+  },
+  decode: {
+    folder: 'src/serializer',
+    mutate: [
+      'src/serializer/*.ts',
+      '!src/serializer/{encode,byte-writer,slots,object-kind,view-layout,wire}.ts',
+    ],
+    tests: SERIALIZER_TESTS,
+  },
+};
