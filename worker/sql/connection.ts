@@ -118,13 +118,14 @@ export class Connection implements Guarded {
     this.guard = Guard.of(sqlite);
     this.limits = options.limits ?? completeLimits();
     this.#lastVfsError = options.lastVfsError ?? (() => undefined);
+    this.enter();
     this.pointer = this.#open(filename, vfsName);
     try {
       this.#configure();
       this.regulator.attach(this.pointer);
       this.guard.attach(this.pointer);
     } catch (error) {
-      sqlite.exports.sqlite3_close_v2(this.pointer);
+      this.close();
       throw error;
     }
   }
@@ -132,6 +133,11 @@ export class Connection implements Guarded {
   /** True between BEGIN and COMMIT or ROLLBACK. */
   get transactionOpen(): boolean {
     return this.#transactionOpen;
+  }
+
+  /** A call of SQLite is about to be made that has no bounds of its own. */
+  enter(): void {
+    this.guard.enter(this);
   }
 
   /** A call begins that may go into SQLite more than once; `end` must follow. */
@@ -196,6 +202,7 @@ export class Connection implements Guarded {
    */
   prepare(sql: Pointer, sizeBytes: number): Prepared {
     if (this.#isClosed) throw databaseClosed();
+    this.enter();
     const { exports, memory } = this.sqlite;
     const result = memory.allocate(8);
     try {
@@ -255,7 +262,9 @@ export class Connection implements Guarded {
   /** Closes; every statement must be finalized before, and no call may be on the stack. */
   close(): void {
     this.#isClosed = true;
+    this.enter();
     this.sqlite.exports.sqlite3_close_v2(this.pointer);
+    this.guard.enter(undefined);
   }
 
   #open(filename: string, vfsName: string | undefined): Pointer {

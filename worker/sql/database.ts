@@ -141,6 +141,7 @@ export class Database implements ExecutionOwner {
   close(closed = () => {}): void {
     this.#connection.whenIdle(() => {
       if (this.#connection.isClosed) return;
+      this.#connection.enter();
       // What is over time must be let go of as well.
       this.endBy(undefined);
       this.#closeCursors('The cursor was closed with its database.');

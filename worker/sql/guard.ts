@@ -6,8 +6,10 @@
 // by `Halt` instead, the instruction of a failed constraint: it ends that statement alone, and its
 // caller, who has set a savepoint, undoes what it wrote.
 //
-// Memory is accounted to the connection whose call takes it or gives it back. A single step of a
-// function (`replace`, `instr`) cannot be stopped in its middle.
+// Memory belongs to the connection whose calls take it and give it back, also by calls that are not
+// bounded: a value that a step reads is let go of by the reset. So whoever enters SQLite says whose call
+// it is, and all that the heap grows or shrinks by, until another connection enters, is of that one. A
+// single step of a function (`replace`, `instr`) cannot be stopped in its middle.
 //
 // Keeps true: outside of calls SQLite's heap has no limit, so nothing else can fail by this one.
 
@@ -29,7 +31,7 @@ const INTERRUPT = 1;
 /** One connection, as far as it is bounded. */
 export interface Guarded {
   readonly limits: Limits;
-  /** SQLite's memory that its calls took and did not give back. */
+  /** SQLite's memory that its calls took and did not give back, when another connection entered. */
   heldBytes: number;
   /** When the calls must have ended all together; undefined when each has its own time. */
   readonly endMs: number | undefined;
@@ -46,9 +48,13 @@ export class Guard {
 
   readonly #sqlite: Sqlite;
   readonly #handler: Pointer;
+  /** Whose call is bounded now. */
   #guarded: Guarded | undefined;
-  #usedBytesBefore = 0;
   #endMs: number | undefined;
+  /** Whose calls the heap changes by, what of it is not theirs, and where it ends for them. */
+  #entered: Guarded | undefined;
+  #othersBytes = 0;
+  #limitBytes = 0;
   /** The statement that ends alone when it is stopped; 0 for none. */
   #haltable: Pointer = 0;
   #halted: Halted | undefined;
@@ -74,26 +80,32 @@ export class Guard {
     this.#sqlite.exports.sqlite3_progress_handler(db, INSTRUCTIONS_A_TICK, this.#handler, 0);
   }
 
+  /** What SQLite's heap changes by from now on is this connection's; undefined: nobody's. */
+  enter(guarded: Guarded | undefined): void {
+    if (guarded === this.#entered) return;
+    const usedBytes = this.#sqlite.memory.i32[HEAP.usedBytes >> 2]!;
+    if (this.#entered !== undefined) this.#entered.heldBytes = usedBytes - this.#othersBytes;
+    this.#entered = guarded;
+    if (guarded === undefined) return;
+    this.#othersBytes = usedBytes - guarded.heldBytes;
+    // A limit of 0 is none; memory ends before the sum would leave 31 bits.
+    this.#limitBytes = Math.min(this.#othersBytes + guarded.limits.heapBytes, 0x7fff_ffff);
+  }
+
   /** The outermost call of a connection begins. @throws SQL_TIMEOUT when all its time is over */
   begin(guarded: Guarded): void {
     const { endMs, limits } = guarded;
     // Compiling is not asked about often enough, so many short calls are stopped between two.
     if (endMs !== undefined && limits.now() >= endMs) throw timeError(limits.queryMs);
-    const { i32 } = this.#sqlite.memory;
-    const usedBytes = i32[HEAP.usedBytes >> 2]!;
+    this.enter(guarded);
     this.#guarded = guarded;
-    this.#usedBytesBefore = usedBytes;
     this.#endMs = endMs;
     this.#stopped = false;
-    const leftBytes = Math.max(0, limits.heapBytes - guarded.heldBytes);
-    // A limit of 0 is none; memory ends before the sum would leave 31 bits.
-    this.#limitHeap(Math.min(usedBytes + leftBytes, 0x7fff_ffff));
+    this.#limitHeap(this.#limitBytes);
   }
 
   /** It has ended. */
   end(): void {
-    const usedBytes = this.#sqlite.memory.i32[HEAP.usedBytes >> 2]!;
-    this.#guarded!.heldBytes += usedBytes - this.#usedBytesBefore;
     this.#guarded = undefined;
     this.#stopped = false;
     this.#limitHeap(0);
@@ -102,14 +114,13 @@ export class Guard {
   /** Runs the storage's own work inside of a call, which must not fail half way. */
   unbounded<T>(action: () => T): T {
     const endMs = this.#endMs;
-    const limitBytes = this.#sqlite.memory.i32[HEAP.hardLimitBytes >> 2]!;
     this.#endMs = Number.POSITIVE_INFINITY;
     this.#limitHeap(0);
     try {
       return action();
     } finally {
       this.#endMs = endMs;
-      this.#limitHeap(limitBytes);
+      this.#limitHeap(this.#limitBytes);
     }
   }
 

@@ -140,6 +140,28 @@ describe('memory', () => {
     database.reset();
     expect(run(sorted(99))).toBe(undefined);
   });
+
+  test('[LIM3] what a row held and a binding copied is given back with them, however often', async () => {
+    const other = await openInMemory();
+    const value = new Uint8Array(1_000_000);
+    database.run('CREATE TABLE blobs(k INTEGER PRIMARY KEY, b)');
+    const put = database.statement('INSERT INTO blobs VALUES (1, ?)');
+    put.bindBlob(1, value);
+    put.step();
+    const get = database.statement('SELECT b FROM blobs');
+    for (let i = 0; i < 100; i++) {
+      get.step();
+      put.bindBlob(1, value);
+      // Whose the memory is does not depend on who ran last.
+      if (i % 2 === 0) rows(other, 'SELECT 1');
+      get.reset();
+      put.bindNull(1);
+    }
+    const half = `${BLOBS} SELECT b FROM (SELECT randomblob(1000000) AS b FROM c LIMIT 20) ORDER BY b`;
+    expect(run(half)).toBe(undefined);
+    expect(run(`${BLOBS} SELECT randomblob(1000000) AS b FROM c ORDER BY b`)).toBe('SQL_MEMORY');
+    other.close();
+  });
 });
 
 describe('the option', () => {

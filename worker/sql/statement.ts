@@ -118,7 +118,7 @@ export class Statement {
   /** Gives up the rows that are left. */
   reset(): void {
     if (this.#pointer === 0) return;
-    this.#connection.sqlite.exports.sqlite3_reset(this.#pointer);
+    this.#connection.sqlite.exports.sqlite3_reset(this.#live);
   }
 
   finalize(): void {
@@ -126,8 +126,10 @@ export class Statement {
     this.#pointer = 0;
   }
 
+  /** For a call of SQLite, which may take memory or give it back. */
   get #live(): Pointer {
     if (this.#pointer === 0) throw databaseClosed();
+    this.#connection.enter();
     return this.#pointer;
   }
 
