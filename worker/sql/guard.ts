@@ -113,14 +113,21 @@ export class Guard {
 
   /** Runs the storage's own work inside of a call, which must not fail half way. */
   unbounded<T>(action: () => T): T {
-    const endMs = this.#endMs;
-    this.#endMs = Number.POSITIVE_INFINITY;
-    this.#limitHeap(0);
+    const endMs = this.#lift();
     try {
       return action();
     } finally {
-      this.#endMs = endMs;
-      this.#limitHeap(this.#limitBytes);
+      this.#bound(endMs);
+    }
+  }
+
+  /** The same for a step, without a closure: every transaction begins and ends by one. */
+  stepUnbounded(statement: Pointer): number {
+    const endMs = this.#lift();
+    try {
+      return this.#sqlite.exports.sqlite3_step(statement);
+    } finally {
+      this.#bound(endMs);
     }
   }
 
@@ -177,6 +184,19 @@ export class Guard {
     if (halted === undefined) return;
     this.#halted = undefined;
     this.#sqlite.memory.u8.set(halted.instructions, halted.at);
+  }
+
+  /** Takes the bounds of the call away; the deadline is for `#bound`. */
+  #lift(): number | undefined {
+    const endMs = this.#endMs;
+    this.#endMs = Number.POSITIVE_INFINITY;
+    this.#limitHeap(0);
+    return endMs;
+  }
+
+  #bound(endMs: number | undefined): void {
+    this.#endMs = endMs;
+    this.#limitHeap(this.#limitBytes);
   }
 
   #limitHeap(bytes: number): void {

@@ -59,7 +59,7 @@ export class Statement {
     connection.begin();
     try {
       const resultCode = this.#changesTransaction
-        ? connection.guard.unbounded(() => exports.sqlite3_step(pointer))
+        ? connection.guard.stepUnbounded(pointer)
         : exports.sqlite3_step(pointer);
       if (resultCode === ROW) return true;
       if (resultCode === DONE) {
