@@ -1,11 +1,15 @@
-// Answers what a peer calls by name over a connection: comlink's message format, without comlink's
-// access to whatever hangs on an object.
+// Answers what a peer calls by name over a connection: comlink's expose() behind a guard.
 //
-// comlink's own expose() lets a peer walk any path from the exposed object, prototypes included, and
-// assign, construct and release there. Here a request is a call of one of the given functions with
-// plain values; everything else is refused with an outcome. Whatever the message, nothing is thrown
-// and nothing but the functions is reached.
+// By itself, expose() lets a peer walk any path from the exposed object, prototypes included, and
+// assign, construct and release there; and it sends a thrown error without its code. So comlink gets
+// an endpoint that lets through only calls of one known function with plain values, and an object
+// that is frozen, has no prototype, and whose functions never throw. The guard itself refuses
+// everything else with an outcome.
+//
+// Keeps true: whatever the message, nothing is thrown, nothing but the functions is reached, and each
+// message that has an id and is not a reply gets one outcome.
 
+import { type Endpoint, expose } from 'comlink';
 import { storageError } from '../contract/errors.ts';
 import type { ChannelEndpoint } from './channel-endpoint.ts';
 import { toWire } from './errors-on-wire.ts';
@@ -25,11 +29,45 @@ export function answerCalls(
   functions: Readonly<Record<string, Answer>>,
   endpoint: ChannelEndpoint,
 ): void {
-  const known = new Map(Object.entries(functions));
-  endpoint.addEventListener('message', (event) => {
-    const request = requestIn((event as MessageEvent<unknown>).data);
-    if (request !== null) void reply(request, known, endpoint);
-  });
+  const surface: Record<string, Answer> = Object.create(null);
+  for (const [name, answer] of Object.entries(functions)) surface[name] = settling(answer);
+  expose(Object.freeze(surface), new GuardedEndpoint(new Set(Object.keys(surface)), endpoint));
+}
+
+/** Comlink's view of the endpoint: well-formed calls come in, replies go out. */
+class GuardedEndpoint implements Endpoint {
+  readonly #names: ReadonlySet<unknown>;
+  readonly #endpoint: ChannelEndpoint;
+
+  constructor(names: ReadonlySet<unknown>, endpoint: ChannelEndpoint) {
+    this.#names = names;
+    this.#endpoint = endpoint;
+  }
+
+  addEventListener(type: string, listener: EventListenerOrEventListenerObject): void {
+    const admit = typeof listener === 'function' ? listener : listener.handleEvent.bind(listener);
+    this.#endpoint.addEventListener(type, (event) => {
+      const request = requestIn((event as MessageEvent<unknown>).data);
+      if (request === null) return;
+      try {
+        admit({ data: callIn(request, this.#names) } as unknown as Event);
+      } catch (error) {
+        this.#endpoint.postMessage(refusal(request.id, error));
+      }
+    });
+  }
+
+  /** Only a release stops listening, and no release is let through. */
+  removeEventListener(): void {}
+
+  /** A result that cannot be cloned becomes an outcome as well. */
+  postMessage(message: { readonly id: string }): void {
+    try {
+      this.#endpoint.postMessage(message);
+    } catch (error) {
+      this.#endpoint.postMessage(refusal(message.id, error));
+    }
+  }
 }
 
 interface Request {
@@ -46,35 +84,19 @@ function requestIn(data: unknown): Request | null {
   return typeof request.id === 'string' && !REPLIES.has(request.type) ? (request as Request) : null;
 }
 
-async function reply(
-  request: Request,
-  known: ReadonlyMap<string, Answer>,
-  endpoint: ChannelEndpoint,
-): Promise<void> {
-  let value: unknown;
-  try {
-    value = await functionOf(request, known)(...parametersOf(request));
-  } catch (error) {
-    value = failure(error);
-  }
-  try {
-    endpoint.postMessage({ id: request.id, type: 'RAW', value });
-  } catch (error) {
-    endpoint.postMessage({ id: request.id, type: 'RAW', value: failure(error) });
-  }
-}
-
-function functionOf({ type, path }: Request, known: ReadonlyMap<string, Answer>): Answer {
+/** The call as comlink is given it: a message made here, of checked fields only. */
+function callIn({ id, type, path, argumentList }: Request, names: ReadonlySet<unknown>): Request {
   const isCall = type === 'APPLY' && Array.isArray(path) && path.length === 1;
-  const answer = isCall ? known.get(path[0]) : undefined;
-  if (answer !== undefined) return answer;
+  if (isCall && names.has(path[0])) {
+    return { id, type, path: [path[0]], argumentList: plainValuesIn(argumentList) };
+  }
   throw storageError(
     'INVALID_ARGUMENT',
     'A message asks for what is not shown to it; only the functions of the protocol can be called.',
   );
 }
 
-function parametersOf({ argumentList }: Request): unknown[] {
+function plainValuesIn(argumentList: unknown): object[] {
   if (!Array.isArray(argumentList) || argumentList.length > PARAMETERS_MAX) {
     throw storageError('INVALID_ARGUMENT', `A call has at most ${PARAMETERS_MAX} parameters.`);
   }
@@ -83,9 +105,24 @@ function parametersOf({ argumentList }: Request): unknown[] {
       typeof parameter === 'object' &&
       parameter !== null &&
       Reflect.get(parameter, 'type') === 'RAW';
-    if (isPlain) return Reflect.get(parameter, 'value');
+    if (isPlain) return { type: 'RAW', value: Reflect.get(parameter, 'value') };
     throw storageError('INVALID_ARGUMENT', 'A parameter of a call is not a plain value.');
   });
+}
+
+/** The function, whose failure is an outcome: comlink would strip the error of its code. */
+function settling(answer: Answer): Answer {
+  return async (...parameters) => {
+    try {
+      return await answer(...parameters);
+    } catch (error) {
+      return failure(error);
+    }
+  };
+}
+
+function refusal(id: string, error: unknown): object {
+  return { id, type: 'RAW', value: failure(error) };
 }
 
 function failure(error: unknown): Outcome {
