@@ -158,4 +158,23 @@ describe('runs of alarms', () => {
     await host.advance(2000);
     expect(runs).toEqual(['object 0']);
   });
+
+  test('[AL12] also when an earlier change was confirmed while it was on its way', async () => {
+    const host = await start();
+    expect(await getAlarm(host)).toBe(null); // it is open
+    host.holdFlushes();
+    const set = setAlarm(host, 'object', 60_000);
+    await host.turns(5);
+    const dropped = host.run(({ storage }) => storage.deleteAlarm());
+    dropped.catch(() => {});
+    await host.turns(5);
+    host.releaseFlushes();
+    host.holdFlushes();
+    await set;
+    await host.turns(5);
+    host.failHeldFlushes();
+    await expect(dropped).rejects.toMatchObject({ code: 'IO' });
+    await host.advance(60_000);
+    expect(runs).toEqual(['object 0']);
+  });
 });

@@ -30,8 +30,8 @@ export class ObjectAlarms {
   readonly #now: () => number;
   readonly #instanceOf: (address: ObjectAddress) => Promise<ObjectInstance>;
   readonly #addresses = new Map<string, ObjectAddress>();
-  /** Objects whose last change of the alarm is not on disk yet. */
-  readonly #unconfirmed = new Set<string>();
+  /** Of objects whose last change of the alarm is not on disk yet: what settles when it is. */
+  readonly #unconfirmed = new Map<string, Promise<void>>();
   readonly #listeners = new Set<(end: AlarmEnd) => void>();
 
   constructor(
@@ -68,10 +68,13 @@ export class ObjectAlarms {
   committed({ address, storage }: ObjectInstance, timeMs: number | null): void {
     const key = this.#know(address);
     this.#scheduler.set(key, timeMs);
-    this.#unconfirmed.add(key);
     const confirmed = storage.durability() ?? Promise.resolve();
+    this.#unconfirmed.set(key, confirmed);
     confirmed.then(
-      () => this.#unconfirmed.delete(key),
+      () => {
+        // A later change may be on its way, by a flush that may fail.
+        if (this.#unconfirmed.get(key) === confirmed) this.#unconfirmed.delete(key);
+      },
       () => {}, // the reset that follows needs to know
     );
   }
