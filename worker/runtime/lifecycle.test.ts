@@ -56,6 +56,19 @@ describe('the end of an instance', () => {
     expect(await outcome(deliver(({ hasEnded }) => hasEnded))).toBe('false');
   });
 
+  test('[OBJ2] an instance is not kept by I/O that could not begin', async () => {
+    host = await createTestHost({}, { Thing });
+    const instance = await host.host.instance(host.address());
+    const reading = deliver(() =>
+      instance.receive(() => {
+        throw new TypeError('The stream is locked.');
+      }),
+    );
+    await expect(reading).rejects.toThrow('The stream is locked.');
+    await host.advance(10_001);
+    expect(instance.hasEnded).toBe(true);
+  });
+
   test('[OBJ3] an instance stays while a section runs that nobody waits for', async () => {
     host = await createTestHost({}, { Thing });
     let finish = () => {};
@@ -179,10 +192,10 @@ describe('the end of an instance', () => {
     });
     const rejected = outcome(call);
     await host.turns(5);
-    const released = host.host.reset(host.address(), storageError('OBJECT_RESET', 'Ended.'));
+    const reset = host.host.reset(host.address(), storageError('OBJECT_RESET', 'Ended.'));
     await host.turns(5);
-    host.releaseFlushes();
-    await released; // the files are closed when no flush is under way
+    host.releaseFlushes(); // the files are free when it has ended
+    await reset;
     await host.turns(20);
     expect([await rejected, went]).toEqual(['OBJECT_RESET', []]);
     expect(await outcome(deliver(({ state }) => state.storage.get('key')))).toBe('undefined');
@@ -340,9 +353,9 @@ describe('what keeps an instance', () => {
 
   test('[OBJ2] it is timed while nothing is held, and by its own timer only', () => {
     const { lifecycle, isTimed } = make();
-    expect([isTimed(), lifecycle.isIdle]).toEqual([false, false]); // it is being made
+    expect(isTimed()).toBe(false); // it is being made
     lifecycle.start();
-    expect([isTimed(), lifecycle.isIdle]).toEqual([true, true]);
+    expect(isTimed()).toBe(true);
     const releases = [lifecycle.hold(vi.fn()), lifecycle.hold(vi.fn())];
     expect(isTimed()).toBe(false);
     releases[0]!();
@@ -351,7 +364,7 @@ describe('what keeps an instance', () => {
     releases[1]!();
     expect(isTimed()).toBe(true);
     lifecycle.end('over');
-    expect([isTimed(), lifecycle.isIdle]).toEqual([false, false]);
+    expect(isTimed()).toBe(false);
   });
 
   test('[OBJ14] whatever is held is told of the end, once; what is held later, at once', () => {

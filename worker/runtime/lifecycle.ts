@@ -33,11 +33,6 @@ export class Lifecycle {
     this.#environment = environment;
   }
 
-  /** True when nothing is held: the instance may be evicted. */
-  get isIdle(): boolean {
-    return this.#state.kind === 'idle';
-  }
-
   /** Nothing of the instance may run or leave any more. */
   get hasEnded(): boolean {
     return this.#state.kind === 'closing' || this.#state.kind === 'ended';

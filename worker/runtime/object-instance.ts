@@ -254,7 +254,7 @@ export class ObjectInstance implements IoContext {
           release();
           settle();
         });
-      start().then(
+      call(start).then(
         (value) => back(() => resolve(value)),
         (error) => back(() => reject(error)),
       );
