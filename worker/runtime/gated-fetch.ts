@@ -35,14 +35,14 @@ async function whole(request: Request): Promise<Request> {
 }
 
 function gatedBody(response: Response, context: IoContext): Response {
+  const replace = (name: string, value: () => unknown) =>
+    Object.defineProperty(response, name, { value, configurable: true, writable: true });
   for (const name of BODY_METHODS) {
     const read = response[name] as (() => Promise<unknown>) | undefined;
     if (read === undefined) continue; // `bytes` is missing in older browsers
-    Object.defineProperty(response, name, {
-      value: () => context.receive(() => read.call(response)),
-      configurable: true,
-      writable: true,
-    });
+    replace(name, () => context.receive(() => read.call(response)));
   }
+  const { clone } = response;
+  replace('clone', () => gatedBody(clone.call(response), context));
   return response;
 }
