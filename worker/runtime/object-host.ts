@@ -238,12 +238,13 @@ export class ObjectHost {
   }
 
   #hosted(key: string, className: string, address: ObjectAddress): Hosted {
+    const objectClass = this.classes.get(className);
     const known = this.#sockets.get(key);
     const sockets =
       known ?? new ObjectSockets((event) => this.deliver(address, event), this.#environment.now);
     this.#sockets.set(key, sockets);
     return {
-      class: this.classes.get(className),
+      class: objectClass,
       sockets,
       surround: (instance) => this.#surround(this, instance),
     };
