@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -75,6 +75,20 @@ describe('objects in Node', () => {
     await exited;
     const again = await createObjects({ Counter }, { directory });
     await again.close();
+  });
+
+  test('[NODE3] a folder is free again when its host could not start', async () => {
+    const catalog = join(directory, 'catalog');
+    mkdirSync(catalog); // a file was expected
+    const limits = { queryMs: -1 };
+    await expect(createObjects({ Counter }, { directory })).rejects.toMatchObject({ code: 'IO' });
+    rmdirSync(catalog);
+    await expect(createObjects({ Counter }, { directory, limits })).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
+    const objects = await createObjects({ Counter }, { directory });
+    expect(await objects.env.Counter.getByName('a').add()).toBe(1);
+    await objects.close();
   });
 
   test('[NODE4] neither idle objects nor alarms keep the process alive', async () => {

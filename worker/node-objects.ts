@@ -2,10 +2,10 @@
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { MemoryMedium } from './file/medium.ts';
+import { MemoryMedium, type ObjectMedium } from './file/medium.ts';
 import { NodeMedium } from './file/node-medium.ts';
 import { type InProcessOptions, type Objects, objectsOn } from './in-process.ts';
-import { MemoryCatalog } from './runtime/catalog.ts';
+import { MemoryCatalog, type ObjectCatalog } from './runtime/catalog.ts';
 import { NodeCatalog } from './runtime/node-catalog.ts';
 import { ClassRegistry, type ClassTable } from './runtime/object-class.ts';
 import type { Platform } from './start-host.ts';
@@ -36,19 +36,17 @@ export async function createObjects<Table extends ClassTable>(
   const registry = new ClassRegistry(classes, options);
   const sqlite = await loadSqlite(new Uint8Array(await readFile(WASM_URL)));
   const { directory } = options;
-  const medium = directory === undefined ? new MemoryMedium() : new NodeMedium(directory);
-  const catalog =
-    directory === undefined ? new MemoryCatalog() : new NodeCatalog(join(directory, 'catalog'));
-  const platform = { sqlite, medium, catalog, ...NODE, isDedicated: false };
-  const objects = await objectsOn<Table>(platform, registry, options);
-  return {
-    ...objects,
-    async close() {
-      await objects.close().finally(() => {
-        if (medium instanceof NodeMedium) medium.close();
-      });
-    },
-  };
+  const start = (medium: ObjectMedium, catalog: ObjectCatalog) =>
+    objectsOn<Table>({ sqlite, medium, catalog, ...NODE, isDedicated: false }, registry, options);
+  if (directory === undefined) return start(new MemoryMedium(), new MemoryCatalog());
+  const medium = new NodeMedium(directory);
+  try {
+    const objects = await start(medium, new NodeCatalog(join(directory, 'catalog')));
+    return { ...objects, close: () => objects.close().finally(() => medium.close()) };
+  } catch (error) {
+    medium.close(); // or the folder stays locked for as long as this process lives
+    throw error;
+  }
 }
 
 const { setTimeout, clearTimeout, setImmediate, Date: SystemDate } = globalThis;
