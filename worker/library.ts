@@ -6,7 +6,7 @@
 
 import type { DurableObjectState, RpcStub as RpcStubOf } from '../src/contract/object.ts';
 import { isRpcStub } from '../src/objects/known-stubs.ts';
-import { FREE, Party } from '../src/objects/party.ts';
+import { OWN, Party } from '../src/objects/party.ts';
 import { pairOfReferences } from '../src/objects/references.ts';
 import { connected } from './library-connection.ts';
 
@@ -51,7 +51,7 @@ export class WorkflowEntrypoint<Env = unknown, Props = unknown> extends WorkerEn
 export const RpcStub: { new <T extends object>(target: T): RpcStubOf<T> } = class {
   constructor(target: object) {
     const [here, there] = pairOfReferences();
-    const party = new Party(FREE, () => connected()!.caller);
+    const party = new Party(OWN, () => connected()!.caller);
     // biome-ignore lint/correctness/noConstructorReturn: a stub is a proxy of its target's members
     return there.receive(here.send(here.draft(target, party)), party) as object;
   }

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { createObjects, DurableObject, exports } from '../node-objects.ts';
+import { createObjects, DurableObject, exports, RpcStub } from '../node-objects.ts';
 
 const START_MS = Date.UTC(2030, 0, 1);
 const NAMES = [
@@ -187,6 +187,19 @@ describe('hosts in one process', () => {
     expect(Object.keys(exports)).toEqual(['Worker']);
     await first.close();
     expect(Object.keys(exports)).toEqual([]);
+  });
+
+  test('[STUB24] a target runs as the object that calls its own stub of it', async () => {
+    class Own extends DurableObject {
+      async ask(): Promise<number[]> {
+        const now = new RpcStub(() => Date.now()) as unknown as () => Promise<number>;
+        return [Date.now(), await now(), Date.now()];
+      }
+    }
+    const objects = await opened(createObjects({ Own }));
+    await objects.clock.set(START_MS);
+    const seen = await objects.env.Own.getByName('a').ask();
+    expect(seen).toEqual([START_MS, START_MS, START_MS]);
   });
 
   test('[NODE11] many at once, as tests make them', async () => {
