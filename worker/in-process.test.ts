@@ -36,6 +36,10 @@ function create() {
       await new Promise((resolve) => setTimeout(resolve, delayMs));
       return Date.now() - begunMs;
     }
+    async askItself(): Promise<number[]> {
+      const now = new library.RpcStub(() => Date.now()) as unknown as () => Promise<number>;
+      return [await now(), Date.now()];
+    }
     async call(back: () => unknown): Promise<unknown> {
       return back();
     }
@@ -100,6 +104,24 @@ describe('code beside the objects, by turns', () => {
     const notes = objects.env.Notes.getByName('a');
     expect(await notes.call(() => isOutside())).toBe(true);
     expect(await notes.put('x')).toBe(START_MS);
+  });
+
+  test('[STUB24] an object that calls its own stub goes on as itself', async () => {
+    const notes = objects.env.Notes.getByName('a');
+    expect(await notes.askItself()).toEqual([START_MS, START_MS]);
+  });
+
+  test('[NODE16] a host that was closed leaves no port open, which would keep a process alive', async () => {
+    const isPort = (name: string) => name === 'MessagePort';
+    const countPorts = () => process.getActiveResourcesInfo().filter(isPort).length;
+    const before = countPorts(); // those of earlier tests may still be on their way out
+    const other = await create();
+    expect(await other.env.Notes.getByName('a').note('text')).toBe(1);
+    await other.close();
+    await expect(other.env.Notes.getByName('a').note('late')).rejects.toMatchObject({
+      code: 'CONNECTION_CLOSED',
+    });
+    await vi.waitFor(() => expect(countPorts()).toBeLessThanOrEqual(before));
   });
 
   test('[NODE11] two hosts each keep their time', async () => {

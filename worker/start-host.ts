@@ -53,7 +53,9 @@ export async function startHost(
   classes: ClassRegistry,
   env: object,
 ): Promise<RunningHost> {
-  const { sqlite, medium, catalog, turns = new MessageTurns(), time = systemTime } = platform;
+  const { sqlite, medium, catalog, time = systemTime } = platform;
+  const messages = new MessageTurns();
+  const { turns = messages } = platform;
   const limits = platform.limits ?? completeLimits();
   const vfs = vfsOf(sqlite);
   const clock = new Clock(time);
@@ -79,6 +81,7 @@ export async function startHost(
   const manager = new ObjectManager(host, control, environment);
   const namespaces = new Namespaces(host, env, manager);
   const leave = [
+    () => messages.close(),
     () => clock.close(),
     realm.enter({ host: host.io, isDedicated: platform.isDedicated }),
     connectLibrary(host.io, {

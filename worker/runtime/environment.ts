@@ -52,16 +52,8 @@ export class MessageTurns implements Turns {
   readonly #tasks: (() => void)[] = [];
   #before: (() => void)[] = [];
   #messages = 0;
-  readonly #post: () => void;
-
-  constructor() {
-    const { port1, port2 } = new MessageChannel();
-    port1.onmessage = () => this.#turn();
-    this.#post = () => {
-      this.#messages += 1;
-      port2.postMessage(null);
-    };
-  }
+  #port: MessagePort | undefined;
+  #isClosed = false;
 
   nextTurn(task: () => void): void {
     this.#tasks.push(task);
@@ -73,8 +65,36 @@ export class MessageTurns implements Turns {
     if (this.#messages === 0) this.#post();
   }
 
+  /**
+   * Turns are needed no more. What waits still runs, and what comes late: each time for as long as it
+   * waits there is a channel, which keeps a process alive.
+   */
+  close(): void {
+    this.#isClosed = true;
+    this.#letGo();
+  }
+
+  #post(): void {
+    this.#port ??= this.#open();
+    this.#messages += 1;
+    this.#port.postMessage(null);
+  }
+
+  #open(): MessagePort {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => this.#turn();
+    return port2;
+  }
+
+  #letGo(): void {
+    if (!this.#isClosed || this.#messages > 0) return;
+    this.#port?.close(); // and with it the other end
+    this.#port = undefined;
+  }
+
   #turn(): void {
     this.#messages -= 1;
+    this.#letGo();
     const before = this.#before;
     this.#before = [];
     for (const task of before) task();
