@@ -79,6 +79,40 @@ test('[DUR4] site data that is cleared is told to every call of every tab, and a
   expect(found).toEqual([undefined, 'again', 1]);
 });
 
+test('[DUR4] a page that did nothing meanwhile is told, though another has begun anew', async ({
+  profile,
+  server,
+}) => {
+  const context = await profile.launch();
+  const idle = await openBlank(await context.newPage(), server);
+  await openAll(idle);
+  const other = await openBlank(await context.newPage(), server);
+  await other.evaluate(async (path) => {
+    const names = async () => {
+      const found: string[] = [];
+      const origin = await navigator.storage.getDirectory();
+      for await (const name of origin.keys()) found.push(name);
+      return found;
+    };
+    const before = await names();
+    const isOver = fetch(path).then(() => true);
+    // The answer may come seconds later, when the idle objects are closed and their files looked for.
+    const soon = () => new Promise<false>((resolve) => setTimeout(resolve, 1, false));
+    // A list is refused while what it lists is deleted.
+    const isGone = () =>
+      names().then(
+        (found) => found.length === 0,
+        () => false,
+      );
+    while (!(await isGone()) && !(await Promise.race([isOver, soon()])));
+    // As the worker of a later page makes them.
+    const later = await navigator.storage.getDirectory();
+    for (const name of before) await later.getDirectoryHandle(name, { create: true });
+  }, CLEAR_PATH);
+  const { codes } = await callAll(idle);
+  for (const [call, code] of Object.entries(codes)) expect(code, call).toBe(CLEARED);
+});
+
 type Api = Window['api'];
 
 declare global {

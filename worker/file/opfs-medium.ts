@@ -21,10 +21,10 @@ export class OpfsMedium implements ObjectMedium {
   readonly #environment: OpfsEnvironment;
   readonly #closer: HandleCloser;
 
-  private constructor({ origin, root }: Places, environment: OpfsMediumEnvironment) {
+  private constructor({ root, marks, mark }: Places, environment: OpfsMediumEnvironment) {
     this.#root = root;
     this.#environment = environment;
-    this.watch = new ClearanceWatch(() => exists(origin, root.name), environment);
+    this.watch = new ClearanceWatch(() => exists(marks, mark), environment);
     this.#closer = new HandleCloser(
       () => this.watch.look(),
       () => this.watch.expire(),
@@ -57,7 +57,7 @@ export class OpfsMedium implements ObjectMedium {
   async keys(): Promise<string[]> {
     return await this.#attempt('list', this.#root.name, async () => {
       const names: string[] = [];
-      for await (const name of this.#root.keys()) names.push(name);
+      for await (const name of this.#root.keys()) if (name !== MARKS) names.push(name);
       return names;
     });
   }
@@ -89,14 +89,33 @@ export class OpfsMedium implements ObjectMedium {
 }
 
 interface Places {
-  readonly origin: FileSystemDirectoryHandle;
   readonly root: FileSystemDirectoryHandle;
+  readonly marks: FileSystemDirectoryHandle;
+  /** A file in `marks` that only this medium has made. */
+  readonly mark: string;
+}
+
+/** The folder of marks, among those of objects; no key of an object is named so. */
+const MARKS = 'open';
+
+// Handles find a directory by its name (Chromium 156), also one that a later page has made after site
+// data was cleared. So each opening leaves a mark, and what is looked for is the mark.
+async function leaveMark(root: FileSystemDirectoryHandle): Promise<Places> {
+  try {
+    await root.removeEntry(MARKS, { recursive: true });
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+  const marks = await root.getDirectoryHandle(MARKS, { create: true });
+  const mark = crypto.randomUUID();
+  await marks.getFileHandle(mark, { create: true });
+  return { root, marks, mark };
 }
 
 // Only one answer proves that it is gone: any other failure may pass.
-async function exists(origin: FileSystemDirectoryHandle, name: string): Promise<boolean> {
+async function exists(marks: FileSystemDirectoryHandle, mark: string): Promise<boolean> {
   try {
-    await origin.getDirectoryHandle(name);
+    await marks.getFileHandle(mark);
     return true;
   } catch (error) {
     return !isMissing(error);
@@ -128,7 +147,7 @@ async function openPlaces(name: string): Promise<Places> {
   }
   try {
     const origin = await navigator.storage.getDirectory();
-    return { origin, root: await origin.getDirectoryHandle(name, { create: true }) };
+    return await leaveMark(await origin.getDirectoryHandle(name, { create: true }));
   } catch (cause) {
     if ((cause as DOMException).name === 'QuotaExceededError') {
       throw fileError('openStorage', cause);
