@@ -57,11 +57,10 @@ export class ObjectAlarms {
   }
 
   /** The object was opened. */
-  opened({ address, storage }: ObjectInstance): void {
-    const { storedAlarm } = storage;
-    if (storedAlarm === null) return;
+  opened({ address, alarmMs }: ObjectInstance): void {
+    if (alarmMs === null) return;
     this.#know(address);
-    this.#scheduler.found(addressKey(address), storedAlarm);
+    this.#scheduler.found(addressKey(address), alarmMs);
   }
 
   /** The object has committed another time, or (null) none. */
@@ -127,7 +126,7 @@ export class ObjectAlarms {
       return 'unreached';
     }
     // Without an alarm, or before its time, the object is only looked at.
-    const dueMs = instance.storage.storedAlarm ?? Number.POSITIVE_INFINITY;
+    const dueMs = instance.alarmMs ?? Number.POSITIVE_INFINITY;
     const ran = () => {
       if (dueMs > this.#now()) return;
       this.#tell({ kind: 'ran', alarm: { address: instance.address, dueMs } });

@@ -25,7 +25,6 @@ import type {
 } from '../../src/rpc/object-protocol.ts';
 import type { Outcome } from '../../src/rpc/protocol.ts';
 import { socketOf } from '../../src/sockets/install.ts';
-import type { UserObject } from './object-class.ts';
 import type { ObjectHost } from './object-host.ts';
 import type { ObjectInstance } from './object-instance.ts';
 import type { ObjectManager } from './object-manager.ts';
@@ -91,7 +90,6 @@ export class ObjectCalls implements ObjectsService {
   ): Promise<Draft> {
     const party = this.#partyOf(instance);
     const { object } = instance;
-    const { className } = instance.address;
     if (object === undefined) {
       throw storageError('UNKNOWN_CLASS', 'An object of openStorage has no class, and no methods.');
     }
@@ -104,7 +102,7 @@ export class ObjectCalls implements ObjectsService {
         return channel.draft(await readMember(object, request.member), party);
       case 'fetch': {
         const received = channel.receive(request.payload, party) as Request;
-        return channel.draft(await respond(object, className, received), party);
+        return channel.draft(await respond(instance, received), party);
       }
     }
   }
@@ -162,14 +160,13 @@ async function perform(
 }
 
 async function respond(
-  object: UserObject,
-  className: string | null,
+  { handlers, address: { className } }: ObjectInstance,
   request: Request,
 ): Promise<Response> {
-  if (typeof object.fetch !== 'function') {
-    throw storageError('UNKNOWN_METHOD', `Class ${className} has no fetch() method; give it one.`);
+  if (handlers.fetch === undefined) {
+    throw storageError('UNKNOWN_METHOD', `Class ${className} has no fetch() handler; give it one.`);
   }
-  const response: unknown = await object.fetch(request);
+  const response: unknown = await handlers.fetch(request);
   if (response instanceof Response) {
     if (socketOf(response) !== null && !isUpgrade(request)) {
       throw new TypeError(

@@ -7,16 +7,6 @@
 import { storageError } from '../../src/contract/errors.ts';
 import { ObjectIdFactory } from '../../src/contract/object-id.ts';
 import type { StorageOptions } from '../storage/options.ts';
-import type { AlarmInvocationInfo } from './alarm-info.ts';
-
-/** What the runtime may call on an instance of a user's class. Only its methods are sure. */
-export interface UserObject {
-  fetch?(request: Request): Response | Promise<Response>;
-  alarm?(info: AlarmInvocationInfo): unknown;
-  webSocketMessage?(socket: unknown, message: string | ArrayBuffer): unknown;
-  webSocketClose?(socket: unknown, code: number, reason: string, wasClean: boolean): unknown;
-  webSocketError?(socket: unknown, error: unknown): unknown;
-}
 
 /** A user's class, as `serve` takes it: constructed with `ctx` and `env`. */
 export type UserClass = new (ctx: never, env: never) => object;
@@ -49,7 +39,6 @@ export interface ObjectClass {
   readonly ids: ObjectIdFactory;
   readonly construct: UserClass;
   readonly options: StorageOptions;
-  readonly hasAlarm: boolean;
 }
 
 export class ClassRegistry {
@@ -129,7 +118,6 @@ function classesOf(table: ClassTable, options: ClassTableOptions): Map<string, O
         backend: chosen.storage ?? 'sql',
         ...(compatibilityDate !== undefined && { compatibilityDate }),
       },
-      hasAlarm: typeof (chosen.class.prototype as UserObject).alarm === 'function',
     });
   }
   return classes;

@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { MemoryMedium } from '../file/medium.ts';
 import { createTestHost, type TestHost } from '../node-test-host.ts';
+import { MemoryCatalog } from './catalog.ts';
 import type { DurableObjectState } from './durable-object-state.ts';
 import { ClassRegistry, type ClassTable } from './object-class.ts';
 
@@ -178,6 +180,62 @@ describe('instances', () => {
       TypeError,
     );
     await expect(inConstructor).resolves.toBeUndefined();
+  });
+
+  test('[OBJ16] handlers are what the instance has after its construction, fields and getters too', async () => {
+    const log: string[] = [];
+    class Fields extends Base {
+      alarm: unknown = async () => log.push('field');
+    }
+    class Getter extends Base {
+      get alarm() {
+        log.push('read');
+        return function (this: unknown) {
+          log.push(`got, this ${this instanceof Getter}`);
+        };
+      }
+    }
+    class Changed extends Base {
+      alarm = () => log.push('first');
+    }
+    class Late extends Base {}
+    class Value extends Base {
+      alarm = 5;
+    }
+    await hostOf({ Fields, Getter, Changed, Late, Value });
+    const setAlarm = (className: string, change = (_: object) => {}) =>
+      host.host.deliver(host.address('object', className), ({ object, state }) => {
+        change(object!);
+        return state.storage.setAlarm(host.now() + 100);
+      });
+    const replace = (object: object) => Object.assign(object, { alarm: () => log.push('second') });
+    await setAlarm('Fields');
+    await setAlarm('Getter');
+    await setAlarm('Changed', replace);
+    await expect(setAlarm('Late', replace)).rejects.toThrow(TypeError);
+    await expect(setAlarm('Value')).rejects.toThrow(TypeError);
+    await host.advance(100);
+    expect(log.sort()).toEqual(['field', 'first', 'got, this true', 'read']);
+  });
+
+  test('[OBJ16] the next host finds the alarm of a handler that is a field, also without its catalog', async () => {
+    const ran: number[] = [];
+    class Fields extends Base {
+      alarm = () => ran.push(host.now());
+    }
+    const medium = new MemoryMedium();
+    const catalog = new MemoryCatalog();
+    host = await createTestHost({}, { Fields }, undefined, { medium, catalog });
+    const dueMs = host.now() + 60_000;
+    await run(Fields, (o) => o.ctx.storage.setAlarm(dueMs));
+    for (const known of [catalog, new MemoryCatalog()]) {
+      await host.close();
+      host = await createTestHost({}, { Fields }, undefined, { medium, catalog: known });
+      await host.advance(59_999);
+      expect(ran).toEqual([]);
+    }
+    await host.advance(1);
+    expect(ran).toEqual([dueMs]);
   });
 
   test('[OBJ9] what cannot be served is refused at once, by name', () => {

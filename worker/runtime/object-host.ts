@@ -81,7 +81,7 @@ export class ObjectHost {
     const { catalog } = this.#environment;
     if (await catalog.isEmpty()) await this.#rebuild();
     for (const entry of await catalog.wakes()) {
-      if (this.#hasAlarm(entry)) this.alarms.listed(entry);
+      if (this.classes.find(entry.className) !== undefined) this.alarms.listed(entry);
     }
   }
 
@@ -200,7 +200,7 @@ export class ObjectHost {
       (live) => {
         if (this.#slots.get(key) !== slot) return; // its constructor has failed
         this.#slots.set(key, { kind: 'live', instance: live });
-        if (this.#hasAlarm(address)) this.alarms.opened(live);
+        this.alarms.opened(live);
       },
       () => this.#slots.delete(key),
     );
@@ -217,14 +217,17 @@ export class ObjectHost {
       },
       onEvict: (instance) => this.#evict(key, instance),
       onAlarm: (instance, timeMs) => {
-        if (this.#hasAlarm(address)) this.alarms.committed(instance, timeMs);
+        if (instance.handlers.alarm !== undefined) this.alarms.committed(instance, timeMs);
       },
     };
     const admitted = this.#admit(address);
     return ObjectInstance.open(address, hosted, this.#environment, this.io, events, admitted);
   }
 
-  /** Notes an object of a class in the catalog, before its alarm can change. */
+  /**
+   * Notes an object of a class in the catalog, before its alarm can change. Only its instance tells
+   * whether it has a handler for one.
+   */
   async #admit(address: ObjectAddress): Promise<void> {
     const { className, id } = address;
     if (className === null) return;
@@ -233,7 +236,7 @@ export class ObjectHost {
       className,
       id: id.toString(),
       ...(id.name !== undefined && { name: id.name }),
-      wakeMs: this.#hasAlarm(address) ? 0 : null,
+      wakeMs: 0,
     });
   }
 
@@ -250,14 +253,11 @@ export class ObjectHost {
     };
   }
 
-  #hasAlarm({ className }: { readonly className: string | null }): boolean {
-    return className !== null && this.classes.find(className)?.hasAlarm === true;
-  }
-
   async #rebuild(): Promise<void> {
     for (const key of await this.#environment.medium.keys()) {
       const [className, id] = key.split('.');
-      if (className === undefined || id === undefined || !this.#hasAlarm({ className })) continue;
+      if (className === undefined || id === undefined) continue;
+      if (this.classes.find(className) === undefined) continue;
       await this.#environment.catalog.add({ key, className, id, wakeMs: 0 });
     }
   }
@@ -292,7 +292,7 @@ export class ObjectHost {
 
   async #finish(key: string, instance: ObjectInstance, reason: StorageError): Promise<void> {
     const { storage, address } = instance;
-    const wakeMs = this.#hasAlarm(address) ? storage.storedAlarm : null;
+    const wakeMs = instance.alarmMs;
     await instance.close(reason);
     if (address.className === null) return;
     if (this.#sockets.get(key)?.isEmpty) this.#sockets.delete(key);

@@ -22,10 +22,11 @@ import { INTERNAL } from '../storage/surface.ts';
 import { AlarmInvocationInfo } from './alarm-info.ts';
 import { DurableObjectState } from './durable-object-state.ts';
 import type { HostEnvironment } from './environment.ts';
+import { type Handlers, handlersOf } from './handlers.ts';
 import { type CriticalSection, InputGate } from './input-gate.ts';
 import { InstanceSockets } from './instance-sockets.ts';
 import { Lifecycle } from './lifecycle.ts';
-import type { ObjectClass, UserObject } from './object-class.ts';
+import type { ObjectClass } from './object-class.ts';
 import type { ObjectSockets } from './object-sockets.ts';
 import { OutputGate } from './output-gate.ts';
 import { alarmTimeout, broken, sectionTimeout, storageReason, withReset } from './reset-reasons.ts';
@@ -67,7 +68,8 @@ export class ObjectInstance implements IoContext {
   readonly #lifecycle: Lifecycle;
   readonly #output: OutputGate;
   readonly #hosted: Hosted | null;
-  #object: UserObject | undefined;
+  #object: object | undefined;
+  #handlers: Handlers = {};
   #surroundings: Surroundings | undefined;
   readonly #sockets: InstanceSockets | null;
   #isConstructing = false;
@@ -158,8 +160,17 @@ export class ObjectInstance implements IoContext {
   }
 
   /** The user's object; undefined for an object without a class. */
-  get object(): UserObject | undefined {
+  get object(): object | undefined {
     return this.#object;
+  }
+
+  get handlers(): Handlers {
+    return this.#handlers;
+  }
+
+  /** When its handler is to run, in milliseconds; null without an alarm, and without a handler. */
+  get alarmMs(): number | null {
+    return this.#handlers.alarm === undefined ? null : this.storage.storedAlarm;
   }
 
   get compatibilityDate(): string | undefined {
@@ -205,13 +216,13 @@ export class ObjectInstance implements IoContext {
    */
   alarm(retryCount: number): Promise<number | null> {
     return this.deliver(async () => {
-      const scheduledTime = this.storage.storedAlarm;
+      const scheduledTime = this.alarmMs;
       if (scheduledTime === null) return null;
       if (scheduledTime > this.#environment.now()) return scheduledTime;
       this.storage.beginAlarm();
       const info = new AlarmInvocationInfo({ scheduledTime, retryCount });
       try {
-        await this.#limited(ALARM_MS_MAX, alarmTimeout, () => this.#object?.alarm?.(info));
+        await this.#limited(ALARM_MS_MAX, alarmTimeout, () => this.#handlers.alarm?.(info));
       } catch (error) {
         this.storage.endAlarm('failed');
         throw error;
@@ -337,6 +348,7 @@ export class ObjectInstance implements IoContext {
         this.#surroundings = hosted.surround(this);
         const { env } = this.#surroundings;
         this.#object = new hosted.class.construct(this.state as never, env as never);
+        this.#handlers = handlersOf(this.#object);
       } catch (error) {
         this.reset(withReset(error));
       } finally {
@@ -348,10 +360,10 @@ export class ObjectInstance implements IoContext {
   // workerd: an alarm that nothing would handle is refused, except in the constructor.
   #checkAlarm(): void {
     const { className } = this.address;
-    if (this.#hosted === null || this.#hosted.class.hasAlarm || this.#isConstructing) return;
+    if (this.#hosted === null || this.#isConstructing || this.#handlers.alarm !== undefined) return;
     throw storageError(
       'UNKNOWN_METHOD',
-      `setAlarm: class ${className} has no alarm() method; give it one.`,
+      `setAlarm: class ${className} has no alarm() handler; give it one.`,
     );
   }
 

@@ -7,7 +7,7 @@
 import type { WebSocketRequestResponsePair } from '../../src/sockets/install.ts';
 import type { SocketEnd, SocketEvent } from '../../src/sockets/socket-end.ts';
 import type { Attachment, WebSocket } from '../../src/sockets/web-socket.ts';
-import type { UserObject } from './object-class.ts';
+import type { Handlers } from './handlers.ts';
 import type { ObjectInstance } from './object-instance.ts';
 
 /** A socket that the object has taken over. */
@@ -70,12 +70,12 @@ export class ObjectSockets {
         connection.end.send({ type: 'message', data: this.autoResponse.response });
         return;
       }
-      void this.#event(connection, (object, socket) => object.webSocketMessage?.(socket, data));
+      void this.#event(connection, (handlers, socket) => handlers.webSocketMessage?.(socket, data));
       return;
     }
     const { code, reason, wasClean } = event;
-    const handled = this.#event(connection, (object, socket) =>
-      object.webSocketClose?.(socket, code, reason, wasClean),
+    const handled = this.#event(connection, (handlers, socket) =>
+      handlers.webSocketClose?.(socket, code, reason, wasClean),
     );
     void handled.then(() => {
       this.#connections.delete(connection);
@@ -88,12 +88,12 @@ export class ObjectSockets {
 
   async #event(
     connection: Connection,
-    handle: (object: UserObject, socket: WebSocket) => unknown,
+    handle: (handlers: Handlers, socket: WebSocket) => unknown,
   ): Promise<void> {
     try {
-      await this.#deliver(({ object, sockets }) => {
-        if (object !== undefined) return handle(object, sockets.socketOf(connection));
-      });
+      await this.#deliver(({ handlers, sockets }) =>
+        handle(handlers, sockets.socketOf(connection)),
+      );
     } catch (error) {
       // Nobody waits for the handler, and the socket stays; its author is told.
       console.error('A WebSocket handler failed:', error);
