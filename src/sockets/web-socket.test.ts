@@ -173,6 +173,27 @@ describe('globals', () => {
     expect(await Response.json([1]).json()).toEqual([1]);
   });
 
+  test('[WS21] a pair can be iterated, and shows its two sockets and nothing else', () => {
+    const pair = new WebSocketPair();
+    const [a, b, ...rest] = pair;
+    expect([a === pair[0], b === pair[1], rest]).toEqual([true, true, []]);
+    expect(Reflect.ownKeys(pair)).toEqual(['0', '1']);
+    expect(Object.entries(pair)).toEqual([
+      ['0', a],
+      ['1', b],
+    ]);
+    expect(Object.getOwnPropertyDescriptor(pair, 0)).toMatchObject({
+      writable: false,
+      enumerable: true,
+      configurable: true,
+    });
+    const seen: string[] = [];
+    for (const name in pair) seen.push(name);
+    expect(seen).toEqual(['0', '1']);
+    const iterator = pair[Symbol.iterator]();
+    expect(iterator[Symbol.iterator]()).toBe(iterator);
+  });
+
   test('[WS10] a socket is a WebSocket by name, by constants and by instanceof', () => {
     const { WebSocket: Global } = globalThis as unknown as { WebSocket: typeof WebSocket };
     const [a] = open();

@@ -231,15 +231,20 @@ for (const type of HANDLERS) {
 refuseToClone(WebSocket);
 
 /** Two sockets that face each other, as properties 0 and 1. */
-export class WebSocketPair {
-  readonly 0: WebSocket;
-  readonly 1: WebSocket;
+export class WebSocketPair implements Iterable<WebSocket> {
+  declare readonly 0: WebSocket;
+  declare readonly 1: WebSocket;
   declare readonly [Symbol.toStringTag]: string;
 
   constructor() {
-    const [first, second] = SocketEnd.pair();
-    this[0] = new WebSocket(first);
-    this[1] = new WebSocket(second);
+    for (const [index, end] of SocketEnd.pair().entries()) {
+      const value = new WebSocket(end);
+      Object.defineProperty(this, index, { value, enumerable: true, configurable: true });
+    }
+  }
+
+  [Symbol.iterator](): ArrayIterator<WebSocket> {
+    return [this[0], this[1]].values();
   }
 }
 
