@@ -16,14 +16,10 @@ import { addressOf } from '../src/objects/known-stubs.ts';
 import type { PartyIo } from '../src/objects/party.ts';
 import { fromWireAddress } from '../src/objects/wire-address.ts';
 import { MemoryMedium, type ObjectMedium } from './file/medium.ts';
+import { type Hosted, hostedBy } from './provided-env.ts';
 import { MemoryCatalog } from './runtime/catalog.ts';
 import type { ClockControl } from './runtime/clock-control.ts';
-import {
-  type ClassOptions,
-  ClassRegistry,
-  type ClassTable,
-  type ClassTableOptions,
-} from './runtime/object-class.ts';
+import type { ClassOptions, ClassTable, ClassTableOptions } from './runtime/object-class.ts';
 import { completeLimits, type QueryLimits } from './sql/query-limits.ts';
 import { type Platform, startHost } from './start-host.ts';
 import { loadSqlite } from './vfs/sqlite-module.ts';
@@ -47,7 +43,7 @@ type ObjectOf<Entry> = Entry extends (new (
 
 /** Options of objects in this thread. */
 export interface InProcessOptions extends ClassTableOptions {
-  /** What the app passes to its objects, beside the namespaces. */
+  /** What the app passes to its objects, beside the namespaces. @default as provided */
   readonly env?: object;
   /** How long an idle object stays in memory, in milliseconds. @default 10,000 */
   readonly idleMs?: number;
@@ -83,17 +79,17 @@ export async function createObjects<Table extends ClassTable>(
     readonly medium?: ObjectMedium;
   },
 ): Promise<Objects<Table>> {
-  const registry = new ClassRegistry(classes, options);
+  const hosted = hostedBy(classes, options);
   const { wasm, medium = new MemoryMedium() } = options;
   const sqlite = await loadSqlite(wasm);
   const catalog = new MemoryCatalog();
-  return objectsOn({ sqlite, medium, catalog, isDedicated: false }, registry, options);
+  return objectsOn({ sqlite, medium, catalog, isDedicated: false }, hosted, options);
 }
 
 /** Objects on a platform that the caller has made. */
 export async function objectsOn<Table extends ClassTable>(
   platform: Platform,
-  registry: ClassRegistry,
+  hosted: Hosted,
   options: InProcessOptions,
 ): Promise<Objects<Table>> {
   const { host, namespaces, manager, close } = await startHost(
@@ -102,13 +98,13 @@ export async function objectsOn<Table extends ClassTable>(
       limits: completeLimits(options.limits),
       ...(options.idleMs !== undefined && { idleMs: options.idleMs }),
     },
-    registry,
-    options.env ?? {},
+    hosted.classes,
+    hosted.env,
   );
   return {
     env: namespaces.outsideEnv as NamespacesOf<Table>,
     async list(name) {
-      const className = registry.bindings.get(name) ?? name;
+      const className = hosted.classes.bindings.get(name) ?? name;
       const listed = await host.outside.send(() => manager.list(className));
       return listed.map(({ address, ...facts }) => ({ ...named(address), ...facts }));
     },

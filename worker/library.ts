@@ -9,8 +9,10 @@ import { isRpcStub } from '../src/objects/known-stubs.ts';
 import { OWN, Party } from '../src/objects/party.ts';
 import { pairOfReferences } from '../src/objects/references.ts';
 import { connected } from './library-connection.ts';
+import { providedEnv } from './provided-env.ts';
 
 export { RpcTarget } from '../src/contract/rpc-target.ts';
+export { type EnvNames, provideEnv } from './provided-env.ts';
 
 /** Base of a class whose objects are hosted: `ctx` and `env` as the constructor got them. */
 export class DurableObject<Env = unknown, Props = unknown> {
@@ -63,8 +65,13 @@ export const RpcStub: { new <T extends object>(target: T): RpcStubOf<T> } = clas
 
 export type RpcStub<T extends object> = RpcStubOf<T>;
 
-/** What the app passes to its objects and the namespaces of their classes, outside of an object. */
-export const env: Readonly<Record<string, unknown>> = mirror(() => connected()?.env);
+/**
+ * What the app passes to its objects and the namespaces of their classes, outside of an object. While
+ * modules are evaluated it shows what `provideEnv` was given.
+ */
+export const env: Readonly<Record<string, unknown>> = mirror(
+  () => connected()?.env ?? providedEnv(),
+);
 
 /** The namespaces of all classes, by name of the class. */
 export const exports: Readonly<Record<string, unknown>> = mirror(() => connected()?.exports);

@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { MemoryMedium, type ObjectMedium } from './file/medium.ts';
 import { NodeMedium } from './file/node-medium.ts';
 import { type InProcessOptions, type Objects, objectsOn } from './in-process.ts';
+import { hostedBy } from './provided-env.ts';
 import { MemoryCatalog, type ObjectCatalog } from './runtime/catalog.ts';
 import { NodeCatalog } from './runtime/node-catalog.ts';
-import { ClassRegistry, type ClassTable } from './runtime/object-class.ts';
+import type { ClassTable } from './runtime/object-class.ts';
 import type { Platform } from './start-host.ts';
 import { loadSqlite } from './vfs/sqlite-module.ts';
 import { WASM_URL } from './wasm-url.ts';
@@ -33,11 +34,11 @@ export async function createObjects<Table extends ClassTable>(
   classes: Table,
   options: NodeOptions = {},
 ): Promise<Objects<Table>> {
-  const registry = new ClassRegistry(classes, options);
+  const hosted = hostedBy(classes, options);
   const sqlite = await loadSqlite(new Uint8Array(await readFile(WASM_URL)));
   const { directory } = options;
   const start = (medium: ObjectMedium, catalog: ObjectCatalog) =>
-    objectsOn<Table>({ sqlite, medium, catalog, ...NODE, isDedicated: false }, registry, options);
+    objectsOn<Table>({ sqlite, medium, catalog, ...NODE, isDedicated: false }, hosted, options);
   if (directory === undefined) return start(new MemoryMedium(), new MemoryCatalog());
   const medium = new NodeMedium(directory);
   try {

@@ -4,7 +4,8 @@
 // Keeps true: classes are checked when serve() is called, so a mistake fails the worker's start and
 // is told to every page, not to the first call.
 
-import { ClassRegistry, type ClassTable, type ClassTableOptions } from './runtime/object-class.ts';
+import { hostedBy } from './provided-env.ts';
+import type { ClassTable, ClassTableOptions } from './runtime/object-class.ts';
 import { serveHost } from './serve-host.ts';
 import { completeLimits, type QueryLimits } from './sql/query-limits.ts';
 
@@ -14,7 +15,7 @@ export type { QueryLimits } from './sql/query-limits.ts';
 
 /** Options of `serve`. */
 export interface ServeOptions extends ClassTableOptions {
-  /** What the app passes to its objects as `env`, beside the namespaces. */
+  /** What the app passes to its objects as `env`, beside the namespaces. @default as provided */
   readonly env?: object;
   /** How long an idle object stays in memory, in milliseconds. @default 10,000 */
   readonly idleMs?: number;
@@ -31,10 +32,9 @@ export interface ServeOptions extends ClassTableOptions {
  * @throws CLASS_INVALID, INVALID_ARGUMENT, which fail the worker's start
  */
 export function serve(classes: ClassTable, options: ServeOptions = {}): void {
-  const { env = {}, idleMs, limits } = options;
+  const { idleMs, limits } = options;
   serveHost({
-    classes: new ClassRegistry(classes, options),
-    env,
+    ...hostedBy(classes, options),
     limits: completeLimits(limits),
     ...(idleMs !== undefined && { idleMs }),
   });

@@ -5,14 +5,16 @@
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { startModule, workerModule } from './worker-module.ts';
+import { envModule, startModule, workerModule } from './worker-module.ts';
 import { type ObjectsConfig, parseWranglerConfig } from './wrangler-config.ts';
 
 const WORKER_FILE = 'objects.worker.js';
+const ENV_FILE = 'objects.env.js';
 
 export class GeneratedWorker {
   readonly configPath: string;
   readonly workerPath: string;
+  readonly envPath: string;
   readonly startPath: string;
   readonly #folder: string;
   readonly #library: string;
@@ -21,12 +23,13 @@ export class GeneratedWorker {
   constructor(configPath: string, folder: string, library: string) {
     this.configPath = configPath;
     this.workerPath = join(folder, WORKER_FILE);
+    this.envPath = join(folder, ENV_FILE);
     this.startPath = join(folder, 'start.js');
     this.#folder = folder;
     this.#library = library;
   }
 
-  /** Reads the configuration and writes both files. @throws Error that names file and mistake */
+  /** Reads the configuration and writes the files. @throws Error that names file and mistake */
   write(): ObjectsConfig {
     const config = parseWranglerConfig(readFileSync(this.configPath, 'utf8'), this.configPath);
     const main = resolve(dirname(this.configPath), config.main);
@@ -36,10 +39,12 @@ export class GeneratedWorker {
     mkdirSync(this.#folder, { recursive: true });
     const paths = {
       library: this.#library,
+      env: `./${ENV_FILE}`,
       main: specifier(this.#folder, main),
       mainName: config.main,
       configName: basename(this.configPath),
     };
+    writeChanged(this.envPath, envModule(config, this.#library));
     writeChanged(this.workerPath, workerModule(config, paths));
     writeChanged(this.startPath, startModule(WORKER_FILE));
     return config;

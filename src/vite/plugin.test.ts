@@ -43,7 +43,7 @@ function installPackage(): void {
   );
   write(
     'node_modules/ctx-storage/worker.js',
-    'export class DurableObject {}\nexport function serve() {}\n',
+    'export class DurableObject {}\nexport function serve() {}\nexport function provideEnv() {}\n',
   );
 }
 
@@ -68,7 +68,7 @@ describe('plugin', () => {
     expect(await transform('/.cache/ctx-storage/start.js')).toContain('objects.worker.js');
     const worker = await transform('/.cache/ctx-storage/objects.worker.js');
     expect(worker).toContain('worker/objects.ts');
-    expect(worker).toContain('"NOTES": "Notes"');
+    expect(await transform('/.cache/ctx-storage/objects.env.js')).toContain('"NOTES": "Notes"');
     expect(await transform('/src/index.ts')).toContain('worker/objects.ts');
     expect(await transform('/src/schema.sql')).toContain('"CREATE TABLE notes (text);"');
     await server.close();
@@ -86,6 +86,37 @@ describe('plugin', () => {
     expect(text).not.toContain('cloudflare:workers');
     const page = assets.find((name) => /^index-.*\.js$/.test(name))!;
     expect(readFileSync(join(root, 'built/assets', page), 'utf8')).toContain(worker);
+  });
+
+  test('[VITE12] env is filled before the modules of main are evaluated, in development and built', {
+    timeout: 60_000,
+  }, async () => {
+    write(
+      'src/index.ts',
+      `import { DurableObject, env } from 'cloudflare:workers';
+       const KEPT = env.KEEP_MS;
+       export class Notes extends DurableObject { kept() { return KEPT; } }`,
+    );
+    write(
+      'wrangler.jsonc',
+      readFileSync(join(root, 'wrangler.jsonc'), 'utf8').replace(
+        '{',
+        '{ "vars": { "KEEP_MS": 5 },',
+      ),
+    );
+    const server = await createServer(config());
+    const { code } = (await server.transformRequest('/.cache/ctx-storage/objects.worker.js'))!;
+    await server.close();
+    const imported = [...code.matchAll(/^import .* from "(.*)"/gm)].map(([, path]) => path);
+    expect(imported[0]).toMatch(/objects\.env\.js/);
+    expect(imported.at(-1)).toMatch(/src\/index\.ts/);
+    await build(config());
+    const assets = join(root, 'built/assets');
+    const built = readdirSync(assets).find((name) => /^objects\.worker-.*\.js$/.test(name))!;
+    const text = readFileSync(join(assets, built), 'utf8');
+    const provided = text.search(/^\s*provideEnv\(options\.env/m);
+    expect(provided).toBeGreaterThan(0);
+    expect(text.indexOf('KEPT = env.KEEP_MS')).toBeGreaterThan(provided);
   });
 
   test('[VITE5] a class that main does not export fails the worker, by name', async () => {
@@ -109,7 +140,7 @@ describe('plugin', () => {
     const edited = async (text: string) => {
       writeFileSync(path, text);
       server.watcher.emit('change', path);
-      const worker = await server.transformRequest('/.cache/ctx-storage/objects.worker.js');
+      const worker = await server.transformRequest('/.cache/ctx-storage/objects.env.js');
       return worker?.code;
     };
     expect(await edited(before)).toContain('"NOTES": "Notes"');
@@ -139,7 +170,7 @@ describe('plugin', () => {
     const { file } = server.environments.client.depsOptimizer!.metadata.optimized.library!;
     const entry = await imported(file);
     expect(entry).toMatch(/^\/node_modules\/ctx-storage\/worker\.js/);
-    expect(await imported(join(cacheDir, 'ctx-storage/objects.worker.js'))).toBe(entry);
+    expect(await imported(join(cacheDir, 'ctx-storage/objects.env.js'))).toBe(entry);
     expect(await imported('/src/index.ts')).toBe(entry);
     await server.close();
     rmSync(cacheDir, { recursive: true });
@@ -229,6 +260,7 @@ describe('plugin', () => {
     const server = await createServer(config());
     const folder = join(root, '.cache/ctx-storage');
     const worker = readFileSync(join(folder, 'objects.worker.js'), 'utf8');
+    const provides = readFileSync(join(folder, 'objects.env.js'), 'utf8').split('\n').slice(1);
     const { code: parsed } = (await server.transformRequest(join(folder, 'objects.worker.js')))!;
     await server.close();
     expect(parsed).toContain('serve');
@@ -236,7 +268,9 @@ describe('plugin', () => {
     const [, body] = worker.split(/^(?=function exported)/m);
     const run = (main: object) => {
       const served: unknown[] = [];
-      new Function('serve', 'main', body!)((...given: unknown[]) => served.push(...given), main);
+      const serve = (...given: unknown[]) => served.push(...given);
+      const fill = `${provides.join('\n').replace('export const', 'const')}\n`;
+      new Function('provideEnv', 'serve', 'main', fill + body!)(() => {}, serve, main);
       return served;
     };
     class Exported {}

@@ -114,7 +114,8 @@ function followConfig(server: ViteDevServer, worker: GeneratedWorker): void {
       return;
     }
     // Vite does not watch its cache folder.
-    server.environments.client.moduleGraph.onFileChange(worker.workerPath);
+    const { moduleGraph } = server.environments.client;
+    for (const path of [worker.envPath, worker.workerPath]) moduleGraph.onFileChange(path);
     server.ws.send({ type: 'full-reload' });
   });
 }

@@ -1,5 +1,5 @@
-// The two modules that are made for a project: the worker that serves its classes, and the function
-// by which a page starts it.
+// The modules that are made for a project: the worker that serves its classes, the one that fills `env`
+// before they are evaluated, and the function by which a page starts the worker.
 //
 // Invariant: whatever a configuration or a path says appears in them as a JSON string, and so is text
 // and never code.
@@ -10,11 +10,30 @@ import type { ObjectsConfig } from './wrangler-config.ts';
 export interface ModulePaths {
   /** `ctx-storage/worker`. */
   readonly library: string;
+  /** The module that fills `env`. */
+  readonly env: string;
   /** The module that exports the classes. */
   readonly main: string;
   /** How messages name it, and the configuration. */
   readonly mainName: string;
   readonly configName: string;
+}
+
+/** Fills `env`, and has the options of `serve`. */
+export function envModule(config: ObjectsConfig, library: string): string {
+  const options = {
+    bindings: config.bindings,
+    scriptName: config.scriptName,
+    compatibilityDate: config.compatibilityDate,
+    env: config.vars,
+  };
+  return [
+    `import { provideEnv } from ${JSON.stringify(library)};`,
+    '',
+    `export const options = ${JSON.stringify(options, null, 2)};`,
+    'provideEnv(options.env, options);',
+    '',
+  ].join('\n');
 }
 
 /** The worker. A class that `main` does not export fails its start, by name. */
@@ -23,16 +42,12 @@ export function workerModule(config: ObjectsConfig, paths: ModulePaths): string 
     const text = JSON.stringify(name);
     return `  ${text}: { class: exported(${text}), storage: ${JSON.stringify(storage)} },`;
   });
-  const options = {
-    bindings: config.bindings,
-    scriptName: config.scriptName,
-    compatibilityDate: config.compatibilityDate,
-    env: config.vars,
-  };
   const missing =
     ` is a class of ${paths.configName}, and ${paths.mainName} exports nothing of that name; ` +
     'export the class.';
   return [
+    // Imported first, so evaluated first: modules of `main` read env.
+    `import { options } from ${JSON.stringify(paths.env)};`,
     `import { serve } from ${JSON.stringify(paths.library)};`,
     `import * as main from ${JSON.stringify(paths.main)};`,
     '',
@@ -43,7 +58,7 @@ export function workerModule(config: ObjectsConfig, paths: ModulePaths): string 
     '',
     'serve({',
     ...classes,
-    `}, ${JSON.stringify(options, null, 2)});`,
+    '}, options);',
     '',
   ].join('\n');
 }

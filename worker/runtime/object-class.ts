@@ -92,14 +92,18 @@ export class ClassRegistry {
   }
 }
 
+/** What ids of a class are made from, when its options do not say; workerd's local form. */
+export function uniqueKeyOf(className: string, scriptName = 'worker'): string {
+  return `${scriptName}-${className}`;
+}
+
 function classesOf(table: ClassTable, options: ClassTableOptions): Map<string, ObjectClass> {
-  const { scriptName = 'worker' } = options;
   const classes = new Map<string, ObjectClass>();
   const keys = new Map<string, string>();
   for (const [name, given] of Object.entries(table)) {
     const chosen: ClassOptions = isOptions(given) ? given : { class: given };
     check(name, { ...options, ...chosen });
-    const uniqueKey = chosen.uniqueKey ?? `${scriptName}-${name}`;
+    const uniqueKey = chosen.uniqueKey ?? uniqueKeyOf(name, options.scriptName);
     const other = keys.get(uniqueKey);
     if (other !== undefined) {
       throw storageError(

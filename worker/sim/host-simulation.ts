@@ -116,8 +116,8 @@ class SimulatedHost {
     const { medium, catalog, time } = this;
     const platform = { sqlite, medium, catalog, time, turns, isDedicated: false };
     const env = { probe: this.#probe() };
-    const registry = new ClassRegistry(CLASSES, {});
-    this.#objects = await objectsOn(platform, registry, { env, idleMs: IDLE_MS });
+    const hosted = { classes: new ClassRegistry(CLASSES, {}), env };
+    this.#objects = await objectsOn(platform, hosted, { idleMs: IDLE_MS });
     await this.#objects.clock.set(this.#nowMs);
   }
 
