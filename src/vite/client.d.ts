@@ -9,3 +9,23 @@ declare module '*.sql' {
   const text: string;
   export default text;
 }
+
+declare module '*.html' {
+  const text: string;
+  export default text;
+}
+
+declare module '*.bin' {
+  const bytes: ArrayBuffer;
+  export default bytes;
+}
+
+declare module '*.wasm' {
+  const module: WebAssembly.Module;
+  export default module;
+}
+
+declare module '*.wasm?module' {
+  const module: WebAssembly.Module;
+  export default module;
+}

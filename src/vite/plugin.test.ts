@@ -9,6 +9,9 @@ import { type CtxStorageOptions, ctxStorage } from './plugin.ts';
 
 const WORKER_ENTRY = resolve(import.meta.dirname, '../../worker/objects.ts');
 
+/** A module with nothing in it. */
+const EMPTY_WASM = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
+
 let root: string;
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'ctx-storage-vite-'));
@@ -70,7 +73,8 @@ describe('plugin', () => {
     expect(worker).toContain('worker/objects.ts');
     expect(await transform('/.cache/ctx-storage/objects.env.js')).toContain('"NOTES": "Notes"');
     expect(await transform('/src/index.ts')).toContain('worker/objects.ts');
-    expect(await transform('/src/schema.sql')).toContain('"CREATE TABLE notes (text);"');
+    expect(await transform('/src/index.ts')).toContain('/src/schema.sql?import&raw');
+    expect(await transform('/src/schema.sql?raw')).toContain('"CREATE TABLE notes (text);"');
     await server.close();
   });
 
@@ -150,6 +154,74 @@ describe('plugin', () => {
     await server.close();
   });
 
+  /** Main imports a file of each kind, by the default rules and its own. */
+  function writeKinds(folder: string): void {
+    writeFileSync(join(root, folder, 'page.html'), '<h1>html</h1>');
+    writeFileSync(join(root, folder, 'note.txt'), 'a text');
+    writeFileSync(join(root, folder, 'data.bin'), new Uint8Array([0, 255, 10]));
+    writeFileSync(join(root, folder, 'empty.wasm'), EMPTY_WASM);
+    writeFileSync(join(root, folder, 'read.md'), '# own');
+    writeFileSync(
+      join(root, folder, 'kinds.js'),
+      `import html from './page.html'; import text from './note.txt'; import md from './read.md';
+       import data from './data.bin'; import empty from './empty.wasm';
+       import again from './empty.wasm?module';
+       export const kinds = { html, text, md, data, empty, again };`,
+    );
+    write(
+      'wrangler.jsonc',
+      readFileSync(join(root, 'wrangler.jsonc'), 'utf8').replace(
+        '{',
+        '{ "rules": [{ "type": "Text", "globs": ["**/*.md"], "fallthrough": true }],',
+      ),
+    );
+  }
+
+  function expectKinds({ kinds }: { readonly kinds: Record<string, unknown> }): void {
+    expect(kinds).toMatchObject({ html: '<h1>html</h1>', text: 'a text', md: '# own' });
+    expect(kinds.data).toBeInstanceOf(ArrayBuffer);
+    expect([...new Uint8Array(kinds.data as ArrayBuffer)]).toEqual([0, 255, 10]);
+    expect(kinds.empty).toBeInstanceOf(WebAssembly.Module);
+    expect(kinds.again).toBeInstanceOf(WebAssembly.Module);
+  }
+
+  test('[VITE13] files are modules by the rules of the configuration and their defaults: in development', async () => {
+    writeKinds('src');
+    const server = await createServer(config());
+    expectKinds((await server.ssrLoadModule('/src/kinds.js')) as never);
+    const { code } = (await server.transformRequest('/src/kinds.js'))!;
+    for (const name of ['page.html', 'note.txt', 'data.bin', 'empty.wasm', 'read.md']) {
+      const [url] = code.match(new RegExp(`/src/${name}[^"]*`))!;
+      expect((await server.transformRequest(url))!.code).toMatch(/export default|__vite/);
+    }
+    await server.close();
+  });
+
+  test('[VITE13] in a build', { timeout: 60_000 }, async () => {
+    writeKinds('src');
+    write('src/index.ts', "export { kinds } from './kinds.js';");
+    const lib = { entry: 'src/index.ts', formats: ['es' as const], fileName: 'kinds' };
+    await build({ ...config(), build: { lib, outDir: 'built' } });
+    expectKinds(await import(join(root, 'built/kinds.mjs')));
+  });
+
+  test('[VITE13] in a library that is pre-bundled', async () => {
+    mkdirSync(join(root, 'node_modules/library'), { recursive: true });
+    write(
+      'node_modules/library/package.json',
+      '{ "name": "library", "type": "module", "exports": "./kinds.js" }',
+    );
+    writeKinds('node_modules/library');
+    const server = await createServer({
+      ...config(),
+      optimizeDeps: { noDiscovery: true, include: ['library'] },
+    });
+    await server.environments.client.depsOptimizer!.init();
+    const { file } = server.environments.client.depsOptimizer!.metadata.optimized.library!;
+    expectKinds(await import(file));
+    await server.close();
+  });
+
   test('[VITE8] a library that is pre-bundled meets the same module, also with a cache elsewhere', async () => {
     const cacheDir = mkdtempSync(join(tmpdir(), 'ctx-storage-vite-cache-'));
     const library = "export { DurableObject } from 'cloudflare:workers';\n";
@@ -224,7 +296,7 @@ describe('plugin', () => {
       ]) {
         found[path] = await ask(path);
       }
-      expect(await ask('src/schema.sql?import')).toMatchObject({ status: 200 });
+      expect(await ask('src/schema.sql?import&raw')).toMatchObject({ status: 200 });
       await server.close();
       return found;
     };

@@ -2,15 +2,16 @@
 //
 //   cloudflare:workers            is `ctx-storage/worker`
 //   virtual:ctx-storage/start     a function that starts the worker with the classes of wrangler.jsonc
-//   *.sql                         the text of the file
+//   *.txt, *.bin, *.wasm, …       modules by wrangler's rules
 //
 // The worker and its starter are written as files to Vite's cache folder, so that Vite handles them
 // as it handles any worker of a page, in development and in a build.
 
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import type { Plugin, ViteDevServer } from 'vite';
+import { dirname, join, resolve } from 'node:path';
+import type { DepOptimizationConfig, Plugin, ViteDevServer } from 'vite';
 import { GeneratedWorker } from './generated-worker.ts';
+import { type KindOf, kindsBy, moduleRules, moduleRulesOfLibraries } from './module-rules.ts';
 
 export interface CtxStorageOptions {
   /**
@@ -32,20 +33,25 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
   let root = '';
   // From the root, whoever imports it: libraries and the generated worker must meet one module.
   const modules = () => modulesPlugin(workerEntry, () => join(root, 'index.html'));
+  let kinds = kindsBy([], '');
+  const kindOf: KindOf = (path) => kinds(path);
+  const rules = (): Plugin => ({
+    name: 'ctx-storage:rules',
+    enforce: 'pre',
+    ...moduleRules(kindOf),
+  });
   let worker: GeneratedWorker | undefined;
 
   const starter: Plugin = {
     name: 'ctx-storage:start',
     applyToEnvironment: isNotWorkerd,
     config() {
-      // Vite 7 pre-bundles with esbuild.
-      const bundler = 'rolldownVersion' in this.meta ? 'rolldownOptions' : 'esbuildOptions';
       return {
-        worker: { format: 'es', plugins: () => [modules()] },
+        worker: { format: 'es', plugins: () => [modules(), rules()] },
         optimizeDeps: {
           // Their workers and WebAssembly are found beside them, where pre-bundling would not put them.
           exclude: ['ctx-storage', '@sqlite.org/sqlite-wasm'],
-          [bundler]: { external: [LIBRARY] },
+          ...bundling('rolldownVersion' in this.meta, kindOf),
         },
       };
     },
@@ -54,7 +60,8 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
       const configPath = findConfig(root, options.config);
       if (configPath === undefined) return;
       worker = new GeneratedWorker(configPath, join(config.cacheDir, 'ctx-storage'), LIBRARY);
-      const { otherBindings } = worker.write();
+      const { otherBindings, rules } = worker.write();
+      kinds = kindsBy(rules, dirname(configPath));
       if (otherBindings.length > 0) {
         config.logger.warn(
           `${configPath}: ${otherBindings.join(', ')}: bindings that are no classes; objects in a ` +
@@ -75,7 +82,14 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
       );
     },
   };
-  return [modules(), starter];
+  return [modules(), rules(), starter];
+}
+
+// Vite 7 pre-bundles with esbuild, whose options its own types do not name in Vite 8.
+function bundling(isRolldown: boolean, kindOf: KindOf): DepOptimizationConfig {
+  const external = [LIBRARY];
+  if (!isRolldown) return { esbuildOptions: { external } } as DepOptimizationConfig;
+  return { rolldownOptions: { external, plugins: [moduleRulesOfLibraries(kindOf)] } };
 }
 
 /** What pages and workers need alike. */
@@ -86,11 +100,6 @@ function modulesPlugin(workerEntry: string, importer: () => string): Plugin {
     applyToEnvironment: isNotWorkerd,
     resolveId(id) {
       return id === LIBRARY ? this.resolve(workerEntry, importer(), { skipSelf: true }) : null;
-    },
-    // Not `load`: Vite's own reads the file, and refuses what `server.fs` does not allow.
-    transform(text, id) {
-      if (!id.endsWith('.sql')) return null;
-      return { code: `export default ${JSON.stringify(text)};`, map: null, moduleType: 'js' };
     },
   };
 }

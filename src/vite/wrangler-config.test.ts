@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { kindsBy } from './module-rules.ts';
 import { parseWranglerConfig } from './wrangler-config.ts';
 
 const parse = (text: string) => parseWranglerConfig(text, 'wrangler.jsonc');
@@ -32,8 +33,29 @@ describe('wrangler.jsonc', () => {
         { name: 'Room', storage: 'sql' },
         { name: 'Unmigrated', storage: 'sql' },
       ],
+      rules: [],
       otherBindings: [],
     });
+  });
+
+  test('[VITE13] rules for files are read, and kinds that cannot be are named', () => {
+    const rules = (type: string) =>
+      `{ "main": "a.ts", "rules": [{ "type": "${type}", "globs": ["**/*.md"] }] }`;
+    expect(parse(rules('Text')).rules).toEqual([{ type: 'Text', globs: ['**/*.md'] }]);
+    expect(parse(rules('ESModule')).rules).toEqual([]);
+    expect(() => parse(rules('PythonModule'))).toThrow(
+      /^wrangler\.jsonc:1:\d+: rules\.0\.type:.*PythonModule/,
+    );
+  });
+
+  test('[VITE13] a rule without fallthrough is the last of its type', () => {
+    const rule = { type: 'Text' as const, globs: ['**/*.md'] };
+    const last = kindsBy([rule], '/project');
+    expect(['/a/b.md', '/a/b.txt', '/a/b.bin'].map(last)).toEqual(['Text', undefined, 'Data']);
+    const falling = kindsBy([{ ...rule, fallthrough: true }], '/project');
+    expect(['/a/b.md', '/a/b.txt'].map(falling)).toEqual(['Text', 'Text']);
+    const placed = kindsBy([{ type: 'Data', globs: ['keys/*.pem'] }], '/project');
+    expect(['/project/keys/a.pem', '/other/keys/a.pem'].map(placed)).toEqual(['Data', undefined]);
   });
 
   test('[VITE9] bindings of other products are found in any section, but in variables', () => {

@@ -12,6 +12,7 @@ import {
   printParseErrorCode,
 } from 'jsonc-parser';
 import * as v from 'valibot';
+import type { ModuleRule } from './module-rules.ts';
 
 /** A class and where its objects keep their data. */
 export interface ConfiguredClass {
@@ -30,6 +31,8 @@ export interface ObjectsConfig {
   readonly compatibilityDate: string | undefined;
   /** Goes into `env`. */
   readonly vars: Readonly<Record<string, unknown>>;
+  /** Its own rules of what files are as modules. */
+  readonly rules: readonly ModuleRule[];
   /** Names of bindings that are no classes: in a page `env` has none of them. */
   readonly otherBindings: readonly string[];
 }
@@ -59,6 +62,12 @@ const Binding = v.object({
   script_name: v.optional(v.string()),
 });
 
+const Rule = v.object({
+  type: v.picklist(['Text', 'Data', 'CompiledWasm', 'ESModule', 'CommonJS']),
+  globs: v.array(v.string()),
+  fallthrough: v.optional(v.boolean()),
+});
+
 const WranglerFile = v.looseObject({
   name: v.optional(v.string()),
   main: v.optional(v.string()),
@@ -69,6 +78,7 @@ const WranglerFile = v.looseObject({
     {},
   ),
   migrations: v.optional(v.array(Migration), []),
+  rules: v.optional(v.array(Rule), []),
 });
 
 type WranglerFile = v.InferOutput<typeof WranglerFile>;
@@ -114,8 +124,14 @@ export function parseWranglerConfig(text: string, path: string): ObjectsConfig {
     bindings,
     compatibilityDate: file.compatibility_date,
     vars: file.vars,
+    rules: file.rules.filter(isOfFiles),
     otherBindings: otherBindingsOf(file),
   };
+}
+
+// What modules of JavaScript are Vite knows itself.
+function isOfFiles(rule: v.InferOutput<typeof Rule>): rule is ModuleRule & typeof rule {
+  return rule.type !== 'ESModule' && rule.type !== 'CommonJS';
 }
 
 function parseJson(text: string, path: string): Node {

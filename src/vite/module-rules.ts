@@ -1,0 +1,103 @@
+// Files that are modules by their name: a text, an ArrayBuffer or a WebAssembly.Module, by wrangler's
+// default rules and those of the configuration.
+//
+// Keeps true: files are read by Vite, as `?raw` and `?url&inline`, which refuse what `server.fs` does
+// not allow; what is imported with a query of its own is Vite's. Bytes are in the module itself, for
+// workerd has them when modules are evaluated.
+
+import { readFileSync } from 'node:fs';
+import { dirname, isAbsolute, resolve } from 'node:path';
+import { createFilter, type Plugin } from 'vite';
+
+export type ModuleKind = 'Text' | 'Data' | 'CompiledWasm';
+
+/** As a configuration has it. */
+export interface ModuleRule {
+  readonly type: ModuleKind;
+  readonly globs: readonly string[];
+  /** Later rules of this type hold, too. */
+  readonly fallthrough?: boolean | undefined;
+}
+
+/** Globs that do not begin with `**` are from the folder of the configuration. */
+export type KindOf = (path: string) => ModuleKind | undefined;
+
+const DEFAULTS: readonly ModuleRule[] = [
+  { type: 'Text', globs: ['**/*.txt', '**/*.html', '**/*.sql'] },
+  { type: 'Data', globs: ['**/*.bin'] },
+  { type: 'CompiledWasm', globs: ['**/*.wasm'] },
+];
+
+/** As wrangler: a rule without `fallthrough` is the last of its type, the defaults included. */
+export function kindsBy(rules: readonly ModuleRule[], folder: string): KindOf {
+  const complete = new Set<ModuleKind>();
+  const matchers: { readonly type: ModuleKind; matches(path: string): boolean }[] = [];
+  for (const { type, globs, fallthrough } of [...rules, ...DEFAULTS]) {
+    if (complete.has(type)) continue;
+    if (fallthrough !== true) complete.add(type);
+    matchers.push({ type, matches: createFilter(globs, undefined, { resolve: folder }) });
+  }
+  return (path) => matchers.find(({ matches }) => matches(path))?.type;
+}
+
+const QUERIES: Readonly<Record<ModuleKind, string>> = {
+  Text: '?raw',
+  Data: '?url&inline&ctx-storage=Data',
+  CompiledWasm: '?url&inline&ctx-storage=CompiledWasm',
+};
+
+/** For pages and workers alike: in development they may share a module. */
+export function moduleRules(kindOf: KindOf): Pick<Plugin, 'resolveId' | 'transform'> {
+  return {
+    async resolveId(source, importer) {
+      // The page itself imports nothing: Vite asks so for what a browser requests.
+      if (importer === undefined || importer.endsWith('.html')) return null;
+      const file = fileOf(source, importer);
+      const kind = file && kindOf(file);
+      if (!kind) return null;
+      const found = await this.resolve(source.replace(/\?module$/, ''), importer, {
+        skipSelf: true,
+      });
+      return found && !found.external ? found.id + QUERIES[kind] : found;
+    },
+    transform(code, id) {
+      const kind = /[?&]ctx-storage=(Data|CompiledWasm)\b/.exec(id)?.[1];
+      const base64 = kind && /;base64,([^"]*)"/.exec(code)?.[1];
+      if (!base64) return null;
+      return { code: moduleOf(kind as ModuleKind, base64), map: null, moduleType: 'js' };
+    },
+  };
+}
+
+/** For libraries that are pre-bundled (by Rolldown): their files are read as their modules are. */
+export function moduleRulesOfLibraries(kindOf: KindOf) {
+  return {
+    name: 'ctx-storage:module-rules',
+    resolveId(source: string, importer: string | undefined) {
+      const file = importer && fileOf(source, importer);
+      return file && isAbsolute(file) && kindOf(file) ? file : null;
+    },
+    load(id: string) {
+      const kind = isAbsolute(id) ? kindOf(id) : undefined;
+      if (kind === undefined) return null;
+      const bytes = readFileSync(id);
+      const text = kind === 'Text' ? bytes.toString('utf8') : bytes.toString('base64');
+      return { code: moduleOf(kind, text), moduleType: 'js' as const };
+    },
+  };
+}
+
+/** What an import without a query of its own names; wrangler takes `.wasm?module`, too. */
+function fileOf(source: string, importer: string): string | undefined {
+  const path = source.replace(/\.wasm\?module$/, '.wasm');
+  if (path.includes('?')) return undefined;
+  return path.startsWith('.') ? resolve(dirname(importer), path) : path;
+}
+
+function moduleOf(kind: ModuleKind, content: string): string {
+  const text = JSON.stringify(content);
+  if (kind === 'Text') return `export default ${text};`;
+  const bytes = `Uint8Array.from(atob(${text}), (c) => c.charCodeAt(0))`;
+  if (kind === 'Data') return `export default ${bytes}.buffer;`;
+  return `export default new WebAssembly.Module(${bytes});`;
+}
