@@ -90,8 +90,10 @@ function loadError(operation: string, event: Event): Error {
   const { message, error: cause } = event as Partial<ErrorEvent>;
   return storageError(
     'WORKER_FAILED',
-    `${operation}: the worker could not be loaded${message ? `: ${message}` : ''}. Check its ` +
-      'address (workerUrl), its MIME type and the Content-Security-Policy (worker-src).',
+    message
+      ? `${operation}: the worker failed while it was loaded: ${message}`
+      : `${operation}: the worker could not be loaded. Check its address (workerUrl), its MIME type ` +
+          'and the Content-Security-Policy (worker-src).',
     cause === undefined ? undefined : { cause },
   );
 }

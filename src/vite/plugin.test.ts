@@ -222,6 +222,53 @@ describe('plugin', () => {
     await server.close();
   });
 
+  test('[VITE14] standard decorators are compiled, in development and built', {
+    timeout: 60_000,
+  }, async () => {
+    const decorated = `const callable = () => (method, context) => function () {
+        return [context?.kind, method.call?.(this)];
+      };
+      export class Notes { @callable() hi() { return 5; } }`;
+    write('src/index.ts', `// @ts-nocheck\n${decorated}`);
+    write('src/plain.js', decorated);
+    const server = await createServer(config());
+    for (const path of ['/src/index.ts', '/src/plain.js']) {
+      const { Notes } = (await server.ssrLoadModule(path)) as {
+        Notes: new () => { hi(): unknown };
+      };
+      expect([path, new Notes().hi()]).toEqual([path, ['method', 5]]);
+    }
+    await server.close();
+    const lib = { entry: 'src/index.ts', formats: ['es' as const], fileName: 'notes' };
+    await build({ ...config(), build: { lib, outDir: 'built', target: 'esnext' } });
+    const { Notes } = await import(join(root, 'built/notes.mjs'));
+    expect(new Notes().hi()).toEqual(['method', 5]);
+  });
+
+  test('[VITE15] a module of Node that is used names itself, the file and what to do', async () => {
+    write('src/index.ts', "import { Buffer } from 'node:buffer';\nexport const found = Buffer;");
+    write('src/other.ts', "import path from 'node:path';\nexport const unused = () => path;");
+    const server = await createServer(config());
+    const evaluated = async (path: string) => {
+      const { code } = (await server.transformRequest(path))!;
+      const [, url] = code.match(/from "([^"]*node:[^"]*)"/)!;
+      const module = (await server.transformRequest(url!.replace('/@id/', '')))!.code;
+      return { value: new Function(module.replace('export default', 'return'))() };
+    };
+    const buffer = await evaluated('/src/index.ts');
+    expect(() => buffer.value.Buffer).toThrow(
+      /^src\/index\.ts imports "node:buffer", which browsers do not have.*resolve\.alias/,
+    );
+    await evaluated('/src/other.ts');
+    await server.close();
+    const aliased = await createServer({
+      ...config(),
+      resolve: { alias: { 'node:buffer': join(root, 'src/schema.sql') } },
+    });
+    expect((await aliased.transformRequest('/src/index.ts'))!.code).not.toContain('node:buffer"');
+    await aliased.close();
+  });
+
   test('[VITE8] a library that is pre-bundled meets the same module, also with a cache elsewhere', async () => {
     const cacheDir = mkdtempSync(join(tmpdir(), 'ctx-storage-vite-cache-'));
     const library = "export { DurableObject } from 'cloudflare:workers';\n";

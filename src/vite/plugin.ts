@@ -10,7 +10,9 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { DepOptimizationConfig, Plugin, ViteDevServer } from 'vite';
+import { decoratorsPlugin } from './decorators.ts';
 import { GeneratedWorker } from './generated-worker.ts';
+import { missingModules } from './missing-modules.ts';
 import { type KindOf, kindsBy, moduleRules, moduleRulesOfLibraries } from './module-rules.ts';
 
 export interface CtxStorageOptions {
@@ -47,7 +49,7 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
     applyToEnvironment: isNotWorkerd,
     config() {
       return {
-        worker: { format: 'es', plugins: () => [modules(), rules()] },
+        worker: { format: 'es', plugins: () => [modules(), rules(), decoratorsPlugin()] },
         optimizeDeps: {
           // Their workers and WebAssembly are found beside them, where pre-bundling would not put them.
           exclude: ['ctx-storage', '@sqlite.org/sqlite-wasm'],
@@ -82,7 +84,7 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
       );
     },
   };
-  return [modules(), rules(), starter];
+  return [modules(), rules(), missingModules(() => root), decoratorsPlugin(), starter];
 }
 
 // Vite 7 pre-bundles with esbuild, whose options its own types do not name in Vite 8.
