@@ -6,29 +6,20 @@
 
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, rmSync } from 'node:fs';
-import { type BuildOptions, build } from 'esbuild';
-import { bundlePlugins } from './bundle-plugins.ts';
+import { build } from 'esbuild';
+import { bundled, forBrowsers } from './package-bundle.ts';
 
 rmSync('dist', { recursive: true, force: true });
-const shared = {
-  bundle: true,
-  format: 'esm' as const,
-  target: 'es2022',
-  outdir: 'dist',
-  sourcemap: true,
-  logLevel: 'warning' as const,
-  plugins: bundlePlugins,
-} satisfies BuildOptions;
-// For browsers: with all they need, so that a page without a bundler can load them.
+const outdir = 'dist';
 await build({
-  ...shared,
-  minify: true,
+  ...forBrowsers,
+  outdir,
   entryPoints: { index: 'src/index.ts', worker: 'worker/index.ts' },
 });
 // Base classes and their host are one module each, whichever entries a program takes them from.
 await build({
-  ...shared,
-  minify: true,
+  ...forBrowsers,
+  outdir,
   splitting: true,
   entryPoints: {
     objects: 'worker/objects.ts',
@@ -38,11 +29,11 @@ await build({
 });
 // For Node: libraries are installed beside the package.
 await build({
-  ...shared,
+  ...bundled,
+  outdir,
   platform: 'node',
   target: 'node20',
   packages: 'external',
-  keepNames: true, // for those who print what they hold
   splitting: true,
   entryPoints: {
     node: 'worker/node-objects.ts',

@@ -1,0 +1,18 @@
+// How the package is bundled for whoever takes it.
+
+import type { BuildOptions } from 'esbuild';
+import { bundlePlugins } from './bundle-plugins.ts';
+
+export const bundled = {
+  bundle: true,
+  format: 'esm',
+  target: 'es2022',
+  sourcemap: true,
+  logLevel: 'warning',
+  // `ctx.constructor.name` is what programs print, and compare; also when they are minified again.
+  keepNames: true,
+  plugins: bundlePlugins,
+} satisfies BuildOptions;
+
+/** With all they need, so that a page without a bundler can load them. */
+export const forBrowsers = { ...bundled, minify: true } satisfies BuildOptions;
