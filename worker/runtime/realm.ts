@@ -1,8 +1,8 @@
 // The global scope that object code runs in, and the hosts that share it.
 //
 // Object code calls globals (timers, Date, fetch, Response, WebSocket, scheduler), so these are
-// replaced: once for all hosts, while one of them runs. Whose task is running decides on each call
-// which object and which host it concerns.
+// replaced, and classes get the methods that workerd adds: once for all hosts, while one of them runs.
+// Whose task is running decides on each call which object and which host it concerns.
 //
 // Keeps true: nothing is replaced before the first host enters or after the last one has left; code
 // that belongs to no object gets what the platform has.
@@ -12,6 +12,7 @@ import type { IoHost } from '../../src/io/io-context.ts';
 import { undoAll } from '../../src/io/replace-global.ts';
 import { installMessages } from '../../src/objects/kept-messages.ts';
 import { installSocketClasses, installSocketResponse } from '../../src/sockets/install.ts';
+import { installAddedMethods } from './added-methods.ts';
 import { installDate } from './clock-date.ts';
 import { installFetch } from './gated-fetch.ts';
 import { installSchedulerWait } from './scheduler-wait.ts';
@@ -57,6 +58,7 @@ export class Realm {
       installSchedulerWait(scope, current),
       installFetch(scope, current),
       installMessages(scope),
+      installAddedMethods(scope),
       installSocketClasses(scope),
       installSocketResponse(scope),
       installDate(scope, controlledNow),
