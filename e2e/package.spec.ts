@@ -145,12 +145,18 @@ test('a wrangler project is built with the plugin, and its class runs in the pag
   const project = join(directory, 'project');
   const files = {
     'wrangler.jsonc': `{ "name": "app", "main": "worker.js", // as it is deployed
+      "vars": { "STEP": 1 },
       "durable_objects": { "bindings": [{ "name": "COUNTER", "class_name": "Counter" }] } }`,
-    'worker.js': `import { DurableObject } from 'cloudflare:workers';
+    'key.txt': 'count',
+    'worker.js': `import { DurableObject, env } from 'cloudflare:workers';
+      import key from './key.txt';
+      const STEP = env.STEP;
+      const callable = () => (method) => method;
       export class Counter extends DurableObject {
+        @callable()
         async add() {
-          const count = ((await this.ctx.storage.get('count')) ?? 0) + 1;
-          await this.ctx.storage.put('count', count);
+          const count = ((await this.ctx.storage.get(key)) ?? 0) + STEP;
+          await this.ctx.storage.put(key, count);
           return count;
         }
       }`,
@@ -200,10 +206,12 @@ test('[NODE10] classes run in Node, and the program starts', () => {
   expect(run(program, 'deprecations', 'list', '--at', '2025-06-15')).toContain('2025-06-15');
 });
 
-/** What an installation would bring along. */
+/** What an installation would bring along, and what a project has of optional peers. */
 function linkDependencies(): void {
-  const { dependencies } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'));
-  for (const name of Object.keys(dependencies)) {
+  const { dependencies, peerDependencies } = JSON.parse(
+    readFileSync(join(REPOSITORY, 'package.json'), 'utf8'),
+  );
+  for (const name of Object.keys({ ...dependencies, ...peerDependencies })) {
     const link = join(directory, 'node_modules', name);
     if (existsSync(link)) continue;
     mkdirSync(dirname(link), { recursive: true });

@@ -14,7 +14,6 @@ const ENV_FILE = 'objects.env.js';
 export class GeneratedWorker {
   readonly configPath: string;
   readonly workerPath: string;
-  readonly envPath: string;
   readonly startPath: string;
   readonly #folder: string;
   readonly #library: string;
@@ -23,7 +22,6 @@ export class GeneratedWorker {
   constructor(configPath: string, folder: string, library: string) {
     this.configPath = configPath;
     this.workerPath = join(folder, WORKER_FILE);
-    this.envPath = join(folder, ENV_FILE);
     this.startPath = join(folder, 'start.js');
     this.#folder = folder;
     this.#library = library;
@@ -44,7 +42,7 @@ export class GeneratedWorker {
       mainName: config.main,
       configName: basename(this.configPath),
     };
-    writeChanged(this.envPath, envModule(config, this.#library));
+    writeChanged(join(this.#folder, ENV_FILE), envModule(config, this.#library));
     writeChanged(this.workerPath, workerModule(config, paths));
     writeChanged(this.startPath, startModule(WORKER_FILE));
     return config;

@@ -7,7 +7,8 @@
 
 import { readFileSync } from 'node:fs';
 import { dirname, isAbsolute, resolve } from 'node:path';
-import { createFilter, type Plugin } from 'vite';
+import type { Plugin } from 'vite';
+import { globMatcher } from './glob.ts';
 
 export type ModuleKind = 'Text' | 'Data' | 'CompiledWasm';
 
@@ -35,10 +36,19 @@ export function kindsBy(rules: readonly ModuleRule[], folder: string): KindOf {
   for (const { type, globs, fallthrough } of [...rules, ...DEFAULTS]) {
     if (complete.has(type)) continue;
     if (fallthrough !== true) complete.add(type);
-    matchers.push({ type, matches: createFilter(globs, undefined, { resolve: folder }) });
+    const matching = globs.map((glob) => matcherIn(slashed(folder), glob));
+    matchers.push({ type, matches: (path) => matching.some((matches) => matches(path)) });
   }
-  return (path) => matchers.find(({ matches }) => matches(path))?.type;
+  return (path) => matchers.find(({ matches }) => matches(slashed(path)))?.type;
 }
+
+function matcherIn(folder: string, glob: string): (path: string) => boolean {
+  const matches = globMatcher(glob);
+  if (glob.startsWith('**')) return matches;
+  return (path) => path.startsWith(`${folder}/`) && matches(path.slice(folder.length + 1));
+}
+
+const slashed = (path: string) => path.replaceAll('\\', '/');
 
 const QUERIES: Readonly<Record<ModuleKind, string>> = {
   Text: '?raw',
@@ -58,7 +68,7 @@ export function moduleRules(kindOf: KindOf): Pick<Plugin, 'resolveId' | 'transfo
       const found = await this.resolve(source.replace(/\?module$/, ''), importer, {
         skipSelf: true,
       });
-      return found && !found.external ? found.id + QUERIES[kind] : found;
+      return found && !found.external ? found.id.split('?')[0] + QUERIES[kind] : found;
     },
     transform(code, id) {
       const kind = /[?&]ctx-storage=(Data|CompiledWasm)\b/.exec(id)?.[1];

@@ -151,6 +151,15 @@ describe('plugin', () => {
     expect(await edited('{ "main": ')).toContain('"NOTES": "Notes"');
     expect(errors).toEqual([expect.stringMatching(/wrangler\.jsonc:1:11: not JSON/)]);
     expect(await edited(before.replace('NOTES', 'RENAMED'))).toContain('"RENAMED": "Notes"');
+    const importing = async () => (await server.transformRequest('/src/index.ts'))!.code;
+    expect(await importing()).toContain('schema.sql?import&raw');
+    await edited(
+      before.replace(
+        '{',
+        '{ "rules": [{ "type": "Data", "globs": ["src/*.sql"] }, { "type": "Text", "globs": [] }],',
+      ),
+    );
+    expect(await importing()).toContain('ctx-storage=Data');
     await server.close();
   });
 

@@ -14,6 +14,7 @@ import { decoratorsPlugin } from './decorators.ts';
 import { GeneratedWorker } from './generated-worker.ts';
 import { missingModules } from './missing-modules.ts';
 import { type KindOf, kindsBy, moduleRules, moduleRulesOfLibraries } from './module-rules.ts';
+import type { ObjectsConfig } from './wrangler-config.ts';
 
 export interface CtxStorageOptions {
   /**
@@ -72,7 +73,11 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
       }
     },
     configureServer(server) {
-      if (worker !== undefined) followConfig(server, worker);
+      if (worker === undefined) return;
+      const folder = dirname(worker.configPath);
+      followConfig(server, worker, ({ rules }) => {
+        kinds = kindsBy(rules, folder);
+      });
     },
     resolveId(id) {
       if (id !== START) return null;
@@ -112,21 +117,24 @@ function isNotWorkerd({ config }: Parameters<NonNullable<Plugin['applyToEnvironm
 }
 
 /** A mistake in an edited configuration is shown, and the last good worker stays. */
-function followConfig(server: ViteDevServer, worker: GeneratedWorker): void {
+function followConfig(
+  server: ViteDevServer,
+  worker: GeneratedWorker,
+  follow: (config: ObjectsConfig) => void,
+): void {
   server.watcher.add(worker.configPath);
   server.watcher.on('change', (changed) => {
     if (resolve(changed) !== worker.configPath) return;
     try {
-      worker.write();
+      follow(worker.write());
     } catch (error) {
       const { message } = error as Error;
       server.config.logger.error(message, { timestamp: true });
       server.ws.send({ type: 'error', err: { message, stack: '' } });
       return;
     }
-    // Vite does not watch its cache folder.
-    const { moduleGraph } = server.environments.client;
-    for (const path of [worker.envPath, worker.workerPath]) moduleGraph.onFileChange(path);
+    // Any module may import a file that is another kind now; and Vite does not watch its cache folder.
+    server.environments.client.moduleGraph.invalidateAll();
     server.ws.send({ type: 'full-reload' });
   });
 }

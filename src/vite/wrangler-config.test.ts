@@ -56,6 +56,19 @@ describe('wrangler.jsonc', () => {
     expect(['/a/b.md', '/a/b.txt'].map(falling)).toEqual(['Text', 'Text']);
     const placed = kindsBy([{ type: 'Data', globs: ['keys/*.pem'] }], '/project');
     expect(['/project/keys/a.pem', '/other/keys/a.pem'].map(placed)).toEqual(['Data', undefined]);
+    const several = kindsBy([{ type: 'Data', globs: ['**/*.{pem,key}', 'a?.x', 'b.(c)'] }], '/p');
+    const paths = [
+      '/p/d.pem',
+      'lib/d.key',
+      '/p/ab.x',
+      '/p/a/.x',
+      '/p/b.(c)',
+      '/p/d.pemx',
+      '/p/bx(c)',
+    ];
+    expect(paths.filter((path) => several(path) === 'Data')).toEqual([
+      ...['/p/d.pem', 'lib/d.key', '/p/ab.x', '/p/b.(c)'],
+    ]);
   });
 
   test('[VITE9] bindings of other products are found in any section, but in variables', () => {
