@@ -6,6 +6,7 @@ import { askAll, deskOf } from './desk.ts';
 import { askInWorkerd } from './in-workerd.ts';
 import { callAll, lineOf } from './line.ts';
 import { postAll, postOf } from './post.ts';
+import { sectionAll, sectionOf } from './section.ts';
 
 const bases = { DurableObject, RpcStub, RpcTarget } as never;
 
@@ -49,6 +50,21 @@ describe('messages', async () => {
     askHere('Post', postOf(bases), postAll),
   ]);
   test.for(Object.keys(there))('[TWO4] %s', (what) => {
+    expect(here[what]).toEqual(there[what]);
+  });
+});
+
+describe('callbacks into a critical section', async () => {
+  const [there, here] = await Promise.all([
+    askInWorkerd({
+      module: 'section.ts',
+      className: 'Section',
+      make: 'sectionOf',
+      ask: 'sectionAll',
+    }),
+    askHere('Section', sectionOf(bases), sectionAll),
+  ]);
+  test.for(Object.keys(there))('[TWO5] %s', (what) => {
     expect(here[what]).toEqual(there[what]);
   });
 });

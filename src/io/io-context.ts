@@ -23,12 +23,18 @@ export interface IoHost {
 /** The context of the running task; undefined for code that belongs to no object. */
 export type CurrentContext = () => IoContext | undefined;
 
+/** Runs the task as an event of a context; settles as it does, behind the output gate. */
+export type Enter = <T>(task: () => T | PromiseLike<T>) => Promise<T>;
+
 export interface IoContext {
   readonly host: IoHost;
   /** `YYYY-MM-DD`: which behaviour the code was written for. */
   readonly compatibilityDate: string | undefined;
-  /** Runs the task as an event of this context; settles as it does, behind the output gate. */
-  enter<T>(task: () => T | PromiseLike<T>): Promise<T>;
+  /**
+   * Remembers the critical section that runs; the result enters the context in it. What is called
+   * back by somebody who was asked in a section belongs to that section, which waits for it.
+   */
+  entrance(): Enter;
   /** Starts what leaves the context when its writes are on disk, in order; receives the result. */
   send<T>(start: () => T | PromiseLike<T>): Promise<T>;
   /** Starts at once, and receives the result through the input gate. */

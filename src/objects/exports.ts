@@ -1,9 +1,11 @@
 // What one side has passed to the other by reference, and what the other may ask of it.
 //
-// Keeps true: the code behind a reference runs only as an event of the party it belongs to; what was
-// released, or whose connection ended, is let go of: streams are cancelled, waits are answered.
+// Keeps true: the code behind a reference runs only as an event of the party it belongs to, in the
+// critical section it was passed from; what was released, or whose connection ended, is let go of:
+// streams are cancelled, waits are answered.
 
 import { storageError } from '../contract/errors.ts';
+import type { Enter } from '../io/io-context.ts';
 import type { Payload, ReferenceRequest } from '../rpc/object-protocol.ts';
 import { callMember, parametersIn, readMember } from './invoke.ts';
 import type { Party } from './party.ts';
@@ -24,11 +26,13 @@ export interface Exported {
 /** A function, or an RpcTarget with its methods and getters. */
 export class ExportedCallable implements Exported {
   readonly party: Party;
+  readonly #enter: Enter;
   readonly #target: object;
 
   constructor(target: object, party: Party) {
     this.#target = target;
     this.party = party;
+    this.#enter = party.io.entrance();
   }
 
   begin(): void {}
@@ -38,7 +42,7 @@ export class ExportedCallable implements Exported {
   }
 
   ask(request: ReferenceRequest, channel: Channel): Promise<Payload | null> {
-    return answer(request, channel, this.party, {
+    return answer(request, channel, this.party, this.#enter, {
       get: (name) => readMember(this.#target, name),
       call: (name, parameters) => this.#call(name, parameters),
     });
@@ -56,6 +60,7 @@ export class ExportedCallable implements Exported {
 /** A stub of somewhere else, passed on: what it can do is known there. */
 export class ExportedStub implements Exported {
   readonly party: Party;
+  readonly #enter: Enter;
   readonly #given: object;
   /** A handle of its own, for the one that was given may be disposed. */
   #stub: object | undefined;
@@ -63,6 +68,7 @@ export class ExportedStub implements Exported {
   constructor(stub: object, party: Party) {
     this.#given = stub;
     this.party = party;
+    this.#enter = party.io.entrance();
   }
 
   begin(): void {
@@ -75,7 +81,7 @@ export class ExportedStub implements Exported {
 
   ask(request: ReferenceRequest, channel: Channel): Promise<Payload | null> {
     const stub = this.#stub!;
-    return answer(request, channel, this.party, {
+    return answer(request, channel, this.party, this.#enter, {
       get: (name) => Reflect.get(stub, name),
       call: (name, parameters) =>
         Reflect.apply((name === null ? stub : Reflect.get(stub, name)) as Method, stub, parameters),
@@ -99,9 +105,10 @@ async function answer(
   request: ReferenceRequest,
   channel: Channel,
   party: Party,
+  enter: Enter,
   members: Members,
 ): Promise<Payload> {
-  const draft = await party.io.enter(async () => {
+  const draft = await enter(async () => {
     switch (request.op) {
       case 'call': {
         const parameters = parametersIn(channel.receive(request.payload, party));
@@ -118,12 +125,14 @@ async function answer(
 
 export class ExportedReadable implements Exported {
   readonly party: Party;
+  readonly #enter: Enter;
   readonly #stream: ReadableStream;
   #reader: ReadableStreamDefaultReader | undefined;
 
   constructor(stream: ReadableStream, party: Party) {
     this.#stream = stream;
     this.party = party;
+    this.#enter = party.io.entrance();
   }
 
   begin(): void {
@@ -138,11 +147,11 @@ export class ExportedReadable implements Exported {
     const { party } = this;
     if (request.op === 'cancel') {
       const reason = channel.receive(request.payload, party);
-      await party.io.enter(() => this.#reader?.cancel(reason));
+      await this.#enter(() => this.#reader?.cancel(reason));
       return null;
     }
     if (request.op !== 'pull') throw misused(request);
-    const draft = await party.io.enter(async () => {
+    const draft = await this.#enter(async () => {
       const { done, value } = await this.#reader!.read();
       return done ? null : channel.draft(trimmed(value), party);
     });
@@ -156,12 +165,14 @@ export class ExportedReadable implements Exported {
 
 export class ExportedWritable implements Exported {
   readonly party: Party;
+  readonly #enter: Enter;
   readonly #stream: WritableStream;
   #writer: WritableStreamDefaultWriter | undefined;
 
   constructor(stream: WritableStream, party: Party) {
     this.#stream = stream;
     this.party = party;
+    this.#enter = party.io.entrance();
   }
 
   begin(): void {
@@ -175,7 +186,7 @@ export class ExportedWritable implements Exported {
 
   async ask(request: ReferenceRequest, channel: Channel): Promise<Payload | null> {
     const { party } = this;
-    await party.io.enter(() => {
+    await this.#enter(() => {
       switch (request.op) {
         case 'write':
           return this.#writer!.write(channel.receive(request.payload, party));

@@ -156,14 +156,15 @@ export function importSignal(reference: Import, channel: Channel, party: Party):
   controllers.set(signal, controller);
   reference.hold(signal);
   const aborted = new WeakRef(controller);
+  const enter = party.io.entrance();
   reference.ask({ op: 'wait' }).then(
     (payload) => {
       if (payload === null) return;
       const reason = channel.receive(payload, party);
-      party.io.enter(() => aborted.deref()?.abort(reason)).catch(() => {}); // nobody is left to tell
+      enter(() => aborted.deref()?.abort(reason)).catch(() => {}); // nobody is left to tell
     },
     // The other side is gone, and with it whoever waits for the answer.
-    (error) => party.io.enter(() => aborted.deref()?.abort(error)).catch(() => {}),
+    (error) => enter(() => aborted.deref()?.abort(error)).catch(() => {}),
   );
   return signal;
 }

@@ -8,28 +8,31 @@ import { createStub, type ObjectCaller } from './object-stub.ts';
 import { fromWireAddress } from './wire-address.ts';
 
 /** How calls enter and leave a side: by the context of an object, or freely. */
-export type PartyIo = Pick<IoContext, 'enter' | 'send' | 'receive' | 'retain'>;
+export type PartyIo = Pick<IoContext, 'entrance' | 'send' | 'receive' | 'retain'>;
 
 /** Code that belongs to no object: it runs whenever it is called, and nothing holds its calls back. */
 export const FREE: PartyIo = {
-  enter: (task) =>
-    new Promise((resolve, reject) => {
-      // What calls it may be a task of an object.
-      runOutside(() => {
-        try {
-          resolve(task());
-        } catch (error) {
-          reject(error);
-        }
-      });
-    }),
+  entrance: () => enterFreely,
   send: async (start) => start(),
   receive: (start) => start(),
   retain: () => () => {},
 };
 
 /** Code that calls what is its own through a stub: it goes on as whoever calls. */
-export const OWN: PartyIo = { ...FREE, enter: async (task) => task() };
+export const OWN: PartyIo = { ...FREE, entrance: () => async (task) => task() };
+
+function enterFreely<T>(task: () => T | PromiseLike<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    // What calls it may be a task of an object.
+    runOutside(() => {
+      try {
+        resolve(task());
+      } catch (error) {
+        reject(error);
+      }
+    });
+  });
+}
 
 export class Party {
   readonly io: PartyIo;

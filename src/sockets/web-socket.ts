@@ -113,7 +113,9 @@ export class WebSocket extends EventTarget {
     // The open socket keeps its object in memory, and ends with it.
     const release = owner?.retain(() => this.#end.break()) ?? NOTHING;
     this.#state = { kind: 'accepted', owner, release };
-    this.#end.take((event) => enter(owner, () => this.#fire(event)));
+    const enter = owner?.entrance() ?? enterOutside;
+    // The object has ended when it rejects, and its socket with it.
+    this.#end.take((event) => void enter(() => this.#fire(event)).catch(NOTHING));
   }
 
   /** Strings go as text, buffers and blobs as bytes, everything else as its words. */
@@ -252,10 +254,9 @@ Object.defineProperty(WebSocketPair.prototype, Symbol.toStringTag, { value: 'Web
 
 const NOTHING = () => {};
 
-/** Fires as an event of the object, or in a turn of its own. */
-function enter(owner: Owner, fire: () => void): void {
-  if (owner === undefined) runOutside(() => void setTimeout(fire, 0));
-  else owner.enter(fire).catch(NOTHING); // the object has ended, and its socket with it
+/** Fires in a turn of its own, which is no object's. */
+async function enterOutside(fire: () => void): Promise<void> {
+  runOutside(() => void setTimeout(fire, 0));
 }
 
 /** Sends behind what the object wrote, in order. */

@@ -14,7 +14,7 @@ import {
 } from '../../src/contract/object-id.ts';
 import type { DurableObjectStorage as PublicStorage } from '../../src/contract/storage.ts';
 import { runTask } from '../../src/io/current-context.ts';
-import type { IoContext, IoHost } from '../../src/io/io-context.ts';
+import type { Enter, IoContext, IoHost } from '../../src/io/io-context.ts';
 import { ObjectStore } from '../log/object-store.ts';
 import { DurableObjectStorage } from '../storage/durable-object-storage.ts';
 import { ObjectStorage } from '../storage/object-storage.ts';
@@ -206,8 +206,9 @@ export class ObjectInstance implements IoContext {
     });
   }
 
-  enter<T>(task: () => T | PromiseLike<T>): Promise<T> {
-    return this.deliver(() => task());
+  entrance(): Enter {
+    const { context } = this.gate;
+    return (task) => this.deliver(() => task(), context);
   }
 
   /**

@@ -10,10 +10,11 @@ import type { Turns } from './environment.ts';
  */
 export function outsideIo({ nextTurn }: Pick<Turns, 'nextTurn'>): PartyIo {
   if (isTaskExact) return FREE;
+  const enter = FREE.entrance();
   const apart = <T>(start: () => T | PromiseLike<T>) =>
     new Promise<T>((resolve, reject) => {
       nextTurn(() => {
-        FREE.enter(start).then(
+        enter(start).then(
           (value) => nextTurn(() => resolve(value)),
           (error) => nextTurn(() => reject(error)),
         );
