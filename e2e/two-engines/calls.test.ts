@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { createObjects, DurableObject, RpcStub, RpcTarget } from '../../worker/node-objects.ts';
 import { askAll, deskOf } from './desk.ts';
+import { disposalOf, disposeAll } from './disposal.ts';
 import { askInWorkerd } from './in-workerd.ts';
 import { callAll, lineOf } from './line.ts';
 import { postAll, postOf } from './post.ts';
@@ -65,6 +66,21 @@ describe('callbacks into a critical section', async () => {
     askHere('Section', sectionOf(bases), sectionAll),
   ]);
   test.for(Object.keys(there))('[TWO5] %s', (what) => {
+    expect(here[what]).toEqual(there[what]);
+  });
+});
+
+describe('disposal', async () => {
+  const [there, here] = await Promise.all([
+    askInWorkerd({
+      module: 'disposal.ts',
+      className: 'Disposal',
+      make: 'disposalOf',
+      ask: 'disposeAll',
+    }),
+    askHere('Disposal', disposalOf(bases), disposeAll),
+  ]);
+  test.for(Object.keys(there))('[TWO6] %s', (what) => {
     expect(here[what]).toEqual(there[what]);
   });
 });

@@ -46,4 +46,6 @@ export interface IoContext {
    * ends before that: at once when it has ended already.
    */
   retain(onEnd?: (reason: unknown) => void): () => void;
+  /** Calls `told` when the context ends, and keeps nothing in memory; the result undoes it. */
+  onEnd(told: () => void): () => void;
 }

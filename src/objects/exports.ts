@@ -10,7 +10,7 @@ import type { Payload, ReferenceRequest } from '../rpc/object-protocol.ts';
 import { callMember, parametersIn, readMember } from './invoke.ts';
 import type { Party } from './party.ts';
 import type { Channel } from './references.ts';
-import { DISPOSE } from './rpc-promise.ts';
+import { DISPOSE, disposeOf } from './rpc-promise.ts';
 
 export interface Exported {
   readonly party: Party;
@@ -23,7 +23,7 @@ export interface Exported {
   release(reason: unknown): void;
 }
 
-/** A function, or an RpcTarget with its methods and getters. */
+/** A function, or an RpcTarget with its methods and getters; disposed of when it is let go of. */
 export class ExportedCallable implements Exported {
   readonly party: Party;
   readonly #enter: Enter;
@@ -48,7 +48,10 @@ export class ExportedCallable implements Exported {
     });
   }
 
-  release(): void {}
+  // What disposing throws concerns nobody: whoever let go does not wait for it, as in workerd.
+  release(): void {
+    this.#enter(() => disposeOf(this.#target)).catch(() => {});
+  }
 
   #call(name: string | null, parameters: unknown[]): unknown {
     if (name !== null) return callMember(this.#target, name, parameters);
@@ -57,22 +60,29 @@ export class ExportedCallable implements Exported {
   }
 }
 
+/**
+ * Whose the stubs in a message are then. Arguments are lent: the caller keeps its own handle. Results
+ * are given: the handle ends with the receiver's.
+ */
+export type Ownership = 'lent' | 'given';
+
 /** A stub of somewhere else, passed on: what it can do is known there. */
 export class ExportedStub implements Exported {
   readonly party: Party;
   readonly #enter: Enter;
   readonly #given: object;
-  /** A handle of its own, for the one that was given may be disposed. */
+  readonly #ownership: Ownership;
   #stub: object | undefined;
 
-  constructor(stub: object, party: Party) {
+  constructor(stub: object, party: Party, ownership: Ownership) {
     this.#given = stub;
+    this.#ownership = ownership;
     this.party = party;
     this.#enter = party.io.entrance();
   }
 
   begin(): void {
-    this.#stub = Reflect.get(this.#given, 'dup')();
+    this.#stub = this.#ownership === 'given' ? this.#given : Reflect.get(this.#given, 'dup')();
   }
 
   retain(): () => void {
@@ -112,10 +122,10 @@ async function answer(
     switch (request.op) {
       case 'call': {
         const parameters = parametersIn(channel.receive(request.payload, party));
-        return channel.draft(await members.call(request.member, parameters), party);
+        return channel.draft(await members.call(request.member, parameters), party, 'given');
       }
       case 'get':
-        return channel.draft(await members.get(request.member), party);
+        return channel.draft(await members.get(request.member), party, 'given');
       default:
         throw misused(request);
     }

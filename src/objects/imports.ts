@@ -2,7 +2,7 @@
 // signals.
 //
 // Keeps true: the reference is released on the other side when the last handle of it was disposed or
-// collected, and once only.
+// collected, or belonged to an object that has ended, and once only.
 
 import { storageError } from '../contract/errors.ts';
 import { fromWire } from '../rpc/errors-on-wire.ts';
@@ -96,7 +96,12 @@ export function importCallable(reference: Import, channel: Channel, party: Party
     has: (_target, name) => typeof name === 'string',
   });
   addRpcStub(stub);
-  end = reference.hold(stub);
+  const release = reference.hold(stub);
+  const forget = party.io.onEnd(release);
+  end = () => {
+    forget();
+    release();
+  };
   return stub;
 }
 

@@ -8,7 +8,7 @@ import { createStub, type ObjectCaller } from './object-stub.ts';
 import { fromWireAddress } from './wire-address.ts';
 
 /** How calls enter and leave a side: by the context of an object, or freely. */
-export type PartyIo = Pick<IoContext, 'entrance' | 'send' | 'receive' | 'retain'>;
+export type PartyIo = Pick<IoContext, 'entrance' | 'send' | 'receive' | 'retain' | 'onEnd'>;
 
 /** Code that belongs to no object: it runs whenever it is called, and nothing holds its calls back. */
 export const FREE: PartyIo = {
@@ -16,6 +16,7 @@ export const FREE: PartyIo = {
   send: async (start) => start(),
   receive: (start) => start(),
   retain: () => () => {},
+  onEnd: () => () => {},
 };
 
 /** Code that calls what is its own through a stub: it goes on as whoever calls. */

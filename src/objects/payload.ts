@@ -16,6 +16,7 @@ import {
   ExportedSignal,
   ExportedStub,
   ExportedWritable,
+  type Ownership,
 } from './exports.ts';
 import {
   MessageBody,
@@ -52,7 +53,7 @@ type Description =
 let lastNumber = 0;
 
 /** @throws DataCloneError, and what getters of the value throw */
-export function writeDraft(value: unknown, party: Party): Draft {
+export function writeDraft(value: unknown, party: Party, ownership: Ownership = 'lent'): Draft {
   const exports = new Map<ReferenceNumber, Exported>();
   const add = (kind: ReferenceKind, exported: Exported): Description => {
     lastNumber += 1;
@@ -62,7 +63,7 @@ export function writeDraft(value: unknown, party: Party): Draft {
   const describe = (thing: object): Description | undefined => {
     const address = addressOf(thing);
     if (address !== undefined) return { kind: 'object', address };
-    if (isRpcStub(thing)) return add('callable', new ExportedStub(thing, party));
+    if (isRpcStub(thing)) return add('callable', new ExportedStub(thing, party, ownership));
     if (typeof thing === 'function' || thing instanceof RpcTarget) {
       return add('callable', new ExportedCallable(thing, party));
     }

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { RpcStub } from '../contract/object.ts';
+import { RpcTarget } from '../contract/rpc-target.ts';
 import { FREE, Party } from './party.ts';
 import { pairOfReferences, type References } from './references.ts';
 
@@ -126,5 +127,66 @@ describe('streams', () => {
     const stream = new ReadableStream();
     stream.getReader();
     expect(() => pass(stream)).toThrow(TypeError);
+  });
+});
+
+describe('what is let go of', () => {
+  let gone: string[];
+  beforeEach(() => {
+    gone = [];
+  });
+
+  class Subscription extends RpcTarget {
+    name(): string {
+      return 'subscription';
+    }
+    [Symbol.dispose](): void {
+      gone.push('target');
+    }
+  }
+  const disposable = () =>
+    Object.assign(() => 1, { [Symbol.dispose]: () => void gone.push('function') });
+
+  test('[STUB26] a target is disposed of once, after its last handle', async () => {
+    const stub = pass(new Subscription()) as RpcStub<Subscription>;
+    const other = stub.dup();
+    stub[Symbol.dispose]();
+    stub[Symbol.dispose]();
+    expect([gone, await other.name()]).toEqual([[], 'subscription']);
+    other[Symbol.dispose]();
+    other[Symbol.dispose]();
+    expect(gone).toEqual(['target']);
+  });
+
+  test('[STUB26] so is a function, and everything in a result', () => {
+    const result = pass({ list: [disposable()], deep: { one: new Subscription() } }) as Disposable;
+    result[Symbol.dispose]();
+    expect(gone).toEqual(['function', 'target']);
+  });
+
+  test('[STUB26] the end of the connection lets go of all, once', () => {
+    const stub = pass(new Subscription()) as RpcStub<Subscription>;
+    near.end(new Error('gone'));
+    stub[Symbol.dispose]();
+    near.end(new Error('again'));
+    expect(gone).toEqual(['target']);
+  });
+
+  test('[STUB26] a stub that was passed on lets go at both ends', () => {
+    const stub = pass(new Subscription()) as RpcStub<Subscription>;
+    const [here, there] = pairOfReferences();
+    const passed = there.receive(here.send(here.draft(stub, party)), party) as Disposable;
+    stub[Symbol.dispose]();
+    expect(gone).toEqual([]);
+    passed[Symbol.dispose]();
+    expect(gone).toEqual(['target']);
+  });
+
+  test('[STUB26] a stub in a result is the receiver’s', () => {
+    const stub = pass(new Subscription());
+    const [here, there] = pairOfReferences();
+    const given = there.receive(here.send(here.draft(stub, party, 'given')), party) as Disposable;
+    given[Symbol.dispose]();
+    expect(gone).toEqual(['target']);
   });
 });

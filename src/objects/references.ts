@@ -10,7 +10,7 @@ import type {
   ReferenceRequest,
 } from '../rpc/object-protocol.ts';
 import type { Outcome } from '../rpc/protocol.ts';
-import type { Exported } from './exports.ts';
+import type { Exported, Ownership } from './exports.ts';
 import { Import } from './imports.ts';
 import type { Party } from './party.ts';
 import { type Draft, readPayload, writeDraft } from './payload.ts';
@@ -18,7 +18,7 @@ import { type Draft, readPayload, writeDraft } from './payload.ts';
 /** What exports and imports need of the side they belong to. */
 export interface Channel {
   /** @throws DataCloneError */
-  draft(value: unknown, party: Party): Draft;
+  draft(value: unknown, party: Party, ownership?: Ownership): Draft;
   /**
    * The bytes to be posted now; what they refer to can be asked from here on.
    *
@@ -48,8 +48,8 @@ export class References implements Channel, ReferencePeer {
     return this.#live.size;
   }
 
-  draft(value: unknown, party: Party): Draft {
-    return writeDraft(value, party);
+  draft(value: unknown, party: Party, ownership?: Ownership): Draft {
+    return writeDraft(value, party, ownership);
   }
 
   send({ payload, exports }: Draft): Payload {

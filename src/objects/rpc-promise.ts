@@ -97,7 +97,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-function disposeOf(value: unknown): void {
+export function disposeOf(value: unknown): void {
   if (isObject(value) || typeof value === 'function') Reflect.get(value, DISPOSE)?.call(value);
 }
 

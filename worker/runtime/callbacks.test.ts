@@ -33,6 +33,18 @@ class Peer extends DurableObject<Env> {
     await target.add(1);
     return target.count;
   }
+  gone = 0;
+  subscribe(): RpcTarget {
+    const peer = this;
+    return new (class Subscription extends RpcTarget {
+      [Symbol.dispose](): void {
+        peer.gone += 1;
+      }
+    })();
+  }
+  goneCount(): number {
+    return this.gone;
+  }
   text(stream: ReadableStream): Promise<string> {
     return new Response(stream).text();
   }
@@ -53,6 +65,13 @@ class Asker extends DurableObject<Env> {
   }
   notes(): string[] {
     return this.#order;
+  }
+  held: unknown;
+  async hold(): Promise<void> {
+    this.held = await this.env.Peer.getByName('p').subscribe();
+  }
+  abort(): void {
+    this.ctx.abort('on purpose');
   }
   async inSection(section: Section, what: keyof Peer): Promise<unknown> {
     const ask = () => this.#ask(what);
@@ -126,4 +145,18 @@ describe.for<Section>(['blockConcurrencyWhile', 'transaction'])('in %s', (sectio
 
 test('[GATE20] messages of a socket that was accepted in a section are heard in it', async () => {
   expect(await env.Asker.getByName('a').talk()).toBe('in the section');
+});
+
+test('[STUB26] what an object holds is let go of when it is reset', async () => {
+  const asker = env.Asker.getByName('a');
+  await asker.hold();
+  expect(await env.Peer.getByName('p').goneCount()).toBe(0);
+  await Promise.resolve(asker.abort()).catch(() => {});
+  expect(await env.Peer.getByName('p').goneCount()).toBe(1);
+});
+
+test('[STUB26] so it is when it is evicted', async () => {
+  await env.Asker.getByName('a').hold();
+  await host.advance(10_000);
+  expect(await env.Peer.getByName('p').goneCount()).toBe(1);
 });

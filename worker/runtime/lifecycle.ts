@@ -1,8 +1,8 @@
 // How an instance lives and ends: what keeps it in memory, when it is evicted, and who is told of
 // its end.
 //
-// Keeps true: an instance ends once; everything that was held when it ended is told the reason,
-// whoever ended it; what is held later is told at once. The eviction timer belongs to this instance
+// Keeps true: an instance ends once; everything that was held or watched when it ended is told the
+// reason, whoever ended it; what is held later is told at once. The eviction timer belongs to this instance
 // and ends with it.
 //
 // Knows nothing of files and events.
@@ -27,6 +27,8 @@ type OnEnd = (reason: unknown) => void;
 export class Lifecycle {
   readonly #environment: LifecycleEnvironment;
   readonly #held = new Set<{ readonly onEnd: OnEnd }>();
+  /** Told of the end as well, but they keep nothing in memory. */
+  readonly #watching = new Set<{ readonly onEnd: OnEnd }>();
   #state: State = { kind: 'busy' };
 
   constructor(environment: LifecycleEnvironment) {
@@ -62,6 +64,17 @@ export class Lifecycle {
     };
   }
 
+  /** Tells `onEnd` when the instance ends, unless the result is called before. */
+  watch(onEnd: OnEnd): () => void {
+    if (this.hasEnded) {
+      onEnd(this.reason);
+      return NOTHING;
+    }
+    const watch = { onEnd };
+    this.#watching.add(watch);
+    return () => void this.#watching.delete(watch);
+  }
+
   /** Begins an orderly end. False when it has begun already. */
   close(reason: unknown): boolean {
     return !this.hasEnded && this.#leave({ kind: 'closing', reason });
@@ -75,9 +88,10 @@ export class Lifecycle {
   #leave(state: State & { readonly reason: unknown }): true {
     this.#wake();
     this.#state = state;
-    const held = [...this.#held];
+    const told = [...this.#held, ...this.#watching];
     this.#held.clear();
-    for (const { onEnd } of held) onEnd(state.reason);
+    this.#watching.clear();
+    for (const { onEnd } of told) onEnd(state.reason);
     return true;
   }
 

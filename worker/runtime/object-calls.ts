@@ -96,10 +96,10 @@ export class ObjectCalls implements ObjectsService {
     switch (request.op) {
       case 'call': {
         const parameters = parametersIn(channel.receive(request.payload, party));
-        return channel.draft(await callMember(object, request.member, parameters), party);
+        return channel.draft(await callMember(object, request.member, parameters), party, 'given');
       }
       case 'get':
-        return channel.draft(await readMember(object, request.member), party);
+        return channel.draft(await readMember(object, request.member), party, 'given');
       case 'fetch': {
         const received = channel.receive(request.payload, party) as Request;
         return channel.draft(await respond(instance, received), party);

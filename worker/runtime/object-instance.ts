@@ -299,6 +299,10 @@ export class ObjectInstance implements IoContext {
     return this.#lifecycle.hold(onEnd);
   }
 
+  onEnd(told: () => void): () => void {
+    return this.#lifecycle.watch(told);
+  }
+
   /** Resets the object and throws the reason, so that the running code stops. */
   abort(reason: string | undefined, retryAlarm = true): never {
     const error = storageError('OBJECT_RESET', reason ?? 'The object was reset by ctx.abort().');
