@@ -83,18 +83,20 @@ test('[STUB7] errors keep class, code and stack', async ({ storagePage }) => {
     const loose = room as unknown as Loose;
     return [
       await told(() => room.fail()),
-      await told(() => room.reset()),
       await told(() => loose.missing!()),
       await told(() => room.echo(window)),
       await told(async () => (env as unknown as Record<string, object>).Missing),
+      await told(() => room.reset()),
+      await told(() => room.echo(1)),
     ];
   });
   expect(seen).toMatchObject([
     { name: 'CodedError', message: 'coded', code: 'E_CODED', hasStack: true },
-    { code: 'OBJECT_RESET', retryable: true, durableObjectReset: true },
     { name: 'TypeError', code: 'UNKNOWN_METHOD' },
     { name: 'DataCloneError' },
     { name: 'TypeError', code: 'UNKNOWN_CLASS' },
+    { code: 'OBJECT_RESET', retryable: false, durableObjectReset: true },
+    { code: 'OBJECT_RESET', retryable: false, durableObjectReset: true },
   ]);
 });
 

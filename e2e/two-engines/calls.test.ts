@@ -7,6 +7,7 @@ import { disposalOf, disposeAll } from './disposal.ts';
 import { askInWorkerd } from './in-workerd.ts';
 import { callAll, lineOf } from './line.ts';
 import { postAll, postOf } from './post.ts';
+import { resetAll, resetOf } from './reset.ts';
 import { sectionAll, sectionOf } from './section.ts';
 
 const bases = { DurableObject, RpcStub, RpcTarget } as never;
@@ -81,6 +82,16 @@ describe('disposal', async () => {
     askHere('Disposal', disposalOf(bases), disposeAll),
   ]);
   test.for(Object.keys(there))('[TWO6] %s', (what) => {
+    expect(here[what]).toEqual(there[what]);
+  });
+});
+
+describe('resets', async () => {
+  const [there, here] = await Promise.all([
+    askInWorkerd({ module: 'reset.ts', className: 'Reset', make: 'resetOf', ask: 'resetAll' }),
+    askHere('Reset', resetOf(bases), resetAll),
+  ]);
+  test.for(Object.keys(there))('[TWO7] %s', (what) => {
     expect(here[what]).toEqual(there[what]);
   });
 });

@@ -2,8 +2,9 @@
 // result is read when it arrives.
 
 import type { ObjectRequest, Payload, WireAddress } from '../rpc/object-protocol.ts';
+import type { Bond } from './bond.ts';
 import { located, OutgoingRequest, withSignal } from './http-message.ts';
-import type { ObjectCaller } from './object-stub.ts';
+import type { Callee, ObjectCaller } from './object-stub.ts';
 import type { Party } from './party.ts';
 import { type Draft, writeDraft } from './payload.ts';
 import type { Channel } from './references.ts';
@@ -11,6 +12,8 @@ import type { Channel } from './references.ts';
 /** A call ready to travel. */
 export interface OutgoingCall {
   readonly address: WireAddress;
+  /** That of the stub. */
+  readonly bond: Bond;
   /** The request, made when the channel it goes over is known. */
   readonly request: (channel: Channel) => ObjectRequest;
 }
@@ -36,27 +39,27 @@ export class PartyCaller implements ObjectCaller {
     this.#carry = carry;
   }
 
-  async call(address: WireAddress, name: string, parameters: unknown[]): Promise<unknown> {
+  async call(to: Callee, name: string, parameters: unknown[]): Promise<unknown> {
     const draft = writeDraft(parameters, this.#party);
-    return this.#send(address, (channel) => ({
+    return this.#send(to, (channel) => ({
       op: 'call',
       member: name,
       payload: channel.send(draft),
     }));
   }
 
-  async get(address: WireAddress, name: string): Promise<unknown> {
-    return this.#send(address, () => ({ op: 'get', member: name }));
+  async get(to: Callee, name: string): Promise<unknown> {
+    return this.#send(to, () => ({ op: 'get', member: name }));
   }
 
   async fetch(
-    address: WireAddress,
+    to: Callee,
     input: Request | string | URL,
     init: RequestInit | undefined,
   ): Promise<Response> {
     let outgoing = new OutgoingRequest(input, init);
     for (let redirects = 0; ; redirects++) {
-      const response = await this.#fetchOnce(address, outgoing);
+      const response = await this.#fetchOnce(to, outgoing);
       const next = outgoing.redirected(response);
       if (next === null) return located(response, outgoing.parts.url, redirects > 0);
       if (redirects === REDIRECTS_MAX) {
@@ -69,11 +72,11 @@ export class PartyCaller implements ObjectCaller {
     }
   }
 
-  async #fetchOnce(address: WireAddress, outgoing: OutgoingRequest): Promise<Response> {
+  async #fetchOnce(to: Callee, outgoing: OutgoingRequest): Promise<Response> {
     const { signal } = outgoing.parts;
     signal?.throwIfAborted();
     const draft = writeDraft(outgoing, this.#party);
-    const answer = this.#send(address, fetchRequest(draft)) as Promise<Response>;
+    const answer = this.#send(to, fetchRequest(draft)) as Promise<Response>;
     return signal === null ? answer : this.#untilAborted(answer, signal);
   }
 
@@ -91,9 +94,9 @@ export class PartyCaller implements ObjectCaller {
     }
   }
 
-  async #send(address: WireAddress, request: OutgoingCall['request']): Promise<unknown> {
+  async #send(to: Callee, request: OutgoingCall['request']): Promise<unknown> {
     const party = this.#party;
-    const { payload, channel } = await party.io.send(() => this.#carry({ address, request }));
+    const { payload, channel } = await party.io.send(() => this.#carry({ ...to, request }));
     return channel.receive(payload, party);
   }
 }

@@ -1,21 +1,28 @@
 // The stub of an object: methods of its class as promises, `fetch`, and which object it is.
 //
-// It holds no connection and no state, so it outlives the worker, and two stubs of one object are
-// the same to use. It is not thenable: an async function may return it.
+// It holds no connection, so it outlives the worker. All it remembers is the instance it reached first:
+// when that one is reset, the stub is broken (`bond.ts`). It is not thenable: an async function may return it.
 
 import type { DurableObjectId, ObjectAddress } from '../contract/object-id.ts';
 import type { WireAddress } from '../rpc/object-protocol.ts';
 import { refuseToClone } from '../serializer/object-kind.ts';
+import { Bond } from './bond.ts';
 import { setAddress } from './known-stubs.ts';
 import { isRemote, remoteMember } from './rpc-promise.ts';
 import { toWireAddress } from './wire-address.ts';
 
+/** Whom a stub calls. */
+export interface Callee {
+  readonly address: WireAddress;
+  readonly bond: Bond;
+}
+
 /** How calls reach objects. */
 export interface ObjectCaller {
-  call(address: WireAddress, name: string, parameters: unknown[]): Promise<unknown>;
-  get(address: WireAddress, name: string): Promise<unknown>;
+  call(to: Callee, name: string, parameters: unknown[]): Promise<unknown>;
+  get(to: Callee, name: string): Promise<unknown>;
   fetch(
-    address: WireAddress,
+    to: Callee,
     input: Request | string | URL,
     init: RequestInit | undefined,
   ): Promise<Response>;
@@ -25,12 +32,12 @@ class DurableObjectStub {
   readonly id: DurableObjectId;
   readonly name: string | undefined;
   readonly #fetch: ObjectCaller['fetch'];
-  readonly #address: WireAddress;
+  readonly #callee: Callee;
 
-  constructor(id: DurableObjectId, address: WireAddress, caller: ObjectCaller) {
+  constructor(id: DurableObjectId, callee: Callee, caller: ObjectCaller) {
     this.id = id;
     this.name = id.name;
-    this.#address = address;
+    this.#callee = callee;
     this.#fetch = (...request) => caller.fetch(...request);
     // Bound, because they are called on the proxy.
     Object.defineProperty(this, 'fetch', { value: this.fetch.bind(this) });
@@ -41,7 +48,7 @@ class DurableObjectStub {
   }
 
   async fetch(input: Request | string | URL, init?: RequestInit): Promise<Response> {
-    return this.#fetch(this.#address, input, init);
+    return this.#fetch(this.#callee, input, init);
   }
 }
 
@@ -49,12 +56,13 @@ refuseToClone(DurableObjectStub);
 
 export function createStub(object: ObjectAddress, caller: ObjectCaller): DurableObjectStub {
   const address = toWireAddress(object);
-  const stub = new Proxy(new DurableObjectStub(object.id, address, caller), {
+  const callee = { address, bond: new Bond() };
+  const stub = new Proxy(new DurableObjectStub(object.id, callee, caller), {
     get(target, name) {
       if (name in target || !isRemote(name)) return Reflect.get(target, name);
       return remoteMember({
-        get: () => caller.get(address, name),
-        call: (parameters) => caller.call(address, name, parameters),
+        get: () => caller.get(callee, name),
+        call: (parameters) => caller.call(callee, name, parameters),
       });
     },
   });

@@ -4,7 +4,6 @@
 // A call that was sent when the worker died rejects, because it may have taken effect; one that was
 // not waits for the next worker.
 
-import { remoteError } from '../objects/imports.ts';
 import type { Answer, OutgoingCall } from '../objects/object-caller.ts';
 import { References } from '../objects/references.ts';
 import { fromWire } from '../rpc/errors-on-wire.ts';
@@ -76,11 +75,13 @@ export class ObjectsClient {
     return waiting;
   }
 
-  async #ask(connection: HostConnection, { address, request }: OutgoingCall): Promise<Answer> {
+  async #ask(connection: HostConnection, call: OutgoingCall): Promise<Answer> {
     const channel = this.#referencesOf(connection);
-    const outcome = await connection.objects.call(address, request(channel));
-    if ('error' in outcome) throw remoteError(fromWire(outcome.error));
-    return { payload: outcome.ok, channel };
+    const { address, bond, request } = call;
+    const payload = await bond.ask(channel, request, (sent) => {
+      return connection.objects.call(address, sent);
+    });
+    return { payload, channel };
   }
 
   #referencesOf(connection: HostConnection): References {

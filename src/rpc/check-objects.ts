@@ -13,6 +13,7 @@ import {
 } from './check.ts';
 import type {
   ManageRequest,
+  ObjectOperation,
   ObjectRequest,
   ReferenceNumber,
   ReferenceRequest,
@@ -23,6 +24,13 @@ const RELEASES_MAX = 1024;
 
 /** @throws INVALID_ARGUMENT */
 export function checkObjectRequest(value: unknown): ObjectRequest {
+  const { incarnation } = checkFields('request', value);
+  const operation = checkObjectOperation(value);
+  if (incarnation === undefined) return operation;
+  return { ...operation, incarnation: checkNumberOf('incarnation', incarnation) };
+}
+
+function checkObjectOperation(value: unknown): ObjectOperation {
   const { op, member, payload } = checkFields('request', value);
   switch (op) {
     case 'call':

@@ -24,12 +24,25 @@ export interface WireAddress {
   readonly jurisdiction?: string;
 }
 
-export type ObjectRequest =
+export type ObjectRequest = ObjectOperation & {
+  /** What the stub was told by its first answer. */
+  readonly incarnation?: number;
+};
+
+export type ObjectOperation =
   /** The payload is the array of arguments. */
   | { readonly op: 'call'; readonly member: string; readonly payload: Payload }
   | { readonly op: 'get'; readonly member: string }
   /** The payload is the request; so is the answer's the response. */
   | { readonly op: 'fetch'; readonly payload: Payload };
+
+/** The answer to a call of an object. */
+export type ObjectOutcome = Outcome<Payload> & {
+  /** Which instance of the object was met. */
+  readonly incarnation?: number;
+  /** The instance that the stub met was reset; the error is the reason. */
+  readonly isBroken?: boolean;
+};
 
 export type ReferenceRequest =
   /** Calls the function, or this method of it. */
@@ -77,7 +90,7 @@ export interface ClassList {
 /** What a worker that hosts classes shows to pages, beside references. */
 export interface ObjectsPeer {
   classes(): Promise<Outcome<ClassList>>;
-  call(address: WireAddress, request: ObjectRequest): Promise<Outcome<Payload>>;
+  call(address: WireAddress, request: ObjectRequest): Promise<ObjectOutcome>;
   /** Never a call of an object: lists, deletes, drives the clock. */
   manage(request: ManageRequest): Promise<Outcome>;
 }

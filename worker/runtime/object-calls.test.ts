@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { DurableObjectStub, Namespace, RpcStub } from '../../src/contract/object.ts';
 import { RpcTarget } from '../../src/contract/rpc-target.ts';
+import { Bond } from '../../src/objects/bond.ts';
 import { RpcStub as LocalStub } from '../library.ts';
 import { createTestHost, type TestHost } from '../node-test-host.ts';
 import type { DurableObjectState } from './durable-object-state.ts';
@@ -216,6 +217,7 @@ describe('which members are public', () => {
   test('[STUB4] a class that is not served is an error with a code', async () => {
     const sent = new Namespaces(host.host, {}).calls.carry({
       address: { className: 'Nope', id: room.id.toString() },
+      bond: new Bond(),
       request: () => ({ op: 'get', member: 'x' }),
     });
     expect(await failure(sent)).toMatchObject({ code: 'UNKNOWN_CLASS' });
@@ -264,14 +266,38 @@ describe('arguments and results', () => {
     expect(await failure(room.failWith(detailed))).toMatchObject({ name: 'RangeError', at: [1] });
   });
 
-  test('[STUB7] a reset rejects what is pending, and the next call gets a fresh instance', async () => {
+  test('[STUB7] a reset rejects what is pending, and the next stub gets a fresh instance', async () => {
     await room.note('lost');
     const error = await failure(room.reset());
     expect(error).toMatchObject({
+      message: 'on purpose',
       code: 'OBJECT_RESET',
       durableObjectReset: true,
-      retryable: true,
+      retryable: false,
     });
+    expect(error.remote).toBeUndefined();
+    expect(await env.Room.getByName('a').notes()).toEqual([]);
+  });
+
+  test('[STUB27] a stub that reached the instance rejects with the reason of its reset', async () => {
+    const other = env.Room.getByName('a');
+    const unused = env.Room.getByName('a');
+    await other.note('reached');
+    await failure(room.reset());
+    for (const stub of [room, other]) {
+      for (const call of [stub.notes(), stub.fetch('http://room/')] as Promise<unknown>[]) {
+        expect(await failure(call)).toMatchObject({ message: 'on purpose', retryable: false });
+      }
+    }
+    expect(await unused.notes()).toEqual([]);
+  });
+
+  test('[STUB27] an eviction, and a reset from outside, break no stub', async () => {
+    await room.note('reached');
+    await host.advance(10_000);
+    expect(await room.notes()).toEqual([]);
+    const { className, id } = { className: 'Room', id: room.id };
+    await host.host.reset({ className, id } as never, new Error('outside'));
     expect(await room.notes()).toEqual([]);
   });
 });

@@ -4,22 +4,22 @@
 // it, and the answer leaves when the event is answered, behind the output gate.
 
 import { storageError } from '../../src/contract/errors.ts';
-import { remoteError } from '../../src/objects/imports.ts';
+import { addressKey, type ObjectAddress } from '../../src/contract/object-id.ts';
 import { callMember, parametersIn, readMember } from '../../src/objects/invoke.ts';
 import type { Answer, OutgoingCall } from '../../src/objects/object-caller.ts';
 import type { Party } from '../../src/objects/party.ts';
 import type { Draft } from '../../src/objects/payload.ts';
 import { type Channel, pairOfReferences, References } from '../../src/objects/references.ts';
 import { fromWireAddress, toWireAddress } from '../../src/objects/wire-address.ts';
-import { fromWire, toWire } from '../../src/rpc/errors-on-wire.ts';
+import { toWire } from '../../src/rpc/errors-on-wire.ts';
 import type {
   ClassList,
   ManageRequest,
   ManageResults,
+  ObjectOutcome,
   ObjectRequest,
   ObjectsConnection,
   ObjectsService,
-  Payload,
   ReferencePeer,
   WireAddress,
 } from '../../src/rpc/object-protocol.ts';
@@ -59,27 +59,37 @@ export class ObjectCalls implements ObjectsService {
   }
 
   /** Carries a call of code in this thread. */
-  readonly carry = async ({ address, request }: OutgoingCall): Promise<Answer> => {
+  readonly carry = async ({ address, bond, request }: OutgoingCall): Promise<Answer> => {
     const [caller, callee] = this.#local;
-    const outcome = await this.#outcome(address, request(caller), callee);
-    if ('error' in outcome) throw remoteError(fromWire(outcome.error));
-    return { payload: outcome.ok, channel: caller };
+    const payload = await bond.ask(caller, request, (sent) => {
+      return this.#outcome(address, sent, callee);
+    });
+    return { payload, channel: caller };
   };
 
   async #outcome(
     address: WireAddress,
     request: ObjectRequest,
     channel: Channel,
-  ): Promise<Outcome<Payload>> {
+  ): Promise<ObjectOutcome> {
+    const { resets } = this.#host;
+    const { incarnation = resets.count } = request;
+    const resetOf = (object: ObjectAddress) => resets.after(addressKey(object), incarnation);
+    let object: ObjectAddress | undefined;
     try {
-      const draft = await this.#host.deliver(fromWireAddress(address), (instance) =>
+      object = fromWireAddress(address);
+      const before = resetOf(object);
+      if (before !== undefined) throw before.reason;
+      const draft = await this.#host.deliver(object, (instance) =>
         this.#perform(instance, request, channel),
       );
-      return { ok: channel.send(draft) };
+      return { ok: channel.send(draft), incarnation };
     } catch (error) {
+      const isBroken = object !== undefined && resetOf(object)?.reason === error;
       // workerd: a primitive that is thrown becomes an error, an object stays itself.
       const isObject = typeof error === 'object' && error !== null;
-      return { error: toWire(isObject ? error : new Error(String(error))) };
+      const wire = toWire(isObject ? error : new Error(String(error)));
+      return { error: wire, incarnation, isBroken };
     }
   }
 

@@ -23,6 +23,7 @@ import {
 import { ObjectSockets } from './object-sockets.ts';
 import { outsideIo } from './outside.ts';
 import { replaceDatabase } from './replace-database.ts';
+import { Resets } from './resets.ts';
 
 /** What is known of an object that was used: its instance, or what must end before the next. */
 type Slot =
@@ -41,6 +42,7 @@ export class ObjectHost {
   /** Sockets that outlive their object's instance. */
   readonly #sockets = new Map<string, ObjectSockets>();
   readonly alarms: ObjectAlarms;
+  readonly resets = new Resets();
   /** What its objects share. */
   readonly io: IoHost;
   /** How code that belongs to none of them calls them. */
@@ -126,7 +128,7 @@ export class ObjectHost {
     const key = addressKey(address);
     const slot = this.#slots.get(key);
     if (slot === undefined) return;
-    if (slot.kind !== 'closing') (await opened(slot))?.reset(reason);
+    if (slot.kind !== 'closing') (await opened(slot))?.reset(reason, 'outside');
     const closing = this.#slots.get(key);
     if (closing?.kind === 'closing') await closing.released;
   }
@@ -211,7 +213,8 @@ export class ObjectHost {
     const { className } = address;
     const hosted = className === null ? null : this.#hosted(key, className, address);
     const events: InstanceEvents = {
-      onReset: (_instance, released) => {
+      onReset: (_instance, released, reason, by) => {
+        if (by === 'itself') this.resets.add(key, reason);
         this.#release(key, released);
         this.alarms.reset(key);
       },

@@ -29,7 +29,14 @@ import { Lifecycle } from './lifecycle.ts';
 import type { ObjectClass } from './object-class.ts';
 import type { ObjectSockets } from './object-sockets.ts';
 import { OutputGate } from './output-gate.ts';
-import { alarmTimeout, broken, sectionTimeout, storageReason, withReset } from './reset-reasons.ts';
+import {
+  aborted,
+  alarmTimeout,
+  broken,
+  sectionTimeout,
+  storageReason,
+  withReset,
+} from './reset-reasons.ts';
 
 /** How long an instance without events stays in memory (workerd: 10 s). */
 const IDLE_MS = 10_000;
@@ -47,9 +54,12 @@ export interface Hosted {
   surround(instance: ObjectInstance): Surroundings;
 }
 
+/** Who reset an object: its code or its storage, or somebody who tends it (a page's tool, a test). */
+export type ResetBy = 'itself' | 'outside';
+
 export interface InstanceEvents {
   /** The instance was reset; `released` settles when its files are free. */
-  onReset(instance: ObjectInstance, released: Promise<void>): void;
+  onReset(instance: ObjectInstance, released: Promise<void>, reason: unknown, by: ResetBy): void;
   /** Nothing has used the instance for a while: it is to be closed. */
   onEvict(instance: ObjectInstance): void;
   /** The object's alarm was committed anew: its time in milliseconds, or null. */
@@ -305,15 +315,15 @@ export class ObjectInstance implements IoContext {
 
   /** Resets the object and throws the reason, so that the running code stops. */
   abort(reason: string | undefined, retryAlarm = true): never {
-    const error = storageError('OBJECT_RESET', reason ?? 'The object was reset by ctx.abort().');
+    const error = aborted(reason);
     if (!this.hasEnded) this.#dropsAlarm = !retryAlarm;
     this.reset(error);
     throw error;
   }
 
   /** Ends the instance; every unanswered event rejects with the reason. Idempotent. */
-  reset(reason: unknown): void {
-    if (!this.hasEnded) this.#break(reason);
+  reset(reason: unknown, by: ResetBy = 'itself'): void {
+    if (!this.hasEnded) this.#break(reason, by);
   }
 
   /**
@@ -336,10 +346,10 @@ export class ObjectInstance implements IoContext {
   }
 
   // Also while it closes: then the last flush has failed.
-  #break(reason: unknown): void {
+  #break(reason: unknown, by: ResetBy = 'itself'): void {
     if (!this.#lifecycle.end(reason)) return;
     this.gate.close();
-    this.#events.onReset(this, this.storage.break(storageReason(reason)));
+    this.#events.onReset(this, this.storage.break(storageReason(reason)), reason, by);
     this.#sockets?.reset();
   }
 

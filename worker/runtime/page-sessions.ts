@@ -230,7 +230,7 @@ export class PageSessions implements StorageHost {
       case 'importDatabase':
         throw storageError('INTERNAL', 'importDatabase: it was sent together with other calls.');
       case 'abort':
-        return instance.abort(call.reason);
+        return resetFor(instance, call.reason);
     }
   }
 
@@ -390,4 +390,11 @@ async function outcome(result: Promise<unknown>): Promise<Outcome> {
   } catch (error) {
     return { error: toWire(error) };
   }
+}
+
+/** A page's handle resets the object: what is under way may be tried again. */
+function resetFor(instance: ObjectInstance, reason: string | undefined): never {
+  const error = storageError('OBJECT_RESET', reason ?? 'The object was reset by its page.');
+  instance.reset(error, 'outside');
+  throw error;
 }

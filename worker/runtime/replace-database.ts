@@ -28,7 +28,7 @@ export async function replaceDatabase(
       storage.environment.section(async () => {
         undo = storage.replaceDatabase(source, replaced);
         await storage.durability();
-        instance.reset(replaced);
+        instance.reset(replaced, 'outside');
       }),
     );
   } catch (error) {

@@ -19,6 +19,13 @@ export function alarmTimeout(): StorageError {
   );
 }
 
+/** The object gave up what it did: whoever repeats the call repeats that, as in workerd. */
+export function aborted(reason = 'The object was reset by ctx.abort().'): StorageError {
+  const error = storageError('OBJECT_RESET', reason);
+  Object.defineProperty(error, 'retryable', { value: false, configurable: true });
+  return error;
+}
+
 // An error of user code stays itself (class, message), and tells that it reset the object.
 export function withReset(error: unknown): unknown {
   if (error instanceof Error && Object.isExtensible(error)) {
