@@ -6,13 +6,14 @@ import { sendHostileMessages } from '../src/rpc/hostile-messages.ts';
 import type { Call } from '../src/rpc/protocol.ts';
 import { serialize } from '../src/serializer/encode.ts';
 import { MemoryMedium } from './file/medium.ts';
+import { DurableObject } from './library.ts';
 import { MemoryCatalog } from './runtime/catalog.ts';
 import { ClassRegistry } from './runtime/object-class.ts';
 import { PageSessions } from './runtime/page-sessions.ts';
 import { type RunningHost, startHost } from './start-host.ts';
 import { loadSqliteInNode } from './vfs/node-sqlite.ts';
 
-class Room {
+class Room extends DurableObject {
   echo(value: unknown): unknown {
     return value;
   }

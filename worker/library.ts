@@ -5,6 +5,7 @@
 // Keeps true: to import it changes nothing; nothing here does anything before a host runs.
 
 import type { DurableObjectState, RpcStub as RpcStubOf } from '../src/contract/object.ts';
+import { CALLABLE } from '../src/contract/rpc-class.ts';
 import { isRpcStub } from '../src/objects/known-stubs.ts';
 import { OWN, Party } from '../src/objects/party.ts';
 import { pairOfReferences } from '../src/objects/references.ts';
@@ -22,6 +23,10 @@ export class DurableObject<Env = unknown, Props = unknown> {
   constructor(ctx: DurableObjectState<Props>, env: Env) {
     this.ctx = ctx;
     this.env = env;
+  }
+
+  static {
+    Object.defineProperty(DurableObject.prototype, CALLABLE, { value: true });
   }
 }
 

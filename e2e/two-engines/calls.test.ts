@@ -6,6 +6,7 @@ import { askAll, deskOf } from './desk.ts';
 import { disposalOf, disposeAll } from './disposal.ts';
 import { askInWorkerd } from './in-workerd.ts';
 import { callAll, lineOf } from './line.ts';
+import { plainAll, plainOf } from './plain.ts';
 import { postAll, postOf } from './post.ts';
 import { resetAll, resetOf } from './reset.ts';
 import { sectionAll, sectionOf } from './section.ts';
@@ -92,6 +93,16 @@ describe('resets', async () => {
     askHere('Reset', resetOf(bases), resetAll),
   ]);
   test.for(Object.keys(there))('[TWO7] %s', (what) => {
+    expect(here[what]).toEqual(there[what]);
+  });
+});
+
+describe('a class that extends nothing', async () => {
+  const [there, here] = await Promise.all([
+    askInWorkerd({ module: 'plain.ts', className: 'Plain', make: 'plainOf', ask: 'plainAll' }),
+    askHere('Plain', plainOf(), plainAll),
+  ]);
+  test.for(Object.keys(there))('[TWO2] %s', (what) => {
     expect(here[what]).toEqual(there[what]);
   });
 });

@@ -31,9 +31,9 @@ export class DurableObjectNamespace {
     this.#options = options;
   }
 
-  newUniqueId(options?: { jurisdiction?: unknown }): DurableObjectId {
+  newUniqueId(options?: { jurisdiction?: unknown } | null): DurableObjectId {
     const { ids, jurisdiction } = this.#options;
-    const chosen = options?.jurisdiction;
+    const chosen = options?.jurisdiction ?? undefined;
     return this.#know(ids.newUnique(chosen === undefined ? jurisdiction : checked(chosen)));
   }
 
@@ -71,7 +71,12 @@ export class DurableObjectNamespace {
   }
 
   jurisdiction(jurisdiction: unknown): DurableObjectNamespace {
-    return new DurableObjectNamespace({ ...this.#options, jurisdiction: checked(jurisdiction) });
+    const { jurisdiction: _, ...options } = this.#options;
+    // None: the namespace of all objects.
+    if (jurisdiction === undefined || jurisdiction === null) {
+      return new DurableObjectNamespace(options);
+    }
+    return new DurableObjectNamespace({ ...options, jurisdiction: checked(jurisdiction) });
   }
 
   #know(id: DurableObjectId): DurableObjectId {

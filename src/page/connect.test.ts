@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { DurableObject } from '../../worker/library.ts';
 import { createTestHost, type TestHost } from '../../worker/node-test-host.ts';
 import { Namespaces } from '../../worker/runtime/namespaces.ts';
 import type { ObjectManager } from '../../worker/runtime/object-manager.ts';
 import { PageSessions } from '../../worker/runtime/page-sessions.ts';
 import { serve } from '../../worker/serve.ts';
-import type { DurableObjectState, RpcStub } from '../contract/object.ts';
+import type { RpcStub } from '../contract/object.ts';
 import type { ObjectAddress } from '../contract/object-id.ts';
 import { RpcTarget } from '../contract/rpc-target.ts';
 import { withSocket } from '../sockets/install.ts';
@@ -12,12 +13,8 @@ import { WebSocketPair } from '../sockets/web-socket.ts';
 import type { Objects } from './connect.ts';
 import { type FakeTab, FakeTabs } from './fake-tabs.ts';
 
-class Room {
-  readonly ctx: DurableObjectState;
+class Room extends DurableObject {
   #listener: RpcStub<(event: string) => void> | undefined;
-  constructor(ctx: DurableObjectState) {
-    this.ctx = ctx;
-  }
   add(by: number): number {
     const sum = (this.ctx.storage.kv.get<number>('sum') ?? 0) + by;
     this.ctx.storage.kv.put('sum', sum);

@@ -165,8 +165,12 @@ function isOfObject(name: unknown): boolean {
   return name === 'call' || name === 'ask';
 }
 
+/** Beside the outcome of a call of an object. */
+const OF_CALLS: ReadonlySet<string> = new Set(['incarnation', 'isBroken']);
+
 function isOutcome(outcome: unknown, mayBeForeign: boolean): boolean {
-  const keys = typeof outcome === 'object' && outcome !== null ? Object.keys(outcome) : [];
+  const all = typeof outcome === 'object' && outcome !== null ? Object.keys(outcome) : [];
+  const keys = all.filter((key) => !(mayBeForeign && OF_CALLS.has(key)));
   if (keys.length !== 1) return false;
   if (keys[0] === 'ok') return field(outcome, 'ok') !== undefined;
   const error = field(outcome, 'error');

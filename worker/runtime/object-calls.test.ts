@@ -2,15 +2,15 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { DurableObjectStub, Namespace, RpcStub } from '../../src/contract/object.ts';
 import { RpcTarget } from '../../src/contract/rpc-target.ts';
 import { Bond } from '../../src/objects/bond.ts';
-import { RpcStub as LocalStub } from '../library.ts';
+import { DurableObject, RpcStub as LocalStub } from '../library.ts';
 import { createTestHost, type TestHost } from '../node-test-host.ts';
-import type { DurableObjectState } from './durable-object-state.ts';
 import { Namespaces } from './namespaces.ts';
 
 interface Env {
   Room: Namespace<Room>;
   Peer: Namespace<Peer>;
   Mute: Namespace<Mute>;
+  Plain: Namespace<Plain>;
 }
 
 class MyError extends Error {
@@ -30,13 +30,7 @@ class Target extends RpcTarget {
   }
 }
 
-class Base {
-  readonly ctx: DurableObjectState;
-  readonly env: Env;
-  constructor(ctx: DurableObjectState, env: Env) {
-    this.ctx = ctx;
-    this.env = env;
-  }
+class Base extends DurableObject<Env> {
   inherited(): string {
     return 'inherited';
   }
@@ -136,6 +130,19 @@ class Room extends Base {
 
 class Mute extends Base {}
 
+/** Of a class that answers requests only. */
+class Plain {
+  count(): number {
+    return 1;
+  }
+  get size(): number {
+    return 2;
+  }
+  fetch(): Response {
+    return new Response('answered');
+  }
+}
+
 class Peer extends Base {
   seen: unknown[] = [];
   note(value: unknown): void {
@@ -162,7 +169,7 @@ let room: DurableObjectStub<Room>;
 
 beforeEach(async () => {
   let namespaces: Namespaces | undefined;
-  host = await createTestHost({}, { Room, Peer, Mute }, (_host, instance) => {
+  host = await createTestHost({}, { Room, Peer, Mute, Plain }, (_host, instance) => {
     return namespaces!.surroundings(instance);
   });
   namespaces = new Namespaces(host.host, { greeting: 'hi' });
@@ -212,6 +219,16 @@ describe('which members are public', () => {
     expect(await room.getter).toBe('got');
     const echo = (await (room.echo as unknown)) as (value: number) => Promise<number>;
     expect(await echo(3)).toBe(3);
+  });
+
+  test('[STUB28] a class that does not extend DurableObject answers requests, and no calls', async () => {
+    const plain = env.Plain.getByName('a');
+    for (const call of [plain.count(), plain.size] as Promise<unknown>[]) {
+      const error = await failure(call);
+      expect(error).toMatchObject({ name: 'TypeError', remote: true });
+      expect(error.message).toContain('`extends DurableObject`');
+    }
+    expect(await (await plain.fetch('http://plain/')).text()).toBe('answered');
   });
 
   test('[STUB4] a class that is not served is an error with a code', async () => {
@@ -469,9 +486,15 @@ describe('one object calls another', () => {
     const { greeting } = env as unknown as { greeting: string };
     expect([greeting, Object.keys(env).sort()]).toEqual([
       'hi',
-      ['Mute', 'Peer', 'Room', 'greeting'],
+      ['Mute', 'Peer', 'Plain', 'Room', 'greeting'],
     ]);
     expect(await room.askPeer({ n: 1 })).toEqual({ n: 1 });
+  });
+
+  test.for([[null], [undefined]])('[STUB29] the jurisdiction %s is none', ([none]) => {
+    const rooms = env.Room.jurisdiction('eu').jurisdiction(none as never);
+    expect(rooms.idFromName('a').equals(env.Room.idFromName('a'))).toBe(true);
+    expect(rooms.newUniqueId({ jurisdiction: none } as never).jurisdiction).toBeUndefined();
   });
 });
 

@@ -5,6 +5,7 @@
 
 import { storageError } from '../../src/contract/errors.ts';
 import { addressKey, type ObjectAddress } from '../../src/contract/object-id.ts';
+import { mustBeCallable } from '../../src/contract/rpc-class.ts';
 import { callMember, parametersIn, readMember } from '../../src/objects/invoke.ts';
 import type { Answer, OutgoingCall } from '../../src/objects/object-caller.ts';
 import type { Party } from '../../src/objects/party.ts';
@@ -103,6 +104,7 @@ export class ObjectCalls implements ObjectsService {
     if (object === undefined) {
       throw storageError('UNKNOWN_CLASS', 'An object of openStorage has no class, and no methods.');
     }
+    if (request.op !== 'fetch') mustBeCallable(object);
     switch (request.op) {
       case 'call': {
         const parameters = parametersIn(channel.receive(request.payload, party));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createObjects } from '../../../worker/node-objects.ts';
+import { createObjects, DurableObject } from '../../../worker/node-objects.ts';
 import type { DurableObjectState, DurableObjectStorage } from '../../contract/storage.ts';
 import type { RoutedCall } from '../call.ts';
 import { createRecord } from '../resources/dns-records.ts';
@@ -11,11 +11,13 @@ const ZONE = { ...ACCOUNT, name: 'of.example', accountId: 'a', accountName: 'Fir
 const COUNTS = [10, 100];
 
 /** Creates zones and records, and tells how many rows the last creation of each count read. */
-class Counting {
+class Counting extends DurableObject {
   readonly #store: ItemStore;
   #rowsRead: (() => number)[] = [];
 
-  constructor({ storage }: DurableObjectState) {
+  constructor(ctx: DurableObjectState, env: unknown) {
+    super(ctx as never, env);
+    const { storage } = ctx;
     const sql = {
       exec: (...statement: Parameters<DurableObjectStorage['sql']['exec']>) => {
         const cursor = storage.sql.exec(...statement);
