@@ -33,6 +33,10 @@ export function postOf({ DurableObject }: Bases) {
           const { body }: Response = await this.#peer.fetch(next);
           return new Response(body!.pipeThrough(upper()));
         }
+        case 'facts': {
+          const { cf } = request as Untyped;
+          return Response.json([cf, request.headers.get('content-length'), await request.text()]);
+        }
         case 'text':
           return new Response('text', { status: 201, headers: { 'x-by': 'peer' } });
         case 'empty':
@@ -162,6 +166,19 @@ const ASKS: Readonly<Record<string, Ask>> = {
     ),
   bytes: (post) => told(post.fetch('http://post/own', { method: 'POST', body: bytes() })),
   'an empty body': (post) => told(post.fetch('http://post/own', { method: 'POST', body: '' })),
+  'the facts of a network': (post) =>
+    told(post.fetch('http://post/facts', { cf: { country: 'AT', deep: { one: 1 } } })),
+  'no facts': (post) => told(post.fetch('http://post/facts')),
+  'the length of a text': (post) => told(post.fetch('http://post/facts', posted('aé🦊'))),
+  'the length of bytes': (post) => told(post.fetch('http://post/facts', posted(bytes()))),
+  'the length of a form': (post) =>
+    told(post.fetch('http://post/facts', posted(new URLSearchParams({ a: 'b' })))),
+  'the length of an empty body': (post) => told(post.fetch('http://post/facts', posted(''))),
+  'a length that is told': (post) =>
+    told(
+      post.fetch('http://post/facts', { ...posted('text'), headers: { 'content-length': '4' } }),
+    ),
+  'no length without a body': (post) => told(post.fetch('http://post/facts', { method: 'POST' })),
   'an answer handed on': (post) => told(post.fetch('http://post/on/text')),
   'an answer handed on twice': (post) => told(post.fetch('http://post/on/on/text')),
   'an answer that is cloned': (post) => told(post.fetch('http://post/cloned/text')),
@@ -230,6 +247,10 @@ function refused(): readonly (readonly [string, unknown])[] {
     ['an object without a prototype', Object.create(null)],
     ['a generator', (function* () {})()],
   ];
+}
+
+function posted(body: Untyped) {
+  return { method: 'POST', body };
 }
 
 function bytes(): Uint8Array<ArrayBuffer> {

@@ -24,6 +24,8 @@ export interface RequestParts {
   readonly redirect: RequestRedirect;
   readonly body: MessageBody | null;
   readonly signal: AbortSignal | null;
+  /** What a network knows of the request, as JSON; undefined when it came from none. */
+  readonly cf: unknown;
 }
 
 export interface ResponseParts {
@@ -36,6 +38,23 @@ export interface ResponseParts {
 }
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/** A request, or the options of one, with what a network knows. */
+interface WithCf extends RequestInit {
+  readonly cf?: unknown;
+}
+
+function asJson(value: unknown): unknown {
+  return value === undefined || value === null ? undefined : JSON.parse(JSON.stringify(value));
+}
+
+/** How many bytes a body has; undefined when that shows only as it is read. */
+function lengthOf(body: BodyInit): number | undefined {
+  if (body instanceof ArrayBuffer || ArrayBuffer.isView(body)) return body.byteLength;
+  if (body instanceof Blob) return body.size;
+  if (body instanceof FormData || body instanceof ReadableStream) return undefined;
+  return new TextEncoder().encode(String(body)).byteLength;
+}
 
 /** What `fetch` was given. */
 export class OutgoingRequest {
@@ -50,7 +69,7 @@ export class OutgoingRequest {
     // As in `fetch`, a request may also stand in place of the options.
     const isInit = init instanceof Request;
     const source = isInit ? init : input instanceof Request ? input : null;
-    const { body, signal, ...rest } = isInit ? ({} as RequestInit) : init;
+    const { body, signal, cf, ...rest }: WithCf = isInit ? {} : init;
     const isStream = body instanceof ReadableStream;
     const isMade = body !== undefined && body !== null && !isStream;
     // Made anew, for its checks and the type of its body; a stream goes beside it.
@@ -62,6 +81,10 @@ export class OutgoingRequest {
     });
     const headers = new Headers(rest.headers ?? source?.headers);
     for (const [name, value] of request.headers) if (!headers.has(name)) headers.set(name, value);
+    const length = isMade ? lengthOf(body) : undefined;
+    if (length !== undefined && !headers.has('content-length')) {
+      headers.set('content-length', String(length));
+    }
     this.parts = {
       url: request.url,
       method: request.method,
@@ -69,6 +92,7 @@ export class OutgoingRequest {
       redirect: 'manual',
       body: isStream ? new MessageBody(body) : bodyOf(isMade ? request : source, body),
       signal: (signal === undefined ? source?.signal : signal) ?? null,
+      cf: asJson(cf ?? (source as WithCf | null)?.cf),
     };
     this.#redirect = request.redirect;
     this.#body = isMade ? body : undefined;
@@ -85,7 +109,7 @@ export class OutgoingRequest {
     if (this.#redirect === 'error') {
       throw new TypeError(`fetch: a redirect to ${location}, which the request makes an error.`);
     }
-    const { url, method, body, signal } = this.parts;
+    const { url, method, body, signal, cf } = this.parts;
     const becomesGet = status === 303 ? method !== 'HEAD' : status < 303 && method === 'POST';
     const isBodyKept = body !== null && !becomesGet;
     if (isBodyKept && this.#body === undefined) {
@@ -94,19 +118,24 @@ export class OutgoingRequest {
           "pass bytes, or redirect: 'manual'.",
       );
     }
-    return new OutgoingRequest(new URL(location, url), {
+    const kept = new Headers(this.parts.headers); // all of them, as in workerd
+    if (!isBodyKept) kept.delete('content-length');
+    const init: WithCf = {
       method: becomesGet ? 'GET' : method,
-      headers: this.parts.headers, // all of them, as in workerd
+      headers: kept,
       signal,
+      cf,
       ...(isBodyKept && { body: this.#body! }),
-    });
+    };
+    return new OutgoingRequest(new URL(location, url), init);
   }
 }
 
 export function requestParts(request: Request): RequestParts {
   const { url, method, redirect, signal } = request;
   const headers = new Headers(request.headers);
-  return { url, method, headers, redirect, body: bodyOf(request), signal };
+  const { cf } = request as WithCf;
+  return { url, method, headers, redirect, body: bodyOf(request), signal, cf: asJson(cf) };
 }
 
 /** @throws TypeError when the body was read already */
@@ -127,7 +156,7 @@ export function responseParts(response: Response): ResponseParts {
 }
 
 export function makeRequest(parts: RequestParts, party: Party): Request {
-  const { url, method, headers, redirect, body, signal } = parts;
+  const { url, method, headers, redirect, body, signal, cf } = parts;
   const stream = body?.stream ?? null;
   const streamed = stream !== null && takesStreams();
   const request = new Request(url, {
@@ -138,6 +167,7 @@ export function makeRequest(parts: RequestParts, party: Party): Request {
   } as RequestInit);
   keepHeaders(request, headers);
   if (signal !== null) define(request, 'signal', signal);
+  if (cf !== undefined) define(request, 'cf', cf);
   if (stream !== null && !streamed) {
     readThrough(request, new Response(stream, { headers: typeOf(headers) }), party.io);
   } else if (party.isGated && stream !== null) {

@@ -21,6 +21,8 @@ export function installFetch(
     if (context === undefined) return original(input, init);
     // What a request cannot be made of is refused at once, and read before the caller changes it.
     const request = new Request(input, init);
+    // It may be of a request that was handed on with another body; the engine counts anew.
+    request.headers.delete('content-length');
     const send = async () => original(context.host.sendsStreams ? request : await whole(request));
     return gatedBody(await context.send(send), context);
   };

@@ -118,6 +118,10 @@ class Room extends Base {
     if (pathname === '/round') {
       return new Response(null, { status: 302, headers: { location: '/round' } });
     }
+    if (pathname === '/facts') {
+      const { cf } = request as { cf?: unknown };
+      return Response.json([cf, request.headers.get('content-length')]);
+    }
     if (pathname === '/wrong') return 'no response' as never;
     const text = await request.text();
     return Response.json({
@@ -499,6 +503,16 @@ describe('one object calls another', () => {
 });
 
 describe('fetch', () => {
+  test('[STUB30] a request tells what its network knows, and the length of its body', async () => {
+    const facts = async (init: object) => {
+      return (await room.fetch('http://room/facts', { method: 'POST', ...init })).json();
+    };
+    expect(await facts({ cf: { country: 'AT' }, body: 'aé' })).toEqual([{ country: 'AT' }, '3']);
+    expect(await facts({ body: new Uint8Array(5) })).toEqual([null, '5']);
+    expect(await facts({ body: new Blob(['four']) })).toEqual([null, '4']);
+    expect(await facts({})).toEqual([null, null]);
+  });
+
   test('[STUB16] the object’s fetch gets method, headers and body; forbidden headers too', async () => {
     const response = await room.fetch('http://object/x', {
       method: 'POST',
