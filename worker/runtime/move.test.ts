@@ -18,6 +18,15 @@ const exportOf = (name?: string) => host.host.exportDatabase(host.address(name))
 const importInto = (file: Uint8Array, name?: string) =>
   host.host.importDatabase(host.address(name), file);
 
+/** Begins an import whose commit is made and waits for the disk, until `releaseFlushes`. */
+async function importUntilReplaced(file: Uint8Array): Promise<{ readonly done: Promise<string> }> {
+  const before = host.committed();
+  host.holdFlushes();
+  const done = importInto(file);
+  while (host.committed() === before) await host.turns(1);
+  return { done };
+}
+
 /** What a program can see of an object. */
 const contents = (name?: string) =>
   host.run(async ({ storage }) => {
@@ -111,19 +120,45 @@ describe('into an object', () => {
   });
 
   test('[MOVE3] whoever holds the object when it is replaced meets a new instance', async () => {
-    await host.run(fill);
-    const file = await exportOf();
-    await host.run(({ storage }) => storage.put('key', 'of later'));
-    host.holdFlushes();
-    const before = host.committed();
-    const imported = importInto(file);
-    while (host.committed() === before) await host.turns(1);
-    const late = host.run(({ storage }) => storage.get('key'));
+    await host.run(fill, 'other');
+    const file = await exportOf('other');
+    await host.run(({ storage }) => storage.put('key', 'old'));
+    const imported = await importUntilReplaced(file);
+    const late = expect(host.run(({ storage }) => storage.get('key'))).rejects.toMatchObject({
+      code: 'OBJECT_RESET',
+      retryable: true,
+    });
     await host.turns(5);
     host.releaseFlushes();
-    await expect(late).rejects.toMatchObject({ code: 'OBJECT_RESET', retryable: true });
-    await imported;
+    await late;
+    await imported.done;
     expect(await host.run(({ storage }) => storage.get('key'))).toEqual({ when: new Date(5) });
+  });
+
+  test('[MOVE3] a cursor and a list of the old database end with it, and show nothing of the new', async () => {
+    const fillWith = (what: string) => (state: DurableObjectState) => {
+      state.storage.sql.exec('CREATE TABLE big(x)');
+      for (let i = 0; i < 200; i++) {
+        state.storage.sql.exec('INSERT INTO big VALUES (?)', what.repeat(1000));
+        state.storage.kv.put(`key ${i}`, what.repeat(1000));
+      }
+    };
+    await host.run(fillWith('new'), 'other');
+    const file = await exportOf('other');
+    await host.run(fillWith('old'));
+    await host.host.reset(host.address(), new Error('cold'));
+    const { cursor, list } = await host.run(({ storage }) => ({
+      cursor: storage.sql.exec('SELECT x FROM big').raw(),
+      list: storage.kv.list()[Symbol.iterator](),
+    }));
+    cursor.next();
+    list.next();
+    const imported = await importUntilReplaced(file);
+    const ended = expect.objectContaining({ code: 'CURSOR_CLOSED' });
+    expect(() => cursor.toArray()).toThrow(ended);
+    expect(() => list.next()).toThrow(ended);
+    host.releaseFlushes();
+    await imported.done;
   });
 
   test('[MOVE4] the bookmark of an import, and any from before it, undo it', async () => {

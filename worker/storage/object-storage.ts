@@ -63,7 +63,7 @@ export class ObjectStorage {
   readonly #transactions: Transactions;
   readonly #commits: Commits;
   #broken: StorageError | undefined;
-  /** What every operation throws after the database was replaced, until the storage is broken. */
+  /** What every operation throws once the database was replaced and closed. */
   #replaced: StorageError | undefined;
   #alarmChanged = false;
   #hasBookmark = false;
@@ -293,8 +293,9 @@ export class ObjectStorage {
   }
 
   /**
-   * Becomes a copy of another database, as one commit; the bookmark that undoes it. SQLite still
-   * remembers the old database, so from now on every operation but `durability` throws `reason`.
+   * Becomes a copy of another database, as one commit; the bookmark that undoes it. SQLite remembers
+   * the old one and is closed, which ends cursors and lists; every operation but `durability` throws
+   * `reason` from now on.
    *
    * @throws TRANSACTION_NESTING, DISK_FULL, IO
    */
@@ -307,10 +308,12 @@ export class ObjectStorage {
       );
     }
     const undo = this.currentBookmark();
+    const { alarm } = new Metadata(source.database);
     this.#atomically(() => this.#log.overwrite(source.file));
     this.#replaced = reason;
+    this.#closeDatabase();
     this.#commits.committed();
-    this.environment.onAlarm(new Metadata(source.database).alarm);
+    this.environment.onAlarm(alarm);
     return undo;
   }
 
