@@ -72,6 +72,16 @@ describe('a directory that is cleared', () => {
     watch.expire();
     await expect(answer()).rejects.toMatchObject(CLEARED);
   });
+
+  test('[DUR4] a look that began before the failure does not count', async () => {
+    const failing = watch.during(async () => {
+      expect(looks).toBe(1);
+      isThere = false;
+      watch.expire();
+      throw new Error('the handle is closed');
+    });
+    await expect(failing).rejects.toMatchObject(CLEARED);
+  });
 });
 
 test('[DUR4] many calls share one look, and none is made while nothing runs', async () => {

@@ -27,12 +27,15 @@ export class ClearanceWatch {
   readonly #exists: () => Promise<boolean>;
   readonly #environment: WatchEnvironment;
   #seenMs = Number.NEGATIVE_INFINITY;
+  /** The look that is under way, unless something failed since it began. */
   #look: Promise<void> | undefined;
+  #failures = 0;
   #error: Error | undefined;
   #underWay = 0;
   #cancelTimer: (() => void) | undefined;
   #reportCleared: (error: Error) => void = () => {};
 
+  /** `exists` never rejects: what it cannot find out it takes for true. */
   constructor(exists: () => Promise<boolean>, environment: WatchEnvironment) {
     this.#exists = exists;
     this.#environment = environment;
@@ -57,14 +60,14 @@ export class ClearanceWatch {
   /** The last look counts no more: something failed that a deletion would explain. */
   expire(): void {
     this.#seenMs = Number.NEGATIVE_INFINITY;
+    this.#look = undefined;
+    this.#failures += 1;
   }
 
   /** Looks now. @throws SITE_DATA_CLEARED */
   look(): Promise<void> {
     if (this.#error !== undefined) return Promise.reject(this.#error);
-    this.#look ??= this.#lookOnce().finally(() => {
-      this.#look = undefined;
-    });
+    this.#look ??= this.#lookOnce();
     return this.#look;
   }
 
@@ -84,8 +87,11 @@ export class ClearanceWatch {
 
   async #lookOnce(): Promise<void> {
     const startedMs = this.#environment.now();
-    if (await this.#exists()) {
-      this.#seenMs = startedMs;
+    const failures = this.#failures;
+    const isThere = await this.#exists();
+    if (failures === this.#failures) this.#look = undefined;
+    if (isThere) {
+      if (failures === this.#failures) this.#seenMs = startedMs;
       return;
     }
     this.#error = siteDataCleared();

@@ -10,8 +10,8 @@ export interface DatabaseFile {
   truncate(sizeBytes: number): void;
   sizeBytes(): number;
   /**
-   * SQLite's sync of a transaction that ends: everything written since the last call becomes one committed transaction, all
-   * or nothing. Not yet durable: that is the flush.
+   * SQLite's sync of a transaction that ends: everything written since the last call becomes one
+   * committed transaction, all or nothing. Not yet durable: that is the flush.
    *
    * @throws DISK_FULL, IO: the transaction is then not committed and SQLite rolls it back.
    */
