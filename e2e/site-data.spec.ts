@@ -88,26 +88,28 @@ test('[DUR4] a page that did nothing meanwhile is told, though another has begun
   await openAll(idle);
   const other = await openBlank(await context.newPage(), server);
   await other.evaluate(async (path) => {
-    const names = async () => {
-      const found: string[] = [];
-      const origin = await navigator.storage.getDirectory();
-      for await (const name of origin.keys()) found.push(name);
-      return found;
-    };
-    const before = await names();
-    const isOver = fetch(path).then(() => true);
-    // The answer may come seconds later, when the idle objects are closed and their files looked for.
-    const soon = () => new Promise<false>((resolve) => setTimeout(resolve, 1, false));
-    // A list is refused while what it lists is deleted.
-    const isGone = () =>
-      names().then(
-        (found) => found.length === 0,
+    const origin = async () => await navigator.storage.getDirectory();
+    const names: string[] = [];
+    for await (const name of (await origin()).keys()) names.push(name);
+    // What is being deleted is refused.
+    const isGone = async (name: string) =>
+      await (await origin()).getDirectoryHandle(name).then(
+        () => false,
+        (error) => error.name === 'NotFoundError',
+      );
+    const make = async (name: string) =>
+      await (await origin()).getDirectoryHandle(name, { create: true }).then(
+        () => true,
         () => false,
       );
-    while (!(await isGone()) && !(await Promise.race([isOver, soon()])));
+    const until = async (holds: () => Promise<boolean>) => {
+      while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 1));
+    };
+    // The answer may come seconds later, when the idle objects are closed and their files looked for.
+    void fetch(path);
+    await Promise.all(names.map((name) => until(() => isGone(name))));
     // As the worker of a later page makes them.
-    const later = await navigator.storage.getDirectory();
-    for (const name of before) await later.getDirectoryHandle(name, { create: true });
+    for (const name of names) await until(() => make(name));
   }, CLEAR_PATH);
   const { codes } = await callAll(idle);
   for (const [call, code] of Object.entries(codes)) expect(code, call).toBe(CLEARED);
