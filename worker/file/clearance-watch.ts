@@ -3,7 +3,7 @@
 // A browser deletes it when the user clears site data, when a page does (Clear-Site-Data), and when
 // it evicts a site to make room, and no event says so. Firefox closes the open handles. Chromium
 // leaves them open: writes and flushes of a deleted file succeed, and `close()` of such a handle
-// blocks the worker for good (Chromium 156). So the directory is looked up, which takes about 1 ms:
+// blocks the worker for good (Chromium 156). So a mark in it is looked up, which takes about 1 ms:
 // while calls are under way once every CHECK_MS, and before a handle is closed.
 //
 // Invariant: no result of a call leaves when the last look is older than CHECK_MS. What was
