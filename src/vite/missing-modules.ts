@@ -16,6 +16,7 @@ export function missingModules(root: () => string): Plugin {
     name: 'ctx-storage:missing-modules',
     enforce: 'pre',
     apply: 'serve',
+    applyToEnvironment: ({ config }) => config.consumer === 'client',
     async resolveId(source, importer) {
       if (!source.startsWith('node:') || importer === undefined) return null;
       const found = await this.resolve(source, importer, { skipSelf: true });

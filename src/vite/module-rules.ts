@@ -57,8 +57,10 @@ const QUERIES: Readonly<Record<ModuleKind, string>> = {
 };
 
 /** For pages and workers alike: in development they may share a module. */
-export function moduleRules(kindOf: KindOf): Pick<Plugin, 'resolveId' | 'transform'> {
+export function moduleRules(kindOf: KindOf): Plugin {
   return {
+    name: 'ctx-storage:module-rules',
+    enforce: 'pre',
     async resolveId(source, importer) {
       // The page itself imports nothing: Vite asks so for what a browser requests.
       if (importer === undefined || importer.endsWith('.html')) return null;
@@ -82,7 +84,7 @@ export function moduleRules(kindOf: KindOf): Pick<Plugin, 'resolveId' | 'transfo
 /** For libraries that are pre-bundled (by Rolldown): their files are read as their modules are. */
 export function moduleRulesOfLibraries(kindOf: KindOf) {
   return {
-    name: 'ctx-storage:module-rules',
+    name: 'ctx-storage:module-rules-of-libraries',
     resolveId(source: string, importer: string | undefined) {
       const file = importer && fileOf(source, importer);
       return file && isAbsolute(file) && kindOf(file) ? file : null;

@@ -316,6 +316,15 @@ describe('plugin', () => {
     };
     expect(await resolved('ssr')).toBe(WORKER_ENTRY);
     expect(await resolved('real')).not.toBe(WORKER_ENTRY);
+    const file = async (environment: string) => {
+      const { pluginContainer } = server.environments[environment]!;
+      return (await pluginContainer.resolveId('./schema.sql', join(root, 'src/index.ts')))?.id;
+    };
+    expect(await file('ssr')).toMatch(/schema\.sql\?raw$/);
+    expect(await file('real')).toMatch(/schema\.sql$/);
+    expect(
+      server.environments.real!.plugins.filter(({ name }) => /ctx-storage/.test(name)),
+    ).toEqual([]);
     await server.close();
   });
 

@@ -38,11 +38,12 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
   const modules = () => modulesPlugin(workerEntry, () => join(root, 'index.html'));
   let kinds = kindsBy([], '');
   const kindOf: KindOf = (path) => kinds(path);
-  const rules = (): Plugin => ({
-    name: 'ctx-storage:rules',
-    enforce: 'pre',
-    ...moduleRules(kindOf),
-  });
+  /** Of pages and workers alike. */
+  const common = () =>
+    [modules(), moduleRules(kindOf), decoratorsPlugin()].map((plugin) => ({
+      ...plugin,
+      applyToEnvironment: isNotWorkerd,
+    }));
   let worker: GeneratedWorker | undefined;
 
   const starter: Plugin = {
@@ -50,7 +51,7 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
     applyToEnvironment: isNotWorkerd,
     config() {
       return {
-        worker: { format: 'es', plugins: () => [modules(), rules(), decoratorsPlugin()] },
+        worker: { format: 'es', plugins: common },
         optimizeDeps: {
           // Their workers and WebAssembly are found beside them, where pre-bundling would not put them.
           exclude: ['ctx-storage', '@sqlite.org/sqlite-wasm'],
@@ -89,7 +90,7 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
       );
     },
   };
-  return [modules(), rules(), missingModules(() => root), decoratorsPlugin(), starter];
+  return [...common(), missingModules(() => root), starter];
 }
 
 // Vite 7 pre-bundles with esbuild, whose options its own types do not name in Vite 8.
@@ -104,7 +105,6 @@ function modulesPlugin(workerEntry: string, importer: () => string): Plugin {
   return {
     name: 'ctx-storage:modules',
     enforce: 'pre',
-    applyToEnvironment: isNotWorkerd,
     resolveId(id) {
       return id === LIBRARY ? this.resolve(workerEntry, importer(), { skipSelf: true }) : null;
     },
