@@ -27,6 +27,18 @@ export function deskOf({ DurableObject, RpcTarget, RpcStub }: Bases) {
       this.#count += by;
       return this.#count;
     }
+    fetch(by: number) {
+      return `fetched ${by}`;
+    }
+    alarm() {
+      return 'rung';
+    }
+    connect() {
+      return 'connected';
+    }
+    get stub() {
+      return new RpcStub(new Drawer(40));
+    }
     below(by: number) {
       return new Drawer(this.#count + by);
     }
@@ -61,6 +73,9 @@ export function deskOf({ DurableObject, RpcTarget, RpcStub }: Bases) {
     }
     adder() {
       return Object.assign((by: number) => by + 3, { step: 3, at: { deep: 8 } });
+    }
+    socket() {
+      return new (globalThis as Untyped).WebSocketPair()[0];
     }
     text() {
       return 'text';
@@ -212,6 +227,15 @@ const ASKS: Readonly<Record<string, Ask>> = {
     await desk.isStub(() => 1),
     await desk.isStub({}),
   ],
+  'a target’s own handlers': async (desk) => {
+    const drawer = desk.drawerOf(1);
+    return [await drawer.fetch(2), await drawer.alarm(), await drawer.connect()];
+  },
+  'a getter that gives a stub': (desk) => desk.drawerOf(2).stub.add(2),
+  'a getter of a stub that a getter gives': (desk) => desk.drawer.stub.inner.count,
+  'a socket as a result': (desk) => desk.socket(),
+  'a forgotten await': (desk) => desk.echo({ value: desk.drawer }),
+  'a forgotten await of a result': (desk) => desk.echo({ value: desk.text() }),
   'a setter without a getter': (desk) => desk.written,
   'a request': (desk) => told(desk.fetch('http://desk/end', POST)),
   'a request passed on': (desk) => told(desk.fetch(new Request('http://desk/303', POST))),

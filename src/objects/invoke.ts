@@ -5,6 +5,8 @@
 // call, and what every object and function inherits answers on the stub itself.
 
 import { storageError } from '../contract/errors.ts';
+import { RpcTarget } from '../contract/rpc-target.ts';
+import { isRpcStub } from './known-stubs.ts';
 
 const PARAMETERS_MAX = 65_535;
 
@@ -43,12 +45,13 @@ export function callMember(target: object, name: string, parameters: readonly un
 /** The value of the getter, or the method, which stays bound to its object. @throws UNKNOWN_METHOD */
 export function readMember(target: object, name: string): unknown {
   const value = find(target, name);
-  if (typeof value !== 'function') return value;
+  if (typeof value !== 'function' || isRpcStub(value)) return value;
   return (...parameters: unknown[]) => Reflect.apply(value, target, parameters);
 }
 
 function find(target: object, name: string): unknown {
-  if (HANDLERS.has(name)) {
+  // A target has none: what its class calls so is a method as any other.
+  if (HANDLERS.has(name) && !(target instanceof RpcTarget)) {
     throw unknown(target, name, 'it is a handler that only the runtime calls');
   }
   if (typeof target === 'function') {

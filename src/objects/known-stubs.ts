@@ -4,6 +4,7 @@ import type { WireAddress } from '../rpc/object-protocol.ts';
 
 const addresses = new WeakMap<object, WireAddress>();
 const rpcStubs = new WeakSet<object>();
+const members = new WeakSet<object>();
 
 /** The object a stub stands for; undefined for anything that is no stub of an object. */
 export function addressOf(stub: object): WireAddress | undefined {
@@ -21,4 +22,13 @@ export function isRpcStub(value: object): boolean {
 
 export function addRpcStub(stub: object): void {
   rpcStubs.add(stub);
+}
+
+/** True for what a stub shows for a name, which was not awaited. */
+export function isMember(value: object): boolean {
+  return members.has(value);
+}
+
+export function addMember(member: object): void {
+  members.add(member);
 }

@@ -29,7 +29,7 @@ import {
   responseParts,
 } from './http-message.ts';
 import { importCallable, importReadable, importSignal, importWritable } from './imports.ts';
-import { addressOf, isRpcStub } from './known-stubs.ts';
+import { addressOf, isMember, isRpcStub } from './known-stubs.ts';
 import type { Party } from './party.ts';
 import type { Channel } from './references.ts';
 import { DISPOSE } from './rpc-promise.ts';
@@ -55,6 +55,8 @@ let lastNumber = 0;
 /** @throws DataCloneError, and what getters of the value throw */
 export function writeDraft(value: unknown, party: Party, ownership: Ownership = 'lent'): Draft {
   const exports = new Map<ReferenceNumber, Exported>();
+  /** Sockets of responses; by itself a socket is not passed. */
+  const upgrades = new Set<object>();
   const add = (kind: ReferenceKind, exported: Exported): Description => {
     lastNumber += 1;
     exports.set(lastNumber, exported);
@@ -63,6 +65,12 @@ export function writeDraft(value: unknown, party: Party, ownership: Ownership = 
   const describe = (thing: object): Description | undefined => {
     const address = addressOf(thing);
     if (address !== undefined) return { kind: 'object', address };
+    if (isMember(thing)) {
+      throw new DOMException(
+        'A property of a stub was passed without its value; await it first.',
+        'DataCloneError',
+      );
+    }
     if (isRpcStub(thing)) return add('callable', new ExportedStub(thing, party, ownership));
     if (typeof thing === 'function' || thing instanceof RpcTarget) {
       return add('callable', new ExportedCallable(thing, party));
@@ -74,10 +82,15 @@ export function writeDraft(value: unknown, party: Party, ownership: Ownership = 
     if (thing instanceof WritableStream) return add('writable', new ExportedWritable(thing, party));
     if (thing instanceof AbortSignal) return add('signal', new ExportedSignal(thing, party));
     const socket = socketParts(thing);
-    if (socket !== undefined) return add('socket', new ExportedSocket(socket.end, party));
+    if (socket !== undefined && upgrades.has(thing))
+      return add('socket', new ExportedSocket(socket.end, party));
     if (thing instanceof OutgoingRequest) return { kind: 'request', parts: thing.parts };
     if (thing instanceof Request) return { kind: 'request', parts: requestParts(thing) };
-    if (thing instanceof Response) return { kind: 'response', parts: responseParts(thing) };
+    if (thing instanceof Response) {
+      const parts = responseParts(thing);
+      if (parts.webSocket !== null) upgrades.add(parts.webSocket);
+      return { kind: 'response', parts };
+    }
     return undefined;
   };
   return { payload: serializeWith(value, describe), exports };

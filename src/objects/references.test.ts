@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { RpcStub } from '../contract/object.ts';
 import { RpcTarget } from '../contract/rpc-target.ts';
+import { WebSocketPair } from '../sockets/web-socket.ts';
 import { FREE, Party } from './party.ts';
 import { pairOfReferences, type References } from './references.ts';
 
@@ -127,6 +128,34 @@ describe('streams', () => {
     const stream = new ReadableStream();
     stream.getReader();
     expect(() => pass(stream)).toThrow(TypeError);
+  });
+});
+
+describe('what a target gives', () => {
+  test('[STUB31] its own fetch, alarm and connect are methods, and a getter may give a stub', async () => {
+    class Inner extends RpcTarget {
+      add(by: number): number {
+        return 40 + by;
+      }
+    }
+    const inner = pass(new Inner());
+    class Outer extends RpcTarget {
+      fetch(): string {
+        return 'fetched';
+      }
+      get inner(): unknown {
+        return inner;
+      }
+    }
+    const stub = pass(new Outer()) as { fetch(): Promise<string>; inner: Inner };
+    expect([await stub.fetch(), await stub.inner.add(2)]).toEqual(['fetched', 42]);
+  });
+
+  test('[STUB31] a member that was not awaited, and a socket by itself, are not passed', () => {
+    const stub = pass(() => 1) as unknown as { member: unknown };
+    for (const value of [stub.member, new WebSocketPair()[0]]) {
+      expect(() => pass({ value })).toThrow(expect.objectContaining({ name: 'DataCloneError' }));
+    }
   });
 });
 

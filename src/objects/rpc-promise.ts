@@ -8,7 +8,7 @@
 // Does not know how a call travels.
 
 import { storageError } from '../contract/errors.ts';
-import { addressOf } from './known-stubs.ts';
+import { addMember, addressOf } from './known-stubs.ts';
 
 /** Symbol.dispose, under the name that compilers agree on where the engine lacks it. */
 export const DISPOSE: symbol = Symbol.dispose ?? Symbol.for('Symbol.dispose');
@@ -33,10 +33,12 @@ export function isRemote(name: string | symbol): name is string {
 
 /** A method to call, which awaited gives the property instead. */
 export function remoteMember(path: Path): object {
-  return new Proxy(() => {}, {
+  const member = new Proxy(() => {}, {
     apply: (_target, _this, parameters) => rpcPromise(path.call(parameters)),
     get: (target, name) => promiseMember(path.get, name) ?? memberOf(target, path.get, name),
   });
+  addMember(member);
+  return member;
 }
 
 /**

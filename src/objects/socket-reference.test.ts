@@ -73,6 +73,8 @@ describe('a socket that was passed', () => {
   test('[STUB20] one that was accepted cannot be passed', () => {
     const pair = new WebSocketPair();
     pair[1].accept();
-    expect(() => near.send(near.draft(pair[1], party))).toThrow('after calling accept()');
+    const response = new Response();
+    Object.defineProperty(response, 'webSocket', { value: pair[1] });
+    expect(() => near.send(near.draft(response, party))).toThrow('after calling accept()');
   });
 });
