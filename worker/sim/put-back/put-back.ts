@@ -85,7 +85,7 @@ export const PUT_BACKS: readonly PutBack[] = [
     edits: [
       {
         file: 'worker/runtime/lifecycle.ts',
-        from: '    for (const { onEnd } of held) onEnd(state.reason);\n',
+        from: '    for (const { onEnd } of told) onEnd(state.reason);\n',
         to: '',
       },
     ],
