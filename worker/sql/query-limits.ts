@@ -7,7 +7,10 @@ import { storageError } from '../../src/contract/errors.ts';
 
 /** Bounds of each object; what is left out has its default. */
 export interface QueryLimits {
-  /** Longest one call into SQLite may run, in milliseconds. @default 30,000 */
+  /**
+   * Longest one call into SQLite may run, in milliseconds. In a browser, keep it below 40,000: pages
+   * report a worker that gives no sign of life for that long as WORKER_BUSY. @default 30,000
+   */
   readonly queryMs?: number;
   /** Longest the checks of an imported file may take together, in milliseconds. @default 10,000 */
   readonly importMs?: number;
