@@ -30,8 +30,8 @@ export interface LoadEvent {
   readonly failure: { readonly code: string; readonly retryable: boolean } | null;
 }
 
-/** Errors that a fault may cause beside the retryable ones. */
-const EXPECTED: ReadonlySet<string> = new Set(['TRANSACTION_ENDED']);
+/** Errors that a fault may cause beside the retryable ones: an object that aborts says so once. */
+const EXPECTED: ReadonlySet<string> = new Set(['TRANSACTION_ENDED', 'OBJECT_RESET']);
 
 export class Ledger {
   readonly #acknowledged = new Set<string>();

@@ -92,11 +92,12 @@ const tab = {
     const storage = await surely(`${name}:open`, openTable);
     // A transaction takes in what its own handle is asked meanwhile.
     const apart = await surely(`${name}:open`, openTable);
-    const stub = await surely(`${name}:connect`, book);
+    await surely(`${name}:connect`, connectBook);
     lanes.push(
       lane(`${name}:sql`, (id) => storage.sql.exec('INSERT INTO rows VALUES(?, 0)', id).ready),
       lane(`${name}:put`, (id) => storage.put(`op:${id}`, { id, text: 'x'.repeat(50) })),
-      lane(`${name}:call`, (id) => stub.add(id)),
+      // By a new stub each time: one whose object was reset rejects from then on.
+      lane(`${name}:call`, async (id) => (await book()).add(id)),
       lane(`${name}:txn`, (id) =>
         apart.transaction(async (txn) => {
           const n = ((await txn.get<number>('count')) ?? 0) + 1;
