@@ -17,6 +17,8 @@ export default defineConfig({
   // Tests kill and restart whole browsers; side by side they would only wait for each other.
   workers: 1,
   timeout: 60_000,
+  // Bounds for what hangs, never a measure of speed: the machine may be busy.
+  expect: { timeout: 20_000 },
   // When nothing works, every test waits for its own end; that must not take an hour.
   globalTimeout: 25 * 60_000,
   forbidOnly: true,
