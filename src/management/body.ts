@@ -15,7 +15,7 @@ const JSON_DEPTH_MAX = 64;
  */
 export async function bodyOf(request: Request): Promise<unknown> {
   if (request.method === 'GET' || request.body === null) return undefined;
-  const bytes = await bytesWithin(chunksOf(request.body));
+  const bytes = await bytesWithin(chunksOf(request));
   const type = request.headers.get('content-type') ?? '';
   if (/^multipart\/form-data\b/i.test(type)) return formFields(bytes, type);
   const text = new TextDecoder().decode(bytes);
@@ -89,8 +89,13 @@ async function formFields(bytes: Uint8Array<ArrayBuffer>, type: string): Promise
   return Object.fromEntries([...form].filter(([, value]) => typeof value === 'string'));
 }
 
-/** Not every browser can iterate a stream. */
-async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+/** Not every browser can iterate a stream, and Firefox 153 has no stream of a request at all. */
+async function* chunksOf(request: Request): AsyncGenerator<Uint8Array> {
+  const stream = request.body as ReadableStream<Uint8Array> | null | undefined;
+  if (!stream) {
+    yield new Uint8Array(await request.arrayBuffer());
+    return;
+  }
   const reader = stream.getReader();
   try {
     for (;;) {

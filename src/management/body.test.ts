@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { BODY_BYTES_MAX, bodyOf } from './body.ts';
+
+/** A request as Firefox shows it: its body can be read, and is no stream. */
+function withoutStream(body: string): Request {
+  const request = new Request('https://api.example/zones', { method: 'POST', body });
+  Object.defineProperty(request, 'body', { value: undefined });
+  return request;
+}
+
+test('[MG4] a body is read where requests show no stream of it', async () => {
+  expect(await bodyOf(withoutStream('{"name":"a.example"}'))).toEqual({ name: 'a.example' });
+  expect(await bodyOf(withoutStream(''))).toBeUndefined();
+});
+
+test('[MG47] it has the same bound there', async () => {
+  await expect(bodyOf(withoutStream('x'.repeat(BODY_BYTES_MAX + 1)))).rejects.toMatchObject({
+    status: 413,
+  });
+});
