@@ -16,7 +16,7 @@ export default defineConfig({
   plugins: [
     ctxStorage({
       config: file('demo/objects/wrangler.jsonc'),
-      workerEntry: file('worker/objects.ts'),
+      workerEntry: file('worker/entries/objects.ts'),
     }),
   ],
   optimizeDeps: { exclude: ['@sqlite.org/sqlite-wasm'] },

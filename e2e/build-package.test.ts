@@ -4,8 +4,8 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { afterAll, expect, test } from 'vitest';
-import type * as InProcess from '../worker/in-process.ts';
-import type * as Library from '../worker/library.ts';
+import type * as InProcess from '../worker/entries/in-process.ts';
+import type * as Library from '../worker/library/library.ts';
 import { forBrowsers } from './package-bundle.ts';
 
 const WORKER = resolve(import.meta.dirname, '../worker');

@@ -14,7 +14,7 @@ const outdir = 'dist';
 await build({
   ...forBrowsers,
   outdir,
-  entryPoints: { index: 'src/index.ts', worker: 'worker/index.ts' },
+  entryPoints: { index: 'src/index.ts', worker: 'worker/entries/storage-worker.ts' },
 });
 // Base classes and their host are one module each, whichever entries a program takes them from.
 await build({
@@ -22,8 +22,8 @@ await build({
   outdir,
   splitting: true,
   entryPoints: {
-    objects: 'worker/objects.ts',
-    'in-process': 'worker/in-process.ts',
+    objects: 'worker/entries/objects.ts',
+    'in-process': 'worker/entries/in-process.ts',
     management: 'src/management/index.ts',
   },
 });
@@ -36,8 +36,8 @@ await build({
   packages: 'external',
   splitting: true,
   entryPoints: {
-    node: 'worker/node-objects.ts',
-    'node-library': 'worker/node-library.ts',
+    node: 'worker/entries/node-objects.ts',
+    'node-library': 'worker/entries/node-library.ts',
     'management-node': 'src/management/adapters/node-server.ts',
     vite: 'src/vite/plugin.ts',
     cli: 'src/cli/node-main.ts',

@@ -1,7 +1,7 @@
 // The emulated provider in a page.
 
 import { createManagementApi, ManagementObject, routeManagement } from '../src/management/index.ts';
-import { createObjects } from '../worker/node-objects.ts';
+import { createObjects } from '../worker/entries/node-objects.ts';
 import { openBlank } from './blank-page.ts';
 import { expect, test } from './fixtures.ts';
 import { runScenario, SCENARIO_ACCOUNT, scenarioOptions } from './management/scenario.ts';

@@ -9,7 +9,7 @@ import {
   recordedCalls,
   recordPage,
 } from '../src/management/index.ts';
-import { createObjects } from '../worker/node-objects.ts';
+import { createObjects } from '../worker/entries/node-objects.ts';
 import { expect, test } from './fixtures.ts';
 
 const ACCOUNT = '0123456789abcdef0123456789abcdef';

@@ -15,7 +15,7 @@ export const REPOSITORY = join(import.meta.dirname, '..');
 export const CLEAR_PATH = '/clear-site-data';
 
 /** What `ctx-storage/worker` is in the sources. */
-const WORKER_ENTRY = join(REPOSITORY, 'worker/objects.ts');
+const WORKER_ENTRY = join(REPOSITORY, 'worker/entries/objects.ts');
 
 /** A host by which tests reach the server as an insecure page would. */
 export const INSECURE_HOST = 'insecure.test';

@@ -7,7 +7,7 @@ const violations: string[] = [];
 
 vi.mock('../worker/vfs/sqlite-module.ts', async (importOriginal) => {
   const original = await importOriginal<typeof import('../worker/vfs/sqlite-module.ts')>();
-  const { withLivePointers } = await import('../worker/vfs/live-pointers.ts');
+  const { withLivePointers } = await import('../worker/testing/live-pointers.ts');
   // One checker for one module: what knows a module by its identity must find the same one again.
   const checked = new WeakMap<Sqlite, Sqlite>();
   const loadSqlite: typeof original.loadSqlite = async (wasm) => {

@@ -6,7 +6,7 @@
 
 import { createManagementApi } from '../../src/management/api.ts';
 import { ManagementObject } from '../../src/management/objects/management-object.ts';
-import { createObjects } from '../../worker/node-objects.ts';
+import { createObjects } from '../../worker/entries/node-objects.ts';
 
 const COUNTS = [100, 10_000];
 const SAMPLE_COUNT = 500;

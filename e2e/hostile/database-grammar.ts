@@ -1,6 +1,6 @@
 // Sound database files of many sorts, and changes to them that a parser may get wrong.
 
-import { makeFile, makeWal, walTransaction } from '../../worker/move/node-files.ts';
+import { makeFile, makeWal, walTransaction } from '../../worker/testing/foreign-files.ts';
 import type { Random } from '../fuzz/random.ts';
 import { mutate } from './byte-mutations.ts';
 

@@ -6,8 +6,8 @@
 
 import { isStorageError } from '../../src/contract/errors.ts';
 import type { DurableObjectState } from '../../src/contract/storage.ts';
-import { queryFile } from '../../worker/move/node-files.ts';
-import { createTestHost, type TestHost } from '../../worker/node-test-host.ts';
+import { queryFile } from '../../worker/testing/foreign-files.ts';
+import { createTestHost, type TestHost } from '../../worker/testing/test-host.ts';
 import { Random } from '../fuzz/random.ts';
 import { type HostileFile, hostileFile, hostileWal } from './database-grammar.ts';
 import { PollutionWatch } from './pollution.ts';

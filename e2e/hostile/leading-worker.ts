@@ -4,14 +4,14 @@
 import { namesOf, PROTOCOL_VERSION, type WorkerMessage } from '../../src/rpc/control.ts';
 import { type Agent, FakeBrowser } from '../../src/rpc/fake-browser.ts';
 import { holdForLife } from '../../src/rpc/locks.ts';
+import { serve } from '../../worker/boot/candidate.ts';
+import { startHost } from '../../worker/boot/start-host.ts';
+import { MemoryCatalog } from '../../worker/catalog/catalog.ts';
+import { DurableObject } from '../../worker/entries/node-objects.ts';
 import { MemoryMedium } from '../../worker/file/medium.ts';
-import { DurableObject } from '../../worker/node-objects.ts';
-import { MemoryCatalog } from '../../worker/runtime/catalog.ts';
-import { ClassRegistry } from '../../worker/runtime/object-class.ts';
-import { PageSessions } from '../../worker/runtime/page-sessions.ts';
-import { serve } from '../../worker/serve.ts';
-import { startHost } from '../../worker/start-host.ts';
-import { loadSqliteInNode } from '../../worker/vfs/node-sqlite.ts';
+import { ClassRegistry } from '../../worker/instance/object-class.ts';
+import { PageSessions } from '../../worker/sessions/page-sessions.ts';
+import { loadSqliteInNode } from '../../worker/testing/sqlite.ts';
 
 const { setTimeout: systemTimeout, clearTimeout: systemClear } = globalThis;
 

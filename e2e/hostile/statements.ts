@@ -6,7 +6,7 @@
 
 import type { StorageError } from '../../src/contract/errors.ts';
 import type { DurableObjectStorage } from '../../src/contract/storage.ts';
-import { createObjects, DurableObject } from '../../worker/node-objects.ts';
+import { createObjects, DurableObject } from '../../worker/entries/node-objects.ts';
 import { Random } from '../fuzz/random.ts';
 import { PollutionWatch } from './pollution.ts';
 import { KEYS, StatementGrammar, type Step } from './statement-grammar.ts';

@@ -2,7 +2,7 @@
 
 import { createManagementApi, type ManagementOptions } from '../../src/management/api.ts';
 import { ManagementObject } from '../../src/management/objects/management-object.ts';
-import { createObjects } from '../../worker/node-objects.ts';
+import { createObjects } from '../../worker/entries/node-objects.ts';
 
 export const ACCOUNT_ID = 'a'.repeat(32);
 export const OTHER_ACCOUNT_ID = 'b'.repeat(32);

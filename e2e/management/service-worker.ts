@@ -5,8 +5,8 @@ import {
   handleFetchEvent,
   ManagementObject,
 } from '../../src/management/index.ts';
-import { createObjects } from '../../worker/in-process.ts';
-import { WASM_URL } from '../../worker/wasm-url.ts';
+import { WASM_URL } from '../../worker/boot/wasm-url.ts';
+import { createObjects } from '../../worker/entries/in-process.ts';
 import { SCENARIO_ACCOUNT } from './scenario.ts';
 
 const BASE = 'https://api.example/client/v4';

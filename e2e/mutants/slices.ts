@@ -15,7 +15,11 @@ export interface Slice {
 
 const LOG_TESTS = ['worker/log/*.test.ts', 'worker/storage/*.test.ts'];
 const SERIALIZER_TESTS = ['src/serializer/*.test.ts'];
-const GATE_TESTS = ['worker/runtime/input-gate*.test.ts', 'worker/runtime/object-host*.test.ts'];
+const GATE_TESTS = [
+  'worker/{io,globals}/*.test.ts',
+  'worker/host/object-host.test.ts',
+  'worker/calls/*.test.ts',
+];
 
 export const SLICES: Readonly<Record<string, Slice>> = {
   'log-files': {
@@ -37,7 +41,7 @@ export const SLICES: Readonly<Record<string, Slice>> = {
   },
   vfs: {
     folder: 'worker/vfs',
-    mutate: ['worker/vfs/*.ts', '!worker/vfs/node-sqlite.ts'],
+    mutate: ['worker/vfs/*.ts', '!worker/testing/sqlite.ts'],
     tests: ['worker/vfs/*.test.ts', 'worker/sql/*.test.ts', 'worker/log/object-store.test.ts'],
   },
   storage: {
@@ -45,18 +49,23 @@ export const SLICES: Readonly<Record<string, Slice>> = {
     mutate: ['worker/storage/*.ts'],
     tests: [
       'worker/storage/*.test.ts',
-      'worker/runtime/{alarms,object-host,page-sessions,object-calls,move}.test.ts',
-      'worker/node-objects.test.ts',
+      'worker/host/{alarms,object-host,replace-database}.test.ts',
+      'worker/{sessions,calls}/*.test.ts',
+      'worker/entries/node-objects.test.ts',
     ],
   },
   kv: {
     folder: 'worker/kv',
     mutate: ['worker/kv/*.ts'],
-    tests: ['worker/kv/*.test.ts', 'worker/storage/*.test.ts', 'worker/node-objects.test.ts'],
+    tests: [
+      'worker/kv/*.test.ts',
+      'worker/storage/*.test.ts',
+      'worker/entries/node-objects.test.ts',
+    ],
   },
   gates: {
-    folder: 'worker/runtime (gates)',
-    mutate: ['worker/runtime/{input-gate,output-gate,gated-fetch}.ts'],
+    folder: 'worker/io',
+    mutate: ['worker/io/*.ts'],
     tests: GATE_TESTS,
   },
   encode: {

@@ -1,8 +1,8 @@
 // Runs the cases of the file contract over the browser's own files, each in a directory of its own,
 // and posts what each came to: its name, and why it failed or null.
 
-import { FILE_CASES } from '../../worker/file/file.suite.ts';
 import { HandleCloser, OpfsDirectory } from '../../worker/file/opfs-file.ts';
+import { FILE_CASES } from '../../worker/testing/file.suite.ts';
 
 /** Name of a case, and why it failed or null. */
 export type FileOutcome = readonly [name: string, failure: string | null];

@@ -1,7 +1,7 @@
 // The classes that end-to-end tests call, hosted as an app would host them.
 
 import type { ObjectWebSocket, RpcStub } from '../../src/contract/object.ts';
-import { DurableObject, RpcTarget, serve } from '../../worker/objects.ts';
+import { DurableObject, RpcTarget, serve } from '../../worker/entries/objects.ts';
 
 /** What a page learns of a run: `window.api.connect<Classes>`. */
 export interface Classes {

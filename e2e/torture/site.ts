@@ -37,7 +37,7 @@ export async function startSite(
     logLevel: 'warning',
     absWorkingDir: REPOSITORY,
     outdir: folder,
-    entryPoints: { ...entries, worker: 'worker/index.ts' },
+    entryPoints: { ...entries, worker: 'worker/entries/storage-worker.ts' },
     plugins: [...defects, ...bundlePlugins],
   });
   const read = (path: string): string | Buffer => {

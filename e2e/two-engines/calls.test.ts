@@ -1,7 +1,12 @@
 // What callers get of stubs, sockets and messages: the same questions to one class in workerd and here.
 
 import { describe, expect, test } from 'vitest';
-import { createObjects, DurableObject, RpcStub, RpcTarget } from '../../worker/node-objects.ts';
+import {
+  createObjects,
+  DurableObject,
+  RpcStub,
+  RpcTarget,
+} from '../../worker/entries/node-objects.ts';
 import { askAll, deskOf } from './desk.ts';
 import { disposalOf, disposeAll } from './disposal.ts';
 import { askInWorkerd } from './in-workerd.ts';

@@ -1,6 +1,6 @@
 // The asked classes, hosted as an app would host them.
 
-import { DurableObject, RpcStub, RpcTarget, serve } from '../../worker/objects.ts';
+import { DurableObject, RpcStub, RpcTarget, serve } from '../../worker/entries/objects.ts';
 import { deskOf } from './desk.ts';
 import { lineOf } from './line.ts';
 import { postOf } from './post.ts';

@@ -11,7 +11,7 @@ import { managementCommand } from './node-management.ts';
 
 const management = managementCommand({
   async openObjects(directory) {
-    const { createObjects } = await import('../../worker/node-objects.ts');
+    const { createObjects } = await import('../../worker/entries/node-objects.ts');
     const objects = await createObjects(
       { ManagementObject },
       directory === undefined ? {} : { directory },

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createObjects } from '../../worker/node-objects.ts';
+import { createObjects } from '../../worker/entries/node-objects.ts';
 import { ManagementObject } from '../management/objects/management-object.ts';
 import { managementCommand } from './node-management.ts';
 import type { Surroundings } from './subcommand.ts';

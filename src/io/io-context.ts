@@ -4,7 +4,7 @@
 // Keeps true: what enters a context is one of its events, what it sends waits for what it wrote, and
 // what it receives comes back through its input gate. Nothing enters or leaves a context that ended.
 //
-// Knows no implementation: `worker/runtime/object-instance.ts` is one.
+// Knows no implementation: `worker/instance/object-instance.ts` is one.
 
 /** What the objects of one host share: its time and its network. */
 export interface IoHost {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ACCOUNT_ID, startProvider } from '../../e2e/management/provider.ts';
-import { createObjects } from '../../worker/node-objects.ts';
+import { createObjects } from '../../worker/entries/node-objects.ts';
 import { createManagementApi } from './api.ts';
 import { ManagementObject } from './objects/management-object.ts';
 

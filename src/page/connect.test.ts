@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { DurableObject } from '../../worker/library.ts';
-import { createTestHost, type TestHost } from '../../worker/node-test-host.ts';
-import { Namespaces } from '../../worker/runtime/namespaces.ts';
-import type { ObjectManager } from '../../worker/runtime/object-manager.ts';
-import { PageSessions } from '../../worker/runtime/page-sessions.ts';
-import { serve } from '../../worker/serve.ts';
+import { serve } from '../../worker/boot/candidate.ts';
+import { Namespaces } from '../../worker/calls/namespaces.ts';
+import type { ObjectManager } from '../../worker/host/object-manager.ts';
+import { DurableObject } from '../../worker/library/library.ts';
+import { PageSessions } from '../../worker/sessions/page-sessions.ts';
+import { createTestHost, type TestHost } from '../../worker/testing/test-host.ts';
 import type { RpcStub } from '../contract/object.ts';
 import type { ObjectAddress } from '../contract/object-id.ts';
 import { RpcTarget } from '../contract/rpc-target.ts';

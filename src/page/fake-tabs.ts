@@ -16,7 +16,7 @@ import { Leaders } from './leaders.ts';
 import { DEFAULT_DIRECTORY, StorageOpener } from './open-storage.ts';
 import { Settling } from './settling.ts';
 
-/** worker/serve, which a page does not import. */
+/** worker/boot/candidate, which a page does not import. */
 export type Serve = (
   createHost: () => Promise<WorkerHost>,
   environment: {

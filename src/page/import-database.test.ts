@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { serve } from '../../worker/serve.ts';
+import { serve } from '../../worker/boot/candidate.ts';
 import type { RemoteStorage } from '../contract/storage.ts';
 import type { FakeHost } from '../rpc/fake-host.ts';
 import { FakeTabs } from './fake-tabs.ts';

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { serve } from '../../worker/serve.ts';
+import { serve } from '../../worker/boot/candidate.ts';
 import type { RemoteSqlCursor, RemoteStorage } from '../contract/storage.ts';
 import type { FakeHost } from '../rpc/fake-host.ts';
 import { BATCH_CALLS_MAX } from '../rpc/protocol.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { serve } from '../../worker/serve.ts';
+import { serve } from '../../worker/boot/candidate.ts';
 import type { RemoteStorage, Transaction } from '../contract/storage.ts';
 import type { FakeHost } from '../rpc/fake-host.ts';
 import { type FakeTab, FakeTabs } from './fake-tabs.ts';

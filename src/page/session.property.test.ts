@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { serve } from '../../worker/serve.ts';
+import { serve } from '../../worker/boot/candidate.ts';
 import { isStorageError } from '../contract/errors.ts';
 import type { RemoteStorage } from '../contract/storage.ts';
 import { type FakeTab, FakeTabs } from './fake-tabs.ts';

@@ -2,5 +2,7 @@
 // bundlers recognise exactly this form; the package build rewrites the address.
 
 export function spawnWorker(): Worker {
-  return new Worker(new URL('../../worker/index.ts', import.meta.url), { type: 'module' });
+  return new Worker(new URL('../../worker/entries/storage-worker.ts', import.meta.url), {
+    type: 'module',
+  });
 }

@@ -1,7 +1,7 @@
 // Workers that cannot serve: their files were cleared, or they answer nothing.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { serve } from '../../worker/serve.ts';
+import { serve } from '../../worker/boot/candidate.ts';
 import { storageError } from '../contract/errors.ts';
 import type { RemoteStorage } from '../contract/storage.ts';
 import type { WorkerLike } from './environment.ts';

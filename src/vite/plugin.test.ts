@@ -7,7 +7,7 @@ import { build, createLogger, createServer, type InlineConfig } from 'vite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type CtxStorageOptions, ctxStorage } from './plugin.ts';
 
-const WORKER_ENTRY = resolve(import.meta.dirname, '../../worker/objects.ts');
+const WORKER_ENTRY = resolve(import.meta.dirname, '../../worker/entries/objects.ts');
 
 /** A module with nothing in it. */
 const EMPTY_WASM = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
@@ -70,9 +70,9 @@ describe('plugin', () => {
     expect(await transform('/page.js')).toContain('/.cache/ctx-storage/start.js');
     expect(await transform('/.cache/ctx-storage/start.js')).toContain('objects.worker.js');
     const worker = await transform('/.cache/ctx-storage/objects.worker.js');
-    expect(worker).toContain('worker/objects.ts');
+    expect(worker).toContain('worker/entries/objects.ts');
     expect(await transform('/.cache/ctx-storage/objects.env.js')).toContain('"NOTES": "Notes"');
-    expect(await transform('/src/index.ts')).toContain('worker/objects.ts');
+    expect(await transform('/src/index.ts')).toContain('worker/entries/objects.ts');
     expect(await transform('/src/index.ts')).toContain('/src/schema.sql?import&raw');
     expect(await transform('/src/schema.sql?raw')).toContain('"CREATE TABLE notes (text);"');
     await server.close();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { CrashDisk } from '../sim/crash-disk.ts';
 import { Random } from '../sim/random.ts';
-import { FILE_CASES } from './file.suite.ts';
+import { FILE_CASES } from '../testing/file.suite.ts';
 import type { FileDirectory } from './file.ts';
 import { MemoryDirectory } from './memory-file.ts';
 import { NodeDirectory } from './node-file.ts';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { KeyRange } from '../../src/contract/key-range.ts';
 import type { Database } from '../sql/database.ts';
-import { openInMemory } from '../sql/node-database.ts';
+import { openInMemory } from '../testing/test-database.ts';
 import { type EntryCursor, KvStore } from './kv-store.ts';
 
 const ALL: KeyRange = { start: new Uint8Array(), end: null, reverse: false, limit: null };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { referenceXxh32 } from '../node-reference-xxh32.ts';
+import { referenceXxh32 } from '../testing/reference-xxh32.ts';
 import { Checksum } from './checksum.ts';
 import { PAGE_WORDS, wordsOf } from './pages.ts';
 import { isIntact, parseHeader, RecordWriter } from './record.ts';

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test, vi } from 'vitest';
 import { MemoryDirectory } from '../file/memory-file.ts';
-import { checkMain, readLog, readSlot, tableCount } from '../node-format-reader.ts';
-import { bytesOf, noise, openLog, put, TestEnvironment } from '../node-test-log.ts';
+import { checkMain, readLog, readSlot, tableCount } from '../testing/format-reader.ts';
+import { bytesOf, noise, openLog, put, TestEnvironment } from '../testing/test-log.ts';
 
 beforeAll(() => {
   vi.spyOn(console, 'error').mockImplementation(() => {});

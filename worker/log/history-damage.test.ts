@@ -1,6 +1,13 @@
 import { beforeAll, expect, test, vi } from 'vitest';
 import { MemoryDirectory } from '../file/memory-file.ts';
-import { bytesOf, openLog, overwrite, put, START_MS, TestEnvironment } from '../node-test-log.ts';
+import {
+  bytesOf,
+  openLog,
+  overwrite,
+  put,
+  START_MS,
+  TestEnvironment,
+} from '../testing/test-log.ts';
 import { ObjectStore } from './object-store.ts';
 
 beforeAll(() => {

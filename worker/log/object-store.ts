@@ -7,8 +7,8 @@
 
 import { isStorageError, storageError } from '../../src/contract/errors.ts';
 import { RECOVERY_WINDOW_DAYS } from '../../src/contract/limits.ts';
+import type { DatabaseFile } from '../file/database-file.ts';
 import type { FileDirectory } from '../file/file.ts';
-import type { DatabaseFile } from '../vfs/database-file.ts';
 import { formatBookmark, parseBookmark, timelineEnd } from './bookmark.ts';
 import { NO_RESTORE, type PendingRestore } from './checkpoint-file.ts';
 import { type LogEnvironment, SEGMENT_BYTES } from './commit-log.ts';

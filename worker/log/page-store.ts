@@ -8,7 +8,7 @@
 // not logged at all. One that fails is gone at once.
 
 import { storageError } from '../../src/contract/errors.ts';
-import type { DatabaseFile } from '../vfs/database-file.ts';
+import type { DatabaseFile } from '../file/database-file.ts';
 import type { PendingRestore } from './checkpoint-file.ts';
 import type { Checksum } from './checksum.ts';
 import type { CommitLog } from './commit-log.ts';

@@ -8,7 +8,7 @@ import {
   put,
   TestEnvironment,
   WatchedDirectory,
-} from '../node-test-log.ts';
+} from '../testing/test-log.ts';
 
 beforeAll(() => {
   vi.spyOn(console, 'error').mockImplementation(() => {});

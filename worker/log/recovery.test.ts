@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { FileDirectory, SyncFile } from '../file/file.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
-import { TestEnvironment } from '../node-test-log.ts';
+import { TestEnvironment } from '../testing/test-log.ts';
 import { ObjectStore } from './object-store.ts';
 import { PAGE_BYTES } from './pages.ts';
 

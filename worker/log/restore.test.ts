@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { all, noise, openLog, put, WatchedDirectory } from '../node-test-log.ts';
+import { all, noise, openLog, put, WatchedDirectory } from '../testing/test-log.ts';
 
 const SMALL = { segmentBytes: 1 << 16, checkpointLogBytes: 1 << 15 };
 

@@ -1,7 +1,7 @@
 import type { Database } from '@sqlite.org/sqlite-wasm';
 import { beforeAll, expect, test, vi } from 'vitest';
 import { MemoryDirectory } from '../file/memory-file.ts';
-import { all, noise, type OpenedLog, openLog, put } from '../node-test-log.ts';
+import { all, noise, type OpenedLog, openLog, put } from '../testing/test-log.ts';
 
 beforeAll(() => {
   vi.spyOn(console, 'error').mockImplementation(() => {});

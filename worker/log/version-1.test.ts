@@ -4,7 +4,15 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, expect, test, vi } from 'vitest';
 import { MemoryDirectory } from '../file/memory-file.ts';
-import { all, bytesOf, noise, openLog, overwrite, put, TestEnvironment } from '../node-test-log.ts';
+import {
+  all,
+  bytesOf,
+  noise,
+  openLog,
+  overwrite,
+  put,
+  TestEnvironment,
+} from '../testing/test-log.ts';
 
 const FILES = ['main', 'checkpoint', 'log-00000001', 'log-00000002', 'log-00000003'];
 const SMALL = { segmentBytes: 12_288, checkpointLogBytes: 4096 };

@@ -9,9 +9,9 @@
 
 import { isStorageError } from '../../src/contract/errors.ts';
 import type { DurableObjectStub } from '../../src/contract/object.ts';
-import { type Objects, objectsOn } from '../in-process.ts';
-import { MemoryCatalog } from '../runtime/catalog.ts';
-import { ClassRegistry } from '../runtime/object-class.ts';
+import { MemoryCatalog } from '../catalog/catalog.ts';
+import { type Objects, objectsOn } from '../entries/in-process.ts';
+import { ClassRegistry } from '../instance/object-class.ts';
 import { CrashMedium } from './crash-medium.ts';
 import { DrivenTime } from './driven-time.ts';
 import { inStep, SimulationFailure } from './history.ts';

@@ -1,7 +1,7 @@
 // The class of the objects that run in simulated hosts. It tells a probe whenever its code is entered:
 // by a call, a timer or an alarm.
 
-import { DurableObject } from '../library.ts';
+import { DurableObject } from '../library/library.ts';
 
 /** What watches the code of the objects of one host, while that is open. */
 export interface Probe {

@@ -2,8 +2,8 @@
 // the event loop come when the simulation says so.
 
 import { isStorageError, type StorageError, storageError } from '../../src/contract/errors.ts';
+import { openForeign } from '../import/foreign-database.ts';
 import { ObjectStore } from '../log/object-store.ts';
-import { openForeign } from '../move/foreign-database.ts';
 import { completeLimits } from '../sql/query-limits.ts';
 import { type LogDatabase, openLogDatabase } from '../storage/log-database.ts';
 import { ObjectStorage } from '../storage/object-storage.ts';

@@ -1,8 +1,8 @@
 // SQLite as the simulations use it: quiet about failed steps, because failing is what is tried, and
 // watched, so that a pointer used after its end is a failure whatever it did. One in a process.
 
-import { withLivePointers } from '../vfs/live-pointers.ts';
-import { loadSqliteInNode } from '../vfs/node-sqlite.ts';
+import { withLivePointers } from '../testing/live-pointers.ts';
+import { loadSqliteInNode } from '../testing/sqlite.ts';
 import type { Sqlite } from '../vfs/sqlite-module.ts';
 
 export interface WatchedSqlite {

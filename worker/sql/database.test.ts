@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { StorageError } from '../../src/contract/errors.ts';
+import { codeOf, openInMemory, rows } from '../testing/test-database.ts';
 import type { Database } from './database.ts';
-import { codeOf, openInMemory, rows } from './node-database.ts';
 
 let database: Database;
 

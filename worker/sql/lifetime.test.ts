@@ -2,8 +2,8 @@
 // does when SQLite has rolled back by itself. The checker of live pointers watches every unit test.
 
 import { beforeEach, describe, expect, test } from 'vitest';
+import { codeOf, openInMemory } from '../testing/test-database.ts';
 import type { Database } from './database.ts';
-import { codeOf, openInMemory } from './node-database.ts';
 
 /** Makes SQLite roll the whole transaction back. */
 const CRITICAL = 'INSERT OR ROLLBACK INTO t VALUES (1)';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { codeOf, openInMemory, rows } from '../testing/test-database.ts';
 import type { Database } from './database.ts';
-import { codeOf, openInMemory, rows } from './node-database.ts';
 import { rewriteOrderLimit, type TableShape } from './order-limit.ts';
 
 const TABLE: TableShape = { kind: 'table', keyColumns: [], columns: ['a', 'b'] };

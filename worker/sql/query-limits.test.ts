@@ -1,8 +1,8 @@
 // Calls that would hold the worker: they end by their bounds, alone.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { codeOf, openInMemory, rows } from '../testing/test-database.ts';
 import type { Database } from './database.ts';
-import { codeOf, openInMemory, rows } from './node-database.ts';
 import { completeLimits } from './query-limits.ts';
 
 const MIB = 1024 * 1024;

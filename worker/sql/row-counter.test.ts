@@ -1,8 +1,8 @@
 // The counts of 78 query shapes, as workerd 1.20261117.1 gave them on the same SQLite version.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openInMemory } from '../testing/test-database.ts';
 import type { Database } from './database.ts';
-import { openInMemory } from './node-database.ts';
 
 let database: Database;
 

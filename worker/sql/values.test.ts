@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { codeOf, openInMemory, rows } from '../testing/test-database.ts';
 import type { Database } from './database.ts';
-import { codeOf, openInMemory, rows } from './node-database.ts';
 
 let database: Database;
 

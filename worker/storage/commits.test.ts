@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { DurableObjectStorage } from '../../src/contract/storage.ts';
-import { createTestHost, type TestHost } from '../node-test-host.ts';
+import { createTestHost, type TestHost } from '../testing/test-host.ts';
 import { Commits } from './commits.ts';
 
 let host: TestHost;

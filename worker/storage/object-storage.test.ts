@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createTestHost, type TestHost } from '../node-test-host.ts';
+import { createTestHost, type TestHost } from '../testing/test-host.ts';
 
 let host: TestHost;
 beforeEach(async () => {

@@ -11,10 +11,10 @@
 import { isStorageError, type StorageError, storageError } from '../../src/contract/errors.ts';
 import type { KeyRange } from '../../src/contract/key-range.ts';
 import type { SqlStorage } from '../../src/contract/storage.ts';
+import { emptyDatabase } from '../import/database-header.ts';
+import type { ForeignDatabase } from '../import/foreign-database.ts';
 import { type EntryCursor, KvStore } from '../kv/kv-store.ts';
 import type { ObjectStore } from '../log/object-store.ts';
-import { emptyDatabase } from '../move/database-header.ts';
-import type { ForeignDatabase } from '../move/foreign-database.ts';
 import type { Cursor } from '../sql/cursor.ts';
 import type { Database, DatabaseEvents } from '../sql/database.ts';
 import { createSqlStorage } from '../sql/sql-storage.ts';

@@ -1,7 +1,7 @@
 import sqlite3InitModule from '@sqlite.org/sqlite-wasm';
 import { beforeAll, expect, test, vi } from 'vitest';
 import { storageError } from '../../src/contract/errors.ts';
-import type { DatabaseFile } from './database-file.ts';
+import type { DatabaseFile } from '../file/database-file.ts';
 import { LOG_PRAGMAS, LogVfs } from './log-vfs.ts';
 
 let sqlite3: Awaited<ReturnType<typeof sqlite3InitModule>>;

@@ -8,7 +8,7 @@
 
 import type { Sqlite3Static, WasmPointer } from '@sqlite.org/sqlite-wasm';
 import { isStorageError, type StorageError, storageError } from '../../src/contract/errors.ts';
-import type { DatabaseFile } from './database-file.ts';
+import type { DatabaseFile } from '../file/database-file.ts';
 
 /**
  * How a connection on this VFS must be set up before it does anything else: the log is the journal,

@@ -1,7 +1,7 @@
 // Every number of the layout against what SQLite itself says of the same statement.
 
 import { beforeAll, describe, expect, test } from 'vitest';
-import { loadSqliteInNode } from './node-sqlite.ts';
+import { loadSqliteInNode } from '../testing/sqlite.ts';
 import type { Sqlite, SqliteExports } from './sqlite-module.ts';
 import { FLAG, HEAP, INSTRUCTION, OPCODE, VALUE, VDBE } from './vdbe-layout.ts';
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { loadSqliteInNode } from './node-sqlite.ts';
+import { loadSqliteInNode } from '../testing/sqlite.ts';
 import { loadSqlite, type Sqlite } from './sqlite-module.ts';
 
 let sqlite: Sqlite;

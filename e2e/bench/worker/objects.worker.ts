@@ -2,8 +2,8 @@
 // a file of the same kind, the least a commit can cost.
 
 import { idOfStorage } from '../../../src/contract/object-id.ts';
-import { openHost } from '../../../worker/open-host.ts';
-import type { DurableObjectState } from '../../../worker/runtime/durable-object-state.ts';
+import { openHost } from '../../../worker/boot/opfs-host.ts';
+import type { DurableObjectState } from '../../../worker/instance/durable-object-state.ts';
 import workloads from '../workloads.mjs';
 
 type Workload = {

@@ -2,10 +2,10 @@
 //
 // Loads scenario files from the runner's server as they are. Answers one request at a time.
 
-import { openHost } from '../../../worker/open-host.ts';
-import type { AlarmInvocationInfo } from '../../../worker/runtime/alarm-info.ts';
-import type { DurableObjectState } from '../../../worker/runtime/durable-object-state.ts';
-import { ClassRegistry } from '../../../worker/runtime/object-class.ts';
+import type { AlarmInvocationInfo } from '../../../worker/alarms/alarm-info.ts';
+import { openHost } from '../../../worker/boot/opfs-host.ts';
+import type { DurableObjectState } from '../../../worker/instance/durable-object-state.ts';
+import { ClassRegistry } from '../../../worker/instance/object-class.ts';
 import { formOf, listed, type Objects, runScenario, type Tools } from '../scenario.ts';
 import type { Reply, Request } from './messages.ts';
 

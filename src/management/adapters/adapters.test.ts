@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ACCOUNT_ID, startProvider, type TestProvider } from '../../../e2e/management/provider.ts';
-import { createObjects } from '../../../worker/node-objects.ts';
+import { createObjects } from '../../../worker/entries/node-objects.ts';
 import { ManagementObject } from '../objects/management-object.ts';
 import { installFetch } from './install-fetch.ts';
 import { type ManagementServer, serveManagement } from './node-server.ts';

@@ -3,7 +3,7 @@
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ACCOUNT_ID } from '../../../e2e/management/provider.ts';
-import { createObjects } from '../../../worker/node-objects.ts';
+import { createObjects } from '../../../worker/entries/node-objects.ts';
 import { ManagementObject } from '../objects/management-object.ts';
 import { type ManagementServer, type ServeOptions, serveManagement } from './node-server.ts';
 

@@ -3,7 +3,7 @@ import { build } from 'esbuild';
 import { Miniflare } from 'miniflare';
 import { expect, test } from 'vitest';
 import { runScenario, scenarioOptions } from '../../../e2e/management/scenario.ts';
-import { createObjects } from '../../../worker/node-objects.ts';
+import { createObjects } from '../../../worker/entries/node-objects.ts';
 import { createManagementApi } from '../api.ts';
 import { ManagementObject } from '../objects/management-object.ts';
 

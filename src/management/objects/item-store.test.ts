@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createObjects, DurableObject } from '../../../worker/node-objects.ts';
+import { createObjects, DurableObject } from '../../../worker/entries/node-objects.ts';
 import type { DurableObjectState, DurableObjectStorage } from '../../contract/storage.ts';
 import type { RoutedCall } from '../call.ts';
 import { createRecord } from '../resources/dns-records.ts';

@@ -67,12 +67,12 @@ export const PUT_BACKS: readonly PutBack[] = [
     seeds: [27],
     edits: [
       {
-        file: 'worker/runtime/lifecycle.ts',
+        file: 'worker/io/lifecycle.ts',
         from: '    this.#wake();\n    this.#state = state;',
         to: '    this.#state = state;',
       },
       {
-        file: 'worker/runtime/object-host.ts',
+        file: 'worker/host/object-host.ts',
         from: "    if (slot?.kind !== 'live' || slot.instance !== instance) return undefined;\n",
         to: "    if (slot?.kind !== 'live') return undefined;\n    instance = slot.instance;\n",
       },
@@ -84,7 +84,7 @@ export const PUT_BACKS: readonly PutBack[] = [
     seeds: [1],
     edits: [
       {
-        file: 'worker/runtime/lifecycle.ts',
+        file: 'worker/io/lifecycle.ts',
         from: '    for (const { onEnd } of told) onEnd(state.reason);\n',
         to: '',
       },
@@ -96,7 +96,7 @@ export const PUT_BACKS: readonly PutBack[] = [
     seeds: [1],
     edits: [
       {
-        file: 'worker/runtime/realm.ts',
+        file: 'worker/globals/realm.ts',
         from: 'if (this.#residents.delete(resident) && this.#residents.size === 0) this.#uninstall();',
         to: 'if (this.#residents.delete(resident)) this.#uninstall();',
       },

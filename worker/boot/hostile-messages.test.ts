@@ -1,0 +1,192 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { ChannelEndpoint } from '../../src/rpc/channel-endpoint.ts';
+import { ClientHost, type WorkerHost } from '../../src/rpc/client-host.ts';
+import { HostConnection } from '../../src/rpc/host-connection.ts';
+import { sendHostileMessages } from '../../src/rpc/hostile-messages.ts';
+import type { Call } from '../../src/rpc/protocol.ts';
+import { serialize } from '../../src/serializer/encode.ts';
+import { MemoryCatalog } from '../catalog/catalog.ts';
+import { MemoryMedium } from '../file/medium.ts';
+import { ClassRegistry } from '../instance/object-class.ts';
+import { DurableObject } from '../library/library.ts';
+import { PageSessions } from '../sessions/page-sessions.ts';
+import { loadSqliteInNode } from '../testing/sqlite.ts';
+import { type RunningHost, startHost } from './start-host.ts';
+
+class Room extends DurableObject {
+  echo(value: unknown): unknown {
+    return value;
+  }
+  fetch(): Response {
+    return new Response('here');
+  }
+}
+
+let running: RunningHost;
+let host: WorkerHost;
+
+beforeAll(async () => {
+  const sqlite = await loadSqliteInNode();
+  const platform = {
+    sqlite,
+    medium: new MemoryMedium(),
+    catalog: new MemoryCatalog(),
+    isDedicated: false,
+  };
+  running = await startHost(platform, new ClassRegistry({ Room }, {}), {});
+  const sessions = new PageSessions(running.host, () => () => {});
+  host = {
+    open: (target) => sessions.open(target),
+    execute: (session, calls) => sessions.execute(session, calls),
+    close: (session) => sessions.close(session),
+    objects: running.namespaces.calls,
+  };
+});
+
+afterAll(() => running.close());
+
+/** In Node nobody catches what a message's listener throws. */
+function watch(report: (error: unknown) => void): () => void {
+  const events = ['uncaughtException', 'unhandledRejection'] as const;
+  const before = events.map((event) => process.listeners(event as never));
+  for (const event of events) {
+    process.removeAllListeners(event);
+    process.on(event, report);
+  }
+  return () => {
+    for (const [i, event] of events.entries()) {
+      process.removeAllListeners(event);
+      for (const listener of before[i]!) process.on(event, listener);
+    }
+  };
+}
+
+describe('a peer with other code', () => {
+  let ports: MessageChannel;
+
+  beforeEach(() => {
+    ports = new MessageChannel();
+    new ClientHost(host, new ChannelEndpoint(ports.port1));
+  });
+
+  afterEach(() => ports.port1.close());
+
+  /** The reply to a message as comlink would send it. */
+  function reply(message: object): Promise<{ value: unknown }> {
+    return new Promise((resolve) => {
+      ports.port2.addEventListener('message', ({ data }) => data.id === 'x' && resolve(data));
+      ports.port2.start();
+      ports.port2.postMessage({ id: 'x', ...message });
+    });
+  }
+
+  const raw = (...values: unknown[]) => values.map((value) => ({ type: 'RAW', value }));
+  const refused = { error: { properties: { code: 'INVALID_ARGUMENT' } } };
+
+  test('[BORDER1] changes no prototype and no function that it is shown', async () => {
+    for (const path of [['__proto__', 'polluted'], ['open', '__proto__', 'polluted'], ['open']]) {
+      const { value } = await reply({ type: 'SET', path, value: raw(1)[0] });
+      expect(value).toMatchObject(refused);
+    }
+    expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
+    expect(Object.hasOwn(Function.prototype, 'polluted')).toBe(false);
+  });
+
+  test.for<[string, object]>([
+    ['a function’s constructor', { type: 'APPLY', path: ['open', 'constructor'] }],
+    ['what every object inherits', { type: 'APPLY', path: ['toString'] }],
+    ['a member', { type: 'GET', path: ['open', 'name'] }],
+    ['a new object', { type: 'CONSTRUCT', path: ['open'] }],
+    ['another endpoint', { type: 'ENDPOINT', path: [] }],
+    ['the end of the service', { type: 'RELEASE', path: [] }],
+    ['a path that is none', { type: 'APPLY', path: { length: 1, 0: 'open' } }],
+  ])('[BORDER1] does not reach %s', async ([, message]) => {
+    const { value } = await reply({ argumentList: raw('return 1'), ...message });
+    expect(value).toMatchObject(refused);
+    const connection = new HostConnection(new ChannelEndpoint(ports.port2));
+    expect(await connection.open('object')).toMatchObject({ ok: expect.any(Number) });
+  });
+
+  test.for([1, 2, 3])(
+    '[BORDER2] 700 messages of any shape, seed %i',
+    {
+      timeout: 30_000,
+    },
+    async (seed) => {
+      const { classes } = running.host;
+      const id = classes.get('Room').ids.fromName('a').toString();
+      const addresses = [{ className: 'Room', id }];
+      const violations = await sendHostileMessages(host, { seed, count: 700, watch, addresses });
+      expect(violations).toEqual([]);
+    },
+  );
+
+  test('[BORDER2] a message with one malformed call is refused whole', async () => {
+    const connection = new HostConnection(new ChannelEndpoint(ports.port2));
+    const opened = await connection.open('whole');
+    const session = 'ok' in opened ? opened.ok : expect.fail();
+    const put = { op: 'put', entries: [['a', serialize(1)]], unconfirmed: false } as const;
+    const outcomes = await connection.execute(session, [put, { op: 'nonsense' } as never]);
+    expect(outcomes).toMatchObject([refused, refused]);
+    expect(await connection.execute(session, [{ op: 'get', keys: ['a'] }])).toEqual([
+      { ok: [null] },
+    ]);
+  });
+
+  const bytes = serialize(1);
+  test.for<[string, Call | object, string]>([
+    ['a long key', { op: 'get', keys: ['k'.repeat(2049)] }, 'KEY_TOO_LARGE'],
+    ['129 keys', { op: 'delete', keys: Array(129).fill('k'), unconfirmed: true }, 'TOO_MANY_KEYS'],
+    ['129 pairs', put(Array(129).fill(['k', bytes])), 'TOO_MANY_KEYS'],
+    ['a large value', put([['k', new Uint8Array(131_200)]]), 'VALUE_TOO_LARGE'],
+    ['a value that is not bytes', put([['k', 'text']]), 'INVALID_ARGUMENT'],
+    [
+      'an alarm in no time',
+      { op: 'setAlarm', timeMs: 1e308, unconfirmed: false },
+      'INVALID_ARGUMENT',
+    ],
+    [
+      'rows without end',
+      { op: 'exec', query: '', bindings: [], rowCount: 1e9 },
+      'INVALID_ARGUMENT',
+    ],
+    [
+      'a bigint to bind',
+      { op: 'exec', query: '', bindings: [1n], rowCount: 1 },
+      'INVALID_ARGUMENT',
+    ],
+    ['a file that is text', { op: 'importDatabase', database: 'x', wal: null }, 'INVALID_ARGUMENT'],
+    ['an end of no transaction', { op: 'commit' }, 'INVALID_ARGUMENT'],
+  ])('[BORDER3] the worker refuses %s by itself', async ([, call, code]) => {
+    const connection = new HostConnection(new ChannelEndpoint(ports.port2));
+    const opened = await connection.open('limits');
+    const session = 'ok' in opened ? opened.ok : expect.fail();
+    const outcomes = await connection.execute(session, [call as Call]);
+    expect(outcomes).toMatchObject([{ error: { properties: { code } } }]);
+  });
+
+  test('[BORDER3] the worker refuses a message of too many calls', async () => {
+    const connection = new HostConnection(new ChannelEndpoint(ports.port2));
+    const opened = await connection.open('limits');
+    const session = 'ok' in opened ? opened.ok : expect.fail();
+    const outcomes = await connection.execute(session, Array(513).fill({ op: 'sync' }));
+    expect(outcomes[0]).toMatchObject(refused);
+    const alone = await connection.execute(session, [{ op: 'sync' }, { op: 'begin' }]);
+    expect(alone).toMatchObject([refused, refused]);
+  });
+
+  test('[BORDER3] a value of the largest size passes', async () => {
+    const connection = new HostConnection(new ChannelEndpoint(ports.port2));
+    const opened = await connection.open('limits');
+    const session = 'ok' in opened ? opened.ok : expect.fail();
+    const values = ['x'.repeat(131_072), 'Ω'.repeat(65_536), new Uint8Array(131_072)];
+    for (const value of values) {
+      const outcomes = await connection.execute(session, [put([['k', serialize(value)]])]);
+      expect(outcomes).toEqual([{ ok: null }]);
+    }
+  });
+});
+
+function put(entries: (readonly [string, unknown])[]): Call {
+  return { op: 'put', entries: entries as [string, Uint8Array][], unconfirmed: false };
+}

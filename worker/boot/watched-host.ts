@@ -1,0 +1,42 @@
+// A host whose answers wait until it is known that its files still exist.
+//
+// Knows nothing of files: the watch is passed in. `ask` and `release` are about references and
+// answer for nothing that is stored.
+
+import type { WorkerHost } from '../../src/rpc/client-host.ts';
+import { toWire } from '../../src/rpc/errors-on-wire.ts';
+import type { ObjectsService } from '../../src/rpc/object-protocol.ts';
+import type { Outcome } from '../../src/rpc/protocol.ts';
+
+/** The part of file/clearance-watch that is used. */
+export interface Watch {
+  /** Resolves to the reason when the files are gone. */
+  readonly cleared: Promise<Error>;
+  /** Does the work. @throws the reason when the files are gone */
+  during<T>(work: () => Promise<T>): Promise<T>;
+}
+
+export function watchedHost(
+  host: WorkerHost & { readonly objects: ObjectsService },
+  watch: Watch,
+): WorkerHost {
+  const guard = <T>(work: () => Promise<Outcome<T>>): Promise<Outcome<T>> =>
+    watch.during(work).catch((error) => ({ error: toWire(error) }));
+  return {
+    lost: watch.cleared,
+    open: (target) => guard(() => host.open(target)),
+    // Its caller turns the error into an outcome for each call.
+    execute: (session, calls) => watch.during(() => host.execute(session, calls)),
+    close: (session) => host.close(session),
+    objects: {
+      connect(peer) {
+        const connection = host.objects.connect(peer);
+        return {
+          ...connection,
+          call: (address, request) => guard(() => connection.call(address, request)),
+          manage: (request) => guard(() => connection.manage(request)),
+        };
+      },
+    },
+  };
+}

@@ -1,0 +1,101 @@
+// The namespaces that code in the worker has: `env` and `ctx.exports` of each object, and `env` of the
+// worker itself. A stub belongs to the object whose `env` it came from: its calls wait for that
+// object's writes, and answers arrive through its input gate.
+
+import { PartyCaller } from '../../src/objects/object-caller.ts';
+import { DurableObjectNamespace } from '../../src/objects/object-namespace.ts';
+import type { ObjectCaller } from '../../src/objects/object-stub.ts';
+import { Party, type PartyIo } from '../../src/objects/party.ts';
+import type { ObjectHost } from '../host/object-host.ts';
+import type { ObjectManager } from '../host/object-manager.ts';
+import type { ObjectInstance, Surroundings } from '../instance/object-instance.ts';
+import { ObjectCalls } from './object-calls.ts';
+
+/** A side of calls, with the caller for its code. */
+interface Resident {
+  readonly party: Party;
+  readonly caller: ObjectCaller;
+}
+
+export class Namespaces {
+  readonly calls: ObjectCalls;
+  readonly #host: ObjectHost;
+  /** What the app passes to all objects. */
+  readonly #env: object;
+  readonly #residents = new WeakMap<ObjectInstance, Resident>();
+  readonly #worker: Resident;
+
+  /** `manager`: what pages may list, delete and drive. */
+  constructor(host: ObjectHost, env: object, manager?: ObjectManager) {
+    this.#host = host;
+    this.#env = env;
+    this.calls = new ObjectCalls(host, (instance) => this.#residentOf(instance).party, manager);
+    this.#worker = this.#reside(host.outside);
+  }
+
+  /** What an instance is given. */
+  surroundings(instance: ObjectInstance): Surroundings {
+    const { caller } = this.#residentOf(instance);
+    return { env: this.#envOf(caller), exports: this.#exportsOf(caller) };
+  }
+
+  /** `env` for code that runs beside the objects, and is never part of one. */
+  get outsideEnv(): object {
+    return this.#envOf(this.#worker.caller);
+  }
+
+  /** `env` of modules: its stubs belong to the object that is running when they are used. */
+  get ambientEnv(): object {
+    return this.#envOf(this.ambient);
+  }
+
+  /** `exports` of modules. */
+  get ambientExports(): object {
+    return this.#exportsOf(this.ambient);
+  }
+
+  /** Calls objects for the one that is running. */
+  readonly ambient: ObjectCaller = {
+    call: (...call) => this.#current.call(...call),
+    get: (...get) => this.#current.get(...get),
+    fetch: (...fetch) => this.#current.fetch(...fetch),
+  };
+
+  get #current(): ObjectCaller {
+    const instance = this.#host.current;
+    return instance === undefined ? this.#worker.caller : this.#residentOf(instance).caller;
+  }
+
+  #residentOf(instance: ObjectInstance): Resident {
+    let resident = this.#residents.get(instance);
+    if (resident === undefined) {
+      resident = this.#reside(instance);
+      this.#residents.set(instance, resident);
+    }
+    return resident;
+  }
+
+  #reside(io: PartyIo): Resident {
+    const party: Party = new Party(io, () => caller);
+    const caller = new PartyCaller(party, this.calls.carry);
+    return { party, caller };
+  }
+
+  #envOf(caller: ObjectCaller): object {
+    const env: Record<string, unknown> = { ...this.#env };
+    for (const [binding, className] of this.#host.classes.bindings) {
+      env[binding] = this.#namespace(className, caller);
+    }
+    return env;
+  }
+
+  #exportsOf(caller: ObjectCaller): object {
+    const names = [...this.#host.classes.all].map(({ name }) => name);
+    return Object.fromEntries(names.map((name) => [name, this.#namespace(name, caller)]));
+  }
+
+  #namespace(className: string, caller: ObjectCaller): DurableObjectNamespace {
+    const { ids } = this.#host.classes.get(className);
+    return new DurableObjectNamespace({ className, ids, caller });
+  }
+}

@@ -1,0 +1,195 @@
+// Calls of objects: of pages, one connection each, and of one object to another.
+//
+// A call is one event of its object: arguments are read inside of it, the result is written inside of
+// it, and the answer leaves when the event is answered, behind the output gate.
+
+import { storageError } from '../../src/contract/errors.ts';
+import { addressKey, type ObjectAddress } from '../../src/contract/object-id.ts';
+import { mustBeCallable } from '../../src/contract/rpc-class.ts';
+import { callMember, parametersIn, readMember } from '../../src/objects/invoke.ts';
+import type { Answer, OutgoingCall } from '../../src/objects/object-caller.ts';
+import type { Party } from '../../src/objects/party.ts';
+import type { Draft } from '../../src/objects/payload.ts';
+import { type Channel, pairOfReferences, References } from '../../src/objects/references.ts';
+import { fromWireAddress, toWireAddress } from '../../src/objects/wire-address.ts';
+import { toWire } from '../../src/rpc/errors-on-wire.ts';
+import type {
+  ClassList,
+  ManageRequest,
+  ManageResults,
+  ObjectOutcome,
+  ObjectRequest,
+  ObjectsConnection,
+  ObjectsService,
+  ReferencePeer,
+  WireAddress,
+} from '../../src/rpc/object-protocol.ts';
+import type { Outcome } from '../../src/rpc/protocol.ts';
+import { socketOf } from '../../src/sockets/install.ts';
+import type { ObjectHost } from '../host/object-host.ts';
+import type { ObjectManager } from '../host/object-manager.ts';
+import type { ObjectInstance } from '../instance/object-instance.ts';
+
+/** The object as a side of calls, the same for all calls of one instance. */
+export type PartyOf = (instance: ObjectInstance) => Party;
+
+export class ObjectCalls implements ObjectsService {
+  readonly #host: ObjectHost;
+  readonly #partyOf: PartyOf;
+  readonly #manager: ObjectManager | undefined;
+  /** What callers in this thread hold of objects, and objects of them. */
+  readonly #local = pairOfReferences();
+
+  constructor(host: ObjectHost, partyOf: PartyOf, manager?: ObjectManager) {
+    this.#host = host;
+    this.#manager = manager;
+    this.#partyOf = partyOf;
+  }
+
+  /** Serves one page; `peer` is what the page shows. */
+  connect(peer: ReferencePeer): ObjectsConnection {
+    const references = new References(peer);
+    return {
+      classes: async () => ({ ok: this.#classes() }),
+      call: (address, request) => this.#outcome(address, request, references),
+      manage: (request) => this.#manage(request),
+      ask: (reference, request) => references.ask(reference, request),
+      release: (numbers) => references.release(numbers),
+      end: (reason) => references.end(reason),
+    };
+  }
+
+  /** Carries a call of code in this thread. */
+  readonly carry = async ({ address, bond, request }: OutgoingCall): Promise<Answer> => {
+    const [caller, callee] = this.#local;
+    const payload = await bond.ask(caller, request, (sent) => {
+      return this.#outcome(address, sent, callee);
+    });
+    return { payload, channel: caller };
+  };
+
+  async #outcome(
+    address: WireAddress,
+    request: ObjectRequest,
+    channel: Channel,
+  ): Promise<ObjectOutcome> {
+    const { resets } = this.#host;
+    const { incarnation = resets.count } = request;
+    const resetOf = (object: ObjectAddress) => resets.after(addressKey(object), incarnation);
+    let object: ObjectAddress | undefined;
+    try {
+      object = fromWireAddress(address);
+      const before = resetOf(object);
+      if (before !== undefined) throw before.reason;
+      const draft = await this.#host.deliver(object, (instance) =>
+        this.#perform(instance, request, channel),
+      );
+      return { ok: channel.send(draft), incarnation };
+    } catch (error) {
+      const isBroken = object !== undefined && resetOf(object)?.reason === error;
+      // workerd: a primitive that is thrown becomes an error, an object stays itself.
+      const isObject = typeof error === 'object' && error !== null;
+      const wire = toWire(isObject ? error : new Error(String(error)));
+      return { error: wire, incarnation, isBroken };
+    }
+  }
+
+  async #perform(
+    instance: ObjectInstance,
+    request: ObjectRequest,
+    channel: Channel,
+  ): Promise<Draft> {
+    const party = this.#partyOf(instance);
+    const { object } = instance;
+    if (object === undefined) {
+      throw storageError('UNKNOWN_CLASS', 'An object of openStorage has no class, and no methods.');
+    }
+    if (request.op !== 'fetch') mustBeCallable(object);
+    switch (request.op) {
+      case 'call': {
+        const parameters = parametersIn(channel.receive(request.payload, party));
+        return channel.draft(await callMember(object, request.member, parameters), party, 'given');
+      }
+      case 'get':
+        return channel.draft(await readMember(object, request.member), party, 'given');
+      case 'fetch': {
+        const received = channel.receive(request.payload, party) as Request;
+        return channel.draft(await respond(instance, received), party);
+      }
+    }
+  }
+
+  async #manage(request: ManageRequest): Promise<Outcome> {
+    try {
+      if (this.#manager === undefined) {
+        throw storageError('INTERNAL', 'This host has no manager: nobody lists its objects.');
+      }
+      return { ok: await perform(this.#manager, request) };
+    } catch (error) {
+      return { error: toWire(error) };
+    }
+  }
+
+  #classes(): ClassList {
+    const { classes } = this.#host;
+    return {
+      classes: [...classes.all].map(({ name, uniqueKey }) => ({ name, uniqueKey })),
+      bindings: [...classes.bindings],
+    };
+  }
+}
+
+async function perform(
+  manager: ObjectManager,
+  request: ManageRequest,
+): Promise<ManageResults[ManageRequest['op']]> {
+  const { clock } = manager;
+  switch (request.op) {
+    case 'list':
+      return (await manager.list(request.className)).map(({ address, ...facts }) => ({
+        address: toWireAddress(address),
+        ...facts,
+      }));
+    case 'delete':
+      await manager.delete(fromWireAddress(request.address));
+      return null;
+    case 'now':
+      return clock.now();
+    case 'runNextAlarm': {
+      const ran = await clock.runNextAlarm();
+      return ran === null ? null : { address: toWireAddress(ran.address), dueMs: ran.dueMs };
+    }
+    case 'resume':
+      await clock.resume();
+      return null;
+    case 'set':
+      await clock.set(request.timeMs);
+      return null;
+    case 'advance':
+      await clock.advance(request.durationMs);
+      return null;
+  }
+}
+
+async function respond(
+  { handlers, address: { className } }: ObjectInstance,
+  request: Request,
+): Promise<Response> {
+  if (handlers.fetch === undefined) {
+    throw storageError('UNKNOWN_METHOD', `Class ${className} has no fetch() handler; give it one.`);
+  }
+  const response: unknown = await handlers.fetch(request);
+  if (response instanceof Response) {
+    if (socketOf(response) !== null && !isUpgrade(request)) {
+      throw new TypeError(
+        `${className}.fetch() gave a WebSocket to a request without the header "Upgrade: websocket".`,
+      );
+    }
+    return response;
+  }
+  throw new TypeError(`${className}.fetch() must give a Response, not ${typeof response}.`);
+}
+
+function isUpgrade(request: Request): boolean {
+  return request.headers.get('upgrade')?.toLowerCase() === 'websocket';
+}

@@ -1,0 +1,141 @@
+// Objects in this thread, without a page: for runtimes that have no OPFS, on memory or a medium the
+// caller passes. Node's own entry (node-objects.ts) stands on this.
+//
+// Keeps true: a caller here is outside of every object, so it gets clones, as a page does.
+
+import { convertTimestamp } from '../../src/contract/arguments.ts';
+import { storageError } from '../../src/contract/errors.ts';
+import type {
+  DurableObjectId,
+  DurableObjectNamespace,
+  DurableObjectStub,
+} from '../../src/contract/object.ts';
+import type { ObjectAddress } from '../../src/contract/object-id.ts';
+import type { ObjectSummary, ObjectsClock } from '../../src/contract/object-management.ts';
+import { addressOf } from '../../src/objects/known-stubs.ts';
+import type { PartyIo } from '../../src/objects/party.ts';
+import { fromWireAddress } from '../../src/objects/wire-address.ts';
+import { type Platform, startHost } from '../boot/start-host.ts';
+import { MemoryCatalog } from '../catalog/catalog.ts';
+import { MemoryMedium, type ObjectMedium } from '../file/medium.ts';
+import type { ClockControl } from '../host/clock-control.ts';
+import type { ClassOptions, ClassTable, ClassTableOptions } from '../instance/object-class.ts';
+import { type Hosted, hostedBy } from '../library/provided-env.ts';
+import { completeLimits, type QueryLimits } from '../sql/query-limits.ts';
+import { loadSqlite } from '../vfs/sqlite-module.ts';
+
+export type { FileDirectory, SyncFile } from '../file/file.ts';
+export { MemoryMedium, type ObjectMedium } from '../file/medium.ts';
+export type { QueryLimits } from '../sql/query-limits.ts';
+
+/** The namespaces of a table of classes. */
+export type NamespacesOf<Table extends ClassTable> = {
+  readonly [Name in keyof Table]: DurableObjectNamespace<ObjectOf<Table[Name]>>;
+};
+
+type ObjectOf<Entry> = Entry extends (new (
+  ...parameters: never[]
+) => infer Instance extends object)
+  ? Instance
+  : Entry extends ClassOptions
+    ? InstanceType<Entry['class']>
+    : never;
+
+/** Options of objects in this thread. */
+export interface InProcessOptions extends ClassTableOptions {
+  /** What the app passes to its objects, beside the namespaces. @default as provided */
+  readonly env?: object;
+  /** How long an idle object stays in memory, in milliseconds. @default 10,000 */
+  readonly idleMs?: number;
+  /** How long a query may run, and how much of SQLite's memory an object may take. */
+  readonly limits?: QueryLimits;
+}
+
+/** Running objects. */
+export interface Objects<Table extends ClassTable> {
+  /** The namespaces, by name of the class and of the binding. */
+  readonly env: NamespacesOf<Table>;
+  /** The objects of a class that exist, by its name or a binding. @throws UNKNOWN_CLASS */
+  list(className: keyof Table & string): Promise<ObjectSummary[]>;
+  /** Removes an object with everything it stored; calls of it that are under way reject. */
+  delete(stub: DurableObjectStub): Promise<void>;
+  /** The time of the objects, for tests and tools. */
+  readonly clock: ObjectsClock;
+  /** Ends every object after its last write is on the medium. */
+  close(): Promise<void>;
+}
+
+/**
+ * Objects on the medium: memory, when none is passed.
+ *
+ * `wasm`: this package's `sqlite3.wasm`, compiled, as bytes, or its address.
+ *
+ * @throws CLASS_INVALID, WORKER_FAILED
+ */
+export async function createObjects<Table extends ClassTable>(
+  classes: Table,
+  options: InProcessOptions & {
+    readonly wasm: URL | WebAssembly.Module | Uint8Array<ArrayBuffer>;
+    readonly medium?: ObjectMedium;
+  },
+): Promise<Objects<Table>> {
+  const hosted = hostedBy(classes, options);
+  const { wasm, medium = new MemoryMedium() } = options;
+  const sqlite = await loadSqlite(wasm);
+  const catalog = new MemoryCatalog();
+  return objectsOn({ sqlite, medium, catalog, isDedicated: false }, hosted, options);
+}
+
+/** Objects on a platform that the caller has made. */
+export async function objectsOn<Table extends ClassTable>(
+  platform: Platform,
+  hosted: Hosted,
+  options: InProcessOptions,
+): Promise<Objects<Table>> {
+  const { host, namespaces, manager, close } = await startHost(
+    {
+      ...platform,
+      limits: completeLimits(options.limits),
+      ...(options.idleMs !== undefined && { idleMs: options.idleMs }),
+    },
+    hosted.classes,
+    hosted.env,
+  );
+  return {
+    env: namespaces.outsideEnv as NamespacesOf<Table>,
+    async list(name) {
+      const className = hosted.classes.bindings.get(name) ?? name;
+      const listed = await host.outside.send(() => manager.list(className));
+      return listed.map(({ address, ...facts }) => ({ ...named(address), ...facts }));
+    },
+    async delete(stub) {
+      const address = addressOf(stub);
+      if (address === undefined) {
+        throw storageError('INVALID_ARGUMENT', 'delete: takes a stub of an object.');
+      }
+      await host.outside.send(() => manager.delete(fromWireAddress(address)));
+    },
+    clock: clockOf(manager.clock, host.outside),
+    close: () => host.outside.send(close),
+  };
+}
+
+function clockOf(clock: ClockControl, { send }: PartyIo): ObjectsClock {
+  return {
+    now: async () => clock.now(),
+    set: async (time) => {
+      const timeMs = convertTimestamp('set', time);
+      return send(() => clock.set(timeMs));
+    },
+    advance: (durationMs) => send(() => clock.advance(durationMs)),
+    async runNextAlarm() {
+      const ran = await send(() => clock.runNextAlarm());
+      return ran === null ? null : { ...named(ran.address), dueTime: ran.dueMs };
+    },
+    resume: () => send(() => clock.resume()),
+  };
+}
+
+function named({ className, id }: ObjectAddress): { className: string; id: DurableObjectId } {
+  return { className: className ?? '', id };
+}

@@ -1,0 +1,289 @@
+import { execFile, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { DurableObjectNamespace } from '../../src/contract/object.ts';
+import { createObjects as createInProcess, MemoryMedium } from './in-process.ts';
+import * as library from './node-library.ts';
+import { createObjects, DurableObject } from './node-objects.ts';
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'ctx-storage-node-'));
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+interface Env {
+  readonly PREFIX: string;
+  readonly Counter: DurableObjectNamespace<Counter>;
+}
+
+class Counter extends DurableObject<Env> {
+  async add(amount = 1): Promise<number> {
+    const count = ((await this.ctx.storage.get<number>('count')) ?? 0) + amount;
+    await this.ctx.storage.put('count', count);
+    return count;
+  }
+
+  async addElsewhere(name: string): Promise<string> {
+    return `${this.env.PREFIX}${await this.env.Counter.getByName(name).add()}`;
+  }
+
+  fetch(request: Request): Response {
+    return new Response(`${request.method} ${new URL(request.url).pathname}`);
+  }
+}
+
+describe('objects in Node', () => {
+  test('[NODE1] classes run in this process, on memory', async () => {
+    const objects = await createObjects({ Counter }, { env: { PREFIX: 'count ' } });
+    const { Counter: counters } = objects.env;
+    const a = counters.getByName('a');
+    expect(await Promise.all([a.add(), a.add(), a.add(5)])).toEqual([1, 2, 7]);
+    expect(await a.addElsewhere('b')).toBe('count 1');
+    expect(await counters.getByName('b').add()).toBe(2);
+    expect(await (await a.fetch('https://object/path', { method: 'POST' })).text()).toBe(
+      'POST /path',
+    );
+    await objects.close();
+  });
+
+  test('[NODE2] objects of a folder outlive the host', async () => {
+    const first = await createObjects({ Counter }, { directory });
+    await first.env.Counter.getByName('a').add(3);
+    await first.close();
+    const second = await createObjects({ Counter }, { directory });
+    expect(await second.env.Counter.getByName('a').add()).toBe(4);
+    await second.close();
+  });
+
+  test('[NODE3] a folder belongs to one process; a killed one lets it go', async () => {
+    const objects = await createObjects({ Counter }, { directory });
+    await expect(createObjects({ Counter }, { directory })).rejects.toMatchObject({
+      code: 'STORAGE_LOCKED',
+    });
+    await objects.close();
+
+    const killed = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
+    const lock = { pid: killed.pid, machine: (await import('node:os')).hostname() };
+    writeFileSync(join(directory, 'host.lock'), JSON.stringify(lock));
+    await expect(createObjects({ Counter }, { directory })).rejects.toThrow(String(killed.pid));
+    const exited = new Promise((resolve) => killed.once('exit', resolve));
+    killed.kill('SIGKILL');
+    await exited;
+    const again = await createObjects({ Counter }, { directory });
+    await again.close();
+  });
+
+  test('[NODE3] a folder is free again when its host could not start', async () => {
+    const catalog = join(directory, 'catalog');
+    mkdirSync(catalog); // a file was expected
+    const limits = { queryMs: -1 };
+    await expect(createObjects({ Counter }, { directory })).rejects.toMatchObject({ code: 'IO' });
+    rmdirSync(catalog);
+    await expect(createObjects({ Counter }, { directory, limits })).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
+    const objects = await createObjects({ Counter }, { directory });
+    expect(await objects.env.Counter.getByName('a').add()).toBe(1);
+    await objects.close();
+  });
+
+  test('[NODE4] neither idle objects nor alarms keep the process alive', async () => {
+    const program = join(directory, 'program.mts');
+    const entry = new URL('./node-objects.ts', import.meta.url).pathname;
+    writeFileSync(
+      program,
+      `import { createObjects, DurableObject } from ${JSON.stringify(entry)};
+       class Clock extends DurableObject {
+         async begin() { await this.ctx.storage.setAlarm(Date.now() + 3_600_000); return 'set'; }
+         alarm() {}
+       }
+       const { env } = await createObjects({ Clock });
+       console.log(await env.Clock.getByName('a').begin());`,
+    );
+    const { stdout } = await promisify(execFile)('npx', ['tsx', program], { timeout: 20_000 });
+    expect(stdout.trim()).toBe('set');
+  });
+
+  test('[NODE5] alarms run by a clock that the test drives; object code sees its time', async () => {
+    const runs: [number, number][] = [];
+    class Clocked extends DurableObject {
+      async begin(delayMs: number): Promise<number> {
+        const time = Date.now() + delayMs;
+        await this.ctx.storage.setAlarm(time);
+        return time;
+      }
+      async wait(delayMs: number): Promise<number> {
+        const begun = Date.now();
+        await new Promise((resolve) => setTimeout(resolve, delayMs));
+        return Date.now() - begun;
+      }
+      alarm({ scheduledTime }: { scheduledTime: number }): void {
+        runs.push([scheduledTime, Date.now()]);
+        if (runs.length === 1) throw new Error('once more');
+      }
+    }
+    const objects = await createObjects({ Clocked }, { directory });
+    const { clock, env } = objects;
+    await clock.set(Date.UTC(2040, 0, 1));
+    const dueTime = await env.Clocked.getByName('a').begin(86_400_000);
+    expect(dueTime).toBe(Date.UTC(2040, 0, 2));
+    expect(await objects.list('Clocked')).toMatchObject([
+      { className: 'Clocked', id: { name: 'a' }, nextAlarm: dueTime },
+    ]);
+    const waited = env.Clocked.getByName('b').wait(5000);
+    await clock.advance(5000);
+    expect(await waited).toBe(5000);
+
+    const ran = await clock.runNextAlarm();
+    expect(ran).toMatchObject({ className: 'Clocked', id: { name: 'a' }, dueTime });
+    expect(runs).toEqual([[dueTime, dueTime]]);
+    await clock.advance(3000);
+    expect(runs).toHaveLength(2);
+    expect(await clock.runNextAlarm()).toBeNull();
+    expect(Math.abs(Date.now() - (await clock.now()))).toBeGreaterThan(1e9);
+    expect(new Date()).toBeInstanceOf(Date);
+    await clock.resume();
+    expect(Math.abs(Date.now() - (await clock.now()))).toBeLessThan(1000);
+    await objects.close();
+  });
+
+  test('[NODE6] objects are listed and deleted', async () => {
+    const objects = await createObjects(
+      { Counter },
+      { directory, bindings: { COUNTER: 'Counter' } },
+    );
+    const stub = objects.env.Counter.getByName('a');
+    await stub.add();
+    const [listed] = await objects.list('COUNTER' as 'Counter');
+    expect(listed?.sizeBytes).toBeGreaterThan(0);
+    await objects.delete(stub);
+    expect(await objects.list('Counter')).toEqual([]);
+    expect(await stub.add()).toBe(1);
+    await expect(objects.delete({} as never)).rejects.toThrow(TypeError);
+    await expect(objects.list('Missing' as never)).rejects.toMatchObject({
+      code: 'UNKNOWN_CLASS',
+    });
+    await objects.close();
+  });
+
+  test('[NODE7] a socket of an object reaches a caller in the same process', async () => {
+    class Echo extends DurableObject {
+      fetch(): Response {
+        const { WebSocketPair } = globalThis as unknown as { WebSocketPair: new () => never[] };
+        const [client, server] = Object.values(new WebSocketPair());
+        this.ctx.acceptWebSocket(server!);
+        return new Response(null, { status: 101, webSocket: client } as ResponseInit);
+      }
+      webSocketMessage(socket: { send(message: string): void }, message: string): void {
+        socket.send(`echo ${message}`);
+      }
+    }
+    const objects = await createObjects({ Echo });
+    const response = await objects.env.Echo.getByName('a').fetch('https://object/', {
+      headers: { Upgrade: 'websocket' },
+    });
+    const webSocket = response.webSocket!;
+    const heard = new Promise((resolve) => {
+      webSocket.addEventListener('message', (event) => resolve((event as MessageEvent).data));
+    });
+    webSocket.accept();
+    webSocket.send('hi');
+    expect(await heard).toBe('echo hi');
+    webSocket.close(1000, 'done');
+    await objects.close();
+  });
+
+  test('[OBJ12] an object whose timer is set stays in memory; a timer that throws is reported', async () => {
+    class Waiter extends DurableObject {
+      readonly made = crypto.randomUUID();
+      madeAs(): string {
+        return this.made;
+      }
+      wait(delayMs: number): void {
+        setTimeout(() => {
+          throw new Error('of the timer');
+        }, delayMs);
+      }
+    }
+    const { clock, env, close } = await createObjects({ Waiter });
+    const stub = env.Waiter.getByName('a');
+    await clock.set(0);
+    await stub.wait(60_000);
+    const made = await stub.madeAs();
+    await clock.advance(59_000);
+    expect(await stub.madeAs()).toBe(made);
+    const reports: unknown[] = [];
+    const { error } = console;
+    console.error = (...report: unknown[]) => reports.push(report);
+    await clock.advance(1000);
+    console.error = error;
+    expect(String(reports)).toContain('of the timer');
+    expect(await stub.madeAs()).toBe(made);
+    await clock.advance(11_000);
+    expect(await stub.madeAs()).not.toBe(made);
+    await close();
+  });
+
+  test('[NODE8] in any runtime: on a medium that is passed, and memory is lost after a time of choice', async () => {
+    class Counter extends DurableObject {
+      count = 0;
+      async add(): Promise<[number, number]> {
+        this.count += 1;
+        const stored = ((await this.ctx.storage.get<number>('count')) ?? 0) + 1;
+        await this.ctx.storage.put('count', stored);
+        return [this.count, stored];
+      }
+    }
+    const wasm = new Uint8Array(readFileSync(new URL('../vfs/sqlite3.wasm', import.meta.url)));
+    const medium = new MemoryMedium();
+    const first = await createInProcess({ Counter }, { wasm, medium, idleMs: 1000 });
+    await first.clock.set(0);
+    const stub = first.env.Counter.getByName('a');
+    expect([await stub.add(), await stub.add()]).toEqual([
+      [1, 1],
+      [2, 2],
+    ]);
+    await first.clock.advance(1001);
+    expect(await stub.add()).toEqual([1, 3]);
+    await first.close();
+    const second = await createInProcess({ Counter }, { wasm, medium });
+    expect(await second.env.Counter.getByName('a').add()).toEqual([1, 4]);
+    await second.close();
+  });
+
+  test('[NODE10] serve() says where it runs; the base classes are those of the host', () => {
+    expect(() => library.serve()).toThrowError(expect.objectContaining({ code: 'WORKER_FAILED' }));
+    expect(library.DurableObject).toBe(DurableObject);
+  });
+
+  test('[NODE9] what a task awaits belongs to its object, whatever it is; other code to none', async () => {
+    class Waiter extends DurableObject {
+      async wait(): Promise<number> {
+        await crypto.subtle.digest('SHA-256', new Uint8Array(1)); // a promise of the engine's own
+        const begun = Date.now();
+        await new Promise((resolve) => setTimeout(resolve, 60_000));
+        return Date.now() - begun;
+      }
+      touch(): number {
+        return 1;
+      }
+    }
+    const { clock, env, close } = await createObjects({ Waiter });
+    await clock.set(0);
+    const waiting = env.Waiter.getByName('a').wait();
+    for (let i = 0; i < 20; i++) {
+      await env.Waiter.getByName('b').touch();
+      const begunMs = Date.now();
+      expect(begunMs).toBeGreaterThan(1e12);
+      // Would never fire on the objects' clock, which stands still.
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    await clock.advance(60_000);
+    expect(await waiting).toBe(60_000);
+    await close();
+  });
+});

@@ -1,0 +1,67 @@
+// `ctx-storage/node`: objects in a Node process, in a folder or in memory, with no browser.
+
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Platform } from '../boot/start-host.ts';
+import { WASM_URL } from '../boot/wasm-url.ts';
+import { MemoryCatalog, type ObjectCatalog } from '../catalog/catalog.ts';
+import { NodeCatalog } from '../catalog/node-catalog.ts';
+import { MemoryMedium, type ObjectMedium } from '../file/medium.ts';
+import { NodeMedium } from '../file/node-medium.ts';
+import type { ClassTable } from '../instance/object-class.ts';
+import { hostedBy } from '../library/provided-env.ts';
+import { loadSqlite } from '../vfs/sqlite-module.ts';
+import { type InProcessOptions, type Objects, objectsOn } from './in-process.ts';
+
+export type { ClassOptions, ClassTable, UserClass } from '../instance/object-class.ts';
+export * from '../library/library.ts';
+export type { QueryLimits } from '../sql/query-limits.ts';
+export type { Objects } from './in-process.ts';
+
+/** Options of objects in Node. */
+export interface NodeOptions extends InProcessOptions {
+  /** The folder that keeps the objects; one process holds it at a time. @default memory */
+  readonly directory?: string;
+}
+
+/**
+ * Runs the classes in this process. Alarms run while the process lives; neither they nor idle
+ * objects keep it alive.
+ *
+ * @throws CLASS_INVALID; INVALID_ARGUMENT; STORAGE_LOCKED when another process holds the folder
+ */
+export async function createObjects<Table extends ClassTable>(
+  classes: Table,
+  options: NodeOptions = {},
+): Promise<Objects<Table>> {
+  const hosted = hostedBy(classes, options);
+  const sqlite = await loadSqlite(new Uint8Array(await readFile(WASM_URL)));
+  const { directory } = options;
+  const start = (medium: ObjectMedium, catalog: ObjectCatalog) =>
+    objectsOn<Table>({ sqlite, medium, catalog, ...NODE, isDedicated: false }, hosted, options);
+  if (directory === undefined) return start(new MemoryMedium(), new MemoryCatalog());
+  const medium = new NodeMedium(directory);
+  try {
+    const objects = await start(medium, new NodeCatalog(join(directory, 'catalog')));
+    return { ...objects, close: () => objects.close().finally(() => medium.close()) };
+  } catch (error) {
+    medium.close(); // or the folder stays locked for as long as this process lives
+    throw error;
+  }
+}
+
+const { setTimeout, clearTimeout, setImmediate, Date: SystemDate } = globalThis;
+
+// A message port would keep the process alive, and so would the timer of an idle object.
+const NODE: Required<Pick<Platform, 'turns' | 'time' | 'sendsStreams'>> = {
+  sendsStreams: true,
+  turns: { nextTurn: (task) => void setImmediate(task) },
+  time: {
+    now: () => SystemDate.now(),
+    after(delayMs, task, keepsAlive) {
+      const timer = setTimeout(task, delayMs);
+      if (!keepsAlive) timer.unref();
+      return () => clearTimeout(timer);
+    },
+  },
+};

@@ -1,0 +1,77 @@
+// The clock of a host as tests and tools drive it: through what is due, alarms run to their end.
+
+import type { Clock } from '../clock/clock.ts';
+import type { HostEnvironment } from '../instance/environment.ts';
+import type { AlarmEnd, ObjectAlarms, RanAlarm } from './object-alarms.ts';
+
+/** Turns of the event loop after which what a timer started has settled, if it waits for nothing. */
+const SETTLE_TURNS = 20;
+/** How long a handler that runs may keep the clock from a timer it may be waiting for. */
+const PATIENCE_MS = 50;
+
+export class ClockControl {
+  readonly #clock: Clock;
+  readonly #alarms: ObjectAlarms;
+  readonly #environment: HostEnvironment;
+
+  constructor(clock: Clock, alarms: ObjectAlarms, environment: HostEnvironment) {
+    this.#clock = clock;
+    this.#alarms = alarms;
+    this.#environment = environment;
+  }
+
+  /** Milliseconds since the epoch. */
+  now(): number {
+    return this.#clock.now();
+  }
+
+  /** Stops the clock at this time, and runs what is overdue then. @throws INVALID_ARGUMENT */
+  set(timeMs: number): Promise<void> {
+    return this.#clock.set(timeMs, this.#settled);
+  }
+
+  /** Stops the clock, and moves it on through everything that is due. @throws INVALID_ARGUMENT */
+  advance(durationMs: number): Promise<void> {
+    return this.#clock.advance(durationMs, this.#settled);
+  }
+
+  /**
+   * Moves to the next alarm, or retry of one, and runs it; null when none is set. What else is due
+   * on the way runs as well, and may change which alarm that is.
+   *
+   * @throws what opening the files of an object throws that is due
+   */
+  runNextAlarm(): Promise<RanAlarm | null> {
+    let end: AlarmEnd | undefined;
+    const unhear = this.#alarms.hear((ended) => {
+      end ??= ended;
+    });
+    const found = () => {
+      if (end?.kind === 'unreached') throw end.error;
+      if (end !== undefined) return end.alarm;
+      const isAwaited = this.#alarms.hasNext || this.#alarms.running().length > 0;
+      return isAwaited ? undefined : null;
+    };
+    return this.#clock.advanceTo(found, this.#settled).finally(unhear);
+  }
+
+  /** Lets time be the system's again. */
+  resume(): Promise<void> {
+    return this.#clock.resume();
+  }
+
+  // A handler may itself wait for the clock: then its run cannot be waited for.
+  readonly #settled = async (): Promise<void> => {
+    const { nextTurn, guard } = this.#environment;
+    for (let turn = 0; turn < SETTLE_TURNS; turn++) {
+      await new Promise<void>((resolve) => nextTurn(resolve));
+    }
+    for (;;) {
+      const runs = this.#alarms.running();
+      if (runs.length === 0) return;
+      const patience = new Promise<'late'>((resolve) => guard(PATIENCE_MS, () => resolve('late')));
+      const first = await Promise.race([Promise.all(runs), patience]);
+      if (first === 'late' && this.#clock.hasWork) return;
+    }
+  };
+}

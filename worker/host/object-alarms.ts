@@ -1,0 +1,155 @@
+// The alarms of a host's objects: how one is found, run, and given up.
+//
+// The truth is in each object's own database. What is known here is never later than it: from the
+// catalog when the host starts, from the object while it is live.
+
+import { isStorageError } from '../../src/contract/errors.ts';
+import { addressKey, DurableObjectId, type ObjectAddress } from '../../src/contract/object-id.ts';
+import { type AlarmOutcome, AlarmScheduler } from '../alarms/alarm-scheduler.ts';
+import type { CatalogEntry } from '../catalog/catalog.ts';
+import type { HostEnvironment } from '../instance/environment.ts';
+import type { ObjectInstance } from '../instance/object-instance.ts';
+
+/** Failures of a run that are not its handler's. */
+const FAULTS_OF_THE_DISK: ReadonlySet<string> = new Set(['IO', 'DISK_FULL', 'CORRUPT']);
+
+/** An alarm whose handler ran to its end, or failed. */
+export interface RanAlarm {
+  readonly address: ObjectAddress;
+  /** When it was due, in milliseconds; a retry has the time of the first run. */
+  readonly dueMs: number;
+}
+
+/** How a run ended: at its handler's end or failure, or, `unreached`, before it came to that. */
+export type AlarmEnd =
+  | { readonly kind: 'ran'; readonly alarm: RanAlarm }
+  | { readonly kind: 'unreached'; readonly error: unknown };
+
+export class ObjectAlarms {
+  readonly #scheduler: AlarmScheduler;
+  readonly #now: () => number;
+  readonly #instanceOf: (address: ObjectAddress) => Promise<ObjectInstance>;
+  readonly #addresses = new Map<string, ObjectAddress>();
+  /** Of objects whose last change of the alarm is not on disk yet: what settles when it is. */
+  readonly #unconfirmed = new Map<string, Promise<void>>();
+  readonly #listeners = new Set<(end: AlarmEnd) => void>();
+
+  constructor(
+    { now, after, randomUint32 }: HostEnvironment,
+    instanceOf: (address: ObjectAddress) => Promise<ObjectInstance>,
+  ) {
+    this.#instanceOf = instanceOf;
+    this.#now = now;
+    this.#scheduler = new AlarmScheduler(
+      { now, after, random: () => randomUint32() / 2 ** 32 },
+      {
+        run: (key, { retryCount }) => this.#run(key, retryCount),
+        giveUp: (key) => this.#giveUp(key),
+      },
+    );
+  }
+
+  /** The catalog says that the object is to be looked at. */
+  listed({ key, className, id, name, wakeMs }: CatalogEntry): void {
+    if (wakeMs === null) return;
+    this.#addresses.set(key, { className, id: new DurableObjectId(id, name) });
+    this.#scheduler.found(key, wakeMs);
+  }
+
+  /** The object was opened. */
+  opened({ address, alarmMs }: ObjectInstance): void {
+    if (alarmMs === null) return;
+    this.#know(address);
+    this.#scheduler.found(addressKey(address), alarmMs);
+  }
+
+  /** The object has committed another time, or (null) none. */
+  committed({ address, storage }: ObjectInstance, timeMs: number | null): void {
+    const key = this.#know(address);
+    this.#scheduler.set(key, timeMs);
+    const confirmed = storage.durability() ?? Promise.resolve();
+    this.#unconfirmed.set(key, confirmed);
+    confirmed.then(
+      () => {
+        // A later change may be on its way, by a flush that may fail.
+        if (this.#unconfirmed.get(key) === confirmed) this.#unconfirmed.delete(key);
+      },
+      () => {}, // the reset that follows needs to know
+    );
+  }
+
+  /** The object was reset: what it had not confirmed is gone, and so may be its change of the alarm. */
+  reset(key: string): void {
+    if (this.#unconfirmed.delete(key)) this.#scheduler.doubt(key);
+  }
+
+  /** The object is gone. */
+  forget(key: string): void {
+    this.#scheduler.forget(key);
+    this.#addresses.delete(key);
+    this.#unconfirmed.delete(key);
+  }
+
+  /** The host was closed: nothing runs any more. What is stored stays for the next host. */
+  close(): void {
+    this.#scheduler.close();
+  }
+
+  /** True when an alarm waits for its time, or an object to be looked at. */
+  get hasNext(): boolean {
+    return this.#scheduler.next() !== null;
+  }
+
+  /** Tells of every run that ends, until the result is called. */
+  hear(listener: (end: AlarmEnd) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Ends of the runs under way. */
+  running(): Promise<void>[] {
+    return this.#scheduler.running();
+  }
+
+  #know(address: ObjectAddress): string {
+    const key = addressKey(address);
+    this.#addresses.set(key, address);
+    return key;
+  }
+
+  async #run(key: string, retryCount: number): Promise<AlarmOutcome> {
+    let instance: ObjectInstance;
+    try {
+      instance = await this.#instanceOf(this.#addresses.get(key)!);
+    } catch (error) {
+      this.#tell({ kind: 'unreached', error }); // its files could not be opened
+      return 'unreached';
+    }
+    // Without an alarm, or before its time, the object is only looked at.
+    const dueMs = instance.alarmMs ?? Number.POSITIVE_INFINITY;
+    const ran = () => {
+      if (dueMs > this.#now()) return;
+      this.#tell({ kind: 'ran', alarm: { address: instance.address, dueMs } });
+    };
+    try {
+      const laterMs = await instance.alarm(retryCount);
+      if (laterMs !== null) this.#scheduler.set(key, laterMs);
+      ran();
+      return 'succeeded';
+    } catch (error) {
+      ran();
+      if (instance.dropsAlarm) return 'dropped';
+      return isStorageError(error) && FAULTS_OF_THE_DISK.has(error.code) ? 'unreached' : 'failed';
+    }
+  }
+
+  #tell(end: AlarmEnd): void {
+    for (const listener of this.#listeners) listener(end);
+  }
+
+  async #giveUp(key: string): Promise<void> {
+    const instance = await this.#instanceOf(this.#addresses.get(key)!).catch(() => undefined);
+    // If it fails, the alarm is found again when the object is opened.
+    await instance?.deliver(({ storage }) => storage.deleteAlarm()).catch(() => {});
+  }
+}

@@ -1,0 +1,56 @@
+// What tools may do with a host's objects from outside: list and delete them, and drive the clock.
+
+import { addressKey, DurableObjectId, type ObjectAddress } from '../../src/contract/object-id.ts';
+import type { CatalogEntry } from '../catalog/catalog.ts';
+import type { HostEnvironment } from '../instance/environment.ts';
+import type { ClockControl } from './clock-control.ts';
+import type { ObjectHost } from './object-host.ts';
+
+/** An object that exists. */
+export interface ListedObject {
+  readonly address: ObjectAddress;
+  /** Of its files, with its history. */
+  readonly sizeBytes: number;
+  /** When its alarm is due, in milliseconds; null when none is set. */
+  readonly nextAlarm: number | null;
+}
+
+export class ObjectManager {
+  readonly clock: ClockControl;
+  readonly #host: ObjectHost;
+  readonly #environment: Pick<HostEnvironment, 'catalog' | 'medium'>;
+
+  constructor(
+    host: ObjectHost,
+    clock: ClockControl,
+    environment: Pick<HostEnvironment, 'catalog' | 'medium'>,
+  ) {
+    this.#host = host;
+    this.clock = clock;
+    this.#environment = environment;
+  }
+
+  /** The objects of a class that were used, in order of their ids. @throws UNKNOWN_CLASS */
+  async list(className: string): Promise<ListedObject[]> {
+    this.#host.classes.get(className);
+    const entries = await this.#environment.catalog.list(className);
+    return Promise.all(entries.map((entry) => this.#describe(entry)));
+  }
+
+  /** Removes the object and all it stored; its unanswered events reject. */
+  async delete(address: ObjectAddress): Promise<void> {
+    if (address.className !== null) this.#host.classes.get(address.className);
+    await this.#host.erase(address);
+  }
+
+  async #describe({ className, id, name, wakeMs }: CatalogEntry): Promise<ListedObject> {
+    const address = { className, id: new DurableObjectId(id, name) };
+    const sizeBytes = await this.#environment.medium.sizeBytes(addressKey(address));
+    // 0 while it is in memory: then only the object itself knows.
+    const nextAlarm =
+      wakeMs === 0
+        ? await this.#host.deliver(address, ({ storage }) => storage.storedAlarm)
+        : wakeMs;
+    return { address, sizeBytes, nextAlarm };
+  }
+}

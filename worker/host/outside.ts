@@ -1,0 +1,24 @@
+// Code that belongs to no object, in the thread of its host: how its calls enter and leave.
+
+import { isTaskExact } from '../../src/io/current-context.ts';
+import { FREE, type PartyIo } from '../../src/objects/party.ts';
+import type { Turns } from '../io/turns.ts';
+
+/**
+ * Where a task is known by the turn it runs in, outside code shares no turn with one: its calls
+ * begin and end in turns of their own. `nextTurn` begins a turn that is no object's.
+ */
+export function outsideIo({ nextTurn }: Pick<Turns, 'nextTurn'>): PartyIo {
+  if (isTaskExact) return FREE;
+  const enter = FREE.entrance();
+  const apart = <T>(start: () => T | PromiseLike<T>) =>
+    new Promise<T>((resolve, reject) => {
+      nextTurn(() => {
+        enter(start).then(
+          (value) => nextTurn(() => resolve(value)),
+          (error) => nextTurn(() => reject(error)),
+        );
+      });
+    });
+  return { ...FREE, send: apart, receive: apart };
+}

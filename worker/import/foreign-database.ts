@@ -1,0 +1,137 @@
+// A database file from elsewhere, opened apart and checked, before it takes the place of an object's.
+//
+// Keeps true: nothing of the object is touched here. A file that passes is sound page by page, has a
+// schema an object could have made, and holds keys and an alarm that the storage can read. Whether
+// each value can be decoded is seen when it is read, as with any value.
+
+import { isStorageError } from '../../src/contract/errors.ts';
+import type { DatabaseFile } from '../file/database-file.ts';
+import type { Database } from '../sql/database.ts';
+import type { Limits } from '../sql/query-limits.ts';
+import {
+  checkHeader,
+  importInvalid,
+  isAllInWal,
+  PAGE_BYTES,
+  settleImage,
+} from './database-header.ts';
+import { ImageFile } from './image-file.ts';
+import { checkSchema } from './schema-check.ts';
+import { mergeWal } from './wal.ts';
+
+export interface OpenedDatabase {
+  readonly database: Database;
+  close(): void;
+}
+
+/** A checked file that SQLite has open, and its pages. */
+export interface ForeignDatabase extends OpenedDatabase {
+  readonly file: DatabaseFile;
+}
+
+/** Opens SQLite on a file apart from every object. */
+export type OpenApart = (file: DatabaseFile) => OpenedDatabase;
+
+const ELSEWHERE = 'repair it with the sqlite3 shell (.recover), or use another copy';
+
+const WRONG_ENTRIES = "SELECT 1 FROM _cf_KV WHERE typeof(key) <> 'text' OR typeof(value) <> 'blob'";
+const WRONG_ALARM =
+  'SELECT 1 FROM _cf_METADATA WHERE key = 1' +
+  " AND (typeof(value) NOT IN ('integer', 'null') OR value < 0)";
+
+const FAULTS_OF_FILE: ReadonlySet<string> = new Set([
+  'SQL',
+  'SQL_FORBIDDEN',
+  'SQL_TIMEOUT',
+  'SQL_MEMORY',
+  'CORRUPT',
+  'IO',
+]);
+
+/**
+ * Opens a file that was made elsewhere, with its WAL when it has one. The caller closes it.
+ *
+ * @throws IMPORT_INVALID
+ */
+export function openForeign(
+  file: Uint8Array,
+  wal: Uint8Array | null,
+  limits: Pick<Limits, 'importMs' | 'now'>,
+  openApart: OpenApart,
+): ForeignDatabase {
+  // A database whose first page is still in the WAL is a file without bytes.
+  if (file.length > 0 || wal === null) checkHeader(file);
+  if (wal === null && file.length >= PAGE_BYTES && isAllInWal(file)) {
+    throw importInvalid(
+      'the file is empty and in WAL mode, so what it holds is in the -wal beside it',
+      'give both; deleteAll() empties an object',
+    );
+  }
+  const image = wal === null ? file.slice() : mergeWal(file, wal);
+  checkHeader(image);
+  const endMs = limits.now() + limits.importMs;
+  return translated(limits.importMs, () => {
+    const pages = new ImageFile(settleImage(image));
+    const opened = openApart(pages);
+    try {
+      opened.database.endBy(endMs);
+      check(opened.database, endMs, openApart);
+      opened.database.endBy(undefined);
+    } catch (error) {
+      opened.close();
+      throw error;
+    }
+    return { file: pages, database: opened.database, close: () => opened.close() };
+  });
+}
+
+function check(database: Database, endMs: number, openApart: OpenApart): void {
+  // Constraints are the file's own business, and their texts are not yet trusted.
+  database.run('PRAGMA ignore_check_constraints=ON');
+  const empty = openApart(new ImageFile());
+  try {
+    empty.database.endBy(endMs);
+    checkSchema(database, empty.database);
+  } finally {
+    empty.close();
+  }
+  const damage = database.damage();
+  if (damage !== undefined) throw importInvalid(`the file is damaged: ${damage}`, ELSEWHERE);
+  if (has(database, '_cf_KV') && holds(database, WRONG_ENTRIES)) {
+    throw importInvalid(
+      '_cf_KV holds a key that is no text, or a value that is no blob',
+      ELSEWHERE,
+    );
+  }
+  if (has(database, '_cf_METADATA') && holds(database, WRONG_ALARM)) {
+    throw importInvalid('_cf_METADATA holds an alarm that is no time in nanoseconds', ELSEWHERE);
+  }
+}
+
+function has(database: Database, table: string): boolean {
+  return holds(database, `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '${table}'`);
+}
+
+function holds(database: Database, sql: string): boolean {
+  const statement = database.statement(sql);
+  const found = statement.step();
+  statement.reset();
+  return found;
+}
+
+/** What SQLite finds wrong with the file is the file's fault here. */
+function translated<T>(importMs: number, action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    if (!isStorageError(error) || !FAULTS_OF_FILE.has(error.code)) throw error;
+    if (error.code === 'SQL_TIMEOUT') {
+      throw importInvalid(
+        `checking the file takes more than ${importMs} ms`,
+        'remove views, triggers and indexes over expressions from it, or raise limits.importMs',
+        error,
+      );
+    }
+    throw importInvalid(`SQLite cannot read the file: ${error.message}`, ELSEWHERE, error);
+  }
+}

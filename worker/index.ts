@@ -1,5 +1,0 @@
-// The worker of `openStorage`: objects without classes.
-
-import { serveHost } from './serve-host.ts';
-
-serveHost({});

@@ -1,0 +1,126 @@
+// `ctx`: what an object is given of itself. Its id, its storage, and control over its events.
+
+import { checkArgumentCount, checkCallback, convertString } from '../../src/contract/arguments.ts';
+import type { DurableObjectId } from '../../src/contract/object-id.ts';
+import type { DurableObjectStorage } from '../../src/contract/storage.ts';
+import { refuseToClone } from '../../src/serializer/object-kind.ts';
+import { WebSocketRequestResponsePair } from '../../src/sockets/install.ts';
+import type { WebSocket } from '../../src/sockets/web-socket.ts';
+import type { InstanceSockets } from '../sockets/instance-sockets.ts';
+import { checkConstructor, type INTERNAL } from '../storage/surface.ts';
+
+/** As long as workerd lets a handler's limit be: a week, in milliseconds. */
+const EVENT_TIMEOUT_MS_MAX = 604_800_000;
+
+/** What the state asks of the instance it belongs to. */
+export interface StateOwner {
+  readonly id: DurableObjectId;
+  readonly publicStorage: DurableObjectStorage;
+  readonly exports: object;
+  /** @throws for an object without a class */
+  readonly sockets: InstanceSockets;
+  blockConcurrency<T>(callback: () => T | PromiseLike<T>): Promise<T>;
+  keepAlive(work: Promise<unknown>): void;
+  abort(reason: string | undefined, retryAlarm: boolean): never;
+}
+
+export class DurableObjectState {
+  readonly id: DurableObjectId;
+  readonly storage: DurableObjectStorage;
+  readonly #owner: StateOwner;
+
+  /** What this object was given when it was made; nothing here makes one with props. */
+  readonly props: Readonly<Record<string, unknown>> = {};
+
+  constructor(token: typeof INTERNAL, owner: StateOwner) {
+    checkConstructor('DurableObjectState', token);
+    this.#owner = owner;
+    this.id = owner.id;
+    this.storage = owner.publicStorage;
+  }
+
+  /**
+   * Runs the callback while no other event is delivered; settles as it does. A callback that fails,
+   * or takes longer than 30 s, resets the object.
+   */
+  blockConcurrencyWhile<T>(callback: () => T | PromiseLike<T>): Promise<T> {
+    try {
+      checkCallback('blockConcurrencyWhile', callback);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    return this.#owner.blockConcurrency(callback);
+  }
+
+  /** The namespaces of all classes of this worker, by class name. */
+  get exports(): object {
+    return this.#owner.exports;
+  }
+
+  /** Keeps the object in memory until the promise settles; its failure is ignored. */
+  waitUntil(...work: [unknown]): void {
+    checkArgumentCount('waitUntil', work.length, 1);
+    this.#owner.keepAlive(Promise.resolve(work[0]));
+  }
+
+  /**
+   * Takes the socket over: its messages are events of this object, which may be evicted meanwhile.
+   * At most 10 tags of at most 256 characters.
+   */
+  acceptWebSocket(...parameters: [socket: unknown, tags?: unknown]): void {
+    checkArgumentCount('acceptWebSocket', parameters.length, 1);
+    this.#owner.sockets.accept(...parameters);
+  }
+
+  /** The open sockets it has accepted, of one tag when one is given. */
+  getWebSockets(tag?: unknown): WebSocket[] {
+    return this.#owner.sockets.list(tag === undefined ? undefined : String(tag));
+  }
+
+  getTags(socket: unknown): string[] {
+    return this.#owner.sockets.tags(socket);
+  }
+
+  /** Answers this one message without an event; without an argument no more. */
+  setWebSocketAutoResponse(pair?: unknown): void {
+    if (pair !== undefined && pair !== null && !(pair instanceof WebSocketRequestResponsePair)) {
+      throw new TypeError('setWebSocketAutoResponse: takes a WebSocketRequestResponsePair.');
+    }
+    this.#owner.sockets.autoResponse = pair ?? null;
+  }
+
+  getWebSocketAutoResponse(): WebSocketRequestResponsePair | null {
+    return this.#owner.sockets.autoResponse;
+  }
+
+  /** When the socket was answered so last; null when it never was. */
+  getWebSocketAutoResponseTimestamp(socket: unknown): Date | null {
+    return this.#owner.sockets.answeredAt(socket);
+  }
+
+  /** Kept, and without effect: a handler has no limit of time here. */
+  setHibernatableWebSocketEventTimeout(timeoutMs?: number): void {
+    if (timeoutMs !== undefined && !(timeoutMs >= 0)) {
+      throw new TypeError(`The event timeout is a number of milliseconds, not ${timeoutMs}.`);
+    }
+    if (timeoutMs !== undefined && timeoutMs > EVENT_TIMEOUT_MS_MAX) {
+      throw new Error(`Event timeout should not exceed ${EVENT_TIMEOUT_MS_MAX} ms.`);
+    }
+    this.#owner.sockets.eventTimeoutMs = timeoutMs ?? null;
+  }
+
+  getHibernatableWebSocketEventTimeout(): number | null {
+    return this.#owner.sockets.eventTimeoutMs;
+  }
+
+  /**
+   * Resets the object at once: uncommitted writes are gone, callers get an error. Never returns.
+   * `retryAlarm: false`: an alarm whose handler this ends is not run again.
+   */
+  abort(reason?: unknown, options?: { retryAlarm?: boolean }): never {
+    const text = reason === undefined ? undefined : convertString('abort', reason);
+    return this.#owner.abort(text, options?.retryAlarm !== false);
+  }
+}
+
+refuseToClone(DurableObjectState);

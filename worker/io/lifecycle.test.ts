@@ -1,0 +1,386 @@
+import fc from 'fast-check';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { storageError } from '../../src/contract/errors.ts';
+import type { DurableObjectState } from '../instance/durable-object-state.ts';
+import type { ObjectInstance } from '../instance/object-instance.ts';
+import { createTestHost, type TestHost } from '../testing/test-host.ts';
+import { Lifecycle } from './lifecycle.ts';
+
+class Thing {
+  readonly ctx: DurableObjectState;
+  constructor(ctx: DurableObjectState) {
+    this.ctx = ctx;
+  }
+}
+
+let host: TestHost;
+afterEach(() => host?.close().catch(() => {}));
+
+/** How a call ended; `pending` when it has not. */
+async function outcome(call: Promise<unknown>): Promise<string> {
+  const end = call.then(String, (error: Error & { code?: string }) => error.code ?? error.message);
+  await host.turns(30);
+  return Promise.race([end, Promise.resolve('pending')]);
+}
+
+const forever = () => new Promise<never>(() => {});
+const deliver = <T>(event: (instance: ObjectInstance) => T | PromiseLike<T>) =>
+  host.host.deliver(host.address(), event);
+
+describe('the end of an instance', () => {
+  test('[OBJ13] a timer of an instance that was reset does not close the next, busy one', async () => {
+    host = await createTestHost({}, { Thing });
+    await deliver(({ state }) => state.abort('by the test')).catch(() => {});
+    await host.advance(9000);
+    await deliver(() => {});
+    await host.host.reset(host.address(), storageError('OBJECT_RESET', 'Again.'));
+    await host.advance(9000);
+    let finish = (_value: string) => {};
+    const slow = deliver(({ state }) => {
+      const done = new Promise<string>((resolve) => {
+        finish = resolve;
+      });
+      return done.then((value) => state.storage.put('key', value).then(() => value));
+    });
+    await host.advance(60_000);
+    finish('done');
+    expect(await outcome(slow)).toBe('done');
+  });
+
+  test('[OBJ13] a call after the time of eviction meets an instance that stays for it', async () => {
+    host = await createTestHost({}, { Thing });
+    await deliver(({ storage }) => storage.setAlarm(null));
+    const first = await host.host.instance(host.address());
+    await host.advance(10_001);
+    expect(first.hasEnded).toBe(true);
+    expect(await outcome(deliver(({ hasEnded }) => hasEnded))).toBe('false');
+  });
+
+  test('[OBJ2] an instance is not kept by I/O that could not begin', async () => {
+    host = await createTestHost({}, { Thing });
+    const instance = await host.host.instance(host.address());
+    const reading = deliver(() =>
+      instance.receive(() => {
+        throw new TypeError('The stream is locked.');
+      }),
+    );
+    await expect(reading).rejects.toThrow('The stream is locked.');
+    await host.advance(10_001);
+    expect(instance.hasEnded).toBe(true);
+  });
+
+  test('[OBJ3] an instance stays while a section runs that nobody waits for', async () => {
+    host = await createTestHost({}, { Thing });
+    let finish = () => {};
+    const finished = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    const first = await deliver((instance) => {
+      void instance.state.blockConcurrencyWhile(() => finished);
+      return [instance];
+    });
+    await host.advance(25_000);
+    expect(first[0]!.hasEnded).toBe(false);
+    finish();
+    await host.advance(0);
+    await host.advance(10_001);
+    expect(first[0]!.hasEnded).toBe(true);
+  });
+
+  const ends: Record<string, () => Promise<unknown>> = {
+    'a reset': () => host.host.reset(host.address(), storageError('OBJECT_RESET', 'Ended.')),
+    'a deletion': () => host.host.erase(host.address()),
+    'the end of the host': () => host.host.close(),
+  };
+  for (const [name, end] of Object.entries(ends)) {
+    test(`[OBJ14] ${name} rejects every event that was not answered`, async () => {
+      host = await createTestHost({}, { Thing });
+      let ran = 0;
+      const running = deliver(forever);
+      const inSection = deliver(({ state }) => state.blockConcurrencyWhile(forever));
+      const waiting = deliver(() => ++ran);
+      const all = [running, inSection, waiting];
+      const outcomes = Promise.all(all.map(outcome));
+      await host.turns(5);
+      await end();
+      expect(await outcomes).toEqual(['OBJECT_RESET', 'OBJECT_RESET', 'OBJECT_RESET']);
+      expect(ran).toBe(0);
+    });
+  }
+
+  test('[OBJ14] an orderly end gives the answers that wait for the disk only', async () => {
+    host = await createTestHost({}, { Thing });
+    await deliver(() => {});
+    host.holdFlushes();
+    const written = deliver(({ state }) => state.storage.put('key', 1).then(() => 'written'));
+    const running = deliver(forever);
+    const rejected = outcome(running);
+    await host.turns(5);
+    const closed = host.host.close();
+    expect([await rejected, await outcome(written)]).toEqual(['OBJECT_RESET', 'pending']);
+    host.releaseFlushes();
+    expect(await outcome(written)).toBe('written');
+    await closed;
+  });
+
+  test('[OBJ14] a last flush that fails rejects those answers, and is told by the end of the host', async () => {
+    host = await createTestHost({}, { Thing });
+    await deliver(() => {});
+    host.holdFlushes();
+    const written = deliver(({ state }) => state.storage.put('key', 1).then(() => 'written'));
+    const rejected = outcome(written);
+    await host.turns(5);
+    const closed = outcome(host.host.close());
+    await host.turns(5);
+    host.failHeldFlushes();
+    expect([await rejected, await closed]).toEqual(['IO', 'IO']);
+  });
+
+  test('[OBJ14] an eviction whose last flush fails leaves an object that opens again', async () => {
+    host = await createTestHost({}, { Thing });
+    await deliver(() => {});
+    host.holdFlushes();
+    await deliver(({ state }) => {
+      void state.storage.put('key', 1, { allowUnconfirmed: true });
+    });
+    await host.advance(10_001);
+    const next = deliver(({ state }) => state.storage.get('key'));
+    await host.turns(5);
+    host.failHeldFlushes();
+    expect(await outcome(next)).toBe('undefined');
+  });
+
+  test('[OBJ14] an object is deleted whatever comes meanwhile', async () => {
+    host = await createTestHost({}, { Thing });
+    await deliver(({ state }) => state.storage.put('key', 1));
+    const deleted = host.host.erase(host.address());
+    const during = Array.from({ length: 5 }, () =>
+      deliver(({ state }) => state.storage.get('key')),
+    );
+    const outcomes = await Promise.all([deleted, ...during].map(outcome));
+    for (const each of outcomes) expect(['undefined', 'OBJECT_RESET']).toContain(each);
+    expect(await outcome(deliver(({ state }) => state.storage.get('key')))).toBe('undefined');
+  });
+
+  test('[OBJ15] a closed host opens nothing and runs nothing', async () => {
+    let runs = 0;
+    class Timed extends Thing {
+      alarm(): void {
+        runs += 1;
+      }
+    }
+    host = await createTestHost({}, { Timed });
+    await deliver(({ storage }) => storage.setAlarm(host.now() + 5000));
+    await host.host.close();
+    await host.advance(10_000);
+    expect(runs).toBe(0);
+    expect(await outcome(deliver(() => 'opened'))).toBe('CONNECTION_CLOSED');
+    await host.host.close();
+  });
+
+  test('[GATE16] a flush that ends after the reset lets nothing of the old instance go on', async () => {
+    host = await createTestHost({}, { Thing });
+    await deliver(() => {});
+    host.holdFlushes();
+    const went: string[] = [];
+    const call = deliver(async (instance) => {
+      const { state } = instance;
+      void state.storage.put('key', 1);
+      void instance.send(() => went.push('sent'));
+      void state.storage.sync().finally(() => went.push('synced'));
+      await forever();
+    });
+    const rejected = outcome(call);
+    await host.turns(5);
+    const reset = host.host.reset(host.address(), storageError('OBJECT_RESET', 'Ended.'));
+    await host.turns(5);
+    host.releaseFlushes(); // the files are free when it has ended
+    await reset;
+    await host.turns(20);
+    expect([await rejected, went]).toEqual(['OBJECT_RESET', []]);
+    expect(await outcome(deliver(({ state }) => state.storage.get('key')))).toBe('undefined');
+  });
+});
+
+type Step =
+  | { readonly do: 'call'; readonly event: keyof typeof EVENTS; readonly name: string }
+  | { readonly do: 'advance'; readonly durationMs: number }
+  | { readonly do: 'reset' | 'erase'; readonly name: string }
+  | { readonly do: 'hold' | 'release' | 'failHeld' | 'failNext' | 'finish' | 'turn' };
+
+/** What calls do; `wait`s end by the step `finish`. */
+const EVENTS = {
+  read: ({ state }: ObjectInstance) => state.storage.get('key'),
+  write: ({ state }: ObjectInstance) => state.storage.put('key', 1),
+  unconfirmed: ({ state }: ObjectInstance) =>
+    void state.storage.put('key', 1, { allowUnconfirmed: true }),
+  alarm: ({ storage }: ObjectInstance) => storage.setAlarm(storage.environment.now() + 3000),
+  abort: ({ state }: ObjectInstance) => state.abort('by the test'),
+  fail: () => {
+    throw new RangeError('by the test');
+  },
+  wait: (_instance: ObjectInstance, finished: () => Promise<void>) => finished(),
+  section: ({ state }: ObjectInstance, finished: () => Promise<void>) =>
+    state.blockConcurrencyWhile(finished),
+  transaction: ({ state }: ObjectInstance, finished: () => Promise<void>) =>
+    state.storage.transaction(async (txn) => {
+      await txn.put('key', 2);
+      await finished();
+    }),
+  leave: (instance: ObjectInstance) => instance.send(() => 'answer'),
+};
+
+const name = fc.constantFrom('a', 'b');
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('call' as const),
+      event: fc.constantFrom(...(Object.keys(EVENTS) as (keyof typeof EVENTS)[])),
+      name,
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('advance' as const),
+      durationMs: fc.constantFrom(1, 3000, 9999, 10_001, 40_000),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('reset', 'erase'), name }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constantFrom('hold', 'release', 'failHeld', 'failNext', 'finish', 'turn'),
+    }),
+  },
+);
+
+describe('any order of calls, ends and failures', () => {
+  test('[OBJ14] every call settles, and no event runs on an instance that has ended', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 14 }), async (steps) => {
+        const onEnded: string[] = [];
+        const checked = (instance: ObjectInstance, what: string) => {
+          if (instance.hasEnded) onEnded.push(what);
+        };
+        class Timed extends Thing {
+          async alarm(): Promise<void> {
+            const instance = await host.host.instance(host.address(this.ctx.id.name));
+            if (instance.object !== (this as unknown)) onEnded.push('alarm');
+          }
+        }
+        host = await createTestHost({}, { Timed });
+        let finish = () => {};
+        let finished = new Promise<void>((resolve) => {
+          finish = resolve;
+        });
+        const unsettled = new Set<string>();
+        const track = (what: string, promise: Promise<unknown>) => {
+          unsettled.add(what);
+          const settled = () => void unsettled.delete(what);
+          promise.then(settled, settled);
+        };
+        for (const [index, each] of steps.entries()) {
+          const what = `${index} ${each.do}`;
+          switch (each.do) {
+            case 'call':
+              track(
+                `${what} ${each.event}`,
+                host.host.deliver(host.address(each.name), (instance) => {
+                  checked(instance, what);
+                  return EVENTS[each.event](instance, () => finished) as unknown;
+                }),
+              );
+              break;
+            case 'advance':
+              await host.advance(each.durationMs);
+              break;
+            case 'reset':
+              track(what, host.host.reset(host.address(each.name), new Error('reset')));
+              break;
+            case 'erase':
+              track(what, host.host.erase(host.address(each.name)));
+              break;
+            case 'hold':
+              host.holdFlushes();
+              break;
+            case 'release':
+              host.releaseFlushes();
+              break;
+            case 'failHeld':
+              host.failHeldFlushes();
+              break;
+            case 'failNext':
+              host.failNextFlush();
+              break;
+            case 'finish':
+              finish();
+              finished = new Promise((resolve) => {
+                finish = resolve;
+              });
+              break;
+            case 'turn':
+              await host.turns(1);
+          }
+        }
+        host.releaseFlushes();
+        track('close', host.host.close());
+        for (let i = 0; i < 20 && unsettled.size > 0; i++) await host.turns(5);
+        expect({ unsettled: [...unsettled], onEnded }).toEqual({ unsettled: [], onEnded: [] });
+      }),
+      { numRuns: 60, interruptAfterTimeLimit: 20_000, markInterruptAsFailure: false },
+    );
+  }, 40_000);
+});
+
+describe('what keeps an instance', () => {
+  function make() {
+    let evict: (() => void) | undefined;
+    const onEvict = vi.fn();
+    const lifecycle = new Lifecycle({
+      idleMs: 10,
+      onEvict,
+      after: (_delayMs, task) => {
+        evict = task;
+        return () => {
+          evict = undefined;
+        };
+      },
+    });
+    return { lifecycle, onEvict, isTimed: () => evict !== undefined };
+  }
+
+  test('[OBJ2] it is timed while nothing is held, and by its own timer only', () => {
+    const { lifecycle, isTimed } = make();
+    expect(isTimed()).toBe(false); // it is being made
+    lifecycle.start();
+    expect(isTimed()).toBe(true);
+    const releases = [lifecycle.hold(vi.fn()), lifecycle.hold(vi.fn())];
+    expect(isTimed()).toBe(false);
+    releases[0]!();
+    releases[0]!();
+    expect(isTimed()).toBe(false);
+    releases[1]!();
+    expect(isTimed()).toBe(true);
+    lifecycle.end('over');
+    expect(isTimed()).toBe(false);
+  });
+
+  test('[OBJ14] whatever is held is told of the end, once; what is held later, at once', () => {
+    const { lifecycle, isTimed } = make();
+    lifecycle.start();
+    const told = vi.fn();
+    const release = lifecycle.hold(told);
+    lifecycle.hold(vi.fn())();
+    expect(lifecycle.close('closing')).toBe(true);
+    expect(lifecycle.close('again')).toBe(false);
+    expect(lifecycle.hasEnded).toBe(true);
+    lifecycle.hold(told)();
+    release();
+    expect([lifecycle.end('broken'), lifecycle.end('again')]).toEqual([true, false]);
+    lifecycle.hold(told);
+    expect(told.mock.calls).toEqual([['closing'], ['closing'], ['broken']]);
+    expect([lifecycle.reason, isTimed()]).toEqual(['broken', false]);
+  });
+});

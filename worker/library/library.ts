@@ -1,0 +1,107 @@
+// What object code imports from `cloudflare:workers`, and from `ctx-storage/worker`: the base
+// classes, and what concerns the object whose code is running.
+//
+// A module of its own, without the host: it is bundled with user code wherever that runs.
+// Keeps true: to import it changes nothing; nothing here does anything before a host runs.
+
+import type { DurableObjectState, RpcStub as RpcStubOf } from '../../src/contract/object.ts';
+import { CALLABLE } from '../../src/contract/rpc-class.ts';
+import { isRpcStub } from '../../src/objects/known-stubs.ts';
+import { OWN, Party } from '../../src/objects/party.ts';
+import { pairOfReferences } from '../../src/objects/references.ts';
+import { providedEnv } from './provided-env.ts';
+import { connected } from './running-hosts.ts';
+
+export { RpcTarget } from '../../src/contract/rpc-target.ts';
+export { type EnvNames, provideEnv } from './provided-env.ts';
+
+/** Base of a class whose objects are hosted: `ctx` and `env` as the constructor got them. */
+export class DurableObject<Env = unknown, Props = unknown> {
+  protected readonly ctx: DurableObjectState<Props>;
+  protected readonly env: Env;
+
+  constructor(ctx: DurableObjectState<Props>, env: Env) {
+    this.ctx = ctx;
+    this.env = env;
+  }
+
+  static {
+    Object.defineProperty(DurableObject.prototype, CALLABLE, { value: true });
+  }
+}
+
+/**
+ * Base of the other entry points of a Workers script. It is here so that a file which holds both can
+ * be imported unchanged; nothing here calls one.
+ */
+export class WorkerEntrypoint<Env = unknown, Props = unknown> {
+  protected readonly ctx: unknown;
+  protected readonly env: Env;
+  declare readonly props: Props;
+
+  constructor(ctx: unknown, env: Env) {
+    this.ctx = ctx;
+    this.env = env;
+  }
+}
+
+/** Base of the workflows of a Workers script; as `WorkerEntrypoint`, nothing here runs one. */
+export class WorkflowEntrypoint<Env = unknown, Props = unknown> extends WorkerEntrypoint<
+  Env,
+  Props
+> {}
+
+/**
+ * Makes a stub of a function or RpcTarget on this side, as another side would get it: to be given to
+ * several, each of whom lets go of its own. `instanceof` tells every such stub.
+ */
+export const RpcStub: { new <T extends object>(target: T): RpcStubOf<T> } = class {
+  constructor(target: object) {
+    const [here, there] = pairOfReferences();
+    const party = new Party(OWN, () => connected()!.caller);
+    // biome-ignore lint/correctness/noConstructorReturn: a stub is a proxy of its target's members
+    return there.receive(here.send(here.draft(target, party)), party) as object;
+  }
+
+  static [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === 'function' && isRpcStub(value);
+  }
+} as never;
+
+export type RpcStub<T extends object> = RpcStubOf<T>;
+
+/**
+ * What the app passes to its objects and the namespaces of their classes, outside of an object. While
+ * modules are evaluated it shows what `provideEnv` was given.
+ */
+export const env: Readonly<Record<string, unknown>> = mirror(
+  () => connected()?.env ?? providedEnv(),
+);
+
+/** The namespaces of all classes, by name of the class. */
+export const exports: Readonly<Record<string, unknown>> = mirror(() => connected()?.exports);
+
+/** `ctx.waitUntil` of the object whose code is running. */
+export function waitUntil(work: Promise<unknown>): void {
+  connected()?.waitUntil(work);
+}
+
+// Imported before serve() runs, so it shows what is there when it is read.
+function mirror(target: () => object | undefined): Readonly<Record<string, unknown>> {
+  const current = () => target() ?? {};
+  return new Proxy(
+    {},
+    {
+      get: (_, name) => Reflect.get(current(), name),
+      has: (_, name) => Reflect.has(current(), name),
+      ownKeys: () => Reflect.ownKeys(current()),
+      getOwnPropertyDescriptor: (_, name) => {
+        const found = Reflect.getOwnPropertyDescriptor(current(), name);
+        return found && { ...found, configurable: true };
+      },
+      set: () => false,
+      defineProperty: () => false,
+      deleteProperty: () => false,
+    },
+  );
+}

@@ -1,0 +1,94 @@
+// `env` before a host runs: what modules read of it while they are evaluated.
+//
+// Keeps true: what was provided is the default of every host that starts later, and an id that a
+// provided namespace makes is an id of the host's class, or the host does not start.
+
+import { storageError } from '../../src/contract/errors.ts';
+import { ObjectIdFactory } from '../../src/contract/object-id.ts';
+import { DurableObjectNamespace } from '../../src/objects/object-namespace.ts';
+import type { ObjectCaller } from '../../src/objects/object-stub.ts';
+import {
+  ClassRegistry,
+  type ClassTable,
+  type ClassTableOptions,
+  uniqueKeyOf,
+} from '../instance/object-class.ts';
+import { connected } from './running-hosts.ts';
+
+/** The names that ids and namespaces are made of, as the host's options have them. */
+export type EnvNames = Pick<ClassTableOptions, 'bindings' | 'scriptName'>;
+
+interface HostOptions extends ClassTableOptions {
+  readonly env?: object;
+}
+
+/** What a host runs. */
+export interface Hosted {
+  readonly classes: ClassRegistry;
+  /** What the app passes to its objects. */
+  readonly env: object;
+}
+
+let given: HostOptions = {};
+let shown: object = {};
+
+/**
+ * Fills `env` of this module before a host runs, for modules that read it while they are evaluated:
+ * to be called in a module that is imported before them. `serve` and `createObjects` take `env`,
+ * `bindings` and `scriptName` from here unless their options name them.
+ *
+ * A namespace of `bindings` makes ids at once, and reaches objects while a host runs.
+ */
+export function provideEnv(env: object, names: EnvNames = {}): void {
+  const { bindings = {}, scriptName } = names;
+  given = { env, bindings, ...(scriptName !== undefined && { scriptName }) };
+  const namespaces = Object.entries(bindings).map(([binding, className]) => {
+    const ids = new ObjectIdFactory(uniqueKeyOf(className, scriptName));
+    return [binding, new DurableObjectNamespace({ className, ids, caller })];
+  });
+  shown = { ...env, ...Object.fromEntries(namespaces) };
+}
+
+/** What `env` shows while no host runs. */
+export function providedEnv(): object {
+  return shown;
+}
+
+/**
+ * The classes and the `env` of a host that starts, with what was provided where its options name
+ * nothing.
+ *
+ * @throws CLASS_INVALID
+ */
+export function hostedBy(table: ClassTable, options: HostOptions): Hosted {
+  const complete = { ...given, ...options };
+  const classes = new ClassRegistry(table, complete);
+  for (const [binding, className] of Object.entries(given.bindings ?? {})) {
+    const key = uniqueKeyOf(className, given.scriptName);
+    const served = classes.find(className)?.uniqueKey ?? key;
+    if (served === key) continue;
+    throw storageError(
+      'CLASS_INVALID',
+      `provideEnv: the ids of ${binding} are made from "${key}", those of the class that is served ` +
+        `from "${served}"; give both the same scriptName, and the class no uniqueKey.`,
+    );
+  }
+  return { classes, env: complete.env ?? {} };
+}
+
+/** Calls objects of whichever host runs. */
+const caller: ObjectCaller = {
+  call: (...call) => running().call(...call),
+  get: (...get) => running().get(...get),
+  fetch: (...fetch) => running().fetch(...fetch),
+};
+
+function running(): ObjectCaller {
+  const connection = connected();
+  if (connection !== undefined) return connection.caller;
+  throw storageError(
+    'CONNECTION_CLOSED',
+    'An object was called while no host of objects runs: call it in a handler, not while modules ' +
+      'are evaluated.',
+  );
+}

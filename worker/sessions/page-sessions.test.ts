@@ -1,0 +1,301 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Call, Outcome, RowBatch, SessionId } from '../../src/rpc/protocol.ts';
+import { serialize } from '../../src/serializer/encode.ts';
+import { createTestHost, type TestHost } from '../testing/test-host.ts';
+import { PageSessions } from './page-sessions.ts';
+
+let host: TestHost;
+let sessions: PageSessions;
+let timeouts: (() => void)[];
+
+beforeEach(async () => {
+  host = await createTestHost();
+  timeouts = [];
+  sessions = new PageSessions(host.host, (_delayMs, task) => {
+    timeouts.push(task);
+    return () => {};
+  });
+});
+afterEach(() => host.close());
+
+async function open(name = 'object'): Promise<SessionId> {
+  const outcome = await sessions.open(name);
+  if ('error' in outcome) throw new Error(outcome.error.message);
+  return outcome.ok;
+}
+
+async function call(session: SessionId, request: Call): Promise<unknown> {
+  const [outcome] = await sessions.execute(session, [request]);
+  return unwrap(outcome!);
+}
+
+function unwrap(outcome: Outcome): unknown {
+  if ('error' in outcome)
+    throw Object.assign(new Error(outcome.error.message), outcome.error.properties);
+  return outcome.ok;
+}
+
+const value = (text: string) => serialize(text);
+const put = (key: string, text: string, txn?: number): Call => ({
+  op: 'put',
+  entries: [[key, value(text)]],
+  unconfirmed: false,
+  ...(txn !== undefined && { txn }),
+});
+const get = (key: string): Call => ({ op: 'get', keys: [key] });
+
+describe('sessions of pages', () => {
+  test('[SES1] calls of a batch run in order and have outcomes of their own', async () => {
+    const session = await open();
+    const outcomes = await sessions.execute(session, [
+      put('a', 'x'),
+      { op: 'exec', query: 'SELECT * FROM missing', bindings: [], rowCount: 10 },
+      get('a'),
+    ]);
+    expect(outcomes[0]).toEqual({ ok: null });
+    expect(outcomes[1]).toMatchObject({ error: { properties: { code: 'SQL' } } });
+    expect(outcomes[2]).toEqual({ ok: [value('x')] });
+  });
+
+  test('[SES2] a thousand writes of one turn share one commit and one flush', async () => {
+    const session = await open();
+    const before = host.committed();
+    await sessions.execute(
+      session,
+      Array.from({ length: 1000 }, (_, i) => put(`k${i}`, 'x')),
+    );
+    expect(host.committed() - before).toBe(1);
+    expect(host.durable()).toBe(host.committed());
+  });
+
+  test('[SES3] rows of a cursor come in batches until it ends', async () => {
+    const session = await open();
+    const query =
+      'WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 25) SELECT x FROM c';
+    let batch = (await call(session, {
+      op: 'exec',
+      query,
+      bindings: [],
+      rowCount: 10,
+    })) as RowBatch;
+    const rows = [...batch.rows];
+    while (batch.cursor !== null) {
+      batch = (await call(session, { op: 'rows', cursor: batch.cursor, rowCount: 10 })) as RowBatch;
+      rows.push(...batch.rows);
+    }
+    expect(rows.map(([x]) => x)).toEqual(Array.from({ length: 25 }, (_, i) => i + 1));
+    expect(batch.columnNames).toEqual(['x']);
+  });
+
+  test('[SES4] a cursor of a closed or reset object is CURSOR_CLOSED', async () => {
+    const session = await open();
+    const query = 'SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3';
+    const { cursor } = (await call(session, {
+      op: 'exec',
+      query,
+      bindings: [],
+      rowCount: 1,
+    })) as RowBatch;
+    await call(session, { op: 'abort', reason: 'test' });
+    await expect(call(session, { op: 'rows', cursor: cursor!, rowCount: 1 })).rejects.toMatchObject(
+      { code: 'CURSOR_CLOSED' },
+    );
+  });
+
+  test('[SES5] a transaction commits what its session wrote meanwhile', async () => {
+    const session = await open();
+    const txn = (await call(session, { op: 'begin' })) as number;
+    await call(session, put('a', 'with txn', txn));
+    await call(session, put('b', 'joined'));
+    await call(session, { op: 'commit', txn });
+    expect(await call(session, { op: 'get', keys: ['a', 'b'] })).toEqual([
+      value('with txn'),
+      value('joined'),
+    ]);
+  });
+
+  test('[PTX7] a write in a transaction is answered at once, the commit when it is on disk', async () => {
+    const session = await open();
+    const other = await open();
+    const txn = (await call(session, { op: 'begin' })) as number;
+    host.holdFlushes();
+    await call(session, put('a', 'with txn', txn));
+    await call(session, put('b', 'joined'));
+    const before = host.durable();
+    let isCommitted = false;
+    const commit = call(session, { op: 'commit', txn }).then(() => (isCommitted = true));
+    await host.turns(10);
+    expect(isCommitted).toBe(false);
+    expect(host.durable()).toBe(before);
+    host.releaseFlushes();
+    await commit;
+    expect(host.durable()).toBe(host.committed());
+    expect(host.durable()).toBeGreaterThan(before);
+    expect(await call(other, get('b'))).toEqual([value('joined')]);
+  });
+
+  test('[PTX7] a write of the handle that was answered is undone with the transaction', async () => {
+    const session = await open();
+    await call(session, put('a', 'before'));
+    const txn = (await call(session, { op: 'begin' })) as number;
+    await call(session, put('a', 'joined'));
+    await call(session, { op: 'rollback', txn });
+    expect(await call(session, get('a'))).toEqual([value('before')]);
+  });
+
+  test('[SES6] calls of another session wait until the transaction ends', async () => {
+    const session = await open();
+    const other = await open();
+    const txn = (await call(session, { op: 'begin' })) as number;
+    await call(session, put('a', 'inside', txn));
+    let answered = false;
+    const read = call(other, get('a')).then((result) => {
+      answered = true;
+      return result;
+    });
+    await host.turns(10);
+    expect(answered).toBe(false);
+    await call(session, { op: 'rollback', txn });
+    expect(await read).toEqual([null]);
+  });
+
+  test('[SES7] operations of an ended transaction fail', async () => {
+    const session = await open();
+    const txn = (await call(session, { op: 'begin' })) as number;
+    await call(session, { op: 'commit', txn });
+    await expect(call(session, put('a', 'late', txn))).rejects.toMatchObject({
+      code: 'TRANSACTION_ENDED',
+    });
+  });
+
+  test('[SES8] a transaction open for too long is undone, and says so', async () => {
+    const session = await open();
+    const other = await open();
+    const txn = (await call(session, { op: 'begin' })) as number;
+    await call(session, put('a', 'slow', txn));
+    timeouts.at(-1)!();
+    await expect(call(session, { op: 'commit', txn })).rejects.toMatchObject({
+      code: 'TRANSACTION_TIMEOUT',
+    });
+    expect(await call(other, get('a'))).toEqual([null]);
+  });
+
+  test('[SES9] closing a handle undoes its open transaction and frees the object', async () => {
+    const session = await open();
+    const other = await open();
+    const txn = (await call(session, { op: 'begin' })) as number;
+    await call(session, put('a', 'inside', txn));
+    const read = call(other, get('a'));
+    await sessions.close(session);
+    expect(await read).toEqual([null]);
+    await expect(call(session, get('a'))).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
+  });
+
+  describe('[SES12] a transaction that waits for its turn', () => {
+    test('never opens when its handle was closed meanwhile', async () => {
+      const [holder, closed, other] = [await open(), await open(), await open()];
+      const txn = (await call(holder, { op: 'begin' })) as number;
+      const begun = sessions.execute(closed, [{ op: 'begin' }]);
+      const read = call(other, get('a'));
+      await host.turns(2);
+      await sessions.close(closed);
+      await call(holder, put('a', 'held', txn));
+      await call(holder, { op: 'commit', txn });
+      expect(await begun).toMatchObject([{ error: { properties: { code: 'CONNECTION_CLOSED' } } }]);
+      expect(await read).toEqual([value('held')]);
+      await call(other, put('a', 'free'));
+      expect(timeouts.length).toBe(1); // the holder's
+    });
+
+    test('never opens when its handle is closed in any turn of the way', async () => {
+      for (let turns = 0; turns < 6; turns++) {
+        const [closed, other] = [await open(), await open()];
+        const begun = sessions.execute(closed, [{ op: 'begin' }]);
+        await host.turns(turns);
+        const closing = sessions.close(closed);
+        await call(other, put('a', 'free'));
+        await closing;
+        const [outcome] = await begun;
+        // One that had opened before is undone by the closing.
+        if ('error' in outcome!) {
+          expect(outcome.error.properties.code).toBe('CONNECTION_CLOSED');
+        }
+      }
+    });
+  });
+
+  test('[SES12] a query that waits for its turn when its handle is closed leaves no cursor', async () => {
+    const [holder, closed] = [await open(), await open()];
+    const txn = (await call(holder, { op: 'begin' })) as number;
+    const query = 'SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3';
+    const rows = sessions.execute(closed, [{ op: 'exec', query, bindings: [], rowCount: 1 }]);
+    await host.turns(2);
+    await sessions.close(closed);
+    await call(holder, { op: 'commit', txn });
+    expect(await rows).toMatchObject([{ ok: { cursor: null } }]);
+    const instance = await host.host.instance(host.address());
+    await host.advance(20_000);
+    expect(instance.hasEnded).toBe(true);
+  });
+
+  test('[SES13] a second begin inside the transaction of its session is refused', async () => {
+    const session = await open();
+    const other = await open();
+    const txn = (await call(session, { op: 'begin' })) as number;
+    await expect(call(session, { op: 'begin' })).rejects.toMatchObject({
+      code: 'TRANSACTION_NESTING',
+    });
+    await call(session, put('a', 'inside', txn));
+    await call(session, { op: 'commit', txn });
+    expect(await call(other, get('a'))).toEqual([value('inside')]);
+  });
+
+  test('[SES8] the time of a transaction that a reset ended is not counted on', async () => {
+    const session = await open();
+    await call(session, { op: 'begin' });
+    const instance = await host.host.instance(host.address());
+    instance.reset(new Error('mine'));
+    expect(() => timeouts.at(-1)!()).not.toThrow();
+    await call(session, put('a', 'after'));
+    expect(await call(session, get('a'))).toEqual([value('after')]);
+  });
+
+  test('[SES11] an object with an open cursor or transaction is not evicted, an idle one is', async () => {
+    const session = await open();
+    const query = 'SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3';
+    const { cursor } = (await call(session, {
+      op: 'exec',
+      query,
+      bindings: [],
+      rowCount: 1,
+    })) as RowBatch;
+    const instance = await host.host.instance(host.address());
+    await host.advance(60_000);
+    expect((await call(session, { op: 'rows', cursor: cursor!, rowCount: 9 })) as RowBatch).toEqual(
+      expect.objectContaining({ rows: [[2], [3]], cursor: null }),
+    );
+    const txn = (await call(session, { op: 'begin' })) as number;
+    await host.advance(20_000);
+    await call(session, put('a', 'kept', txn));
+    await call(session, { op: 'commit', txn });
+    expect(await host.host.instance(host.address())).toBe(instance);
+    await call(session, get('a'));
+    await host.advance(60_000);
+    expect(await host.host.instance(host.address())).not.toBe(instance);
+    expect(await call(session, get('a'))).toEqual([value('kept')]);
+  });
+
+  test('[SES10] abort drops the unconfirmed, and a restore that was asked for is applied', async () => {
+    const session = await open();
+    await call(session, put('a', 'first'));
+    const bookmark = (await call(session, { op: 'currentBookmark' })) as string;
+    await call(session, put('a', 'second'));
+    const undo = (await call(session, { op: 'restoreBookmark', bookmark })) as string;
+    expect(undo > bookmark).toBe(true);
+    await call(session, { op: 'abort', reason: 'restore' });
+    expect(await call(session, get('a'))).toEqual([value('first')]);
+    await call(session, { op: 'restoreBookmark', bookmark: undo });
+    await call(session, { op: 'abort', reason: 'undo' });
+    expect(await call(session, get('a'))).toEqual([value('second')]);
+  });
+});

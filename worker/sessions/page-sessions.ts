@@ -1,0 +1,400 @@
+// The page's half of the worker: handles ("sessions") that pages hold on objects, and the calls
+// they make, answered as plain data.
+//
+// A session outlives a reset of its object; its cursors and its open transaction do not. A
+// transaction of a page is a critical section whose closure is what the page sends until it
+// commits: calls of the same session join it, calls of others wait, and it ends after 30 s.
+//
+// Keeps true: nothing is held for a session that was closed. What it sent before and what still waits
+// for its turn runs (its writes may be on their way to the disk anyway), but opens neither a
+// transaction nor a cursor.
+
+import { storageError } from '../../src/contract/errors.ts';
+import { CRITICAL_SECTION_MS_MAX } from '../../src/contract/limits.ts';
+import { idOfStorage, type ObjectAddress } from '../../src/contract/object-id.ts';
+import type { SqlStorageValue } from '../../src/contract/storage.ts';
+import { fromWireAddress } from '../../src/objects/wire-address.ts';
+import { toWire } from '../../src/rpc/errors-on-wire.ts';
+import type { WireAddress } from '../../src/rpc/object-protocol.ts';
+import type {
+  Call,
+  CallOf,
+  Outcome,
+  Results,
+  RowBatch,
+  SessionId,
+  StorageHost,
+} from '../../src/rpc/protocol.ts';
+import type { ObjectHost } from '../host/object-host.ts';
+import type { ObjectInstance } from '../instance/object-instance.ts';
+import type { CriticalSection } from '../io/input-gate.ts';
+import { Cursor } from '../sql/cursor.ts';
+import type { Confirmation } from '../storage/object-storage.ts';
+import type { Frame } from '../storage/transactions.ts';
+
+/** A transaction a page holds open. */
+interface OpenTransaction {
+  readonly id: number;
+  readonly frame: Frame;
+  readonly section: CriticalSection | null;
+  /** Ends the section; the frame is committed unless it was rolled back. */
+  readonly end: () => void;
+  /** Settles when the transaction has ended. */
+  readonly ended: Promise<void>;
+}
+
+/** An open cursor; the object stays in memory for it. */
+interface OpenCursor {
+  readonly cursor: Cursor;
+  readonly release: () => void;
+}
+
+interface Session {
+  readonly address: ObjectAddress;
+  /** What belongs to one instance, gone with it. */
+  instance: ObjectInstance | undefined;
+  cursors: Map<number, OpenCursor>;
+  transaction: OpenTransaction | undefined;
+  /** The last transaction that ended other than by the page, and why. */
+  lost: { readonly id: number; readonly error: Error } | undefined;
+  /** Nobody would continue or end what is begun for it now. */
+  isClosed: boolean;
+}
+
+/** A result that later calls of the same batch must wait for. */
+class Barrier {
+  readonly result: Promise<unknown>;
+  constructor(result: Promise<unknown>) {
+    this.result = result;
+  }
+}
+
+export class PageSessions implements StorageHost {
+  readonly #host: ObjectHost;
+  readonly #after: (delayMs: number, task: () => void) => () => void;
+  readonly #sessions = new Map<SessionId, Session>();
+  #nextId = 1;
+
+  constructor(host: ObjectHost, after: (delayMs: number, task: () => void) => () => void) {
+    this.#host = host;
+    this.#after = after;
+  }
+
+  async open(target: string | WireAddress): Promise<Outcome<SessionId>> {
+    let address: ObjectAddress;
+    try {
+      address =
+        typeof target === 'string'
+          ? { className: null, id: idOfStorage(target) }
+          : fromWireAddress(target);
+      await this.#host.instance(address);
+    } catch (error) {
+      return { error: toWire(error) };
+    }
+    const id = this.#nextId++;
+    this.#sessions.set(id, {
+      address,
+      instance: undefined,
+      cursors: new Map(),
+      transaction: undefined,
+      lost: undefined,
+      isClosed: false,
+    });
+    return { ok: id };
+  }
+
+  async execute(id: SessionId, calls: readonly Call[]): Promise<Outcome[]> {
+    const session = this.#sessions.get(id);
+    if (session === undefined) {
+      const closed = toWire(handleClosed());
+      return calls.map(() => ({ error: closed }));
+    }
+    const [first] = calls;
+    if (first?.op === 'importDatabase') return [await outcome(this.#import(session, first))];
+    try {
+      const instance = await this.#host.instance(session.address);
+      if (session.instance !== instance) begin(session, instance);
+      const section = session.transaction?.section ?? null;
+      return await instance.deliver(() => this.#run(session, instance, calls), section);
+    } catch (error) {
+      const wire = toWire(error);
+      // An abort is answered by the reset it asked for; what was not confirmed before it is lost.
+      return calls.map((call) => (call.op === 'abort' ? { ok: null } : { error: wire }));
+    }
+  }
+
+  async close(id: SessionId): Promise<void> {
+    const session = this.#sessions.get(id);
+    if (session === undefined) return;
+    this.#sessions.delete(id);
+    session.isClosed = true;
+    for (const id of session.cursors.keys()) this.#closeCursor(session, id);
+    const { transaction, instance } = session;
+    if (transaction === undefined || instance === undefined) return;
+    await instance
+      .deliver(() => this.#rollback(session, instance, transaction.id), transaction.section)
+      .catch(() => {}); // the object was reset meanwhile: nothing is left to undo
+  }
+
+  // Calls run one after the other in one task, so nothing comes between them; only what must wait
+  // for a section to end holds back the rest.
+  async #run(
+    session: Session,
+    instance: ObjectInstance,
+    calls: readonly Call[],
+  ): Promise<Outcome[]> {
+    const outcomes: (Outcome | Promise<Outcome>)[] = [];
+    for (const call of calls) {
+      try {
+        const result = this.#perform(session, instance, call);
+        if (result instanceof Barrier) outcomes.push(await outcome(result.result));
+        else outcomes.push(result instanceof Promise ? outcome(result) : { ok: result });
+      } catch (error) {
+        outcomes.push({ error: toWire(error) });
+      }
+    }
+    return Promise.all(outcomes);
+  }
+
+  #perform(
+    session: Session,
+    instance: ObjectInstance,
+    call: Call,
+  ): Results[Call['op']] | Promise<unknown> | Barrier | undefined {
+    const { storage } = instance;
+    if (call.txn !== undefined) mustBeOpen(session, call.txn);
+    switch (call.op) {
+      case 'get':
+        return call.keys.map((key) => storage.get(key, (value) => value.slice()) ?? null);
+      case 'put':
+        storage.put(call.entries, confirmation(call));
+        return null;
+      case 'delete':
+        return storage.delete(call.keys, confirmation(call));
+      case 'list': {
+        const entries: [string, Uint8Array][] = [];
+        const cursor = storage.list(call.range);
+        for (let entry = cursor.next(); entry !== undefined; entry = cursor.next()) {
+          entries.push([entry.key, entry.value.slice()]);
+        }
+        return entries;
+      }
+      case 'deleteAll':
+        storage.deleteAll();
+        return null;
+      case 'getAlarm':
+        return storage.alarm;
+      case 'setAlarm':
+        storage.setAlarm(call.timeMs, confirmation(call));
+        return null;
+      case 'deleteAlarm':
+        storage.setAlarm(null, confirmation(call));
+        return null;
+      case 'sync':
+        return storage.durability()?.then(() => null) ?? null;
+      case 'exec':
+        return this.#open(
+          session,
+          instance,
+          storage.exec(call.query, call.bindings),
+          call.rowCount,
+        );
+      case 'rows': {
+        const open = session.cursors.get(call.cursor);
+        if (open === undefined) {
+          throw storageError(
+            'CURSOR_CLOSED',
+            'The cursor was closed, or its object was reset; run the query again.',
+          );
+        }
+        return this.#continue(session, open.cursor, call.cursor, call.rowCount);
+      }
+      case 'closeCursor':
+        return this.#closeCursor(session, call.cursor);
+      case 'databaseSize':
+        return storage.databaseSize;
+      case 'begin':
+        return this.#begin(session, instance);
+      case 'commit':
+        return this.#commit(session, call.txn);
+      case 'rollback':
+        return this.#rollback(session, instance, call.txn);
+      case 'currentBookmark':
+        return storage.currentBookmark();
+      case 'bookmarkForTime':
+        return storage.bookmarkForTime(call.timeMs);
+      case 'restoreBookmark':
+        return storage.restoreAtNextStart(call.bookmark);
+      case 'exportDatabase':
+        return storage.databaseBytes();
+      case 'importDatabase':
+        throw storageError('INTERNAL', 'importDatabase: it was sent together with other calls.');
+      case 'abort':
+        return resetFor(instance, call.reason);
+    }
+  }
+
+  // Outside of events: it ends the instance that would deliver one.
+  async #import(session: Session, { database, wal }: CallOf<'importDatabase'>): Promise<string> {
+    if (session.transaction !== undefined) {
+      throw storageError(
+        'TRANSACTION_NESTING',
+        'importDatabase: not inside transaction(); call it before or after.',
+      );
+    }
+    return await this.#host.importDatabase(session.address, database, wal);
+  }
+
+  #open(session: Session, instance: ObjectInstance, cursor: Cursor, rowCount: number): RowBatch {
+    const { rows, isAtEnd } = take(cursor, rowCount);
+    if (session.isClosed) Cursor.close(cursor);
+    if (isAtEnd || session.isClosed) return batch(cursor, null, rows);
+    const id = this.#nextId++;
+    session.cursors.set(id, { cursor, release: instance.retain() });
+    return batch(cursor, id, rows);
+  }
+
+  #continue(session: Session, cursor: Cursor, id: number, rowCount: number): RowBatch {
+    let isAtEnd = true; // also when a row cannot be computed: then nothing follows it
+    try {
+      const taken = take(cursor, rowCount);
+      isAtEnd = taken.isAtEnd;
+      return batch(cursor, isAtEnd ? null : id, taken.rows);
+    } finally {
+      if (isAtEnd) this.#closeCursor(session, id);
+    }
+  }
+
+  #closeCursor(session: Session, id: number): null {
+    const open = session.cursors.get(id);
+    if (open === undefined) return null;
+    session.cursors.delete(id);
+    Cursor.close(open.cursor);
+    open.release();
+    return null;
+  }
+
+  #begin(session: Session, instance: ObjectInstance): Promise<number> {
+    return new Promise((started, refused) => {
+      const id = this.#nextId++;
+      let cancelTimeout = () => {};
+      const ended = instance.storage
+        .transaction(
+          (frame) =>
+            new Promise<void>((end) => {
+              mustBeginAlone(session);
+              const { context } = instance.gate;
+              session.transaction = { id, frame, section: context, end, ended: settled };
+              cancelTimeout = this.#after(CRITICAL_SECTION_MS_MAX - 1000, () =>
+                this.#timeout(session, instance, id),
+              );
+              started(id);
+            }),
+        )
+        .finally(() => cancelTimeout());
+      instance.keepAlive(ended);
+      const settled = ended.then(() => {});
+      settled.catch(refused); // after `started` this does nothing; commit hands the error on
+    });
+  }
+
+  #commit(session: Session, id: number): Barrier {
+    const { end, ended } = mustBeOpen(session, id);
+    session.transaction = undefined;
+    end();
+    return new Barrier(ended.then(() => null));
+  }
+
+  #rollback(session: Session, instance: ObjectInstance, id: number): Barrier {
+    const { frame, end, ended } = mustBeOpen(session, id);
+    instance.storage.rollback(frame);
+    session.transaction = undefined;
+    end();
+    return new Barrier(ended.then(() => null));
+  }
+
+  #timeout(session: Session, instance: ObjectInstance, id: number): void {
+    if (session.transaction?.id !== id || instance.hasEnded) return;
+    this.#rollback(session, instance, id);
+    session.lost = {
+      id,
+      error: storageError(
+        'TRANSACTION_TIMEOUT',
+        'The transaction was open for 30 s and was rolled back; do slow work outside of it.',
+      ),
+    };
+  }
+}
+
+function take(cursor: Cursor, rowCount: number) {
+  const iterator = cursor.raw();
+  const rows: SqlStorageValue[][] = [];
+  while (rows.length < rowCount) {
+    const step = iterator.next();
+    if (step.done) return { rows, isAtEnd: true };
+    rows.push(step.value);
+  }
+  return { rows, isAtEnd: false };
+}
+
+function batch(cursor: Cursor, id: number | null, rows: SqlStorageValue[][]): RowBatch {
+  const { columnNames, rowsRead, rowsWritten } = cursor;
+  return { cursor: id, columnNames, rows, rowsRead, rowsWritten };
+}
+
+// The instance the session knew is gone, and with it what the session held there.
+function begin(session: Session, instance: ObjectInstance): void {
+  if (session.transaction !== undefined) {
+    const error = storageError(
+      'OBJECT_RESET',
+      'The object was reset and the transaction is gone with it; start it anew.',
+    );
+    session.lost = { id: session.transaction.id, error };
+  }
+  session.instance = instance;
+  session.cursors = new Map();
+  session.transaction = undefined;
+}
+
+// Asked when its turn has come: the handle may have been closed, or its tab lost, while it waited, and
+// an open transaction holds the object for everybody.
+function mustBeginAlone({ isClosed, transaction }: Session): void {
+  if (isClosed) throw handleClosed();
+  if (transaction === undefined) return;
+  throw storageError(
+    'TRANSACTION_NESTING',
+    'begin: this handle has an open transaction; end it first.',
+  );
+}
+
+function handleClosed(): Error {
+  return storageError('CONNECTION_CLOSED', 'This handle was closed; open the object again.');
+}
+
+function mustBeOpen(session: Session, id: number): OpenTransaction {
+  if (session.transaction?.id === id) return session.transaction;
+  if (session.lost?.id === id) throw session.lost.error;
+  throw storageError(
+    'TRANSACTION_ENDED',
+    'The transaction was committed or rolled back; start a new one.',
+  );
+}
+
+function confirmation(call: { readonly unconfirmed: boolean }): Confirmation {
+  return { confirmed: !call.unconfirmed };
+}
+
+async function outcome(result: Promise<unknown>): Promise<Outcome> {
+  try {
+    return { ok: await result };
+  } catch (error) {
+    return { error: toWire(error) };
+  }
+}
+
+/** A page's handle resets the object: what is under way may be tried again. */
+function resetFor(instance: ObjectInstance, reason: string | undefined): never {
+  const error = storageError('OBJECT_RESET', reason ?? 'The object was reset by its page.');
+  instance.reset(error, 'outside');
+  throw error;
+}

@@ -1,0 +1,225 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { WebSocketRequestResponsePair } from '../../src/sockets/install.ts';
+import { type WebSocket, WebSocketPair } from '../../src/sockets/web-socket.ts';
+import type { DurableObjectState } from '../instance/durable-object-state.ts';
+import { createTestHost, type TestHost } from '../testing/test-host.ts';
+
+let host: TestHost;
+let log: unknown[];
+let made: number;
+let onMessage: (room: Room, socket: WebSocket, message: string | ArrayBuffer) => unknown;
+
+class Room {
+  readonly ctx: DurableObjectState;
+  readonly sockets = new Set<WebSocket>();
+
+  constructor(ctx: DurableObjectState) {
+    this.ctx = ctx;
+    made += 1;
+  }
+
+  join(tags: string[], name: string): WebSocket {
+    const { 0: client, 1: server } = new WebSocketPair();
+    this.ctx.acceptWebSocket(server, tags);
+    server.serializeAttachment({ name });
+    return client;
+  }
+
+  webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): unknown {
+    this.sockets.add(socket);
+    return onMessage(this, socket, message);
+  }
+
+  webSocketClose(socket: WebSocket, code: number, reason: string, wasClean: boolean): void {
+    const open = this.ctx.getWebSockets().length;
+    log.push(['closed', code, reason, wasClean, socket.readyState, open]);
+  }
+}
+
+beforeEach(async () => {
+  log = [];
+  made = 0;
+  onMessage = (_room, socket, message) => {
+    const { name } = socket.deserializeAttachment() as { name: string };
+    socket.send(`${name}: ${typeof message === 'string' ? message : message.byteLength}`);
+  };
+  host = await createTestHost({}, { Room });
+});
+afterEach(() => host.close());
+
+const inRoom = <T>(event: (room: Room) => T) =>
+  host.host.deliver(host.address(), ({ object }) => event(object as unknown as Room));
+
+/** A client of the room, which notes what it hears. */
+async function join(name: string, ...tags: string[]): Promise<[WebSocket, unknown[]]> {
+  const client = await inRoom((room) => room.join(tags, name));
+  const heard: unknown[] = [];
+  client.addEventListener('message', (event) => heard.push((event as MessageEvent).data));
+  client.addEventListener('close', (event) => {
+    const { code, reason } = event as CloseEvent;
+    heard.push([code, reason]);
+  });
+  client.accept();
+  return [client, heard];
+}
+
+/** Lets messages travel; sockets of no object use the system's timers. */
+async function settle(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  await host.turns(20);
+  await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+describe('sockets of an object', () => {
+  test('[WS11] a message is an event of the object, and finds the socket with its attachment', async () => {
+    const [client, heard] = await join('ann');
+    client.send('hi');
+    client.send(new Uint8Array(3));
+    await settle();
+    expect(heard).toEqual(['ann: hi', 'ann: 3']);
+    await inRoom((room) => expect(room.ctx.getWebSockets()).toEqual([...room.sockets]));
+  });
+
+  test('[WS12] sockets outlive the eviction of their object: a message wakes it', async () => {
+    const [client, heard] = await join('ann', 'x', 'y');
+    await inRoom((room) => room.ctx.storage.put('kept', true));
+    await host.advance(20_000);
+    client.send('still there?');
+    await settle();
+    expect(heard).toEqual(['ann: still there?']);
+    expect(made).toBe(2);
+    await inRoom(({ ctx }) => {
+      const [socket, ...others] = ctx.getWebSockets('y');
+      expect(others).toEqual([]);
+      expect(ctx.getTags(socket)).toEqual(['x', 'y']);
+    });
+  });
+
+  test('[WS13] tags choose among sockets; there are at most 10, of at most 256 characters', async () => {
+    await join('ann', 'red', 'all');
+    await join('bob', 'blue', 'all');
+    await inRoom(({ ctx }) => {
+      expect(['red', 'all', 'green'].map((tag) => ctx.getWebSockets(tag).length)).toEqual([
+        1, 2, 0,
+      ]);
+      expect(ctx.getWebSockets()).toHaveLength(2);
+      const accept = (tags: unknown) => ctx.acceptWebSocket(new WebSocketPair()[0], tags);
+      expect(() => accept(Array.from({ length: 11 }, (_, i) => `${i}`))).toThrow(/more than 10/);
+      expect(() => accept(['t'.repeat(257)])).toThrow(/longer than the max/);
+      expect(() => ctx.getTags(new WebSocketPair()[0])).toThrow(/acceptWebSocket/);
+      expect(() => ctx.acceptWebSocket({})).toThrow(TypeError);
+      const { 0: taken } = new WebSocketPair();
+      ctx.acceptWebSocket(taken);
+      expect(() => ctx.acceptWebSocket(taken)).toThrow(/already accepted/);
+      expect(() => taken.accept()).toThrow(TypeError);
+    });
+  });
+
+  test('[WS14] a closed socket is told to the object, answered, and listed no more', async () => {
+    const [client, heard] = await join('ann');
+    client.close(4003, 'leaving');
+    await settle();
+    expect(log).toEqual([['closed', 4003, 'leaving', true, 2, 1]]);
+    expect(heard).toEqual([[4003, 'leaving']]);
+    await inRoom(({ ctx }) => expect(ctx.getWebSockets()).toEqual([]));
+    expect(client.readyState).toBe(3);
+  });
+
+  test('[WS15] the object may close a socket, and hears the answer', async () => {
+    const [client, heard] = await join('ann');
+    onMessage = (_room, socket) => {
+      socket.close(3001, 'as asked');
+      try {
+        socket.send('late');
+      } catch (error) {
+        log.push(String(error));
+      }
+    };
+    client.send('close me');
+    await settle();
+    expect(heard).toEqual([[3001, 'as asked']]);
+    expect(log).toEqual([
+      "TypeError: Can't call WebSocket send() after close().",
+      ['closed', 3001, 'as asked', true, 3, 1],
+    ]);
+  });
+
+  test('[WS16] a reset of the object ends its sockets: clients hear 1006', async () => {
+    const [client, heard] = await join('ann');
+    onMessage = ({ ctx }) => ctx.abort('enough');
+    client.send('x');
+    await settle();
+    expect(heard).toEqual([[1006, '']]);
+    await inRoom(({ ctx }) => expect(ctx.getWebSockets()).toEqual([]));
+  });
+
+  test('[WS17] one message can be answered without waking the object', async () => {
+    const [client, heard] = await join('ann');
+    await inRoom(({ ctx }) => {
+      ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair('ping', 'pong'));
+      void ctx.storage.put('kept', true);
+    });
+    await host.advance(20_000);
+    const before = made;
+    client.send('ping');
+    await settle();
+    expect([heard, made]).toEqual([['pong'], before]);
+    await inRoom(({ ctx }) => {
+      const [socket] = ctx.getWebSockets();
+      expect(ctx.getWebSocketAutoResponseTimestamp(socket)).toBeInstanceOf(Date);
+      expect(ctx.getWebSocketAutoResponse()?.response).toBe('pong');
+      ctx.setWebSocketAutoResponse();
+      expect(ctx.getWebSocketAutoResponse()).toBeNull();
+      expect(() => ctx.setWebSocketAutoResponse('ping')).toThrow(TypeError);
+    });
+  });
+
+  test('[WS20] when it was answered so is told by the clock of the host', async () => {
+    const [client, heard] = await join('ann');
+    await inRoom(({ ctx }) => {
+      ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair('ping', 'pong'));
+    });
+    await host.advance(5000);
+    client.send('ping');
+    await vi.waitFor(() => expect(heard).toEqual(['pong']));
+    const answeredMs = await inRoom(({ ctx }) => {
+      const [socket] = ctx.getWebSockets();
+      return ctx.getWebSocketAutoResponseTimestamp(socket)?.getTime();
+    });
+    expect(answeredMs).toBe(host.now());
+  });
+
+  test('[WS18] what an object sends waits for the flush of what it wrote before', async () => {
+    const [client, heard] = await join('ann');
+    onMessage = ({ ctx }, socket) => {
+      void ctx.storage.put('key', 1);
+      socket.send('written');
+    };
+    host.holdFlushes();
+    client.send('write');
+    await settle();
+    expect(heard).toEqual([]);
+    host.releaseFlushes();
+    await settle();
+    expect(heard).toEqual(['written']);
+  });
+
+  test('[WS19] a handler that throws is reported, and leaves socket and object as they are', async () => {
+    const [client, heard] = await join('ann');
+    const reports: unknown[] = [];
+    const { error } = console;
+    console.error = (...report: unknown[]) => reports.push(report);
+    const answer = onMessage;
+    onMessage = () => {
+      throw new RangeError('mine');
+    };
+    client.send('x');
+    await settle();
+    console.error = error;
+    expect(String(reports)).toContain('mine');
+    onMessage = answer;
+    client.send('y');
+    await settle();
+    expect([heard, made]).toEqual([['ann: y'], 1]);
+  });
+});

@@ -1,0 +1,115 @@
+// The sockets of one object that outlive its instance (hibernation): a message to an object that was
+// evicted wakes it, and the new instance finds the same sockets, with tags and attachments.
+//
+// Keeps true: events of one socket reach the object in order; a reset of the object ends all of its
+// sockets.
+
+import type { WebSocketRequestResponsePair } from '../../src/sockets/install.ts';
+import type { SocketEnd, SocketEvent } from '../../src/sockets/socket-end.ts';
+import type { Attachment, WebSocket } from '../../src/sockets/web-socket.ts';
+
+/** A socket that the object has accepted. */
+export interface HibernatingSocket {
+  readonly end: SocketEnd;
+  readonly attachment: Attachment;
+  readonly tags: readonly string[];
+  /** When it was answered automatically. */
+  answeredAt: Date | null;
+}
+
+/** The object's handlers of socket events. Each is called on its object. */
+export interface SocketHandlers {
+  readonly webSocketMessage?: (socket: unknown, message: string | ArrayBuffer) => unknown;
+  readonly webSocketClose?: (
+    socket: unknown,
+    code: number,
+    reason: string,
+    wasClean: boolean,
+  ) => unknown;
+}
+
+/** The instance that receives a socket event. */
+export interface SocketReceiver {
+  readonly handlers: SocketHandlers;
+  readonly sockets: { socketOf(socket: HibernatingSocket): WebSocket };
+}
+
+/** Delivers an event to the object, which gets an instance if it has none. */
+export type Deliver = (event: (receiver: SocketReceiver) => unknown) => Promise<unknown>;
+
+export class HibernatingSockets {
+  readonly #deliver: Deliver;
+  readonly #now: () => number;
+  readonly #sockets = new Set<HibernatingSocket>();
+  /** What is answered without waking the object. */
+  autoResponse: WebSocketRequestResponsePair | null = null;
+  /** Kept for programs that set it; handlers have no limit of time here. */
+  eventTimeoutMs: number | null = null;
+
+  /** `now`: milliseconds since the epoch, by the host's clock. */
+  constructor(deliver: Deliver, now: () => number) {
+    this.#deliver = deliver;
+    this.#now = now;
+  }
+
+  /** True when nothing would be lost without this. */
+  get isEmpty(): boolean {
+    return this.#sockets.size === 0 && this.autoResponse === null;
+  }
+
+  /** Those that are open, in the order in which they were accepted. */
+  get open(): Iterable<HibernatingSocket> {
+    return this.#sockets;
+  }
+
+  /** From now on what arrives is an event of the object. */
+  add(socket: HibernatingSocket): void {
+    this.#sockets.add(socket);
+    socket.end.take((event) => this.#receive(socket, event));
+  }
+
+  /** The object was reset: nobody is there any more. */
+  reset(): void {
+    const sockets = [...this.#sockets];
+    this.#sockets.clear();
+    this.autoResponse = null;
+    for (const { end } of sockets) end.break();
+  }
+
+  #receive(socket: HibernatingSocket, event: SocketEvent): void {
+    if (!this.#sockets.has(socket)) return;
+    if (event.type === 'message') {
+      const { data } = event;
+      if (data === this.autoResponse?.request) {
+        socket.answeredAt = new Date(this.#now());
+        socket.end.send({ type: 'message', data: this.autoResponse.response });
+        return;
+      }
+      void this.#event(socket, (handlers, shown) => handlers.webSocketMessage?.(shown, data));
+      return;
+    }
+    const { code, reason, wasClean } = event;
+    const handled = this.#event(socket, (handlers, shown) =>
+      handlers.webSocketClose?.(shown, code, reason, wasClean),
+    );
+    void handled.then(() => {
+      this.#sockets.delete(socket);
+      // A goodbye is answered, by the handler or else here.
+      if (!socket.end.isClosing) {
+        socket.end.send({ type: 'close', code, reason, wasClean: true });
+      }
+    });
+  }
+
+  async #event(
+    socket: HibernatingSocket,
+    handle: (handlers: SocketHandlers, socket: WebSocket) => unknown,
+  ): Promise<void> {
+    try {
+      await this.#deliver(({ handlers, sockets }) => handle(handlers, sockets.socketOf(socket)));
+    } catch (error) {
+      // Nobody waits for the handler, and the socket stays; its author is told.
+      console.error('A WebSocket handler failed:', error);
+    }
+  }
+}

@@ -1,0 +1,122 @@
+// The sockets of an object as one instance of it has them: what `ctx` does with sockets that outlive
+// the instance.
+
+import type { IoContext } from '../../src/io/io-context.ts';
+import type { WebSocketRequestResponsePair } from '../../src/sockets/install.ts';
+import { hibernateSocket, socketParts, WebSocket } from '../../src/sockets/web-socket.ts';
+import type { HibernatingSocket, HibernatingSockets } from './hibernating-sockets.ts';
+
+const TAGS_MAX = 10;
+const TAG_CHARACTERS_MAX = 256;
+
+export class InstanceSockets {
+  readonly #context: IoContext;
+  readonly #object: HibernatingSockets;
+  readonly #known = new Map<HibernatingSocket, WebSocket>();
+
+  constructor(context: IoContext, object: HibernatingSockets) {
+    this.#context = context;
+    this.#object = object;
+  }
+
+  get autoResponse(): WebSocketRequestResponsePair | null {
+    return this.#object.autoResponse;
+  }
+
+  set autoResponse(pair: WebSocketRequestResponsePair | null) {
+    this.#object.autoResponse = pair;
+  }
+
+  get eventTimeoutMs(): number | null {
+    return this.#object.eventTimeoutMs;
+  }
+
+  set eventTimeoutMs(timeoutMs: number | null) {
+    this.#object.eventTimeoutMs = timeoutMs;
+  }
+
+  /** Takes the socket over: its messages are events of the object. */
+  accept(socket: unknown, tags: unknown = []): void {
+    const parts = socketParts(socket);
+    if (parts === undefined) {
+      throw new TypeError(
+        "Failed to execute 'acceptWebSocket' on 'DurableObjectState': parameter 1 is not of type " +
+          "'WebSocket'.",
+      );
+    }
+    if (parts.end.isTaken) {
+      throw new Error(
+        'Cannot call `acceptWebSocket()` if the WebSocket was already accepted via `accept()`',
+      );
+    }
+    if (parts.end.isHeard) {
+      throw new Error(
+        'Cannot call `acceptWebSocket()` on this WebSocket because its pair has already been ' +
+          'accepted or used in a Response.',
+      );
+    }
+    const connection = { ...parts, tags: checkTags(tags), answeredAt: null };
+    hibernateSocket(socket as WebSocket, this.#context);
+    this.#known.set(connection, socket as WebSocket);
+    this.#object.add(connection);
+  }
+
+  /** Those that are open, of a tag when one is given. */
+  list(tag: string | undefined): WebSocket[] {
+    return [...this.#object.open]
+      .filter(({ tags }) => tag === undefined || tags.includes(tag))
+      .map((connection) => this.socketOf(connection));
+  }
+
+  tags(socket: unknown): string[] {
+    return [...this.#find(socket).tags];
+  }
+
+  /** When the socket was answered automatically last. */
+  answeredAt(socket: unknown): Date | null {
+    return this.#find(socket).answeredAt;
+  }
+
+  /** The connection as this instance knows it: always the same socket. */
+  socketOf(connection: HibernatingSocket): WebSocket {
+    const known = this.#known.get(connection);
+    if (known !== undefined) return known;
+    const socket = new WebSocket(connection.end, connection.attachment);
+    hibernateSocket(socket, this.#context);
+    this.#known.set(connection, socket);
+    return socket;
+  }
+
+  /** The object was reset. */
+  reset(): void {
+    this.#object.reset();
+  }
+
+  #find(socket: unknown): HibernatingSocket {
+    const end = socketParts(socket)?.end;
+    for (const connection of this.#object.open) {
+      if (connection.end === end) return connection;
+    }
+    throw new Error(
+      "you must call 'acceptWebSocket()' before attempting to access the tags of a WebSocket.",
+    );
+  }
+}
+
+function checkTags(tags: unknown): string[] {
+  if (!Array.isArray(tags)) {
+    throw new TypeError('acceptWebSocket: the tags are an array of strings.');
+  }
+  const unique = [...new Set(tags.map(String))];
+  if (unique.length > TAGS_MAX) {
+    throw new Error(`a Hibernatable WebSocket cannot have more than ${TAGS_MAX} tags`);
+  }
+  for (const tag of unique) {
+    if (tag.length > TAG_CHARACTERS_MAX) {
+      throw new Error(
+        `"${tag}" is longer than the max tag length (${TAG_CHARACTERS_MAX} characters).`,
+      );
+    }
+  }
+  return unique;
+}

@@ -1,0 +1,57 @@
+// What every catalog does, as steps with their outcome: Node's are tested by Vitest, the one in
+// IndexedDB by Playwright, in a page.
+//
+// Knows no test runner.
+
+import type { CatalogEntry, ObjectCatalog } from '../catalog/catalog.ts';
+
+export interface CatalogCase {
+  /** Begins with the rule it shows. */
+  readonly title: string;
+  /** Uses an empty catalog, and tells what it saw. */
+  observe(catalog: ObjectCatalog): Promise<unknown>;
+  readonly expected: unknown;
+}
+
+export function entry(id: string, more: Partial<CatalogEntry> = {}): CatalogEntry {
+  return { key: `Counter.${id}`, className: 'Counter', id, wakeMs: null, ...more };
+}
+
+export const CATALOG_CASES: readonly CatalogCase[] = [
+  {
+    title: '[CAT1] lists the objects of a class by key, with names once they are known',
+    async observe(catalog) {
+      const seen: unknown[] = [await catalog.isEmpty()];
+      await catalog.add(entry('b', { name: 'second' }));
+      await catalog.add(entry('a'));
+      await catalog.add(entry('c', { className: 'Room', key: 'Room.c' }));
+      await catalog.add(entry('b'));
+      seen.push(await catalog.list('Counter'), await catalog.list('Unknown'));
+      await catalog.remove('Counter.a');
+      await catalog.remove('Counter.unknown');
+      seen.push(
+        (await catalog.list('Counter')).map(({ id }) => id),
+        await catalog.isEmpty(),
+      );
+      return seen;
+    },
+    expected: [true, [entry('a'), entry('b', { name: 'second' })], [], ['b'], false],
+  },
+  {
+    title: '[CAT2] tells which objects are to be looked at, the first one first',
+    async observe(catalog) {
+      for (const id of ['a', 'b', 'c']) await catalog.add(entry(id, { wakeMs: 0 }));
+      await catalog.rest('Counter.a', 5000);
+      await catalog.rest('Counter.b', null);
+      await catalog.rest('Counter.c', 900);
+      await catalog.rest('Counter.unknown', 1);
+      const resting = await catalog.wakes();
+      await catalog.add(entry('a', { wakeMs: 0 }));
+      return [resting, (await catalog.wakes()).map(({ id }) => id)];
+    },
+    expected: [
+      [entry('c', { wakeMs: 900 }), entry('a', { wakeMs: 5000 })],
+      ['a', 'c'],
+    ],
+  },
+];

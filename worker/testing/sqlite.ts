@@ -1,0 +1,9 @@
+// The SQLite module in Node, for tests: the same file, read from the checkout.
+
+import { readFileSync } from 'node:fs';
+import { loadSqlite, type Sqlite } from '../vfs/sqlite-module.ts';
+
+/** The module; `npm run prepare` must have written worker/vfs/sqlite3.wasm. */
+export function loadSqliteInNode(): Promise<Sqlite> {
+  return loadSqlite(new Uint8Array(readFileSync(new URL('../vfs/sqlite3.wasm', import.meta.url))));
+}

@@ -1,0 +1,31 @@
+// A database in memory, for tests in Node: nobody opens transactions unless the test does.
+
+import type { StorageError } from '../../src/contract/errors.ts';
+import { Database, type DatabaseEvents } from '../sql/database.ts';
+import { completeLimits, type Limits } from '../sql/query-limits.ts';
+import { loadSqliteInNode } from './sqlite.ts';
+
+/** Opens an empty database; what happens to it is heard through `events`. */
+export async function openInMemory(
+  events: Partial<DatabaseEvents> = {},
+  limits: Limits = completeLimits(),
+): Promise<Database> {
+  const silent: DatabaseEvents = { beforeWrite() {}, onCritical(_: StorageError) {} };
+  const sqlite = await loadSqliteInNode();
+  return new Database(sqlite, ':memory:', undefined, { ...silent, ...events }, { limits });
+}
+
+/** Runs user SQL; its rows as arrays. */
+export function rows(database: Database, sql: string, ...bindings: unknown[]): unknown[][] {
+  return database.exec(sql, bindings).raw().toArray();
+}
+
+/** The code of the error that the call throws; undefined when it does not. */
+export function codeOf(call: () => unknown): string | undefined {
+  try {
+    call();
+    return undefined;
+  } catch (error) {
+    return (error as { code?: string }).code ?? String(error);
+  }
+}

@@ -1,0 +1,235 @@
+// A host of objects in Node over files in memory, for tests: flushes can be held or made to fail,
+// time stands still, and what was committed and flushed can be counted.
+
+import { storageError } from '../../src/contract/errors.ts';
+import { idOfStorage, type ObjectAddress } from '../../src/contract/object-id.ts';
+import type { DurableObjectState as PublicState } from '../../src/contract/storage.ts';
+import { MemoryCatalog, type ObjectCatalog } from '../catalog/catalog.ts';
+import type { FileDirectory, SyncFile } from '../file/file.ts';
+import { MemoryMedium, type ObjectMedium } from '../file/medium.ts';
+import { ObjectHost, type Surround } from '../host/object-host.ts';
+import type { HostEnvironment } from '../instance/environment.ts';
+import { ClassRegistry, type ClassTable } from '../instance/object-class.ts';
+import { ObjectStore } from '../log/object-store.ts';
+import { completeLimits, type Limits } from '../sql/query-limits.ts';
+import { openLogDatabase } from '../storage/log-database.ts';
+import type { StorageOptions } from '../storage/options.ts';
+import { LogVfs } from '../vfs/log-vfs.ts';
+import { loadSqliteInNode } from './sqlite.ts';
+
+const START_MS = Date.UTC(2030, 0, 1);
+const SETTLE_TURNS = 20;
+
+/** Time that stands still until it is moved. */
+class Clock {
+  nowMs = START_MS;
+  readonly #timers = new Set<{ readonly dueMs: number; readonly task: () => void }>();
+
+  after(delayMs: number, task: () => void): () => void {
+    const timer = { dueMs: this.nowMs + delayMs, task };
+    this.#timers.add(timer);
+    return () => this.#timers.delete(timer);
+  }
+
+  /** The first timer due by then. */
+  next(byMs: number): { readonly dueMs: number; run(): void } | undefined {
+    const [first] = [...this.#timers].sort((a, b) => a.dueMs - b.dueMs);
+    if (first === undefined || first.dueMs > byMs) return undefined;
+    return {
+      dueMs: first.dueMs,
+      run: () => {
+        this.#timers.delete(first);
+        first.task();
+      },
+    };
+  }
+}
+
+export class TestHost {
+  readonly host: ObjectHost;
+  readonly #stores: ObjectStore[];
+  readonly #faults: Faults;
+  readonly #clock: Clock;
+  readonly #className: string | null;
+
+  constructor(
+    host: ObjectHost,
+    stores: ObjectStore[],
+    faults: Faults,
+    clock: Clock,
+    className: string | null,
+  ) {
+    this.host = host;
+    this.#className = className;
+    this.#stores = stores;
+    this.#faults = faults;
+    this.#clock = clock;
+  }
+
+  /** Delivers an event to the one object of most tests. */
+  run<T>(event: (state: PublicState) => T | PromiseLike<T>, name = 'object'): Promise<T> {
+    const address = this.address(name);
+    return this.host.deliver(address, ({ state }) => event(state as unknown as PublicState));
+  }
+
+  /** The object of this name, of a class when one is given. */
+  address(name = 'object', className: string | null = this.#className): ObjectAddress {
+    const id =
+      className === null ? idOfStorage(name) : this.host.classes.get(className).ids.fromName(name);
+    return { className, id };
+  }
+
+  now(): number {
+    return this.#clock.nowMs;
+  }
+
+  /** Moves the clock, runs what is due, and lets the objects settle. */
+  async advance(durationMs: number): Promise<void> {
+    await this.turns(SETTLE_TURNS);
+    const endMs = this.#clock.nowMs + durationMs;
+    for (let next = this.#clock.next(endMs); next !== undefined; next = this.#clock.next(endMs)) {
+      this.#clock.nowMs = next.dueMs;
+      next.run();
+      await this.turns(SETTLE_TURNS);
+    }
+    this.#clock.nowMs = endMs;
+  }
+
+  /** Sequence of the last commit, and of the last one on disk. */
+  committed(): number {
+    return this.#stores.at(-1)?.committedSequence ?? 0;
+  }
+
+  durable(): number {
+    return this.#stores.at(-1)?.durableSequence ?? 0;
+  }
+
+  /** From now on a flush does not end before it is released. */
+  holdFlushes(): void {
+    this.#faults.hold();
+  }
+
+  releaseFlushes(): void {
+    this.#faults.release();
+  }
+
+  /** The flushes that are held fail, and those to come are not held. */
+  failHeldFlushes(): void {
+    this.#faults.release(storageError('IO', 'flush: failed by the test.'));
+  }
+
+  failNextFlush(): void {
+    this.#faults.failNext = true;
+  }
+
+  /** Lets the event loop turn, and work on other threads (ids are digests) end. */
+  async turns(count: number): Promise<void> {
+    for (let i = 0; i < count; i++) {
+      await crypto.subtle.digest('SHA-256', new Uint8Array());
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  close(): Promise<void> {
+    this.releaseFlushes();
+    return this.host.close();
+  }
+}
+
+/** What outlives a host. */
+export interface World {
+  readonly medium: ObjectMedium;
+  readonly catalog: ObjectCatalog;
+}
+
+/** A host with no object yet; objects are of the first class, when there are classes. */
+export async function createTestHost(
+  options: StorageOptions = {},
+  classes: ClassTable = {},
+  surround?: Surround,
+  world: World = { medium: new MemoryMedium(), catalog: new MemoryCatalog() },
+  limits: Limits = completeLimits(),
+): Promise<TestHost> {
+  const sqlite = await loadSqliteInNode();
+  vfs ??= new LogVfs(sqlite.sqlite3);
+  const installed = vfs;
+  const stores: ObjectStore[] = [];
+  const faults = new Faults();
+  const clock = new Clock();
+  let random = 1;
+  const environment: HostEnvironment = {
+    now: () => clock.nowMs,
+    randomUint32: () => (random = (random * 1_664_525 + 1_013_904_223) >>> 0),
+    nextTurn: (task) => void setImmediate(task),
+    after: (delayMs, task) => clock.after(delayMs, task),
+    guard: (delayMs, task) => clock.after(delayMs, task),
+    storageOptions: options,
+    limits,
+    medium: faults.medium(world.medium),
+    catalog: world.catalog,
+    openDatabase(store, events) {
+      if (store instanceof ObjectStore) stores.push(store);
+      return openLogDatabase(sqlite, installed, store, events, limits);
+    },
+  };
+  const host = new ObjectHost(environment, new ClassRegistry(classes), surround);
+  await host.start();
+  return new TestHost(host, stores, faults, clock, Object.keys(classes)[0] ?? null);
+}
+
+// One per module instance of SQLite, as in a worker.
+let vfs: LogVfs | undefined;
+
+/** Files whose flush can be held or made to fail. */
+class Faults {
+  failNext = false;
+  #held: { promise: Promise<void>; release: (error?: Error) => void } | undefined;
+
+  hold(): void {
+    let release: (error?: Error) => void = () => {};
+    const promise = new Promise<void>((resolve, reject) => {
+      release = (error) => (error === undefined ? resolve() : reject(error));
+    });
+    promise.catch(() => {}); // no flush may have come
+    this.#held ??= { promise, release };
+  }
+
+  release(error?: Error): void {
+    this.#held?.release(error);
+    this.#held = undefined;
+  }
+
+  medium(medium: ObjectMedium): ObjectMedium {
+    return {
+      directory: async (key) => this.#wrap(await medium.directory(key)),
+      remove: (key) => medium.remove(key),
+      keys: () => medium.keys(),
+      sizeBytes: (key) => medium.sizeBytes(key),
+    };
+  }
+
+  #wrap(directory: FileDirectory): FileDirectory {
+    return {
+      open: async (name) => this.#file(await directory.open(name)),
+      names: () => directory.names(),
+      remove: (name) => directory.remove(name),
+    };
+  }
+
+  #file(file: SyncFile): SyncFile {
+    return {
+      read: (target, offset) => file.read(target, offset),
+      write: (bytes, offset) => file.write(bytes, offset),
+      truncate: (sizeBytes) => file.truncate(sizeBytes),
+      sizeBytes: () => file.sizeBytes(),
+      close: () => file.close(),
+      flush: () => {
+        if (this.failNext) {
+          this.failNext = false;
+          throw storageError('IO', 'flush: failed by the test.');
+        }
+        return this.#held?.promise ?? file.flush();
+      },
+    };
+  }
+}

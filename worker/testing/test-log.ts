@@ -1,0 +1,164 @@
+// What the tests of the log share: SQLite on an object's log, opened on a directory in memory, and a
+// directory that can be late, notes what was flushed, and refuses what is used after it was closed.
+
+import sqlite3InitModule, { type Database } from '@sqlite.org/sqlite-wasm';
+import { storageError } from '../../src/contract/errors.ts';
+import type { FileDirectory, SyncFile } from '../file/file.ts';
+import { MemoryDirectory } from '../file/memory-file.ts';
+import { ObjectStore } from '../log/object-store.ts';
+import { LOG_PRAGMAS, LogVfs } from '../vfs/log-vfs.ts';
+
+export const START_MS = Date.UTC(2030, 0, 1);
+
+export const sqlite3 = await sqlite3InitModule();
+export const vfs = new LogVfs(sqlite3);
+
+/** Time that stands still unless it is moved, and numbers that repeat in every run. */
+export class TestEnvironment {
+  nowMs = START_MS;
+  #random = 1;
+  now = () => this.nowMs;
+  randomUint32 = () => {
+    this.#random = (Math.imul(this.#random, 1_664_525) + 1_013_904_223) >>> 0;
+    return this.#random;
+  };
+}
+
+export type StoreOptions = Parameters<typeof ObjectStore.open>[2];
+
+export interface OpenedLog {
+  readonly store: ObjectStore;
+  readonly db: Database;
+  readonly name: string;
+  close(): Promise<void>;
+}
+
+/** Opens an object and SQLite on it, with a table `t(k, v)`. */
+export async function openLog(
+  directory: FileDirectory,
+  environment = new TestEnvironment(),
+  options: StoreOptions = {},
+): Promise<OpenedLog> {
+  const store = await ObjectStore.open(directory, environment, options);
+  const name = vfs.attach(store.file);
+  const db = new sqlite3.oo1.DB({ filename: name, vfs: vfs.name, flags: 'c' });
+  for (const pragma of LOG_PRAGMAS) db.exec(pragma);
+  db.exec('CREATE TABLE IF NOT EXISTS t(k INTEGER PRIMARY KEY, v)');
+  const close = async () => {
+    db.close();
+    vfs.detach(name);
+    await store.close();
+  };
+  return { store, db, name, close };
+}
+
+export function put(db: Database, k: number, v: string | Uint8Array): void {
+  db.exec({ sql: 'INSERT OR REPLACE INTO t VALUES(?, ?)', bind: [k, v] });
+}
+
+export function all(db: Database): unknown {
+  return db.selectArrays('SELECT k, v FROM t ORDER BY k');
+}
+
+/** Bytes that differ everywhere from those of another seed, so that whole pages go to the log. */
+export function noise(seed: number, sizeBytes: number): Uint8Array {
+  let state = seed;
+  return Uint8Array.from({ length: sizeBytes }, () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state >>> 24;
+  });
+}
+
+export async function bytesOf(directory: FileDirectory, name: string): Promise<Uint8Array> {
+  const file = await directory.open(name);
+  const bytes = new Uint8Array(file.sizeBytes());
+  file.read(bytes, 0);
+  file.close();
+  return bytes;
+}
+
+/** Makes a file hold these bytes and no others. */
+export async function overwrite(
+  directory: FileDirectory,
+  name: string,
+  bytes: Uint8Array,
+): Promise<void> {
+  const file = await directory.open(name);
+  file.truncate(0);
+  file.write(bytes, 0);
+  file.close();
+}
+
+/** A directory in memory that knows more than a program may ask. */
+export class WatchedDirectory implements FileDirectory {
+  readonly inner: MemoryDirectory;
+  /** What each file held when it was last flushed. */
+  readonly flushed = new Map<string, Uint8Array>();
+  /** Files that were written to. */
+  readonly written = new Set<string>();
+  /** Files the disk has no room for. */
+  readonly full = new Set<string>();
+  /** Calls of files that were closed, and of the directory after `isOver`. */
+  readonly afterClose: string[] = [];
+  /** Flushes end when `release` is called. */
+  isLate = false;
+  /** Nobody has anything to do here any more. */
+  isOver = false;
+  #late: (() => void)[] = [];
+
+  constructor(inner = new MemoryDirectory()) {
+    this.inner = inner;
+  }
+
+  async open(name: string): Promise<SyncFile> {
+    if (this.isOver) this.afterClose.push(`open ${name}`);
+    const file = await this.inner.open(name);
+    let isClosed = false;
+    const use = <T>(call: string, action: () => T): T => {
+      if (!isClosed) return action();
+      this.afterClose.push(`${call} ${name}`);
+      throw storageError('IO', `${call} "${name}": closed.`);
+    };
+    const note = () => {
+      const bytes = new Uint8Array(file.sizeBytes());
+      file.read(bytes, 0);
+      this.flushed.set(name, bytes);
+    };
+    return {
+      read: (target, offset) => use('read', () => file.read(target, offset)),
+      write: (bytes, offset) =>
+        use('write', () => {
+          if (this.full.has(name)) throw storageError('DISK_FULL', `write "${name}": no room.`);
+          this.written.add(name);
+          file.write(bytes, offset);
+        }),
+      truncate: (sizeBytes) => use('truncate', () => file.truncate(sizeBytes)),
+      sizeBytes: () => use('size', () => file.sizeBytes()),
+      flush: () =>
+        use('flush', () => {
+          if (!this.isLate) return note();
+          return new Promise<void>((resolve) => this.#late.push(resolve)).then(() => {
+            if (isClosed) this.afterClose.push(`end of flush ${name}`);
+            else note();
+          });
+        }),
+      close: () => {
+        isClosed = true;
+        file.close();
+      },
+    };
+  }
+
+  names = () => this.inner.names();
+  remove = (name: string) => this.inner.remove(name);
+
+  /** How many flushes are under way. */
+  get lateCount(): number {
+    return this.#late.length;
+  }
+
+  /** Ends the flushes that are under way. */
+  release(): void {
+    for (const resolve of this.#late.splice(0)) resolve();
+  }
+}
