@@ -17,10 +17,10 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'src/rpc': ['src/contract'],
   'src/io': [],
   'src/sockets': ['src/io', 'src/serializer'],
-  'src/objects': ['src/io', 'src/rpc', 'src/sockets', 'src/contract', 'src/serializer'],
-  'src/page': ['src/objects', 'src/rpc', 'src/contract', 'src/serializer'],
+  'src/stubs': ['src/io', 'src/rpc', 'src/sockets', 'src/contract', 'src/serializer'],
+  'src/client': ['src/stubs', 'src/rpc', 'src/contract', 'src/serializer'],
   'src/vite': [],
-  src: ['src/page', 'src/contract'],
+  src: ['src/client', 'src/contract'],
   'worker/file': ['src/contract'],
   'worker/log': ['worker/file', 'src/contract'],
   'worker/vfs': ['worker/file', 'src/contract'],
@@ -40,7 +40,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'worker/clock': ['src/contract'],
   'worker/alarms': [],
   'worker/catalog': ['worker/file', 'src/contract'],
-  'worker/globals': ['src/objects', 'src/sockets', 'src/io'],
+  'worker/globals': ['src/stubs', 'src/sockets', 'src/io'],
   'worker/sockets': ['src/sockets', 'src/io'],
   'worker/instance': [
     'worker/sockets',
@@ -65,14 +65,14 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'worker/io',
     'worker/import',
     'worker/sql',
-    'src/objects',
+    'src/stubs',
     'src/io',
     'src/contract',
   ],
   'worker/calls': [
     'worker/host',
     'worker/instance',
-    'src/objects',
+    'src/stubs',
     'src/sockets',
     'src/rpc',
     'src/contract',
@@ -83,21 +83,24 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'worker/io',
     'worker/storage',
     'worker/sql',
-    'src/objects',
+    'src/stubs',
     'src/rpc',
     'src/contract',
   ],
-  'worker/library': ['worker/instance', 'src/objects', 'src/io', 'src/contract'],
+  'worker/library': ['worker/instance', 'src/stubs', 'src/io', 'src/contract'],
 };
 
 /** The management interface knows only the contract; its own folders may know each other. */
 const MANAGEMENT = [
   '',
   '/adapters',
+  '/call',
   '/changes',
+  '/edge',
   '/objects',
   '/report',
   '/resources',
+  '/routes',
   '/schedule',
 ].map((folder) => `src/management${folder}`);
 
@@ -132,7 +135,7 @@ describe('source', () => {
         if (file === PROGRAM) continue;
         if (file.startsWith('src/') && target.startsWith('worker/'))
           wrong.push(`${file} -> ${target}`);
-        if (file.startsWith('worker/') && target.startsWith('src/page')) {
+        if (file.startsWith('worker/') && target.startsWith('src/client')) {
           wrong.push(`${file} -> ${target}`);
         }
       }

@@ -1,11 +1,12 @@
 // The package as a page imports it: `openStorage`, `connect`, their types, and the errors' codes.
 
+import { absoluteUrl, browserEnvironment, startWorker } from './client/browser.ts';
+import { connectObjects, OBJECTS_DIRECTORY, type Objects } from './client/connect.ts';
+import { Leaders } from './client/leader-finders.ts';
+import { DEFAULT_DIRECTORY, StorageOpener } from './client/open-storage.ts';
 import type { RemoteStorage } from './contract/storage.ts';
-import { absoluteUrl, browserEnvironment, startWorker } from './page/browser.ts';
-import { connectObjects, OBJECTS_DIRECTORY, type Objects } from './page/connect.ts';
-import { Leaders } from './page/leaders.ts';
-import { DEFAULT_DIRECTORY, StorageOpener } from './page/open-storage.ts';
 
+export type { NamespacesOf, Objects } from './client/connect.ts';
 export { isStorageError, type StorageError, type StorageErrorCode } from './contract/errors.ts';
 export type {
   DurableObjectId,
@@ -36,7 +37,6 @@ export type {
   Transaction,
   WriteOptions,
 } from './contract/storage.ts';
-export type { NamespacesOf, Objects } from './page/connect.ts';
 
 /** Where the objects live and which worker serves them; the same for all handles of a directory. */
 export interface OpenOptions {

@@ -4,7 +4,7 @@
 // Creations beside few and beside many take turns, so that what else the machine does meets both; what
 // is left of it, in single creations, is why the fastest tenth counts and not the median.
 
-import { createManagementApi } from '../../src/management/api.ts';
+import { createManagementApi } from '../../src/management/edge/api.ts';
 import { ManagementObject } from '../../src/management/objects/management-object.ts';
 import { createObjects } from '../../worker/entries/node-objects.ts';
 

@@ -2,8 +2,8 @@
 // over objects in memory, with Web Locks of the tests' browser.
 
 import { namesOf, PROTOCOL_VERSION, type WorkerMessage } from '../../src/rpc/control.ts';
-import { type Agent, FakeBrowser } from '../../src/rpc/fake-browser.ts';
 import { holdForLife } from '../../src/rpc/locks.ts';
+import { type Agent, FakeBrowser } from '../../src/testing/fake-browser.ts';
 import { serve } from '../../worker/boot/candidate.ts';
 import { startHost } from '../../worker/boot/start-host.ts';
 import { MemoryCatalog } from '../../worker/catalog/catalog.ts';

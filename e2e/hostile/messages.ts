@@ -6,7 +6,8 @@
 
 import { wrap } from 'comlink';
 import { ChannelEndpoint } from '../../src/rpc/channel-endpoint.ts';
-import type { Outcome, StorageHost } from '../../src/rpc/protocol.ts';
+import type { Outcome } from '../../src/rpc/errors-on-wire.ts';
+import type { StorageHost } from '../../src/rpc/protocol.ts';
 import { Random } from '../fuzz/random.ts';
 import { LeadingWorker } from './leading-worker.ts';
 import { type HostileMessage, MessageGrammar, type Operation } from './message-grammar.ts';

@@ -1,6 +1,6 @@
 // An emulated provider for tests, over objects in this process; its clock stands still until moved.
 
-import { createManagementApi, type ManagementOptions } from '../../src/management/api.ts';
+import { createManagementApi, type ManagementOptions } from '../../src/management/edge/api.ts';
 import { ManagementObject } from '../../src/management/objects/management-object.ts';
 import { createObjects } from '../../worker/entries/node-objects.ts';
 

@@ -2,8 +2,8 @@
 
 import { parseArgs } from 'node:util';
 import { serveManagement } from '../management/adapters/node-server.ts';
-import { dayOf } from '../management/effective-date.ts';
 import type { ManagementNamespace } from '../management/objects/objects.ts';
+import { dayOf } from '../management/schedule/effective-date.ts';
 import { type Subcommand, UsageError } from './subcommand.ts';
 
 const USAGE = `Usage: ctx-storage management [options]

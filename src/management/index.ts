@@ -10,8 +10,7 @@ export {
   type ManagementApi,
   type ManagementOptions,
   type Transport,
-} from './api.ts';
-export { MovableClock } from './movable-clock.ts';
+} from './edge/api.ts';
 export { ManagementObject } from './objects/management-object.ts';
 export type { ManagementNamespace } from './objects/objects.ts';
 export {
@@ -75,3 +74,4 @@ export {
   lookup,
 } from './schedule/lookup.ts';
 export { scheduleMarkdown } from './schedule/markdown.ts';
+export { MovableClock } from './schedule/movable-clock.ts';

@@ -12,8 +12,7 @@
 import { type Endpoint, expose } from 'comlink';
 import { storageError } from '../contract/errors.ts';
 import type { ChannelEndpoint } from './channel-endpoint.ts';
-import { toWire } from './errors-on-wire.ts';
-import type { Outcome } from './protocol.ts';
+import { type Outcome, toWire } from './errors-on-wire.ts';
 
 /** Checks its parameters itself: they are whatever the peer has sent. */
 export type Answer = (...parameters: unknown[]) => unknown;

@@ -2,8 +2,7 @@
 // shape is the outcome of a defect, not an exception in the middle of settling.
 
 import { storageError } from '../contract/errors.ts';
-import { toWire } from './errors-on-wire.ts';
-import type { Outcome } from './protocol.ts';
+import { type Outcome, toWire } from './errors-on-wire.ts';
 
 /** The answer, or the defect that it is none. The result itself is the caller's to trust. */
 export function checkOutcome<T>(answer: unknown): Outcome<T> {

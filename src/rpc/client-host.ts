@@ -21,7 +21,7 @@ import {
 } from './check-objects.ts';
 import { checkOutcome } from './check-outcomes.ts';
 import type { ConnectionMessage } from './control.ts';
-import { toWire } from './errors-on-wire.ts';
+import { type Outcome, toWire } from './errors-on-wire.ts';
 import { connectionClosed } from './host-connection.ts';
 import type {
   ObjectsConnection,
@@ -32,13 +32,7 @@ import type {
   WireAddress,
 } from './object-protocol.ts';
 import { PendingCalls } from './pending-calls.ts';
-import {
-  BATCH_CALLS_MAX,
-  type Call,
-  type Outcome,
-  type SessionId,
-  type StorageHost,
-} from './protocol.ts';
+import { BATCH_CALLS_MAX, type Call, type SessionId, type StorageHost } from './protocol.ts';
 
 /** A worker's host: objects' storage, and calls of objects when it serves classes. */
 export interface WorkerHost extends StorageHost {

@@ -24,6 +24,9 @@ export interface WireError {
   readonly errors?: readonly WireError[];
 }
 
+/** What an operation came to: its result, or what it threw. */
+export type Outcome<T = unknown> = { readonly ok: T } | { readonly error: WireError };
+
 // The properties callers decide by, and which are hidden on errors of this package.
 const PROPERTIES = ['code', 'retryable', 'durableObjectReset', 'remote', 'overloaded'] as const;
 const CAUSE_DEPTH_MAX = 8;

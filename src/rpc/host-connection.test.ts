@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { FakeHost } from '../testing/fake-host.ts';
 import { ChannelEndpoint } from './channel-endpoint.ts';
 import { ClientHost } from './client-host.ts';
-import { FakeHost } from './fake-host.ts';
 import { HostConnection } from './host-connection.ts';
 import type { StorageHost } from './protocol.ts';
 

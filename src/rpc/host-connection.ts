@@ -11,7 +11,7 @@ import type { ChannelEndpoint } from './channel-endpoint.ts';
 import { checkReference, checkReferenceRequest, checkReferences } from './check-objects.ts';
 import { checkOutcome, checkOutcomes } from './check-outcomes.ts';
 import type { ConnectionMessage } from './control.ts';
-import { fromWire, type WireError } from './errors-on-wire.ts';
+import { fromWire, type Outcome, type WireError } from './errors-on-wire.ts';
 import type {
   ClassList,
   ObjectsPeer,
@@ -20,7 +20,7 @@ import type {
   WireAddress,
 } from './object-protocol.ts';
 import { PendingCalls } from './pending-calls.ts';
-import type { Call, Outcome, SessionId, StorageHost } from './protocol.ts';
+import type { Call, SessionId, StorageHost } from './protocol.ts';
 
 /** What the worker shows. */
 type Surface = StorageHost & ObjectsPeer & ReferencePeer;

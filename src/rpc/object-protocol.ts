@@ -6,7 +6,7 @@
 // function, an RpcTarget, a stream, a signal) has a number at the side it came from, which the other
 // side names when it asks, and releases when it needs it no more.
 
-import type { Outcome } from './protocol.ts';
+import type { Outcome } from './errors-on-wire.ts';
 
 /** A value with what it refers to, as bytes. */
 export type Payload = Uint8Array;

@@ -6,7 +6,7 @@
 
 import type { KeyRange } from '../contract/key-range.ts';
 import type { SqlStorageValue } from '../contract/storage.ts';
-import type { WireError } from './errors-on-wire.ts';
+import type { Outcome } from './errors-on-wire.ts';
 import type { WireAddress } from './object-protocol.ts';
 
 /** Most calls of one message, so that other tabs' messages come between. */
@@ -117,8 +117,6 @@ export interface Results {
 
 /** The call of one operation. */
 export type CallOf<Op extends Call['op']> = Extract<Call, { readonly op: Op }>;
-
-export type Outcome<T = unknown> = { readonly ok: T } | { readonly error: WireError };
 
 /**
  * What a worker exposes to a page.

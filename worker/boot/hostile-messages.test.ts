@@ -2,9 +2,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { ChannelEndpoint } from '../../src/rpc/channel-endpoint.ts';
 import { ClientHost, type WorkerHost } from '../../src/rpc/client-host.ts';
 import { HostConnection } from '../../src/rpc/host-connection.ts';
-import { sendHostileMessages } from '../../src/rpc/hostile-messages.ts';
 import type { Call } from '../../src/rpc/protocol.ts';
 import { serialize } from '../../src/serializer/encode.ts';
+import { sendHostileMessages } from '../../src/testing/hostile-messages.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
 import { MemoryMedium } from '../file/medium.ts';
 import { ClassRegistry } from '../instance/object-class.ts';

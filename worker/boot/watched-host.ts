@@ -4,9 +4,8 @@
 // answer for nothing that is stored.
 
 import type { WorkerHost } from '../../src/rpc/client-host.ts';
-import { toWire } from '../../src/rpc/errors-on-wire.ts';
+import { type Outcome, toWire } from '../../src/rpc/errors-on-wire.ts';
 import type { ObjectsService } from '../../src/rpc/object-protocol.ts';
-import type { Outcome } from '../../src/rpc/protocol.ts';
 
 /** The part of file/clearance-watch that is used. */
 export interface Watch {

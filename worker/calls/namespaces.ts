@@ -2,10 +2,10 @@
 // worker itself. A stub belongs to the object whose `env` it came from: its calls wait for that
 // object's writes, and answers arrive through its input gate.
 
-import { PartyCaller } from '../../src/objects/object-caller.ts';
-import { DurableObjectNamespace } from '../../src/objects/object-namespace.ts';
-import type { ObjectCaller } from '../../src/objects/object-stub.ts';
-import { Party, type PartyIo } from '../../src/objects/party.ts';
+import { PartyCaller } from '../../src/stubs/caller.ts';
+import { DurableObjectNamespace } from '../../src/stubs/namespace.ts';
+import { Party, type PartyIo } from '../../src/stubs/party.ts';
+import type { ObjectCaller } from '../../src/stubs/stub.ts';
 import type { ObjectHost } from '../host/object-host.ts';
 import type { ObjectManager } from '../host/object-manager.ts';
 import type { ObjectInstance, Surroundings } from '../instance/object-instance.ts';

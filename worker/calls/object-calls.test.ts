@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { DurableObjectStub, Namespace, RpcStub } from '../../src/contract/object.ts';
 import { RpcTarget } from '../../src/contract/rpc-target.ts';
-import { Bond } from '../../src/objects/bond.ts';
+import { Bond } from '../../src/stubs/bond.ts';
 import { DurableObject, RpcStub as LocalStub } from '../library/library.ts';
 import { createTestHost, type TestHost } from '../testing/test-host.ts';
 import { Namespaces } from './namespaces.ts';

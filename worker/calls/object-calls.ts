@@ -6,13 +6,7 @@
 import { storageError } from '../../src/contract/errors.ts';
 import { addressKey, type ObjectAddress } from '../../src/contract/object-id.ts';
 import { mustBeCallable } from '../../src/contract/rpc-class.ts';
-import { callMember, parametersIn, readMember } from '../../src/objects/invoke.ts';
-import type { Answer, OutgoingCall } from '../../src/objects/object-caller.ts';
-import type { Party } from '../../src/objects/party.ts';
-import type { Draft } from '../../src/objects/payload.ts';
-import { type Channel, pairOfReferences, References } from '../../src/objects/references.ts';
-import { fromWireAddress, toWireAddress } from '../../src/objects/wire-address.ts';
-import { toWire } from '../../src/rpc/errors-on-wire.ts';
+import { type Outcome, toWire } from '../../src/rpc/errors-on-wire.ts';
 import type {
   ClassList,
   ManageRequest,
@@ -24,8 +18,13 @@ import type {
   ReferencePeer,
   WireAddress,
 } from '../../src/rpc/object-protocol.ts';
-import type { Outcome } from '../../src/rpc/protocol.ts';
 import { socketOf } from '../../src/sockets/install.ts';
+import type { Answer, OutgoingCall } from '../../src/stubs/caller.ts';
+import { callMember, parametersIn, readMember } from '../../src/stubs/invoke.ts';
+import type { Party } from '../../src/stubs/party.ts';
+import type { Draft } from '../../src/stubs/payload.ts';
+import { type Channel, pairOfReferences, References } from '../../src/stubs/references.ts';
+import { fromWireAddress, toWireAddress } from '../../src/stubs/wire-address.ts';
 import type { ObjectHost } from '../host/object-host.ts';
 import type { ObjectManager } from '../host/object-manager.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';

@@ -12,9 +12,9 @@ import type {
 } from '../../src/contract/object.ts';
 import type { ObjectAddress } from '../../src/contract/object-id.ts';
 import type { ObjectSummary, ObjectsClock } from '../../src/contract/object-management.ts';
-import { addressOf } from '../../src/objects/known-stubs.ts';
-import type { PartyIo } from '../../src/objects/party.ts';
-import { fromWireAddress } from '../../src/objects/wire-address.ts';
+import { addressOf } from '../../src/stubs/known-stubs.ts';
+import type { PartyIo } from '../../src/stubs/party.ts';
+import { fromWireAddress } from '../../src/stubs/wire-address.ts';
 import { type Platform, startHost } from '../boot/start-host.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
 import { MemoryMedium, type ObjectMedium } from '../file/medium.ts';

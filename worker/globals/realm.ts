@@ -10,8 +10,8 @@
 import { currentContext } from '../../src/io/current-context.ts';
 import type { IoHost } from '../../src/io/io-context.ts';
 import { undoAll } from '../../src/io/replace-global.ts';
-import { installMessages } from '../../src/objects/kept-messages.ts';
 import { installSocketClasses, installSocketResponse } from '../../src/sockets/install.ts';
+import { installMessages } from '../../src/stubs/kept-messages.ts';
 import { installAddedMethods } from './added-methods.ts';
 import { installDate } from './clock-date.ts';
 import { installFetch } from './gated-fetch.ts';

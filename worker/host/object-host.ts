@@ -8,7 +8,7 @@ import { type StorageError, storageError } from '../../src/contract/errors.ts';
 import { addressKey, type ObjectAddress } from '../../src/contract/object-id.ts';
 import { currentContext, runOutside } from '../../src/io/current-context.ts';
 import type { IoHost } from '../../src/io/io-context.ts';
-import type { PartyIo } from '../../src/objects/party.ts';
+import type { PartyIo } from '../../src/stubs/party.ts';
 import { openForeign } from '../import/foreign-database.ts';
 import type { HostEnvironment } from '../instance/environment.ts';
 import { ClassRegistry } from '../instance/object-class.ts';

@@ -1,7 +1,7 @@
 // Code that belongs to no object, in the thread of its host: how its calls enter and leave.
 
 import { isTaskExact } from '../../src/io/current-context.ts';
-import { FREE, type PartyIo } from '../../src/objects/party.ts';
+import { FREE, type PartyIo } from '../../src/stubs/party.ts';
 import type { Turns } from '../io/turns.ts';
 
 /**

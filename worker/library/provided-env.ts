@@ -5,8 +5,8 @@
 
 import { storageError } from '../../src/contract/errors.ts';
 import { ObjectIdFactory } from '../../src/contract/object-id.ts';
-import { DurableObjectNamespace } from '../../src/objects/object-namespace.ts';
-import type { ObjectCaller } from '../../src/objects/object-stub.ts';
+import { DurableObjectNamespace } from '../../src/stubs/namespace.ts';
+import type { ObjectCaller } from '../../src/stubs/stub.ts';
 import {
   ClassRegistry,
   type ClassTable,

@@ -3,7 +3,7 @@
 
 import { currentContext } from '../../src/io/current-context.ts';
 import type { IoHost } from '../../src/io/io-context.ts';
-import type { ObjectCaller } from '../../src/objects/object-stub.ts';
+import type { ObjectCaller } from '../../src/stubs/stub.ts';
 
 /** What a host tells the library. */
 export interface Connection {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Call, Outcome, RowBatch, SessionId } from '../../src/rpc/protocol.ts';
+import type { Outcome } from '../../src/rpc/errors-on-wire.ts';
+import type { Call, RowBatch, SessionId } from '../../src/rpc/protocol.ts';
 import { serialize } from '../../src/serializer/encode.ts';
 import { createTestHost, type TestHost } from '../testing/test-host.ts';
 import { PageSessions } from './page-sessions.ts';

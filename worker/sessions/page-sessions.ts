@@ -13,18 +13,18 @@ import { storageError } from '../../src/contract/errors.ts';
 import { CRITICAL_SECTION_MS_MAX } from '../../src/contract/limits.ts';
 import { idOfStorage, type ObjectAddress } from '../../src/contract/object-id.ts';
 import type { SqlStorageValue } from '../../src/contract/storage.ts';
-import { fromWireAddress } from '../../src/objects/wire-address.ts';
-import { toWire } from '../../src/rpc/errors-on-wire.ts';
+import { type Outcome, toWire } from '../../src/rpc/errors-on-wire.ts';
 import type { WireAddress } from '../../src/rpc/object-protocol.ts';
 import type {
   Call,
   CallOf,
-  Outcome,
   Results,
   RowBatch,
   SessionId,
   StorageHost,
 } from '../../src/rpc/protocol.ts';
+import { fromWireAddress } from '../../src/stubs/wire-address.ts';
+
 import type { ObjectHost } from '../host/object-host.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
 import type { CriticalSection } from '../io/input-gate.ts';

@@ -6,7 +6,7 @@
 // Origin, and a body that needs no preflight shows in its type. It knows requests by their headers only.
 
 import { storageError } from '../../contract/errors.ts';
-import { apiError, METHODS } from '../call.ts';
+import { apiError, METHODS } from '../call/call.ts';
 
 export interface AdmissionOptions {
   /** Hosts beside the loopback ones, without ports. */

@@ -1,7 +1,7 @@
 // The provider behind `fetch` of a page or of any other realm: requests below its address are answered
 // by the emulator, all others go out as before.
 
-import type { ManagementApi } from '../api.ts';
+import type { ManagementApi } from '../edge/api.ts';
 
 type Fetch = typeof globalThis.fetch;
 

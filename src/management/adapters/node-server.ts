@@ -8,12 +8,12 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createManagementApi, type ManagementApi, type ManagementOptions } from '../api.ts';
-import { BODY_BYTES_MAX, bytesWithin, tooLong } from '../body.ts';
-import { ApiError, apiError, METHODS } from '../call.ts';
-import { failure } from '../envelope.ts';
-import { errorEntry } from '../error-codes.ts';
-import { MovableClock } from '../movable-clock.ts';
+import { ApiError, apiError, METHODS } from '../call/call.ts';
+import { errorEntry } from '../call/error-codes.ts';
+import { createManagementApi, type ManagementApi, type ManagementOptions } from '../edge/api.ts';
+import { BODY_BYTES_MAX, bytesWithin, tooLong } from '../edge/body.ts';
+import { failure } from '../edge/envelope.ts';
+import { MovableClock } from '../schedule/movable-clock.ts';
 import { Admission, type CorsHeaders, preflightHeaders } from './admission.ts';
 
 export interface ServeOptions extends Omit<ManagementOptions, 'clock'> {

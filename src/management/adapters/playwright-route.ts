@@ -1,7 +1,7 @@
 // The provider behind the pages of a Playwright context or page: their requests are answered in the
 // process of the test.
 
-import type { ManagementApi } from '../api.ts';
+import type { ManagementApi } from '../edge/api.ts';
 
 /** What is used of Playwright's route. */
 export interface RouteLike {

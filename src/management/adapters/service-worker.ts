@@ -1,6 +1,6 @@
 // The provider in a service worker: requests of its pages below the address are answered here.
 
-import type { ManagementApi } from '../api.ts';
+import type { ManagementApi } from '../edge/api.ts';
 import { isBelow } from './install-fetch.ts';
 
 /** What is used of a service worker's fetch event. */

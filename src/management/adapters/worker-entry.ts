@@ -1,6 +1,6 @@
 // The provider as a worker of workerd: its default export, over the namespace of its own objects.
 
-import { createManagementApi, type ManagementApi, type ManagementOptions } from '../api.ts';
+import { createManagementApi, type ManagementApi, type ManagementOptions } from '../edge/api.ts';
 import type { ManagementNamespace } from '../objects/objects.ts';
 
 /**

@@ -4,7 +4,7 @@ import { Miniflare } from 'miniflare';
 import { expect, test } from 'vitest';
 import { runScenario, scenarioOptions } from '../../../e2e/management/scenario.ts';
 import { createObjects } from '../../../worker/entries/node-objects.ts';
-import { createManagementApi } from '../api.ts';
+import { createManagementApi } from '../edge/api.ts';
 import { ManagementObject } from '../objects/management-object.ts';
 
 /** What an app on workerd writes; only the options make runs comparable. */

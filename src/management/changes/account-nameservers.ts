@@ -5,7 +5,7 @@
 // writing back what was shown leaves it as it is. What they write therefore depends on what is there:
 // the account decides it inside its own transaction, by a table.
 
-import { apiError } from '../call.ts';
+import { apiError } from '../call/call.ts';
 import { ACCOUNT_NAMESERVERS, type AccountNameservers } from '../resources/dns-settings.ts';
 import type { Change, Fields } from './change.ts';
 

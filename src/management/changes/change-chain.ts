@@ -1,7 +1,7 @@
 // All dated changes in the order of their dates, and the part of them that a call on a given day needs.
 
-import type { Answer, Call, Method } from '../call.ts';
-import { RouteTable } from '../route-table.ts';
+import type { Answer, Call, Method } from '../call/call.ts';
+import { RouteTable } from '../routes/route-table.ts';
 import { SCHEDULE } from '../schedule/data.ts';
 import type { Operation } from '../schedule/entry.ts';
 import { accountNameservers } from './account-nameservers.ts';

@@ -4,7 +4,7 @@
 // Its entry in the schedule says where it applies and until which date. Changes apply one after the
 // other, the earliest first on the way up, the latest first on the way down.
 
-import type { Answer, Call } from '../call.ts';
+import type { Answer, Call } from '../call/call.ts';
 
 /** What a change may ask while it works. */
 export interface ChangeContext {

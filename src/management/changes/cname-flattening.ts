@@ -3,7 +3,8 @@
 // `off` and `apex` mean the same and become false; false is shown as `off`. Among other settings its
 // items are taken out on the way up, and put back where they stood on the way down.
 
-import { type Answer, apiError, type Call, type ErrorEntry } from '../call.ts';
+import { type Answer, apiError, type Call } from '../call/call.ts';
+import type { ErrorEntry } from '../call/error-codes.ts';
 import type { Change, Fields } from './change.ts';
 
 const ID = 'cname_flattening';

@@ -1,7 +1,8 @@
 // Until 2024-10-01 an invalid DNS record is refused with code 1004, and the cause is in `error_chain`.
 
-import type { Answer, ErrorEntry } from '../call.ts';
-import { ERRORS } from '../error-codes.ts';
+import type { Answer } from '../call/call.ts';
+import { ERRORS, type ErrorEntry } from '../call/error-codes.ts';
+
 import type { Change } from './change.ts';
 
 const FORM_CODES: ReadonlySet<number> = new Set(

@@ -3,7 +3,7 @@
 //
 // Their bodies are not shown; here they are `{ "enabled": boolean }` both ways.
 
-import { apiError } from '../call.ts';
+import { apiError } from '../call/call.ts';
 import { type Change, eachResult, type Fields } from './change.ts';
 
 export const dnsSettingsOperations: Change = {

@@ -1,6 +1,6 @@
 // Zone settings that exist until their date: reading and writing one, and their place among all.
 
-import type { Call } from '../call.ts';
+import type { Call } from '../call/call.ts';
 import { settingFeature } from '../resources/zone-settings.ts';
 import { admit, type Change } from './change.ts';
 

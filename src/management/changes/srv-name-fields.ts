@@ -3,7 +3,7 @@
 // An outer name that begins with a service and a protocol says it all, as from that date on; an outer
 // name without them is the base name. Shown fields are made from the name.
 
-import type { Call } from '../call.ts';
+import type { Call } from '../call/call.ts';
 import { SRV_NAME_FIELDS } from '../resources/dns-record-form.ts';
 import { type Change, type ChangeContext, eachResult, type Fields } from './change.ts';
 

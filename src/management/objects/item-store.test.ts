@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createObjects, DurableObject } from '../../../worker/entries/node-objects.ts';
 import type { DurableObjectState, DurableObjectStorage } from '../../contract/storage.ts';
-import type { RoutedCall } from '../call.ts';
+import type { RoutedCall } from '../call/call.ts';
 import { createRecord } from '../resources/dns-records.ts';
 import { createZone } from '../resources/zones.ts';
 import { ItemStore } from './item-store.ts';

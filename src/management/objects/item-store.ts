@@ -4,8 +4,8 @@
 // are synchronous, so a call is one transaction.
 
 import type { DurableObjectStorage } from '../../contract/storage.ts';
-import { apiError } from '../call.ts';
-import type { Page } from '../paging.ts';
+import { apiError } from '../call/call.ts';
+import type { Page } from '../call/paging.ts';
 
 export interface Item {
   readonly id: string;

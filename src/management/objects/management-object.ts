@@ -5,9 +5,9 @@
 // does. Dates, older forms and HTTP are the edge's.
 
 import type { DurableObjectState } from '../../contract/storage.ts';
-import { type Answer, ApiError, type Call, refused } from '../call.ts';
-import type { RouteTable } from '../route-table.ts';
-import { internalRoutes, publicRoutes, type Route } from '../routes.ts';
+import { type Answer, ApiError, type Call, refused } from '../call/call.ts';
+import type { RouteTable } from '../routes/route-table.ts';
+import { internalRoutes, publicRoutes, type Route } from '../routes/routes.ts';
 import { ItemStore } from './item-store.ts';
 
 const PUBLIC = publicRoutes();

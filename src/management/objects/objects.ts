@@ -1,6 +1,6 @@
 // The objects of an emulated provider as the edge calls them.
 
-import type { Answer, Call } from '../call.ts';
+import type { Answer, Call } from '../call/call.ts';
 import { BOOKMARK_PATH, RESET_PATH, RESTORE_PATH } from './management-object.ts';
 
 /** What a namespace of stateful objects gives; a Durable Object namespace fits. */

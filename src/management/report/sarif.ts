@@ -1,10 +1,10 @@
 // The report as SARIF 2.1.0: a rule for each entry of the schedule that was met, a result for each finding.
 
 import { DEFAULT_BASE_PATH } from '../schedule/paths.ts';
-import { SCHEDULE_PATH } from '../schedule-page.ts';
-import { VERSION } from '../version.ts';
+import { SCHEDULE_PATH } from '../schedule/schedule-page.ts';
 import { firstSeenOf, messageOf } from './finding-text.ts';
 import type { Finding, Report } from './report.ts';
+import { VERSION } from './version.ts';
 
 /** Where `npx ctx-storage management` shows the schedule, unless it is told another port. */
 const LOCAL_PAGE = `http://127.0.0.1:8787${DEFAULT_BASE_PATH}${SCHEDULE_PATH}`;

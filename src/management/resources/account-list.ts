@@ -9,10 +9,10 @@ import {
   apiError,
   type RoutedCall,
   succeeded,
-} from '../call.ts';
+} from '../call/call.ts';
+import { pageAnswer, pageOf } from '../call/paging.ts';
+import { validate } from '../call/validation.ts';
 import type { Collection, ItemStore } from '../objects/item-store.ts';
-import { pageAnswer, pageOf } from '../paging.ts';
-import { validate } from '../validation.ts';
 import { AccountForm } from './accounts.ts';
 
 export interface DirectoryAccount extends AccountIdentity {

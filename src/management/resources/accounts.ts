@@ -1,9 +1,9 @@
 // An account as its own object shows and changes it, also in its older dress as an organization.
 
 import * as v from 'valibot';
-import { type AccountIdentity, type Answer, type RoutedCall, succeeded } from '../call.ts';
+import { type AccountIdentity, type Answer, type RoutedCall, succeeded } from '../call/call.ts';
+import { validate } from '../call/validation.ts';
 import type { ItemStore } from '../objects/item-store.ts';
-import { validate } from '../validation.ts';
 import { readDnsSettings, setNameservers } from './dns-settings.ts';
 
 const name = v.pipe(v.string(), v.nonEmpty(), v.maxLength(100));

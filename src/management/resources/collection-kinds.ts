@@ -4,7 +4,7 @@
 // Required fields follow the types of the npm package `cloudflare` (3.5.0 and 6.5.0).
 
 import * as v from 'valibot';
-import type { Method } from '../call.ts';
+import type { Method } from '../call/call.ts';
 import type { Item } from '../objects/item-store.ts';
 
 export interface CollectionKind {

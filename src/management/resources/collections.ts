@@ -10,10 +10,10 @@ import {
   type Method,
   type RoutedCall,
   succeeded,
-} from '../call.ts';
+} from '../call/call.ts';
+import { pageAnswer, pageOf } from '../call/paging.ts';
+import { validate } from '../call/validation.ts';
 import type { Collection, Item, ItemStore } from '../objects/item-store.ts';
-import { pageAnswer, pageOf } from '../paging.ts';
-import { validate } from '../validation.ts';
 import type { CollectionKind } from './collection-kinds.ts';
 
 interface KeptItem extends Item {

@@ -4,9 +4,9 @@
 // was laid over it, so no way of writing leaves an invalid one behind.
 
 import * as v from 'valibot';
-import { apiError } from '../call.ts';
-import type { ErrorName } from '../error-codes.ts';
-import { validate } from '../validation.ts';
+import { apiError } from '../call/call.ts';
+import type { ErrorName } from '../call/error-codes.ts';
+import { validate } from '../call/validation.ts';
 import { dnsName, hostName } from './dns-names.ts';
 import { DATA_KINDS, type DataKind } from './dns-record-data.ts';
 

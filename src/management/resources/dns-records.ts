@@ -1,8 +1,8 @@
 // DNS records of a zone: list with filters and pages, one, create, patch, replace, delete.
 
-import { type Answer, apiError, fieldsOf, type RoutedCall, succeeded } from '../call.ts';
+import { type Answer, apiError, fieldsOf, type RoutedCall, succeeded } from '../call/call.ts';
+import { pageAnswer, pageOf } from '../call/paging.ts';
 import type { Collection, Filter, FilterKind, ItemStore } from '../objects/item-store.ts';
-import { pageAnswer, pageOf } from '../paging.ts';
 import { dnsName } from './dns-names.ts';
 import { NULL_HOST, type WrittenRecord, writtenRecord } from './dns-record-form.ts';
 

@@ -4,10 +4,10 @@
 // in ../changes. A patch changes the fields it names and no others.
 
 import * as v from 'valibot';
-import type { Answer, RoutedCall } from '../call.ts';
-import { succeeded } from '../call.ts';
+import type { Answer, RoutedCall } from '../call/call.ts';
+import { succeeded } from '../call/call.ts';
+import { validate } from '../call/validation.ts';
 import type { ItemStore } from '../objects/item-store.ts';
-import { validate } from '../validation.ts';
 
 /** The four values of an account's `zone_defaults.nameservers.type`. */
 export const ACCOUNT_NAMESERVERS = [

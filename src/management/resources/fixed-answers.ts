@@ -1,6 +1,6 @@
 // Operations whose answer never changes: billing profiles and analytics of a provider with no traffic.
 
-import { type Answer, type RoutedCall, succeeded } from '../call.ts';
+import { type Answer, type RoutedCall, succeeded } from '../call/call.ts';
 import type { ItemStore } from '../objects/item-store.ts';
 
 export function showBillingProfile(_store: ItemStore, call: RoutedCall): Answer {

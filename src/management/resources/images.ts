@@ -2,10 +2,10 @@
 // upload address leads nowhere.
 
 import * as v from 'valibot';
-import { isTooDeep } from '../body.ts';
-import { type Answer, apiError, type RoutedCall, succeeded } from '../call.ts';
+import { type Answer, apiError, type RoutedCall, succeeded } from '../call/call.ts';
+import { validate } from '../call/validation.ts';
+import { isTooDeep } from '../edge/body.ts';
 import type { ItemStore } from '../objects/item-store.ts';
-import { validate } from '../validation.ts';
 
 /** Forms carry text only, so a truth value or an object may come as its JSON. */
 const fromText = v.union([

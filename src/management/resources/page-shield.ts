@@ -2,9 +2,9 @@
 // are empty lists; policies are a collection.
 
 import * as v from 'valibot';
-import { type Answer, type RoutedCall, succeeded } from '../call.ts';
+import { type Answer, type RoutedCall, succeeded } from '../call/call.ts';
+import { validate } from '../call/validation.ts';
 import type { ItemStore } from '../objects/item-store.ts';
-import { validate } from '../validation.ts';
 
 const Patch = v.partial(
   v.object({

@@ -3,10 +3,10 @@
 // Fields and their bounds follow the types of the npm package `cloudflare` (3.5.0 and 7.3.0).
 
 import * as v from 'valibot';
-import { type Answer, apiError, fieldsOf, type RoutedCall, succeeded } from '../call.ts';
+import { type Answer, apiError, fieldsOf, type RoutedCall, succeeded } from '../call/call.ts';
+import { pageAnswer, pageOf } from '../call/paging.ts';
+import { validate } from '../call/validation.ts';
 import type { Collection, Item, ItemStore } from '../objects/item-store.ts';
-import { pageAnswer, pageOf } from '../paging.ts';
-import { validate } from '../validation.ts';
 
 /** The name under which a change admits `notification_email`. */
 export const NOTIFICATION_EMAIL = 'field notification_email';

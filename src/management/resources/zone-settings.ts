@@ -1,9 +1,9 @@
 // Zone settings: list, one, patch of one, patch of several at once.
 
 import * as v from 'valibot';
-import { type Answer, apiError, fieldsOf, type RoutedCall, succeeded } from '../call.ts';
+import { type Answer, apiError, fieldsOf, type RoutedCall, succeeded } from '../call/call.ts';
+import { validate } from '../call/validation.ts';
 import type { ItemStore } from '../objects/item-store.ts';
-import { validate } from '../validation.ts';
 import { patchDnsSettings, readDnsSettings } from './dns-settings.ts';
 import { RETIRED_SETTINGS, SETTINGS, type SettingKind } from './setting-values.ts';
 

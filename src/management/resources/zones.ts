@@ -2,10 +2,16 @@
 // is the answer of one object; what belongs to a zone (records, settings) is in an object of its own.
 
 import * as v from 'valibot';
-import { type Answer, apiError, type RoutedCall, succeeded, type ZoneIdentity } from '../call.ts';
+import {
+  type Answer,
+  apiError,
+  type RoutedCall,
+  succeeded,
+  type ZoneIdentity,
+} from '../call/call.ts';
+import { pageAnswer, pageOf } from '../call/paging.ts';
+import { validate } from '../call/validation.ts';
 import type { Collection, Filter, ItemStore } from '../objects/item-store.ts';
-import { pageAnswer, pageOf } from '../paging.ts';
-import { validate } from '../validation.ts';
 import { accountOfForm, accounts, DIRECTORY_PAGES } from './account-list.ts';
 import { dnsName, hostName } from './dns-names.ts';
 

@@ -3,8 +3,8 @@
 // An entry is in force from the beginning of its day in UTC. All functions here are pure.
 
 import { storageError } from '../../contract/errors.ts';
-import { dayOf, dayOfMs } from '../effective-date.ts';
 import { SCHEDULE } from './data.ts';
+import { dayOf, dayOfMs } from './effective-date.ts';
 import type { Operation, Replacement, Schedule, ScheduleEntry } from './entry.ts';
 import { matchPath, normalPath, type PathMatch } from './paths.ts';
 

@@ -1,0 +1,324 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { serve } from '../../worker/boot/candidate.ts';
+import { Namespaces } from '../../worker/calls/namespaces.ts';
+import type { ObjectManager } from '../../worker/host/object-manager.ts';
+import { DurableObject } from '../../worker/library/library.ts';
+import { PageSessions } from '../../worker/sessions/page-sessions.ts';
+import { createTestHost, type TestHost } from '../../worker/testing/test-host.ts';
+import type { RpcStub } from '../contract/object.ts';
+import type { ObjectAddress } from '../contract/object-id.ts';
+import { RpcTarget } from '../contract/rpc-target.ts';
+import { withSocket } from '../sockets/install.ts';
+import { WebSocketPair } from '../sockets/web-socket.ts';
+import { type FakeTab, FakeTabs } from '../testing/fake-tabs.ts';
+import type { Objects } from './connect.ts';
+
+class Room extends DurableObject {
+  #listener: RpcStub<(event: string) => void> | undefined;
+  add(by: number): number {
+    const sum = (this.ctx.storage.kv.get<number>('sum') ?? 0) + by;
+    this.ctx.storage.kv.put('sum', sum);
+    return sum;
+  }
+  async write(word: string): Promise<string> {
+    this.ctx.storage.put('word', word);
+    return word;
+  }
+  listen(listener: RpcStub<(event: string) => void>): void {
+    this.#listener = listener;
+  }
+  async say(event: string): Promise<void> {
+    await this.#listener?.(event);
+  }
+  wait(): Promise<never> {
+    return new Promise(() => {});
+  }
+  counter(): Counter {
+    return new Counter();
+  }
+  async fetch(request: Request): Promise<Response> {
+    if (new URL(request.url).pathname === '/wait') {
+      return new Promise((resolve) => {
+        request.signal.addEventListener('abort', () => {
+          aborted.push(String(request.signal.reason.name));
+          resolve(new Response());
+        });
+      });
+    }
+    if (request.headers.get('Upgrade') === 'websocket') {
+      const { 0: client, 1: server } = new WebSocketPair();
+      server.accept();
+      server.addEventListener('message', ({ data }: MessageEventInit) => {
+        server.send(`heard ${data}`);
+      });
+      return withSocket(new Response(), client);
+    }
+    if (request.method === 'GET') {
+      const headers = { 'Set-Cookie': 'a=1', 'X-From': 'room' };
+      return new Response(null, { status: 204, headers });
+    }
+    return new Response(request.body, { status: 201 });
+  }
+}
+
+class Counter extends RpcTarget {
+  #count = 0;
+  next(): number {
+    return ++this.#count;
+  }
+}
+
+let asked: unknown[] = [];
+
+/** Stands for the host's: tells what it was asked. */
+const manager = {
+  async list(className: string) {
+    return [{ address: addressOf(className), sizeBytes: 4096, nextAlarm: 5 }];
+  },
+  async delete({ id }: ObjectAddress) {
+    asked.push(id.name);
+  },
+  clock: {
+    now: () => 7,
+    set: async (timeMs: number) => void asked.push(timeMs),
+    async advance(durationMs: number) {
+      if (durationMs < 0) throw new RangeError('not back');
+      asked.push(durationMs);
+    },
+    runNextAlarm: async () => ({ address: addressOf('Room'), dueMs: 9 }),
+    resume: async () => void asked.push('resume'),
+  },
+} as unknown as ObjectManager;
+
+function addressOf(className: string): ObjectAddress {
+  return { className, id: host.host.classes.get(className).ids.fromName('a') };
+}
+
+let aborted: string[] = [];
+let host: TestHost;
+let tabs: FakeTabs;
+let first: FakeTab;
+let second: FakeTab;
+
+beforeEach(async () => {
+  aborted = [];
+  let namespaces: Namespaces | undefined;
+  host = await createTestHost({}, { Room }, (_host, instance) => {
+    return namespaces!.surroundings(instance);
+  });
+  asked = [];
+  namespaces = new Namespaces(host.host, {}, manager);
+  const { calls } = namespaces;
+  const sessions = new PageSessions(host.host, () => () => {});
+  tabs = new FakeTabs(serve, () => calls, sessions);
+  first = tabs.tab();
+  second = tabs.tab();
+});
+
+afterEach(async () => {
+  tabs.close();
+  await host.close();
+});
+
+type Classes = { Room: Room };
+
+function connect(tab: FakeTab): Promise<Objects<Classes>> {
+  return tab.connect<Classes>();
+}
+
+function failure(call: Promise<unknown>): Promise<Error & { code?: string; remote?: boolean }> {
+  return call.then(
+    () => expect.fail('it succeeded'),
+    (error) => error,
+  );
+}
+
+/** Lets what was posted arrive. */
+async function turns(count = 5): Promise<void> {
+  for (let i = 0; i < count; i++) await new Promise((resolve) => setTimeout(resolve));
+}
+
+describe('a page', () => {
+  test('[CONN1] calls the objects of its worker, from every tab', async () => {
+    const mine = (await connect(first)).env.Room.getByName('a');
+    const theirs = (await connect(second)).env.Room.getByName('a');
+    expect([await mine.add(1), await theirs.add(2), await mine.add(3)]).toEqual([1, 3, 6]);
+    expect(second.host).toBe(null);
+  });
+
+  test('[CONN1] has the same ids as the worker', async () => {
+    const { env } = await connect(first);
+    const id = env.Room.idFromName('a');
+    expect(String(id)).toBe(String(host.host.classes.get('Room').ids.fromName('a')));
+    expect(env.Room.get(env.Room.idFromString(String(id))).name).toBe(undefined);
+    expect(env.Room.jurisdiction('eu').newUniqueId().jurisdiction).toBe('eu');
+    expect(() => env.Room.idFromString('f'.repeat(64))).toThrow('namespace');
+    expect(() => env.Room.get({} as never)).toThrow(TypeError);
+  });
+
+  test('[CONN2] a class that is not served throws, by name', async () => {
+    const { env } = await connect(first);
+    const read = () => (env as unknown as { Nope: unknown }).Nope;
+    expect(read).toThrow('"Nope"; it serves: Room');
+  });
+
+  test('[CONN3] calls made in one turn arrive in order', async () => {
+    const { env } = await connect(second);
+    const room = env.Room.getByName('a');
+    expect(await Promise.all([1, 2, 3].map((by) => room.add(by)))).toEqual([1, 3, 6]);
+  });
+
+  test('[CONN4] a function it passed is called from the worker, over both kinds of connection', async () => {
+    const mine = (await connect(first)).env.Room.getByName('a');
+    const theirs = (await connect(second)).env.Room.getByName('a');
+    const heard: string[] = [];
+    await theirs.listen((event) => void heard.push(event));
+    await mine.say('one');
+    await theirs.say('two');
+    expect(heard).toEqual(['one', 'two']);
+  });
+
+  test('[CONN4] an RpcTarget of the worker is a stub on the page', async () => {
+    const counter = await (await connect(second)).env.Room.getByName('a').counter();
+    expect([await counter.next(), await counter.next()]).toEqual([1, 2]);
+  });
+
+  test('[CONN5] fetch streams bodies both ways and keeps every header', async () => {
+    for (const tab of [first, second]) {
+      const room = (await connect(tab)).env.Room.getByName('a');
+      const sent = new TransformStream<Uint8Array, Uint8Array>();
+      const writer = sent.writable.getWriter();
+      const response = await room.fetch('http://room/', { method: 'POST', body: sent.readable });
+      expect(response.status).toBe(201);
+      const reader = response.body!.getReader();
+      for (const word of ['one', 'two']) {
+        void writer.write(new TextEncoder().encode(word));
+        expect(new TextDecoder().decode((await reader.read()).value)).toBe(word);
+      }
+      await writer.close();
+      expect((await reader.read()).done).toBe(true);
+      const { status, headers } = await room.fetch('http://room/');
+      expect([status, headers.get('X-From'), headers.getSetCookie()]).toEqual([
+        204,
+        'room',
+        ['a=1'],
+      ]);
+    }
+  });
+
+  test('[STUB18] an aborted fetch rejects at once, and the object is told', async () => {
+    const room = (await connect(second)).env.Room.getByName('a');
+    const abort = new AbortController();
+    const pending = room.fetch('http://room/wait', { signal: abort.signal });
+    await room.add(1);
+    abort.abort();
+    expect(await failure(pending)).toMatchObject({ name: 'AbortError' });
+    await vi.waitUntil(() => aborted.length > 0);
+    expect(aborted).toEqual(['AbortError']);
+  });
+
+  test('[STUB20] an upgrade gives a socket, also to a page of another tab', async () => {
+    await connect(first);
+    for (const tab of [first, second]) {
+      const room = (await connect(tab)).env.Room.getByName('a');
+      const response = await room.fetch('http://room/', { headers: { Upgrade: 'websocket' } });
+      const webSocket = response.webSocket!;
+      expect(response.status).toBe(101);
+      const heard: unknown[] = [];
+      webSocket.accept();
+      webSocket.addEventListener('message', ({ data }: MessageEventInit) => heard.push(data));
+      for (const word of ['one', 'two', 'three']) webSocket.send(word);
+      await vi.waitUntil(() => heard.length === 3);
+      expect(heard).toEqual(['heard one', 'heard two', 'heard three']);
+      webSocket.close();
+    }
+  });
+
+  test('[CONN6] the storage of an object can be looked into', async () => {
+    const objects = await connect(first);
+    const room = objects.env.Room.getByName('a');
+    await room.write('hello');
+    const storage = await objects.storage(room);
+    expect(await storage.get('word')).toBe('hello');
+    expect(await failure(objects.storage({} as never))).toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+});
+
+describe('tools', () => {
+  test('[CONN10] objects are listed and deleted through the worker that leads', async () => {
+    const { env, list, delete: remove } = await connect(second);
+    const [found] = await list('Room');
+    expect(found).toMatchObject({ className: 'Room', sizeBytes: 4096, nextAlarm: 5 });
+    expect(found!.id.equals(env.Room.idFromName('a'))).toBe(true);
+    await remove(env.Room.get(found!.id));
+    expect(asked).toEqual(['a']);
+    expect(await failure(list('Nope' as 'Room'))).toMatchObject({ code: 'UNKNOWN_CLASS' });
+  });
+
+  test('[CONN11] the clock of the worker is driven, and its errors come back', async () => {
+    const { clock } = await connect(second);
+    await clock.set(new Date(3));
+    await clock.advance(2);
+    await clock.resume();
+    expect([await clock.now(), asked]).toEqual([7, [3, 2, 'resume']]);
+    const ran = await clock.runNextAlarm();
+    expect([ran?.className, ran?.id.name, ran?.dueTime]).toEqual(['Room', 'a', 9]);
+    expect(await failure(clock.advance(-1))).toMatchObject({ name: 'RangeError' });
+  });
+});
+
+describe('a worker that dies', () => {
+  test('[CONN7] rejects the calls under way, and stubs reach the next one', async () => {
+    await connect(first);
+    const theirs = (await connect(second)).env.Room.getByName('a');
+    const pending = failure(theirs.wait());
+    await theirs.add(1);
+    first.close();
+    expect(await pending).toMatchObject({ code: 'CONNECTION_CLOSED', retryable: true });
+    expect(await theirs.add(1)).toBe(2);
+  });
+
+  test('[CONN7] the page’s own is started again', async () => {
+    const room = (await connect(first)).env.Room.getByName('a');
+    const pending = failure(room.wait());
+    await room.add(1);
+    first.terminateWorker();
+    expect(await pending).toMatchObject({ code: 'CONNECTION_CLOSED', retryable: true });
+    expect(await room.add(1)).toBe(2);
+    expect(first.workers.length).toBe(2);
+  });
+
+  test('[CONN7] takes what it passed by reference with it', async () => {
+    const room = (await connect(first)).env.Room.getByName('a');
+    const counter = await room.counter();
+    first.terminateWorker();
+    await turns();
+    expect(await failure(counter.next())).toMatchObject({ code: 'CONNECTION_CLOSED' });
+  });
+});
+
+describe('a page that goes', () => {
+  test('[CONN8] is let go of: what it held no longer keeps objects in memory', async () => {
+    await connect(first);
+    const theirs = (await connect(second)).env.Room.getByName('a');
+    await theirs.listen(() => {});
+    await theirs.counter();
+    second.close();
+    await turns();
+    await host.advance(20_000);
+    const mine = (await connect(first)).env.Room.getByName('a');
+    await mine.say('nobody hears'); // a fresh instance, which has no listener
+  });
+
+  test('[CONN9] close() rejects what is under way and what comes; a new connection starts over', async () => {
+    const objects = await connect(first);
+    const room = objects.env.Room.getByName('a');
+    const pending = failure(room.wait());
+    await room.add(1);
+    objects.close();
+    expect(await pending).toMatchObject({ code: 'CONNECTION_CLOSED' });
+    expect(await failure(room.add(1))).toMatchObject({ code: 'CONNECTION_CLOSED' });
+    const again = await connect(first);
+    expect(await again.env.Room.getByName('a').add(1)).toBe(2);
+  });
+});

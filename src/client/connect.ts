@@ -1,0 +1,143 @@
+// A page's way to the classes its worker serves: namespaces, stubs, and the objects' storage for
+// tools.
+
+import { convertTimestamp } from '../contract/arguments.ts';
+import { storageError } from '../contract/errors.ts';
+import type { DurableObjectId, DurableObjectStub, Namespace } from '../contract/object.ts';
+import { ObjectIdFactory } from '../contract/object-id.ts';
+import type { ObjectSummary, ObjectsClock } from '../contract/object-management.ts';
+import type { RemoteStorage as RemoteStorageInterface } from '../contract/storage.ts';
+import type { ClassList, WireAddress } from '../rpc/object-protocol.ts';
+import { PartyCaller } from '../stubs/caller.ts';
+import { addressOf } from '../stubs/known-stubs.ts';
+import { DurableObjectNamespace } from '../stubs/namespace.ts';
+import { FREE, Party } from '../stubs/party.ts';
+import type { ObjectCaller } from '../stubs/stub.ts';
+import { fromWireAddress } from '../stubs/wire-address.ts';
+import type { Leader } from './leader-finder.ts';
+import type { Leaders, WorkerChoice } from './leader-finders.ts';
+import { ObjectsClient } from './objects-client.ts';
+import { RemoteStorage } from './remote-storage.ts';
+import { Session } from './session.ts';
+
+/** The directory of objects whose connection names none. */
+export const OBJECTS_DIRECTORY = 'ctx-storage-objects';
+
+/** The namespaces of classes, by class name and by binding. */
+export type NamespacesOf<Classes extends object> = {
+  readonly [Name in keyof Classes]: Namespace<Extract<Classes[Name], object>>;
+};
+
+/** A connection to the classes of a worker. */
+export interface Objects<Classes extends object> {
+  /** A name that the worker does not serve throws UNKNOWN_CLASS. */
+  readonly env: NamespacesOf<Classes>;
+  /** The objects of a class that exist, by its name or a binding. @throws UNKNOWN_CLASS */
+  list(className: keyof Classes & string): Promise<ObjectSummary[]>;
+  /** Removes an object with everything it stored; calls of it that are under way reject. */
+  delete(stub: DurableObjectStub): Promise<void>;
+  /** The time of the objects, for tests and tools. */
+  readonly clock: ObjectsClock;
+  /** The storage of an object, as `openStorage` gives it: to look into it, from beside the object. */
+  storage(stub: DurableObjectStub): Promise<RemoteStorageInterface>;
+  /**
+   * Ends the connection: what is under way rejects with CONNECTION_CLOSED. A worker that `connect`
+   * started is terminated.
+   */
+  close(): void;
+}
+
+/** Connects to the worker that serves the directory. @throws as `connect` */
+export async function connectObjects<Classes extends object>(
+  leaders: Leaders,
+  choice: WorkerChoice,
+): Promise<Objects<Classes>> {
+  const leader = leaders.find(choice);
+  const client = new ObjectsClient(leader);
+  const party = new Party(FREE, () => caller);
+  const caller = new PartyCaller(party, client.carry);
+  const served = await client.classes();
+  const bindings = new Map(served.bindings);
+  return {
+    env: createEnv(served, caller) as NamespacesOf<Classes>,
+    async list(name) {
+      const className = bindings.get(name);
+      if (className === undefined) throw unknownClass(name, bindings.keys());
+      const found = await client.manage({ op: 'list', className });
+      return found.map(({ address, ...facts }) => ({ ...named(address), ...facts }));
+    },
+    async delete(stub) {
+      await client.manage({ op: 'delete', address: mustBeStub('delete', stub) });
+    },
+    clock: clockOf(client),
+    storage: (stub) => openObject(stub, leader, leaders),
+    close: () =>
+      leader.close(storageError('CONNECTION_CLOSED', 'The connection was closed; connect again.')),
+  };
+}
+
+function createEnv({ classes, bindings }: ClassList, caller: ObjectCaller): object {
+  const factories = new Map(classes.map(({ name, uniqueKey }) => [name, uniqueKey]));
+  const namespaces = new Map(
+    bindings.map(([binding, className]) => {
+      const ids = new ObjectIdFactory(factories.get(className)!);
+      return [binding, new DurableObjectNamespace({ className, ids, caller })];
+    }),
+  );
+  return new Proxy(Object.fromEntries(namespaces), {
+    get(target, name) {
+      if (typeof name === 'symbol' || name in target || name === 'then' || name === 'toJSON') {
+        return Reflect.get(target, name);
+      }
+      throw unknownClass(name, namespaces.keys());
+    },
+  });
+}
+
+async function openObject(
+  stub: DurableObjectStub,
+  leader: Leader,
+  leaders: Leaders,
+): Promise<RemoteStorageInterface> {
+  const address = mustBeStub('storage', stub);
+  const session = new Session(address.name ?? address.id, leader, address);
+  await session.open();
+  return new RemoteStorage(session, leaders.environment);
+}
+
+function clockOf(client: ObjectsClient): ObjectsClock {
+  return {
+    now: () => client.manage({ op: 'now' }),
+    set: async (time) => {
+      await client.manage({ op: 'set', timeMs: convertTimestamp('set', time) });
+    },
+    advance: async (durationMs) => {
+      await client.manage({ op: 'advance', durationMs });
+    },
+    runNextAlarm: async () => {
+      const ran = await client.manage({ op: 'runNextAlarm' });
+      return ran === null ? null : { ...named(ran.address), dueTime: ran.dueMs };
+    },
+    resume: async () => {
+      await client.manage({ op: 'resume' });
+    },
+  };
+}
+
+function named(address: WireAddress): { className: string; id: DurableObjectId } {
+  const { className, id } = fromWireAddress(address);
+  return { className: className ?? '', id };
+}
+
+function mustBeStub(operation: string, stub: object): WireAddress {
+  const address = addressOf(stub);
+  if (address !== undefined) return address;
+  throw storageError('INVALID_ARGUMENT', `${operation}: takes a stub of an object.`);
+}
+
+function unknownClass(name: string, served: Iterable<string>): Error {
+  return storageError(
+    'UNKNOWN_CLASS',
+    `The worker serves no class "${name}"; it serves: ${[...served].join(', ') || 'none'}.`,
+  );
+}

@@ -1,0 +1,66 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { serve } from '../../worker/boot/candidate.ts';
+import type { RemoteStorage } from '../contract/storage.ts';
+import type { FakeHost } from '../testing/fake-host.ts';
+import { FakeTabs } from '../testing/fake-tabs.ts';
+
+let tabs: FakeTabs;
+let storage: RemoteStorage;
+let host: FakeHost;
+
+beforeEach(async () => {
+  tabs = new FakeTabs(serve);
+  const tab = tabs.tab();
+  storage = await tab.open('object');
+  host = tab.leadingHost;
+});
+
+afterEach(() => tabs.close());
+
+const bytes = new Uint8Array([9, 1, 2, 3, 9]);
+const view = bytes.subarray(1, 4);
+
+test.for<[string, ArrayBuffer | ArrayBufferView | Blob]>([
+  ['an ArrayBuffer', view.slice().buffer],
+  ['a view, without what is around it', view],
+  ['a DataView', new DataView(bytes.buffer, 1, 3)],
+  ['a Blob', new Blob([view])],
+])('[MOVE11] a file is %s', async ([, file]) => {
+  await storage.importDatabase(file, file);
+  const [[call] = []] = host.messages;
+  if (call?.op !== 'importDatabase') throw new Error(`${call?.op} was sent.`);
+  expect(call.database).toEqual(Uint8Array.of(1, 2, 3));
+  expect(call.wal).toEqual(call.database);
+  expect(call.database.buffer.byteLength).toBe(3);
+});
+
+test('[MOVE11] a file is taken as it is at the call', async () => {
+  const file = view.slice();
+  const imported = storage.importDatabase(file, null);
+  file.fill(0);
+  await imported;
+  expect(host.messages).toMatchObject([[{ database: Uint8Array.of(1, 2, 3), wal: null }]]);
+});
+
+test.for<[string, unknown[]]>([
+  ['nothing', []],
+  ['a string', ['file.sqlite']],
+  ['an array', [[1, 2, 3]]],
+  ['a WAL that is an object', [view, {}]],
+])('[MOVE11] %s is INVALID_ARGUMENT, and nothing is sent', async ([, args]) => {
+  const loose = storage as unknown as { importDatabase(...args: unknown[]): Promise<unknown> };
+  await expect(loose.importDatabase(...args)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  expect(host.messages).toEqual([]);
+});
+
+test('[MOVE11] an import travels alone, in its place among the calls', async () => {
+  const calls = [
+    storage.get('a'),
+    storage.get('b'),
+    storage.importDatabase(view),
+    storage.get('c'),
+  ];
+  await Promise.all(calls);
+  const sent = host.messages.map((message) => message.map(({ op }) => op));
+  expect(sent).toEqual([['get', 'get'], ['importDatabase'], ['get']]);
+});

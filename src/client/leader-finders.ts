@@ -1,0 +1,64 @@
+// The leaders this page knows, one a directory, whoever asked first: handles on storage and
+// connections to classes share the page's worker.
+
+import { storageError } from '../contract/errors.ts';
+import type { PageEnvironment, WorkerLike, WorkerSource } from './environment.ts';
+import { Leader } from './leader-finder.ts';
+
+/** What a caller says of the worker; null where nothing. */
+export interface WorkerChoice {
+  /** The call, as errors name it. */
+  readonly operation: string;
+  readonly directory: string;
+  /** A worker that runs already. */
+  readonly worker: WorkerLike | null;
+  readonly workerUrl: string | null;
+  readonly wasmUrl: string | null;
+  /** Starts the worker, when none was given. */
+  readonly spawn: () => WorkerLike;
+}
+
+interface Known {
+  readonly leader: Leader;
+  readonly choice: WorkerChoice;
+}
+
+export class Leaders {
+  readonly environment: PageEnvironment;
+  readonly #known = new Map<string, Known>();
+
+  constructor(environment: PageEnvironment) {
+    this.environment = environment;
+  }
+
+  /** @throws INVALID_ARGUMENT when the directory is served by another worker of this page */
+  find(choice: WorkerChoice): Leader {
+    const known = this.#known.get(choice.directory);
+    if (known !== undefined && !known.leader.isClosed) {
+      checkSame(known.choice, choice);
+      return known.leader;
+    }
+    const { operation, directory, wasmUrl } = choice;
+    const options = { operation, directory, wasmUrl, source: sourceOf(choice) };
+    const leader = new Leader(options, this.environment);
+    this.#known.set(directory, { leader, choice });
+    return leader;
+  }
+}
+
+function sourceOf({ worker, spawn }: WorkerChoice): WorkerSource {
+  return worker === null ? { kind: 'spawned', spawn } : { kind: 'given', worker };
+}
+
+// A later handle may leave the worker's options out, or repeat them. Others would be ignored.
+function checkSame(known: WorkerChoice, given: WorkerChoice): void {
+  for (const option of ['worker', 'workerUrl', 'wasmUrl'] as const) {
+    if (given[option] !== null && given[option] !== known[option]) {
+      throw storageError(
+        'INVALID_ARGUMENT',
+        `${given.operation}: ${option} differs from that of the first handle on directory ` +
+          `"${given.directory}"; one worker of a page serves a directory.`,
+      );
+    }
+  }
+}

@@ -1,0 +1,98 @@
+// Calls of this page's stubs, over whichever connection stands: sent in the order they were made,
+// also those made while there is none yet.
+//
+// A call that was sent when the worker died rejects, because it may have taken effect; one that was
+// not waits for the next worker.
+
+import { fromWire } from '../rpc/errors-on-wire.ts';
+import type { HostConnection } from '../rpc/host-connection.ts';
+import type { ClassList, ManageRequest, ManageResults } from '../rpc/object-protocol.ts';
+import type { Answer, OutgoingCall } from '../stubs/caller.ts';
+import { References } from '../stubs/references.ts';
+import type { Leader } from './leader-finder.ts';
+
+/** How often the worker may be lost before its classes are not asked for again. */
+const ASKS_MAX = 3;
+
+interface Waiting {
+  readonly call: OutgoingCall;
+  readonly resolve: (answer: Promise<Answer>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class ObjectsClient {
+  readonly #leader: Leader;
+  readonly #references = new WeakMap<HostConnection, References>();
+  #waiting: Waiting[] = [];
+  #isConnecting = false;
+
+  constructor(leader: Leader) {
+    this.#leader = leader;
+  }
+
+  /** The classes that the worker serves. @throws as `connect` */
+  async classes(): Promise<ClassList> {
+    for (let tries = 1; ; tries++) {
+      const connection = await this.#leader.connection();
+      try {
+        const outcome = await connection.objects.classes();
+        if ('ok' in outcome) return outcome.ok;
+        throw fromWire(outcome.error);
+      } catch (error) {
+        // The worker was on its way out; there may be another.
+        if (connection.failure === null || tries === ASKS_MAX) throw error;
+      }
+    }
+  }
+
+  /** Asks for what is no call of an object. */
+  async manage<R extends ManageRequest>(request: R): Promise<ManageResults[R['op']]> {
+    const outcome = await (await this.#leader.connection()).objects.manage(request);
+    if ('error' in outcome) throw fromWire(outcome.error);
+    return outcome.ok as ManageResults[R['op']];
+  }
+
+  readonly carry = (call: OutgoingCall): Promise<Answer> =>
+    new Promise((resolve, reject) => {
+      this.#waiting.push({ call, resolve, reject });
+      if (!this.#isConnecting) void this.#send();
+    });
+
+  async #send(): Promise<void> {
+    this.#isConnecting = true;
+    try {
+      const connection = await this.#leader.connection();
+      for (const { call, resolve } of this.#take()) resolve(this.#ask(connection, call));
+    } catch (error) {
+      for (const { reject } of this.#take()) reject(error);
+    }
+  }
+
+  #take(): Waiting[] {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    this.#isConnecting = false;
+    return waiting;
+  }
+
+  async #ask(connection: HostConnection, call: OutgoingCall): Promise<Answer> {
+    const channel = this.#referencesOf(connection);
+    const { address, bond, request } = call;
+    const payload = await bond.ask(channel, request, (sent) => {
+      return connection.objects.call(address, sent);
+    });
+    return { payload, channel };
+  }
+
+  #referencesOf(connection: HostConnection): References {
+    let references = this.#references.get(connection);
+    if (references === undefined) {
+      const made = new References(connection.objects);
+      connection.show(made);
+      void connection.lost.then((reason) => made.end(reason));
+      this.#references.set(connection, made);
+      references = made;
+    }
+    return references;
+  }
+}

@@ -1,0 +1,167 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { serve } from '../../worker/boot/candidate.ts';
+import type { RemoteStorage, Transaction } from '../contract/storage.ts';
+import type { FakeHost } from '../testing/fake-host.ts';
+import { type FakeTab, FakeTabs } from '../testing/fake-tabs.ts';
+
+let tabs: FakeTabs;
+let tab: FakeTab;
+let storage: RemoteStorage;
+let host: FakeHost;
+
+beforeEach(async () => {
+  tabs = new FakeTabs(serve);
+  tab = tabs.tab();
+  storage = await tab.open('object');
+  host = tab.leadingHost;
+  await storage.put('count', 1);
+  host.messages.length = 0;
+});
+
+afterEach(() => tabs.close());
+
+test('[PTX1] the closure’s value is the result, and its writes are committed', async () => {
+  const value = { of: 'the closure' };
+  const result = await storage.transaction(async (txn) => {
+    await txn.put('count', ((await txn.get<number>('count')) ?? 0) + 1);
+    return value;
+  });
+  expect(result).toBe(value);
+  expect(host.operations).toEqual(['begin', 'get', 'put', 'commit']);
+  expect(await storage.get('count')).toBe(2);
+});
+
+test('[PTX1] a synchronous closure will do, and writes it did not await are part of it', async () => {
+  await storage.transaction((txn) => void txn.put('count', 5));
+  expect(host.operations).toEqual(['begin', 'put', 'commit']);
+});
+
+test.for([
+  ['an error', new Error('mine')],
+  ['a string', 'mine'],
+  ['undefined', undefined],
+])('[PTX2] a closure that throws %s is rolled back and rejects with it', async ([, thrown]) => {
+  const transaction = storage.transaction(async (txn) => {
+    await txn.put('count', 2);
+    throw thrown;
+  });
+  expect(await transaction.then(expect.fail, (error) => ({ error }))).toEqual({ error: thrown });
+  expect(await storage.get('count')).toBe(1);
+});
+
+test('[PTX3] calls of the handle join the transaction while it is open', async () => {
+  await storage.transaction(async () => {
+    await storage.put('count', 2);
+    await storage.sql.exec('rows 1').toArray();
+  });
+  await storage.get('count');
+  const marks = host.messages.flat().map(({ op, txn }) => [op, txn !== undefined]);
+  expect(marks).toEqual([
+    ['begin', false],
+    ['put', true],
+    ['exec', true],
+    ['commit', true],
+    ['get', false],
+  ]);
+});
+
+test('[PTX7] a write of the handle can be awaited in the closure, and is undone with it', async () => {
+  const order: string[] = [];
+  const transaction = storage.transaction(async (txn) => {
+    await storage.put('count', 2);
+    order.push('taken');
+    expect(await txn.get('count')).toBe(2);
+    throw new Error('mine');
+  });
+  await expect(transaction).rejects.toThrow('mine');
+  expect(order).toEqual(['taken']);
+  expect(await storage.get('count')).toBe(1);
+});
+
+test('[PTX4] after rollback() its operations fail, and the closure’s value is still delivered', async () => {
+  const result = await storage.transaction(async (txn) => {
+    await txn.put('count', 2);
+    txn.rollback();
+    txn.rollback();
+    await expect(txn.get('count')).rejects.toMatchObject({ code: 'TRANSACTION_ENDED' });
+    await expect(txn.delete('count')).rejects.toMatchObject({ code: 'TRANSACTION_ENDED' });
+    return 'done';
+  });
+  expect(result).toBe('done');
+  expect(host.operations).toEqual(['begin', 'put', 'rollback']);
+  expect(await storage.get('count')).toBe(1);
+});
+
+test('[PTX4] rollback() comes before later calls, which stand for themselves', async () => {
+  await storage.transaction(async (txn) => {
+    void txn.put('count', 2);
+    txn.rollback();
+    await storage.put('after', true);
+  });
+  expect(host.operations).toEqual(['begin', 'put', 'rollback', 'put']);
+  expect([await storage.get('count'), await storage.get('after')]).toEqual([1, true]);
+});
+
+test('[PTX4] after the commit every operation of txn fails, rollback() too', async () => {
+  let kept: Transaction | undefined;
+  await storage.transaction((txn) => {
+    kept = txn;
+  });
+  await expect(kept?.put('count', 9)).rejects.toMatchObject({ code: 'TRANSACTION_ENDED' });
+  expect(() => kept?.rollback()).toThrowError(/committed/);
+});
+
+describe('two transactions of a handle', () => {
+  test('[PTX5] run one after the other, also when the first fails', async () => {
+    const order: string[] = [];
+    const first = storage.transaction(async (txn) => {
+      order.push('first begins');
+      await txn.get('count');
+      order.push('first ends');
+      throw new Error('mine');
+    });
+    const second = storage.transaction(() => void order.push('second'));
+    await expect(first).rejects.toThrow('mine');
+    await second;
+    expect(order).toEqual(['first begins', 'first ends', 'second']);
+  });
+
+  test('[PTX5] one started in the other’s closure is refused at once', async () => {
+    const refusal = await storage.transaction(() => {
+      const inner = storage.transaction(() => {});
+      return inner.then(
+        () => expect.fail('it succeeded'),
+        (error) => error,
+      );
+    });
+    expect(refusal).toMatchObject({ code: 'TRANSACTION_NESTING' });
+  });
+});
+
+test('[PTX6] a closure that does not end is rolled back after 30 s', async () => {
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let transaction: Promise<void> = Promise.resolve();
+  const late = new Promise<unknown>((report) => {
+    transaction = storage.transaction(async (txn) => {
+      await txn.put('count', 2);
+      await held;
+      report(await Promise.allSettled([txn.put('count', 3), storage.put('count', 4)]));
+    });
+  });
+  const timedOut = expect(transaction).rejects.toMatchObject({ code: 'TRANSACTION_TIMEOUT' });
+  await vi.waitUntil(() => host.operations.includes('put'));
+  tab.advance(30_000);
+  await timedOut;
+  release();
+  const ended = { status: 'rejected', reason: { code: 'TRANSACTION_TIMEOUT' } };
+  expect(await late).toMatchObject([ended, ended]);
+  await vi.waitUntil(() =>
+    storage.get('count').then(
+      (count) => count === 1,
+      () => false,
+    ),
+  );
+});

@@ -1,0 +1,292 @@
+// One opened handle, whichever worker leads: calls of one turn go out together, in order, and every
+// call settles.
+//
+// When the worker dies the session is opened anew at the next one. Calls that had been sent and only
+// read are sent again. Writes reject with CONNECTION_CLOSED, because they may have taken effect; so
+// does everything of a transaction, which died with its worker.
+
+import { storageError } from '../contract/errors.ts';
+import { fromWire, type Outcome } from '../rpc/errors-on-wire.ts';
+import { connectionClosed, type HostConnection } from '../rpc/host-connection.ts';
+import type { WireAddress } from '../rpc/object-protocol.ts';
+import {
+  BATCH_CALLS_MAX,
+  type Call,
+  type Results,
+  type SessionId,
+  travelsAlone,
+} from '../rpc/protocol.ts';
+
+import type { Leader } from './leader-finder.ts';
+import { TransactionScope } from './transaction-scope.ts';
+
+/** Most bytes of values in one message, one call that has more aside. */
+export const BATCH_BYTES_MAX = 1_048_576;
+
+/** How often a call may lose its worker before it rejects. */
+const SENDS_MAX = 3;
+
+interface Pending {
+  readonly call: Call;
+  readonly resolve: (result: never) => void;
+  readonly reject: (error: unknown) => void;
+  sends: number;
+}
+
+type State =
+  /** Nothing is open; the next call opens. */
+  | { readonly kind: 'unopened' }
+  | { readonly kind: 'opening' }
+  | {
+      readonly kind: 'open';
+      readonly connection: HostConnection;
+      readonly id: SessionId;
+      /** Ends the watch of the connection. */
+      readonly unwatch: () => void;
+    }
+  | { readonly kind: 'closed'; readonly error: Error };
+
+export class Session {
+  readonly name: string;
+  readonly #leader: Leader;
+  readonly #target: string | WireAddress;
+  /** Made, not sent. */
+  #queue: Pending[] = [];
+  /** Sent, not answered; in the order of sending. */
+  readonly #sent = new Set<Pending>();
+  #state: State = { kind: 'unopened' };
+  #isFlushScheduled = false;
+  #epoch = 0;
+  /** The transaction that calls of this handle join. */
+  #scope: TransactionScope | null = null;
+
+  /** `target` is the object of a class, when it is not that of the name. */
+  constructor(name: string, leader: Leader, target: string | WireAddress = name) {
+    this.name = name;
+    this.#target = target;
+    this.#leader = leader;
+  }
+
+  /** Changes when the worker was lost: what it held for this session, cursors too, is gone. */
+  get epoch(): number {
+    return this.#epoch;
+  }
+
+  /** Opens the object, so that what is wrong with it is known before the first call. */
+  async open(): Promise<void> {
+    const error = await this.#open();
+    if (error !== null) throw error;
+  }
+
+  /**
+   * Makes a call. `scope` is the transaction it is part of: the open one of this handle unless
+   * another is given, or null for calls that stand outside.
+   */
+  call<C extends Call>(
+    call: C,
+    scope: TransactionScope | null = this.#scope,
+  ): Promise<Results[C['op']]> {
+    if (this.#state.kind === 'closed') return Promise.reject(this.#state.error);
+    const ended = scope?.ended ?? null;
+    if (ended !== null) return Promise.reject(ended);
+    return new Promise((resolve, reject) => {
+      const sentCall = scope === null ? call : { ...call, txn: scope.number };
+      this.#queue.push({ call: sentCall, resolve, reject, sends: 0 });
+      this.#scheduleFlush();
+    });
+  }
+
+  /** Begins a transaction; until leave(), calls of this handle are part of it. */
+  async begin(): Promise<TransactionScope> {
+    const number = await this.call({ op: 'begin' }, null);
+    if (this.#state.kind !== 'open') throw connectionClosed('before the transaction could start');
+    this.#scope = new TransactionScope(number);
+    return this.#scope;
+  }
+
+  /** Calls stand for themselves again. */
+  leave(scope: TransactionScope): void {
+    if (this.#scope === scope) this.#scope = null;
+  }
+
+  /** Ends the handle: what is under way rejects. Idempotent; resolves once the worker knows. */
+  async close(): Promise<void> {
+    if (this.#state.kind === 'closed') return;
+    const before = this.#state;
+    const error = storageError(
+      'CONNECTION_CLOSED',
+      `The handle of "${this.name}" was closed; open the object again.`,
+    );
+    this.#state = { kind: 'closed', error };
+    this.#scope?.end(error);
+    this.#rejectAll([...this.#sent, ...this.#queue], error);
+    this.#sent.clear();
+    this.#queue = [];
+    if (before.kind !== 'open') return;
+    before.unwatch();
+    await before.connection.close(before.id).catch(() => {});
+  }
+
+  #scheduleFlush(): void {
+    if (this.#isFlushScheduled) return;
+    this.#isFlushScheduled = true;
+    queueMicrotask(() => {
+      this.#isFlushScheduled = false;
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    if (this.#queue.length === 0) return;
+    if (this.#state.kind === 'unopened') void this.#open();
+    if (this.#state.kind !== 'open') return;
+    const { connection, id } = this.#state;
+    const queue = this.#queue;
+    this.#queue = [];
+    for (const batch of batches(queue)) this.#send(connection, id, batch);
+  }
+
+  #send(connection: HostConnection, id: SessionId, batch: readonly Pending[]): void {
+    for (const pending of batch) {
+      pending.sends += 1;
+      this.#sent.add(pending);
+    }
+    connection
+      .execute(
+        id,
+        batch.map(({ call }) => call),
+      )
+      .then(
+        (outcomes) => {
+          for (const [i, pending] of batch.entries()) this.#settle(pending, outcomes[i]);
+        },
+        (error) => {
+          // A lost connection is dealt with as a whole in #lose, in the order of the calls.
+          if (connection.failure !== null) return;
+          for (const pending of batch) {
+            if (this.#sent.delete(pending)) pending.reject(error);
+          }
+        },
+      );
+  }
+
+  #settle(pending: Pending, outcome: Outcome | undefined): void {
+    if (!this.#sent.delete(pending)) return; // rejected meanwhile, by close()
+    if (outcome === undefined) {
+      pending.reject(storageError('INTERNAL', `${pending.call.op}: the worker gave no outcome.`));
+    } else if ('error' in outcome) {
+      pending.reject(fromWire(outcome.error));
+    } else {
+      pending.resolve(outcome.ok as never);
+    }
+  }
+
+  /** Opens at the worker that leads; the reason when it cannot, which what waits rejects with. */
+  async #open(): Promise<Error | null> {
+    this.#state = { kind: 'opening' };
+    try {
+      for (let tries = 1; ; tries++) {
+        const connection = await this.#leader.connection();
+        let outcome: Outcome<SessionId>;
+        try {
+          outcome = await connection.open(this.#target);
+        } catch (error) {
+          if (connection.failure === null || tries === SENDS_MAX) throw error;
+          continue;
+        }
+        if ('error' in outcome) throw fromWire(outcome.error);
+        return this.#opened(connection, outcome.ok);
+      }
+    } catch (error) {
+      if (!this.#isClosed()) this.#state = { kind: 'unopened' };
+      const queue = this.#queue;
+      this.#queue = [];
+      this.#rejectAll(queue, error);
+      return error as Error;
+    }
+  }
+
+  #opened(connection: HostConnection, id: SessionId): Error | null {
+    if (this.#state.kind === 'closed') {
+      void connection.close(id).catch(() => {});
+      return this.#state.error;
+    }
+    const unwatch = connection.whenLost((reason) => this.#lose(connection, reason));
+    this.#state = { kind: 'open', connection, id, unwatch };
+    this.#flush();
+    return null;
+  }
+
+  #lose(connection: HostConnection, reason: Error): void {
+    if (this.#state.kind !== 'open' || this.#state.connection !== connection) return;
+    this.#state = { kind: 'unopened' };
+    this.#epoch += 1;
+    this.#scope?.end(reason);
+    const sent = [...this.#sent];
+    const queue = this.#queue;
+    const again = sent.filter(({ call, sends }) => mayRepeat(call) && sends < SENDS_MAX);
+    const waiting = queue.filter(({ call }) => !isBound(call));
+    const kept = new Set([...again, ...waiting]);
+    this.#sent.clear();
+    this.#queue = [...kept];
+    this.#rejectAll(
+      [...sent, ...queue].filter((pending) => !kept.has(pending)),
+      reason,
+    );
+    this.#flush();
+  }
+
+  #isClosed(): boolean {
+    return this.#state.kind === 'closed';
+  }
+
+  #rejectAll(calls: readonly Pending[], error: unknown): void {
+    for (const { reject } of calls) reject(error);
+  }
+}
+
+// Calls without effect. `begin` is one: what it began ended with the session. `sync` is none: it
+// stands for writes that the dead worker may have lost.
+const EFFECTLESS: ReadonlySet<Call['op']> = new Set([
+  'get',
+  'list',
+  'getAlarm',
+  'databaseSize',
+  'currentBookmark',
+  'bookmarkForTime',
+  'exportDatabase',
+  'begin',
+]);
+
+function mayRepeat(call: Call): boolean {
+  return !isBound(call) && EFFECTLESS.has(call.op);
+}
+
+// Calls about something that only the worker they were made for has.
+function isBound(call: Call): boolean {
+  return call.txn !== undefined || call.op === 'rows' || call.op === 'closeCursor';
+}
+
+/** Cuts calls into messages, in order. */
+function* batches(queue: readonly Pending[]): Generator<readonly Pending[]> {
+  let batch: Pending[] = [];
+  let bytes = 0;
+  for (const pending of queue) {
+    const size = valueBytes(pending.call);
+    const isFull = batch.length === BATCH_CALLS_MAX || bytes + size > BATCH_BYTES_MAX;
+    const isAlone = travelsAlone(pending.call) || (batch[0] && travelsAlone(batch[0].call));
+    if (batch.length > 0 && (isFull || isAlone)) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(pending);
+    bytes += size;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+function valueBytes(call: Call): number {
+  if (call.op !== 'put') return 0;
+  return call.entries.reduce((bytes, [, value]) => bytes + value.byteLength, 0);
+}

@@ -1,0 +1,161 @@
+// Workers that cannot serve: their files were cleared, or they answer nothing.
+
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { serve } from '../../worker/boot/candidate.ts';
+import { storageError } from '../contract/errors.ts';
+import type { RemoteStorage } from '../contract/storage.ts';
+import { type FakeTab, FakeTabs } from '../testing/fake-tabs.ts';
+import type { WorkerLike } from './environment.ts';
+import { HEARTBEAT_MS, SILENT_BEATS_MAX } from './heartbeat.ts';
+import { SILENT_WAIT_MS } from './leader-finder.ts';
+
+const CLEARED = { code: 'SITE_DATA_CLEARED' };
+const BUSY = { code: 'WORKER_BUSY', retryable: true };
+
+let tabs: FakeTabs;
+let first: FakeTab;
+let second: FakeTab;
+
+beforeEach(() => {
+  tabs = new FakeTabs(serve);
+  first = tabs.tab();
+  second = tabs.tab();
+});
+
+afterEach(() => tabs.close());
+
+function failure(call: Promise<unknown>): Promise<unknown> {
+  return call.then(
+    () => expect.fail('it succeeded'),
+    (error) => error,
+  );
+}
+
+/** Lets what was posted arrive. */
+async function turns(count = 5): Promise<void> {
+  for (let i = 0; i < count; i++) await new Promise((resolve) => setTimeout(resolve));
+}
+
+test('[TAB10] when site data was cleared, calls of every tab reject with the reason, pending and later ones', async () => {
+  const mine = await first.open();
+  const theirs = await second.open();
+  first.leadingHost.holdAnswers();
+  const pending = [failure(mine.put('a', 1)), failure(theirs.get('a'))];
+  await turns();
+  first.leadingHost.lose(storageError('SITE_DATA_CLEARED', 'cleared'));
+  const opening = failure(first.open('another'));
+  expect(await opening).toMatchObject(CLEARED);
+  for (const outcome of pending) expect(await outcome).toMatchObject(CLEARED);
+  for (const tab of [first, second]) {
+    expect(await failure(tab.open('other'))).toMatchObject(CLEARED);
+  }
+  expect(await failure(mine.get('a'))).toMatchObject(CLEARED);
+});
+
+test('[TAB10] and their workers end, so that a page of later finds none of them', async () => {
+  await first.open();
+  await second.open();
+  first.leadingHost.lose(storageError('SITE_DATA_CLEARED', 'cleared'));
+  const reloaded = tabs.tab();
+  const storage = await vi.waitFor(() => reloaded.open());
+  await storage.put('a', 1);
+  expect(reloaded.host).not.toBe(null);
+  expect(second.host).toBe(null);
+});
+
+/** A worker that leads, connects and then answers nothing. */
+class SilentWorker implements WorkerLike {
+  readonly #events = new EventTarget();
+  readonly #channel = new MessageChannel();
+  /** What it was told on its connection. */
+  readonly heard: unknown[] = [];
+  #leads = false;
+
+  postMessage(): void {
+    if (this.#leads) return;
+    this.#leads = true;
+    const { port1, port2 } = this.#channel;
+    port1.onmessage = ({ data }) => this.heard.push(data.type);
+    const leads = new MessageEvent('message', { data: { type: 'leads', port: port2 } });
+    queueMicrotask(() => this.#events.dispatchEvent(leads));
+  }
+
+  addEventListener(type: string, listener: (event: Event) => void): void {
+    this.#events.addEventListener(type, listener);
+  }
+
+  /** One message. */
+  speak(): void {
+    this.#channel.port1.postMessage({ type: 'pong' });
+  }
+
+  close(): void {
+    this.#channel.port1.close();
+  }
+}
+
+async function beats(tab: FakeTab, count: number): Promise<void> {
+  for (let beat = 0; beat < count; beat++) {
+    tab.advance(HEARTBEAT_MS);
+    await turns();
+  }
+}
+
+/** As long as it takes until a page gives up. */
+async function stayUnanswered(tab: FakeTab): Promise<void> {
+  await beats(tab, SILENT_BEATS_MAX + 1);
+  await turns();
+  tab.advance(SILENT_WAIT_MS);
+}
+
+test('[TAB11] a worker that answers nothing is WORKER_BUSY, to those who wait and soon to those who come', async () => {
+  const worker = new SilentWorker();
+  const opening = failure(first.open('object', { worker }));
+  await turns();
+  await stayUnanswered(first);
+  expect(await opening).toMatchObject(BUSY);
+  expect(worker.heard.slice(-2)).toEqual(['ping', 'closed']);
+  worker.close();
+});
+
+test('[TAB11] a worker that is slow and gives a sign of life is waited for', async () => {
+  const worker = new SilentWorker();
+  let outcome = 'pending';
+  const opening = first.open('object', { worker }).catch((error) => {
+    outcome = error.code;
+  });
+  await turns();
+  for (let i = 0; i < 3; i++) {
+    await beats(first, SILENT_BEATS_MAX - 1);
+    worker.speak();
+    await turns();
+  }
+  expect(outcome).toBe('pending');
+  await stayUnanswered(first);
+  await opening;
+  expect(outcome).toBe('WORKER_BUSY');
+  worker.close();
+});
+
+test('[TAB11] a page that was suspended accuses nobody', async () => {
+  const worker = new SilentWorker();
+  let outcome = 'pending';
+  const opening = first.open('object', { worker }).catch((error) => {
+    outcome = error.code;
+  });
+  await turns();
+  first.advance(24 * 3600 * 1000);
+  await turns();
+  expect(outcome).toBe('pending');
+  await stayUnanswered(first);
+  await opening;
+  expect(outcome).toBe('WORKER_BUSY');
+  worker.close();
+});
+
+test('[TAB11] without calls that wait, nothing is asked', async () => {
+  const storage: RemoteStorage = await first.open();
+  await storage.put('a', 1);
+  await beats(first, SILENT_BEATS_MAX + 2);
+  expect(await storage.get('a')).toBe(1);
+});

@@ -1,0 +1,117 @@
+// A call of the interface and its answer, as they travel between the edge and the objects.
+//
+// Both are plain JSON in the newest form. The edge brings a client's older form up to it and answers
+// down again; what an object stores and what its handlers see never depends on a date.
+
+import { type ErrorEntry, type ErrorName, errorEntry } from './error-codes.ts';
+
+export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+
+export type Method = (typeof METHODS)[number];
+
+/** What the directory knows of a zone. */
+export interface ZoneIdentity {
+  readonly id: string;
+  readonly name: string;
+  readonly accountId: string;
+  readonly accountName: string;
+  readonly type: string;
+  readonly createdOn: string;
+}
+
+/** What the directory knows of an account. */
+export interface AccountIdentity {
+  readonly id: string;
+  readonly name: string;
+  readonly type: string;
+  readonly createdOn: string;
+}
+
+export interface Call {
+  readonly method: Method;
+  /** Without base path, query and trailing slash: `/zones/:zone_id/dns_records`. */
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+  /** The decoded JSON or form; absent when nothing was sent. */
+  readonly body?: unknown;
+  /** The moment of the call, ISO 8601 in UTC. */
+  readonly nowIso: string;
+  /** Fresh ids of 32 hexadecimal digits, one for each item the call can create. */
+  readonly ids: readonly string[];
+  readonly zone?: ZoneIdentity;
+  readonly account?: AccountIdentity;
+  /** Old settings and fields that still exist on the day of this call; only changes add to it. */
+  readonly admitted: readonly string[];
+  /** Patch of the DNS settings that belongs to the same write; only changes set it. */
+  readonly dnsSettings?: unknown;
+  /** What the account's type of nameservers becomes, by what it is; only changes set it. */
+  readonly nameserverTypes?: Readonly<Record<string, string>>;
+  /** The accounts the caller may see; all, when absent. */
+  readonly visibleAccounts?: readonly string[];
+}
+
+/** A call with the values of its path's parameters. */
+export interface RoutedCall extends Call {
+  readonly params: Readonly<Record<string, string>>;
+}
+
+export interface PageInfo {
+  readonly page: number;
+  readonly per_page: number;
+  readonly count: number;
+  readonly total_count: number;
+  readonly total_pages: number;
+}
+
+export interface Answer {
+  readonly status: number;
+  /** Null when it failed. */
+  readonly result: unknown;
+  readonly errors: readonly ErrorEntry[];
+  readonly pageInfo?: PageInfo;
+  /** The DNS settings of each item of the result, from the same moment; only changes look at them. */
+  readonly dnsSettings?: readonly unknown[];
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** An answer that says why a call was refused; whatever the call had written is undone. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly errors: readonly ErrorEntry[];
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    status: number,
+    errors: readonly ErrorEntry[],
+    headers: Readonly<Record<string, string>> = {},
+  ) {
+    super(errors.map(({ code, message }) => `${code}: ${message}`).join('; '));
+    this.name = 'ApiError';
+    this.status = status;
+    this.errors = errors;
+    this.headers = headers;
+  }
+}
+
+/** The error of one code of the table, with its status; `pointer` names the field. */
+export function apiError(name: ErrorName, message: string, pointer?: string): ApiError {
+  const { status, entry } = errorEntry(name, message, pointer);
+  return new ApiError(status, [entry]);
+}
+
+export function succeeded(result: unknown, pageInfo?: PageInfo): Answer {
+  return { status: 200, result, errors: [], ...(pageInfo && { pageInfo }) };
+}
+
+export function refused(error: ApiError): Answer {
+  const { status, errors, headers } = error;
+  return { status, result: null, errors, headers };
+}
+
+/** The body as an object of fields; anything else is refused. */
+export function fieldsOf(body: unknown): Readonly<Record<string, unknown>> {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw apiError('FIELD_INVALID', 'The body must be a JSON object.', '');
+  }
+  return body as Record<string, unknown>;
+}

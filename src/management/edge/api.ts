@@ -1,0 +1,316 @@
+// The edge of the emulated provider: a request comes in, its day is settled, operations that ended by
+// then are gone, older forms are brought up to the newest, an object answers, and the answer goes back
+// in the form of that day with the headers the schedule asks for.
+//
+// It keeps nothing itself: all state is in the objects, and time and randomness are given.
+
+import * as v from 'valibot';
+import { type Answer, ApiError, apiError, type Call, METHODS, type Method } from '../call/call.ts';
+import { errorEntry } from '../call/error-codes.ts';
+import { ChangeChain } from '../changes/change-chain.ts';
+import { type ManagementNamespace, ManagementObjects } from '../objects/objects.ts';
+import type { Identities } from '../resources/directory.ts';
+import { publicRoutes, type Route } from '../routes/routes.ts';
+import { SCHEDULE } from '../schedule/data.ts';
+import { dayOf, effectiveDate } from '../schedule/effective-date.ts';
+import type { Schedule } from '../schedule/entry.ts';
+import { DEFAULT_BASE_PATH } from '../schedule/paths.ts';
+import { SCHEDULE_PATH, schedulePage } from '../schedule/schedule-page.ts';
+import { type AccessTokens, visibleAccounts } from './access.ts';
+import { bodyOf } from './body.ts';
+import { envelope, failure } from './envelope.ts';
+import { pathBelow, queryOf } from './incoming.ts';
+import { hasNameservers, NEUTRAL_WORD, PROVIDER_WORD, withWord } from './nameserver-words.ts';
+import { performed, requireOwner } from './performed.ts';
+import { applySchedule } from './scheduled.ts';
+
+export interface ManagementOptions {
+  /** The objects that keep the state; their class is `ManagementObject`. */
+  readonly namespace: ManagementNamespace;
+  /** What time it is, in milliseconds since the epoch. @default the system's clock */
+  readonly clock?: { now(): number };
+  /** Fills the bytes with randomness. @default crypto.getRandomValues */
+  readonly random?: (bytes: Uint8Array<ArrayBuffer>) => void;
+  /** What paths may begin with. @default '/client/v4' */
+  readonly basePath?: string;
+  /** Whether the header `api-version` settles the day. @default true */
+  readonly apiVersion?: boolean;
+  /** Accounts that are there from the beginning. @default none */
+  readonly accounts?: readonly { readonly id: string; readonly name: string }[];
+  /** Which accounts a bearer token may see. @default every caller sees all */
+  readonly tokens?: AccessTokens;
+  /** What changes when. @default the described interface's */
+  readonly schedule?: Schedule;
+  /** Address of the page that describes the schedule. @default the emulator's own page */
+  readonly documentation?: string;
+  /**
+   * The word in types of nameservers, as in `<word>.standard`, that answers have; sent ones may also
+   * have the provider's own. @default 'provider'
+   */
+  readonly nameserverWord?: string;
+}
+
+/** What only an HTTP server sees of a request. */
+export interface Transport {
+  /** Whether it carried both Transfer-Encoding and Content-Length. */
+  readonly bothLengths: boolean;
+}
+
+export interface ManagementApi {
+  /** Answers a request to the provider, failures too. */
+  readonly fetch: (request: Request, transport?: Transport) => Promise<Response>;
+  /**
+   * From now on the account's calls happen on that day, `YYYY-MM-DD`, unless their headers say
+   * otherwise; null ends it.
+   *
+   * @throws ApiError when there is no such account or the date is none
+   */
+  pinAccount(accountId: string, date: string | null): Promise<void>;
+  /** A bookmark of the whole provider at this moment. @throws where objects keep no history */
+  getBookmark(): Promise<string>;
+  /**
+   * Puts the whole provider back to the bookmark. Calls made meanwhile may see some of its objects
+   * before and some after.
+   *
+   * @throws TypeError for what `getBookmark` did not give
+   */
+  restoreBookmark(bookmark: string): Promise<void>;
+}
+
+const ID_BYTES = 16;
+const NEW_IDS_MAX = 1000;
+const ADDRESS_LENGTH_MAX = 16_384;
+
+/** The provider over these objects. Any number of them may share one namespace. */
+export function createManagementApi(options: ManagementOptions): ManagementApi {
+  const edge = new Edge(options);
+  return {
+    fetch: (request, transport) => edge.fetch(request, transport),
+    pinAccount: (accountId, date) => edge.pinAccount(accountId, date),
+    getBookmark: () => edge.getBookmark(),
+    restoreBookmark: (bookmark) => edge.restoreBookmark(bookmark),
+  };
+}
+
+class Edge {
+  readonly #options: ManagementOptions;
+  readonly #objects: ManagementObjects;
+  readonly #routes = publicRoutes();
+  readonly #changes: ChangeChain;
+  readonly #schedule: Schedule;
+  readonly #basePath: string;
+  readonly #now: () => number;
+  readonly #random: (bytes: Uint8Array<ArrayBuffer>) => void;
+  readonly #word: string;
+  #hasBegun = false;
+
+  constructor(options: ManagementOptions) {
+    this.#options = options;
+    this.#objects = new ManagementObjects(options.namespace);
+    this.#now = () => (options.clock ?? Date).now();
+    this.#random = options.random ?? ((bytes) => void crypto.getRandomValues(bytes));
+    this.#schedule = options.schedule ?? SCHEDULE;
+    this.#changes = new ChangeChain((id) => this.#dateOf(id));
+    this.#basePath = (options.basePath ?? DEFAULT_BASE_PATH).replace(/\/+$/, '');
+    this.#word = options.nameserverWord ?? NEUTRAL_WORD;
+  }
+
+  async fetch(request: Request, transport?: Transport): Promise<Response> {
+    const response = await this.#respond(request, transport);
+    return request.method.toUpperCase() === 'HEAD' ? new Response(null, response) : response;
+  }
+
+  async #respond(request: Request, transport?: Transport): Promise<Response> {
+    const url = new URL(request.url);
+    const path = pathBelow(url.pathname, this.#basePath);
+    if (path === SCHEDULE_PATH) return schedulePage(this.#schedule);
+    const headers = new Headers();
+    try {
+      return envelope(await this.#answer(request, url, path, headers, transport), headers);
+    } catch (error) {
+      return failure(error, headers);
+    }
+  }
+
+  async pinAccount(accountId: string, date: string | null): Promise<void> {
+    const pin = date === null ? null : dayOf(date);
+    if (pin === undefined) throw apiError('DATE_INVALID', `"${date}" must be a date, YYYY-MM-DD.`);
+    await this.#begin();
+    const path = `/identities/account/${accountId}`;
+    const answer = await this.#objects.directory(this.#internal('PATCH', path, { pin }));
+    if (answer.status >= 400) throw new ApiError(answer.status, answer.errors);
+  }
+
+  async getBookmark(): Promise<string> {
+    await this.#begin();
+    const { result } = await this.#objects.directory(this.#internal('GET', '/ids'));
+    const { zones, accounts } = result as { zones: string[]; accounts: string[] };
+    const names = [
+      ...zones.map((id) => ManagementObjects.nameOf('zone', id)),
+      ...accounts.map((id) => ManagementObjects.nameOf('account', id)),
+    ];
+    return JSON.stringify(await this.#objects.bookmarks(names));
+  }
+
+  async restoreBookmark(bookmark: string): Promise<void> {
+    await this.#objects.restore(bookmarksOf(bookmark));
+  }
+
+  async #answer(
+    request: Request,
+    url: URL,
+    path: string,
+    headers: Headers,
+    transport?: Transport,
+  ): Promise<Answer> {
+    if (request.url.length > ADDRESS_LENGTH_MAX) {
+      throw apiError('REQUEST_INVALID', `The address is longer than ${ADDRESS_LENGTH_MAX}.`);
+    }
+    if (path.includes('//')) throw unknownRoute(path);
+    await this.#begin();
+    // `fetch` leaves a small `patch` small, and older SDKs send it so.
+    const asked = request.method.toUpperCase();
+    const method = (asked === 'HEAD' ? 'GET' : asked) as Method;
+    const visible = visibleAccounts(request.headers, this.#options.tokens);
+    const { zone, account } = await this.#identities(path);
+    const at = effectiveDate({
+      headers: request.headers,
+      readsApiVersion: this.#options.apiVersion ?? true,
+      pin: account?.pin,
+      nowMs: this.#now(),
+    });
+    this.#declineBothLengths(at, transport);
+    const base = url.pathname.startsWith(`${this.#basePath}/`) ? this.#basePath : '';
+    const { documentation = `${url.origin}${base}${SCHEDULE_PATH}` } = this.#options;
+    applySchedule(headers, this.#schedule, { method, path, at, base, documentation });
+    this.#requireRoute(method, path);
+    const owner = {
+      ...(zone && { zone }),
+      ...(account && { account }),
+      ...(visible && { visibleAccounts: visible }),
+    };
+    requireOwner({ path, ...owner });
+    const body = await bodyOf(request);
+    const call: Call = {
+      ...this.#internal(method, path, hasNameservers(path) ? this.#neutral(body) : body),
+      query: queryOf(url.searchParams),
+      ...owner,
+    };
+    return this.#carriedOut(call, at);
+  }
+
+  async #carriedOut(call: Call, at: string): Promise<Answer> {
+    const context = { read: (path: string) => this.#read(call, path) };
+    const { call: newest, steps } = await this.#changes.up(call, at, context);
+    const route = this.#routeOf(newest.method, newest.path);
+    const answer = await performed(this.#objects, route, newest);
+    const shown = await this.#changes.down(answer, steps, context);
+    if (!hasNameservers(call.path)) return shown;
+    return { ...shown, result: withWord(shown.result, NEUTRAL_WORD, this.#word) };
+  }
+
+  /** What a change reads while it works; null when that fails. */
+  async #read(call: Call, path: string): Promise<unknown> {
+    const route = this.#routeOf('GET', path);
+    const { zone, account } = await this.#identities(path);
+    const read = {
+      ...this.#internal('GET', path),
+      ...(zone && { zone }),
+      ...(account && { account }),
+    };
+    const { visibleAccounts } = call;
+    requireOwner({ ...read, ...(visibleAccounts && { visibleAccounts }) });
+    return (await performed(this.#objects, route, read)).result;
+  }
+
+  #routeOf(method: Method, path: string): Route {
+    const matched = this.#routes.match(method, path);
+    if (matched.kind === 'route') return matched.route;
+    throw unknownRoute(path);
+  }
+
+  #dateOf(id: string): string | undefined {
+    return this.#schedule.find((entry) => entry.id === id)?.date;
+  }
+
+  #declineBothLengths(at: string, transport: Transport | undefined): void {
+    const date = this.#dateOf('transfer-encoding-content-length');
+    if (!transport?.bothLengths || date === undefined || at < date) return;
+    const fact = 'The request has both Transfer-Encoding and Content-Length';
+    throw apiError('TRANSFER_DECLINED', `${fact}, which RFC 7230 forbids.`);
+  }
+
+  /** @throws ApiError 404 for a path nothing knows, 405 for a method the path does not have */
+  #requireRoute(method: Method, path: string): void {
+    const newest = this.#routes.match(method, path);
+    const older = this.#changes.match(method, path);
+    if (newest.kind === 'route' || older.kind === 'route') return;
+    const allow = [newest, older].flatMap((one) => (one.kind === 'wrong method' ? one.allow : []));
+    if (allow.length === 0) throw unknownRoute(path);
+    const methods = METHODS.filter((one) => allow.includes(one)).join(', ');
+    const { status, entry } = errorEntry(
+      'METHOD_UNKNOWN',
+      `${path} has no ${method}, but ${methods}.`,
+    );
+    throw new ApiError(status, [entry], { allow: methods });
+  }
+
+  /** The zone and account that the path names, with what the directory knows of them. */
+  async #identities(path: string): Promise<Identities> {
+    const [, collection, id] = path.split('/');
+    const name = collection === 'zones' ? 'zone' : 'account';
+    if (!id || !['zones', 'accounts', 'organizations'].includes(collection!)) return {};
+    const call = { ...this.#internal('GET', '/identities'), query: { [name]: id } };
+    return (await this.#objects.directory(call)).result as Identities;
+  }
+
+  #internal(method: Method, path: string, body?: unknown): Call {
+    const count = Array.isArray(body) ? Math.min(body.length, NEW_IDS_MAX) : 1;
+    return {
+      method,
+      path,
+      query: {},
+      nowIso: new Date(this.#now()).toISOString(),
+      ids: Array.from({ length: Math.max(1, count) }, () => this.#newId()),
+      admitted: [],
+      ...(body !== undefined && { body }),
+    };
+  }
+
+  #newId(): string {
+    const bytes = new Uint8Array(ID_BYTES);
+    this.#random(bytes);
+    return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  }
+
+  #neutral(body: unknown): unknown {
+    return [this.#word, PROVIDER_WORD].reduce(
+      (neutral, word) => withWord(neutral, word, NEUTRAL_WORD),
+      body,
+    );
+  }
+
+  /**
+   * Adds the accounts the emulator is started with. Requests that come together each ask for it: on
+   * workerd one request cannot wait for the work of another.
+   */
+  async #begin(): Promise<void> {
+    const { accounts = [] } = this.#options;
+    if (this.#hasBegun || accounts.length === 0) return;
+    await this.#objects.directory(this.#internal('POST', '/identities', accounts));
+    this.#hasBegun = true;
+  }
+}
+
+const Bookmarks = v.pipe(v.string(), v.parseJson(), v.record(v.string(), v.string()));
+
+/** By object. */
+function bookmarksOf(text: string): Record<string, string> {
+  const { success, output } = v.safeParse(Bookmarks, text);
+  if (success && 'directory' in output) return output;
+  throw new TypeError(`restoreBookmark: takes what getBookmark gave, not "${text}".`);
+}
+
+function unknownRoute(path: string): ApiError {
+  return apiError('ROUTE_UNKNOWN', `No route for the URI ${path}.`);
+}

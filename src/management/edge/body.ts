@@ -1,0 +1,109 @@
+// The body of a request: read up to a bound, then decoded as JSON or as the text fields of a form.
+//
+// The bounds keep every later step safe: no body is held that is longer, and none is nested so deeply
+// that a recursive step (a check, a merge, JSON.stringify) runs out of stack.
+
+import { apiError } from '../call/call.ts';
+
+export const BODY_BYTES_MAX = 1_048_576;
+const JSON_DEPTH_MAX = 64;
+
+/**
+ * The decoded JSON, or the text fields of a multipart form; undefined when nothing was sent.
+ *
+ * @throws ApiError 413 when it is too long, 400 when it cannot be decoded
+ */
+export async function bodyOf(request: Request): Promise<unknown> {
+  if (request.method === 'GET' || request.body === null) return undefined;
+  const bytes = await bytesWithin(chunksOf(request));
+  const type = request.headers.get('content-type') ?? '';
+  if (/^multipart\/form-data\b/i.test(type)) return formFields(bytes, type);
+  const text = new TextDecoder().decode(bytes);
+  return text.trim() === '' ? undefined : parsedJson(text);
+}
+
+/**
+ * All bytes of the chunks, which are read no further once they exceed the bound.
+ *
+ * @throws ApiError 413 when they do
+ */
+export async function bytesWithin(
+  chunks: AsyncIterable<Uint8Array>,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const kept: Uint8Array[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of chunks) {
+    sizeBytes += chunk.length;
+    if (sizeBytes > BODY_BYTES_MAX) throw tooLong();
+    kept.push(chunk);
+  }
+  const bytes = new Uint8Array(sizeBytes);
+  let offset = 0;
+  for (const chunk of kept) {
+    bytes.set(chunk, offset);
+    offset += chunk.length;
+  }
+  return bytes;
+}
+
+/** The error for a body that exceeds the bound. */
+export function tooLong(): Error {
+  return apiError('BODY_TOO_LONG', `The body is longer than ${BODY_BYTES_MAX} bytes.`);
+}
+
+/** @throws ApiError 400 when the text is no JSON, or nested too deeply */
+export function parsedJson(text: string): unknown {
+  if (isTooDeep(text)) {
+    const fact = `The body is nested more than ${JSON_DEPTH_MAX} levels deep.`;
+    throw apiError('BODY_INVALID', fact);
+  }
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw apiError('BODY_INVALID', `The body is no JSON: ${(error as Error).message}.`);
+  }
+}
+
+/** Whether the JSON has too many levels. Looks at the text, because parsers may recurse themselves. */
+export function isTooDeep(text: string): boolean {
+  let depth = 0;
+  let isInString = false;
+  for (let i = 0; i < text.length; i++) {
+    const character = text[i];
+    if (isInString) {
+      if (character === '\\') i += 1;
+      else if (character === '"') isInString = false;
+    } else if (character === '"') isInString = true;
+    else if (character === '[' || character === '{') depth += 1;
+    else if (character === ']' || character === '}') depth -= 1;
+    if (depth > JSON_DEPTH_MAX) return true;
+  }
+  return false;
+}
+
+async function formFields(bytes: Uint8Array<ArrayBuffer>, type: string): Promise<unknown> {
+  const headers = { 'content-type': type };
+  const form = await new Response(bytes, { headers }).formData().catch((error: unknown) => {
+    throw apiError('BODY_INVALID', `The form cannot be decoded: ${String(error)}.`);
+  });
+  return Object.fromEntries([...form].filter(([, value]) => typeof value === 'string'));
+}
+
+/** Not every browser can iterate a stream, and Firefox 153 has no stream of a request at all. */
+async function* chunksOf(request: Request): AsyncGenerator<Uint8Array> {
+  const stream = request.body as ReadableStream<Uint8Array> | null | undefined;
+  if (!stream) {
+    yield new Uint8Array(await request.arrayBuffer());
+    return;
+  }
+  const reader = stream.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    await reader.cancel();
+  }
+}

@@ -1,0 +1,121 @@
+// Every route of the interface in its newest form: who owns it, what answers it, and what the edge does
+// after a success.
+//
+// Paths of older forms are not here: changes bring them up to these.
+
+import type { Answer, RoutedCall } from '../call/call.ts';
+import type { ItemStore } from '../objects/item-store.ts';
+import * as accountList from '../resources/account-list.ts';
+import * as accounts from '../resources/accounts.ts';
+import { COLLECTIONS } from '../resources/collection-kinds.ts';
+import { collectionHandlers } from '../resources/collections.ts';
+import * as directory from '../resources/directory.ts';
+import * as records from '../resources/dns-records.ts';
+import * as dns from '../resources/dns-settings.ts';
+import * as fixed from '../resources/fixed-answers.ts';
+import { createDirectUpload } from '../resources/images.ts';
+import * as pageShield from '../resources/page-shield.ts';
+import * as pools from '../resources/pools.ts';
+import * as settings from '../resources/zone-settings.ts';
+import * as zones from '../resources/zones.ts';
+import { operationOf, RouteTable } from './route-table.ts';
+
+/** Whose object answers. */
+export type Owner = 'zone' | 'account' | 'directory';
+
+/**
+ * What follows a success. `show` turns accounts of the directory into resources, by the object of each;
+ * `write` hands the body of a creation to the new object; `update` tells the directory what changed.
+ */
+export type After = 'show accounts' | 'write account' | 'update account' | 'erase zone';
+
+export interface Route {
+  readonly owner: Owner;
+  readonly handle: (store: ItemStore, call: RoutedCall) => Answer;
+  readonly after?: After;
+}
+
+type Row = readonly [operation: string, owner: Owner, handle: Route['handle'], after?: After];
+
+const RECORDS = '/zones/:zone_id/dns_records';
+
+const ROWS: readonly Row[] = [
+  ['GET /zones', 'directory', zones.listZones],
+  ['POST /zones', 'directory', zones.createZone],
+  ['GET /zones/:zone_id', 'directory', zones.showZone],
+  ['PATCH /zones/:zone_id', 'directory', zones.editZone],
+  ['DELETE /zones/:zone_id', 'directory', zones.removeZone, 'erase zone'],
+  ['GET /accounts', 'directory', accountList.listAccounts, 'show accounts'],
+  ['POST /accounts', 'directory', accountList.createAccount, 'write account'],
+  ['GET /accounts/:account_id', 'account', accounts.showAccount],
+  ['PUT /accounts/:account_id', 'account', accounts.replaceAccount, 'update account'],
+  [`GET ${RECORDS}`, 'zone', records.listRecords],
+  [`POST ${RECORDS}`, 'zone', records.createRecord],
+  [`GET ${RECORDS}/:dns_record_id`, 'zone', records.showRecord],
+  [`PATCH ${RECORDS}/:dns_record_id`, 'zone', records.editRecord],
+  [`PUT ${RECORDS}/:dns_record_id`, 'zone', records.replaceRecord],
+  [`DELETE ${RECORDS}/:dns_record_id`, 'zone', records.removeRecord],
+  ['GET /zones/:zone_id/dns_settings', 'zone', dns.showZoneDnsSettings],
+  ['PATCH /zones/:zone_id/dns_settings', 'zone', dns.editZoneDnsSettings],
+  ['GET /accounts/:account_id/dns_settings', 'account', dns.showAccountDnsSettings],
+  ['PATCH /accounts/:account_id/dns_settings', 'account', dns.editAccountDnsSettings],
+  ['GET /zones/:zone_id/settings', 'zone', settings.listSettings],
+  ['PATCH /zones/:zone_id/settings', 'zone', settings.editSettings],
+  ['GET /zones/:zone_id/settings/:setting_id', 'zone', settings.showSetting],
+  ['PATCH /zones/:zone_id/settings/:setting_id', 'zone', settings.editSetting],
+  ...poolRows('/accounts/:account_id/load_balancers/pools', 'account'),
+  ...poolRows('/user/load_balancers/pools', 'directory'),
+  ['GET /zones/:zone_id/page_shield', 'zone', pageShield.showPageShield],
+  ['PUT /zones/:zone_id/page_shield', 'zone', pageShield.editPageShield],
+  ['POST /accounts/:account_id/images/v2/direct_upload', 'account', createDirectUpload],
+  ['GET /zones/:zone_id/analytics/dashboard', 'zone', fixed.showDashboard],
+  ['GET /user/billing/profile', 'directory', fixed.showBillingProfile],
+  ['GET /accounts/:account_id/billing/profile', 'account', fixed.showBillingProfile],
+  ['GET /organizations/:account_id', 'account', accounts.showOrganization],
+  ['PATCH /organizations/:account_id', 'account', accounts.editOrganization, 'update account'],
+];
+
+function poolRows(path: string, owner: Owner): Row[] {
+  return [
+    [`GET ${path}`, owner, pools.listPools],
+    [`POST ${path}`, owner, pools.createPool],
+    [`PATCH ${path}`, owner, pools.editPools],
+    [`GET ${path}/:pool_id`, owner, pools.showPool],
+    [`PATCH ${path}/:pool_id`, owner, pools.editPool],
+    [`PUT ${path}/:pool_id`, owner, pools.replacePool],
+    [`DELETE ${path}/:pool_id`, owner, pools.removePool],
+  ];
+}
+
+/** Routes between the edge and the objects; no client reaches them. */
+const INTERNAL_ROWS: readonly Row[] = [
+  ['GET /identities', 'directory', directory.identify],
+  ['POST /identities', 'directory', accountList.ensureAccounts],
+  ['GET /ids', 'directory', directory.listIds],
+  ['PATCH /identities/account/:id', 'directory', accountList.updateAccount],
+  ['DELETE /erased/:zone_id', 'zone', zones.eraseZone],
+];
+
+/** What clients reach. */
+export function publicRoutes(): RouteTable<Route> {
+  const table = filled(ROWS);
+  for (const kind of COLLECTIONS) {
+    for (const { method, path, handle } of collectionHandlers(kind)) {
+      table.add(method, path, { owner: kind.owner, handle });
+    }
+  }
+  return table;
+}
+
+export function internalRoutes(): RouteTable<Route> {
+  return filled(INTERNAL_ROWS);
+}
+
+function filled(rows: readonly Row[]): RouteTable<Route> {
+  const table = new RouteTable<Route>();
+  for (const [operation, owner, handle, after] of rows) {
+    const { method, path } = operationOf(operation);
+    table.add(method, path, { owner, handle, ...(after && { after }) });
+  }
+  return table;
+}

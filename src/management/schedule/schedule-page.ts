@@ -1,0 +1,39 @@
+// The schedule as a page: what `documentation_url` and the links of deprecated operations lead to.
+
+import type { Schedule, ScheduleEntry } from './entry.ts';
+
+/** Where the emulator shows it, below the base path. */
+export const SCHEDULE_PATH = '/emulator/schedule';
+
+export function schedulePage(schedule: Schedule): Response {
+  const html = `<!doctype html><meta charset="utf-8"><title>Deprecation schedule</title>
+<h1>Deprecation schedule</h1>
+${schedule.map(section).join('\n')}`;
+  return new Response(html, { headers: { 'content-type': 'text/html; charset=utf-8' } });
+}
+
+function section({
+  id,
+  title,
+  date,
+  kind,
+  operations,
+  affected,
+  replacement,
+  note,
+}: ScheduleEntry) {
+  const touched = [...operations, ...(affected ?? [])].map(
+    ({ method, path }) => `<li><code>${escaped(`${method} ${path}`)}</code>`,
+  );
+  return [
+    `<section id="${escaped(id)}"><h2>${escaped(title)}</h2>`,
+    `<p><time>${date}</time> ${kind}`,
+    replacement ? `<p>Replacement: ${escaped(replacement.text)}` : '',
+    note ? `<p>${escaped(note)}` : '',
+    `<ul>${touched.join('')}</ul></section>`,
+  ].join('');
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
+}

@@ -1,0 +1,96 @@
+// The objects of one class, as `env` has them: ids and stubs. Everything answers at once.
+
+import { checkArgumentCount, convertString } from '../contract/arguments.ts';
+import { storageError } from '../contract/errors.ts';
+import type { DurableObjectJurisdiction } from '../contract/object.ts';
+import { DurableObjectId, type ObjectIdFactory } from '../contract/object-id.ts';
+import { refuseToClone } from '../serializer/object-kind.ts';
+import { createStub, type ObjectCaller } from './stub.ts';
+
+const JURISDICTIONS: ReadonlySet<unknown> = new Set<DurableObjectJurisdiction>([
+  'eu',
+  'fedramp',
+  'fedramp-high',
+  'us',
+]);
+
+/** What a namespace stands for. */
+export interface NamespaceOptions {
+  readonly className: string;
+  readonly ids: ObjectIdFactory;
+  readonly caller: ObjectCaller;
+  readonly jurisdiction?: string;
+}
+
+export class DurableObjectNamespace {
+  readonly #options: NamespaceOptions;
+  /** Ids known to be of this class: checking one takes two digests. */
+  readonly #known = new WeakSet<DurableObjectId>();
+
+  constructor(options: NamespaceOptions) {
+    this.#options = options;
+  }
+
+  newUniqueId(options?: { jurisdiction?: unknown } | null): DurableObjectId {
+    const { ids, jurisdiction } = this.#options;
+    const chosen = options?.jurisdiction ?? undefined;
+    return this.#know(ids.newUnique(chosen === undefined ? jurisdiction : checked(chosen)));
+  }
+
+  idFromName(...parameters: [name: unknown]): DurableObjectId {
+    checkArgumentCount('idFromName', parameters.length, 1);
+    const { ids, jurisdiction } = this.#options;
+    return this.#know(ids.fromName(convertString('idFromName', parameters[0]), jurisdiction));
+  }
+
+  idFromString(...parameters: [id: unknown]): DurableObjectId {
+    checkArgumentCount('idFromString', parameters.length, 1);
+    return this.#know(this.#options.ids.fromString(convertString('idFromString', parameters[0])));
+  }
+
+  get(id: unknown, _options?: unknown): object {
+    const { className, ids, caller } = this.#options;
+    if (!(id instanceof DurableObjectId)) {
+      throw storageError(
+        'INVALID_ARGUMENT',
+        `get: takes an id of class ${className}, made by idFromName, idFromString or newUniqueId.`,
+      );
+    }
+    if (!this.#known.has(id)) {
+      ids.fromString(id.toString());
+      this.#know(id);
+    }
+    return createStub({ className, id }, caller);
+  }
+
+  getByName(...parameters: [name: unknown, options?: unknown]): object {
+    checkArgumentCount('getByName', parameters.length, 1);
+    const { className, ids, caller, jurisdiction } = this.#options;
+    const name = convertString('getByName', parameters[0]);
+    return createStub({ className, id: ids.fromName(name, jurisdiction) }, caller);
+  }
+
+  jurisdiction(jurisdiction: unknown): DurableObjectNamespace {
+    const { jurisdiction: _, ...options } = this.#options;
+    // None: the namespace of all objects.
+    if (jurisdiction === undefined || jurisdiction === null) {
+      return new DurableObjectNamespace(options);
+    }
+    return new DurableObjectNamespace({ ...options, jurisdiction: checked(jurisdiction) });
+  }
+
+  #know(id: DurableObjectId): DurableObjectId {
+    this.#known.add(id);
+    return id;
+  }
+}
+
+refuseToClone(DurableObjectNamespace);
+
+function checked(jurisdiction: unknown): string {
+  if (JURISDICTIONS.has(jurisdiction)) return jurisdiction as string;
+  throw storageError(
+    'INVALID_ARGUMENT',
+    `"${String(jurisdiction)}" is no jurisdiction; known are ${[...JURISDICTIONS].join(', ')}.`,
+  );
+}

@@ -1,0 +1,116 @@
+// One side of a connection's references: what it has passed to the other, by number, and the way to
+// what the other has passed to it. Two stand face to face.
+
+import { storageError } from '../contract/errors.ts';
+import { type Outcome, toWire } from '../rpc/errors-on-wire.ts';
+import type {
+  Payload,
+  ReferenceNumber,
+  ReferencePeer,
+  ReferenceRequest,
+} from '../rpc/object-protocol.ts';
+
+import type { Exported, Ownership } from './exports.ts';
+import { Import } from './imports.ts';
+import type { Party } from './party.ts';
+import { type Draft, readPayload, writeDraft } from './payload.ts';
+
+/** What exports and imports need of the side they belong to. */
+export interface Channel {
+  /** @throws DataCloneError */
+  draft(value: unknown, party: Party, ownership?: Ownership): Draft;
+  /**
+   * The bytes to be posted now; what they refer to can be asked from here on.
+   *
+   * @throws TypeError when a stream among them is in use
+   */
+  send(draft: Draft): Payload;
+  receive(payload: Payload, party: Party): unknown;
+  import(reference: ReferenceNumber): Import;
+}
+
+interface Live {
+  readonly exported: Exported;
+  readonly forget: () => void;
+}
+
+export class References implements Channel, ReferencePeer {
+  readonly #peer: ReferencePeer;
+  readonly #live = new Map<ReferenceNumber, Live>();
+  #ended = false;
+
+  constructor(peer: ReferencePeer) {
+    this.#peer = peer;
+  }
+
+  /** How many things the other side holds. */
+  get size(): number {
+    return this.#live.size;
+  }
+
+  draft(value: unknown, party: Party, ownership?: Ownership): Draft {
+    return writeDraft(value, party, ownership);
+  }
+
+  send({ payload, exports }: Draft): Payload {
+    for (const [number, exported] of exports) {
+      exported.begin();
+      this.#live.set(number, { exported, forget: exported.retain() });
+    }
+    if (this.#ended) this.end(storageError('CONNECTION_CLOSED', 'The connection has ended.'));
+    return payload;
+  }
+
+  receive(payload: Payload, party: Party): unknown {
+    return readPayload(payload, this, party);
+  }
+
+  import(reference: ReferenceNumber): Import {
+    return new Import(this.#peer, reference);
+  }
+
+  /** Answers the other side. */
+  async ask(
+    reference: ReferenceNumber,
+    request: ReferenceRequest,
+  ): Promise<Outcome<Payload | null>> {
+    try {
+      const live = this.#live.get(reference);
+      if (live === undefined) {
+        throw storageError('CONNECTION_CLOSED', 'What the reference stood for was released.');
+      }
+      return { ok: await live.exported.ask(request, this) };
+    } catch (error) {
+      return { error: toWire(error) };
+    }
+  }
+
+  async release(references: readonly ReferenceNumber[]): Promise<void> {
+    const reason = storageError('CONNECTION_CLOSED', 'The other side released it.');
+    for (const reference of references) this.#release(reference, reason);
+  }
+
+  /** The other side is gone: everything it held is let go of. Idempotent. */
+  end(reason: unknown): void {
+    this.#ended = true;
+    for (const reference of [...this.#live.keys()]) this.#release(reference, reason);
+  }
+
+  #release(reference: ReferenceNumber, reason: unknown): void {
+    const live = this.#live.get(reference);
+    if (live === undefined) return;
+    this.#live.delete(reference);
+    live.exported.release(reason);
+    live.forget();
+  }
+}
+
+/** Two sides in one thread, which reach each other directly. */
+export function pairOfReferences(): readonly [References, References] {
+  const first = new References({
+    ask: (reference, request) => second.ask(reference, request),
+    release: (references) => second.release(references),
+  });
+  const second = new References(first);
+  return [first, second];
+}

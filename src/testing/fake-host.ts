@@ -1,0 +1,163 @@
+// For tests: a host of objects over maps that speaks the protocol, keeps what it was sent, and can
+// hold its answers back.
+
+import { storageError } from '../contract/errors.ts';
+import { compareBytes } from '../contract/key-order.ts';
+import type { SqlStorageValue } from '../contract/storage.ts';
+import { type Outcome, toWire } from '../rpc/errors-on-wire.ts';
+import type { WireAddress } from '../rpc/object-protocol.ts';
+import type { Call, Results, RowBatch, SessionId, StorageHost } from '../rpc/protocol.ts';
+
+/** What outlives a host: the entries of the objects, by name. */
+export type Disk = Map<string, Map<string, Uint8Array>>;
+
+interface Session {
+  readonly name: string;
+  readonly cursors: Map<number, SqlStorageValue[][]>;
+  transaction: { readonly number: number; readonly before: Map<string, Uint8Array> } | null;
+}
+
+export class FakeHost implements StorageHost {
+  /** Every message, in order. */
+  readonly messages: (readonly Call[])[] = [];
+  readonly sessions = new Map<SessionId, Session>();
+  /** Resolves when the host is told to `lose` its files. */
+  readonly lost: Promise<Error>;
+  lose: (error: Error) => void = () => {};
+  readonly #disk: Disk;
+  #lastNumber = 0;
+  #gate: Promise<void> = Promise.resolve();
+
+  constructor(disk: Disk) {
+    this.#disk = disk;
+    this.lost = new Promise((resolve) => {
+      this.lose = resolve;
+    });
+  }
+
+  /** Every call so far, by name. */
+  get operations(): string[] {
+    return this.messages.flat().map(({ op }) => op);
+  }
+
+  /** Calls take effect from now on, but are answered only after the returned function was called. */
+  holdAnswers(): () => void {
+    let release = () => {};
+    this.#gate = new Promise((resolve) => {
+      release = resolve;
+    });
+    return release;
+  }
+
+  async open(target: string | WireAddress): Promise<Outcome<SessionId>> {
+    const name = typeof target === 'string' ? target : `${target.className}.${target.id}`;
+    if (name === 'corrupt') return { error: toWire(storageError('CORRUPT', 'open: torn.')) };
+    const id = ++this.#lastNumber;
+    this.sessions.set(id, { name, cursors: new Map(), transaction: null });
+    return { ok: id };
+  }
+
+  async execute(id: SessionId, calls: readonly Call[]): Promise<Outcome[]> {
+    this.messages.push(calls);
+    const session = this.sessions.get(id)!;
+    const outcomes = calls.map((call) => {
+      try {
+        return { ok: this.#perform(session, call) };
+      } catch (error) {
+        return { error: toWire(error) };
+      }
+    });
+    await this.#gate;
+    return outcomes;
+  }
+
+  async close(id: SessionId): Promise<void> {
+    this.sessions.delete(id);
+  }
+
+  #perform(session: Session, call: Call): Results[Call['op']] {
+    if (call.txn !== undefined && session.transaction?.number !== call.txn) {
+      throw storageError('TRANSACTION_ENDED', 'The transaction has ended.');
+    }
+    const entries = this.#entries(session.name);
+    switch (call.op) {
+      case 'get':
+        return call.keys.map((key) => entries.get(key) ?? null);
+      case 'put':
+        for (const [key, value] of call.entries) entries.set(key, value);
+        return null;
+      case 'delete':
+        return call.keys.filter((key) => entries.delete(key)).length;
+      case 'list': {
+        const { start, end, limit, reverse } = call.range;
+        const encoder = new TextEncoder();
+        const inRange = [...entries]
+          .map(([key, value]) => ({ bytes: encoder.encode(key), key, value }))
+          .filter(({ bytes }) => compareBytes(bytes, start) >= 0)
+          .filter(({ bytes }) => end === null || compareBytes(bytes, end) < 0)
+          .sort((a, b) => compareBytes(a.bytes, b.bytes));
+        if (reverse) inRange.reverse();
+        return inRange.slice(0, limit ?? undefined).map(({ key, value }) => [key, value]);
+      }
+      case 'exec':
+        return this.#exec(session, call.query, call.bindings.length, call.rowCount);
+      case 'rows':
+        return this.#rows(session, call.cursor, call.rowCount);
+      case 'closeCursor':
+        session.cursors.delete(call.cursor);
+        return null;
+      case 'begin':
+        session.transaction = { number: ++this.#lastNumber, before: new Map(entries) };
+        return session.transaction.number;
+      case 'commit':
+        session.transaction = null;
+        return null;
+      case 'rollback':
+        this.#disk.set(session.name, session.transaction!.before);
+        session.transaction = null;
+        return null;
+      case 'getAlarm':
+        return null;
+      case 'databaseSize':
+        return 4096;
+      case 'currentBookmark':
+      case 'bookmarkForTime':
+      case 'restoreBookmark':
+        return 'bookmark';
+      default:
+        return null;
+    }
+  }
+
+  // Understands `rows N`: N rows of a number and its name; anything else is a syntax error.
+  #exec(session: Session, query: string, bindingCount: number, rowCount: number): RowBatch {
+    const count = /^rows (\d+)$/.exec(query)?.[1];
+    if (count === undefined || bindingCount > 0) {
+      throw storageError('SQL', `near "${query}": syntax error`);
+    }
+    const id = ++this.#lastNumber;
+    const rows = Array.from({ length: Number(count) }, (_, i) => [i + 1, `row ${i + 1}`]);
+    session.cursors.set(id, rows);
+    return this.#rows(session, id, rowCount);
+  }
+
+  #rows(session: Session, id: number, rowCount: number): RowBatch {
+    const left = session.cursors.get(id);
+    if (left === undefined) throw storageError('CURSOR_CLOSED', 'The cursor was closed.');
+    const rows = left.splice(0, rowCount);
+    if (left.length === 0) session.cursors.delete(id);
+    return {
+      cursor: left.length === 0 ? null : id,
+      columnNames: ['n', 'name'],
+      rows,
+      rowsRead: rows.length,
+      rowsWritten: 0,
+    };
+  }
+
+  #entries(name: string): Map<string, Uint8Array> {
+    const entries = this.#disk.get(name) ?? new Map<string, Uint8Array>();
+    this.#disk.set(name, entries);
+    return entries;
+  }
+}

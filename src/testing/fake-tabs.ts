@@ -1,0 +1,267 @@
+// For tests: tabs of one origin, each with a page and a worker of its own, over fake hosts that
+// share a disk. Time passes only by advance().
+
+import { connectObjects, type Objects } from '../client/connect.ts';
+import type { WorkerLike } from '../client/environment.ts';
+import { CONNECT_WAIT_MS } from '../client/leader-finder.ts';
+import { Leaders } from '../client/leader-finders.ts';
+import { DEFAULT_DIRECTORY, StorageOpener } from '../client/open-storage.ts';
+import type { RemoteStorage } from '../contract/storage.ts';
+import type { WorkerHost } from '../rpc/client-host.ts';
+import type { StartMessage, WorkerMessage } from '../rpc/control.ts';
+import type { Locks } from '../rpc/locks.ts';
+import type { ObjectsService } from '../rpc/object-protocol.ts';
+import type { StorageHost } from '../rpc/protocol.ts';
+import { type Agent, FakeBrowser } from './fake-browser.ts';
+import { type Disk, FakeHost } from './fake-host.ts';
+import { Settling } from './settling.ts';
+
+/** worker/boot/candidate, which a page does not import. */
+export type Serve = (
+  createHost: () => Promise<WorkerHost>,
+  environment: {
+    readonly page: {
+      postMessage(message: WorkerMessage, transfer: Transferable[]): void;
+      addEventListener(
+        type: 'message',
+        listener: (event: MessageEvent<StartMessage>) => void,
+      ): void;
+      close(): void;
+    };
+    readonly locks: Locks;
+    readonly after: (delayMs: number, task: () => void) => void;
+    readonly openChannel: (name: string) => BroadcastChannel;
+  },
+) => void;
+
+export class FakeTabs {
+  readonly browser = new FakeBrowser();
+  readonly disk: Disk = new Map();
+  readonly serve: Serve;
+  readonly objects: (() => ObjectsService) | undefined;
+  readonly storage: StorageHost | undefined;
+  readonly #tabs: FakeTab[] = [];
+
+  /** `objects` and `storage` stand for every host's, when they are given. */
+  constructor(serve: Serve, objects?: () => ObjectsService, storage?: StorageHost) {
+    this.serve = serve;
+    this.objects = objects;
+    this.storage = storage;
+  }
+
+  tab(): FakeTab {
+    const tab = new FakeTab(this);
+    this.#tabs.push(tab);
+    return tab;
+  }
+
+  /**
+   * Ends the test: closes every handle of the tabs that are open, then the tabs.
+   *
+   * @throws Error when a promise that a handle gave does not settle by then
+   */
+  async close(): Promise<void> {
+    try {
+      await Promise.all(this.#tabs.map((tab) => tab.settle()));
+    } finally {
+      for (const tab of this.#tabs) tab.close();
+    }
+  }
+}
+
+export class FakeTab {
+  /** One a start of the worker. */
+  readonly workers: FakeWorker[] = [];
+  /** What the next workers do; 'no script' is an address that cannot be loaded. */
+  script: 'serves' | 'no script' | 'says nothing' = 'serves';
+  /** Why the next hosts cannot be made. */
+  hostError: Error | null = null;
+  readonly #page: Agent;
+  readonly #tabs: FakeTabs;
+  readonly #leaders: Leaders;
+  readonly #opener: StorageOpener;
+  readonly #collections = new Set<() => void>();
+  readonly #settling = new Settling();
+  /** How to close the handles that are open. */
+  readonly #handles = new Set<() => Promise<void>>();
+  #nowMs = 0;
+  #timers: { readonly dueMs: number; readonly task: () => void }[] = [];
+
+  constructor(tabs: FakeTabs) {
+    this.#tabs = tabs;
+    this.#page = tabs.browser.agent();
+    const { locks, openChannel, randomId } = this.#page;
+    const after = (delayMs: number, task: () => void) => {
+      const timer = { dueMs: this.#nowMs + delayMs, task };
+      this.#timers.push(timer);
+      return () => {
+        this.#timers = this.#timers.filter((other) => other !== timer);
+      };
+    };
+    // The system's collector as well, so that tests can run it; a task runs once, whoever runs it.
+    const collected = new FinalizationRegistry<() => void>((task) => task());
+    const whenCollected = (owner: object, task: () => void) => {
+      const once = () => void (this.#collections.delete(once) && task());
+      this.#collections.add(once);
+      collected.register(owner, once);
+    };
+    this.#leaders = new Leaders({ locks, openChannel, randomId, after, whenCollected });
+    this.#opener = new StorageOpener(this.#leaders, () => this.#start());
+  }
+
+  open(name: unknown = 'object', options: { worker?: WorkerLike } = {}): Promise<RemoteStorage> {
+    return this.#settling.add('openStorage', this.#open(name, options.worker ?? null));
+  }
+
+  async #open(name: unknown, worker: WorkerLike | null): Promise<RemoteStorage> {
+    const options = { directory: DEFAULT_DIRECTORY, worker, workerUrl: null, wasmUrl: null };
+    const storage = await this.#opener.open(name, options);
+    const close = storage.close.bind(storage);
+    this.#handles.add(close);
+    storage.close = () => {
+      this.#handles.delete(close); // so that the handle can be collected
+      return close();
+    };
+    return this.#settling.watch(storage);
+  }
+
+  /**
+   * Closes what is open, and lets the time of every wait pass: all promises settle then.
+   *
+   * @throws Error that names those which do not
+   */
+  async settle(): Promise<void> {
+    if (this.#page.hasEnded) return;
+    for (const close of this.#handles) void this.#settling.add('close', close());
+    this.#handles.clear();
+    this.advance(CONNECT_WAIT_MS);
+    await this.#settling.end();
+  }
+
+  connect<Classes extends object>(worker: WorkerLike | null = null): Promise<Objects<Classes>> {
+    return connectObjects(this.#leaders, {
+      operation: 'connect',
+      directory: DEFAULT_DIRECTORY,
+      worker,
+      workerUrl: null,
+      wasmUrl: null,
+      spawn: () => this.#start(),
+    });
+  }
+
+  /** The host of this tab's worker, once it leads. */
+  get host(): FakeHost | null {
+    return this.workers.at(-1)?.host ?? null;
+  }
+
+  /** The host of this tab's worker, which must lead. */
+  get leadingHost(): FakeHost {
+    if (this.host === null) throw new Error('The worker of this tab does not lead.');
+    return this.host;
+  }
+
+  advance(durationMs: number): void {
+    this.#nowMs += durationMs;
+    const due = this.#timers.filter(({ dueMs }) => dueMs <= this.#nowMs);
+    this.#timers = this.#timers.filter(({ dueMs }) => dueMs > this.#nowMs);
+    for (const { task } of due) task();
+  }
+
+  /** Runs what awaits a collection, as if the page had forgotten everything. */
+  collectAll(): void {
+    for (const task of [...this.#collections]) task();
+  }
+
+  terminateWorker(): void {
+    this.workers.at(-1)?.terminate();
+  }
+
+  close(): void {
+    for (const worker of this.workers) worker.terminate();
+    this.#page.end();
+  }
+
+  #start(): FakeWorker {
+    const worker = new FakeWorker(this.#tabs, this.script, () => this.hostError);
+    this.workers.push(worker);
+    return worker;
+  }
+}
+
+export class FakeWorker implements WorkerLike {
+  host: FakeHost | null = null;
+  readonly #agent: Agent;
+  readonly #events = new EventTarget();
+  readonly #channel = new MessageChannel();
+
+  constructor(tabs: FakeTabs, script: FakeTab['script'], hostError: () => Error | null) {
+    this.#agent = tabs.browser.agent();
+    const { port1: page, port2: scope } = this.#channel;
+    page.addEventListener('message', ({ data }) => {
+      this.#events.dispatchEvent(new MessageEvent('message', { data }));
+    });
+    page.start();
+    if (script === 'no script') {
+      queueMicrotask(() => this.#events.dispatchEvent(new Event('error')));
+    }
+    if (script !== 'serves') return;
+    const { locks, openChannel } = this.#agent;
+    const createHost = async (): Promise<WorkerHost> => {
+      const error = hostError();
+      if (error !== null) throw error;
+      this.host = new FakeHost(tabs.disk);
+      const host = tabs.storage ?? this.host;
+      const agent = this.#agent;
+      const objects = tabs.objects?.();
+      return {
+        ...(objects !== undefined && { objects: whileAlive(objects, agent) }),
+        lost: this.host.lost,
+        open: (target) => agent.whileAlive(() => host.open(target)),
+        execute: (session, calls) => agent.whileAlive(() => host.execute(session, calls)),
+        close: (session) => agent.whileAlive(() => host.close(session)),
+      };
+    };
+    const worker = {
+      postMessage: scope.postMessage.bind(scope),
+      addEventListener: scope.addEventListener.bind(scope),
+      close: () => this.terminate(),
+    };
+    const after = (delayMs: number, task: () => void) => void setTimeout(task, delayMs);
+    tabs.serve(createHost, { page: worker, locks, after, openChannel });
+    scope.start();
+  }
+
+  postMessage(message: unknown): void {
+    this.#channel.port1.postMessage(message);
+  }
+
+  addEventListener(type: string, listener: (event: Event) => void): void {
+    this.#events.addEventListener(type, listener);
+  }
+
+  get isAlive(): boolean {
+    return !this.#agent.hasEnded;
+  }
+
+  /** Ends it, as Worker.terminate() does: without a word to anyone. */
+  terminate(): void {
+    this.#agent.end();
+    this.#channel.port1.close();
+  }
+}
+
+// A dead worker answers nothing.
+function whileAlive(objects: ObjectsService, agent: Agent): ObjectsService {
+  return {
+    connect(peer) {
+      const connection = objects.connect(peer);
+      return {
+        ...connection,
+        classes: () => agent.whileAlive(() => connection.classes()),
+        call: (address, request) => agent.whileAlive(() => connection.call(address, request)),
+        manage: (request) => agent.whileAlive(() => connection.manage(request)),
+        ask: (number, request) => agent.whileAlive(() => connection.ask(number, request)),
+      };
+    },
+  };
+}

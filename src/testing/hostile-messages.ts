@@ -1,0 +1,203 @@
+// For tests: messages that no page of this package sends, from a seed, at the worker's end of a
+// connection. Whoever has a host drives it with these, in Node or in a browser.
+//
+// What must hold whatever comes: a message with an id gets exactly one reply, an outcome whose error
+// has a code; one without gets none; no prototype changes; nothing is thrown where nobody catches; and
+// the connection goes on to serve a page.
+//
+// A transaction is never begun, nor a goodbye said: both are what a page may do, and would change
+// what the next message must get.
+
+import { ChannelEndpoint } from '../rpc/channel-endpoint.ts';
+import { ClientHost, type WorkerHost } from '../rpc/client-host.ts';
+import { call, MessageGenerator, Random } from './hostile-generator.ts';
+
+export interface HostileRun {
+  readonly seed: number;
+  /** How many messages. */
+  readonly count: number;
+  /** Reports what nobody caught in this thread until the result is called. */
+  readonly watch: (report: (error: unknown) => void) => () => void;
+  /** Objects of classes that messages may name, beside odd ones. */
+  readonly addresses?: readonly unknown[];
+}
+
+export interface Violation {
+  /** What was sent, in words; null when it is not one message's doing. */
+  readonly message: string | null;
+  readonly fact: string;
+}
+
+// Taken before a host in this thread replaces it by one that belongs to its objects.
+const { setTimeout } = globalThis;
+
+/** Messages in flight together. */
+const CHUNK = 50;
+
+/** Longest that replies are waited for, in turns of a timer. */
+const TURNS_MAX = 1500;
+
+/** Sends `count` messages to the host and gives back whatever must not happen. */
+export async function sendHostileMessages(
+  host: WorkerHost,
+  { seed, count, watch, addresses = [] }: HostileRun,
+): Promise<Violation[]> {
+  const violations: Violation[] = [];
+  const unwatch = watch((error) => violations.push({ message: null, fact: `Uncaught: ${error}` }));
+  const peer = new Peer(host);
+  const before = prototypes();
+  const session = await peer.open();
+  const generator = new MessageGenerator(new Random(seed), session, addresses);
+  for (let sent = 0; sent < count; sent += CHUNK) {
+    const size = Math.min(CHUNK, count - sent);
+    const messages = Array.from({ length: size }, (_, i) => generator.next(`${seed}-${sent + i}`));
+    for (const { message, fact } of await peer.send(messages)) {
+      violations.push({ message: inWords(message), fact });
+    }
+    if (prototypes() !== before) {
+      violations.push({ message: null, fact: 'A prototype of the language was changed.' });
+      break;
+    }
+  }
+  const fact = await peer.serves(session);
+  if (fact !== null) violations.push({ message: null, fact });
+  peer.close();
+  unwatch();
+  return violations;
+}
+
+/** A tab with other code than this package's, and the worker's end of its connection. */
+class Peer {
+  readonly #port: MessagePort;
+  readonly #client: ClientHost;
+  readonly #replies = new Map<string, unknown[]>();
+
+  constructor(host: WorkerHost) {
+    const { port1, port2 } = new MessageChannel();
+    this.#port = port2;
+    port2.onmessage = ({ data }) => {
+      if (typeof data?.id === 'string') this.#replies.set(data.id, [...this.#to(data.id), data]);
+    };
+    this.#client = new ClientHost(host, new ChannelEndpoint(port1));
+  }
+
+  /** @throws Error when a well-formed call gets no result */
+  async open(): Promise<unknown> {
+    const id = 'open';
+    await this.#arrived([call(id, 'open', ['hostile'])]);
+    const [reply] = this.#to(id);
+    const result = field(field(reply, 'value'), 'ok');
+    if (result === undefined) throw new Error('The host does not open an object.');
+    return result;
+  }
+
+  /** What is wrong with the replies. */
+  async send(messages: readonly unknown[]): Promise<{ message: unknown; fact: string }[]> {
+    await this.#arrived(messages);
+    return messages.flatMap((message) => {
+      const id = field(message, 'id');
+      if (typeof id !== 'string') return [];
+      const replies = this.#to(id);
+      this.#replies.delete(id);
+      const fact = wrong(message, replies);
+      return fact === null ? [] : [{ message, fact }];
+    });
+  }
+
+  /** Why the connection does not serve a page any more, or null. */
+  async serves(session: unknown): Promise<string | null> {
+    const id = 'after';
+    const entries = [['after', new Uint8Array([0xff, 0x0f, 0x30])]];
+    const put = { op: 'put', entries, unconfirmed: false };
+    await this.#arrived([call(id, 'execute', [session, [put, { op: 'get', keys: ['after'] }]])]);
+    const outcomes = field(this.#to(id)[0], 'value');
+    const kept = Array.isArray(outcomes) ? field(field(outcomes[1], 'ok'), '0') : undefined;
+    return kept instanceof Uint8Array && kept.length === 3
+      ? null
+      : 'The connection serves no page.';
+  }
+
+  close(): void {
+    this.#client.end();
+    this.#port.close();
+  }
+
+  #to(id: string): unknown[] {
+    return this.#replies.get(id) ?? [];
+  }
+
+  // Replies come in any order; one more turn shows a second reply.
+  async #arrived(messages: readonly unknown[]): Promise<void> {
+    const ids = messages.filter(isRequest).map((message) => field(message, 'id') as string);
+    for (const message of messages) this.#port.postMessage(message);
+    for (let turns = 0; turns < TURNS_MAX; turns++) {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      if (ids.every((id) => this.#replies.has(id))) return;
+    }
+  }
+}
+
+// What nobody must answer are replies to calls that were never made, and what names no call.
+function isRequest(message: unknown): boolean {
+  const type = field(message, 'type');
+  return typeof field(message, 'id') === 'string' && type !== 'RAW' && type !== 'HANDLER';
+}
+
+function wrong(message: unknown, replies: readonly unknown[]): string | null {
+  const expected = isRequest(message) ? 1 : 0;
+  if (replies.length !== expected) return `${replies.length} replies, not ${expected}.`;
+  if (expected === 0) return null;
+  const value = field(replies[0], 'value');
+  const path = field(message, 'path');
+  const name = Array.isArray(path) && path.length === 1 ? path[0] : null;
+  const isCall = field(message, 'type') === 'APPLY';
+  // These two have no result.
+  if (isCall && (name === 'close' || name === 'release') && value === undefined) return null;
+  const outcomes = isCall && name === 'execute' && Array.isArray(value) ? value : [value];
+  const bad = outcomes.find((outcome) => !isOutcome(outcome, isCall && isOfObject(name)));
+  return bad === undefined && !outcomes.includes(undefined)
+    ? null
+    : `The reply is no outcome with a code: ${inWords(value)}`;
+}
+
+// What the object's own code throws has no code.
+function isOfObject(name: unknown): boolean {
+  return name === 'call' || name === 'ask';
+}
+
+/** Beside the outcome of a call of an object. */
+const OF_CALLS: ReadonlySet<string> = new Set(['incarnation', 'isBroken']);
+
+function isOutcome(outcome: unknown, mayBeForeign: boolean): boolean {
+  const all = typeof outcome === 'object' && outcome !== null ? Object.keys(outcome) : [];
+  const keys = all.filter((key) => !(mayBeForeign && OF_CALLS.has(key)));
+  if (keys.length !== 1) return false;
+  if (keys[0] === 'ok') return field(outcome, 'ok') !== undefined;
+  const error = field(outcome, 'error');
+  if (typeof field(error, 'message') !== 'string') return false;
+  return mayBeForeign || typeof field(field(error, 'properties'), 'code') === 'string';
+}
+
+/** What a pollution would change, in words. */
+function prototypes(): string {
+  return [Object, Function, Array, Promise, Map, Error, Uint8Array, String, Number]
+    .map(({ prototype }) => Reflect.ownKeys(prototype).map(String).join())
+    .join(';');
+}
+
+function field(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+function inWords(message: unknown): string {
+  try {
+    const words = JSON.stringify(message, (_key, value: unknown) => {
+      if (typeof value === 'bigint') return `${value}n`;
+      if (Array.isArray(value) && value.length > 100) return `${value.length} elements`;
+      return ArrayBuffer.isView(value) ? `${value.byteLength} bytes` : value;
+    });
+    return (words ?? String(message)).slice(0, 400);
+  } catch {
+    return `${Object.keys(message as object)}`; // cyclic, or too long
+  }
+}
