@@ -27,6 +27,6 @@ export default defineConfig({
     environment: 'node',
     // A bound for what hangs, never a measure of speed: the machine may be busy.
     testTimeout: 30_000,
-    setupFiles: [file('e2e/unit-setup.ts')],
+    setupFiles: [file('e2e/suite/unit-setup.ts')],
   },
 });

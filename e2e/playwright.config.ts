@@ -3,7 +3,7 @@
 // Browsers and the server are started by the fixtures, which need profiles on disk and a free port.
 
 import { defineConfig } from '@playwright/test';
-import { getFirefox } from './browser.ts';
+import { getFirefox } from './browsers/browser.ts';
 
 /** Processes are found by /proc; and a killed tab's process takes a whole Firefox session with it. */
 const KILLS = ['**/crash.spec.ts'];

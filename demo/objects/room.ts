@@ -1,7 +1,7 @@
 // A chat room, written for workerd: messages in SQL, its topic as a key, an alarm that forgets old
 // messages, methods for callers, `fetch` and sockets for everybody else.
 //
-// The playground runs this file in the page; e2e/two-engines.spec.ts runs it in workerd as well.
+// The playground runs this file in the page; e2e/specs/differential.spec.ts runs it in workerd as well.
 
 import { DurableObject } from 'cloudflare:workers';
 

@@ -12,9 +12,9 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Page } from '@playwright/test';
 import { Log, LogLevel, Miniflare } from 'miniflare';
-import { requireBrowser } from '../browser.ts';
-import { Profile } from '../profile.ts';
-import { startServer } from '../server.ts';
+import { requireBrowser } from '../browsers/browser.ts';
+import { Profile } from '../browsers/profile.ts';
+import { startServer } from '../browsers/server.ts';
 import workloads from './workloads.mjs';
 
 const { values: options } = parseArgs({ options: { rounds: { type: 'string', default: '5' } } });

@@ -4,9 +4,9 @@
 // ends, the worker is replaced, and with it the page if even that does not answer.
 
 import type { Page } from '@playwright/test';
-import { type BrowserName, requireBrowser } from '../browser.ts';
-import { Profile } from '../profile.ts';
-import { folderMount, startServer } from '../server.ts';
+import { type BrowserName, requireBrowser } from '../browsers/browser.ts';
+import { Profile } from '../browsers/profile.ts';
+import { folderMount, startServer } from '../browsers/server.ts';
 import { type Corpus, knownDifferences } from './corpus.ts';
 import type { ListedScenario, Result } from './scenario.ts';
 import type { Implementation, ListedFile } from './suite.ts';

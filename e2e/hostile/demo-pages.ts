@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { extname, join } from 'node:path';
 import type { Page } from '@playwright/test';
 import { build } from 'vite';
-import { folderMount, REPOSITORY } from '../server.ts';
+import { folderMount, REPOSITORY } from '../browsers/server.ts';
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html',

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from '@playwright/test';
-import { expect, test } from '../fixtures.ts';
+import { expect, test } from '../browsers/fixtures.ts';
 import { buildDemo, serveBuilt, watchPage } from './demo-pages.ts';
 
 const VIEWS = ['sql', 'keys', 'characters', 'objects', 'provider'];

@@ -54,7 +54,7 @@ function runSlice(slice: Slice): MutationReport {
     const { status } = spawnSync(stryker, ['run', configFile], {
       cwd: REPOSITORY,
       stdio: ['ignore', 'inherit', 'inherit'],
-      env: { ...process.env, MUTANT_TESTS: slice.tests.join(',') },
+      env: { ...process.env, MUTANT_TESTS: slice.tests.join('\n') },
     });
     if (status !== 0) throw new Error(`mutants: Stryker ended with ${status}.`);
     return JSON.parse(readFileSync(reportFile, 'utf8'));

@@ -8,7 +8,7 @@ if (tests === undefined) throw new Error('Started by `npm run mutants`, which sa
 
 export default defineConfig({
   test: {
-    include: tests.split(','),
+    include: tests.split('\n'),
     setupFiles: [],
     environment: 'node',
     testTimeout: 60_000,

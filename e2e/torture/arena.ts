@@ -4,8 +4,8 @@
 // without an acknowledgement is measured over all tabs together, except while none of them runs.
 
 import type { BrowserContext, Page } from '@playwright/test';
-import { killBrowser, killRenderers } from '../processes.ts';
-import type { Profile } from '../profile.ts';
+import { killBrowser, killRenderers } from '../browsers/processes.ts';
+import type { Profile } from '../browsers/profile.ts';
 import { Ledger, type LoadEvent } from './ledger.ts';
 import type {} from './page.ts';
 import type { Fault, Step } from './plan.ts';

@@ -12,7 +12,7 @@ interface Defect {
 export const DEFECTS = {
   /** Writes are acknowledged before they are made. */
   early: {
-    file: /worker[\\/]watched-host\.ts$/,
+    file: /boot[\\/]watched-host\.ts$/,
     from: 'execute: (session, calls) => watch.during(() => host.execute(session, calls)),',
     to:
       "execute: (session, calls) => (calls.every(({ op }) => op === 'put') " +

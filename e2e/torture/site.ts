@@ -7,8 +7,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import { build, type Plugin } from 'esbuild';
-import { bundlePlugins } from '../bundle-plugins.ts';
-import { REPOSITORY } from '../server.ts';
+import { REPOSITORY } from '../browsers/server.ts';
+import { bundlePlugins } from '../package/bundle-plugins.ts';
 
 const TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript',

@@ -154,7 +154,7 @@ describe('values', () => {
     const { body } = await provider.call(`GET ${path}`, { at });
     const there = new Set(body.result.map(({ id }: { id: string }) => id));
     const ids = ['-3', '-4', '-5', '-6', ''].flatMap((version) => {
-      const url = `../../../../node_modules/cloudflare${version}/resources/zones/settings.d.ts`;
+      const url = `../../../node_modules/cloudflare${version}/resources/zones/settings.d.ts`;
       const types = readFileSync(new URL(url, import.meta.url), 'utf8');
       return [...types.matchAll(/^\s+id\??: '(\w+)'/gm)].map(([, id]) => id);
     });

@@ -1,0 +1,123 @@
+// npm run scale -- [--objects N] [--keys N] [--rows N] [--browser chromium|firefox]
+//
+// How the storage does when there is much of it: objects made, listed and opened again, keys and rows of
+// one object written, found and opened again. Prints how long each took; fails when a count is wrong.
+// The defaults are the small form; the large one is --objects 10000 --keys 1000000 --rows 5000000.
+
+import { parseArgs } from 'node:util';
+import type { Page } from '@playwright/test';
+import { type BrowserName, requireBrowser } from '../browsers/browser.ts';
+import { Profile } from '../browsers/profile.ts';
+import { startSite } from '../torture/site.ts';
+import type {} from './scale-page.ts';
+
+/** Looks at single objects, keys and rows. */
+const SAMPLES = 2000;
+
+const { values } = parseArgs({
+  options: {
+    objects: { type: 'string', default: '200' },
+    keys: { type: 'string', default: '20000' },
+    rows: { type: 'string', default: '100000' },
+    browser: { type: 'string', default: 'chromium' },
+  },
+});
+const [objects, keys, rows] = [values.objects, values.keys, values.rows].map(Number) as [
+  number,
+  number,
+  number,
+];
+if (![objects, keys, rows].every((count) => Number.isInteger(count) && count >= 1)) {
+  throw new Error('scale: --objects, --keys and --rows take whole numbers from 1 on.');
+}
+
+const browser = requireBrowser(values.browser as BrowserName);
+const site = await startSite({
+  page: 'e2e/load/scale-page.ts',
+  'objects-worker': 'e2e/torture/worker.ts',
+});
+const profile = new Profile(browser);
+let failed = 0;
+console.log(`${browser.version}: ${objects} objects, ${keys} keys, ${rows} rows`);
+try {
+  const samples = (count: number) => Math.min(SAMPLES, count);
+  let page = await openPage();
+  await measure(
+    'objects made',
+    objects,
+    page.evaluate((n) => window.scale.makeObjects(n), objects),
+  );
+  await measure(
+    'objects listed',
+    objects,
+    page.evaluate(() => window.scale.listObjects()),
+  );
+  await measure(
+    'keys put',
+    keys,
+    page.evaluate((n) => window.scale.putKeys(n), keys),
+  );
+  await measure(
+    'rows inserted',
+    rows,
+    page.evaluate((n) => window.scale.insertRows(n), rows),
+  );
+
+  await profile.quit();
+  page = await openPage();
+  await measure(
+    'keys got, all over, after a restart',
+    samples(keys),
+    page.evaluate(([n, times]) => window.scale.getKeys(n, times), [keys, samples(keys)] as const),
+  );
+  await measure(
+    'keys listed, by pages',
+    keys,
+    page.evaluate(() => window.scale.listKeys()),
+  );
+  await measure(
+    'rows found, all over',
+    samples(rows),
+    page.evaluate(([n, times]) => window.scale.findRows(n, times), [rows, samples(rows)] as const),
+  );
+  await measure(
+    'rows counted',
+    rows,
+    page.evaluate(() => window.scale.countRows()),
+  );
+  const stride = Math.ceil(objects / samples(objects));
+  await measure(
+    'objects opened again',
+    Math.floor(objects / stride),
+    page.evaluate(([n, s]) => window.scale.readObjects(n, s), [objects, stride] as const),
+  );
+  await measure(
+    'objects listed, after a restart',
+    objects,
+    page.evaluate(() => window.scale.listObjects()),
+  );
+  const megabytes = (await page.evaluate(() => window.scale.databaseBytes())) / 1e6;
+  console.log(`database of keys and rows: ${megabytes.toFixed(1)} MB`);
+} finally {
+  await profile.remove();
+  await site.close();
+}
+if (failed > 0) process.exitCode = 1;
+
+async function openPage(): Promise<Page> {
+  const context = await profile.launch();
+  const page = await context.newPage();
+  await page.goto(site.origin);
+  await page.waitForFunction(() => 'scale' in window);
+  return page;
+}
+
+async function measure(what: string, expected: number, counting: Promise<number>): Promise<void> {
+  const startMs = performance.now();
+  const count = await counting;
+  const seconds = (performance.now() - startMs) / 1000;
+  const rate = Math.round(count / seconds);
+  const wrong = count === expected ? '' : ` WRONG: expected ${expected}`;
+  if (count !== expected) failed += 1;
+  console.log(`${count} ${what}: ${seconds.toFixed(2)} s, ${rate} a second${wrong}`);
+}

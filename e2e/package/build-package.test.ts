@@ -1,0 +1,61 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { build } from 'esbuild';
+import { afterAll, expect, test } from 'vitest';
+import type * as InProcess from '../../worker/entries/in-process.ts';
+import type * as Library from '../../worker/library/library.ts';
+import { forBrowsers } from './package-bundle.ts';
+
+const WORKER = resolve(import.meta.dirname, '../../worker');
+const folder = mkdtempSync(join(tmpdir(), 'ctx-storage-names-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+test('[OBJ17] classes of the platform keep their names in the bundles for browsers', async () => {
+  const outfile = join(folder, 'bundle.mjs');
+  await build({
+    ...forBrowsers,
+    stdin: {
+      contents: "export * from './entries/in-process.ts'; export * from './library/library.ts';",
+      resolveDir: WORKER,
+      loader: 'ts',
+    },
+    outfile,
+  });
+  const bundle: typeof InProcess & typeof Library = await import(pathToFileURL(outfile).href);
+  class Named extends bundle.DurableObject<{ Named: object }> {
+    async names() {
+      const { ctx, env } = this;
+      const { storage } = ctx;
+      const { WebSocketPair } = globalThis as unknown as { WebSocketPair: new () => object[] };
+      const pair = new WebSocketPair();
+      const transaction = await storage.transaction(async (txn) => nameOf(txn));
+      return [
+        ...[ctx, storage, storage.sql, storage.sql.exec('SELECT 1'), storage.kv].map(nameOf),
+        ...[ctx.id, env.Named, pair, pair[0]!].map(nameOf),
+        transaction,
+      ];
+    }
+  }
+  const wasm = new Uint8Array(readFileSync(join(WORKER, 'vfs/sqlite3.wasm')));
+  const objects = await bundle.createObjects({ Named }, { wasm });
+  try {
+    // As workerd names them.
+    expect(await objects.env.Named.getByName('a').names()).toEqual([
+      ...['DurableObjectState', 'DurableObjectStorage', 'SqlStorage', 'Cursor', 'SyncKvStorage'],
+      ...['DurableObjectId', 'DurableObjectNamespace', 'WebSocketPair', 'WebSocket'],
+      'DurableObjectTransaction',
+    ]);
+  } finally {
+    await objects.close();
+  }
+  expect([bundle.DurableObject.name, bundle.RpcTarget.name]).toEqual([
+    'DurableObject',
+    'RpcTarget',
+  ]);
+});
+
+function nameOf(value: object): string {
+  return value.constructor.name;
+}

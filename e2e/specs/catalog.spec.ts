@@ -1,0 +1,105 @@
+// The catalog of objects in IndexedDB: what every catalog does, and what happens when a browser
+// takes it away.
+
+import type { Page } from '@playwright/test';
+import { whenLoaded } from '../browsers/blank-page.ts';
+import { expect, test } from '../browsers/fixtures.ts';
+import type {} from '../pages/catalog.ts';
+
+async function loadCatalogs(page: Page): Promise<void> {
+  await page.addScriptTag({ type: 'module', url: '/e2e/pages/catalog.ts' });
+  await page.waitForFunction(() => 'catalogs' in window);
+}
+
+test('[CAT1] [CAT2] in IndexedDB it does what every catalog does', async ({ storagePage }) => {
+  await loadCatalogs(storagePage);
+  const results = await storagePage.evaluate(async () => {
+    const { IdbCatalog, CATALOG_CASES } = window.catalogs;
+    const seen = [];
+    for (const { title, observe, expected } of CATALOG_CASES) {
+      const catalog = await IdbCatalog.open(`catalog ${title}`);
+      seen.push({ title, observed: await observe(catalog), expected });
+      catalog.close();
+    }
+    return seen;
+  });
+  expect(results).not.toEqual([]);
+  for (const { title, observed, expected } of results) expect(observed, title).toEqual(expected);
+});
+
+test('[CAT8] in IndexedDB it outlives the page', async ({ storagePage }) => {
+  await loadCatalogs(storagePage);
+  await storagePage.evaluate(async () => {
+    const { IdbCatalog, entry } = window.catalogs;
+    const catalog = await IdbCatalog.open('catalog reload');
+    await catalog.add(entry('a', { wakeMs: 0, name: 'first' }));
+  });
+  await storagePage.reload();
+  await whenLoaded(storagePage);
+  await loadCatalogs(storagePage);
+  const [wakes, expected] = await storagePage.evaluate(async () => {
+    const { IdbCatalog, entry } = window.catalogs;
+    const catalog = await IdbCatalog.open('catalog reload');
+    return [await catalog.wakes(), [entry('a', { wakeMs: 0, name: 'first' })]];
+  });
+  expect(wakes).toEqual(expected);
+});
+
+test('[CAT8] deleted while it is used, it is an error until the next start, which finds it empty', async ({
+  storagePage,
+}) => {
+  await loadCatalogs(storagePage);
+  const seen = await storagePage.evaluate(async () => {
+    const { IdbCatalog, entry } = window.catalogs;
+    const codeOf = (error: { code: string; message: string }) => [error.code, error.message];
+    const catalog = await IdbCatalog.open('catalog deleted');
+    await catalog.add(entry('a'));
+    await new Promise((resolve, reject) => {
+      const request = indexedDB.deleteDatabase('ctx-storage/catalog deleted');
+      request.onsuccess = resolve;
+      request.onerror = reject;
+    });
+    const failure = await catalog.add(entry('b')).catch(codeOf);
+    const next = await IdbCatalog.open('catalog deleted');
+    return [failure, await next.isEmpty()];
+  });
+  expect(seen).toEqual([['IO', expect.stringMatching(/deleted.*Reload the page/)], true]);
+});
+
+test('[CAT8] a newer version of it takes it over, and cannot be opened by an older one', async ({
+  storagePage,
+}) => {
+  await loadCatalogs(storagePage);
+  const seen = await storagePage.evaluate(async () => {
+    const { IdbCatalog } = window.catalogs;
+    const codeOf = (error: { code: string; message: string }) => [error.code, error.message];
+    const catalog = await IdbCatalog.open('catalog newer');
+    await new Promise((resolve, reject) => {
+      const request = indexedDB.open('ctx-storage/catalog newer', 1000);
+      request.onsuccess = resolve;
+      request.onerror = reject;
+    });
+    return [
+      await catalog.wakes().catch(codeOf),
+      await IdbCatalog.open('catalog newer').catch(codeOf),
+    ];
+  });
+  expect(seen).toEqual([
+    ['IO', expect.stringContaining('newer version')],
+    ['OPFS_UNAVAILABLE', expect.stringContaining('newer version')],
+  ]);
+});
+
+test('[CAT8] a browser that refuses IndexedDB is an error that says so', async ({
+  storagePage,
+}) => {
+  await loadCatalogs(storagePage);
+  const seen = await storagePage.evaluate(async () => {
+    IDBFactory.prototype.open = () => {
+      throw new DOMException('The operation is insecure.', 'SecurityError');
+    };
+    const opened = window.catalogs.IdbCatalog.open('catalog refused');
+    return opened.catch((error) => [error.code, error.message]);
+  });
+  expect(seen).toEqual(['OPFS_UNAVAILABLE', expect.stringContaining('operation is insecure')]);
+});

@@ -1,0 +1,40 @@
+// The demo's panel of hosted objects, as a visitor uses it.
+
+import { expect, test } from '../browsers/fixtures.ts';
+
+test('a room is an object: it is made, talked to, seen in two tabs, and forgets by its alarm', async ({
+  profile,
+  server,
+}) => {
+  const context = await profile.launch();
+  const open = async () => {
+    const page = await context.newPage();
+    await page.goto(`${server.origin}/demo/index.html#view=objects`);
+    return page;
+  };
+  const one = await open();
+  await expect(one.getByText('No rooms yet')).toBeVisible();
+  await one.getByLabel('Name of a room').fill('lobby');
+  await one.getByRole('button', { name: 'Open room' }).click();
+  await expect(one.getByText('nothing to forget')).toBeVisible();
+  await one.getByLabel('Message', { exact: true }).fill('hello');
+  await one.getByLabel('Message', { exact: true }).press('Enter');
+  await expect(one.getByText('1 message', { exact: true })).toBeVisible();
+
+  const two = await open();
+  await two.getByRole('button', { name: 'lobby', exact: true }).click();
+  await two.getByLabel('Message', { exact: true }).fill('from the other tab');
+  await two.getByRole('button', { name: 'Post' }).click();
+  await expect(one.getByText('from the other tab')).toBeVisible();
+
+  await one.bringToFront();
+  await one.getByRole('button', { name: 'One day on' }).click();
+  await expect(one.getByText(/stands still/)).toBeVisible();
+  await one.getByRole('button', { name: 'One hour on' }).click();
+  await expect(one.getByText('0 messages')).toBeVisible();
+  await one.getByRole('button', { name: 'Real time' }).click();
+
+  await one.getByRole('button', { name: 'All rooms' }).click();
+  await one.getByRole('button', { name: 'Delete lobby' }).click();
+  await expect(one.getByText('No rooms yet')).toBeVisible();
+});

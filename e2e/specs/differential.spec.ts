@@ -1,0 +1,72 @@
+// One class file, two engines: the demo's room in a browser's worker, through the Vite plugin, and in
+// workerd. Both hear the same conversation and must answer the same.
+
+import { join } from 'node:path';
+import { expect, test } from '../browsers/fixtures.ts';
+import { REPOSITORY } from '../browsers/server.ts';
+import type { Rooms } from '../differential/conversation.ts';
+import { askInWorkerd } from '../differential/in-workerd.ts';
+import { askWorkerd } from '../workerd.ts';
+
+const MAIN = `
+  import { converse } from '../../../e2e/differential/conversation.ts';
+  export * from '../room.ts';
+  export default {
+    async fetch(_request, env) {
+      return Response.json(await converse(env.ROOM));
+    },
+  };`;
+
+test('[TWO1] a class file of a wrangler project answers in a page as it does in workerd', async ({
+  storagePage,
+}) => {
+  const here = await storagePage.evaluate(async () => {
+    const { env } = await window.api.connectDemo();
+    const { converse } = await import('/e2e/differential/conversation.ts' as string);
+    return (converse as (rooms: Rooms) => Promise<unknown[]>)(env.ROOM as unknown as Rooms);
+  });
+  const there = await inWorkerd();
+  expect(here).toEqual(there);
+  expect(here.slice(1, 3)).toEqual([
+    'Room lobby',
+    ['a', 'b', 'c'].map((text, i) => ({ id: i + 1, author: 'ann', text })),
+  ]);
+  expect(here.slice(3, 5)).toEqual([
+    'RangeError: A message has some text.',
+    'Error: Nothing would be left.',
+  ]);
+});
+
+const ASKED = [
+  { rule: 'TWO2', module: 'desk.ts', className: 'Desk', make: 'deskOf', ask: 'askAll' },
+  { rule: 'TWO3', module: 'line.ts', className: 'Line', make: 'lineOf', ask: 'callAll' },
+  { rule: 'TWO4', module: 'post.ts', className: 'Post', make: 'postOf', ask: 'postAll' },
+] as const;
+
+for (const asked of ASKED) {
+  test(`[${asked.rule}] a page gets of a ${asked.className} what workerd gives`, async ({
+    storagePage,
+  }) => {
+    const here = await storagePage.evaluate(async ({ module, className, ask }) => {
+      const start = () => new Worker('/e2e/differential/worker.ts', { type: 'module' });
+      const { env } = await window.api.connect<Record<string, object>>(start, {
+        directory: 'two engines',
+      });
+      const asking = await import(`/e2e/differential/${module}`);
+      return JSON.stringify(await asking[ask](env[className]));
+    }, asked);
+    expect(JSON.parse(here)).toEqual(await askInWorkerd(asked));
+  });
+}
+
+async function inWorkerd(): Promise<unknown[]> {
+  const answers = await askWorkerd({
+    main: MAIN,
+    folder: join(REPOSITORY, 'demo/objects'),
+    name: 'playground',
+    classes: { ROOM: 'Room' },
+    compatibilityDate: '2026-01-30',
+    variables: { KEEP_MS: 86_400_000 },
+  });
+  return answers as unknown[];
+}

@@ -1,0 +1,28 @@
+// A short torture: tabs that write while tabs, workers and processes are taken from them.
+
+import { expect, test } from '../browsers/fixtures.ts';
+import { Arena } from '../torture/arena.ts';
+import { FAULTS, planOf } from '../torture/plan.ts';
+import { startSite } from '../torture/site.ts';
+
+const ROUNDS = 8;
+
+/** More than a dying worker may keep the files, and a slow machine needs to open a tab. */
+const GAP_MS_MAX = 15_000;
+
+test('[DUR5] through a mix of faults every acknowledged write is there once, whole and in order', async ({
+  profile,
+  browserName,
+}) => {
+  const site = await startSite({
+    page: 'e2e/torture/page.ts',
+    'objects-worker': 'e2e/torture/worker.ts',
+  });
+  const arena = new Arena(profile, site.origin);
+  const plan = planOf(20_261, FAULTS[browserName as keyof typeof FAULTS]);
+  for (let round = 0; round < ROUNDS; round++) await arena.round(plan.next().value);
+  expect(await arena.audit()).toEqual([]);
+  expect(arena.ledger.acknowledged).toBeGreaterThan(ROUNDS);
+  expect(arena.longestGap.durationMs).toBeLessThan(GAP_MS_MAX);
+  await site.close();
+});

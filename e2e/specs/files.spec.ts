@@ -1,0 +1,19 @@
+// The contract of files over the browser's own, in a worker, where they are used.
+
+import { FILE_CASES } from '../../worker/testing/file.suite.ts';
+import { expect, test } from '../browsers/fixtures.ts';
+import type { FileOutcome } from '../pages/files-worker.ts';
+
+test('[FILE1] [FILE2] [FILE3] [FILE4] [FILE5] [FILE6] [FILE7] files of the browser do what all files do', async ({
+  storagePage,
+}) => {
+  const outcomes = await storagePage.evaluate(
+    () =>
+      new Promise<readonly FileOutcome[]>((resolve, reject) => {
+        const worker = new Worker('/e2e/pages/files-worker.ts', { type: 'module' });
+        worker.onmessage = ({ data }) => resolve(data);
+        worker.onerror = ({ message }) => reject(new Error(message));
+      }),
+  );
+  expect(outcomes).toEqual(FILE_CASES.map(({ name }) => [name, null]));
+});

@@ -1,0 +1,41 @@
+// Closed pages hold nothing, and what counts that sees what open ones hold.
+
+import { openBlank } from '../browsers/blank-page.ts';
+import { expect, test } from '../browsers/fixtures.ts';
+
+test('[DUR6] an open page holds locks, files and a worker; a closed one nothing', async ({
+  sharedProfile,
+  server,
+  observer,
+}) => {
+  const before = await observer.holdings();
+  const page = await openBlank(await sharedProfile.newPage(), server);
+  await page.evaluate(async () => {
+    const storage = await window.api.openStorage('held');
+    await storage.put('a', 1);
+  });
+  const during = await observer.holdings();
+  expect(during.locks.length).toBeGreaterThan(before.locks.length);
+  expect(during.openFiles.length).toBeGreaterThan(before.openFiles.length);
+  expect(during.workers).toBeGreaterThan(before.workers);
+  await page.close();
+  await observer.expectNoMoreThan(before);
+});
+
+test('[DUR6] handles that are opened and closed again leave no more than one does', async ({
+  storagePage,
+  observer,
+}) => {
+  const openAndClose = (times: number) =>
+    storagePage.evaluate(async (times) => {
+      for (let i = 0; i < times; i++) {
+        const storage = await window.api.openStorage('again');
+        await storage.put('a', i);
+        await storage.close();
+      }
+    }, times);
+  await openAndClose(1);
+  const once = await observer.holdings();
+  await openAndClose(50);
+  expect(await observer.holdings()).toEqual(once);
+});

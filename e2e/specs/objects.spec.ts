@@ -1,0 +1,295 @@
+// Classes in the worker, called from pages: calls, references, streams, errors, and what happens when
+// the worker goes.
+
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { openBlank } from '../browsers/blank-page.ts';
+import { expect, test } from '../browsers/fixtures.ts';
+
+test('[CONN1] two tabs call one object, whose worker one of them runs', async ({
+  profile,
+  server,
+}) => {
+  const context = await profile.launch();
+  const one = await openBlank(await context.newPage(), server);
+  const two = await openBlank(await context.newPage(), server);
+  const sums = [];
+  for (const page of [one, two, one]) {
+    sums.push(
+      await page.evaluate(async () => {
+        const { env } = await window.api.connectRooms();
+        return env.Room.getByName('a').add(1);
+      }),
+    );
+  }
+  expect(sums).toEqual([1, 2, 3]);
+  await one.close();
+  expect(
+    await two.evaluate(async () => {
+      const { env } = await window.api.connectRooms();
+      const room = env.Room.getByName('a');
+      // It may still go to the worker that is gone, and then says so.
+      return room.add(1).catch((error) => {
+        if (error.code !== 'CONNECTION_CLOSED' || !error.retryable) throw error;
+        return room.add(1);
+      });
+    }),
+  ).toBe(4);
+});
+
+test('[STUB8] functions are called across tabs', async ({ profile, server }) => {
+  const context = await profile.launch();
+  const one = await openBlank(await context.newPage(), server);
+  const two = await openBlank(await context.newPage(), server);
+  await one.evaluate(async () => {
+    const { env } = await window.api.connectRooms();
+    await env.Room.getByName('a').add(1);
+  });
+  const heard = two.evaluate(async () => {
+    const { env } = await window.api.connectRooms();
+    const room = env.Room.getByName('a');
+    return new Promise<string>((resolve) => {
+      void room.listen((event) => resolve(event)).then(() => document.body.append('listening'));
+    });
+  });
+  await two.getByText('listening').waitFor();
+  await one.evaluate(async () => {
+    const { env } = await window.api.connectRooms();
+    await env.Room.getByName('a').say('hello');
+  });
+  expect(await heard).toBe('hello');
+});
+
+test('[STUB7] errors keep class, code and stack', async ({ storagePage }) => {
+  const seen = await storagePage.evaluate(async () => {
+    const { env } = await window.api.connectRooms();
+    const room = env.Room.getByName('errors');
+    const told = async (call: () => Promise<unknown>) => {
+      try {
+        return await call();
+      } catch (error) {
+        const { name, message, code, stack = '' } = error as Error & { code?: string };
+        const { retryable, durableObjectReset } = error as Record<string, unknown>;
+        return {
+          name,
+          message: message.slice(0, 40),
+          code,
+          hasStack: stack.includes('fail'),
+          ...(durableObjectReset === true && { retryable, durableObjectReset }),
+        };
+      }
+    };
+    type Loose = Record<string, (value?: unknown) => Promise<unknown>>;
+    const loose = room as unknown as Loose;
+    return [
+      await told(() => room.fail()),
+      await told(() => loose.missing!()),
+      await told(() => room.echo(window)),
+      await told(async () => (env as unknown as Record<string, object>).Missing),
+      await told(() => room.reset()),
+      await told(() => room.echo(1)),
+    ];
+  });
+  expect(seen).toMatchObject([
+    { name: 'CodedError', message: 'coded', code: 'E_CODED', hasStack: true },
+    { name: 'TypeError', code: 'UNKNOWN_METHOD' },
+    { name: 'DataCloneError' },
+    { name: 'TypeError', code: 'UNKNOWN_CLASS' },
+    { code: 'OBJECT_RESET', retryable: false, durableObjectReset: true },
+    { code: 'OBJECT_RESET', retryable: false, durableObjectReset: true },
+  ]);
+});
+
+test('[STUB11] objects call each other, and hand out stubs and targets', async ({
+  storagePage,
+}) => {
+  const seen = await storagePage.evaluate(async () => {
+    const { env } = await window.api.connectRooms();
+    const room = env.Room.getByName('caller');
+    await room.addToOther('callee', 2);
+    const callee = (await room.echo(env.Room.getByName('callee'))) as typeof room;
+    const ticker = await room.ticker();
+    await ticker.next();
+    return [await callee.add(1), await ticker.next(), callee.name];
+  });
+  expect(seen).toEqual([3, 2, 'callee']);
+});
+
+test('[CONN5] fetch streams both ways, with every header', async ({ storagePage }) => {
+  const seen = await storagePage.evaluate(async () => {
+    const { env } = await window.api.connectRooms();
+    const room = env.Room.getByName('fetch');
+    const sent = new TransformStream<Uint8Array, Uint8Array>();
+    const writer = sent.writable.getWriter();
+    const response = await room.fetch('http://room/upper', {
+      method: 'POST',
+      body: sent.readable,
+    });
+    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+    const words: unknown[] = [];
+    for (const word of ['one', 'two']) {
+      void writer.write(new TextEncoder().encode(word));
+      words.push((await reader.read()).value);
+    }
+    await writer.close();
+    words.push((await reader.read()).done);
+    const plain = await room.fetch('http://room/plain', {
+      method: 'POST',
+      body: 'text',
+      headers: { Upgrade: 'websocket' },
+    });
+    const forwarded = await room.fetch('http://room/forward', { method: 'PUT', body: 'on' });
+    const { method, text } = await forwarded.json();
+    return [words, response.headers.get('X-From'), await plain.json(), [method, text]];
+  });
+  expect(seen).toEqual([
+    ['ONE', 'TWO', true],
+    'room',
+    { method: 'POST', text: 'text', upgrade: 'websocket' },
+    ['PUT', 'on'],
+  ]);
+});
+
+test('[CONN5] a body of 8 MiB arrives whole', async ({ storagePage }) => {
+  const byteLength = await storagePage.evaluate(async () => {
+    const { env } = await window.api.connectRooms();
+    const response = await env.Room.getByName('fetch').fetch('http://room/download');
+    return (await response.arrayBuffer()).byteLength;
+  });
+  expect(byteLength).toBe(8 * 1024 * 1024);
+});
+
+test('[STUB25] a request that was received is sent on to the network, with its body', async ({
+  storagePage,
+}) => {
+  const echo = createServer(async (request, response) => {
+    let text = '';
+    for await (const chunk of request) text += chunk;
+    response.setHeader('Access-Control-Allow-Origin', '*');
+    response.end(`${request.method} ${text}`);
+  });
+  await new Promise<void>((resolve) => echo.listen(0, 'localhost', resolve));
+  const { port } = echo.address() as AddressInfo;
+  const text = await storagePage.evaluate(async (address) => {
+    const { env } = await window.api.connectRooms();
+    const url = `http://room/network?to=${encodeURIComponent(address)}`;
+    const response = await env.Room.getByName('network').fetch(url, { method: 'POST', body: 'on' });
+    return response.text();
+  }, `http://localhost:${port}/`);
+  echo.close();
+  expect(text).toBe('POST on');
+});
+
+test('[STUB18] an aborted fetch rejects', async ({ storagePage }) => {
+  const name = await storagePage.evaluate(async () => {
+    const { env } = await window.api.connectRooms();
+    const abort = new AbortController();
+    const body = new ReadableStream();
+    const { signal } = abort;
+    const init = { method: 'POST', body, signal };
+    const pending = env.Room.getByName('fetch').fetch('http://room/plain', init);
+    abort.abort();
+    return pending.catch((error) => error.name);
+  });
+  expect(name).toBe('AbortError');
+});
+
+test('[CONN7] a terminated worker rejects what is under way, and the next call starts it again', async ({
+  storagePage,
+}) => {
+  const seen = await storagePage.evaluate(async () => {
+    const { env } = await window.api.connectRooms();
+    const room = env.Room.getByName('dies');
+    await room.add(5);
+    const pending = room.wait().catch(({ code, retryable }) => ({ code, retryable }));
+    await room.add(1);
+    window.api.workers.at(-1)!.terminate();
+    return [await pending, await room.add(1)];
+  });
+  expect(seen).toEqual([{ code: 'CONNECTION_CLOSED', retryable: true }, 7]);
+});
+
+test('[CONN7] a worker script that cannot be loaded is WORKER_FAILED', async ({ storagePage }) => {
+  const code = await storagePage.evaluate(async () => {
+    const start = () => new Worker('/no-such-worker.js', { type: 'module' });
+    const { connect } = window.api;
+    const failed = connect(start, { directory: 'nowhere' });
+    return failed.then(
+      () => 'connected',
+      (error) => error.code,
+    );
+  });
+  expect(code).toBe('WORKER_FAILED');
+});
+
+test('[STUB20] an upgrade gives a socket whose messages the object handles', async ({
+  storagePage,
+}) => {
+  const seen = await storagePage.evaluate(async () => {
+    const { env } = await window.api.connectRooms();
+    const room = env.Room.getByName('socket');
+    const headers = { Upgrade: 'websocket' };
+    const response = await room.fetch('http://room/socket', { headers });
+    const webSocket = response.webSocket!;
+    const heard: string[] = [];
+    const three = new Promise<void>((resolve) => {
+      webSocket.addEventListener('message', ({ data }: MessageEventInit) => {
+        heard.push(data);
+        if (heard.length === 3) resolve();
+      });
+    });
+    webSocket.accept();
+    for (const word of ['a', 'b', 'c']) webSocket.send(word);
+    await three;
+    webSocket.close(4000, 'done');
+    let closed = await room.closed();
+    for (let i = 0; i < 50 && closed === undefined; i++) closed = await room.closed();
+    return [response.status, heard, closed];
+  });
+  expect(seen).toEqual([101, ['heard a', 'heard b', 'heard c'], '4000 done']);
+});
+
+test('[CONN6] the storage of an object is opened beside it', async ({ storagePage }) => {
+  const sum = await storagePage.evaluate(async () => {
+    const objects = await window.api.connectRooms();
+    const room = objects.env.Room.getByName('looked into');
+    await room.add(4);
+    const storage = await objects.storage(room);
+    return storage.get('sum');
+  });
+  expect(sum).toBe(4);
+});
+
+test('[CONN10] objects are listed and deleted', async ({ storagePage }) => {
+  const seen = await storagePage.evaluate(async () => {
+    const objects = await window.api.connectRooms();
+    const room = objects.env.Room.getByName('listed');
+    await room.add(1);
+    const find = async () => (await objects.list('Room')).find(({ id }) => id.equals(room.id));
+    const listed = await find();
+    await objects.delete(room);
+    const left = await find();
+    return { name: listed?.id.name, sizeBytes: listed?.sizeBytes ?? 0, isLeft: left !== undefined };
+  });
+  expect(seen).toMatchObject({ name: 'listed', isLeft: false });
+  expect(seen.sizeBytes).toBeGreaterThan(0);
+});
+
+test('[CONN11] an alarm is driven by the clock, from another tab', async ({ profile, server }) => {
+  const context = await profile.launch();
+  const one = await openBlank(await context.newPage(), server);
+  const two = await openBlank(await context.newPage(), server);
+  await one.evaluate(async () => {
+    const { env } = await window.api.connectRooms();
+    await env.Room.getByName('reminded').add(1);
+  });
+  const seen = await two.evaluate(async () => {
+    const { env, clock } = await window.api.connectRooms();
+    const room = env.Room.getByName('reminded');
+    await clock.set(2_000_000_000_000);
+    await room.remind(60_000);
+    const ran = await clock.runNextAlarm();
+    return [ran?.id.name, ran?.dueTime, await clock.now(), await room.remindedAt()];
+  });
+  expect(seen).toEqual(['reminded', 2_000_000_060_000, 2_000_000_060_000, 2_000_000_060_000]);
+});

@@ -1,0 +1,248 @@
+// The npm package as its users get it: packed, installed, bundled by Vite or not bundled at all.
+
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, extname, join, normalize } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { build } from 'vite';
+import type * as Plugin from '../../src/vite/plugin.ts';
+import { expect, test } from '../browsers/fixtures.ts';
+import type { Profile } from '../browsers/profile.ts';
+import { REPOSITORY } from '../browsers/server.ts';
+
+const SCRIPT = `
+  import { openStorage } from 'ctx-storage';
+  const storage = await openStorage('package');
+  await storage.put('a', new Set([1]));
+  const row = await storage.sql.exec('SELECT sqlite_version IS NULL AS x FROM (SELECT 1 AS sqlite_version)').one();
+  document.title = [...(await storage.get('a'))][0] === 1 && row.x === 0 ? 'works' : 'wrong';
+`;
+
+const NODE_SCRIPT = `
+  import { createObjects, DurableObject } from 'ctx-storage/node';
+  class Counter extends DurableObject {
+    async add() {
+      const count = ((await this.ctx.storage.get('count')) ?? 0) + 1;
+      await this.ctx.storage.put('count', count);
+      return count;
+    }
+  }
+  const objects = await createObjects({ Counter }, { directory: 'objects' });
+  const counter = objects.env.Counter.getByName('a');
+  console.log((await Promise.all([counter.add(), counter.add(), counter.add()])).join(' '));
+  await objects.close();
+`;
+
+const CLASSES = `
+  import { DurableObject, env, RpcTarget } from 'ctx-storage/worker';
+  class Total extends RpcTarget {
+    async of(a, b) {
+      const counters = [a, b].map((name) => env.Counter.getByName(name).count());
+      return (await Promise.all(counters)).reduce((sum, count) => sum + count);
+    }
+  }
+  export class Counter extends DurableObject {
+    async add() {
+      await this.ctx.storage.put('count', (await this.count()) + 1);
+    }
+    async count() {
+      return (await this.ctx.storage.get('count')) ?? 0;
+    }
+    total() {
+      return new Total();
+    }
+  }
+`;
+
+const TOTAL = `
+  const { Counter } = objects.env;
+  await Promise.all(['a', 'a', 'b'].map((name) => Counter.getByName(name).add()));
+  const total = await Counter.getByName('a').total().of('a', 'b');
+  await objects.close();
+`;
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html',
+  '.js': 'text/javascript',
+  '.wasm': 'application/wasm',
+};
+
+let directory: string;
+
+test.beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'ctx-storage-package-'));
+  const run = (command: string, ...parameters: string[]) =>
+    execFileSync(command, parameters, { cwd: REPOSITORY, encoding: 'utf8' });
+  run('npm', 'run', 'build');
+  const packed = JSON.parse(
+    run('npm', 'pack', '--json', '--ignore-scripts', '--pack-destination', directory),
+  );
+  const [{ filename }] = Array.isArray(packed) ? packed : Object.values(packed);
+  const installed = join(directory, 'node_modules/ctx-storage');
+  mkdirSync(installed, { recursive: true });
+  run('tar', '-xzf', join(directory, filename), '-C', installed, '--strip-components=1');
+});
+
+test.afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+test('a Vite build of a page that imports the package works', async ({ sharedProfile }) => {
+  writeFileSync(join(directory, 'index.html'), '<script type="module" src="./main.js"></script>');
+  writeFileSync(join(directory, 'main.js'), SCRIPT);
+  await build({
+    configFile: false,
+    root: directory,
+    logLevel: 'error',
+    build: { outDir: 'built', target: 'esnext' },
+  });
+  await expectToWork(join(directory, 'built'), '/index.html', sharedProfile);
+});
+
+test('the package works in a page without a bundler', async ({ sharedProfile }) => {
+  const map = { imports: { 'ctx-storage': '/node_modules/ctx-storage/dist/index.js' } };
+  writeFileSync(
+    join(directory, 'plain.html'),
+    `<script type="importmap">${JSON.stringify(map)}</script><script type="module">${SCRIPT}</script>`,
+  );
+  await expectToWork(directory, '/plain.html', sharedProfile);
+});
+
+test('[NODE10] a file of classes runs in a page’s own thread', async ({ sharedProfile }) => {
+  const entries = ['worker', 'in-process'].map((name) => {
+    const file = name === 'worker' ? 'objects' : name;
+    return [`ctx-storage/${name}`, `/node_modules/ctx-storage/dist/${file}.js`];
+  });
+  const script = `
+    import { createObjects } from 'ctx-storage/in-process';
+    import * as classes from '../counter.js';
+    const wasm = new URL('/node_modules/ctx-storage/dist/sqlite3.wasm', location.href);
+    const objects = await createObjects(classes, { wasm });
+    ${TOTAL}
+    document.title = total === 3 ? 'works' : 'wrong';`;
+  const map = JSON.stringify({ imports: Object.fromEntries(entries) });
+  writeFileSync(join(directory, 'counter.js'), CLASSES);
+  writeFileSync(
+    join(directory, 'in-process.html'),
+    `<script type="importmap">${map}</script><script type="module">${script}</script>`,
+  );
+  await expectToWork(directory, '/in-process.html', sharedProfile);
+});
+
+test('a wrangler project is built with the plugin, and its class runs in the page', async ({
+  sharedProfile,
+}) => {
+  linkDependencies();
+  const project = join(directory, 'project');
+  const files = {
+    'wrangler.jsonc': `{ "name": "app", "main": "worker.js", // as it is deployed
+      "vars": { "STEP": 1 },
+      "durable_objects": { "bindings": [{ "name": "COUNTER", "class_name": "Counter" }] } }`,
+    'key.txt': 'count',
+    'worker.js': `import { DurableObject, env } from 'cloudflare:workers';
+      import key from '../key.txt';
+      const STEP = env.STEP;
+      const callable = () => (method) => method;
+      export class Counter extends DurableObject {
+        @callable()
+        async add() {
+          const count = ((await this.ctx.storage.get(key)) ?? 0) + STEP;
+          await this.ctx.storage.put(key, count);
+          return count;
+        }
+      }`,
+    'index.html': '<script type="module" src="./page.js"></script>',
+    'page.js': `import { connect } from 'ctx-storage';
+      import start from 'virtual:ctx-storage/start';
+      const { env } = await connect(start);
+      const counter = env.COUNTER.getByName('a');
+      await counter.add();
+      document.title = (await counter.add()) === 2 ? 'works' : 'wrong';`,
+  };
+  mkdirSync(project);
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(project, name), text);
+  const installed = join(directory, 'node_modules/ctx-storage/dist/vite.js');
+  const { ctxStorage } = (await import(pathToFileURL(installed).href)) as typeof Plugin;
+  await build({
+    configFile: false,
+    root: project,
+    cacheDir: join(project, 'cache'),
+    logLevel: 'error',
+    plugins: [ctxStorage()],
+    build: { outDir: 'built', target: 'esnext' },
+  });
+  await expectToWork(join(project, 'built'), '/index.html', sharedProfile);
+});
+
+test('[NODE10] classes run in Node, and the program starts', () => {
+  linkDependencies();
+  writeFileSync(join(directory, 'classes.mjs'), NODE_SCRIPT);
+  const run = (...parameters: string[]) =>
+    execFileSync(process.execPath, parameters, { cwd: directory, encoding: 'utf8' });
+  expect(run('classes.mjs')).toBe('1 2 3\n');
+  expect(run('classes.mjs')).toBe('4 5 6\n');
+
+  writeFileSync(join(directory, 'counter.mjs'), CLASSES);
+  writeFileSync(
+    join(directory, 'total.mjs'),
+    `import { createObjects } from 'ctx-storage/node';
+    import * as classes from '../counter.mjs';
+    const objects = await createObjects(classes);
+    ${TOTAL}
+    console.log(String(total));`,
+  );
+  expect(run('total.mjs')).toBe('3\n');
+
+  const program = 'node_modules/ctx-storage/dist/cli.js';
+  expect(run(program, 'deprecations', 'list', '--at', '2025-06-15')).toContain('2025-06-15');
+});
+
+/** What an installation would bring along, and what a project has of optional peers. */
+function linkDependencies(): void {
+  const { dependencies, peerDependencies } = JSON.parse(
+    readFileSync(join(REPOSITORY, 'package.json'), 'utf8'),
+  );
+  for (const name of Object.keys({ ...dependencies, ...peerDependencies })) {
+    const link = join(directory, 'node_modules', name);
+    if (existsSync(link)) continue;
+    mkdirSync(dirname(link), { recursive: true });
+    symlinkSync(join(REPOSITORY, 'node_modules', name), link);
+  }
+}
+
+async function expectToWork(root: string, path: string, profile: Profile): Promise<void> {
+  const server = await serve(root);
+  try {
+    const page = await profile.newPage();
+    await page.goto(`http://localhost:${(server.address() as AddressInfo).port}${path}`);
+    await expect(page).toHaveTitle('works');
+    await page.close();
+  } finally {
+    server.close();
+    server.closeAllConnections();
+  }
+}
+
+function serve(root: string): Promise<Server> {
+  const server = createServer((request, response) => {
+    const path = normalize(new URL(request.url!, 'http://localhost').pathname);
+    try {
+      const body = readFileSync(join(root, path));
+      response.setHeader('content-type', TYPES[extname(path)] ?? 'application/octet-stream');
+      response.end(body);
+    } catch {
+      response.statusCode = 404;
+      response.end();
+    }
+  });
+  return new Promise((resolve) => server.listen(0, 'localhost', () => resolve(server)));
+}

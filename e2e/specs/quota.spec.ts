@@ -1,0 +1,91 @@
+// A full disk, as the browser's quota makes it. Only Chromium lets a test set the quota.
+
+import { openBlank } from '../browsers/blank-page.ts';
+import { expect, test } from '../browsers/fixtures.ts';
+
+test('[FULL1] a full disk is DISK_FULL, loses nothing, and the object works on when there is room', async ({
+  profile,
+  server,
+}) => {
+  const context = await profile.launch();
+  const page = await openBlank(await profile.newPage(), server);
+  await page.evaluate(async () => {
+    const storage = await window.api.openStorage('full');
+    await storage.put('kept', 'before');
+    await storage.sql.exec('CREATE TABLE t(x)').ready;
+  });
+  const cdp = await context.newCDPSession(page);
+  const { usage = 0 } = await page.evaluate(() => navigator.storage.estimate());
+  await cdp.send('Storage.overrideQuotaForOrigin', {
+    origin: server.origin,
+    quotaSize: usage + 6 * 1024 * 1024,
+  });
+
+  const { error, rows, kept } = await page.evaluate(async () => {
+    const storage = await window.api.openStorage('full');
+    let written = 0;
+    let error: { name: string; code: string } | undefined;
+    while (error === undefined && written < 2000) {
+      try {
+        await storage.sql.exec('INSERT INTO t VALUES (randomblob(100000))').ready;
+        written += 1;
+      } catch (thrown) {
+        error = thrown as never;
+      }
+    }
+    const { n } = await storage.sql.exec<{ n: number }>('SELECT count(*) n FROM t').one();
+    return {
+      error: error && { name: error.name, code: error.code },
+      rows: { written, found: n },
+      kept: await storage.get('kept'),
+    };
+  });
+  expect(error).toEqual({ name: 'Error', code: 'DISK_FULL' });
+  expect(rows.found).toBe(rows.written);
+  expect(kept).toBe('before');
+
+  await cdp.send('Storage.overrideQuotaForOrigin', { origin: server.origin });
+  const after = await page.evaluate(async () => {
+    const storage = await window.api.openStorage('full');
+    await storage.sql.exec('INSERT INTO t VALUES (randomblob(100000))').ready;
+    const { quick_check } = await storage.sql.exec('PRAGMA quick_check').one();
+    const { n } = await storage.sql.exec<{ n: number }>('SELECT count(*) n FROM t').one();
+    return { quick_check, n };
+  });
+  expect(after).toEqual({ quick_check: 'ok', n: rows.written + 1 });
+});
+
+for (const quotaSize of [1, 1024, 100 * 1024, 1024 * 1024]) {
+  test(`[FULL2] a quota of ${quotaSize} bytes is DISK_FULL or enough, from the first call on`, async ({
+    profile,
+    server,
+  }) => {
+    const context = await profile.launch();
+    const page = await openBlank(await profile.newPage(), server);
+    const cdp = await context.newCDPSession(page);
+    const { origin } = server;
+    await cdp.send('Storage.overrideQuotaForOrigin', { origin, quotaSize });
+    const outcomes = await page.evaluate(async () => {
+      const codeOf = (call: Promise<unknown>) =>
+        call.then(
+          () => 'ok',
+          (error) => error.code ?? `${error.name}: ${error.message}`,
+        );
+      const put = async () => (await window.api.openStorage('small')).put('key', 'value');
+      const call = async () => (await window.api.connectRooms()).env.Room.getByName('a').add(1);
+      const outcomes = [];
+      for (const act of [put, call, put, call]) outcomes.push(await codeOf(act()));
+      return outcomes;
+    });
+    for (const outcome of outcomes) expect(['ok', 'DISK_FULL']).toContain(outcome);
+    if (quotaSize < 4096) expect(outcomes).toContain('DISK_FULL');
+
+    await cdp.send('Storage.overrideQuotaForOrigin', { origin });
+    const added = await page.evaluate(async () => {
+      await (await window.api.openStorage('small')).put('key', 'value');
+      const { env } = await window.api.connectRooms();
+      return await env.Room.getByName('b').add(2);
+    });
+    expect(added).toBe(2);
+  });
+}

@@ -1,0 +1,98 @@
+// Point-in-time recovery, as a page uses it: there and back, across a reload.
+
+import { whenLoaded } from '../browsers/blank-page.ts';
+import { expect, test } from '../browsers/fixtures.ts';
+
+test('[PITR1] a restore brings keys, tables and the alarm back, outlives a reload, and can be undone', async ({
+  storagePage,
+}) => {
+  const { undo } = await storagePage.evaluate(async () => {
+    const storage = await window.api.openStorage('recovery');
+    await storage.sql.exec('CREATE TABLE t(x); INSERT INTO t VALUES (1)').ready;
+    await storage.put('key', 'first');
+    await storage.setAlarm(4_000_000_000_000);
+    const bookmark = await storage.getCurrentBookmark();
+    await storage.sql.exec('INSERT INTO t VALUES (2); CREATE TABLE u(y)').ready;
+    await storage.put('key', 'second');
+    await storage.deleteAlarm();
+    const undo = await storage.onNextSessionRestoreBookmark(bookmark);
+    if (!(undo > bookmark)) throw new Error('the undo does not sort after the bookmark');
+    await storage.abort('restore');
+    return { undo };
+  });
+  const first = { key: 'first', rows: [1], tables: ['t'], alarm: 4_000_000_000_000 };
+  expect(await storagePage.evaluate(state)).toEqual(first);
+  await storagePage.reload();
+  await whenLoaded(storagePage);
+  expect(await storagePage.evaluate(state)).toEqual(first);
+  await storagePage.evaluate(async (bookmark) => {
+    const storage = await window.api.openStorage('recovery');
+    await storage.onNextSessionRestoreBookmark(bookmark);
+    await storage.abort('undo');
+  }, undo);
+  expect(await storagePage.evaluate(state)).toEqual({
+    key: 'second',
+    rows: [1, 2],
+    tables: ['t', 'u'],
+    alarm: null,
+  });
+});
+
+test('[PITR2] a bookmark for a time finds that time; deleteAll can be undone', async ({
+  storagePage,
+}) => {
+  const seen = await storagePage.evaluate(async () => {
+    const storage = await window.api.openStorage('by-time');
+    await storage.put('a', 1);
+    const time = Date.now();
+    while (Date.now() <= time) await storage.get('a');
+    await storage.deleteAll();
+    const gone = (await storage.list()).size;
+    const bookmark = await storage.getBookmarkForTime(new Date(time));
+    await storage.onNextSessionRestoreBookmark(bookmark);
+    await storage.abort('restore');
+    return { gone, back: await storage.get('a') };
+  });
+  expect(seen).toEqual({ gone: 0, back: 1 });
+});
+
+test('[PITR3] what is no bookmark, and a time outside the window, are errors with a code', async ({
+  storagePage,
+}) => {
+  const codes = await storagePage.evaluate(async () => {
+    const storage = await window.api.openStorage('bad-bookmarks');
+    await storage.put('a', 1);
+    const code = (promise: Promise<unknown>) =>
+      promise.then(
+        () => 'none',
+        (error) => `${error.name} ${error.code}`,
+      );
+    const day = 86_400_000;
+    return [
+      await code(storage.onNextSessionRestoreBookmark('yesterday')),
+      await code(storage.getBookmarkForTime(Date.now() + day)),
+      await code(storage.getBookmarkForTime(Date.now() - 31 * day)),
+      await code(storage.getBookmarkForTime(Number.NaN)),
+      await code(storage.get('a')),
+    ];
+  });
+  expect(codes).toEqual([
+    'Error BOOKMARK_INVALID',
+    'Error BOOKMARK_UNAVAILABLE',
+    'Error BOOKMARK_UNAVAILABLE',
+    'TypeError INVALID_ARGUMENT',
+    'none',
+  ]);
+});
+
+async function state() {
+  const storage = await window.api.openStorage('recovery');
+  const names =
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\'";
+  return {
+    key: await storage.get('key'),
+    rows: (await storage.sql.exec('SELECT x FROM t').toArray()).map(({ x }) => x),
+    tables: (await storage.sql.exec(names).toArray()).map(({ name }) => name),
+    alarm: await storage.getAlarm(),
+  };
+}

@@ -1,0 +1,130 @@
+// Site data cleared while storage is open, as a user or a page does it, or a browser that evicts.
+
+import type { Page } from '@playwright/test';
+import { openBlank, whenLoaded } from '../browsers/blank-page.ts';
+import { expect, test } from '../browsers/fixtures.ts';
+import { CLEAR_PATH } from '../browsers/server.ts';
+
+/** What each call of a page gives once the clearing has been noticed. */
+interface Outcomes {
+  /** How long writes were still acknowledged. */
+  readonly noticedMs: number;
+  readonly codes: Readonly<Record<string, unknown>>;
+}
+
+const CLEARED = 'SITE_DATA_CLEARED';
+
+/** Writes until a write fails, then makes one call of each kind. */
+async function callAll(page: Page): Promise<Outcomes> {
+  return await page.evaluate(async () => {
+    const { storage, room } = window.opened;
+    const codeOf = (call: Promise<unknown>) =>
+      call.then(
+        (value) => value,
+        (error) => error.code ?? String(error),
+      );
+    const startMs = performance.now();
+    let first: unknown;
+    for (let n = 0; first === undefined && performance.now() - startMs < 5000; n++) {
+      first = await codeOf(storage.put('n', n));
+    }
+    const noticedMs = performance.now() - startMs;
+    const codes = {
+      first,
+      get: await codeOf(storage.get('kept')),
+      call: await codeOf(room.getByName('cleared').add(1)),
+      openStorage: await codeOf(window.api.openStorage('another')),
+      connect: await codeOf(window.api.connectRooms()),
+    };
+    return { noticedMs, codes };
+  });
+}
+
+async function openAll(page: Page): Promise<void> {
+  await page.evaluate(async () => {
+    const storage = await window.api.openStorage('cleared');
+    await storage.put('kept', 'yes');
+    const { env } = await window.api.connectRooms();
+    await env.Room.getByName('cleared').add(1);
+    window.opened = { storage, room: env.Room };
+  });
+}
+
+test('[DUR4] site data that is cleared is told to every call of every tab, and a reload starts anew', async ({
+  profile,
+  server,
+}) => {
+  const context = await profile.launch();
+  const one = await openBlank(await context.newPage(), server);
+  await openAll(one);
+  const two = await openBlank(await context.newPage(), server);
+  await openAll(two);
+
+  await two.evaluate((path) => fetch(path).then(({ status }) => status), CLEAR_PATH);
+  for (const page of [one, two]) {
+    const { noticedMs, codes } = await callAll(page);
+    for (const [call, code] of Object.entries(codes)) expect(code, call).toBe(CLEARED);
+    expect(noticedMs).toBeLessThan(2000);
+  }
+
+  await one.reload();
+  await whenLoaded(one);
+  const found = await one.evaluate(async () => {
+    const { env } = await window.api.connectRooms();
+    const storage = await window.api.openStorage('cleared');
+    const kept = await storage.get('kept');
+    await storage.put('kept', 'again');
+    return [kept, await storage.get('kept'), await env.Room.getByName('cleared').add(1)];
+  });
+  expect(found).toEqual([undefined, 'again', 1]);
+});
+
+test('[DUR4] a page that did nothing meanwhile is told, though another has begun anew', async ({
+  profile,
+  server,
+}) => {
+  // Chromium 156 answers nothing about these folders for half a minute of the deletion.
+  test.setTimeout(150_000);
+  const context = await profile.launch();
+  const idle = await openBlank(await context.newPage(), server);
+  await openAll(idle);
+  const other = await openBlank(await context.newPage(), server);
+  await other.evaluate(async (path) => {
+    const origin = async () => await navigator.storage.getDirectory();
+    const names: string[] = [];
+    for await (const name of (await origin()).keys()) names.push(name);
+    // What is being deleted is refused.
+    const isGone = async (name: string) =>
+      await (await origin()).getDirectoryHandle(name).then(
+        () => false,
+        // Firefox 153 may reject with nothing while it deletes.
+        (error) => error?.name === 'NotFoundError',
+      );
+    const make = async (name: string) =>
+      await (await origin()).getDirectoryHandle(name, { create: true }).then(
+        () => true,
+        () => false,
+      );
+    const until = async (holds: () => Promise<boolean>) => {
+      while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 250));
+    };
+    // The answer may come seconds later, when the idle objects are closed and their files looked for.
+    void fetch(path);
+    await Promise.all(names.map((name) => until(() => isGone(name))));
+    // As the worker of a later page makes them.
+    for (const name of names) await until(() => make(name));
+  }, CLEAR_PATH);
+  const { codes } = await callAll(idle);
+  for (const [call, code] of Object.entries(codes)) expect(code, call).toBe(CLEARED);
+});
+
+type Api = Window['api'];
+
+declare global {
+  interface Window {
+    opened: {
+      readonly storage: Awaited<ReturnType<Api['openStorage']>>;
+      readonly room: Awaited<ReturnType<Api['connectRooms']>>['env']['Room'];
+    };
+  }
+}

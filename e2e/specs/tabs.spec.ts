@@ -1,0 +1,156 @@
+// Several tabs on one object: one leads, the others reach it, and one of them takes over.
+
+import type { BrowserContext, Page } from '@playwright/test';
+import { openBlank } from '../browsers/blank-page.ts';
+import { expect, test } from '../browsers/fixtures.ts';
+import type { TestServer } from '../browsers/server.ts';
+
+test('two tabs share an object: each sees what the other wrote', async ({ profile, server }) => {
+  const [one, two] = await openTabs(await profile.launch(), server);
+  await put(one, 'one', 1);
+  await put(two, 'two', 2);
+  expect(await list(one)).toEqual(['one', 'two']);
+  expect(await list(two)).toEqual(['one', 'two']);
+});
+
+test('transactions of two tabs do not mix', async ({ profile, server }) => {
+  const tabs = await openTabs(await profile.launch(), server);
+  await Promise.all(
+    tabs.map((tab) =>
+      tab.evaluate(async () => {
+        const storage = await window.api.openStorage('shared');
+        for (let i = 0; i < 20; i++) {
+          await storage.transaction(async (txn) => {
+            await txn.put('count', ((await txn.get<number>('count')) ?? 0) + 1);
+          });
+        }
+      }),
+    ),
+  );
+  expect(await get(tabs[0], 'count')).toBe(40);
+});
+
+test('errors keep their class and code in the second tab', async ({ profile, server }) => {
+  const [, two] = await openTabs(await profile.launch(), server);
+  const seen = await two.evaluate(async () => {
+    const storage = await window.api.openStorage('shared');
+    const seen = (promise: Promise<unknown>) =>
+      promise.catch((error) => [error.constructor.name, error.code]);
+    return [
+      await seen(storage.sql.exec('SELECT * FROM missing').ready),
+      await seen(storage.put('k'.repeat(3000), 1)),
+    ];
+  });
+  expect(seen).toEqual([
+    ['Error', 'SQL'],
+    ['RangeError', 'KEY_TOO_LARGE'],
+  ]);
+});
+
+for (const leaver of [0, 1] as const) {
+  test(`when the ${leaver === 0 ? 'first' : 'second'} tab closes, the other goes on`, async ({
+    profile,
+    server,
+  }) => {
+    const tabs = await openTabs(await profile.launch(), server);
+    await put(tabs[0], 'one', 1);
+    await put(tabs[1], 'two', 2);
+    await tabs[leaver].close();
+    const left = tabs[1 - leaver]!;
+    await put(left, 'three', 3);
+    expect(await list(left)).toEqual(['one', 'three', 'two']);
+  });
+}
+
+test('a handle opened before the other tab closed still works after it', async ({
+  profile,
+  server,
+}) => {
+  const [one, two] = await openTabs(await profile.launch(), server);
+  await put(one, 'one', 1);
+  await two.evaluate(async () => {
+    const storage = await window.api.openStorage('shared');
+    window.readOne = () => storage.get('one');
+    await window.readOne();
+  });
+  await one.close();
+  // A call caught by the change may reject as retryable; the next must come through.
+  await expect
+    .poll(() => two.evaluate(() => window.readOne().catch((error) => error.retryable)))
+    .toBe(1);
+});
+
+// Far below the 29 s that a transaction may stay open, far above what a slow machine needs.
+const FREE_MS = 10_000;
+
+for (const waits of [false, true]) {
+  test(`[SES12] a closed tab whose transaction ${waits ? 'waits' : 'is open'} holds nobody up`, async ({
+    profile,
+    server,
+  }) => {
+    const [one, two] = await openTabs(await profile.launch(), server);
+    if (waits) await hold(one, 1000);
+    await two.evaluate(async (waits) => {
+      const storage = await window.api.openStorage('shared');
+      await new Promise<void>((began) => {
+        void storage.transaction(async (txn) => {
+          await txn.put('lost', 1);
+          began();
+          await new Promise(() => {});
+        });
+        // Behind the other tab's, it has been sent when this turn is over.
+        if (waits) setTimeout(began, 100);
+      });
+    }, waits);
+    await two.close();
+    const startMs = Date.now();
+    await put(one, 'free', 1);
+    expect(Date.now() - startMs).toBeLessThan(FREE_MS);
+    expect(await list(one)).toEqual(['free']);
+  });
+}
+
+/** Begins a transaction on the page that ends by itself. */
+async function hold(page: Page, durationMs: number): Promise<void> {
+  await page.evaluate(async (durationMs) => {
+    const storage = await window.api.openStorage('shared');
+    await new Promise<void>((began) => {
+      void storage.transaction(() => {
+        began();
+        return new Promise((resolve) => setTimeout(resolve, durationMs));
+      });
+    });
+  }, durationMs);
+}
+
+declare global {
+  interface Window {
+    readOne(): Promise<unknown>;
+  }
+}
+
+/** Two tabs, the first of which leads: it has opened the object before the second exists. */
+async function openTabs(context: BrowserContext, server: TestServer): Promise<[Page, Page]> {
+  const one = await openBlank(await context.newPage(), server);
+  await list(one);
+  const two = await openBlank(await context.newPage(), server);
+  await list(two);
+  return [one, two];
+}
+
+async function put(page: Page, key: string, value: unknown): Promise<void> {
+  await page.evaluate(
+    async ([key, value]) => (await window.api.openStorage('shared')).put(key, value),
+    [key, value] as const,
+  );
+}
+
+async function get(page: Page, key: string): Promise<unknown> {
+  return await page.evaluate(async (key) => (await window.api.openStorage('shared')).get(key), key);
+}
+
+async function list(page: Page): Promise<string[]> {
+  return await page.evaluate(async () => [
+    ...(await (await window.api.openStorage('shared')).list()).keys(),
+  ]);
+}

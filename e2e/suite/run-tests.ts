@@ -1,0 +1,118 @@
+// `npm test`: everything, in order, with one count at the end.
+//
+// A failing step does not stop the next. Ends with code 0 only when every step ran something and
+// nothing failed; the last line is the count, alone.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type FoundBrowser, getChromium, getFirefox } from '../browsers/browser.ts';
+import {
+  lastLineTally,
+  oneCheck,
+  playwrightTally,
+  runStep,
+  type Step,
+  type StepResult,
+  summary,
+  vitestTally,
+} from './steps.ts';
+
+const REPOSITORY = join(import.meta.dirname, '../..');
+const TYPE_PROJECTS = [
+  'src',
+  'worker',
+  'demo',
+  'e2e',
+  'e2e/conformance/worker',
+  'e2e/bench/worker',
+  'e2e/libraries',
+  'demo/objects',
+];
+
+const reports = mkdtempSync(join(tmpdir(), 'ctx-storage-reports-'));
+const results: StepResult[] = [];
+
+try {
+  for (const project of TYPE_PROJECTS) {
+    await run({ title: `types of ${project}`, ...tool('tsc', '-p', project), tally: oneCheck });
+  }
+  await run({ title: 'lint', ...tool('biome', 'ci'), tally: oneCheck });
+
+  const unitReport = join(reports, 'unit.json');
+  await run({
+    title: 'unit tests',
+    ...tool('vitest', 'run', '--reporter=default', '--reporter=json', `--outputFile=${unitReport}`),
+    tally: () => vitestTally(unitReport),
+  });
+
+  await run({
+    title: 'fuzz beside workerd',
+    ...tool('tsx', 'e2e/fuzz/main.ts', '--seed', '1', '--count', '200'),
+    tally: lastLineTally,
+  });
+
+  await run({
+    title: 'hostile input',
+    ...tool('tsx', 'e2e/hostile/main.ts', '--seed', '1', '--count', '5'),
+    tally: lastLineTally,
+  });
+
+  const browsers = [browser('Chromium', getChromium), browser('Firefox', getFirefox)].filter(
+    (found) => found !== null,
+  );
+  for (const { name } of browsers) {
+    const endToEndReport = join(reports, `end-to-end-${name}.json`);
+    await run({
+      title: `end-to-end tests in ${name}`,
+      ...tool('playwright', 'test', '-c', 'e2e', `--project=${name}`, '--reporter=list,json'),
+      env: { PLAYWRIGHT_JSON_OUTPUT_NAME: endToEndReport },
+      tally: () => playwrightTally(endToEndReport),
+    });
+    await run({
+      title: `conformance in ${name}`,
+      ...tool('tsx', 'e2e/conformance/run.ts', '--browser', name),
+      tally: lastLineTally,
+    });
+  }
+} finally {
+  rmSync(reports, { recursive: true, force: true });
+}
+
+console.log(`\n${summary(results)}`);
+if (results.some(({ failed }) => failed > 0)) process.exitCode = 1;
+
+async function run(step: Step): Promise<void> {
+  console.log(`\n── ${step.title} ──`);
+  results.push(await runStep(step, REPOSITORY));
+}
+
+/** A program of the installed packages. */
+function tool(name: string, ...parameters: string[]): Pick<Step, 'command' | 'parameters'> {
+  return { command: join(REPOSITORY, 'node_modules', '.bin', name), parameters };
+}
+
+// Counted as a step of its own, because without it others would silently not be run.
+function browser(title: string, get: () => FoundBrowser | null): FoundBrowser | null {
+  console.log(`\n── ${title} ──`);
+  const startMs = performance.now();
+  const tell = (passed: number, failed: number, fault?: string) => {
+    const seconds = (performance.now() - startMs) / 1000;
+    results.push({ title, passed, failed, seconds, ...(fault !== undefined && { fault }) });
+  };
+  try {
+    const found = get();
+    if (found === null) {
+      console.log(`not installed, so nothing is tested in it; ${title.toUpperCase()}=1 gets it`);
+    } else {
+      console.log(`${found.version}, ${found.executablePath}`);
+      tell(1, 0);
+    }
+    return found;
+  } catch (error) {
+    const { message } = error as Error;
+    console.log(message);
+    tell(0, 1, message);
+    return null;
+  }
+}

@@ -1,0 +1,90 @@
+// Kills a browser in the middle of writes, again and again, and looks at what is left each time.
+//
+// Keeps true: every write that was acknowledged, and so is known outside the browser, is found when
+// the storage is opened again, and nothing is torn. Says nothing of a power cut: what a killed
+// process has written is with the operating system already.
+
+import type { BrowserContext, Page } from '@playwright/test';
+import { openBlank } from '../browsers/blank-page.ts';
+import { killBrowser, killRenderers } from '../browsers/processes.ts';
+import type { Profile } from '../browsers/profile.ts';
+import type { TestServer } from '../browsers/server.ts';
+
+export type Victim = 'renderer' | 'browser';
+
+/** What a round found when it opened the storage after the kill before it. */
+export interface Round {
+  /** The last write acknowledged so far. */
+  readonly acknowledged: number;
+  /** The last write found. */
+  readonly found: number;
+  /** In words; empty when all is well. */
+  readonly faults: readonly string[];
+}
+
+export class KillLoop {
+  readonly #profile: Profile;
+  readonly #server: TestServer;
+  #context: BrowserContext | null = null;
+  #acknowledged = 0;
+  #onAcknowledged = (): void => {};
+
+  constructor(profile: Profile, server: TestServer) {
+    this.#profile = profile;
+    this.#server = server;
+  }
+
+  /** Opens the storage, looks at it, lets `writes` writes be acknowledged and kills the victim. */
+  async round(victim: Victim, writes: number): Promise<Round> {
+    const page = await this.#open();
+    const round = await this.#verify(page);
+    const enough = new Promise<void>((resolve) => {
+      this.#onAcknowledged = () => {
+        if (this.#acknowledged >= round.found + writes) resolve();
+      };
+    });
+    await page.evaluate(() => window.api.startWriting());
+    await enough;
+    await this.#kill(victim, page);
+    return round;
+  }
+
+  /** Opens the storage once more and looks at it. */
+  async finish(): Promise<Round> {
+    return await this.#verify(await this.#open());
+  }
+
+  async #open(): Promise<Page> {
+    if (this.#context === null) {
+      this.#context = await this.#profile.launch();
+      await this.#context.exposeFunction('acknowledge', (n: number) => {
+        this.#acknowledged = Math.max(this.#acknowledged, n);
+        this.#onAcknowledged();
+      });
+    }
+    return await openBlank(await this.#context.newPage(), this.#server);
+  }
+
+  async #verify(page: Page): Promise<Round> {
+    const { last, faults } = await page.evaluate(() => window.api.verifyWrites());
+    const acknowledged = this.#acknowledged;
+    const lost =
+      acknowledged > last ? [`write ${acknowledged} was acknowledged, ${last} is last`] : [];
+    return { acknowledged, found: last, faults: [...lost, ...faults] };
+  }
+
+  async #kill(victim: Victim, page: Page): Promise<void> {
+    const { directory } = this.#profile;
+    if (victim === 'renderer') {
+      const crashed = page.waitForEvent('crash');
+      killRenderers(directory);
+      await crashed;
+      await page.close();
+    } else {
+      const closed = this.#context!.waitForEvent('close');
+      killBrowser(directory);
+      await closed;
+      this.#context = null;
+    }
+  }
+}
