@@ -9,8 +9,8 @@ import { askInWorkerd } from '../differential/in-workerd.ts';
 import { askWorkerd } from '../workerd.ts';
 
 const MAIN = `
-  import { converse } from '../../../e2e/differential/conversation.ts';
-  export * from '../room.ts';
+  import { converse } from '../../e2e/differential/conversation.ts';
+  export * from './room.ts';
   export default {
     async fetch(_request, env) {
       return Response.json(await converse(env.ROOM));

@@ -124,7 +124,7 @@ test('[NODE10] a file of classes runs in a page’s own thread', async ({ shared
   });
   const script = `
     import { createObjects } from 'ctx-storage/in-process';
-    import * as classes from '../counter.js';
+    import * as classes from './counter.js';
     const wasm = new URL('/node_modules/ctx-storage/dist/sqlite3.wasm', location.href);
     const objects = await createObjects(classes, { wasm });
     ${TOTAL}
@@ -149,7 +149,7 @@ test('a wrangler project is built with the plugin, and its class runs in the pag
       "durable_objects": { "bindings": [{ "name": "COUNTER", "class_name": "Counter" }] } }`,
     'key.txt': 'count',
     'worker.js': `import { DurableObject, env } from 'cloudflare:workers';
-      import key from '../key.txt';
+      import key from './key.txt';
       const STEP = env.STEP;
       const callable = () => (method) => method;
       export class Counter extends DurableObject {
@@ -195,7 +195,7 @@ test('[NODE10] classes run in Node, and the program starts', () => {
   writeFileSync(
     join(directory, 'total.mjs'),
     `import { createObjects } from 'ctx-storage/node';
-    import * as classes from '../counter.mjs';
+    import * as classes from './counter.mjs';
     const objects = await createObjects(classes);
     ${TOTAL}
     console.log(String(total));`,
