@@ -101,3 +101,25 @@ test('[LOG20] a closed store says so, whatever it is asked', async () => {
   expect(db.isOpen()).toBe(false);
   expect(directory.afterClose).toEqual([]);
 });
+
+test('[LOG20] whichever call fails where a segment begins, closing lets go of every file', async () => {
+  for (let failing = 0, isOver = false; !isOver; failing++) {
+    const { directory, store, close } = await withLateFlush();
+    directory.isLate = false;
+    let calls = 0;
+    directory.fails = () => calls++ === failing;
+    const segments = [...directory.written].filter((name) => name.startsWith('log-')).length;
+    try {
+      await store.flush();
+      isOver = calls <= failing;
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'IO' });
+    }
+    directory.fails = () => false;
+    await close();
+    for (const name of await directory.names()) (await directory.inner.open(name)).close();
+    if (!isOver) continue;
+    const after = [...directory.written].filter((name) => name.startsWith('log-')).length;
+    expect(after).toBe(segments + 1); // a segment did begin
+  }
+});

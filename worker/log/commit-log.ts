@@ -222,7 +222,8 @@ export class CommitLog {
     this.#active = next;
     this.#position = next.base;
     this.#durable = next.base;
-    this.#capacity = next.file.sizeBytes();
+    // Known without asking the file: a call that fails here would leave the log between two segments.
+    this.#capacity = next.base.offset;
     this.dropOpenParts();
     this.#keepOrClose(sealed);
   }

@@ -89,6 +89,9 @@ export async function overwrite(
   file.close();
 }
 
+/** What is asked of an open file. */
+export type WatchedCall = 'read' | 'write' | 'truncate' | 'size' | 'flush';
+
 /** A directory in memory that knows more than a program may ask. */
 export class WatchedDirectory implements FileDirectory {
   readonly inner: MemoryDirectory;
@@ -98,6 +101,8 @@ export class WatchedDirectory implements FileDirectory {
   readonly written = new Set<string>();
   /** Files the disk has no room for. */
   readonly full = new Set<string>();
+  /** Calls of files that fail without an effect. */
+  fails: (call: WatchedCall, name: string) => boolean = () => false;
   /** Calls of files that were closed, and of the directory after `isOver`. */
   readonly afterClose: string[] = [];
   /** Flushes end when `release` is called. */
@@ -114,7 +119,9 @@ export class WatchedDirectory implements FileDirectory {
     if (this.isOver) this.afterClose.push(`open ${name}`);
     const file = await this.inner.open(name);
     let isClosed = false;
-    const use = <T>(call: string, action: () => T): T => {
+    const use = <T>(call: WatchedCall, action: () => T): T => {
+      if (!isClosed && this.fails(call, name))
+        throw storageError('IO', `${call} "${name}": fails.`);
       if (!isClosed) return action();
       this.afterClose.push(`${call} ${name}`);
       throw storageError('IO', `${call} "${name}": closed.`);
