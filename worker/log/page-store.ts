@@ -7,7 +7,7 @@
 // not held in memory: pages that exist are spilled to the log, new pages go to the main file and are
 // not logged at all. One that fails is gone at once.
 
-import { storageError } from '../../src/contract/errors.ts';
+import { isStorageError, storageError } from '../../src/contract/errors.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 import type { PendingRestore } from './checkpoint-file.ts';
 import type { Checksum } from './checksum.ts';
@@ -206,10 +206,11 @@ export class PageStore implements DatabaseFile {
     this.#spillBytesNow = bytes ?? this.#spillBytes;
   }
 
-  /** Undoes the running transaction. */
+  /** Undoes the running transaction, whatever the disk does. */
   rollback(): void {
     this.#log.dropOpenParts();
     this.#forgetTransaction();
+    this.#giveBackSpace();
   }
 
   /** The last: SQLite may call on, but reaches no file any more and commits nothing. */
@@ -397,17 +398,24 @@ export class PageStore implements DatabaseFile {
   }
 
   #forgetTransaction(): void {
-    if (this.#wroteBeyondMain) {
-      // A bulk load was rolled back: give its space back now, the disk may be full.
-      this.#main.cut(this.committed.reachOfMain);
-      this.#wroteBeyondMain = false;
-    }
     this.#pending.clear();
     this.#spilled.clear();
     this.#cut.clear();
     this.#direct.clear();
     this.#currentPages = this.committed.pageCount;
     this.#visiblePages = this.committed.pageCount;
+  }
+
+  /** A bulk load was rolled back: gives its space back now, the disk may be full. */
+  #giveBackSpace(): void {
+    if (!this.#wroteBeyondMain) return;
+    this.#wroteBeyondMain = false;
+    try {
+      this.#main.cut(this.committed.reachOfMain);
+    } catch (error) {
+      // Nothing counts those pages, and the next checkpoint or opening cuts them off.
+      if (!isStorageError(error)) throw error;
+    }
   }
 }
 

@@ -1,7 +1,16 @@
 import type { Database } from '@sqlite.org/sqlite-wasm';
 import { beforeAll, expect, test, vi } from 'vitest';
+import type { FileDirectory } from '../file/file.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
-import { all, noise, type OpenedLog, openLog, put } from '../testing/test-log.ts';
+import {
+  all,
+  noise,
+  type OpenedLog,
+  openLog,
+  put,
+  type StoreOptions,
+  WatchedDirectory,
+} from '../testing/test-log.ts';
 
 beforeAll(() => {
   vi.spyOn(console, 'error').mockImplementation(() => {});
@@ -9,8 +18,8 @@ beforeAll(() => {
 });
 
 /** An object with free pages that hold old content, and a cache of a few pages. */
-async function withFreePages(directory: MemoryDirectory): Promise<OpenedLog> {
-  const opened = await openLog(directory);
+async function withFreePages(directory: FileDirectory, options?: StoreOptions): Promise<OpenedLog> {
+  const opened = await openLog(directory, undefined, options);
   const { db, store } = opened;
   for (let i = 0; i < 60; i++) put(db, i, noise(i, 20_000));
   db.exec('DELETE FROM t WHERE k > 5');
@@ -95,4 +104,69 @@ test('[LOG19] VACUUM, which commits inside a transaction of its own, is a commit
   const again = await openLog(directory);
   expect(all(again.db)).toEqual(expected);
   await again.close();
+});
+
+/** The rows, each as one text: quickly compared. */
+function rows(db: Database): unknown {
+  return db.selectValues("SELECT k || ' ' || hex(v) FROM t ORDER BY k");
+}
+
+/** An object of a few pages, some of them free, whose transactions soon go to the disk. */
+async function small(directory: WatchedDirectory): Promise<OpenedLog> {
+  const opened = await openLog(directory, undefined, { spillBytes: 1 << 14 });
+  for (let i = 0; i < 8; i++) put(opened.db, i, noise(i, 8000));
+  opened.db.exec('DELETE FROM t WHERE k > 3');
+  await opened.store.flush();
+  opened.db.exec('PRAGMA cache_size=10');
+  return opened;
+}
+
+/** A transaction that changes pages, fills free ones, and needs new ones: those go to the main file. */
+function load(db: Database): void {
+  db.exec('BEGIN');
+  for (let i = 0; i < 14; i++) put(db, i, noise(100 + i, 8000));
+}
+
+test('[LOG19] a rollback needs no disk, not even to give back the space of new pages', async () => {
+  const directory = new WatchedDirectory();
+  const { db, close } = await small(directory);
+  const expected = rows(db);
+  directory.written.clear();
+  load(db);
+  expect(directory.written).toContain('main');
+  directory.fails = (call) => call !== 'read';
+  db.exec('ROLLBACK');
+  directory.fails = () => false;
+  expect(rows(db)).toEqual(expected);
+  put(db, 1000, 'the next transaction');
+  expect(db.selectValue('PRAGMA integrity_check')).toBe('ok');
+  await close();
+});
+
+test('[LOG19] a call that fails undoes the transaction as a whole, also when the next one fails too', async () => {
+  for (let failing = 0, isOver = false; !isOver; failing++) {
+    const directory = new WatchedDirectory();
+    const { db, store, close } = await small(directory);
+    const before = rows(db);
+    let calls = 0;
+    directory.fails = (call) => call !== 'read' && Math.floor((calls++ - failing) / 2) === 0;
+    try {
+      load(db);
+      db.exec('COMMIT');
+      isOver = calls <= failing;
+      expect(isOver).toBe(true);
+    } catch (error) {
+      expect(error).toMatchObject({ message: expect.stringContaining('SQLITE_IOERR') });
+      expect(rows(db)).toEqual(before);
+    }
+    directory.fails = () => false;
+    put(db, 1000, 'the next transaction');
+    expect(db.selectValue('PRAGMA integrity_check')).toBe('ok');
+    const after = rows(db);
+    await store.flush();
+    await close();
+    const again = await openLog(directory.inner);
+    expect(rows(again.db)).toEqual(after);
+    await again.close();
+  }
 });
