@@ -5,7 +5,7 @@
 //
 // Knows nothing of SQL, gates or classes; time and randomness come from its environment.
 
-import { isStorageError, storageError } from '../../src/contract/errors.ts';
+import { isStorageError, type StorageError, storageError } from '../../src/contract/errors.ts';
 import { RECOVERY_WINDOW_DAYS } from '../../src/contract/limits.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 import type { FileDirectory } from '../file/file.ts';
@@ -61,7 +61,8 @@ export class ObjectStore {
    * applies a pending restore, durably.
    *
    * @throws CORRUPT, IO, DISK_FULL, STORAGE_LOCKED; BOOKMARK_INVALID or BOOKMARK_UNAVAILABLE when
-   *   the pending restore cannot be made: it is dropped, and the next opening succeeds without it.
+   *   the pending restore cannot be made: it is dropped, and the next opening succeeds without it,
+   *   unless the disk failed meanwhile; then that one may say so again.
    */
   static async open(
     directory: FileDirectory,
@@ -300,15 +301,25 @@ export class ObjectStore {
     try {
       await restore(this.#pendingRestore, this.#log, this.#pages);
     } catch (error) {
-      if (isStorageError(error) && /^(BOOKMARK_|CORRUPT)/.test(error.code)) {
-        this.#appendMarker(null);
-        await this.#log.flush();
-      }
-      throw error;
+      if (!isStorageError(error) || !/^(BOOKMARK_|CORRUPT)/.test(error.code)) throw error;
+      throw await this.#cancelRestore(error);
     }
     this.#pendingRestore = null;
     await this.flush();
     await this.checkpoint();
+  }
+
+  /** Cancels a restore that cannot be made. Returns the reason, which is told whatever the disk does. */
+  async #cancelRestore(reason: StorageError): Promise<StorageError> {
+    try {
+      this.#appendMarker(null);
+      await this.#log.flush();
+      return reason;
+    } catch (failure) {
+      if (!isStorageError(failure)) throw failure;
+      const again = `Cancelling the restore failed, so the next opening may refuse it again: ${failure.message}`;
+      return storageError(reason.code, `${reason.message} ${again}`, { cause: failure });
+    }
   }
 
   /** What follows a flush that made everything durable. */

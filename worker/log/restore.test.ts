@@ -1,7 +1,10 @@
+import type { Database } from '@sqlite.org/sqlite-wasm';
 import { expect, test } from 'vitest';
-import { all, noise, openLog, put, WatchedDirectory } from '../testing/test-log.ts';
+import { all, noise, openLog, put, TestEnvironment, WatchedDirectory } from '../testing/test-log.ts';
+import { ObjectStore } from './object-store.ts';
 
 const SMALL = { segmentBytes: 1 << 16, checkpointLogBytes: 1 << 15 };
+const TINY = { segmentBytes: 1 << 14, checkpointLogBytes: 1 << 13 };
 
 test('[LOG11] a bookmark taken after a restore was asked for is good, also where a segment begins', async () => {
   const directory = new WatchedDirectory();
@@ -25,3 +28,49 @@ test('[LOG11] a bookmark taken after a restore was asked for is good, also where
   expect(all(again.db)).toEqual(rows);
   await again.close();
 });
+
+/** The rows, each as one text: quickly compared. */
+function rowsOf(db: Database): unknown {
+  return db.selectValues("SELECT k || ' ' || hex(v) FROM t ORDER BY k");
+}
+
+/** An object that is to be restored to a moment whose history is gone. */
+async function withImpossibleRestore() {
+  const directory = new WatchedDirectory();
+  const environment = new TestEnvironment();
+  const { store, db, close } = await openLog(directory, environment, TINY);
+  const first = store.currentBookmark();
+  store.scheduleRestore(first);
+  for (let i = 0; (await directory.names()).includes('log-00000001'); i++) {
+    put(db, i % 4, noise(i, 8000));
+    await store.flush();
+    await store.maintain();
+    environment.nowMs += 10 * 86_400_000;
+  }
+  const rows = rowsOf(db);
+  await close();
+  return { directory, environment, rows };
+}
+
+test('[LOG11] a restore that cannot be made is refused aloud, whichever call fails meanwhile', async () => {
+  for (let failing = 0, isOver = false; !isOver; failing++) {
+    const { directory, environment, rows } = await withImpossibleRestore();
+    let calls = 0;
+    directory.fails = () => calls++ === failing;
+    const said: string[] = [];
+    let store: ObjectStore | undefined;
+    while (store === undefined && said.length < 4) {
+      store = await ObjectStore.open(directory, environment, TINY).catch(({ code }) => {
+        said.push(code);
+        return undefined;
+      });
+    }
+    expect(said).toContain('BOOKMARK_UNAVAILABLE');
+    isOver = calls <= failing;
+    await store?.close();
+    directory.fails = () => false;
+    const again = await openLog(directory, environment, TINY);
+    expect(rowsOf(again.db)).toEqual(rows);
+    await again.close();
+  }
+}, 30_000);
