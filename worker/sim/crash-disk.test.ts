@@ -84,6 +84,13 @@ describe('a simulated disk', () => {
     await expect(late).rejects.toThrow('The power is off.');
   });
 
+  test('[SIM3] power that is gone stays gone, when a loss of it is asked for again', async () => {
+    const disk = new CrashDisk(new Random(1));
+    disk.powerOff();
+    disk.powerOffAfter(10);
+    await expect(disk.open('a')).rejects.toThrow('The power is off.');
+  });
+
   test('[SIM3] a file has one holder, and its use after close is a violation', async () => {
     const disk = new CrashDisk(new Random(1));
     const file = await disk.open('a');

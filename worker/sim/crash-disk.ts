@@ -57,9 +57,9 @@ export class CrashDisk implements FileDirectory {
     return this.#callsLeft < 0;
   }
 
-  /** Loses power during the call that is so many calls away. */
+  /** Loses power during the call that is so many calls away; power that is gone stays gone. */
   powerOffAfter(calls: number): void {
-    this.#callsLeft = calls;
+    if (!this.isOff) this.#callsLeft = calls;
   }
 
   powerOff(): void {

@@ -1,9 +1,12 @@
 // What the history of a simulated object must be: the states it had, which of them must survive, and
 // the bookmarks that were handed out.
 
+import { isStorageError } from '../../src/contract/errors.ts';
 import type { Contents } from './contents.ts';
 
 const WINDOW_MS = 30 * 86_400_000;
+/** What is said of a restore that cannot be made. */
+const REFUSALS: readonly string[] = ['BOOKMARK_INVALID', 'BOOKMARK_UNAVAILABLE', 'CORRUPT'];
 
 /** What the object was after a commit. */
 export interface State {
@@ -116,11 +119,27 @@ export class History {
     }
   }
 
+  /** Lets the refusal of a restore pass when there is a documented reason for it. */
+  checkRefusal(wanted: readonly Known[], error: unknown, nowMs: number): void {
+    if (!isStorageError(error) || !REFUSALS.includes(error.code) || wanted.length === 0)
+      throw error;
+    if (wanted.some((known) => this.#mayRefuse(known, error.code, nowMs))) return;
+    const texts = wanted.map(({ text }) => text).join(' or ');
+    throw new SimulationFailure(
+      `the bookmark ${texts}, handed out as durable, is refused: ${error.code} ${error.message}`,
+    );
+  }
+
+  /** True when there may be a documented reason to refuse a restore. */
+  mayRefuseSomehow(known: Known, nowMs: number): boolean {
+    return REFUSALS.some((code) => this.#mayRefuse(known, code, nowMs));
+  }
+
   /**
    * True when a restore may be refused with this code. History that was given up is CORRUPT when
    * power has undone the removal of some of its files: a gap cannot be told from damage.
    */
-  mayRefuse(known: Known, code: string, nowMs: number): boolean {
+  #mayRefuse(known: Known, code: string, nowMs: number): boolean {
     if (!known.isDurable) return code === 'BOOKMARK_INVALID' || code === 'BOOKMARK_UNAVAILABLE';
     const isOld = nowMs - known.timeMs >= WINDOW_MS;
     const isGivenUp = isOld || known.mayBeGivenUp;

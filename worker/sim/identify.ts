@@ -1,36 +1,25 @@
 // Which of the states that it may have an object is in, found by comparing it with each.
 
 import { type Contents, difference } from './contents.ts';
-import { type Known, SimulationFailure, type State } from './history.ts';
+import { SimulationFailure, type State } from './history.ts';
 import type { SimulatedObject } from './simulated-object.ts';
-
-/** A restore that the next opening is to make. */
-export interface Asked {
-  readonly known: Known;
-  /** The bookmark that undoes it; null when the call that asked has failed. */
-  undo: string | null;
-  isAcknowledged: boolean;
-}
+import type { Asked, Wish } from './wish.ts';
 
 export type Found =
   | { readonly kind: 'state'; readonly state: State }
   | { readonly kind: 'restored'; readonly asked: Asked; readonly contents: Contents };
 
 /** @throws SimulationFailure when it is in none, or a restore that was acknowledged was not made */
-export function identify(
-  object: SimulatedObject,
-  candidates: readonly State[],
-  wanted: readonly Asked[],
-): Found {
+export function identify(object: SimulatedObject, candidates: readonly State[], wish: Wish): Found {
   const differences: string[] = [];
-  for (const asked of wanted) {
+  for (const asked of wish.asked) {
     for (const contents of asked.known.contents) {
       const differs = difference(object, contents);
       if (differs === null) return { kind: 'restored', asked, contents };
       differences.push(`restored: ${differs}`);
     }
   }
-  if (wanted.some(({ isAcknowledged }) => isAcknowledged)) {
+  if (wish.isCertain) {
     throw new SimulationFailure(`the restore was not made: ${differences.join('; ')}`);
   }
   for (const state of candidates) {

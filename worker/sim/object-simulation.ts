@@ -11,13 +11,14 @@ import { isStorageError, storageError } from '../../src/contract/errors.ts';
 import { type Contents, EMPTY } from './contents.ts';
 import { CrashDisk } from './crash-disk.ts';
 import { checkDamages } from './damage-check.ts';
-import { History, inStep, type Known, SimulationFailure } from './history.ts';
-import { type Asked, type Found, identify } from './identify.ts';
+import { History, inStep, SimulationFailure } from './history.ts';
+import { type Found, identify } from './identify.ts';
 import type { Plan, Step } from './plan.ts';
 import { Random } from './random.ts';
 import { promised } from './settle.ts';
 import { type Engine, SimulatedObject, type World } from './simulated-object.ts';
 import { NO_TOTALS, type Totals } from './totals.ts';
+import { type Asked, Wish } from './wish.ts';
 import { Draft, Workload } from './workload.ts';
 
 const START_MS = Date.UTC(2030, 0, 1);
@@ -291,24 +292,12 @@ export class ObjectSimulation {
     try {
       asked.undo = this.#object.storage.restoreAtNextStart(wanted.text);
     } catch (error) {
-      this.#mayRefuse([wanted], error);
+      this.#history.checkRefusal([wanted], error, this.#clock.nowMs);
       this.#asked.pop();
       return;
     }
     this.#history.checkOrder(asked.undo);
     if (!this.#random.onceIn(4)) await this.#acknowledge();
-  }
-
-  /** Lets a refusal pass when there is a documented reason for it. */
-  #mayRefuse(wanted: readonly Known[], error: unknown): void {
-    if (!isStorageError(error) || !/^(BOOKMARK_.*|CORRUPT)$/.test(error.code)) throw error;
-    if (wanted.length === 0) throw error;
-    const { nowMs } = this.#clock;
-    if (wanted.some((known) => this.#history.mayRefuse(known, error.code, nowMs))) return;
-    const texts = wanted.map(({ text }) => text).join(' or ');
-    throw new SimulationFailure(
-      `the bookmark ${texts}, handed out as durable, is refused: ${error.code} ${error.message}`,
-    );
   }
 
   // ---- Openings.
@@ -319,27 +308,28 @@ export class ObjectSimulation {
     await this.#object.reset().catch((error: unknown) => {
       if (!this.#isExpected(error)) throw error;
     });
+    const wish = new Wish(this.#asked);
     if (!crashed.isOff) {
       if (this.#random.onceIn(2)) crashed.heal();
       try {
-        return await this.#open();
+        return await this.#open(wish);
       } catch (error) {
         if (!crashed.isOff || !isStorageError(error)) throw error;
       }
     }
     if (crashed.violations.length > 0) throw new SimulationFailure(crashed.violations.join('; '));
     for (let i = 1; i < SURVIVORS; i++) {
-      const looked = await this.#survive(crashed);
+      const looked = await this.#survive(crashed, wish.copy());
       this.#disk.powerOff();
       await looked.object.reset().catch(() => {});
     }
-    const { object, found } = await this.#survive(crashed);
+    const { object, found } = await this.#survive(crashed, wish);
     this.#object = object;
     this.#settleOn(found);
   }
 
   /** Opens what a loss of power left, through losses during recovery. */
-  async #survive(crashed: CrashDisk): Promise<Opened> {
+  async #survive(crashed: CrashDisk, wish: Wish): Promise<Opened> {
     let disk = crashed;
     for (let losses = 0; ; losses++) {
       this.#totals('crashes');
@@ -347,7 +337,7 @@ export class ObjectSimulation {
       this.#disk = disk;
       if (losses < 4 && this.#random.onceIn(3)) disk.powerOffAfter(this.#random.below(40));
       try {
-        const opened = await this.#opened();
+        const opened = await this.#opened(wish);
         if (!disk.isOff) return opened;
         await opened.object.reset().catch(() => {});
       } catch (error) {
@@ -356,15 +346,14 @@ export class ObjectSimulation {
     }
   }
 
-  async #open(): Promise<void> {
-    const { object, found } = await this.#opened();
+  async #open(wish = new Wish(this.#asked)): Promise<void> {
+    const { object, found } = await this.#opened(wish);
     this.#object = object;
     this.#settleOn(found);
   }
 
   /** An object always opens: at the latest when faults are over, there is room, or a restore was refused. */
-  async #opened(): Promise<Opened> {
-    let isRefused = false;
+  async #opened(wish: Wish): Promise<Opened> {
     for (let attempts = 0; ; attempts++) {
       if (attempts > 3) throw new SimulationFailure('it does not open again');
       this.#failedCalls = this.#disk.failedCalls;
@@ -372,19 +361,11 @@ export class ObjectSimulation {
       try {
         object = await SimulatedObject.open(this.#disk, this.#world);
       } catch (error) {
-        if (this.#disk.isOff) throw error;
-        if (this.#isExpected(error)) this.#disk.heal();
-        else if (!isRefused) {
-          this.#mayRefuse(
-            this.#asked.map(({ known }) => known),
-            error,
-          );
-          isRefused = true;
-        } else throw error;
+        this.#failedToOpen(wish, error);
         continue;
       }
       try {
-        return { object, found: this.#identify(object, isRefused) };
+        return { object, found: this.#identify(object, wish) };
       } catch (error) {
         await object.reset().catch(() => {});
         if (this.#disk.isOff || !this.#isExpected(error)) throw error;
@@ -393,12 +374,29 @@ export class ObjectSimulation {
     }
   }
 
-  #identify(object: SimulatedObject, isRefused: boolean): Found {
+  /** @throws the error, when nothing explains it or power is off */
+  #failedToOpen(wish: Wish, error: unknown): void {
+    const { nowMs } = this.#clock;
+    if (this.#disk.isOff) {
+      wish.interrupted((known) => this.#history.mayRefuseSomehow(known, nowMs));
+      throw error;
+    }
+    if (this.#isExpected(error)) {
+      this.#disk.heal();
+      return;
+    }
+    const wanted = wish.asked.map(({ known }) => known);
+    this.#history.checkRefusal(wanted, error, nowMs);
+    const isFailing = this.#disk.failedCalls > this.#failedCalls;
+    wish.refused(isFailing ? 'failing' : 'sound');
+  }
+
+  #identify(object: SimulatedObject, wish: Wish): Found {
     const damage = this.#random.onceIn(4) ? object.damage() : undefined;
     // What it cannot read it reports as damage.
     if (this.#disk.failedCalls > this.#failedCalls) throw storageError('IO', 'A fault was met.');
     if (damage !== undefined) throw new SimulationFailure(`integrity_check: ${damage}`);
-    return identify(object, this.#history.candidates(), isRefused ? [] : this.#asked);
+    return identify(object, this.#history.candidates(), wish);
   }
 
   #settleOn(found: Found): void {

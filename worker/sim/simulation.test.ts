@@ -31,6 +31,19 @@ describe('single objects through losses of power, faults and full disks', () => 
     [46, 'a restore into history that was given up, with some of its files back after the loss'],
     [90, 'a bookmark of a restore that was asked for, at the beginning of a segment'],
     [89, 'a first segment that was lost unflushed beside a second one'],
+    [5000, 'a segment that stayed open when a call failed where the next one began'],
+  ])(
+    '[SIM1] seed %i: %s',
+    async (seed) => {
+      expect(await failuresOf([seed])).toEqual([]);
+    },
+    30_000,
+  );
+
+  // Each found a fault of the simulation.
+  test.each([
+    [5039, 'a restore that was refused, and forgotten as such when power went in the next opening'],
+    [5094, 'power that was back when its loss was asked for a second time'],
   ])(
     '[SIM1] seed %i: %s',
     async (seed) => {
