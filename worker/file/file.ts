@@ -24,7 +24,11 @@ export interface SyncFile {
   /** Cuts or grows (with zeros) the file. */
   truncate(sizeBytes: number): void;
   sizeBytes(): number;
-  /** Makes every write so far durable. A promise when the medium cannot do it synchronously. */
+  /**
+   * Makes every write so far durable. A promise when the medium cannot do it synchronously: then every
+   * flush of every file of it returns one, otherwise none does, so that one answer tells the kind of
+   * the medium.
+   */
   flush(): void | Promise<void>;
   /** Lets go of the file; idempotent. */
   close(): void;

@@ -91,6 +91,22 @@ export const FILE_CASES: readonly FileCase[] = [
     },
   },
   {
+    name: '[LOG15] all flushes of a directory end in their call, or all of them later',
+    async run(directory) {
+      const files = [await directory.open('a'), await directory.open('b')];
+      const flushes: unknown[] = [];
+      for (let i = 0; i < 4; i++) {
+        const file = files[i % 2]!;
+        if (i >= 2) file.write(bytes(i), 0);
+        const flushed = file.flush();
+        flushes.push(flushed instanceof Promise);
+        await flushed;
+      }
+      equal(new Set(flushes).size, 1);
+      for (const file of files) file.close();
+    },
+  },
+  {
     name: '[LOG15] names lists the files that exist; removing a missing one is no error',
     async run(directory) {
       for (const name of ['a', 'b']) (await directory.open(name)).close();
