@@ -12,7 +12,7 @@ const DAMAGES = 4;
 /**
  * Damages the disk in some ways, each apart; how many were tried.
  *
- * `isToRestore`: the history that a restore needs may be what was damaged.
+ * `isToRestore`: a restore may be pending, and the history it needs gone, or what was damaged.
  *
  * @throws SimulationFailure
  */

@@ -15,10 +15,11 @@ import { History, inStep, SimulationFailure } from './history.ts';
 import { type Found, identify } from './identify.ts';
 import type { Plan, Step } from './plan.ts';
 import { Random } from './random.ts';
+import { Restores } from './restores.ts';
 import { promised } from './settle.ts';
 import { type Engine, SimulatedObject, type World } from './simulated-object.ts';
 import { NO_TOTALS, type Totals } from './totals.ts';
-import { type Asked, Wish } from './wish.ts';
+import type { Asked, Wish } from './wish.ts';
 import { Draft, Workload } from './workload.ts';
 
 const START_MS = Date.UTC(2030, 0, 1);
@@ -36,9 +37,7 @@ export class ObjectSimulation {
   readonly #history = new History({ contents: EMPTY, timeMs: START_MS });
   #disk: CrashDisk;
   #object!: SimulatedObject;
-  /** The restores one of which the next opening is to make: those asked for since the last that was
-   * acknowledged, and that one. */
-  #asked: Asked[] = [];
+  readonly #restores = new Restores();
   #image: { readonly bytes: Uint8Array; readonly contents: Contents } | null = null;
   /** Faults that were met before the object was opened. */
   #failedCalls = 0;
@@ -233,11 +232,10 @@ export class ObjectSimulation {
   }
 
   #acknowledged(): void {
+    const before = this.#history.acknowledged;
     this.#history.acknowledge();
-    const last = this.#asked.at(-1);
-    if (last === undefined) return;
-    last.isAcknowledged = true;
-    this.#asked = [last];
+    const hasCommits = this.#history.acknowledged > before;
+    this.#restores.acknowledged(hasCommits ? 'commits' : 'noCommit');
   }
 
   #export(): void {
@@ -288,12 +286,12 @@ export class ObjectSimulation {
     if (known.length === 0) return;
     const wanted = this.#random.pick(known);
     const asked: Asked = { known: wanted, undo: null, isAcknowledged: false };
-    this.#asked.push(asked);
+    this.#restores.ask(asked);
     try {
       asked.undo = this.#object.storage.restoreAtNextStart(wanted.text);
     } catch (error) {
       this.#history.checkRefusal([wanted], error, this.#clock.nowMs);
-      this.#asked.pop();
+      this.#restores.withdraw();
       return;
     }
     this.#history.checkOrder(asked.undo);
@@ -308,7 +306,7 @@ export class ObjectSimulation {
     await this.#object.reset().catch((error: unknown) => {
       if (!this.#isExpected(error)) throw error;
     });
-    const wish = new Wish(this.#asked);
+    const wish = this.#restores.wish();
     if (!crashed.isOff) {
       if (this.#random.onceIn(2)) crashed.heal();
       try {
@@ -346,7 +344,7 @@ export class ObjectSimulation {
     }
   }
 
-  async #open(wish = new Wish(this.#asked)): Promise<void> {
+  async #open(wish = this.#restores.wish()): Promise<void> {
     const { object, found } = await this.#opened(wish);
     this.#object = object;
     this.#settleOn(found);
@@ -400,7 +398,7 @@ export class ObjectSimulation {
   }
 
   #settleOn(found: Found): void {
-    this.#asked = [];
+    this.#restores.settle();
     if (found.kind === 'state') this.#history.found(found.state);
     else this.#settleOnRestored(found.asked, found.contents);
     this.#history.checkOrder(this.#object.storage.currentBookmark());
@@ -428,7 +426,7 @@ export class ObjectSimulation {
     this.#random.reseed(this.#plan.seed);
     this.#disk.heal();
     await this.#object.reset();
-    const restored = this.#asked.flatMap(({ known }) => known.contents);
+    const restored = this.#restores.ofDamaged.flatMap(({ known }) => known.contents);
     const made = [...this.#history.states, ...this.#history.candidates()];
     const possible = [...made.map(({ contents }) => contents), ...restored];
     this.totals.damages += await checkDamages(

@@ -44,6 +44,7 @@ describe('single objects through losses of power, faults and full disks', () => 
   test.each([
     [5039, 'a restore that was refused, and forgotten as such when power went in the next opening'],
     [5094, 'power that was back when its loss was asked for a second time'],
+    [6378, 'a refused restore whose cancellation was damaged, and that is refused again'],
   ])(
     '[SIM1] seed %i: %s',
     async (seed) => {
