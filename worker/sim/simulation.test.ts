@@ -32,6 +32,7 @@ describe('single objects through losses of power, faults and full disks', () => 
     [90, 'a bookmark of a restore that was asked for, at the beginning of a segment'],
     [89, 'a first segment that was lost unflushed beside a second one'],
     [5000, 'a segment that stayed open when a call failed where the next one began'],
+    [5477, 'a rollback that stopped half-way, because the disk did not take back its space'],
   ])(
     '[SIM1] seed %i: %s',
     async (seed) => {
