@@ -6,6 +6,7 @@
 
 import { storageError } from '../../src/contract/errors.ts';
 import { isDiskFull } from '../file/file.ts';
+import { type Flushing, runFlushing } from '../file/flushing.ts';
 import type { CheckpointFile, PendingRestore } from './checkpoint-file.ts';
 import type { CommitLog } from './commit-log.ts';
 import type { MainFile } from './main-file.ts';
@@ -36,6 +37,8 @@ export class CommittedPages {
   #pageCount: number;
   #mainPages: number;
   #checkpointState: 'idle' | 'running' | 'blocked' = 'idle';
+  /** Settles with the last checkpoint that a refused commit tried again. */
+  #retrying: Promise<unknown> | undefined;
   /** As the last checkpoint that was tried knew it. */
   #pendingRestore: PendingRestore | null = null;
 
@@ -94,8 +97,7 @@ export class CommittedPages {
     const most = OVERLAY_FACTOR_MAX * this.#options.checkpointOverlayBytes;
     if (this.#checkpointState !== 'blocked' || this.#overlayBytes <= most) return;
     // The disk may have room again, and a commit that is refused leads to no flush that would see.
-    const isDurable = this.#log.position === this.#log.durable;
-    if (isDurable && this.checkpoint(this.#pendingRestore, false) === true) return;
+    if (this.#log.isDurable && this.#retryCheckpoint()) return;
     throw storageError(
       'DISK_FULL',
       'commit: the main file cannot grow, and what it lacks fills the memory allowed for it.',
@@ -127,37 +129,46 @@ export class CommittedPages {
    * Brings the main file up to the last commit, which must be durable. `mayCut`: nothing behind the
    * committed pages is in use. False when the disk is too full: nothing is lost, it is tried again.
    */
-  checkpoint(pending: PendingRestore | null, mayCut: boolean): boolean | Promise<boolean> {
+  *checkpoint(pending: PendingRestore | null, mayCut: boolean): Flushing<boolean> {
     this.#pendingRestore = pending;
     const { position } = this.#log;
     const pageCount = this.#pageCount;
     const written = [...this.#overlay.entries()].sort((a, b) => a[0] - b[0]);
     this.#checkpointState = 'running';
-    const fail = (error: unknown) => {
-      this.#checkpointState = 'blocked';
-      if (isDiskFull(error)) return false;
-      throw error;
-    };
-    const finish = () => {
+    try {
+      this.#writeRuns(written);
+      if (mayCut) this.#main.cut(pageCount);
+      this.#main.writeSums();
+      this.#log.active.writeIndex();
+      yield* this.#main.flush();
+      // A page that was committed while the flush ran stays in the overlay.
       for (const [pageIndex, page] of written) {
         if (this.#overlay.get(pageIndex) === page) this.#overlay.delete(pageIndex);
       }
       this.#mainPages = Math.max(pageCount, this.#pageCount);
       const segment = this.#log.active.number;
       this.#checkpoints.writeSlot({ pageCount, pendingRestore: pending, segment, position });
-      this.#checkpointState = 'idle';
-      return true;
-    };
-    try {
-      this.#writeRuns(written);
-      if (mayCut) this.#main.cut(pageCount);
-      this.#main.writeSums();
-      this.#log.active.writeIndex();
-      const flushed = this.#main.flush();
-      return flushed instanceof Promise ? flushed.then(finish).catch(fail) : finish();
     } catch (error) {
-      return fail(error);
+      this.#checkpointState = 'blocked';
+      if (isDiskFull(error)) return false;
+      throw error;
     }
+    this.#checkpointState = 'idle';
+    return true;
+  }
+
+  /** Settles when no checkpoint that was tried again is under way. */
+  async settled(): Promise<void> {
+    await this.#retrying;
+  }
+
+  /** Tries the checkpoint again that failed. True when the main file has grown inside this call. */
+  #retryCheckpoint(): boolean {
+    const done = runFlushing(this.checkpoint(this.#pendingRestore, false));
+    if (typeof done === 'boolean') return done;
+    // The commit is refused now; a later one finds out whether there was room.
+    this.#retrying = done.catch(() => false);
+    return false;
   }
 
   get #overlayBytes(): number {

@@ -4,6 +4,7 @@
 // history, oldest first, before it refuses a write. Knows nothing of transactions.
 
 import { isDiskFull, type SyncFile } from '../file/file.ts';
+import { type Flushing, runFlushing } from '../file/flushing.ts';
 import type { CheckpointFile } from './checkpoint-file.ts';
 import { corruptPage, PAGE_BYTES, wordsOf } from './pages.ts';
 
@@ -11,12 +12,18 @@ export class MainFile {
   readonly #file: SyncFile;
   readonly #checkpoints: CheckpointFile;
   readonly #giveUpOldest: () => boolean;
-  /** Settles with the last flush that ends in a later turn. */
-  #flushing: Promise<unknown> | undefined;
+  /** The medium flushes inside the call, so a commit may depend on pages that lie here. */
+  readonly flushesAtOnce: boolean;
 
-  constructor(file: SyncFile, checkpoints: CheckpointFile, giveUpOldest: () => boolean) {
+  constructor(
+    file: SyncFile,
+    checkpoints: CheckpointFile,
+    flushesAtOnce: boolean,
+    giveUpOldest: () => boolean,
+  ) {
     this.#file = file;
     this.#checkpoints = checkpoints;
+    this.flushesAtOnce = flushesAtOnce;
     this.#giveUpOldest = giveUpOldest;
   }
 
@@ -60,17 +67,14 @@ export class MainFile {
   }
 
   /** Makes pages and sums durable. */
-  flush(): void | Promise<void> {
-    const flushed = this.#file.flush();
-    if (!(flushed instanceof Promise)) return this.#checkpoints.flush();
-    const both = flushed.then(() => this.#checkpoints.flush());
-    this.#flushing = Promise.allSettled([this.#flushing, both]);
-    return both;
+  *flush(): Flushing<void> {
+    yield this.#file.flush();
+    yield this.#checkpoints.flush();
   }
 
-  /** Settles when no flush is under way. */
-  async settled(): Promise<void> {
-    await this.#flushing;
+  /** Makes pages and sums durable inside this call. Only on a medium that `flushesAtOnce`. */
+  flushAtOnce(): void {
+    runFlushing(this.flush());
   }
 
   close(): void {

@@ -9,18 +9,20 @@ import { isStorageError, type StorageError, storageError } from '../../src/contr
 import { RECOVERY_WINDOW_DAYS } from '../../src/contract/limits.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 import type { FileDirectory } from '../file/file.ts';
+import { type Flushing, runFlushing } from '../file/flushing.ts';
 import { formatBookmark, parseBookmark, timelineEnd } from './bookmark.ts';
 import { NO_RESTORE, type PendingRestore } from './checkpoint-file.ts';
-import { type LogEnvironment, SEGMENT_BYTES } from './commit-log.ts';
+import { SEGMENT_BYTES } from './commit-log.ts';
 import { CHECKPOINT_LOG_BYTES, CHECKPOINT_OVERLAY_BYTES } from './committed-pages.ts';
-import { SPILL_BYTES } from './page-store.ts';
+import type { LogEnvironment } from './log-end.ts';
 import { PAGE_BYTES } from './pages.ts';
 import { MARKER, RecordWriter } from './record.ts';
 import { type Recovered, type RecoveryOptions, recover } from './recovery.ts';
 import { restore } from './restore.ts';
 import { findTime } from './time-search.ts';
+import { SPILL_BYTES } from './transaction-pages.ts';
 
-export type { LogEnvironment } from './commit-log.ts';
+export type { LogEnvironment } from './log-end.ts';
 
 const WINDOW_MS = RECOVERY_WINDOW_DAYS * 86_400_000;
 
@@ -97,7 +99,7 @@ export class ObjectStore {
 
   /** True when `flush` has something to do: commits, or a restore that was asked for. */
   get needsFlush(): boolean {
-    return this.#log.position !== this.#log.durable || this.#wish !== null;
+    return !this.#log.isDurable || this.#wish !== null;
   }
 
   /**
@@ -110,9 +112,7 @@ export class ObjectStore {
     if (!this.needsFlush) return;
     if (this.#closed !== undefined) throw closed('flush');
     this.#appendWish();
-    const flushed = this.#log.flush();
-    if (!(flushed instanceof Promise)) return this.#afterFlush();
-    return this.#track(flushed.then(() => this.#afterFlush()));
+    return this.#track(runFlushing(this.#flushAndTidy()));
   }
 
   /**
@@ -153,8 +153,7 @@ export class ObjectStore {
     this.#pages.end();
     // A disk that fails here, perhaps again, has its say at the next opening.
     try {
-      const flushed = this.#log.cutToDurable();
-      if (flushed instanceof Promise) this.#track(flushed).catch(() => {});
+      this.#track(this.#log.cutToDurable());
     } catch (error) {
       if (!isStorageError(error)) throw error;
     }
@@ -168,8 +167,7 @@ export class ObjectStore {
     if (this.#closed !== undefined) throw closed('checkpoint');
     if (this.needsFlush || this.#pages.committed.isCheckpointing) return false;
     if (this.#pages.committed.isCheckpointed) return true;
-    const done = this.#pages.checkpoint(this.#pendingRestore);
-    return done instanceof Promise ? this.#track(done) : done;
+    return this.#track(runFlushing(this.#pages.checkpoint(this.#pendingRestore)));
   }
 
   /** True when `maintain` has something to do; it may wait for a quiet moment. */
@@ -255,7 +253,7 @@ export class ObjectStore {
   close(): Promise<void> {
     this.#closed ??= this.#exclusively(async () => {
       await Promise.allSettled(this.#underWay);
-      await this.#main.settled();
+      await this.#pages.committed.settled();
       this.#log.close();
       this.#main.close();
     });
@@ -263,7 +261,9 @@ export class ObjectStore {
     return this.#closed;
   }
 
-  #track<T>(work: Promise<T>): Promise<T> {
+  /** Keeps the files open until the work has ended, well or not. */
+  #track<T>(work: T | Promise<T>): T | Promise<T> {
+    if (!(work instanceof Promise)) return work;
     this.#underWay.add(work);
     const done = () => void this.#underWay.delete(work);
     work.then(done, done);
@@ -313,7 +313,7 @@ export class ObjectStore {
   async #cancelRestore(reason: StorageError): Promise<StorageError> {
     try {
       this.#appendMarker(null);
-      await this.#log.flush();
+      await runFlushing(this.#log.flush());
       return reason;
     } catch (failure) {
       if (!isStorageError(failure)) throw failure;
@@ -322,20 +322,16 @@ export class ObjectStore {
     }
   }
 
-  /** What follows a flush that made everything durable. */
-  #afterFlush(): void | Promise<void> {
+  *#flushAndTidy(): Flushing<void> {
+    yield* this.#log.flush();
     if (this.#closed !== undefined) return;
     if (this.needsFlush || this.#pages.committed.isCheckpointing) return;
     if (this.#pages.committed.isCheckpointDue || this.#log.canRoll) {
-      const done = this.#pages.checkpoint(this.#pendingRestore);
-      if (done instanceof Promise) return done.then(() => this.#afterCheckpoint());
-      this.#afterCheckpoint();
+      yield* this.#pages.checkpoint(this.#pendingRestore);
+      if (this.#closed !== undefined || this.needsFlush) return;
+      this.#pages.rollLog();
     }
     this.#log.growAhead();
-  }
-
-  #afterCheckpoint(): void {
-    if (this.#closed === undefined && !this.needsFlush) this.#pages.rollLog();
   }
 }
 

@@ -6,6 +6,7 @@
 
 import { storageError } from '../../src/contract/errors.ts';
 import type { FileDirectory, SyncFile } from '../file/file.ts';
+import { runFlushing } from '../file/flushing.ts';
 import {
   type Checkpoint,
   CheckpointFile,
@@ -13,12 +14,14 @@ import {
   pendingRestore,
 } from './checkpoint-file.ts';
 import type { Checksum } from './checksum.ts';
-import { CommitLog, type LogEnvironment, type OpenSegment } from './commit-log.ts';
+import { CommitLog } from './commit-log.ts';
 import { type CheckpointOptions, CommittedPages } from './committed-pages.ts';
+import type { LogEnvironment } from './log-end.ts';
 import { MainFile } from './main-file.ts';
 import { PageStore } from './page-store.ts';
 import { CONTINUES, MARKER, markerBody, parseHeader, RESTORE } from './record.ts';
 import { Redo } from './redo.ts';
+import type { OpenSegment } from './sealed-segments.ts';
 import {
   type LogPosition,
   positionAfter,
@@ -87,7 +90,9 @@ async function recoverWith(
   redo.verify();
   // What is shown from now on must stay as it is: commits that a crash of the program left unflushed,
   // and the end of the log, where a commit may have been taken back.
-  await active.file.flush();
+  const flush = active.file.flush();
+  const flushesAtOnce = !(flush instanceof Promise);
+  await flush;
 
   const oldest = await dropGivenUp(files, directory, numbers, active.number, first);
   const opened: OpenSegment[] = [];
@@ -109,12 +114,12 @@ async function recoverWith(
     oldest,
     firstNeeded: () => checkpoints.firstSegmentNeeded,
   });
-  const mainFile = new MainFile(main, checkpoints, () => log.giveUpOldest());
+  const mainFile = new MainFile(main, checkpoints, flushesAtOnce, () => log.giveUpOldest());
   const committed = new CommittedPages(mainFile, checkpoints, log, redo, options);
   const pages = new PageStore(committed, mainFile, log, options.spillBytes);
   // The newest slot was lost. Without another one, each such crash would lengthen the next opening;
   // on a disk that is too full it does.
-  if (active.number !== first) await pages.checkpoint(replay.pendingRestore);
+  if (active.number !== first) await runFlushing(pages.checkpoint(replay.pendingRestore));
   files.keep([main, files.get(CHECKPOINT_NAME), active.file]);
   files.keep(opened.map(({ file }) => file));
   if (spareFile !== null) files.keep([spareFile]);

@@ -1,6 +1,13 @@
 import type { Database } from '@sqlite.org/sqlite-wasm';
 import { expect, test } from 'vitest';
-import { all, noise, openLog, put, TestEnvironment, WatchedDirectory } from '../testing/test-log.ts';
+import {
+  all,
+  noise,
+  openLog,
+  put,
+  TestEnvironment,
+  WatchedDirectory,
+} from '../testing/test-log.ts';
 import { ObjectStore } from './object-store.ts';
 
 const SMALL = { segmentBytes: 1 << 16, checkpointLogBytes: 1 << 15 };

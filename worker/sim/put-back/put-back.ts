@@ -109,7 +109,7 @@ export const PUT_BACKS: readonly PutBack[] = [
     edits: [
       {
         file: 'worker/log/object-store.ts',
-        from: '      await Promise.allSettled(this.#underWay);\n      await this.#main.settled();\n',
+        from: '      await Promise.allSettled(this.#underWay);\n      await this.#pages.committed.settled();\n',
         to: '',
       },
       {
