@@ -4,7 +4,7 @@
 import { namesOf, PROTOCOL_VERSION, type WorkerMessage } from '../../src/rpc/control.ts';
 import { holdForLife } from '../../src/rpc/locks.ts';
 import { type Agent, FakeBrowser } from '../../src/testing/fake-browser.ts';
-import { serve } from '../../worker/boot/candidate.ts';
+import { runCandidate } from '../../worker/boot/candidate.ts';
 import { startHost } from '../../worker/boot/start-host.ts';
 import { MemoryCatalog } from '../../worker/catalog/catalog.ts';
 import { DurableObject } from '../../worker/entries/node-objects.ts';
@@ -70,7 +70,7 @@ export class LeadingWorker {
     const browser = new FakeBrowser();
     const agent = browser.agent();
     const { port1, port2 } = new MessageChannel();
-    serve(
+    runCandidate(
       async () => ({
         open: (target) => sessions.open(target),
         execute: (session, calls) => sessions.execute(session, calls),

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { serve } from '../../worker/boot/candidate.ts';
+import { runCandidate } from '../../worker/boot/candidate.ts';
 import { Namespaces } from '../../worker/calls/namespaces.ts';
 import type { ObjectManager } from '../../worker/host/object-manager.ts';
 import { DurableObject } from '../../worker/library/library.ts';
@@ -110,7 +110,7 @@ beforeEach(async () => {
   namespaces = new Namespaces(host.host, {}, manager);
   const { calls } = namespaces;
   const sessions = new PageSessions(host.host, () => () => {});
-  tabs = new FakeTabs(serve, () => calls, sessions);
+  tabs = new FakeTabs(runCandidate, () => calls, sessions);
   first = tabs.tab();
   second = tabs.tab();
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { serve } from '../../worker/boot/candidate.ts';
+import { runCandidate } from '../../worker/boot/candidate.ts';
 import type { RemoteStorage } from '../contract/storage.ts';
 import type { FakeHost } from '../testing/fake-host.ts';
 import { FakeTabs } from '../testing/fake-tabs.ts';
@@ -9,7 +9,7 @@ let storage: RemoteStorage;
 let host: FakeHost;
 
 beforeEach(async () => {
-  tabs = new FakeTabs(serve);
+  tabs = new FakeTabs(runCandidate);
   const tab = tabs.tab();
   storage = await tab.open('object');
   host = tab.leadingHost;

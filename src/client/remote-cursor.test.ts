@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { serve } from '../../worker/boot/candidate.ts';
+import { runCandidate } from '../../worker/boot/candidate.ts';
 import type { RemoteSqlStorage, RemoteStorage } from '../contract/storage.ts';
 import type { FakeHost } from '../testing/fake-host.ts';
 import { type FakeTab, FakeTabs } from '../testing/fake-tabs.ts';
@@ -13,7 +13,7 @@ let tab: FakeTab;
 let host: FakeHost;
 
 beforeEach(async () => {
-  tabs = new FakeTabs(serve);
+  tabs = new FakeTabs(runCandidate);
   tab = tabs.tab();
   storage = await tab.open('object');
   sql = storage.sql;

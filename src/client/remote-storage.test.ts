@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { serve } from '../../worker/boot/candidate.ts';
+import { runCandidate } from '../../worker/boot/candidate.ts';
 import type { RemoteSqlCursor, RemoteStorage } from '../contract/storage.ts';
 import { BATCH_CALLS_MAX } from '../rpc/protocol.ts';
 import type { FakeHost } from '../testing/fake-host.ts';
@@ -26,7 +26,7 @@ let storage: RemoteStorage;
 let host: FakeHost;
 
 beforeEach(async () => {
-  tabs = new FakeTabs(serve);
+  tabs = new FakeTabs(runCandidate);
   tab = tabs.tab();
   storage = await tab.open('object');
   host = tab.leadingHost;

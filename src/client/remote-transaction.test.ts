@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { serve } from '../../worker/boot/candidate.ts';
+import { runCandidate } from '../../worker/boot/candidate.ts';
 import type { RemoteStorage, Transaction } from '../contract/storage.ts';
 import type { FakeHost } from '../testing/fake-host.ts';
 import { type FakeTab, FakeTabs } from '../testing/fake-tabs.ts';
@@ -10,7 +10,7 @@ let storage: RemoteStorage;
 let host: FakeHost;
 
 beforeEach(async () => {
-  tabs = new FakeTabs(serve);
+  tabs = new FakeTabs(runCandidate);
   tab = tabs.tab();
   storage = await tab.open('object');
   host = tab.leadingHost;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { serve } from '../../worker/boot/candidate.ts';
+import { runCandidate } from '../../worker/boot/candidate.ts';
 import { isStorageError } from '../contract/errors.ts';
 import type { RemoteStorage } from '../contract/storage.ts';
 import { type FakeTab, FakeTabs } from '../testing/fake-tabs.ts';
@@ -49,7 +49,7 @@ interface Write {
 
 /** One tab whose handle does the steps, and another that leads first. */
 class Story {
-  readonly tabs = new FakeTabs(serve);
+  readonly tabs = new FakeTabs(runCandidate);
   readonly leader: FakeTab = this.tabs.tab();
   readonly tab: FakeTab = this.tabs.tab();
   readonly writes: Write[] = [];

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { serve } from '../../worker/boot/candidate.ts';
+import { runCandidate } from '../../worker/boot/candidate.ts';
 import { storageError } from '../contract/errors.ts';
 import type { RemoteStorage } from '../contract/storage.ts';
 import { namesOf, PROTOCOL_VERSION } from '../rpc/control.ts';
@@ -12,7 +12,7 @@ let first: FakeTab;
 let second: FakeTab;
 
 beforeEach(() => {
-  tabs = new FakeTabs(serve);
+  tabs = new FakeTabs(runCandidate);
   first = tabs.tab();
   second = tabs.tab();
 });

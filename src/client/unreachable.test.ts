@@ -1,7 +1,7 @@
 // Workers that cannot serve: their files were cleared, or they answer nothing.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { serve } from '../../worker/boot/candidate.ts';
+import { runCandidate } from '../../worker/boot/candidate.ts';
 import { storageError } from '../contract/errors.ts';
 import type { RemoteStorage } from '../contract/storage.ts';
 import { type FakeTab, FakeTabs } from '../testing/fake-tabs.ts';
@@ -17,7 +17,7 @@ let first: FakeTab;
 let second: FakeTab;
 
 beforeEach(() => {
-  tabs = new FakeTabs(serve);
+  tabs = new FakeTabs(runCandidate);
   first = tabs.tab();
   second = tabs.tab();
 });

@@ -17,7 +17,7 @@ import { type Disk, FakeHost } from './fake-host.ts';
 import { Settling } from './settling.ts';
 
 /** worker/boot/candidate, which a page does not import. */
-export type Serve = (
+export type RunCandidate = (
   createHost: () => Promise<WorkerHost>,
   environment: {
     readonly page: {
@@ -37,14 +37,14 @@ export type Serve = (
 export class FakeTabs {
   readonly browser = new FakeBrowser();
   readonly disk: Disk = new Map();
-  readonly serve: Serve;
+  readonly runCandidate: RunCandidate;
   readonly objects: (() => ObjectsService) | undefined;
   readonly storage: StorageHost | undefined;
   readonly #tabs: FakeTab[] = [];
 
   /** `objects` and `storage` stand for every host's, when they are given. */
-  constructor(serve: Serve, objects?: () => ObjectsService, storage?: StorageHost) {
-    this.serve = serve;
+  constructor(runCandidate: RunCandidate, objects?: () => ObjectsService, storage?: StorageHost) {
+    this.runCandidate = runCandidate;
     this.objects = objects;
     this.storage = storage;
   }
@@ -227,7 +227,7 @@ export class FakeWorker implements WorkerLike {
       close: () => this.terminate(),
     };
     const after = (delayMs: number, task: () => void) => void setTimeout(task, delayMs);
-    tabs.serve(createHost, { page: worker, locks, after, openChannel });
+    tabs.runCandidate(createHost, { page: worker, locks, after, openChannel });
     scope.start();
   }
 

@@ -3,21 +3,21 @@
 // With serve.ts and open-host.ts the only code of the worker that touches its global scope.
 
 import { PageSessions } from '../sessions/page-sessions.ts';
-import { type ServeEnvironment, serve } from './candidate.ts';
-import { type HostOptions as OpenOptions, openHost } from './opfs-host.ts';
+import { type CandidateEnvironment, runCandidate } from './candidate.ts';
+import { type OpfsHostOptions, startOpfsHost } from './opfs-host.ts';
 import { watchedHost } from './watched-host.ts';
 
 /** What a worker hosts, whatever page asks for it. */
-export type Hosting = Pick<OpenOptions, 'classes' | 'env' | 'idleMs' | 'limits'>;
+export type BrowserWorkerOptions = Pick<OpfsHostOptions, 'classes' | 'env' | 'idleMs' | 'limits'>;
 
 /** To be called before anything is awaited, or the page's first message is lost. */
-export function serveHost(hosting: Hosting): void {
-  const scope = globalThis as unknown as ServeEnvironment['page'];
+export function startBrowserWorker(options: BrowserWorkerOptions): void {
+  const scope = globalThis as unknown as CandidateEnvironment['page'];
   const { setTimeout, clearTimeout } = globalThis;
-  serve(
+  runCandidate(
     async ({ directory, wasmUrl }) => {
-      const { host, namespaces, watch } = await openHost({
-        ...hosting,
+      const { host, namespaces, watch } = await startOpfsHost({
+        ...options,
         directory,
         ...(wasmUrl !== null && { wasm: new URL(wasmUrl) }),
       });

@@ -19,7 +19,7 @@ import { toWire } from '../../src/rpc/errors-on-wire.ts';
 import { holdForLife, type Locks, whenReleased } from '../../src/rpc/locks.ts';
 
 /** What a worker's global scope gives. */
-export interface ServeEnvironment {
+export interface CandidateEnvironment {
   /** To and from the page that started this worker. */
   readonly page: {
     postMessage(message: WorkerMessage, transfer: Transferable[]): void;
@@ -46,7 +46,7 @@ export type HostOptions = Pick<StartMessage, 'directory' | 'wasmUrl'>;
 /**
  * Serves pages from now on. To be called before anything is awaited, or the first message is lost.
  */
-export function serve(createHost: CreateHost, environment: ServeEnvironment): void {
+export function runCandidate(createHost: CreateHost, environment: CandidateEnvironment): void {
   let candidate: Candidate | undefined;
   environment.page.addEventListener('message', ({ data }) => {
     if (data?.type !== 'start') return;
@@ -65,7 +65,7 @@ type State =
 class Candidate {
   readonly #identity: StartMessage;
   readonly #createHost: CreateHost;
-  readonly #environment: ServeEnvironment;
+  readonly #environment: CandidateEnvironment;
   readonly #names: ReturnType<typeof namesOf>;
   readonly #alive: Promise<void>;
   /** By client; a page that connects again has given up its earlier connection. */
@@ -74,7 +74,7 @@ class Candidate {
   readonly #own = new Set<ClientHost>();
   #state: State = { kind: 'idle' };
 
-  constructor(identity: StartMessage, createHost: CreateHost, environment: ServeEnvironment) {
+  constructor(identity: StartMessage, createHost: CreateHost, environment: CandidateEnvironment) {
     this.#identity = identity;
     this.#createHost = createHost;
     this.#environment = environment;

@@ -11,7 +11,7 @@ import { loadSqlite } from '../vfs/sqlite-module.ts';
 import { type RunningHost, startHost } from './start-host.ts';
 import { WASM_URL } from './wasm-url.ts';
 
-export interface HostOptions {
+export interface OpfsHostOptions {
   /** Name of the directory in the origin private file system; one host holds it at a time. */
   readonly directory: string;
   /** The instrumented SQLite, compiled or by address. @default the file beside the worker */
@@ -27,7 +27,7 @@ export interface HostOptions {
 }
 
 /** A host, and what tells that its files were cleared. */
-export interface OpenHost extends RunningHost {
+export interface OpfsHost extends RunningHost {
   readonly watch: ClearanceWatch;
 }
 
@@ -42,7 +42,7 @@ const FILE_TIME: OpfsMediumEnvironment = {
  *
  * @throws OPFS_UNAVAILABLE, INSECURE_CONTEXT, DISK_FULL, WORKER_FAILED
  */
-export async function openHost(options: HostOptions): Promise<OpenHost> {
+export async function startOpfsHost(options: OpfsHostOptions): Promise<OpfsHost> {
   const [sqlite, medium] = await Promise.all([
     loadSqlite(options.wasm ?? WASM_URL),
     OpfsMedium.open(options.directory, FILE_TIME),

@@ -4,7 +4,7 @@
 // Keeps true: classes are checked when serve() is called, so a mistake fails the worker's start and
 // is told to every page, not to the first call.
 
-import { serveHost } from '../boot/browser-worker.ts';
+import { startBrowserWorker } from '../boot/browser-worker.ts';
 import type { ClassTable, ClassTableOptions } from '../instance/object-class.ts';
 import { hostedBy } from '../library/provided-env.ts';
 import { completeLimits, type QueryLimits } from '../sql/query-limits.ts';
@@ -33,7 +33,7 @@ export interface ServeOptions extends ClassTableOptions {
  */
 export function serve(classes: ClassTable, options: ServeOptions = {}): void {
   const { idleMs, limits } = options;
-  serveHost({
+  startBrowserWorker({
     ...hostedBy(classes, options),
     limits: completeLimits(limits),
     ...(idleMs !== undefined && { idleMs }),

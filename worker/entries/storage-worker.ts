@@ -1,5 +1,5 @@
 // The worker of `openStorage`: objects without classes.
 
-import { serveHost } from '../boot/browser-worker.ts';
+import { startBrowserWorker } from '../boot/browser-worker.ts';
 
-serveHost({});
+startBrowserWorker({});

@@ -2,7 +2,7 @@
 // a file of the same kind, the least a commit can cost.
 
 import { idOfStorage } from '../../../src/contract/object-id.ts';
-import { openHost } from '../../../worker/boot/opfs-host.ts';
+import { startOpfsHost } from '../../../worker/boot/opfs-host.ts';
 import type { DurableObjectState } from '../../../worker/instance/durable-object-state.ts';
 import workloads from '../workloads.mjs';
 
@@ -11,7 +11,7 @@ type Workload = {
   run(ctx: unknown): Promise<number>;
 };
 
-const host = openHost({ directory: 'bench-objects' });
+const host = startOpfsHost({ directory: 'bench-objects' });
 
 /** The host with objects by name. */
 async function openObjects() {

@@ -3,7 +3,7 @@
 // Loads scenario files from the runner's server as they are. Answers one request at a time.
 
 import type { AlarmInvocationInfo } from '../../../worker/alarms/alarm-info.ts';
-import { openHost } from '../../../worker/boot/opfs-host.ts';
+import { startOpfsHost } from '../../../worker/boot/opfs-host.ts';
 import type { DurableObjectState } from '../../../worker/instance/durable-object-state.ts';
 import { ClassRegistry } from '../../../worker/instance/object-class.ts';
 import { formOf, listed, type Objects, runScenario, type Tools } from '../scenario.ts';
@@ -30,7 +30,7 @@ const addressOf = (name: string) => ({
   className: 'Scenario',
   id: classes.get('Scenario').ids.fromName(name),
 });
-const host = openHost({ directory: 'conformance', classes });
+const host = startOpfsHost({ directory: 'conformance', classes });
 const tools = loadTools();
 // Their rejections are answers to requests, not news of their own.
 host.catch(() => {});
