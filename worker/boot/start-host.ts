@@ -14,7 +14,7 @@ import { ObjectManager } from '../host/object-manager.ts';
 import type { HostEnvironment } from '../instance/environment.ts';
 import type { ClassRegistry } from '../instance/object-class.ts';
 import { MessageTurns, type Turns } from '../io/turns.ts';
-import { connectLibrary } from '../library/running-hosts.ts';
+import { registerRunningHost } from '../library/running-hosts.ts';
 import { completeLimits, type Limits } from '../sql/query-limits.ts';
 import { openLogDatabase } from '../storage/log-database.ts';
 import { LogVfs } from '../vfs/log-vfs.ts';
@@ -76,7 +76,7 @@ export async function startHost(
     openDatabase: (store, events) => openLogDatabase(sqlite, vfs, store, events, limits),
   };
   const host = new ObjectHost(environment, classes, (_host, instance) =>
-    namespaces.surroundings(instance),
+    namespaces.bindings(instance),
   );
   const control = new ClockControl(clock, host.alarms, environment);
   const manager = new ObjectManager(host, control, environment);
@@ -85,7 +85,7 @@ export async function startHost(
     () => messages.close(),
     () => clock.close(),
     realm.enter({ host: host.io, isDedicated: platform.isDedicated }),
-    connectLibrary(host.io, {
+    registerRunningHost(host.io, {
       caller: namespaces.ambient,
       env: namespaces.ambientEnv,
       exports: namespaces.ambientExports,

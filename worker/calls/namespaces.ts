@@ -8,7 +8,7 @@ import { Party, type PartyIo } from '../../src/stubs/party.ts';
 import type { ObjectCaller } from '../../src/stubs/stub.ts';
 import type { ObjectHost } from '../host/object-host.ts';
 import type { ObjectManager } from '../host/object-manager.ts';
-import type { ObjectInstance, Surroundings } from '../instance/object-instance.ts';
+import type { InstanceBindings, ObjectInstance } from '../instance/object-instance.ts';
 import { ObjectCalls } from './object-calls.ts';
 
 /** A side of calls, with the caller for its code. */
@@ -34,7 +34,7 @@ export class Namespaces {
   }
 
   /** What an instance is given. */
-  surroundings(instance: ObjectInstance): Surroundings {
+  bindings(instance: ObjectInstance): InstanceBindings {
     const { caller } = this.#residentOf(instance);
     return { env: this.#envOf(caller), exports: this.#exportsOf(caller) };
   }

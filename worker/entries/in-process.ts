@@ -20,7 +20,7 @@ import { MemoryCatalog } from '../catalog/catalog.ts';
 import { MemoryMedium, type ObjectMedium } from '../file/medium.ts';
 import type { ClockControl } from '../host/clock-control.ts';
 import type { ClassOptions, ClassTable, ClassTableOptions } from '../instance/object-class.ts';
-import { type Hosted, hostedBy } from '../library/provided-env.ts';
+import { type App, appOf } from '../library/provided-env.ts';
 import { completeLimits, type QueryLimits } from '../sql/query-limits.ts';
 import { loadSqlite } from '../vfs/sqlite-module.ts';
 
@@ -79,17 +79,17 @@ export async function createObjects<Table extends ClassTable>(
     readonly medium?: ObjectMedium;
   },
 ): Promise<Objects<Table>> {
-  const hosted = hostedBy(classes, options);
+  const app = appOf(classes, options);
   const { wasm, medium = new MemoryMedium() } = options;
   const sqlite = await loadSqlite(wasm);
   const catalog = new MemoryCatalog();
-  return objectsOn({ sqlite, medium, catalog, isDedicated: false }, hosted, options);
+  return objectsOn({ sqlite, medium, catalog, isDedicated: false }, app, options);
 }
 
 /** Objects on a platform that the caller has made. */
 export async function objectsOn<Table extends ClassTable>(
   platform: Platform,
-  hosted: Hosted,
+  app: App,
   options: InProcessOptions,
 ): Promise<Objects<Table>> {
   const { host, namespaces, manager, close } = await startHost(
@@ -98,13 +98,13 @@ export async function objectsOn<Table extends ClassTable>(
       limits: completeLimits(options.limits),
       ...(options.idleMs !== undefined && { idleMs: options.idleMs }),
     },
-    hosted.classes,
-    hosted.env,
+    app.classes,
+    app.env,
   );
   return {
     env: namespaces.outsideEnv as NamespacesOf<Table>,
     async list(name) {
-      const className = hosted.classes.bindings.get(name) ?? name;
+      const className = app.classes.bindings.get(name) ?? name;
       const listed = await host.outside.send(() => manager.list(className));
       return listed.map(({ address, ...facts }) => ({ ...named(address), ...facts }));
     },

@@ -9,7 +9,7 @@ import { NodeCatalog } from '../catalog/node-catalog.ts';
 import { MemoryMedium, type ObjectMedium } from '../file/medium.ts';
 import { NodeMedium } from '../file/node-medium.ts';
 import type { ClassTable } from '../instance/object-class.ts';
-import { hostedBy } from '../library/provided-env.ts';
+import { appOf } from '../library/provided-env.ts';
 import { loadSqlite } from '../vfs/sqlite-module.ts';
 import { type InProcessOptions, type Objects, objectsOn } from './in-process.ts';
 
@@ -34,11 +34,11 @@ export async function createObjects<Table extends ClassTable>(
   classes: Table,
   options: NodeOptions = {},
 ): Promise<Objects<Table>> {
-  const hosted = hostedBy(classes, options);
+  const app = appOf(classes, options);
   const sqlite = await loadSqlite(new Uint8Array(await readFile(WASM_URL)));
   const { directory } = options;
   const start = (medium: ObjectMedium, catalog: ObjectCatalog) =>
-    objectsOn<Table>({ sqlite, medium, catalog, ...NODE, isDedicated: false }, hosted, options);
+    objectsOn<Table>({ sqlite, medium, catalog, ...NODE, isDedicated: false }, app, options);
   if (directory === undefined) return start(new MemoryMedium(), new MemoryCatalog());
   const medium = new NodeMedium(directory);
   try {

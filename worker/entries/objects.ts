@@ -6,7 +6,7 @@
 
 import { startBrowserWorker } from '../boot/browser-worker.ts';
 import type { ClassTable, ClassTableOptions } from '../instance/object-class.ts';
-import { hostedBy } from '../library/provided-env.ts';
+import { appOf } from '../library/provided-env.ts';
 import { completeLimits, type QueryLimits } from '../sql/query-limits.ts';
 
 export type { ClassOptions, ClassTable, UserClass } from '../instance/object-class.ts';
@@ -34,7 +34,7 @@ export interface ServeOptions extends ClassTableOptions {
 export function serve(classes: ClassTable, options: ServeOptions = {}): void {
   const { idleMs, limits } = options;
   startBrowserWorker({
-    ...hostedBy(classes, options),
+    ...appOf(classes, options),
     limits: completeLimits(limits),
     ...(idleMs !== undefined && { idleMs }),
   });

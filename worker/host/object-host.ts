@@ -14,9 +14,9 @@ import type { HostEnvironment } from '../instance/environment.ts';
 import { ClassRegistry } from '../instance/object-class.ts';
 import {
   type Hosted,
+  type InstanceBindings,
   type InstanceEvents,
   ObjectInstance,
-  type Surroundings,
 } from '../instance/object-instance.ts';
 import { HibernatingSockets } from '../sockets/hibernating-sockets.ts';
 import { completeLimits } from '../sql/query-limits.ts';
@@ -32,12 +32,12 @@ type Slot =
   | { readonly kind: 'closing'; readonly released: Promise<void> };
 
 /** Makes what an instance of a class is given beside its storage. */
-export type Surround = (host: ObjectHost, instance: ObjectInstance) => Surroundings;
+export type MakeBindings = (host: ObjectHost, instance: ObjectInstance) => InstanceBindings;
 
 export class ObjectHost {
   readonly classes: ClassRegistry;
   readonly #environment: HostEnvironment;
-  readonly #surround: Surround;
+  readonly #makeBindings: MakeBindings;
   readonly #slots = new Map<string, Slot>();
   /** Sockets that outlive their object's instance. */
   readonly #sockets = new Map<string, HibernatingSockets>();
@@ -52,7 +52,7 @@ export class ObjectHost {
   constructor(
     environment: HostEnvironment,
     classes = new ClassRegistry(),
-    surround: Surround = () => ({ env: {}, exports: {} }),
+    makeBindings: MakeBindings = () => ({ env: {}, exports: {} }),
   ) {
     const { nextTurn, beforeNextTurn = nextTurn } = environment;
     this.#environment = {
@@ -71,7 +71,7 @@ export class ObjectHost {
       sendsStreams: environment.sendsStreams ?? false,
     };
     this.classes = classes;
-    this.#surround = surround;
+    this.#makeBindings = makeBindings;
     this.alarms = new ObjectAlarms(this.#environment, (address) => this.instance(address));
   }
 
@@ -253,7 +253,7 @@ export class ObjectHost {
     return {
       class: objectClass,
       sockets,
-      surround: (instance) => this.#surround(this, instance),
+      makeBindings: (instance) => this.#makeBindings(this, instance),
     };
   }
 

@@ -42,7 +42,7 @@ import {
 const IDLE_MS = 10_000;
 
 /** What an instance is given beside its storage: `env`, and `ctx.exports`. */
-export interface Surroundings {
+export interface InstanceBindings {
   readonly env: object;
   readonly exports: object;
 }
@@ -51,7 +51,7 @@ export interface Surroundings {
 export interface Hosted {
   readonly class: ObjectClass;
   readonly sockets: HibernatingSockets;
-  surround(instance: ObjectInstance): Surroundings;
+  makeBindings(instance: ObjectInstance): InstanceBindings;
 }
 
 /** Who reset an object: its code or its storage, or somebody who tends it (a page's tool, a test). */
@@ -80,7 +80,7 @@ export class ObjectInstance implements IoContext {
   readonly #hosted: Hosted | null;
   #object: object | undefined;
   #handlers: Handlers = {};
-  #surroundings: Surroundings | undefined;
+  #bindings: InstanceBindings | undefined;
   readonly #sockets: InstanceSockets | null;
   #isConstructing = false;
   #dropsAlarm = false;
@@ -166,7 +166,7 @@ export class ObjectInstance implements IoContext {
 
   /** `ctx.exports`: the namespaces of all classes. */
   get exports(): object {
-    return this.#surroundings?.exports ?? {};
+    return this.#bindings?.exports ?? {};
   }
 
   /** The user's object; undefined for an object without a class. */
@@ -360,8 +360,8 @@ export class ObjectInstance implements IoContext {
     this.gate.resume(null, () => {
       this.#isConstructing = true;
       try {
-        this.#surroundings = hosted.surround(this);
-        const { env } = this.#surroundings;
+        this.#bindings = hosted.makeBindings(this);
+        const { env } = this.#bindings;
         this.#object = new hosted.class.construct(this.state as never, env as never);
         this.#handlers = handlersOf(this.#object);
       } catch (error) {

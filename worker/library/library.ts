@@ -10,7 +10,7 @@ import { isRpcStub } from '../../src/stubs/known-stubs.ts';
 import { OWN, Party } from '../../src/stubs/party.ts';
 import { pairOfReferences } from '../../src/stubs/references.ts';
 import { providedEnv } from './provided-env.ts';
-import { connected } from './running-hosts.ts';
+import { runningHostBindings } from './running-hosts.ts';
 
 export { RpcTarget } from '../../src/contract/rpc-target.ts';
 export { type EnvNames, provideEnv } from './provided-env.ts';
@@ -58,7 +58,7 @@ export class WorkflowEntrypoint<Env = unknown, Props = unknown> extends WorkerEn
 export const RpcStub: { new <T extends object>(target: T): RpcStubOf<T> } = class {
   constructor(target: object) {
     const [here, there] = pairOfReferences();
-    const party = new Party(OWN, () => connected()!.caller);
+    const party = new Party(OWN, () => runningHostBindings()!.caller);
     // biome-ignore lint/correctness/noConstructorReturn: a stub is a proxy of its target's members
     return there.receive(here.send(here.draft(target, party)), party) as object;
   }
@@ -75,15 +75,17 @@ export type RpcStub<T extends object> = RpcStubOf<T>;
  * modules are evaluated it shows what `provideEnv` was given.
  */
 export const env: Readonly<Record<string, unknown>> = mirror(
-  () => connected()?.env ?? providedEnv(),
+  () => runningHostBindings()?.env ?? providedEnv(),
 );
 
 /** The namespaces of all classes, by name of the class. */
-export const exports: Readonly<Record<string, unknown>> = mirror(() => connected()?.exports);
+export const exports: Readonly<Record<string, unknown>> = mirror(
+  () => runningHostBindings()?.exports,
+);
 
 /** `ctx.waitUntil` of the object whose code is running. */
 export function waitUntil(work: Promise<unknown>): void {
-  connected()?.waitUntil(work);
+  runningHostBindings()?.waitUntil(work);
 }
 
 // Imported before serve() runs, so it shows what is there when it is read.

@@ -13,23 +13,23 @@ import {
   type ClassTableOptions,
   uniqueKeyOf,
 } from '../instance/object-class.ts';
-import { connected } from './running-hosts.ts';
+import { runningHostBindings } from './running-hosts.ts';
 
 /** The names that ids and namespaces are made of, as the host's options have them. */
 export type EnvNames = Pick<ClassTableOptions, 'bindings' | 'scriptName'>;
 
-interface HostOptions extends ClassTableOptions {
+interface AppOptions extends ClassTableOptions {
   readonly env?: object;
 }
 
-/** What a host runs. */
-export interface Hosted {
+/** What a host runs: the classes and the `env` of one script. */
+export interface App {
   readonly classes: ClassRegistry;
   /** What the app passes to its objects. */
   readonly env: object;
 }
 
-let given: HostOptions = {};
+let given: AppOptions = {};
 let shown: object = {};
 
 /**
@@ -60,7 +60,7 @@ export function providedEnv(): object {
  *
  * @throws CLASS_INVALID
  */
-export function hostedBy(table: ClassTable, options: HostOptions): Hosted {
+export function appOf(table: ClassTable, options: AppOptions): App {
   const complete = { ...given, ...options };
   const classes = new ClassRegistry(table, complete);
   for (const [binding, className] of Object.entries(given.bindings ?? {})) {
@@ -84,8 +84,8 @@ const caller: ObjectCaller = {
 };
 
 function running(): ObjectCaller {
-  const connection = connected();
-  if (connection !== undefined) return connection.caller;
+  const bindings = runningHostBindings();
+  if (bindings !== undefined) return bindings.caller;
   throw storageError(
     'CONNECTION_CLOSED',
     'An object was called while no host of objects runs: call it in a handler, not while modules ' +

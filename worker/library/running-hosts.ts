@@ -1,12 +1,12 @@
-// The hosts behind what object code imports. Each connects when it starts, and is asked by the code
-// of its own objects; code that belongs to no object meets the one that started last and still runs.
+// The hosts behind what object code imports. A host registers when it starts and answers the code of its
+// own objects. Code that belongs to no object gets the host that started last and still runs.
 
 import { currentContext } from '../../src/io/current-context.ts';
 import type { IoHost } from '../../src/io/io-context.ts';
 import type { ObjectCaller } from '../../src/stubs/stub.ts';
 
-/** What a host tells the library. */
-export interface Connection {
+/** What a host gives to the library. */
+export interface HostBindings {
   /** Calls objects for whichever object's code is running. */
   readonly caller: ObjectCaller;
   readonly env: object;
@@ -15,17 +15,17 @@ export interface Connection {
   waitUntil(work: Promise<unknown>): void;
 }
 
-const connections = new Map<IoHost, Connection>();
+const running = new Map<IoHost, HostBindings>();
 
-/** Called by a host that starts; the result is for its end. */
-export function connectLibrary(host: IoHost, connection: Connection): () => void {
-  connections.set(host, connection);
-  return () => void connections.delete(host);
+/** Registers a host that starts; the result removes it. */
+export function registerRunningHost(host: IoHost, bindings: HostBindings): () => void {
+  running.set(host, bindings);
+  return () => void running.delete(host);
 }
 
-/** Undefined while no host runs. */
-export function connected(): Connection | undefined {
+/** The bindings of the current object's host; undefined while no host runs. */
+export function runningHostBindings(): HostBindings | undefined {
   const host = currentContext()?.host;
-  const own = host && connections.get(host);
-  return own ?? [...connections.values()].at(-1);
+  const own = host && running.get(host);
+  return own ?? [...running.values()].at(-1);
 }

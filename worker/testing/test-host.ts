@@ -7,7 +7,7 @@ import type { DurableObjectState as PublicState } from '../../src/contract/stora
 import { MemoryCatalog, type ObjectCatalog } from '../catalog/catalog.ts';
 import type { FileDirectory, SyncFile } from '../file/file.ts';
 import { MemoryMedium, type ObjectMedium } from '../file/medium.ts';
-import { ObjectHost, type Surround } from '../host/object-host.ts';
+import { type MakeBindings, ObjectHost } from '../host/object-host.ts';
 import type { HostEnvironment } from '../instance/environment.ts';
 import { ClassRegistry, type ClassTable } from '../instance/object-class.ts';
 import { ObjectStore } from '../log/object-store.ts';
@@ -146,7 +146,7 @@ export interface World {
 export async function createTestHost(
   options: StorageOptions = {},
   classes: ClassTable = {},
-  surround?: Surround,
+  makeBindings?: MakeBindings,
   world: World = { medium: new MemoryMedium(), catalog: new MemoryCatalog() },
   limits: Limits = completeLimits(),
 ): Promise<TestHost> {
@@ -172,7 +172,7 @@ export async function createTestHost(
       return openLogDatabase(sqlite, installed, store, events, limits);
     },
   };
-  const host = new ObjectHost(environment, new ClassRegistry(classes), surround);
+  const host = new ObjectHost(environment, new ClassRegistry(classes), makeBindings);
   await host.start();
   return new TestHost(host, stores, faults, clock, Object.keys(classes)[0] ?? null);
 }
