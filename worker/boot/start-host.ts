@@ -68,7 +68,7 @@ export async function startHost(
     after: (delayMs, task, keepsAlive) => clock.after(delayMs, task, keepsAlive),
     isTimeControlled: () => clock.isControlled,
     sendsStreams: platform.sendsStreams ?? false,
-    guard: (delayMs, task) => time.after(delayMs, task, false),
+    afterRealTime: (delayMs, task) => time.after(delayMs, task, false),
     medium,
     catalog,
     ...(platform.idleMs !== undefined && { idleMs: platform.idleMs }),
@@ -84,7 +84,7 @@ export async function startHost(
   const leave = [
     () => messages.close(),
     () => clock.close(),
-    realm.enter({ host: host.io, isDedicated: platform.isDedicated }),
+    realm.register({ host: host.io, isDedicated: platform.isDedicated }),
     registerRunningHost(host.io, {
       caller: namespaces.ambient,
       env: namespaces.ambientEnv,

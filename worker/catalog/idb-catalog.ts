@@ -21,10 +21,10 @@ const STORE = 'objects';
 const VERSION = 1;
 
 export class IdbCatalog implements ObjectCatalog {
-  readonly #connection: Connection;
+  readonly #database: CatalogDatabase;
 
-  private constructor(connection: Connection) {
-    this.#connection = connection;
+  private constructor(database: CatalogDatabase) {
+    this.#database = database;
   }
 
   /**
@@ -33,11 +33,11 @@ export class IdbCatalog implements ObjectCatalog {
    * @throws OPFS_UNAVAILABLE when the browser refuses, DISK_FULL
    */
   static async open(directory: string, onTerminated = () => {}): Promise<IdbCatalog> {
-    return new IdbCatalog(await Connection.open(`ctx-storage/${directory}`, onTerminated));
+    return new IdbCatalog(await CatalogDatabase.open(`ctx-storage/${directory}`, onTerminated));
   }
 
   add(entry: CatalogEntry): Promise<void> {
-    return this.#connection.use('write', async (database) => {
+    return this.#database.use('write', async (database) => {
       // An alarm that outlives a loss of power must be found by this.
       const durability = entry.wakeMs === null ? 'relaxed' : 'strict';
       const { store, done } = database.transaction(STORE, 'readwrite', { durability });
@@ -50,7 +50,7 @@ export class IdbCatalog implements ObjectCatalog {
   }
 
   rest(key: string, wakeMs: number | null): Promise<void> {
-    return this.#connection.use('write', async (database) => {
+    return this.#database.use('write', async (database) => {
       const { store, done } = database.transaction(STORE, 'readwrite');
       const put = async () => {
         const known = await store.get(key);
@@ -61,38 +61,38 @@ export class IdbCatalog implements ObjectCatalog {
   }
 
   remove(key: string): Promise<void> {
-    return this.#connection.use('write', (database) => database.delete(STORE, key));
+    return this.#database.use('write', (database) => database.delete(STORE, key));
   }
 
   list(className: string): Promise<CatalogEntry[]> {
-    return this.#connection.use('read', (database) =>
+    return this.#database.use('read', (database) =>
       database.getAllFromIndex(STORE, 'className', className),
     );
   }
 
   wakes(): Promise<CatalogEntry[]> {
-    return this.#connection.use('read', (database) => database.getAllFromIndex(STORE, 'wakeMs'));
+    return this.#database.use('read', (database) => database.getAllFromIndex(STORE, 'wakeMs'));
   }
 
   async isEmpty(): Promise<boolean> {
-    return (await this.#connection.use('read', (database) => database.count(STORE))) === 0;
+    return (await this.#database.use('read', (database) => database.count(STORE))) === 0;
   }
 
   close(): void {
-    this.#connection.close();
+    this.#database.close();
   }
 }
 
-/** A connection that knows whether it still is one, and whose errors have codes. */
-class Connection {
+/** The IndexedDB database. Once it is lost it says why; its errors have codes. */
+class CatalogDatabase {
   #database: IDBPDatabase<Schema> | undefined;
-  /** Why it is none any more. */
+  /** Why the connection is lost; undefined while it is open. */
   #lost: string | undefined;
 
-  static async open(name: string, onTerminated: () => void): Promise<Connection> {
-    const connection = new Connection();
+  static async open(name: string, onTerminated: () => void): Promise<CatalogDatabase> {
+    const catalog = new CatalogDatabase();
     try {
-      connection.#database = await openDB<Schema>(name, VERSION, {
+      catalog.#database = await openDB<Schema>(name, VERSION, {
         upgrade(database) {
           const store = database.createObjectStore(STORE, { keyPath: 'key' });
           store.createIndex('className', 'className');
@@ -100,21 +100,21 @@ class Connection {
         },
         // To hold on would block the other for as long as this worker lives.
         blocking: (_version, otherVersion) =>
-          connection.#lose(
+          catalog.#lose(
             otherVersion === null
               ? 'it was deleted'
               : 'a newer version of this package has opened it',
           ),
         // Site data was cleared, or the disk failed.
         terminated() {
-          connection.#lose('the browser has closed it');
+          catalog.#lose('the browser has closed it');
           onTerminated();
         },
       });
     } catch (cause) {
       throw openError(cause as DOMException);
     }
-    return connection;
+    return catalog;
   }
 
   async use<T>(

@@ -18,8 +18,8 @@ import { installFetch } from './gated-fetch.ts';
 import { installSchedulerWait } from './scheduler-wait.ts';
 import { installTimers } from './timers.ts';
 
-/** How a host stands in the scope. */
-export interface Resident {
+/** A host whose objects run in the scope. */
+export interface RealmHost {
   readonly host: IoHost;
   /** True when all code of the scope belongs to its objects, and sees their clock. */
   readonly isDedicated: boolean;
@@ -27,19 +27,19 @@ export interface Resident {
 
 export class Realm {
   readonly #scope: typeof globalThis;
-  readonly #residents = new Set<Resident>();
+  readonly #hosts = new Set<RealmHost>();
   #uninstall = () => {};
 
   constructor(scope: typeof globalThis) {
     this.#scope = scope;
   }
 
-  /** A host starts; the result is for its end. */
-  enter(resident: Resident): () => void {
-    if (this.#residents.size === 0) this.#uninstall = this.#install();
-    this.#residents.add(resident);
+  /** Registers a host that starts; the result removes it. */
+  register(entry: RealmHost): () => void {
+    if (this.#hosts.size === 0) this.#uninstall = this.#install();
+    this.#hosts.add(entry);
     return () => {
-      if (this.#residents.delete(resident) && this.#residents.size === 0) this.#uninstall();
+      if (this.#hosts.delete(entry) && this.#hosts.size === 0) this.#uninstall();
     };
   }
 
@@ -70,7 +70,7 @@ export class Realm {
   }
 
   #dedicated(): IoHost | undefined {
-    for (const { host, isDedicated } of this.#residents) if (isDedicated) return host;
+    for (const { host, isDedicated } of this.#hosts) if (isDedicated) return host;
     return undefined;
   }
 }

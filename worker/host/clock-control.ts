@@ -43,7 +43,7 @@ export class ClockControl {
    */
   runNextAlarm(): Promise<RanAlarm | null> {
     let end: AlarmEnd | undefined;
-    const unhear = this.#alarms.hear((ended) => {
+    const unsubscribe = this.#alarms.subscribe((ended) => {
       end ??= ended;
     });
     const found = () => {
@@ -52,7 +52,7 @@ export class ClockControl {
       const isAwaited = this.#alarms.hasNext || this.#alarms.running().length > 0;
       return isAwaited ? undefined : null;
     };
-    return this.#clock.advanceTo(found, this.#settled).finally(unhear);
+    return this.#clock.advanceTo(found, this.#settled).finally(unsubscribe);
   }
 
   /** Lets time be the system's again. */
@@ -62,14 +62,16 @@ export class ClockControl {
 
   // A handler may itself wait for the clock: then its run cannot be waited for.
   readonly #settled = async (): Promise<void> => {
-    const { nextTurn, guard } = this.#environment;
+    const { nextTurn, afterRealTime } = this.#environment;
     for (let turn = 0; turn < SETTLE_TURNS; turn++) {
       await new Promise<void>((resolve) => nextTurn(resolve));
     }
     for (;;) {
       const runs = this.#alarms.running();
       if (runs.length === 0) return;
-      const patience = new Promise<'late'>((resolve) => guard(PATIENCE_MS, () => resolve('late')));
+      const patience = new Promise<'late'>((resolve) =>
+        afterRealTime(PATIENCE_MS, () => resolve('late')),
+      );
       const first = await Promise.race([Promise.all(runs), patience]);
       if (first === 'late' && this.#clock.hasWork) return;
     }

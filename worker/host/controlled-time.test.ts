@@ -279,7 +279,7 @@ describe('beneath', () => {
     const environment = {
       now: () => clock.now(),
       after: (delayMs, task) => clock.after(delayMs, task),
-      guard: () => () => {},
+      afterRealTime: () => () => {},
       nextTurn: (task) => void setImmediate(task),
       randomUint32: () => 0,
     } as Partial<HostEnvironment> as HostEnvironment;

@@ -68,12 +68,12 @@ describe('alarms across hosts', () => {
     await first.host.reset(first.address('a'), new Error('the worker was killed'));
     const second = await start();
     const heard: unknown[] = [];
-    const unhear = second.host.alarms.hear((end) => heard.push(end.kind));
+    const unsubscribe = second.host.alarms.subscribe((end) => heard.push(end.kind));
     await second.advance(0);
     expect([runs, opened, heard]).toEqual([[], ['a'], []]);
     await second.advance(60_000);
     expect([runs, heard]).toEqual([['a 0'], ['ran']]);
-    unhear();
+    unsubscribe();
   });
 
   test('[CAT6] a catalog that was lost is made anew from the folders', async () => {

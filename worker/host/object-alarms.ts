@@ -100,8 +100,8 @@ export class ObjectAlarms {
     return this.#scheduler.next() !== null;
   }
 
-  /** Tells of every run that ends, until the result is called. */
-  hear(listener: (end: AlarmEnd) => void): () => void {
+  /** Calls the listener for every run that ends, until the result is called. */
+  subscribe(listener: (end: AlarmEnd) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }

@@ -165,7 +165,7 @@ export class ObjectHost {
   ): Promise<string> {
     const { limits = completeLimits() } = this.#environment;
     const opened = openForeign(file, wal, limits, (apart) =>
-      this.#environment.openDatabase({ file: apart }, UNHEARD),
+      this.#environment.openDatabase({ file: apart }, NO_EVENTS),
     );
     try {
       return await replaceDatabase(await this.instance(address), opened);
@@ -331,5 +331,5 @@ async function opened(
   }
 }
 
-/** Events of a database that nobody listens to. */
-const UNHEARD = { beforeWrite() {}, onCritical() {} };
+/** For a database whose events nobody needs. */
+const NO_EVENTS = { beforeWrite() {}, onCritical() {} };

@@ -21,8 +21,8 @@ export interface HostEnvironment extends Turns {
   isTimeControlled?(): boolean;
   /** The network takes a body that is a stream. @default false, as browsers' does not */
   readonly sendsStreams?: boolean;
-  /** As `after` in real time, which passes also while the host's clock stands still. */
-  guard(delayMs: number, task: () => void): () => void;
+  /** Like `after`, in real time, which goes on while the host's clock stands still. */
+  afterRealTime(delayMs: number, task: () => void): () => void;
   /** The files of objects, by the keys of their addresses. */
   readonly medium: ObjectMedium;
   /** How long an instance without events stays in memory, in milliseconds. @default 10,000 */

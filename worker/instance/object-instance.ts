@@ -408,7 +408,7 @@ export class ObjectInstance implements IoContext {
     reason: () => StorageError,
     work: () => T | PromiseLike<T>,
   ): Promise<T> {
-    const cancel = this.#environment.guard(limitMs, () => this.reset(reason()));
+    const cancel = this.#environment.afterRealTime(limitMs, () => this.reset(reason()));
     const release = this.retain(cancel);
     try {
       return await work();

@@ -162,7 +162,7 @@ export async function createTestHost(
     randomUint32: () => (random = (random * 1_664_525 + 1_013_904_223) >>> 0),
     nextTurn: (task) => void setImmediate(task),
     after: (delayMs, task) => clock.after(delayMs, task),
-    guard: (delayMs, task) => clock.after(delayMs, task),
+    afterRealTime: (delayMs, task) => clock.after(delayMs, task),
     storageOptions: options,
     limits,
     medium: faults.medium(world.medium),
