@@ -154,14 +154,18 @@ export class Guard {
     // Time is first looked at here: most calls end before.
     this.#endMs ??= nowMs + queryMs;
     if (nowMs < this.#endMs) return CONTINUE;
-    if (this.#haltable === 0 || this.#stopped) {
-      this.#stopped = true;
-      return INTERRUPT;
-    }
+    const canHalt = !this.#stopped && this.#runs(this.#haltable);
     this.#stopped = true;
+    if (!canHalt) return INTERRUPT;
     this.#endMs = nowMs + HALT_MS_MAX;
     this.#halt(this.#haltable);
     return CONTINUE;
+  }
+
+  // A step compiles its statement anew when the schema has changed, and then frees the old program: no
+  // place to write to. Nothing runs meanwhile, so an interrupt undoes nothing.
+  #runs(statement: Pointer): boolean {
+    return statement !== 0 && this.#sqlite.exports.sqlite3_stmt_busy(statement) !== 0;
   }
 
   // The program that runs is the trigger's while a trigger does. An instruction of a virtual table, in

@@ -11,12 +11,14 @@ const ENDLESS = 'WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c)
 let database: Database;
 let critical: number;
 let nowMs: number;
+let stepMs: number;
 
 /** Time passes only where it is looked at. */
 beforeEach(async () => {
   critical = 0;
   nowMs = 0;
-  const limits = completeLimits({ queryMs: 50, heapBytes: 64 * MIB }, () => ++nowMs);
+  stepMs = 1;
+  const limits = completeLimits({ queryMs: 50, heapBytes: 64 * MIB }, () => (nowMs += stepMs));
   database = await openInMemory({ onCritical: () => void critical++ }, limits);
   database.exec('CREATE TABLE t(a); INSERT INTO t VALUES (1), (2)', []);
 });
@@ -94,6 +96,28 @@ describe('time', () => {
     expect(database.exec(sql, [2]).rowsWritten).toBe(2);
     database.run('COMMIT');
     expect(rows(database, 'SELECT a FROM t')).toEqual([[1], [2], [5], [6]]);
+  });
+
+  test('[LIM2] a write that is stopped while SQLite compiles it anew keeps its program', () => {
+    // SQLite reads the whole schema again after a rollback of a change to it.
+    for (let i = 0; i < 1500; i++) database.run(`CREATE TABLE t${i}(a)`);
+    const sql = 'INSERT INTO keyed SELECT a, a FROM t';
+    database.run('CREATE TABLE keyed(k INTEGER PRIMARY KEY, v UNIQUE)');
+    database.exec(sql, []);
+    database.run('DELETE FROM keyed');
+    database.run('BEGIN');
+    database.exec('INSERT INTO t VALUES (3)', []);
+    for (const change of ['SAVEPOINT s', 'CREATE TABLE x(a)', 'ROLLBACK TO s', 'RELEASE s']) {
+      database.run(change);
+    }
+    stepMs = 1000;
+    expect(run(sql)).toBe('SQL_TIMEOUT');
+    expect([critical, database.inTransaction]).toEqual([0, true]);
+    stepMs = 1;
+    expect(database.exec(sql, []).rowsWritten).toBe(6);
+    database.run('COMMIT');
+    expect(rows(database, 'SELECT v FROM keyed')).toEqual([[1], [2], [3]]);
+    expect(rows(database, 'PRAGMA quick_check')).toEqual([['ok']]);
   });
 
   test('[LIM2] without a transaction a write that is stopped is undone too', () => {
