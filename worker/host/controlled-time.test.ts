@@ -234,6 +234,10 @@ describe('beneath', () => {
         ends.add(onEnd);
         return () => ends.delete(onEnd);
       },
+      onEnd: (told: () => void) => {
+        ends.add(told);
+        return () => ends.delete(told);
+      },
     } as unknown as IoContext;
     const scope = { ...globalThis } as typeof globalThis & { scheduler: Waiting };
     const undo = [installTimers(scope, () => context), installSchedulerWait(scope, () => context)];
@@ -241,6 +245,22 @@ describe('beneath', () => {
       for (const onEnd of [...ends]) onEnd();
     };
     return { scope, log, ends, end, undo: () => undoAll(undo) };
+  }
+
+  /** A signal, and how many listeners it has. */
+  function countedSignal() {
+    const { signal } = new AbortController();
+    const added = new Set<unknown>();
+    const { addEventListener, removeEventListener } = signal;
+    signal.addEventListener = (...args: Parameters<typeof addEventListener>) => {
+      added.add(args[1]);
+      addEventListener.apply(signal, args);
+    };
+    signal.removeEventListener = (...args: Parameters<typeof removeEventListener>) => {
+      added.delete(args[1]);
+      removeEventListener.apply(signal, args);
+    };
+    return { signal, listeners: () => added.size };
   }
 
   test('[CLOCK11] an interval of an object that has ended is no work any more', async () => {
@@ -271,6 +291,22 @@ describe('beneath', () => {
     await waited;
     expect(log).toEqual(['event', 'event']);
     expect(ends.size).toBe(0);
+    undo();
+  });
+
+  test('[CLOCK12] a wait leaves nothing at its signal, however it ends', async () => {
+    const clock = controlled();
+    const { scope, ends, end, undo } = scopeOf(clock);
+    const { signal, listeners } = countedSignal();
+    const waited = scope.scheduler.wait(10, { signal });
+    expect(listeners()).toBe(1);
+    await clock.advance(10, settled);
+    await waited;
+    expect([listeners(), ends.size]).toEqual([0, 0]);
+    void scope.scheduler.wait(10, { signal });
+    expect(listeners()).toBe(1);
+    end();
+    expect(listeners()).toBe(0);
     undo();
   });
 
