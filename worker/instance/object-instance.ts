@@ -16,7 +16,8 @@ import type { DurableObjectStorage as PublicStorage } from '../../src/contract/s
 import { runTask } from '../../src/io/current-context.ts';
 import type { Enter, IoContext, IoHost } from '../../src/io/io-context.ts';
 import { AlarmInvocationInfo } from '../alarms/alarm-info.ts';
-import { type CriticalSection, InputGate } from '../io/input-gate.ts';
+import type { CriticalSection } from '../io/critical-section.ts';
+import { InputGate } from '../io/input-gate.ts';
 import { Lifecycle } from '../io/lifecycle.ts';
 import { OutputGate } from '../io/output-gate.ts';
 import { ObjectStore } from '../log/object-store.ts';
@@ -217,7 +218,7 @@ export class ObjectInstance implements IoContext {
   }
 
   entrance(): Enter {
-    const { context } = this.gate;
+    const { currentSection: context } = this.gate;
     return (task) => this.deliver(() => task(), context);
   }
 
@@ -269,7 +270,7 @@ export class ObjectInstance implements IoContext {
   receive<T>(start: () => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.hasEnded) return; // the code that waits is part of a dead instance
-      const { context } = this.gate;
+      const { currentSection: context } = this.gate;
       const release = this.retain();
       const back = (settle: () => void) =>
         this.gate.deliverLater(context, () => {
@@ -284,7 +285,7 @@ export class ObjectInstance implements IoContext {
   }
 
   reentry(): (event: () => void) => void {
-    const { context } = this.gate;
+    const { currentSection: context } = this.gate;
     return (event) => this.gate.deliver(context, event);
   }
 
@@ -399,7 +400,7 @@ export class ObjectInstance implements IoContext {
   }
 
   #section<T>(closure: () => T | PromiseLike<T>): Promise<T> {
-    return this.gate.section(() => this.#limited(CRITICAL_SECTION_MS_MAX, sectionTimeout, closure));
+    return this.gate.runSection(() => this.#limited(CRITICAL_SECTION_MS_MAX, sectionTimeout, closure));
   }
 
   // The limit is in real time, and ends with the instance.

@@ -135,10 +135,10 @@ class Run {
   }
 
   async #io({ turns, way }: Extract<Step, { do: 'io' }>, section: Open | null): Promise<void> {
-    const { context } = this.#gate;
+    const { currentSection } = this.#gate;
     const resume = this.#gate.continuation();
     const back = (task: () => void) =>
-      way === 'continuation' ? resume(task) : this.#gate.deliverLater(context, task);
+      way === 'continuation' ? resume(task) : this.#gate.deliverLater(currentSection, task);
     const id = `io ${this.#begun++}`;
     this.pending.add(id);
     await new Promise<void>((resolve) => {
@@ -159,7 +159,7 @@ class Run {
     this.pending.add(id);
     let isInCall = true;
     const own: Open = { parent, ended: false };
-    const settled = this.#gate.section(async () => {
+    const settled = this.#gate.runSection(async () => {
       this.#check(!isInCall, `${id} begins inside the call`);
       this.#enter(parent, id);
       this.#open.push(own);

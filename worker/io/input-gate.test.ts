@@ -32,7 +32,7 @@ describe('input gate', () => {
 
   test('[GATE2] a section starts in a later turn, never inside the call', async () => {
     const { gate, settle, log } = make();
-    const section = gate.section(() => log.push('in'));
+    const section = gate.runSection(() => log.push('in'));
     log.push('after call');
     await settle();
     await section;
@@ -42,7 +42,7 @@ describe('input gate', () => {
   test('[GATE3] events from outside wait until the section ends, and keep their order', async () => {
     const { gate, settle, log } = make();
     let end = () => {};
-    const section = gate.section(() => new Promise<void>((resolve) => (end = resolve)));
+    const section = gate.runSection(() => new Promise<void>((resolve) => (end = resolve)));
     await settle();
     gate.deliver(null, () => log.push('first'));
     gate.deliver(null, () => log.push('second'));
@@ -56,7 +56,7 @@ describe('input gate', () => {
 
   test('[GATE4] the continuation of I/O begun in a section is delivered while it is open', async () => {
     const { gate, settle, log } = make();
-    const section = gate.section(async () => {
+    const section = gate.runSection(async () => {
       const resume = gate.continuation();
       await new Promise<void>((resolve) => setImmediate(() => resume(resolve)));
       log.push('continued');
@@ -72,7 +72,7 @@ describe('input gate', () => {
   test('[GATE5] sections started side by side run one after the other', async () => {
     const { gate, settle, log } = make();
     const run = (name: string) =>
-      gate.section(async () => {
+      gate.runSection(async () => {
         log.push(`${name} begins`);
         const resume = gate.continuation();
         await new Promise<void>((resolve) => setImmediate(() => resume(resolve)));
@@ -87,8 +87,8 @@ describe('input gate', () => {
 
   test('[GATE6] a section started inside another and not awaited runs after it', async () => {
     const { gate, settle, log } = make();
-    const outer = gate.section(async () => {
-      void gate.section(() => void log.push('inner'));
+    const outer = gate.runSection(async () => {
+      void gate.runSection(() => void log.push('inner'));
       log.push('outer returns');
     });
     const event = new Promise<void>((resolve) =>
@@ -106,7 +106,7 @@ describe('input gate', () => {
   test('[GATE7] a failing section rejects with its own error and lets events in again', async () => {
     const { gate, settle, log } = make();
     const error = new RangeError('mine');
-    const section = gate.section(() => {
+    const section = gate.runSection(() => {
       throw error;
     });
     const caught = section.catch((e) => e);
@@ -119,7 +119,7 @@ describe('input gate', () => {
   test('[GATE8] sections nest at most 64 deep', async () => {
     const { gate, settle } = make();
     const dive = (depth: number): Promise<number> =>
-      gate.section(() => (depth === 65 ? depth : dive(depth + 1)));
+      gate.runSection(() => (depth === 65 ? depth : dive(depth + 1)));
     const result = dive(1).catch((error) => error);
     await settle();
     expect(await result).toMatchObject({ code: 'TRANSACTION_NESTING' });
@@ -141,7 +141,7 @@ describe('input gate', () => {
     gate.deliverLater(null, () => log.push('later'));
     gate.resume(null, () => log.push('resumed'));
     resume(() => log.push('continued'));
-    void gate.section(() => log.push('section'));
+    void gate.runSection(() => log.push('section'));
     await settle();
     expect(log).toEqual([]);
   });
@@ -165,7 +165,7 @@ describe('input gate', () => {
     const opened = new Promise<void>((resolve) => {
       gate.deliver(null, () => log.push('first'));
       gate.deliver(null, () => {
-        void gate.section(() => log.push('section')).then(() => resolve());
+        void gate.runSection(() => log.push('section')).then(() => resolve());
       });
       gate.deliver(null, () => log.push('last'));
     });

@@ -3,43 +3,32 @@
 // An event is a task: a call, a fired timer, the continuation of I/O. Each runs in a turn of the
 // event loop of its own, and what it awaits in microtasks runs with it. While a critical section is
 // open (a transaction, or blockConcurrencyWhile) only its own tasks run; all others wait, in order.
-// A task begun in a section belongs to it; when the section has ended, to the one around it.
+// A task that began in a section belongs to it; after the section has ended, to the one around it.
 //
 // Invariants:
-//   one section is innermost ("active"); a task runs only when its section is the active one
-//   `#context` is the section of the task that is running, so what it starts can be told apart
+//   a task runs only when the section it belongs to is `#active`, the innermost open one
+//   `#current` is the section of the task that runs or ran last: what that task starts belongs to it
 //
 // Knows nothing of storage. What a browser API delivers past this gate (a raw event listener)
-// carries the context of the last task; docs/compatibility.md says so.
+// belongs to the section of the last task; docs/compatibility.md says so.
 
-import { storageError } from '../../src/contract/errors.ts';
-import { CRITICAL_SECTION_DEPTH_MAX } from '../../src/contract/limits.ts';
+import { CriticalSection, checkDepth, innermostOpen } from './critical-section.ts';
 import type { Turns } from './turns.ts';
-
-/** An open or ended critical section; null stands for the object outside of any. */
-export interface CriticalSection {
-  readonly parent: CriticalSection | null;
-  readonly depth: number;
-  ended: boolean;
-}
-
-interface Waiting {
-  readonly context: CriticalSection | null;
-  readonly task: () => void;
-}
+import { WaitingTasks } from './waiting-tasks.ts';
 
 export class InputGate {
   readonly #turns: Turns;
   readonly #runTask: (task: () => void) => void;
   #active: CriticalSection | null = null;
-  #context: CriticalSection | null = null;
-  #waiting: Waiting[] = [];
-  /** Sections that are to open; they come before the events that wait already. */
-  #opening: Waiting[] = [];
-  #drainScheduled = false;
-  /** An event has begun in this turn: the next one is not to share its microtasks. */
+  #current: CriticalSection | null = null;
+  /** Sections that are to open. They come before `#waiting`. */
+  readonly #opening = new WaitingTasks();
+  readonly #waiting = new WaitingTasks();
+  /** A later turn is reserved for the next waiting task. */
+  #drainIsScheduled = false;
+  /** An event has begun in this turn: the next one must not share its microtasks. */
   #turnIsTaken = false;
-  #closed = false;
+  #isClosed = false;
 
   /** `runTask` runs each task of this object. */
   constructor(turns: Turns, runTask: (task: () => void) => void = (task) => task()) {
@@ -48,101 +37,103 @@ export class InputGate {
   }
 
   /** The section of the running task. */
-  get context(): CriticalSection | null {
-    return live(this.#context);
+  get currentSection(): CriticalSection | null {
+    return innermostOpen(this.#current);
   }
 
   /**
-   * Runs the event in the caller's turn when the gate admits it now and none has begun in this turn,
-   * else when it does.
+   * Runs the event in the caller's turn when the gate admits it now and none has begun in this turn;
+   * otherwise when it does.
    */
-  deliver(context: CriticalSection | null, task: () => void): void {
-    if (this.#closed) return;
-    if (!this.#turnIsTaken && this.#admits(context) && !this.#drainScheduled) {
-      this.#run(context, task);
+  deliver(section: CriticalSection | null, event: () => void): void {
+    if (this.#isClosed) return;
+    if (!this.#turnIsTaken && this.#admitsNow(section)) {
+      this.#run(event);
       this.#takeTurn();
-    } else this.#waiting.push({ context, task });
+    } else this.#waiting.add(section, event);
   }
 
-  /** Goes on with what runs, in the caller's turn when the gate admits it now, else when it does. */
-  resume(context: CriticalSection | null, task: () => void): void {
-    if (this.#closed) return;
-    if (this.#admits(context) && !this.#drainScheduled) this.#run(context, task);
-    else this.#waiting.push({ context, task });
+  /** Continues what runs: in the caller's turn when the gate admits it now, otherwise when it does. */
+  resume(section: CriticalSection | null, task: () => void): void {
+    if (this.#isClosed) return;
+    if (this.#admitsNow(section)) this.#run(task);
+    else this.#waiting.add(section, task);
   }
 
   /** Runs the task in a later turn, when the gate admits it. */
-  deliverLater(context: CriticalSection | null, task: () => void): void {
-    if (this.#closed) return;
-    this.#waiting.push({ context, task });
+  deliverLater(section: CriticalSection | null, task: () => void): void {
+    if (this.#isClosed) return;
+    this.#waiting.add(section, task);
     this.#scheduleDrain();
   }
 
   /**
-   * The running task's context, kept for the continuation of its I/O. Outside of sections there is
-   * nothing to tell apart, so the continuation needs no turn of its own.
+   * Remembers the running task's section for the continuation of its I/O. Outside of sections there
+   * is nothing to tell apart, so the continuation needs no turn of its own.
    */
   continuation(): (task: () => void) => void {
-    const context = this.context;
+    const section = this.currentSection;
     return (task) => {
-      if (context === null) this.resume(null, task);
-      else this.deliverLater(context, task);
+      if (section === null) this.resume(null, task);
+      else this.deliverLater(section, task);
     };
   }
 
   /**
    * Runs the closure as a critical section inside the running task's, in a later turn, and settles
    * as it does. Sections of one parent run one after the other, in order of the calls.
+   *
+   * @throws TRANSACTION_NESTING as a rejection
    */
-  section<T>(closure: (section: CriticalSection) => T | PromiseLike<T>): Promise<T> {
-    const parent = this.context;
-    const depth = parent === null ? 1 : parent.depth + 1;
-    if (depth > CRITICAL_SECTION_DEPTH_MAX) {
-      return Promise.reject(
-        storageError(
-          'TRANSACTION_NESTING',
-          `Critical sections are nested ${depth} deep, at most ${CRITICAL_SECTION_DEPTH_MAX}.`,
-        ),
-      );
-    }
+  runSection<T>(closure: () => T | PromiseLike<T>): Promise<T> {
+    const parent = this.currentSection;
     return new Promise<T>((resolve, reject) => {
-      if (this.#closed) return; // who waits is part of what has ended
-      const open = () => {
-        const section: CriticalSection = { parent: live(parent), depth, ended: false };
-        this.#active = section;
-        this.#context = section;
-        // The end is a task of the section itself: it waits for an inner section still open.
-        const end = (settle: () => void) =>
-          this.resume(section, () => {
-            section.ended = true;
-            this.#active = live(section);
-            this.#context = this.#active;
-            this.#scheduleDrain();
-            settle();
-          });
-        run(() => closure(section)).then(
-          (value) => end(() => resolve(value)),
-          (error) => end(() => reject(error)),
+      checkDepth(parent);
+      if (this.#isClosed) return; // the code that waits is part of what has ended
+      this.#opening.add(parent, () => {
+        const section = this.#open(parent);
+        call(closure).then(
+          (value) => this.#end(section, () => resolve(value)),
+          (error) => this.#end(section, () => reject(error)),
         );
-      };
-      this.#opening.push({ context: parent, task: open });
+      });
       this.#scheduleDrain();
     });
   }
 
   /** Drops what waits, for good: the object was reset. */
   close(): void {
-    this.#closed = true;
-    this.#waiting = [];
-    this.#opening = [];
+    this.#isClosed = true;
+    this.#waiting.clear();
+    this.#opening.clear();
   }
 
-  #admits(context: CriticalSection | null): boolean {
-    return live(context) === this.#active;
+  #open(parent: CriticalSection | null): CriticalSection {
+    const section = new CriticalSection(innermostOpen(parent));
+    this.#active = section;
+    this.#current = section;
+    return section;
   }
 
-  #run(context: CriticalSection | null, task: () => void): void {
-    this.#context = live(context);
+  // The end is a task of the section itself: it waits for an inner section that is still open.
+  #end(section: CriticalSection, settle: () => void): void {
+    this.resume(section, () => {
+      section.hasEnded = true;
+      this.#active = innermostOpen(section);
+      this.#current = this.#active;
+      this.#scheduleDrain();
+      settle();
+    });
+  }
+
+  /** True when a task of the section may run, and no waiting one has the next turn already. */
+  #admitsNow(section: CriticalSection | null): boolean {
+    return innermostOpen(section) === this.#active && !this.#drainIsScheduled;
+  }
+
+  /** Runs a task that was admitted, so one of the active section. */
+  #run(task: () => void): void {
+    this.#current = this.#active;
     this.#runTask(task);
   }
 
@@ -157,33 +148,22 @@ export class InputGate {
   }
 
   #scheduleDrain(): void {
-    if (this.#drainScheduled || this.#waiting.length + this.#opening.length === 0) return;
-    this.#drainScheduled = true;
+    if (this.#drainIsScheduled || (this.#waiting.isEmpty && this.#opening.isEmpty)) return;
+    this.#drainIsScheduled = true;
     this.#turns.nextTurn(() => this.#drain());
   }
 
-  #take(queue: Waiting[]): Waiting | undefined {
-    const index = queue.findIndex(({ context }) => this.#admits(context));
-    return index < 0 ? undefined : queue.splice(index, 1)[0];
-  }
-
-  // One task a turn, so that the microtasks of one never run in the context of another.
+  // One task a turn, so that the microtasks of one never run in the section of another.
   #drain(): void {
-    this.#drainScheduled = false;
-    const next = this.#take(this.#opening) ?? this.#take(this.#waiting);
+    this.#drainIsScheduled = false;
+    const next = this.#opening.take(this.#active) ?? this.#waiting.take(this.#active);
     if (next === undefined) return;
     this.#scheduleDrain();
-    this.#run(next.context, next.task);
+    this.#run(next);
     this.#takeTurn();
   }
 }
 
-function live(section: CriticalSection | null): CriticalSection | null {
-  let current = section;
-  while (current?.ended) current = current.parent;
-  return current;
-}
-
-async function run<T>(closure: () => T | PromiseLike<T>): Promise<T> {
+async function call<T>(closure: () => T | PromiseLike<T>): Promise<T> {
   return await closure();
 }

@@ -27,7 +27,7 @@ import { fromWireAddress } from '../../src/stubs/wire-address.ts';
 
 import type { ObjectHost } from '../host/object-host.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
-import type { CriticalSection } from '../io/input-gate.ts';
+import type { CriticalSection } from '../io/critical-section.ts';
 import { Cursor } from '../sql/cursor.ts';
 import type { Confirmation } from '../storage/object-storage.ts';
 import type { Frame } from '../storage/transactions.ts';
@@ -283,8 +283,8 @@ export class PageSessions implements StorageHost {
           (frame) =>
             new Promise<void>((end) => {
               mustBeginAlone(session);
-              const { context } = instance.gate;
-              session.transaction = { id, frame, section: context, end, ended: settled };
+              const section = instance.gate.currentSection;
+              session.transaction = { id, frame, section, end, ended: settled };
               cancelTimeout = this.#after(CRITICAL_SECTION_MS_MAX - 1000, () =>
                 this.#timeout(session, instance, id),
               );
