@@ -103,8 +103,8 @@ let second: FakeTab;
 beforeEach(async () => {
   aborted = [];
   let namespaces: Namespaces | undefined;
-  host = await createTestHost({}, { Room }, (_host, instance) => {
-    return namespaces!.surroundings(instance);
+  host = await createTestHost({}, { Room }, (context) => {
+    return namespaces!.bindings(context);
   });
   asked = [];
   namespaces = new Namespaces(host.host, {}, manager);

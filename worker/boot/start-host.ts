@@ -75,9 +75,7 @@ export async function startHost(
     limits,
     openDatabase: (store, events) => openLogDatabase(sqlite, vfs, store, events, limits),
   };
-  const host = new ObjectHost(environment, classes, (_host, instance) =>
-    namespaces.bindings(instance),
-  );
+  const host = new ObjectHost(environment, classes, (context) => namespaces.bindings(context));
   const control = new ClockControl(clock, host.alarms, environment);
   const manager = new ObjectManager(host, control, environment);
   const namespaces = new Namespaces(host, env, manager);
@@ -89,7 +87,7 @@ export async function startHost(
       caller: namespaces.ambient,
       env: namespaces.ambientEnv,
       exports: namespaces.ambientExports,
-      waitUntil: (work) => host.current?.keepAlive(work),
+      waitUntil: (work) => host.currentContext?.keepAlive(work),
     }),
   ];
   const close = () =>

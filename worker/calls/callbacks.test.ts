@@ -113,8 +113,8 @@ let env: Env;
 
 beforeEach(async () => {
   let namespaces: Namespaces | undefined;
-  host = await createTestHost({}, { Asker, Peer }, (_host, instance) => {
-    return namespaces!.surroundings(instance);
+  host = await createTestHost({}, { Asker, Peer }, (context) => {
+    return namespaces!.bindings(context);
   });
   namespaces = new Namespaces(host.host, {});
   env = namespaces.outsideEnv as Env;

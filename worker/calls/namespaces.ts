@@ -8,7 +8,7 @@ import { Party, type PartyIo } from '../../src/stubs/party.ts';
 import type { ObjectCaller } from '../../src/stubs/stub.ts';
 import type { ObjectHost } from '../host/object-host.ts';
 import type { ObjectManager } from '../host/object-manager.ts';
-import type { InstanceBindings, ObjectInstance } from '../instance/object-instance.ts';
+import type { InstanceBindings } from '../instance/user-object.ts';
 import { ObjectCalls } from './object-calls.ts';
 
 /** A side of calls, with the caller for its code. */
@@ -22,20 +22,20 @@ export class Namespaces {
   readonly #host: ObjectHost;
   /** What the app passes to all objects. */
   readonly #env: object;
-  readonly #residents = new WeakMap<ObjectInstance, Resident>();
+  readonly #residents = new WeakMap<PartyIo, Resident>();
   readonly #worker: Resident;
 
   /** `manager`: what pages may list, delete and drive. */
   constructor(host: ObjectHost, env: object, manager?: ObjectManager) {
     this.#host = host;
     this.#env = env;
-    this.calls = new ObjectCalls(host, (instance) => this.#residentOf(instance).party, manager);
+    this.calls = new ObjectCalls(host, ({ context }) => this.#residentOf(context).party, manager);
     this.#worker = this.#reside(host.outside);
   }
 
   /** What an instance is given. */
-  bindings(instance: ObjectInstance): InstanceBindings {
-    const { caller } = this.#residentOf(instance);
+  bindings(context: PartyIo): InstanceBindings {
+    const { caller } = this.#residentOf(context);
     return { env: this.#envOf(caller), exports: this.#exportsOf(caller) };
   }
 
@@ -62,15 +62,15 @@ export class Namespaces {
   };
 
   get #current(): ObjectCaller {
-    const instance = this.#host.current;
-    return instance === undefined ? this.#worker.caller : this.#residentOf(instance).caller;
+    const context = this.#host.currentContext;
+    return context === undefined ? this.#worker.caller : this.#residentOf(context).caller;
   }
 
-  #residentOf(instance: ObjectInstance): Resident {
-    let resident = this.#residents.get(instance);
+  #residentOf(context: PartyIo): Resident {
+    let resident = this.#residents.get(context);
     if (resident === undefined) {
-      resident = this.#reside(instance);
-      this.#residents.set(instance, resident);
+      resident = this.#reside(context);
+      this.#residents.set(context, resident);
     }
     return resident;
   }

@@ -173,8 +173,8 @@ let room: DurableObjectStub<Room>;
 
 beforeEach(async () => {
   let namespaces: Namespaces | undefined;
-  host = await createTestHost({}, { Room, Peer, Mute, Plain }, (_host, instance) => {
-    return namespaces!.surroundings(instance);
+  host = await createTestHost({}, { Room, Peer, Mute, Plain }, (context) => {
+    return namespaces!.bindings(context);
   });
   namespaces = new Namespaces(host.host, { greeting: 'hi' });
   env = namespaces.outsideEnv as Env;

@@ -306,8 +306,8 @@ describe('outgoing I/O', () => {
     host.holdFlushes();
     const done = host.host.deliver(host.address(), async (instance) => {
       void instance.state.storage.put('a', 1);
-      const first = instance.send(() => sent.push('first'));
-      const second = instance.send(() => sent.push('second'));
+      const first = instance.context.send(() => sent.push('first'));
+      const second = instance.context.send(() => sent.push('second'));
       await Promise.all([first, second]);
     });
     await host.turns(5);
@@ -322,7 +322,7 @@ describe('outgoing I/O', () => {
     const order: string[] = [];
     let answer = () => {};
     const outside = host.host.deliver(host.address(), async (instance) => {
-      await instance.send(
+      await instance.context.send(
         () =>
           new Promise<void>((resolve) => {
             answer = resolve;
@@ -349,7 +349,7 @@ describe('outgoing I/O', () => {
     host.holdFlushes();
     const call = host.host.deliver(host.address(), async (instance) => {
       void instance.state.storage.put('a', 1);
-      void instance.send(() => sent.push('lost'));
+      void instance.context.send(() => sent.push('lost'));
       await instance.state.storage.get('a');
       instance.state.abort('now');
     });

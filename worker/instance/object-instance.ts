@@ -1,9 +1,8 @@
-// One live instance of an object: its storage, its gates, and the events it has not answered.
+// One live instance of an object: its storage, its I/O context, and the user's object.
 //
-// An event's reply leaves only when every confirmed write made before it is on disk (the output
-// gate). A reset ends the instance: what was not confirmed is gone, unanswered events reject, its
-// storage throws ever after, and the host makes a new one for the next event. An orderly end
-// (`close`) rejects the events that still run, and answers those that wait for the disk only.
+// A reset ends the instance: what was not confirmed is gone, unanswered events reject, its storage
+// throws from then on, and the host makes a new instance for the next event. An orderly end (`close`)
+// rejects the events that still run, and answers those that only wait for a flush.
 
 import { type StorageError, storageError } from '../../src/contract/errors.ts';
 import { ALARM_MS_MAX, CRITICAL_SECTION_MS_MAX } from '../../src/contract/limits.ts';
@@ -13,13 +12,9 @@ import {
   type ObjectAddress,
 } from '../../src/contract/object-id.ts';
 import type { DurableObjectStorage as PublicStorage } from '../../src/contract/storage.ts';
-import { runTask } from '../../src/io/current-context.ts';
-import type { Enter, IoContext, IoHost } from '../../src/io/io-context.ts';
+import type { IoHost } from '../../src/io/io-context.ts';
 import { AlarmInvocationInfo } from '../alarms/alarm-info.ts';
 import type { CriticalSection } from '../io/critical-section.ts';
-import { InputGate } from '../io/input-gate.ts';
-import { Lifecycle } from '../io/lifecycle.ts';
-import { OutputGate } from '../io/output-gate.ts';
 import { ObjectStore } from '../log/object-store.ts';
 import type { HibernatingSockets } from '../sockets/hibernating-sockets.ts';
 import { InstanceSockets } from '../sockets/instance-sockets.ts';
@@ -28,7 +23,8 @@ import { ObjectStorage } from '../storage/object-storage.ts';
 import { INTERNAL } from '../storage/surface.ts';
 import { DurableObjectState } from './durable-object-state.ts';
 import type { HostEnvironment } from './environment.ts';
-import { type Handlers, handlersOf } from './handlers.ts';
+import type { Handlers } from './handlers.ts';
+import { InstanceContext } from './instance-context.ts';
 import type { ObjectClass } from './object-class.ts';
 import {
   aborted,
@@ -38,24 +34,21 @@ import {
   storageReason,
   withReset,
 } from './reset-reasons.ts';
+import { withinLimit } from './time-limit.ts';
+import { type InstanceBindings, UserObject } from './user-object.ts';
 
 /** How long an instance without events stays in memory (workerd: 10 s). */
 const IDLE_MS = 10_000;
 
-/** What an instance is given beside its storage: `env`, and `ctx.exports`. */
-export interface InstanceBindings {
-  readonly env: object;
-  readonly exports: object;
-}
-
-/** The class of an object, and what its instances are given. */
-export interface Hosted {
+/** What the user's object of an instance is made from. */
+export interface Construction {
   readonly class: ObjectClass;
+  /** The object's sockets, which outlive the instance. */
   readonly sockets: HibernatingSockets;
-  makeBindings(instance: ObjectInstance): InstanceBindings;
+  makeBindings(context: InstanceContext): InstanceBindings;
 }
 
-/** Who reset an object: its code or its storage, or somebody who tends it (a page's tool, a test). */
+/** Who reset an object: its own code or storage, or someone outside (a page's tool, a test). */
 export type ResetBy = 'itself' | 'outside';
 
 export interface InstanceEvents {
@@ -63,77 +56,77 @@ export interface InstanceEvents {
   onReset(instance: ObjectInstance, released: Promise<void>, reason: unknown, by: ResetBy): void;
   /** Nothing has used the instance for a while: it is to be closed. */
   onEvict(instance: ObjectInstance): void;
-  /** The object's alarm was committed anew: its time in milliseconds, or null. */
+  /** The object's alarm has changed and the change is committed: its time in milliseconds, or null. */
   onAlarm(instance: ObjectInstance, timeMs: number | null): void;
 }
 
-export class ObjectInstance implements IoContext {
-  readonly host: IoHost;
+/** What an instance is opened with. */
+export interface InstanceOptions {
   readonly address: ObjectAddress;
-  readonly gate: InputGate;
+  /** Null for an object without a class. */
+  readonly construction: Construction | null;
+  readonly environment: HostEnvironment;
+  readonly host: IoHost;
+  readonly events: InstanceEvents;
+}
+
+export class ObjectInstance {
+  readonly address: ObjectAddress;
+  readonly context: InstanceContext;
   readonly storage: ObjectStorage;
   readonly publicStorage: PublicStorage;
   readonly state: DurableObjectState;
   readonly #environment: HostEnvironment;
   readonly #events: InstanceEvents;
-  readonly #lifecycle: Lifecycle;
-  readonly #output: OutputGate;
-  readonly #hosted: Hosted | null;
-  #object: object | undefined;
-  #handlers: Handlers = {};
-  #bindings: InstanceBindings | undefined;
+  readonly #construction: Construction | null;
+  readonly #userObject: UserObject | null;
   readonly #sockets: InstanceSockets | null;
-  #isConstructing = false;
   #dropsAlarm = false;
 
   /**
-   * Opens the object's files, recovers them, applies a restore that was asked for and, once
-   * `admitted`, constructs the user's object. A constructor that throws resets the instance.
+   * Opens the object's files, recovers them, applies a pending restore and, once `admitted`, constructs
+   * the user's object. A constructor that throws resets the instance.
    *
    * @throws what the files throw, and the reason of `admitted`; the files are free then
    */
   static async open(
-    address: ObjectAddress,
-    hosted: Hosted | null,
-    environment: HostEnvironment,
-    host: IoHost,
-    events: InstanceEvents,
+    options: InstanceOptions,
     admitted: Promise<void> = Promise.resolve(),
   ): Promise<ObjectInstance> {
     admitted.catch(() => {}); // reported below
+    const { address, environment } = options;
     const directory = await environment.medium.directory(addressKey(address));
     const store = await ObjectStore.open(directory, environment);
     let instance: ObjectInstance;
     try {
       await admitted;
-      instance = new ObjectInstance(address, hosted, store, environment, host, events);
+      instance = new ObjectInstance(options, store);
     } catch (error) {
       await store.close();
       throw error;
     }
     instance.#construct();
-    instance.#lifecycle.start();
+    instance.context.start();
     return instance;
   }
 
-  private constructor(
-    address: ObjectAddress,
-    hosted: Hosted | null,
-    store: ObjectStore,
-    environment: HostEnvironment,
-    host: IoHost,
-    events: InstanceEvents,
-  ) {
-    this.host = host;
+  private constructor(options: InstanceOptions, store: ObjectStore) {
+    const { address, construction, environment, host, events } = options;
+    const storageOptions = construction?.class.options ?? environment.storageOptions;
     this.address = address;
-    this.#hosted = hosted;
-    this.#sockets = hosted && new InstanceSockets(this, hosted.sockets);
     this.#environment = environment;
     this.#events = events;
-    const { after, idleMs = IDLE_MS } = environment;
-    this.#lifecycle = new Lifecycle({ after, idleMs, onEvict: () => events.onEvict(this) });
-    this.gate = new InputGate(environment, (task) => runTask(this, task));
-    this.#output = new OutputGate(() => this.storage.confirmation());
+    this.#construction = construction;
+    this.context = new InstanceContext({
+      host,
+      compatibilityDate: storageOptions?.compatibilityDate,
+      nextTurn: environment.nextTurn,
+      ...(environment.beforeNextTurn && { beforeNextTurn: environment.beforeNextTurn }),
+      after: environment.after,
+      idleMs: environment.idleMs ?? IDLE_MS,
+      confirmation: () => this.storage.confirmation(),
+      onEvict: () => events.onEvict(this),
+    });
     this.storage = new ObjectStorage(
       store,
       (report) => environment.openDatabase(store, report),
@@ -141,13 +134,15 @@ export class ObjectInstance implements IoContext {
         now: environment.now,
         nextTurn: environment.nextTurn,
         section: (closure) => this.#section(closure),
-        continuation: () => this.gate.continuation(),
+        continuation: () => this.context.gate.continuation(),
         onBroken: (error) => this.#break(broken(error)),
         onAlarm: (timeMs) => events.onAlarm(this, timeMs),
-        checkAlarm: () => this.#checkAlarm(),
+        checkAlarm: () => this.#userObject?.checkAlarm(),
       },
-      hosted?.class.options ?? environment.storageOptions,
+      storageOptions,
     );
+    this.#userObject = construction && new UserObject(construction.class);
+    this.#sockets = construction && new InstanceSockets(this.context, construction.sockets);
     const surface = new DurableObjectStorage(INTERNAL, this.storage);
     this.publicStorage = surface as unknown as PublicStorage;
     this.state = new DurableObjectState(INTERNAL, this);
@@ -167,34 +162,35 @@ export class ObjectInstance implements IoContext {
 
   /** `ctx.exports`: the namespaces of all classes. */
   get exports(): object {
-    return this.#bindings?.exports ?? {};
+    return this.#userObject?.exports ?? {};
   }
 
   /** The user's object; undefined for an object without a class. */
   get object(): object | undefined {
-    return this.#object;
+    return this.#userObject?.object;
   }
 
   get handlers(): Handlers {
-    return this.#handlers;
+    return this.#userObject?.handlers ?? NO_HANDLERS;
   }
 
   /** When its handler is to run, in milliseconds; null without an alarm, and without a handler. */
   get alarmMs(): number | null {
-    return this.#handlers.alarm === undefined ? null : this.storage.storedAlarm;
+    return this.handlers.alarm === undefined ? null : this.storage.storedAlarm;
   }
 
-  get compatibilityDate(): string | undefined {
-    return this.storage.options.compatibilityDate;
-  }
-
-  /** The reset was told not to run the alarm again whose handler it ended. */
+  /** The alarm whose handler the reset ended must not run again. */
   get dropsAlarm(): boolean {
     return this.#dropsAlarm;
   }
 
   get hasEnded(): boolean {
-    return this.#lifecycle.hasEnded;
+    return this.context.hasEnded;
+  }
+
+  /** The critical section of the running task. */
+  get currentSection(): CriticalSection | null {
+    return this.context.gate.currentSection;
   }
 
   /**
@@ -203,90 +199,23 @@ export class ObjectInstance implements IoContext {
    */
   deliver<T>(
     event: (state: DurableObjectState) => T | PromiseLike<T>,
-    context: CriticalSection | null = null,
+    section: CriticalSection | null = null,
   ): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      const release = this.#lifecycle.hold(reject);
-      const answer = (settle: () => void) => this.#answer(release, settle, reject);
-      this.gate.deliver(context, () => {
-        call(() => event(this.state)).then(
-          (value) => answer(() => resolve(value)),
-          (error) => answer(() => reject(error)),
-        );
-      });
-    });
-  }
-
-  entrance(): Enter {
-    const { currentSection: context } = this.gate;
-    return (task) => this.deliver(() => task(), context);
+    return this.context.deliver(() => event(this.state), section);
   }
 
   /**
    * Runs the alarm's handler as an event; rejects when it fails. Resolves to the time of an alarm
-   * that is not due, else to null; without an alarm nothing happens.
+   * that is not due, otherwise to null; without an alarm nothing happens.
    */
   alarm(retryCount: number): Promise<number | null> {
     return this.deliver(async () => {
       const scheduledTime = this.alarmMs;
       if (scheduledTime === null) return null;
       if (scheduledTime > this.#environment.now()) return scheduledTime;
-      this.storage.beginAlarm();
-      const info = new AlarmInvocationInfo({ scheduledTime, retryCount });
-      try {
-        await this.#limited(ALARM_MS_MAX, alarmTimeout, () => this.#handlers.alarm?.(info));
-      } catch (error) {
-        this.storage.endAlarm('failed');
-        throw error;
-      }
-      this.storage.endAlarm('succeeded');
+      await this.#runAlarm(new AlarmInvocationInfo({ scheduledTime, retryCount }));
       return null;
     });
-  }
-
-  /**
-   * Outgoing I/O of the running task: a call of another object, a request, a message to a page.
-   *
-   * `start` runs when everything that was written before is on disk, in order of these calls; its
-   * result comes back through the input gate, to the critical section it was asked for in.
-   */
-  send<T>(start: () => T | PromiseLike<T>): Promise<T> {
-    const passage = this.#output.passage();
-    return this.receive(
-      () =>
-        new Promise<T>((resolve, reject) => {
-          // In a turn of its own: what runs there may be a task of another object.
-          const begin = () =>
-            this.#environment.nextTurn(() => {
-              if (!this.hasEnded) call(start).then(resolve, reject);
-            });
-          if (passage === undefined) begin();
-          else passage.then(begin, () => {}); // a failed flush has reset the object
-        }),
-    );
-  }
-
-  /** Work outside of the object whose result comes back through the input gate, as `send`. */
-  receive<T>(start: () => Promise<T>): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      if (this.hasEnded) return; // the code that waits is part of a dead instance
-      const { currentSection: context } = this.gate;
-      const release = this.retain();
-      const back = (settle: () => void) =>
-        this.gate.deliverLater(context, () => {
-          release();
-          settle();
-        });
-      call(start).then(
-        (value) => back(() => resolve(value)),
-        (error) => back(() => reject(error)),
-      );
-    });
-  }
-
-  reentry(): (event: () => void) => void {
-    const { currentSection: context } = this.gate;
-    return (event) => this.gate.deliver(context, event);
   }
 
   /** Runs the callback as a critical section whose failure resets the object. */
@@ -302,16 +231,12 @@ export class ObjectInstance implements IoContext {
   }
 
   keepAlive(work: Promise<unknown>): void {
-    const release = this.retain();
-    work.then(release, release);
+    this.context.keepAlive(work);
   }
 
-  retain(onEnd: (reason: unknown) => void = NOTHING): () => void {
-    return this.#lifecycle.hold(onEnd);
-  }
-
-  onEnd(told: () => void): () => void {
-    return this.#lifecycle.watch(told);
+  /** Keeps the instance in memory until the result is called. */
+  retain(): () => void {
+    return this.context.retain();
   }
 
   /** Resets the object and throws the reason, so that the running code stops. */
@@ -328,100 +253,71 @@ export class ObjectInstance implements IoContext {
   }
 
   /**
-   * Ends the instance after its last write is on disk. Events that still run reject with the reason;
-   * those that wait for the disk only are answered.
+   * Ends the instance after its last write is durable. Events that still run reject with the reason;
+   * those that only wait for a flush are answered.
    *
    * @throws what the last flush throws; the instance is reset then
    */
   async close(reason: StorageError): Promise<void> {
-    if (!this.#lifecycle.close(reason)) return;
-    this.gate.close();
+    if (!this.context.close(reason)) return;
     try {
       await this.storage.close();
     } catch (error) {
       this.#break(broken(error));
       throw error;
     } finally {
-      this.#lifecycle.end(reason);
+      this.context.end(reason);
     }
   }
 
   // Also while it closes: then the last flush has failed.
   #break(reason: unknown, by: ResetBy = 'itself'): void {
-    if (!this.#lifecycle.end(reason)) return;
-    this.gate.close();
+    if (!this.context.end(reason)) return;
     this.#events.onReset(this, this.storage.break(storageReason(reason)), reason, by);
     this.#sockets?.reset();
   }
 
   // The constructor is the first task of an instance; events wait for the sections it opens.
   #construct(): void {
-    const hosted = this.#hosted;
-    if (hosted === null) return;
-    this.gate.resume(null, () => {
-      this.#isConstructing = true;
+    const construction = this.#construction;
+    if (construction === null) return;
+    this.context.gate.resume(null, () => {
       try {
-        this.#bindings = hosted.makeBindings(this);
-        const { env } = this.#bindings;
-        this.#object = new hosted.class.construct(this.state as never, env as never);
-        this.#handlers = handlersOf(this.#object);
+        this.#userObject?.construct(this.state, construction.makeBindings(this.context));
       } catch (error) {
         this.reset(withReset(error));
-      } finally {
-        this.#isConstructing = false;
       }
     });
   }
 
-  // workerd: an alarm that nothing would handle is refused, except in the constructor.
-  #checkAlarm(): void {
-    const { className } = this.address;
-    if (this.#hosted === null || this.#isConstructing || this.#handlers.alarm !== undefined) return;
-    throw storageError(
-      'UNKNOWN_METHOD',
-      `setAlarm: class ${className} has no alarm() handler; give it one.`,
-    );
-  }
-
-  // An answer waits for the disk only: `release`d from the end of running events, it is settled by
-  // the flush, or by the end that the flush brings.
-  #answer(release: () => void, settle: () => void, reject: (reason: unknown) => void): void {
-    if (this.hasEnded) return; // the event was rejected
-    const pending = this.storage.confirmation();
-    if (pending === undefined) {
-      settle();
-      release();
-      return;
+  async #runAlarm(info: AlarmInvocationInfo): Promise<void> {
+    this.storage.beginAlarm();
+    try {
+      await this.#within(ALARM_MS_MAX, alarmTimeout, () => this.handlers.alarm?.(info));
+    } catch (error) {
+      this.storage.endAlarm('failed');
+      throw error;
     }
-    const forget = this.retain();
-    release();
-    const lost = () => reject(this.#lifecycle.reason);
-    pending.then(settle, lost).then(forget);
+    this.storage.endAlarm('succeeded');
   }
 
   #section<T>(closure: () => T | PromiseLike<T>): Promise<T> {
-    return this.gate.runSection(() => this.#limited(CRITICAL_SECTION_MS_MAX, sectionTimeout, closure));
+    return this.context.gate.runSection(() =>
+      this.#within(CRITICAL_SECTION_MS_MAX, sectionTimeout, closure),
+    );
   }
 
-  // The limit is in real time, and ends with the instance.
-  async #limited<T>(
+  /** Runs the work, which resets the object if it takes longer than the limit. */
+  #within<T>(
     limitMs: number,
     reason: () => StorageError,
     work: () => T | PromiseLike<T>,
   ): Promise<T> {
-    const cancel = this.#environment.afterRealTime(limitMs, () => this.reset(reason()));
-    const release = this.retain(cancel);
-    try {
-      return await work();
-    } finally {
-      cancel();
-      release();
-    }
+    const { afterRealTime } = this.#environment;
+    const { context } = this;
+    const retain = (onEnd: () => void) => context.retain(onEnd);
+    return withinLimit({ afterRealTime, retain }, limitMs, () => this.reset(reason()), work);
   }
 }
 
-const NOTHING = () => {};
-
-async function call<T>(event: () => T | PromiseLike<T>): Promise<T> {
-  return await event();
-}
+const NO_HANDLERS: Handlers = {};

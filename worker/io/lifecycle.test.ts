@@ -60,7 +60,7 @@ describe('the end of an instance', () => {
     host = await createTestHost({}, { Thing });
     const instance = await host.host.instance(host.address());
     const reading = deliver(() =>
-      instance.receive(() => {
+      instance.context.receive(() => {
         throw new TypeError('The stream is locked.');
       }),
     );
@@ -186,7 +186,7 @@ describe('the end of an instance', () => {
     const call = deliver(async (instance) => {
       const { state } = instance;
       void state.storage.put('key', 1);
-      void instance.send(() => went.push('sent'));
+      void instance.context.send(() => went.push('sent'));
       void state.storage.sync().finally(() => went.push('synced'));
       await forever();
     });
@@ -227,7 +227,7 @@ const EVENTS = {
       await txn.put('key', 2);
       await finished();
     }),
-  leave: (instance: ObjectInstance) => instance.send(() => 'answer'),
+  leave: (instance: ObjectInstance) => instance.context.send(() => 'answer'),
 };
 
 const name = fc.constantFrom('a', 'b');

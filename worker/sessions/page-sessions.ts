@@ -283,7 +283,7 @@ export class PageSessions implements StorageHost {
           (frame) =>
             new Promise<void>((end) => {
               mustBeginAlone(session);
-              const section = instance.gate.currentSection;
+              const section = instance.currentSection;
               session.transaction = { id, frame, section, end, ended: settled };
               cancelTimeout = this.#after(CRITICAL_SECTION_MS_MAX - 1000, () =>
                 this.#timeout(session, instance, id),

@@ -1,0 +1,137 @@
+// The instances of a host's objects: finds, opens, resets and closes the one of an address.
+//
+// Invariant: an object has at most one live instance, and a new one opens its files only after the old
+// one has released them. What ends an instance (eviction, reset, deletion, the host's end) names that
+// instance, never the object: the next one may already be live. Once closed, nothing opens.
+
+import type { StorageError } from '../../src/contract/errors.ts';
+import { addressKey, type ObjectAddress } from '../../src/contract/object-id.ts';
+import type { ObjectInstance } from '../instance/object-instance.ts';
+
+/** An object that was used: its instance, or what must end before the next. */
+type Slot =
+  | { readonly kind: 'opening'; readonly instance: Promise<ObjectInstance> }
+  | { readonly kind: 'live'; readonly instance: ObjectInstance }
+  | { readonly kind: 'closing'; readonly released: Promise<void> };
+
+export interface InstancesOwner {
+  /** Makes an instance of the object. @throws what opening its files throws */
+  make(key: string, address: ObjectAddress): Promise<ObjectInstance>;
+  /** The instance was made, and its constructor has not failed. */
+  opened(instance: ObjectInstance): void;
+  /** Ends the instance in order. @throws what its last flush throws */
+  close(key: string, instance: ObjectInstance, reason: StorageError): Promise<void>;
+}
+
+export class Instances {
+  readonly #owner: InstancesOwner;
+  readonly #slots = new Map<string, Slot>();
+  #closed: StorageError | undefined;
+
+  constructor(owner: InstancesOwner) {
+    this.#owner = owner;
+  }
+
+  /**
+   * The live instance of an address, which is opened if there is none. It may be evicted from the next
+   * turn on, unless it is used.
+   *
+   * @throws what opening its files throws; the error of `close` after that
+   */
+  async get(address: ObjectAddress): Promise<ObjectInstance> {
+    const key = addressKey(address);
+    for (;;) {
+      if (this.#closed !== undefined) throw this.#closed;
+      const slot = this.#slots.get(key);
+      if (slot === undefined) return this.#open(key, address);
+      if (slot.kind !== 'closing') return slot.instance;
+      await slot.released;
+    }
+  }
+
+  /** True while the object has an instance, or files that one has not released. */
+  has(key: string): boolean {
+    return this.#slots.has(key);
+  }
+
+  /** Resets the object's instance, if there is one; resolves when its files are free. */
+  async reset(key: string, reason: unknown): Promise<void> {
+    const slot = this.#slots.get(key);
+    if (slot === undefined) return;
+    if (slot.kind !== 'closing') (await opened(slot))?.reset(reason, 'outside');
+    await this.#released(key);
+  }
+
+  /** Closes this instance; undefined when it is not the live one any more. */
+  close(key: string, instance: ObjectInstance, reason: StorageError): Promise<void> | undefined {
+    const slot = this.#slots.get(key);
+    if (slot?.kind !== 'live' || slot.instance !== instance) return undefined;
+    const ended = this.#owner.close(key, instance, reason);
+    this.release(key, ended);
+    return ended;
+  }
+
+  /** The object has no instance any more; the next one opens when `released` has settled. */
+  release(key: string, released: Promise<void>): void {
+    const done = () => {
+      if (this.#slots.get(key) === slot) this.#slots.delete(key);
+    };
+    const slot: Slot = { kind: 'closing', released: released.then(done, done) };
+    this.#slots.set(key, slot);
+  }
+
+  /**
+   * Closes all instances, and opens none from now on: callers get the error `closed`.
+   *
+   * @throws what the last flush of an instance throws, after all are closed
+   */
+  async closeAll(closed: StorageError, reason: StorageError): Promise<void> {
+    this.#closed ??= closed;
+    const ends = await Promise.allSettled(
+      [...this.#slots.keys()].map((key) => this.#closeObject(key, reason)),
+    );
+    // Those that were reset meanwhile still have to release their files.
+    for (const key of this.#slots.keys()) await this.#released(key);
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
+  }
+
+  #open(key: string, address: ObjectAddress): Promise<ObjectInstance> {
+    const instance = this.#owner.make(key, address);
+    const slot: Slot = { kind: 'opening', instance };
+    this.#slots.set(key, slot);
+    instance.then(
+      (live) => {
+        if (this.#slots.get(key) !== slot) return; // its constructor has failed
+        this.#slots.set(key, { kind: 'live', instance: live });
+        this.#owner.opened(live);
+      },
+      () => this.#slots.delete(key),
+    );
+    return instance;
+  }
+
+  /** Closes whatever instance the object has now. @throws what its last flush throws */
+  async #closeObject(key: string, reason: StorageError): Promise<void> {
+    const slot = this.#slots.get(key);
+    if (slot === undefined || slot.kind === 'closing') return this.#released(key);
+    const instance = await opened(slot);
+    if (instance === undefined) return;
+    await (this.close(key, instance, reason) ?? this.#released(key));
+  }
+
+  async #released(key: string): Promise<void> {
+    const slot = this.#slots.get(key);
+    if (slot?.kind === 'closing') await slot.released;
+  }
+}
+
+/** The instance of a slot; undefined when it could not be opened, which its callers are told. */
+async function opened(
+  slot: Exclude<Slot, { readonly kind: 'closing' }>,
+): Promise<ObjectInstance | undefined> {
+  try {
+    return await slot.instance;
+  } catch {
+    return undefined;
+  }
+}
