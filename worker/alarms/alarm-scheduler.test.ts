@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { Clock, type SystemTime } from '../clock/clock.ts';
+import { Clock } from '../clock/clock.ts';
+import type { SystemTime } from '../clock/system-timers.ts';
 import { type AlarmOutcome, AlarmScheduler } from './alarm-scheduler.ts';
 
 const START_MS = Date.UTC(2030, 0, 1);

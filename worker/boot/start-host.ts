@@ -4,8 +4,9 @@
 import { undoAll } from '../../src/io/replace-global.ts';
 import { Namespaces } from '../calls/namespaces.ts';
 import type { ObjectCatalog } from '../catalog/catalog.ts';
-import { Clock, type SystemTime } from '../clock/clock.ts';
+import { Clock } from '../clock/clock.ts';
 import { systemTime } from '../clock/system-time.ts';
+import type { SystemTime } from '../clock/system-timers.ts';
 import type { ObjectMedium } from '../file/medium.ts';
 import { realm } from '../globals/realm.ts';
 import { ClockControl } from '../host/clock-control.ts';

@@ -1,7 +1,7 @@
-// The platform's own time, which a host's clock stands on. Taken when this module is loaded, before a
+// The platform's own time, on which a host's clock is based. Taken when this module is loaded, before a
 // host replaces the globals: the host's own time is never an object's.
 
-import type { SystemTime } from './clock.ts';
+import type { SystemTime } from './system-timers.ts';
 
 const { setTimeout, clearTimeout, Date: SystemDate } = globalThis;
 

@@ -1,6 +1,6 @@
 // The system's time of a simulated host: stands still until it is moved, and then runs what is due.
 
-import type { SystemTime } from '../clock/clock.ts';
+import type { SystemTime } from '../clock/system-timers.ts';
 
 interface Timer {
   readonly dueMs: number;
