@@ -14,7 +14,8 @@
 // Keeps true: outside of calls SQLite's heap has no limit, so nothing else can fail by this one.
 
 import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
-import { HEAP, INSTRUCTION, OPCODE, VDBE } from '../vfs/vdbe-layout.ts';
+import { HEAP, INSTRUCTION, OPCODE } from '../vfs/vdbe-layout.ts';
+import { endOf, programOf } from './program.ts';
 import type { Limits } from './query-limits.ts';
 import { timeError } from './sql-error.ts';
 
@@ -172,14 +173,14 @@ export class Guard {
   // whose middle this may come, has taken its operands before.
   #halt(statement: Pointer): void {
     const { i32, u8 } = this.#sqlite.memory;
-    const at = i32[(statement + VDBE.program) >> 2]!;
-    const end = at + i32[(statement + VDBE.instructionCount) >> 2]! * INSTRUCTION.sizeBytes;
-    this.#halted = { at, instructions: u8.slice(at, end) };
-    u8.fill(0, at, end);
-    for (let instruction = at; instruction < end; instruction += INSTRUCTION.sizeBytes) {
-      u8[instruction + INSTRUCTION.opcode] = OPCODE.Halt;
-      i32[(instruction + INSTRUCTION.p1) >> 2] = ABORT;
-      i32[(instruction + INSTRUCTION.p2) >> 2] = ON_ERROR_ABORT;
+    const program = programOf(this.#sqlite, statement);
+    const end = endOf(program);
+    this.#halted = { at: program.address, instructions: u8.slice(program.address, end) };
+    u8.fill(0, program.address, end);
+    for (let at = program.address; at < end; at += INSTRUCTION.sizeBytes) {
+      u8[at + INSTRUCTION.opcode] = OPCODE.Halt;
+      i32[(at + INSTRUCTION.p1) >> 2] = ABORT;
+      i32[(at + INSTRUCTION.p2) >> 2] = ON_ERROR_ABORT;
     }
   }
 

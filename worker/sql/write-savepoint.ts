@@ -5,7 +5,8 @@
 
 import { isStorageError } from '../../src/contract/errors.ts';
 import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
-import { INSTRUCTION, OPCODE, VDBE } from '../vfs/vdbe-layout.ts';
+import { INSTRUCTION, OPCODE } from '../vfs/vdbe-layout.ts';
+import { programOf } from './program.ts';
 
 const SET = 'SAVEPOINT _cf_statement';
 const RELEASE = 'RELEASE _cf_statement';
@@ -50,13 +51,12 @@ export function inSavepoint<T>(owner: SavepointOwner, query: () => T): T {
   return result;
 }
 
-/** True when the program of a statement may run for longer than it is. */
-export function hasLoop({ memory }: Sqlite, statement: Pointer): boolean {
-  const { i32, u8 } = memory;
-  const start = i32[(statement + VDBE.program) >> 2]!;
-  const count = i32[(statement + VDBE.instructionCount) >> 2]!;
-  for (let index = 0; index < count; index++) {
-    const at = start + index * INSTRUCTION.sizeBytes;
+/** True when the statement's program may execute more instructions than it has. */
+export function hasLoop(sqlite: Sqlite, statement: Pointer): boolean {
+  const { i32, u8 } = sqlite.memory;
+  const { address, instructionCount } = programOf(sqlite, statement);
+  for (let index = 0; index < instructionCount; index++) {
+    const at = address + index * INSTRUCTION.sizeBytes;
     const opcode = u8[at + INSTRUCTION.opcode]!;
     if (LOOPS.has(opcode)) return true;
     if (opcode !== OPCODE.Goto) continue;

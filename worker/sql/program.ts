@@ -1,0 +1,43 @@
+// The compiled program of a statement, as it lies in SQLite's memory: a row of instructions.
+//
+// Keeps nothing: SQLite may compile a statement anew in any step, and frees the old program then.
+
+import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
+import { INSTRUCTION, OPCODE, SUB_PROGRAM, VDBE } from '../vfs/vdbe-layout.ts';
+
+export interface Program {
+  readonly address: Pointer;
+  readonly instructionCount: number;
+}
+
+/** The statement's own program. */
+export function programOf({ memory: { i32 } }: Sqlite, statement: Pointer): Program {
+  return {
+    address: i32[(statement + VDBE.program) >> 2]!,
+    instructionCount: i32[(statement + VDBE.instructionCount) >> 2]!,
+  };
+}
+
+/** Where the program ends. */
+export function endOf({ address, instructionCount }: Program): Pointer {
+  return address + instructionCount * INSTRUCTION.sizeBytes;
+}
+
+/** The statement's program first, then the programs of triggers and foreign keys that it calls. */
+export function programsOf(sqlite: Sqlite, statement: Pointer): readonly Program[] {
+  const { i32, u8 } = sqlite.memory;
+  const programs = [programOf(sqlite, statement)];
+  for (let next = 0; next < programs.length; next++) {
+    const program = programs[next]!;
+    for (let at = program.address; at < endOf(program); at += INSTRUCTION.sizeBytes) {
+      if (u8[at] !== OPCODE.Program) continue;
+      const sub = i32[(at + INSTRUCTION.p4) >> 2]! >> 2;
+      const called = {
+        address: i32[sub + SUB_PROGRAM.program / 4]!,
+        instructionCount: i32[sub + SUB_PROGRAM.instructionCount / 4]!,
+      };
+      if (programs.every(({ address }) => address !== called.address)) programs.push(called);
+    }
+  }
+  return programs;
+}
