@@ -17,8 +17,18 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'src/rpc': ['src/contract'],
   'src/io': [],
   'src/sockets': ['src/io', 'src/serializer'],
-  'src/stubs': ['src/io', 'src/rpc', 'src/sockets', 'src/contract', 'src/serializer'],
-  'src/client': ['src/stubs', 'src/rpc', 'src/contract', 'src/serializer'],
+  'src/http': ['src/io', 'src/stubs'],
+  'src/stubs': ['src/membrane', 'src/io', 'src/rpc', 'src/contract', 'src/serializer'],
+  'src/membrane': [
+    'src/stubs',
+    'src/http',
+    'src/sockets',
+    'src/io',
+    'src/rpc',
+    'src/contract',
+    'src/serializer',
+  ],
+  'src/client': ['src/membrane', 'src/stubs', 'src/rpc', 'src/contract', 'src/serializer'],
   'src/vite': [],
   src: ['src/client', 'src/contract'],
   'worker/file': ['src/contract'],
@@ -40,7 +50,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'worker/clock': ['src/contract'],
   'worker/alarms': [],
   'worker/catalog': ['worker/file', 'src/contract'],
-  'worker/globals': ['src/stubs', 'src/sockets', 'src/io'],
+  'worker/globals': ['src/http', 'src/sockets', 'src/io'],
   'worker/sockets': ['src/sockets', 'src/io'],
   'worker/instance': [
     'worker/sockets',
@@ -72,6 +82,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'worker/calls': [
     'worker/host',
     'worker/instance',
+    'src/membrane',
     'src/stubs',
     'src/sockets',
     'src/rpc',
@@ -87,7 +98,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'src/rpc',
     'src/contract',
   ],
-  'worker/library': ['worker/instance', 'src/stubs', 'src/io', 'src/contract'],
+  'worker/library': ['worker/instance', 'src/membrane', 'src/stubs', 'src/io', 'src/contract'],
 };
 
 /** The management interface knows only the contract; its own folders may know each other. */

@@ -7,8 +7,8 @@ import type { DurableObjectId, DurableObjectStub, Namespace } from '../contract/
 import { ObjectIdFactory } from '../contract/object-id.ts';
 import type { ObjectSummary, ObjectsClock } from '../contract/object-management.ts';
 import type { RemoteStorage as RemoteStorageInterface } from '../contract/storage.ts';
+import { PartyCaller } from '../membrane/caller.ts';
 import type { ClassList, WireAddress } from '../rpc/object-protocol.ts';
-import { PartyCaller } from '../stubs/caller.ts';
 import { addressOf } from '../stubs/known-stubs.ts';
 import { DurableObjectNamespace } from '../stubs/namespace.ts';
 import { FREE, Party } from '../stubs/party.ts';

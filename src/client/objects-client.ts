@@ -4,11 +4,11 @@
 // A call that was sent when the worker died rejects, because it may have taken effect; one that was
 // not waits for the next worker.
 
+import type { Answer, OutgoingCall } from '../membrane/caller.ts';
+import { References } from '../membrane/references.ts';
 import { fromWire } from '../rpc/errors-on-wire.ts';
 import type { HostConnection } from '../rpc/host-connection.ts';
 import type { ClassList, ManageRequest, ManageResults } from '../rpc/object-protocol.ts';
-import type { Answer, OutgoingCall } from '../stubs/caller.ts';
-import { References } from '../stubs/references.ts';
 import type { Leader } from './leader-finder.ts';
 
 /** How often the worker may be lost before its classes are not asked for again. */

@@ -6,10 +6,10 @@
 //
 // Does not know how a call travels.
 
+import { remoteError } from '../membrane/imports.ts';
+import type { Channel } from '../membrane/references.ts';
 import { fromWire } from '../rpc/errors-on-wire.ts';
 import type { ObjectOutcome, ObjectRequest, Payload } from '../rpc/object-protocol.ts';
-import { remoteError } from './imports.ts';
-import type { Channel } from './references.ts';
 
 type State =
   | { readonly kind: 'free' }

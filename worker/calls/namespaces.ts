@@ -2,7 +2,7 @@
 // worker itself. A stub belongs to the object whose `env` it came from: its calls wait for that
 // object's writes, and answers arrive through its input gate.
 
-import { PartyCaller } from '../../src/stubs/caller.ts';
+import { PartyCaller } from '../../src/membrane/caller.ts';
 import { DurableObjectNamespace } from '../../src/stubs/namespace.ts';
 import { Party, type PartyIo } from '../../src/stubs/party.ts';
 import type { ObjectCaller } from '../../src/stubs/stub.ts';

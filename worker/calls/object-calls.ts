@@ -6,6 +6,9 @@
 import { storageError } from '../../src/contract/errors.ts';
 import { addressKey, type ObjectAddress } from '../../src/contract/object-id.ts';
 import { mustBeCallable } from '../../src/contract/rpc-class.ts';
+import type { Answer, OutgoingCall } from '../../src/membrane/caller.ts';
+import type { Draft } from '../../src/membrane/payload.ts';
+import { type Channel, pairOfReferences, References } from '../../src/membrane/references.ts';
 import { type Outcome, toWire } from '../../src/rpc/errors-on-wire.ts';
 import type {
   ClassList,
@@ -19,11 +22,8 @@ import type {
   WireAddress,
 } from '../../src/rpc/object-protocol.ts';
 import { socketOf } from '../../src/sockets/install.ts';
-import type { Answer, OutgoingCall } from '../../src/stubs/caller.ts';
 import { callMember, parametersIn, readMember } from '../../src/stubs/invoke.ts';
 import type { Party } from '../../src/stubs/party.ts';
-import type { Draft } from '../../src/stubs/payload.ts';
-import { type Channel, pairOfReferences, References } from '../../src/stubs/references.ts';
 import { fromWireAddress, toWireAddress } from '../../src/stubs/wire-address.ts';
 import type { ObjectHost } from '../host/object-host.ts';
 import type { ObjectManager } from '../host/object-manager.ts';

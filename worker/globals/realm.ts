@@ -7,11 +7,11 @@
 // Keeps true: nothing is replaced before the first host enters or after the last one has left; code
 // that belongs to no object gets what the platform has.
 
+import { installMessages } from '../../src/http/kept-messages.ts';
 import { currentContext } from '../../src/io/current-context.ts';
 import type { IoHost } from '../../src/io/io-context.ts';
 import { undoAll } from '../../src/io/replace-global.ts';
 import { installSocketClasses, installSocketResponse } from '../../src/sockets/install.ts';
-import { installMessages } from '../../src/stubs/kept-messages.ts';
 import { installAddedMethods } from './added-methods.ts';
 import { installDate } from './clock-date.ts';
 import { installFetch } from './gated-fetch.ts';

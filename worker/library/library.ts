@@ -6,9 +6,9 @@
 
 import type { DurableObjectState, RpcStub as RpcStubOf } from '../../src/contract/object.ts';
 import { CALLABLE } from '../../src/contract/rpc-class.ts';
+import { pairOfReferences } from '../../src/membrane/references.ts';
 import { isRpcStub } from '../../src/stubs/known-stubs.ts';
 import { OWN, Party } from '../../src/stubs/party.ts';
-import { pairOfReferences } from '../../src/stubs/references.ts';
 import { providedEnv } from './provided-env.ts';
 import { runningHostBindings } from './running-hosts.ts';
 

@@ -1,13 +1,13 @@
 // Calls of one party, whichever way they travel: arguments are written when the call is made, the
 // result is read when it arrives.
 
+import { located, OutgoingRequest, withSignal } from '../http/http-message.ts';
 import type { ObjectRequest, Payload, WireAddress } from '../rpc/object-protocol.ts';
-import type { Bond } from './bond.ts';
-import { located, OutgoingRequest, withSignal } from './http-message.ts';
-import type { Party } from './party.ts';
+import type { Bond } from '../stubs/bond.ts';
+import type { Party } from '../stubs/party.ts';
+import type { Callee, ObjectCaller } from '../stubs/stub.ts';
 import { type Draft, writeDraft } from './payload.ts';
 import type { Channel } from './references.ts';
-import type { Callee, ObjectCaller } from './stub.ts';
 
 /** A call ready to travel. */
 export interface OutgoingCall {

@@ -12,10 +12,10 @@ import type {
   ReferencePeer,
   ReferenceRequest,
 } from '../rpc/object-protocol.ts';
-import { addRpcStub } from './known-stubs.ts';
-import type { Party } from './party.ts';
+import { addRpcStub } from '../stubs/known-stubs.ts';
+import type { Party } from '../stubs/party.ts';
+import { DISPOSE, isRemote, remoteMember, rpcPromise } from '../stubs/rpc-promise.ts';
 import type { Channel } from './references.ts';
-import { DISPOSE, isRemote, remoteMember, rpcPromise } from './rpc-promise.ts';
 
 /** A reference of the other side, held by any number of handles. */
 export class Import {

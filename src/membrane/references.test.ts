@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { RpcStub } from '../contract/object.ts';
 import { RpcTarget } from '../contract/rpc-target.ts';
 import { WebSocketPair } from '../sockets/web-socket.ts';
-import { FREE, Party } from './party.ts';
+import { FREE, Party } from '../stubs/party.ts';
 import { pairOfReferences, type References } from './references.ts';
 
 const party = new Party(FREE, () => {

@@ -7,10 +7,10 @@
 import { storageError } from '../contract/errors.ts';
 import type { Enter } from '../io/io-context.ts';
 import type { Payload, ReferenceRequest } from '../rpc/object-protocol.ts';
-import { callMember, parametersIn, readMember } from './invoke.ts';
-import type { Party } from './party.ts';
+import { callMember, parametersIn, readMember } from '../stubs/invoke.ts';
+import type { Party } from '../stubs/party.ts';
+import { DISPOSE, disposeOf } from '../stubs/rpc-promise.ts';
 import type { Channel } from './references.ts';
-import { DISPOSE, disposeOf } from './rpc-promise.ts';
 
 export interface Exported {
   readonly party: Party;

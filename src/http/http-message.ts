@@ -6,7 +6,7 @@
 // is read through a Response that holds it.
 
 import type { IoContext } from '../io/io-context.ts';
-import type { Party } from './party.ts';
+import type { Party } from '../stubs/party.ts';
 
 /** A body on its way: marks a stream that is read by the message around it, not by code. */
 export class MessageBody {

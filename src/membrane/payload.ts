@@ -5,19 +5,6 @@
 
 import { storageError } from '../contract/errors.ts';
 import { RpcTarget } from '../contract/rpc-target.ts';
-import type { Payload, ReferenceNumber, WireAddress } from '../rpc/object-protocol.ts';
-import { deserializeWith } from '../serializer/decode.ts';
-import { serializeWith } from '../serializer/encode.ts';
-import { socketParts } from '../sockets/web-socket.ts';
-import {
-  type Exported,
-  ExportedCallable,
-  ExportedReadable,
-  ExportedSignal,
-  ExportedStub,
-  ExportedWritable,
-  type Ownership,
-} from './exports.ts';
 import {
   MessageBody,
   makeRequest,
@@ -27,13 +14,26 @@ import {
   type ResponseParts,
   requestParts,
   responseParts,
-} from './http-message.ts';
+} from '../http/http-message.ts';
+import type { Payload, ReferenceNumber, WireAddress } from '../rpc/object-protocol.ts';
+import { deserializeWith } from '../serializer/decode.ts';
+import { serializeWith } from '../serializer/encode.ts';
+import { socketParts } from '../sockets/web-socket.ts';
+import { addressOf, isMember, isRpcStub } from '../stubs/known-stubs.ts';
+import type { Party } from '../stubs/party.ts';
+import { DISPOSE } from '../stubs/rpc-promise.ts';
+import {
+  type Exported,
+  ExportedCallable,
+  ExportedReadable,
+  ExportedSignal,
+  ExportedStub,
+  ExportedWritable,
+  type Ownership,
+} from './exports.ts';
 import { importCallable, importReadable, importSignal, importWritable } from './imports.ts';
-import { addressOf, isMember, isRpcStub } from './known-stubs.ts';
-import type { Party } from './party.ts';
 import type { Channel } from './references.ts';
-import { DISPOSE } from './rpc-promise.ts';
-import { ExportedSocket, importSocket } from './socket-reference.ts';
+import { ExportedSocket, importSocket } from './socket.ts';
 
 /** A value ready to be sent once. */
 export interface Draft {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { type WebSocket, WebSocketPair } from '../sockets/web-socket.ts';
-import { FREE, Party } from './party.ts';
+import { FREE, Party } from '../stubs/party.ts';
 import { pairOfReferences, type References } from './references.ts';
 
 const party = new Party(FREE, () => {

@@ -6,9 +6,9 @@
 import type { Payload, ReferenceRequest } from '../rpc/object-protocol.ts';
 import { SocketEnd, type SocketEvent } from '../sockets/socket-end.ts';
 import { WebSocket } from '../sockets/web-socket.ts';
+import type { Party } from '../stubs/party.ts';
 import { type Exported, misused } from './exports.ts';
 import type { Import } from './imports.ts';
-import type { Party } from './party.ts';
 import type { Channel } from './references.ts';
 
 export class ExportedSocket implements Exported {

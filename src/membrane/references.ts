@@ -9,10 +9,9 @@ import type {
   ReferencePeer,
   ReferenceRequest,
 } from '../rpc/object-protocol.ts';
-
+import type { Party } from '../stubs/party.ts';
 import type { Exported, Ownership } from './exports.ts';
 import { Import } from './imports.ts';
-import type { Party } from './party.ts';
 import { type Draft, readPayload, writeDraft } from './payload.ts';
 
 /** What exports and imports need of the side they belong to. */
