@@ -111,8 +111,12 @@ export class MessageGrammar {
         return [
           random.below(5),
           random.pick<unknown>([
-            { op: 'call', member: random.pick([null, '__proto__', 'x']), payload: this.#bytes() },
-            { op: 'get', member: 'constructor' },
+            {
+              op: 'call',
+              path: random.pick([[], ['__proto__'], ['x', 'y']]),
+              payload: this.#bytes(),
+            },
+            { op: 'get', path: ['constructor'] },
             { op: random.pick(['pull', 'close', 'wait']) },
             { op: random.pick(['cancel', 'write', 'abort']), payload: this.#bytes() },
             { op: this.#weird() },
@@ -164,10 +168,11 @@ export class MessageGrammar {
 
   #request(): unknown {
     const random = this.#random;
-    const member = random.pick(['add', 'constructor', '__proto__', 'ctx', 'toString', '', 'then']);
+    const name = random.pick(['add', 'constructor', '__proto__', 'ctx', 'toString', '', 'then']);
+    const path = random.pick<unknown>([[name], ['add', name], [], name]);
     return random.pick<unknown>([
-      { op: 'call', member, payload: this.#bytes() },
-      { op: 'get', member },
+      { op: 'call', path, payload: this.#bytes() },
+      { op: 'get', path },
       { op: 'fetch', payload: this.#bytes() },
       { op: this.#weird() },
     ]);

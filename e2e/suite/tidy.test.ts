@@ -17,8 +17,8 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'src/rpc': ['src/contract'],
   'src/io': [],
   'src/sockets': ['src/io', 'src/serializer'],
-  'src/http': ['src/io', 'src/stubs'],
-  'src/stubs': ['src/membrane', 'src/io', 'src/rpc', 'src/contract', 'src/serializer'],
+  'src/http': ['src/io'],
+  'src/stubs': ['src/io', 'src/rpc', 'src/contract', 'src/serializer'],
   'src/membrane': [
     'src/stubs',
     'src/http',

@@ -20,6 +20,10 @@ export const ERROR_CODES = {
   INVALID_ARGUMENT: { class: 'TypeError', meaning: 'An argument or option has the wrong type.' },
   KEY_TOO_LARGE: { class: 'RangeError', meaning: 'A key is longer than the limit.' },
   VALUE_TOO_LARGE: { class: 'RangeError', meaning: 'A serialized value is larger than the limit.' },
+  MESSAGE_TOO_LARGE: {
+    class: 'Error',
+    meaning: 'The arguments or the result of a call are larger than the limit.',
+  },
   TOO_MANY_KEYS: { class: 'RangeError', meaning: 'More keys in one call than the limit.' },
   ILLEGAL_INVOCATION: { class: 'TypeError', meaning: 'A method was called on a foreign object.' },
   NOT_ON_PAGE: {

@@ -1,18 +1,20 @@
-// Request and Response of a scope where object code runs: what it puts on them stays on them.
+// `Request` and `Response` as object code has them: they keep every header and body they are given.
 //
-// Browsers drop headers that only they may set on the network (Upgrade and Cookie of a request,
-// Set-Cookie of a response), and Firefox has no stream as a request's body. Messages between objects
-// are not the network. Where the engine keeps everything, as Node does, nothing is replaced.
+// Browsers drop headers that only the network may set (Cookie and Upgrade of a request, Set-Cookie of a
+// response), and Firefox takes no stream as the body of a request. Messages between objects do not
+// cross the network. In engines that keep everything, such as Node, nothing is replaced.
 
 import { replaceGlobal, undoAll } from '../io/replace-global.ts';
-import { bodyOf, readThrough, takesStreams } from './http-message.ts';
+import { bodyOfRequest, holderOf, takesStreams } from './body.ts';
+import { overlaid } from './overlay.ts';
 
 type Scope = Pick<typeof globalThis, 'Request' | 'Response'>;
+type Init = RequestInit | Request | undefined;
 
-/** Dropped by every browser, from one kind of message or the other. */
+/** Every browser drops one of these from a request and the other from a response. */
 const DROPPED = { cookie: 'a=b', 'set-cookie': 'a=b' };
 
-/** Replaces the scope's classes where they drop something; the result undoes it. */
+/** Replaces the classes of the scope that drop headers; the result restores them. */
 export function installMessages(scope: Scope): () => void {
   const { Request, Response } = scope;
   const drops = ({ headers }: Request | Response) => [...headers].length < 2;
@@ -28,21 +30,16 @@ export function installMessages(scope: Scope): () => void {
 
 function keptRequest(Native: typeof Request): typeof Request {
   const Kept: typeof Request = new Proxy(Native, {
-    construct(target, [input, init], newTarget) {
-      const maker = newTarget === Kept ? target : newTarget;
+    construct(target, [input, init]: [unknown, Init], newTarget) {
+      const make = (url: unknown, options: unknown): Request =>
+        Reflect.construct(target, [url, options], newTarget === Kept ? target : newTarget);
       const source = [init, input].find((one) => one instanceof Native) as Request | undefined;
-      const headers = (init as RequestInit | undefined)?.headers ?? source?.headers;
-      const stream = takesStreams() ? null : streamOf(input, init, Native);
-      if (stream === null) return keep(Reflect.construct(target, [input, init], maker), headers);
-      const { method, redirect, signal } = { ...membersOf(source), ...definedOf(init) };
+      const given = init?.headers ?? source?.headers;
+      const stream = takesStreams() ? null : refusedStream(input, init, Native);
+      if (stream === null) return withHeaders(make(input, init), given);
       const url = input instanceof Native ? input.url : input;
-      const members = { method, headers, redirect, signal };
-      const request = Reflect.construct(target, [url, members], maker);
-      const type = new Headers(headers).get('content-type');
-      const holder = new Response(stream, {
-        headers: type === null ? {} : { 'content-type': type },
-      });
-      return keep(readThrough(request, holder, UNGATED), headers);
+      const request = make(url, { ...membersOf(source), ...membersOf(init), headers: given });
+      return withHeaders(request, given, holderOf(stream, new Headers(given)));
     },
   });
   return Kept;
@@ -52,64 +49,47 @@ function keptResponse(Native: typeof Response): typeof Response {
   const Kept: typeof Response = new Proxy(Native, {
     construct(target, [body, init], newTarget) {
       const maker = newTarget === Kept ? target : newTarget;
-      return keep(Reflect.construct(target, [body, init], maker), init?.headers);
+      return withHeaders(Reflect.construct(target, [body, init], maker), init?.headers);
     },
     get(target, name, receiver) {
       if (name !== 'json') return Reflect.get(target, name, receiver);
-      return (data: unknown, init?: ResponseInit) => keep(Native.json(data, init), init?.headers);
+      return (data: unknown, init?: ResponseInit) =>
+        withHeaders(Native.json(data, init), init?.headers);
     },
   });
   return Kept;
 }
 
-/** The body that the engine would not take: a stream, or one that another message holds. */
-function streamOf(input: unknown, init: unknown, Native: typeof Request): ReadableStream | null {
-  if (init instanceof Native) return bodyOf(init)?.stream ?? null;
-  const { body } = (init ?? {}) as RequestInit;
+/** The body that the engine does not take: a stream, or one that an overlay holds. */
+function refusedStream(input: unknown, init: Init, Native: typeof Request): ReadableStream | null {
+  if (init instanceof Native) return bodyOfRequest(init)?.stream ?? null;
+  const body = init?.body;
   if (body !== undefined) return body instanceof ReadableStream ? body : null;
-  // The engine hands on what it holds itself.
-  const isHeld = input instanceof Native && Object.hasOwn(input, 'body');
-  return isHeld ? (bodyOf(input)?.stream ?? null) : null;
+  const isOverlaid = input instanceof Native && Object.hasOwn(input, 'body');
+  return isOverlaid ? (bodyOfRequest(input)?.stream ?? null) : null;
 }
 
-function membersOf(request: Request | undefined): RequestInit {
-  if (request === undefined) return {};
-  const { method, redirect, signal } = request;
-  return { method, redirect, signal };
+/** The members that a request without its body takes over. */
+function membersOf(init: Init): RequestInit {
+  const { method, redirect, signal } = init ?? {};
+  return {
+    ...(method !== undefined && { method }),
+    ...(redirect !== undefined && { redirect }),
+    ...(signal !== undefined && { signal }),
+  };
 }
 
-function definedOf(init: unknown): RequestInit {
-  if (init instanceof Request) return {};
-  const members = Object.entries((init ?? {}) as RequestInit);
-  return Object.fromEntries(members.filter(([, value]) => value !== undefined));
-}
-
-// What is read from a held body has come through the gate of the message it was taken from.
-const UNGATED = { receive: <T>(start: () => Promise<T>) => start() };
-
-/** The message with all headers that it was given, and those that it gets from now on. */
-function keep<M extends Request | Response>(message: M, given: HeadersInit | undefined): M {
-  const prototype = Object.getPrototypeOf(message) as object;
-  const native = (name: string): unknown => Reflect.get(prototype, name, message);
-  const first = new Headers(given);
-  let kept: Headers | undefined;
-  Object.defineProperty(message, 'headers', {
-    get: () => {
-      if (kept === undefined) {
-        kept = first;
-        for (const [name, value] of native('headers') as Headers) {
-          if (!kept.has(name)) kept.set(name, value);
-        }
-      }
-      return kept;
-    },
-    configurable: true,
-  });
-  const clone = Object.hasOwn(message, 'clone') ? message.clone : native('clone');
-  Object.defineProperty(message, 'clone', {
-    value: () => keep(Reflect.apply(clone as () => M, message, []), message.headers),
-    configurable: true,
-    writable: true,
-  });
-  return message;
+/** The message with all headers it was given, and those that the engine adds. */
+function withHeaders<M extends Request | Response>(
+  message: M,
+  given: HeadersInit | undefined,
+  holder?: Response,
+): M {
+  const kept = new Headers(given); // as they are now; the caller may change them later
+  const headers = () => {
+    const added = Reflect.get(Object.getPrototypeOf(message), 'headers', message) as Headers;
+    for (const [name, value] of added) if (!kept.has(name)) kept.set(name, value);
+    return kept;
+  };
+  return overlaid(message, { headers, holder });
 }

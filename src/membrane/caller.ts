@@ -1,33 +1,36 @@
-// Calls of one party, whichever way they travel: arguments are written when the call is made, the
-// result is read when it arrives.
+// The calls of one party's stubs. Arguments are written when the call is made, the result is read when
+// it arrives. How a call travels is up to `Carry`.
 
-import { located, OutgoingRequest, withSignal } from '../http/http-message.ts';
+import { OutgoingRequest } from '../http/outgoing-request.ts';
+import { located, withSignal } from '../http/response-parts.ts';
 import type { ObjectRequest, Payload, WireAddress } from '../rpc/object-protocol.ts';
 import type { Bond } from '../stubs/bond.ts';
+import type { Path } from '../stubs/invoke.ts';
 import type { Party } from '../stubs/party.ts';
 import type { Callee, ObjectCaller } from '../stubs/stub.ts';
-import { type Draft, writeDraft } from './payload.ts';
-import type { Channel } from './references.ts';
+import type { Channel, Draft } from './channel.ts';
+import { writeDraft } from './payload.ts';
+import { limited } from './payload-limit.ts';
 
 /** A call ready to travel. */
 export interface OutgoingCall {
   readonly address: WireAddress;
-  /** That of the stub. */
+  /** The bond of the stub. */
   readonly bond: Bond;
-  /** The request, made when the channel it goes over is known. */
+  /** Makes the request, once the channel is known. */
   readonly request: (channel: Channel) => ObjectRequest;
 }
 
-/** What came back, and over which channel. */
+/** The result, and the channel it arrived on. */
 export interface Answer {
   readonly payload: Payload;
   readonly channel: Channel;
 }
 
-/** Carries calls in order. Rejects with the object's error, or why it is not known. */
+/** Carries calls in order. Rejects with the object's error, or the reason that none is known. */
 export type Carry = (call: OutgoingCall) => Promise<Answer>;
 
-/** As browsers have it. */
+/** Most redirects that are followed (Fetch standard). */
 const REDIRECTS_MAX = 20;
 
 export class PartyCaller implements ObjectCaller {
@@ -39,17 +42,13 @@ export class PartyCaller implements ObjectCaller {
     this.#carry = carry;
   }
 
-  async call(to: Callee, name: string, parameters: unknown[]): Promise<unknown> {
-    const draft = writeDraft(parameters, this.#party);
-    return this.#send(to, (channel) => ({
-      op: 'call',
-      member: name,
-      payload: channel.send(draft),
-    }));
+  async call(to: Callee, path: Path, parameters: unknown[]): Promise<unknown> {
+    const draft = limited(writeDraft(parameters, this.#party));
+    return this.#send(to, (channel) => ({ op: 'call', path, payload: channel.send(draft) }));
   }
 
-  async get(to: Callee, name: string): Promise<unknown> {
-    return this.#send(to, () => ({ op: 'get', member: name }));
+  async get(to: Callee, path: Path): Promise<unknown> {
+    return this.#send(to, () => ({ op: 'get', path }));
   }
 
   async fetch(
@@ -64,10 +63,10 @@ export class PartyCaller implements ObjectCaller {
       if (next === null) return located(response, outgoing.parts.url, redirects > 0);
       if (redirects === REDIRECTS_MAX) {
         throw new TypeError(
-          `fetch: more than ${REDIRECTS_MAX} redirects, the last one by ${outgoing.parts.url}.`,
+          `fetch: more than ${REDIRECTS_MAX} redirects, the last one from ${outgoing.parts.url}.`,
         );
       }
-      response.body?.cancel().catch(() => {}); // nobody reads it
+      response.body?.cancel().catch(() => {}); // it is not read
       outgoing = next;
     }
   }
@@ -80,7 +79,7 @@ export class PartyCaller implements ObjectCaller {
     return signal === null ? answer : this.#untilAborted(answer, signal);
   }
 
-  // The object is told by the signal itself; the caller does not wait for it.
+  // The signal reaches the object by itself; the caller does not wait for it.
   async #untilAborted(answer: Promise<Response>, signal: AbortSignal): Promise<Response> {
     let abort = () => {};
     const aborted = new Promise<never>((_, reject) => {
@@ -88,7 +87,7 @@ export class PartyCaller implements ObjectCaller {
       signal.addEventListener('abort', abort);
     });
     try {
-      return withSignal(await Promise.race([answer, aborted]), signal, this.#party);
+      return withSignal(await Promise.race([answer, aborted]), signal, this.#party.gate);
     } finally {
       signal.removeEventListener('abort', abort);
     }

@@ -1,5 +1,5 @@
-// One side of a connection's references: what it has passed to the other, by number, and the way to
-// what the other has passed to it. Two stand face to face.
+// What one side of a connection has passed to the other by reference, by number, and its way to what the
+// other side has passed. Two of them face each other.
 
 import { storageError } from '../contract/errors.ts';
 import { type Outcome, toWire } from '../rpc/errors-on-wire.ts';
@@ -10,23 +10,8 @@ import type {
   ReferenceRequest,
 } from '../rpc/object-protocol.ts';
 import type { Party } from '../stubs/party.ts';
-import type { Exported, Ownership } from './exports.ts';
-import { Import } from './imports.ts';
-import { type Draft, readPayload, writeDraft } from './payload.ts';
-
-/** What exports and imports need of the side they belong to. */
-export interface Channel {
-  /** @throws DataCloneError */
-  draft(value: unknown, party: Party, ownership?: Ownership): Draft;
-  /**
-   * The bytes to be posted now; what they refer to can be asked from here on.
-   *
-   * @throws TypeError when a stream among them is in use
-   */
-  send(draft: Draft): Payload;
-  receive(payload: Payload, party: Party): unknown;
-  import(reference: ReferenceNumber): Import;
-}
+import type { Channel, Draft, Exported, Ownership } from './channel.ts';
+import { readPayload, writeDraft } from './payload.ts';
 
 interface Live {
   readonly exported: Exported;
@@ -34,12 +19,12 @@ interface Live {
 }
 
 export class References implements Channel, ReferencePeer {
-  readonly #peer: ReferencePeer;
+  readonly peer: ReferencePeer;
   readonly #live = new Map<ReferenceNumber, Live>();
   #ended = false;
 
   constructor(peer: ReferencePeer) {
-    this.#peer = peer;
+    this.peer = peer;
   }
 
   /** How many things the other side holds. */
@@ -64,10 +49,6 @@ export class References implements Channel, ReferencePeer {
     return readPayload(payload, this, party);
   }
 
-  import(reference: ReferenceNumber): Import {
-    return new Import(this.#peer, reference);
-  }
-
   /** Answers the other side. */
   async ask(
     reference: ReferenceNumber,
@@ -76,7 +57,10 @@ export class References implements Channel, ReferencePeer {
     try {
       const live = this.#live.get(reference);
       if (live === undefined) {
-        throw storageError('CONNECTION_CLOSED', 'What the reference stood for was released.');
+        throw storageError(
+          'CONNECTION_CLOSED',
+          'The reference was released; take dup() of a stub to keep it.',
+        );
       }
       return { ok: await live.exported.ask(request, this) };
     } catch (error) {
@@ -85,11 +69,11 @@ export class References implements Channel, ReferencePeer {
   }
 
   async release(references: readonly ReferenceNumber[]): Promise<void> {
-    const reason = storageError('CONNECTION_CLOSED', 'The other side released it.');
+    const reason = storageError('CONNECTION_CLOSED', 'The other side released the reference.');
     for (const reference of references) this.#release(reference, reason);
   }
 
-  /** The other side is gone: everything it held is let go of. Idempotent. */
+  /** The other side is gone: everything it held is released. Idempotent. */
   end(reason: unknown): void {
     this.#ended = true;
     for (const reference of [...this.#live.keys()]) this.#release(reference, reason);

@@ -1,26 +1,39 @@
-// A socket across a connection: an end there, an end here, and what either sends in between.
+// The WebSocket of a response: one end on each side, and the events that either sends in between.
 //
-// Keeps true: events arrive in the order they were sent, both ways; a connection that is lost breaks
-// both ends (1006). Nothing here waits for an object's writes: whoever holds an end does.
+// Invariant: events arrive in the order in which they were sent, in both directions; a lost connection
+// breaks both ends (1006). Nothing here waits for an object's writes: the code that holds an end does.
 
+import { UpgradeSocket } from '../http/response-parts.ts';
 import type { Payload, ReferenceRequest } from '../rpc/object-protocol.ts';
+import { dataCloneError } from '../serializer/object-kind.ts';
 import { SocketEnd, type SocketEvent } from '../sockets/socket-end.ts';
-import { WebSocket } from '../sockets/web-socket.ts';
+import { socketParts, WebSocket } from '../sockets/web-socket.ts';
 import type { Party } from '../stubs/party.ts';
-import { type Exported, misused } from './exports.ts';
-import type { Import } from './imports.ts';
-import type { Channel } from './references.ts';
+import type { Channel, Exported } from './channel.ts';
+import type { Imported } from './imported.ts';
+import { misused, type ReferenceKind } from './kind.ts';
 
-export class ExportedSocket implements Exported {
-  readonly party: Party;
+export const socket: ReferenceKind<UpgradeSocket> = {
+  by: 'reference',
+  recognizes: (value) => value instanceof UpgradeSocket,
+  leave(upgrade, party) {
+    const parts = socketParts(upgrade.socket);
+    if (parts === undefined) throw dataCloneError(upgrade.socket);
+    return new ExportedSocket(parts.end, party);
+  },
+  arrive: (imported) => new UpgradeSocket(socketOf(imported)),
+};
+
+class ExportedSocket implements Exported {
+  readonly #party: Party;
   readonly #end: SocketEnd;
-  /** Not asked for yet. */
+  /** Events that the other side has not asked for yet. */
   #arrived: SocketEvent[] = [];
   #wake = () => {};
 
   constructor(end: SocketEnd, party: Party) {
     this.#end = end;
-    this.party = party;
+    this.#party = party;
   }
 
   begin(): void {
@@ -33,7 +46,7 @@ export class ExportedSocket implements Exported {
     });
   }
 
-  /** An object whose socket is open may be evicted. */
+  /** Keeps nothing in memory: an object with an open socket may be evicted. */
   retain(): () => void {
     return () => {};
   }
@@ -41,11 +54,11 @@ export class ExportedSocket implements Exported {
   async ask(request: ReferenceRequest, channel: Channel): Promise<Payload | null> {
     switch (request.op) {
       case 'write':
-        this.#end.send(channel.receive(request.payload, this.party) as SocketEvent);
+        this.#end.send(channel.receive(request.payload, this.#party) as SocketEvent);
         return null;
       case 'pull': {
         const events = await this.#take();
-        return events.length === 0 ? null : channel.send(channel.draft(events, this.party));
+        return events.length === 0 ? null : channel.send(channel.draft(events, this.#party));
       }
       default:
         throw misused(request);
@@ -57,7 +70,7 @@ export class ExportedSocket implements Exported {
     this.#wake();
   }
 
-  /** What has arrived, or does next; empty after the end. */
+  /** The next events, one at least; none after the end. */
   async #take(): Promise<SocketEvent[]> {
     if (this.#arrived.length === 0 && !this.#end.hasReceivedClose) {
       await new Promise<void>((resolve) => {
@@ -71,35 +84,30 @@ export class ExportedSocket implements Exported {
 }
 
 /** The socket of the other side, not accepted yet. */
-export function importSocket(reference: Import, channel: Channel, party: Party): WebSocket {
+function socketOf(imported: Imported): WebSocket {
   const [near, far] = SocketEnd.pair();
-  const release = reference.hold(far);
+  const release = imported.hold(far);
   far.take((event) => {
-    const payload = channel.send(channel.draft(event, party));
-    reference.ask({ op: 'write', payload }).then(
-      () => far.readyState === 3 && release(),
-      () => far.break(),
-    );
+    imported
+      .askWith(event, (payload) => ({ op: 'write', payload }))
+      .then(
+        () => far.readyState === 3 && release(),
+        () => far.break(),
+      );
   });
-  void pullAll(reference, channel, party, far, release);
+  void pullAll(imported, far, release);
   return new WebSocket(near);
 }
 
-async function pullAll(
-  reference: Import,
-  channel: Channel,
-  party: Party,
-  far: SocketEnd,
-  release: () => void,
-): Promise<void> {
+async function pullAll(imported: Imported, far: SocketEnd, release: () => void): Promise<void> {
   try {
     for (;;) {
-      const payload = await reference.ask({ op: 'pull' });
+      const payload = await imported.ask({ op: 'pull' });
       if (payload === null) return;
-      for (const event of channel.receive(payload, party) as SocketEvent[]) far.send(event);
+      for (const event of imported.read(payload) as SocketEvent[]) far.send(event);
       if (far.readyState === 3) release();
     }
   } catch {
-    far.break(); // the connection is gone
+    far.break(); // the connection is lost
   }
 }

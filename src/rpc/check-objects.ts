@@ -22,6 +22,9 @@ import type {
 /** Most references let go of by one message. */
 const RELEASES_MAX = 1024;
 
+/** Most names on the way to a member. */
+const PATH_MAX = 1024;
+
 /** @throws INVALID_ARGUMENT */
 export function checkObjectRequest(value: unknown): ObjectRequest {
   const { incarnation } = checkFields('request', value);
@@ -31,12 +34,12 @@ export function checkObjectRequest(value: unknown): ObjectRequest {
 }
 
 function checkObjectOperation(value: unknown): ObjectOperation {
-  const { op, member, payload } = checkFields('request', value);
+  const { op, path, payload } = checkFields('request', value);
   switch (op) {
     case 'call':
-      return { op, member: checkString('member', member), payload: checkBytes('payload', payload) };
+      return { op, path: checkPath(path, 1), payload: checkBytes('payload', payload) };
     case 'get':
-      return { op, member: checkString('member', member) };
+      return { op, path: checkPath(path, 1) };
     case 'fetch':
       return { op, payload: checkBytes('payload', payload) };
     default:
@@ -46,16 +49,12 @@ function checkObjectOperation(value: unknown): ObjectOperation {
 
 /** @throws INVALID_ARGUMENT */
 export function checkReferenceRequest(value: unknown): ReferenceRequest {
-  const { op, member, payload } = checkFields('request', value);
+  const { op, path, payload } = checkFields('request', value);
   switch (op) {
     case 'call':
-      return {
-        op,
-        member: member === null ? null : checkString('member', member),
-        payload: checkBytes('payload', payload),
-      };
+      return { op, path: checkPath(path, 0), payload: checkBytes('payload', payload) };
     case 'get':
-      return { op, member: checkString('member', member) };
+      return { op, path: checkPath(path, 1) };
     case 'pull':
     case 'close':
     case 'wait':
@@ -88,6 +87,12 @@ export function checkManageRequest(value: unknown): ManageRequest {
     default:
       throw malformed('op', 'one of the protocol');
   }
+}
+
+function checkPath(value: unknown, lengthMin: number): string[] {
+  const path = checkArray('path', value, PATH_MAX).map((name) => checkString('path', name));
+  if (path.length < lengthMin) throw malformed('path', 'one name at least');
+  return path;
 }
 
 export function checkReference(value: unknown): ReferenceNumber {

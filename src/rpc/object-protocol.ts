@@ -30,9 +30,9 @@ export type ObjectRequest = ObjectOperation & {
 };
 
 export type ObjectOperation =
-  /** The payload is the array of arguments. */
-  | { readonly op: 'call'; readonly member: string; readonly payload: Payload }
-  | { readonly op: 'get'; readonly member: string }
+  /** The path leads to the method; the payload is the array of arguments. */
+  | { readonly op: 'call'; readonly path: readonly string[]; readonly payload: Payload }
+  | { readonly op: 'get'; readonly path: readonly string[] }
   /** The payload is the request; so is the answer's the response. */
   | { readonly op: 'fetch'; readonly payload: Payload };
 
@@ -45,9 +45,9 @@ export type ObjectOutcome = Outcome<Payload> & {
 };
 
 export type ReferenceRequest =
-  /** Calls the function, or this method of it. */
-  | { readonly op: 'call'; readonly member: string | null; readonly payload: Payload }
-  | { readonly op: 'get'; readonly member: string }
+  /** Calls the method that the path leads to; with an empty path, the function itself. */
+  | { readonly op: 'call'; readonly path: readonly string[]; readonly payload: Payload }
+  | { readonly op: 'get'; readonly path: readonly string[] }
   /** The next chunk of a readable stream; null at its end. */
   | { readonly op: 'pull' }
   | { readonly op: 'cancel'; readonly payload: Payload }

@@ -122,6 +122,12 @@ export function dataCloneError(value: unknown, reason = 'could not be cloned.'):
   return new DOMException(`${nameOf(value)} ${reason}`, 'DataCloneError');
 }
 
+/** The same in workerd's words, for what has a class that messages cannot carry. */
+export function notSerializable(type: string, wayOut: string): DOMException {
+  const words = `Could not serialize object of type "${type}". This type does not support serialization.`;
+  return new DOMException(`${words} ${wayOut}`, 'DataCloneError');
+}
+
 function candidateOf(prototype: object): ObjectKind {
   const known = kinds.get(prototype);
   if (known !== undefined) return known;

@@ -1,58 +1,59 @@
-// What ties a stub to the instance it reached first. When that instance is reset, the stub rejects with
-// the reason from then on, as in workerd; only a new stub reaches the next instance.
+// Binds a stub to the instance it reached first. When that instance is reset, the stub rejects with the
+// reason from then on, as on workerd; a new stub reaches the next instance.
 //
-// Keeps true: a stub that was never used, or whose connection was lost, is tied to nothing. An eviction
+// Invariant: a stub that was never used, or whose connection was lost, is bound to nothing. An eviction
 // breaks no stub.
-//
-// Does not know how a call travels.
 
-import { remoteError } from '../membrane/imports.ts';
-import type { Channel } from '../membrane/references.ts';
 import { fromWire } from '../rpc/errors-on-wire.ts';
 import type { ObjectOutcome, ObjectRequest, Payload } from '../rpc/object-protocol.ts';
+import { remoteError } from './remote-error.ts';
 
 type State =
   | { readonly kind: 'free' }
-  | { readonly kind: 'tied'; readonly channel: Channel; readonly incarnation: number }
-  | { readonly kind: 'broken'; readonly channel: Channel; readonly reason: unknown };
+  | { readonly kind: 'bound'; readonly connection: object; readonly incarnation: number }
+  | { readonly kind: 'broken'; readonly connection: object; readonly reason: unknown };
+
+const FREE: State = { kind: 'free' };
 
 export class Bond {
-  #state: State = { kind: 'free' };
+  #state: State = FREE;
 
-  /** Asks the object over the channel. @throws the object's error, or why the stub is broken */
-  async ask(
-    channel: Channel,
-    request: (channel: Channel) => ObjectRequest,
+  /**
+   * Asks the object over this connection. `request` is made only if the stub is not broken.
+   *
+   * @throws the object's error, or the reason that the stub is broken
+   */
+  async ask<C extends object>(
+    connection: C,
+    request: (connection: C) => ObjectRequest,
     send: (request: ObjectRequest) => Promise<ObjectOutcome>,
   ): Promise<Payload> {
-    const state = this.#on(channel);
+    const state = this.#stateOn(connection);
     if (state.kind === 'broken') throw state.reason;
+    const made = request(connection);
     const { incarnation } = { incarnation: undefined, ...state };
-    const outcome = await send({
-      ...request(channel),
-      ...(incarnation !== undefined && { incarnation }),
-    });
+    const outcome = await send(incarnation === undefined ? made : { ...made, incarnation });
     if ('ok' in outcome) {
-      this.#tie(channel, outcome.incarnation);
+      this.#bind(connection, outcome.incarnation);
       return outcome.ok;
     }
     const error = fromWire(outcome.error);
     if (outcome.isBroken !== true) {
-      this.#tie(channel, outcome.incarnation);
+      this.#bind(connection, outcome.incarnation);
       throw remoteError(error);
     }
-    this.#state = { kind: 'broken', channel, reason: error };
+    this.#state = { kind: 'broken', connection, reason: error };
     throw error;
   }
 
-  #tie(channel: Channel, incarnation: number | undefined): void {
-    if (incarnation === undefined || this.#on(channel).kind !== 'free') return;
-    this.#state = { kind: 'tied', channel, incarnation };
+  #bind(connection: object, incarnation: number | undefined): void {
+    if (incarnation === undefined || this.#stateOn(connection).kind !== 'free') return;
+    this.#state = { kind: 'bound', connection, incarnation };
   }
 
-  /** The state, as far as it is of this connection. */
-  #on(channel: Channel): State {
+  /** What is known on another connection does not count. */
+  #stateOn(connection: object): State {
     const state = this.#state;
-    return state.kind !== 'free' && state.channel === channel ? state : { kind: 'free' };
+    return state.kind !== 'free' && state.connection === connection ? state : FREE;
   }
 }

@@ -1,16 +1,21 @@
-// Which members of an object the other side may reach, as workerd has it: the methods and getters of
-// its class and the classes it extends; of a function its own properties.
+// Which members the other side may reach, as on workerd: methods and getters of the class of an object
+// or RpcTarget and of the classes it extends, and own properties of functions and plain objects. A path
+// of names walks from one to the next, so that a member can be reached in a value that cannot be sent.
 //
-// Own properties of an object are private state (`ctx`, `env`, fields), handlers are the runtime's to
-// call, and what every object and function inherits answers on the stub itself.
+// Own properties of objects and targets are private state (`ctx`, `env`, fields). Handlers are called by
+// the runtime only. Members that every object or function inherits exist on the stub itself.
 
 import { storageError } from '../contract/errors.ts';
 import { RpcTarget } from '../contract/rpc-target.ts';
-import { isRpcStub } from './known-stubs.ts';
+import { addressOf, isMember, isRpcStub } from './known-stubs.ts';
 
+/** Names from a stub to a member; empty: the function itself. */
+export type Path = readonly string[];
+
+/** Most arguments that every engine passes to a function. */
 const PARAMETERS_MAX = 65_535;
 
-/** Called by the runtime only; the same names that workerd refuses. */
+/** Called by the runtime only: the names that workerd refuses on the stub of an object. */
 const HANDLERS: ReadonlySet<string> = new Set([
   'alarm',
   'connect',
@@ -21,61 +26,149 @@ const HANDLERS: ReadonlySet<string> = new Set([
   'webSocketMessage',
 ]);
 
-/**
- * The arguments that came for a call. @throws INVALID_ARGUMENT when they are not an array, or one that
- * claims more elements than any engine passes
- */
+/** The arguments that arrived with a call. @throws INVALID_ARGUMENT */
 export function parametersIn(value: unknown): unknown[] {
   if (Array.isArray(value) && value.length <= PARAMETERS_MAX) return value;
   throw storageError(
     'INVALID_ARGUMENT',
-    `Arguments of a call are an array of at most ${PARAMETERS_MAX} elements.`,
+    `The arguments of a call are an array of at most ${PARAMETERS_MAX} elements.`,
   );
 }
 
-/** Calls the method. @throws UNKNOWN_METHOD, and what it throws */
-export function callMember(target: object, name: string, parameters: readonly unknown[]): unknown {
-  const method = find(target, name);
-  if (typeof method !== 'function') {
-    throw unknown(target, name, `it is ${method === null ? 'null' : typeof method}, not a method`);
-  }
-  return Reflect.apply(method, target, parameters);
+/** Calls a method of an object. @throws UNKNOWN_METHOD, and what it throws */
+export function callEntry(object: object, path: Path, parameters: readonly unknown[]): unknown {
+  refuseHandlers(object, path);
+  return call(walk(object, path, ofClass), path, parameters);
 }
 
-/** The value of the getter, or the method, which stays bound to its object. @throws UNKNOWN_METHOD */
-export function readMember(target: object, name: string): unknown {
-  const value = find(target, name);
-  if (typeof value !== 'function' || isRpcStub(value)) return value;
-  return (...parameters: unknown[]) => Reflect.apply(value, target, parameters);
+/** Reads a getter of an object, or a method, which stays bound to it. @throws UNKNOWN_METHOD */
+export function readEntry(object: object, path: Path): unknown {
+  refuseHandlers(object, path);
+  return read(walk(object, path, ofClass));
 }
 
-function find(target: object, name: string): unknown {
-  // A target has none: what its class calls so is a method as any other.
-  if (HANDLERS.has(name) && !(target instanceof RpcTarget)) {
-    throw unknown(target, name, 'it is a handler that only the runtime calls');
+/** Calls a member of a value that was passed. @throws UNKNOWN_METHOD, and what it throws */
+export function callMember(value: unknown, path: Path, parameters: readonly unknown[]): unknown {
+  return call(walk(value, path, ofValue), path, parameters);
+}
+
+/** Reads a member of a value that was passed; a method stays bound to its owner. @throws UNKNOWN_METHOD */
+export function readMember(value: unknown, path: Path): unknown {
+  return read(walk(value, path, ofValue));
+}
+
+interface Found {
+  readonly owner: unknown;
+  readonly value: unknown;
+}
+
+function walk<T>(root: T, path: Path, enter: (root: T, name: string) => unknown): Found {
+  const [first, ...rest] = path;
+  if (first === undefined) return { owner: undefined, value: root };
+  let found: Found = { owner: root, value: enter(root, first) };
+  let last = first;
+  for (const name of rest) {
+    found = { owner: found.value, value: ofValue(found.value, name, last) };
+    last = name;
   }
-  if (typeof target === 'function') {
-    if (Object.hasOwn(target, name)) return Reflect.get(target, name);
-    throw unknown(target, name, 'the function has no such property');
+  return found;
+}
+
+function call({ owner, value }: Found, path: Path, parameters: readonly unknown[]): unknown {
+  if (typeof value === 'function') return Reflect.apply(value, owner, parameters);
+  const name = path.at(-1);
+  const member = name === undefined || !isObject(owner) ? 'It' : `${classOf(owner)}.${name}`;
+  throw storageError(
+    'UNKNOWN_METHOD',
+    `"${path.join('.') || '(this)'}" is not a function. ${member} is ${kindOf(value)}.`,
+  );
+}
+
+function read({ owner, value }: Found): unknown {
+  if (typeof value !== 'function' || isRpcStub(value) || isMember(value)) return value;
+  return new Proxy(value, {
+    apply: (method, _this, parameters) => Reflect.apply(method, owner, parameters),
+  });
+}
+
+function refuseHandlers(object: object, path: Path): void {
+  const handler = path.find((name) => HANDLERS.has(name));
+  if (handler === undefined) return;
+  throw storageError(
+    'UNKNOWN_METHOD',
+    `'${handler}' is a reserved method and cannot be called over RPC. ` +
+      `Only the runtime calls ${classOf(object)}.${handler}.`,
+  );
+}
+
+/** The member of a value, which itself is named `valueName`, if it has a name. */
+function ofValue(value: unknown, name: string, valueName = name): unknown {
+  if (isObject(value)) {
+    if (isStub(value) || hasOwnMembers(value)) return ofOpen(value, name);
+    if (value instanceof RpcTarget) return ofClass(value, name);
   }
-  if (Object.hasOwn(target, name)) {
-    throw unknown(target, name, 'it is a property of the instance; only methods are public');
+  throw unknown(
+    valueName,
+    `It is ${kindOf(value)}, whose member ${name} cannot be reached: only stubs, functions and plain ` +
+      'objects have members for callers. Await it, and read the member of the copy.',
+  );
+}
+
+/** The member of a stub, function or plain object. */
+function ofOpen(owner: object, name: string): unknown {
+  if (isStub(owner)) {
+    const member: unknown = Reflect.get(owner, name);
+    if (isObject(member) && isMember(member)) return member;
+  } else if (Object.hasOwn(owner, name)) {
+    return Reflect.get(owner, name);
   }
-  let link: object | null = Object.getPrototypeOf(target);
+  throw unknown(name, `${kindOf(owner)} has no property ${name} for callers.`);
+}
+
+function ofClass(owner: object, name: string): unknown {
+  const member = `${classOf(owner)}.${name}`;
+  if (Object.hasOwn(owner, name)) {
+    throw unknown(
+      name,
+      `${member} is a property of the instance; only methods and getters of its class are public.`,
+    );
+  }
+  let link: object | null = name === 'constructor' ? null : Object.getPrototypeOf(owner);
   for (; link !== null && link !== Object.prototype; link = Object.getPrototypeOf(link)) {
-    const member = name === 'constructor' ? undefined : descriptor(link, name);
-    if (member !== undefined && !isSetterOnly(member)) return Reflect.get(target, name);
+    const found = Object.getOwnPropertyDescriptor(link, name);
+    if (found !== undefined && !isSetterOnly(found)) return Reflect.get(owner, name);
   }
-  throw unknown(target, name, 'the class has no method of this name');
+  throw unknown(name, `${member} does not exist: the class has no method or getter of this name.`);
 }
-
-const descriptor = Object.getOwnPropertyDescriptor;
 
 function isSetterOnly({ get, set }: PropertyDescriptor): boolean {
   return set !== undefined && get === undefined;
 }
 
-function unknown(target: object, name: string, fact: string): Error {
-  const { name: className } = target.constructor;
-  return storageError('UNKNOWN_METHOD', `${className}.${name} cannot be called: ${fact}.`);
+function isStub(value: object): boolean {
+  return isRpcStub(value) || isMember(value) || addressOf(value) !== undefined;
+}
+
+function hasOwnMembers(value: object): boolean {
+  return typeof value === 'function' || Object.getPrototypeOf(value) === Object.prototype;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'function' || (typeof value === 'object' && value !== null);
+}
+
+/** Begins with workerd's words, which programs match. */
+function unknown(name: string, fact: string): Error {
+  const words = `The RPC receiver does not implement the method "${name}".`;
+  return storageError('UNKNOWN_METHOD', `${words} ${fact}`);
+}
+
+function kindOf(value: unknown): string {
+  if (!isObject(value)) return value === null ? 'null' : `of type ${typeof value}`;
+  if (typeof value === 'function') return 'a function';
+  return isStub(value) ? 'a stub' : `an instance of ${classOf(value)}`;
+}
+
+function classOf(value: object): string {
+  return value.constructor?.name ?? 'Object';
 }

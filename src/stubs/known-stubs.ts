@@ -1,4 +1,4 @@
-// Which values are stubs: every one made in this realm is known here, and nothing else is.
+// Which values are stubs: every stub made in this realm is registered here.
 
 import type { WireAddress } from '../rpc/object-protocol.ts';
 
@@ -6,7 +6,7 @@ const addresses = new WeakMap<object, WireAddress>();
 const rpcStubs = new WeakSet<object>();
 const members = new WeakSet<object>();
 
-/** The object a stub stands for; undefined for anything that is no stub of an object. */
+/** The object that a stub calls; undefined if the value is not the stub of an object. */
 export function addressOf(stub: object): WireAddress | undefined {
   return addresses.get(stub);
 }
@@ -24,7 +24,7 @@ export function addRpcStub(stub: object): void {
   rpcStubs.add(stub);
 }
 
-/** True for what a stub shows for a name, which was not awaited. */
+/** True for a member of a stub, which can be called or awaited. */
 export function isMember(value: object): boolean {
   return members.has(value);
 }

@@ -1,5 +1,5 @@
-// Whose code stands on a side of a call: a page's, an object's, or a worker's own. What crosses to
-// the other side goes through its I/O, and the stubs that it is given carry its calls.
+// One side of a call: the code of a page, of an object, or of a worker. What crosses to the other side
+// goes through the I/O of the party, and stubs that arrive carry the calls of its code.
 
 import { runOutside } from '../io/current-context.ts';
 import type { IoContext } from '../io/io-context.ts';
@@ -7,10 +7,10 @@ import type { WireAddress } from '../rpc/object-protocol.ts';
 import { createStub, type ObjectCaller } from './stub.ts';
 import { fromWireAddress } from './wire-address.ts';
 
-/** How calls enter and leave a side: by the context of an object, or freely. */
+/** How calls enter and leave a party: through the context of an object, or freely. */
 export type PartyIo = Pick<IoContext, 'entrance' | 'send' | 'receive' | 'retain' | 'onEnd'>;
 
-/** Code that belongs to no object: it runs whenever it is called, and nothing holds its calls back. */
+/** Code that belongs to no object: it runs whenever it is called, and nothing delays its calls. */
 export const FREE: PartyIo = {
   entrance: () => enterFreely,
   send: async (start) => start(),
@@ -19,12 +19,12 @@ export const FREE: PartyIo = {
   onEnd: () => () => {},
 };
 
-/** Code that calls what is its own through a stub: it goes on as whoever calls. */
+/** Code that is called through a stub of its own: it runs as part of the caller. */
 export const OWN: PartyIo = { ...FREE, entrance: () => async (task) => task() };
 
 function enterFreely<T>(task: () => T | PromiseLike<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    // What calls it may be a task of an object.
+    // The caller may be a task of an object.
     runOutside(() => {
       try {
         resolve(task());
@@ -39,18 +39,18 @@ export class Party {
   readonly io: PartyIo;
   readonly #caller: () => ObjectCaller;
 
-  /** `caller` carries the calls of stubs that this side's code is given. */
+  /** `caller` carries the calls of stubs that arrive at this party. */
   constructor(io: PartyIo, caller: () => ObjectCaller) {
     this.io = io;
     this.#caller = caller;
   }
 
-  /** True when bodies must be read through `io.receive`. */
-  get isGated(): boolean {
-    return this.io !== FREE && this.io !== OWN;
+  /** What bodies are read through; undefined if nothing delays this party's code. */
+  get gate(): PartyIo | undefined {
+    return this.io === FREE || this.io === OWN ? undefined : this.io;
   }
 
-  /** The stub of an object, for this side's code. */
+  /** The stub of an object, for this party's code. */
   stub(address: WireAddress): object {
     return createStub(fromWireAddress(address), this.#caller());
   }

@@ -1,25 +1,23 @@
-// What stands for a value of the other side before it is here: the member a stub shows for a name,
-// and the promise a call gives. Both can be awaited, and both have members in turn, so that
+// What stands in for a value of the other side before it has arrived: the member of a stub, and the
+// promise of a call. Both can be awaited, and both have members of their own, so that
 // `stub.room('a').topic()` needs one await.
 //
-// Keeps true: the same paths lead somewhere as in workerd. Those are members of stubs, and own
-// properties of functions and plain objects; no index, nothing of arrays, texts and other values.
-//
-// Does not know how a call travels.
+// Invariant: the same paths lead somewhere as on workerd: members of stubs, and own properties of functions
+// and plain objects; never an index, nor a member of an array, a string or another value.
 
-import { storageError } from '../contract/errors.ts';
-import { addMember, addressOf } from './known-stubs.ts';
+import { callMember, type Path, readMember } from './invoke.ts';
+import { addMember } from './known-stubs.ts';
 
-/** Symbol.dispose, under the name that compilers agree on where the engine lacks it. */
+/** Symbol.dispose, under the name that compilers use where the engine lacks it. */
 export const DISPOSE: symbol = Symbol.dispose ?? Symbol.for('Symbol.dispose');
 
-/** How a value of the other side is reached. */
-export interface Path {
-  get(): Promise<unknown>;
-  call(parameters: unknown[]): Promise<unknown>;
+/** How members of a value of the other side are reached. */
+export interface Remote {
+  get(path: Path): Promise<unknown>;
+  call(path: Path, parameters: unknown[]): Promise<unknown>;
 }
 
-/** Names that programs ask any object for, to learn what it is. */
+/** Names that programs read from any object, to learn what it is. */
 const LOCAL_NAMES: ReadonlySet<string> = new Set([
   ...Object.getOwnPropertyNames(Object.prototype),
   'then',
@@ -31,34 +29,44 @@ export function isRemote(name: string | symbol): name is string {
   return typeof name === 'string' && !LOCAL_NAMES.has(name) && !/^\d+$/.test(name);
 }
 
-/** A method to call, which awaited gives the property instead. */
-export function remoteMember(path: Path): object {
+/** A member: called, it is a method; awaited, a property. */
+export function remoteMember(remote: Remote, path: Path): object {
+  const get = () => remote.get(path);
   const member = new Proxy(() => {}, {
-    apply: (_target, _this, parameters) => rpcPromise(path.call(parameters)),
-    get: (target, name) => promiseMember(path.get, name) ?? memberOf(target, path.get, name),
+    apply: (_target, _this, parameters) => rpcPromise(remote.call(path, parameters)),
+    get(target, name) {
+      const own = promiseMember(get, name);
+      if (own !== undefined) return own;
+      return isRemote(name) ? remoteMember(remote, [...path, name]) : Reflect.get(target, name);
+    },
   });
   addMember(member);
   return member;
 }
 
 /**
- * The promise of a call. It is one to everybody who asks what it is, and so cannot be called itself:
- * a function that a call gives is awaited first.
+ * The promise of a call. It is a promise to every program that checks, so it cannot be called itself: a
+ * function that a call returns is awaited first.
  */
 export function rpcPromise(value: Promise<unknown>): object {
-  const get = () => value;
+  const result: Remote = {
+    get: async (path) => readMember(await value, path),
+    call: async (path, parameters) => callMember(await value, path, parameters),
+  };
   const dispose = () => {
-    value.then(disposeOf, () => {}); // the caller is told by the promise
+    value.then(disposeOf, () => {}); // the promise reports the error
   };
   return new Proxy(value, {
     get(target, name) {
       if (name === DISPOSE) return dispose;
-      return promiseMember(get, name) ?? memberOf(target, get, name);
+      const own = promiseMember(() => value, name);
+      if (own !== undefined) return own;
+      return isRemote(name) ? remoteMember(result, [name]) : Reflect.get(target, name);
     },
   });
 }
 
-function promiseMember(get: Path['get'], name: string | symbol): unknown {
+function promiseMember(get: () => Promise<unknown>, name: string | symbol): unknown {
   if (name !== 'then' && name !== 'catch' && name !== 'finally') return undefined;
   return (...handlers: never[]) => {
     const promise = get();
@@ -66,47 +74,7 @@ function promiseMember(get: Path['get'], name: string | symbol): unknown {
   };
 }
 
-function memberOf(target: object, get: Path['get'], name: string | symbol): unknown {
-  if (!isRemote(name)) return Reflect.get(target, name);
-  return remoteMember({
-    get: async () => step(await get(), name),
-    call: async (parameters) => {
-      const owner = await get();
-      const method = step(owner, name);
-      if (typeof method !== 'function') throw missing(name);
-      return Reflect.apply(method, owner, parameters);
-    },
-  });
-}
-
-/** The member of a value that has arrived. */
-function step(value: unknown, name: string): unknown {
-  if (isStub(value) || (isPlain(value) && Object.hasOwn(value, name))) {
-    return Reflect.get(value, name);
-  }
-  throw missing(name);
-}
-
-function isStub(value: unknown): value is object {
-  return typeof value === 'function' || (isObject(value) && addressOf(value) !== undefined);
-}
-
-function isPlain(value: unknown): value is object {
-  return isObject(value) && Object.getPrototypeOf(value) === Object.prototype;
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
-}
-
 export function disposeOf(value: unknown): void {
-  if (isObject(value) || typeof value === 'function') Reflect.get(value, DISPOSE)?.call(value);
-}
-
-function missing(name: string): Error {
-  return storageError(
-    'UNKNOWN_METHOD',
-    `The result has no member ${name} to be used before it arrives: only stubs, functions and ` +
-      'plain objects have some. Await the call and look at it.',
-  );
+  const isObject = typeof value === 'object' && value !== null;
+  if (isObject || typeof value === 'function') Reflect.get(value, DISPOSE)?.call(value);
 }

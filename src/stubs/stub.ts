@@ -1,17 +1,18 @@
-// The stub of an object: methods of its class as promises, `fetch`, and which object it is.
+// The stub of an object: the methods of its class as promises, `fetch`, and which object it calls.
 //
-// It holds no connection, so it outlives the worker. All it remembers is the instance it reached first:
-// when that one is reset, the stub is broken (`bond.ts`). It is not thenable: an async function may return it.
+// A stub holds no connection, so it outlives the worker. It remembers only the instance that it reached
+// first (`bond.ts`). It has no `then`, so an async function may return it.
 
 import type { DurableObjectId, ObjectAddress } from '../contract/object-id.ts';
 import type { WireAddress } from '../rpc/object-protocol.ts';
 import { refuseToClone } from '../serializer/object-kind.ts';
 import { Bond } from './bond.ts';
+import type { Path } from './invoke.ts';
 import { setAddress } from './known-stubs.ts';
-import { isRemote, remoteMember } from './rpc-promise.ts';
+import { isRemote, type Remote, remoteMember } from './rpc-promise.ts';
 import { toWireAddress } from './wire-address.ts';
 
-/** Whom a stub calls. */
+/** What a stub calls. */
 export interface Callee {
   readonly address: WireAddress;
   readonly bond: Bond;
@@ -19,8 +20,8 @@ export interface Callee {
 
 /** How calls reach objects. */
 export interface ObjectCaller {
-  call(to: Callee, name: string, parameters: unknown[]): Promise<unknown>;
-  get(to: Callee, name: string): Promise<unknown>;
+  call(to: Callee, path: Path, parameters: unknown[]): Promise<unknown>;
+  get(to: Callee, path: Path): Promise<unknown>;
   fetch(
     to: Callee,
     input: Request | string | URL,
@@ -39,7 +40,7 @@ class DurableObjectStub {
     this.name = id.name;
     this.#callee = callee;
     this.#fetch = (...request) => caller.fetch(...request);
-    // Bound, because they are called on the proxy.
+    // Bound, because it is called on the proxy.
     Object.defineProperty(this, 'fetch', { value: this.fetch.bind(this) });
   }
 
@@ -57,13 +58,14 @@ refuseToClone(DurableObjectStub);
 export function createStub(object: ObjectAddress, caller: ObjectCaller): DurableObjectStub {
   const address = toWireAddress(object);
   const callee = { address, bond: new Bond() };
+  const remote: Remote = {
+    get: (path) => caller.get(callee, path),
+    call: (path, parameters) => caller.call(callee, path, parameters),
+  };
   const stub = new Proxy(new DurableObjectStub(object.id, callee, caller), {
     get(target, name) {
       if (name in target || !isRemote(name)) return Reflect.get(target, name);
-      return remoteMember({
-        get: () => caller.get(callee, name),
-        call: (parameters) => caller.call(callee, name, parameters),
-      });
+      return remoteMember(remote, [name]);
     },
   });
   setAddress(stub, address);

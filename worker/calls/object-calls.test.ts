@@ -239,7 +239,7 @@ describe('which members are public', () => {
     const sent = new Namespaces(host.host, {}).calls.carry({
       address: { className: 'Nope', id: room.id.toString() },
       bond: new Bond(),
-      request: () => ({ op: 'get', member: 'x' }),
+      request: () => ({ op: 'get', path: ['x'] }),
     });
     expect(await failure(sent)).toMatchObject({ code: 'UNKNOWN_CLASS' });
   });

@@ -7,8 +7,9 @@ import { storageError } from '../../src/contract/errors.ts';
 import { addressKey, type ObjectAddress } from '../../src/contract/object-id.ts';
 import { mustBeCallable } from '../../src/contract/rpc-class.ts';
 import type { Answer, OutgoingCall } from '../../src/membrane/caller.ts';
-import type { Draft } from '../../src/membrane/payload.ts';
-import { type Channel, pairOfReferences, References } from '../../src/membrane/references.ts';
+import type { Channel, Draft } from '../../src/membrane/channel.ts';
+import { limited } from '../../src/membrane/payload-limit.ts';
+import { pairOfReferences, References } from '../../src/membrane/references.ts';
 import { type Outcome, toWire } from '../../src/rpc/errors-on-wire.ts';
 import type {
   ClassList,
@@ -22,7 +23,7 @@ import type {
   WireAddress,
 } from '../../src/rpc/object-protocol.ts';
 import { socketOf } from '../../src/sockets/install.ts';
-import { callMember, parametersIn, readMember } from '../../src/stubs/invoke.ts';
+import { callEntry, parametersIn, readEntry } from '../../src/stubs/invoke.ts';
 import type { Party } from '../../src/stubs/party.ts';
 import { fromWireAddress, toWireAddress } from '../../src/stubs/wire-address.ts';
 import type { ObjectHost } from '../host/object-host.ts';
@@ -107,10 +108,11 @@ export class ObjectCalls implements ObjectsService {
     switch (request.op) {
       case 'call': {
         const parameters = parametersIn(channel.receive(request.payload, party));
-        return channel.draft(await callMember(object, request.member, parameters), party, 'given');
+        const result = await callEntry(object, request.path, parameters);
+        return limited(channel.draft(result, party, 'given'));
       }
       case 'get':
-        return channel.draft(await readMember(object, request.member), party, 'given');
+        return limited(channel.draft(await readEntry(object, request.path), party, 'given'));
       case 'fetch': {
         const received = channel.receive(request.payload, party) as Request;
         return channel.draft(await respond(instance, received), party);

@@ -1,0 +1,79 @@
+// Bodies of requests and responses, as streams.
+//
+// Firefox has neither `request.body` nor streams as the body of a request. There, a body is read in one
+// piece, and a request that must carry a stream is given one by `overlay.ts`.
+
+/** Marks a stream as the body of a message: the engine reads it, not code. */
+export class MessageBody {
+  readonly stream: ReadableStream;
+
+  constructor(stream: ReadableStream) {
+    this.stream = stream;
+  }
+}
+
+/** The body of a request; null if it has none. @throws TypeError if it was read already */
+export function bodyOfRequest(request: Request): MessageBody | null {
+  const { body, method } = request as { body?: ReadableStream | null; method: string };
+  if (request.bodyUsed || body?.locked) {
+    throw new TypeError('The body of the request was read already; pass request.clone().');
+  }
+  if (body !== undefined) return body === null ? null : new MessageBody(body);
+  return method === 'GET' || method === 'HEAD' ? null : new MessageBody(inOnePiece(request));
+}
+
+/** The body of a response; null if it has none. @throws TypeError if it was read already */
+export function bodyOfResponse({ body, bodyUsed }: Response): MessageBody | null {
+  if (bodyUsed || body?.locked) {
+    throw new TypeError('The body of the response was read already; return response.clone().');
+  }
+  return body === null ? null : new MessageBody(body);
+}
+
+function inOnePiece(request: Request): ReadableStream {
+  return new ReadableStream({
+    async pull(controller) {
+      const bytes = new Uint8Array(await request.arrayBuffer());
+      if (bytes.length > 0) controller.enqueue(bytes);
+      controller.close();
+    },
+  });
+}
+
+/** The size of a body in bytes; undefined if it is known only once the body has been read. */
+export function byteLengthOf(body: BodyInit): number | undefined {
+  if (body instanceof ArrayBuffer || ArrayBuffer.isView(body)) return body.byteLength;
+  if (body instanceof Blob) return body.size;
+  if (body instanceof FormData || body instanceof ReadableStream) return undefined;
+  return new TextEncoder().encode(String(body)).byteLength;
+}
+
+/** A response that holds the stream, and knows its type for `blob()` and `formData()`. */
+export function holderOf(stream: ReadableStream, headers: Headers): Response {
+  const type = headers.get('content-type');
+  return new Response(stream, type === null ? {} : { headers: { 'content-type': type } });
+}
+
+// The global class may be replaced later, by one that asks this.
+const NativeRequest = Request;
+let streamsTaken: boolean | undefined;
+
+/** Whether the engine takes a stream as the body of a request. One that does not makes it a string. */
+export function takesStreams(): boolean {
+  streamsTaken ??= probeStreams();
+  return streamsTaken;
+}
+
+function probeStreams(): boolean {
+  let isDuplexRead = false;
+  const init = {
+    method: 'POST',
+    body: new ReadableStream(),
+    get duplex() {
+      isDuplexRead = true;
+      return 'half';
+    },
+  };
+  const { headers } = new NativeRequest('http://localhost', init as RequestInit);
+  return isDuplexRead && !headers.has('content-type');
+}

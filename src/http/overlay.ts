@@ -1,0 +1,92 @@
+// A request or response that shows more than the engine keeps of it: headers that the engine drops, a
+// body that it does not take, a body that is read through the gate of an I/O context.
+//
+// Invariant: a clone shows the same as the message did when it was cloned.
+
+import type { IoContext } from '../io/io-context.ts';
+
+/** How a body enters the context that reads it. */
+export type Gate = Pick<IoContext, 'receive'>;
+
+/** What a message shows in place of its own members. Members left out stay the engine's. */
+export interface Overlay {
+  /** All headers of the message; called once, when they are first read. */
+  readonly headers?: (() => Headers) | undefined;
+  /** The response that holds the body, if the message itself does not. */
+  readonly holder?: Response | undefined;
+  /** What the body is read through. */
+  readonly gate?: Gate | undefined;
+}
+
+const READERS = ['text', 'json', 'arrayBuffer', 'bytes', 'blob', 'formData'] as const;
+
+const OPEN: Gate = { receive: (start) => start() };
+
+/** Puts the overlay on the message, and returns the message; an empty overlay changes nothing. */
+export function overlaid<M extends Request | Response>(message: M, overlay: Overlay): M {
+  const { headers, holder, gate } = overlay;
+  if (headers === undefined && holder === undefined && gate === undefined) return message;
+  if (headers !== undefined) defineOnce(message, 'headers', headers);
+  if (holder !== undefined || gate !== undefined) {
+    overlayBody(message, holder ?? message, gate ?? OPEN);
+  }
+  const clone = native(message, 'clone') as () => M;
+  define(message, 'clone', () => {
+    const copied = new Headers(message.headers);
+    return overlaid(clone(), { headers: () => copied, holder: holder?.clone(), gate });
+  });
+  return message;
+}
+
+/** An overlay's headers: those that were given, if the engine has dropped some of them. */
+export function droppedFrom(message: Request | Response, given: Headers): Overlay['headers'] {
+  return [...message.headers].length === [...given].length ? undefined : () => given;
+}
+
+function overlayBody(message: object, source: Request | Response, gate: Gate): void {
+  for (const name of READERS) {
+    const read = native(source, name) as (() => Promise<unknown>) | undefined;
+    // Older browsers have no bytes().
+    if (read !== undefined) define(message, name, () => gate.receive(read));
+  }
+  defineOnce(message, 'body', () => gatedStream(native(source, 'body') as ReadableStream, gate));
+  defineGetter(message, 'bodyUsed', () => native(source, 'bodyUsed'));
+}
+
+/** A member as the class has it, bound to the message. */
+function native(message: Request | Response, name: string): unknown {
+  const member = Reflect.get(Object.getPrototypeOf(message), name, message);
+  return typeof member === 'function' ? member.bind(message) : member;
+}
+
+/** The stream, whose chunks come through the gate. It is not touched before it is read. */
+function gatedStream(stream: ReadableStream, gate: Gate): ReadableStream {
+  let reader: ReadableStreamDefaultReader | undefined;
+  const readerOf = () => (reader ??= stream.getReader());
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        const { done, value } = await gate.receive(() => readerOf().read());
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: (reason) => readerOf().cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** Defines a property like an ordinary one of the object. */
+export function define(target: object, name: string, value: unknown): void {
+  Object.defineProperty(target, name, { value, writable: true, configurable: true });
+}
+
+function defineGetter(target: object, name: string, get: () => unknown): void {
+  Object.defineProperty(target, name, { get, configurable: true });
+}
+
+/** A getter that computes its value when it is first read. */
+function defineOnce<T extends object>(target: object, name: string, compute: () => T): void {
+  let value: T | undefined;
+  defineGetter(target, name, () => (value ??= compute()));
+}

@@ -1,0 +1,72 @@
+// Responses in parts, and back. A response carries headers that a browser would drop, and the socket of
+// an upgrade.
+
+import { bodyOfResponse, MessageBody } from './body.ts';
+import { define, droppedFrom, type Gate, overlaid } from './overlay.ts';
+
+/** Marks a socket as the one of an upgrade: by itself, a socket cannot be passed. */
+export class UpgradeSocket {
+  readonly socket: object;
+
+  constructor(socket: object) {
+    this.socket = socket;
+  }
+}
+
+export interface ResponseParts {
+  readonly status: number;
+  readonly statusText: string;
+  readonly headers: Headers;
+  readonly body: MessageBody | null;
+  readonly webSocket: UpgradeSocket | null;
+}
+
+/** @throws TypeError if the body was read already */
+export function responseParts(response: Response): ResponseParts {
+  const { status, statusText, webSocket } = response as Response & { webSocket?: object | null };
+  return {
+    status,
+    statusText,
+    headers: new Headers(response.headers),
+    body: bodyOfResponse(response),
+    webSocket: webSocket === undefined || webSocket === null ? null : new UpgradeSocket(webSocket),
+  };
+}
+
+/** The response of these parts; `gate`: what its body is read through. */
+export function makeResponse(parts: ResponseParts, gate: Gate | undefined): Response {
+  const { status, statusText, headers, body, webSocket } = parts;
+  if (status === 0) return Response.error();
+  const stream = body?.stream ?? null;
+  // The constructor refuses 101.
+  const isUpgrade = status < 200;
+  const response = new Response(stream, { status: isUpgrade ? 200 : status, statusText, headers });
+  if (isUpgrade) {
+    define(response, 'status', status);
+    define(response, 'ok', false);
+  }
+  if (webSocket !== null) define(response, 'webSocket', webSocket.socket);
+  return overlaid(response, {
+    headers: droppedFrom(response, headers),
+    gate: stream === null ? undefined : gate,
+  });
+}
+
+/** The response, which now tells where it came from. */
+export function located(response: Response, url: string, isRedirected: boolean): Response {
+  define(response, 'url', url);
+  define(response, 'redirected', isRedirected);
+  return response;
+}
+
+/** The response, whose body fails when the signal is aborted. */
+export function withSignal(
+  response: Response,
+  signal: AbortSignal,
+  gate: Gate | undefined,
+): Response {
+  const parts = responseParts(response);
+  if (parts.body === null) return response;
+  const stream = parts.body.stream.pipeThrough(new TransformStream(), { signal });
+  return makeResponse({ ...parts, body: new MessageBody(stream) }, gate);
+}

@@ -1,0 +1,172 @@
+// Functions, RpcTargets, and stubs of either that are passed on. They arrive as a stub: a function whose
+// members are promises.
+//
+// Invariant: the code behind a reference runs in the critical section from which it was passed. A target
+// is disposed once, when the last handle has ended.
+
+import { storageError } from '../contract/errors.ts';
+import { RpcTarget } from '../contract/rpc-target.ts';
+import type { Enter } from '../io/io-context.ts';
+import type { Payload, ReferenceRequest } from '../rpc/object-protocol.ts';
+import { notSerializable } from '../serializer/object-kind.ts';
+import { callMember, type Path, parametersIn, readMember } from '../stubs/invoke.ts';
+import { addRpcStub, isMember, isRpcStub } from '../stubs/known-stubs.ts';
+import type { Party } from '../stubs/party.ts';
+import {
+  DISPOSE,
+  disposeOf,
+  isRemote,
+  type Remote,
+  remoteMember,
+  rpcPromise,
+} from '../stubs/rpc-promise.ts';
+import type { Channel, Exported, Ownership } from './channel.ts';
+import type { Imported } from './imported.ts';
+import { misused, type ReferenceKind } from './kind.ts';
+import { limited } from './payload-limit.ts';
+
+export const callable: ReferenceKind<object> = {
+  by: 'reference',
+  recognizes: (value): value is object => typeof value === 'function' || value instanceof RpcTarget,
+  leave(thing, party, ownership) {
+    if (isMember(thing)) {
+      throw notSerializable('RpcProperty', 'A member of a stub has no value yet; await it first.');
+    }
+    return isRpcStub(thing)
+      ? new ExportedStub(thing, party, ownership)
+      : new ExportedTarget(thing, party);
+  },
+  arrive: stubOf,
+};
+
+/** A function or RpcTarget of this side. */
+class ExportedTarget implements Exported {
+  readonly #target: object;
+  readonly #party: Party;
+  readonly #enter: Enter;
+
+  constructor(target: object, party: Party) {
+    this.#target = target;
+    this.#party = party;
+    this.#enter = party.io.entrance();
+  }
+
+  begin(): void {}
+
+  retain(): () => void {
+    return this.#party.io.retain();
+  }
+
+  ask(request: ReferenceRequest, channel: Channel): Promise<Payload> {
+    return answer(this.#target, request, channel, this.#party, this.#enter);
+  }
+
+  // Nobody waits for disposal, so nobody is told what it throws (workerd).
+  release(): void {
+    this.#enter(() => disposeOf(this.#target)).catch(() => {});
+  }
+}
+
+/** A stub of yet another side, passed on. That side decides what may be reached. */
+class ExportedStub implements Exported {
+  readonly #given: object;
+  readonly #ownership: Ownership;
+  readonly #party: Party;
+  readonly #enter: Enter;
+  #stub: object | undefined;
+
+  constructor(stub: object, party: Party, ownership: Ownership) {
+    this.#given = stub;
+    this.#ownership = ownership;
+    this.#party = party;
+    this.#enter = party.io.entrance();
+  }
+
+  begin(): void {
+    this.#stub = this.#ownership === 'given' ? this.#given : Reflect.get(this.#given, 'dup')();
+  }
+
+  retain(): () => void {
+    return this.#party.io.retain();
+  }
+
+  ask(request: ReferenceRequest, channel: Channel): Promise<Payload> {
+    return answer(this.#stub!, request, channel, this.#party, this.#enter);
+  }
+
+  release(): void {
+    disposeOf(this.#stub);
+  }
+}
+
+/** Calls or reads what the path leads to, as an event of the party. */
+async function answer(
+  target: object,
+  request: ReferenceRequest,
+  channel: Channel,
+  party: Party,
+  enter: Enter,
+): Promise<Payload> {
+  const draft = await enter(async () => {
+    switch (request.op) {
+      case 'call': {
+        const parameters = parametersIn(channel.receive(request.payload, party));
+        const result = await callMember(target, request.path, parameters);
+        return limited(channel.draft(result, party, 'given'));
+      }
+      case 'get':
+        return limited(channel.draft(await readMember(target, request.path), party, 'given'));
+      default:
+        throw misused(request);
+    }
+  });
+  return channel.send(draft);
+}
+
+/** The stub of a function or RpcTarget of the other side. */
+function stubOf(imported: Imported): object {
+  const { party } = imported;
+  let end = () => {};
+  let isDisposed = false;
+  const mustBeHeld = () => {
+    if (!isDisposed) return;
+    throw storageError(
+      'CONNECTION_CLOSED',
+      'RPC stub used after being disposed. Take dup() of it to keep a handle of your own.',
+    );
+  };
+  const remote: Remote = {
+    async get(path: Path): Promise<unknown> {
+      mustBeHeld();
+      return imported.read((await imported.send({ op: 'get', path }))!);
+    },
+    async call(path: Path, parameters: unknown[]): Promise<unknown> {
+      const draft = limited(imported.draft(parameters));
+      mustBeHeld();
+      const answer = await imported.sendDraft(draft, (payload) => ({ op: 'call', path, payload }));
+      return imported.read(answer!);
+    },
+  };
+  const dispose = () => {
+    isDisposed = true;
+    end();
+  };
+  const stub: object = new Proxy(() => {}, {
+    apply: (_target, _this, parameters) => rpcPromise(remote.call([], parameters)),
+    get(_target, name) {
+      if (name === DISPOSE) return dispose;
+      if (name === 'dup') return () => stubOf(imported);
+      if (name === 'toString') return () => '[object RpcStub]';
+      return isRemote(name) ? remoteMember(remote, [name]) : undefined;
+    },
+    has: (_target, name) => typeof name === 'string',
+  });
+  addRpcStub(stub);
+  const release = imported.hold(stub);
+  const forget = party.io.onEnd(release);
+  end = () => {
+    forget();
+    release();
+  };
+  return stub;
+}

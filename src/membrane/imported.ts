@@ -1,0 +1,78 @@
+// A reference of the other side, as one party holds it: any number of handles, released together.
+//
+// Invariant: it is released once, when its last handle was disposed or collected.
+
+import { fromWire } from '../rpc/errors-on-wire.ts';
+import type { Payload, ReferenceNumber, ReferenceRequest } from '../rpc/object-protocol.ts';
+import type { Party } from '../stubs/party.ts';
+import { remoteError } from '../stubs/remote-error.ts';
+import type { Channel, Draft } from './channel.ts';
+
+export class Imported {
+  readonly party: Party;
+  readonly #channel: Channel;
+  readonly #number: ReferenceNumber;
+  #handles = 0;
+
+  constructor(number: ReferenceNumber, channel: Channel, party: Party) {
+    this.#number = number;
+    this.#channel = channel;
+    this.party = party;
+  }
+
+  /** Asks at once. Rejects with the other side's error, or the reason that the connection ended. */
+  async ask(request: ReferenceRequest): Promise<Payload | null> {
+    const outcome = await this.#channel.peer.ask(this.#number, request);
+    if ('ok' in outcome) return outcome.ok;
+    throw remoteError(fromWire(outcome.error));
+  }
+
+  /** Asks as the party's code: after its writes are durable, and answered through its input gate. */
+  send(request: ReferenceRequest): Promise<Payload | null> {
+    return this.party.io.send(() => this.ask(request));
+  }
+
+  /** Asks as the party's code, with a value that was written before. */
+  sendDraft(
+    draft: Draft,
+    request: (payload: Payload) => ReferenceRequest,
+  ): Promise<Payload | null> {
+    return this.party.io.send(() => this.ask(request(this.#channel.send(draft))));
+  }
+
+  /** Asks at once, with a value. */
+  askWith(
+    value: unknown,
+    request: (payload: Payload) => ReferenceRequest,
+  ): Promise<Payload | null> {
+    return this.ask(request(this.#channel.send(this.draft(value))));
+  }
+
+  /** @throws DataCloneError */
+  draft(value: unknown): Draft {
+    return this.#channel.draft(value, this.party);
+  }
+
+  /** A value that came in an answer. */
+  read(payload: Payload): unknown {
+    return this.#channel.receive(payload, this.party);
+  }
+
+  /** A handle that ends when its owner is collected; the result ends it earlier. */
+  hold(owner: object): () => void {
+    this.#handles += 1;
+    let isHeld = true;
+    const end = () => {
+      if (!isHeld) return;
+      isHeld = false;
+      collected.unregister(end);
+      this.#handles -= 1;
+      // A connection that has ended has released everything.
+      if (this.#handles === 0) this.#channel.peer.release([this.#number]).catch(() => {});
+    };
+    collected.register(owner, end, end);
+    return end;
+  }
+}
+
+const collected = new FinalizationRegistry<() => void>((end) => end());

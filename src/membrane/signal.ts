@@ -1,0 +1,73 @@
+// AbortSignals. The other side waits for the abort, which reaches its code as an event.
+
+import type { Payload, ReferenceRequest } from '../rpc/object-protocol.ts';
+import type { Party } from '../stubs/party.ts';
+import type { Channel, Exported } from './channel.ts';
+import type { Imported } from './imported.ts';
+import { misused, type ReferenceKind } from './kind.ts';
+
+export const signal: ReferenceKind<AbortSignal> = {
+  by: 'reference',
+  recognizes: (value) => value instanceof AbortSignal,
+  leave: (source, party) => new ExportedSignal(source, party),
+  arrive: signalOf,
+};
+
+class ExportedSignal implements Exported {
+  readonly #signal: AbortSignal;
+  readonly #party: Party;
+  /** Resolves with true when the signal is aborted, with false when it is released. */
+  #aborted: Promise<boolean> = Promise.resolve(false);
+  #end: () => void = () => {};
+
+  constructor(source: AbortSignal, party: Party) {
+    this.#signal = source;
+    this.#party = party;
+  }
+
+  begin(): void {
+    const source = this.#signal;
+    this.#aborted = new Promise((resolve) => {
+      const aborted = () => resolve(true);
+      this.#end = () => {
+        source.removeEventListener('abort', aborted);
+        resolve(false);
+      };
+      if (source.aborted) aborted();
+      else source.addEventListener('abort', aborted, { once: true });
+    });
+  }
+
+  retain(): () => void {
+    return this.#party.io.retain();
+  }
+
+  async ask(request: ReferenceRequest, channel: Channel): Promise<Payload | null> {
+    if (request.op !== 'wait') throw misused(request);
+    if (!(await this.#aborted)) return null;
+    return channel.send(channel.draft(this.#signal.reason, this.#party));
+  }
+
+  release(): void {
+    this.#end();
+  }
+}
+
+function signalOf(imported: Imported): AbortSignal {
+  const controller = new AbortController();
+  const { signal: own } = controller;
+  controllers.set(own, controller);
+  imported.hold(own);
+  const held = new WeakRef(controller);
+  const enter = imported.party.io.entrance();
+  const abort = (reason: unknown) => {
+    enter(() => held.deref()?.abort(reason)).catch(() => {}); // the party has ended
+  };
+  imported.ask({ op: 'wait' }).then((payload) => {
+    if (payload !== null) abort(imported.read(payload));
+  }, abort); // a lost connection aborts: the caller is gone
+  return own;
+}
+
+/** A controller lives exactly as long as its signal. */
+const controllers = new WeakMap<AbortSignal, object>();
