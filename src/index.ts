@@ -2,7 +2,7 @@
 
 import { absoluteUrl, browserEnvironment, startWorker } from './client/browser.ts';
 import { connectObjects, OBJECTS_DIRECTORY, type Objects } from './client/connect.ts';
-import { Leaders } from './client/leader-finders.ts';
+import { LeaderFinders } from './client/leader-finders.ts';
 import { DEFAULT_DIRECTORY, StorageOpener } from './client/open-storage.ts';
 import type { RemoteStorage } from './contract/storage.ts';
 
@@ -53,11 +53,11 @@ export interface OpenOptions {
   wasmUrl?: string | URL;
 }
 
-let known: Leaders | undefined;
+let known: LeaderFinders | undefined;
 let opener: StorageOpener | undefined;
 
-function leaders(operation: string): Leaders {
-  known ??= new Leaders(browserEnvironment(operation));
+function finders(operation: string): LeaderFinders {
+  known ??= new LeaderFinders(browserEnvironment(operation));
   return known;
 }
 
@@ -72,7 +72,7 @@ function leaders(operation: string): Leaders {
  *   WORKER_BUSY, STORAGE_LOCKED, SITE_DATA_CLEARED, DISK_FULL, CORRUPT
  */
 export async function openStorage(name: string, options: OpenOptions = {}): Promise<RemoteStorage> {
-  opener ??= new StorageOpener(leaders('openStorage'), startWorker);
+  opener ??= new StorageOpener(finders('openStorage'), startWorker);
   return opener.open(name, {
     directory: options.directory ?? DEFAULT_DIRECTORY,
     worker: options.worker ?? null,
@@ -107,7 +107,7 @@ export async function connect<Classes extends object>(
   options: ConnectOptions = {},
 ): Promise<Objects<Classes>> {
   const isFunction = typeof worker === 'function';
-  return connectObjects<Classes>(leaders('connect'), {
+  return connectObjects<Classes>(finders('connect'), {
     operation: 'connect',
     directory: options.directory ?? OBJECTS_DIRECTORY,
     worker: isFunction ? null : worker,

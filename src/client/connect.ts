@@ -14,8 +14,8 @@ import { DurableObjectNamespace } from '../stubs/namespace.ts';
 import { FREE, Party } from '../stubs/party.ts';
 import type { ObjectCaller } from '../stubs/stub.ts';
 import { fromWireAddress } from '../stubs/wire-address.ts';
-import type { Leader } from './leader-finder.ts';
-import type { Leaders, WorkerChoice } from './leader-finders.ts';
+import type { LeaderFinder } from './leader-finder.ts';
+import type { LeaderFinders, WorkerChoice } from './leader-finders.ts';
 import { ObjectsClient } from './objects-client.ts';
 import { RemoteStorage } from './remote-storage.ts';
 import { Session } from './session.ts';
@@ -49,11 +49,11 @@ export interface Objects<Classes extends object> {
 
 /** Connects to the worker that serves the directory. @throws as `connect` */
 export async function connectObjects<Classes extends object>(
-  leaders: Leaders,
+  finders: LeaderFinders,
   choice: WorkerChoice,
 ): Promise<Objects<Classes>> {
-  const leader = leaders.find(choice);
-  const client = new ObjectsClient(leader);
+  const finder = finders.finderFor(choice);
+  const client = new ObjectsClient(finder);
   const party = new Party(FREE, () => caller);
   const caller = new PartyCaller(party, client.carry);
   const served = await client.classes();
@@ -70,9 +70,9 @@ export async function connectObjects<Classes extends object>(
       await client.manage({ op: 'delete', address: mustBeStub('delete', stub) });
     },
     clock: clockOf(client),
-    storage: (stub) => openObject(stub, leader, leaders),
+    storage: (stub) => openObject(stub, finder, finders),
     close: () =>
-      leader.close(storageError('CONNECTION_CLOSED', 'The connection was closed; connect again.')),
+      finder.close(storageError('CONNECTION_CLOSED', 'The connection was closed; connect again.')),
   };
 }
 
@@ -96,13 +96,13 @@ function createEnv({ classes, bindings }: ClassList, caller: ObjectCaller): obje
 
 async function openObject(
   stub: DurableObjectStub,
-  leader: Leader,
-  leaders: Leaders,
+  finder: LeaderFinder,
+  finders: LeaderFinders,
 ): Promise<RemoteStorageInterface> {
   const address = mustBeStub('storage', stub);
-  const session = new Session(address.name ?? address.id, leader, address);
+  const session = new Session(address.name ?? address.id, finder, address);
   await session.open();
-  return new RemoteStorage(session, leaders.environment);
+  return new RemoteStorage(session, finders.environment);
 }
 
 function clockOf(client: ObjectsClient): ObjectsClock {

@@ -52,7 +52,7 @@ interface Search {
 
 const workerIds = new WeakMap<WorkerLike, string>();
 
-export class Leader {
+export class LeaderFinder {
   readonly #options: LeaderOptions;
   readonly #environment: PageEnvironment;
   readonly #names: ReturnType<typeof namesOf>;

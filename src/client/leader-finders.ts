@@ -3,7 +3,7 @@
 
 import { storageError } from '../contract/errors.ts';
 import type { PageEnvironment, WorkerLike, WorkerSource } from './environment.ts';
-import { Leader } from './leader-finder.ts';
+import { LeaderFinder } from './leader-finder.ts';
 
 /** What a caller says of the worker; null where nothing. */
 export interface WorkerChoice {
@@ -19,11 +19,11 @@ export interface WorkerChoice {
 }
 
 interface Known {
-  readonly leader: Leader;
+  readonly finder: LeaderFinder;
   readonly choice: WorkerChoice;
 }
 
-export class Leaders {
+export class LeaderFinders {
   readonly environment: PageEnvironment;
   readonly #known = new Map<string, Known>();
 
@@ -32,17 +32,17 @@ export class Leaders {
   }
 
   /** @throws INVALID_ARGUMENT when the directory is served by another worker of this page */
-  find(choice: WorkerChoice): Leader {
+  finderFor(choice: WorkerChoice): LeaderFinder {
     const known = this.#known.get(choice.directory);
-    if (known !== undefined && !known.leader.isClosed) {
+    if (known !== undefined && !known.finder.isClosed) {
       checkSame(known.choice, choice);
-      return known.leader;
+      return known.finder;
     }
     const { operation, directory, wasmUrl } = choice;
     const options = { operation, directory, wasmUrl, source: sourceOf(choice) };
-    const leader = new Leader(options, this.environment);
-    this.#known.set(directory, { leader, choice });
-    return leader;
+    const finder = new LeaderFinder(options, this.environment);
+    this.#known.set(directory, { finder, choice });
+    return finder;
   }
 }
 

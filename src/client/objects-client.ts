@@ -9,7 +9,7 @@ import { References } from '../membrane/references.ts';
 import { fromWire } from '../rpc/errors-on-wire.ts';
 import type { HostConnection } from '../rpc/host-connection.ts';
 import type { ClassList, ManageRequest, ManageResults } from '../rpc/object-protocol.ts';
-import type { Leader } from './leader-finder.ts';
+import type { LeaderFinder } from './leader-finder.ts';
 
 /** How often the worker may be lost before its classes are not asked for again. */
 const ASKS_MAX = 3;
@@ -21,19 +21,19 @@ interface Waiting {
 }
 
 export class ObjectsClient {
-  readonly #leader: Leader;
+  readonly #finder: LeaderFinder;
   readonly #references = new WeakMap<HostConnection, References>();
   #waiting: Waiting[] = [];
   #isConnecting = false;
 
-  constructor(leader: Leader) {
-    this.#leader = leader;
+  constructor(finder: LeaderFinder) {
+    this.#finder = finder;
   }
 
   /** The classes that the worker serves. @throws as `connect` */
   async classes(): Promise<ClassList> {
     for (let tries = 1; ; tries++) {
-      const connection = await this.#leader.connection();
+      const connection = await this.#finder.connection();
       try {
         const outcome = await connection.objects.classes();
         if ('ok' in outcome) return outcome.ok;
@@ -47,7 +47,7 @@ export class ObjectsClient {
 
   /** Asks for what is no call of an object. */
   async manage<R extends ManageRequest>(request: R): Promise<ManageResults[R['op']]> {
-    const outcome = await (await this.#leader.connection()).objects.manage(request);
+    const outcome = await (await this.#finder.connection()).objects.manage(request);
     if ('error' in outcome) throw fromWire(outcome.error);
     return outcome.ok as ManageResults[R['op']];
   }
@@ -61,7 +61,7 @@ export class ObjectsClient {
   async #send(): Promise<void> {
     this.#isConnecting = true;
     try {
-      const connection = await this.#leader.connection();
+      const connection = await this.#finder.connection();
       for (const { call, resolve } of this.#take()) resolve(this.#ask(connection, call));
     } catch (error) {
       for (const { reject } of this.#take()) reject(error);

@@ -3,7 +3,7 @@
 import { storageError } from '../contract/errors.ts';
 import type { RemoteStorage as RemoteStorageInterface } from '../contract/storage.ts';
 import type { WorkerLike } from './environment.ts';
-import type { Leaders } from './leader-finders.ts';
+import type { LeaderFinders } from './leader-finders.ts';
 import { RemoteStorage } from './remote-storage.ts';
 import { Session } from './session.ts';
 
@@ -19,11 +19,11 @@ export interface ResolvedOptions {
 }
 
 export class StorageOpener {
-  readonly #leaders: Leaders;
+  readonly #finders: LeaderFinders;
   readonly #spawn: (url: string | null) => WorkerLike;
 
-  constructor(leaders: Leaders, spawn: (url: string | null) => WorkerLike) {
-    this.#leaders = leaders;
+  constructor(finders: LeaderFinders, spawn: (url: string | null) => WorkerLike) {
+    this.#finders = finders;
     this.#spawn = spawn;
   }
 
@@ -35,13 +35,13 @@ export class StorageOpener {
         `openStorage: a name is a string, not ${typeof name}.`,
       );
     }
-    const leader = this.#leaders.find({
+    const finder = this.#finders.finderFor({
       ...options,
       operation: 'openStorage',
       spawn: () => this.#spawn(options.workerUrl),
     });
-    const session = new Session(name, leader);
+    const session = new Session(name, finder);
     await session.open();
-    return new RemoteStorage(session, this.#leaders.environment);
+    return new RemoteStorage(session, this.#finders.environment);
   }
 }

@@ -109,7 +109,7 @@ class RowSource {
   readonly ready: Promise<void>;
   readonly #session: Session;
   readonly #first: Promise<RowBatch>;
-  #epoch = 0;
+  #generation = 0;
   #rows: Row[] = [];
   #position = 0;
   /** The worker's number for the rest, or null when there is none. */
@@ -123,7 +123,7 @@ class RowSource {
     this.#first = first;
     this.ready = first.then((batch) => {
       this.columnNames = batch.columnNames;
-      this.#epoch = session.epoch;
+      this.#generation = session.generation;
       this.#take(batch);
     });
   }
@@ -195,7 +195,7 @@ class RowSource {
   // Pulls until this many rows are here, or none is left.
   async #fill(count: number): Promise<void> {
     while (this.#rows.length - this.#position < count && this.#cursor !== null) {
-      if (this.#session.epoch !== this.#epoch)
+      if (this.#session.generation !== this.#generation)
         throw connectionClosed('the rest of the rows is gone');
       const call = { op: 'rows', cursor: this.#cursor, rowCount: BATCH_ROWS_MAX } as const;
       this.#take(await this.#session.call(call));
@@ -220,7 +220,7 @@ class RowSource {
     this.#rows = [];
     this.#position = 0;
     this.#cursor = null;
-    if (cursor === null || this.#session.epoch !== this.#epoch) return;
+    if (cursor === null || this.#session.generation !== this.#generation) return;
     // Fails only when the session ended, which closed the cursor.
     await this.#session.call({ op: 'closeCursor', cursor }, null).catch(() => {});
   }

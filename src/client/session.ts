@@ -17,7 +17,7 @@ import {
   travelsAlone,
 } from '../rpc/protocol.ts';
 
-import type { Leader } from './leader-finder.ts';
+import type { LeaderFinder } from './leader-finder.ts';
 import { TransactionScope } from './transaction-scope.ts';
 
 /** Most bytes of values in one message, one call that has more aside. */
@@ -48,7 +48,7 @@ type State =
 
 export class Session {
   readonly name: string;
-  readonly #leader: Leader;
+  readonly #finder: LeaderFinder;
   readonly #target: string | WireAddress;
   /** Made, not sent. */
   #queue: Pending[] = [];
@@ -56,20 +56,20 @@ export class Session {
   readonly #sent = new Set<Pending>();
   #state: State = { kind: 'unopened' };
   #isFlushScheduled = false;
-  #epoch = 0;
+  #generation = 0;
   /** The transaction that calls of this handle join. */
   #scope: TransactionScope | null = null;
 
   /** `target` is the object of a class, when it is not that of the name. */
-  constructor(name: string, leader: Leader, target: string | WireAddress = name) {
+  constructor(name: string, finder: LeaderFinder, target: string | WireAddress = name) {
     this.name = name;
     this.#target = target;
-    this.#leader = leader;
+    this.#finder = finder;
   }
 
   /** Changes when the worker was lost: what it held for this session, cursors too, is gone. */
-  get epoch(): number {
-    return this.#epoch;
+  get generation(): number {
+    return this.#generation;
   }
 
   /** Opens the object, so that what is wrong with it is known before the first call. */
@@ -186,7 +186,7 @@ export class Session {
     this.#state = { kind: 'opening' };
     try {
       for (let tries = 1; ; tries++) {
-        const connection = await this.#leader.connection();
+        const connection = await this.#finder.connection();
         let outcome: Outcome<SessionId>;
         try {
           outcome = await connection.open(this.#target);
@@ -220,7 +220,7 @@ export class Session {
   #lose(connection: HostConnection, reason: Error): void {
     if (this.#state.kind !== 'open' || this.#state.connection !== connection) return;
     this.#state = { kind: 'unopened' };
-    this.#epoch += 1;
+    this.#generation += 1;
     this.#scope?.end(reason);
     const sent = [...this.#sent];
     const queue = this.#queue;

@@ -4,7 +4,7 @@
 import { connectObjects, type Objects } from '../client/connect.ts';
 import type { WorkerLike } from '../client/environment.ts';
 import { CONNECT_WAIT_MS } from '../client/leader-finder.ts';
-import { Leaders } from '../client/leader-finders.ts';
+import { LeaderFinders } from '../client/leader-finders.ts';
 import { DEFAULT_DIRECTORY, StorageOpener } from '../client/open-storage.ts';
 import type { RemoteStorage } from '../contract/storage.ts';
 import type { WorkerHost } from '../rpc/client-host.ts';
@@ -78,7 +78,7 @@ export class FakeTab {
   hostError: Error | null = null;
   readonly #page: Agent;
   readonly #tabs: FakeTabs;
-  readonly #leaders: Leaders;
+  readonly #finders: LeaderFinders;
   readonly #opener: StorageOpener;
   readonly #collections = new Set<() => void>();
   readonly #settling = new Settling();
@@ -105,8 +105,8 @@ export class FakeTab {
       this.#collections.add(once);
       collected.register(owner, once);
     };
-    this.#leaders = new Leaders({ locks, openChannel, randomId, after, whenCollected });
-    this.#opener = new StorageOpener(this.#leaders, () => this.#start());
+    this.#finders = new LeaderFinders({ locks, openChannel, randomId, after, whenCollected });
+    this.#opener = new StorageOpener(this.#finders, () => this.#start());
   }
 
   open(name: unknown = 'object', options: { worker?: WorkerLike } = {}): Promise<RemoteStorage> {
@@ -139,7 +139,7 @@ export class FakeTab {
   }
 
   connect<Classes extends object>(worker: WorkerLike | null = null): Promise<Objects<Classes>> {
-    return connectObjects(this.#leaders, {
+    return connectObjects(this.#finders, {
       operation: 'connect',
       directory: DEFAULT_DIRECTORY,
       worker,
