@@ -1,12 +1,12 @@
 // The package as a page imports it: `openStorage`, `connect`, their types, and the errors' codes.
 
 import { absoluteUrl, browserEnvironment, startWorker } from './client/browser.ts';
-import { connectObjects, OBJECTS_DIRECTORY, type Objects } from './client/connect.ts';
+import { connectObjects, OBJECTS_DIRECTORY, type RemoteObjects } from './client/connect.ts';
 import { LeaderFinders } from './client/leader-finders.ts';
 import { DEFAULT_DIRECTORY, StorageOpener } from './client/open-storage.ts';
 import type { RemoteStorage } from './contract/storage.ts';
 
-export type { NamespacesOf, Objects } from './client/connect.ts';
+export type { NamespacesOf, RemoteObjects } from './client/connect.ts';
 export { isStorageError, type StorageError, type StorageErrorCode } from './contract/errors.ts';
 export type {
   DurableObjectId,
@@ -19,7 +19,12 @@ export type {
   ObjectWebSocket,
   RpcStub,
 } from './contract/object.ts';
-export type { ObjectSummary, ObjectsClock, RanAlarm } from './contract/object-management.ts';
+export type {
+  ManagedObjects,
+  ObjectSummary,
+  ObjectsClock,
+  RanAlarm,
+} from './contract/object-management.ts';
 export { RpcTarget } from './contract/rpc-target.ts';
 export type {
   BinarySource,
@@ -105,7 +110,7 @@ export interface ConnectOptions {
 export async function connect<Classes extends object>(
   worker: Worker | (() => Worker),
   options: ConnectOptions = {},
-): Promise<Objects<Classes>> {
+): Promise<RemoteObjects<Classes>> {
   const isFunction = typeof worker === 'function';
   return connectObjects<Classes>(finders('connect'), {
     operation: 'connect',

@@ -5,7 +5,7 @@
 // never traps, and the other object of the host lives on.
 
 import { isStorageError } from '../../src/contract/errors.ts';
-import type { DurableObjectState } from '../../src/contract/storage.ts';
+import type { DurableObjectState } from '../../src/contract/object.ts';
 import { queryFile } from '../../worker/testing/foreign-files.ts';
 import { createTestHost, type TestHost } from '../../worker/testing/test-host.ts';
 import { Random } from '../fuzz/random.ts';

@@ -11,7 +11,7 @@ import { RpcTarget } from '../contract/rpc-target.ts';
 import { withSocket } from '../sockets/install.ts';
 import { WebSocketPair } from '../sockets/web-socket.ts';
 import { type FakeTab, FakeTabs } from '../testing/fake-tabs.ts';
-import type { Objects } from './connect.ts';
+import type { RemoteObjects } from './connect.ts';
 
 class Room extends DurableObject {
   #listener: RpcStub<(event: string) => void> | undefined;
@@ -122,7 +122,7 @@ afterEach(async () => {
 
 type Classes = { Room: Room };
 
-function connect(tab: FakeTab): Promise<Objects<Classes>> {
+function connect(tab: FakeTab): Promise<RemoteObjects<Classes>> {
   return tab.connect<Classes>();
 }
 

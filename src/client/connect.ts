@@ -5,7 +5,7 @@ import { convertTimestamp } from '../contract/arguments.ts';
 import { storageError } from '../contract/errors.ts';
 import type { DurableObjectId, DurableObjectStub, Namespace } from '../contract/object.ts';
 import { ObjectIdFactory } from '../contract/object-id.ts';
-import type { ObjectSummary, ObjectsClock } from '../contract/object-management.ts';
+import type { ManagedObjects, ObjectsClock } from '../contract/object-management.ts';
 import type { RemoteStorage as RemoteStorageInterface } from '../contract/storage.ts';
 import { PartyCaller } from '../membrane/caller.ts';
 import type { ClassList, WireAddress } from '../rpc/object-protocol.ts';
@@ -29,15 +29,10 @@ export type NamespacesOf<Classes extends object> = {
 };
 
 /** A connection to the classes of a worker. */
-export interface Objects<Classes extends object> {
+export interface RemoteObjects<Classes extends object>
+  extends ManagedObjects<NamespacesOf<Classes>> {
   /** A name that the worker does not serve throws UNKNOWN_CLASS. */
   readonly env: NamespacesOf<Classes>;
-  /** The objects of a class that exist, by its name or a binding. @throws UNKNOWN_CLASS */
-  list(className: keyof Classes & string): Promise<ObjectSummary[]>;
-  /** Removes an object with everything it stored; calls of it that are under way reject. */
-  delete(stub: DurableObjectStub): Promise<void>;
-  /** The time of the objects, for tests and tools. */
-  readonly clock: ObjectsClock;
   /** The storage of an object, as `openStorage` gives it: to look into it, from beside the object. */
   storage(stub: DurableObjectStub): Promise<RemoteStorageInterface>;
   /**
@@ -51,7 +46,7 @@ export interface Objects<Classes extends object> {
 export async function connectObjects<Classes extends object>(
   finders: LeaderFinders,
   choice: WorkerChoice,
-): Promise<Objects<Classes>> {
+): Promise<RemoteObjects<Classes>> {
   const finder = finders.finderFor(choice);
   const client = new ObjectsClient(finder);
   const party = new Party(FREE, () => caller);

@@ -1,6 +1,18 @@
 // What tools do with objects from outside: find them, delete them, and drive their time.
 
-import type { DurableObjectId } from './object.ts';
+import type { DurableObjectId, DurableObjectStub } from './object.ts';
+
+/** Running objects, from outside of them: on a page, or in the process that hosts them. */
+export interface ManagedObjects<Env extends object> {
+  /** The namespaces, by name of the class and of the binding. */
+  readonly env: Env;
+  /** The objects of a class that exist, by its name or a binding. @throws UNKNOWN_CLASS */
+  list(className: keyof Env & string): Promise<ObjectSummary[]>;
+  /** Removes an object with everything it stored; calls of it that are under way reject. */
+  delete(stub: DurableObjectStub): Promise<void>;
+  /** The time of the objects, for tests and tools. */
+  readonly clock: ObjectsClock;
+}
 
 /** An object that exists. */
 export interface ObjectSummary {

@@ -149,18 +149,6 @@ export interface DurableObjectStorage extends KeyValueOperations, Recovery {
   transactionSync<T>(callback: () => T): T;
 }
 
-/** `ctx`: what an object is given of itself. */
-export interface DurableObjectState {
-  readonly id: { toString(): string; equals(other: unknown): boolean; readonly name?: string };
-  readonly storage: DurableObjectStorage;
-  /** Runs the callback while no other event is delivered; a failure resets the object. */
-  blockConcurrencyWhile<T>(callback: () => T | PromiseLike<T>): Promise<T>;
-  /** Keeps the object in memory until the promise settles. */
-  waitUntil(work: Promise<unknown>): void;
-  /** Resets the object at once. */
-  abort(reason?: string): never;
-}
-
 /** The bytes of a file. */
 export type BinarySource = ArrayBuffer | ArrayBufferView | Blob;
 

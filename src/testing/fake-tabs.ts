@@ -1,7 +1,7 @@
 // For tests: tabs of one origin, each with a page and a worker of its own, over fake hosts that
 // share a disk. Time passes only by advance().
 
-import { connectObjects, type Objects } from '../client/connect.ts';
+import { connectObjects, type RemoteObjects } from '../client/connect.ts';
 import type { WorkerLike } from '../client/environment.ts';
 import { CONNECT_WAIT_MS } from '../client/leader-finder.ts';
 import { LeaderFinders } from '../client/leader-finders.ts';
@@ -138,7 +138,9 @@ export class FakeTab {
     await this.#settling.end();
   }
 
-  connect<Classes extends object>(worker: WorkerLike | null = null): Promise<Objects<Classes>> {
+  connect<Classes extends object>(
+    worker: WorkerLike | null = null,
+  ): Promise<RemoteObjects<Classes>> {
     return connectObjects(this.#finders, {
       operation: 'connect',
       directory: DEFAULT_DIRECTORY,

@@ -5,13 +5,9 @@
 
 import { convertTimestamp } from '../../src/contract/arguments.ts';
 import { storageError } from '../../src/contract/errors.ts';
-import type {
-  DurableObjectId,
-  DurableObjectNamespace,
-  DurableObjectStub,
-} from '../../src/contract/object.ts';
+import type { DurableObjectId, DurableObjectNamespace } from '../../src/contract/object.ts';
 import type { ObjectAddress } from '../../src/contract/object-id.ts';
-import type { ObjectSummary, ObjectsClock } from '../../src/contract/object-management.ts';
+import type { ManagedObjects, ObjectsClock } from '../../src/contract/object-management.ts';
 import { addressOf } from '../../src/stubs/known-stubs.ts';
 import type { PartyIo } from '../../src/stubs/party.ts';
 import { fromWireAddress } from '../../src/stubs/wire-address.ts';
@@ -52,15 +48,7 @@ export interface InProcessOptions extends ClassTableOptions {
 }
 
 /** Running objects. */
-export interface Objects<Table extends ClassTable> {
-  /** The namespaces, by name of the class and of the binding. */
-  readonly env: NamespacesOf<Table>;
-  /** The objects of a class that exist, by its name or a binding. @throws UNKNOWN_CLASS */
-  list(className: keyof Table & string): Promise<ObjectSummary[]>;
-  /** Removes an object with everything it stored; calls of it that are under way reject. */
-  delete(stub: DurableObjectStub): Promise<void>;
-  /** The time of the objects, for tests and tools. */
-  readonly clock: ObjectsClock;
+export interface Objects<Table extends ClassTable> extends ManagedObjects<NamespacesOf<Table>> {
   /** Ends every object after its last write is on the medium. */
   close(): Promise<void>;
 }

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { isStorageError } from '../../src/contract/errors.ts';
-import type { DurableObjectState } from '../../src/contract/storage.ts';
+import type { DurableObjectState } from '../../src/contract/object.ts';
 import { PageSessions } from '../sessions/page-sessions.ts';
 import { queryFile } from '../testing/foreign-files.ts';
 import { createTestHost, type TestHost } from '../testing/test-host.ts';

@@ -2,8 +2,8 @@
 // time stands still, and what was committed and flushed can be counted.
 
 import { storageError } from '../../src/contract/errors.ts';
+import type { DurableObjectState as PublicState } from '../../src/contract/object.ts';
 import { idOfStorage, type ObjectAddress } from '../../src/contract/object-id.ts';
-import type { DurableObjectState as PublicState } from '../../src/contract/storage.ts';
 import { MemoryCatalog, type ObjectCatalog } from '../catalog/catalog.ts';
 import type { FileDirectory, SyncFile } from '../file/file.ts';
 import { MemoryMedium, type ObjectMedium } from '../file/medium.ts';

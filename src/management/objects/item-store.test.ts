@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { createObjects, DurableObject } from '../../../worker/entries/node-objects.ts';
-import type { DurableObjectState, DurableObjectStorage } from '../../contract/storage.ts';
+import type { DurableObjectState } from '../../contract/object.ts';
+import type { DurableObjectStorage } from '../../contract/storage.ts';
 import type { RoutedCall } from '../call/call.ts';
 import { createRecord } from '../resources/dns-records.ts';
 import { createZone } from '../resources/zones.ts';

@@ -4,7 +4,7 @@
 // a refused call leaves nothing behind. It extends no class, so it runs wherever an object with `fetch`
 // does. Dates, older forms and HTTP are the edge's.
 
-import type { DurableObjectState } from '../../contract/storage.ts';
+import type { DurableObjectState } from '../../contract/object.ts';
 import { type Answer, ApiError, type Call, refused } from '../call/call.ts';
 import type { RouteTable } from '../routes/route-table.ts';
 import { internalRoutes, publicRoutes, type Route } from '../routes/routes.ts';
