@@ -95,7 +95,6 @@ export class RemoteKeyValue implements KeyValueOperations {
 
   async list<T = unknown>(options?: ListOptions): Promise<Map<string, T>> {
     const range = convertListOptions('list', options);
-    if (range === null) return new Map();
     const entries = await this.#send({ op: 'list', range });
     return new Map(entries.map(([key, bytes]) => [key, decodeValue(bytes) as T]));
   }

@@ -49,19 +49,18 @@ export class RemoteKv implements RemoteKvStorage {
   }
 
   list<T = unknown>(options?: SyncListOptions): AsyncIterableIterator<[string, T]> {
-    // Options are read inside the call; what is wrong with them rejects the first step.
-    let range: KeyRange | null = null;
-    let failure: { readonly error: unknown } | null = null;
+    // Options are read during the call; an error in them rejects the first step.
+    let first: () => AsyncGenerator<Entry[]>;
     try {
-      range = convertListOptions('kv.list', options);
+      const range = convertListOptions('kv.list', options);
+      first = () => this.#pieces(range);
     } catch (error) {
-      failure = { error };
+      first = () => {
+        throw error;
+      };
     }
-    const pieces = this.#pieces.bind(this);
     return (async function* () {
-      if (failure !== null) throw failure.error;
-      if (range === null) return;
-      for await (const piece of pieces(range)) {
+      for await (const piece of first()) {
         for (const [key, bytes] of piece) yield [key, decodeValue(bytes) as T] as [string, T];
       }
     })();

@@ -108,6 +108,8 @@ test('[PTX4] after the commit every operation of txn fails, rollback() too', asy
     kept = txn;
   });
   await expect(kept?.put('count', 9)).rejects.toMatchObject({ code: 'TRANSACTION_ENDED' });
+  const empty = { start: 'b', end: 'a' };
+  await expect(kept?.list(empty)).rejects.toMatchObject({ code: 'TRANSACTION_ENDED' });
   expect(() => kept?.rollback()).toThrowError(/committed/);
 });
 

@@ -118,8 +118,8 @@ export function convertWriteOptions(operation: string, value: unknown): Converte
   return { allowUnconfirmed };
 }
 
-/** List options, compiled; null when no key can match. @throws INVALID_ARGUMENT, KEY_TOO_LARGE */
-export function convertListOptions(operation: string, value: unknown): KeyRange | null {
+/** List options, compiled. @throws INVALID_ARGUMENT, KEY_TOO_LARGE */
+export function convertListOptions(operation: string, value: unknown): KeyRange {
   const options = convertOptions(operation, value);
   void options.allowConcurrency;
   void options.noCache;

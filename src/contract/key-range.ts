@@ -1,7 +1,7 @@
 // Which keys a list visits: the options a caller writes, compiled into one half-open range.
 //
-// Bounds are bytes of UTF-8, because that is the order of keys and because a prefix may end inside
-// what is no longer valid text. An empty range is `null`, so that nothing has to be asked of SQLite.
+// Bounds are bytes of UTF-8, because keys are in that order and because the bound after a prefix may
+// be invalid text.
 
 import { compareBytes } from './key-order.ts';
 import { encodeText } from './utf8.ts';
@@ -28,8 +28,8 @@ export interface ConvertedListOptions {
 
 const NO_BYTES = new Uint8Array(0);
 
-/** The range of converted options, or null when no key can be in it. */
-export function compileRange(options: ConvertedListOptions): KeyRange | null {
+/** The range of converted options. */
+export function compileRange(options: ConvertedListOptions): KeyRange {
   let start = options.start === undefined ? NO_BYTES : encodeText(options.start);
   // The least key after `startAfter` is the same key with a NUL byte behind it.
   if (options.startAfter !== undefined) start = encodeText(`${options.startAfter}\0`);
@@ -41,11 +41,15 @@ export function compileRange(options: ConvertedListOptions): KeyRange | null {
     const afterPrefix = successor(prefix);
     if (end === null || compareBytes(afterPrefix, end) < 0) end = afterPrefix;
   }
-  if (end !== null && compareBytes(start, end) >= 0) return null;
   return { start, end, reverse: options.reverse, limit: options.limit ?? null };
 }
 
-// The least byte string after every one with this prefix. Never overflows: UTF-8 has no 0xFF.
+/** True when no key can be in the range. */
+export function isEmptyRange({ start, end }: KeyRange): boolean {
+  return end !== null && compareBytes(start, end) >= 0;
+}
+
+// The least byte string after all with this prefix. Does not overflow: UTF-8 has no 0xFF.
 function successor(prefix: Uint8Array): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(prefix);
   bytes[bytes.length - 1]! += 1;

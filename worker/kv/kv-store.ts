@@ -7,7 +7,7 @@
 // Knows nothing of transactions: the caller has opened one before any write.
 
 import { storageError } from '../../src/contract/errors.ts';
-import type { KeyRange } from '../../src/contract/key-range.ts';
+import { isEmptyRange, type KeyRange } from '../../src/contract/key-range.ts';
 import type { Database } from '../sql/database.ts';
 import { HiddenTable } from '../sql/hidden-table.ts';
 import type { Statement } from '../sql/statement.ts';
@@ -105,9 +105,9 @@ export class KvStore {
     if (this.#table.exists) this.#database.run(CLEAR);
   }
 
-  /** Starts a walk over the range and ends an unfinished one; null is the empty range. */
-  list(range: KeyRange | null): EntryCursor {
-    if (range === null || !this.#table.exists) return EMPTY_CURSOR;
+  /** Starts a walk over the range and ends an unfinished one, unless the range is empty. */
+  list(range: KeyRange): EntryCursor {
+    if (isEmptyRange(range) || !this.#table.exists) return EMPTY_CURSOR;
     this.#walk?.close();
     const bound = range.end === null ? FROM : FROM + UNTIL;
     const order = range.reverse ? ' ORDER BY key DESC' : ' ORDER BY key';

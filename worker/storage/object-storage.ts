@@ -129,7 +129,7 @@ export class ObjectStorage {
   }
 
   /** Starts a walk over the range, and ends an unfinished one. */
-  list(range: KeyRange | null): EntryCursor {
+  list(range: KeyRange): EntryCursor {
     this.#mustBeAlive();
     return this.#kv.list(range);
   }
