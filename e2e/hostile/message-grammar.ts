@@ -27,7 +27,7 @@ export type Operation = (typeof OPERATIONS)[number];
 const CALL_NAMES = new Set(
   (
     'get put delete list deleteAll getAlarm setAlarm deleteAlarm sync exec rows closeCursor ' +
-    'databaseSize begin commit rollback currentBookmark bookmarkForTime restoreBookmark ' +
+    'databaseSize begin commit rollback getCurrentBookmark getBookmarkForTime onNextSessionRestoreBookmark ' +
     'exportDatabase importDatabase abort'
   ).split(' '),
 );
@@ -144,7 +144,13 @@ export class MessageGrammar {
       () => ({ op: 'list', range: this.#weird() }),
       () => ({ op: random.pick(['deleteAll', 'deleteAlarm']), unconfirmed }),
       () => ({
-        op: random.pick(['getAlarm', 'sync', 'databaseSize', 'currentBookmark', 'exportDatabase']),
+        op: random.pick([
+          'getAlarm',
+          'sync',
+          'databaseSize',
+          'getCurrentBookmark',
+          'exportDatabase',
+        ]),
       }),
       () => ({ op: 'setAlarm', timeMs: random.pick([4e12, Number.NaN, -1, 1e300]), unconfirmed }),
       () => ({
@@ -157,8 +163,8 @@ export class MessageGrammar {
       () => ({ op: random.pick(['rows', 'closeCursor']), cursor: random.below(9), rowCount: 5 }),
       () => ({ op: random.pick(['commit', 'rollback']), txn: random.below(9) }),
       () => ({ op: 'get', keys: ['k'], txn: this.#weird() }),
-      () => ({ op: random.pick(['bookmarkForTime']), timeMs: this.#weird() }),
-      () => ({ op: 'restoreBookmark', bookmark: this.#weird() }),
+      () => ({ op: random.pick(['getBookmarkForTime']), timeMs: this.#weird() }),
+      () => ({ op: 'onNextSessionRestoreBookmark', bookmark: this.#weird() }),
       () => ({ op: 'importDatabase', database: this.#bytes(), wal: null }),
       () => ({ op: 'abort', reason: this.#weird() }),
       () => ({ op: random.pick(['toString', '__proto__', 'constructor', '', 'drop']) }),

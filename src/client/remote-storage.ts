@@ -62,21 +62,21 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
   }
 
   async getCurrentBookmark(): Promise<string> {
-    return this.#session.call({ op: 'currentBookmark' });
+    return this.#session.call({ op: 'getCurrentBookmark' });
   }
 
   getBookmarkForTime(timestamp: number | Date): Promise<string>;
   async getBookmarkForTime(...args: unknown[]): Promise<string> {
     checkArgumentCount('getBookmarkForTime', args.length, 1);
     const timeMs = convertTimestamp('getBookmarkForTime', args[0]);
-    return this.#session.call({ op: 'bookmarkForTime', timeMs });
+    return this.#session.call({ op: 'getBookmarkForTime', timeMs });
   }
 
   onNextSessionRestoreBookmark(bookmark: string): Promise<string>;
   async onNextSessionRestoreBookmark(...args: unknown[]): Promise<string> {
     checkArgumentCount('onNextSessionRestoreBookmark', args.length, 1);
     const bookmark = convertString('onNextSessionRestoreBookmark', args[0]);
-    return this.#session.call({ op: 'restoreBookmark', bookmark });
+    return this.#session.call({ op: 'onNextSessionRestoreBookmark', bookmark });
   }
 
   async exportDatabase(): Promise<Uint8Array<ArrayBuffer>> {

@@ -252,8 +252,8 @@ const EFFECTLESS: ReadonlySet<Call['op']> = new Set([
   'list',
   'getAlarm',
   'databaseSize',
-  'currentBookmark',
-  'bookmarkForTime',
+  'getCurrentBookmark',
+  'getBookmarkForTime',
   'exportDatabase',
   'begin',
 ]);

@@ -105,9 +105,9 @@ const BY_OPERATION: Checks = {
   // Of these `txn` is the whole content, not the transaction that they join.
   commit: mustNameTransaction,
   rollback: mustNameTransaction,
-  currentBookmark: NOTHING,
-  bookmarkForTime: ({ timeMs }) => ({ timeMs: checkNumber('timeMs', timeMs) }),
-  restoreBookmark: ({ bookmark }) => ({ bookmark: checkString('bookmark', bookmark) }),
+  getCurrentBookmark: NOTHING,
+  getBookmarkForTime: ({ timeMs }) => ({ timeMs: checkNumber('timeMs', timeMs) }),
+  onNextSessionRestoreBookmark: ({ bookmark }) => ({ bookmark: checkString('bookmark', bookmark) }),
   exportDatabase: NOTHING,
   importDatabase: ({ database, wal }) => ({
     database: checkBytes('database', database),

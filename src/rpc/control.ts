@@ -16,7 +16,7 @@ import type { WireError } from './errors-on-wire.ts';
  * Counts up when these messages or protocol.ts change. The names below stay as they are, so that
  * an old tab and a new one still exclude each other from the files.
  */
-export const PROTOCOL_VERSION = 3;
+export const PROTOCOL_VERSION = 4;
 
 export interface StartMessage {
   readonly type: 'start';

@@ -57,9 +57,9 @@ export type Call = (
   | { readonly op: 'begin' }
   | { readonly op: 'commit'; readonly txn: number }
   | { readonly op: 'rollback'; readonly txn: number }
-  | { readonly op: 'currentBookmark' }
-  | { readonly op: 'bookmarkForTime'; readonly timeMs: number }
-  | { readonly op: 'restoreBookmark'; readonly bookmark: string }
+  | { readonly op: 'getCurrentBookmark' }
+  | { readonly op: 'getBookmarkForTime'; readonly timeMs: number }
+  | { readonly op: 'onNextSessionRestoreBookmark'; readonly bookmark: string }
   | { readonly op: 'exportDatabase' }
   | {
       readonly op: 'importDatabase';
@@ -105,9 +105,9 @@ export interface Results {
   begin: number;
   commit: null;
   rollback: null;
-  currentBookmark: string;
-  bookmarkForTime: string;
-  restoreBookmark: string;
+  getCurrentBookmark: string;
+  getBookmarkForTime: string;
+  onNextSessionRestoreBookmark: string;
   /** A plain SQLite file. */
   exportDatabase: Uint8Array<ArrayBuffer>;
   /** The bookmark that undoes it. */

@@ -120,9 +120,9 @@ export class FakeHost implements StorageHost {
         return null;
       case 'databaseSize':
         return 4096;
-      case 'currentBookmark':
-      case 'bookmarkForTime':
-      case 'restoreBookmark':
+      case 'getCurrentBookmark':
+      case 'getBookmarkForTime':
+      case 'onNextSessionRestoreBookmark':
         return 'bookmark';
       default:
         return null;

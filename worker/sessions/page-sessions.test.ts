@@ -289,13 +289,13 @@ describe('sessions of pages', () => {
   test('[SES10] abort drops the unconfirmed, and a restore that was asked for is applied', async () => {
     const session = await open();
     await call(session, put('a', 'first'));
-    const bookmark = (await call(session, { op: 'currentBookmark' })) as string;
+    const bookmark = (await call(session, { op: 'getCurrentBookmark' })) as string;
     await call(session, put('a', 'second'));
-    const undo = (await call(session, { op: 'restoreBookmark', bookmark })) as string;
+    const undo = (await call(session, { op: 'onNextSessionRestoreBookmark', bookmark })) as string;
     expect(undo > bookmark).toBe(true);
     await call(session, { op: 'abort', reason: 'restore' });
     expect(await call(session, get('a'))).toEqual([value('first')]);
-    await call(session, { op: 'restoreBookmark', bookmark: undo });
+    await call(session, { op: 'onNextSessionRestoreBookmark', bookmark: undo });
     await call(session, { op: 'abort', reason: 'undo' });
     expect(await call(session, get('a'))).toEqual([value('second')]);
   });

@@ -219,11 +219,11 @@ export class PageSessions implements StorageHost {
         return this.#commit(session, call.txn);
       case 'rollback':
         return this.#rollback(session, instance, call.txn);
-      case 'currentBookmark':
+      case 'getCurrentBookmark':
         return storage.currentBookmark();
-      case 'bookmarkForTime':
+      case 'getBookmarkForTime':
         return storage.bookmarkForTime(call.timeMs);
-      case 'restoreBookmark':
+      case 'onNextSessionRestoreBookmark':
         return storage.restoreAtNextStart(call.bookmark);
       case 'exportDatabase':
         return storage.databaseBytes();
