@@ -6,10 +6,10 @@
 
 import { checkArgumentCount, convertKey, convertListOptions } from '../contract/arguments.ts';
 import type { KeyRange } from '../contract/key-range.ts';
+import type { ValueBytes } from '../contract/operation-fields.ts';
 import type { RemoteKvStorage, SyncListOptions } from '../contract/storage.ts';
 import { decodeValue, encodeValue } from '../contract/value.ts';
-import type { ValueBytes } from '../rpc/protocol.ts';
-import type { SendCall } from './remote-key-value.ts';
+import type { SendCall } from './remote-methods.ts';
 
 /** Entries of one piece of a list. */
 export const LIST_ENTRIES = 256;

@@ -2,8 +2,8 @@
 
 import { checkArgumentCount, convertString } from '../contract/arguments.ts';
 import { type Binding, convertBinding } from '../contract/bindings.ts';
+import type { RowBatch } from '../contract/operations.ts';
 import type { RemoteSqlCursor, RemoteSqlStorage, SqlRow } from '../contract/storage.ts';
-import type { RowBatch } from '../rpc/protocol.ts';
 import type { PageEnvironment } from './environment.ts';
 import { FIRST_ROWS, RemoteCursor } from './remote-cursor.ts';
 import type { Session } from './session.ts';

@@ -1,52 +1,45 @@
-// An object's storage as a page has it: the asynchronous mirror of `ctx.storage`.
+// An object's storage on a page: the asynchronous counterpart of `ctx.storage`. Methods that do more
+// than convert their arguments are written here; the others come from the table of operations.
 
-import {
-  checkArgumentCount,
-  convertBinary,
-  convertString,
-  convertTimestamp,
-  convertWriteOptions,
-} from '../contract/arguments.ts';
+import { checkArgumentCount, convertBinary, convertString } from '../contract/arguments.ts';
 import { storageError } from '../contract/errors.ts';
+import type { MethodName } from '../contract/operations.ts';
 import type {
   BinarySource,
   RemoteKvStorage,
   RemoteSqlStorage,
   RemoteStorage as RemoteStorageInterface,
   Transaction,
-  WriteOptions,
 } from '../contract/storage.ts';
 import type { PageEnvironment } from './environment.ts';
-import { RemoteKeyValue, type SendCall } from './remote-key-value.ts';
+import { RemoteKeyValue } from './remote-key-value.ts';
 import { RemoteKv } from './remote-kv.ts';
+import { defineRemoteMethods, type SendCall } from './remote-methods.ts';
 import { RemoteSql } from './remote-sql.ts';
 import { Transactions } from './remote-transaction.ts';
 import type { Session } from './session.ts';
+
+/** The methods of the table, which the static block defines. */
+export interface RemoteStorage
+  extends Pick<RemoteStorageInterface, MethodName<'storage' | 'page'>> {}
 
 export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterface {
   readonly name: string;
   readonly sql: RemoteSqlStorage;
   readonly kv: RemoteKvStorage;
+  readonly #send: SendCall;
   readonly #session: Session;
   readonly #transactions: Transactions;
 
   constructor(session: Session, environment: Pick<PageEnvironment, 'after' | 'whenCollected'>) {
     const send: SendCall = (call) => session.call(call);
     super(send);
+    this.#send = send;
     this.name = session.name;
     this.sql = new RemoteSql(session, environment.whenCollected);
     this.kv = new RemoteKv(send);
     this.#session = session;
     this.#transactions = new Transactions(session, environment.after);
-  }
-
-  async deleteAll(options?: WriteOptions): Promise<void> {
-    const unconfirmed = convertWriteOptions('deleteAll', options).allowUnconfirmed;
-    await this.#session.call({ op: 'deleteAll', unconfirmed });
-  }
-
-  async sync(): Promise<void> {
-    await this.#session.call({ op: 'sync' });
   }
 
   transaction<T>(closure: (txn: Transaction) => T | PromiseLike<T>): Promise<T> {
@@ -59,28 +52,6 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
       'transactionSync: a page cannot wait for the worker; use transaction() here, or run the code ' +
         'in the worker, where ctx.storage is synchronous.',
     );
-  }
-
-  async getCurrentBookmark(): Promise<string> {
-    return this.#session.call({ op: 'getCurrentBookmark' });
-  }
-
-  getBookmarkForTime(timestamp: number | Date): Promise<string>;
-  async getBookmarkForTime(...args: unknown[]): Promise<string> {
-    checkArgumentCount('getBookmarkForTime', args.length, 1);
-    const timeMs = convertTimestamp('getBookmarkForTime', args[0]);
-    return this.#session.call({ op: 'getBookmarkForTime', timeMs });
-  }
-
-  onNextSessionRestoreBookmark(bookmark: string): Promise<string>;
-  async onNextSessionRestoreBookmark(...args: unknown[]): Promise<string> {
-    checkArgumentCount('onNextSessionRestoreBookmark', args.length, 1);
-    const bookmark = convertString('onNextSessionRestoreBookmark', args[0]);
-    return this.#session.call({ op: 'onNextSessionRestoreBookmark', bookmark });
-  }
-
-  async exportDatabase(): Promise<Uint8Array<ArrayBuffer>> {
-    return this.#session.call({ op: 'exportDatabase' });
   }
 
   importDatabase(database: BinarySource, wal?: BinarySource | null): Promise<string>;
@@ -101,5 +72,10 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
 
   close(): Promise<void> {
     return this.#session.close();
+  }
+
+  static {
+    const owners = ['storage', 'page'] as const;
+    defineRemoteMethods(RemoteStorage.prototype, owners, (self: RemoteStorage) => self.#send);
   }
 }

@@ -6,17 +6,11 @@
 // does everything of a transaction, which died with its worker.
 
 import { storageError } from '../contract/errors.ts';
+import { type Call, operationOf, type Results } from '../contract/operations.ts';
 import { fromWire, type Outcome } from '../rpc/errors-on-wire.ts';
 import { connectionClosed, type HostConnection } from '../rpc/host-connection.ts';
 import type { WireAddress } from '../rpc/object-protocol.ts';
-import {
-  BATCH_CALLS_MAX,
-  type Call,
-  type Results,
-  type SessionId,
-  travelsAlone,
-} from '../rpc/protocol.ts';
-
+import { BATCH_CALLS_MAX, type SessionId } from '../rpc/protocol.ts';
 import type { LeaderFinder } from './leader-finder.ts';
 import { TransactionScope } from './transaction-scope.ts';
 
@@ -245,26 +239,17 @@ export class Session {
   }
 }
 
-// Calls without effect. `begin` is one: what it began ended with the session. `sync` is none: it
-// stands for writes that the dead worker may have lost.
-const EFFECTLESS: ReadonlySet<Call['op']> = new Set([
-  'get',
-  'list',
-  'getAlarm',
-  'databaseSize',
-  'getCurrentBookmark',
-  'getBookmarkForTime',
-  'exportDatabase',
-  'begin',
-]);
-
 function mayRepeat(call: Call): boolean {
-  return !isBound(call) && EFFECTLESS.has(call.op);
+  return !isBound(call) && operationOf(call.op).effect === 'read';
 }
 
-// Calls about something that only the worker they were made for has.
-function isBound(call: Call): boolean {
-  return call.txn !== undefined || call.op === 'rows' || call.op === 'closeCursor';
+// Only the worker that these calls were made for can perform them.
+function isBound({ op, txn }: Call): boolean {
+  return txn !== undefined || operationOf(op).isBound === true;
+}
+
+function travelsAlone({ op }: Call): boolean {
+  return operationOf(op).travelsAlone === true;
 }
 
 /** Cuts calls into messages, in order. */

@@ -1,8 +1,7 @@
-// What messages about objects and references may be when they arrive, on either side. What is inside
-// of a payload is asked by its decoder.
+// Checks messages about objects and references when they arrive, on either side. The content of a
+// payload is checked by its decoder.
 
 import {
-  checkAddress,
   checkArray,
   checkBytes,
   checkFields,
@@ -10,20 +9,41 @@ import {
   checkNumberOf,
   checkString,
   malformed,
-} from './check.ts';
+} from '../contract/check.ts';
+import { storageError } from '../contract/errors.ts';
+import { OBJECT_NAME_BYTES_MAX } from '../contract/limits.ts';
+import { utf8Bytes } from '../contract/utf8.ts';
 import type {
   ManageRequest,
   ObjectOperation,
   ObjectRequest,
   ReferenceNumber,
   ReferenceRequest,
+  WireAddress,
 } from './object-protocol.ts';
 
-/** Most references let go of by one message. */
+/** Most references that one message releases. */
 const RELEASES_MAX = 1024;
 
 /** Most names on the way to a member. */
 const PATH_MAX = 1024;
+
+/** The address of an object; its id becomes part of a file path. @throws INVALID_ARGUMENT */
+export function checkAddress(value: unknown): WireAddress {
+  const { className, id, name, jurisdiction } = checkFields('address', value);
+  if (!/^[0-9a-f]{64}$/.test(checkString('id', id))) {
+    throw storageError('INVALID_ARGUMENT', 'The id of an object has 64 hexadecimal digits.');
+  }
+  if (name !== undefined && utf8Bytes(checkString('name', name)) > OBJECT_NAME_BYTES_MAX) {
+    throw malformed('name', `at most ${OBJECT_NAME_BYTES_MAX} bytes long`);
+  }
+  return {
+    className: className === null ? null : checkString('className', className),
+    id: id as string,
+    ...(name !== undefined && { name: name as string }),
+    ...(jurisdiction !== undefined && { jurisdiction: checkString('jurisdiction', jurisdiction) }),
+  };
+}
 
 /** @throws INVALID_ARGUMENT */
 export function checkObjectRequest(value: unknown): ObjectRequest {

@@ -7,12 +7,14 @@
 // meets a message of another shape than the protocol's.
 
 import { wrap } from 'comlink';
+import { checkNumberOf } from '../contract/check.ts';
 import { storageError } from '../contract/errors.ts';
+import type { Call } from '../contract/operations.ts';
 import { type Answer, answerCalls } from './answer-calls.ts';
 import type { ChannelEndpoint } from './channel-endpoint.ts';
-import { checkAddress, checkNumberOf } from './check.ts';
 import { checkCalls, checkTarget } from './check-calls.ts';
 import {
+  checkAddress,
   checkManageRequest,
   checkObjectRequest,
   checkReference,
@@ -32,7 +34,7 @@ import type {
   WireAddress,
 } from './object-protocol.ts';
 import { PendingCalls } from './pending-calls.ts';
-import { BATCH_CALLS_MAX, type Call, type SessionId, type StorageHost } from './protocol.ts';
+import { BATCH_CALLS_MAX, type SessionId, type StorageHost } from './protocol.ts';
 
 /** A worker's host: objects' storage, and calls of objects when it serves classes. */
 export interface WorkerHost extends StorageHost {

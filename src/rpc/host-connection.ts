@@ -6,6 +6,7 @@
 
 import { type Remote, wrap } from 'comlink';
 import { storageError } from '../contract/errors.ts';
+import type { Call } from '../contract/operations.ts';
 import { answerCalls } from './answer-calls.ts';
 import type { ChannelEndpoint } from './channel-endpoint.ts';
 import { checkReference, checkReferenceRequest, checkReferences } from './check-objects.ts';
@@ -20,7 +21,7 @@ import type {
   WireAddress,
 } from './object-protocol.ts';
 import { PendingCalls } from './pending-calls.ts';
-import type { Call, SessionId, StorageHost } from './protocol.ts';
+import type { SessionId, StorageHost } from './protocol.ts';
 
 /** What the worker shows. */
 type Surface = StorageHost & ObjectsPeer & ReferencePeer;

@@ -1,7 +1,7 @@
 // Addresses of objects as data, and back.
 
 import { DurableObjectId, type ObjectAddress } from '../contract/object-id.ts';
-import { checkAddress } from '../rpc/check.ts';
+import { checkAddress } from '../rpc/check-objects.ts';
 import type { WireAddress } from '../rpc/object-protocol.ts';
 
 export function toWireAddress({ className, id }: ObjectAddress): WireAddress {

@@ -3,10 +3,11 @@
 
 import { storageError } from '../contract/errors.ts';
 import { compareBytes } from '../contract/key-order.ts';
+import type { Call, Results, RowBatch } from '../contract/operations.ts';
 import type { SqlStorageValue } from '../contract/storage.ts';
 import { type Outcome, toWire } from '../rpc/errors-on-wire.ts';
 import type { WireAddress } from '../rpc/object-protocol.ts';
-import type { Call, Results, RowBatch, SessionId, StorageHost } from '../rpc/protocol.ts';
+import type { SessionId, StorageHost } from '../rpc/protocol.ts';
 
 /** What outlives a host: the entries of the objects, by name. */
 export type Disk = Map<string, Map<string, Uint8Array>>;

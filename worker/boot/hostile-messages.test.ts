@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Call } from '../../src/contract/operations.ts';
 import { ChannelEndpoint } from '../../src/rpc/channel-endpoint.ts';
 import { ClientHost, type WorkerHost } from '../../src/rpc/client-host.ts';
 import { HostConnection } from '../../src/rpc/host-connection.ts';
-import type { Call } from '../../src/rpc/protocol.ts';
 import { serialize } from '../../src/serializer/encode.ts';
 import { sendHostileMessages } from '../../src/testing/hostile-messages.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';

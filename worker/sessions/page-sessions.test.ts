@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Call, RowBatch } from '../../src/contract/operations.ts';
 import type { Outcome } from '../../src/rpc/errors-on-wire.ts';
-import type { Call, RowBatch, SessionId } from '../../src/rpc/protocol.ts';
+import type { SessionId } from '../../src/rpc/protocol.ts';
 import { serialize } from '../../src/serializer/encode.ts';
 import { createTestHost, type TestHost } from '../testing/test-host.ts';
 import { PageSessions } from './page-sessions.ts';

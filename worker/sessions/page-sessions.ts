@@ -12,24 +12,18 @@
 import { storageError } from '../../src/contract/errors.ts';
 import { CRITICAL_SECTION_MS_MAX } from '../../src/contract/limits.ts';
 import { idOfStorage, type ObjectAddress } from '../../src/contract/object-id.ts';
+import type { Call, CallOf, Results, RowBatch } from '../../src/contract/operations.ts';
 import type { SqlStorageValue } from '../../src/contract/storage.ts';
 import { type Outcome, toWire } from '../../src/rpc/errors-on-wire.ts';
 import type { WireAddress } from '../../src/rpc/object-protocol.ts';
-import type {
-  Call,
-  CallOf,
-  Results,
-  RowBatch,
-  SessionId,
-  StorageHost,
-} from '../../src/rpc/protocol.ts';
+import type { SessionId, StorageHost } from '../../src/rpc/protocol.ts';
 import { fromWireAddress } from '../../src/stubs/wire-address.ts';
 
 import type { ObjectHost } from '../host/object-host.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
 import type { CriticalSection } from '../io/critical-section.ts';
 import { Cursor } from '../sql/cursor.ts';
-import type { Confirmation } from '../storage/object-storage.ts';
+import { perform } from '../storage/perform.ts';
 import type { Frame } from '../storage/transactions.ts';
 
 /** A transaction a page holds open. */
@@ -164,34 +158,6 @@ export class PageSessions implements StorageHost {
     const { storage } = instance;
     if (call.txn !== undefined) mustBeOpen(session, call.txn);
     switch (call.op) {
-      case 'get':
-        return call.keys.map((key) => storage.get(key, (value) => value.slice()) ?? null);
-      case 'put':
-        storage.put(call.entries, confirmation(call));
-        return null;
-      case 'delete':
-        return storage.delete(call.keys, confirmation(call));
-      case 'list': {
-        const entries: [string, Uint8Array][] = [];
-        const cursor = storage.list(call.range);
-        for (let entry = cursor.next(); entry !== undefined; entry = cursor.next()) {
-          entries.push([entry.key, entry.value.slice()]);
-        }
-        return entries;
-      }
-      case 'deleteAll':
-        storage.deleteAll();
-        return null;
-      case 'getAlarm':
-        return storage.alarm;
-      case 'setAlarm':
-        storage.setAlarm(call.timeMs, confirmation(call));
-        return null;
-      case 'deleteAlarm':
-        storage.setAlarm(null, confirmation(call));
-        return null;
-      case 'sync':
-        return storage.durability()?.then(() => null) ?? null;
       case 'exec':
         return this.#open(
           session,
@@ -211,26 +177,18 @@ export class PageSessions implements StorageHost {
       }
       case 'closeCursor':
         return this.#closeCursor(session, call.cursor);
-      case 'databaseSize':
-        return storage.databaseSize;
       case 'begin':
         return this.#begin(session, instance);
       case 'commit':
         return this.#commit(session, call.txn);
       case 'rollback':
         return this.#rollback(session, instance, call.txn);
-      case 'getCurrentBookmark':
-        return storage.currentBookmark();
-      case 'getBookmarkForTime':
-        return storage.bookmarkForTime(call.timeMs);
-      case 'onNextSessionRestoreBookmark':
-        return storage.restoreAtNextStart(call.bookmark);
-      case 'exportDatabase':
-        return storage.databaseBytes();
       case 'importDatabase':
         throw storageError('INTERNAL', 'importDatabase: it was sent together with other calls.');
       case 'abort':
         return resetFor(instance, call.reason);
+      default:
+        return perform(storage, call.op, call);
     }
   }
 
@@ -378,10 +336,6 @@ function mustBeOpen(session: Session, id: number): OpenTransaction {
     'TRANSACTION_ENDED',
     'The transaction was committed or rolled back; start a new one.',
   );
-}
-
-function confirmation(call: { readonly unconfirmed: boolean }): Confirmation {
-  return { confirmed: !call.unconfirmed };
 }
 
 async function outcome(result: Promise<unknown>): Promise<Outcome> {

@@ -1,12 +1,17 @@
-// The `txn` a closure of transaction() receives: the key-value and alarm methods, for as long as
-// the transaction is open, and rollback().
+// The `txn` that a closure of transaction() receives: `rollback()`, and methods of the table of
+// operations, which fail once the transaction has ended.
 
 import { storageError } from '../../src/contract/errors.ts';
-import * as methods from './key-value-methods.ts';
-import { promised } from './key-value-methods.ts';
+import type { MethodName } from '../../src/contract/operations.ts';
+import type { KeyValueOperations } from '../../src/contract/storage.ts';
 import type { ObjectStorage } from './object-storage.ts';
+import { defineStorageMethods } from './storage-methods.ts';
 import { checkConstructor, type INTERNAL, illegalInvocation } from './surface.ts';
 import type { Frame } from './transactions.ts';
+
+/** The methods of the table, which the static block defines. */
+export interface DurableObjectTransaction
+  extends Pick<KeyValueOperations, MethodName<'transaction'>> {}
 
 export class DurableObjectTransaction {
   readonly #storage: ObjectStorage;
@@ -18,41 +23,6 @@ export class DurableObjectTransaction {
     this.#frame = frame;
   }
 
-  get(...args: unknown[]): Promise<unknown> {
-    const open = DurableObjectTransaction.#of(this);
-    return promised(() => methods.get(open('get'), args));
-  }
-
-  put(...args: unknown[]): Promise<void> {
-    const open = DurableObjectTransaction.#of(this);
-    return promised(() => methods.put(open('put'), args));
-  }
-
-  delete(...args: unknown[]): Promise<boolean | number> {
-    const open = DurableObjectTransaction.#of(this);
-    return Promise.resolve(methods.remove(open('delete'), args));
-  }
-
-  list(...args: unknown[]): Promise<Map<string, unknown>> {
-    const open = DurableObjectTransaction.#of(this);
-    return promised(() => methods.list(open('list'), args));
-  }
-
-  getAlarm(...args: unknown[]): Promise<number | null> {
-    const open = DurableObjectTransaction.#of(this);
-    return promised(() => methods.getAlarm(open('getAlarm'), args));
-  }
-
-  setAlarm(...args: unknown[]): Promise<void> {
-    const open = DurableObjectTransaction.#of(this);
-    return promised(() => methods.setAlarm(open('setAlarm'), args));
-  }
-
-  deleteAlarm(...args: unknown[]): Promise<void> {
-    const open = DurableObjectTransaction.#of(this);
-    return promised(() => methods.deleteAlarm(open('deleteAlarm'), args));
-  }
-
   deleteAll(): never {
     DurableObjectTransaction.#of(this);
     throw storageError(
@@ -61,7 +31,7 @@ export class DurableObjectTransaction {
     );
   }
 
-  /** Undoes the transaction. Nothing when it was rolled back already. */
+  /** Undoes the transaction; does nothing if it has been rolled back. */
   rollback(): void {
     DurableObjectTransaction.#of(this);
     if (this.#frame.status === 'committed') throw ended('rollback');
@@ -72,14 +42,24 @@ export class DurableObjectTransaction {
     return 'DurableObjectTransaction';
   }
 
-  static #of(self: DurableObjectTransaction): (operation: string) => ObjectStorage {
+  static #of(self: DurableObjectTransaction): ObjectStorage {
     if (self === null || typeof self !== 'object' || !(#frame in self)) {
       throw illegalInvocation('DurableObjectTransaction');
     }
-    return (operation) => {
-      if (self.#frame.status !== 'open') throw ended(operation);
-      return self.#storage;
-    };
+    return self.#storage;
+  }
+
+  static #checkOpen(self: DurableObjectTransaction, operation: string): void {
+    if (self.#frame.status !== 'open') throw ended(operation);
+  }
+
+  static {
+    defineStorageMethods(
+      DurableObjectTransaction.prototype,
+      ['transaction'],
+      DurableObjectTransaction.#of,
+      DurableObjectTransaction.#checkOpen,
+    );
   }
 }
 

@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest';
+import * as field from '../contract/operation-fields.ts';
+import { OPERATIONS, type OperationName, operationOf } from '../contract/operations.ts';
+import { checkCall } from './check-calls.ts';
+
+/** A well-formed value for each check. A new check needs one here. */
+const SAMPLES = new Map<unknown, unknown>([
+  [field.string, 'text'],
+  [field.boolean, true],
+  [field.number, 1.5],
+  [field.numberOf, 3],
+  [field.bytes, new Uint8Array(2)],
+  [field.bytesOrNull, null],
+  [field.keys, ['a', 'b']],
+  [field.entries, [['a', new Uint8Array([0xff, 0x0f, 0x30])]]],
+  [field.range, { start: new Uint8Array(0), end: null, reverse: false, limit: 5 }],
+  [field.alarmTime, 1_700_000_000_000],
+  [field.bindings, [1, 'x', null, new Uint8Array(1)]],
+  [field.rowCount, 100],
+]);
+
+const NAMES = Object.keys(OPERATIONS) as OperationName[];
+
+function wellFormed(op: OperationName): Record<string, unknown> {
+  const fields = Object.entries(operationOf(op).fields).map(([name, check]) => {
+    if (!SAMPLES.has(check)) throw new Error(`No sample for ${op}.${name}.`);
+    return [name, SAMPLES.get(check)];
+  });
+  return { op, ...Object.fromEntries(fields) };
+}
+
+const malformed = expect.objectContaining({
+  code: 'INVALID_ARGUMENT',
+  message: expect.stringContaining('Malformed message: '),
+});
+
+describe.for(NAMES)('%s', (op) => {
+  test('[BORDER6] passes with its own fields only', () => {
+    const call = wellFormed(op);
+    expect(checkCall({ ...call, extra: 1, toString: 2 })).toEqual(call);
+    expect(checkCall({ ...call, txn: 7 })).toEqual({ ...call, txn: 7 });
+  });
+
+  test('[BORDER6] is refused when a field has another type', () => {
+    const call = wellFormed(op);
+    const names = [...Object.keys(operationOf(op).fields), 'op', 'txn'];
+    for (const name of names) {
+      for (const odd of [{}, 10n, Number.NaN, new Map(), [[]], new Float64Array(1)]) {
+        expect(() => checkCall({ ...call, [name]: odd }), name).toThrow(malformed);
+      }
+      if (name === 'txn' && !('txn' in call)) continue; // optional
+      const { [name]: _missing, ...rest } = call;
+      expect(() => checkCall(rest), name).toThrow(malformed);
+    }
+  });
+});

@@ -1,0 +1,106 @@
+// The methods of `ctx.storage` and `txn` that are in the table of operations, as programs in the
+// worker call them. Values are serialized during the call, so later changes are not stored; each read
+// deserializes a fresh copy.
+//
+// A failure is a rejection, except that `delete` throws at once, as on workerd, and so does a method
+// that is called on another object.
+
+import { storageError } from '../../src/contract/errors.ts';
+import {
+  type AnyMethod,
+  defineMethods,
+  type MethodName,
+  OPERATIONS,
+} from '../../src/contract/operations.ts';
+import { decodeValue } from '../../src/contract/value.ts';
+import type { ObjectStorage } from './object-storage.ts';
+import { performerOf } from './perform.ts';
+
+/** Owners of methods in the worker. */
+type WorkerOwner = 'transaction' | 'storage';
+
+type Run = (storage: ObjectStorage, args: readonly unknown[]) => unknown;
+
+/**
+ * Gives a class the methods of the owners. `storageOf` throws for another object; `checkOpen` throws
+ * what the method rejects with, if it must not run now.
+ */
+export function defineStorageMethods<Self>(
+  prototype: object,
+  owners: readonly WorkerOwner[],
+  storageOf: (self: Self) => ObjectStorage,
+  checkOpen: (self: Self, op: string) => void = () => {},
+): void {
+  defineMethods(prototype, owners, (op, method) => {
+    const run = SPECIAL[op] ?? performing(op, method);
+    const throwsAtOnce = op === 'delete';
+    return function (this: Self, ...args) {
+      const storage = storageOf(this);
+      try {
+        checkOpen(this, op);
+        return Promise.resolve(run(storage, args));
+      } catch (error) {
+        if (throwsAtOnce) throw error;
+        return Promise.reject(error);
+      }
+    };
+  });
+}
+
+/** Refuses a member of the SQL backend. @throws WRONG_BACKEND */
+export function checkSqlBackend(storage: ObjectStorage, member: string): void {
+  if (storage.options.backend === 'kv') throw wrongBackend(member);
+}
+
+export function wrongBackend(member: string): Error {
+  return storageError(
+    'WRONG_BACKEND',
+    `ctx.storage.${member}: only on the SQL backend; this class is on the key-value backend.`,
+  );
+}
+
+/** Performs the operation of the table. */
+function performing(op: MethodName<WorkerOwner>, method: AnyMethod): Run {
+  const { needsSqlBackend, fields: fieldsOf, returns } = method;
+  const perform = performerOf(op);
+  return (storage, args) => {
+    if (needsSqlBackend) checkSqlBackend(storage, op);
+    const fields = fieldsOf(args);
+    const result = perform(storage, fields as never);
+    if (returns === undefined) return result;
+    if (!(result instanceof Promise)) return returns(result, args, fields);
+    return result.then((settled) => returns(settled, args, fields));
+  };
+}
+
+// Reads decode a value where it lies in SQLite's memory; the copy that a page receives costs more.
+const SPECIAL: { readonly [Op in MethodName<WorkerOwner>]?: Run } = {
+  get(storage, args) {
+    const { keys } = OPERATIONS.get.method!.fields(args);
+    if (!Array.isArray(args[0])) return storage.get(keys[0]!, decodeValue);
+    const found = new Map<string, unknown>();
+    for (const key of keys) storage.get(key, (bytes) => found.set(key, decodeValue(bytes)));
+    return found;
+  },
+  list(storage, args) {
+    const cursor = storage.list(OPERATIONS.list.method!.fields(args).range);
+    const entries = new Map<string, unknown>();
+    for (let entry = cursor.next(); entry !== undefined; entry = cursor.next()) {
+      entries.set(entry.key, decodeValue(entry.value));
+    }
+    return entries;
+  },
+  // The continuation is that of I/O: it belongs to the event that called, and waits for the input
+  // gate. A failed flush resets the object, so the promise never settles in code that is dead.
+  sync(storage) {
+    const durable = storage.durability();
+    if (durable === undefined) return undefined;
+    const resume = storage.environment.continuation();
+    return new Promise<void>((resolve) => {
+      durable.then(
+        () => resume(resolve),
+        () => {},
+      );
+    });
+  },
+};
