@@ -1,14 +1,10 @@
 // What callers get of stubs, sockets and messages: the same questions to one class in workerd and here.
 
 import { describe, expect, test } from 'vitest';
-import {
-  createObjects,
-  DurableObject,
-  RpcStub,
-  RpcTarget,
-} from '../../worker/entries/node-objects.ts';
+import { DurableObject, RpcStub, RpcTarget } from '../../worker/entries/node-objects.ts';
 import { askAll, deskOf } from './desk.ts';
 import { disposalOf, disposeAll } from './disposal.ts';
+import { askInNode } from './in-node.ts';
 import { askInWorkerd } from './in-workerd.ts';
 import { callAll, lineOf } from './line.ts';
 import { plainAll, plainOf } from './plain.ts';
@@ -18,24 +14,10 @@ import { sectionAll, sectionOf } from './section.ts';
 
 const bases = { DurableObject, RpcStub, RpcTarget } as never;
 
-async function askHere(
-  className: string,
-  Class: new (ctx: never, env: never) => object,
-  ask: (objects: unknown) => Promise<Record<string, unknown>>,
-): Promise<Record<string, unknown>> {
-  const { env, clock, close } = await createObjects({ [className]: Class });
-  try {
-    return JSON.parse(JSON.stringify(await ask(env[className])));
-  } finally {
-    await clock.advance(0); // calls whose answers nobody reads end first
-    await close();
-  }
-}
-
 describe('calls', async () => {
   const [there, here] = await Promise.all([
     askInWorkerd({ module: 'desk.ts', className: 'Desk', make: 'deskOf', ask: 'askAll' }),
-    askHere('Desk', deskOf(bases), askAll),
+    askInNode('Desk', deskOf(bases), askAll),
   ]);
   test.for(Object.keys(there))('[TWO2] %s', (what) => {
     expect(here[what]).toEqual(there[what]);
@@ -45,7 +27,7 @@ describe('calls', async () => {
 describe('sockets', async () => {
   const [there, here] = await Promise.all([
     askInWorkerd({ module: 'line.ts', className: 'Line', make: 'lineOf', ask: 'callAll' }),
-    askHere('Line', lineOf(bases), callAll),
+    askInNode('Line', lineOf(bases), callAll),
   ]);
   test.for(Object.keys(there))('[TWO3] %s', (what) => {
     expect(here[what]).toEqual(there[what]);
@@ -55,7 +37,7 @@ describe('sockets', async () => {
 describe('messages', async () => {
   const [there, here] = await Promise.all([
     askInWorkerd({ module: 'post.ts', className: 'Post', make: 'postOf', ask: 'postAll' }),
-    askHere('Post', postOf(bases), postAll),
+    askInNode('Post', postOf(bases), postAll),
   ]);
   test.for(Object.keys(there))('[TWO4] %s', (what) => {
     expect(here[what]).toEqual(there[what]);
@@ -70,7 +52,7 @@ describe('callbacks into a critical section', async () => {
       make: 'sectionOf',
       ask: 'sectionAll',
     }),
-    askHere('Section', sectionOf(bases), sectionAll),
+    askInNode('Section', sectionOf(bases), sectionAll),
   ]);
   test.for(Object.keys(there))('[TWO5] %s', (what) => {
     expect(here[what]).toEqual(there[what]);
@@ -85,7 +67,7 @@ describe('disposal', async () => {
       make: 'disposalOf',
       ask: 'disposeAll',
     }),
-    askHere('Disposal', disposalOf(bases), disposeAll),
+    askInNode('Disposal', disposalOf(bases), disposeAll),
   ]);
   test.for(Object.keys(there))('[TWO6] %s', (what) => {
     expect(here[what]).toEqual(there[what]);
@@ -95,7 +77,7 @@ describe('disposal', async () => {
 describe('resets', async () => {
   const [there, here] = await Promise.all([
     askInWorkerd({ module: 'reset.ts', className: 'Reset', make: 'resetOf', ask: 'resetAll' }),
-    askHere('Reset', resetOf(bases), resetAll),
+    askInNode('Reset', resetOf(bases), resetAll),
   ]);
   test.for(Object.keys(there))('[TWO7] %s', (what) => {
     expect(here[what]).toEqual(there[what]);
@@ -105,7 +87,7 @@ describe('resets', async () => {
 describe('a class that extends nothing', async () => {
   const [there, here] = await Promise.all([
     askInWorkerd({ module: 'plain.ts', className: 'Plain', make: 'plainOf', ask: 'plainAll' }),
-    askHere('Plain', plainOf(), plainAll),
+    askInNode('Plain', plainOf(), plainAll),
   ]);
   test.for(Object.keys(there))('[TWO2] %s', (what) => {
     expect(here[what]).toEqual(there[what]);

@@ -2,6 +2,7 @@
 
 import { bodyOfRequest, byteLengthOf, MessageBody } from './body.ts';
 import { cfOf, type RequestParts } from './request-parts.ts';
+import { notedLength } from './stream-length.ts';
 
 /** The options of `stub.fetch`. */
 interface Options extends RequestInit {
@@ -29,12 +30,14 @@ export class OutgoingRequest {
       ...rest,
       ...(content !== undefined && { body: content }),
     });
+    const sent = bodyOf(body, checked, source);
+    const bytes = content === undefined ? sent && notedLength(sent.stream) : byteLengthOf(content);
     this.parts = {
       url: checked.url,
       method: checked.method,
-      headers: headersOf(rest.headers ?? source?.headers, checked, content),
+      headers: headersOf(rest.headers ?? source?.headers, checked, bytes ?? undefined),
       redirect: 'manual',
-      body: bodyOf(body, checked, source),
+      body: sent,
       signal: (signal === undefined ? source?.signal : signal) ?? null,
       cf: cfOf(options) ?? cfOf(source),
     };
@@ -88,13 +91,12 @@ function sourceOf(
 function headersOf(
   given: HeadersInit | undefined,
   checked: Request,
-  content: BodyInit | undefined,
+  bodyBytes: number | undefined,
 ): Headers {
   const headers = new Headers(given);
   for (const [name, value] of checked.headers) if (!headers.has(name)) headers.set(name, value);
-  const length = content === undefined ? undefined : byteLengthOf(content);
-  if (length !== undefined && !headers.has('content-length')) {
-    headers.set('content-length', String(length));
+  if (bodyBytes !== undefined && !headers.has('content-length')) {
+    headers.set('content-length', String(bodyBytes));
   }
   return headers;
 }

@@ -4,7 +4,8 @@ import { createObjects, DurableObject, exports, RpcStub } from '../entries/node-
 const START_MS = Date.UTC(2030, 0, 1);
 const NAMES = [
   ...['setTimeout', 'setInterval', 'clearTimeout', 'clearInterval', 'scheduler', 'Date'],
-  ...['fetch', 'Request', 'Response', 'WebSocket', 'WebSocketPair'],
+  ...['fetch', 'Request', 'Response', 'IdentityTransformStream', 'FixedLengthStream'],
+  ...['WebSocket', 'WebSocketPair'],
   'WebSocketRequestResponsePair',
 ] as const;
 const globals = () => NAMES.map((name) => Object.getOwnPropertyDescriptor(globalThis, name));

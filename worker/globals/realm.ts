@@ -13,6 +13,7 @@ import type { IoHost } from '../../src/io/io-context.ts';
 import { undoAll } from '../../src/io/replace-global.ts';
 import { installSocketClasses, installSocketResponse } from '../../src/sockets/install.ts';
 import { installAddedMethods } from './added-methods.ts';
+import { installByteStreams } from './byte-streams.ts';
 import { installDate } from './clock-date.ts';
 import { installFetch } from './gated-fetch.ts';
 import { installSchedulerWait } from './scheduler-wait.ts';
@@ -59,6 +60,7 @@ export class Realm {
       installFetch(scope, current),
       installMessages(scope),
       installAddedMethods(scope),
+      installByteStreams(scope),
       installSocketClasses(scope),
       installSocketResponse(scope),
       installDate(scope, controlledNow),

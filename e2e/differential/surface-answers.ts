@@ -1,0 +1,55 @@
+// How answers of two engines are written down, so that they can be compared.
+
+/** Of the other engine's types, or of none. */
+// biome-ignore lint/suspicious/noExplicitAny: the same code meets two engines, without their types
+export type Untyped = any;
+
+/** What is asked of an object, which is passed. */
+export type Questions = Readonly<Record<string, (self: Untyped) => unknown>>;
+
+/** Globals that only workerd's types know. */
+export const scope = globalThis as Untyped;
+
+/** What the call gives or throws. */
+export async function attempt(question: () => unknown): Promise<unknown> {
+  try {
+    return shown(await question());
+  } catch (error) {
+    const { name, message } = error as Error;
+    return `${name}: ${message}`;
+  }
+}
+
+/** What a promise comes to. */
+export async function outcome(promise: Promise<unknown>): Promise<unknown> {
+  return await promise.then(shown, (error: Error) => `${error.name}: ${error.message}`);
+}
+
+function shown(result: Untyped): unknown {
+  if (result === undefined) return 'undefined';
+  if (result === null || typeof result !== 'object' || !('done' in result)) return result;
+  const { done, value } = result;
+  return { done, value: value && [value.constructor.name, ...value] };
+}
+
+/** A hang is an answer like others. */
+export function within(promise: Promise<unknown>): Promise<unknown> {
+  const late = new Promise((resolve) => setTimeout(() => resolve('pending'), 200));
+  return Promise.race([promise, late]);
+}
+
+/** The class of what the call throws, where its words differ. */
+export function refusal(call: () => unknown): string {
+  try {
+    call();
+    return 'none';
+  } catch (error) {
+    return (error as Error).name;
+  }
+}
+
+export const names = (value: object) => [
+  value.constructor.name,
+  Object.prototype.toString.call(value),
+  String(value),
+];

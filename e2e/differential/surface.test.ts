@@ -1,0 +1,22 @@
+// What objects use beside storage: the same questions to one class in workerd and here.
+
+import { describe, expect, test } from 'vitest';
+import { DurableObject } from '../../worker/entries/node-objects.ts';
+import { askInNode } from './in-node.ts';
+import { askInWorkerd } from './in-workerd.ts';
+import { surfaceAll, surfaceOf } from './surface.ts';
+
+describe('the surface beside storage', async () => {
+  const [there, here] = await Promise.all([
+    askInWorkerd({
+      module: 'surface.ts',
+      className: 'Surface',
+      make: 'surfaceOf',
+      ask: 'surfaceAll',
+    }),
+    askInNode('Surface', surfaceOf({ DurableObject } as never), surfaceAll),
+  ]);
+  test.for(Object.keys(there))('[TWO8] %s', (what) => {
+    expect(here[what]).toEqual(there[what]);
+  });
+});

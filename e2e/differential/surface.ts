@@ -1,0 +1,60 @@
+// The surface of workerd beside storage that objects use, asked from inside an object.
+
+import { attempt, type Questions, type Untyped } from './surface-answers.ts';
+import { FIXED, filled, fixed, identity, STREAMS } from './surface-streams.ts';
+
+interface Bases {
+  readonly DurableObject: new (ctx: never, env: never) => object;
+}
+
+const QUESTIONS: Readonly<Record<string, Questions>> = {
+  IdentityTransformStream: STREAMS,
+  FixedLengthStream: FIXED,
+};
+
+/** The class `Surface`. */
+export function surfaceOf({ DurableObject }: Bases) {
+  return class Surface extends DurableObject {
+    declare readonly ctx: Untyped;
+    declare readonly env: { readonly Surface: Untyped };
+
+    get peer() {
+      return this.env.Surface.getByName('peer');
+    }
+
+    ask(subject: string, question: string) {
+      return attempt(() => QUESTIONS[subject]![question]!(this));
+    }
+
+    async fetch(request: Request): Promise<Response> {
+      switch (new URL(request.url).pathname) {
+        case '/fixed':
+          return new Response(filled(fixed(4), 'four').readable);
+        case '/identity':
+          return new Response(filled(identity(), 'four').readable);
+        case '/short':
+          return new Response(filled(fixed(5), 'four').readable);
+        case '/piped':
+          return new Response(new Response('piped').body!.pipeThrough(fixed(5)));
+        case '/text':
+          return new Response('text');
+        case '/null':
+          return new Response(null);
+        default:
+          return Response.json([request.headers.get('content-length'), await request.text()]);
+      }
+    }
+  };
+}
+
+/** What each question gives. */
+export async function surfaceAll(objects: Untyped): Promise<Record<string, unknown>> {
+  const seen: Record<string, unknown> = {};
+  for (const [subject, questions] of Object.entries(QUESTIONS)) {
+    for (const question of Object.keys(questions)) {
+      const answer = objects.getByName('asked').ask(subject, question);
+      seen[`${subject}: ${question}`] = await answer.catch(String);
+    }
+  }
+  return seen;
+}

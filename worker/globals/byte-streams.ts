@@ -1,0 +1,70 @@
+// `IdentityTransformStream` and `FixedLengthStream`, which workerd has beside the standard streams.
+
+import { noteLength } from '../../src/http/stream-length.ts';
+import { replaceGlobal, undoAll } from '../../src/io/replace-global.ts';
+import { ByteChannel } from './byte-channel.ts';
+
+/** Puts the classes into the scope; the result undoes it. */
+export function installByteStreams(scope: object): () => void {
+  const classes = { IdentityTransformStream, FixedLengthStream };
+  const undo = Object.entries(classes).map(([name, value]) => replaceGlobal(scope, name, value));
+  return () => undoAll(undo);
+}
+
+/** How a FixedLengthStream tells its base class; no caller has the symbol. */
+const EXPECTED = Symbol();
+
+interface IdentityOptions {
+  /** How many bytes a writer may be ahead before `desiredSize` is 0. */
+  readonly highWaterMark?: number;
+  readonly [EXPECTED]?: number;
+}
+
+class IdentityTransformStream extends TransformStream<Uint8Array, Uint8Array> {
+  readonly #channel: ByteChannel;
+
+  constructor({ highWaterMark, [EXPECTED]: expected }: IdentityOptions = {}) {
+    super(); // its own two ends stay unused
+    this.#channel = new ByteChannel(highWaterMark, expected);
+  }
+
+  override get readable(): ReadableStream<Uint8Array<ArrayBuffer>> {
+    return this.#channel.readable;
+  }
+
+  override get writable(): WritableStream {
+    return this.#channel.writable;
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'IdentityTransformStream';
+  }
+}
+
+class FixedLengthStream extends IdentityTransformStream {
+  constructor(...[length, options]: [length?: unknown, options?: IdentityOptions]) {
+    const expected = byteCountOf(length);
+    super({ ...options, [EXPECTED]: expected });
+    noteLength(this.readable, expected);
+  }
+
+  override get [Symbol.toStringTag](): string {
+    return 'FixedLengthStream';
+  }
+}
+
+/** @throws TypeError */
+function byteCountOf(given: unknown): number {
+  if (given === undefined) throw refused('takes the number of bytes');
+  const count = typeof given === 'bigint' ? Number(given) : Math.trunc(Number(given));
+  if (!Number.isFinite(count)) throw refused(`takes an integer, not ${String(given)}`);
+  if (count < 0) throw refused(`takes a positive number of bytes, not ${given}`);
+  if (!Number.isSafeInteger(count)) {
+    throw new TypeError('FixedLengthStream requires an integer expected length less than 2^53.');
+  }
+  return count;
+}
+
+function refused(fact: string): TypeError {
+  return new TypeError(`Failed to construct 'FixedLengthStream': ${fact}.`);
+}
