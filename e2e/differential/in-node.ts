@@ -7,7 +7,10 @@ export async function askInNode(
   Class: new (ctx: never, env: never) => object,
   ask: (objects: unknown) => Promise<Record<string, unknown>>,
 ): Promise<Record<string, unknown>> {
-  const { env, clock, close } = await createObjects({ [className]: Class });
+  const { env, clock, close } = await createObjects(
+    { [className]: Class },
+    { compatibilityDate: '2026-07-01' },
+  );
   try {
     return JSON.parse(JSON.stringify(await ask(env[className])));
   } finally {

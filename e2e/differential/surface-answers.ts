@@ -48,8 +48,8 @@ export function refusal(call: () => unknown): string {
   }
 }
 
+/** The kind of an object, as programs print it. */
 export const names = (value: object) => [
   value.constructor.name,
   Object.prototype.toString.call(value),
-  String(value),
 ];

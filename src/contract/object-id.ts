@@ -47,6 +47,10 @@ export class DurableObjectId {
   equals(other: DurableObjectId): boolean {
     return other instanceof DurableObjectId && other.#hex === this.#hex;
   }
+
+  get [Symbol.toStringTag](): string {
+    return 'DurableObjectId';
+  }
 }
 
 /** Makes the ids of one namespace. */

@@ -19,3 +19,36 @@ export function replaceGlobal(scope: object, name: string, value: unknown): () =
 export function undoAll(steps: readonly (() => void)[]): void {
   for (const undo of [...steps].reverse()) undo();
 }
+
+/**
+ * Replaces, or adds, a property by one that is made when it is read: `read` is given the one that
+ * reads what was there. The result undoes it.
+ */
+export function replaceRead(
+  scope: object,
+  name: string,
+  read: (original: () => unknown) => unknown,
+): () => void {
+  const own = Object.getOwnPropertyDescriptor(scope, name);
+  const original = readerOf(scope, name);
+  const get = () => read(original);
+  // Assigned to, it is as any property that somebody else has replaced.
+  const set = (value: unknown) => void replaceGlobal(scope, name, value);
+  const enumerable = own?.enumerable ?? false;
+  Object.defineProperty(scope, name, { get, set, enumerable, configurable: true });
+  return () => {
+    if (Object.getOwnPropertyDescriptor(scope, name)?.get !== get) return;
+    if (own === undefined) Reflect.deleteProperty(scope, name);
+    else Object.defineProperty(scope, name, own);
+  };
+}
+
+/** Reads the property as it is now: it may be a getter that throws, or makes its value late. */
+function readerOf(scope: object, name: string): () => unknown {
+  for (let holder = scope; holder !== null; holder = Object.getPrototypeOf(holder) as object) {
+    const found = Object.getOwnPropertyDescriptor(holder, name);
+    if (found?.get !== undefined) return () => Reflect.apply(found.get!, scope, []);
+    if (found !== undefined) return () => found.value as unknown;
+  }
+  return () => undefined;
+}

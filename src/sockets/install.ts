@@ -4,6 +4,7 @@
 // The classes stay what they are for everything else.
 
 import { replaceGlobal, undoAll } from '../io/replace-global.ts';
+import { closeEventClass } from './close-event.ts';
 import { socketParts, WebSocket, WebSocketPair } from './web-socket.ts';
 
 /** Request and answer that a socket exchanges without waking its object. */
@@ -17,6 +18,10 @@ export class WebSocketRequestResponsePair {
     }
     this.request = String(request);
     this.response = String(response);
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'WebSocketRequestResponsePair';
   }
 }
 
@@ -49,7 +54,12 @@ export function installSocketClasses(scope: Scope): () => void {
     get: (target, name) =>
       name === Symbol.hasInstance ? isSocket : Reflect.get(target, name, target),
   });
-  const classes = { WebSocketPair, WebSocketRequestResponsePair, WebSocket: shown };
+  const classes = {
+    WebSocketPair,
+    WebSocketRequestResponsePair,
+    WebSocket: shown,
+    CloseEvent: closeEventClass(),
+  };
   const undo = Object.entries(classes).map(([name, value]) => replaceGlobal(scope, name, value));
   return () => undoAll(undo);
 }

@@ -79,6 +79,10 @@ export class DurableObjectNamespace {
     return new DurableObjectNamespace({ ...options, jurisdiction: checked(jurisdiction) });
   }
 
+  get [Symbol.toStringTag](): string {
+    return 'DurableObjectNamespace';
+  }
+
   #know(id: DurableObjectId): DurableObjectId {
     this.#known.add(id);
     return id;

@@ -53,6 +53,8 @@ class DurableObjectStub {
   }
 }
 
+// As workerd names it.
+Object.defineProperty(DurableObjectStub, 'name', { value: 'DurableObject' });
 refuseToClone(DurableObjectStub);
 
 export function createStub(object: ObjectAddress, caller: ObjectCaller): DurableObjectStub {

@@ -5,7 +5,7 @@ const START_MS = Date.UTC(2030, 0, 1);
 const NAMES = [
   ...['setTimeout', 'setInterval', 'clearTimeout', 'clearInterval', 'scheduler', 'Date'],
   ...['fetch', 'Request', 'Response', 'IdentityTransformStream', 'FixedLengthStream'],
-  ...['WebSocket', 'WebSocketPair'],
+  ...['navigator', 'Cloudflare', 'CloseEvent', 'WebSocket', 'WebSocketPair'],
   'WebSocketRequestResponsePair',
 ] as const;
 const globals = () => NAMES.map((name) => Object.getOwnPropertyDescriptor(globalThis, name));

@@ -15,7 +15,9 @@ import { installSocketClasses, installSocketResponse } from '../../src/sockets/i
 import { installAddedMethods } from './added-methods.ts';
 import { installByteStreams } from './byte-streams.ts';
 import { installDate } from './clock-date.ts';
+import { installCloudflare } from './cloudflare.ts';
 import { installFetch } from './gated-fetch.ts';
+import { installNavigator } from './navigator.ts';
 import { installSchedulerWait } from './scheduler-wait.ts';
 import { installTimers } from './timers.ts';
 
@@ -49,11 +51,12 @@ export class Realm {
     let isInstalled = true;
     // What somebody has kept of a replacement does nothing of its own after the last host.
     const current = () => (isInstalled ? currentContext() : undefined);
-    const timeHost = () => current()?.host ?? (isInstalled ? this.#dedicated() : undefined);
+    const ownHost = () => current()?.host ?? (isInstalled ? this.#dedicated() : undefined);
     const controlledNow = () => {
-      const host = timeHost();
+      const host = ownHost();
       return host?.isTimeControlled ? host.now() : undefined;
     };
+    const isObjectCode = () => ownHost() !== undefined;
     const undo = [
       installTimers(scope, current),
       installSchedulerWait(scope, current),
@@ -61,6 +64,8 @@ export class Realm {
       installMessages(scope),
       installAddedMethods(scope),
       installByteStreams(scope),
+      installNavigator(scope, isObjectCode),
+      installCloudflare(scope, current, isObjectCode),
       installSocketClasses(scope),
       installSocketResponse(scope),
       installDate(scope, controlledNow),

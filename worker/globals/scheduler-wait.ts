@@ -40,7 +40,7 @@ export function installSchedulerWait(scope: Scope, current: CurrentContext): () 
   };
   const { scheduler } = scope;
   return scheduler === undefined
-    ? replaceGlobal(scope, 'scheduler', { wait })
+    ? replaceGlobal(scope, 'scheduler', { wait, [Symbol.toStringTag]: 'Scheduler' })
     : replaceGlobal(scheduler, 'wait', wait);
 }
 

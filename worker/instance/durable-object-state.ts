@@ -121,6 +121,10 @@ export class DurableObjectState {
     const text = reason === undefined ? undefined : convertString('abort', reason);
     return this.#owner.abort(text, options?.retryAlarm !== false);
   }
+
+  get [Symbol.toStringTag](): string {
+    return 'DurableObjectState';
+  }
 }
 
 refuseToClone(DurableObjectState);
