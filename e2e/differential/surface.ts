@@ -1,6 +1,7 @@
 // The surface of workerd beside storage that objects use, asked from inside an object.
 
 import { attempt, type Questions, type Untyped } from './surface-answers.ts';
+import { CACHES } from './surface-caches.ts';
 import { FACTS } from './surface-facts.ts';
 import { FIXED, filled, fixed, identity, STREAMS } from './surface-streams.ts';
 
@@ -11,6 +12,7 @@ interface Bases {
 const QUESTIONS: Readonly<Record<string, Questions>> = {
   IdentityTransformStream: STREAMS,
   FixedLengthStream: FIXED,
+  caches: CACHES,
   facts: FACTS,
 };
 

@@ -5,7 +5,7 @@ const START_MS = Date.UTC(2030, 0, 1);
 const NAMES = [
   ...['setTimeout', 'setInterval', 'clearTimeout', 'clearInterval', 'scheduler', 'Date'],
   ...['fetch', 'Request', 'Response', 'IdentityTransformStream', 'FixedLengthStream'],
-  ...['navigator', 'Cloudflare', 'CloseEvent', 'WebSocket', 'WebSocketPair'],
+  ...['navigator', 'caches', 'Cloudflare', 'CloseEvent', 'WebSocket', 'WebSocketPair'],
   'WebSocketRequestResponsePair',
 ] as const;
 const globals = () => NAMES.map((name) => Object.getOwnPropertyDescriptor(globalThis, name));

@@ -14,6 +14,7 @@ import { undoAll } from '../../src/io/replace-global.ts';
 import { installSocketClasses, installSocketResponse } from '../../src/sockets/install.ts';
 import { installAddedMethods } from './added-methods.ts';
 import { installByteStreams } from './byte-streams.ts';
+import { installCaches } from './caches.ts';
 import { installDate } from './clock-date.ts';
 import { installCloudflare } from './cloudflare.ts';
 import { installFetch } from './gated-fetch.ts';
@@ -65,6 +66,7 @@ export class Realm {
       installAddedMethods(scope),
       installByteStreams(scope),
       installNavigator(scope, isObjectCode),
+      installCaches(scope, current, ownHost),
       installCloudflare(scope, current, isObjectCode),
       installSocketClasses(scope),
       installSocketResponse(scope),
