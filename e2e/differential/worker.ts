@@ -4,7 +4,13 @@ import { DurableObject, RpcStub, RpcTarget, serve } from '../../worker/entries/o
 import { deskOf } from './desk.ts';
 import { lineOf } from './line.ts';
 import { postOf } from './post.ts';
+import { surfaceOf } from './surface.ts';
 
 const bases = { DurableObject, RpcStub, RpcTarget } as never;
 
-serve({ Desk: deskOf(bases), Line: lineOf(bases), Post: postOf(bases) });
+serve({
+  Desk: deskOf(bases),
+  Line: lineOf(bases),
+  Post: postOf(bases),
+  Surface: { class: surfaceOf(bases) as never, compatibilityDate: '2026-07-01' },
+});

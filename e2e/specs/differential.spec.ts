@@ -41,6 +41,13 @@ const ASKED = [
   { rule: 'TWO2', module: 'desk.ts', className: 'Desk', make: 'deskOf', ask: 'askAll' },
   { rule: 'TWO3', module: 'line.ts', className: 'Line', make: 'lineOf', ask: 'callAll' },
   { rule: 'TWO4', module: 'post.ts', className: 'Post', make: 'postOf', ask: 'postAll' },
+  {
+    rule: 'TWO8',
+    module: 'surface.ts',
+    className: 'Surface',
+    make: 'surfaceOf',
+    ask: 'surfaceAll',
+  },
 ] as const;
 
 for (const asked of ASKED) {
