@@ -56,6 +56,7 @@ export class ByteChannel {
       cancel: (reason: unknown) => {
         this.#writing.error(reason);
         this.#written?.onFailed(reason);
+        this.#written = undefined;
       },
     };
     const strategy = { highWaterMark: 0 };

@@ -21,6 +21,21 @@ class Caller extends DurableObject {
     const response = await store().match(KEY);
     return response && [await response.text(), response.headers.get('age')];
   }
+  async putTime() {
+    const source: UnderlyingDefaultSource = {
+      pull(controller) {
+        controller.enqueue(new TextEncoder().encode(`${Date.now()}`));
+        controller.close();
+      },
+    };
+    const stream = new ReadableStream(source, { highWaterMark: 0 }); // pulled when it is read
+    const headers = { 'cache-control': 'max-age=60' };
+    await store().put(KEY, new Response(stream, { headers }));
+  }
+  async putFailing() {
+    const stream = new ReadableStream({ start: (its) => its.error(new RangeError('cut')) });
+    await store().put(KEY, new Response(stream, { headers: { 'cache-control': 'max-age=60' } }));
+  }
   async putLarge(byteCount: number) {
     const headers = { 'cache-control': 'max-age=60' };
     const response = new Response(new Uint8Array(byteCount), { headers });
@@ -82,6 +97,18 @@ describe('caches', () => {
     await object.put('y', { 'cache-control': 'max-age=60' });
     await object.put('z', { 'cache-control': 'no-store' });
     expect(await object.match()).toEqual(['y', '0']);
+  });
+
+  test('[OBJ20] the code that makes a body runs as the object', async () => {
+    const { object } = await start();
+    await object.putTime();
+    expect(await object.match()).toEqual([`${START_MS}`, '0']);
+  });
+
+  test('[OBJ20] a body that fails rejects the put, and nothing else', async () => {
+    const { object } = await start();
+    await expect(object.putFailing()).rejects.toThrow('cut');
+    expect(await object.match()).toBe(undefined);
   });
 
   test('[OBJ20] a body of more than 64 MiB is not kept, and is used up', async () => {

@@ -6,7 +6,7 @@
 import type { CurrentContext, IoHost } from '../../src/io/io-context.ts';
 import { replaceRead, undoAll } from '../../src/io/replace-global.ts';
 import { answer } from './cache-answer.ts';
-import { CacheEntries } from './cache-entries.ts';
+import { CacheEntries, type Entry } from './cache-entries.ts';
 import { ageSeconds, freshForMs, isCookiePrivate } from './cache-policy.ts';
 
 interface MatchOptions {
@@ -41,7 +41,12 @@ class Cache {
       );
     }
     checkStorable(request, response);
-    await this.#host.send(() => this.#store(request, response));
+    const read = this.#read(request, response); // now: code that makes the body runs as its object
+    read.catch(() => {}); // reported below
+    await this.#host.send(async () => {
+      const entry = await read;
+      if (entry !== undefined) this.#host.entries.set(this.#key(request), entry);
+    });
   }
 
   async match(
@@ -73,17 +78,17 @@ class Cache {
     return 'Cache';
   }
 
-  async #store(request: Request, response: Response): Promise<void> {
-    const { entries } = this.#host;
+  /** Uses the body up; undefined when the response is not to be kept. */
+  async #read(request: Request, response: Response): Promise<Entry | undefined> {
     const nowMs = this.#host.now();
     const freshMs = freshForMs(request, response, nowMs);
+    const { status, statusText } = response;
     const headers = new Headers(response.headers);
     if (isCookiePrivate(headers)) headers.delete('set-cookie');
-    const bytes = await readAtMost(response.body, freshMs > 0 ? entries.bytesMax : 0);
-    if (freshMs === 0 || bytes === undefined) return;
-    const { status, statusText } = response;
+    const bytes = await readAtMost(response.body, freshMs > 0 ? this.#host.entries.bytesMax : 0);
+    if (freshMs === 0 || bytes === undefined) return undefined;
     const times = { storedMs: nowMs, freshUntilMs: nowMs + freshMs };
-    entries.set(this.#key(request), { status, statusText, headers, bytes, ...times });
+    return { status, statusText, headers, bytes, ...times };
   }
 
   #key({ url }: Request): string {

@@ -1,10 +1,10 @@
 // The global scope that object code runs in, and the hosts that share it.
 //
 // Object code calls globals (timers, Date, fetch, Response, WebSocket, scheduler), so these are
-// replaced, and classes get the methods that workerd adds: once for all hosts, while one of them runs.
-// Whose task is running decides on each call which object and which host it concerns.
+// replaced, and what workerd has beside the platform is added: once for all hosts, while one of them
+// runs. Whose task is running decides on each call which object and which host it concerns.
 //
-// Keeps true: nothing is replaced before the first host enters or after the last one has left; code
+// Invariant: nothing is replaced before the first host enters or after the last one has left; code
 // that belongs to no object gets what the platform has.
 
 import { installMessages } from '../../src/http/kept-messages.ts';
