@@ -3,7 +3,7 @@
 import { parseArgs } from 'node:util';
 import { serveManagement } from '../management/adapters/node-server.ts';
 import type { ManagementNamespace } from '../management/objects/objects.ts';
-import { dayOf } from '../management/schedule/effective-date.ts';
+import { dayOf } from '../management/schedule/day.ts';
 import { type Subcommand, UsageError } from './subcommand.ts';
 
 const USAGE = `Usage: ctx-storage management [options]

@@ -12,12 +12,13 @@ import { type ManagementNamespace, ManagementObjects } from '../objects/objects.
 import type { Identities } from '../resources/directory.ts';
 import { publicRoutes, type Route } from '../routes/routes.ts';
 import { SCHEDULE } from '../schedule/data.ts';
-import { dayOf, effectiveDate } from '../schedule/effective-date.ts';
+import { dayOf } from '../schedule/day.ts';
 import type { Schedule } from '../schedule/entry.ts';
 import { DEFAULT_BASE_PATH } from '../schedule/paths.ts';
 import { SCHEDULE_PATH, schedulePage } from '../schedule/schedule-page.ts';
 import { type AccessTokens, visibleAccounts } from './access.ts';
 import { bodyOf } from './body.ts';
+import { effectiveDate } from './effective-date.ts';
 import { envelope, failure } from './envelope.ts';
 import { pathBelow, queryOf } from './incoming.ts';
 import { hasNameservers, NEUTRAL_WORD, PROVIDER_WORD, withWord } from './nameserver-words.ts';

@@ -1,12 +1,11 @@
-// The body of a request: read up to a bound, then decoded as JSON or as the text fields of a form.
+// The body of a request: read up to a limit, then decoded as JSON or as the text fields of a form.
 //
-// The bounds keep every later step safe: no body is held that is longer, and none is nested so deeply
-// that a recursive step (a check, a merge, JSON.stringify) runs out of stack.
+// Invariant: no more than `BODY_BYTES_MAX` bytes of a body are ever held in memory.
 
 import { apiError } from '../call/call.ts';
+import { parsedJson } from '../call/json.ts';
 
 export const BODY_BYTES_MAX = 1_048_576;
-const JSON_DEPTH_MAX = 64;
 
 /**
  * The decoded JSON, or the text fields of a multipart form; undefined when nothing was sent.
@@ -49,36 +48,6 @@ export async function bytesWithin(
 /** The error for a body that exceeds the bound. */
 export function tooLong(): Error {
   return apiError('BODY_TOO_LONG', `The body is longer than ${BODY_BYTES_MAX} bytes.`);
-}
-
-/** @throws ApiError 400 when the text is no JSON, or nested too deeply */
-export function parsedJson(text: string): unknown {
-  if (isTooDeep(text)) {
-    const fact = `The body is nested more than ${JSON_DEPTH_MAX} levels deep.`;
-    throw apiError('BODY_INVALID', fact);
-  }
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw apiError('BODY_INVALID', `The body is no JSON: ${(error as Error).message}.`);
-  }
-}
-
-/** Whether the JSON has too many levels. Looks at the text, because parsers may recurse themselves. */
-export function isTooDeep(text: string): boolean {
-  let depth = 0;
-  let isInString = false;
-  for (let i = 0; i < text.length; i++) {
-    const character = text[i];
-    if (isInString) {
-      if (character === '\\') i += 1;
-      else if (character === '"') isInString = false;
-    } else if (character === '"') isInString = true;
-    else if (character === '[' || character === '{') depth += 1;
-    else if (character === ']' || character === '}') depth -= 1;
-    if (depth > JSON_DEPTH_MAX) return true;
-  }
-  return false;
 }
 
 async function formFields(bytes: Uint8Array<ArrayBuffer>, type: string): Promise<unknown> {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ACCOUNT_ID, startProvider, type TestProvider } from '../../../e2e/management/provider.ts';
 import { reportOf } from '../report/report.ts';
-import { dayOf } from '../schedule/effective-date.ts';
+import { dayOf } from '../schedule/day.ts';
 import { lookup } from '../schedule/lookup.ts';
 
 let provider: TestProvider;

@@ -6,9 +6,9 @@
 
 import type { DurableObjectState } from '../../contract/object.ts';
 import { type Answer, ApiError, type Call, refused } from '../call/call.ts';
+import { ItemStore } from '../resources/item-store.ts';
 import type { RouteTable } from '../routes/route-table.ts';
 import { internalRoutes, publicRoutes, type Route } from '../routes/routes.ts';
-import { ItemStore } from './item-store.ts';
 
 const PUBLIC = publicRoutes();
 const INTERNAL = internalRoutes();

@@ -12,8 +12,8 @@ import {
 } from '../call/call.ts';
 import { pageAnswer, pageOf } from '../call/paging.ts';
 import { validate } from '../call/validation.ts';
-import type { Collection, ItemStore } from '../objects/item-store.ts';
 import { AccountForm } from './accounts.ts';
+import type { Collection, ItemStore } from './item-store.ts';
 
 export interface DirectoryAccount extends AccountIdentity {
   /** The day on which this account's calls happen, unless they say otherwise. */

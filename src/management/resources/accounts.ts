@@ -3,8 +3,8 @@
 import * as v from 'valibot';
 import { type AccountIdentity, type Answer, type RoutedCall, succeeded } from '../call/call.ts';
 import { validate } from '../call/validation.ts';
-import type { ItemStore } from '../objects/item-store.ts';
 import { readDnsSettings, setNameservers } from './dns-settings.ts';
+import type { ItemStore } from './item-store.ts';
 
 const name = v.pipe(v.string(), v.nonEmpty(), v.maxLength(100));
 

@@ -5,7 +5,7 @@
 
 import * as v from 'valibot';
 import type { Method } from '../call/call.ts';
-import type { Item } from '../objects/item-store.ts';
+import type { Item } from './item-store.ts';
 
 export interface CollectionKind {
   readonly owner: 'zone' | 'account' | 'directory';

@@ -13,8 +13,8 @@ import {
 } from '../call/call.ts';
 import { pageAnswer, pageOf } from '../call/paging.ts';
 import { validate } from '../call/validation.ts';
-import type { Collection, Item, ItemStore } from '../objects/item-store.ts';
 import type { CollectionKind } from './collection-kinds.ts';
+import type { Collection, Item, ItemStore } from './item-store.ts';
 
 interface KeptItem extends Item {
   readonly created_on?: string;

@@ -1,8 +1,8 @@
 // What identifies the zones and accounts of the directory: for the edge, which asks before each call.
 
 import { type Answer, type RoutedCall, succeeded, type ZoneIdentity } from '../call/call.ts';
-import type { ItemStore } from '../objects/item-store.ts';
 import { accounts, type DirectoryAccount } from './account-list.ts';
+import type { ItemStore } from './item-store.ts';
 import { zoneIdentity, zoneIds } from './zones.ts';
 
 /** What the edge asks for with every call that names a zone or an account. */

@@ -2,9 +2,9 @@
 
 import { type Answer, apiError, fieldsOf, type RoutedCall, succeeded } from '../call/call.ts';
 import { pageAnswer, pageOf } from '../call/paging.ts';
-import type { Collection, Filter, FilterKind, ItemStore } from '../objects/item-store.ts';
 import { dnsName } from './dns-names.ts';
 import { NULL_HOST, type WrittenRecord, writtenRecord } from './dns-record-form.ts';
+import type { Collection, Filter, FilterKind, ItemStore } from './item-store.ts';
 
 interface DnsRecord extends WrittenRecord {
   readonly id: string;

@@ -7,7 +7,7 @@ import * as v from 'valibot';
 import type { Answer, RoutedCall } from '../call/call.ts';
 import { succeeded } from '../call/call.ts';
 import { validate } from '../call/validation.ts';
-import type { ItemStore } from '../objects/item-store.ts';
+import type { ItemStore } from './item-store.ts';
 
 /** The four values of an account's `zone_defaults.nameservers.type`. */
 export const ACCOUNT_NAMESERVERS = [

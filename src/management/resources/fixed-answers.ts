@@ -1,7 +1,7 @@
 // Operations whose answer never changes: billing profiles and analytics of a provider with no traffic.
 
 import { type Answer, type RoutedCall, succeeded } from '../call/call.ts';
-import type { ItemStore } from '../objects/item-store.ts';
+import type { ItemStore } from './item-store.ts';
 
 export function showBillingProfile(_store: ItemStore, call: RoutedCall): Answer {
   return succeeded({

@@ -3,9 +3,9 @@
 
 import * as v from 'valibot';
 import { type Answer, apiError, type RoutedCall, succeeded } from '../call/call.ts';
+import { isTooDeep } from '../call/json.ts';
 import { validate } from '../call/validation.ts';
-import { isTooDeep } from '../edge/body.ts';
-import type { ItemStore } from '../objects/item-store.ts';
+import type { ItemStore } from './item-store.ts';
 
 /** Forms carry text only, so a truth value or an object may come as its JSON. */
 const fromText = v.union([

@@ -4,7 +4,7 @@
 import * as v from 'valibot';
 import { type Answer, type RoutedCall, succeeded } from '../call/call.ts';
 import { validate } from '../call/validation.ts';
-import type { ItemStore } from '../objects/item-store.ts';
+import type { ItemStore } from './item-store.ts';
 
 const Patch = v.partial(
   v.object({

@@ -6,7 +6,7 @@ import * as v from 'valibot';
 import { type Answer, apiError, fieldsOf, type RoutedCall, succeeded } from '../call/call.ts';
 import { pageAnswer, pageOf } from '../call/paging.ts';
 import { validate } from '../call/validation.ts';
-import type { Collection, Item, ItemStore } from '../objects/item-store.ts';
+import type { Collection, Item, ItemStore } from './item-store.ts';
 
 /** The name under which a change admits `notification_email`. */
 export const NOTIFICATION_EMAIL = 'field notification_email';

@@ -3,8 +3,8 @@
 import * as v from 'valibot';
 import { type Answer, apiError, fieldsOf, type RoutedCall, succeeded } from '../call/call.ts';
 import { validate } from '../call/validation.ts';
-import type { ItemStore } from '../objects/item-store.ts';
 import { patchDnsSettings, readDnsSettings } from './dns-settings.ts';
+import type { ItemStore } from './item-store.ts';
 import { RETIRED_SETTINGS, SETTINGS, type SettingKind } from './setting-values.ts';
 
 const BulkPatch = v.object({

@@ -11,9 +11,9 @@ import {
 } from '../call/call.ts';
 import { pageAnswer, pageOf } from '../call/paging.ts';
 import { validate } from '../call/validation.ts';
-import type { Collection, Filter, ItemStore } from '../objects/item-store.ts';
 import { accountOfForm, accounts, DIRECTORY_PAGES } from './account-list.ts';
 import { dnsName, hostName } from './dns-names.ts';
+import type { Collection, Filter, ItemStore } from './item-store.ts';
 
 const ZONE_TYPES = ['full', 'partial', 'secondary', 'internal'] as const;
 

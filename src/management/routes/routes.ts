@@ -4,7 +4,6 @@
 // Paths of older forms are not here: changes bring them up to these.
 
 import type { Answer, RoutedCall } from '../call/call.ts';
-import type { ItemStore } from '../objects/item-store.ts';
 import * as accountList from '../resources/account-list.ts';
 import * as accounts from '../resources/accounts.ts';
 import { COLLECTIONS } from '../resources/collection-kinds.ts';
@@ -14,6 +13,7 @@ import * as records from '../resources/dns-records.ts';
 import * as dns from '../resources/dns-settings.ts';
 import * as fixed from '../resources/fixed-answers.ts';
 import { createDirectUpload } from '../resources/images.ts';
+import type { ItemStore } from '../resources/item-store.ts';
 import * as pageShield from '../resources/page-shield.ts';
 import * as pools from '../resources/pools.ts';
 import * as settings from '../resources/zone-settings.ts';

@@ -4,7 +4,7 @@
 // derived from it; an entry holds no behaviour and knows nothing of who reads it.
 
 import * as v from 'valibot';
-import { dayOf } from './effective-date.ts';
+import { dayOf } from './day.ts';
 import { normalPath } from './paths.ts';
 
 export const KINDS = [

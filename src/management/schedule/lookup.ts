@@ -4,7 +4,7 @@
 
 import { storageError } from '../../contract/errors.ts';
 import { SCHEDULE } from './data.ts';
-import { dayOf, dayOfMs } from './effective-date.ts';
+import { dayOf, dayOfMs } from './day.ts';
 import type { Operation, Replacement, Schedule, ScheduleEntry } from './entry.ts';
 import { matchPath, normalPath, type PathMatch } from './paths.ts';
 

@@ -1,6 +1,6 @@
 // The clock of an emulated provider: it runs on from the moment it was moved to.
 
-import { dayOf } from './effective-date.ts';
+import { dayOf } from './day.ts';
 
 export class MovableClock {
   readonly #source: { now(): number };
