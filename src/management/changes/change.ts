@@ -5,6 +5,7 @@
 // other, the earliest first on the way up, the latest first on the way down.
 
 import type { Answer, Call } from '../call/call.ts';
+import { fillPath, matchPath } from '../schedule/paths.ts';
 
 /** What a change may ask while it works. */
 export interface ChangeContext {
@@ -23,6 +24,12 @@ export interface Change {
 /** The call with one more old setting or field that exists for it. */
 export function admit(call: Call, feature: string): Call {
   return { ...call, admitted: [...call.admitted, feature] };
+}
+
+/** A path of the shape `from` as a path of the shape `to`, with the same parameters. Other paths stay. */
+export function movedPath(path: string, from: string, to: string): string {
+  const match = matchPath(from, path);
+  return match === undefined ? path : (fillPath(to, match.params) ?? path);
 }
 
 /** The answer with its result, or each item of it, changed; failures stay as they are. */

@@ -5,9 +5,11 @@
 
 import { type Answer, apiError, type Call } from '../call/call.ts';
 import type { ErrorEntry } from '../call/error-codes.ts';
-import type { Change, Fields } from './change.ts';
+import { matchPath } from '../schedule/paths.ts';
+import { type Change, type Fields, movedPath } from './change.ts';
 
 const ID = 'cname_flattening';
+const SETTING = `/zones/:zone_id/settings/${ID}`;
 
 export const cnameFlattening: Change = {
   id: 'cname-flattening',
@@ -25,11 +27,11 @@ export const cnameFlattening: Change = {
 };
 
 function isOne({ path }: Call): boolean {
-  return path.endsWith(`/${ID}`);
+  return matchPath(SETTING, path) !== undefined;
 }
 
 function toDnsSettings(call: Call): Call {
-  const path = call.path.replace(/settings\/cname_flattening$/, 'dns_settings');
+  const path = movedPath(call.path, SETTING, '/zones/:zone_id/dns_settings');
   if (call.method === 'GET') return { ...call, path };
   const value = (call.body as Fields | undefined)?.value;
   return { ...call, path, body: { flatten_all_cnames: flattensAll(value, '/value') } };

@@ -1,15 +1,18 @@
-// Until 2024-09-13 `use_apex_ns` and `secondary_overrides` are operations of their own; now they are the
-// fields `multi_provider` and `secondary_overrides` of the DNS settings.
+// Until 2024-09-13 `use_apex_ns` and `secondary_overrides` are operations of their own; since then they
+// are the fields `multi_provider` and `secondary_overrides` of the DNS settings.
 //
-// Their bodies are not shown; here they are `{ "enabled": boolean }` both ways.
+// The description does not show their bodies; the emulator reads and answers `{ "enabled": boolean }`.
 
 import { apiError } from '../call/call.ts';
-import { type Change, eachResult, type Fields } from './change.ts';
+import { matchPath } from '../schedule/paths.ts';
+import { type Change, eachResult, type Fields, movedPath } from './change.ts';
+
+const DNS_SETTINGS = '/zones/:zone_id/dns_settings';
 
 export const dnsSettingsOperations: Change = {
   id: 'dedicated-dns-settings',
   request(call) {
-    const path = call.path.slice(0, call.path.lastIndexOf('/'));
+    const path = movedPath(call.path, `${DNS_SETTINGS}/:operation`, DNS_SETTINGS);
     if (call.method === 'GET') return { ...call, path };
     const enabled = (call.body as Fields | undefined)?.enabled;
     if (typeof enabled !== 'boolean') {
@@ -24,5 +27,6 @@ export const dnsSettingsOperations: Change = {
 };
 
 function fieldOf(path: string): string {
-  return path.endsWith('/use_apex_ns') ? 'multi_provider' : 'secondary_overrides';
+  const isApex = matchPath(`${DNS_SETTINGS}/use_apex_ns`, path) !== undefined;
+  return isApex ? 'multi_provider' : 'secondary_overrides';
 }

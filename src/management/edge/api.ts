@@ -22,7 +22,8 @@ import { effectiveDate } from './effective-date.ts';
 import { envelope, failure } from './envelope.ts';
 import { pathBelow, queryOf } from './incoming.ts';
 import { hasNameservers, NEUTRAL_WORD, PROVIDER_WORD, withWord } from './nameserver-words.ts';
-import { performed, requireOwner } from './performed.ts';
+import { ownerIn, requireOwner } from './owner.ts';
+import { performed } from './performed.ts';
 import { applySchedule } from './scheduled.ts';
 
 export interface ManagementOptions {
@@ -258,10 +259,9 @@ class Edge {
 
   /** The zone and account that the path names, with what the directory knows of them. */
   async #identities(path: string): Promise<Identities> {
-    const [, collection, id] = path.split('/');
-    const name = collection === 'zones' ? 'zone' : 'account';
-    if (!id || !['zones', 'accounts', 'organizations'].includes(collection!)) return {};
-    const call = { ...this.#internal('GET', '/identities'), query: { [name]: id } };
+    const named = ownerIn(path);
+    if (named === undefined) return {};
+    const call = { ...this.#internal('GET', '/identities'), query: { [named.kind]: named.id } };
     return (await this.#objects.directory(call)).result as Identities;
   }
 

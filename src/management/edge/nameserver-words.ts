@@ -1,7 +1,15 @@
 // The provider's word in the types of nameservers: `provider.standard` here, the provider's own name in
 // clients written for it. Stored and checked is `provider`; the word is changed at the edge.
 
+import { matchPath } from '../schedule/paths.ts';
+
 const KEYS = new Set(['type', 'default_nameservers']);
+const SHAPES = [
+  '/accounts',
+  '/accounts/:account_id',
+  '/accounts/:account_id/dns_settings',
+  '/zones/:zone_id/dns_settings',
+];
 export const NEUTRAL_WORD = 'provider';
 /** What clients written for the provider send. */
 export const PROVIDER_WORD = 'cloudflare';
@@ -21,7 +29,7 @@ export function withWord(value: unknown, from: string, to: string, key = ''): un
   );
 }
 
-/** Whether bodies of this path can hold a type of nameservers. */
+/** Whether bodies of this path can contain a type of nameservers. */
 export function hasNameservers(path: string): boolean {
-  return /\/dns_settings$|^\/accounts(\/[^/]+)?$/.test(path);
+  return SHAPES.some((shape) => matchPath(shape, path) !== undefined);
 }

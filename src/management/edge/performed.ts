@@ -4,7 +4,7 @@
 // A call that touches two objects begins with the directory: an object without anything stored is a new
 // account already, so a stop in between leaves nothing half made.
 
-import { type AccountIdentity, type Answer, apiError, type Call } from '../call/call.ts';
+import type { AccountIdentity, Answer, Call } from '../call/call.ts';
 import type { ManagementObjects } from '../objects/objects.ts';
 import type { Owner, Route } from '../routes/routes.ts';
 
@@ -61,20 +61,4 @@ async function updateAccount(
   const { name, type } = result as { name: string; type?: string };
   const path = `/identities/account/${call.account!.id}`;
   await objects.directory({ ...call, method: 'PATCH', path, body: { name, type } });
-}
-
-/** @throws ApiError 404 or 403 when the path names a zone or account that is not there for the caller */
-export function requireOwner(
-  call: Pick<Call, 'path' | 'zone' | 'account' | 'visibleAccounts'>,
-): void {
-  const [, collection, id] = call.path.split('/');
-  if (call.zone === undefined && collection === 'zones' && id) {
-    throw apiError('RESOURCE_UNKNOWN', `There is no zone ${id}.`);
-  }
-  if (call.account === undefined && /^(?:accounts|organizations)$/.test(collection!) && id) {
-    throw apiError('RESOURCE_UNKNOWN', `There is no account ${id}.`);
-  }
-  if (call.account && call.visibleAccounts?.includes(call.account.id) === false) {
-    throw apiError('FORBIDDEN', `The token has no access to ${call.path}.`);
-  }
 }

@@ -1,35 +1,39 @@
-// Which route a method and path lead to, by Hono's router.
+// Finds the route of a method and path, by the matcher of the schedule: the most exact shape wins.
 //
-// Paths that exist with other methods are told apart from paths that do not exist. The route added
-// first wins, so fixed segments come before parameters.
+// Tells paths that exist with other methods apart from paths that do not exist.
 
-import { TrieRouter } from 'hono/router/trie-router';
 import { METHODS, type Method } from '../call/call.ts';
+import { mostExact, segmentsOf } from '../schedule/paths.ts';
 
 export type Matched<T> =
   | { readonly kind: 'route'; readonly route: T; readonly params: Readonly<Record<string, string>> }
   | { readonly kind: 'wrong method'; readonly allow: readonly Method[] }
   | { readonly kind: 'unknown' };
 
+interface Row<T> {
+  readonly shape: readonly string[];
+  readonly route: T;
+}
+
 export class RouteTable<T> {
-  readonly #router = new TrieRouter<T>();
+  readonly #rows = new Map<Method, Row<T>[]>(METHODS.map((method) => [method, []]));
 
   add(method: Method, path: string, route: T): this {
-    this.#router.add(method, path, route);
+    this.#rows.get(method)!.push({ shape: segmentsOf(path), route });
     return this;
   }
 
   match(method: Method, path: string): Matched<T> {
-    const found = this.#find(method, path);
-    if (found !== undefined) return { kind: 'route', route: found[0], params: found[1] };
-    const allow = METHODS.filter((other) => this.#find(other, path) !== undefined);
+    const segments = segmentsOf(path);
+    const found = this.#find(method, segments);
+    if (found) return { kind: 'route', route: found.candidate.route, params: found.match.params };
+    const allow = METHODS.filter((other) => this.#find(other, segments) !== undefined);
     return allow.length > 0 ? { kind: 'wrong method', allow } : { kind: 'unknown' };
   }
 
-  #find(method: Method, path: string): [T, Record<string, string>] | undefined {
-    // This router gives names with values; routers that give positions have a second member.
-    const [[first]] = this.#router.match(method, path) as [[T, Record<string, string>][]];
-    return first;
+  /** Undefined for a method that is not in `METHODS`, too: requests may have any. */
+  #find(method: Method, segments: readonly string[]) {
+    return mostExact(this.#rows.get(method) ?? [], ({ shape }) => shape, segments);
   }
 }
 

@@ -6,7 +6,7 @@ import { storageError } from '../../contract/errors.ts';
 import { SCHEDULE } from './data.ts';
 import { dayOf, dayOfMs } from './day.ts';
 import type { Operation, Replacement, Schedule, ScheduleEntry } from './entry.ts';
-import { matchPath, normalPath, type PathMatch } from './paths.ts';
+import { mostExact, normalPath, type PathMatch, segmentsOf } from './paths.ts';
 
 /** A moment: a Date, an ISO 8601 date or moment, or milliseconds since the epoch. */
 export type DateLike = Date | string | number;
@@ -84,6 +84,11 @@ export function deprecations({
   return datedOn(dayFrom(at), schedule);
 }
 
+interface Wanted {
+  readonly method: string;
+  readonly segments: readonly string[];
+}
+
 function datedOn(day: string, entries: Schedule): DatedEntry[] {
   return entries
     .filter(({ announced }) => announced === undefined || announced <= day)
@@ -106,7 +111,10 @@ export function lookup(
   const day = dayFrom(at);
   const dated = datedOn(day, schedule);
   const asked = method.toUpperCase();
-  const wanted = { method: asked === 'HEAD' ? 'GET' : asked, path: normalPath(path, basePath) };
+  const wanted: Wanted = {
+    method: asked === 'HEAD' ? 'GET' : asked,
+    segments: segmentsOf(normalPath(path, basePath)),
+  };
   const end = dated
     .flatMap(({ entry, isInForce }) => {
       const found = bestMatch(entry.operations, wanted);
@@ -114,30 +122,21 @@ export function lookup(
     })
     .sort((a, b) => b.match.exactness - a.match.exactness)[0];
   if (end !== undefined) {
-    const { entry, operation, match, isInForce } = end;
+    const { entry, candidate: operation, match, isInForce } = end;
     const { replacement } = entry;
     const change = { entry, operation, params: match.params, ...(replacement && { replacement }) };
     return { state: isInForce ? 'gone' : 'deprecated', change };
   }
   const changes = dated.flatMap((one) => {
     const found = bestMatch(one.entry.affected ?? [], wanted);
-    return found === undefined ? [] : [{ ...one, operation: found.operation }];
+    return found === undefined ? [] : [{ ...one, operation: found.candidate }];
   });
   return changes.length > 0 ? { state: 'modified', changes } : { state: 'live' };
 }
 
-function bestMatch(
-  operations: readonly Operation[],
-  wanted: { readonly method: string; readonly path: string },
-): { readonly operation: Operation; readonly match: PathMatch } | undefined {
-  let best: { operation: Operation; match: PathMatch } | undefined;
-  for (const operation of operations) {
-    if (operation.method !== wanted.method) continue;
-    const match = matchPath(operation.path, wanted.path);
-    if (match === undefined || (best && best.match.exactness >= match.exactness)) continue;
-    best = { operation, match };
-  }
-  return best;
+function bestMatch(operations: readonly Operation[], wanted: Wanted) {
+  const candidates = operations.filter(({ method }) => method === wanted.method);
+  return mostExact(candidates, ({ path }) => segmentsOf(path), wanted.segments);
 }
 
 /** The different days of a schedule, the earliest first. */

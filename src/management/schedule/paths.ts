@@ -1,16 +1,17 @@
-// Paths of operations: every spelling brought to one form, and concrete paths matched to a shape.
+// Paths of operations: brings every spelling to one form, and matches concrete paths with shapes. The
+// routes, the changes and the schedule all match paths here.
 //
-// The one form is `/zones/:zone_id/filters`: a leading slash, none at the end, parameters as `:name`,
-// no base path, no query. A segment in angle brackets stands for a word that is not told; its name
-// is taken as the word.
+// The one form is `/zones/:zone_id/filters`: a leading slash, no slash at the end, parameters as `:name`,
+// no base path, no query. Where the description gives a segment in angle brackets, the name in the
+// brackets is the word.
 
 export const DEFAULT_BASE_PATH = '/client/v4';
 
 /**
  * The one form of a path.
  *
- * Takes `:id` and `{id}`, a whole URL, leading, doubled and trailing slashes, query and fragment, and
- * drops `basePath` where the path begins with it.
+ * Accepts `:id` and `{id}`, a whole URL, leading, doubled and trailing slashes, a query and a fragment.
+ * Removes `basePath` if the path begins with it.
  */
 export function normalPath(path: string, basePath: string = DEFAULT_BASE_PATH): string {
   const bare = path.trim().replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '');
@@ -28,34 +29,60 @@ function normalSegment(segment: string): string {
   return segment.replace(/^\{(.+)\}$/, ':$1').replace(/^<(.+)>$/, '$1');
 }
 
-/** A shape of paths, ready to be matched. Both sides are in the one form. */
+/** How a path matches a shape. */
 export interface PathMatch {
   /** Values of the parameters by name; the rest under `*`. */
   readonly params: Readonly<Record<string, string>>;
-  /** How many segments were fixed words: of two shapes that match, the more exact one has more. */
+  /** The number of fixed words in the shape. Of two shapes that match, the one with more is more exact. */
   readonly exactness: number;
 }
 
-/** The match of a concrete path, or of another spelling of the shape; undefined when it has none. */
+/** Matches a concrete path, or another spelling of a shape, with a shape. Both are in the one form. */
 export function matchPath(shape: string, path: string): PathMatch | undefined {
-  const words = shape.split('/').slice(1);
-  const segments = path.split('/').slice(1);
+  return matchSegments(segmentsOf(shape), segmentsOf(path));
+}
+
+/** The first of the shapes that match most exactly; `shapeOf` gives the segments of each. */
+export function mostExact<T>(
+  candidates: Iterable<T>,
+  shapeOf: (candidate: T) => readonly string[],
+  path: readonly string[],
+): { readonly candidate: T; readonly match: PathMatch } | undefined {
+  let best: { candidate: T; match: PathMatch } | undefined;
+  for (const candidate of candidates) {
+    const match = matchSegments(shapeOf(candidate), path);
+    if (match === undefined || (best && best.match.exactness >= match.exactness)) continue;
+    best = { candidate, match };
+  }
+  return best;
+}
+
+export function segmentsOf(path: string): readonly string[] {
+  return path.split('/').slice(1);
+}
+
+/** `*` as the last word matches any rest, even an empty one. */
+function matchSegments(
+  words: readonly string[],
+  segments: readonly string[],
+): PathMatch | undefined {
   const hasRest = words.at(-1) === '*';
-  if (hasRest) words.pop();
-  if (hasRest ? segments.length < words.length : segments.length !== words.length) return undefined;
+  const length = hasRest ? words.length - 1 : words.length;
+  if (hasRest ? segments.length < length : segments.length !== length) return undefined;
   const params: Record<string, string> = {};
   let exactness = 0;
-  for (const [index, word] of words.entries()) {
+  for (let index = 0; index < length; index++) {
+    const word = words[index]!;
     const segment = segments[index]!;
     if (word.startsWith(':')) params[word.slice(1)] = segment;
     else if (word === segment) exactness += 1;
     else return undefined;
   }
-  if (hasRest) params['*'] = segments.slice(words.length).join('/');
+  if (hasRest) params['*'] = segments.slice(length).join('/');
   return { params, exactness };
 }
 
-/** The shape with the values in place of its parameters; undefined when one is missing. */
+/** The shape with the values in place of its parameters; undefined if a value is missing. */
 export function fillPath(
   shape: string,
   params: Readonly<Record<string, string>>,
