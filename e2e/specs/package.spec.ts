@@ -5,6 +5,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -15,6 +16,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, extname, join, normalize } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { build as bundle } from 'esbuild';
 import { build } from 'vite';
 import type * as Plugin from '../../src/vite/plugin.ts';
 import { expect, test } from '../browsers/fixtures.ts';
@@ -205,6 +207,43 @@ test('[NODE10] classes run in Node, and the program starts', () => {
   const program = 'node_modules/ctx-storage/dist/cli.js';
   expect(run(program, 'deprecations', 'list', '--at', '2025-06-15')).toContain('2025-06-15');
 });
+
+test('the package depends on what its files import, and on nothing else', async () => {
+  const installed = join(directory, 'node_modules/ctx-storage');
+  const dist = join(installed, 'dist');
+  const files = readdirSync(dist, { recursive: true, encoding: 'utf8' });
+  const { metafile } = await bundle({
+    entryPoints: files.filter((file) => file.endsWith('.js')).map((file) => join(dist, file)),
+    outdir: join(directory, 'unused'),
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    packages: 'external',
+    write: false,
+    metafile: true,
+    logLevel: 'error',
+  });
+  const imported = Object.values(metafile.outputs).flatMap(({ imports }) =>
+    imports.map(({ path }) => path),
+  );
+  const typed = files
+    .filter((file) => file.endsWith('.d.ts'))
+    .map((file) => readFileSync(join(dist, file), 'utf8'))
+    .flatMap((text) => [...text.matchAll(/(?:from|import\() ?'([^.'][^']*)'/g)])
+    .map(([, path]) => path!);
+  const names = [...imported, ...typed].filter((path) => !path.startsWith('node:')).map(packageOf);
+  const { dependencies, peerDependencies } = JSON.parse(
+    readFileSync(join(installed, 'package.json'), 'utf8'),
+  );
+  const declared = Object.keys({ ...dependencies, ...peerDependencies });
+  expect([...new Set(names)].sort()).toEqual(declared.sort());
+});
+
+/** `@scope/name` of `@scope/name/module.js`. */
+function packageOf(path: string): string {
+  const [, name] = /^((?:@[^/]+\/)?[^/]+)/.exec(path)!;
+  return name!;
+}
 
 /** What an installation would bring along, and what a project has of optional peers. */
 function linkDependencies(): void {

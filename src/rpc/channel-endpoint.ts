@@ -1,10 +1,9 @@
 // One end of a connection, as comlink wants it: a MessagePort to one's own page or worker, a
-// BroadcastChannel that only these two have to another tab's.
+// BroadcastChannel that only these two have to another tab's. It names no type of comlink, which is
+// bundled: the types of the package must not need it.
 //
 // Keeps true: after close() posting does nothing. comlink posts a release message when its proxies
 // are collected, which may be long after, and a closed BroadcastChannel would throw.
-
-import type { Endpoint } from 'comlink';
 
 /** What a MessagePort and a BroadcastChannel have in common. */
 export interface Channel {
@@ -16,7 +15,7 @@ export interface Channel {
   close(): void;
 }
 
-export class ChannelEndpoint implements Endpoint {
+export class ChannelEndpoint {
   readonly #channel: Channel;
   #isClosed = false;
 
