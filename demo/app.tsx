@@ -1,4 +1,4 @@
-// The page once the storage is open: notes, and beside them a panel onto the same database.
+// The page once the storage is open: notes, and beside them a panel on the same database.
 
 import { useEffect } from 'preact/hooks';
 import { NoteEditor } from './notes/note-editor.tsx';
@@ -14,6 +14,7 @@ import { SqlPanel } from './panels/sql-panel.tsx';
 import { navigate, type Panel, type Route, route, showNotes } from './route.ts';
 import { connection } from './storage.ts';
 import { FailurePage, OpeningPage } from './ui/failure-page.tsx';
+import { Intro } from './ui/intro.tsx';
 import { Messages } from './ui/messages.tsx';
 import { StatusStrip, startStatus } from './ui/status-strip.tsx';
 
@@ -59,10 +60,8 @@ function OpenApp() {
   return (
     <div class="app" data-view={view} data-note={note === null ? 'closed' : 'open'}>
       <header class="head">
-        <h1>Notes</h1>
-        <p class="tagline">
-          <code>ctx.storage</code> in the browser: SQLite in a worker, no server
-        </p>
+        <h1>ctx-storage</h1>
+        <p class="tagline">Durable Objects in the browser</p>
         <nav class="tabs" aria-label="Views">
           {VIEWS.map(({ view: target, label }) => (
             <a
@@ -83,6 +82,7 @@ function OpenApp() {
           ))}
         </nav>
       </header>
+      <Intro />
       <main class="main">
         <NoteList />
         <NoteEditor />

@@ -1,8 +1,9 @@
-// When stored data may have changed: `revision` counts up, and whatever shows data reads it again.
+// Announces that stored data may have changed: `revision` counts up, and everything that shows data
+// reads it again.
 //
-// Sources are this tab's own writes, writes of other tabs of the demo (told by a BroadcastChannel
-// of the demo's own), and the return of the tab to the foreground, when a message may have been
-// missed. A hidden tab does not read; it catches up when it is shown.
+// The sources are this tab's own writes, writes of other tabs (announced on a BroadcastChannel of the
+// demo), and the return of the tab to the foreground, because it may have missed a message. A hidden
+// tab does not read; it catches up when it is shown.
 
 import { signal } from '@preact/signals';
 
@@ -11,13 +12,13 @@ export const revision = signal(0);
 const channel = new BroadcastChannel('ctx-storage-demo');
 let missed = false;
 
-/** To be called after every confirmed write. */
+/** Call this after every confirmed write. */
 export function dataChanged(): void {
   revision.value += 1;
   channel.postMessage('changed');
 }
 
-/** Reads everything again in this tab alone. */
+/** Reads everything again, in this tab only. */
 export function refresh(): void {
   missed = false;
   revision.value += 1;

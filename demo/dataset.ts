@@ -1,8 +1,8 @@
 // The data set: every named character of Unicode, imported into the same database as the notes.
 //
-// A batch is one transaction, which stores the rows and, under a key, how far the import has come:
-// both or neither. Rows count as stored when their transaction is confirmed. A batch that is
-// already there changes nothing, so an import can be stopped, repeated and continued.
+// A batch is one transaction, which stores rows and, under a key, the progress of the import: both or
+// neither. Rows count as stored once their transaction is durable. Storing a batch again changes
+// nothing, so an import can be stopped, repeated and continued.
 
 import type { RemoteStorage } from '../src/index.ts';
 import address from './data/unicode-names.txt?url';
@@ -12,7 +12,7 @@ import { MARK_END, MARK_START } from './ui/marked-text.tsx';
 /** Rows of `data/unicode-names.txt`. */
 export const CHARACTER_COUNT = 40_470;
 
-/** Small enough that a note waits no more than a blink for its turn between two batches. */
+/** Small enough that saving a note between two batches waits no longer than a blink. */
 const BATCH_ROWS = 2000;
 
 const PROGRESS_KEY = 'characters/import';
@@ -39,7 +39,7 @@ type CharacterRow = readonly [number, string, string, string];
 export interface Character {
   readonly codepoint: number;
   readonly character: string;
-  /** May hold marks of a search. */
+  /** May contain the marks of a search. */
   readonly name: string;
   readonly category: string;
   readonly block: string;
@@ -57,7 +57,7 @@ export interface ImportProgress {
   readonly durationMs: number;
 }
 
-/** How many characters are stored; 0 when there is no table. */
+/** How many characters are stored; 0 if there is no table. */
 export async function countCharacters(storage: RemoteStorage): Promise<number> {
   const tables = await storage.sql
     .exec(`SELECT name FROM sqlite_schema WHERE name = 'characters'`)
@@ -70,8 +70,8 @@ export async function countCharacters(storage: RemoteStorage): Promise<number> {
 }
 
 /**
- * Stores the whole file, a batch at a time. Rejects with the signal's reason when it is aborted;
- * what was confirmed until then stays.
+ * Stores the whole file in batches. Rejects with the signal's reason if it is aborted; confirmed batches
+ * stay.
  */
 export async function importCharacters(
   storage: RemoteStorage,
@@ -115,7 +115,7 @@ export async function removeCharacters(storage: RemoteStorage): Promise<void> {
   });
 }
 
-/** Characters by the words of their name, by "U+1F600", or by being typed themselves. */
+/** Finds characters by words of their name, by code point ("U+1F600"), or by the character itself. */
 export async function searchCharacters(
   storage: RemoteStorage,
   text: string,
@@ -171,7 +171,7 @@ function codepointOf(text: string): number | null {
   const hex = /^u\+?([0-9a-f]{2,6})$/i.exec(query)?.[1];
   if (hex !== undefined && /^u\+|[0-9]/i.test(query)) return Number.parseInt(hex, 16);
   const [first, ...others] = query;
-  // A variation selector may follow what a keyboard of emoji types.
+  // Emoji keyboards may append a variation selector.
   const single = first !== undefined && others.every((other) => other === '\uFE0F');
   if (!single || /[a-z]/i.test(first)) return null;
   return first.codePointAt(0)!;

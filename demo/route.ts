@@ -1,5 +1,5 @@
-// What is on screen, kept in the address: which panel, and which note. Back works on a phone, and a
-// reload comes back to the same place.
+// The panel and the note on screen, kept in the address: the Back button works, and a reload returns to
+// the same place.
 
 import { signal } from '@preact/signals';
 
@@ -7,7 +7,7 @@ export const PANELS = ['sql', 'keys', 'characters', 'objects', 'provider'] as co
 export type Panel = (typeof PANELS)[number];
 
 export interface Route {
-  /** `notes` shows a panel only where there is room beside the notes. */
+  /** `notes` shows a panel only if there is room for it beside the notes. */
   readonly view: 'notes' | Panel;
   readonly note: number | 'new' | null;
 }
@@ -18,7 +18,7 @@ window.addEventListener('popstate', () => {
   route.value = parseHash(location.hash);
 });
 
-/** Changes the address; `push` adds a step to go back from. */
+/** Changes the address; `push` adds an entry to the history. */
 export function navigate(change: Partial<Route>, how: 'push' | 'replace' = 'replace'): void {
   const next = { ...route.value, ...change };
   if (next.view === route.value.view && next.note === route.value.note) return;
@@ -28,7 +28,7 @@ export function navigate(change: Partial<Route>, how: 'push' | 'replace' = 'repl
   route.value = next;
 }
 
-/** Brings the notes on screen, where they do not stand beside every panel already. */
+/** Shows the notes; on wide screens they already stand beside every panel. */
 export function showNotes(change: Partial<Pick<Route, 'note'>>, how: 'push' | 'replace'): void {
   const beside = matchMedia('(min-width: 1180px)').matches;
   navigate(beside ? change : { view: 'notes', ...change }, how);

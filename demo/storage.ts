@@ -1,10 +1,10 @@
-// The connection of the demo to its one object, as a state the page can show.
+// The demo's connection to its one object, as a state that the page can show.
 //
-// Two handles are open on the object: one for everything the user does, one for the import. A page's
-// transaction takes in every call made on its own handle, and a note saved during an import must
-// not be undone with the import.
+// Two handles are open on the object: one for everything the user does, one for the import. Every call
+// on a handle joins its open transaction, and a note saved during an import must not be undone
+// together with the import.
 //
-// Once open, the demo stays on screen when the worker is lost, because unsaved text lives there.
+// Once open, the page stays on screen when the worker stops, because it may contain unsaved text.
 
 import { signal } from '@preact/signals';
 import { openStorage, type RemoteStorage } from '../src/index.ts';
@@ -15,7 +15,7 @@ import { type Problem, problemOf } from './ui/problem.ts';
 
 export const OBJECT_NAME = 'notes';
 
-/** Codes that tell of the connection, not of the call. */
+/** Codes of errors that concern the connection, not the call. */
 const LOST = new Set(['CONNECTION_CLOSED', 'STORAGE_LOCKED', 'WORKER_FAILED']);
 
 interface Handles {
@@ -34,21 +34,21 @@ export const connection = signal<Connection>({ kind: 'opening' });
 
 let handles: Handles | null = null;
 
-/** The object, for what the user does. */
+/** The handle for everything the user does. */
 export function storage(): RemoteStorage {
   if (handles === null) throw new Error('The storage is not open yet.');
   return handles.main;
 }
 
-/** The same object by a second handle, for long transactions. */
+/** The second handle on the same object, for long transactions. */
 export function bulkStorage(): RemoteStorage {
   if (handles === null) throw new Error('The storage is not open yet.');
   return handles.bulk;
 }
 
 /**
- * Opens the object, for the first time or again after the worker was lost. The outcome is in
- * `connection`. The handles outlive the worker: their next call finds, or starts, another one.
+ * Opens the object, for the first time or again after the worker stopped. The outcome is in
+ * `connection`. The handles outlive the worker: their next call finds or starts another one.
  */
 export async function connect(): Promise<void> {
   connection.value = { kind: handles === null ? 'opening' : 'reopening' };
@@ -63,13 +63,15 @@ export async function connect(): Promise<void> {
   }
 }
 
-/** The problem to show for a failed call; a lost worker is also noted, and started again. */
+/** The problem to show for a failed call. If the connection was lost, also connects again. */
 export function problemOfCall(error: unknown): Problem {
   const problem = problemOf(error);
   if (LOST.has(problem.code) && connection.value.kind === 'open') {
     void connect().then(() => {
       if (connection.value.kind !== 'open') return;
-      showToast({ text: 'The storage worker was lost and runs again. What was saved is there.' });
+      showToast({
+        text: 'The storage worker stopped and was started again. Nothing that was saved is lost.',
+      });
     });
   }
   return problem;

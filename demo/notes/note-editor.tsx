@@ -1,4 +1,4 @@
-// The open note: title, text, and the truth about whether it is saved.
+// The open note: title, text, and whether it is saved.
 
 import { navigate } from '../route.ts';
 import { formatCount } from '../ui/format.ts';
@@ -7,7 +7,7 @@ import type { Draft, SaveState } from './draft.ts';
 import { SEARCH_ID } from './note-list.tsx';
 import { discardOpen, type OpenNote, openNote, removeNote, repairTables } from './notes.ts';
 
-/** Long enough for any title; the text has no such limit but that of a row. */
+/** Long enough for any title. The text is limited only by the size of a row. */
 const TITLE_LENGTH_MAX = 300;
 
 export function NoteEditor() {
@@ -27,8 +27,8 @@ function Content({ open }: { open: OpenNote }) {
     case 'missing':
       return (
         <div class="empty">
-          <p class="empty-title">This note is not there</p>
-          <p>It was deleted, or the address is of another browser's note.</p>
+          <p class="empty-title">This note does not exist</p>
+          <p>It was deleted, or the address belongs to a note in another browser.</p>
           <button type="button" onClick={() => navigate({ note: null })}>
             Back to the list
           </button>
@@ -127,18 +127,18 @@ function Trouble({ draft }: { draft: Draft }) {
           ? 'This note was deleted elsewhere.'
           : 'This note was changed in another tab.'}
       </p>
-      <p>Your text is still here, and not saved.</p>
+      <p>Your text is still here, but not saved.</p>
       <div class="actions">
         <button type="button" onClick={() => void draft.keepMine()}>
           {state.stored === null ? 'Save it as a new note' : 'Keep mine'}
         </button>
         {state.stored === null ? (
           <button type="button" class="quiet" onClick={discardOpen}>
-            Let it go
+            Discard my text
           </button>
         ) : (
           <button type="button" class="quiet" onClick={() => draft.takeStored()}>
-            Take the other
+            Use the other version
           </button>
         )}
       </div>

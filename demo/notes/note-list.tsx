@@ -1,4 +1,4 @@
-// The search box and the list. Arrow keys move between the box and the lines; Enter opens the text.
+// The search box and the list. Arrow keys move between the box and the list; Enter opens a note.
 
 import { navigate, showNotes } from '../route.ts';
 import { counted, formatCount, formatDateTime, formatShortTime } from '../ui/format.ts';
@@ -139,7 +139,7 @@ function NoNotes() {
   return (
     <div class="empty">
       <p class="empty-title">No notes yet</p>
-      <p>What you write is kept in this browser, in an SQLite database, and works offline.</p>
+      <p>What you write stays in this browser, in a SQLite database. It needs no connection.</p>
       <button type="button" onClick={() => void addNotes(EXAMPLE_NOTES)}>
         Add example notes
       </button>
@@ -152,7 +152,7 @@ function NoMatch({ text }: { text: string }) {
     <div class="empty">
       <p class="empty-title">Nothing found</p>
       <p>
-        No note has every word of <q>{text.length > 80 ? `${text.slice(0, 80)}…` : text}</q>.
+        No note contains every word of <q>{text.length > 80 ? `${text.slice(0, 80)}…` : text}</q>.
       </p>
       <button type="button" onClick={() => setSearch('')}>
         Clear the search

@@ -1,8 +1,8 @@
 // Notes in SQL: the tables, and every statement on them.
 //
 // `notes_search` is an FTS5 index without a copy of the text (external content); triggers keep it in
-// step with `notes`. A note is written only if it is still as it was read: `updated_ms` grows with
-// every write of a note and tells two tabs apart.
+// step with `notes`. A note is written only if it has not changed since it was read: `updated_ms` grows
+// with every write of a note, so a write in another tab shows.
 
 import type { RemoteStorage } from '../../src/index.ts';
 import { MARK_END, MARK_START, markOccurrences } from '../ui/marked-text.tsx';
@@ -18,7 +18,7 @@ export interface StoredNote extends NoteText {
   readonly updatedMs: number;
 }
 
-/** A line of the list; title and excerpt may hold marks of a search. */
+/** A line of the list; title and excerpt may contain the marks of a search. */
 export interface NoteSummary {
   readonly id: number;
   readonly title: string;
@@ -34,7 +34,7 @@ export interface NoteList {
 
 export type WriteResult =
   | { readonly kind: 'written'; readonly note: StoredNote }
-  /** The note is not as it was read; `stored` is what it is now, or null when it is gone. */
+  /** The note has changed since it was read; `stored` is its present state, null if it was deleted. */
   | { readonly kind: 'conflict'; readonly stored: StoredNote | null };
 
 const TABLES = [
@@ -74,7 +74,7 @@ const TABLE_NAMES = [
 const EXCERPT_LENGTH = 160;
 const SNIPPET_LENGTH_MAX = 400;
 
-/** Creates what is missing and, if anything was, builds the index anew from the notes there are. */
+/** Creates what is missing; if anything was missing, rebuilds the index from the existing notes. */
 export async function createNoteTables(storage: RemoteStorage): Promise<void> {
   const there = await storage.sql
     .exec<{ count: number }>(
@@ -102,7 +102,7 @@ export async function listNotes(
     : listMatching(storage, query, limit);
 }
 
-/** The note, or null when there is none. */
+/** The note, or null if it does not exist. */
 export async function readNote(storage: RemoteStorage, id: number): Promise<StoredNote | null> {
   const rows = await storage.sql
     .exec<NoteRow>('SELECT id, title, body, updated_ms FROM notes WHERE id = ?', id)
@@ -110,12 +110,12 @@ export async function readNote(storage: RemoteStorage, id: number): Promise<Stor
   return rows[0] === undefined ? null : storedNote(rows[0]);
 }
 
-/** An id no other note has; chosen here, so that a repeated insert is known to be the same one. */
+/** An unused id; chosen here, so that a repeated insert is recognized. */
 export function newNoteId(): number {
   return Date.now() * 1000 + Math.floor(Math.random() * 1000);
 }
 
-/** Stores a new note, or puts a deleted one back. */
+/** Stores a new note, or restores a deleted one. */
 export async function insertNote(
   storage: RemoteStorage,
   id: number,
@@ -135,7 +135,7 @@ export async function insertNote(
   return writeResult(storage, id, text, rows);
 }
 
-/** Writes the text of a note that is still as `base`. */
+/** Writes the text of a note, unless it has changed since `base`. */
 export async function updateNote(
   storage: RemoteStorage,
   base: StoredNote,
@@ -156,7 +156,7 @@ export async function updateNote(
   return writeResult(storage, base.id, text, rows);
 }
 
-/** Deletes a note and gives it back, or null when there was none. */
+/** Deletes a note and returns it; null if it did not exist. */
 export async function deleteNote(storage: RemoteStorage, id: number): Promise<StoredNote | null> {
   const rows = await storage.sql
     .exec<NoteRow>('DELETE FROM notes WHERE id = ? RETURNING id, title, body, updated_ms', id)
@@ -167,13 +167,13 @@ export async function deleteNote(storage: RemoteStorage, id: number): Promise<St
 type NoteRow = { id: number; title: string; body: string; updated_ms: number };
 type SummaryRow = { id: number; title: string; excerpt: string; updated_ms: number };
 
-// The SQL panel may put anything into the table; what is not text is shown as text.
+// The SQL panel can store any type in the table; every value is shown as text.
 function storedNote(row: NoteRow): StoredNote {
   const { id, title, body, updated_ms: updatedMs } = row;
   return { id, title: String(title), body: String(body), updatedMs };
 }
 
-// A write whose answer was lost with the worker finds itself stored when it is made again.
+// If a write was stored but its answer was lost with the worker, the repeated write finds its own row.
 async function writeResult(
   storage: RemoteStorage,
   id: number,
@@ -266,7 +266,7 @@ async function listContaining(
   return { notes, total };
 }
 
-// No text of the JSON array in `parameter` is missing from the note.
+// The note contains every text of the JSON array in `parameter`.
 function containsAll(parameter: string): string {
   return `NOT EXISTS (SELECT 1 FROM json_each(${parameter}) AS wanted
     WHERE instr(lower(notes.title || char(10) || notes.body), lower(wanted.value)) = 0)`;

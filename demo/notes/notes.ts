@@ -1,7 +1,7 @@
-// The notes on screen: what is searched, what is listed, which one is open.
+// The notes on screen: the search, the list, and the open note.
 //
-// Only the answer to the latest question is shown; an answer that was overtaken is dropped. An open
-// note is saved before another takes its place, and stays open if that fails.
+// Only the answer to the latest request is shown; late answers to older requests are dropped. An open
+// note is saved before another one replaces it, and stays open if that fails.
 
 import { computed, effect, signal, untracked } from '@preact/signals';
 import { dataChanged, revision } from '../changes.ts';
@@ -43,7 +43,7 @@ export const openNote = signal<OpenNote>({ kind: 'none' });
 const limit = signal(PAGE_SIZE);
 let question = 0;
 
-/** The open note's id; null for none and for a new one. */
+/** The id of the open note; null if no note is open, or a new one. */
 export const openId = computed(() => {
   const shown = openNote.value;
   if (shown.kind === 'none') return null;
@@ -84,7 +84,7 @@ export function listMore(): void {
   limit.value += PAGE_SIZE;
 }
 
-/** Deletes the open or another note, and offers to undo it. */
+/** Deletes a note, and offers to undo it. */
 export async function removeNote(id: number): Promise<void> {
   const draft = openDraft();
   if (draft !== null && draft.id.value === id) {
@@ -110,14 +110,14 @@ export async function removeNote(id: number): Promise<void> {
   }
 }
 
-/** Leaves the open note without its unsaved text. */
+/** Closes the open note and discards its unsaved text. */
 export function discardOpen(): void {
   openDraft()?.discard();
   openNote.value = { kind: 'none' };
   navigate({ note: null });
 }
 
-/** Stores notes to begin with. */
+/** Stores example notes. */
 export async function addNotes(texts: readonly { title: string; body: string }[]): Promise<void> {
   try {
     await storage().transaction(async () => {
@@ -146,7 +146,7 @@ function openDraft(): Draft | null {
   return openNote.value.kind === 'open' ? openNote.value.draft : null;
 }
 
-// What failed because the worker was lost is written as soon as one runs again.
+// A write that failed because the worker stopped is repeated as soon as a worker runs again.
 function retryOpen(): void {
   const draft = openDraft();
   const state = draft?.state.value;
@@ -189,7 +189,7 @@ async function show(note: number | 'new' | null): Promise<void> {
 function open(draft: Draft): void {
   openNote.value = { kind: 'open', draft };
   let address = route.value.note;
-  // A note gets its address when it is first stored, and another one when it is stored anew.
+  // A note gets its address when it is first stored, and a new one when it is stored again.
   effect(() => {
     const id = draft.id.value;
     untracked(() => {
@@ -227,7 +227,7 @@ async function followStored(): Promise<void> {
     if (stored === null) draft.followDeletion();
     else draft.follow(stored);
   } catch (error) {
-    // The list shows the same failure, beside which the text stays open.
+    // The list shows the same failure, and the text stays open beside it.
     problemOfCall(error);
   }
 }

@@ -1,30 +1,30 @@
-// What a person types into a search box, as an FTS5 query that cannot fail to parse.
+// Turns the text of a search box into an FTS5 query that always parses.
 //
-// Every word must occur, as the beginning of a word; text in double quotes must occur as it stands.
-// Each becomes an FTS5 string, in which nothing but the quote itself has a meaning.
+// Every word must occur, as the beginning of a word; text in double quotes must occur exactly. Each
+// becomes an FTS5 string, in which only the quote character has a meaning.
 //
-// FTS5's tokenizer drops symbols and finds no words in scripts that write none, so what holds an
-// emoji or such a script is searched as plain text beside the index.
+// FTS5's tokenizer drops symbols, and finds no words in scripts without spaces, so emoji and text in
+// such scripts are searched as plain text, without the index.
 
 const WORD = /[\p{L}\p{N}]/u;
 const WITHOUT_SPACES = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
 const PICTURE = /\p{Extended_Pictographic}/u;
 
-/** Longest query that is looked at, in UTF-16 units: a paste of a book is not a search. */
+/** The rest of a longer query is ignored. In UTF-16 units. */
 const QUERY_LENGTH_MAX = 300;
 
 export interface SearchQuery {
-  /** For MATCH; empty when the index is not asked. */
+  /** For MATCH; empty if the index is not used. */
   readonly match: string;
-  /** Texts that must occur as they stand. */
+  /** Texts that must occur exactly. */
   readonly contains: readonly string[];
 }
 
-/** The query of the text, or null when the text asks for nothing. */
+/** The query, or null if the text contains nothing to search for. */
 export function parseSearch(text: string): SearchQuery | null {
   const match: string[] = [];
   const contains: string[] = [];
-  // A NUL would end the text for SQLite's parser.
+  // SQLite's parser would end the text at a NUL.
   const query = text.replaceAll('\0', ' ').slice(0, QUERY_LENGTH_MAX).toWellFormed();
   for (const [, quoted, word] of query.matchAll(/"([^"]*)"?|([^\s"]+)/g)) {
     const term = (quoted ?? word ?? '').trim();

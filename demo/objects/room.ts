@@ -1,7 +1,7 @@
-// A chat room, written for workerd: messages in SQL, its topic as a key, an alarm that forgets old
-// messages, methods for callers, `fetch` and sockets for everybody else.
+// A chat room as a Durable Object: messages in SQL, the topic under a key, an alarm that deletes old
+// messages, methods for stubs, `fetch` and WebSockets for HTTP clients.
 //
-// The playground runs this file in the page; e2e/specs/differential.spec.ts runs it in workerd as well.
+// The demo runs this file in the page; e2e/specs/differential.spec.ts also runs it on workerd.
 
 import { DurableObject } from 'cloudflare:workers';
 
@@ -13,7 +13,7 @@ export interface Message {
 }
 
 interface Env {
-  /** How long messages are kept, in milliseconds. */
+  /** How long a room keeps its messages, in milliseconds. */
   readonly KEEP_MS: number;
 }
 
@@ -27,9 +27,9 @@ export class Room extends DurableObject<Env> {
     );
   }
 
-  /** Stores the message, tells it to all sockets, and gives it back. */
+  /** Stores the message, sends it to all WebSockets, and returns it. */
   async post(author: string, text: string): Promise<Message> {
-    if (text.trim() === '') throw new RangeError('A message has some text.');
+    if (text.trim() === '') throw new RangeError('A message must contain text.');
     const { sql } = this.ctx.storage;
     const message = sql
       .exec(
@@ -61,23 +61,23 @@ export class Room extends DurableObject<Env> {
     await this.ctx.storage.put('topic', topic);
   }
 
-  /** From now on messages are kept this long. */
+  /** Changes how long messages are kept. */
   async keep(durationMs: number): Promise<void> {
     await this.ctx.storage.put('keep', durationMs);
   }
 
-  /** When the next messages are forgotten; null when there are none. */
+  /** When the alarm deletes the oldest messages; null if no alarm is set. */
   async forgetsAt(): Promise<number | null> {
     return this.ctx.storage.getAlarm();
   }
 
-  /** Takes all messages of an author out, or none when there is one by somebody else in between. */
+  /** Deletes all messages of an author, unless no message would be left. */
   async takeBack(author: string): Promise<number> {
     return this.ctx.storage.transaction(async (txn) => {
       const { sql } = this.ctx.storage;
       const { rowsWritten } = sql.exec('DELETE FROM message WHERE author = ?', author);
       await txn.put('taken back', { author, rowsWritten });
-      if (this.messages().length === 0) throw new Error('Nothing would be left.');
+      if (this.messages().length === 0) throw new Error('No message would be left.');
       return rowsWritten;
     });
   }

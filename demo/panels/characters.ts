@@ -1,4 +1,4 @@
-// The data set on screen: whether it is stored, the import under way, and the search in it.
+// The data set on screen: whether it is stored, the running import, and the search in it.
 
 import { effect, signal } from '@preact/signals';
 import { dataChanged, revision } from '../changes.ts';
@@ -36,7 +36,7 @@ export const readProblem = signal<Problem | null>(null);
 let cancellation: AbortController | null = null;
 let question = 0;
 
-/** Counts and searches anew whenever the data or the question changes. */
+/** Counts and searches again whenever the data or the search changes. */
 export function startCharacters(): void {
   effect(() => {
     void revision.value;

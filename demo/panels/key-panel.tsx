@@ -58,7 +58,7 @@ export function KeyPanel() {
         </button>
       </div>
       {problem.value !== null && (
-        <ProblemNote title="That was not done." problem={problem.value}>
+        <ProblemNote title="The change failed." problem={problem.value}>
           <button
             type="button"
             onClick={() => {

@@ -1,4 +1,4 @@
-// The keys on screen: a prefix, a page of entries after a key, and the entry being looked at.
+// The keys on screen: a prefix, a list page of entries, and the open entry.
 
 import { effect, signal } from '@preact/signals';
 import { dataChanged, revision } from '../changes.ts';
@@ -19,13 +19,13 @@ export type KeysState =
   | { readonly kind: 'failed'; readonly problem: Problem };
 
 export const prefix = signal('');
-/** The key each page so far starts after; the last one is the page on screen. Empty: the first. */
+/** The key that each list page so far starts after; the last one is on screen. Empty: the first. */
 export const pageStarts = signal<readonly string[]>([]);
 export const keysState = signal<KeysState>({ kind: 'loading' });
 
 let question = 0;
 
-/** Lists anew whenever the data, the prefix or the page changes. */
+/** Lists again whenever the data, the prefix or the list page changes. */
 export function startKeys(): void {
   effect(() => {
     void revision.value;
@@ -48,7 +48,7 @@ export function previousPage(): void {
   pageStarts.value = pageStarts.value.slice(0, -1);
 }
 
-/** Stores a value; the problem when it was not stored, else null. */
+/** Stores a value. Returns the problem, or null if it was stored. */
 export async function putEntry(key: string, value: unknown): Promise<Problem | null> {
   try {
     await storage().put(key, value);
@@ -59,7 +59,7 @@ export async function putEntry(key: string, value: unknown): Promise<Problem | n
   }
 }
 
-/** Stores values of the kinds JSON does not have. */
+/** Stores values of types that JSON lacks. */
 export async function putSamples(): Promise<Problem | null> {
   try {
     await storage().put<unknown>({
@@ -99,7 +99,7 @@ async function load(startsWith: string, startAfter: string | undefined): Promise
   question += 1;
   const asked = question;
   try {
-    // One more than a page tells whether there is a next one.
+    // One more entry than fits shows whether there is a next list page.
     const found = await storage().list({
       limit: PAGE_SIZE + 1,
       ...(startsWith === '' ? {} : { prefix: startsWith }),

@@ -1,7 +1,8 @@
-// The panel that talks to objects: rooms by name, their messages, and the time they live in.
+// The panel of hosted objects: rooms by name, their messages, their clock, and the source of their class.
 
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import roomSource from '../objects/room.ts?raw';
 import { counted, formatBytes, formatDateTime } from '../ui/format.ts';
 import { ProblemNote } from '../ui/problem-note.tsx';
 import {
@@ -36,6 +37,7 @@ export function ObjectPanel() {
       )}
       {open === null ? <Rooms list={rooms.value} /> : <Room room={open} />}
       <ObjectsClock />
+      <ClassSource isOpen={rooms.value?.length === 0} />
     </div>
   );
 }
@@ -55,7 +57,7 @@ function Rooms({ list }: { list: readonly RoomSummary[] | null }) {
         <input
           class="search"
           aria-label="Name of a room"
-          placeholder="Any name: each is an object of its own"
+          placeholder="Any name, e.g. lobby"
           autocomplete="off"
           value={name}
           onInput={(event) => {
@@ -71,8 +73,8 @@ function Rooms({ list }: { list: readonly RoomSummary[] | null }) {
         <div class="empty">
           <p class="empty-title">No rooms yet</p>
           <p>
-            A room is an object of a class that is written for workerd and runs here unchanged: its
-            own database, methods, an alarm, sockets.
+            Each name is an object of its own, with its own SQLite database, alarm and WebSockets.
+            Its class is written for Cloudflare Workers and runs here unchanged.
           </p>
         </div>
       )}
@@ -119,8 +121,8 @@ function Room({ room: { name, topic, messages, forgetsAt } }: { room: OpenRoom }
           <span>{counted(messages.length, 'message')}</span>
           <span>
             {forgetsAt === null
-              ? 'nothing to forget'
-              : `forgets the oldest at ${formatDateTime(forgetsAt)}`}
+              ? 'nothing to delete'
+              : `deletes the oldest at ${formatDateTime(forgetsAt)}`}
           </span>
         </p>
         <div class="actions">
@@ -172,26 +174,33 @@ function ObjectsClock() {
   return (
     <div class="card">
       <p class="result-facts" role="status">
-        <strong>Their time</strong>
+        <strong>Clock of the objects</strong>
         <span>
-          {heldTime.value === null
-            ? 'the system’s'
-            : `stands still at ${formatDateTime(heldTime.value)}`}
+          {heldTime.value === null ? 'real time' : `stopped at ${formatDateTime(heldTime.value)}`}
         </span>
       </p>
       <div class="actions">
         <button type="button" onClick={() => void advanceClock(HOUR_MS)}>
-          One hour on
+          Forward 1 hour
         </button>
         <button type="button" onClick={() => void advanceClock(24 * HOUR_MS)}>
-          One day on
+          Forward 1 day
         </button>
         {heldTime.value !== null && (
           <button type="button" class="quiet" onClick={() => void resumeClock()}>
-            Real time
+            Back to real time
           </button>
         )}
       </div>
     </div>
+  );
+}
+
+function ClassSource({ isOpen }: { isOpen: boolean }) {
+  return (
+    <details class="card" open={isOpen}>
+      <summary>Source of the class</summary>
+      <pre class="source">{roomSource}</pre>
+    </details>
   );
 }

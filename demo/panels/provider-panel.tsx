@@ -141,10 +141,10 @@ function ExchangeView({ exchange: state }: { exchange: Exchange }) {
     case 'none':
       return (
         <div class="empty">
-          <p class="empty-title">A provider’s HTTP interface, on any date</p>
+          <p class="empty-title">A provider’s HTTP API, on any date</p>
           <p>
-            It runs in this browser, on objects of its own. Choose an example, then move the date:
-            what changes on that day is marked.
+            It runs in this browser, on its own objects. Choose an example, then change the date:
+            the changes of that day are highlighted.
           </p>
         </div>
       );
@@ -176,7 +176,7 @@ function AnswerView(props: {
       <p class="result-facts">
         <strong>{answer.status}</strong>
         <span>{answer.date}</span>
-        {other !== null && !isDifferent(answer, other) && <span>as on the day before</span>}
+        {other !== null && !isDifferent(answer, other) && <span>same as the day before</span>}
       </p>
       {answer.headers.map(([name, value]) => (
         <p key={name} class="answer-header">
@@ -242,7 +242,7 @@ function Today({ at }: { at: string }) {
         </button>
         {bookmark.value !== null && (
           <button type="button" onClick={() => void goBack()}>
-            Back to it
+            Restore it
           </button>
         )}
       </div>
@@ -254,7 +254,7 @@ function isDifferent(one: Answer, other: Answer): boolean {
   return one.status !== other.status || one.lines.join() !== other.lines.join();
 }
 
-/** A line as it counts: whether a comma follows is a matter of its neighbour. */
+/** A line without the comma at its end, which depends on the next line. */
 function bare(line: string): string {
   return line.replace(/,$/, '');
 }

@@ -1,7 +1,8 @@
-// The emulated provider of the API panel: its state in objects of this browser, its date the page's.
+// The emulated provider of the API panel. Its state is in objects of this browser; its date is the one
+// chosen on screen.
 //
-// A request that only reads is made twice, on the chosen day and on the day before, so that a change
-// of that day shows. One that writes is made once.
+// A GET is sent twice, for the chosen day and for the day before, so that a change of that day shows.
+// Other requests are sent once.
 
 import { signal } from '@preact/signals';
 import { connect } from '../../src/index.ts';
@@ -20,7 +21,7 @@ const ZONE_NAME = 'example.com';
 const DAY_MS = 86_400_000;
 
 export const DATES = datesOf();
-/** Headers that tell of the schedule. */
+/** The headers that announce a deprecation. */
 const TELLING = ['deprecation', 'sunset', 'link', 'allow'];
 
 export interface Example {
@@ -28,7 +29,7 @@ export interface Example {
   readonly method: string;
   readonly path: string;
   readonly body?: string;
-  /** A day on which it has something to show. */
+  /** A day on which its answer changes. */
   readonly date: string;
 }
 
@@ -79,13 +80,13 @@ export const method = signal('GET');
 export const path = signal(EXAMPLES[0]!.path);
 export const body = signal('');
 export const exchange = signal<Exchange>({ kind: 'none' });
-/** A moment to go back to. */
+/** The bookmark to restore. */
 export const bookmark = signal<string | null>(null);
 
-/** What is announced, and what is in force, on the chosen day. */
+/** What is announced and what is in force on that day. */
 export const scheduleOf = (at: string) => deprecations({ at });
 
-/** Goes to the next date of the schedule in this direction. */
+/** Moves to the next date of the schedule in that direction. */
 export function stepDate(direction: -1 | 1): void {
   const next =
     direction === 1
@@ -104,14 +105,14 @@ export function choose(example: Example): void {
   void send();
 }
 
-/** Counts what was sent: an answer that comes after a later question is not shown. */
+/** Counts requests: an answer that arrives after a later request is not shown. */
 let sent = 0;
 
 export async function send(): Promise<void> {
   exchange.value = { kind: 'asking' };
   sent += 1;
   const number = sent;
-  // As it stands now: the form may be changed while the provider starts.
+  // Copied now: the user may edit the form while the provider starts.
   const asked = { method: method.value, path: path.value, body: body.value };
   const day = date.value;
   const before = isReading() ? dayBefore(day) : null;
@@ -172,7 +173,7 @@ async function ask({ method, path, body }: Asked, day: string): Promise<Answer> 
 
 interface Provider {
   readonly api: ManagementApi;
-  /** Id of the zone that is there from the beginning. */
+  /** Id of the zone that exists from the start. */
   readonly zone: string;
 }
 

@@ -1,8 +1,8 @@
 // The rooms of the objects panel: hosted objects of the class in demo/objects/room.ts, which is
 // written for workerd and runs here unchanged.
 //
-// The worker that hosts them is started when the panel is first shown. A socket tells of new messages,
-// also those of another tab.
+// The worker that hosts them is started when the panel is first shown. A WebSocket
+// announces new messages, also those of other tabs.
 
 import startObjects from 'virtual:ctx-storage/start';
 import { signal } from '@preact/signals';
@@ -44,7 +44,7 @@ let connecting: ReturnType<typeof connected> | undefined;
 
 export const rooms = signal<readonly RoomSummary[] | null>(null);
 export const room = signal<OpenRoom | null>(null);
-/** The time of the objects, when it is not the system's. */
+/** The time of the objects while their clock is stopped; null while it is the system's. */
 export const heldTime = signal<number | null>(null);
 export const problem = signal<Problem | null>(null);
 
@@ -116,7 +116,7 @@ async function listen(name: string): Promise<void> {
   socket?.close(1000);
   const headers = { Upgrade: 'websocket' };
   const { webSocket } = await (await stubOf(name)).fetch('http://room/?author=me', { headers });
-  if (!webSocket) throw new Error('The room gave no socket.');
+  if (!webSocket) throw new Error('The room did not accept the WebSocket.');
   socket = webSocket;
   webSocket.addEventListener('message', () => void refreshRooms());
   webSocket.accept();

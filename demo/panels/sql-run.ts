@@ -1,6 +1,6 @@
 // One run of the SQL panel: a cursor, the rows pulled from it so far, and the time it took.
 //
-// Rows are pulled a page at a time, so that a statement with a million rows costs what is looked at.
+// Rows are read in batches on demand, so a statement with a million rows costs only what is shown.
 
 import { signal } from '@preact/signals';
 import type { RemoteSqlCursor, SqlStorageValue } from '../../src/index.ts';
@@ -20,7 +20,7 @@ export interface Result {
   readonly more: boolean;
   readonly rowsRead: number;
   readonly rowsWritten: number;
-  /** Time until the rows shown were here. */
+  /** Time until the rows on screen had arrived. */
   readonly durationMs: number;
 }
 
@@ -28,7 +28,7 @@ export type RunState =
   | { readonly kind: 'idle' }
   | { readonly kind: 'running'; readonly startedMs: number }
   | { readonly kind: 'done'; readonly result: Result; readonly pulling: boolean }
-  /** `result` holds the rows pulled before it failed, if any. */
+  /** `result` contains the rows read before the failure, if any. */
   | { readonly kind: 'failed'; readonly problem: Problem; readonly result: Result | null };
 
 export const query = signal('');
@@ -37,7 +37,7 @@ export const runState = signal<RunState>({ kind: 'idle' });
 let current: { readonly cursor: RemoteSqlCursor; readonly rows: Rows } | null = null;
 let runCount = 0;
 
-/** Runs the text of the panel from its beginning. */
+/** Runs the text of the panel. */
 export async function run(): Promise<void> {
   const text = query.value;
   if (text.trim() === '' || runState.value.kind === 'running') return;
@@ -53,11 +53,11 @@ export async function run(): Promise<void> {
   } catch (error) {
     runState.value = { kind: 'failed', problem: problemOfCall(error), result: null };
   }
-  // What a statement may have changed is not told by its text; reading again costs little.
+  // The text does not show what a statement changed; reading again costs little.
   dataChanged();
 }
 
-/** Pulls the next rows of the result on screen. */
+/** Reads the next rows of the result on screen. */
 export async function pullMore(): Promise<void> {
   const state = runState.value;
   if (state.kind !== 'done' || state.pulling || !state.result.more) return;
@@ -82,7 +82,7 @@ async function pull(number: number, before: readonly Row[], startedMs: number): 
     if (next.done === true) more = false;
     else pulled.push(next.value);
   }
-  // Another run took the screen meanwhile.
+  // Another run has replaced this one on screen.
   if (number !== runCount) return;
   const result: Result = {
     columnNames: cursor.columnNames,
@@ -98,6 +98,6 @@ async function pull(number: number, before: readonly Row[], startedMs: number): 
 function endRun(): void {
   const ended = current;
   current = null;
-  // A cursor whose statement failed, or whose worker is gone, has nothing left to close.
+  // If its statement failed or its worker stopped, the cursor is already closed.
   ended?.cursor.close().catch(problemOfCall);
 }

@@ -1,4 +1,4 @@
-// The whole page when the storage cannot be opened: what is wrong, its code, and what helps.
+// The whole page when the storage cannot be opened: what failed, its code, and what to do.
 
 import { connect } from '../storage.ts';
 import type { Problem } from './problem.ts';
@@ -6,12 +6,12 @@ import type { Problem } from './problem.ts';
 const WAYS_OUT: Readonly<Record<string, string>> = {
   OPFS_UNAVAILABLE:
     'The database needs the origin private file system with synchronous access handles. A current ' +
-    'Chrome, Edge, Firefox or Safari has it, though some not in private windows.',
+    'Chrome, Edge, Firefox or Safari has it, but some lack it in private windows.',
   STORAGE_LOCKED: 'Close other tabs of this page, or wait a few seconds, and try again.',
   WORKER_FAILED: 'The worker or its WebAssembly did not load. Check the network, and reload.',
-  DISK_FULL: 'Free some space on this device, or remove data of this site, and try again.',
+  DISK_FULL: 'Free some space on this device, or delete data of this site, and try again.',
   CORRUPT:
-    'The stored database is damaged. Nothing was changed; keep the profile if the notes matter.',
+    'The stored database is damaged. Nothing was changed; keep the browser profile if you need the notes.',
 };
 
 export function FailurePage({ problem }: { problem: Problem }) {
@@ -24,7 +24,7 @@ export function FailurePage({ problem }: { problem: Problem }) {
       <p role="alert">{problem.message}</p>
       {WAYS_OUT[problem.code] !== undefined && <p>{WAYS_OUT[problem.code]}</p>}
       <p class="hint">
-        Nothing is kept in memory instead: notes that would be gone with the tab are not offered.
+        There is no fallback to memory, because notes kept there would be lost with the tab.
       </p>
       <div class="actions">
         <button type="button" class="primary" onClick={() => void connect()}>
@@ -43,7 +43,8 @@ export function OpeningPage() {
     <main class="opening">
       <p role="status">Opening the database…</p>
       <p class="hint opening-late">
-        Still waiting: another tab or a page just closed may hold the files for a few seconds.
+        Still waiting: another tab, or a page that was just closed, may hold the files for a few
+        seconds.
       </p>
     </main>
   );

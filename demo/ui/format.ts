@@ -1,4 +1,4 @@
-// Numbers, sizes and times as the page writes them. English in every locale, like the page's text.
+// Formats numbers, sizes and times. English in every locale, like the text of the page.
 
 const count = new Intl.NumberFormat('en');
 const oneDigit = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
@@ -26,7 +26,7 @@ export function formatDurationMs(durationMs: number): string {
   return `${oneDigit.format(durationMs / 1000)} s`;
 }
 
-/** Time of the day for today, else the day. */
+/** The time if it is today, else the day. */
 export function formatShortTime(timeMs: number): string {
   const date = new Date(timeMs);
   const today = new Date();

@@ -1,19 +1,19 @@
-// A stored value as readable JavaScript: what one would write to make it, or nearly so.
+// Shows a stored value as readable JavaScript: the code that would create it, or nearly so.
 //
-// Covers what structured clone can hold. Long things are cut, with a comment saying how much is
-// missing; a second sight of the same object in its own inside is a comment too.
+// Covers every type of structured clone. Long values are cut, with a comment that says how much is
+// missing; a reference to an enclosing object is a comment, too.
 
 const LINE_LENGTH_MAX = 72;
 const ITEMS_MAX = 100;
 const STRING_LENGTH_MAX = 5000;
 const DEPTH_MAX = 12;
 
-/** The value as JavaScript, over several lines where one is too narrow. */
+/** The value as JavaScript, on several lines if it does not fit on one. */
 export function formatValue(value: unknown): string {
   return format(value, '', []);
 }
 
-/** What kind of value it is, in a word or two: "Map(3)", "string", "Uint8Array(16)". */
+/** Its type in a word or two: "Map(3)", "string", "Uint8Array(16)". */
 export function describeType(value: unknown): string {
   if (value === null) return 'null';
   if (typeof value !== 'object') return typeof value;
@@ -118,7 +118,7 @@ function formatBytes(array: TypedArray, indent: string): string {
   const type = Object.prototype.toString.call(array).slice(8, -1);
   const members: Iterable<number | bigint> = array.subarray(0, ITEMS_MAX);
   const items = Array.from(members, (member) => `${member}${suffix}`);
-  // Numbers fill their lines; one a line would be a tower.
+  // Numbers are packed into lines; one per line would take too much height.
   const rest = array.length - items.length;
   const more = rest > 0 ? ` /* and ${rest} more */` : '';
   const rows: string[] = [];

@@ -1,18 +1,18 @@
-// Text with the places where a search matched. The marks are control characters put in by SQLite;
-// what is between them is shown as text, whatever it holds.
+// Text that highlights where a search matched. SQLite inserts control characters as marks; everything
+// between them is shown as text, whatever it contains.
 
 export const MARK_START = '\u0001';
 export const MARK_END = '\u0002';
 
 export function MarkedText({ text }: { text: string }) {
-  // Every odd part lies between a start and an end; a lone mark of the text itself only colours it.
+  // Every odd part is between a start and an end. A stray mark in the text itself only affects its colour.
   const parts = text.split(/[\u0001\u0002]/);
   return (
     <>{parts.map((part, index) => (index % 2 === 1 ? <mark key={index}>{part}</mark> : part))}</>
   );
 }
 
-/** Puts marks around the first occurrence of each text, for what the index did not mark. */
+/** Marks the first occurrence of each text, for matches that the index did not mark. */
 export function markOccurrences(text: string, needles: readonly string[]): string {
   let marked = text;
   for (const needle of needles) {

@@ -1,6 +1,6 @@
-// What the page says by itself: one toast with at most one action, and a line for screen readers.
+// Messages of the page: one toast with at most one action, and a line for screen readers.
 //
-// A toast stays while it is pointed at or holds the focus, so that nobody loses an undo in reach.
+// A toast stays while the pointer is over it or it has the focus, so an undo never disappears under the hand.
 
 import { signal } from '@preact/signals';
 
@@ -20,7 +20,7 @@ export function showToast(next: Toast): void {
   startTimer();
 }
 
-/** Says something to screen readers only. */
+/** Announces the text to screen readers only. */
 export function announce(text: string): void {
   announcement.value = text;
 }

@@ -1,4 +1,4 @@
-// A problem in place: what failed, with code and message, and the way out where there is one.
+// A problem, shown where it happened: what failed, its code and message, and buttons for what to do.
 
 import type { ComponentChildren } from 'preact';
 import type { Problem } from './problem.ts';

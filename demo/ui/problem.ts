@@ -1,11 +1,11 @@
-// What went wrong, as the page shows it: always a code and a message, whatever was thrown.
+// An error as the page shows it: always a code and a message, whatever was thrown.
 
 import { isStorageError } from '../../src/index.ts';
 
 export interface Problem {
   readonly code: string;
   readonly message: string;
-  /** True when the same action may succeed if it is simply done again. */
+  /** Whether repeating the same action may succeed. */
   readonly retryable: boolean;
 }
 

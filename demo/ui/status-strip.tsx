@@ -1,5 +1,5 @@
-// The strip at the foot: whether the storage answers, how large the database is, the alarm, and the
-// bookmark of this moment.
+// The strip at the bottom: whether the storage answers, the size of the database, the alarm, and the
+// current bookmark.
 
 import { effect, signal } from '@preact/signals';
 import { dataChanged, revision } from '../changes.ts';
@@ -87,7 +87,7 @@ function ConnectionState() {
     case 'reopening':
       return (
         <p class="connection" data-state="reopening" role="status">
-          The storage worker was lost; starting it again…
+          The storage worker stopped; starting it again…
         </p>
       );
     default:

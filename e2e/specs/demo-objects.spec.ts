@@ -16,7 +16,7 @@ test('a room is an object: it is made, talked to, seen in two tabs, and forgets 
   await expect(one.getByText('No rooms yet')).toBeVisible();
   await one.getByLabel('Name of a room').fill('lobby');
   await one.getByRole('button', { name: 'Open room' }).click();
-  await expect(one.getByText('nothing to forget')).toBeVisible();
+  await expect(one.getByText('nothing to delete')).toBeVisible();
   await one.getByLabel('Message', { exact: true }).fill('hello');
   await one.getByLabel('Message', { exact: true }).press('Enter');
   await expect(one.getByText('1 message', { exact: true })).toBeVisible();
@@ -28,13 +28,26 @@ test('a room is an object: it is made, talked to, seen in two tabs, and forgets 
   await expect(one.getByText('from the other tab')).toBeVisible();
 
   await one.bringToFront();
-  await one.getByRole('button', { name: 'One day on' }).click();
-  await expect(one.getByText(/stands still/)).toBeVisible();
-  await one.getByRole('button', { name: 'One hour on' }).click();
+  await one.getByRole('button', { name: 'Forward 1 day' }).click();
+  await expect(one.getByText(/stopped at/)).toBeVisible();
+  await one.getByRole('button', { name: 'Forward 1 hour' }).click();
   await expect(one.getByText('0 messages')).toBeVisible();
-  await one.getByRole('button', { name: 'Real time' }).click();
+  await one.getByRole('button', { name: 'Back to real time' }).click();
 
   await one.getByRole('button', { name: 'All rooms' }).click();
   await one.getByRole('button', { name: 'Delete lobby' }).click();
   await expect(one.getByText('No rooms yet')).toBeVisible();
+});
+
+test('the first screen says what the page is, and leads to the source of its class', async ({
+  profile,
+  server,
+}) => {
+  const page = await (await profile.launch()).newPage();
+  await page.goto(`${server.origin}/demo/index.html`);
+  await expect(
+    page.getByRole('heading', { name: /^Write a Durable Object\. Run it in the browser/ }),
+  ).toBeInViewport();
+  await page.getByRole('link', { name: 'read its source' }).click();
+  await expect(page.getByText('export class Room extends DurableObject<Env>')).toBeVisible();
 });

@@ -18,7 +18,7 @@ test('[MG43] the date is moved, and what changes that day is shown; the state ou
 
   await page.getByRole('button', { name: 'Later change' }).click();
   await expect(page.getByLabel('Date')).toHaveValue('2025-03-14');
-  await expect(answer('2025-03-14')).toContainText('as on the day before');
+  await expect(answer('2025-03-14')).toContainText('same as the day before');
 
   await page.getByRole('button', { name: 'Rules' }).click();
   await expect(answer('2025-06-15')).toContainText('410');
@@ -52,6 +52,6 @@ test('[MG43] the provider goes back to a moment that was remembered', async ({
   await expect(answers).toContainText('"TXT"');
   await page.getByRole('button', { name: 'Records' }).click();
   await expect(answers).toContainText('"total_count": 2');
-  await page.getByRole('button', { name: 'Back to it' }).click();
+  await page.getByRole('button', { name: 'Restore it' }).click();
   await expect(answers).toContainText('"total_count": 1');
 });

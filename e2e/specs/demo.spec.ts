@@ -296,7 +296,7 @@ test('a note being saved when the worker is lost is saved by the next worker', a
   await demo.getByLabel('Text', { exact: true }).fill('after');
   await expect(saveState(demo)).toHaveText('Saving…');
   await demo.evaluate(() => window.terminateWorkers());
-  await expect(demo.getByText('The storage worker was lost and runs again.')).toBeVisible({
+  await expect(demo.getByText('The storage worker stopped and was started again.')).toBeVisible({
     timeout: 20_000,
   });
   await expect(problem(demo)).toContainText('CONNECTION_CLOSED');

@@ -32,8 +32,8 @@ test('[TWO1] a class file of a wrangler project answers in a page as it does in 
     ['a', 'b', 'c'].map((text, i) => ({ id: i + 1, author: 'ann', text })),
   ]);
   expect(here.slice(3, 5)).toEqual([
-    'RangeError: A message has some text.',
-    'Error: Nothing would be left.',
+    'RangeError: A message must contain text.',
+    'Error: No message would be left.',
   ]);
 });
 
