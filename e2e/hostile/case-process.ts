@@ -1,7 +1,8 @@
 // One process that tries the cases of one surface, as main.ts names them: a case that hangs, traps
 // or throws where nobody catches it harms no other.
 
-import { openSurface, type SurfaceName } from './surface.ts';
+import { openSurface } from './open-surface.ts';
+import type { SurfaceName } from './surface.ts';
 
 /** What it is told, and what it answers. */
 export interface CaseRequest {

@@ -10,18 +10,3 @@ export interface Surface {
   attack(seed: number): Promise<string | undefined>;
   close(): Promise<void>;
 }
-
-export async function openSurface(name: SurfaceName): Promise<Surface> {
-  switch (name) {
-    case 'values':
-      return (await import('./values.ts')).openValues();
-    case 'databases':
-      return (await import('./databases.ts')).openDatabases('databases');
-    case 'wal':
-      return (await import('./databases.ts')).openDatabases('wal');
-    case 'statements':
-      return (await import('./statements.ts')).openStatements();
-    case 'messages':
-      return (await import('./messages.ts')).openMessages();
-  }
-}
