@@ -31,7 +31,9 @@ const test = base.extend<Fixtures>({
   },
 });
 
-test('a note written with the keyboard alone is saved and outlives a reload', async ({ demo }) => {
+test('[DUR1] a note written with the keyboard alone is saved and outlives a reload', async ({
+  demo,
+}) => {
   await demo.keyboard.press('n');
   await expect(demo.getByLabel('Title')).toBeFocused();
   await demo.keyboard.type('Grüße');
@@ -169,7 +171,9 @@ test('the data set is loaded with progress, searched, loaded again and removed',
   await expect(demo.getByRole('button', { name: `Load ${CHARACTERS} rows` })).toBeVisible();
 });
 
-test('an import cut off by a reload keeps whole batches and is continued', async ({ demo }) => {
+test('[DUR2] an import cut off by a reload keeps whole batches and is continued', async ({
+  demo,
+}) => {
   await demo.getByRole('link', { name: 'Data set' }).click();
   const reloaded = demo.waitForEvent('load');
   await demo.evaluate(() => {
@@ -270,7 +274,7 @@ test('keys are shown as JavaScript, added, edited, deleted and filtered', async 
   await expect(entry.locator('.entry-type')).toHaveText('string');
 });
 
-test('a note being saved when the worker is lost is saved by the next worker', async ({
+test('[TAB6] a note being saved when the worker is lost is saved by the next worker', async ({
   context,
   openDemo,
 }) => {
@@ -305,7 +309,7 @@ test('a note being saved when the worker is lost is saved by the next worker', a
   await expect(demo.getByLabel('Text', { exact: true })).toHaveValue('after');
 });
 
-test('a browser without the file system is told so, with the code', async ({
+test('[ERR4] a browser without the file system is told so, with the code', async ({
   context,
   openDemo,
 }) => {

@@ -2,7 +2,7 @@
 
 import { expect, test } from '../browsers/fixtures.ts';
 
-test('put stores and get returns any value that structured clone takes', async ({
+test('[VAL1] put stores and get returns any value that structured clone takes', async ({
   storagePage,
 }) => {
   const seen = await storagePage.evaluate(async () => {
@@ -40,7 +40,7 @@ test('put stores and get returns any value that structured clone takes', async (
   });
 });
 
-test('many keys are put, read and deleted in one call each, and read in order of UTF-8', async ({
+test('[KV2] many keys are put, read and deleted in one call each, and read in order of UTF-8', async ({
   storagePage,
 }) => {
   const seen = await storagePage.evaluate(async () => {
@@ -69,7 +69,9 @@ test('many keys are put, read and deleted in one call each, and read in order of
   });
 });
 
-test('list takes a prefix, both bounds, a limit and the reverse order', async ({ storagePage }) => {
+test('[KV8] list takes a prefix, both bounds, a limit and the reverse order', async ({
+  storagePage,
+}) => {
   const keys = await storagePage.evaluate(async () => {
     const storage = await window.api.openStorage('list');
     await storage.put({ 'a:1': 1, 'a:2': 2, 'a:3': 3, 'a:4': 4, b: 5 });
@@ -85,7 +87,7 @@ test('list takes a prefix, both bounds, a limit and the reverse order', async ({
   expect(keys).toEqual(['a:1 a:2 a:3 a:4', 'a:2 a:3', 'a:3', 'a:4 a:3']);
 });
 
-test('kv mirrors the synchronous keys, and is the same data', async ({ storagePage }) => {
+test('[PAGE9] kv mirrors the synchronous keys, and is the same data', async ({ storagePage }) => {
   const seen = await storagePage.evaluate(async () => {
     const storage = await window.api.openStorage('kv');
     await storage.kv.put('a', 1);
@@ -110,7 +112,7 @@ test('kv mirrors the synchronous keys, and is the same data', async ({ storagePa
   ]);
 });
 
-test('objects of different names hold different data', async ({ storagePage }) => {
+test('[ID5] objects of different names hold different data', async ({ storagePage }) => {
   const seen = await storagePage.evaluate(async () => {
     const [one, two] = await Promise.all([
       window.api.openStorage('one'),
@@ -122,7 +124,7 @@ test('objects of different names hold different data', async ({ storagePage }) =
   expect(seen).toEqual(['of one', null]);
 });
 
-test('deleteAll empties keys and tables, and leaves the alarm', async ({ storagePage }) => {
+test('[KV9] deleteAll empties keys and tables, and leaves the alarm', async ({ storagePage }) => {
   const seen = await storagePage.evaluate(async () => {
     const storage = await window.api.openStorage('empty');
     const alarmMs = Date.now() + 3_600_000;
@@ -140,7 +142,7 @@ test('deleteAll empties keys and tables, and leaves the alarm', async ({ storage
   expect(seen).toEqual({ keys: 0, tables: [], isAlarmKept: true });
 });
 
-test('an alarm is set by number or Date, read back and deleted', async ({ storagePage }) => {
+test('[AL1] an alarm is set by number or Date, read back and deleted', async ({ storagePage }) => {
   const seen = await storagePage.evaluate(async () => {
     const storage = await window.api.openStorage('alarm');
     const alarmMs = Date.now() + 3_600_000;
@@ -155,7 +157,7 @@ test('an alarm is set by number or Date, read back and deleted', async ({ storag
   expect(seen).toEqual([null, true, true, null]);
 });
 
-test('a transaction commits keys and rows together and returns what its closure returns', async ({
+test('[PTX1] a transaction commits keys and rows together and returns what its closure returns', async ({
   storagePage,
 }) => {
   const seen = await storagePage.evaluate(async () => {
@@ -172,7 +174,7 @@ test('a transaction commits keys and rows together and returns what its closure 
   expect(seen).toEqual([2, 1, [{ x: 1 }]]);
 });
 
-test('a transaction whose closure throws, or that is rolled back, leaves nothing', async ({
+test('[PTX2] a transaction whose closure throws, or that is rolled back, leaves nothing', async ({
   storagePage,
 }) => {
   const seen = await storagePage.evaluate(async () => {
@@ -199,7 +201,7 @@ test('a transaction whose closure throws, or that is rolled back, leaves nothing
   expect(seen).toEqual([true, 'old', 'TRANSACTION_ENDED', 'old']);
 });
 
-test('transactions of two handles on one object do not mix', async ({ storagePage }) => {
+test('[SES6] transactions of two handles on one object do not mix', async ({ storagePage }) => {
   const count = await storagePage.evaluate(async () => {
     const handles = await Promise.all([
       window.api.openStorage('counter'),

@@ -47,7 +47,7 @@ test('[DUR2] a worker terminated in the middle of writes loses no acknowledged o
   await expectWrites(page, acknowledged());
 });
 
-test('a handle goes on with a new worker when its worker was terminated', async ({
+test('[TAB6] a handle goes on with a new worker when its worker was terminated', async ({
   profile,
   server,
 }) => {

@@ -98,7 +98,7 @@ test.beforeAll(() => {
 
 test.afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-test('a Vite build of a page that imports the package works', async ({ sharedProfile }) => {
+test('[PKG1] a Vite build of a page that imports the package works', async ({ sharedProfile }) => {
   writeFileSync(join(directory, 'index.html'), '<script type="module" src="./main.js"></script>');
   writeFileSync(join(directory, 'main.js'), SCRIPT);
   await build({
@@ -110,7 +110,7 @@ test('a Vite build of a page that imports the package works', async ({ sharedPro
   await expectToWork(join(directory, 'built'), '/index.html', sharedProfile);
 });
 
-test('the package works in a page without a bundler', async ({ sharedProfile }) => {
+test('[PKG1] the package works in a page without a bundler', async ({ sharedProfile }) => {
   const map = { imports: { 'ctx-storage': '/node_modules/ctx-storage/dist/index.js' } };
   writeFileSync(
     join(directory, 'plain.html'),
@@ -140,7 +140,7 @@ test('[NODE10] a file of classes runs in a page’s own thread', async ({ shared
   await expectToWork(directory, '/in-process.html', sharedProfile);
 });
 
-test('a wrangler project is built with the plugin, and its class runs in the page', async ({
+test('[VITE4] a wrangler project is built with the plugin, and its class runs in the page', async ({
   sharedProfile,
 }) => {
   linkDependencies();

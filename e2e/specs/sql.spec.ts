@@ -2,7 +2,7 @@
 
 import { expect, test } from '../browsers/fixtures.ts';
 
-test('exec runs several statements, binds to the last and gives its rows', async ({
+test('[SQL2] exec runs several statements, binds to the last and gives its rows', async ({
   storagePage,
 }) => {
   const seen = await storagePage.evaluate(async () => {
@@ -25,7 +25,7 @@ test('exec runs several statements, binds to the last and gives its rows', async
   });
 });
 
-test('values keep their types both ways', async ({ storagePage }) => {
+test('[SQL5] values keep their types both ways', async ({ storagePage }) => {
   const seen = await storagePage.evaluate(async () => {
     const { sql } = await window.api.openStorage('types');
     const bytes = new Uint8Array([0, 255]).buffer;
@@ -40,7 +40,7 @@ test('values keep their types both ways', async ({ storagePage }) => {
   expect(seen).toEqual({ number: 1.5, text: 'é😀', missing: null, bytes: [true, 0, 255] });
 });
 
-test('a result of many batches comes whole and in order, by every way of reading it', async ({
+test('[CUR1] a result of many batches comes whole and in order, by every way of reading it', async ({
   storagePage,
 }) => {
   const seen = await storagePage.evaluate(async () => {
@@ -60,7 +60,7 @@ test('a result of many batches comes whole and in order, by every way of reading
   expect(seen).toEqual([true, true, true]);
 });
 
-test('next, raw and toArray of one cursor share its position', async ({ storagePage }) => {
+test('[CUR2] next, raw and toArray of one cursor share its position', async ({ storagePage }) => {
   const seen = await storagePage.evaluate(async () => {
     const { sql } = await window.api.openStorage('position');
     const cursor = sql.exec('SELECT column1 AS x FROM (VALUES (1), (2), (3), (4))');
@@ -73,7 +73,7 @@ test('next, raw and toArray of one cursor share its position', async ({ storageP
   expect(seen).toEqual([{ x: 1 }, [2], [{ x: 3 }, { x: 4 }], true]);
 });
 
-test('one gives the only row, and rejects for none and for two', async ({ storagePage }) => {
+test('[CUR3] one gives the only row, and rejects for none and for two', async ({ storagePage }) => {
   const seen = await storagePage.evaluate(async () => {
     const { sql } = await window.api.openStorage('one');
     const codeOf = (promise: Promise<unknown>) =>
@@ -91,7 +91,9 @@ test('one gives the only row, and rejects for none and for two', async ({ storag
   expect(seen).toEqual([{ x: 1 }, 'CURSOR_ROWS', 'CURSOR_ROWS', [7]]);
 });
 
-test('a cursor left early can be closed, and the table be dropped', async ({ storagePage }) => {
+test('[CUR5] a cursor left early can be closed, and the table be dropped', async ({
+  storagePage,
+}) => {
   const seen = await storagePage.evaluate(async () => {
     const { sql } = await window.api.openStorage('close');
     await sql.exec(
@@ -108,7 +110,7 @@ test('a cursor left early can be closed, and the table be dropped', async ({ sto
   expect(seen).toEqual({ n: 0 });
 });
 
-test('databaseSize grows with what is stored', async ({ storagePage }) => {
+test('[SQL17] databaseSize grows with what is stored', async ({ storagePage }) => {
   const sizes = await storagePage.evaluate(async () => {
     const { sql } = await window.api.openStorage('size');
     const before = await sql.databaseSize;
@@ -118,7 +120,7 @@ test('databaseSize grows with what is stored', async ({ storagePage }) => {
   expect(sizes[1] - sizes[0]).toBeGreaterThanOrEqual(100_000);
 });
 
-test('FTS5 finds text', async ({ storagePage }) => {
+test('[SQL13] FTS5 finds text', async ({ storagePage }) => {
   const found = await storagePage.evaluate(async () => {
     const { sql } = await window.api.openStorage('search');
     await sql.exec('CREATE VIRTUAL TABLE notes USING fts5(text)').ready;

@@ -5,7 +5,10 @@ import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { TestServer } from '../browsers/server.ts';
 
-test('two tabs share an object: each sees what the other wrote', async ({ profile, server }) => {
+test('[TAB1] two tabs share an object: each sees what the other wrote', async ({
+  profile,
+  server,
+}) => {
   const [one, two] = await openTabs(await profile.launch(), server);
   await put(one, 'one', 1);
   await put(two, 'two', 2);
@@ -13,7 +16,7 @@ test('two tabs share an object: each sees what the other wrote', async ({ profil
   expect(await list(two)).toEqual(['one', 'two']);
 });
 
-test('transactions of two tabs do not mix', async ({ profile, server }) => {
+test('[SES6] transactions of two tabs do not mix', async ({ profile, server }) => {
   const tabs = await openTabs(await profile.launch(), server);
   await Promise.all(
     tabs.map((tab) =>
@@ -30,7 +33,7 @@ test('transactions of two tabs do not mix', async ({ profile, server }) => {
   expect(await get(tabs[0], 'count')).toBe(40);
 });
 
-test('errors keep their class and code in the second tab', async ({ profile, server }) => {
+test('[ERR1] errors keep their class and code in the second tab', async ({ profile, server }) => {
   const [, two] = await openTabs(await profile.launch(), server);
   const seen = await two.evaluate(async () => {
     const storage = await window.api.openStorage('shared');
@@ -48,7 +51,7 @@ test('errors keep their class and code in the second tab', async ({ profile, ser
 });
 
 for (const leaver of [0, 1] as const) {
-  test(`when the ${leaver === 0 ? 'first' : 'second'} tab closes, the other goes on`, async ({
+  test(`[TAB2] when the ${leaver === 0 ? 'first' : 'second'} tab closes, the other goes on`, async ({
     profile,
     server,
   }) => {
@@ -62,7 +65,7 @@ for (const leaver of [0, 1] as const) {
   });
 }
 
-test('a handle opened before the other tab closed still works after it', async ({
+test('[TAB2] a handle opened before the other tab closed still works after it', async ({
   profile,
   server,
 }) => {

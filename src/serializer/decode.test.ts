@@ -247,7 +247,7 @@ describe('[VAL8] what is expensive to construct', () => {
   });
 });
 
-test('bytes changed anywhere are a value or CORRUPT, in bounded time', () => {
+test('[VAL7] bytes changed anywhere are a value or CORRUPT, in bounded time', () => {
   const original = serialize(SAMPLE);
   const change = fc.record({
     at: fc.nat(original.length - 1),

@@ -67,7 +67,7 @@ describe('exec', () => {
     expect(() => database.exec('SELEC', [failing])).toThrow(RangeError);
   });
 
-  test('an error has the text of SQLite, the place and the name of its code', () => {
+  test('[ERR2] an error has the text of SQLite, the place and the name of its code', () => {
     database.exec('CREATE TABLE t(a UNIQUE)', []);
     database.exec('INSERT INTO t VALUES (1)', []);
     const message = (sql: string) => {
@@ -247,7 +247,7 @@ describe('size and reset', () => {
     expect(database.exec('SELECT * FROM t', []).columnNames).toEqual(['b']);
   });
 
-  test('closing ends the cursors', async () => {
+  test('[SQL21] closing ends the cursors', async () => {
     const closed = await openInMemory();
     const cursor = closed.exec('VALUES (1), (2)', []);
     closed.close();
