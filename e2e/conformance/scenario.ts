@@ -30,7 +30,7 @@ export type Form =
   | { readonly kind: 'phases'; readonly phases: readonly Phase[] }
   | { readonly kind: 'alarm'; readonly scenario: AlarmScenario };
 
-/** What a scenario came to; compared as JSON text, so the order of members matters. */
+/** The outcome of a scenario, compared as JSON text, so the order of members matters. */
 export type Result = unknown;
 
 /** The objects under test, as scenarios need them. */

@@ -32,7 +32,7 @@ describe('verdicts on conformance results', () => {
     expect(verdicts).toMatchObject([{ kind: 'failed', name: 'a/x' }]);
   });
 
-  test('a known difference counts neither way, and fails when it is none any more', () => {
+  test('a known difference counts neither way, and fails when it no longer differs', () => {
     const expected = { 'a/x': 1 };
     const known = { 'a/x': 'because' };
     expect(kinds({ 'a/x': 2 }, expected, {}, known)).toEqual(['known']);

@@ -3,7 +3,7 @@
 // A result passes when its JSON text equals that of the expectation or of the accepted alternative.
 // A scenario without an expectation is not scored; one that could not be run at all always fails,
 // as does an expectation for which no scenario was found: nothing is left out silently. A known
-// difference is neither passed nor failed, is always shown, and fails once it is none any more.
+// difference is neither passed nor failed, is always shown, and fails once it no longer differs.
 
 import type { Results } from './corpus.ts';
 

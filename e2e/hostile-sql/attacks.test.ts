@@ -1,4 +1,4 @@
-// Every attack in workerd and here: the storage's own tables are as closed here as there.
+// Every attack in workerd and here: our storage protects its own tables as workerd does.
 
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';

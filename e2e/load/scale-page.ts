@@ -50,7 +50,7 @@ const scale = {
     return (await (await connection()).list('Book')).length;
   },
 
-  /** Opens every `stride`th object anew and reads it. */
+  /** Opens every `stride`th object again and reads it. */
   async readObjects(count: number, stride: number): Promise<number> {
     const { env } = await connection();
     let found = 0;

@@ -6,5 +6,5 @@ import { DOCUMENT, withTable } from './write-matrix.ts';
 test('[MG42] docs/management.md shows what each version of the SDK meets on every date', async () => {
   const table = matrixTable(await clientMatrix());
   const text = readFileSync(DOCUMENT, 'utf8');
-  expect(text, 'write it anew: npm run management:matrix').toBe(withTable(text, table));
+  expect(text, 'write it again: npm run management:matrix').toBe(withTable(text, table));
 }, 120_000);

@@ -1,5 +1,5 @@
 // Runs the cases of the file contract over the browser's own files, each in a directory of its own,
-// and posts what each came to: its name, and why it failed or null.
+// and posts the outcome of each: its name, and why it failed or null.
 
 import { HandleCloser, OpfsDirectory } from '../../worker/file/opfs-file.ts';
 import { FILE_CASES } from '../../worker/testing/file.suite.ts';

@@ -16,7 +16,7 @@ declare global {
 export interface Verification {
   /** Number of the last write found; 0 when there is none. */
   readonly last: number;
-  /** What is wrong, in words; empty when all is well. */
+  /** What is wrong, in words; empty when nothing is. */
   readonly faults: readonly string[];
 }
 

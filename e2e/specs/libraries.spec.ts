@@ -1,4 +1,4 @@
-// Libraries written for workerd run unmodified in a browser's worker, with the same results as there.
+// Libraries written for workerd run unmodified in a browser's worker, with workerd's results.
 
 import type { Page } from '@playwright/test';
 import type { Miniflare } from 'miniflare';

@@ -108,7 +108,7 @@ test('[WS12] a socket outlives the eviction of its object, also in another tab',
   });
   expect(heard).toEqual({ messages: ['heard one', 'heard two'], wasMadeAgain: true });
   await follower.close();
-  // The tab is gone without a goodbye.
+  // The tab is gone without notice.
   await expect
     .poll(() =>
       leader.evaluate(async () => {

@@ -18,7 +18,7 @@ export interface Round {
   readonly acknowledged: number;
   /** The last write found. */
   readonly found: number;
-  /** In words; empty when all is well. */
+  /** What is wrong, in words; empty when nothing is. */
   readonly faults: readonly string[];
 }
 

@@ -58,7 +58,7 @@ export class Ledger {
     }
   }
 
-  /** What is wrong, in words; empty when all is well. */
+  /** What is wrong, in words; empty when nothing is. */
   audit(found: Found): string[] {
     const { rows, keys, calls, callCount, transactions, checks } = found;
     const faults = this.#faults.splice(0);
