@@ -6,7 +6,7 @@
 import { type SpawnOptions, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** What a step came to. */
+/** How many checks of a step passed and failed. */
 export interface Tally {
   readonly passed: number;
   readonly failed: number;

@@ -1,183 +1,43 @@
-// The code checked as code: layers, file heads, sizes, and that the rule book and the tests agree.
+// The code checked as code: layers, circles, file heads, sizes, state, names and phrases; and that
+// the rule book and the tests agree.
+//
+// What is accepted although it breaks a rule is in exceptions.ts, with its reason.
 
-import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { KNOWN_CIRCLES, MODULE_STATE, SHARED_NAMES, TESTS_WITHOUT_RULE } from './exceptions.ts';
+import { exportedNames } from './exported-names.ts';
+import { importCircles } from './import-circles.ts';
+import KNOWN_PHRASES from './known-phrases.json' with { type: 'json' };
+import { importFault, isTool, PROGRAM, productOf } from './layers.ts';
+import { moduleState } from './module-state.ts';
+import { PHRASES, phrasesIn } from './phrases.ts';
+import { listFiles, parseModule, ROOT, readSource, referencesOf } from './source-files.ts';
+import { testTitles } from './test-titles.ts';
 
-const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
-
-/**
- * What each folder may import, its own files aside. `src/contract` and `src/serializer` are shared
- * by both worlds and stand below everything.
- */
-const LAYERS: Readonly<Record<string, readonly string[]>> = {
-  'src/contract': ['src/serializer'],
-  'src/serializer': ['src/contract'],
-  'src/rpc': ['src/contract'],
-  'src/io': [],
-  'src/sockets': ['src/io', 'src/serializer'],
-  'src/http': ['src/io'],
-  'src/stubs': ['src/io', 'src/rpc', 'src/contract', 'src/serializer'],
-  'src/membrane': [
-    'src/stubs',
-    'src/http',
-    'src/sockets',
-    'src/io',
-    'src/rpc',
-    'src/contract',
-    'src/serializer',
-  ],
-  'src/client': ['src/membrane', 'src/stubs', 'src/rpc', 'src/contract', 'src/serializer'],
-  'src/vite': [],
-  src: ['src/client', 'src/contract'],
-  'worker/file': ['src/contract'],
-  'worker/log': ['worker/file', 'src/contract'],
-  'worker/vfs': ['worker/file', 'src/contract'],
-  'worker/sql': ['worker/vfs', 'src/contract'],
-  'worker/kv': ['worker/sql', 'src/contract', 'src/serializer'],
-  'worker/import': ['worker/sql', 'worker/vfs', 'worker/file', 'src/contract'],
-  'worker/storage': [
-    'worker/kv',
-    'worker/sql',
-    'worker/vfs',
-    'worker/log',
-    'worker/import',
-    'src/contract',
-    'src/serializer',
-  ],
-  'worker/io': ['src/contract'],
-  'worker/clock': ['src/contract'],
-  'worker/alarms': [],
-  'worker/catalog': ['worker/file', 'src/contract'],
-  'worker/globals': ['src/http', 'src/sockets', 'src/io'],
-  'worker/sockets': ['src/sockets', 'src/io'],
-  'worker/instance': [
-    'worker/sockets',
-    'worker/alarms',
-    'worker/catalog',
-    'worker/io',
-    'worker/storage',
-    'worker/sql',
-    'worker/log',
-    'worker/file',
-    'src/sockets',
-    'src/io',
-    'src/contract',
-    'src/serializer',
-  ],
-  'worker/host': [
-    'worker/instance',
-    'worker/sockets',
-    'worker/alarms',
-    'worker/clock',
-    'worker/catalog',
-    'worker/io',
-    'worker/import',
-    'worker/sql',
-    'src/stubs',
-    'src/io',
-    'src/contract',
-  ],
-  'worker/calls': [
-    'worker/host',
-    'worker/instance',
-    'src/membrane',
-    'src/stubs',
-    'src/sockets',
-    'src/rpc',
-    'src/contract',
-  ],
-  'worker/sessions': [
-    'worker/host',
-    'worker/instance',
-    'worker/io',
-    'worker/storage',
-    'worker/sql',
-    'src/stubs',
-    'src/rpc',
-    'src/contract',
-  ],
-  'worker/library': ['worker/instance', 'src/membrane', 'src/stubs', 'src/io', 'src/contract'],
-  'src/management/schedule': ['src/contract'],
-  'src/management/call': [],
-  'src/management/resources': ['src/management/call', 'src/contract'],
-  'src/management/routes': [
-    'src/management/resources',
-    'src/management/call',
-    'src/management/schedule',
-  ],
-  'src/management/objects': [
-    'src/management/routes',
-    'src/management/resources',
-    'src/management/call',
-    'src/contract',
-  ],
-  'src/management/changes': [
-    'src/management/routes',
-    'src/management/resources',
-    'src/management/call',
-    'src/management/schedule',
-  ],
-  'src/management/edge': [
-    'src/management/changes',
-    'src/management/objects',
-    'src/management/routes',
-    'src/management/resources',
-    'src/management/call',
-    'src/management/schedule',
-  ],
-  'src/management/adapters': [
-    'src/management/edge',
-    'src/management/objects',
-    'src/management/call',
-    'src/management/schedule',
-    'src/contract',
-  ],
-  'src/management/report': ['src/management/schedule', 'src/contract'],
-  'src/management': [
-    'src/management/adapters',
-    'src/management/edge',
-    'src/management/objects',
-    'src/management/report',
-    'src/management/schedule',
-  ],
-  'src/cli': [
-    'src/management/adapters',
-    'src/management/objects',
-    'src/management/report',
-    'src/management/schedule',
-    'src/contract',
-  ],
-};
-
-/** The program of the command line is where page and worker meet. */
-const PROGRAM = 'src/cli/node-main.ts';
-
-const files = sourceFiles(['src', 'worker', 'demo', 'e2e']);
+const files = listFiles(['src', 'worker', 'demo', 'e2e'], /(?<!\.d)\.tsx?$/);
 const sources = files.filter((file) => !file.endsWith('.test.ts') && !file.startsWith('e2e'));
+const product = sources.filter((file) => !file.startsWith('demo') && !isTool(file));
+const syntax = new Map(files.map((file) => [file, parseModule(file, readSource(file))]));
+const references = new Map([...syntax].map(([file, tree]) => [file, referencesOf(file, tree)]));
 
 describe('source', () => {
   test('imports go only downward', () => {
-    const wrong: string[] = [];
-    for (const file of sources) {
-      const folder = dirname(file);
-      const allowed = LAYERS[folder];
-      if (allowed === undefined || file === PROGRAM) continue;
-      for (const target of imports(file)) {
-        const inside = [folder, ...allowed].some(
-          (layer) => target === layer || dirname(target) === layer,
-        );
-        if (!inside) wrong.push(`${file} -> ${target}`);
-      }
-    }
+    const wrong = sources.flatMap((file) =>
+      references
+        .get(file)!
+        .imports.map((target) => [file, target, importFault(file, target)] as const)
+        .filter(([, , fault]) => fault !== undefined)
+        .map(([, target, fault]) => `${file} -> ${target}: ${fault}`),
+    );
     expect(wrong).toEqual([]);
   });
 
   test('the page imports nothing of the worker, the worker nothing of the page', () => {
     const wrong: string[] = [];
     for (const file of sources) {
-      for (const target of imports(file)) {
+      for (const target of references.get(file)!.imports) {
         if (file === PROGRAM) continue;
         if (file.startsWith('src/') && target.startsWith('worker/'))
           wrong.push(`${file} -> ${target}`);
@@ -189,13 +49,18 @@ describe('source', () => {
     expect(wrong).toEqual([]);
   });
 
+  test('no files import one another in a circle, types included', () => {
+    const graph = new Map([...references].map(([file, { imports }]) => [file, imports]));
+    expect(importCircles(graph)).toEqual(KNOWN_CIRCLES);
+  });
+
   test('every file begins by saying what it is', () => {
-    const headless = sources.filter((file) => !/^(#!.*\n)?(\/\/|\/\*)/.test(read(file)));
+    const headless = sources.filter((file) => !/^(#!.*\n)?(\/\/|\/\*)/.test(readSource(file)));
     expect(headless).toEqual([]);
   });
 
   test('no file is longer than 450 lines', () => {
-    const long = sources.filter((file) => read(file).split('\n').length > 450);
+    const long = sources.filter((file) => readSource(file).split('\n').length > 450);
     expect(long).toEqual([]);
   });
 
@@ -206,7 +71,6 @@ describe('source', () => {
       PROGRAM,
       'worker/entries/storage-worker.ts',
       'worker/entries/objects.ts',
-      'src/vite/client.d.ts',
       'demo/objects/room.ts',
       'worker/entries/node-objects.ts',
       'worker/entries/node-library.ts',
@@ -214,22 +78,88 @@ describe('source', () => {
       'worker/sim/main.ts',
       'demo/main.tsx',
     ]);
-    const imported = new Set(files.flatMap((file) => [...imports(file), ...addresses(file)]));
-    const html = read('demo/index.html');
+    const named = new Set(
+      [...references.values()].flatMap(({ imports, addresses }) => [...imports, ...addresses]),
+    );
+    const html = readSource('demo/index.html');
     const dead = sources.filter(
-      (file) => !entries.has(file) && !imported.has(file) && !html.includes(file.slice(5)),
+      (file) => !entries.has(file) && !named.has(file) && !html.includes(file.slice(5)),
     );
     expect(dead).toEqual([]);
+  });
+
+  test('a module holds no mutable state but what is listed', () => {
+    const found = product.flatMap((file) =>
+      moduleState(syntax.get(file)!).map((name) => `${file} ${name}`),
+    );
+    expect(found.sort()).toEqual(Object.keys(MODULE_STATE).sort());
+  });
+
+  test('an exported name is declared once in a product', () => {
+    const counts = new Map<string, number>();
+    for (const file of product) {
+      for (const name of exportedNames(syntax.get(file)!)) {
+        const key = `${productOf(file)} ${name}`;
+        counts.set(key, (counts.get(key) ?? 0) + 1);
+      }
+    }
+    const shared = [...counts].filter(([, count]) => count > 1).map(([key]) => key.split(' ')[1]);
+    expect(shared.sort()).toEqual(Object.keys(SHARED_NAMES).sort());
+  });
+});
+
+describe('words', () => {
+  const texts = [
+    ...listFiles(['src', 'worker', 'demo', 'e2e', 'docs'], /\.([mt]s|tsx|mjs|md)$/),
+    ...['README.md', 'CONTRIBUTING.md', 'SECURITY.md'],
+  ].filter((file) => !file.includes('/corpus/') && !file.startsWith('e2e/suite/'));
+
+  test('text reads as a native technical writer would write it', () => {
+    const found = Object.fromEntries(PHRASES.map(({ name }) => [name, [] as string[]]));
+    for (const file of texts) {
+      for (const name of phrasesIn(readSource(file))) found[name]!.push(file);
+    }
+    for (const { name, instead } of PHRASES) {
+      const known = KNOWN_PHRASES[name as keyof typeof KNOWN_PHRASES] ?? [];
+      expect(found[name]!.sort(), `'${name}': write '${instead}'`).toEqual(known);
+    }
+  });
+
+  test('a file that a document names exists', () => {
+    const documents = texts.filter((file) => file.endsWith('.md'));
+    const missing = documents.flatMap((file) =>
+      [...readSource(file).matchAll(/`((?:src|worker|demo|e2e|docs)\/[\w./-]+\.\w+)`/g)]
+        .map(([, path]) => path!)
+        .filter((path) => !existsSync(join(ROOT, path)))
+        .map((path) => `${file}: ${path}`),
+    );
+    expect(missing).toEqual([]);
   });
 });
 
 describe('rule book', () => {
-  const books = ['docs/spec.md', 'docs/commit-log-format.md'].map(read).join('\n');
-  const rules = new Set([...books.matchAll(/^\| ([A-Z]+\d+) \|/gm)].map(([, id]) => id!));
+  const books = ['docs/spec.md', 'docs/commit-log-format.md'].map(readSource).join('\n');
+  const listed = [...books.matchAll(/^\| ([A-Z]+)(\d+) \|/gm)].map(([, section, number]) => ({
+    section: section!,
+    number: Number(number),
+  }));
+  const rules = new Set(listed.map(({ section, number }) => `${section}${number}`));
   const tests = files.filter((file) => /\.(test|spec|suite)\.ts$/.test(file));
   const shown = new Set(
-    tests.flatMap((file) => [...read(file).matchAll(/\[([A-Z]+\d+)\]/g)].map(([, id]) => id!)),
+    tests.flatMap((file) =>
+      [...readSource(file).matchAll(/\[([A-Z]+\d+)\]/g)].map(([, id]) => id!),
+    ),
   );
+
+  test('the numbers of a section ascend', () => {
+    const last = new Map<string, number>();
+    const wrong = listed.filter(({ section, number }) => {
+      const previous = last.get(section) ?? 0;
+      last.set(section, number);
+      return number <= previous;
+    });
+    expect(wrong).toEqual([]);
+  });
 
   test('every rule has a test', () => {
     expect([...rules].filter((id) => !shown.has(id))).toEqual([]);
@@ -238,32 +168,16 @@ describe('rule book', () => {
   test('every test names a rule that exists', () => {
     expect([...shown].filter((id) => !rules.has(id))).toEqual([]);
   });
+
+  test('every test names a rule, or belongs to what has none', () => {
+    const reasons = Object.keys(TESTS_WITHOUT_RULE);
+    const without = tests.flatMap((file) =>
+      testTitles(syntax.get(file)!)
+        // A title that is only a parameter has its rule in the list of cases.
+        .filter((title) => !/\[[A-Z]+\d+\]|\[…\]|(^| )(%s|\$title)$/.test(title))
+        .map((title) => `${file} ${title}`),
+    );
+    expect(without.filter((name) => !reasons.some((known) => name.startsWith(known)))).toEqual([]);
+    expect(reasons.filter((known) => !without.some((name) => name.startsWith(known)))).toEqual([]);
+  });
 });
-
-function read(file: string): string {
-  return readFileSync(join(ROOT, file), 'utf8');
-}
-
-function sourceFiles(folders: string[]): string[] {
-  return folders
-    .flatMap((folder) => readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true }))
-    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
-    .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
-    .filter((file) => !file.endsWith('.d.ts') && !file.includes('node_modules'));
-}
-
-/** The files of this repository that a file imports. */
-function imports(file: string): string[] {
-  return referred(file, /(?:from|import\(?)\s*'(\.[^']*)'/g);
-}
-
-/** The files it names as an address, to start them in another thread. */
-function addresses(file: string): string[] {
-  return referred(file, /new URL\(\s*'(\.[^']*)'/g);
-}
-
-function referred(file: string, pattern: RegExp): string[] {
-  return [...read(file).matchAll(pattern)].map(([, path]) =>
-    relative(ROOT, resolve(ROOT, dirname(file), path!)),
-  );
-}

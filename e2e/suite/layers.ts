@@ -1,0 +1,186 @@
+// Which folder may import which: the layers of the product, and the tools beside it.
+
+import { dirname } from 'node:path';
+
+/**
+ * What each folder may import, its own files aside. `src/contract` and `src/serializer` are shared
+ * by page and worker and stand below everything.
+ */
+const LAYERS: Readonly<Record<string, readonly string[]>> = {
+  'src/contract': ['src/serializer'],
+  'src/serializer': ['src/contract'],
+  'src/rpc': ['src/contract'],
+  'src/io': [],
+  'src/sockets': ['src/io', 'src/serializer'],
+  'src/stubs': ['src/io', 'src/rpc', 'src/sockets', 'src/contract', 'src/serializer'],
+  'src/client': ['src/stubs', 'src/rpc', 'src/contract', 'src/serializer'],
+  'src/vite': [],
+  src: ['src/client', 'src/contract'],
+  'worker/file': ['src/contract'],
+  'worker/log': ['worker/file', 'src/contract'],
+  'worker/vfs': ['worker/file', 'src/contract'],
+  'worker/sql': ['worker/vfs', 'src/contract'],
+  'worker/kv': ['worker/sql', 'src/contract', 'src/serializer'],
+  'worker/import': ['worker/sql', 'worker/vfs', 'worker/file', 'src/contract'],
+  'worker/storage': [
+    'worker/kv',
+    'worker/sql',
+    'worker/vfs',
+    'worker/log',
+    'worker/import',
+    'src/contract',
+    'src/serializer',
+  ],
+  'worker/io': ['src/contract'],
+  'worker/clock': ['src/contract'],
+  'worker/alarms': [],
+  'worker/catalog': ['worker/file', 'src/contract'],
+  'worker/globals': ['src/stubs', 'src/sockets', 'src/io'],
+  'worker/sockets': ['src/sockets', 'src/io'],
+  'worker/instance': [
+    'worker/sockets',
+    'worker/alarms',
+    'worker/catalog',
+    'worker/io',
+    'worker/storage',
+    'worker/sql',
+    'worker/log',
+    'worker/file',
+    'src/sockets',
+    'src/io',
+    'src/contract',
+    'src/serializer',
+  ],
+  'worker/host': [
+    'worker/instance',
+    'worker/sockets',
+    'worker/alarms',
+    'worker/clock',
+    'worker/catalog',
+    'worker/io',
+    'worker/import',
+    'worker/sql',
+    'src/stubs',
+    'src/io',
+    'src/contract',
+  ],
+  'worker/calls': [
+    'worker/host',
+    'worker/instance',
+    'src/stubs',
+    'src/sockets',
+    'src/rpc',
+    'src/contract',
+  ],
+  'worker/sessions': [
+    'worker/host',
+    'worker/instance',
+    'worker/io',
+    'worker/storage',
+    'worker/sql',
+    'src/stubs',
+    'src/rpc',
+    'src/contract',
+  ],
+  'worker/library': ['worker/instance', 'src/stubs', 'src/io', 'src/contract'],
+  'worker/boot': [
+    'worker/library',
+    'worker/sessions',
+    'worker/calls',
+    'worker/host',
+    'worker/instance',
+    'worker/globals',
+    'worker/clock',
+    'worker/catalog',
+    'worker/io',
+    'worker/storage',
+    'worker/sql',
+    'worker/vfs',
+    'worker/file',
+    'src/rpc',
+    'src/io',
+    'src/contract',
+  ],
+  'worker/entries': [
+    'worker/boot',
+    'worker/library',
+    'worker/host',
+    'worker/instance',
+    'worker/catalog',
+    'worker/sql',
+    'worker/vfs',
+    'worker/file',
+    'src/stubs',
+    'src/contract',
+  ],
+};
+
+/** The management interface knows only the contract; its own folders may know each other. */
+const MANAGEMENT = [
+  'src/management',
+  'src/management/adapters',
+  'src/management/call',
+  'src/management/changes',
+  'src/management/edge',
+  'src/management/objects',
+  'src/management/report',
+  'src/management/resources',
+  'src/management/routes',
+  'src/management/schedule',
+];
+
+/** The command line runs the management interface. */
+const COMMAND_LINE = 'src/cli';
+
+/** The program of the command line is where page and worker meet. */
+export const PROGRAM = 'src/cli/node-main.ts';
+
+/** Tools of the tests and the build may import everything, and no product file imports them. */
+const TOOLS = [
+  'src/testing',
+  'worker/testing',
+  'worker/sim',
+  'worker/sim/put-back',
+  'worker/vfs/build',
+];
+
+/** The demo is a user: it imports what the package exports. */
+const ENTRIES = [
+  'src/index.ts',
+  'src/management/index.ts',
+  'src/vite/client.d.ts',
+  'worker/entries/objects.ts',
+];
+
+/** Whether the file is a tool, and not part of the product. */
+export function isTool(file: string): boolean {
+  return TOOLS.includes(dirname(file));
+}
+
+/** The product a file belongs to: the storage, or the management interface built on it. */
+export function productOf(file: string): 'storage' | 'management' {
+  const folder = dirname(file);
+  return folder === COMMAND_LINE || MANAGEMENT.includes(folder) ? 'management' : 'storage';
+}
+
+/** Why `file` may not import `target`; undefined when it may. */
+export function importFault(file: string, target: string): string | undefined {
+  const [from, to] = [dirname(file), dirname(target)];
+  if (isTool(file)) return undefined;
+  if (isTool(target)) return 'the product imports a tool';
+  if (from.startsWith('demo')) {
+    const isOwn = target.startsWith('demo/') || ENTRIES.includes(target);
+    return isOwn ? undefined : 'the demo imports what the package does not export';
+  }
+  const allowed = allowedFolders(file);
+  if (allowed === undefined) return `${from} has no layer`;
+  return to === from || allowed.includes(to) ? undefined : `${from} is not above ${to}`;
+}
+
+function allowedFolders(file: string): readonly string[] | undefined {
+  const folder = dirname(file);
+  if (file === PROGRAM) return [...MANAGEMENT, 'src/contract', 'worker/entries'];
+  if (folder === COMMAND_LINE) return [...MANAGEMENT, 'src/contract'];
+  if (MANAGEMENT.includes(folder)) return [...MANAGEMENT, 'src/contract'];
+  return LAYERS[folder];
+}

@@ -1,0 +1,123 @@
+// The checks of tidy.test.ts, each on sources that it must and must not find.
+
+import { expect, test } from 'vitest';
+import { exportedNames } from './exported-names.ts';
+import { importCircles } from './import-circles.ts';
+import { importFault } from './layers.ts';
+import { moduleState } from './module-state.ts';
+import { phrasesIn } from './phrases.ts';
+import { parseModule, referencesOf } from './source-files.ts';
+import { testTitles } from './test-titles.ts';
+
+const parse = (text: string) => parseModule('src/io/a.ts', text);
+
+test('imports are found in every form, and only in code', () => {
+  const { imports, addresses } = referencesOf(
+    'src/io/a.ts',
+    parse(`import type { A } from './b.ts';
+      export * from '../rpc/c.ts';
+      export { d } from './d.ts';
+      type E = import('./e.ts').E;
+      const load = () => import('./f.ts');
+      const start = () => new Worker(new URL('./g.ts', import.meta.url));
+      // import { h } from './h.ts';
+      const text = "import { i } from './i.ts'";`),
+  );
+  expect(imports).toEqual([
+    'src/io/b.ts',
+    'src/rpc/c.ts',
+    'src/io/d.ts',
+    'src/io/e.ts',
+    'src/io/f.ts',
+  ]);
+  expect(addresses).toEqual(['src/io/g.ts']);
+});
+
+test('circles are found, whatever lies around them', () => {
+  const imports = new Map([
+    ['entry', ['a', 'lone']],
+    ['a', ['b']],
+    ['b', ['c', 'lone']],
+    ['c', ['a', 'd']],
+    ['d', ['e']],
+    ['e', ['d']],
+    ['lone', []],
+    ['self', ['self']],
+  ]);
+  expect(importCircles(imports)).toEqual([['a', 'b', 'c'], ['d', 'e'], ['self']]);
+});
+
+test.for([
+  ['let a = 1;', ['a']],
+  ['export let a: number;', ['a']],
+  ['const a = new Map<string, number>();', ['a']],
+  ['const a: string[] = [];', ['a']],
+  ['const a = {} as Record<string, number>;', ['a']],
+  ['const a = new Uint8Array(9);', ['a']],
+  ['const a = new Array(9).fill(0);', ['a']],
+  ['const a = new Service();', ['a']],
+  ['const a = createService();', ['a']],
+  ['const a = { b: 1 }; function f() { a.b = 2; }', ['a']],
+  ['const a = [1]; const f = () => a.push(2);', ['a']],
+  [
+    'class A { static count = 0; static readonly #known = new WeakMap(); }',
+    ['A.count', 'A.#known'],
+  ],
+] as const)('the state of %s is found', ([text, names]) => {
+  expect(moduleState(parse(text))).toEqual(names);
+});
+
+test.for([
+  'const a = 1;',
+  "const a = new Set(['b']); const f = () => a.has('b');",
+  'const a = new Uint8Array([1, 2]);',
+  'const a = new TextEncoder();',
+  'const a = /b/g;',
+  'function f() { let a = 1; const b = []; b.push(a); }',
+  'class A { static readonly OPEN = 1; #count = 0; }',
+  'declare const a: Map<string, number>;',
+])('%s holds no state', (text) => {
+  expect(moduleState(parse(text))).toEqual([]);
+});
+
+test('an exported name counts where it is declared', () => {
+  const tree = parse(`export const a = 1, b = 2;
+    export function c() {}
+    export class D {}
+    export type E = string;
+    export interface F {}
+    export { g } from './g.ts';
+    const h = 1;`);
+  expect([...exportedNames(tree)]).toEqual(['a', 'b', 'c', 'D', 'E', 'F']);
+});
+
+test.for([
+  ['worker/storage/a.ts', 'worker/host/b.ts', 'worker/storage is not above worker/host'],
+  ['worker/new/a.ts', 'src/contract/errors.ts', 'worker/new has no layer'],
+  ['worker/log/a.ts', 'worker/testing/b.ts', 'the product imports a tool'],
+  ['demo/a.ts', 'src/client/b.ts', 'the demo imports what the package does not export'],
+  ['src/management/call/a.ts', 'src/client/b.ts', 'src/management/call is not above src/client'],
+  ['worker/host/a.ts', 'worker/instance/b.ts', undefined],
+  ['worker/testing/a.ts', 'worker/host/b.ts', undefined],
+] as const)('%s importing %s: %s', ([file, target, fault]) => {
+  expect(importFault(file, target)).toBe(fault);
+});
+
+test('a phrase is found across the lines of a comment', () => {
+  expect(
+    phrasesIn('// The name, or what\n// a step came to. Locks are\n// none: see below.'),
+  ).toEqual(['is none', 'what it came to']);
+  expect(phrasesIn('/** When there is none. */ if (has) none();')).toEqual([]);
+});
+
+test('titles include those of their groups', () => {
+  const tree = parse(`describe('a', () => {
+      test('b', () => {});
+      test.for([1])('c %s', () => {});
+      for (const d of ds) test(\`[\${d}] e\`, { timeout: 1 }, () => {});
+    });
+    test.describe('f', () => test(name, () => {}));
+    test.describe.configure({ mode: 'serial' });
+    test.setTimeout(5);`);
+  expect(testTitles(tree)).toEqual(['a b', 'a c %s', 'a […] e', 'f …']);
+});
