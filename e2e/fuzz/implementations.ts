@@ -8,7 +8,7 @@ import { Log, LogLevel, Miniflare } from 'miniflare';
 import { createTestHost } from '../../worker/testing/test-host.ts';
 import { canonicalize } from '../conformance/corpus/canonical.mjs';
 import { runProgram } from './interpreter.mjs';
-import type { Step } from './program.ts';
+import type { Step } from './step.ts';
 
 export interface Engine {
   /** One result a step, on an object of its own. */

@@ -1,4 +1,4 @@
-import type { Step } from './program.ts';
+import type { Step } from './step.ts';
 export function runProgram(
   ctx: unknown,
   steps: readonly Step[],

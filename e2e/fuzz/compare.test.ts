@@ -1,0 +1,34 @@
+// The comparison of two engines, with engines that only name the steps they were given.
+
+import { expect, test } from 'vitest';
+import { compareSeed, describe } from './compare.ts';
+import type { Engine } from './implementations.ts';
+
+/** Answers each step with its name, and those of `wrong` with something else. */
+function engine(wrong?: string): Engine {
+  return {
+    run: async (steps) => steps.map(({ op }) => (op === wrong ? 'wrong' : op)),
+    close: async () => {},
+  };
+}
+
+test('engines that agree show no difference', async () => {
+  for (let seed = 1; seed <= 20; seed++) {
+    expect(await compareSeed(seed, engine(), engine())).toBe(undefined);
+  }
+});
+
+test('a program that differs is shrunk, and its seed repeats it', async () => {
+  const seeds = Array.from({ length: 20 }, (_, i) => i + 1);
+  const found = await Promise.all(seeds.map((seed) => compareSeed(seed, engine(), engine('put'))));
+  const differences = found.filter((difference) => difference !== undefined);
+  expect(differences.length).toBeGreaterThan(5);
+  for (const difference of differences) {
+    const ops = difference.steps.map(({ op }) => op).filter((op) => op !== 'exec');
+    expect(ops).toContain('put');
+    // Two more end every program, and one that the shrinking does not try without may be left.
+    expect(ops.length).toBeLessThanOrEqual(4);
+    expect(describe(difference)).toContain(`npm run fuzz -- --seed ${difference.seed} --count 1`);
+    expect(await compareSeed(difference.seed, engine(), engine('put'))).toEqual(difference);
+  }
+});

@@ -1,0 +1,8 @@
+// One operation of a random program, as plain data.
+
+/** A step as e2e/fuzz/interpreter.mjs runs it. */
+export interface Step {
+  readonly op: string;
+  readonly steps?: readonly Step[];
+  readonly [member: string]: unknown;
+}
