@@ -1,6 +1,6 @@
 // Changes to bytes that parsers get wrong: single bits, lengths, ends, and parts moved about.
 
-import type { Random } from '../fuzz/random.ts';
+import type { Draws } from '../../src/testing/draws.ts';
 
 /** Bytes that are limits of something: of signs, of varints, of text. */
 const EDGES = [0x00, 0x01, 0x7f, 0x80, 0x81, 0xfe, 0xff, 0x0f, 0x5f, 0x24];
@@ -8,20 +8,20 @@ const EDGES = [0x00, 0x01, 0x7f, 0x80, 0x81, 0xfe, 0xff, 0x0f, 0x5f, 0x24];
 /** A changed copy; `from` and `below` bound where the change begins. */
 export function mutate(
   bytes: Uint8Array,
-  random: Random,
+  draws: Draws,
   from = 0,
   below = bytes.length,
 ): Uint8Array {
-  if (below <= from) return Uint8Array.of(random.below(256));
-  const at = from + random.below(below - from);
-  const span = 1 + random.below(Math.min(64, bytes.length - at));
-  switch (random.below(9)) {
+  if (below <= from) return Uint8Array.of(draws.below(256));
+  const at = from + draws.below(below - from);
+  const span = 1 + draws.below(Math.min(64, bytes.length - at));
+  switch (draws.below(9)) {
     case 0:
-      return replaced(bytes, at, 1, [bytes[at]! ^ (1 << random.below(8))]);
+      return replaced(bytes, at, 1, [bytes[at]! ^ (1 << draws.below(8))]);
     case 1:
-      return replaced(bytes, at, 1, [random.pick(EDGES)]);
+      return replaced(bytes, at, 1, [draws.pick(EDGES)]);
     case 2:
-      return replaced(bytes, at, 1, [random.below(256)]);
+      return replaced(bytes, at, 1, [draws.below(256)]);
     case 3:
       return replaced(bytes, at, span, []);
     case 4:
@@ -29,23 +29,23 @@ export function mutate(
         bytes,
         at,
         0,
-        random.times(span, () => random.below(256)),
+        draws.times(span, () => draws.below(256)),
       );
     case 5:
       return bytes.slice(0, at);
     case 6: {
       const part = bytes.subarray(at, at + span);
-      return replaced(bytes, from + random.below(below - from), 0, part);
+      return replaced(bytes, from + draws.below(below - from), 0, part);
     }
     case 7:
       // A number that goes on and on.
-      return replaced(bytes, at, 1, [...random.times(1 + random.below(8), () => 0xff), 0x7f]);
+      return replaced(bytes, at, 1, [...draws.times(1 + draws.below(8), () => 0xff), 0x7f]);
     default:
       return replaced(
         bytes,
         at,
         span,
-        random.times(span, () => random.pick(EDGES)),
+        draws.times(span, () => draws.pick(EDGES)),
       );
   }
 }

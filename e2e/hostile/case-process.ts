@@ -1,6 +1,7 @@
 // One process that tries the cases of one surface, as main.ts names them: a case that hangs, traps
 // or throws where nobody catches it harms no other.
 
+import { attackSeed } from './attack.ts';
 import { openSurface } from './open-surface.ts';
 import type { SurfaceName } from './surface.ts';
 
@@ -23,7 +24,7 @@ process.on('unhandledRejection', stray);
 const surface = await openSurface(process.argv[2] as SurfaceName);
 process.on('message', async ({ seed }: CaseRequest) => {
   running = seed;
-  const fault = await surface.attack(seed).catch((error: unknown) => `threw ${inWords(error)}`);
+  const fault = await attackSeed(surface, seed);
   // What was thrown into the event loop shows itself in a later turn.
   await new Promise((resolve) => setImmediate(resolve));
   if (running === seed) answer(seed, fault);

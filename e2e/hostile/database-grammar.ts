@@ -1,7 +1,7 @@
 // Sound database files of many sorts, and changes to them that a parser may get wrong.
 
+import type { Draws } from '../../src/testing/draws.ts';
 import { makeFile, makeWal, walTransaction } from '../../worker/testing/foreign-files.ts';
-import type { Random } from '../fuzz/random.ts';
 import { mutate } from './byte-mutations.ts';
 
 const PAGE_BYTES = 4096;
@@ -40,9 +40,9 @@ function numbered(count: number, make: (index: number) => string): string {
 }
 
 /** A file that an object takes. */
-export function soundFile(random: Random): Promise<Uint8Array> {
-  const parts = PARTS.filter(() => random.chance(0.35));
-  if (random.chance(0.01)) parts.push(random.pick(COSTLY)());
+export function soundFile(draws: Draws): Promise<Uint8Array> {
+  const parts = PARTS.filter(() => draws.chance(0.35));
+  if (draws.chance(0.01)) parts.push(draws.pick(COSTLY)());
   return makeFile(OWN + parts.join(''));
 }
 
@@ -52,69 +52,69 @@ export interface HostileFile {
 }
 
 /** A file that was changed as a whole, in its header, in a page or in the text of its schema. */
-export async function hostileFile(random: Random): Promise<HostileFile> {
-  let database = await soundFile(random);
-  const count = 1 + random.below(6);
-  for (let i = 0; i < count; i++) database = changed(database, random);
+export async function hostileFile(draws: Draws): Promise<HostileFile> {
+  let database = await soundFile(draws);
+  const count = 1 + draws.below(6);
+  for (let i = 0; i < count; i++) database = changed(database, draws);
   return { database, wal: null };
 }
 
 /** A sound file with a WAL that was changed: in its frames, or in the pages it brings. */
-export async function hostileWal(random: Random): Promise<HostileFile> {
-  const database = await soundFile(random);
-  let after = await soundFile(random);
+export async function hostileWal(draws: Draws): Promise<HostileFile> {
+  const database = await soundFile(draws);
+  let after = await soundFile(draws);
   // A page that is changed first has a sound sum.
-  if (random.chance(0.5)) after = padded(changed(after, random));
+  if (draws.chance(0.5)) after = padded(changed(after, draws));
   const transactions = [walTransaction(database, after)];
-  if (random.chance(0.5)) transactions.push(walTransaction(after, await soundFile(random)));
-  if (random.chance(0.3)) {
+  if (draws.chance(0.5)) transactions.push(walTransaction(after, await soundFile(draws)));
+  if (draws.chance(0.3)) {
     const [first] = transactions;
     transactions[0] = {
       pages: first!.pages,
-      pageCountAfter: random.pick([0, 1, 2 ** 32 - 1, 500]),
+      pageCountAfter: draws.pick([0, 1, 2 ** 32 - 1, 500]),
     };
   }
-  let wal = makeWal(transactions, { isBigEndian: random.chance(0.5) });
-  const count = random.below(4);
-  for (let i = 0; i < count; i++) wal = mutate(wal, random, 0, random.pick([32, 56, wal.length]));
-  return { database: random.chance(0.9) ? database : changed(database, random), wal };
+  let wal = makeWal(transactions, { isBigEndian: draws.chance(0.5) });
+  const count = draws.below(4);
+  for (let i = 0; i < count; i++) wal = mutate(wal, draws, 0, draws.pick([32, 56, wal.length]));
+  return { database: draws.chance(0.9) ? database : changed(database, draws), wal };
 }
 
-function changed(file: Uint8Array, random: Random): Uint8Array {
+function changed(file: Uint8Array, draws: Draws): Uint8Array {
   const pageCount = Math.ceil(file.length / PAGE_BYTES);
-  const page = PAGE_BYTES * random.below(Math.max(1, pageCount));
-  switch (random.below(7)) {
+  const page = PAGE_BYTES * draws.below(Math.max(1, pageCount));
+  switch (draws.below(7)) {
     case 0:
-      return inPlace(file, random, 0, 100);
+      return inPlace(file, draws, 0, 100);
     case 1:
       // A page's header and its cells' pointers.
-      return inPlace(file, random, page + (page === 0 ? 100 : 0), page + 140);
+      return inPlace(file, draws, page + (page === 0 ? 100 : 0), page + 140);
     case 2:
-      return inPlace(file, random, page, page + PAGE_BYTES);
+      return inPlace(file, draws, page, page + PAGE_BYTES);
     case 3:
-      return rewordedSchema(file, random);
+      return rewordedSchema(file, draws);
     case 4: {
-      const other = PAGE_BYTES * random.below(Math.max(1, pageCount));
+      const other = PAGE_BYTES * draws.below(Math.max(1, pageCount));
       const copy = file.slice();
       copy.set(file.subarray(page, page + PAGE_BYTES).subarray(0, file.length - other), other);
       return copy;
     }
     case 5:
-      return file.slice(0, random.chance(0.5) ? page : random.below(file.length + 1));
+      return file.slice(0, draws.chance(0.5) ? page : draws.below(file.length + 1));
     default:
-      return mutate(file, random);
+      return mutate(file, draws);
   }
 }
 
 /** Mostly the length stays, or every page after it would be another. */
-function inPlace(file: Uint8Array, random: Random, from: number, below: number): Uint8Array {
+function inPlace(file: Uint8Array, draws: Draws, from: number, below: number): Uint8Array {
   const copy = file.slice();
   const end = Math.min(below, file.length);
   if (end <= from) return copy;
-  const count = 1 + random.below(4);
+  const count = 1 + draws.below(4);
   for (let i = 0; i < count; i++) {
-    const at = from + random.below(end - from);
-    copy[at] = random.chance(0.5) ? copy[at]! ^ (1 << random.below(8)) : random.below(256);
+    const at = from + draws.below(end - from);
+    copy[at] = draws.chance(0.5) ? copy[at]! ^ (1 << draws.below(8)) : draws.below(256);
   }
   return copy;
 }
@@ -136,9 +136,9 @@ const WORDS: readonly (readonly [string, string])[] = [
 ];
 
 /** Other words of the same length: a schema that nobody could have made. */
-function rewordedSchema(file: Uint8Array, random: Random): Uint8Array {
+function rewordedSchema(file: Uint8Array, draws: Draws): Uint8Array {
   const copy = Buffer.from(file);
-  const [from, to] = random.pick(WORDS);
+  const [from, to] = draws.pick(WORDS);
   const at = copy.indexOf(from);
   if (at >= 0) copy.write(to.padEnd(from.length).slice(0, from.length), at, 'latin1');
   return new Uint8Array(copy);

@@ -8,12 +8,9 @@ import { isStorageError } from '../../src/contract/errors.ts';
 import type { DurableObjectState } from '../../src/contract/object.ts';
 import { queryFile } from '../../worker/testing/foreign-files.ts';
 import { createTestHost, type TestHost } from '../../worker/testing/test-host.ts';
-import { Random } from '../fuzz/random.ts';
 import { type HostileFile, hostileFile, hostileWal } from './database-grammar.ts';
 import { PollutionWatch } from './pollution.ts';
 import type { Surface } from './surface.ts';
-
-const CASES_PER_SEED = 4;
 
 /** The deadline of an import is shorter; a busy machine stretches it. */
 const IMPORT_MS_MAX = 20_000;
@@ -23,6 +20,7 @@ export async function openDatabases(kind: 'databases' | 'wal'): Promise<Surface>
   const pollution = new PollutionWatch();
   await host.run(({ storage }) => storage.put('lives', 0), 'witness');
   let count = 0;
+  let victims = 0;
   const witness = async (): Promise<string | undefined> => {
     const found = await host.run(async ({ storage }) => {
       const before = await storage.get('lives');
@@ -32,18 +30,13 @@ export async function openDatabases(kind: 'databases' | 'wal'): Promise<Surface>
     return found === count++ ? undefined : `the other object has ${found} and not ${count - 1}`;
   };
   return {
-    async attack(seed) {
-      const random = new Random(seed);
-      for (let i = 0; i < CASES_PER_SEED; i++) {
-        const file = await (kind === 'wal' ? hostileWal(random) : hostileFile(random));
-        const name = `victim ${seed} ${i}`;
-        const fault = (await judge(host, name, file)) ?? (await witness());
-        if (fault !== undefined) return `case ${i}: ${fault}`;
-        await host.host.erase(host.address(name));
-        const polluted = pollution.found();
-        if (polluted !== undefined) return `case ${i}: ${polluted}`;
-      }
-      return undefined;
+    casesPerSeed: 4,
+    async attack(draws) {
+      const file = await (kind === 'wal' ? hostileWal(draws) : hostileFile(draws));
+      const name = `victim ${++victims}`;
+      const fault = (await judge(host, name, file)) ?? (await witness());
+      await host.host.erase(host.address(name));
+      return fault ?? pollution.found();
     },
     close: () => host.close(),
   };

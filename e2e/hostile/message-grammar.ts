@@ -1,7 +1,7 @@
 // Messages of any shape on the channels between pages and the worker that leads: those of the
 // protocol (src/rpc), the same with parts replaced, and those of comlink that the protocol never uses.
 
-import type { Random } from '../fuzz/random.ts';
+import type { Draws } from '../../src/testing/draws.ts';
 
 /** What is posted on a connection. */
 export interface HostileMessage {
@@ -33,23 +33,23 @@ const CALL_NAMES = new Set(
 );
 
 export class MessageGrammar {
-  readonly #random: Random;
+  readonly #draws: Draws;
   readonly #object: string;
   #id = 0;
 
   /** `object` is the name that no other case uses. */
-  constructor(random: Random, object: string) {
-    this.#random = random;
+  constructor(draws: Draws, object: string) {
+    this.#draws = draws;
     this.#object = object;
   }
 
   /** A message on a connection; `sessions` are the numbers its client was given. */
   next(sessions: readonly number[]): HostileMessage {
-    const random = this.#random;
-    if (random.chance(0.2)) return { message: this.#foreign(), hasUnknownCall: false };
-    const operation = random.pick([...OPERATIONS, 'execute', 'execute', 'execute'] as const);
+    const draws = this.#draws;
+    if (draws.chance(0.2)) return { message: this.#foreign(), hasUnknownCall: false };
+    const operation = draws.pick([...OPERATIONS, 'execute', 'execute', 'execute'] as const);
     let parameters: unknown[] = this.#parameters(operation, sessions);
-    if (random.chance(0.7)) parameters = this.#damaged(parameters) as unknown[];
+    if (draws.chance(0.7)) parameters = this.#damaged(parameters) as unknown[];
     if (!Array.isArray(parameters)) parameters = [parameters];
     const calls = operation === 'execute' ? parameters[1] : undefined;
     const hasUnknownCall = Array.isArray(calls) && calls.some((call) => !CALL_NAMES.has(call?.op));
@@ -60,8 +60,8 @@ export class MessageGrammar {
 
   /** What a control channel, or the worker's own page, may hear. */
   control(): unknown {
-    const random = this.#random;
-    const type = random.pick([
+    const draws = this.#draws;
+    const type = draws.pick([
       'who',
       'connect',
       'leads',
@@ -73,7 +73,7 @@ export class MessageGrammar {
       null,
     ]);
     return this.#damaged(
-      random.pick([
+      draws.pick([
         { type },
         { type, worker: this.#weird(), client: this.#weird(), connection: this.#weird() },
         this.#weird(),
@@ -82,56 +82,56 @@ export class MessageGrammar {
   }
 
   #parameters(operation: Operation, sessions: readonly number[]): unknown[] {
-    const random = this.#random;
-    const session = random.chance(0.8) ? random.pick([...sessions, 0]) : this.#weird();
+    const draws = this.#draws;
+    const session = draws.chance(0.8) ? draws.pick([...sessions, 0]) : this.#weird();
     switch (operation) {
       case 'open':
-        return [random.chance(0.5) ? this.#object : this.#address()];
+        return [draws.chance(0.5) ? this.#object : this.#address()];
       case 'execute':
-        return [session, random.times(random.below(4), () => this.#call())];
+        return [session, draws.times(draws.below(4), () => this.#call())];
       case 'close':
-        return [random.chance(0.2) ? session : this.#weird()];
+        return [draws.chance(0.2) ? session : this.#weird()];
       case 'classes':
         return [];
       case 'call':
         return [this.#address(), this.#request()];
       case 'manage':
         return [
-          random.pick<unknown>([
-            { op: 'list', className: random.pick(['Counter', '__proto__', 'None']) },
+          draws.pick<unknown>([
+            { op: 'list', className: draws.pick(['Counter', '__proto__', 'None']) },
             { op: 'delete', address: this.#address() },
             { op: 'now' },
             { op: 'resume' },
             { op: 'set', timeMs: this.#weird() },
-            { op: 'advance', durationMs: random.pick([0, -1, Number.NaN, 'x', null]) },
+            { op: 'advance', durationMs: draws.pick([0, -1, Number.NaN, 'x', null]) },
             { op: this.#weird() },
           ]),
         ];
       case 'ask':
         return [
-          random.below(5),
-          random.pick<unknown>([
+          draws.below(5),
+          draws.pick<unknown>([
             {
               op: 'call',
-              path: random.pick([[], ['__proto__'], ['x', 'y']]),
+              path: draws.pick([[], ['__proto__'], ['x', 'y']]),
               payload: this.#bytes(),
             },
             { op: 'get', path: ['constructor'] },
-            { op: random.pick(['pull', 'close', 'wait']) },
-            { op: random.pick(['cancel', 'write', 'abort']), payload: this.#bytes() },
+            { op: draws.pick(['pull', 'close', 'wait']) },
+            { op: draws.pick(['cancel', 'write', 'abort']), payload: this.#bytes() },
             { op: this.#weird() },
           ]),
         ];
       case 'release':
-        return [random.times(random.below(3), () => random.below(9))];
+        return [draws.times(draws.below(3), () => draws.below(9))];
     }
   }
 
   #call(): unknown {
-    const random = this.#random;
-    const unconfirmed = random.chance(0.3);
-    const key = random.pick(['k', 'k2', '__proto__', '']);
-    return random.pick<() => unknown>([
+    const draws = this.#draws;
+    const unconfirmed = draws.chance(0.3);
+    const key = draws.pick(['k', 'k2', '__proto__', '']);
+    return draws.pick<() => unknown>([
       () => ({ op: 'get', keys: [key] }),
       () => ({ op: 'put', entries: [[key, this.#bytes()]], unconfirmed }),
       () => ({ op: 'put', entries: [['x'.repeat(5000), this.#bytes()]], unconfirmed }),
@@ -139,12 +139,12 @@ export class MessageGrammar {
       () => ({ op: 'delete', keys: [key], unconfirmed }),
       () => ({
         op: 'list',
-        range: { start: null, end: null, limit: random.below(5), reverse: false },
+        range: { start: null, end: null, limit: draws.below(5), reverse: false },
       }),
       () => ({ op: 'list', range: this.#weird() }),
-      () => ({ op: random.pick(['deleteAll', 'deleteAlarm']), unconfirmed }),
+      () => ({ op: draws.pick(['deleteAll', 'deleteAlarm']), unconfirmed }),
       () => ({
-        op: random.pick([
+        op: draws.pick([
           'getAlarm',
           'sync',
           'databaseSize',
@@ -152,7 +152,7 @@ export class MessageGrammar {
           'exportDatabase',
         ]),
       }),
-      () => ({ op: 'setAlarm', timeMs: random.pick([4e12, Number.NaN, -1, 1e300]), unconfirmed }),
+      () => ({ op: 'setAlarm', timeMs: draws.pick([4e12, Number.NaN, -1, 1e300]), unconfirmed }),
       () => ({
         op: 'exec',
         query: 'SELECT ? AS __proto__',
@@ -160,23 +160,23 @@ export class MessageGrammar {
         rowCount: 10,
       }),
       () => ({ op: 'exec', query: this.#weird(), bindings: [], rowCount: this.#weird() }),
-      () => ({ op: random.pick(['rows', 'closeCursor']), cursor: random.below(9), rowCount: 5 }),
-      () => ({ op: random.pick(['commit', 'rollback']), txn: random.below(9) }),
+      () => ({ op: draws.pick(['rows', 'closeCursor']), cursor: draws.below(9), rowCount: 5 }),
+      () => ({ op: draws.pick(['commit', 'rollback']), txn: draws.below(9) }),
       () => ({ op: 'get', keys: ['k'], txn: this.#weird() }),
-      () => ({ op: random.pick(['getBookmarkForTime']), timeMs: this.#weird() }),
+      () => ({ op: draws.pick(['getBookmarkForTime']), timeMs: this.#weird() }),
       () => ({ op: 'onNextSessionRestoreBookmark', bookmark: this.#weird() }),
       () => ({ op: 'importDatabase', database: this.#bytes(), wal: null }),
       () => ({ op: 'abort', reason: this.#weird() }),
-      () => ({ op: random.pick(['toString', '__proto__', 'constructor', '', 'drop']) }),
+      () => ({ op: draws.pick(['toString', '__proto__', 'constructor', '', 'drop']) }),
       () => this.#weird(),
     ])();
   }
 
   #request(): unknown {
-    const random = this.#random;
-    const name = random.pick(['add', 'constructor', '__proto__', 'ctx', 'toString', '', 'then']);
-    const path = random.pick<unknown>([[name], ['add', name], [], name]);
-    return random.pick<unknown>([
+    const draws = this.#draws;
+    const name = draws.pick(['add', 'constructor', '__proto__', 'ctx', 'toString', '', 'then']);
+    const path = draws.pick<unknown>([[name], ['add', name], [], name]);
+    return draws.pick<unknown>([
       { op: 'call', path, payload: this.#bytes() },
       { op: 'get', path },
       { op: 'fetch', payload: this.#bytes() },
@@ -185,20 +185,20 @@ export class MessageGrammar {
   }
 
   #address(): unknown {
-    const random = this.#random;
-    const id = random.times(64, () => random.below(16).toString(16)).join('');
+    const draws = this.#draws;
+    const id = draws.times(64, () => draws.below(16).toString(16)).join('');
     return {
-      className: random.pick([null, 'Counter', 'None', '__proto__', 'constructor']),
-      id: random.pick([id, '', '../../etc', id.slice(1), id.toUpperCase()]),
-      ...(random.chance(0.3) && { name: this.#weird() }),
+      className: draws.pick([null, 'Counter', 'None', '__proto__', 'constructor']),
+      id: draws.pick([id, '', '../../etc', id.slice(1), id.toUpperCase()]),
+      ...(draws.chance(0.3) && { name: this.#weird() }),
     };
   }
 
   /** Messages of comlink that are no calls of the protocol, and what is no message at all. */
   #foreign(): unknown {
-    const random = this.#random;
+    const draws = this.#draws;
     const id = this.#newId();
-    const path = random.pick<unknown>([
+    const path = draws.pick<unknown>([
       ['__proto__', 'polluted'],
       ['open', '__proto__', 'polluted'],
       ['constructor', 'prototype', 'polluted'],
@@ -212,7 +212,7 @@ export class MessageGrammar {
       [{}],
       [null],
     ]);
-    return random.pick<unknown>([
+    return draws.pick<unknown>([
       { id, type: 'SET', path, value: { type: 'RAW', value: 'hostile' } },
       { id, type: 'SET', path, value: null },
       { id, type: 'GET', path },
@@ -236,19 +236,19 @@ export class MessageGrammar {
 
   /** The same with a few parts replaced, at any depth. */
   #damaged(value: unknown): unknown {
-    const random = this.#random;
-    if (random.chance(0.12)) return this.#weird();
+    const draws = this.#draws;
+    if (draws.chance(0.12)) return this.#weird();
     if (Array.isArray(value)) return value.map((inner) => this.#damaged(inner));
     if (value !== null && typeof value === 'object' && !ArrayBuffer.isView(value)) {
-      const members = Object.entries(value).filter(() => random.chance(0.93));
+      const members = Object.entries(value).filter(() => draws.chance(0.93));
       return Object.fromEntries(members.map(([name, inner]) => [name, this.#damaged(inner)]));
     }
     return value;
   }
 
   #weird(): unknown {
-    const random = this.#random;
-    return random.pick<unknown>([
+    const draws = this.#draws;
+    return draws.pick<unknown>([
       null,
       undefined,
       true,
@@ -276,10 +276,10 @@ export class MessageGrammar {
   }
 
   #bytes(): Uint8Array {
-    const random = this.#random;
-    return random.pick([
+    const draws = this.#draws;
+    return draws.pick([
       Uint8Array.of(0xff, 15, 0x49, 4),
-      Uint8Array.from(random.times(random.below(40), () => random.below(256))),
+      Uint8Array.from(draws.times(draws.below(40), () => draws.below(256))),
       new Uint8Array(),
     ]);
   }

@@ -8,27 +8,28 @@ import { wrap } from 'comlink';
 import { ChannelEndpoint } from '../../src/rpc/channel-endpoint.ts';
 import type { Outcome } from '../../src/rpc/errors-on-wire.ts';
 import type { StorageHost } from '../../src/rpc/protocol.ts';
-import { Random } from '../fuzz/random.ts';
 import { LeadingWorker } from './leading-worker.ts';
 import { type HostileMessage, MessageGrammar, type Operation } from './message-grammar.ts';
 import { PollutionWatch } from './pollution.ts';
 import type { Surface } from './surface.ts';
 
-const MESSAGES_PER_SEED = 60;
+const MESSAGES_PER_CASE = 60;
 const ANSWER_MS_MAX = 10_000;
 
 export async function openMessages(): Promise<Surface> {
   const worker = await LeadingWorker.start('hostile');
   const pollution = new PollutionWatch();
+  let clients = 0;
   const witness = new Witness(wrap<StorageHost>(new ChannelEndpoint(worker.port)));
   return {
-    async attack(seed) {
-      const random = new Random(seed);
-      const grammar = new MessageGrammar(random, `object ${seed}`);
-      const connection = await Connection.open(worker, `client ${seed}`);
+    casesPerSeed: 1,
+    async attack(draws) {
+      const number = ++clients;
+      const grammar = new MessageGrammar(draws, `object ${number}`);
+      const connection = await Connection.open(worker, `client ${number}`);
       try {
-        for (let i = 0; i < MESSAGES_PER_SEED; i++) {
-          worker.hear(grammar.control(), random.chance(0.5));
+        for (let i = 0; i < MESSAGES_PER_CASE; i++) {
+          worker.hear(grammar.control(), draws.chance(0.5));
           const sent = grammar.next(connection.sessions);
           const fault = await connection.send(sent);
           const found = fault ?? pollution.found();

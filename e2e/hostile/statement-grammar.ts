@@ -4,7 +4,7 @@
 // statement may happen when the storage runs one. Some are chains: tables, triggers and rows put
 // together so that an operation on one reaches into another.
 
-import type { Random } from '../fuzz/random.ts';
+import type { Draws } from '../../src/testing/draws.ts';
 
 export type Step =
   | { readonly kind: 'sql'; readonly text: string; readonly bindings: readonly unknown[] }
@@ -32,28 +32,28 @@ const ACTIONS = ['CASCADE', 'SET NULL', 'SET DEFAULT', 'RESTRICT', 'NO ACTION'];
 const EVENTS = ['INSERT', 'UPDATE', 'DELETE'];
 
 export class StatementGrammar {
-  readonly #random: Random;
+  readonly #draws: Draws;
   #count = 0;
   /** Names of tables and views that the program makes, or tries to. */
   readonly #tables = ['loot'];
 
-  constructor(random: Random) {
-    this.#random = random;
+  constructor(draws: Draws) {
+    this.#draws = draws;
   }
 
   program(): Step[] {
-    const random = this.#random;
+    const draws = this.#draws;
     const steps: Step[] = [];
     // Something to work on.
     for (const text of [this.#createTable(), this.#createTable(), 'CREATE TABLE loot(k, v)']) {
       steps.push(this.#sql(text));
     }
-    const length = 5 + random.below(12);
+    const length = 5 + draws.below(12);
     for (let i = 0; i < length; i++) {
-      if (random.chance(0.25)) steps.push(...this.#chain());
-      else if (random.chance(0.3)) steps.push(this.#storageCall());
+      if (draws.chance(0.25)) steps.push(...this.#chain());
+      else if (draws.chance(0.3)) steps.push(this.#storageCall());
       else steps.push(this.#sql(this.#statement()));
-      if (random.chance(0.3)) steps.push({ kind: 'settle' });
+      if (draws.chance(0.3)) steps.push({ kind: 'settle' });
     }
     // Whatever was prepared meets every call of the storage.
     for (const key of KEYS) steps.push({ kind: 'put', key, value: 9 }, { kind: 'settle' });
@@ -63,26 +63,26 @@ export class StatementGrammar {
   }
 
   #storageCall(): Step {
-    const random = this.#random;
-    const key = random.pick(KEYS);
-    return random.pick<Step>([
-      { kind: 'put', key, value: random.below(100) },
+    const draws = this.#draws;
+    const key = draws.pick(KEYS);
+    return draws.pick<Step>([
+      { kind: 'put', key, value: draws.below(100) },
       { kind: 'delete', key },
       { kind: 'list' },
       { kind: 'setAlarm' },
       { kind: 'deleteAlarm' },
-      ...(random.chance(0.1) ? [{ kind: 'deleteAll' } as const] : []),
+      ...(draws.chance(0.1) ? [{ kind: 'deleteAll' } as const] : []),
     ]);
   }
 
   /** Steps that belong together, with others between them at times. */
   #chain(): Step[] {
-    const random = this.#random;
+    const draws = this.#draws;
     const between = (): Step[] => [
-      ...(random.chance(0.1) ? [this.#sql(this.#statement())] : []),
-      ...(random.chance(0.6) ? [{ kind: 'settle' } as const] : []),
+      ...(draws.chance(0.1) ? [this.#sql(this.#statement())] : []),
+      ...(draws.chance(0.6) ? [{ kind: 'settle' } as const] : []),
     ];
-    const texts = random.pick([
+    const texts = draws.pick([
       () => this.#cascade(),
       () => this.#generated(),
       () => this.#shadows(),
@@ -94,22 +94,22 @@ export class StatementGrammar {
 
   /** A child of a hidden table whose trigger runs inside of the storage's own statement. */
   #cascade(): string[] {
-    const random = this.#random;
+    const draws = this.#draws;
     const child = this.#name('child');
-    const [hidden, column, value] = random.pick([
-      ['_cf_KV', 'key', `'${random.pick(KEYS)}'`],
+    const [hidden, column, value] = draws.pick([
+      ['_cf_KV', 'key', `'${draws.pick(KEYS)}'`],
       ['_cf_METADATA', 'key', '1'],
     ] as const);
-    const target = random.pick(QUOTES)(hidden);
-    const columns = random.chance(0.8) ? `(${column})` : '';
-    const event = random.pick(['DELETE', 'UPDATE']);
-    const trigger = `CREATE TRIGGER ${this.#name('tr')} ${random.pick(['BEFORE', 'AFTER'])} ${event} ON ${child} BEGIN ${this.#body()} END`;
+    const target = draws.pick(QUOTES)(hidden);
+    const columns = draws.chance(0.8) ? `(${column})` : '';
+    const event = draws.pick(['DELETE', 'UPDATE']);
+    const trigger = `CREATE TRIGGER ${this.#name('tr')} ${draws.pick(['BEFORE', 'AFTER'])} ${event} ON ${child} BEGIN ${this.#body()} END`;
     const definition =
       `CREATE TABLE ${child}(k TEXT DEFAULT 'c' REFERENCES ${target}${columns} ` +
-      `ON ${random.pick(['DELETE', 'UPDATE'])} ${random.pick(ACTIONS)} ON DELETE ${random.pick(ACTIONS)}${this.#deferral()})`;
+      `ON ${draws.pick(['DELETE', 'UPDATE'])} ${draws.pick(ACTIONS)} ON DELETE ${draws.pick(ACTIONS)}${this.#deferral()})`;
     return [
       definition,
-      ...(random.chance(0.9) ? [trigger] : []),
+      ...(draws.chance(0.9) ? [trigger] : []),
       'PRAGMA foreign_keys = OFF',
       `INSERT INTO ${child} VALUES (${value})`,
       'PRAGMA foreign_keys = ON',
@@ -121,7 +121,7 @@ export class StatementGrammar {
     const table = this.#name('g');
     const secret = () => this.#expression(2);
     return [
-      `CREATE TABLE ${table}(a, b DEFAULT (${secret()}), c AS (${secret()}) ${this.#random.pick(['', 'STORED'])}, CHECK (${secret()} OR 1))`,
+      `CREATE TABLE ${table}(a, b DEFAULT (${secret()}), c AS (${secret()}) ${this.#draws.pick(['', 'STORED'])}, CHECK (${secret()} OR 1))`,
       `CREATE INDEX ${this.#name('i')} ON ${table}(${secret()}) WHERE ${secret()}`,
       `INSERT INTO ${table}(a) VALUES (1)`,
       `SELECT * FROM ${table}`,
@@ -130,11 +130,11 @@ export class StatementGrammar {
 
   /** Virtual tables that read or keep other tables. */
   #shadows(): string[] {
-    const random = this.#random;
+    const draws = this.#draws;
     const table = this.#name('f');
-    const hidden = random.pick(HIDDEN);
+    const hidden = draws.pick(HIDDEN);
     return [
-      random.pick([
+      draws.pick([
         `CREATE VIRTUAL TABLE ${table} USING fts5(key, value, content='${hidden}', content_rowid='key')`,
         `CREATE VIRTUAL TABLE ${table} USING fts5(key, value, content="${hidden}")`,
         `CREATE VIRTUAL TABLE ${table} USING fts5vocab('${hidden}', 'row')`,
@@ -142,25 +142,25 @@ export class StatementGrammar {
         `CREATE VIRTUAL TABLE ${table} USING rtree(key, "value", x)`,
         `CREATE VIRTUAL TABLE ${table} USING fts5(a, tokenize = 'trigram', prefix='1 2')`,
       ]),
-      `INSERT INTO ${table}(${table}) VALUES ('${random.pick(['rebuild', 'integrity-check', 'optimize', 'delete-all'])}')`,
+      `INSERT INTO ${table}(${table}) VALUES ('${draws.pick(['rebuild', 'integrity-check', 'optimize', 'delete-all'])}')`,
       `INSERT INTO ${table} VALUES ('one', 'two')`,
-      `ALTER TABLE ${table} RENAME TO ${random.pick(['_cf', '_CF', '"_cf"', '_cf_KV', 'other'])}`,
-      `SELECT * FROM ${random.pick([table, '_cf', '_cf_content', '_cf_data', '_cf_config'])}`,
-      `SELECT * FROM ${table} WHERE ${table} MATCH '${random.pick(['one', 'token OR x', 'key:t*'])}'`,
+      `ALTER TABLE ${table} RENAME TO ${draws.pick(['_cf', '_CF', '"_cf"', '_cf_KV', 'other'])}`,
+      `SELECT * FROM ${draws.pick([table, '_cf', '_cf_content', '_cf_data', '_cf_config'])}`,
+      `SELECT * FROM ${table} WHERE ${table} MATCH '${draws.pick(['one', 'token OR x', 'key:t*'])}'`,
     ];
   }
 
   /** Names that become hidden ones, or hide one. */
   #renaming(): string[] {
-    const random = this.#random;
-    const name = random.pick([...HIDDEN, '_cf', '_cf_', '_CF_x', 'x']);
+    const draws = this.#draws;
+    const name = draws.pick([...HIDDEN, '_cf', '_cf_', '_CF_x', 'x']);
     return [
       `CREATE TABLE r${this.#count}(key, value)`,
-      `ALTER TABLE r${this.#count} RENAME TO ${random.pick(QUOTES)(name)}`,
-      `CREATE TABLE ${random.pick(['IF NOT EXISTS ', ''])}${random.pick(QUOTES)(name)}(key, value)`,
-      `CREATE VIEW ${random.pick(QUOTES)(name)} AS SELECT 1`,
-      `DROP ${random.pick(['TABLE', 'VIEW'])} ${random.pick(['IF EXISTS ', ''])}${random.pick(QUOTES)(name)}`,
-      `ALTER TABLE ${random.pick(QUOTES)(name)} RENAME TO mine${this.#count++}`,
+      `ALTER TABLE r${this.#count} RENAME TO ${draws.pick(QUOTES)(name)}`,
+      `CREATE TABLE ${draws.pick(['IF NOT EXISTS ', ''])}${draws.pick(QUOTES)(name)}(key, value)`,
+      `CREATE VIEW ${draws.pick(QUOTES)(name)} AS SELECT 1`,
+      `DROP ${draws.pick(['TABLE', 'VIEW'])} ${draws.pick(['IF EXISTS ', ''])}${draws.pick(QUOTES)(name)}`,
+      `ALTER TABLE ${draws.pick(QUOTES)(name)} RENAME TO mine${this.#count++}`,
       `SELECT * FROM mine${this.#count - 1}`,
     ];
   }
@@ -169,7 +169,7 @@ export class StatementGrammar {
     const view = this.#name('v');
     return [
       `CREATE VIEW ${view} AS ${this.#select(2)}`,
-      `CREATE TRIGGER ${this.#name('tr')} INSTEAD OF ${this.#random.pick(EVENTS)} ON ${view} BEGIN ${this.#body()} END`,
+      `CREATE TRIGGER ${this.#name('tr')} INSTEAD OF ${this.#draws.pick(EVENTS)} ON ${view} BEGIN ${this.#body()} END`,
       `SELECT * FROM ${view}`,
       `DELETE FROM ${view}`,
       `INSERT INTO ${view} VALUES (1)`,
@@ -178,16 +178,16 @@ export class StatementGrammar {
   }
 
   #statement(): string {
-    const random = this.#random;
+    const draws = this.#draws;
     const table = () => this.#table();
-    return random.pick<() => string>([
+    return draws.pick<() => string>([
       () => this.#select(3),
       () => this.#select(3),
       () =>
         `WITH RECURSIVE w(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM w LIMIT 9), x AS MATERIALIZED (${this.#select(2)}) ${this.#select(2)}`,
-      () => `EXPLAIN ${random.pick(['', 'QUERY PLAN '])}${this.#select(2)}`,
+      () => `EXPLAIN ${draws.pick(['', 'QUERY PLAN '])}${this.#select(2)}`,
       () =>
-        `INSERT ${random.pick(['', 'OR REPLACE', 'OR IGNORE'])} INTO ${table()} ${this.#select(2)}`,
+        `INSERT ${draws.pick(['', 'OR REPLACE', 'OR IGNORE'])} INTO ${table()} ${this.#select(2)}`,
       () => `INSERT INTO loot(k, v) ${this.#select(2)} RETURNING *`,
       () =>
         `INSERT INTO loot VALUES (1, ${this.#expression(2)}) ON CONFLICT DO UPDATE SET v = ${this.#expression(1)}`,
@@ -200,68 +200,68 @@ export class StatementGrammar {
       () => this.#createTable(),
       () => `CREATE TABLE ${this.#name('t')} AS ${this.#select(2)}`,
       () =>
-        `CREATE ${random.pick(['', 'UNIQUE '])}INDEX ${this.#name('i')} ON ${table()}(${this.#expression(1)})`,
+        `CREATE ${draws.pick(['', 'UNIQUE '])}INDEX ${this.#name('i')} ON ${table()}(${this.#expression(1)})`,
       () =>
-        `CREATE TRIGGER ${this.#name('tr')} ${random.pick(['BEFORE', 'AFTER'])} ${random.pick(EVENTS)} ON ${table()} WHEN ${this.#expression(1)} BEGIN ${this.#body()} END`,
+        `CREATE TRIGGER ${this.#name('tr')} ${draws.pick(['BEFORE', 'AFTER'])} ${draws.pick(EVENTS)} ON ${table()} WHEN ${this.#expression(1)} BEGIN ${this.#body()} END`,
       () =>
-        `ALTER TABLE ${table()} ADD COLUMN ${this.#name('c')} REFERENCES ${this.#hidden()} ON DELETE ${random.pick(ACTIONS)}`,
+        `ALTER TABLE ${table()} ADD COLUMN ${this.#name('c')} REFERENCES ${this.#hidden()} ON DELETE ${draws.pick(ACTIONS)}`,
       () => `ALTER TABLE ${table()} RENAME COLUMN ${this.#column()} TO ${this.#column()}`,
       () => `ALTER TABLE ${table()} DROP COLUMN ${this.#column()}`,
       () =>
-        `DROP ${random.pick(['TABLE', 'VIEW', 'INDEX', 'TRIGGER'])} ${random.pick([table(), 'tr1', 'i1', 'sqlite_autoindex__cf_KV_1'])}`,
-      () => `PRAGMA ${random.pick(PRAGMAS)}`,
+        `DROP ${draws.pick(['TABLE', 'VIEW', 'INDEX', 'TRIGGER'])} ${draws.pick([table(), 'tr1', 'i1', 'sqlite_autoindex__cf_KV_1'])}`,
+      () => `PRAGMA ${draws.pick(PRAGMAS)}`,
       () =>
-        random.pick([
+        draws.pick([
           'ANALYZE',
           `ANALYZE ${this.#hidden()}`,
           'REINDEX',
           `REINDEX ${this.#hidden()}`,
         ]),
-      () => random.pick(FORBIDDEN),
+      () => draws.pick(FORBIDDEN),
       () => `${this.#select(1)}; ${this.#select(1)}`,
     ])();
   }
 
   #createTable(): string {
-    const random = this.#random;
-    const key = random.chance(0.3)
-      ? ` REFERENCES ${this.#hidden()}(key) ON DELETE ${random.pick(ACTIONS)}`
+    const draws = this.#draws;
+    const key = draws.chance(0.3)
+      ? ` REFERENCES ${this.#hidden()}(key) ON DELETE ${draws.pick(ACTIONS)}`
       : '';
-    const check = random.chance(0.2) ? `, CHECK (${this.#expression(1)})` : '';
+    const check = draws.chance(0.2) ? `, CHECK (${this.#expression(1)})` : '';
     return `CREATE TABLE ${this.#name('t')}(key TEXT${key}, value DEFAULT (${this.#literal()}), a${check})`;
   }
 
   /** What a trigger does. */
   #body(): string {
-    const random = this.#random;
-    const count = 1 + random.below(3);
-    return random
+    const draws = this.#draws;
+    const count = 1 + draws.below(3);
+    return draws
       .times(count, () =>
-        random.pick([
-          () => `INSERT INTO loot SELECT key, value FROM ${random.pick(HIDDEN)};`,
+        draws.pick([
+          () => `INSERT INTO loot SELECT key, value FROM ${draws.pick(HIDDEN)};`,
           () =>
-            `UPDATE ${random.pick(HIDDEN)} SET value = x'ff0f4904' WHERE key = '${random.pick(KEYS)}';`,
-          () => `DELETE FROM ${random.pick(HIDDEN)};`,
-          () => `INSERT OR REPLACE INTO ${random.pick(HIDDEN)} VALUES ('b', x'ff0f4904');`,
+            `UPDATE ${draws.pick(HIDDEN)} SET value = x'ff0f4904' WHERE key = '${draws.pick(KEYS)}';`,
+          () => `DELETE FROM ${draws.pick(HIDDEN)};`,
+          () => `INSERT OR REPLACE INTO ${draws.pick(HIDDEN)} VALUES ('b', x'ff0f4904');`,
           () => `INSERT INTO loot SELECT 1, ${this.#expression(2)};`,
           () =>
-            `INSERT INTO loot VALUES (1, (SELECT group_concat(quote(value)) FROM ${random.pick(HIDDEN)}));`,
+            `INSERT INTO loot VALUES (1, (SELECT group_concat(quote(value)) FROM ${draws.pick(HIDDEN)}));`,
           () =>
-            `SELECT RAISE(${random.pick(['IGNORE', "ABORT, 'no'", "FAIL, 'no'", "ROLLBACK, 'no'"])});`,
+            `SELECT RAISE(${draws.pick(['IGNORE', "ABORT, 'no'", "FAIL, 'no'", "ROLLBACK, 'no'"])});`,
         ])(),
       )
       .join(' ');
   }
 
   #select(depth: number): string {
-    const random = this.#random;
-    const from = random.pick([
+    const draws = this.#draws;
+    const from = draws.pick([
       () => this.#table(),
       () => `${this.#table()} AS x JOIN ${this.#table()} AS y`,
       () => (depth > 0 ? `(${this.#select(depth - 1)})` : 'loot'),
-      () => random.pick(TABLE_FUNCTIONS),
+      () => draws.pick(TABLE_FUNCTIONS),
     ])();
-    const what = random.pick([
+    const what = draws.pick([
       '*',
       '*',
       'key, value',
@@ -271,29 +271,28 @@ export class StatementGrammar {
       'hex(value)',
       'rowid, *',
     ]);
-    const end = random.pick([
+    const end = draws.pick([
       '',
       '',
       'LIMIT 5',
       `WHERE ${this.#expression(depth)}`,
       `ORDER BY ${this.#expression(0)}`,
     ]);
-    const union = depth > 0 && random.chance(0.15) ? ` UNION ALL ${this.#select(depth - 1)}` : '';
+    const union = depth > 0 && draws.chance(0.15) ? ` UNION ALL ${this.#select(depth - 1)}` : '';
     return `SELECT ${what} FROM ${from} ${union === '' ? end : union}`;
   }
 
   #expression(depth: number): string {
-    const random = this.#random;
-    if (depth === 0 || random.chance(0.3))
-      return random.pick([() => this.#literal(), () => this.#column()])();
+    const draws = this.#draws;
+    if (depth === 0 || draws.chance(0.3))
+      return draws.pick([() => this.#literal(), () => this.#column()])();
     const inner = () => this.#expression(depth - 1);
-    return random.pick([
+    return draws.pick([
+      () => `${inner()} ${draws.pick(['=', '<', '||', '->>', 'IS NOT', 'LIKE', 'AND'])} ${inner()}`,
       () =>
-        `${inner()} ${random.pick(['=', '<', '||', '->>', 'IS NOT', 'LIKE', 'AND'])} ${inner()}`,
+        `${draws.pick(['length', 'hex', 'quote', 'json', 'typeof', 'max', 'total', 'unhex', 'upper'])}(${inner()})`,
       () =>
-        `${random.pick(['length', 'hex', 'quote', 'json', 'typeof', 'max', 'total', 'unhex', 'upper'])}(${inner()})`,
-      () =>
-        `(SELECT ${random.pick(['value', 'key', 'count(*)', 'hex(value)', 'max(value)'])} FROM ${this.#hidden()})`,
+        `(SELECT ${draws.pick(['value', 'key', 'count(*)', 'hex(value)', 'max(value)'])} FROM ${this.#hidden()})`,
       () => `EXISTS (${this.#select(0)})`,
       () => `CASE WHEN ${inner()} THEN ${inner()} END`,
       () => `${inner()} IN (SELECT key FROM ${this.#table()})`,
@@ -302,22 +301,22 @@ export class StatementGrammar {
   }
 
   #literal(): string {
-    return this.#random.pick(['1', 'NULL', "'a'", "'b'", "x'00'", '0.5', '?']);
+    return this.#draws.pick(['1', 'NULL', "'a'", "'b'", "x'00'", '0.5', '?']);
   }
 
   #column(): string {
-    return this.#random.pick(['key', 'value', 'a', 'k', 'v', 'rowid']);
+    return this.#draws.pick(['key', 'value', 'a', 'k', 'v', 'rowid']);
   }
 
   #hidden(): string {
-    return this.#random.pick(QUOTES)(this.#random.pick(HIDDEN));
+    return this.#draws.pick(QUOTES)(this.#draws.pick(HIDDEN));
   }
 
   #table(): string {
-    const random = this.#random;
-    if (random.chance(0.35)) return this.#hidden();
-    if (random.chance(0.1)) return random.pick(['sqlite_schema', 'sqlite_master']);
-    return random.pick(this.#tables);
+    const draws = this.#draws;
+    if (draws.chance(0.35)) return this.#hidden();
+    if (draws.chance(0.1)) return draws.pick(['sqlite_schema', 'sqlite_master']);
+    return draws.pick(this.#tables);
   }
 
   #name(prefix: string): string {
@@ -328,12 +327,12 @@ export class StatementGrammar {
   }
 
   #deferral(): string {
-    return this.#random.pick(['', '', ' DEFERRABLE INITIALLY DEFERRED']);
+    return this.#draws.pick(['', '', ' DEFERRABLE INITIALLY DEFERRED']);
   }
 
   #sql(text: string): Step {
     const parameters = text.split('?').length - 1;
-    const bindings = this.#random.times(parameters, () => this.#random.pick(['a', 'b', 1, null]));
+    const bindings = this.#draws.times(parameters, () => this.#draws.pick(['a', 'b', 1, null]));
     return { kind: 'sql', text, bindings };
   }
 }

@@ -6,13 +6,12 @@
 
 import type { StorageError } from '../../src/contract/errors.ts';
 import type { DurableObjectStorage } from '../../src/contract/storage.ts';
+import type { Draws } from '../../src/testing/draws.ts';
 import { createObjects, DurableObject } from '../../worker/entries/node-objects.ts';
-import { Random } from '../fuzz/random.ts';
 import { PollutionWatch } from './pollution.ts';
 import { KEYS, StatementGrammar, type Step } from './statement-grammar.ts';
 import type { Surface } from './surface.ts';
 
-const PROGRAMS_PER_SEED = 6;
 const ROUNDS = 2;
 const ALARM_MS = Date.UTC(2100, 0, 1);
 
@@ -150,8 +149,8 @@ class Secret {
   readonly value: string;
   readonly #hex: string;
 
-  constructor(random: Random) {
-    this.text = `secret-${random.times(3, () => random.below(2 ** 30).toString(36)).join('')}`;
+  constructor(draws: Draws) {
+    this.text = `secret-${draws.times(3, () => draws.below(2 ** 30).toString(36)).join('')}`;
     this.value = this.text.padEnd(4391, '.');
     this.#hex = Buffer.from(this.text).toString('hex');
   }
@@ -173,15 +172,16 @@ class Secret {
 export async function openStatements(): Promise<Surface> {
   const objects = await createObjects({ Hostile });
   const pollution = new PollutionWatch();
-  const tryProgram = async (name: string, random: Random): Promise<string | undefined> => {
+  let programs = 0;
+  const tryProgram = async (name: string, draws: Draws): Promise<string | undefined> => {
     const stub = objects.env.Hostile.getByName(name);
-    const secret = new Secret(random);
+    const secret = new Secret(draws);
     const expected: Expected = {
       entries: new Map(),
       alarm: null,
       committed: { entries: '[]', alarm: null },
     };
-    const grammar = new StatementGrammar(random);
+    const grammar = new StatementGrammar(draws);
     const planted: Step[] = [
       ...KEYS.map((key, value) => ({ kind: 'put', key, value }) as const),
       { kind: 'put', key: `key of ${secret.text}`, value: secret.value },
@@ -208,15 +208,9 @@ export async function openStatements(): Promise<Surface> {
     }
   };
   return {
-    async attack(seed) {
-      const random = new Random(seed);
-      for (let i = 0; i < PROGRAMS_PER_SEED; i++) {
-        const fault = await tryProgram(`${seed} ${i}`, random);
-        if (fault !== undefined) return `program ${i}: ${fault}`;
-        const polluted = pollution.found();
-        if (polluted !== undefined) return `program ${i}: ${polluted}`;
-      }
-      return undefined;
+    casesPerSeed: 6,
+    async attack(draws) {
+      return (await tryProgram(`program ${++programs}`, draws)) ?? pollution.found();
     },
     close: () => objects.close(),
   };

@@ -1,4 +1,7 @@
-// What every hostile surface offers to the runner: cases by seed, each judged by itself.
+// What every hostile surface offers to the runner: cases, each made from random choices and judged by
+// itself.
+
+import type { Draws } from '../../src/testing/draws.ts';
 
 export const SURFACES = ['values', 'databases', 'wal', 'statements', 'messages'] as const;
 
@@ -6,7 +9,8 @@ export type SurfaceName = (typeof SURFACES)[number];
 
 /** A border that input from outside crosses, set up once for many cases. */
 export interface Surface {
-  /** Tries what this seed makes; resolves to what went wrong, in words, or undefined. */
-  attack(seed: number): Promise<string | undefined>;
+  readonly casesPerSeed: number;
+  /** Makes a case and tries it; resolves to what is wrong, or undefined. */
+  attack(draws: Draws): Promise<string | undefined>;
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 // Random values of every sort that can be stored, and bytes that stand for costly ones.
 
-import type { Random } from '../fuzz/random.ts';
+import type { Draws } from '../../src/testing/draws.ts';
 
 const KEYS = [
   'a',
@@ -15,28 +15,27 @@ const KEYS = [
   '€',
 ];
 
-export function randomValue(random: Random, depth: number): unknown {
-  const inner = () => randomValue(random, depth - 1);
+export function randomValue(draws: Draws, depth: number): unknown {
+  const inner = () => randomValue(draws, depth - 1);
   const leaves = [
-    () => random.pick([0, 1, -1, 0.5, -0, 2 ** 31, 2 ** 53, Number.NaN, Number.POSITIVE_INFINITY]),
-    () => random.pick(['', 'x', 'é', '€', '\ud800', 'y'.repeat(random.below(300))]),
-    () => random.pick([true, false, null, undefined]),
-    () =>
-      BigInt(random.below(2 ** 30)) ** BigInt(random.below(6)) * (random.chance(0.5) ? 1n : -1n),
-    () => new Date(random.pick([0, Number.NaN, -1e15, 1e12])),
-    () => random.pick([/x/g, /\p{L}/v, /(a)|b/dsy]),
-    () => Object(random.pick<number | string | boolean | bigint>([1, 's', true, 7n])),
-    () => randomView(random),
+    () => draws.pick([0, 1, -1, 0.5, -0, 2 ** 31, 2 ** 53, Number.NaN, Number.POSITIVE_INFINITY]),
+    () => draws.pick(['', 'x', 'é', '€', '\ud800', 'y'.repeat(draws.below(300))]),
+    () => draws.pick([true, false, null, undefined]),
+    () => BigInt(draws.below(2 ** 30)) ** BigInt(draws.below(6)) * (draws.chance(0.5) ? 1n : -1n),
+    () => new Date(draws.pick([0, Number.NaN, -1e15, 1e12])),
+    () => draws.pick([/x/g, /\p{L}/v, /(a)|b/dsy]),
+    () => Object(draws.pick<number | string | boolean | bigint>([1, 's', true, 7n])),
+    () => randomView(draws),
     () => new Headers({ 'x-a': 'b', accept: '*/*' }),
     () => new DOMException('m', 'AbortError'),
   ];
-  if (depth === 0) return random.pick(leaves)();
+  if (depth === 0) return draws.pick(leaves)();
   const containers = [
-    () => random.times(random.below(5), inner),
-    () => Object.fromEntries(random.times(random.below(5), () => [random.pick(KEYS), inner()])),
-    () => new Map(random.times(random.below(4), () => [inner(), inner()])),
-    () => new Set(random.times(random.below(4), inner)),
-    () => Object.assign([], { [random.below(50)]: inner(), [random.pick(['x', 'y'])]: inner() }),
+    () => draws.times(draws.below(5), inner),
+    () => Object.fromEntries(draws.times(draws.below(5), () => [draws.pick(KEYS), inner()])),
+    () => new Map(draws.times(draws.below(4), () => [inner(), inner()])),
+    () => new Set(draws.times(draws.below(4), inner)),
+    () => Object.assign([], { [draws.below(50)]: inner(), [draws.pick(['x', 'y'])]: inner() }),
     () => Object.assign(new TypeError('m', { cause: inner() }), { code: 'C' }),
     () => {
       const circular: unknown[] = [inner()];
@@ -44,15 +43,15 @@ export function randomValue(random: Random, depth: number): unknown {
       return circular;
     },
   ];
-  return random.pick(random.chance(0.6) ? containers : leaves)();
+  return draws.pick(draws.chance(0.6) ? containers : leaves)();
 }
 
-function randomView(random: Random): ArrayBufferView {
-  const length = 8 * random.below(5);
-  const buffer = random.chance(0.5)
+function randomView(draws: Draws): ArrayBufferView {
+  const length = 8 * draws.below(5);
+  const buffer = draws.chance(0.5)
     ? new ArrayBuffer(length)
-    : new ArrayBuffer(length, { maxByteLength: length + 8 * random.below(9) });
-  return random.pick([
+    : new ArrayBuffer(length, { maxByteLength: length + 8 * draws.below(9) });
+  return draws.pick([
     () => new Uint8Array(buffer),
     () => new Float64Array(buffer),
     () => new BigInt64Array(buffer, 0, length / 8),
@@ -61,24 +60,24 @@ function randomView(random: Random): ArrayBufferView {
 }
 
 /** A value that asks for much work or memory, in about as many bytes. */
-export function expensiveBytes(random: Random, sizeBytes: number): Uint8Array {
-  const claimed = random.pick([2 ** 20, 2 ** 30, 2 ** 31, 2 ** 32 - 1, 2 ** 40, 2 ** 48]);
+export function expensiveBytes(draws: Draws, sizeBytes: number): Uint8Array {
+  const claimed = draws.pick([2 ** 20, 2 ** 30, 2 ** 31, 2 ** 32 - 1, 2 ** 40, 2 ** 48]);
   const count = Math.floor(sizeBytes / 8);
   const repeated = (...element: number[]) => new Array(count).fill(element).flat();
   const forms: (() => number[])[] = [
     // Regular expressions in Unicode mode: one, and many.
-    () => repeatedPattern(random, sizeBytes),
-    () => repeatedPattern(random, sizeBytes),
-    () => [0x41, ...varint(64), ...items(64, () => repeatedPattern(random, sizeBytes / 64))],
+    () => repeatedPattern(draws, sizeBytes),
+    () => repeatedPattern(draws, sizeBytes),
+    () => [0x41, ...varint(64), ...items(64, () => repeatedPattern(draws, sizeBytes / 64))],
     // A bigint, and keys of a set that have one hash.
     () => [0x5a, ...varint(2 * (sizeBytes * 64)), ...repeated(0xab)],
     () => [0x27, ...items(count / 3, (i) => [0x5a, 32, 7, 0, 0, 0, 0, 0, 0, 0, ...word(i), 0, 0])],
     // Lengths that nothing follows.
-    () => [random.pick([0x41, 0x61, 0x22, 0x63, 0x53, 0x42, 0x5a]), ...varint(claimed)],
+    () => [draws.pick([0x41, 0x61, 0x22, 0x63, 0x53, 0x42, 0x5a]), ...varint(claimed)],
     () => [0x7e, 0, ...varint(claimed)],
     () => [0x41, ...varint(count), ...repeated(0x7e, 0, ...varint(claimed))],
     // Deep, wide and sparse.
-    () => repeated(random.pick([0x6f, 0x3b, 0x27, 0x3f, 0x00]), 1),
+    () => repeated(draws.pick([0x6f, 0x3b, 0x27, 0x3f, 0x00]), 1),
     () => repeated(0x41, 1),
     () => [
       0x61,
@@ -96,7 +95,7 @@ export function expensiveBytes(random: Random, sizeBytes: number): Uint8Array {
       ...repeated(0x5e, 1, 0x56, 0x42, 0, 1, 0),
     ],
   ];
-  return Uint8Array.from([0xff, 15, ...random.pick(forms)()]);
+  return Uint8Array.from([0xff, 15, ...draws.pick(forms)()]);
 }
 
 const UNITS: readonly (readonly [source: string, flagBits: number])[] = [
@@ -109,10 +108,10 @@ const UNITS: readonly (readonly [source: string, flagBits: number])[] = [
   ['(a|', 0],
 ];
 
-function repeatedPattern(random: Random, sizeBytes: number): number[] {
-  const [unit, flagBits] = random.pick(UNITS);
+function repeatedPattern(draws: Draws, sizeBytes: number): number[] {
+  const [unit, flagBits] = draws.pick(UNITS);
   // A number at the end makes each another, which no cache of the engine has.
-  const source = unit.repeat(Math.max(1, sizeBytes / (unit.length + 1))) + random.below(1000);
+  const source = unit.repeat(Math.max(1, sizeBytes / (unit.length + 1))) + draws.below(1000);
   return pattern(source, flagBits);
 }
 

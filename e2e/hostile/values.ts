@@ -8,13 +8,11 @@ import { isStorageError } from '../../src/contract/errors.ts';
 import { VALUE_BYTES_MAX } from '../../src/contract/limits.ts';
 import { decodeValue } from '../../src/contract/value.ts';
 import { serialize } from '../../src/serializer/encode.ts';
-import { Random } from '../fuzz/random.ts';
+import type { Draws } from '../../src/testing/draws.ts';
 import { mutate } from './byte-mutations.ts';
 import { PollutionWatch } from './pollution.ts';
 import type { Surface } from './surface.ts';
 import { expensiveBytes, randomValue } from './value-grammar.ts';
-
-const CASES_PER_SEED = 100;
 
 /**
  * Processor time, which other programs of the machine do not stretch: twice that of the slowest value
@@ -25,27 +23,24 @@ const DECODE_MS_MAX = 4000;
 export async function openValues(): Promise<Surface> {
   const pollution = new PollutionWatch();
   return {
-    async attack(seed) {
-      const random = new Random(seed);
-      for (let i = 0; i < CASES_PER_SEED; i++) {
-        const bytes = hostileBytes(random);
-        const fault = judge(bytes, pollution);
-        if (fault !== undefined) return `${fault}\n  ${hex(bytes)}`;
-      }
-      return undefined;
+    casesPerSeed: 100,
+    async attack(draws) {
+      const bytes = hostileBytes(draws);
+      const fault = judge(bytes, pollution);
+      return fault === undefined ? undefined : `${fault}\n  ${hex(bytes)}`;
     },
     async close() {},
   };
 }
 
-function hostileBytes(random: Random): Uint8Array {
-  if (random.chance(0.05)) {
-    return expensiveBytes(random, random.pick([VALUE_BYTES_MAX - 100, 2 ** 18]));
+function hostileBytes(draws: Draws): Uint8Array {
+  if (draws.chance(0.05)) {
+    return expensiveBytes(draws, draws.pick([VALUE_BYTES_MAX - 100, 2 ** 18]));
   }
-  const value = randomValue(random, 4);
-  let bytes: Uint8Array = random.chance(0.5) ? serialize(value) : serializeByV8(value);
-  const count = 1 + random.below(6);
-  for (let i = 0; i < count; i++) bytes = mutate(bytes, random);
+  const value = randomValue(draws, 4);
+  let bytes: Uint8Array = draws.chance(0.5) ? serialize(value) : serializeByV8(value);
+  const count = 1 + draws.below(6);
+  for (let i = 0; i < count; i++) bytes = mutate(bytes, draws);
   return bytes;
 }
 
