@@ -1,25 +1,27 @@
 // For tests: the messages themselves, from a seed. Some are whole calls with something replaced, added
 // or taken away, some ask for what comlink's own expose() would give, some have no shape at all.
 
+import type { Draws } from './draws.ts';
+
 export class MessageGenerator {
-  readonly #random: Random;
+  readonly #draws: Draws;
   readonly #session: unknown;
   readonly #addresses: readonly unknown[];
 
-  constructor(random: Random, session: unknown, addresses: readonly unknown[]) {
-    this.#random = random;
+  constructor(draws: Draws, session: unknown, addresses: readonly unknown[]) {
+    this.#draws = draws;
     this.#session = session;
     this.#addresses = [{ className: null, id: 'a'.repeat(64) }, ...addresses];
   }
 
   next(id: string): unknown {
-    const random = this.#random;
-    switch (random.below(8)) {
+    const draws = this.#draws;
+    switch (draws.below(8)) {
       case 0:
-        return odd(random);
+        return odd(draws);
       case 1:
         return {
-          id: random.chance(0.8) ? id : oddNumber(random),
+          id: draws.chance(0.8) ? id : oddNumber(draws),
           type: this.#type(),
           ...this.#rest(),
         };
@@ -28,8 +30,8 @@ export class MessageGenerator {
         return { id, type: this.#type(), path: this.#path(), ...this.#rest() };
       case 3:
         return {
-          type: random.pick(['accepted', 'leads', 'connect', 7, null]),
-          worker: odd(random),
+          type: draws.pick(['accepted', 'leads', 'connect', 7, null]),
+          worker: odd(draws),
         };
       default:
         return this.#mutatedCall(id);
@@ -37,12 +39,12 @@ export class MessageGenerator {
   }
 
   #type(): unknown {
-    const { pick } = this.#random;
+    const { pick } = this.#draws;
     return pick(['GET', 'SET', 'APPLY', 'CONSTRUCT', 'ENDPOINT', 'RELEASE', 'RAW', '', 5, null]);
   }
 
   #path(): unknown {
-    return this.#random.pick<() => unknown>([
+    return this.#draws.pick<() => unknown>([
       () => ['__proto__', 'polluted'],
       () => ['constructor', 'prototype', 'polluted'],
       () => ['open', '__proto__', 'polluted'],
@@ -54,33 +56,33 @@ export class MessageGenerator {
       () => [['open']],
       () => new Array(100_000),
       () => 'open',
-      () => odd(this.#random),
+      () => odd(this.#draws),
     ])();
   }
 
   #rest(): object {
-    const random = this.#random;
+    const draws = this.#draws;
     return {
-      argumentList: random.pick<() => unknown>([
+      argumentList: draws.pick<() => unknown>([
         () => [],
         () => [{ type: 'RAW', value: 'return globalThis' }],
-        () => [{ type: 'HANDLER', name: 'proxy', value: odd(random) }],
-        () => [{ type: 'HANDLER', name: 'throw', value: { isError: false, value: odd(random) } }],
+        () => [{ type: 'HANDLER', name: 'proxy', value: odd(draws) }],
+        () => [{ type: 'HANDLER', name: 'throw', value: { isError: false, value: odd(draws) } }],
         () => new Array(100_000),
-        () => odd(random),
+        () => odd(draws),
       ])(),
-      value: { type: 'RAW', value: odd(random) },
+      value: { type: 'RAW', value: odd(draws) },
     };
   }
 
   /** A call as a page makes it, with something of it replaced, added or taken away. */
   #mutatedCall(id: string): unknown {
-    const random = this.#random;
-    const name = random.pick(Object.keys(SAMPLES));
-    const parameters = SAMPLES[name]!(this.#session, random.pick(this.#addresses), random);
-    const mutations = random.below(4);
+    const draws = this.#draws;
+    const name = draws.pick(Object.keys(SAMPLES));
+    const parameters = SAMPLES[name]!(this.#session, draws.pick(this.#addresses), draws);
+    const mutations = draws.below(4);
     let mutated: unknown = structuredClone(parameters);
-    for (let i = 0; i < mutations; i++) mutated = mutate(mutated, random);
+    for (let i = 0; i < mutations; i++) mutated = mutate(mutated, draws);
     if (!Array.isArray(mutated)) mutated = [mutated];
     return call(id, name, (mutated as unknown[]).slice(0, 10));
   }
@@ -92,7 +94,7 @@ export function call(id: string, name: string, parameters: readonly unknown[]): 
   return { id, type: 'APPLY', path: [name], argumentList };
 }
 
-type Sample = (session: unknown, address: unknown, random: Random) => unknown[];
+type Sample = (session: unknown, address: unknown, draws: Draws) => unknown[];
 
 const BYTES = new Uint8Array([0xff, 0x0f, 0x30]);
 
@@ -101,9 +103,9 @@ const NOBODY = { className: null, id: 'f'.repeat(64) };
 
 const SAMPLES: Readonly<Record<string, Sample>> = {
   open: (_session, address, { pick }) => [pick([address, 'hostile', 'other'])],
-  execute: (session, _address, random) => [
+  execute: (session, _address, draws) => [
     session,
-    Array.from({ length: 1 + random.below(3) }, () => random.pick(CALLS)),
+    Array.from({ length: 1 + draws.below(3) }, () => draws.pick(CALLS)),
   ],
   close: (_session, _address, { below }) => [1_000_000 + below(10)],
   classes: () => [],
@@ -163,24 +165,24 @@ const CALLS: readonly object[] = [
 ];
 
 /** Replaces a random part of the value, or puts one in. */
-function mutate(value: unknown, random: Random): unknown {
+function mutate(value: unknown, draws: Draws): unknown {
   const isBranch = typeof value === 'object' && value !== null && !ArrayBuffer.isView(value);
-  if (!isBranch || random.chance(0.2)) return odd(random);
+  if (!isBranch || draws.chance(0.2)) return odd(draws);
   const keys = Object.keys(value);
-  const key = keys.length === 0 || random.chance(0.1) ? 'extra' : random.pick(keys);
-  if (random.chance(0.15)) Reflect.deleteProperty(value, key);
-  else Reflect.set(value, key, mutate(Reflect.get(value, key), random));
+  const key = keys.length === 0 || draws.chance(0.1) ? 'extra' : draws.pick(keys);
+  if (draws.chance(0.15)) Reflect.deleteProperty(value, key);
+  else Reflect.set(value, key, mutate(Reflect.get(value, key), draws));
   return value;
 }
 
-/** Anything that structured clone takes, of no shape that is expected. */
-function odd(random: Random): unknown {
-  return random.pick<() => unknown>([
+/** Anything that structured clone accepts, in a shape that no call has. */
+function odd(draws: Draws): unknown {
+  return draws.pick<() => unknown>([
     () => null,
     () => undefined,
     () => true,
-    () => oddNumber(random),
-    () => random.pick(['', 'x', '__proto__', 'constructor', '\ud800', 'k'.repeat(5000), 'begin ']),
+    () => oddNumber(draws),
+    () => draws.pick(['', 'x', '__proto__', 'constructor', '\ud800', 'k'.repeat(5000), 'begin ']),
     () => 10n ** 40n,
     () => [],
     () => new Array(100_000),
@@ -202,13 +204,13 @@ function odd(random: Random): unknown {
     () => new Float64Array(3),
     () => new DataView(new ArrayBuffer(3)),
     () => new Uint8Array([0xff, 0x0f, 0x61, 0xff, 0xff, 0xff, 0xff, 0x0f]),
-    () => Uint8Array.from({ length: 40 }, () => random.below(256)),
+    () => Uint8Array.from({ length: 40 }, () => draws.below(256)),
     () => (typeof ImageData === 'undefined' ? new Boolean(false) : new ImageData(1, 1)),
   ])();
 }
 
-function oddNumber(random: Random): number {
-  return random.pick([0, -1, -0, 0.5, 2 ** 31, 2 ** 53, 1e308, -1e308, Number.NaN, Infinity]);
+function oddNumber(draws: Draws): number {
+  return draws.pick([0, -1, -0, 0.5, 2 ** 31, 2 ** 53, 1e308, -1e308, Number.NaN, Infinity]);
 }
 
 function cyclic(): object {
@@ -222,27 +224,4 @@ function nested(depth: number): unknown {
   let value: unknown = [];
   for (let i = 0; i < depth; i++) value = [value];
   return value;
-}
-
-/** mulberry32: small, and the same everywhere. */
-export class Random {
-  #state: number;
-
-  constructor(seed: number) {
-    this.#state = seed >>> 0;
-  }
-
-  /** A whole number from 0 up to but not including the bound. */
-  readonly below = (bound: number): number => Math.floor(this.#next() * bound);
-
-  readonly chance = (probability: number): boolean => this.#next() < probability;
-
-  readonly pick = <T>(choices: readonly T[]): T => choices[this.below(choices.length)]!;
-
-  #next(): number {
-    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  }
 }

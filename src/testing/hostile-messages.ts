@@ -8,9 +8,11 @@
 // A transaction is never begun, nor a goodbye said: both are what a page may do, and would change
 // what the next message must get.
 
+import fc from 'fast-check';
 import { ChannelEndpoint } from '../rpc/channel-endpoint.ts';
 import { ClientHost, type WorkerHost } from '../rpc/client-host.ts';
-import { call, MessageGenerator, Random } from './hostile-generator.ts';
+import { Draws } from './draws.ts';
+import { call, MessageGenerator } from './hostile-generator.ts';
 
 export interface HostileRun {
   readonly seed: number;
@@ -37,7 +39,7 @@ const CHUNK = 50;
 /** Longest that replies are waited for, in turns of a timer. */
 const TURNS_MAX = 1500;
 
-/** Sends `count` messages to the host and gives back whatever must not happen. */
+/** Sends `count` messages to the host and returns whatever must not happen. */
 export async function sendHostileMessages(
   host: WorkerHost,
   { seed, count, watch, addresses = [] }: HostileRun,
@@ -47,11 +49,13 @@ export async function sendHostileMessages(
   const peer = new Peer(host);
   const before = prototypes();
   const session = await peer.open();
-  const generator = new MessageGenerator(new Random(seed), session, addresses);
+  const messages = fc
+    .sample(fc.gen(), { seed, numRuns: count, unbiased: true })
+    .map((choices) => new MessageGenerator(new Draws(choices), session, addresses))
+    .map((generator, i) => generator.next(`${seed}-${i}`));
   for (let sent = 0; sent < count; sent += CHUNK) {
-    const size = Math.min(CHUNK, count - sent);
-    const messages = Array.from({ length: size }, (_, i) => generator.next(`${seed}-${sent + i}`));
-    for (const { message, fact } of await peer.send(messages)) {
+    const chunk = messages.slice(sent, sent + CHUNK);
+    for (const { message, fact } of await peer.send(chunk)) {
       violations.push({ message: inWords(message), fact });
     }
     if (prototypes() !== before) {
