@@ -153,7 +153,9 @@ describe('a page', () => {
     expect(env.Room.get(env.Room.idFromString(String(id))).name).toBe(undefined);
     expect(env.Room.jurisdiction('eu').newUniqueId().jurisdiction).toBe('eu');
     expect(() => env.Room.idFromString('f'.repeat(64))).toThrow('namespace');
-    expect(() => env.Room.get({} as never)).toThrow(TypeError);
+    expect(() => env.Room.get({} as never)).toThrow(
+      expect.objectContaining({ name: 'TypeError', code: 'INVALID_ARGUMENT' }),
+    );
   });
 
   test('[CONN2] a class that is not served throws, by name', async () => {

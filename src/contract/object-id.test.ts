@@ -60,7 +60,9 @@ describe('ids', () => {
     const other = new ObjectIdFactory('worker-Room');
     expect(() => other.fromString(id.toString())).toThrow(/not valid for this namespace/);
     for (const text of ['', 'a', 'g'.repeat(64), id.toString().slice(1), `${id}0`]) {
-      expect(() => ids.fromString(text)).toThrow(TypeError);
+      expect(() => ids.fromString(text)).toThrow(
+        expect.objectContaining({ name: 'TypeError', code: 'INVALID_ARGUMENT' }),
+      );
     }
   });
 

@@ -275,9 +275,12 @@ describe('[VAL1] an object', () => {
       let value: unknown = 'leaf';
       for (let i = 0; i < NESTING_DEPTH_MAX; i++) value = wrap(value);
       expect(hexOf(roundTrip(value))).toBe(hexOf(value));
-      expect(() => serialize(wrap(value))).toThrow(RangeError);
+      const refused = new RangeError(
+        `The value's objects are nested too deeply, at most ${NESTING_DEPTH_MAX} levels.`,
+      );
+      expect(() => serialize(wrap(value))).toThrow(refused);
       for (let i = 0; i < 200_000; i++) value = wrap(value);
-      expect(() => serialize(value)).toThrow(RangeError);
+      expect(() => serialize(value)).toThrow(refused);
     }
   });
 });

@@ -161,11 +161,14 @@ describe('globals', () => {
     const response = make(101) as Response & { webSocket: WebSocket };
     expect([response.status, response.ok, response.webSocket]).toEqual([101, false, pair[0]]);
     expect(response).toBeInstanceOf(Response);
-    expect(() => make(200)).toThrow(RangeError);
-    expect(() => make(undefined)).toThrow(RangeError);
-    expect(() => make(101, 'body')).toThrow(TypeError);
+    const notSwitching = new RangeError('Responses with a WebSocket must have status code 101.');
+    expect(() => make(200)).toThrow(notSwitching);
+    expect(() => make(undefined)).toThrow(notSwitching);
+    expect(() => make(101, 'body')).toThrow(/cannot have a body/);
     expect(() => new Response(null, { status: 101 })).toThrow(RangeError);
-    expect(() => new Response(null, { status: 101, webSocket: {} } as never)).toThrow(TypeError);
+    expect(() => new Response(null, { status: 101, webSocket: {} } as never)).toThrow(
+      /is not a WebSocket/,
+    );
     expect(await new Response('text', { status: 201 }).text()).toBe('text');
     expect(Response.json({}).headers.get('content-type')).toContain('json');
     class Mine extends Response {}

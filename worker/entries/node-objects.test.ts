@@ -163,7 +163,10 @@ describe('objects in Node', () => {
     await objects.delete(stub);
     expect(await objects.list('Counter')).toEqual([]);
     expect(await stub.add()).toBe(1);
-    await expect(objects.delete({} as never)).rejects.toThrow(TypeError);
+    await expect(objects.delete({} as never)).rejects.toMatchObject({
+      name: 'TypeError',
+      code: 'INVALID_ARGUMENT',
+    });
     await expect(objects.list('Missing' as never)).rejects.toMatchObject({
       code: 'UNKNOWN_CLASS',
     });

@@ -172,7 +172,7 @@ describe('a walk', () => {
     const first = store.list(ALL);
     const second = store.list(ALL);
     expect(next(second)).toBe('a');
-    expect(() => first.next()).toThrow();
+    expect(() => first.next()).toThrow(expect.objectContaining({ code: 'CURSOR_CLOSED' }));
     store.list({ ...ALL, reverse: true });
     expect(() => second.next()).toThrow(expect.objectContaining({ code: 'CURSOR_CLOSED' }));
   });

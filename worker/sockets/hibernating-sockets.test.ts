@@ -107,11 +107,11 @@ describe('sockets of an object', () => {
       expect(() => accept(Array.from({ length: 11 }, (_, i) => `${i}`))).toThrow(/more than 10/);
       expect(() => accept(['t'.repeat(257)])).toThrow(/longer than the max/);
       expect(() => ctx.getTags(new WebSocketPair()[0])).toThrow(/acceptWebSocket/);
-      expect(() => ctx.acceptWebSocket({})).toThrow(TypeError);
+      expect(() => ctx.acceptWebSocket({})).toThrow(/parameter 1 is not of type/);
       const { 0: taken } = new WebSocketPair();
       ctx.acceptWebSocket(taken);
       expect(() => ctx.acceptWebSocket(taken)).toThrow(/already accepted/);
-      expect(() => taken.accept()).toThrow(TypeError);
+      expect(() => taken.accept()).toThrow(/after enabling hibernation/);
     });
   });
 
@@ -170,7 +170,9 @@ describe('sockets of an object', () => {
       expect(ctx.getWebSocketAutoResponse()?.response).toBe('pong');
       ctx.setWebSocketAutoResponse();
       expect(ctx.getWebSocketAutoResponse()).toBeNull();
-      expect(() => ctx.setWebSocketAutoResponse('ping')).toThrow(TypeError);
+      expect(() => ctx.setWebSocketAutoResponse('ping')).toThrow(
+        /takes a WebSocketRequestResponsePair/,
+      );
     });
   });
 
