@@ -109,7 +109,7 @@ const OWN_ASKS: Readonly<Record<string, OwnAsk>> = {
     ctx.acceptWebSocket(pair[0]);
     ctx.acceptWebSocket(pair[1]);
   },
-  'keeping what is no socket': (ctx) => ctx.acceptWebSocket({}),
+  'keeping what is not a socket': (ctx) => ctx.acceptWebSocket({}),
   'keeping nothing': (ctx) => ctx.acceptWebSocket(),
   'eleven tags': (ctx) => kept(ctx, Array.from('elevenletter', String).slice(0, 11)).readyState,
   'eleven different tags': (ctx) =>

@@ -194,7 +194,7 @@ export class MessageGrammar {
     };
   }
 
-  /** Messages of comlink that are no calls of the protocol, and what is no message at all. */
+  /** Messages of comlink that the protocol does not use, and values that are not messages. */
   #foreign(): unknown {
     const draws = this.#draws;
     const id = this.#newId();

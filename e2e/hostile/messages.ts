@@ -167,7 +167,7 @@ function faultOf(operation: string, value: unknown): string | undefined {
   const outcome = value as Outcome;
   if (typeof outcome === 'object' && outcome !== null && 'ok' in outcome) return undefined;
   if (typeof outcome !== 'object' || outcome === null || !('error' in outcome)) {
-    return `${operation} was answered by ${inWords(value)}, which is no outcome`;
+    return `${operation} was answered by ${inWords(value)}, which is not an outcome`;
   }
   const { name, properties } = outcome.error;
   const isCoded = typeof properties.code === 'string' && properties.code !== 'INTERNAL';

@@ -53,7 +53,7 @@ test('[LIB1] Drizzle with its migrator: inserts, joins, a rolled back transactio
   });
 });
 
-test('[LIB2] TinyBase’s persisters, over keys and over SQL, give back what was saved', async ({
+test('[LIB2] TinyBase’s persisters, over keys and over SQL, return what was saved', async ({
   storagePage,
 }) => {
   const here = await inBrowser(storagePage, 'Bases');

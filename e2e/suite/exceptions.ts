@@ -112,3 +112,9 @@ export const TESTS_WITHOUT_RULE: Readonly<Record<string, string>> = {
   'worker/sql/tokens.test.ts': 'a building block: its users have the rules',
   'worker/vfs/wasm-memory.test.ts': 'a building block: its users have the rules',
 };
+
+/** Files and folders that documents name, and that were moved: still to be corrected. */
+export const MISSING_FILES: readonly string[] = [
+  'docs/architecture.md: src/objects',
+  'docs/architecture.md: src/page',
+];

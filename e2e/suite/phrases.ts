@@ -24,6 +24,14 @@ export const PHRASES: readonly Phrase[] = [
     instead: 'considered …',
   },
   { name: 'nobody is there', pattern: /\bnobody is there\b/i, instead: 'nothing listens' },
+  {
+    name: 'is no time',
+    pattern:
+      /(?<!\bthere )\b(?:is|are|was|were) no (?:bookmark|calls?|class(?:es)?|literal|messages?|names?|number|objects?|outcome|settings|socket|string|time)\b/i,
+    instead: 'is not a …',
+  },
+  { name: 'gives back', pattern: /\bgives? back\b/i, instead: 'returns' },
+  { name: 'beside workerd', pattern: /\bbeside workerd\b/i, instead: 'against workerd' },
   { name: 'anew', pattern: /\banew\b/i, instead: 'again' },
   {
     name: 'without a word',

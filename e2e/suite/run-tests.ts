@@ -35,7 +35,7 @@ try {
   });
 
   await run({
-    title: 'fuzz beside workerd',
+    title: 'fuzz against workerd',
     ...tool('tsx', 'e2e/fuzz/main.ts', '--seed', '1', '--count', '200'),
     tally: lastLineTally,
   });
