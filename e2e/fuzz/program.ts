@@ -3,7 +3,7 @@
 // Left out on purpose:
 //   what docs/compatibility.md lists as different: limits, an unread RETURNING
 //   rowsRead, and writes to an index on an expression: workerd has an older SQLite, which counts
-//   some rows that the newer one does not read
+//   some reads and writes that the newer one does not make
 //   databaseSize after deleteAll, where workerd has an empty table of its own, and beside errors,
 //   whose stacks are longer or shorter
 //   kv.list held across a rollback: workerd may start it again
@@ -37,7 +37,7 @@ const listOptions = fc
   )
   .map((members) => Object.fromEntries(members.filter((member) => member !== null)));
 
-/** In 3 of 10 programs; else null. */
+/** In 3 of 10 cases; else null. */
 function seldom<T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | null> {
   return fc.oneof({ weight: 7, arbitrary: fc.constant(null) }, { weight: 3, arbitrary });
 }
