@@ -12,8 +12,18 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'src/rpc': ['src/contract'],
   'src/io': [],
   'src/sockets': ['src/io', 'src/serializer'],
-  'src/stubs': ['src/io', 'src/rpc', 'src/sockets', 'src/contract', 'src/serializer'],
-  'src/client': ['src/stubs', 'src/rpc', 'src/contract', 'src/serializer'],
+  'src/http': ['src/io'],
+  'src/stubs': ['src/io', 'src/rpc', 'src/contract', 'src/serializer'],
+  'src/membrane': [
+    'src/stubs',
+    'src/http',
+    'src/sockets',
+    'src/io',
+    'src/rpc',
+    'src/contract',
+    'src/serializer',
+  ],
+  'src/client': ['src/membrane', 'src/stubs', 'src/rpc', 'src/contract', 'src/serializer'],
   'src/vite': [],
   src: ['src/client', 'src/contract'],
   'worker/file': ['src/contract'],
@@ -35,7 +45,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'worker/clock': ['src/contract'],
   'worker/alarms': [],
   'worker/catalog': ['worker/file', 'src/contract'],
-  'worker/globals': ['src/stubs', 'src/sockets', 'src/io'],
+  'worker/globals': ['src/http', 'src/sockets', 'src/io'],
   'worker/sockets': ['src/sockets', 'src/io'],
   'worker/instance': [
     'worker/sockets',
@@ -67,6 +77,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'worker/calls': [
     'worker/host',
     'worker/instance',
+    'src/membrane',
     'src/stubs',
     'src/sockets',
     'src/rpc',
@@ -82,7 +93,57 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'src/rpc',
     'src/contract',
   ],
-  'worker/library': ['worker/instance', 'src/stubs', 'src/io', 'src/contract'],
+  'worker/library': ['worker/instance', 'src/membrane', 'src/stubs', 'src/io', 'src/contract'],
+  'src/management/schedule': ['src/contract'],
+  'src/management/call': [],
+  'src/management/resources': ['src/management/call', 'src/contract'],
+  'src/management/routes': [
+    'src/management/resources',
+    'src/management/call',
+    'src/management/schedule',
+  ],
+  'src/management/objects': [
+    'src/management/routes',
+    'src/management/resources',
+    'src/management/call',
+    'src/contract',
+  ],
+  'src/management/changes': [
+    'src/management/routes',
+    'src/management/resources',
+    'src/management/call',
+    'src/management/schedule',
+  ],
+  'src/management/edge': [
+    'src/management/changes',
+    'src/management/objects',
+    'src/management/routes',
+    'src/management/resources',
+    'src/management/call',
+    'src/management/schedule',
+  ],
+  'src/management/adapters': [
+    'src/management/edge',
+    'src/management/objects',
+    'src/management/call',
+    'src/management/schedule',
+    'src/contract',
+  ],
+  'src/management/report': ['src/management/schedule', 'src/contract'],
+  'src/management': [
+    'src/management/adapters',
+    'src/management/edge',
+    'src/management/objects',
+    'src/management/report',
+    'src/management/schedule',
+  ],
+  'src/cli': [
+    'src/management/adapters',
+    'src/management/objects',
+    'src/management/report',
+    'src/management/schedule',
+    'src/contract',
+  ],
   'worker/boot': [
     'worker/library',
     'worker/sessions',
@@ -110,27 +171,11 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'worker/sql',
     'worker/vfs',
     'worker/file',
+    'src/membrane',
     'src/stubs',
     'src/contract',
   ],
 };
-
-/** The management interface knows only the contract; its own folders may know each other. */
-const MANAGEMENT = [
-  'src/management',
-  'src/management/adapters',
-  'src/management/call',
-  'src/management/changes',
-  'src/management/edge',
-  'src/management/objects',
-  'src/management/report',
-  'src/management/resources',
-  'src/management/routes',
-  'src/management/schedule',
-];
-
-/** The command line runs the management interface. */
-const COMMAND_LINE = 'src/cli';
 
 /** The program of the command line is where page and worker meet. */
 export const PROGRAM = 'src/cli/node-main.ts';
@@ -160,7 +205,7 @@ export function isTool(file: string): boolean {
 /** The product a file belongs to: the storage, or the management interface built on it. */
 export function productOf(file: string): 'storage' | 'management' {
   const folder = dirname(file);
-  return folder === COMMAND_LINE || MANAGEMENT.includes(folder) ? 'management' : 'storage';
+  return folder === 'src/cli' || folder.startsWith('src/management') ? 'management' : 'storage';
 }
 
 /** Why `file` may not import `target`; undefined when it may. */
@@ -179,8 +224,6 @@ export function importFault(file: string, target: string): string | undefined {
 
 function allowedFolders(file: string): readonly string[] | undefined {
   const folder = dirname(file);
-  if (file === PROGRAM) return [...MANAGEMENT, 'src/contract', 'worker/entries'];
-  if (folder === COMMAND_LINE) return [...MANAGEMENT, 'src/contract'];
-  if (MANAGEMENT.includes(folder)) return [...MANAGEMENT, 'src/contract'];
+  if (file === PROGRAM) return [...(LAYERS[folder] ?? []), 'worker/entries'];
   return LAYERS[folder];
 }
