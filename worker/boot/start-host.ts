@@ -18,7 +18,6 @@ import { MessageTurns, type Turns } from '../io/turns.ts';
 import { registerRunningHost } from '../library/running-hosts.ts';
 import { completeLimits, type Limits } from '../sql/query-limits.ts';
 import { openLogDatabase } from '../storage/log-database.ts';
-import { LogVfs } from '../vfs/log-vfs.ts';
 import type { Sqlite } from '../vfs/sqlite-module.ts';
 
 /** What a host stands on. */
@@ -59,7 +58,6 @@ export async function startHost(
   const messages = new MessageTurns();
   const { turns = messages } = platform;
   const limits = platform.limits ?? completeLimits();
-  const vfs = vfsOf(sqlite);
   const clock = new Clock(time);
   const environment: HostEnvironment = {
     now: () => clock.now(),
@@ -74,7 +72,7 @@ export async function startHost(
     catalog,
     ...(platform.idleMs !== undefined && { idleMs: platform.idleMs }),
     limits,
-    openDatabase: (store, events) => openLogDatabase(sqlite, vfs, store, events, limits),
+    openDatabase: (store, events) => openLogDatabase(sqlite, sqlite.vfs, store, events, limits),
   };
   const host = new ObjectHost(environment, classes, (context) => namespaces.bindings(context));
   const control = new ClockControl(clock, host.alarms, environment);
@@ -104,14 +102,3 @@ export async function startHost(
   }
   return { host, namespaces, manager, close };
 }
-
-/** A module of SQLite knows one file system of ours. */
-function vfsOf(sqlite: Sqlite): LogVfs {
-  const known = fileSystems.get(sqlite);
-  if (known !== undefined) return known;
-  const vfs = new LogVfs(sqlite.sqlite3);
-  fileSystems.set(sqlite, vfs);
-  return vfs;
-}
-
-const fileSystems = new WeakMap<Sqlite, LogVfs>();

@@ -1,6 +1,6 @@
 // Rounds of a simulation in this process: one seed after the other, failures made short.
 
-import { LogVfs } from '../vfs/log-vfs.ts';
+import type { LogVfs } from '../vfs/log-vfs.ts';
 import { HostSimulation, type HostStep, hostStepsOf } from './host-simulation.ts';
 import { ObjectSimulation } from './object-simulation.ts';
 import { type Plan, planOf, type Step } from './plan.ts';
@@ -51,7 +51,7 @@ export class Rounds {
   private constructor(layer: Layer, sqlite: WatchedSqlite) {
     this.#layer = layer;
     this.#sqlite = sqlite;
-    this.#vfs = layer === 'objects' ? new LogVfs(sqlite.sqlite.sqlite3) : null;
+    this.#vfs = layer === 'objects' ? sqlite.sqlite.vfs : null;
   }
 
   /** Takes rejections that nobody handles for failures of the round, from now on. */

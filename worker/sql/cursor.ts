@@ -18,9 +18,6 @@ const ITERATOR_PROTOTYPE: object = Object.getPrototypeOf(
 // A cursor that is dropped half way must not keep its statement, and so its table locked, for ever.
 const DROPPED = new FinalizationRegistry<Execution>((execution) => execution.close());
 
-// The way into a cursor for this file, where its private members are not reached.
-let executionOf: (cursor: Cursor) => Execution;
-
 /** A cursor over the rows of one execution. */
 export class Cursor {
   readonly #execution: Execution;
@@ -31,10 +28,6 @@ export class Cursor {
     if (!(execution instanceof Execution)) throw illegalConstructor('Cursor');
     this.#execution = execution;
     if (options?.watched) Cursor.#watch(this);
-  }
-
-  static {
-    executionOf = (cursor) => cursor.#execution;
   }
 
   /** The next row; `{done: true, value: undefined}` at the end. */
@@ -64,7 +57,7 @@ export class Cursor {
   /** The same rows as arrays. */
   raw(): RawIterator {
     Cursor.#watch(Cursor.#checked(this));
-    return new RawIterator(this);
+    return new RawIterator(this, this.#execution);
   }
 
   /** The names of the columns; always the same array. */
@@ -84,7 +77,7 @@ export class Cursor {
 
   [Symbol.iterator](): RowIterator {
     Cursor.#watch(Cursor.#checked(this));
-    return new RowIterator(this);
+    return new RowIterator(this, this.#execution);
   }
 
   /** Gives up the remaining rows of a cursor. */
@@ -114,14 +107,18 @@ export class Cursor {
 /** The iterator of a cursor: rows as objects. Keeps its cursor alive. */
 export class RowIterator {
   readonly #cursor: Cursor;
+  readonly #execution: Execution;
 
-  constructor(cursor: Cursor) {
+  /** Not for user code. @throws ILLEGAL_INVOCATION */
+  constructor(cursor: Cursor, execution: Execution) {
+    if (!(execution instanceof Execution)) throw illegalConstructor('RowIterator');
     this.#cursor = cursor;
+    this.#execution = execution;
   }
 
   next(): Step<SqlRow> {
     if (!(#cursor in this)) throw illegalInvocation('RowIterator');
-    const execution = executionOf(this.#cursor);
+    const execution = this.#execution;
     if (!execution.hasRow) return { done: true, value: undefined };
     return { done: false, value: execution.takeNamedRow() };
   }
@@ -134,9 +131,13 @@ export class RowIterator {
 /** The iterator of `cursor.raw()`: rows as arrays of column values. Keeps its cursor alive. */
 export class RawIterator {
   readonly #cursor: Cursor;
+  readonly #execution: Execution;
 
-  constructor(cursor: Cursor) {
+  /** Not for user code. @throws ILLEGAL_INVOCATION */
+  constructor(cursor: Cursor, execution: Execution) {
+    if (!(execution instanceof Execution)) throw illegalConstructor('RawIterator');
     this.#cursor = cursor;
+    this.#execution = execution;
   }
 
   next(): Step<SqlStorageValue[]> {
@@ -166,7 +167,7 @@ export class RawIterator {
 
   static #of(iterator: RawIterator): Execution {
     if (!(#cursor in iterator)) throw illegalInvocation('RawIterator');
-    return executionOf(iterator.#cursor);
+    return iterator.#execution;
   }
 }
 

@@ -23,13 +23,14 @@ const TOKEN =
 export function statementTokens(text: string, from = 0): Token[] {
   const tokens: Token[] = [];
   let depth = 0;
-  TOKEN.lastIndex = from;
+  const token = new RegExp(TOKEN); // with a position of its own
+  token.lastIndex = from;
   for (;;) {
-    const start = TOKEN.lastIndex;
-    const groups = TOKEN.exec(text)?.groups;
+    const start = token.lastIndex;
+    const groups = token.exec(text)?.groups;
     if (groups === undefined) return tokens;
     if (groups.space !== undefined) continue;
-    const end = TOKEN.lastIndex;
+    const end = token.lastIndex;
     const written = text.slice(start, end);
     if (written === ')') depth -= 1;
     tokens.push({ kind: kindOf(groups), text: written, start, end, depth });

@@ -14,7 +14,6 @@ import { ObjectStore } from '../log/object-store.ts';
 import { completeLimits, type Limits } from '../sql/query-limits.ts';
 import { openLogDatabase } from '../storage/log-database.ts';
 import type { StorageOptions } from '../storage/options.ts';
-import { LogVfs } from '../vfs/log-vfs.ts';
 import { loadSqliteInNode } from './sqlite.ts';
 
 const START_MS = Date.UTC(2030, 0, 1);
@@ -151,8 +150,6 @@ export async function createTestHost(
   limits: Limits = completeLimits(),
 ): Promise<TestHost> {
   const sqlite = await loadSqliteInNode();
-  vfs ??= new LogVfs(sqlite.sqlite3);
-  const installed = vfs;
   const stores: ObjectStore[] = [];
   const faults = new Faults();
   const clock = new Clock();
@@ -169,16 +166,13 @@ export async function createTestHost(
     catalog: world.catalog,
     openDatabase(store, events) {
       if (store instanceof ObjectStore) stores.push(store);
-      return openLogDatabase(sqlite, installed, store, events, limits);
+      return openLogDatabase(sqlite, sqlite.vfs, store, events, limits);
     },
   };
   const host = new ObjectHost(environment, new ClassRegistry(classes), makeBindings);
   await host.start();
   return new TestHost(host, stores, faults, clock, Object.keys(classes)[0] ?? null);
 }
-
-// One per module instance of SQLite, as in a worker.
-let vfs: LogVfs | undefined;
 
 /** Files whose flush can be held or made to fail. */
 class Faults {

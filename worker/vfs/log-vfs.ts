@@ -37,12 +37,11 @@ interface Attached {
   isVacuuming: boolean;
 }
 
-// One module has one name space of VFSes.
-let installed = 0;
+const NAME = 'ctx-log';
 
 export class LogVfs {
   /** For the last argument of sqlite3_open_v2. */
-  readonly name: string;
+  readonly name = NAME;
   readonly #sqlite3: Sqlite3Static;
   readonly #attached = new Map<string, Attached>();
   readonly #open = new Map<WasmPointer, Attached>();
@@ -52,9 +51,8 @@ export class LogVfs {
   readonly #autocommit: (connection: WasmPointer) => number;
   #attachedCount = 0;
 
-  /** Registers the VFS with a module. It stays for the module's life. */
+  /** Registers the VFS with a module, which has one for its life: `Sqlite.vfs`. */
   constructor(sqlite3: Sqlite3Static) {
-    this.name = `ctx-log-${++installed}`;
     this.#sqlite3 = sqlite3;
     this.#autocommit = sqlite3.wasm.exports.sqlite3_get_autocommit as (_: WasmPointer) => number;
     const methods = new sqlite3.capi.sqlite3_io_methods();

@@ -9,6 +9,7 @@
 import sqlite3InitModule, { type Sqlite3Static } from '@sqlite.org/sqlite-wasm';
 import { isStorageError, storageError } from '../../src/contract/errors.ts';
 import { COUNT_TABLE, COUNT_TABLE_BYTES, COUNTED_STATEMENT } from './count-table.ts';
+import { LogVfs } from './log-vfs.ts';
 import { WasmMemory } from './wasm-memory.ts';
 
 /** An address in the module's memory; 0 is none. */
@@ -95,8 +96,10 @@ export interface Sqlite {
   readonly memory: WasmMemory;
   /** Address of the count table, cleared. */
   readonly countTable: Pointer;
-  /** The official API, to install a VFS and functions of the host. */
+  /** The official API, to install functions. */
   readonly sqlite3: Sqlite3Static;
+  /** The file system of every database of this module. */
+  readonly vfs: LogVfs;
 }
 
 interface ModuleOptions {
@@ -176,7 +179,7 @@ async function load(wasm: URL | WebAssembly.Module | Uint8Array): Promise<Sqlite
   const countTable = memory.allocate(COUNT_TABLE_BYTES);
   memory.u8.fill(0, countTable, countTable + COUNT_TABLE_BYTES);
   exports[COUNT_TABLE].value = countTable;
-  return { exports, memory, countTable, sqlite3 };
+  return { exports, memory, countTable, sqlite3, vfs: new LogVfs(sqlite3) };
 }
 
 // Missing in the package's types.
