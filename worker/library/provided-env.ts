@@ -1,7 +1,7 @@
 // `env` before a host runs: what modules read of it while they are evaluated.
 //
-// Keeps true: what was provided is the default of every host that starts later, and an id that a
-// provided namespace makes is an id of the host's class, or the host does not start.
+// Invariant: what was provided is the default of every host that starts later. An id made by a provided
+// namespace is an id of the host's class; otherwise the host does not start.
 
 import { storageError } from '../../src/contract/errors.ts';
 import { ObjectIdFactory } from '../../src/contract/object-id.ts';
@@ -15,7 +15,7 @@ import {
 } from '../instance/object-class.ts';
 import { runningHostBindings } from './running-hosts.ts';
 
-/** The names that ids and namespaces are made of, as the host's options have them. */
+/** The names that ids and namespaces are made from, as in a host's options. */
 export type EnvNames = Pick<ClassTableOptions, 'bindings' | 'scriptName'>;
 
 interface AppOptions extends ClassTableOptions {
@@ -29,42 +29,51 @@ export interface App {
   readonly env: object;
 }
 
-let given: AppOptions = {};
-let shown: object = {};
+interface Provided {
+  /** Defaults of hosts that start later. */
+  readonly options: AppOptions;
+  /** What `env` shows while no host runs. */
+  readonly env: object;
+}
+
+// Of the module, since modules that read `env` import it before anything could be passed to them.
+let provided: Provided = { options: {}, env: {} };
 
 /**
- * Fills `env` of this module before a host runs, for modules that read it while they are evaluated:
- * to be called in a module that is imported before them. `serve` and `createObjects` take `env`,
+ * Fills `env` of this module before a host runs, for modules that read it while they are evaluated.
+ * Call it in a module that is imported before them. `serve` and `createObjects` take `env`,
  * `bindings` and `scriptName` from here unless their options name them.
  *
  * A namespace of `bindings` makes ids at once, and reaches objects while a host runs.
  */
 export function provideEnv(env: object, names: EnvNames = {}): void {
   const { bindings = {}, scriptName } = names;
-  given = { env, bindings, ...(scriptName !== undefined && { scriptName }) };
   const namespaces = Object.entries(bindings).map(([binding, className]) => {
     const ids = new ObjectIdFactory(uniqueKeyOf(className, scriptName));
     return [binding, new DurableObjectNamespace({ className, ids, caller })];
   });
-  shown = { ...env, ...Object.fromEntries(namespaces) };
+  provided = {
+    options: { env, bindings, ...(scriptName !== undefined && { scriptName }) },
+    env: { ...env, ...Object.fromEntries(namespaces) },
+  };
 }
 
 /** What `env` shows while no host runs. */
 export function providedEnv(): object {
-  return shown;
+  return provided.env;
 }
 
 /**
- * The classes and the `env` of a host that starts, with what was provided where its options name
- * nothing.
+ * The app of a host that starts: its options, with what was provided for those that are left out.
  *
  * @throws CLASS_INVALID
  */
 export function appOf(table: ClassTable, options: AppOptions): App {
-  const complete = { ...given, ...options };
+  const complete = { ...provided.options, ...options };
   const classes = new ClassRegistry(table, complete);
-  for (const [binding, className] of Object.entries(given.bindings ?? {})) {
-    const key = uniqueKeyOf(className, given.scriptName);
+  const { bindings = {}, scriptName } = provided.options;
+  for (const [binding, className] of Object.entries(bindings)) {
+    const key = uniqueKeyOf(className, scriptName);
     const served = classes.find(className)?.uniqueKey ?? key;
     if (served === key) continue;
     throw storageError(
@@ -76,14 +85,14 @@ export function appOf(table: ClassTable, options: AppOptions): App {
   return { classes, env: complete.env ?? {} };
 }
 
-/** Calls objects of whichever host runs. */
+/** Calls objects of the running host. */
 const caller: ObjectCaller = {
-  call: (...call) => running().call(...call),
-  get: (...get) => running().get(...get),
-  fetch: (...fetch) => running().fetch(...fetch),
+  call: (...call) => runningCaller().call(...call),
+  get: (...get) => runningCaller().get(...get),
+  fetch: (...fetch) => runningCaller().fetch(...fetch),
 };
 
-function running(): ObjectCaller {
+function runningCaller(): ObjectCaller {
   const bindings = runningHostBindings();
   if (bindings !== undefined) return bindings.caller;
   throw storageError(
