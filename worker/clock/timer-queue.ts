@@ -1,16 +1,16 @@
-// Timers in the order they are due; those due at once in the order they were set.
+// Timers in the order they are due; those due at the same time in the order they were set.
 //
-// A binary heap in which each timer knows its place, so that one can be taken out from the middle:
-// most timers of a host are cancelled, not run.
+// A binary heap in which each timer knows its place, so that one can be removed from the middle: most
+// timers of a host are cancelled, not run.
 
 export class QueuedTimer {
   readonly dueMs: number;
   readonly task: () => void;
   /** True for work, which a process must wait for. */
   readonly keepsAlive: boolean;
-  /** Given by the first queue it comes into; -1: none yet. */
+  /** Set when it is first added; -1 before that. */
   order = -1;
-  /** Its place in the heap; -1: in none. */
+  /** Its place in the heap; -1 outside of it. */
   place = -1;
 
   constructor(dueMs: number, task: () => void, keepsAlive: boolean) {
@@ -25,7 +25,7 @@ export class TimerQueue {
   #added = 0;
   #work = 0;
 
-  /** True when one of them is work. */
+  /** True when a timer is work. */
   get hasWork(): boolean {
     return this.#work > 0;
   }
@@ -41,7 +41,7 @@ export class TimerQueue {
     this.#rise(timer, this.#heap.length);
   }
 
-  /** False when it is not in here. */
+  /** False when the timer is not in the queue. */
   remove(timer: QueuedTimer): boolean {
     const { place } = timer;
     if (place < 0) return false;

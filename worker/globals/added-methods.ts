@@ -1,7 +1,7 @@
 // Methods that workerd adds to classes of the web platform: `crypto.subtle.timingSafeEqual` and
 // `Headers.getAll`.
 //
-// Keeps true: a comparison takes as long whichever bytes differ.
+// Invariant: how long a comparison takes does not depend on which bytes differ.
 
 import { replaceGlobal, undoAll } from '../../src/io/replace-global.ts';
 
@@ -23,7 +23,7 @@ export function installAddedMethods({ Headers, SubtleCrypto }: Scope): () => voi
     throw new TypeError('getAll() can only be used with the header name "Set-Cookie".');
   }
   const undo = [replaceGlobal(Headers.prototype, 'getAll', getAll)];
-  // A page that is not a secure context has no SubtleCrypto.
+  // Missing outside a secure context.
   if (SubtleCrypto !== undefined) {
     undo.push(replaceGlobal(SubtleCrypto.prototype, 'timingSafeEqual', timingSafeEqual));
   }

@@ -1,11 +1,11 @@
-// `Date` as object code sees it while the host's clock is under control: now is the clock's now.
+// `Date` as object code sees it while the host's clock is controlled: now is the clock's now.
 //
-// The same class in every other way: instances, `instanceof`, subclasses and structured clones are
-// the engine's own. `performance.now` stays real time, which measures.
+// In every other way it is the same class: instances, `instanceof`, subclasses and structured clones are
+// the engine's own. `performance.now` stays real time, because it measures.
 
 import { replaceGlobal } from '../../src/io/replace-global.ts';
 
-/** Puts the time into the scope's Date where there is one that is controlled; the result undoes it. */
+/** Makes the scope's Date show the controlled time, if there is one; the result undoes it. */
 export function installDate(
   scope: { Date: DateConstructor },
   controlledNow: () => number | undefined,

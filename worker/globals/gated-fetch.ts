@@ -1,9 +1,9 @@
 // `fetch` of object code: a request leaves behind the output gate, its answer and the answer's body
 // come back through the input gate of the object that asked.
 //
-// Replaces the global function, since object code calls that. Requests of anything but an object's
-// task go to the original unchanged. A body that is read piece by piece as a stream comes back
-// past the gate; docs/compatibility.md says so.
+// Replaces the global function, because object code calls that. A request from outside an object's task
+// goes to the original unchanged. Chunks of a body that is read as a stream do not pass the gate;
+// docs/compatibility.md says so.
 
 import type { CurrentContext, IoContext } from '../../src/io/io-context.ts';
 import { replaceGlobal } from '../../src/io/replace-global.ts';
@@ -19,9 +19,9 @@ export function installFetch(
   const gated: typeof fetch = async (input, init) => {
     const context = current();
     if (context === undefined) return original(input, init);
-    // What a request cannot be made of is refused at once, and read before the caller changes it.
+    // Wrong arguments are refused at once, and right ones are read before the caller changes them.
     const request = new Request(input, init);
-    // It may be of a request that was handed on with another body; the engine counts anew.
+    // It may come from a request passed on with another body; the engine counts again.
     request.headers.delete('content-length');
     const send = async () => original(context.host.sendsStreams ? request : await whole(request));
     return gatedBody(await context.send(send), context);
@@ -31,7 +31,7 @@ export function installFetch(
 
 /** The request with its body in one piece. */
 async function whole(request: Request): Promise<Request> {
-  const { body } = request as { body?: ReadableStream | null }; // Firefox has none
+  const { body } = request as { body?: ReadableStream | null }; // missing in Firefox
   if (body === null || body === undefined) return request;
   return new Request(request, { body: await request.arrayBuffer() });
 }

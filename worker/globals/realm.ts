@@ -1,11 +1,11 @@
 // The global scope that object code runs in, and the hosts that share it.
 //
 // Object code calls globals (timers, Date, fetch, Response, WebSocket, scheduler), so these are
-// replaced, and what workerd has beside the platform is added: once for all hosts, while one of them
-// runs. Whose task is running decides on each call which object and which host it concerns.
+// replaced, and what workerd has beside the platform is added: once for all hosts, while any of them
+// runs. On each call, the running task decides which object and which host it concerns.
 //
-// Invariant: nothing is replaced before the first host enters or after the last one has left; code
-// that belongs to no object gets what the platform has.
+// Invariant: nothing is replaced before the first host registers or after the last one is removed; code
+// that belongs to no object gets the platform's own behaviour.
 
 import { installMessages } from '../../src/http/kept-messages.ts';
 import { currentContext } from '../../src/io/current-context.ts';
@@ -50,7 +50,7 @@ export class Realm {
   #install(): () => void {
     const scope = this.#scope;
     let isInstalled = true;
-    // What somebody has kept of a replacement does nothing of its own after the last host.
+    // A replacement that code has kept behaves like the original after the last host.
     const current = () => (isInstalled ? currentContext() : undefined);
     const ownHost = () => current()?.host ?? (isInstalled ? this.#dedicated() : undefined);
     const controlledNow = () => {
@@ -84,5 +84,5 @@ export class Realm {
   }
 }
 
-/** The scope of this thread. */
+/** The realm of this thread: globals are one per thread, and so is this. */
 export const realm = new Realm(globalThis);

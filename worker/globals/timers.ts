@@ -2,8 +2,8 @@
 // and fires through the object's input gate. Without this, a timer would run in the middle of
 // another event's transaction.
 //
-// Replaces the global functions, since object code calls those. Timers set by anything but an
-// object's task go to the original functions unchanged. A timer ends with its object's instance.
+// Replaces the global functions, because object code calls those. A timer set outside an object's task
+// goes to the original function unchanged. A timer ends with its object's instance.
 
 import type { CurrentContext, IoContext } from '../../src/io/io-context.ts';
 import { replaceGlobal, undoAll } from '../../src/io/replace-global.ts';
@@ -13,16 +13,16 @@ type Scope = Pick<
   'setTimeout' | 'setInterval' | 'clearTimeout' | 'clearInterval'
 >;
 
-/** As Node's: time that is controlled must move on, or a timer that sets itself again never ends. */
+/** Like Node's: under control, a timer that sets itself again would otherwise keep time from moving. */
 const DELAY_MS_MIN = 1;
 type Callback = (...args: unknown[]) => unknown;
 
-/** Ids of these timers begin where no engine's do. */
+/** Ids of these timers begin where no engine's ids do. */
 const FIRST_ID = 2 ** 40;
 
 /** Routes the scope's timers through the gate of the object that sets them; the result undoes it. */
 export function installTimers(scope: Scope, current: CurrentContext): () => void {
-  // Called by their names: as methods of anything but the scope browsers refuse them.
+  // Called by name: browsers refuse them as methods of anything but the scope.
   const { setTimeout, setInterval, clearTimeout, clearInterval } = scope;
   const timers = new ObjectTimers();
 
@@ -79,7 +79,7 @@ class ObjectTimers {
     return id;
   }
 
-  /** False when it is no timer of an object. */
+  /** False when it is not the timer of an object. */
   clear(id: unknown): boolean {
     const clear = this.#clears.get(id);
     clear?.();
@@ -89,7 +89,7 @@ class ObjectTimers {
 
 const NOTHING = () => {};
 
-// Of all objects, only the one whose timer it is has to do with the failure, and nobody waits for it.
+// Nobody waits for a timer, and its failure concerns no other object.
 function report(callback: Callback, args: unknown[]): void {
   try {
     callback(...args);

@@ -1,9 +1,7 @@
-// How an instance lives and ends: what keeps it in memory, when it is evicted, and who is told of
-// its end.
+// The life of an instance: what keeps it in memory, when it is evicted, and who is told of its end.
 //
-// Keeps true: an instance ends once; everything that was held or watched when it ended is told the
-// reason, whoever ended it; what is held later is told at once. The eviction timer belongs to this instance
-// and ends with it.
+// Invariant: an instance ends once; whoever ends it, every holder and watcher is told the reason, and one
+// that comes later is told at once. The eviction timer belongs to this instance and ends with it.
 //
 // Knows nothing of files and events.
 
@@ -15,7 +13,7 @@ export interface LifecycleEnvironment {
   onEvict(): void;
 }
 
-/** `closing`: no event runs any more; answers wait until the writes they report are on disk. */
+/** `closing`: no event runs any more; answers wait for the flush of the writes they report. */
 type State =
   | { readonly kind: 'busy' }
   | { readonly kind: 'idle'; readonly cancelEviction: () => void }
@@ -27,7 +25,7 @@ type OnEnd = (reason: unknown) => void;
 export class Lifecycle {
   readonly #environment: LifecycleEnvironment;
   readonly #held = new Set<{ readonly onEnd: OnEnd }>();
-  /** Told of the end as well, but they keep nothing in memory. */
+  /** Told of the end too, without keeping the instance in memory. */
   readonly #watching = new Set<{ readonly onEnd: OnEnd }>();
   #state: State = { kind: 'busy' };
 
@@ -35,22 +33,22 @@ export class Lifecycle {
     this.#environment = environment;
   }
 
-  /** Nothing of the instance may run or leave any more. */
+  /** True when nothing of the instance may run or leave any more. */
   get hasEnded(): boolean {
     return this.#state.kind === 'closing' || this.#state.kind === 'ended';
   }
 
-  /** Why it ended; undefined while it lives. */
+  /** Why it ended; undefined before that. */
   get reason(): unknown {
     return 'reason' in this.#state ? this.#state.reason : undefined;
   }
 
-  /** The instance was made: from now on it is evicted when nothing is held. */
+  /** The instance is complete: from now on it is evicted when nothing holds it. */
   start(): void {
     this.#rest();
   }
 
-  /** Keeps the instance until the result is called; `onEnd` is told when it ends before that. */
+  /** Keeps the instance until the result is called; calls `onEnd` if it ends before that. */
   hold(onEnd: OnEnd): () => void {
     if (this.hasEnded) {
       onEnd(this.reason);
@@ -64,7 +62,7 @@ export class Lifecycle {
     };
   }
 
-  /** Tells `onEnd` when the instance ends, unless the result is called before. */
+  /** Calls `onEnd` when the instance ends, unless the result is called before. */
   watch(onEnd: OnEnd): () => void {
     if (this.hasEnded) {
       onEnd(this.reason);
@@ -75,7 +73,7 @@ export class Lifecycle {
     return () => void this.#watching.delete(watch);
   }
 
-  /** Begins an orderly end. False when it has begun already. */
+  /** Begins an orderly end. False when an end has begun already. */
   close(reason: unknown): boolean {
     return !this.hasEnded && this.#leave({ kind: 'closing', reason });
   }

@@ -1,18 +1,18 @@
-// The output gate of an object: what it says to the world leaves when everything it wrote before is
-// on disk, in the order in which it was said.
+// The output gate of an object: a message leaves when everything the object wrote before it is durable,
+// and messages leave in the order in which they were sent.
 
 export class OutputGate {
   readonly #confirmation: () => Promise<void> | undefined;
-  /** The last message that waits; later ones queue behind it. */
+  /** Passage of the last message that waits; later ones queue behind it. */
   #last: Promise<void> | undefined;
 
-  /** `confirmation` settles when every confirmed write so far is on disk; undefined: they all are. */
+  /** `confirmation` settles when every confirmed write so far is durable; undefined: they all are. */
   constructor(confirmation: () => Promise<void> | undefined) {
     this.#confirmation = confirmation;
   }
 
   /**
-   * Settles when what is said now may leave; undefined: at once. Rejects when the writes before it
+   * Settles when a message sent now may leave; undefined: at once. Rejects when the writes before it
    * are lost.
    */
   passage(): Promise<void> | undefined {

@@ -1,16 +1,15 @@
-// Turns of the JavaScript event loop, in the order in which they were asked for.
+// Turns of the JavaScript event loop, in the order in which they are requested.
 
-/** Turns of the event loop. */
 export interface Turns {
   /** Runs the task in the next turn; turns come in the order of the calls. */
   nextTurn(task: () => void): void;
-  /** Runs the task when the next turn begins, before what that is for. @default a turn of its own */
+  /** Runs the task when the next turn begins, before that turn's own task. @default a turn of its own */
   beforeNextTurn?(task: () => void): void;
 }
 
 /**
- * Turns by messages to oneself: they queue behind what is already waiting. A message takes longer than
- * a read or write of a key, so bookkeeping shares one with the task that comes next.
+ * Turns by messages that a thread posts to itself: they queue behind whatever already waits. A message
+ * takes longer than a read or write of a key, so bookkeeping shares the next task's message.
  */
 export class MessageTurns implements Turns {
   readonly #tasks: (() => void)[] = [];
@@ -30,12 +29,12 @@ export class MessageTurns implements Turns {
   }
 
   /**
-   * Turns are needed no more. What waits still runs, and what comes late: each time for as long as it
-   * waits there is a channel, which keeps a process alive.
+   * No more turns are expected. Tasks that wait, and any that come late, still run: a channel, which
+   * keeps a process alive, stays open as long as one of them waits.
    */
   close(): void {
     this.#isClosed = true;
-    this.#letGo();
+    this.#closeWhenIdle();
   }
 
   #post(): void {
@@ -50,15 +49,15 @@ export class MessageTurns implements Turns {
     return port2;
   }
 
-  #letGo(): void {
+  #closeWhenIdle(): void {
     if (!this.#isClosed || this.#messages > 0) return;
-    this.#port?.close(); // and with it the other end
+    this.#port?.close(); // closes the other end too
     this.#port = undefined;
   }
 
   #turn(): void {
     this.#messages -= 1;
-    this.#letGo();
+    this.#closeWhenIdle();
     const before = this.#before;
     this.#before = [];
     for (const task of before) task();
