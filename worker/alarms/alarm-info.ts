@@ -1,4 +1,4 @@
-// What an alarm handler is told of its run; its members cannot be changed.
+// What an alarm handler is told about its run; its members cannot be changed.
 
 import type { AlarmRun } from './alarm-scheduler.ts';
 

@@ -1,12 +1,14 @@
-// When alarms run: one timer an object, retries with a growing delay, never two runs at once.
+// When alarms run: one timer per object, retries with a growing delay, never two runs at once.
 //
-// Knows only names and times; the run itself, and what is stored, belong to the caller. Retries are
-// workerd's: after 2, 4, 8, 16, 32 and 64 s plus up to a quarter, then the alarm is given up. What
-// is not the handler's fault does not count: it is tried again, at last every 17 minutes.
+// Retries are workerd's: after 2, 4, 8, 16, 32 and 64 s plus up to a quarter, then the alarm is given
+// up. A failure that is not the handler's fault does not count: it is retried without end, with delays of
+// up to 17 minutes.
 //
 // Invariant: a run never starts before its scheduled time by the clock it is given.
+//
+// Knows only names and times; the run itself, and what is stored, belong to the caller.
 
-/** What the handler is told of a run. */
+/** What the handler is told about a run. */
 export interface AlarmRun {
   /** The time it was set to, in milliseconds. */
   readonly scheduledTime: number;
@@ -23,22 +25,22 @@ export interface AlarmClock {
 }
 
 /**
- * How a run ended. `failed`: the handler did; it is retried. `dropped`: it did, and wants no retry.
- * `unreached`: the handler could not be run to its end, by no fault of its own.
+ * How a run ended. `failed`: the handler failed and is retried. `dropped`: it failed and asked for no
+ * retry. `unreached`: the handler could not run to its end, through no fault of its own.
  */
 export type AlarmOutcome = 'succeeded' | 'failed' | 'dropped' | 'unreached';
 
 export interface AlarmRunner {
   /** Runs the handler. Never rejects. */
   run(name: string, run: AlarmRun): Promise<AlarmOutcome>;
-  /** There is no retry any more: forgets the alarm. */
+  /** The last retry has failed: forgets the alarm. */
   giveUp(name: string): Promise<void>;
 }
 
 const RETRIES_MAX = 6;
 const RETRY_DELAY_MS = 2000;
 const RETRY_JITTER = 0.25;
-/** Largest exponent of the growing delay (workerd). */
+/** Largest exponent of the growing delay, as on workerd. */
 const GROWTH_MAX = 9;
 
 /** `unreached`: how many runs in a row did not reach the handler. */
@@ -55,7 +57,7 @@ interface Waiting {
 
 interface Running {
   readonly kind: 'running';
-  /** Set while running; null when it was deleted, undefined when neither. */
+  /** The time it was set to while running; null when it was deleted, undefined when neither. */
   next: number | null | undefined;
   readonly ended: Promise<void>;
 }
@@ -85,14 +87,14 @@ export class AlarmScheduler {
     if (timeMs !== null) this.#wait(name, first(timeMs), timeMs);
   }
 
-  /** The object has this alarm stored; changes nothing about one that is known. */
+  /** The object has this alarm stored; an alarm that is already known stays as it is. */
   found(name: string, timeMs: number): void {
     if (!this.#alarms.has(name)) this.set(name, timeMs);
   }
 
   /**
-   * What is known of the object's alarm may be wrong: it is to be looked at now. A run or a retry
-   * under way will look anyhow.
+   * What is known of the object's alarm may be wrong: the object is looked at now. A run or retry that
+   * is under way looks anyway.
    */
   doubt(name: string): void {
     const state = this.#alarms.get(name);
@@ -101,14 +103,14 @@ export class AlarmScheduler {
     this.set(name, this.#clock.now());
   }
 
-  /** The object is gone. */
+  /** The object was deleted. */
   forget(name: string): void {
     const state = this.#alarms.get(name);
     if (state?.kind === 'waiting') state.cancel();
     this.#alarms.delete(name);
   }
 
-  /** Forgets all of them, and takes none any more. */
+  /** Forgets all alarms and accepts no more. */
   close(): void {
     this.#isClosed = true;
     for (const name of [...this.#alarms.keys()]) this.forget(name);
@@ -125,7 +127,7 @@ export class AlarmScheduler {
     return found;
   }
 
-  /** Ends of the runs under way. */
+  /** One promise per run under way, which resolves when it ends. */
   running(): Promise<void>[] {
     return [...this.#alarms.values()].flatMap((state) =>
       state.kind === 'running' ? [state.ended] : [],

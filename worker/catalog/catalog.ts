@@ -1,38 +1,38 @@
-// What a host knows of its objects without opening them: which there are, and when each is to be
-// looked at because of its alarm.
+// What a host knows about its objects without opening them: which exist, and when to look at each
+// because of its alarm.
 //
 // Invariant: an entry's `wakeMs` is never later than the alarm stored in the object's own database.
-// While an instance is live it is 0, so a host that died with it in memory makes the next one look;
-// after a clean end it is the alarm, or null. So no object is opened just to look, but those that a
-// crash has left. It is an index: lost, it is made anew from the objects' folders.
+// While an instance is live it is 0, so that after a crash the next host looks at the object; after a
+// clean end it is the alarm, or null. So only objects that a crash left behind are opened just to look.
+// The catalog is an index: if it is lost, it is rebuilt from the objects' folders.
 
 export interface CatalogEntry {
   /** The key of the object's address. */
   readonly key: string;
   readonly className: string;
   readonly id: string;
-  /** The name its id was made from, once somebody has used that. */
+  /** The name its id was made from, once it has been used by that name. */
   readonly name?: string;
   /** When to look at it, in milliseconds; null: never. */
   readonly wakeMs: number | null;
 }
 
 export interface ObjectCatalog {
-  /** Notes an object, and its name if it is new; resolves when that would outlive a crash. */
+  /** Adds an object, or its name if that is new; resolves when the entry would survive a crash. */
   add(entry: CatalogEntry): Promise<void>;
-  /** The object was closed; its alarm is this. */
+  /** The object was closed with this alarm. */
   rest(key: string, wakeMs: number | null): Promise<void>;
   remove(key: string): Promise<void>;
   /** The objects of a class, in order of their keys. */
   list(className: string): Promise<CatalogEntry[]>;
-  /** The objects that are to be looked at some time, the first one first. */
+  /** The objects that are to be looked at some time, in order of that time. */
   wakes(): Promise<CatalogEntry[]>;
-  /** True when nothing was ever noted, or all of it was lost. */
+  /** True when nothing was ever added, or all entries were lost. */
   isEmpty(): Promise<boolean>;
   close(): void;
 }
 
-/** A catalog that is gone with its host, as the objects it tells of. */
+/** A catalog that ends with its host, like the objects in it. */
 export class MemoryCatalog implements ObjectCatalog {
   protected readonly entries = new Map<string, CatalogEntry>();
 
@@ -69,13 +69,13 @@ export class MemoryCatalog implements ObjectCatalog {
   close(): void {}
 }
 
-/** True when noting the entry changes nothing. */
+/** True when adding the entry would change nothing. */
 export function isKnown(entry: CatalogEntry, known: CatalogEntry | undefined): boolean {
   const { name } = withName(entry, known);
   return known !== undefined && known.wakeMs === entry.wakeMs && known.name === name;
 }
 
-/** A name that was known stays known. */
+/** The entry, with the known name if it has none. */
 export function withName(entry: CatalogEntry, known: CatalogEntry | undefined): CatalogEntry {
   const name = entry.name ?? known?.name;
   return name === undefined ? entry : { ...entry, name };

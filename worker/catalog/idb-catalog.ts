@@ -1,8 +1,8 @@
 // The catalog in IndexedDB, which can be read while every object's files are closed.
 //
-// One database a directory. It has one holder, the worker that leads. A connection that was taken
-// away is not opened anew: if the database was deleted meanwhile, a new one would know only what
-// comes later, and look complete. The next host finds it empty, and makes it anew from the folders.
+// One database per directory, used by one worker, the one that leads. A lost connection is not reopened:
+// if the database was deleted meanwhile, a new one would hold only later entries and look complete. The
+// next host finds it empty and rebuilds it from the folders.
 
 import { type DBSchema, type IDBPDatabase, openDB } from 'idb';
 import { storageError } from '../../src/contract/errors.ts';
@@ -12,7 +12,7 @@ interface Schema extends DBSchema {
   objects: {
     key: string;
     value: CatalogEntry;
-    // Null is no key of an index: an entry without a time is not in it.
+    // Null cannot be a key of an index: an entry without a time is not in it.
     indexes: { className: string; wakeMs: number };
   };
 }
@@ -28,7 +28,7 @@ export class IdbCatalog implements ObjectCatalog {
   }
 
   /**
-   * `onTerminated` is told when the browser took the database away: with it go the files.
+   * Calls `onTerminated` when the browser removes the database, because it removes the files too.
    *
    * @throws OPFS_UNAVAILABLE when the browser refuses, DISK_FULL
    */
@@ -38,7 +38,7 @@ export class IdbCatalog implements ObjectCatalog {
 
   add(entry: CatalogEntry): Promise<void> {
     return this.#database.use('write', async (database) => {
-      // An alarm that outlives a loss of power must be found by this.
+      // An alarm that survives a loss of power must be found through its entry.
       const durability = entry.wakeMs === null ? 'relaxed' : 'strict';
       const { store, done } = database.transaction(STORE, 'readwrite', { durability });
       const put = async () => {
@@ -98,7 +98,7 @@ class CatalogDatabase {
           store.createIndex('className', 'className');
           store.createIndex('wakeMs', 'wakeMs');
         },
-        // To hold on would block the other for as long as this worker lives.
+        // To stay connected would block the other for as long as this worker lives.
         blocking: (_version, otherVersion) =>
           catalog.#lose(
             otherVersion === null

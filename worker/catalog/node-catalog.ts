@@ -1,8 +1,9 @@
-// The catalog in a file of Node's file system: a line of JSON for each change, the last one counts.
+// The catalog in a file of Node's file system: a line of JSON for each change; an object's last line
+// counts.
 //
-// Keeps true: a line is on disk when `add` resolves; a line that was torn, by a crash or a full
-// disk, is left out and harms no other. What was overtaken is dropped when the file is opened, and
-// when it has become the greater part of it; the file is then replaced as a whole.
+// Invariant: a line is durable when `add` resolves. A line torn by a crash or a full disk is ignored
+// and harms no other. Obsolete lines are dropped when the file is opened, and when they make up most
+// of it; then the whole file is replaced.
 
 import {
   closeSync,
@@ -21,8 +22,8 @@ import { type CatalogEntry, isKnown, MemoryCatalog, withName } from './catalog.t
 
 type Change = CatalogEntry | { readonly removed: string };
 
-/** Overtaken lines that are not worth a new file. */
-const OVERTAKEN_MIN = 1000;
+/** Fewer obsolete lines are not worth a new file. */
+const OBSOLETE_MIN = 1000;
 
 export class NodeCatalog extends MemoryCatalog {
   readonly #path: string;
@@ -73,7 +74,7 @@ export class NodeCatalog extends MemoryCatalog {
     this.#descriptor = undefined;
   }
 
-  // A line feed at both ends: neither a torn line before nor what a crash leaves behind it joins it.
+  // A line feed at both ends: a torn line before it, or one that a crash leaves after it, does not join.
   #append(change: Change): void {
     const descriptor = this.#descriptor;
     if (descriptor === undefined) throw storageError('IO', 'The catalog of objects is closed.');
@@ -82,11 +83,11 @@ export class NodeCatalog extends MemoryCatalog {
   }
 
   #compact(): void {
-    if (this.#lines <= 2 * this.entries.size + OVERTAKEN_MIN) return;
+    if (this.#lines <= 2 * this.entries.size + OBSOLETE_MIN) return;
     try {
       this.#replace();
     } catch {
-      // The change itself is written; a disk without room for upkeep may have some later.
+      // The change itself is written; a full disk may have room for a new file later.
       this.#lines = this.entries.size;
     }
   }
@@ -112,7 +113,7 @@ export class NodeCatalog extends MemoryCatalog {
   }
 }
 
-/** Puts the new name on disk; Windows, which refuses to open a folder, does that by itself. */
+/** Makes the new name durable; Windows, which refuses to open a folder, does that by itself. */
 function flushFolder(path: string): void {
   if (process.platform === 'win32') return;
   const descriptor = openSync(path, 'r');
@@ -127,7 +128,7 @@ function parse(line: string): Change | undefined {
   try {
     const change: unknown = JSON.parse(line);
     if (typeof change === 'object' && change !== null) return change as Change;
-  } catch {} // torn, and never confirmed
+  } catch {} // torn, so never confirmed
   return undefined;
 }
 

@@ -1,12 +1,12 @@
-// The clock of a host as tests and tools drive it: through what is due, alarms run to their end.
+// The clock of a host as tests and tools drive it: through whatever is due, with alarms run to their end.
 
 import type { Clock } from '../clock/clock.ts';
 import type { HostEnvironment } from '../instance/environment.ts';
 import type { AlarmEnd, ObjectAlarms, RanAlarm } from './object-alarms.ts';
 
-/** Turns of the event loop after which what a timer started has settled, if it waits for nothing. */
+/** Turns of the event loop in which what a timer started settles, unless it waits for something. */
 const SETTLE_TURNS = 20;
-/** How long a handler that runs may keep the clock from a timer it may be waiting for. */
+/** How long the clock waits for a running handler before it moves to a timer the handler may await. */
 const PATIENCE_MS = 50;
 
 export class ClockControl {
@@ -25,21 +25,21 @@ export class ClockControl {
     return this.#clock.now();
   }
 
-  /** Stops the clock at this time, and runs what is overdue then. @throws INVALID_ARGUMENT */
+  /** Stops the clock at this time and runs what is overdue then. @throws INVALID_ARGUMENT */
   set(timeMs: number): Promise<void> {
     return this.#clock.set(timeMs, this.#settled);
   }
 
-  /** Stops the clock, and moves it on through everything that is due. @throws INVALID_ARGUMENT */
+  /** Stops the clock and moves it on through everything that is due. @throws INVALID_ARGUMENT */
   advance(durationMs: number): Promise<void> {
     return this.#clock.advance(durationMs, this.#settled);
   }
 
   /**
-   * Moves to the next alarm, or retry of one, and runs it; null when none is set. What else is due
-   * on the way runs as well, and may change which alarm that is.
+   * Moves to the next alarm, or to the retry of one, and runs it; null when none is set. Everything due
+   * on the way runs too, and may change which alarm that is.
    *
-   * @throws what opening the files of an object throws that is due
+   * @throws what opening the files of the object throws
    */
   runNextAlarm(): Promise<RanAlarm | null> {
     let end: AlarmEnd | undefined;
@@ -55,12 +55,12 @@ export class ClockControl {
     return this.#clock.advanceTo(found, this.#settled).finally(unsubscribe);
   }
 
-  /** Lets time be the system's again. */
+  /** Gives time back to the system. */
   resume(): Promise<void> {
     return this.#clock.resume();
   }
 
-  // A handler may itself wait for the clock: then its run cannot be waited for.
+  // A handler may itself wait for the clock: then the clock cannot wait for the handler.
   readonly #settled = async (): Promise<void> => {
     const { nextTurn, afterRealTime } = this.#environment;
     for (let turn = 0; turn < SETTLE_TURNS; turn++) {

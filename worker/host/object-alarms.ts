@@ -1,7 +1,7 @@
 // The alarms of a host's objects: how one is found, run, and given up.
 //
-// The truth is in each object's own database. What is known here is never later than it: from the
-// catalog when the host starts, from the object while it is live.
+// The truth is in each object's own database. Invariant: what is known here is never later than the
+// truth. It comes from the catalog when the host starts, and from the object while it is live.
 
 import { isStorageError } from '../../src/contract/errors.ts';
 import { addressKey, DurableObjectId, type ObjectAddress } from '../../src/contract/object-id.ts';
@@ -10,17 +10,17 @@ import type { CatalogEntry } from '../catalog/catalog.ts';
 import type { HostEnvironment } from '../instance/environment.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
 
-/** Failures of a run that are not its handler's. */
-const FAULTS_OF_THE_DISK: ReadonlySet<string> = new Set(['IO', 'DISK_FULL', 'CORRUPT']);
+/** A run that fails with these has not failed by its handler. */
+const DISK_FAULTS: ReadonlySet<string> = new Set(['IO', 'DISK_FULL', 'CORRUPT']);
 
-/** An alarm whose handler ran to its end, or failed. */
+/** An alarm whose handler ran, to its end or to a failure. */
 export interface RanAlarm {
   readonly address: ObjectAddress;
   /** When it was due, in milliseconds; a retry has the time of the first run. */
   readonly dueMs: number;
 }
 
-/** How a run ended: at its handler's end or failure, or, `unreached`, before it came to that. */
+/** How a run ended: with its handler, or (`unreached`) before it came to that. */
 export type AlarmEnd =
   | { readonly kind: 'ran'; readonly alarm: RanAlarm }
   | { readonly kind: 'unreached'; readonly error: unknown };
@@ -30,7 +30,7 @@ export class ObjectAlarms {
   readonly #now: () => number;
   readonly #instanceOf: (address: ObjectAddress) => Promise<ObjectInstance>;
   readonly #addresses = new Map<string, ObjectAddress>();
-  /** Of objects whose last change of the alarm is not on disk yet: what settles when it is. */
+  /** For objects whose last change of the alarm is not durable yet: settles when it is. */
   readonly #unconfirmed = new Map<string, Promise<void>>();
   readonly #listeners = new Set<(end: AlarmEnd) => void>();
 
@@ -63,7 +63,7 @@ export class ObjectAlarms {
     this.#scheduler.found(addressKey(address), alarmMs);
   }
 
-  /** The object has committed another time, or (null) none. */
+  /** The object has committed another time, or (null) deleted its alarm. */
   committed({ address, storage }: ObjectInstance, timeMs: number | null): void {
     const key = this.#know(address);
     this.#scheduler.set(key, timeMs);
@@ -71,19 +71,19 @@ export class ObjectAlarms {
     this.#unconfirmed.set(key, confirmed);
     confirmed.then(
       () => {
-        // A later change may be on its way, by a flush that may fail.
+        // A later change may still wait for its flush, which may fail.
         if (this.#unconfirmed.get(key) === confirmed) this.#unconfirmed.delete(key);
       },
-      () => {}, // the reset that follows needs to know
+      () => {}, // the entry stays: the reset that follows needs it
     );
   }
 
-  /** The object was reset: what it had not confirmed is gone, and so may be its change of the alarm. */
+  /** The object was reset: unconfirmed writes are gone, and with them perhaps a change of the alarm. */
   reset(key: string): void {
     if (this.#unconfirmed.delete(key)) this.#scheduler.doubt(key);
   }
 
-  /** The object is gone. */
+  /** The object was deleted. */
   forget(key: string): void {
     this.#scheduler.forget(key);
     this.#addresses.delete(key);
@@ -95,7 +95,7 @@ export class ObjectAlarms {
     this.#scheduler.close();
   }
 
-  /** True when an alarm waits for its time, or an object to be looked at. */
+  /** True when an alarm waits for its time, or an object waits to be looked at. */
   get hasNext(): boolean {
     return this.#scheduler.next() !== null;
   }
@@ -106,7 +106,7 @@ export class ObjectAlarms {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Ends of the runs under way. */
+  /** One promise per run under way, which resolves when it ends. */
   running(): Promise<void>[] {
     return this.#scheduler.running();
   }
@@ -139,7 +139,7 @@ export class ObjectAlarms {
     } catch (error) {
       ran();
       if (instance.dropsAlarm) return 'dropped';
-      return isStorageError(error) && FAULTS_OF_THE_DISK.has(error.code) ? 'unreached' : 'failed';
+      return isStorageError(error) && DISK_FAULTS.has(error.code) ? 'unreached' : 'failed';
     }
   }
 

@@ -1,4 +1,4 @@
-// What tools may do with a host's objects from outside: list and delete them, and drive the clock.
+// What tools may do with a host's objects from outside: list them, delete them, drive their clock.
 
 import { addressKey, DurableObjectId, type ObjectAddress } from '../../src/contract/object-id.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
@@ -9,7 +9,7 @@ import type { ObjectHost } from './object-host.ts';
 /** An object that exists. */
 export interface ListedObject {
   readonly address: ObjectAddress;
-  /** Of its files, with its history. */
+  /** Size of its files, history included. */
   readonly sizeBytes: number;
   /** When its alarm is due, in milliseconds; null when none is set. */
   readonly nextAlarm: number | null;
@@ -30,14 +30,14 @@ export class ObjectManager {
     this.#environment = environment;
   }
 
-  /** The objects of a class that were used, in order of their ids. @throws UNKNOWN_CLASS */
+  /** The existing objects of a class, in order of their ids. @throws UNKNOWN_CLASS */
   async list(className: string): Promise<ListedObject[]> {
     this.#host.classes.get(className);
     const entries = await this.#environment.catalog.list(className);
     return Promise.all(entries.map((entry) => this.#describe(entry)));
   }
 
-  /** Removes the object and all it stored; its unanswered events reject. */
+  /** Removes the object and everything it stored; its unanswered events reject. */
   async delete(address: ObjectAddress): Promise<void> {
     if (address.className !== null) this.#host.classes.get(address.className);
     await this.#host.erase(address);
@@ -46,7 +46,7 @@ export class ObjectManager {
   async #describe({ className, id, name, wakeMs }: CatalogEntry): Promise<ListedObject> {
     const address = { className, id: new DurableObjectId(id, name) };
     const sizeBytes = await this.#environment.medium.sizeBytes(addressKey(address));
-    // 0 while it is in memory: then only the object itself knows.
+    // 0 while it is in memory: then only the object itself knows its alarm.
     const nextAlarm =
       wakeMs === 0
         ? await this.#host.deliver(address, ({ storage }) => storage.storedAlarm)

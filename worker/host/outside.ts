@@ -1,12 +1,12 @@
-// Code that belongs to no object, in the thread of its host: how its calls enter and leave.
+// How calls of code that belongs to no object, in the thread of its host, enter and leave.
 
 import { isTaskExact } from '../../src/io/current-context.ts';
 import { FREE, type PartyIo } from '../../src/stubs/party.ts';
 import type { Turns } from '../io/turns.ts';
 
 /**
- * Where a task is known by the turn it runs in, outside code shares no turn with one: its calls
- * begin and end in turns of their own. `nextTurn` begins a turn that is no object's.
+ * Where the running task is known only by its turn, outside code must not share a turn with one: its
+ * calls begin and end in turns of their own. `nextTurn` begins a turn that belongs to no object.
  */
 export function outsideIo({ nextTurn }: Pick<Turns, 'nextTurn'>): PartyIo {
   if (isTaskExact) return FREE;

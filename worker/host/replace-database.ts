@@ -1,6 +1,6 @@
-// Another database in the place of an object's, while the object lives.
+// Replaces an object's database while the object lives.
 //
-// Keeps true: nothing of the object runs between the replacement and its reset. What its instance
+// Invariant: nothing of the object runs between the replacement and its reset. What its instance
 // remembers is about the old data and must not be written into the new.
 
 import { storageError } from '../../src/contract/errors.ts';
@@ -8,8 +8,8 @@ import type { ForeignDatabase } from '../import/foreign-database.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
 
 /**
- * Copies the database into the object's and resets the object once that is on disk; the bookmark
- * that undoes it. Waits for what holds the object.
+ * Copies the database into the object's and resets the object once that is durable; returns the
+ * bookmark that undoes it. Waits for open critical sections.
  *
  * @throws DISK_FULL, IO: nothing has changed
  */
@@ -19,7 +19,7 @@ export async function replaceDatabase(
 ): Promise<string> {
   const replaced = storageError(
     'OBJECT_RESET',
-    'importDatabase() replaced the database under the object, which starts anew.',
+    'importDatabase() replaced the database of the object, which restarts.',
   );
   const { storage } = instance;
   let undo = '';
@@ -32,7 +32,7 @@ export async function replaceDatabase(
       }),
     );
   } catch (error) {
-    // The reset rejects the event that asked for it, as every other.
+    // The reset rejects every event, the one that asked for it too.
     if (error !== replaced) throw error;
   }
   return undo;

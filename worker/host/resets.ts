@@ -1,8 +1,8 @@
-// Which objects reset themselves, when and why, as the stubs that reached them before are told. What a
-// page's tools do to an object from outside (a handle's abort, an import, a deletion) breaks no stub.
+// Which objects reset themselves, when and why: stubs that reached them before are told. A reset from
+// outside, by a page's tool (a handle's abort, an import, a deletion), breaks no stub.
 //
-// Keeps true: resets of all objects of a host are numbered in order. Of each object the last one is
-// known: a stub keeps for itself what it was told.
+// Invariant: resets of all objects of a host are numbered in order. Only the last one of each object is
+// kept: a stub remembers what it was told.
 
 /** The last reset of an object. */
 export interface Reset {
@@ -14,7 +14,7 @@ export class Resets {
   readonly #last = new Map<string, Reset>();
   #count = 0;
 
-  /** How many there were so far: what is asked now meets the instance after that one. */
+  /** How many resets there were so far: a call made now reaches the instance after that one. */
   get count(): number {
     return this.#count;
   }
@@ -24,7 +24,7 @@ export class Resets {
     this.#last.set(key, { number: this.#count, reason });
   }
 
-  /** The reset that ended the instance which was met at that count; undefined when none did. */
+  /** The reset that ended the instance reached at that count; undefined when none did. */
   after(key: string, count: number): Reset | undefined {
     const last = this.#last.get(key);
     return last !== undefined && last.number > count ? last : undefined;

@@ -1,7 +1,7 @@
-// The sockets of one object that outlive its instance (hibernation): a message to an object that was
-// evicted wakes it, and the new instance finds the same sockets, with tags and attachments.
+// The sockets of one object that outlive its instance (hibernation): a message to an evicted object
+// wakes it, and the new instance finds the same sockets, with tags and attachments.
 //
-// Keeps true: events of one socket reach the object in order; a reset of the object ends all of its
+// Invariant: events of one socket reach the object in order; a reset of the object ends all of its
 // sockets.
 
 import type { WebSocketRequestResponsePair } from '../../src/sockets/install.ts';
@@ -13,7 +13,7 @@ export interface HibernatingSocket {
   readonly end: SocketEnd;
   readonly attachment: Attachment;
   readonly tags: readonly string[];
-  /** When it was answered automatically. */
+  /** When it was last answered automatically. */
   answeredAt: Date | null;
 }
 
@@ -41,9 +41,9 @@ export class HibernatingSockets {
   readonly #deliver: Deliver;
   readonly #now: () => number;
   readonly #sockets = new Set<HibernatingSocket>();
-  /** What is answered without waking the object. */
+  /** The message that is answered without waking the object, and its answer. */
   autoResponse: WebSocketRequestResponsePair | null = null;
-  /** Kept for programs that set it; handlers have no limit of time here. */
+  /** Stored for programs that read it back; handlers have no time limit here. */
   eventTimeoutMs: number | null = null;
 
   /** `now`: milliseconds since the epoch, by the host's clock. */
@@ -52,23 +52,23 @@ export class HibernatingSockets {
     this.#now = now;
   }
 
-  /** True when nothing would be lost without this. */
+  /** True when nothing would be lost by forgetting this. */
   get isEmpty(): boolean {
     return this.#sockets.size === 0 && this.autoResponse === null;
   }
 
-  /** Those that are open, in the order in which they were accepted. */
+  /** The open sockets, in the order in which they were accepted. */
   get open(): Iterable<HibernatingSocket> {
     return this.#sockets;
   }
 
-  /** From now on what arrives is an event of the object. */
+  /** From now on, what arrives at the socket is an event of the object. */
   add(socket: HibernatingSocket): void {
     this.#sockets.add(socket);
     socket.end.take((event) => this.#receive(socket, event));
   }
 
-  /** The object was reset: nobody is there any more. */
+  /** The object was reset: its sockets break. */
   reset(): void {
     const sockets = [...this.#sockets];
     this.#sockets.clear();
@@ -94,7 +94,7 @@ export class HibernatingSockets {
     );
     void handled.then(() => {
       this.#sockets.delete(socket);
-      // A goodbye is answered, by the handler or else here.
+      // A close is answered: by the handler, or otherwise here.
       if (!socket.end.isClosing) {
         socket.end.send({ type: 'close', code, reason, wasClean: true });
       }
@@ -108,7 +108,7 @@ export class HibernatingSockets {
     try {
       await this.#deliver(({ handlers, sockets }) => handle(handlers, sockets.socketOf(socket)));
     } catch (error) {
-      // Nobody waits for the handler, and the socket stays; its author is told.
+      // Nobody waits for the handler, and the socket stays open; its author finds the error here.
       console.error('A WebSocket handler failed:', error);
     }
   }

@@ -1,5 +1,5 @@
-// The sockets of an object as one instance of it has them: what `ctx` does with sockets that outlive
-// the instance.
+// The sockets of an object as one instance sees them: what `ctx` does with sockets that outlive the
+// instance.
 
 import type { IoContext } from '../../src/io/io-context.ts';
 import type { WebSocketRequestResponsePair } from '../../src/sockets/install.ts';
@@ -61,7 +61,7 @@ export class InstanceSockets {
     this.#object.add(connection);
   }
 
-  /** Those that are open, of a tag when one is given. */
+  /** The open sockets; with a tag, those that have it. */
   list(tag: string | undefined): WebSocket[] {
     return [...this.#object.open]
       .filter(({ tags }) => tag === undefined || tags.includes(tag))
@@ -72,12 +72,12 @@ export class InstanceSockets {
     return [...this.#find(socket).tags];
   }
 
-  /** When the socket was answered automatically last. */
+  /** When the socket was last answered automatically. */
   answeredAt(socket: unknown): Date | null {
     return this.#find(socket).answeredAt;
   }
 
-  /** The connection as this instance knows it: always the same socket. */
+  /** The socket of the connection: always the same one in this instance. */
   socketOf(connection: HibernatingSocket): WebSocket {
     const known = this.#known.get(connection);
     if (known !== undefined) return known;
