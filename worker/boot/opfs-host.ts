@@ -1,4 +1,4 @@
-// The host of a browser's worker: our SQLite, and OPFS for files.
+// Starts the host of a browser's worker: the instrumented SQLite, and OPFS for files.
 
 import { MemoryCatalog } from '../catalog/catalog.ts';
 import { IdbCatalog } from '../catalog/idb-catalog.ts';
@@ -12,9 +12,9 @@ import { type RunningHost, startHost } from './start-host.ts';
 import { WASM_URL } from './wasm-url.ts';
 
 export interface OpfsHostOptions {
-  /** Name of the directory in the origin private file system; one host holds it at a time. */
+  /** Name of the directory in the origin private file system; one host uses it at a time. */
   readonly directory: string;
-  /** The instrumented SQLite, compiled or by address. @default the file beside the worker */
+  /** The instrumented SQLite, compiled or as its address. @default the file beside the worker */
   readonly wasm?: URL | WebAssembly.Module;
   /** The classes of its objects. @default none: objects of `openStorage` only */
   readonly classes?: ClassRegistry;
@@ -22,11 +22,11 @@ export interface OpfsHostOptions {
   readonly env?: object;
   /** How long an idle instance stays in memory, in milliseconds. @default 10,000 */
   readonly idleMs?: number;
-  /** Bounds of queries and imports. @default those of query-limits */
+  /** Limits of queries and imports. @default those of query-limits */
   readonly limits?: Limits;
 }
 
-/** A host, and what tells that its files were cleared. */
+/** A running host, and the watch that notices when its files are cleared. */
 export interface OpfsHost extends RunningHost {
   readonly watch: ClearanceWatch;
 }
@@ -38,7 +38,7 @@ const FILE_TIME: OpfsMediumEnvironment = {
 };
 
 /**
- * A host over the directory. It opens nothing until an object is used.
+ * Starts a host on the directory. It opens nothing until an object is used or its alarm is due.
  *
  * @throws OPFS_UNAVAILABLE, INSECURE_CONTEXT, DISK_FULL, WORKER_FAILED
  */
@@ -48,7 +48,7 @@ export async function startOpfsHost(options: OpfsHostOptions): Promise<OpfsHost>
     OpfsMedium.open(options.directory, FILE_TIME),
   ]);
   const { classes = new ClassRegistry(), env = {} } = options;
-  // Objects without a class have no alarm handler, and are in no list.
+  // Objects without a class have no alarm handler, and are never listed.
   const catalog = classes.isEmpty
     ? new MemoryCatalog()
     : await IdbCatalog.open(options.directory, () => medium.watch.expire());

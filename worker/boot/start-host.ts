@@ -1,5 +1,5 @@
-// A host of objects in whatever runtime this is: what it stands on is passed in, and it enters the
-// global scope that object code uses.
+// Starts a host of objects on any platform, which is passed in, and registers it with the global scope
+// and the library that object code uses.
 
 import { undoAll } from '../../src/io/replace-global.ts';
 import { Namespaces } from '../calls/namespaces.ts';
@@ -20,31 +20,31 @@ import { completeLimits, type Limits } from '../sql/query-limits.ts';
 import { openLogDatabase } from '../storage/log-database.ts';
 import type { Sqlite } from '../vfs/sqlite-module.ts';
 
-/** What a host stands on. */
+/** What a host runs on. */
 export interface Platform {
   readonly sqlite: Sqlite;
   readonly medium: ObjectMedium;
   readonly catalog: ObjectCatalog;
-  /** Turns of the event loop. @default messages to oneself */
+  /** Turns of the event loop. @default messages that the thread posts to itself */
   readonly turns?: Turns;
-  /** @default the platform's */
+  /** @default the runtime's own */
   readonly time?: SystemTime;
-  /** The network takes a body that is a stream. @default false, as browsers' does not */
+  /** True when the network accepts a stream as a body. @default false: browsers do not */
   readonly sendsStreams?: boolean;
   /** How long an instance without events stays in memory, in milliseconds. @default 10,000 */
   readonly idleMs?: number;
-  /** Bounds of queries and imports. @default those of query-limits */
+  /** Limits of queries and imports. @default those of query-limits */
   readonly limits?: Limits;
   /** True when all code of the scope belongs to the objects, and sees their clock. */
   readonly isDedicated: boolean;
 }
 
-/** A running host, and what is used of it. */
+/** A running host and the parts that its callers use. */
 export interface RunningHost {
   readonly host: ObjectHost;
   readonly namespaces: Namespaces;
   readonly manager: ObjectManager;
-  /** Ends every object after its last write is on the medium, and lets go of the scope. */
+  /** Ends every object after its last write is durable, and removes the host from scope and library. */
   close(): Promise<void>;
 }
 
@@ -54,26 +54,10 @@ export async function startHost(
   classes: ClassRegistry,
   env: object,
 ): Promise<RunningHost> {
-  const { sqlite, medium, catalog, time = systemTime } = platform;
+  const { time = systemTime } = platform;
   const messages = new MessageTurns();
-  const { turns = messages } = platform;
-  const limits = platform.limits ?? completeLimits();
   const clock = new Clock(time);
-  const environment: HostEnvironment = {
-    now: () => clock.now(),
-    randomUint32: () => crypto.getRandomValues(new Uint32Array(1))[0]!,
-    nextTurn: (task) => turns.nextTurn(task),
-    beforeNextTurn: (task) => (turns.beforeNextTurn ?? turns.nextTurn).call(turns, task),
-    after: (delayMs, task, keepsAlive) => clock.after(delayMs, task, keepsAlive),
-    isTimeControlled: () => clock.isControlled,
-    sendsStreams: platform.sendsStreams ?? false,
-    afterRealTime: (delayMs, task) => time.after(delayMs, task, false),
-    medium,
-    catalog,
-    ...(platform.idleMs !== undefined && { idleMs: platform.idleMs }),
-    limits,
-    openDatabase: (store, events) => openLogDatabase(sqlite, sqlite.vfs, store, events, limits),
-  };
+  const environment = environmentOf(platform, platform.turns ?? messages, time, clock);
   const host = new ObjectHost(environment, classes, (context) => namespaces.bindings(context));
   const control = new ClockControl(clock, host.alarms, environment);
   const manager = new ObjectManager(host, control, environment);
@@ -92,7 +76,7 @@ export async function startHost(
   const close = () =>
     host.close().finally(() => {
       undoAll(leave);
-      catalog.close();
+      platform.catalog.close();
     });
   try {
     await host.start();
@@ -101,4 +85,28 @@ export async function startHost(
     throw error;
   }
   return { host, namespaces, manager, close };
+}
+
+function environmentOf(
+  platform: Platform,
+  turns: Turns,
+  time: SystemTime,
+  clock: Clock,
+): HostEnvironment {
+  const { sqlite, limits = completeLimits() } = platform;
+  return {
+    now: () => clock.now(),
+    randomUint32: () => crypto.getRandomValues(new Uint32Array(1))[0]!,
+    nextTurn: (task) => turns.nextTurn(task),
+    beforeNextTurn: (task) => (turns.beforeNextTurn ?? turns.nextTurn).call(turns, task),
+    after: (delayMs, task, keepsAlive) => clock.after(delayMs, task, keepsAlive),
+    isTimeControlled: () => clock.isControlled,
+    sendsStreams: platform.sendsStreams ?? false,
+    afterRealTime: (delayMs, task) => time.after(delayMs, task, false),
+    medium: platform.medium,
+    catalog: platform.catalog,
+    ...(platform.idleMs !== undefined && { idleMs: platform.idleMs }),
+    limits,
+    openDatabase: (store, events) => openLogDatabase(sqlite, sqlite.vfs, store, events, limits),
+  };
 }

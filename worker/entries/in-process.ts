@@ -1,7 +1,7 @@
-// Objects in this thread, without a page: for runtimes that have no OPFS, on memory or a medium the
-// caller passes. Node's own entry (node-objects.ts) stands on this.
+// Objects in this thread, without a page, for runtimes without OPFS: in memory, or on a medium that the
+// caller passes. Node's entry (node-objects.ts) is built on this.
 //
-// Keeps true: a caller here is outside of every object, so it gets clones, as a page does.
+// Invariant: a caller here is outside of every object, so it gets clones, as a page does.
 
 import { convertTimestamp } from '../../src/contract/arguments.ts';
 import { storageError } from '../../src/contract/errors.ts';
@@ -39,7 +39,7 @@ type ObjectOf<Entry> = Entry extends (new (
 
 /** Options of objects in this thread. */
 export interface InProcessOptions extends ClassTableOptions {
-  /** What the app passes to its objects, beside the namespaces. @default as provided */
+  /** What the app passes to its objects, besides the namespaces. @default as given to `provideEnv` */
   readonly env?: object;
   /** How long an idle object stays in memory, in milliseconds. @default 10,000 */
   readonly idleMs?: number;
@@ -49,14 +49,14 @@ export interface InProcessOptions extends ClassTableOptions {
 
 /** Running objects. */
 export interface Objects<Table extends ClassTable> extends ManagedObjects<NamespacesOf<Table>> {
-  /** Ends every object after its last write is on the medium. */
+  /** Ends every object after its last write is durable. */
   close(): Promise<void>;
 }
 
 /**
- * Objects on the medium: memory, when none is passed.
+ * Runs the classes on the medium, or in memory when none is passed.
  *
- * `wasm`: this package's `sqlite3.wasm`, compiled, as bytes, or its address.
+ * `wasm`: this package's `sqlite3.wasm`, as a compiled module, as bytes, or as its address.
  *
  * @throws CLASS_INVALID, WORKER_FAILED
  */
@@ -74,7 +74,7 @@ export async function createObjects<Table extends ClassTable>(
   return objectsOn({ sqlite, medium, catalog, isDedicated: false }, app, options);
 }
 
-/** Objects on a platform that the caller has made. */
+/** Runs the app on a platform that the caller provides. */
 export async function objectsOn<Table extends ClassTable>(
   platform: Platform,
   app: App,
@@ -99,7 +99,7 @@ export async function objectsOn<Table extends ClassTable>(
     async delete(stub) {
       const address = addressOf(stub);
       if (address === undefined) {
-        throw storageError('INVALID_ARGUMENT', 'delete: takes a stub of an object.');
+        throw storageError('INVALID_ARGUMENT', 'delete: takes the stub of an object.');
       }
       await host.outside.send(() => manager.delete(fromWireAddress(address)));
     },

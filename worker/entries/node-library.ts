@@ -1,10 +1,10 @@
-// `ctx-storage/worker` in Node: what files of classes import. Their host there is `ctx-storage/node`.
+// `ctx-storage/worker` in Node, for files of classes. The host to run them there is `ctx-storage/node`.
 
 import { storageError } from '../../src/contract/errors.ts';
 
 export * from '../library/library.ts';
 
-/** Fails: nothing in Node is a worker of a page. @throws WORKER_FAILED */
+/** Always fails: in Node there is no page whose worker this could be. @throws WORKER_FAILED */
 export function serve(): never {
   throw storageError(
     'WORKER_FAILED',

@@ -25,7 +25,7 @@ export interface NodeOptions extends InProcessOptions {
 }
 
 /**
- * Runs the classes in this process. Alarms run while the process lives; neither they nor idle
+ * Runs the classes in this process. Alarms run while the process lives; neither alarms nor idle
  * objects keep it alive.
  *
  * @throws CLASS_INVALID; INVALID_ARGUMENT; STORAGE_LOCKED when another process holds the folder
@@ -45,14 +45,14 @@ export async function createObjects<Table extends ClassTable>(
     const objects = await start(medium, new NodeCatalog(join(directory, 'catalog')));
     return { ...objects, close: () => objects.close().finally(() => medium.close()) };
   } catch (error) {
-    medium.close(); // or the folder stays locked for as long as this process lives
+    medium.close(); // otherwise the folder stays locked for as long as this process lives
     throw error;
   }
 }
 
 const { setTimeout, clearTimeout, setImmediate, Date: SystemDate } = globalThis;
 
-// A message port would keep the process alive, and so would the timer of an idle object.
+// A message port would keep the process alive, and so would an idle object's timer.
 const NODE: Required<Pick<Platform, 'turns' | 'time' | 'sendsStreams'>> = {
   sendsStreams: true,
   turns: { nextTurn: (task) => void setImmediate(task) },

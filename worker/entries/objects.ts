@@ -1,8 +1,8 @@
-// `ctx-storage/worker`: what a worker that hosts classes imports, and what `cloudflare:workers`
-// stands for there.
+// `ctx-storage/worker`: what a worker that runs classes imports, and there a drop-in replacement for
+// `cloudflare:workers`.
 //
-// Keeps true: classes are checked when serve() is called, so a mistake fails the worker's start and
-// is told to every page, not to the first call.
+// Invariant: classes are checked when serve() is called, so a mistake fails the worker's start, which
+// every page is told, and not the first call.
 
 import { startBrowserWorker } from '../boot/browser-worker.ts';
 import type { ClassTable, ClassTableOptions } from '../instance/object-class.ts';
@@ -15,7 +15,7 @@ export type { QueryLimits } from '../sql/query-limits.ts';
 
 /** Options of `serve`. */
 export interface ServeOptions extends ClassTableOptions {
-  /** What the app passes to its objects as `env`, beside the namespaces. @default as provided */
+  /** What the app passes to its objects as `env`, besides the namespaces. @default as given to `provideEnv` */
   readonly env?: object;
   /** How long an idle object stays in memory, in milliseconds. @default 10,000 */
   readonly idleMs?: number;
@@ -24,10 +24,10 @@ export interface ServeOptions extends ClassTableOptions {
 }
 
 /**
- * Hosts the classes in this worker and serves them to pages (`connect`). Each is bound in `env` to
- * its own name, and to those of `bindings`.
+ * Runs the classes in this worker and serves them to pages (`connect`). Each class is bound in `env` to
+ * its own name, and to its names in `bindings`.
  *
- * To be called once, before anything is awaited. Objects live in the directory that the page names.
+ * Call it once, before anything is awaited. Objects are stored in the directory that the page names.
  *
  * @throws CLASS_INVALID, INVALID_ARGUMENT, which fail the worker's start
  */

@@ -1,4 +1,4 @@
-// `ctx`: what an object is given of itself. Its id, its storage, and control over its events.
+// `ctx`: an object's view of itself: its id, its storage, and control over its events.
 
 import { checkArgumentCount, checkCallback, convertString } from '../../src/contract/arguments.ts';
 import type { DurableObjectId } from '../../src/contract/object-id.ts';
@@ -9,10 +9,10 @@ import type { WebSocket } from '../../src/sockets/web-socket.ts';
 import type { InstanceSockets } from '../sockets/instance-sockets.ts';
 import { checkConstructor, type INTERNAL } from '../storage/surface.ts';
 
-/** As long as workerd lets a handler's limit be: a week, in milliseconds. */
+/** The longest limit workerd accepts for a handler: a week, in milliseconds. */
 const EVENT_TIMEOUT_MS_MAX = 604_800_000;
 
-/** What the state asks of the instance it belongs to. */
+/** What `ctx` needs from its instance. */
 export interface StateOwner {
   readonly id: DurableObjectId;
   readonly publicStorage: DurableObjectStorage;
@@ -29,7 +29,7 @@ export class DurableObjectState {
   readonly storage: DurableObjectStorage;
   readonly #owner: StateOwner;
 
-  /** What this object was given when it was made; nothing here makes one with props. */
+  /** The props of the object; always empty, since nothing here creates an object with props. */
   readonly props: Readonly<Record<string, unknown>> = {};
 
   constructor(token: typeof INTERNAL, owner: StateOwner) {
@@ -64,7 +64,7 @@ export class DurableObjectState {
   }
 
   /**
-   * Takes the socket over: its messages are events of this object, which may be evicted meanwhile.
+   * Takes over the socket: its messages become events of this object, which may be evicted meanwhile.
    * At most 10 tags of at most 256 characters.
    */
   acceptWebSocket(...parameters: [socket: unknown, tags?: unknown]): void {
@@ -72,7 +72,7 @@ export class DurableObjectState {
     this.#owner.sockets.accept(...parameters);
   }
 
-  /** The open sockets it has accepted, of one tag when one is given. */
+  /** The open sockets that the object has accepted; with a tag, those that have it. */
   getWebSockets(tag?: unknown): WebSocket[] {
     return this.#owner.sockets.list(tag === undefined ? undefined : String(tag));
   }
@@ -81,7 +81,7 @@ export class DurableObjectState {
     return this.#owner.sockets.tags(socket);
   }
 
-  /** Answers this one message without an event; without an argument no more. */
+  /** Answers this one message without an event; without an argument, ends that. */
   setWebSocketAutoResponse(pair?: unknown): void {
     if (pair !== undefined && pair !== null && !(pair instanceof WebSocketRequestResponsePair)) {
       throw new TypeError('setWebSocketAutoResponse: takes a WebSocketRequestResponsePair.');
@@ -93,12 +93,12 @@ export class DurableObjectState {
     return this.#owner.sockets.autoResponse;
   }
 
-  /** When the socket was answered so last; null when it never was. */
+  /** When the socket was last answered that way; null if it never was. */
   getWebSocketAutoResponseTimestamp(socket: unknown): Date | null {
     return this.#owner.sockets.answeredAt(socket);
   }
 
-  /** Kept, and without effect: a handler has no limit of time here. */
+  /** Stored, and without effect: handlers have no time limit here. */
   setHibernatableWebSocketEventTimeout(timeoutMs?: number): void {
     if (timeoutMs !== undefined && !(timeoutMs >= 0)) {
       throw new TypeError(`The event timeout is a number of milliseconds, not ${timeoutMs}.`);
@@ -115,7 +115,7 @@ export class DurableObjectState {
 
   /**
    * Resets the object at once: uncommitted writes are gone, callers get an error. Never returns.
-   * `retryAlarm: false`: an alarm whose handler this ends is not run again.
+   * `retryAlarm: false`: if this ends an alarm's handler, the alarm is not retried.
    */
   abort(reason?: unknown, options?: { retryAlarm?: boolean }): never {
     const text = reason === undefined ? undefined : convertString('abort', reason);

@@ -1,6 +1,8 @@
-// What the runtime needs of the world around it: time, turns of the event loop, files, SQLite.
+// What a host and its objects need from the platform: time, turns of the event loop, randomness, files,
+// SQLite.
 //
-// Everything here is passed in, so that tests drive it and no other module touches a global.
+// All of it is passed in, so that tests can drive it. Object code still uses the platform's globals;
+// worker/globals replaces those.
 
 import type { ObjectCatalog } from '../catalog/catalog.ts';
 import type { ObjectMedium } from '../file/medium.ts';
@@ -15,24 +17,27 @@ export interface HostEnvironment extends Turns {
   /** Milliseconds since the epoch, by the host's clock. */
   now(): number;
   randomUint32(): number;
-  /** Runs the task when the delay has passed on the host's clock; the result cancels it. */
+  /**
+   * Runs the task when the delay has passed on the host's clock; the result cancels it. `keepsAlive`: a
+   * process waits for it.
+   */
   after(delayMs: number, task: () => void, keepsAlive?: boolean): () => void;
-  /** True while the host's clock is moved by somebody else than the system. @default false */
+  /** True while someone other than the system moves the host's clock. @default false */
   isTimeControlled?(): boolean;
-  /** The network takes a body that is a stream. @default false, as browsers' does not */
+  /** True when the network accepts a stream as a body. @default false: browsers do not */
   readonly sendsStreams?: boolean;
   /** Like `after`, in real time, which goes on while the host's clock stands still. */
   afterRealTime(delayMs: number, task: () => void): () => void;
-  /** The files of objects, by the keys of their addresses. */
+  /** The files of objects, by key of their addresses. */
   readonly medium: ObjectMedium;
   /** How long an instance without events stays in memory, in milliseconds. @default 10,000 */
   readonly idleMs?: number;
-  /** What is known of the objects of classes. */
+  /** The index of objects with a class. */
   readonly catalog: ObjectCatalog;
-  /** What is chosen for objects that have no class. */
+  /** Options of objects without a class. */
   readonly storageOptions?: StorageOptions;
-  /** Bounds of queries and imports. @default those of query-limits */
+  /** Limits of queries and imports. @default those of query-limits */
   readonly limits?: Limits;
-  /** Opens SQLite on the object's log, or on a file that is no object's. */
+  /** Opens SQLite on an object's log, or on a file outside of all objects. */
   openDatabase(store: Pick<ObjectStore, 'file'>, events: DatabaseEvents): LogDatabase;
 }

@@ -1,12 +1,12 @@
-// The handlers of a user's object: what the runtime calls on it, beside its methods that others call.
+// The handlers of a user's object: the members that the host calls. Callers call the others.
 //
-// Keeps true: they are read once, when the object has been constructed, as workerd reads them: a field
-// and a getter count as much as a method, and what is assigned later is not a handler.
+// Like workerd, a host reads them once, when the object has been constructed: a field or a getter counts
+// as much as a method, and a function assigned later is not a handler.
 
 import type { AlarmInvocationInfo } from '../alarms/alarm-info.ts';
 import type { SocketHandlers } from '../sockets/hibernating-sockets.ts';
 
-/** Each is called on its object. */
+/** Each is bound to its object. */
 export interface Handlers extends SocketHandlers {
   readonly fetch?: (request: Request) => unknown;
   readonly alarm?: (info: AlarmInvocationInfo) => unknown;

@@ -1,31 +1,31 @@
-// The classes a host serves: what user code gave to `serve`, checked once.
+// The classes a host serves, as user code passes them to `serve`, checked once.
 //
-// Keeps true: a class has one unique key, and no two classes share one: ids are made from it, and a
-// file moves to workerd under it. The name is part of the objects' directories, so it is an
+// Invariant: a class has one unique key, and no two classes share one: ids are made from it, and files
+// are exported to workerd under it. The name is part of the objects' directories, so it must be an
 // identifier.
 
 import { storageError } from '../../src/contract/errors.ts';
 import { ObjectIdFactory } from '../../src/contract/object-id.ts';
 import type { StorageOptions } from '../storage/options.ts';
 
-/** A user's class, as `serve` takes it: constructed with `ctx` and `env`. */
+/** A user's class, constructed with `ctx` and `env`. */
 export type UserClass = new (ctx: never, env: never) => object;
 
-/** A class with what is chosen for it. */
+/** A class with its options. */
 export interface ClassOptions {
   readonly class: UserClass;
   /** `sql`: keys, SQL and recovery. `kv`: keys only. @default 'sql' */
   readonly storage?: 'sql' | 'kv';
   /** What ids are made from; workerd's local form is `<script>-<class>`. */
   readonly uniqueKey?: string;
-  /** @default that of all classes */
+  /** `YYYY-MM-DD`. @default the one of all classes */
   readonly compatibilityDate?: string;
 }
 
 export type ClassTable = Readonly<Record<string, UserClass | ClassOptions>>;
 
 export interface ClassTableOptions {
-  /** More names for the classes, as a deployment binds them: name in `env`, name of the class. */
+  /** More names of classes in `env`, as a deployment binds them: name in `env` to name of the class. */
   readonly bindings?: Readonly<Record<string, string>>;
   /** First part of the unique keys. @default 'worker' */
   readonly scriptName?: string;
@@ -42,7 +42,7 @@ export interface ObjectClass {
 }
 
 export class ClassRegistry {
-  /** Name in `env` to name of the class; every class is bound to its own name, too. */
+  /** Name in `env` to name of the class; every class is bound to its own name too. */
   readonly bindings: ReadonlyMap<string, string>;
   readonly #classes: ReadonlyMap<string, ObjectClass>;
 
@@ -92,7 +92,7 @@ export class ClassRegistry {
   }
 }
 
-/** What ids of a class are made from, when its options do not say; workerd's local form. */
+/** The default unique key of a class, in workerd's local form. */
 export function uniqueKeyOf(className: string, scriptName = 'worker'): string {
   return `${scriptName}-${className}`;
 }
@@ -133,7 +133,10 @@ function isOptions(given: UserClass | ClassOptions): given is ClassOptions {
 
 function check(name: string, chosen: ClassOptions): void {
   if (!/^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(name)) {
-    throw storageError('CLASS_INVALID', `serve: "${name}" is not a name of a class.`);
+    throw storageError(
+      'CLASS_INVALID',
+      `serve: "${name}" is not the name of a class; use an identifier.`,
+    );
   }
   const given: unknown = chosen.class;
   if (typeof given !== 'function' || typeof given.prototype !== 'object') {

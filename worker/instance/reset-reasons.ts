@@ -15,18 +15,18 @@ export function alarmTimeout(): StorageError {
   return storageError(
     'ALARM_TIMEOUT',
     `An alarm() handler ran for ${ALARM_MS_MAX / 60_000} minutes; the object was reset, and the ` +
-      'alarm will be tried again. Do long work in several alarms.',
+      'alarm will be retried. Split long work over several alarms.',
   );
 }
 
-/** The object gave up what it did: whoever repeats the call repeats that, as in workerd. */
+/** Not retryable, as on workerd: the object's own code ended the call, and would do so again. */
 export function aborted(reason = 'The object was reset by ctx.abort().'): StorageError {
   const error = storageError('OBJECT_RESET', reason);
   Object.defineProperty(error, 'retryable', { value: false, configurable: true });
   return error;
 }
 
-// An error of user code stays itself (class, message), and tells that it reset the object.
+// An error of user code keeps its class and message; the property says that it reset the object.
 export function withReset(error: unknown): unknown {
   if (error instanceof Error && Object.isExtensible(error)) {
     Object.defineProperty(error, 'durableObjectReset', { value: true, configurable: true });
@@ -34,14 +34,14 @@ export function withReset(error: unknown): unknown {
   return error;
 }
 
-// A failure beneath (a commit, a flush) keeps its class, code and message.
+// A failure of a commit or flush keeps its class, code and message.
 export function broken(error: unknown): unknown {
   return error instanceof Error
     ? error
     : storageError('INTERNAL', 'The storage failed.', { cause: error });
 }
 
-/** The reason as what the storage of the instance throws ever after. */
+/** The reason in the form that the instance's storage throws from then on. */
 export function storageReason(reason: unknown): StorageError {
   return reason instanceof Error && 'code' in reason
     ? (reason as StorageError)

@@ -1,8 +1,9 @@
-// What object code imports from `cloudflare:workers`, and from `ctx-storage/worker`: the base
-// classes, and what concerns the object whose code is running.
+// What object code imports from `cloudflare:workers` and `ctx-storage/worker`: the base classes, and
+// access to the object whose code is running.
 //
-// A module of its own, without the host: it is bundled with user code wherever that runs.
-// Keeps true: to import it changes nothing; nothing here does anything before a host runs.
+// Separate from the host, because it is bundled with user code wherever that runs.
+//
+// Invariant: importing it has no effect, and nothing here acts before a host runs.
 
 import type { DurableObjectState, RpcStub as RpcStubOf } from '../../src/contract/object.ts';
 import { CALLABLE } from '../../src/contract/rpc-class.ts';
@@ -15,7 +16,7 @@ import { runningHostBindings } from './running-hosts.ts';
 export { RpcTarget } from '../../src/contract/rpc-target.ts';
 export { type EnvNames, provideEnv } from './provided-env.ts';
 
-/** Base of a class whose objects are hosted: `ctx` and `env` as the constructor got them. */
+/** Base of a Durable Object class; keeps `ctx` and `env` as the constructor received them. */
 export class DurableObject<Env = unknown, Props = unknown> {
   protected readonly ctx: DurableObjectState<Props>;
   protected readonly env: Env;
@@ -31,8 +32,8 @@ export class DurableObject<Env = unknown, Props = unknown> {
 }
 
 /**
- * Base of the other entry points of a Workers script. It is here so that a file which holds both can
- * be imported unchanged; nothing here calls one.
+ * Base of the other entry points of a Workers script. It exists so that a file with both can be
+ * imported unchanged; nothing here calls one.
  */
 export class WorkerEntrypoint<Env = unknown, Props = unknown> {
   protected readonly ctx: unknown;
@@ -45,15 +46,15 @@ export class WorkerEntrypoint<Env = unknown, Props = unknown> {
   }
 }
 
-/** Base of the workflows of a Workers script; as `WorkerEntrypoint`, nothing here runs one. */
+/** Base of the workflows of a Workers script. As with `WorkerEntrypoint`, nothing here runs one. */
 export class WorkflowEntrypoint<Env = unknown, Props = unknown> extends WorkerEntrypoint<
   Env,
   Props
 > {}
 
 /**
- * Makes a stub of a function or RpcTarget on this side, as another side would get it: to be given to
- * several, each of whom lets go of its own. `instanceof` tells every such stub.
+ * Makes a stub of a function or RpcTarget on this side, like the stub another side would receive. Pass
+ * it to several receivers, each of which disposes of its own. `instanceof` recognizes every such stub.
  */
 export const RpcStub: { new <T extends object>(target: T): RpcStubOf<T> } = class {
   constructor(target: object) {
@@ -71,8 +72,8 @@ export const RpcStub: { new <T extends object>(target: T): RpcStubOf<T> } = clas
 export type RpcStub<T extends object> = RpcStubOf<T>;
 
 /**
- * What the app passes to its objects and the namespaces of their classes, outside of an object. While
- * modules are evaluated it shows what `provideEnv` was given.
+ * What the app passes to its objects, and the namespaces of their classes, as an import instead of a
+ * constructor's parameter. While modules are evaluated, it shows what was passed to `provideEnv`.
  */
 export const env: Readonly<Record<string, unknown>> = mirror(
   () => runningHostBindings()?.env ?? providedEnv(),
@@ -88,7 +89,7 @@ export function waitUntil(work: Promise<unknown>): void {
   runningHostBindings()?.waitUntil(work);
 }
 
-// Imported before serve() runs, so it shows what is there when it is read.
+// Imported before serve() runs, so it looks its target up on each use.
 function mirror(target: () => object | undefined): Readonly<Record<string, unknown>> {
   const current = () => target() ?? {};
   return new Proxy(
