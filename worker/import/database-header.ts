@@ -1,4 +1,4 @@
-// The header of a SQLite file: what it says before SQLite reads it, and what it must say here.
+// The header of a SQLite file, which is checked before SQLite reads the file.
 //
 // Offsets are those of https://sqlite.org/fileformat2.html#the_database_header. All numbers are
 // big-endian. Knows nothing of what the pages hold.
@@ -29,7 +29,7 @@ const WAL_JOURNAL = 2;
 const UTF_8 = 1;
 const LEAF_TABLE = 13;
 
-/** The refusal of a file: the fact and the bound, then the way out. */
+/** The error of a refused file: the fact and the bound, then the way out. */
 export function importInvalid(fact: string, wayOut: string, cause?: unknown): StorageError {
   const options = cause === undefined ? undefined : { cause };
   return storageError('IMPORT_INVALID', `importDatabase: ${fact}; ${wayOut}.`, options);
@@ -38,13 +38,13 @@ export function importInvalid(fact: string, wayOut: string, cause?: unknown): St
 /**
  * Checks the first page of a file.
  *
- * @throws IMPORT_INVALID when it is no SQLite database, or one that this engine does not take
+ * @throws IMPORT_INVALID when it is not a SQLite database, or one that cannot be imported
  */
 export function checkHeader(file: Uint8Array): void {
   if (file.length < HEADER_BYTES || text(file, 0, MAGIC.length) !== MAGIC) {
     throw importInvalid(
       `these ${file.length} bytes are not a SQLite database, which begins with "SQLite format 3"`,
-      'give the bytes of the .sqlite file itself',
+      'pass the bytes of the .sqlite file itself',
     );
   }
   const view = viewOf(file);
@@ -72,21 +72,21 @@ export function checkHeader(file: Uint8Array): void {
   if (file[OFFSET.reservedBytes] !== 0) {
     throw importInvalid(
       `the file reserves ${file[OFFSET.reservedBytes]} bytes of each page, and must reserve none`,
-      'copy the data into a database without encryption or checksums of an extension',
+      'copy the data into a database without encryption or checksum extensions',
     );
   }
   const versions = [file[OFFSET.writeVersion]!, file[OFFSET.readVersion]!];
   if (versions.some((version) => version < ROLLBACK_JOURNAL || version > WAL_JOURNAL)) {
     throw importInvalid(
       `the file format versions are ${versions.join(' and ')}, and must be 1 or 2`,
-      'use a file that a released SQLite has written',
+      'use a file written by a released version of SQLite',
     );
   }
 }
 
 /**
- * Cuts a whole image to the pages that its header counts, and marks it as a file with a rollback
- * journal, which needs no other file beside it.
+ * Cuts an image to the pages that its header counts, and marks it as a file with a rollback journal,
+ * which needs no other file beside it.
  *
  * @throws IMPORT_INVALID when pages are missing
  */
@@ -96,7 +96,7 @@ export function settleImage(image: Uint8Array): Uint8Array {
   if (pageCount > actualPages || !Number.isInteger(actualPages)) {
     throw importInvalid(
       `the file is cut off: it has ${image.length} bytes and needs ${Math.max(pageCount, Math.ceil(actualPages)) * PAGE_BYTES}`,
-      'copy it again, whole, and with its -wal when there is one',
+      'copy it again, completely, and with its -wal file if there is one',
     );
   }
   image[OFFSET.writeVersion] = ROLLBACK_JOURNAL;
@@ -104,13 +104,13 @@ export function settleImage(image: Uint8Array): Uint8Array {
   return image.subarray(0, pageCount * PAGE_BYTES);
 }
 
-/** True for a file with nothing in it but the note that there is a WAL: its data is there. */
+/** True for an empty file in WAL mode: its data is in the WAL. */
 export function isAllInWal(file: Uint8Array): boolean {
   const cellCount = viewOf(file).getUint16(HEADER_BYTES + 3);
   return file[OFFSET.readVersion] === WAL_JOURNAL && file.length === PAGE_BYTES && cellCount === 0;
 }
 
-/** Pages by the header; null when it was last written by a SQLite that did not keep the number. */
+/** Pages by the header; null when a version of SQLite wrote it that did not maintain the number. */
 export function pageCountOf(firstPage: Uint8Array): number | null {
   const view = viewOf(firstPage);
   const count = view.getUint32(OFFSET.pageCount);
@@ -123,7 +123,7 @@ export function changeCounter(firstPage: Uint8Array): number {
   return viewOf(firstPage).getUint32(OFFSET.changeCounter);
 }
 
-/** The image of a database without anything in it. */
+/** The image of an empty database. */
 export function emptyDatabase(): Uint8Array<ArrayBuffer> {
   const page = new Uint8Array(PAGE_BYTES);
   new TextEncoder().encodeInto(MAGIC, page);

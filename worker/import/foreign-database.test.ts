@@ -136,7 +136,7 @@ describe('what is no file of an object', () => {
     [
       'a forbidden function in a CHECK',
       'CREATE TABLE t(x CHECK (sqlite_version() > x))',
-      /table "t" cannot be made.*sqlite_version/,
+      /table "t" cannot be created.*sqlite_version/,
     ],
     [
       'a forbidden function in a generated column',
@@ -157,7 +157,7 @@ describe('what is no file of an object', () => {
       'a module that is none of ours',
       'CREATE TABLE t(x);' +
         schemaRow('table', 'v', 'v', 'CREATE VIRTUAL TABLE v USING dbstat').replace(', 2,', ', 0,'),
-      /table "v" cannot be made.*virtual tables: fts5/,
+      /table "v" cannot be created.*virtual tables: fts5/,
     ],
     [
       'a text that does not parse',
@@ -183,27 +183,27 @@ describe('what is no file of an object', () => {
       'a table of SQLite’s own in another shape',
       'CREATE TABLE t(x INTEGER PRIMARY KEY AUTOINCREMENT); PRAGMA writable_schema=ON;' +
         " UPDATE sqlite_schema SET sql = 'CREATE TABLE sqlite_sequence(name)' WHERE name GLOB 'sqlite_*'",
-      /"sqlite_sequence" cannot be made/,
+      /"sqlite_sequence" cannot be created/,
     ],
     [
       'a key that is a blob',
       `${KV} INSERT INTO _cf_KV VALUES (x'00', x'30')`,
-      /key that is no text/,
+      /key that is not text/,
     ],
     [
       'a value that is a text',
       `${KV} INSERT INTO _cf_KV VALUES ('a', '0')`,
-      /value that is no blob/,
+      /value that is not a blob/,
     ],
     [
       'an alarm that is a text',
       `${METADATA} INSERT INTO _cf_METADATA VALUES (1, 'soon')`,
-      /alarm that is no time/,
+      /alarm that is not a time/,
     ],
     [
       'an alarm before time',
       `${METADATA} INSERT INTO _cf_METADATA VALUES (1, -1)`,
-      /alarm that is no time/,
+      /alarm that is not a time/,
     ],
   ])('[MOVE7] %s is refused', async ([, sql, message]) => {
     await expectRefused(await makeFile(sql), message);
@@ -374,11 +374,11 @@ describe('a WAL', () => {
   });
 
   test.for<[string, (states: States) => Uint8Array, RegExp]>([
-    ['that is none', () => new Uint8Array(4096).fill(1), /4096 bytes of the WAL are none/],
+    ['that is none', () => new Uint8Array(4096).fill(1), /4096 bytes\) is not a WAL/],
     [
       'of other pages',
       ([a, b]) => changed(makeWal([walTransaction(a, b)]), 10, 8),
-      /pages of 2048 bytes/,
+      /page size of the WAL is 2048 bytes/,
     ],
     [
       'with a damaged header',
@@ -394,7 +394,7 @@ describe('a WAL', () => {
     [
       'of a longer database',
       ([, second]) => makeWal([{ pages: [[3, second.subarray(4096)]], pageCountAfter: 3 }]),
-      /ends with 3 pages, the header of the database with 2/,
+      /ends with 3 pages, but the header of the database counts 2/,
     ],
     [
       'of another database',
@@ -408,7 +408,7 @@ describe('a WAL', () => {
 
   test('[MOVE5] an empty file whose data must be in a WAL is refused without one', async () => {
     const bare = changed(changed(emptyDatabase(), 18, 2), 19, 2);
-    await expectRefused(bare, /in the -wal beside it; give both/);
+    await expectRefused(bare, /in the -wal file beside it; pass both files/);
     const [first] = await threeStates();
     await importFile(bare, makeWal([walTransaction(bare, first)]));
     expect(await rows('SELECT x FROM t')).toEqual([[1]]);

@@ -1,8 +1,8 @@
-// A database file from elsewhere, opened apart and checked, before it takes the place of an object's.
+// Opens and checks a foreign database file, before it replaces an object's database.
 //
-// Keeps true: nothing of the object is touched here. A file that passes is sound page by page, has a
-// schema an object could have made, and holds keys and an alarm that the storage can read. Whether
-// each value can be decoded is seen when it is read, as with any value.
+// Invariant: no object is touched here. A file that passes is sound page by page, has a schema that an
+// object could have made, and holds keys and an alarm that the storage can read. Whether a value can be
+// decoded shows when it is read, as with any value.
 
 import { isStorageError } from '../../src/contract/errors.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
@@ -29,10 +29,10 @@ export interface ForeignDatabase extends OpenedDatabase {
   readonly file: DatabaseFile;
 }
 
-/** Opens SQLite on a file apart from every object. */
+/** Opens SQLite on a file outside of every object. */
 export type OpenApart = (file: DatabaseFile) => OpenedDatabase;
 
-const ELSEWHERE = 'repair it with the sqlite3 shell (.recover), or use another copy';
+const REPAIR = 'repair it with the sqlite3 shell (.recover), or use another copy';
 
 const WRONG_ENTRIES = "SELECT 1 FROM _cf_KV WHERE typeof(key) <> 'text' OR typeof(value) <> 'blob'";
 const WRONG_ALARM =
@@ -49,7 +49,7 @@ const FAULTS_OF_FILE: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Opens a file that was made elsewhere, with its WAL when it has one. The caller closes it.
+ * Opens a foreign file, with its WAL if it has one. The caller closes it.
  *
  * @throws IMPORT_INVALID
  */
@@ -59,12 +59,12 @@ export function openForeign(
   limits: Pick<Limits, 'importMs' | 'now'>,
   openApart: OpenApart,
 ): ForeignDatabase {
-  // A database whose first page is still in the WAL is a file without bytes.
+  // While its first page is still in the WAL, a database is an empty file.
   if (file.length > 0 || wal === null) checkHeader(file);
   if (wal === null && file.length >= PAGE_BYTES && isAllInWal(file)) {
     throw importInvalid(
-      'the file is empty and in WAL mode, so what it holds is in the -wal beside it',
-      'give both; deleteAll() empties an object',
+      'the file is empty and in WAL mode: its data is in the -wal file beside it',
+      'pass both files; to empty an object, call deleteAll()',
     );
   }
   const image = wal === null ? file.slice() : mergeWal(file, wal);
@@ -86,7 +86,7 @@ export function openForeign(
 }
 
 function check(database: Database, endMs: number, openApart: OpenApart): void {
-  // Constraints are the file's own business, and their texts are not yet trusted.
+  // Rows need not meet the file's constraints, whose texts are not trusted yet.
   database.run('PRAGMA ignore_check_constraints=ON');
   const empty = openApart(new ImageFile());
   try {
@@ -96,15 +96,15 @@ function check(database: Database, endMs: number, openApart: OpenApart): void {
     empty.close();
   }
   const damage = database.damage();
-  if (damage !== undefined) throw importInvalid(`the file is damaged: ${damage}`, ELSEWHERE);
+  if (damage !== undefined) throw importInvalid(`the file is damaged: ${damage}`, REPAIR);
   if (has(database, '_cf_KV') && holds(database, WRONG_ENTRIES)) {
     throw importInvalid(
-      '_cf_KV holds a key that is no text, or a value that is no blob',
-      ELSEWHERE,
+      '_cf_KV holds a key that is not text, or a value that is not a blob',
+      REPAIR,
     );
   }
   if (has(database, '_cf_METADATA') && holds(database, WRONG_ALARM)) {
-    throw importInvalid('_cf_METADATA holds an alarm that is no time in nanoseconds', ELSEWHERE);
+    throw importInvalid('_cf_METADATA holds an alarm that is not a time in nanoseconds', REPAIR);
   }
 }
 
@@ -119,7 +119,7 @@ function holds(database: Database, sql: string): boolean {
   return found;
 }
 
-/** What SQLite finds wrong with the file is the file's fault here. */
+/** Reports an error of SQLite as a fault of the file. */
 function translated<T>(importMs: number, action: () => T): T {
   try {
     return action();
@@ -127,11 +127,11 @@ function translated<T>(importMs: number, action: () => T): T {
     if (!isStorageError(error) || !FAULTS_OF_FILE.has(error.code)) throw error;
     if (error.code === 'SQL_TIMEOUT') {
       throw importInvalid(
-        `checking the file takes more than ${importMs} ms`,
-        'remove views, triggers and indexes over expressions from it, or raise limits.importMs',
+        `checking the file took more than ${importMs} ms`,
+        'remove its views, triggers and indexes on expressions, or raise limits.importMs',
         error,
       );
     }
-    throw importInvalid(`SQLite cannot read the file: ${error.message}`, ELSEWHERE, error);
+    throw importInvalid(`SQLite cannot read the file: ${error.message}`, REPAIR, error);
   }
 }

@@ -1,5 +1,5 @@
-// A database file in memory, apart from any object: what SQLite opens to look at a file before it
-// counts. Grows as it is written; nothing of it outlives the look.
+// A database file in memory, outside of any object: SQLite opens it to check a file before an import.
+// It grows as it is written.
 
 import type { DatabaseFile } from '../file/database-file.ts';
 
@@ -7,7 +7,7 @@ export class ImageFile implements DatabaseFile {
   #bytes: Uint8Array;
   #sizeBytes: number;
 
-  /** Takes the bytes as they are; they are not copied. */
+  /** Uses the bytes without copying them. */
   constructor(bytes: Uint8Array = new Uint8Array()) {
     this.#bytes = bytes;
     this.#sizeBytes = bytes.length;

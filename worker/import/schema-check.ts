@@ -1,28 +1,28 @@
-// Whether the schema of a foreign file is one that an object could have made.
+// Checks that an object could have made the schema of a foreign file.
 //
-// SQLite does not ask its authorizer while it loads a schema. So every text of it is run again, as
-// user SQL, in an empty database: what a program may not create is refused here as there. What views,
-// triggers and defaults use is decided when they are used, so a use of each is compiled: of a table
-// once, however many triggers it has.
+// SQLite does not ask its authorizer while it loads a schema. So every statement of the schema runs again,
+// as user SQL, in an empty database, which refuses what a program may not create. What views, triggers and
+// defaults may touch is decided when they are used, so a use of each is compiled: once per table, however
+// many triggers it has.
 //
-// Keeps true: names that begin with `_cf_` are the storage's own tables, exactly as it makes them, and
-// no table of the file refers to one.
+// Invariant: names that begin with `_cf_` are the storage's own tables, exactly as it makes them, and no
+// table of the file refers to one.
 
 import { isStorageError } from '../../src/contract/errors.ts';
 import type { Database } from '../sql/database.ts';
 import { isReservedName } from '../sql/reserved-names.ts';
 import { importInvalid } from './database-header.ts';
 
-/** The storage's own tables, as workerd makes them. */
+/** The storage's own tables, as workerd creates them. */
 const HIDDEN_TABLES: Readonly<Record<string, string>> = {
   _cf_KV: '(key TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID',
   _cf_METADATA: '(key INTEGER PRIMARY KEY, value BLOB)',
-  // Of values that hold stubs; kept for the way back, not read here.
+  // For values that hold stubs; kept for an export to workerd, not read here.
   _cf_EXTERNALS: '(key TEXT, idx INTEGER, token BLOB, PRIMARY KEY(key, idx)) WITHOUT ROWID',
 };
 
 const SCHEMA = 'SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY rowid';
-/** What SQLite makes by itself. */
+/** Tables that SQLite creates by itself. */
 const SQLITE_TABLES: Readonly<Record<string, string>> = {
   sqlite_sequence: '(name,seq)',
   sqlite_stat1: '(tbl,idx,stat)',
@@ -34,14 +34,14 @@ interface SchemaObject {
   readonly type: string;
   readonly name: string;
   readonly table: string;
-  /** Null: an index that a constraint made. */
+  /** Null for the index of a constraint. */
   readonly sql: string | null;
 }
 
 /**
- * Checks the schema of `database` by making it anew in `empty`.
+ * Checks the schema of `database` by creating it again in `empty`.
  *
- * @throws IMPORT_INVALID, naming what cannot be taken
+ * @throws IMPORT_INVALID, naming what cannot be imported
  */
 export function checkSchema(database: Database, empty: Database): void {
   const objects = schemaOf(database).filter((object) => !isSqlitesOwn(object));
@@ -52,14 +52,14 @@ export function checkSchema(database: Database, empty: Database): void {
   }
   const own = objects.filter((object) => !isReserved(object)).sort((a, b) => rank(a) - rank(b));
   for (const object of own.filter(isVirtual)) make(object, empty);
-  const broughtAlong = new Set(schemaOf(empty).map(label));
+  const madeWithIt = new Set(schemaOf(empty).map(label));
   for (const object of own) {
-    // Virtual tables have made the tables they keep their rows in.
-    if (!broughtAlong.has(label(object))) make(object, empty);
+    // Virtual tables have created the tables that keep their rows.
+    if (!madeWithIt.has(label(object))) make(object, empty);
   }
   const made = new Set(schemaOf(empty).map(label));
   for (const object of own) {
-    if (!made.has(label(object))) throw refused(object, 'has a text that makes something else');
+    if (!made.has(label(object))) throw refused(object, 'has a text that creates something else');
     checkReferences(object, empty);
   }
   const changed = new Set(own.filter(isChange).map(({ table }) => table));
@@ -89,7 +89,7 @@ function isSqlitesOwn({ type, name, table, sql }: SchemaObject): boolean {
   return type === 'index' && /^sqlite_autoindex_/.test(name) && !/^_cf_/i.test(table);
 }
 
-/** True when the text is the one that makes the table of this name. */
+/** True when the text creates the table of this name with the known columns. */
 function isAsIn(tables: Readonly<Record<string, string>>, name: string, sql: string): boolean {
   if (!Object.hasOwn(tables, name)) return false;
   return compact(sql) === compact(`CREATE TABLE ${name} ${tables[name]}`);
@@ -104,8 +104,8 @@ function checkHidden(object: SchemaObject): void {
   const isTable = type === 'table' && table === name && sql !== null;
   if (isTable && isAsIn(HIDDEN_TABLES, name, sql)) return;
   throw importInvalid(
-    `the ${type} "${name}" has, or is on, a name that begins with _cf_; those are the storage's own, ` +
-      `and only ${Object.keys(HIDDEN_TABLES).join(', ')} with its columns may be there`,
+    `the ${type} "${name}" has a name that begins with _cf_, or is on a table with one; those names ` +
+      `belong to the storage, and only its tables ${Object.keys(HIDDEN_TABLES).join(', ')} are accepted`,
     REMOVE,
   );
 }
@@ -114,11 +114,11 @@ function make(object: SchemaObject, empty: Database): void {
   try {
     run(empty, object.sql!);
   } catch (error) {
-    throw refused(object, 'cannot be made here', error);
+    throw refused(object, 'cannot be created here', error);
   }
 }
 
-/** A foreign key is compiled only when all others of its table are sound, so it is looked up instead. */
+/** Foreign keys are looked up: SQLite compiles one only if all others of its table are sound. */
 function checkReferences(object: SchemaObject, empty: Database): void {
   if (object.type !== 'table') return;
   const keys = empty.statement('SELECT "table" FROM pragma_foreign_key_list(?1)');
@@ -129,7 +129,10 @@ function checkReferences(object: SchemaObject, empty: Database): void {
     if (isReservedName(parent)) hidden = parent;
   }
   if (hidden !== undefined) {
-    throw refused(object, `has a foreign key to "${hidden}", and _cf_ names are the storage's own`);
+    throw refused(
+      object,
+      `has a foreign key to "${hidden}", and names that begin with _cf_ belong to the storage`,
+    );
   }
 }
 
@@ -137,12 +140,12 @@ function isRelation({ type }: SchemaObject): boolean {
   return type === 'table' || type === 'view';
 }
 
-/** True for what makes its table or view one that is written. */
+/** True when its table or view can be written. */
 function isChange({ type }: SchemaObject): boolean {
   return type === 'table' || type === 'trigger';
 }
 
-/** Statements that meet every trigger of a table or view, its defaults and its foreign keys. */
+/** Statements that use every trigger of a table or view, its defaults and its foreign keys. */
 function changesOf(table: string, database: Database): string[] {
   const name = quoted(table);
   const columns = columnsOf(table, database);
@@ -153,7 +156,7 @@ function changesOf(table: string, database: Database): string[] {
   ];
 }
 
-/** Compiles what makes a program meet the object. */
+/** Compiles a use of the object. */
 function checkUse(object: SchemaObject, use: string, empty: Database): void {
   try {
     empty.check(use);
@@ -165,7 +168,7 @@ function checkUse(object: SchemaObject, use: string, empty: Database): void {
   }
 }
 
-/** What names a missing table, or is too long, is broken and not forbidden: so may a program's own be. */
+/** A use of a missing table, or one that is too long, is broken and not forbidden; programs may have those. */
 function isBroken(error: unknown): boolean {
   return isStorageError(error) && (error.code === 'SQL' || error.code === 'SQL_MEMORY');
 }
@@ -177,18 +180,18 @@ function columnsOf(table: string, database: Database): string[] {
   try {
     while (info.step()) columns.push(info.columnText(0));
   } catch (error) {
-    // Of a view: its columns are those of a SELECT that is compiled for them.
+    // A view: SQLite compiles its SELECT to find the columns.
     if (!isBroken(error)) throw error;
   }
   return columns;
 }
 
-/** Runs user SQL and gives up its rows. */
+/** Runs user SQL and drops its rows. */
 function run(database: Database, sql: string): void {
   database.exec(sql, []).toArray();
 }
 
-/** Indexes and triggers after what they are on. */
+/** Orders indexes and triggers after their tables and views. */
 function rank({ type }: SchemaObject): number {
   return ['table', 'index', 'view', 'trigger'].indexOf(type);
 }

@@ -1,31 +1,31 @@
-// The write-ahead log that SQLite keeps beside a database (`<file>-wal`), put into the database.
+// Merges the write-ahead log that SQLite keeps beside a database (`<file>-wal`) into the database.
 //
-// https://sqlite.org/fileformat2.html#the_write_ahead_log: a header, then frames of a page each. A
-// frame counts when its salts are the header's and its checksum, which runs over everything before
-// it, is right; frames count up to the last one that ends a transaction. What follows is left over
-// from an earlier round of the log.
+// https://sqlite.org/fileformat2.html#the_write_ahead_log: a header, then frames of one page each. A
+// frame is valid when its salts are the header's and its checksum, which covers everything before it,
+// is right; frames count up to the last valid one that ends a transaction. What follows is left over
+// from an earlier use of the log.
 
 import { changeCounter, importInvalid, PAGE_BYTES, pageCountOf } from './database-header.ts';
 
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 const FRAME_BYTES = FRAME_HEADER_BYTES + PAGE_BYTES;
-/** The last bit says in which byte order words are summed; fields are always big-endian. */
+/** The last bit tells the byte order in which words are summed; fields are always big-endian. */
 const MAGIC = 0x377f0682;
 const VERSION = 3_007_000;
-const COPY_AGAIN = 'give the -wal that was beside this very file at the same moment, or none';
+const COPY_AGAIN = 'pass the -wal file copied together with this database, or none';
 
 /** The state after the last committed transaction of a log. */
 interface Committed {
   readonly pageCount: number;
-  /** Where in the log the newest bytes of a page are, by page number from 1. */
+  /** The newest bytes of each page, by page number from 1. */
   readonly frames: ReadonlyMap<number, Uint8Array>;
 }
 
 /**
- * A copy of the database with the log's committed transactions in it.
+ * Returns a copy of the database with the log's committed transactions in it.
  *
- * @throws IMPORT_INVALID when the log is damaged at its beginning, or not this database's
+ * @throws IMPORT_INVALID when the log's header is damaged, or the log belongs to another database
  */
 export function mergeWal(database: Uint8Array, wal: Uint8Array): Uint8Array {
   const committed = wal.length === 0 ? null : readWal(wal);
@@ -58,7 +58,7 @@ export function mergeWal(database: Uint8Array, wal: Uint8Array): Uint8Array {
   const counted = pageCountOf(merged);
   if (counted !== null && counted !== pageCount) {
     throw importInvalid(
-      `the WAL ends with ${pageCount} pages, the header of the database with ${counted}`,
+      `the WAL ends with ${pageCount} pages, but the header of the database counts ${counted}`,
       COPY_AGAIN,
     );
   }
@@ -71,10 +71,15 @@ function readWal(wal: Uint8Array): Committed | null {
     wal.length >= HEADER_BYTES &&
     (view.getUint32(0) & ~1) === MAGIC &&
     view.getUint32(4) === VERSION;
-  if (!isHeader) throw importInvalid(`the ${wal.length} bytes of the WAL are none`, COPY_AGAIN);
+  if (!isHeader) {
+    throw importInvalid(`the file given as WAL (${wal.length} bytes) is not a WAL`, COPY_AGAIN);
+  }
   const pageBytes = view.getUint32(8);
   if (pageBytes !== PAGE_BYTES) {
-    throw importInvalid(`the WAL has pages of ${pageBytes} bytes, not ${PAGE_BYTES}`, COPY_AGAIN);
+    throw importInvalid(
+      `the page size of the WAL is ${pageBytes} bytes, and must be ${PAGE_BYTES}`,
+      COPY_AGAIN,
+    );
   }
   const checksum = new Checksum(view, { isLittleEndian: (view.getUint32(0) & 1) === 0 });
   checksum.add(0, 24);
@@ -101,7 +106,7 @@ function readWal(wal: Uint8Array): Committed | null {
   return pageCount === 0 ? null : { pageCount, frames };
 }
 
-/** The running sum of a log, over pairs of words. */
+/** The running checksum of a log, over pairs of words. */
 class Checksum {
   readonly #view: DataView;
   readonly #isLittleEndian: boolean;
