@@ -1,11 +1,10 @@
-// The names by which the instruction counts are reached: the border between the instrumented
-// WebAssembly (build/instrument-wasm) and the code that reads them (sql/row-counter).
+// Where the instruction counts are: the interface between the instrumented WebAssembly
+// (build/instrument-wasm) and the code that reads them (sql/row-counter).
 //
-// The table has a slot of four bytes for every four bytes of an instruction, five in all, found by
-// the instruction's address modulo the size of the table; those of the last instruction may reach
-// beyond its end.
+// An instruction has five slots of four bytes each, as many bytes as the instruction itself. They begin
+// at its address modulo the size of the table; the slots of the last instruction may lie beyond its end.
 
-/** Slots of the table; two programs 4 MiB apart would share theirs. */
+/** Slots of the table; two programs 4 MiB apart share theirs. */
 export const COUNT_SLOTS = 1 << 20;
 
 /** Bytes to allocate for the table. */
@@ -13,13 +12,13 @@ export const COUNT_TABLE_BYTES = 4 * COUNT_SLOTS + 16;
 
 /** What the slots of one instruction count, as offsets from its first slot. */
 export const SLOT = {
-  /** Times it was dispatched, but for those of `skipped`. */
+  /** Times it was dispatched, except those counted by `skipped`. */
   dispatched: 0,
   /** Times it was dispatched after an instruction that skipped exactly one. */
   skipped: 1,
   /** Times it moved a cursor to a row number. */
   moved: 2,
-  /** Rows it counted, summed up, when it is `Count`. */
+  /** Total of the rows it counted, if it is `Count`. */
   rows: 3,
 } as const;
 

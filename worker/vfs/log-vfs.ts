@@ -1,8 +1,8 @@
-// The file system SQLite sees: one registered sqlite3_vfs, many databases.
+// The file system that SQLite sees: one registered sqlite3_vfs, many databases.
 //
-// Pointers in, calls of a DatabaseFile out, thrown errors to result codes. Only main databases open
-// here: journals live in memory (see LOG_PRAGMAS), and a temporary file that tried to reach the disk
-// would be refused. Locks are none: one connection holds a database, as its files have one holder.
+// Turns calls with pointers into calls of a DatabaseFile, and thrown errors into result codes. Only main
+// databases open here: journals are kept in memory (see LOG_PRAGMAS), and a temporary file is refused.
+// There are no locks: a database has one connection, because its files have one holder.
 //
 // Knows nothing of pages, logs or durability.
 
@@ -11,9 +11,9 @@ import { isStorageError, type StorageError, storageError } from '../../src/contr
 import type { DatabaseFile } from '../file/database-file.ts';
 
 /**
- * How a connection on this VFS must be set up before it does anything else: the log is the journal,
- * so SQLite's own need only undo within the process, and a sync is one commit. The page size is
- * workerd's, so that sizes agree and files move both ways.
+ * Settings of a connection on this VFS, before it does anything else: the log is the journal, so
+ * SQLite's own need only undo within the process, and a sync is one commit. The page size is workerd's,
+ * so that sizes agree, and files can be imported and exported.
  */
 export const LOG_PRAGMAS: readonly string[] = [
   'PRAGMA page_size=4096',
@@ -23,7 +23,7 @@ export const LOG_PRAGMAS: readonly string[] = [
   'PRAGMA temp_store=MEMORY',
 ];
 
-/** Milliseconds from the start of the Julian calendar to 1970, as SQLite counts time. */
+/** Milliseconds from SQLite's start of time, in the Julian calendar, to 1970. */
 const JULIAN_EPOCH_MS = 210_866_760_000_000;
 const DAY_MS = 86_400_000;
 const PATH_BYTES_MAX = 64;
@@ -47,7 +47,7 @@ export class LogVfs {
   readonly #open = new Map<WasmPointer, Attached>();
   /** Address of the method table every open file points at. */
   readonly #methods: WasmPointer;
-  /** SQLite's own function, without the conversions around it: every commit asks. */
+  /** SQLite's own function, without conversions around it: every commit calls it. */
   readonly #autocommit: (connection: WasmPointer) => number;
   #attachedCount = 0;
 
@@ -56,7 +56,7 @@ export class LogVfs {
     this.#sqlite3 = sqlite3;
     this.#autocommit = sqlite3.wasm.exports.sqlite3_get_autocommit as (_: WasmPointer) => number;
     const methods = new sqlite3.capi.sqlite3_io_methods();
-    // Misspelt in the package's types.
+    // The package's types misspell the member.
     (methods as unknown as { $iVersion: number }).$iVersion = 1;
     this.#methods = methods.pointer;
     const io = { struct: methods, methods: this.#fileMethods() };
@@ -76,7 +76,7 @@ export class LogVfs {
     this.#attached.delete(name);
   }
 
-  /** The error behind the last result code a file gave to SQLite, once. */
+  /** Takes the error behind the last result code that a file returned to SQLite. */
   takeError(name: string): StorageError | undefined {
     const attached = this.#attached.get(name);
     const error = attached?.error;
@@ -206,7 +206,7 @@ export class LogVfs {
     return !isVacuuming && this.#autocommit(connection) === 0;
   }
 
-  /** Runs a call on an open file; what it throws is kept and becomes a result code. */
+  /** Runs a call on an open file; keeps the error it throws, and returns a result code for it. */
   #call(pointer: WasmPointer, failure: number, action: (file: DatabaseFile) => number): never {
     const attached = this.#open.get(pointer)!;
     try {
@@ -223,7 +223,7 @@ export class LogVfs {
   #resultCode(error: StorageError, failure: number): number {
     const { capi } = this.#sqlite3;
     if (error.code === 'DISK_FULL') return capi.SQLITE_FULL;
-    // What a file may say for it; SQLite hands it on as SQLITE_CORRUPT.
+    // The code a file has for it; SQLite reports it as SQLITE_CORRUPT.
     if (error.code === 'CORRUPT') return capi.SQLITE_IOERR_CORRUPTFS;
     return failure;
   }

@@ -1,8 +1,8 @@
-// The SQLite module of this worker: official code, our instrumented WebAssembly, loaded once.
+// The SQLite module of this worker: official code, instrumented WebAssembly, loaded once.
 //
-// Gives the layers above a small typed handle: the functions they call by pointer, the memory, and
-// the official API object for whoever installs a VFS. The official OPFS and key-value VFSes are
-// left out: they would start a worker of their own and write to the console.
+// Gives the layers above a small typed handle: the functions they call by pointer, the memory, the VFS,
+// and the official API object. The official OPFS and key-value VFSes are disabled: they would start a
+// worker of their own and write to the console.
 //
 // Knows nothing of databases.
 
@@ -12,10 +12,10 @@ import { COUNT_TABLE, COUNT_TABLE_BYTES, COUNTED_STATEMENT } from './count-table
 import { LogVfs } from './log-vfs.ts';
 import { WasmMemory } from './wasm-memory.ts';
 
-/** An address in the module's memory; 0 is none. */
+/** An address in the module's memory; 0 is the null pointer. */
 export type Pointer = number;
 
-/** The functions of SQLite that are called by pointer, without any conversion. */
+/** The functions of SQLite that are called with pointers, without any conversion. */
 export interface SqliteExports {
   sqlite3_malloc(sizeBytes: number): Pointer;
   sqlite3_free(pointer: Pointer): void;
@@ -82,7 +82,7 @@ export interface SqliteExports {
   sqlite3_column_text(statement: Pointer, column: number): Pointer;
   sqlite3_column_blob(statement: Pointer, column: number): Pointer;
   sqlite3_column_bytes(statement: Pointer, column: number): number;
-  /** `sqlite3_db_config` of the options that take an int and give one back. */
+  /** `sqlite3_db_config` for options that take an int and return one. */
   sqlite3__wasm_db_config_ip(db: Pointer, option: number, on: number, result: Pointer): number;
   /** The statement whose instructions are counted; 0 for none. */
   readonly [COUNTED_STATEMENT]: WebAssembly.Global<'i32'>;
@@ -121,11 +121,12 @@ const OFFICIAL_VFS_OFF: ApiConfig = {
   },
 };
 
+// Of the module, since a worker loads SQLite once, whoever asks: it takes memory and is never released.
 let loading: Promise<Sqlite> | undefined;
 
 /**
- * The module, compiled from an address, from bytes, or given compiled. The first call decides; later
- * ones get the same module. A failed load is forgotten, so that it can be tried again.
+ * Loads the module from an address, from bytes, or from a compiled module. The first call decides; later
+ * ones get the same module. A failed load is forgotten, so that it can be retried.
  *
  * @throws WORKER_FAILED when the file cannot be fetched, compiled or started.
  */
@@ -141,7 +142,7 @@ export function loadSqlite(wasm: URL | WebAssembly.Module | Uint8Array): Promise
 
 async function load(wasm: URL | WebAssembly.Module | Uint8Array): Promise<Sqlite> {
   const module = await compile(wasm);
-  // The package's type leaves the options out on purpose; they are Emscripten's.
+  // The package's types omit Emscripten's options on purpose.
   const start = sqlite3InitModule as unknown as (options: ModuleOptions) => Promise<Sqlite3Static>;
   const global = globalThis as { sqlite3ApiConfig?: ApiConfig };
   global.sqlite3ApiConfig = OFFICIAL_VFS_OFF;
@@ -169,7 +170,7 @@ async function load(wasm: URL | WebAssembly.Module | Uint8Array): Promise<Sqlite
   if (exports[COUNTED_STATEMENT] === undefined) {
     throw storageError(
       'WORKER_FAILED',
-      'Loading SQLite: this sqlite3.wasm is not instrumented; use the one that `prepare` wrote.',
+      'Loading SQLite: this sqlite3.wasm is not the one of this package; use the file it ships.',
     );
   }
   const memory = new WasmMemory(memoryOf(sqlite3), {
@@ -182,7 +183,7 @@ async function load(wasm: URL | WebAssembly.Module | Uint8Array): Promise<Sqlite
   return { exports, memory, countTable, sqlite3, vfs: new LogVfs(sqlite3) };
 }
 
-// Missing in the package's types.
+// The package's types lack it.
 function memoryOf(sqlite3: Sqlite3Static): WebAssembly.Memory {
   return (sqlite3.wasm as unknown as { memory: WebAssembly.Memory }).memory;
 }

@@ -1,8 +1,9 @@
-// Where SQLite keeps what we read of it directly: offsets and numbers of one build, 3.53.4.
+// Where SQLite keeps the data that is read from its memory directly: offsets and numbers of one build,
+// 3.53.4.
 //
-// SQLite's interface has a function for most of this, but a call costs more than the read, and the
-// instructions of a running statement have none. build/write-wasm refuses any other version of the
-// package, and the test beside this file compares every number here with what SQLite itself says.
+// SQLite has functions for most of this, but a call costs more than the read, and there is none for the
+// instructions of a running statement. build/write-wasm refuses any other version of the package, and
+// the test beside this file compares every number here with SQLite's own.
 
 /** Bytes from the start of a prepared statement (`struct Vdbe`). */
 export const VDBE = {
@@ -27,14 +28,14 @@ export const VALUE = {
   flags: 16,
 } as const;
 
-/** Bits of a value's flags. One of the first five is set when the value has one plain form. */
+/** Bits of a value's flags. A value with one plain form has exactly one of the first five. */
 export const FLAG = {
   null: 0x01,
   text: 0x02,
   integer: 0x04,
   real: 0x08,
   blob: 0x10,
-  /** All bits that say the type. */
+  /** All bits of the type. */
   typeMask: 0x3f,
   /** A blob followed by zeros that are not in memory. */
   zeroTail: 0x400,
@@ -55,16 +56,16 @@ export const INSTRUCTION = {
 /** Bytes from the start of a sub-program (`struct SubProgram`), the P4 of `Program`. */
 export const SUB_PROGRAM = { program: 0, instructionCount: 4 } as const;
 
-/** Addresses of what SQLite keeps of its heap: 64-bit integers, of which the lower half matters. */
+/** Addresses of SQLite's numbers on its heap: 64-bit integers, of which the lower half matters. */
 export const HEAP = {
   usedBytes: 104_432,
   /** From here on SQLite tries to give memory back; 0 is no limit. */
   softLimitBytes: 258_336,
-  /** Here an allocation fails; 0 is no limit. Not below the soft limit, or it is not looked at. */
+  /** Beyond it an allocation fails; 0 is no limit. SQLite ignores one below the soft limit. */
   hardLimitBytes: 258_344,
 } as const;
 
-/** The numbers of the instructions that matter for counts, loops and ends. */
+/** The opcodes that matter for counts, loops and halts. */
 export const OPCODE = {
   VUpdate: 7,
   Goto: 9,

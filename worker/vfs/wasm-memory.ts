@@ -1,14 +1,15 @@
 // The memory of the SQLite module: views that follow its growth, UTF-8 both ways, and scratch space.
 //
-// Keeps true: a view taken from here is good until the next call into WebAssembly, which may grow
-// the memory and detach it; so every user reads `u8`, `i32` or `f64` anew after a call.
+// Invariant: a view is valid until the next call into WebAssembly, which may grow the memory and detach
+// it. Every user therefore reads `u8`, `i32` or `f64` again after a call.
+//
 // Encodes lone surrogates as three bytes each (as workerd does) and decodes anything that is not
 // UTF-8 to U+FFFD.
 
 import { storageError } from '../../src/contract/errors.ts';
 import { utf8Bytes, writeWtf8 } from '../../src/contract/utf8.ts';
 
-/** What the memory needs of the module. */
+/** What the memory needs from the module. */
 export interface Allocator {
   malloc(sizeBytes: number): number;
   free(pointer: number): void;
@@ -58,13 +59,13 @@ export class WasmMemory {
 
   /**
    * At least `sizeBytes` of memory for arguments of one call; the next `scratch` may reuse it. With
-   * 0 the memory that was given last.
+   * 0, the memory that was returned last.
    *
    * @throws SQL_MEMORY when the module has no memory left.
    */
   scratch(sizeBytes: number): number {
     const tooSmall = sizeBytes > this.#scratchBytes;
-    // One huge value should not be paid for ever after.
+    // One huge value must not keep its memory for good.
     const tooLarge = sizeBytes !== 0 && this.#scratchBytes > SCRATCH_BYTES_KEPT;
     if (tooSmall || tooLarge) {
       const size = Math.max(SCRATCH_BYTES, sizeBytes);
@@ -94,7 +95,7 @@ export class WasmMemory {
     return this.write(text, this.scratch(most + 1));
   }
 
-  /** The same anywhere, where 3 bytes a unit and one more, or the exact length, must be free. */
+  /** The same at any address, where 3 bytes per unit and one more, or the exact length, must be free. */
   write(text: string, start: number): number {
     const u8 = this.u8;
     let at = start;

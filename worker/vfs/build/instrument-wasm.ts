@@ -1,7 +1,7 @@
-// Puts an instruction counter into the official SQLite WebAssembly build: bytes in, bytes out.
+// Inserts an instruction counter into the official SQLite WebAssembly build: bytes in, bytes out.
 //
 // SQLite runs a statement as a program of its own instructions, all dispatched by one `br_table` in
-// sqlite3VdbeExec. What is inserted there, in the words of C:
+// sqlite3VdbeExec. The inserted code, as C:
 //
 //   at the start:           counting = (statement == vdbe_counted); last = 0
 //   before the dispatch:    if (counting) {
@@ -12,11 +12,12 @@
 //   after a call of sqlite3BtreeTableMoveto, by which a seek moves to a row number:
 //                           if (counting) slot(pOp, moved) += 1
 //
-// A skip of one instruction is how a found equality seek goes on. Statements other than the chosen
-// one (those FTS5 runs inside a statement) are not counted.
+// A found equality seek continues by skipping one instruction. Only the chosen statement is counted, not
+// those that FTS5 runs inside it.
 //
-// Keeps true: both places are found exactly once, else it throws; nothing else changes. Knows
-// nothing of what the counts mean; that is sql/row-counter.
+// Invariant: both places are found exactly once, otherwise it throws; nothing else changes.
+//
+// Knows nothing of what the counts mean; that is sql/count-plan.
 
 import { COUNT_SLOTS, COUNT_TABLE, COUNTED_STATEMENT, SLOT } from '../count-table.ts';
 import { INSTRUCTION, OPCODE, VALUE, VDBE } from '../vdbe-layout.ts';
@@ -31,7 +32,7 @@ import {
 } from './wasm-bytes.ts';
 
 const SECTION = { type: 1, import: 2, function: 3, global: 6, export: 7, code: 10 } as const;
-// SQLite has close to 190 instructions; no other table of the build is as large.
+// SQLite has about 190 opcodes; no other table of the build is as large.
 const DISPATCH_TARGETS_MIN = 180;
 const DISPATCH_TARGETS_MAX = 200;
 
@@ -91,7 +92,7 @@ interface Insertion {
 }
 
 /**
- * The same module with the counter in it.
+ * Returns the same module with the counter in it.
  *
  * @throws Error when a place is not found exactly once: another build of SQLite.
  */
@@ -123,7 +124,7 @@ export function instrumentWasm(wasm: Uint8Array): Uint8Array<ArrayBuffer> {
   const dispatch = findDispatch(wasm, bodies);
   const moves = findMoves(wasm, sections, imported.functions, dispatch.body);
   const declared = readLocals(wasm, dispatch.body);
-  // The parameter comes first, then the locals that are there, then ours.
+  // The parameter comes first, then the existing locals, then the new ones.
   const locals: Locals = {
     instruction: dispatch.instructionLocal,
     opcode: dispatch.opcodeLocal,
@@ -248,7 +249,7 @@ function readLocals(wasm: Uint8Array, body: Span): DeclaredLocals {
   return { groups, count, start, end: reader.at };
 }
 
-/** The body with five more locals and the code put in. */
+/** The body with five more locals and the inserted code. */
 function rewriteBody(
   wasm: Uint8Array,
   body: Span,
@@ -269,8 +270,8 @@ function rewriteBody(
   return concat(parts);
 }
 
-// The dispatch reads `local.get pOp; i32.load8_u; local.tee opcode; br_table`. All locals of it have
-// one-byte indexes in this build.
+// The dispatch is `local.get pOp; i32.load8_u; local.tee opcode; br_table`. Its locals have one-byte
+// indexes in this build.
 function findDispatch(wasm: Uint8Array, bodies: readonly Span[]): Dispatch {
   const found: Dispatch[] = [];
   for (const body of bodies) {
@@ -291,7 +292,7 @@ function findDispatch(wasm: Uint8Array, bodies: readonly Span[]): Dispatch {
   return only(found, 'the instruction dispatch');
 }
 
-// Calls of the one function of its type that the dispatching function calls: where each call ends.
+// The dispatching function calls exactly one function of this type: returns where each call ends.
 function findMoves(
   wasm: Uint8Array,
   sections: readonly Section[],
@@ -314,8 +315,8 @@ function only<T>(found: readonly T[], what: string): T {
   const first = found[0];
   if (first === undefined || found.length !== 1) {
     throw new Error(
-      `Instrumenting sqlite3.wasm: ${what} was found ${found.length} times, exactly once ` +
-        'expected; pin the version this was written for, or adapt the pattern.',
+      `Instrumenting sqlite3.wasm: ${what} was found ${found.length} times instead of once; ` +
+        'install the version this was written for, or adapt the pattern.',
     );
   }
   return first;

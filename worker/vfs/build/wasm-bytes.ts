@@ -1,6 +1,6 @@
-// Reading and writing the binary form of WebAssembly: numbers, names, sections.
+// Reads and writes the binary form of WebAssembly: numbers, names, sections.
 
-/** A range of bytes, the end excluded. */
+/** A range of bytes; the end is excluded. */
 export interface Span {
   readonly start: number;
   readonly end: number;
@@ -10,7 +10,7 @@ export interface Section extends Span {
   readonly id: number;
 }
 
-/** The section with that number. @throws Error when the module has none */
+/** The section with that id. @throws Error when the module has none */
 export function section(sections: readonly Section[], id: number): Section {
   const found = sections.find((candidate) => candidate.id === id);
   if (!found) throw new Error(`Instrumenting sqlite3.wasm: section ${id} is missing.`);

@@ -1,7 +1,7 @@
-// Writes worker/vfs/sqlite3.wasm: the official build of the pinned package, instrumented.
+// Instruments the official build of the pinned package and writes it to worker/vfs/sqlite3.wasm.
 //
-// Runs as npm's `prepare`. Refuses another version of the package, because the layout of SQLite's
-// structures (vfs/vdbe-layout) is that of this one build.
+// Runs as npm's `prepare` script. Refuses any other version of the package, because the layout of SQLite's
+// structures (vfs/vdbe-layout) is that of this build.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -16,8 +16,8 @@ const packageFile = require.resolve('@sqlite.org/sqlite-wasm/package.json');
 const { version } = JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string };
 if (version !== PACKAGE_VERSION) {
   throw new Error(
-    `@sqlite.org/sqlite-wasm ${version} is installed, ${PACKAGE_VERSION} is needed; ` +
-      'install that version, or adapt vfs/vdbe-layout and this check together.',
+    `@sqlite.org/sqlite-wasm ${version} is installed, but ${PACKAGE_VERSION} is required. Install that ` +
+      'version, or update worker/vfs/vdbe-layout.ts and PACKAGE_VERSION in this file together.',
   );
 }
 
@@ -25,4 +25,6 @@ const official = readFileSync(join(dirname(packageFile), 'dist/sqlite3.wasm'));
 const instrumented = instrumentWasm(official);
 const target = join(dirname(fileURLToPath(import.meta.url)), '../sqlite3.wasm');
 writeFileSync(target, instrumented);
-console.log(`sqlite3.wasm ${version}: ${official.length} bytes, ${instrumented.length} written.`);
+console.log(
+  `sqlite3.wasm ${version}: ${official.length} bytes read, ${instrumented.length} written.`,
+);
