@@ -1,12 +1,12 @@
 // One connection of SQLite: how it is opened and configured, how text becomes a statement, and what
 // a failed call means.
 //
-// Keeps true: `transactionOpen` is SQLite's own state. User SQL cannot open or end a transaction, so
-// it changes only with the trusted statements that do, and with an error that rolled back. Nothing
-// that may close the connection runs while one of its calls is on the stack: the failed call itself
-// still needs its statement.
+// Invariants: `transactionOpen` is SQLite's own state. User SQL cannot open or end a transaction, so it
+// changes only with trusted statements that do, and with an error that rolled back. Nothing that may
+// close the connection runs while one of its calls is on the stack, because that call still needs its
+// statement.
 //
-// Knows nothing of cursors and of which statements are kept.
+// Knows nothing of cursors, nor of which statements are kept.
 
 import { type StorageError, storageError } from '../../src/contract/errors.ts';
 import { LOG_PRAGMAS } from '../vfs/log-vfs.ts';
@@ -16,7 +16,7 @@ import { completeLimits, type Limits } from './query-limits.ts';
 import { Regulator } from './regulator.ts';
 import { memoryError, OK, sqlError, timeError } from './sql-error.ts';
 
-/** What the owner of a database hears of it. */
+/** What a database reports to its owner. */
 export interface DatabaseEvents {
   /**
    * A statement that writes is about to run and no transaction is open: the owner opens one, by
@@ -24,21 +24,21 @@ export interface DatabaseEvents {
    */
   beforeWrite(): void;
   /**
-   * SQLite rolled the open transaction back by itself: a full disk, a failed read, no memory. Told
-   * when no call of the connection is on the stack any more, so the owner may close it at once.
+   * SQLite rolled back the open transaction by itself: a full disk, a failed read, no memory. Called when
+   * no call of the connection is on the stack any more, so the owner may close it at once.
    */
   onCritical(error: StorageError): void;
 }
 
 export interface DatabaseOptions {
-  /** The error of the file beneath that made SQLite fail, if there was one. */
+  /** The error of the file that made SQLite fail, if there was one. */
   readonly lastVfsError?: () => StorageError | undefined;
   /** @default those of query-limits */
   readonly limits?: Limits;
 }
 
 const OPEN_READ_WRITE_CREATE = 0x2 | 0x4;
-// Statements are kept for long, so SQLite should not take them from its small fast allocator.
+// Statements are kept for long, so SQLite should not use its small, fast allocator for them.
 const PREPARE_PERSISTENT = 0x1;
 
 // https://sqlite.org/c3ref/c_dbconfig_defensive.html
@@ -67,10 +67,10 @@ const LIMITS: readonly (readonly [limit: number, value: number])[] = [
   [10, 10], // TRIGGER_DEPTH
 ];
 
-// As the log wants it; and 16 MiB of cache.
+// The log's settings, and 16 MiB of cache.
 const PRAGMAS = [...LOG_PRAGMAS, 'PRAGMA cache_size=-16384'].join(';');
 
-// What user SQL may change of the connection, as it is when an object starts.
+// Settings that user SQL may change, with their values when an object starts.
 const INITIAL_SETTINGS =
   'PRAGMA case_sensitive_like=OFF; PRAGMA foreign_keys=ON; PRAGMA defer_foreign_keys=OFF;' +
   'PRAGMA ignore_check_constraints=OFF; PRAGMA legacy_alter_table=OFF;' +
@@ -81,9 +81,9 @@ const LIMIT_INSTRUCTIONS = 5;
 /** SQLite's own default. */
 const INSTRUCTIONS_MAX = 250_000_000;
 
-/** A compiled statement and where the text goes on behind it. */
+/** A compiled statement, and where the text continues behind it. */
 export interface Prepared {
-  /** 0 when the text held no statement. */
+  /** 0 when the text has no statement. */
   readonly statement: Pointer;
   readonly tail: Pointer;
 }
@@ -99,7 +99,7 @@ export class Connection implements Guarded {
   endMs: number | undefined;
   readonly #lastVfsError: () => StorageError | undefined;
   #transactionOpen = false;
-  /** How many calls of this connection are on the stack, and what waits for the outermost to end. */
+  /** How many calls of this connection are on the stack, and the tasks that wait for the outermost. */
   #depth = 0;
   #waiting: (() => void)[] = [];
   #isClosed = false;
@@ -135,18 +135,18 @@ export class Connection implements Guarded {
     return this.#transactionOpen;
   }
 
-  /** A call of SQLite is about to be made that has no bounds of its own. */
+  /** Announces a call of SQLite that has no limits of its own. */
   enter(): void {
     this.guard.enter(this);
   }
 
-  /** A call begins that may go into SQLite more than once; `end` must follow. */
+  /** Begins a call, which may enter SQLite more than once; `end` must follow. */
   begin(): void {
     if (this.#depth === 0) this.guard.begin(this);
     this.#depth += 1;
   }
 
-  /** It has ended; after the outermost one runs what has waited for that. */
+  /** Ends the call; after the outermost one, runs the tasks that wait for it. */
   end(): void {
     this.#depth -= 1;
     if (this.#depth > 0) return;
@@ -157,7 +157,7 @@ export class Connection implements Guarded {
     for (const task of waiting) task();
   }
 
-  /** The same around an action. */
+  /** Runs the action as a call. */
   call<T>(action: () => T): T {
     this.begin();
     try {
@@ -167,7 +167,7 @@ export class Connection implements Guarded {
     }
   }
 
-  /** Runs the task when no call of this connection is on the stack: now, or after the outermost. */
+  /** Runs the task when no call of this connection is on the stack: now, or after the outermost one. */
   whenIdle(task: () => void): void {
     if (this.#depth === 0) task();
     else this.#waiting.push(task);
@@ -177,7 +177,7 @@ export class Connection implements Guarded {
     return this.#isClosed;
   }
 
-  /** Runs trusted text without rows, however long it takes: it is the storage's own work. */
+  /** Runs trusted text without rows. It has no limits, because it is the storage's own work. */
   run(sql: string): void {
     const { exports, memory } = this.sqlite;
     this.call(() => {
@@ -190,7 +190,7 @@ export class Connection implements Guarded {
     });
   }
 
-  /** Reads the state anew, after a trusted statement that may have changed it. */
+  /** Reads the state again, after a trusted statement that may have changed it. */
   readTransactionState(): void {
     this.#transactionOpen = this.sqlite.exports.sqlite3_get_autocommit(this.pointer) === 0;
   }
@@ -222,7 +222,7 @@ export class Connection implements Guarded {
     }
   }
 
-  /** The error of a call that returned `resultCode`; tells the owner when a transaction was lost. */
+  /** The error of a call that returned `resultCode`; reports a lost transaction to the owner. */
   failure(resultCode: number): StorageError {
     const reported = this.#describe(resultCode);
     const wasOpen = this.#transactionOpen;
@@ -248,7 +248,7 @@ export class Connection implements Guarded {
     this.run(INITIAL_SETTINGS);
   }
 
-  /** Lets a statement have as many instructions as it needs, while the action runs. */
+  /** Lifts the limit on a statement's instructions while the action runs. */
   withoutInstructionLimit<T>(action: () => T): T {
     const { exports } = this.sqlite;
     const before = exports.sqlite3_limit(this.pointer, LIMIT_INSTRUCTIONS, INSTRUCTIONS_MAX);
@@ -259,7 +259,7 @@ export class Connection implements Guarded {
     }
   }
 
-  /** Closes; every statement must be finalized before, and no call may be on the stack. */
+  /** Closes the connection. All statements must be finalized, and no call may be on the stack. */
   close(): void {
     this.#isClosed = true;
     this.enter();
@@ -317,7 +317,7 @@ export class Connection implements Guarded {
   }
 }
 
-/** Of a statement or call that outlived its database. */
+/** The error of a statement or iterator that outlived its database. */
 export function databaseClosed(): StorageError {
   return storageError(
     'CURSOR_CLOSED',

@@ -1,7 +1,7 @@
-// What `sql.exec` returns: rows as objects or arrays, one position for all its views.
+// What `sql.exec` returns: rows as objects or arrays, with one position for all its views.
 //
-// Looks like the platform's own object: `new` throws, methods refuse a foreign `this`, the iterators
-// have the iterator helpers of the engine.
+// Behaves like an object of the platform: `new` throws, methods refuse a foreign `this`, and iterators
+// have the engine's iterator helpers.
 
 import { storageError } from '../../src/contract/errors.ts';
 import type { SqlRow, SqlStorageValue } from '../../src/contract/storage.ts';
@@ -10,12 +10,12 @@ import { asPlatformClass, illegalConstructor, illegalInvocation } from './platfo
 
 type Step<T> = { done: false; value: T } | { done: true; value: undefined };
 
-// %IteratorPrototype%, by way of an array's iterator: not every engine names it Iterator.prototype.
+// %IteratorPrototype%, through an array's iterator: not every engine has Iterator.prototype.
 const ITERATOR_PROTOTYPE: object = Object.getPrototypeOf(
   Object.getPrototypeOf([][Symbol.iterator]()),
 );
 
-// A cursor that is dropped half way must not keep its statement, and so its table locked, for ever.
+// A cursor that is dropped half-way must not keep its statement, and so its table locked, for good.
 const DROPPED = new FinalizationRegistry<Execution>((execution) => execution.close());
 
 /** A cursor over the rows of one execution. */
@@ -45,7 +45,7 @@ export class Cursor {
     return execution.takeRest(() => execution.takeNamedRow());
   }
 
-  /** The row when exactly one is left. @throws CURSOR_ROWS; with more than one the cursor ends */
+  /** The row, if exactly one is left. @throws CURSOR_ROWS; with more than one, the cursor ends */
   one(): SqlRow {
     const execution = Cursor.#of(this);
     checkOneRow(execution);
@@ -80,7 +80,7 @@ export class Cursor {
     return new RowIterator(this, this.#execution);
   }
 
-  /** Gives up the remaining rows of a cursor. */
+  /** Drops the remaining rows of a cursor. */
   static close(cursor: Cursor): void {
     Cursor.#of(cursor).close();
   }
@@ -94,8 +94,8 @@ export class Cursor {
     return Cursor.#checked(cursor).#execution;
   }
 
-  // Sees to it that the statement is given back when the program drops the cursor. Done on the first
-  // use that may leave rows, because it costs as much as a third of a point select.
+  // Releases the statement when the program drops the cursor. Registered on the first use that may leave
+  // rows, because it costs a third of a point select.
   static #watch(cursor: Cursor): void {
     const execution = cursor.#execution;
     if (cursor.#watched || !execution.isOpen) return;
@@ -152,7 +152,7 @@ export class RawIterator {
     return execution.takeRest(() => execution.takeRow());
   }
 
-  /** The row when exactly one is left. @throws CURSOR_ROWS; with more than one the cursor ends */
+  /** The row, if exactly one is left. @throws CURSOR_ROWS; with more than one, the cursor ends */
   one(): SqlStorageValue[] {
     const execution = RawIterator.#of(this);
     checkOneRow(execution);

@@ -1,7 +1,7 @@
 // One open database: trusted statements for this package, user SQL for programs.
 //
-// The text of `exec` may hold several statements. Each but the last is run to its first row, its
-// rows dropped; what ran stays when a later one fails. The last one gets the bindings and its rows.
+// The text of `exec` may hold several statements. Each but the last runs to its first row, and its rows
+// are dropped; what ran stays when a later one fails. The last one gets the bindings and returns rows.
 //
 // Knows nothing of key-value tables, alarms or when a transaction begins.
 
@@ -26,14 +26,14 @@ const TABLE_COLUMNS = 'SELECT name, pk FROM pragma_table_xinfo(?1)';
 
 const PAGE_BYTES = 4096;
 
-// So many cursors with rows left are nothing unusual; from there on they may be forgotten ones.
+// This many cursors with unread rows are normal; beyond that, some may be forgotten.
 const UNWATCHED_MAX = 16;
 
 export class Database implements ExecutionOwner {
   readonly #connection: Connection;
   readonly #statements = new Map<string, Statement>();
   readonly #queries = new QueryCache();
-  // Executions that have rows left, so that a reset can close them.
+  // Executions with unread rows, which a reset closes.
   readonly #open = new Set<Execution>();
 
   /**
@@ -60,14 +60,14 @@ export class Database implements ExecutionOwner {
     return statement;
   }
 
-  /** Runs trusted text, one statement, and gives up its rows; compiled once and kept. */
+  /** Runs one trusted statement and drops its rows; compiled once and kept. */
   run(sql: string): void {
     const statement = this.statement(sql);
     if (statement.step()) statement.reset();
   }
 
   /**
-   * Runs user SQL: any value as text and bindings, converted here.
+   * Runs user SQL. The text and the bindings may be any values; they are converted here.
    *
    * @throws INVALID_ARGUMENT, SQL, SQL_FORBIDDEN, SQL_TIMEOUT, SQL_MEMORY, DISK_FULL, IO, CORRUPT
    */
@@ -86,7 +86,7 @@ export class Database implements ExecutionOwner {
     }
   }
 
-  /** Compiles user SQL, its first statement, and drops it. @throws as `exec` does for that */
+  /** Compiles the first statement of user SQL and drops it. @throws what `exec` throws for it */
   check(text: string): void {
     const connection = this.#connection;
     connection.call(() => {
@@ -104,7 +104,7 @@ export class Database implements ExecutionOwner {
     return this.#connection.transactionOpen;
   }
 
-  /** Pages in use, in bytes; a fresh database counts its first page. */
+  /** Size of the pages in use, in bytes; a new database counts its first page. */
   get sizeBytes(): number {
     const pages = this.#pragma('PRAGMA page_count') - this.#pragma('PRAGMA freelist_count');
     return Math.max(1, pages) * PAGE_BYTES;
@@ -112,14 +112,14 @@ export class Database implements ExecutionOwner {
 
   /**
    * Removes everything in one transaction; the database is usable again at once. No transaction may
-   * be open. Cursors with rows left are closed and throw CURSOR_CLOSED.
+   * be open. Cursors with unread rows are closed and throw CURSOR_CLOSED.
    */
   reset(): void {
     this.#closeCursors('The cursor was closed because deleteAll() removed the database under it.');
     this.#connection.call(() => this.#connection.reset());
   }
 
-  /** What is wrong with the pages, the first of it in SQLite's words; undefined when nothing is. */
+  /** The first fault of the pages, in SQLite's words; undefined when they are sound. */
   damage(): string | undefined {
     return this.#connection.withoutInstructionLimit(() => {
       const check = this.statement('PRAGMA integrity_check(1)');
@@ -129,20 +129,20 @@ export class Database implements ExecutionOwner {
     });
   }
 
-  /** All calls from now on must end by this time; undefined: each has its own again. */
+  /** All calls from now on must end by this time; undefined: each has its own limit again. */
   endBy(endMs: number | undefined): void {
     this.#connection.endMs = endMs;
   }
 
   /**
-   * Closes the cursors and the database; again, it does nothing. Waits until no call of it is on the
-   * stack, and tells when it is done.
+   * Closes the cursors and the database, once no call of it is on the stack; then calls `closed`.
+   * Closing it again does nothing.
    */
   close(closed = () => {}): void {
     this.#connection.whenIdle(() => {
       if (this.#connection.isClosed) return;
       this.#connection.enter();
-      // What is over time must be let go of as well.
+      // What is past its deadline must be closed too.
       this.endBy(undefined);
       this.#closeCursors('The cursor was closed with its database.');
       this.#queries.clear();
@@ -182,7 +182,7 @@ export class Database implements ExecutionOwner {
     return inSavepoint(this, () => new Execution(this, query, bindings));
   }
 
-  /** Sees to the transaction of a query that writes; true when a savepoint is set for it. */
+  /** Opens what a query that writes needs: a transaction, and (then true) a savepoint. */
   #prepareWrite(query: Query): boolean {
     if (!query.writes) return false;
     const connection = this.#connection;
@@ -197,7 +197,7 @@ export class Database implements ExecutionOwner {
     }
   }
 
-  /** Compiles the text, running all statements but the last, which is returned. */
+  /** Compiles the text; runs all statements but the last, which it returns. */
   #compile(text: string): Query {
     const statements = new QueryText(this.#connection, text, (name) => this.#describe(name));
     try {

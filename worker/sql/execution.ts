@@ -1,11 +1,11 @@
-// One run of a query: where it stands, the row that was fetched ahead, the rows of a write.
+// One run of a query: its position, the row fetched ahead, the rows of a write.
 //
-// The first row is fetched when the query starts, so writes and the first row's errors happen then;
-// reading row n fetches row n+1. A query that writes is run to its end at once and its rows are
-// kept here, so that a commit never meets a statement that still writes.
+// The first row is fetched when the query starts, so writes and errors of the first row happen then;
+// reading row n fetches row n+1. A query that writes runs to its end at once, and its rows are kept
+// here, so that no statement still writes when a commit comes.
 //
-// Keeps true: the query is given back when the last row was fetched, on an error, and when closed;
-// counts and column names stay readable ever after.
+// Invariant: the query is released when the last row has been fetched, on an error, and on close; counts
+// and column names stay readable after that.
 
 import type { Binding } from '../../src/contract/bindings.ts';
 import { type StorageError, storageError } from '../../src/contract/errors.ts';
@@ -14,7 +14,7 @@ import type { Connection } from './connection.ts';
 import type { Query, Run } from './query.ts';
 import { nameRow, readNamedRow, readRow } from './values.ts';
 
-/** Who hears that an execution no longer needs its query. */
+/** Called when an execution no longer needs its query. */
 export interface ExecutionOwner {
   ended(execution: Execution, query: Query): void;
 }
@@ -23,16 +23,16 @@ export class Execution implements Run {
   readonly #owner: ExecutionOwner;
   readonly #connection: Connection;
   #query: Query;
-  // 'row': a row is fetched and waits; 'end': there are none left; an error: closed from outside.
+  // 'row': a fetched row waits; 'end': no row is left; an error: closed from outside.
   #state: 'row' | 'end' | StorageError = 'end';
-  // Rows of a query that writes, and the next of them.
+  // Rows of a query that writes, and the index of the next one.
   #kept: SqlStorageValue[][] | undefined;
   #keptNext = 0;
   #columnNames: string[] | undefined;
   #names: readonly string[];
   #counts: { readonly read: number; readonly written: number } | undefined;
 
-  /** Starts the query. @throws SQL and as the query's first step */
+  /** Starts the query. @throws what its first step throws */
   constructor(owner: ExecutionOwner, query: Query, bindings: readonly Binding[]) {
     this.#owner = owner;
     this.#connection = query.connection;
@@ -87,7 +87,7 @@ export class Execution implements Run {
     return row;
   }
 
-  /** All rows that are left, taken as one call with one deadline. */
+  /** The remaining rows, read in one call with one deadline. */
   takeRest<T>(take: () => T): T[] {
     return this.#connection.call(() => {
       const rows: T[] = [];
@@ -96,7 +96,7 @@ export class Execution implements Run {
     });
   }
 
-  /** One array for good: what the program does to it changes the keys of later rows. */
+  /** Always the same array: changes that the program makes to it change the keys of later rows. */
   get columnNames(): string[] {
     return (this.#columnNames ??= [...this.#names]);
   }
@@ -114,7 +114,7 @@ export class Execution implements Run {
     this.#counts ??= { read: counter.read(), written: counter.written() };
   }
 
-  /** Gives up the rows that are left; later reads find the end, or throw `error` when given. */
+  /** Drops the remaining rows; later reads find the end, or throw `error` if given. */
   close(error?: StorageError): void {
     if (this.#state !== 'row') return;
     if (this.#kept === undefined) {
@@ -149,8 +149,8 @@ export class Execution implements Run {
     this.#state = 'row';
   }
 
-  // RETURNING reads its rows from a temporary table, one for each that is fetched: what a query that
-  // is stepped row by row would not have read yet.
+  // RETURNING reads one row of a temporary table for each row fetched. A query that is stepped row by row
+  // would not have read these yet.
   #rowsNotFetched(): number {
     if (this.#kept === undefined || this.#query.explains) return 0;
     return this.#kept.length - this.#keptNext - 1;

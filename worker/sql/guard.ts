@@ -1,17 +1,16 @@
-// What keeps one call of SQLite from holding the worker: a deadline and a bound on memory.
+// Keeps one call of SQLite from holding the worker: a deadline and a limit on memory.
 //
-// SQLite asks its progress handler every few thousand instructions, while it compiles too. Past the
-// deadline a read is interrupted, which undoes nothing. A write that is interrupted would lose the
-// whole transaction (https://sqlite.org/c3ref/interrupt.html), so the rest of its program is replaced
-// by `Halt` instead, the instruction of a failed constraint: it ends that statement alone, and its
-// caller, who has set a savepoint, undoes what it wrote.
+// SQLite calls its progress handler every few thousand instructions, also while it compiles. Past the
+// deadline a read is interrupted, which undoes nothing. An interrupted write would lose the whole
+// transaction (https://sqlite.org/c3ref/interrupt.html), so its program is overwritten with `Halt`, the
+// instruction of a failed constraint: it ends that statement alone, and the caller, who has set a
+// savepoint, undoes what it wrote. A single call of a function (`replace`, `instr`) cannot be stopped.
 //
-// Memory belongs to the connection whose calls take it and give it back, also by calls that are not
-// bounded: a value that a step reads is let go of by the reset. So whoever enters SQLite says whose call
-// it is, and all that the heap grows or shrinks by, until another connection enters, is of that one. A
-// single step of a function (`replace`, `instr`) cannot be stopped in its middle.
+// Memory belongs to the connection whose calls allocate and free it. That includes calls without limits:
+// a reset frees a value that a step has read. So each connection announces that it enters SQLite, and what
+// the heap grows or shrinks by until another one enters is attributed to it.
 //
-// Keeps true: outside of calls SQLite's heap has no limit, so nothing else can fail by this one.
+// Invariant: outside of calls SQLite's heap has no limit, so nothing else can fail because of this one.
 
 import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
 import { HEAP, INSTRUCTION, OPCODE } from '../vfs/vdbe-layout.ts';
@@ -19,9 +18,9 @@ import { endOf, programOf } from './program.ts';
 import type { Limits } from './query-limits.ts';
 import { timeError } from './sql-error.ts';
 
-/** Often enough for instructions that take a millisecond, seldom enough to cost nothing. */
+/** Often enough for instructions that take a millisecond, and rarely enough to cost nothing. */
 const INSTRUCTIONS_A_TICK = 4000;
-/** A program that SQLite runs inside of another's instruction must notice `Halt` within this time. */
+/** A halted statement must end within this time; its instruction may still run another program. */
 const HALT_MS_MAX = 500;
 // https://sqlite.org/rescode.html, and OE_Abort of sqliteInt.h.
 const ABORT = 4;
@@ -29,16 +28,16 @@ const ON_ERROR_ABORT = 2;
 const CONTINUE = 0;
 const INTERRUPT = 1;
 
-/** One connection, as far as it is bounded. */
+/** The limits of one connection. */
 export interface Guarded {
   readonly limits: Limits;
-  /** SQLite's memory that its calls took and did not give back, when another connection entered. */
+  /** SQLite's memory that its calls had allocated and not freed when another connection entered. */
   heldBytes: number;
-  /** When the calls must have ended all together; undefined when each has its own time. */
+  /** When all its calls together must have ended; undefined when each has its own time. */
   readonly endMs: number | undefined;
 }
 
-/** A program whose instructions were replaced, and what they were. */
+/** The address of a program that was overwritten, and its instructions. */
 interface Halted {
   readonly at: Pointer;
   readonly instructions: Uint8Array;
@@ -49,14 +48,14 @@ export class Guard {
 
   readonly #sqlite: Sqlite;
   readonly #handler: Pointer;
-  /** Whose call is bounded now. */
+  /** Whose call has limits now. */
   #guarded: Guarded | undefined;
   #endMs: number | undefined;
-  /** Whose calls the heap changes by, what of it is not theirs, and where it ends for them. */
+  /** To whom changes of the heap belong, how much of it is not theirs, and how large it may become. */
   #entered: Guarded | undefined;
   #othersBytes = 0;
   #limitBytes = 0;
-  /** The statement that ends alone when it is stopped; 0 for none. */
+  /** The statement that can be stopped alone; 0 for none. */
   #haltable: Pointer = 0;
   #halted: Halted | undefined;
   #stopped = false;
@@ -66,7 +65,7 @@ export class Guard {
     this.#handler = sqlite.sqlite3.wasm.installFunction('i(p)', () => this.#tick()) as Pointer;
   }
 
-  /** The one guard of a module: only one connection runs at a time. */
+  /** The guard of a module, shared by its connections: only one runs at a time. */
   static of(sqlite: Sqlite): Guard {
     let guard = Guard.#ofModule.get(sqlite);
     if (guard === undefined) {
@@ -81,7 +80,7 @@ export class Guard {
     this.#sqlite.exports.sqlite3_progress_handler(db, INSTRUCTIONS_A_TICK, this.#handler, 0);
   }
 
-  /** What SQLite's heap changes by from now on is this connection's; undefined: nobody's. */
+  /** Attributes changes of SQLite's heap from now on to this connection; undefined: to none. */
   enter(guarded: Guarded | undefined): void {
     if (guarded === this.#entered) return;
     const usedBytes = this.#sqlite.memory.i32[HEAP.usedBytes >> 2]!;
@@ -89,14 +88,14 @@ export class Guard {
     this.#entered = guarded;
     if (guarded === undefined) return;
     this.#othersBytes = usedBytes - guarded.heldBytes;
-    // A limit of 0 is none; memory ends before the sum would leave 31 bits.
+    // 0 would mean no limit. Memory ends before the sum exceeds 31 bits.
     this.#limitBytes = Math.min(this.#othersBytes + guarded.limits.heapBytes, 0x7fff_ffff);
   }
 
-  /** The outermost call of a connection begins. @throws SQL_TIMEOUT when all its time is over */
+  /** The outermost call of a connection begins. @throws SQL_TIMEOUT when its time is over already */
   begin(guarded: Guarded): void {
     const { endMs, limits } = guarded;
-    // Compiling is not asked about often enough, so many short calls are stopped between two.
+    // SQLite checks too rarely while it compiles, so a series of short calls is stopped between two.
     if (endMs !== undefined && limits.now() >= endMs) throw timeError(limits.queryMs);
     this.enter(guarded);
     this.#guarded = guarded;
@@ -105,14 +104,14 @@ export class Guard {
     this.#limitHeap(this.#limitBytes);
   }
 
-  /** It has ended. */
+  /** The outermost call has ended. */
   end(): void {
     this.#guarded = undefined;
     this.#stopped = false;
     this.#limitHeap(0);
   }
 
-  /** Runs the storage's own work inside of a call, which must not fail half way. */
+  /** Runs the storage's own work inside a call; it must not fail half-way, so it has no limits. */
   unbounded<T>(action: () => T): T {
     const endMs = this.#lift();
     try {
@@ -122,7 +121,7 @@ export class Guard {
     }
   }
 
-  /** The same for a step, without a closure: every transaction begins and ends by one. */
+  /** The same for a step, without a closure: every transaction begins and ends with one. */
   stepUnbounded(statement: Pointer): number {
     const endMs = this.#lift();
     try {
@@ -132,12 +131,12 @@ export class Guard {
     }
   }
 
-  /** True when the running call was stopped because its time was over. */
+  /** True when the running call was stopped at its deadline. */
   get stopped(): boolean {
     return this.#stopped;
   }
 
-  /** Steps a statement that, when it is stopped, ends alone: its transaction stays. */
+  /** Steps a statement that can be stopped alone: its transaction stays. */
   stepHaltable(statement: Pointer): number {
     this.#haltable = statement;
     try {
@@ -152,7 +151,7 @@ export class Guard {
     if (this.#guarded === undefined) return CONTINUE;
     const { now, queryMs } = this.#guarded.limits;
     const nowMs = now();
-    // Time is first looked at here: most calls end before.
+    // The clock is first read here: most calls end before.
     this.#endMs ??= nowMs + queryMs;
     if (nowMs < this.#endMs) return CONTINUE;
     const canHalt = !this.#stopped && this.#runs(this.#haltable);
@@ -163,14 +162,14 @@ export class Guard {
     return CONTINUE;
   }
 
-  // A step compiles its statement anew when the schema has changed, and then frees the old program: no
-  // place to write to. Nothing runs meanwhile, so an interrupt undoes nothing.
+  // A step compiles its statement again if the schema has changed, then frees the old program, which must
+  // not be written to. Nothing runs meanwhile, so an interrupt undoes nothing.
   #runs(statement: Pointer): boolean {
     return statement !== 0 && this.#sqlite.exports.sqlite3_stmt_busy(statement) !== 0;
   }
 
-  // The program that runs is the trigger's while a trigger does. An instruction of a virtual table, in
-  // whose middle this may come, has taken its operands before.
+  // While a trigger runs, its program is the statement's current one. This may happen in the middle of an
+  // instruction of a virtual table, which has read its operands before.
   #halt(statement: Pointer): void {
     const { i32, u8 } = this.#sqlite.memory;
     const program = programOf(this.#sqlite, statement);
@@ -191,7 +190,7 @@ export class Guard {
     this.#sqlite.memory.u8.set(halted.instructions, halted.at);
   }
 
-  /** Takes the bounds of the call away; the deadline is for `#bound`. */
+  /** Lifts the limits of the call; returns the deadline for `#bound`. */
   #lift(): number | undefined {
     const endMs = this.#endMs;
     this.#endMs = Number.POSITIVE_INFINITY;

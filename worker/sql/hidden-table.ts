@@ -1,7 +1,7 @@
-// A table of this package's own, which exists from its first write on, as workerd's do.
+// A table of this package's own, created by its first write, like workerd's.
 //
-// Whether it is there is asked once and remembered; a rollback may take it away again, so the owner
-// tells of one.
+// Whether it exists is asked once and remembered. A rollback may remove it again, so the owner calls
+// `forget` after one.
 
 import type { Database } from './database.ts';
 
@@ -30,14 +30,14 @@ export class HiddenTable {
     return exists;
   }
 
-  /** Makes it unless it is there. The caller has opened a transaction. */
+  /** Creates it unless it exists. The caller has opened a transaction. */
   create(): void {
     if (this.exists) return;
     this.#database.run(`CREATE TABLE ${this.#name} ${this.#columns}`);
     this.#isKnown = true;
   }
 
-  /** A rollback or a reset happened: it may be gone. */
+  /** A rollback or a reset happened: it may not exist any more. */
   forget(): void {
     this.#isKnown = undefined;
   }

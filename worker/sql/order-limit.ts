@@ -1,18 +1,18 @@
 // UPDATE and DELETE with ORDER BY and LIMIT, which the official build of SQLite cannot parse.
 //
-// A build that can turns such a statement into one over the rows' identities, and that is done here
-// with the text:
+// A build that can parse it turns such a statement into one over the rows' identities. Here the text is
+// rewritten the same way:
 //
 //   DELETE FROM t WHERE a > 1 ORDER BY b LIMIT 2
 //   DELETE FROM t WHERE rowid IN (SELECT rowid FROM t WHERE a > 1 ORDER BY b LIMIT 2)
 //
-// so results, counts and errors are those of such a build. What this form cannot express (views,
-// UPDATE … FROM, parameters in RETURNING) is refused with the way out.
+// so results, counts and errors match those of such a build. What this form cannot express (views,
+// UPDATE … FROM, parameters in RETURNING) is refused, and the error names an alternative.
 
 import { type StorageError, storageError } from '../../src/contract/errors.ts';
 import { isKeyword, nameOf, statementTokens, type Token } from './tokens.ts';
 
-/** What must be known of the table a statement names; undefined when there is none. */
+/** What the rewriting needs to know about the table of a statement. */
 export interface TableShape {
   readonly kind: 'table' | 'view';
   /** Columns of the primary key in its order when the table has no rowid; empty otherwise. */
@@ -24,18 +24,18 @@ export type DescribeTable = (name: string) => TableShape | undefined;
 
 export interface Rewritten {
   readonly sql: string;
-  /** Where the statement that was rewritten ends in the text it was found in. */
+  /** Where the statement ends in the original text. */
   readonly end: number;
 }
 
-// Names of the row number; a column of the same name hides one of them.
+// Names of the row number; a column of the same name hides that name.
 const ROWID_NAMES = ['rowid', '_rowid_', 'oid'];
 
 /**
  * The first statement of the text in a form without ORDER BY and LIMIT; undefined when it is not an
  * UPDATE or DELETE that ends with them.
  *
- * @throws SQL when it is one and cannot be rewritten exactly.
+ * @throws SQL when it does and cannot be rewritten exactly.
  */
 export function rewriteOrderLimit(
   text: string,
@@ -51,7 +51,7 @@ export function rewriteOrderLimit(
   }
 
   const table = describeTable(tableName(target));
-  // An unknown table: SQLite's own error says so best.
+  // For an unknown table, SQLite's own error is the best one.
   const identity = table === undefined ? ['rowid'] : rowIdentity(verb, table);
   if (clauses.updatesFrom) {
     throw refusal(verb, 'with FROM', 'select the rows in a subquery of its WHERE clause');
@@ -69,7 +69,7 @@ export function rewriteOrderLimit(
     source(limit),
   ].join(' ');
   const sql = [
-    // Up to the table, so with its WITH clause, and for UPDATE its SET clause behind the table.
+    // Up to the table, including a WITH clause; for UPDATE, the SET clause follows the table.
     text.slice(0, target[0]!.start),
     source(withoutIndexedBy(target)),
     ` ${source(clauses.assignments)} WHERE ${key} IN (${chosen})`,
@@ -92,7 +92,7 @@ interface Clauses {
   readonly end: number;
 }
 
-// The clauses in the only order the grammar has them in; each runs to the next one that is there.
+// The clauses in the order of the grammar; each extends to the next one present.
 const CLAUSE_ORDER = ['SET', 'FROM', 'WHERE', 'RETURNING', 'ORDER', 'LIMIT'] as const;
 
 function findClauses(all: readonly Token[]): Clauses | undefined {
@@ -138,12 +138,12 @@ function findClauses(all: readonly Token[]): Clauses | undefined {
     returning: part('RETURNING'),
     orderBy: part('ORDER'),
     limit: part('LIMIT'),
-    // Without a semicolon all comments behind it belong to it.
+    // Without a semicolon, comments behind it belong to it.
     end: tokens.length < all.length ? last.end : Number.POSITIVE_INFINITY,
   };
 }
 
-/** True for what may stand before UPDATE and DELETE: nothing, EXPLAIN, a WITH clause. */
+/** True for what may precede UPDATE and DELETE: nothing, EXPLAIN, a WITH clause. */
 function isPrefix(tokens: readonly Token[]): boolean {
   let rest = tokens;
   if (isKeyword(rest[0], 'EXPLAIN')) {
@@ -152,7 +152,7 @@ function isPrefix(tokens: readonly Token[]): boolean {
   return rest.length === 0 || isKeyword(rest[0], 'WITH');
 }
 
-/** Behind OR REPLACE and the like. */
+/** The index behind OR REPLACE and similar clauses. */
 function afterConflictClause(tokens: readonly Token[], index: number): number {
   return isKeyword(tokens[index], 'OR') ? index + 2 : index;
 }
@@ -164,7 +164,7 @@ function tableName(target: readonly Token[]): string {
 
 function rowIdentity(verb: string, table: TableShape): string[] {
   if (table.kind === 'view') {
-    throw refusal(verb, 'on a view', 'change the tables beneath it');
+    throw refusal(verb, 'on a view', 'change its tables directly');
   }
   if (table.keyColumns.length > 0) return table.keyColumns.map(quoted);
   const columns = new Set(table.columns.map((name) => name.toLowerCase()));

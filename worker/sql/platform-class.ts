@@ -1,8 +1,8 @@
-// What the classes of `ctx.storage.sql` share: to programs they look like the platform's own.
+// What the classes of `ctx.storage.sql` share: programs see them as classes of the platform.
 
 import { type StorageError, storageError } from '../../src/contract/errors.ts';
 
-/** Gives a class the name it prints with, and enumerable members on its prototype. */
+/** Gives a class the name it prints, and enumerable members on its prototype. */
 export function asPlatformClass(type: { readonly prototype: object }, name: string): void {
   const { prototype } = type;
   for (const key of Object.getOwnPropertyNames(prototype)) {
@@ -11,7 +11,7 @@ export function asPlatformClass(type: { readonly prototype: object }, name: stri
   Object.defineProperty(prototype, Symbol.toStringTag, { value: name, configurable: true });
 }
 
-/** The error of a method that was called on something else than its object. */
+/** The error of a method that was called on the wrong object. */
 export function illegalInvocation(name: string): StorageError {
   return storageError('ILLEGAL_INVOCATION', `Illegal invocation: call this on a ${name}.`);
 }

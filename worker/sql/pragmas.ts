@@ -1,4 +1,4 @@
-// Which pragmas user SQL may use, and with which values; the list and its rules are workerd's.
+// Which pragmas user SQL may use, and with which values. The list and its rules are workerd's.
 
 import { isHiddenName } from './reserved-names.ts';
 
@@ -30,7 +30,7 @@ const PRAGMAS: Readonly<Record<string, ValueRule>> = {
   optimize: 'number',
 };
 
-/** Undefined when the pragma may run with this value; otherwise what is wrong, in words. */
+/** Undefined if the pragma may run with this value; otherwise why not, in words. */
 export function checkPragma(name: string, value: string | undefined): string | undefined {
   const rule = PRAGMAS[name.toLowerCase()];
   if (rule === undefined) return `PRAGMA ${name} is not available`;
@@ -45,7 +45,7 @@ function isAllowed(rule: ValueRule, value: string | undefined): boolean {
     case 'none':
       return value === undefined;
     case 'boolean':
-      // Only the beginning counts, as in workerd: SQLite takes "onx" for off.
+      // As on workerd, only the beginning is checked: SQLite reads "onx" as off.
       return value === undefined || /^['"]?(true|false|yes|no|on|off|1|0)/i.test(value);
     case 'object':
       return value !== undefined && !isHiddenName(value);

@@ -1,6 +1,6 @@
 // The compiled program of a statement, as it lies in SQLite's memory: a row of instructions.
 //
-// Keeps nothing: SQLite may compile a statement anew in any step, and frees the old program then.
+// Do not keep an address across a step: SQLite may recompile the statement there, and frees the old program.
 
 import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
 import { INSTRUCTION, OPCODE, SUB_PROGRAM, VDBE } from '../vfs/vdbe-layout.ts';
@@ -10,7 +10,7 @@ export interface Program {
   readonly instructionCount: number;
 }
 
-/** The statement's own program. */
+/** The statement's current program: its own, or that of a trigger while the trigger runs. */
 export function programOf({ memory: { i32 } }: Sqlite, statement: Pointer): Program {
   return {
     address: i32[(statement + VDBE.program) >> 2]!,

@@ -1,11 +1,11 @@
-// The compiled queries that are kept, by their text.
+// A cache of compiled queries, by their text.
 //
-// Keeps true: the texts together are at most 1 MiB, the least recently used ones leave first; a
-// query in use never leaves.
+// Invariant: the texts together are at most 1 MiB; the least recently used queries are evicted first, and
+// a query in use never is.
 
 import type { Query } from './query.ts';
 
-/** As workerd's statement cache; counted in UTF-16 units of the texts. */
+/** Like workerd's statement cache; counted in UTF-16 units of the texts. */
 export const CACHED_TEXT_UNITS_MAX = 1024 * 1024;
 
 export class QueryCache {
@@ -13,7 +13,7 @@ export class QueryCache {
   #textUnits = 0;
   #uses = 0;
 
-  /** The kept query of the text, unless there is none or it is in use. */
+  /** The cached query of the text, unless it is in use. */
   idle(text: string): Query | undefined {
     const query = this.#queries.get(text);
     if (query === undefined || query.busy) return undefined;
@@ -21,7 +21,7 @@ export class QueryCache {
     return query;
   }
 
-  /** Keeps the query, unless its text is kept already. */
+  /** Caches the query, unless another one with its text is cached. */
   add(query: Query): void {
     if (this.#queries.has(query.text)) return;
     query.cached = true;

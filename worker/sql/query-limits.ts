@@ -1,26 +1,26 @@
-// How long a call of SQLite may run and how much memory an object may take, and who measures the time.
+// How long a call of SQLite may run, how much memory an object may use, and the clock that measures it.
 //
-// Every object of a worker shares its thread and SQLite's heap, so what one of them takes without a
-// bound, all others lack.
+// All objects of a worker share its thread and SQLite's heap: without limits, one object could starve
+// the others.
 
 import { storageError } from '../../src/contract/errors.ts';
 
-/** Bounds of each object; what is left out has its default. */
+/** Limits of each object; each one has a default. */
 export interface QueryLimits {
   /**
-   * Longest one call into SQLite may run, in milliseconds. In a browser, keep it below 40,000: pages
-   * report a worker that gives no sign of life for that long as WORKER_BUSY. @default 30,000
+   * Longest time that one call into SQLite may take, in milliseconds. In a browser, keep it below 40,000:
+   * pages report a worker that does not respond for that long as WORKER_BUSY. @default 30,000
    */
   readonly queryMs?: number;
-  /** Longest the checks of an imported file may take together, in milliseconds. @default 10,000 */
+  /** Longest time that the checks of an imported file may take in total, in milliseconds. @default 10,000 */
   readonly importMs?: number;
   /** SQLite's memory of one object: sorters, values, pages in the cache. @default 512 MiB */
   readonly heapBytes?: number;
 }
 
-/** The bounds that hold. */
+/** The limits in force. */
 export interface Limits extends Required<QueryLimits> {
-  /** Milliseconds on a clock that only moves forward, also while the objects' time stands still. */
+  /** Milliseconds on a monotonic clock, which also runs while the objects' clock stands still. */
   now(): number;
 }
 
@@ -30,12 +30,12 @@ const DEFAULTS: Required<QueryLimits> = {
   heapBytes: 512 * 1024 * 1024,
 };
 
-/** Less would not open a database and fill its cache of pages. */
+/** With less, a database could not be opened with its page cache full. */
 const HEAP_BYTES_MIN = 32 * 1024 * 1024;
 /** SQLite's heap is less than 2 GiB in all. */
 const HEAP_BYTES_MAX = 2 ** 31 - 1;
 
-/** The bounds with their defaults. @throws INVALID_ARGUMENT */
+/** The limits, with defaults for those not given. @throws INVALID_ARGUMENT */
 export function completeLimits(given: QueryLimits = {}, now = () => performance.now()): Limits {
   const limits = { ...DEFAULTS, ...definedIn(given) };
   for (const name of ['queryMs', 'importMs'] as const) {

@@ -1,7 +1,7 @@
 // The text of one `exec`, compiled statement by statement.
 //
-// A later statement may need what an earlier one does (a table it creates), so each is compiled only
-// when it is asked for. Statements that only another build of SQLite could parse are rewritten here.
+// A later statement may need the effect of an earlier one (a table it creates), so each is compiled only
+// on request. Statements that only another build of SQLite could parse are rewritten.
 
 import { isStorageError, storageError } from '../../src/contract/errors.ts';
 import { utf8Bytes } from '../../src/contract/utf8.ts';
@@ -48,7 +48,7 @@ export class QueryText {
     this.#end = this.#start + memory.write(text, this.#start);
   }
 
-  /** Compiles the next statement. @throws SQL, SQL_FORBIDDEN, also when there is none */
+  /** Compiles the next statement. @throws SQL, also when there is none; SQL_FORBIDDEN */
   next(): TextStatement {
     const isFirst = this.#at === this.#start;
     const { statement, tail } = this.#prepareNext();

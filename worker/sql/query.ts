@@ -1,7 +1,7 @@
 // One compiled statement of user SQL: its parameters, its column names, its counter.
 //
-// Keeps true: at most one execution uses it at a time. It stays compiled between executions, so the
-// same text need not be compiled again; SQLite itself compiles it anew when the schema changed.
+// Invariant: at most one execution uses it at a time. It stays compiled between executions, so that the
+// same text need not be compiled again; SQLite itself compiles it again after a change of the schema.
 
 import type { Binding } from '../../src/contract/bindings.ts';
 import type { Pointer } from '../vfs/sqlite-module.ts';
@@ -11,9 +11,9 @@ import { DONE, OK, ROW } from './sql-error.ts';
 import { bindValue } from './values.ts';
 import { hasLoop } from './write-savepoint.ts';
 
-/** Whoever runs a query: hears when the query is needed for another run. */
+/** One run of a query, which is told when the query is needed for another one. */
 export interface Run {
-  /** Keeps what the query's counter says now. */
+  /** Copies the current counts of the query's counter. */
   keepCounts(): void;
 }
 
@@ -27,15 +27,15 @@ export class Query {
   readonly writes: boolean;
   /** True when it writes and may run for long: it needs a savepoint of its own. */
   writesLong: boolean;
-  /** True when its rows are about a program, not of it: EXPLAIN. */
+  /** True for EXPLAIN: its rows describe a program. */
   readonly explains: boolean;
-  /** Not to be changed: executions share it. */
+  /** Shared by executions, which must not change it. */
   columnNames: readonly string[];
   /** True while an execution uses it. */
   busy = false;
-  /** True while it is to be kept for the next execution of its text. */
+  /** True while the cache keeps it for the next execution of its text. */
   cached = false;
-  /** Counts up with the uses of all queries, so that the least recently used one is known. */
+  /** Number of its last use among the uses of all queries. */
   lastUse = 0;
   #lastRun: Run | undefined;
 
@@ -65,7 +65,7 @@ export class Query {
     try {
       return this.step();
     } finally {
-      // SQLite compiles a statement anew in its first step, and that step may fail too.
+      // SQLite recompiles a statement in its first step, and that step may fail too.
       if (counter.recompiled()) {
         this.columnNames = this.#readColumnNames();
         this.writesLong = this.writes && hasLoop(connection.sqlite, this.pointer);
@@ -94,7 +94,7 @@ export class Query {
     throw this.#failure(resultCode);
   }
 
-  /** Gives up the rows that are left. */
+  /** Drops the remaining rows. */
   reset(): void {
     this.connection.sqlite.exports.sqlite3_reset(this.pointer);
   }

@@ -1,15 +1,15 @@
 // What a statement of user SQL may touch.
 //
-// SQLite asks its authorizer while it compiles a statement, also when it compiles one again in the
-// middle of a step. `regulating` is true only while user SQL is compiled or stepped. Views and trigger
-// bodies are asked about when they are used.
+// SQLite asks its authorizer while it compiles a statement, also when it recompiles one in the middle
+// of a step. `regulating` is true only while user SQL is compiled or stepped. SQLite asks about views and
+// trigger bodies when they are used.
 //
-// The storage's own statements may touch everything, and run nothing that a program wrote: a foreign
-// key of a program's table makes them compile its triggers, which would then be trusted as they are.
-// So outside of user SQL whatever comes from a trigger or view is denied, as in workerd.
+// The storage's own statements may touch everything, and must run nothing that a program wrote: through a
+// foreign key of a program's table they would compile its triggers, which would then be trusted. So outside
+// of user SQL, everything that comes from a trigger or view is denied, as on workerd.
 //
-// Rules are workerd's: names that begin with `_cf_` are the storage's own; transactions belong to
-// the storage; functions and pragmas are those on a list; nothing temporary, nothing attached.
+// The rules are workerd's: names that begin with `_cf_` belong to the storage, and so do transactions;
+// functions and pragmas must be on a list; nothing temporary, nothing attached.
 
 import { type StorageError, storageError } from '../../src/contract/errors.ts';
 import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
@@ -49,7 +49,7 @@ const ACTION = {
   recursive: 33,
 } as const;
 
-/** Modules of virtual tables that may be created; drop_modules leaves only these and json's. */
+/** Modules of virtual tables that may be created; the others, except those of json, are dropped. */
 const MODULES = new Set(['fts5', 'fts5vocab', 'rtree', 'rtree_i32']);
 
 const FUNCTIONS = new Set(
@@ -87,7 +87,7 @@ export class Regulator {
   regulating = false;
   readonly #sqlite: Sqlite;
   readonly #callback: Pointer;
-  // What was refused last, in words; undefined when nothing was.
+  // What was last refused, in words; undefined when nothing was.
   #refused: string | undefined;
   #altersTable = false;
 
@@ -107,7 +107,7 @@ export class Regulator {
     ) as Pointer;
   }
 
-  /** The one regulator of a module: connections share it, for only one of them runs at a time. */
+  /** The regulator of a module, shared by its connections: only one runs at a time. */
   static of(sqlite: Sqlite): Regulator {
     let regulator = Regulator.#ofModule.get(sqlite);
     if (regulator === undefined) {
@@ -117,7 +117,7 @@ export class Regulator {
     return regulator;
   }
 
-  /** Watches a connection, and takes the modules from it that nobody may use. */
+  /** Watches a connection, and drops the modules that nobody may use. */
   attach(db: Pointer): void {
     const { exports, memory } = this.#sqlite;
     exports.sqlite3_set_authorizer(db, this.#callback, 0);
@@ -141,7 +141,7 @@ export class Regulator {
     this.#altersTable = false;
   }
 
-  /** The error of a compiled statement for what SQLite does not ask about: a table's new name. */
+  /** Refuses what SQLite does not ask about: a table's new name. Undefined when the text is allowed. */
   refusalOf(statement: () => string): StorageError | undefined {
     if (!this.#altersTable) return undefined;
     const tokens = statementTokens(statement());
@@ -153,7 +153,7 @@ export class Regulator {
     return storageError('SQL_FORBIDDEN', `not authorized: SQLITE_AUTH (${RESERVED_ADVICE})`);
   }
 
-  /** The error that says what was refused, when that is why the statement failed. */
+  /** The error that says what was refused, if that is why the statement failed. */
   explain(error: StorageError): StorageError | undefined {
     const refused = this.#refused;
     this.#refused = undefined;
@@ -168,7 +168,7 @@ export class Regulator {
     return DENY;
   }
 
-  /** `origin`: the innermost trigger or view that the access comes from; none for the text itself. */
+  /** `origin`: the innermost trigger or view that the access comes from; undefined for the text itself. */
   #decideTrusted(origin: Pointer): number {
     if (origin === 0) return ALLOW;
     this.#refused =
@@ -231,7 +231,7 @@ export class Regulator {
     }
   }
 
-  // SQLite looks into the temporary schema by itself, for example when a table is renamed.
+  // SQLite itself reads the temporary schema, for example when a table is renamed.
   #refusalElsewhere(action: number, first: Pointer, schema: Pointer): string | undefined {
     const inspects = action === ACTION.read || action === ACTION.update;
     if (inspects && this.#text(schema) === 'temp' && !this.#isHidden(first)) return undefined;
@@ -246,7 +246,7 @@ export class Regulator {
     return name !== 0 && isReservedName(this.#text(name));
   }
 
-  // As isHiddenName, without making a string: asked for every column that a statement reads.
+  // Like isHiddenName, without creating a string: called for every column that a statement reads.
   #isHidden(name: Pointer): boolean {
     if (name === 0) return false;
     const { u8 } = this.#sqlite.memory;

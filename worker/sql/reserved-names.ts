@@ -1,7 +1,7 @@
-// The names that belong to the storage: those that begin with `_cf_`, in any case, and `_cf` itself.
+// The names that belong to the storage: those that begin with `_cf_`, in upper or lower case, and `_cf`.
 //
-// `_cf` alone would do no harm as the name of a table. But virtual tables keep their rows in tables
-// that are called after them: `_cf_data`, `_cf_config`.
+// `_cf` itself would be harmless as the name of a plain table. But a virtual table of that name would keep
+// its rows in `_cf_data` and `_cf_config`.
 
 /** True for a name that the storage's own tables may have. */
 export function isHiddenName(name: string): boolean {
@@ -13,6 +13,6 @@ export function isReservedName(name: string): boolean {
   return /^_cf(_|$)/i.test(name);
 }
 
-/** Why it may not, and the way out. */
+/** Why not, and the way out. */
 export const RESERVED_ADVICE =
   '_cf and names that begin with _cf_ belong to the storage; choose another name';

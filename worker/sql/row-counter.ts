@@ -5,7 +5,7 @@
 // file sums what the plan of the statement (count-plan) names.
 //
 // Invariant: slots of the count table that no living program of a query occupies are zero. So the
-// counts of a program that SQLite compiled anew in the middle of a step are right too.
+// counts of a program that SQLite recompiled in the middle of a step are right too.
 
 import { COUNT_SLOTS } from '../vfs/count-table.ts';
 import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
@@ -49,7 +49,7 @@ export class RowCounter {
     this.#writes = writes;
   }
 
-  /** Counting starts anew: the statement is about to make its first step. */
+  /** Resets the counts; the statement is about to make its first step. */
   begin(): void {
     if (this.#address() !== this.#programs[0]?.address) this.#locate();
     this.#clearSlots();
@@ -57,7 +57,7 @@ export class RowCounter {
     if (this.#writes) this.#changes = { before: this.#totalChanges(), after: 0 };
   }
 
-  /** True when SQLite has compiled the statement anew during its first step. */
+  /** True when SQLite has recompiled the statement during its first step. */
   recompiled(): boolean {
     if (this.#address() === this.#programs[0]?.address) return false;
     this.#clearSlots();

@@ -1,6 +1,6 @@
-// The error of a failed SQLite call: SQLite's own text, where in the statement, and its code's name.
+// The error of a failed SQLite call: SQLite's text, the offset in the statement, and the code's name.
 //
-// The message has workerd's form, which programs match on: `no such table: t: SQLITE_ERROR`.
+// The message has workerd's form, which programs match: `no such table: t: SQLITE_ERROR`.
 
 import {
   type StorageError,
@@ -9,7 +9,7 @@ import {
 } from '../../src/contract/errors.ts';
 import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
 
-/** Results of SQLite's functions that are no failure. */
+/** Result codes of SQLite's functions for success. */
 export const OK = 0;
 export const ROW = 100;
 export const DONE = 101;
@@ -41,7 +41,7 @@ export function timeError(queryMs: number): StorageError {
   );
 }
 
-/** The error of a call that found no memory, with the bound. */
+/** The error of a call that ran out of memory, with the limit. */
 export function memoryError(error: StorageError, heapBytes: number): StorageError {
   return storageError(
     'SQL_MEMORY',

@@ -1,4 +1,4 @@
-// `ctx.storage.sql`: the door of user SQL, in the shape of the platform's own object.
+// `ctx.storage.sql`: the entrance for user SQL, in the shape of the platform's object.
 
 import { storageError } from '../../src/contract/errors.ts';
 import type { SqlStorage as SqlStorageInterface } from '../../src/contract/storage.ts';
@@ -8,7 +8,7 @@ import { asPlatformClass, illegalConstructor, illegalInvocation } from './platfo
 
 const INTERNAL = Symbol('internal');
 
-/** Only a name: prepared statements of the program's own are not part of the interface. */
+/** Only a name: the interface has no prepared statements for programs. */
 export class Statement {
   constructor() {
     throw illegalConstructor('Statement');
@@ -25,7 +25,7 @@ export class SqlStorage {
   }
 
   /**
-   * Runs the text; bindings belong to its last statement, and so does the cursor.
+   * Runs the text; the bindings and the cursor are those of its last statement.
    *
    * @throws INVALID_ARGUMENT, SQL, SQL_FORBIDDEN
    */
@@ -49,7 +49,7 @@ Object.assign(SqlStorage.prototype, { Cursor, Statement });
 asPlatformClass(SqlStorage, 'SqlStorage');
 asPlatformClass(Statement, 'Statement');
 
-/** `ctx.storage.sql` of a database; the getter is asked at each use and may throw OBJECT_RESET. */
+/** `ctx.storage.sql` of a database; the getter is called on each use and may throw OBJECT_RESET. */
 export function createSqlStorage(database: () => Database): SqlStorageInterface {
   return new SqlStorage(INTERNAL, database) as unknown as SqlStorageInterface;
 }

@@ -1,9 +1,8 @@
-// A prepared statement of this package's own SQL: bound, stepped and read by SQLite's functions
-// alone, kept for the database's life.
+// A prepared statement of this package's own SQL: bound, stepped and read with SQLite's functions, and
+// kept for the database's life. User SQL goes through query and execution instead.
 //
-// Keeps true: after the last row it is reset, so that it holds no lock and can be bound again at
-// once. Leaving rows unread needs `reset`. Once finalized it never reaches SQLite again, whoever still
-// holds it. User SQL goes through query and execution instead.
+// Invariant: after the last row it is reset, so that it holds no lock and can be bound again at once; a
+// caller that leaves rows unread calls `reset`. Once finalized it never reaches SQLite again.
 
 import type { Pointer } from '../vfs/sqlite-module.ts';
 import { FLAG, VALUE, VDBE } from '../vfs/vdbe-layout.ts';
@@ -96,7 +95,7 @@ export class Statement {
     return this.#connection.sqlite.exports.sqlite3_column_int64(this.#live, column);
   }
 
-  /** The bytes of the column, as a view of SQLite's memory: good until the next call of anything. */
+  /** The bytes of the column, as a view of SQLite's memory: valid until the next call of any function. */
   columnBlob(column: number): Uint8Array {
     const { exports, memory } = this.#connection.sqlite;
     const plain = FLAG.typeMask | FLAG.zeroTail;
@@ -110,12 +109,12 @@ export class Statement {
     return memory.u8.subarray(at, at + sizeBytes);
   }
 
-  /** Rows that the last statement of this database changed. */
+  /** How many rows the last statement of this database changed. */
   changes(): number {
     return this.#connection.sqlite.exports.sqlite3_changes(this.#connection.pointer);
   }
 
-  /** Gives up the rows that are left. */
+  /** Drops the remaining rows. */
   reset(): void {
     if (this.#pointer === 0) return;
     this.#connection.sqlite.exports.sqlite3_reset(this.#live);
@@ -126,7 +125,7 @@ export class Statement {
     this.#pointer = 0;
   }
 
-  /** For a call of SQLite, which may take memory or give it back. */
+  /** The pointer for a call of SQLite, which may allocate or free memory. */
   get #live(): Pointer {
     if (this.#pointer === 0) throw databaseClosed();
     this.#connection.enter();

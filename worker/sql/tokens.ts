@@ -1,7 +1,7 @@
-// The tokens of an SQL text, as SQLite cuts them; comments and white space are left out.
+// Splits an SQL text into tokens as SQLite does; comments and white space are dropped.
 //
-// Only what is needed to find the clauses of a statement: it does not judge, and text that SQLite
-// would refuse gives some tokens too.
+// It does only what finding the clauses of a statement needs. It does not validate: text that SQLite would
+// refuse yields tokens too.
 
 export interface Token {
   /** 'word' is a keyword or a bare name, 'quoted' a quoted name or string, 'variable' a parameter. */

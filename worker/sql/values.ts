@@ -1,8 +1,8 @@
 // Values between JavaScript and SQLite: a binding into a statement, a column of a row out of it.
 //
-// A row is read straight from SQLite's memory, one pass, nothing allocated but the values. Numbers
-// are bound as REAL and integers are read as numbers (beyond 2^53 rounded), as workerd does; a blob
-// is a new ArrayBuffer each time.
+// A row is read directly from SQLite's memory, in one pass that allocates nothing but the values. As on
+// workerd, numbers are bound as REAL, and integers are read as numbers (rounded beyond 2^53). A blob is a
+// new ArrayBuffer each time.
 
 import type { Binding } from '../../src/contract/bindings.ts';
 import type { SqlRow, SqlStorageValue } from '../../src/contract/storage.ts';
@@ -10,7 +10,7 @@ import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
 import { FLAG, VALUE, VDBE } from '../vfs/vdbe-layout.ts';
 import type { WasmMemory } from '../vfs/wasm-memory.ts';
 
-// Destructor argument by which SQLite takes a copy (SQLITE_TRANSIENT).
+// Destructor argument that makes SQLite copy the value (SQLITE_TRANSIENT).
 const COPY = -1;
 
 const TYPE_INTEGER = 1;
@@ -66,7 +66,7 @@ export function readRow(
   return row;
 }
 
-/** The current row as an object; of columns with one name the last one counts. */
+/** The current row as an object; of several columns with one name, the last one counts. */
 export function readNamedRow(
   sqlite: Sqlite,
   statement: Pointer,
@@ -80,7 +80,7 @@ export function readNamedRow(
   return row;
 }
 
-/** The same from values that were read before. */
+/** The same, from values that were read before. */
 export function nameRow(
   values: readonly SqlStorageValue[],
   columnNames: readonly string[],
@@ -126,8 +126,8 @@ function readValue(
   }
 }
 
-// A value with more than one form at once, or with zeros that are not in memory: SQLite's functions
-// know which form counts and fill in the zeros.
+// A value with more than one form, or with zeros that are not in memory: SQLite's functions choose the
+// form and fill in the zeros.
 function readUnusualColumn(sqlite: Sqlite, statement: Pointer, column: number): SqlStorageValue {
   const { exports, memory } = sqlite;
   switch (exports.sqlite3_column_type(statement, column)) {
@@ -152,7 +152,7 @@ function readUnusualColumn(sqlite: Sqlite, statement: Pointer, column: number): 
 const NO_BYTES = new Uint8Array(0);
 
 function bytesOf(value: ArrayBuffer | ArrayBufferView): Uint8Array {
-  // Also a detached buffer, of which no view can be made.
+  // True for a detached buffer too, which can have no view.
   if (value.byteLength === 0) return NO_BYTES;
   return ArrayBuffer.isView(value)
     ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength)

@@ -1,7 +1,7 @@
 // A savepoint around a query that writes, so that stopping it undoes its own writes and no others.
 //
-// Only programs with a loop run long enough to be stopped, and only they pay for it: an INSERT of one
-// row, an UPDATE or DELETE by a key have none.
+// Only programs with a loop run long enough to be stopped, so only they have one. An INSERT of one row,
+// or an UPDATE or DELETE by key, has no loop.
 
 import { isStorageError } from '../../src/contract/errors.ts';
 import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
@@ -19,7 +19,7 @@ const LOOPS: ReadonlySet<number> = new Set([
   OPCODE.VNext,
   OPCODE.Program,
 ]);
-/** Where every program goes back to once, after its preparations. */
+/** Every program jumps back to here once, after its preparations. */
 const FIRST = 1;
 
 /** What the savepoint is set in. */
@@ -33,13 +33,13 @@ export function setSavepoint(owner: SavepointOwner): void {
   owner.run(SET);
 }
 
-/** Runs a query that writes, in the savepoint; when it is stopped, nothing of it is left. */
+/** Runs a query that writes in the savepoint; if it is stopped, its writes are undone. */
 export function inSavepoint<T>(owner: SavepointOwner, query: () => T): T {
   let result: T;
   try {
     result = query();
   } catch (error) {
-    // A critical error has taken the savepoint away with the whole transaction.
+    // A critical error has ended the whole transaction, and the savepoint with it.
     if (owner.inTransaction) {
       const wasStopped = isStorageError(error) && error.code === 'SQL_TIMEOUT';
       if (wasStopped) owner.run(UNDO);
