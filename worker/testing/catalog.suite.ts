@@ -1,14 +1,14 @@
-// What every catalog does, as steps with their outcome: Node's are tested by Vitest, the one in
-// IndexedDB by Playwright, in a page.
+// What every catalog does, as steps with their outcome: Vitest tests those of Node, Playwright tests the
+// one in IndexedDB, in a page.
 //
-// Knows no test runner.
+// Knows nothing of test runners.
 
 import type { CatalogEntry, ObjectCatalog } from '../catalog/catalog.ts';
 
 export interface CatalogCase {
-  /** Begins with the rule it shows. */
+  /** Begins with the rule ID. */
   readonly title: string;
-  /** Uses an empty catalog, and tells what it saw. */
+  /** Uses an empty catalog and returns what it saw. */
   observe(catalog: ObjectCatalog): Promise<unknown>;
   readonly expected: unknown;
 }

@@ -1,12 +1,13 @@
-// What every directory of files must do, as a list of cases that any test runner can run: Vitest over
-// memory, Node and the simulator's disk, browsers over OPFS. Nothing here is of Node or of a test
-// runner.
+// What every directory of files must do, as a list of cases: Vitest runs them on memory, Node and the
+// simulator's disk, browsers run them on OPFS.
+//
+// Knows nothing of Node and of test runners.
 
 import type { FileDirectory } from '../file/file.ts';
 
 export interface FileCase {
   readonly name: string;
-  /** Throws when the rule does not hold. The directory is empty and its own. */
+  /** Throws when the rule does not hold. The directory is empty and used by this case only. */
   run(directory: FileDirectory): Promise<void>;
 }
 
@@ -123,7 +124,7 @@ export const FILE_CASES: readonly FileCase[] = [
       const file = await directory.open('a');
       file.write(bytes(1), 0);
       file.close();
-      // Opened again, so that nothing that the closed one did could hit the right file by chance.
+      // Opened again, so that an action on the closed file cannot hit the right file by chance.
       const again = await directory.open('a');
       const uses: Readonly<Record<string, () => unknown>> = {
         read: () => file.read(bytes(0), 0),

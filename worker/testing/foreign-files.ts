@@ -1,5 +1,5 @@
-// SQLite files for tests, made by SQLite itself in memory: sound ones, odd ones, and hostile ones
-// whose schema was written by hand. And WALs of them.
+// SQLite files for tests, created by SQLite in memory: sound ones, unusual ones, hostile ones whose schema
+// was written by hand, and WALs for them.
 
 import { loadSqliteInNode } from './sqlite.ts';
 
@@ -7,7 +7,7 @@ const WAL_HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 const PAGE_BYTES = 4096;
 
-/** A file that the statements make of an empty one. */
+/** The file that the statements create. */
 export async function makeFile(sql: string): Promise<Uint8Array> {
   const { sqlite3 } = await loadSqliteInNode();
   const database = new sqlite3.oo1.DB(':memory:');
@@ -19,7 +19,7 @@ export async function makeFile(sql: string): Promise<Uint8Array> {
   }
 }
 
-/** What a query gives on a file, opened by plain SQLite. */
+/** The result of a query on a file, opened by plain SQLite. */
 export async function queryFile(file: Uint8Array, sql: string): Promise<unknown[][]> {
   const { sqlite3 } = await loadSqliteInNode();
   const { capi, wasm } = sqlite3;
@@ -37,7 +37,7 @@ export async function queryFile(file: Uint8Array, sql: string): Promise<unknown[
   }
 }
 
-/** Inserts a row into the schema as it stands, unread: what follows depends on the text. */
+/** Inserts a row into the schema without parsing it: the result depends on the text. */
 export function schemaRow(type: string, name: string, table: string, sql: string): string {
   const values = [type, name, table].map((text) => `'${text}'`).join(', ');
   return (
@@ -54,7 +54,7 @@ export interface WalTransaction {
   readonly pageCountAfter: number;
 }
 
-/** The transaction that makes one file of another. */
+/** The transaction that turns one file into another. */
 export function walTransaction(before: Uint8Array, after: Uint8Array): WalTransaction {
   const pages: [number, Uint8Array][] = [];
   for (let at = 0; at < after.length; at += PAGE_BYTES) {

@@ -1,5 +1,5 @@
-// A reader of the commit log that knows nothing but docs/commit-log-format.md: it takes the offsets and
-// types of fields from the tables there. Shows that the document is enough to read what is written.
+// A reader of the commit log written from docs/commit-log-format.md alone: it takes the offsets and types
+// of fields from the tables there. It shows that the document is enough to read the files.
 
 import { readFileSync } from 'node:fs';
 import { referenceXxh32 } from './reference-xxh32.ts';
@@ -58,7 +58,7 @@ function check(fact: boolean, what: string): void {
   if (!fact) throw new Error(`format: ${what}`);
 }
 
-/** The sum of a stretch, as the document says. */
+/** The checksum of a range of bytes, as the document defines it. */
 function sumOf(bytes: Uint8Array, salt: number): number {
   const upper = referenceXxh32(bytes, (salt ^ 0x6a09e667) >>> 0) & 0x1fffff;
   return upper * 2 ** 32 + referenceXxh32(bytes, salt);
@@ -94,16 +94,16 @@ export function checkMain(main: Uint8Array, checkpoint: Uint8Array): void {
   }
 }
 
-/** What a row of segments says, from the object's first commit on. */
+/** The content of consecutive segments, from the object's first commit on. */
 export interface Read {
   readonly image: Uint8Array;
-  /** How many there were of each kind. */
+  /** How many of each kind were read. */
   readonly seen: Readonly<
     Record<'records' | 'parts' | 'markers' | 'fresh' | 'gone' | 'index', number>
   >;
   readonly restoreTarget: number;
   readonly sequence: number;
-  /** Every place between two commits, named and valued as in a slot. */
+  /** Every position between two commits, with the fields of a slot. */
   readonly places: readonly Fields[];
 }
 

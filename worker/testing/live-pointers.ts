@@ -1,14 +1,14 @@
-// A checker for tests: the SQLite module with every pointer that is given to it checked.
+// A checker for tests: the SQLite module with checks of every pointer that it is passed.
 //
-// SQLite does not notice a statement or connection that was already freed: it reads whatever lies
-// there now, in a heap that all objects share. Here every call names a pointer that is live, nothing
-// is freed while a call on it runs, and a connection is closed after its statements.
+// SQLite does not notice a statement or connection that was already freed: it reads whatever the memory
+// holds now, in a heap that all objects share. The checker requires that every pointer is live, that nothing
+// is freed while a call on it runs, and that a connection is closed after its statements.
 //
-// An address that was freed and given out again counts as live. Production code never loads this.
+// An address that was freed and allocated again counts as live. Production code never loads this.
 
 import type { Pointer, Sqlite, SqliteExports } from '../vfs/sqlite-module.ts';
 
-/** What was wrong with a call, in words; the error that is thrown may be swallowed on its way. */
+/** Receives what was wrong with a call, in words: the error that is thrown too may be caught on its way. */
 export type ReportViolation = (violation: string) => void;
 
 type Call = (...args: never[]) => unknown;
@@ -17,7 +17,7 @@ const TAKES_NOTHING = new Set(['sqlite3_malloc', 'sqlite3_free', 'sqlite3_status
 const TAKES_STATEMENT = /^sqlite3_(finalize|step|reset|clear_bindings|stmt_|bind_|column_)/;
 /** Documented to do nothing for a null pointer. */
 const TAKES_NULL = new Set(['sqlite3_finalize', 'sqlite3_reset', 'sqlite3_close_v2']);
-/** They end what they are given, or begin it anew: it must not be running. */
+/** They end or restart what they are passed, so it must not be running. */
 const NEEDS_IDLE = new Set([
   'sqlite3_finalize',
   'sqlite3_step',
@@ -50,7 +50,7 @@ class Checker {
   readonly #connections = new Set<Pointer>();
   /** Live statements, and the connection of each. */
   readonly #statements = new Map<Pointer, Pointer>();
-  /** What the calls on the stack were given, connections of statements included. */
+  /** Pointers that the calls on the stack were passed, and the connections of statements. */
   readonly #running: Pointer[] = [];
 
   constructor(sqlite: Sqlite, report: ReportViolation) {
@@ -112,7 +112,7 @@ class Checker {
   }
 
   #violated(name: string, what: string): never {
-    const violation = `${name} was given ${what}`;
+    const violation = `${name} was passed ${what}`;
     this.#report(violation);
     throw new Error(violation);
   }

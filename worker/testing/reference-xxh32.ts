@@ -1,6 +1,6 @@
-// XXH32 a byte at a time, in whole numbers of any size: what tests hold the fast one against.
+// XXH32 one byte at a time, with integers of any size: the reference for tests of the fast version.
 //
-// Written from the specification and from nothing of the log:
+// Written from the specification, independently of the log's code:
 // https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md
 
 const [P1, P2, P3, P4, P5] = [2654435761n, 2246822519n, 3266489917n, 668265263n, 374761393n];
@@ -15,7 +15,7 @@ function word(bytes: Uint8Array, at: number): bigint {
   return value;
 }
 
-/** The XXH32 of bytes of any number. */
+/** The XXH32 of any number of bytes. */
 export function referenceXxh32(bytes: Uint8Array, seed: number): number {
   const start = BigInt(seed >>> 0);
   const stripes = Math.floor(bytes.length / 16);

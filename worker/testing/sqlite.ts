@@ -1,4 +1,4 @@
-// The SQLite module in Node, for tests: the same file, read from the checkout.
+// The SQLite module in Node, for tests, read from the checkout.
 
 import { readFileSync } from 'node:fs';
 import { loadSqlite, type Sqlite } from '../vfs/sqlite-module.ts';

@@ -1,11 +1,11 @@
-// A database in memory, for tests in Node: nobody opens transactions unless the test does.
+// A database in memory, for tests in Node: only the test opens transactions.
 
 import type { StorageError } from '../../src/contract/errors.ts';
 import { Database, type DatabaseEvents } from '../sql/database.ts';
 import { completeLimits, type Limits } from '../sql/query-limits.ts';
 import { loadSqliteInNode } from './sqlite.ts';
 
-/** Opens an empty database; what happens to it is heard through `events`. */
+/** Opens an empty database that reports to `events`. */
 export async function openInMemory(
   events: Partial<DatabaseEvents> = {},
   limits: Limits = completeLimits(),
@@ -15,7 +15,7 @@ export async function openInMemory(
   return new Database(sqlite, ':memory:', undefined, { ...silent, ...events }, { limits });
 }
 
-/** Runs user SQL; its rows as arrays. */
+/** Runs user SQL; returns its rows as arrays. */
 export function rows(database: Database, sql: string, ...bindings: unknown[]): unknown[][] {
   return database.exec(sql, bindings).raw().toArray();
 }

@@ -1,5 +1,5 @@
-// A host of objects in Node over files in memory, for tests: flushes can be held or made to fail,
-// time stands still, and what was committed and flushed can be counted.
+// A host of objects in Node on files in memory, for tests: flushes can be held or made to fail, time stands
+// still, and commits and flushes can be counted.
 
 import { storageError } from '../../src/contract/errors.ts';
 import type { DurableObjectState as PublicState } from '../../src/contract/object.ts';
@@ -71,7 +71,7 @@ export class TestHost {
     return this.host.deliver(address, ({ state }) => event(state as unknown as PublicState));
   }
 
-  /** The object of this name, of a class when one is given. */
+  /** The address of the object of this name, of a class if one is given. */
   address(name = 'object', className: string | null = this.#className): ObjectAddress {
     const id =
       className === null ? idOfStorage(name) : this.host.classes.get(className).ids.fromName(name);
@@ -94,16 +94,17 @@ export class TestHost {
     this.#clock.nowMs = endMs;
   }
 
-  /** Sequence of the last commit, and of the last one on disk. */
+  /** Sequence of the last commit. */
   committed(): number {
     return this.#stores.at(-1)?.committedSequence ?? 0;
   }
 
+  /** Sequence of the last durable commit. */
   durable(): number {
     return this.#stores.at(-1)?.durableSequence ?? 0;
   }
 
-  /** From now on a flush does not end before it is released. */
+  /** From now on, flushes do not end before `releaseFlushes`. */
   holdFlushes(): void {
     this.#faults.hold();
   }
@@ -112,7 +113,7 @@ export class TestHost {
     this.#faults.release();
   }
 
-  /** The flushes that are held fail, and those to come are not held. */
+  /** Lets the held flushes fail, and holds no more. */
   failHeldFlushes(): void {
     this.#faults.release(storageError('IO', 'flush: failed by the test.'));
   }
@@ -121,7 +122,7 @@ export class TestHost {
     this.#faults.failNext = true;
   }
 
-  /** Lets the event loop turn, and work on other threads (ids are digests) end. */
+  /** Lets the event loop turn, and lets work on other threads end (ids are digests). */
   async turns(count: number): Promise<void> {
     for (let i = 0; i < count; i++) {
       await crypto.subtle.digest('SHA-256', new Uint8Array());
@@ -135,13 +136,13 @@ export class TestHost {
   }
 }
 
-/** What outlives a host. */
+/** What outlives a host: files and catalog. */
 export interface World {
   readonly medium: ObjectMedium;
   readonly catalog: ObjectCatalog;
 }
 
-/** A host with no object yet; objects are of the first class, when there are classes. */
+/** A host without objects yet; `run` and `address` use the first class, if there are classes. */
 export async function createTestHost(
   options: StorageOptions = {},
   classes: ClassTable = {},

@@ -1,5 +1,5 @@
-// What the tests of the log share: SQLite on an object's log, opened on a directory in memory, and a
-// directory that can be late, notes what was flushed, and refuses what is used after it was closed.
+// Shared by tests of the log: SQLite on an object's log in a directory in memory, which can delay flushes,
+// records what was flushed, and records every use of a closed file.
 
 import sqlite3InitModule, { type Database } from '@sqlite.org/sqlite-wasm';
 import { storageError } from '../../src/contract/errors.ts';
@@ -13,7 +13,7 @@ export const START_MS = Date.UTC(2030, 0, 1);
 export const sqlite3 = await sqlite3InitModule();
 export const vfs = new LogVfs(sqlite3);
 
-/** Time that stands still unless it is moved, and numbers that repeat in every run. */
+/** Time that stands still unless it is moved, and the same random numbers in every run. */
 export class TestEnvironment {
   nowMs = START_MS;
   #random = 1;
@@ -60,7 +60,7 @@ export function all(db: Database): unknown {
   return db.selectArrays('SELECT k, v FROM t ORDER BY k');
 }
 
-/** Bytes that differ everywhere from those of another seed, so that whole pages go to the log. */
+/** Bytes that differ everywhere from those of another seed, so that the log records whole pages. */
 export function noise(seed: number, sizeBytes: number): Uint8Array {
   let state = seed;
   return Uint8Array.from({ length: sizeBytes }, () => {
@@ -77,7 +77,7 @@ export async function bytesOf(directory: FileDirectory, name: string): Promise<U
   return bytes;
 }
 
-/** Makes a file hold these bytes and no others. */
+/** Replaces the content of a file. */
 export async function overwrite(
   directory: FileDirectory,
   name: string,
@@ -89,17 +89,17 @@ export async function overwrite(
   file.close();
 }
 
-/** What is asked of an open file. */
+/** A call of an open file. */
 export type WatchedCall = 'read' | 'write' | 'truncate' | 'size' | 'flush';
 
-/** A directory in memory that knows more than a program may ask. */
+/** A directory in memory that records what happens to it. */
 export class WatchedDirectory implements FileDirectory {
   readonly inner: MemoryDirectory;
   /** What each file held when it was last flushed. */
   readonly flushed = new Map<string, Uint8Array>();
   /** Files that were written to. */
   readonly written = new Set<string>();
-  /** Files the disk has no room for. */
+  /** Files for which the disk has no room. */
   readonly full = new Set<string>();
   /** Calls of files that fail without an effect. */
   fails: (call: WatchedCall, name: string) => boolean = () => false;
@@ -107,7 +107,7 @@ export class WatchedDirectory implements FileDirectory {
   readonly afterClose: string[] = [];
   /** Flushes end when `release` is called. */
   isLate = false;
-  /** Nobody has anything to do here any more. */
+  /** From now on, every use of the directory is recorded as wrong. */
   isOver = false;
   #late: (() => void)[] = [];
 
