@@ -9,9 +9,10 @@ import { RpcTarget } from '../contract/rpc-target.ts';
 import type { Enter } from '../io/io-context.ts';
 import type { Payload, ReferenceRequest } from '../rpc/object-protocol.ts';
 import { notSerializable } from '../serializer/object-kind.ts';
-import { callMember, type Path, parametersIn, readMember } from '../stubs/invoke.ts';
+import { callMember, parametersIn, readMember } from '../stubs/invoke.ts';
 import { addRpcStub, isMember, isRpcStub } from '../stubs/known-stubs.ts';
 import type { Party } from '../stubs/party.ts';
+import { withCallers } from '../stubs/remote-error.ts';
 import {
   DISPOSE,
   disposeOf,
@@ -128,24 +129,28 @@ function stubOf(imported: Imported): object {
   const { party } = imported;
   let end = () => {};
   let isDisposed = false;
-  const mustBeHeld = () => {
-    if (!isDisposed) return;
-    throw storageError(
-      'CONNECTION_CLOSED',
-      'RPC stub used after being disposed. Take dup() of it to keep a handle of your own.',
-    );
+  const ask = async (send: () => Promise<Payload | null>): Promise<unknown> => {
+    if (isDisposed) {
+      throw storageError(
+        'CONNECTION_CLOSED',
+        'RPC stub used after being disposed. Take dup() of it to keep a handle of your own.',
+      );
+    }
+    let payload: Payload | null;
+    try {
+      payload = await send();
+    } catch (error) {
+      throw withCallers(error);
+    }
+    return imported.read(payload!);
   };
   const remote: Remote = {
-    async get(path: Path): Promise<unknown> {
-      mustBeHeld();
-      return imported.read((await imported.send({ op: 'get', path }))!);
-    },
-    async call(path: Path, parameters: unknown[]): Promise<unknown> {
-      const draft = limited(imported.draft(parameters));
-      mustBeHeld();
-      const answer = await imported.sendDraft(draft, (payload) => ({ op: 'call', path, payload }));
-      return imported.read(answer!);
-    },
+    get: (path) => ask(() => imported.send({ op: 'get', path })),
+    call: (path, parameters) =>
+      ask(() => {
+        const draft = limited(imported.draft(parameters));
+        return imported.sendDraft(draft, (payload) => ({ op: 'call', path, payload }));
+      }),
   };
   const dispose = () => {
     isDisposed = true;

@@ -7,6 +7,7 @@ import type { ObjectRequest, Payload, WireAddress } from '../rpc/object-protocol
 import type { Bond } from '../stubs/bond.ts';
 import type { Path } from '../stubs/invoke.ts';
 import type { Party } from '../stubs/party.ts';
+import { withCallers } from '../stubs/remote-error.ts';
 import type { Callee, ObjectCaller } from '../stubs/stub.ts';
 import type { Channel, Draft } from './channel.ts';
 import { writeDraft } from './payload.ts';
@@ -95,8 +96,13 @@ export class PartyCaller implements ObjectCaller {
 
   async #send(to: Callee, request: OutgoingCall['request']): Promise<unknown> {
     const party = this.#party;
-    const { payload, channel } = await party.io.send(() => this.#carry({ ...to, request }));
-    return channel.receive(payload, party);
+    let answer: Answer;
+    try {
+      answer = await party.io.send(() => this.#carry({ ...to, request }));
+    } catch (error) {
+      throw withCallers(error);
+    }
+    return answer.channel.receive(answer.payload, party);
   }
 }
 

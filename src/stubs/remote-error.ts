@@ -1,24 +1,34 @@
-// Errors that were thrown on the other side, as the caller gets them.
+// Errors that were thrown on the other side, as the caller gets them: marked `remote`, with the caller's
+// frames in their stack, as on workerd.
 
-/**
- * Marks an error of the other side, and appends the frames of the code that waits for it to its stack, as
- * workerd does. Must be called by that code. A value that is not an object stays as it is.
- */
+/** Marks an error of the other side. A value that is not an object stays as it is. */
 export function remoteError(thrown: unknown): unknown {
-  if (typeof thrown !== 'object' || thrown === null) return thrown;
-  define(thrown, 'remote', true);
-  const { stack }: { stack?: unknown } = thrown;
-  const frames = asyncFrames();
-  if (typeof stack === 'string' && frames.length > 0) {
-    define(thrown, 'stack', [stack, ...frames].join('\n'));
-  }
+  if (isObject(thrown)) define(thrown, 'remote', true);
   return thrown;
 }
 
-/** The async functions that wait for the running one. Only V8 follows them. */
-function asyncFrames(): string[] {
+/**
+ * Appends the async functions that wait for the running one to the stack of an error of the other side.
+ * Called after the error has passed the caller's gates, which V8 does not look through.
+ */
+export function withCallers(error: unknown): unknown {
+  if (!isObject(error) || Reflect.get(error, 'remote') !== true) return error;
+  const { stack }: { stack?: unknown } = error;
+  const frames = waitingFrames();
+  if (typeof stack === 'string' && frames.length > 0) {
+    define(error, 'stack', [stack, ...frames].join('\n'));
+  }
+  return error;
+}
+
+/** Empty in engines that do not follow promises. */
+function waitingFrames(): string[] {
   const lines = new Error().stack?.split('\n') ?? [];
   return lines.filter((line) => /^\s+at async /.test(line));
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }
 
 function define(target: object, name: string, value: unknown): void {
