@@ -11,6 +11,7 @@ import { plainAll, plainOf } from './plain.ts';
 import { postAll, postOf } from './post.ts';
 import { resetAll, resetOf } from './reset.ts';
 import { sectionAll, sectionOf } from './section.ts';
+import { wordsAll, wordsOf } from './words.ts';
 
 const bases = { DurableObject, RpcStub, RpcTarget } as never;
 
@@ -93,3 +94,18 @@ describe('a class that extends nothing', async () => {
     expect(here[what]).toEqual(there[what]);
   });
 });
+
+describe('members and errors that programs recognize', async () => {
+  const [there, here] = await Promise.all([
+    askInWorkerd({ module: 'words.ts', className: 'Words', make: 'wordsOf', ask: 'wordsAll' }),
+    askInNode('Words', wordsOf(bases), wordsAll),
+  ]);
+  test.for(Object.keys(there))('[TWO9] %s', (what) => {
+    const [expected, seen] = [there[what] as Told, here[what] as Told];
+    if (typeof expected?.error !== 'string') expect(seen).toEqual(expected);
+    // Ours may go on with what to do.
+    else expect(seen?.error?.slice(0, expected.error.length)).toBe(expected.error);
+  });
+});
+
+type Told = { readonly error?: string } | null;

@@ -219,3 +219,62 @@ describe('what is let go of', () => {
     expect(gone).toEqual(['target']);
   });
 });
+
+describe('paths', () => {
+  class Own {}
+  class Shelf extends RpcTarget {
+    get mixed(): object {
+      return { own: new Own(), text: 'reached', deep: { add: (by: number) => by + 1 }, list: [1] };
+    }
+  }
+  // biome-ignore lint/suspicious/noExplicitAny: a caller without types, as JavaScript has it
+  const shelf = () => pass(new Shelf()) as any;
+
+  test('[STUB32] reach members of a value that cannot be sent, in one message', async () => {
+    const stub = shelf();
+    const asked = vi.spyOn(near, 'ask');
+    expect([await stub.mixed.text, await stub.mixed.deep.add(1)]).toEqual(['reached', 2]);
+    expect(asked).toHaveBeenCalledTimes(2);
+    expect(await failure(stub.mixed)).toMatchObject({ name: 'DataCloneError' });
+  });
+
+  test('[STUB32] lead no further than stubs, targets, functions and plain objects', async () => {
+    const stub = shelf();
+    const wrong = [stub.mixed.own.x, stub.mixed.list.length, stub.mixed.text.length, stub.mixed.no];
+    for (const member of wrong) {
+      expect(await failure(member)).toMatchObject({ name: 'TypeError', code: 'UNKNOWN_METHOD' });
+    }
+  });
+
+  test('[STUB32] that no stub would make lead nowhere', async () => {
+    const asked = vi.spyOn(near, 'ask');
+    await shelf().mixed.text;
+    const [[number]] = asked.mock.calls as [[number, unknown]];
+    for (const name of ['__proto__', 'constructor', 'hasOwnProperty', 'toString', '0']) {
+      for (const path of [[name], ['mixed', name], ['mixed', 'deep', 'add', name]]) {
+        const outcome = await near.ask(number, { op: 'get', path });
+        expect(outcome).toMatchObject({ error: { properties: { code: 'UNKNOWN_METHOD' } } });
+      }
+    }
+  });
+
+  test('[STUB33] an error has the functions that wait for it in its stack', async () => {
+    const fail = pass(() => {
+      throw new RangeError('on purpose');
+    }) as () => Promise<never>;
+    async function waitingForIt(): Promise<void> {
+      await fail();
+    }
+    const { stack } = await failure(waitingForIt());
+    expect(stack).toMatch(/^RangeError: on purpose\n[^]*waitingForIt/);
+  });
+
+  test('[STUB34] arguments and results of more than 32 MiB are refused', async () => {
+    const echo = pass((value: unknown) => (value === 'much' ? new Uint8Array(2 ** 25) : 'little'));
+    const call = echo as (value: unknown) => Promise<unknown>;
+    const large = { code: 'MESSAGE_TOO_LARGE', name: 'Error' };
+    expect(await failure(call(new Uint8Array(2 ** 25)))).toMatchObject(large);
+    expect(await failure(call('much'))).toMatchObject({ ...large, remote: true });
+    expect(await call(new Uint8Array(2 ** 25 - 64))).toBe('little');
+  });
+});

@@ -19,9 +19,11 @@ import {
 } from './host-codec.ts';
 import {
   assertPlain,
+  classNameOf,
   dataCloneError,
   kindInDisguise,
   kindOf,
+  notSerializable,
   type ObjectKind,
 } from './object-kind.ts';
 import { ObjectNumbers } from './object-numbers.ts';
@@ -163,7 +165,10 @@ class Encoder implements ValueWriter {
             return;
           }
           if (kind === 'plain') {
-            throw dataCloneError(value, 'is of a class of its own and could not be cloned.');
+            throw notSerializable(
+              classNameOf(value),
+              'Pass a plain object, or extend RpcTarget to pass it by reference.',
+            );
           }
         }
         // Containers that nest take the short way: the stack bounds how deeply.
@@ -198,7 +203,7 @@ class Encoder implements ValueWriter {
   #enter(): void {
     if (++this.#depth > NESTING_DEPTH_MAX) {
       throw new RangeError(
-        `The value's objects are nested too deeply, at most ${NESTING_DEPTH_MAX} levels.`,
+        `Maximum call stack size exceeded: the objects of the value are nested more than ${NESTING_DEPTH_MAX} levels deep.`,
       );
     }
   }

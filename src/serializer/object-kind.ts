@@ -122,9 +122,9 @@ export function dataCloneError(value: unknown, reason = 'could not be cloned.'):
   return new DOMException(`${nameOf(value)} ${reason}`, 'DataCloneError');
 }
 
-/** The same in workerd's words, for what has a class that messages cannot carry. */
-export function notSerializable(type: string, wayOut: string): DOMException {
-  const words = `Could not serialize object of type "${type}". This type does not support serialization.`;
+/** The error for what only messages refuse. Begins with workerd's words. */
+export function notSerializable(className: string, wayOut: string): DOMException {
+  const words = `Could not serialize object of type "${className}". This type does not support serialization.`;
   return new DOMException(`${words} ${wayOut}`, 'DataCloneError');
 }
 
@@ -191,14 +191,18 @@ const TESTS: Readonly<
   blob: (value) => slots.blobSize(value) >= 0,
 };
 
-/** What the object is called, without calling into it. */
+/** What the value is called, without running code of it. */
 function nameOf(value: unknown): string {
   if (typeof value === 'symbol') return String(value);
   if (typeof value === 'function') return `function ${String(ownValue(value, 'name'))}`;
-  const prototype = value === null ? null : Object.getPrototypeOf(value);
+  return `#<${typeof value === 'object' && value !== null ? classNameOf(value) : 'Object'}>`;
+}
+
+/** The name of the object's class, without running code of it. */
+export function classNameOf(value: object): string {
+  const prototype = Object.getPrototypeOf(value);
   const owner = prototype && ownValue(prototype, 'constructor');
-  const name = typeof owner === 'function' ? ownValue(owner, 'name') : 'Object';
-  return `#<${String(name)}>`;
+  return (typeof owner === 'function' && String(ownValue(owner, 'name'))) || 'Object';
 }
 
 function ownValue(object: object, name: string): unknown {

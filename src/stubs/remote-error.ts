@@ -23,8 +23,14 @@ export function withCallers(error: unknown): unknown {
 
 /** Empty in engines that do not follow promises. */
 function waitingFrames(): string[] {
-  const lines = new Error().stack?.split('\n') ?? [];
-  return lines.filter((line) => /^\s+at async /.test(line));
+  const site: { stack?: string } = {};
+  (Error as StackCapturing).captureStackTrace?.(site, withCallers);
+  // The first line names the error, the second the function that called withCallers().
+  return (site.stack ?? '').split('\n').slice(2);
+}
+
+interface StackCapturing {
+  captureStackTrace?(target: object, below: Function): void;
 }
 
 function isObject(value: unknown): value is object {

@@ -135,10 +135,10 @@ describe('a walk', () => {
       expect(() => walk.next()).toThrow(
         expect.objectContaining({
           code: 'CURSOR_CLOSED',
-          message: expect.stringMatching(/later list or by deleteAll/),
+          message: expect.stringMatching(/a new call to kv.list\(\) was started/),
         }),
       );
-      expect(() => walk.next()).toThrow(/ended by/);
+      expect(() => walk.next()).toThrow(/invalidated/);
       expect([next(other), next(other)]).toEqual(['a', 'b']);
     }
   });

@@ -144,7 +144,7 @@ function putOf(rows: number): string {
 // between is seen by all entries but the first, as in workerd.
 class Walk implements EntryCursor {
   readonly #statement: Statement;
-  #state: 'begun' | 'open' | 'finished' | 'closed' = 'begun';
+  #state: 'begun' | 'open' | 'finished' | 'replaced' | 'cut' = 'begun';
   readonly #hasFirst: boolean;
 
   constructor(statement: Statement) {
@@ -156,10 +156,16 @@ class Walk implements EntryCursor {
     switch (this.#state) {
       case 'finished':
         return undefined;
-      case 'closed':
+      case 'replaced':
         throw storageError(
           'CURSOR_CLOSED',
-          'kv.list(): this iterator was ended by a later list or by deleteAll(); one at a time.',
+          'kv.list() iterator was invalidated because a new call to kv.list() was started. ' +
+            'Only one kv.list() iterator can exist at a time.',
+        );
+      case 'cut':
+        throw storageError(
+          'CURSOR_CLOSED',
+          'kv.list() iterator was invalidated by deleteAll(). Call kv.list() again.',
         );
       case 'begun':
       case 'open': {
@@ -174,13 +180,17 @@ class Walk implements EntryCursor {
   /** The database is about to go: entries that were to come cannot be had. */
   cut(): void {
     const isEmpty = this.#state === 'begun' && !this.#hasFirst;
-    if (!isEmpty) this.close();
+    if (!isEmpty) this.#end('cut');
   }
 
   /** Another walk begins. */
   close(): void {
-    if (this.#state === 'finished' || this.#state === 'closed') return;
+    this.#end('replaced');
+  }
+
+  #end(state: 'replaced' | 'cut'): void {
+    if (this.#state !== 'begun' && this.#state !== 'open') return;
     this.#statement.reset();
-    this.#state = 'closed';
+    this.#state = state;
   }
 }
