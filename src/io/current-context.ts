@@ -1,9 +1,9 @@
-// Whose code is running now: one answer for all hosts of this realm.
+// Which object's code is running: one answer for all hosts of this realm.
 
 import type { IoContext } from './io-context.ts';
 import { type AsyncStore, AsyncTasks, type TaskTracker, TurnTasks } from './task-tracker.ts';
 
-/** Node's modules, where there are some: as `process.getBuiltinModule` gives them. */
+/** The part of Node's `process` that is used; other runtimes lack it. */
 interface Runtime {
   readonly process?: {
     getBuiltinModule?(name: string): { AsyncLocalStorage: new <T>() => AsyncStore<T> } | undefined;
@@ -22,12 +22,12 @@ export function runTask(context: IoContext, task: () => void): void {
   tasks.run(context, task);
 }
 
-/** Runs what belongs to no object. */
+/** Runs a task that belongs to no object. */
 export function runOutside(task: () => void): void {
   tasks.runOutside(task);
 }
 
-/** True when code after an `await` is told apart from the task that ran in between. */
+/** True if the runtime attributes code after an `await` to the task it belongs to. */
 export const isTaskExact = tasks.isExact;
 
 function createTracker({ process }: Runtime): TaskTracker {

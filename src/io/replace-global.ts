@@ -1,9 +1,9 @@
-// A global that is replaced for a while.
+// Replaces a global until it is restored.
 //
-// Keeps true: undone, the property is what it was, its attributes included. A replacement that
-// somebody else has replaced in turn is left alone: that one stands on it.
+// Invariant: restoring brings the property back with its attributes. If other code has replaced the
+// replacement, nothing is restored, because that code relies on it.
 
-/** Replaces, or adds, a property of the scope; the result undoes it. */
+/** Replaces or adds a property of the scope; the result restores it. */
 export function replaceGlobal(scope: object, name: string, value: unknown): () => void {
   const original = Object.getOwnPropertyDescriptor(scope, name);
   const enumerable = original?.enumerable ?? false;
@@ -15,7 +15,7 @@ export function replaceGlobal(scope: object, name: string, value: unknown): () =
   };
 }
 
-/** Undoes what was done, the last first. */
+/** Undoes the steps, the last one first. */
 export function undoAll(steps: readonly (() => void)[]): void {
   for (const undo of [...steps].reverse()) undo();
 }

@@ -1,19 +1,19 @@
-// Tells whose task is running, by one of two ways to know it.
+// Knows which object's task is running, in one of two ways.
 //
-// Node, Bun and Deno follow a task through everything it awaits. A browser does not tell which
-// promise an engine goes on with, so there a task is taken to last until the next turn of the event
-// loop: code that belongs to no object must not share a turn with a task (`isExact`).
+// Node, Bun and Deno follow a task through everything it awaits. Browsers do not, so there a task lasts until
+// the next turn of the event loop, and code that belongs to no object must not share a turn with a task
+// (`isExact`).
 
 import type { IoContext } from './io-context.ts';
 
 export interface TaskTracker {
   /** The context of the running task; undefined for code that belongs to no object. */
   readonly current: IoContext | undefined;
-  /** True when code after an `await` is told apart from the task that ran in between. */
+  /** True if code after an `await` is attributed to the task it belongs to. */
   readonly isExact: boolean;
   /** Runs a task of the context. */
   run(context: IoContext, task: () => void): void;
-  /** Runs what belongs to no object. */
+  /** Runs a task that belongs to no object. */
   runOutside(task: () => void): void;
 }
 

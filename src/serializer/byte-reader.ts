@@ -1,7 +1,7 @@
-// The bytes of one value, read from the front; every read is checked against the end.
+// Reads the bytes of one value from the front, and checks every read against the end.
 //
-// The bytes may be a window on memory that changes afterwards (the heap of WebAssembly): whatever is
-// handed out is a copy. Nothing is allocated by a length alone, only after as many bytes were seen.
+// The bytes may be a view of memory that changes later (the heap of WebAssembly), so results are copies.
+// A claimed length allocates nothing before as many bytes are known to be there.
 
 import { type StorageError, storageError } from '../contract/errors.ts';
 import { VALUE_BYTES_MAX } from '../contract/limits.ts';
@@ -25,7 +25,7 @@ const windows1252Decoder = new TextDecoder('windows-1252');
 const utf16Decoder = new TextDecoder('utf-16le', { ignoreBOM: true });
 const utf8Decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** The error for bytes that are no value. `fact` says what was found. */
+/** The error for bytes that are not a value. `fact` says what was found. */
 export function corrupt(fact: string, options?: ErrorOptions): StorageError {
   return storageError('CORRUPT', `The stored value cannot be read: ${fact}.`, options);
 }
@@ -89,7 +89,7 @@ export class ByteReader {
   bigint(): bigint {
     const field = this.varint();
     const length = Math.floor(field / 2);
-    // Engines take much more memory than the bytes to make one.
+    // Constructing one takes an engine much more memory than its bytes.
     if (length > VALUE_BYTES_MAX) {
       throw corrupt(`a bigint of ${length} bytes, at most ${VALUE_BYTES_MAX}`);
     }
@@ -160,7 +160,7 @@ export class ByteReader {
   }
 }
 
-/** Keys repeat, so a string of the same bytes read before is given again instead of built anew. */
+/** Keys repeat, so a string of bytes that were read before is reused. */
 function cachedString(bytes: Uint8Array, at: number, length: number): string {
   if (length === 0) return '';
   let hash = length;

@@ -1,7 +1,6 @@
 // One growing buffer of bytes, and the scalars of the wire format.
 //
-// Reused from value to value: `take` copies what was written, so the buffer is never seen outside.
-// Knows strings and numbers, but no objects.
+// The buffer is reused for the next value and never leaves this file: `take` copies what was written.
 
 import { storageError } from '../contract/errors.ts';
 import { VALUE_BYTES_MAX } from '../contract/limits.ts';
@@ -9,7 +8,7 @@ import { TAG } from './wire.ts';
 
 const INITIAL_BYTES = 16 * 1024;
 
-/** A buffer that one large value made grow beyond this is not kept. */
+/** A buffer that has grown beyond this, for one large value, is not kept. */
 const KEPT_BYTES_MAX = 1024 * 1024;
 
 /** From this length on, copying by TextEncoder beats a loop (measured in V8). */

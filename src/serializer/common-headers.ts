@@ -1,6 +1,6 @@
-// Header names that workerd's form of Headers numbers, from 1; others are spelled out.
+// Header names that workerd writes as a number, counted from 1; it writes other names in full.
 //
-// Established by storing one header of each name in workerd; numbers above 47 are refused there.
+// Established by storing one header of each name in workerd; workerd refuses numbers above 47.
 
 export const COMMON_HEADERS: readonly string[] = [
   'accept-charset',

@@ -1,7 +1,7 @@
 // Bytes as a value: versions 13, 14 and 15 of the wire format (wire.ts), and 13 without a header.
 //
-// Keeps true for any bytes at all: a value or a CORRUPT error, in time and memory that grow with the
-// number of bytes and not with what they claim. Nothing of the given array is kept or shared.
+// Invariant: any bytes give a value or a CORRUPT error, in time and memory that grow with the number of bytes
+// and not with the lengths they claim. The value shares nothing with the given array.
 
 import { isStorageError } from '../contract/errors.ts';
 import { ByteReader, corrupt } from './byte-reader.ts';
@@ -28,7 +28,7 @@ import {
  * `elementsMax` bounds the elements of all its Maps and Sets together, whose keys can be chosen to
  * cost the square of their number.
  *
- * @throws StorageError `CORRUPT` for bytes that are no value of versions 13 to 15
+ * @throws StorageError `CORRUPT` for bytes that are not a value of versions 13 to 15
  */
 export function deserialize(bytes: Uint8Array, elementsMax = Number.POSITIVE_INFINITY): unknown {
   return decode(new Decoder(bytes, undefined, elementsMax));
@@ -44,7 +44,7 @@ function decode(decoder: Decoder): unknown {
     return decoder.decode();
   } catch (error) {
     if (isStorageError(error)) throw error;
-    // Constructors refuse what no program could have stored; so does the stack.
+    // A constructor refuses what no program could have stored, or the stack is too small for it.
     throw corrupt(error instanceof Error ? error.message : String(error), { cause: error });
   }
 }
@@ -131,7 +131,7 @@ class Decoder implements ValueReader {
     }
   }
 
-  /** Containers that nest take the short way: the stack bounds how deeply. */
+  /** Containers are read with few frames, because the stack bounds how deeply they nest. */
   #nested(tag: number): unknown {
     if (++this.#depth > NESTING_DEPTH_MAX) {
       throw corrupt(`objects nested more than ${NESTING_DEPTH_MAX} levels deep`);
@@ -230,7 +230,7 @@ class Decoder implements ValueReader {
     }
   }
 
-  /** Reads properties up to their end; gives how many. */
+  /** Reads properties up to their end, and returns how many. */
   #readMembers(object: Container, end: number): number {
     const { input } = this;
     let count = 0;

@@ -1,11 +1,11 @@
-// A value as bytes: what structured clone takes, in the wire format (wire.ts).
+// A value as bytes, in the wire format (wire.ts). Accepts what structured clone accepts.
 //
-// Keeps true: objects are numbered in the order they begin; a getter runs once; after an exception
-// of a getter the next call finds a clean state. A getter may itself serialize.
+// Invariant: objects are numbered in the order they begin; a getter runs once; after an exception of a
+// getter the next call starts from a clean state. A getter may itself serialize.
 //
-// Differences from V8 that readers cannot notice: a string is written in one byte a character
-// whenever it can be, and an array without holes is always written dense; V8 decides both by how the
-// engine happens to hold them, which JavaScript cannot see.
+// Differences from V8 that no reader notices: a string is written with one byte a character whenever
+// possible, and an array without holes is always written dense. V8 decides both by its internal
+// representation, which JavaScript cannot see.
 
 import { storageError } from '../contract/errors.ts';
 import { ByteWriter } from './byte-writer.ts';
@@ -44,7 +44,7 @@ import {
 /**
  * The stored form of a value: a fresh array of its own.
  *
- * Takes what structured clone takes; class instances become plain objects, and errors keep their own
+ * Accepts what structured clone accepts; class instances become plain objects, and errors keep their own
  * properties. Exceptions of getters propagate unchanged.
  *
  * @throws DOMException `DataCloneError` for what cannot be stored: functions, symbols, promises, weak
@@ -57,8 +57,8 @@ export function serialize(value: unknown): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * The bytes of a message: as `serialize`, but what the description knows is passed by reference, and
- * a class instance it does not know is refused instead of losing its class.
+ * The bytes of a message: like `serialize`, but a thing that `describe` knows is passed by reference, and
+ * an instance of a class that it does not know is refused instead of losing its class.
  */
 export function serializeWith(
   value: unknown,
@@ -74,7 +74,7 @@ export function serializeWith(
   }
 }
 
-/** The plain members to send in place of a function or object; undefined when it has none. */
+/** The plain members to send in place of a function or object; undefined if it does not know the object. */
 export type DescribeReference = (value: object) => Readonly<Record<string, unknown>> | undefined;
 
 class Encoder implements ValueWriter {
@@ -171,7 +171,7 @@ class Encoder implements ValueWriter {
             );
           }
         }
-        // Containers that nest take the short way: the stack bounds how deeply.
+        // Containers are written with few frames, because the stack bounds how deeply they nest.
         if (kind === 'plain') {
           if (this.#begin(value)) this.#writePlain(value);
         } else if (kind === 'map') {
@@ -188,7 +188,7 @@ class Encoder implements ValueWriter {
     this.#depth--;
   }
 
-  /** Gives false for what has no description. */
+  /** Returns false for what has no description. */
   #writeReference(value: object): boolean {
     if (this.#numbers.has(value)) return !this.#begin(value);
     const description = this.#describe!(value);
@@ -208,7 +208,7 @@ class Encoder implements ValueWriter {
     }
   }
 
-  /** Gives the object its number; or, if it has one, writes a reference and gives false. */
+  /** Gives the object its number; if it has one, writes a reference and returns false. */
   #begin(value: object): boolean {
     const number = this.#numbers.claim(value);
     if (number === undefined) return true;
@@ -234,7 +234,7 @@ class Encoder implements ValueWriter {
     this.out.varint(count);
   }
 
-  /** Writes the properties of these keys, from one on; gives how many there still were. */
+  /** Writes the properties of these keys, from one on, and returns how many still existed. */
   #writeMembers(value: object, keys: readonly string[], from: number): number {
     const { out } = this;
     const record = value as Readonly<Record<string, unknown>>;

@@ -1,8 +1,8 @@
 // Errors as bytes, in workerd's form: class, message, and every other own property, hidden ones too.
 // Both that form and V8's own (class, message, stack, cause) are read.
 //
-// The class is chosen by `name`, as workerd does: an error whose name is no built-in's comes back as
-// an Error with that name. In workerd's form all properties but `message` come back enumerable.
+// The class is chosen by `name`, as on workerd: an error whose name is not that of a built-in class comes
+// back as an Error with that name. In workerd's form, all properties but `message` come back enumerable.
 
 import { corrupt } from './byte-reader.ts';
 import type { ValueReader, ValueWriter } from './value-streams.ts';
@@ -41,7 +41,7 @@ export function writeError(error: Error, writer: ValueWriter): void {
   const kind = typeof name === 'string' ? ERROR_KINDS.get(name) : undefined;
   out.varint(kind ?? 0);
   if (kind === undefined) writer.writeValue(name);
-  // workerd writes a message that is no string as it is, and cannot read it again.
+  // workerd writes a message that is not a string as it is, and cannot read it again.
   const { message }: { message: unknown } = error;
   out.string(typeof message === 'string' ? message : String(message));
 

@@ -1,8 +1,8 @@
-// Objects of the platform that workerd stores too, in its form: Headers, Request, Response without a
-// body, Blob and DOMException. Bodies are streams and are refused there as here.
+// Platform objects in workerd's form: Headers, Request and Response without a body, Blob and DOMException.
+// Bodies are streams; both engines refuse them.
 //
-// The form was established by storing such objects in workerd and reading the bytes back. What only
-// one side has (`cf` there; `mode`, `credentials` and `referrer` here) is not carried over.
+// The form was established by storing such objects in workerd and reading the bytes back. Members
+// that only one engine has (`cf` in workerd; `mode`, `credentials` and `referrer` here) are not stored.
 
 import { corrupt } from './byte-reader.ts';
 import { COMMON_HEADERS } from './common-headers.ts';
@@ -76,7 +76,7 @@ interface SynchronousFileReader {
 }
 
 /**
- * A blob's bytes can be had at once only in a worker.
+ * The bytes of a Blob can be read synchronously only in a worker.
  *
  * @throws DataCloneError on a page
  */

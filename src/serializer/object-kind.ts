@@ -1,14 +1,14 @@
-// What an object really is: a plain object, a built-in with something inside, or nothing that can
-// be stored. Decided without running code of the program (traps of a proxy aside).
+// The kind of an object: a plain object, a built-in with internal slots, or one that cannot be stored.
+// Decided without running code of the program, except traps of a proxy.
 //
 // The prototype chain names a candidate, an accessor of the engine confirms it (slots.ts). A chain
 // that passes a native constructor this file does not know belongs to the platform (Event, Promise,
 // Intl.NumberFormat, …): refused, whatever its name. A candidate that fails its test only inherits
 // from a built-in and is a plain object, as in V8.
 //
-// What JavaScript cannot see: a proxy, and a built-in whose prototype was replaced. Such an object
-// usually looks empty, and storing `{}` for it would lose data silently; the engine's own structured
-// clone tells (`assertPlain`). A proxy that shows properties is stored as what it shows.
+// JavaScript cannot recognize a proxy, or a built-in whose prototype was replaced. Such an object usually
+// looks empty, and storing `{}` for it would lose data silently, so the engine's own structured clone
+// decides (`assertPlain`). A proxy that shows properties is stored with these properties.
 
 import * as slots from './slots.ts';
 
@@ -33,9 +33,9 @@ export type ObjectKind =
   | 'response'
   | 'blob';
 
-/** By global name. What is not here and native is refused. */
+/** By global name. Native classes that are not listed are refused. */
 const KIND_BY_NAME: ReadonlyMap<string, ObjectKind> = new Map<string, ObjectKind>([
-  // Plain unless it is the real thing, which was recognised before its prototype mattered.
+  // Real ones are recognized before their prototype is looked at; the rest only inherits.
   ...(['Object', 'Array', 'Function', 'Iterator', 'DataView'] as const).map(
     (name) => [name, 'plain'] as const,
   ),
@@ -66,7 +66,7 @@ for (const [name, kind] of KIND_BY_NAME) {
   if (typeof builtIn === 'function') kinds.set(builtIn.prototype, kind);
 }
 
-/** Makes instances of these classes something that cannot be stored, like platform objects. */
+/** Makes instances of these classes impossible to store, like platform objects. */
 export function refuseToClone(...classes: readonly { readonly prototype: object }[]): void {
   for (const { prototype } of classes) kinds.set(prototype, 'refused');
 }
@@ -105,8 +105,8 @@ export function kindInDisguise(value: object): ObjectKind {
 }
 
 /**
- * Ensures that objects without properties are plain objects or arrays indeed, all in one question
- * because a question costs half a microsecond.
+ * Checks that objects without properties are really plain objects or arrays. All of them at once, because
+ * a structured clone costs half a microsecond.
  *
  * @throws DataCloneError of the engine
  */
@@ -117,7 +117,7 @@ export function assertPlain(empty: readonly object[]): void {
   }
 }
 
-/** The error for what cannot be stored. `reason` ends the sentence and says the way out. */
+/** The error for a value that cannot be stored. `reason` ends the sentence and says the way out. */
 export function dataCloneError(value: unknown, reason = 'could not be cloned.'): DOMException {
   return new DOMException(`${nameOf(value)} ${reason}`, 'DataCloneError');
 }

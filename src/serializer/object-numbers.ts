@@ -12,7 +12,7 @@ export class ObjectNumbers {
     return this.#map ? this.#map.has(object) : this.#list.includes(object);
   }
 
-  /** The number the object has; undefined if it had none and now got the next one. */
+  /** The number of the object; undefined if it had none and was given the next one. */
   claim(object: object): number | undefined {
     const map = this.#map;
     if (map) {

@@ -1,8 +1,8 @@
-// What built-in objects hold inside, read through the engine's own accessors.
+// The internal slots of built-in objects, read through the engine's own accessors.
 //
 // The accessors are taken once, when the module loads, and called on the value: they see through
 // overridden properties and subclasses, work on objects of other realms, and throw on anything that
-// is not genuine. None runs code of the program.
+// is not genuine. None of them runs code of the program.
 
 type Accessor<Value> = (object: object) => Value;
 
@@ -20,7 +20,7 @@ export const viewClassName = getter<string | undefined>(
   Symbol.toStringTag,
 );
 
-/** Whether the buffer can grow, and up to how many bytes; false where the engine has none such. */
+/** Whether the buffer can grow, and up to how many bytes; false if the engine has no such buffers. */
 export const bufferResizable = optionalGetter<boolean>(ArrayBuffer.prototype, 'resizable');
 export const bufferMaxByteLength = optionalGetter<number>(ArrayBuffer.prototype, 'maxByteLength');
 
@@ -40,7 +40,7 @@ const regExpFlags: readonly (readonly [flag: string, read: Accessor<boolean | un
   ['y', optionalGetter(RegExp.prototype, 'sticky')],
 ];
 
-/** The flags of a regular expression; undefined for `RegExp.prototype`, which is none. */
+/** The flags of a regular expression; undefined for `RegExp.prototype`, which is not one. */
 export function regExpFlagsOf(value: object): string | undefined {
   let flags = '';
   for (const [flag, read] of regExpFlags) {

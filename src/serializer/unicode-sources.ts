@@ -1,4 +1,4 @@
-// How much source the regular expressions of one value may have in Unicode mode.
+// Limits the source of the regular expressions of one value in Unicode mode.
 //
 // With the flag `u` or `v`, a few characters of source stand for a class of a hundred thousand
 // strings, and the engine builds it when the expression is constructed: V8 takes about 0.1 ms a
@@ -12,7 +12,7 @@ export const UNICODE_SOURCE_LENGTH_MAX = 2048;
 export class UnicodeSources {
   #length = 0;
 
-  /** Adds one; gives what is wrong when they have become too long. */
+  /** Adds one; returns what is wrong if they have become too long. */
   add(source: string, flags: string): string | undefined {
     if (!/[uv]/.test(flags)) return undefined;
     this.#length += source.length;

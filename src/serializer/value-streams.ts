@@ -1,5 +1,5 @@
-// How parts of a value reach each other: the codecs of errors and host objects write and read nested
-// values through these, and know nothing of the graph around them.
+// What the codecs of errors and host objects use to write and read nested values, without knowing the graph
+// around them.
 
 import type { ByteReader } from './byte-reader.ts';
 import type { ByteWriter } from './byte-writer.ts';

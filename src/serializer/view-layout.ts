@@ -1,8 +1,8 @@
-// Where a view lies in its buffer, also when the buffer can be resized.
+// Where a view lies in its buffer, even if the buffer can be resized.
 //
 // Over a resizable buffer a view has a fixed length or follows the buffer's end, and no accessor says
-// which. Resizing says it: the buffer is cut through the view's last byte (or lengthened when the
-// view is empty), looked at, and put back with its content. No code of the program runs meanwhile.
+// which. Resizing shows it: the buffer is cut through the view's last byte (or lengthened if the view is
+// empty), and restored with its content. No code of the program runs in between.
 
 import * as slots from './slots.ts';
 import { VIEW_CLASSES, type ViewClass } from './wire.ts';

@@ -1,7 +1,7 @@
-// What a socket may be closed with; the errors are workerd's.
+// The codes and reasons that close() accepts. Errors are those of workerd.
 
 const REASON_BYTES_MAX = 123;
-/** Codes that stand for what nobody may say. */
+/** Codes that report a state and cannot be sent. */
 const RESERVED: ReadonlySet<number> = new Set([1004, 1005, 1006, 1015]);
 const NO_CODE = 1005;
 

@@ -1,20 +1,23 @@
-// The globals that object code uses for sockets: WebSocketPair, and a Response that can carry one.
+// The globals that object code uses for sockets: WebSocketPair, WebSocket, and a Response that can carry a
+// socket.
 //
-// A browser's Response refuses status 101, so that one is made with another status and says 101.
-// The classes stay what they are for everything else.
+// A browser's Response refuses status 101, so it is constructed with another status and then shows 101.
+// For every other use, the classes behave as before.
 
 import { replaceGlobal, undoAll } from '../io/replace-global.ts';
 import { closeEventClass } from './close-event.ts';
 import { socketParts, WebSocket, WebSocketPair } from './web-socket.ts';
 
-/** Request and answer that a socket exchanges without waking its object. */
+/** A request, and the response that a socket sends to it without waking its object. */
 export class WebSocketRequestResponsePair {
   readonly request: string;
   readonly response: string;
 
   constructor(request: string, response: string) {
     if (response === undefined) {
-      throw new TypeError('WebSocketRequestResponsePair: a request and a response are needed.');
+      throw new TypeError(
+        'WebSocketRequestResponsePair: 2 arguments needed, a request and a response.',
+      );
     }
     this.request = String(request);
     this.response = String(response);
@@ -33,14 +36,14 @@ type Scope = typeof globalThis;
 type NativeWebSocket = new (...parameters: unknown[]) => object;
 
 /**
- * Puts the classes into the scope; the result undoes it.
+ * Installs the classes in the scope; the result restores it.
  *
- * `WebSocket` has workerd's members, `new WebSocket(address)` still makes the scope's own, and both
- * kinds are instances of it.
+ * `WebSocket` has workerd's members. `new WebSocket(address)` still opens a socket of the scope's own class,
+ * and both kinds are `instanceof WebSocket`.
  */
 export function installSocketClasses(scope: Scope): () => void {
   const native = (scope as { WebSocket?: NativeWebSocket }).WebSocket;
-  // Somebody may have put back what stood here while another host ran.
+  // Other code may have restored the scope's class while another host ran.
   if (native !== undefined && native.prototype !== WebSocket.prototype) {
     Object.setPrototypeOf(WebSocket.prototype, native.prototype as object);
   }
@@ -64,7 +67,7 @@ export function installSocketClasses(scope: Scope): () => void {
   return () => undoAll(undo);
 }
 
-/** Lets the scope's Response carry a socket; the result undoes it. */
+/** Lets the scope's Response carry a socket; the result restores it. */
 export function installSocketResponse(scope: Scope): () => void {
   return replaceGlobal(scope, 'Response', socketResponse(scope.Response));
 }
@@ -94,7 +97,7 @@ function socketResponse(Native: typeof Response): typeof Response {
   return Patched;
 }
 
-/** Marks a response as the one that carries the socket. */
+/** Makes the response the one that carries the socket. */
 export function withSocket(response: Response, socket: WebSocket): Response {
   const facts = { status: 101, ok: false, webSocket: socket };
   for (const [name, value] of Object.entries(facts)) {
@@ -103,7 +106,7 @@ export function withSocket(response: Response, socket: WebSocket): Response {
   return response;
 }
 
-/** The socket a response carries; null for others. */
+/** The socket that a response carries; null if it carries none. */
 export function socketOf(response: Response): WebSocket | null {
   const socket = (response as { webSocket?: unknown }).webSocket;
   return socketParts(socket) === undefined ? null : (socket as WebSocket);

@@ -1,13 +1,13 @@
-// One end of a connection of two: what it sends arrives at the other, in order, and waits there
-// until somebody takes it.
+// One of the two ends of a socket. What one end sends arrives at the other in order, and waits there until
+// it is taken.
 //
-// Knows nothing of who holds it: code that has accepted it, an object whose sockets outlive its
-// memory, or a side of a connection to a page.
+// Does not know its holder: code that has accepted it, an object that may be evicted while its sockets
+// stay open, or a connection to a page.
 
-/** What one end tells the other. */
+/** What one end sends to the other. */
 export type SocketEvent =
   | { readonly type: 'message'; readonly data: string | ArrayBuffer }
-  /** `wasClean` is false when the other side is gone without a word: code 1006. */
+  /** `wasClean` is false if the other side was lost without a close: code 1006. */
   | {
       readonly type: 'close';
       readonly code: number;
@@ -15,19 +15,19 @@ export type SocketEvent =
       readonly wasClean: boolean;
     };
 
-/** WebSocket.readyState: 1, 2 or 3; there is no connecting. */
+/** WebSocket.readyState: 1, 2 or 3. Both ends are connected from the start. */
 export type ReadyState = 1 | 2 | 3;
 
 export class SocketEnd {
   #other: SocketEnd | undefined;
   #waiting: SocketEvent[] = [];
   #sink: ((event: SocketEvent) => void) | undefined;
-  /** A close is on its way, or was sent. */
+  /** A close was sent, or waits behind messages that are still to be sent. */
   #isClosing = false;
   #hasSentClose = false;
   #hasReceivedClose = false;
 
-  /** Two ends that face each other. */
+  /** Two ends, connected with each other. */
   static pair(): readonly [SocketEnd, SocketEnd] {
     const first = new SocketEnd();
     const second = new SocketEnd();
@@ -48,7 +48,7 @@ export class SocketEnd {
     return this.#sink !== undefined;
   }
 
-  /** Somebody takes what this end sends. */
+  /** True if the other end is taken, so that messages reach somebody. */
   get isHeard(): boolean {
     return this.#other?.isTaken === true;
   }
@@ -58,7 +58,7 @@ export class SocketEnd {
     return this.#isClosing || this.#hasReceivedClose ? 2 : 1;
   }
 
-  /** Hands over what has arrived, and from now on what arrives. A later taker replaces it. */
+  /** Passes every event to the sink, beginning with those that have arrived. Replaces an earlier sink. */
   take(sink: (event: SocketEvent) => void): void {
     this.#sink = sink;
     const waiting = this.#waiting;
@@ -66,12 +66,12 @@ export class SocketEnd {
     for (const event of waiting) this.#arrive(event);
   }
 
-  /** A close will be sent, behind what is on its way. */
+  /** A close will be sent, after the messages that still wait. */
   announceClose(): void {
     this.#isClosing = true;
   }
 
-  /** Sends; nothing after a close, and nothing to an end that is gone. */
+  /** Sends an event. After a close, it is ignored. */
   send(event: SocketEvent): void {
     if (this.#hasSentClose) return;
     if (event.type === 'close') {
@@ -82,7 +82,7 @@ export class SocketEnd {
     if (other !== undefined) other.#receive(event);
   }
 
-  /** The connection is gone without a word: both ends are told. */
+  /** The connection is lost: both ends receive a close with code 1006. */
   break(): void {
     for (const end of [this, this.#other]) {
       if (end === undefined || end.#hasReceivedClose) continue;

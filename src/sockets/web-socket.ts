@@ -1,10 +1,10 @@
-// A socket as object code and its callers have it: workerd's server-side WebSocket.
+// The WebSocket of object code and of its callers: workerd's server-side class.
 //
-// It must be accepted before it is used: by `accept()`, then it fires events and keeps its object in
-// memory; or by `ctx.acceptWebSocket()`, then its messages are events of the object, which may be
-// evicted meanwhile. What it may be asked, and the errors, were settled by running workerd.
+// A socket is accepted before it is used. After `accept()` it fires events and keeps its object in memory.
+// After `ctx.acceptWebSocket()` its messages are events of the object, which may be evicted in between.
+// Members and errors follow workerd, which the differential tests run.
 //
-// Keeps true: messages arrive in the order they were sent, each in a turn of its own; nothing is
+// Invariant: messages arrive in the order in which they were sent, each in a turn of its own; nothing is
 // sent after a close.
 
 import { currentContext, runOutside } from '../io/current-context.ts';
@@ -19,13 +19,13 @@ import { type ReadyState, SocketEnd, type SocketEvent } from './socket-end.ts';
 /** Largest serialized attachment, in bytes (workerd). */
 const ATTACHMENT_BYTES_MAX = 16_384;
 
-/** Code of this compatibility date and later gets binary messages as Blobs by default (workerd). */
+/** From this compatibility date on, binary messages arrive as Blobs by default (workerd). */
 const BLOB_DATE = '2026-03-17';
 
-/** What binary messages arrive as. */
+/** The class of binary messages that arrive. */
 type BinaryType = 'arraybuffer' | 'blob';
 
-/** Who holds an open socket: an object, or (undefined) code that belongs to none. */
+/** Holds an open socket: an object, or (undefined) code that belongs to no object. */
 type Owner = IoContext | undefined;
 
 type Handler = ((event: Event) => void) | null;
@@ -35,19 +35,19 @@ type State =
   | { readonly kind: 'accepted'; readonly owner: Owner; readonly release: () => void }
   | { readonly kind: 'hibernatable'; readonly owner: Owner };
 
-/** What outlives the socket's object being evicted. */
+/** Stays with the socket when its object is evicted. */
 export interface Attachment {
   bytes: Uint8Array | undefined;
 }
 
 const HANDLERS = ['message', 'close', 'error', 'open'] as const;
 
-/** The end of a socket, and what is attached; undefined for anything else. */
+/** The end of a socket and its attachment; undefined if the value is not a socket. */
 export let socketParts: (
   socket: unknown,
 ) => { readonly end: SocketEnd; readonly attachment: Attachment } | undefined;
 
-/** The object takes over its messages. */
+/** Makes the messages of the socket events of the object. */
 export let hibernateSocket: (socket: WebSocket, owner: IoContext) => void;
 
 export class WebSocket extends EventTarget {
@@ -64,7 +64,7 @@ export class WebSocket extends EventTarget {
   readonly protocol = '';
   readonly extensions = '';
   readonly bufferedAmount = 0;
-  /** What binary messages arrive as, at a socket with listeners. */
+  /** The class of binary messages that listeners get. */
   binaryType: BinaryType;
   declare onmessage: Handler;
   declare onclose: Handler;
@@ -73,7 +73,7 @@ export class WebSocket extends EventTarget {
   readonly #end: SocketEnd;
   readonly #attachment: Attachment;
   #state: State = { kind: 'new' };
-  /** Blobs are read first; what follows waits. */
+  /** A Blob is read before it is sent; later messages wait for it. */
   #sending: Promise<void> | undefined;
 
   /** For this package: user code gets sockets from `WebSocketPair` and from responses. */
@@ -103,7 +103,7 @@ export class WebSocket extends EventTarget {
     return 'WebSocket';
   }
 
-  /** Begins to fire events. @throws TypeError after `ctx.acceptWebSocket()` */
+  /** Starts firing events. @throws TypeError after `ctx.acceptWebSocket()` */
   accept(): void {
     if (this.#state.kind === 'hibernatable') {
       throw new TypeError("Can't accept() WebSocket after enabling hibernation.");
@@ -114,11 +114,11 @@ export class WebSocket extends EventTarget {
     const release = owner?.retain(() => this.#end.break()) ?? NOTHING;
     this.#state = { kind: 'accepted', owner, release };
     const enter = owner?.entrance() ?? enterOutside;
-    // The object has ended when it rejects, and its socket with it.
+    // It rejects only when the object has ended, and with it the socket.
     this.#end.take((event) => void enter(() => this.#fire(event)).catch(NOTHING));
   }
 
-  /** Strings go as text, buffers and blobs as bytes, everything else as its words. */
+  /** Sends a string as text, buffers and Blobs as bytes, and any other value as `String(value)`. */
   send(...parameters: [message?: unknown]): void {
     if (parameters.length === 0) throw new TypeError('send: 1 argument needed, 0 given.');
     const owner = this.#mustBeAccepted();
@@ -129,7 +129,7 @@ export class WebSocket extends EventTarget {
     this.#leave(owner, data, (taken) => this.#end.send({ type: 'message', data: taken }));
   }
 
-  /** Says goodbye; nothing may be sent after it. @throws InvalidAccessError, SyntaxError */
+  /** Closes the socket; nothing can be sent afterwards. @throws InvalidAccessError, SyntaxError */
   close(code?: number, reason?: string): void {
     const owner = this.#mustBeAccepted();
     const checked = checkClose(code, reason);
@@ -139,7 +139,7 @@ export class WebSocket extends EventTarget {
     this.#settle();
   }
 
-  /** Keeps a value of at most 16,384 bytes with the socket, across eviction of its object. */
+  /** Stores a value of at most 16,384 bytes with the socket, across evictions of its object. */
   serializeAttachment(value: unknown): void {
     const bytes = serialize(value);
     if (bytes.length > ATTACHMENT_BYTES_MAX) {
@@ -151,7 +151,7 @@ export class WebSocket extends EventTarget {
     this.#attachment.bytes = bytes;
   }
 
-  /** What was attached last; null when nothing was. */
+  /** The value attached last; null if there is none. */
   deserializeAttachment(): unknown {
     const { bytes } = this.#attachment;
     return bytes === undefined ? null : deserialize(bytes);
@@ -191,7 +191,7 @@ export class WebSocket extends EventTarget {
       return;
     }
     this.dispatchEvent(closeEvent(event));
-    // A goodbye is answered, by the listener or else here.
+    // If no listener has answered the close, it is answered here.
     const { code, reason } = event;
     if (!this.#end.isClosing) this.#end.send({ type: 'close', code, reason, wasClean: true });
     this.#settle();
@@ -202,14 +202,14 @@ export class WebSocket extends EventTarget {
   }
 }
 
-// The states are there on every socket as well.
+// Instances have the constants too.
 for (const name of ['CONNECTING', 'OPEN', 'CLOSING', 'CLOSED'] as const) {
   for (const constant of [name, `READY_STATE_${name}`] as const) {
     Object.defineProperty(WebSocket.prototype, constant, { value: WebSocket[constant] });
   }
 }
 
-// `onmessage` and the others, each a listener that can be replaced.
+// `onmessage`, `onclose`, `onerror`, `onopen`: each is one listener, which an assignment replaces.
 for (const type of HANDLERS) {
   const handlers = new WeakMap<EventTarget, { listener: (event: Event) => void; given: Handler }>();
   Object.defineProperty(WebSocket.prototype, `on${type}`, {
@@ -232,7 +232,7 @@ for (const type of HANDLERS) {
 
 refuseToClone(WebSocket);
 
-/** Two sockets that face each other, as properties 0 and 1. */
+/** Two connected sockets, as properties 0 and 1. */
 export class WebSocketPair implements Iterable<WebSocket> {
   declare readonly 0: WebSocket;
   declare readonly 1: WebSocket;
@@ -254,18 +254,18 @@ Object.defineProperty(WebSocketPair.prototype, Symbol.toStringTag, { value: 'Web
 
 const NOTHING = () => {};
 
-/** Fires in a turn of its own, which is no object's. */
+/** Fires in a turn of its own, which belongs to no object. */
 async function enterOutside(fire: () => void): Promise<void> {
   runOutside(() => void setTimeout(fire, 0));
 }
 
-/** Sends behind what the object wrote, in order. */
+/** Sends in order, once the object's earlier writes are durable. */
 function leave(owner: Owner, send: () => void): void {
   if (owner === undefined) send();
   else void owner.send(send);
 }
 
-// Bytes are taken as they are at the call.
+// Bytes are copied during the call.
 function dataOf(message: unknown): string | ArrayBuffer | Promise<ArrayBuffer> {
   if (message instanceof ArrayBuffer) return message.slice(0);
   if (ArrayBuffer.isView(message)) {

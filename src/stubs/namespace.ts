@@ -1,4 +1,4 @@
-// The objects of one class, as `env` has them: ids and stubs. Everything answers at once.
+// The namespace of a class in `env`: ids and stubs of its objects. No method waits for anything.
 
 import { checkArgumentCount, convertString } from '../contract/arguments.ts';
 import { storageError } from '../contract/errors.ts';
@@ -14,7 +14,7 @@ const JURISDICTIONS: ReadonlySet<unknown> = new Set<DurableObjectJurisdiction>([
   'us',
 ]);
 
-/** What a namespace stands for. */
+/** The class of a namespace, and how its objects are called. */
 export interface NamespaceOptions {
   readonly className: string;
   readonly ids: ObjectIdFactory;
@@ -24,7 +24,7 @@ export interface NamespaceOptions {
 
 export class DurableObjectNamespace {
   readonly #options: NamespaceOptions;
-  /** Ids known to be of this class: checking one takes two digests. */
+  /** Ids that were checked to be of this class; a check takes two digests. */
   readonly #known = new WeakSet<DurableObjectId>();
 
   constructor(options: NamespaceOptions) {
@@ -72,7 +72,7 @@ export class DurableObjectNamespace {
 
   jurisdiction(jurisdiction: unknown): DurableObjectNamespace {
     const { jurisdiction: _, ...options } = this.#options;
-    // None: the namespace of all objects.
+    // Without a jurisdiction: the namespace of all objects.
     if (jurisdiction === undefined || jurisdiction === null) {
       return new DurableObjectNamespace(options);
     }
@@ -95,6 +95,6 @@ function checked(jurisdiction: unknown): string {
   if (JURISDICTIONS.has(jurisdiction)) return jurisdiction as string;
   throw storageError(
     'INVALID_ARGUMENT',
-    `"${String(jurisdiction)}" is no jurisdiction; known are ${[...JURISDICTIONS].join(', ')}.`,
+    `"${String(jurisdiction)}" is not a jurisdiction; use one of ${[...JURISDICTIONS].join(', ')}.`,
   );
 }

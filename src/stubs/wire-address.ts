@@ -16,7 +16,7 @@ export function toWireAddress({ className, id }: ObjectAddress): WireAddress {
 
 /** @throws INVALID_ARGUMENT */
 export function fromWireAddress(address: WireAddress): ObjectAddress {
-  // Also of a payload, which may hold anything.
+  // The address may come from a payload, whose content is not checked before.
   const { className, id, name, jurisdiction } = checkAddress(address);
   return { className, id: new DurableObjectId(id, name, jurisdiction) };
 }

@@ -1,6 +1,6 @@
-// The namespaces that code in the worker has: `env` and `ctx.exports` of each object, and `env` of the
-// worker itself. A stub belongs to the object whose `env` it came from: its calls wait for that
-// object's writes, and answers arrive through its input gate.
+// The namespaces for code in the worker: `env` and `ctx.exports` of each object, and `env` of the worker
+// itself. A stub belongs to the object whose `env` it came from: its calls wait until that object's
+// writes are durable, and answers arrive through its input gate.
 
 import { PartyCaller } from '../../src/membrane/caller.ts';
 import { DurableObjectNamespace } from '../../src/stubs/namespace.ts';
@@ -11,7 +11,7 @@ import type { ObjectManager } from '../host/object-manager.ts';
 import type { InstanceBindings } from '../instance/user-object.ts';
 import { ObjectCalls } from './object-calls.ts';
 
-/** A side of calls, with the caller for its code. */
+/** A party, and the caller for its code. */
 interface Resident {
   readonly party: Party;
   readonly caller: ObjectCaller;
@@ -20,12 +20,12 @@ interface Resident {
 export class Namespaces {
   readonly calls: ObjectCalls;
   readonly #host: ObjectHost;
-  /** What the app passes to all objects. */
+  /** Values that the app passes to all objects. */
   readonly #env: object;
   readonly #residents = new WeakMap<PartyIo, Resident>();
   readonly #worker: Resident;
 
-  /** `manager`: what pages may list, delete and drive. */
+  /** `manager`: lists and deletes objects, and drives the clock, for pages. */
   constructor(host: ObjectHost, env: object, manager?: ObjectManager) {
     this.#host = host;
     this.#env = env;
@@ -33,13 +33,13 @@ export class Namespaces {
     this.#worker = this.#reside(host.outside);
   }
 
-  /** What an instance is given. */
+  /** `env` and `exports` for an instance. */
   bindings(context: PartyIo): InstanceBindings {
     const { caller } = this.#residentOf(context);
     return { env: this.#envOf(caller), exports: this.#exportsOf(caller) };
   }
 
-  /** `env` for code that runs beside the objects, and is never part of one. */
+  /** `env` for code that runs beside the objects and never belongs to one. */
   get outsideEnv(): object {
     return this.#envOf(this.#worker.caller);
   }
@@ -54,7 +54,7 @@ export class Namespaces {
     return this.#exportsOf(this.ambient);
   }
 
-  /** Calls objects for the one that is running. */
+  /** Calls objects on behalf of the object that is running. */
   readonly ambient: ObjectCaller = {
     call: (...call) => this.#current.call(...call),
     get: (...get) => this.#current.get(...get),

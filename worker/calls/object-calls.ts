@@ -1,7 +1,7 @@
-// Calls of objects: of pages, one connection each, and of one object to another.
+// Delivers calls to objects: from pages, each over its own connection, and from one object to another.
 //
-// A call is one event of its object: arguments are read inside of it, the result is written inside of
-// it, and the answer leaves when the event is answered, behind the output gate.
+// A call is one event of its object. The event reads the arguments and writes the result, and the answer
+// leaves through the output gate.
 
 import { storageError } from '../../src/contract/errors.ts';
 import { addressKey, type ObjectAddress } from '../../src/contract/object-id.ts';
@@ -30,14 +30,14 @@ import type { ObjectHost } from '../host/object-host.ts';
 import type { ObjectManager } from '../host/object-manager.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
 
-/** The object as a side of calls, the same for all calls of one instance. */
+/** The party of an object, the same for all calls of one instance. */
 export type PartyOf = (instance: ObjectInstance) => Party;
 
 export class ObjectCalls implements ObjectsService {
   readonly #host: ObjectHost;
   readonly #partyOf: PartyOf;
   readonly #manager: ObjectManager | undefined;
-  /** What callers in this thread hold of objects, and objects of them. */
+  /** References between callers in this thread and objects. */
   readonly #local = pairOfReferences();
 
   constructor(host: ObjectHost, partyOf: PartyOf, manager?: ObjectManager) {
@@ -46,7 +46,7 @@ export class ObjectCalls implements ObjectsService {
     this.#partyOf = partyOf;
   }
 
-  /** Serves one page; `peer` is what the page shows. */
+  /** Serves one page; `peer` answers for the references of the page. */
   connect(peer: ReferencePeer): ObjectsConnection {
     const references = new References(peer);
     return {
@@ -87,7 +87,7 @@ export class ObjectCalls implements ObjectsService {
       return { ok: channel.send(draft), incarnation };
     } catch (error) {
       const isBroken = object !== undefined && resetOf(object)?.reason === error;
-      // workerd: a primitive that is thrown becomes an error, an object stays itself.
+      // As on workerd, a thrown primitive becomes an error, and a thrown object stays as it is.
       const isObject = typeof error === 'object' && error !== null;
       const wire = toWire(isObject ? error : new Error(String(error)));
       return { error: wire, incarnation, isBroken };
@@ -123,7 +123,10 @@ export class ObjectCalls implements ObjectsService {
   async #manage(request: ManageRequest): Promise<Outcome> {
     try {
       if (this.#manager === undefined) {
-        throw storageError('INTERNAL', 'This host has no manager: nobody lists its objects.');
+        throw storageError(
+          'INTERNAL',
+          'This host has no manager, so its objects cannot be listed, deleted or driven.',
+        );
       }
       return { ok: await perform(this.#manager, request) };
     } catch (error) {
@@ -183,12 +186,12 @@ async function respond(
   if (response instanceof Response) {
     if (socketOf(response) !== null && !isUpgrade(request)) {
       throw new TypeError(
-        `${className}.fetch() gave a WebSocket to a request without the header "Upgrade: websocket".`,
+        `${className}.fetch() returned a WebSocket for a request without the header "Upgrade: websocket".`,
       );
     }
     return response;
   }
-  throw new TypeError(`${className}.fetch() must give a Response, not ${typeof response}.`);
+  throw new TypeError(`${className}.fetch() must return a Response, not ${typeof response}.`);
 }
 
 function isUpgrade(request: Request): boolean {
