@@ -117,7 +117,7 @@ export class Guard {
     try {
       return action();
     } finally {
-      this.#bound(endMs);
+      this.#limit(endMs);
     }
   }
 
@@ -127,7 +127,7 @@ export class Guard {
     try {
       return this.#sqlite.exports.sqlite3_step(statement);
     } finally {
-      this.#bound(endMs);
+      this.#limit(endMs);
     }
   }
 
@@ -190,7 +190,7 @@ export class Guard {
     this.#sqlite.memory.u8.set(halted.instructions, halted.at);
   }
 
-  /** Lifts the limits of the call; returns the deadline for `#bound`. */
+  /** Lifts the limits of the call; returns the deadline for `#limit`. */
   #lift(): number | undefined {
     const endMs = this.#endMs;
     this.#endMs = Number.POSITIVE_INFINITY;
@@ -198,7 +198,7 @@ export class Guard {
     return endMs;
   }
 
-  #bound(endMs: number | undefined): void {
+  #limit(endMs: number | undefined): void {
     this.#endMs = endMs;
     this.#limitHeap(this.#limitBytes);
   }
