@@ -7,7 +7,7 @@
 import { wrap } from 'comlink';
 import { ChannelEndpoint } from '../../src/rpc/channel-endpoint.ts';
 import type { Outcome } from '../../src/rpc/errors-on-wire.ts';
-import type { StorageHost } from '../../src/rpc/protocol.ts';
+import type { StoragePeer } from '../../src/rpc/protocol.ts';
 import { LeadingWorker } from './leading-worker.ts';
 import { type HostileMessage, MessageGrammar, type Operation } from './message-grammar.ts';
 import { PollutionWatch } from './pollution.ts';
@@ -20,7 +20,7 @@ export async function openMessages(): Promise<Surface> {
   const worker = await LeadingWorker.start('hostile');
   const pollution = new PollutionWatch();
   let clients = 0;
-  const witness = new Witness(wrap<StorageHost>(new ChannelEndpoint(worker.port)));
+  const witness = new Witness(wrap<StoragePeer>(new ChannelEndpoint(worker.port)));
   return {
     casesPerSeed: 1,
     async attack(draws) {
@@ -47,11 +47,11 @@ export async function openMessages(): Promise<Surface> {
 
 /** A page that does as it should, all the time. */
 class Witness {
-  readonly #host: ReturnType<typeof wrap<StorageHost>>;
+  readonly #host: ReturnType<typeof wrap<StoragePeer>>;
   #session: number | undefined;
   #count = 0;
 
-  constructor(host: ReturnType<typeof wrap<StorageHost>>) {
+  constructor(host: ReturnType<typeof wrap<StoragePeer>>) {
     this.#host = host;
   }
 

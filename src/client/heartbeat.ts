@@ -7,7 +7,7 @@
 // Keeps true: a page that was suspended itself accuses nobody. Silence is counted in beats that this
 // page made, each with a sign of life asked for, never by a clock.
 
-import type { HostConnection } from '../rpc/host-connection.ts';
+import type { PageEnd } from '../rpc/page-end.ts';
 
 export const HEARTBEAT_MS = 5000;
 
@@ -18,14 +18,14 @@ export const HEARTBEAT_MS = 5000;
 export const SILENT_BEATS_MAX = 8;
 
 export class Heartbeat {
-  readonly #connection: HostConnection;
+  readonly #connection: PageEnd;
   readonly #after: (delayMs: number, task: () => void) => () => void;
   readonly #silent: () => void;
   #isBeating = false;
 
   /** `silent` is called once, when calls wait and the worker has been silent for too long. */
   constructor(
-    connection: HostConnection,
+    connection: PageEnd,
     after: (delayMs: number, task: () => void) => () => void,
     silent: () => void,
   ) {

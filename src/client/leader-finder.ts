@@ -17,8 +17,8 @@ import {
   PROTOCOL_VERSION,
   type StartMessage,
 } from '../rpc/control.ts';
-import { connectionClosed, HostConnection } from '../rpc/host-connection.ts';
 import { holdForLife, whenReleased } from '../rpc/locks.ts';
+import { connectionClosed, PageEnd } from '../rpc/page-end.ts';
 import type { PageEnvironment, WorkerLike, WorkerSource } from './environment.ts';
 import { HEARTBEAT_MS, Heartbeat, SILENT_BEATS_MAX } from './heartbeat.ts';
 import { OwnWorker } from './own-worker.ts';
@@ -44,7 +44,7 @@ export interface LeaderOptions extends Pick<StartMessage, 'directory' | 'wasmUrl
 
 /** A search under way. */
 interface Search {
-  readonly found: (connection: HostConnection) => void;
+  readonly found: (connection: PageEnd) => void;
   readonly failed: (error: Error) => void;
   /** The leader of another tab that was asked for a connection and has not answered yet. */
   asked: { readonly worker: string; readonly endpoint: ChannelEndpoint } | null;
@@ -61,10 +61,10 @@ export class LeaderFinder {
   readonly #control: BroadcastChannel;
   #worker: OwnWorker | null = null;
   #wasGiven = false;
-  #connection: HostConnection | null = null;
+  #connection: PageEnd | null = null;
   /** The worker at the other end of the connection. */
   #leader = '';
-  #connecting: Promise<HostConnection> | null = null;
+  #connecting: Promise<PageEnd> | null = null;
   #search: Search | null = null;
   /** The worker was silent for too long; it has not been heard of since. */
   #isSilent = false;
@@ -88,7 +88,7 @@ export class LeaderFinder {
    *
    * @throws WORKER_FAILED, WORKER_BUSY, STORAGE_LOCKED, SITE_DATA_CLEARED, and what the worker met when it opened the storage
    */
-  connection(): Promise<HostConnection> {
+  connection(): Promise<PageEnd> {
     if (this.#end !== null) return Promise.reject(this.#end.error);
     if (this.#connection?.failure === null) return Promise.resolve(this.#connection);
     this.#connecting ??= this.#connect().finally(() => {
@@ -111,12 +111,12 @@ export class LeaderFinder {
     if (this.#options.source.kind === 'spawned') this.#worker?.terminate();
   }
 
-  async #connect(): Promise<HostConnection> {
+  async #connect(): Promise<PageEnd> {
     await this.#alive;
     if (this.#end !== null) throw this.#end.error;
     let cancelTimeout = () => {};
     try {
-      this.#connection = await new Promise<HostConnection>((found, failed) => {
+      this.#connection = await new Promise<PageEnd>((found, failed) => {
         this.#search = { found, failed, asked: null };
         const waitMs = this.#isSilent ? SILENT_WAIT_MS : CONNECT_WAIT_MS;
         cancelTimeout = this.#environment.after(waitMs, () => failed(this.#lateness()));
@@ -162,7 +162,7 @@ export class LeaderFinder {
         this.#supersede(id);
         const endpoint = new ChannelEndpoint(port);
         if (this.#search !== null) this.#found(id, endpoint);
-        else new HostConnection(endpoint).leave(connectionClosed('there is one already'));
+        else new PageEnd(endpoint).leave(connectionClosed('there is one already'));
       },
       failed: (error) => this.#leaveToOthers(error),
       gone: (error) => {
@@ -216,7 +216,7 @@ export class LeaderFinder {
     }
     if (search.asked?.endpoint === endpoint) search.asked = null;
     this.#endSearch();
-    const connection = new HostConnection(endpoint);
+    const connection = new PageEnd(endpoint);
     this.#leader = worker;
     this.#isSilent = false;
     connection.whenLost((reason) => {

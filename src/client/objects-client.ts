@@ -7,8 +7,8 @@
 import type { Answer, OutgoingCall } from '../membrane/caller.ts';
 import { References } from '../membrane/references.ts';
 import { fromWire } from '../rpc/errors-on-wire.ts';
-import type { HostConnection } from '../rpc/host-connection.ts';
 import type { ClassList, ManageRequest, ManageResults } from '../rpc/object-protocol.ts';
+import type { PageEnd } from '../rpc/page-end.ts';
 import type { LeaderFinder } from './leader-finder.ts';
 
 /** How often the worker may be lost before its classes are not asked for again. */
@@ -22,7 +22,7 @@ interface Waiting {
 
 export class ObjectsClient {
   readonly #finder: LeaderFinder;
-  readonly #references = new WeakMap<HostConnection, References>();
+  readonly #references = new WeakMap<PageEnd, References>();
   #waiting: Waiting[] = [];
   #isConnecting = false;
 
@@ -75,7 +75,7 @@ export class ObjectsClient {
     return waiting;
   }
 
-  async #ask(connection: HostConnection, call: OutgoingCall): Promise<Answer> {
+  async #ask(connection: PageEnd, call: OutgoingCall): Promise<Answer> {
     const channel = this.#referencesOf(connection);
     const { address, bond, request } = call;
     const payload = await bond.ask(channel, request, (sent) => {
@@ -84,7 +84,7 @@ export class ObjectsClient {
     return { payload, channel };
   }
 
-  #referencesOf(connection: HostConnection): References {
+  #referencesOf(connection: PageEnd): References {
     let references = this.#references.get(connection);
     if (references === undefined) {
       const made = new References(connection.objects);

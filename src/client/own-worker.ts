@@ -7,8 +7,8 @@
 import { storageError } from '../contract/errors.ts';
 import type { namesOf, StartMessage, WorkerMessage } from '../rpc/control.ts';
 import { fromWire } from '../rpc/errors-on-wire.ts';
-import { connectionClosed } from '../rpc/host-connection.ts';
 import { type Locks, whenReleased } from '../rpc/locks.ts';
+import { connectionClosed } from '../rpc/page-end.ts';
 import type { WorkerLike } from './environment.ts';
 
 /** What the page is told of it. */

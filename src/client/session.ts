@@ -8,8 +8,8 @@
 import { storageError } from '../contract/errors.ts';
 import { type Call, operationOf, type Results } from '../contract/operations.ts';
 import { fromWire, type Outcome } from '../rpc/errors-on-wire.ts';
-import { connectionClosed, type HostConnection } from '../rpc/host-connection.ts';
 import type { WireAddress } from '../rpc/object-protocol.ts';
+import { connectionClosed, type PageEnd } from '../rpc/page-end.ts';
 import { BATCH_CALLS_MAX, type SessionId } from '../rpc/protocol.ts';
 import type { LeaderFinder } from './leader-finder.ts';
 import { TransactionScope } from './transaction-scope.ts';
@@ -33,7 +33,7 @@ type State =
   | { readonly kind: 'opening' }
   | {
       readonly kind: 'open';
-      readonly connection: HostConnection;
+      readonly connection: PageEnd;
       readonly id: SessionId;
       /** Ends the watch of the connection. */
       readonly unwatch: () => void;
@@ -140,7 +140,7 @@ export class Session {
     for (const batch of batches(queue)) this.#send(connection, id, batch);
   }
 
-  #send(connection: HostConnection, id: SessionId, batch: readonly Pending[]): void {
+  #send(connection: PageEnd, id: SessionId, batch: readonly Pending[]): void {
     for (const pending of batch) {
       pending.sends += 1;
       this.#sent.add(pending);
@@ -200,7 +200,7 @@ export class Session {
     }
   }
 
-  #opened(connection: HostConnection, id: SessionId): Error | null {
+  #opened(connection: PageEnd, id: SessionId): Error | null {
     if (this.#state.kind === 'closed') {
       void connection.close(id).catch(() => {});
       return this.#state.error;
@@ -211,7 +211,7 @@ export class Session {
     return null;
   }
 
-  #lose(connection: HostConnection, reason: Error): void {
+  #lose(connection: PageEnd, reason: Error): void {
     if (this.#state.kind !== 'open' || this.#state.connection !== connection) return;
     this.#state = { kind: 'unopened' };
     this.#generation += 1;

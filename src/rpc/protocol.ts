@@ -18,7 +18,7 @@ export type SessionId = number;
  * gate), and none rejects: failures are outcomes. `begin` and
  * `importDatabase` may wait long, so they travel alone.
  */
-export interface StorageHost {
+export interface StoragePeer {
   /**
    * Opens an object for this client, by its name or as an object of a class; recovers it when it is
    * the first handle on it.

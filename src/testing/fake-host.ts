@@ -7,7 +7,7 @@ import type { Call, Results, RowBatch } from '../contract/operations.ts';
 import type { SqlStorageValue } from '../contract/storage.ts';
 import { type Outcome, toWire } from '../rpc/errors-on-wire.ts';
 import type { WireAddress } from '../rpc/object-protocol.ts';
-import type { SessionId, StorageHost } from '../rpc/protocol.ts';
+import type { SessionId, StoragePeer } from '../rpc/protocol.ts';
 
 /** What outlives a host: the entries of the objects, by name. */
 export type Disk = Map<string, Map<string, Uint8Array>>;
@@ -18,7 +18,7 @@ interface Session {
   transaction: { readonly number: number; readonly before: Map<string, Uint8Array> } | null;
 }
 
-export class FakeHost implements StorageHost {
+export class FakeHost implements StoragePeer {
   /** Every message, in order. */
   readonly messages: (readonly Call[])[] = [];
   readonly sessions = new Map<SessionId, Session>();

@@ -7,18 +7,18 @@ import { CONNECT_WAIT_MS } from '../client/leader-finder.ts';
 import { LeaderFinders } from '../client/leader-finders.ts';
 import { DEFAULT_DIRECTORY, StorageOpener } from '../client/open-storage.ts';
 import type { RemoteStorage } from '../contract/storage.ts';
-import type { WorkerHost } from '../rpc/client-host.ts';
 import type { StartMessage, WorkerMessage } from '../rpc/control.ts';
 import type { Locks } from '../rpc/locks.ts';
 import type { ObjectsService } from '../rpc/object-protocol.ts';
-import type { StorageHost } from '../rpc/protocol.ts';
+import type { StoragePeer } from '../rpc/protocol.ts';
+import type { WorkerService } from '../rpc/worker-end.ts';
 import { type Agent, FakeBrowser } from './fake-browser.ts';
 import { type Disk, FakeHost } from './fake-host.ts';
 import { Settling } from './settling.ts';
 
 /** worker/boot/candidate, which a page does not import. */
 export type RunCandidate = (
-  createHost: () => Promise<WorkerHost>,
+  createHost: () => Promise<WorkerService>,
   environment: {
     readonly page: {
       postMessage(message: WorkerMessage, transfer: Transferable[]): void;
@@ -39,11 +39,11 @@ export class FakeTabs {
   readonly disk: Disk = new Map();
   readonly runCandidate: RunCandidate;
   readonly objects: (() => ObjectsService) | undefined;
-  readonly storage: StorageHost | undefined;
+  readonly storage: StoragePeer | undefined;
   readonly #tabs: FakeTab[] = [];
 
   /** `objects` and `storage` stand for every host's, when they are given. */
-  constructor(runCandidate: RunCandidate, objects?: () => ObjectsService, storage?: StorageHost) {
+  constructor(runCandidate: RunCandidate, objects?: () => ObjectsService, storage?: StoragePeer) {
     this.runCandidate = runCandidate;
     this.objects = objects;
     this.storage = storage;
@@ -208,7 +208,7 @@ export class FakeWorker implements WorkerLike {
     }
     if (script !== 'serves') return;
     const { locks, openChannel } = this.#agent;
-    const createHost = async (): Promise<WorkerHost> => {
+    const createHost = async (): Promise<WorkerService> => {
       const error = hostError();
       if (error !== null) throw error;
       this.host = new FakeHost(tabs.disk);

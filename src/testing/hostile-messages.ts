@@ -10,7 +10,7 @@
 
 import fc from 'fast-check';
 import { ChannelEndpoint } from '../rpc/channel-endpoint.ts';
-import { ClientHost, type WorkerHost } from '../rpc/client-host.ts';
+import { WorkerEnd, type WorkerService } from '../rpc/worker-end.ts';
 import { Draws } from './draws.ts';
 import { call, MessageGenerator } from './hostile-generator.ts';
 
@@ -41,7 +41,7 @@ const TURNS_MAX = 1500;
 
 /** Sends `count` messages to the host and returns whatever must not happen. */
 export async function sendHostileMessages(
-  host: WorkerHost,
+  host: WorkerService,
   { seed, count, watch, addresses = [] }: HostileRun,
 ): Promise<Violation[]> {
   const violations: Violation[] = [];
@@ -73,16 +73,16 @@ export async function sendHostileMessages(
 /** A tab with other code than this package's, and the worker's end of its connection. */
 class Peer {
   readonly #port: MessagePort;
-  readonly #client: ClientHost;
+  readonly #client: WorkerEnd;
   readonly #replies = new Map<string, unknown[]>();
 
-  constructor(host: WorkerHost) {
+  constructor(host: WorkerService) {
     const { port1, port2 } = new MessageChannel();
     this.#port = port2;
     port2.onmessage = ({ data }) => {
       if (typeof data?.id === 'string') this.#replies.set(data.id, [...this.#to(data.id), data]);
     };
-    this.#client = new ClientHost(host, new ChannelEndpoint(port1));
+    this.#client = new WorkerEnd(host, new ChannelEndpoint(port1));
   }
 
   /** @throws Error when a well-formed call gets no result */

@@ -7,7 +7,6 @@
 // Knows nothing about objects and files: the host is made by the caller.
 
 import { ChannelEndpoint } from '../../src/rpc/channel-endpoint.ts';
-import { ClientHost, type WorkerHost } from '../../src/rpc/client-host.ts';
 import {
   type ControlMessage,
   namesOf,
@@ -17,6 +16,7 @@ import {
 } from '../../src/rpc/control.ts';
 import { toWire } from '../../src/rpc/errors-on-wire.ts';
 import { holdForLife, type Locks, whenReleased } from '../../src/rpc/locks.ts';
+import { WorkerEnd, type WorkerService } from '../../src/rpc/worker-end.ts';
 
 /** What a worker's global scope gives. */
 export interface CandidateEnvironment {
@@ -39,7 +39,7 @@ export interface CandidateEnvironment {
 const LAST_WORDS_MS = 500;
 
 /** Makes the host, once this worker leads. Its rejection is told to the page. */
-export type CreateHost = (options: HostOptions) => Promise<WorkerHost>;
+export type CreateHost = (options: HostOptions) => Promise<WorkerService>;
 
 export type HostOptions = Pick<StartMessage, 'directory' | 'wasmUrl'>;
 
@@ -58,7 +58,7 @@ export function runCandidate(createHost: CreateHost, environment: CandidateEnvir
 type State =
   | { readonly kind: 'idle' }
   | { readonly kind: 'standing' }
-  | { readonly kind: 'leading'; readonly host: WorkerHost }
+  | { readonly kind: 'leading'; readonly host: WorkerService }
   /** Holds the lock until it is dead, and serves nobody. */
   | { readonly kind: 'ending' };
 
@@ -69,9 +69,9 @@ class Candidate {
   readonly #names: ReturnType<typeof namesOf>;
   readonly #alive: Promise<void>;
   /** By client; a page that connects again has given up its earlier connection. */
-  readonly #clients = new Map<string, ClientHost>();
+  readonly #clients = new Map<string, WorkerEnd>();
   /** Those of this worker's own page. */
-  readonly #own = new Set<ClientHost>();
+  readonly #own = new Set<WorkerEnd>();
   #state: State = { kind: 'idle' };
 
   constructor(identity: StartMessage, createHost: CreateHost, environment: CandidateEnvironment) {
@@ -104,7 +104,7 @@ class Candidate {
     }
   }
 
-  #lead(host: WorkerHost): void {
+  #lead(host: WorkerService): void {
     this.#state = { kind: 'leading', host };
     const control = this.#environment.openChannel(this.#names.controlChannel);
     const { worker } = this.#identity;
@@ -132,16 +132,19 @@ class Candidate {
     after(LAST_WORDS_MS, () => page.close());
   }
 
-  #connectOwnPage(host: WorkerHost): void {
+  #connectOwnPage(host: WorkerService): void {
     const { port1, port2 } = new MessageChannel();
     // It may have one already, and a call under way on it; it closes the one it does not use.
-    const admitted = new ClientHost(host, new ChannelEndpoint(port1));
+    const admitted = new WorkerEnd(host, new ChannelEndpoint(port1));
     this.#own.add(admitted);
     admitted.ended.addEventListener('abort', () => this.#own.delete(admitted));
     this.#post({ type: 'leads', port: port2 }, [port2]);
   }
 
-  #connect(host: WorkerHost, { client, connection }: ControlMessage & { type: 'connect' }): void {
+  #connect(
+    host: WorkerService,
+    { client, connection }: ControlMessage & { type: 'connect' },
+  ): void {
     // Every tab of the origin can post here, also one with other code; these become names.
     if (typeof client !== 'string' || typeof connection !== 'string') return;
     const channel = this.#environment.openChannel(this.#names.connectionChannel(connection));
@@ -150,9 +153,9 @@ class Candidate {
     whenReleased(locks, this.#names.clientLock(client), admitted.ended, () => admitted.end());
   }
 
-  #admit(client: string, host: WorkerHost, endpoint: ChannelEndpoint): ClientHost {
+  #admit(client: string, host: WorkerService, endpoint: ChannelEndpoint): WorkerEnd {
     this.#clients.get(client)?.end();
-    const admitted = new ClientHost(host, endpoint);
+    const admitted = new WorkerEnd(host, endpoint);
     this.#clients.set(client, admitted);
     admitted.ended.addEventListener('abort', () => {
       if (this.#clients.get(client) === admitted) this.#clients.delete(client);

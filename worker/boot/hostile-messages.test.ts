@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Call } from '../../src/contract/operations.ts';
 import { ChannelEndpoint } from '../../src/rpc/channel-endpoint.ts';
-import { ClientHost, type WorkerHost } from '../../src/rpc/client-host.ts';
-import { HostConnection } from '../../src/rpc/host-connection.ts';
+import { PageEnd } from '../../src/rpc/page-end.ts';
+import { WorkerEnd, type WorkerService } from '../../src/rpc/worker-end.ts';
 import { serialize } from '../../src/serializer/encode.ts';
 import { sendHostileMessages } from '../../src/testing/hostile-messages.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
@@ -23,7 +23,7 @@ class Room extends DurableObject {
 }
 
 let running: RunningHost;
-let host: WorkerHost;
+let host: WorkerService;
 
 beforeAll(async () => {
   const sqlite = await loadSqliteInNode();
@@ -66,7 +66,7 @@ describe('a peer with other code', () => {
 
   beforeEach(() => {
     ports = new MessageChannel();
-    new ClientHost(host, new ChannelEndpoint(ports.port1));
+    new WorkerEnd(host, new ChannelEndpoint(ports.port1));
   });
 
   afterEach(() => ports.port1.close());
@@ -103,7 +103,7 @@ describe('a peer with other code', () => {
   ])('[BORDER1] does not reach %s', async ([, message]) => {
     const { value } = await reply({ argumentList: raw('return 1'), ...message });
     expect(value).toMatchObject(refused);
-    const connection = new HostConnection(new ChannelEndpoint(ports.port2));
+    const connection = new PageEnd(new ChannelEndpoint(ports.port2));
     expect(await connection.open('object')).toMatchObject({ ok: expect.any(Number) });
   });
 
@@ -122,7 +122,7 @@ describe('a peer with other code', () => {
   );
 
   test('[BORDER2] a message with one malformed call is refused whole', async () => {
-    const connection = new HostConnection(new ChannelEndpoint(ports.port2));
+    const connection = new PageEnd(new ChannelEndpoint(ports.port2));
     const opened = await connection.open('whole');
     const session = 'ok' in opened ? opened.ok : expect.fail();
     const put = { op: 'put', entries: [['a', serialize(1)]], unconfirmed: false } as const;
@@ -158,7 +158,7 @@ describe('a peer with other code', () => {
     ['a file that is text', { op: 'importDatabase', database: 'x', wal: null }, 'INVALID_ARGUMENT'],
     ['an end of no transaction', { op: 'commit' }, 'INVALID_ARGUMENT'],
   ])('[BORDER3] the worker refuses %s by itself', async ([, call, code]) => {
-    const connection = new HostConnection(new ChannelEndpoint(ports.port2));
+    const connection = new PageEnd(new ChannelEndpoint(ports.port2));
     const opened = await connection.open('limits');
     const session = 'ok' in opened ? opened.ok : expect.fail();
     const outcomes = await connection.execute(session, [call as Call]);
@@ -166,7 +166,7 @@ describe('a peer with other code', () => {
   });
 
   test('[BORDER3] the worker refuses a message of too many calls', async () => {
-    const connection = new HostConnection(new ChannelEndpoint(ports.port2));
+    const connection = new PageEnd(new ChannelEndpoint(ports.port2));
     const opened = await connection.open('limits');
     const session = 'ok' in opened ? opened.ok : expect.fail();
     const outcomes = await connection.execute(session, Array(513).fill({ op: 'sync' }));
@@ -176,7 +176,7 @@ describe('a peer with other code', () => {
   });
 
   test('[BORDER3] a value of the largest size passes', async () => {
-    const connection = new HostConnection(new ChannelEndpoint(ports.port2));
+    const connection = new PageEnd(new ChannelEndpoint(ports.port2));
     const opened = await connection.open('limits');
     const session = 'ok' in opened ? opened.ok : expect.fail();
     const values = ['x'.repeat(131_072), 'Ω'.repeat(65_536), new Uint8Array(131_072)];

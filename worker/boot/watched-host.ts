@@ -3,9 +3,9 @@
 // Knows nothing of files: the watch is passed in. `ask` and `release` are about references and
 // answer for nothing that is stored.
 
-import type { WorkerHost } from '../../src/rpc/client-host.ts';
 import { type Outcome, toWire } from '../../src/rpc/errors-on-wire.ts';
 import type { ObjectsService } from '../../src/rpc/object-protocol.ts';
+import type { WorkerService } from '../../src/rpc/worker-end.ts';
 
 /** The part of file/clearance-watch that is used. */
 export interface Watch {
@@ -16,9 +16,9 @@ export interface Watch {
 }
 
 export function watchedHost(
-  host: WorkerHost & { readonly objects: ObjectsService },
+  host: WorkerService & { readonly objects: ObjectsService },
   watch: Watch,
-): WorkerHost {
+): WorkerService {
   const guard = <T>(work: () => Promise<Outcome<T>>): Promise<Outcome<T>> =>
     watch.during(work).catch((error) => ({ error: toWire(error) }));
   return {

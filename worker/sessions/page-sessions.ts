@@ -16,7 +16,7 @@ import type { Call, CallOf, Results, RowBatch } from '../../src/contract/operati
 import type { SqlStorageValue } from '../../src/contract/storage.ts';
 import { type Outcome, toWire } from '../../src/rpc/errors-on-wire.ts';
 import type { WireAddress } from '../../src/rpc/object-protocol.ts';
-import type { SessionId, StorageHost } from '../../src/rpc/protocol.ts';
+import type { SessionId, StoragePeer } from '../../src/rpc/protocol.ts';
 import { fromWireAddress } from '../../src/stubs/wire-address.ts';
 
 import type { ObjectHost } from '../host/object-host.ts';
@@ -63,7 +63,7 @@ class Barrier {
   }
 }
 
-export class PageSessions implements StorageHost {
+export class PageSessions implements StoragePeer {
   readonly #host: ObjectHost;
   readonly #after: (delayMs: number, task: () => void) => () => void;
   readonly #sessions = new Map<SessionId, Session>();

@@ -24,7 +24,6 @@ import {
 import { checkOutcome } from './check-outcomes.ts';
 import type { ConnectionMessage } from './control.ts';
 import { type Outcome, toWire } from './errors-on-wire.ts';
-import { connectionClosed } from './host-connection.ts';
 import type {
   ObjectsConnection,
   ObjectsPeer,
@@ -33,18 +32,19 @@ import type {
   ReferencePeer,
   WireAddress,
 } from './object-protocol.ts';
+import { connectionClosed } from './page-end.ts';
 import { PendingCalls } from './pending-calls.ts';
-import { BATCH_CALLS_MAX, type SessionId, type StorageHost } from './protocol.ts';
+import { BATCH_CALLS_MAX, type SessionId, type StoragePeer } from './protocol.ts';
 
 /** A worker's host: objects' storage, and calls of objects when it serves classes. */
-export interface WorkerHost extends StorageHost {
+export interface WorkerService extends StoragePeer {
   readonly objects?: ObjectsService;
   /** Resolves to the reason when the host can serve nothing more. */
   readonly lost?: Promise<Error>;
 }
 
-export class ClientHost implements StorageHost {
-  readonly #host: WorkerHost;
+export class WorkerEnd implements StoragePeer {
+  readonly #host: WorkerService;
   readonly #objects: ObjectsConnection;
   /** Calls of what the client passed by reference. */
   readonly #pending = new PendingCalls();
@@ -52,7 +52,7 @@ export class ClientHost implements StorageHost {
   readonly #sessions = new Set<SessionId>();
   readonly #end = new AbortController();
 
-  constructor(host: WorkerHost, endpoint: ChannelEndpoint) {
+  constructor(host: WorkerService, endpoint: ChannelEndpoint) {
     this.#host = host;
     this.#endpoint = endpoint;
     const objects = host.objects?.connect(this.#client()) ?? NO_OBJECTS;
@@ -116,7 +116,7 @@ export class ClientHost implements StorageHost {
 
   #answers(
     objects: ObjectsConnection,
-  ): Record<keyof (StorageHost & ObjectsPeer & ReferencePeer), Answer> {
+  ): Record<keyof (StoragePeer & ObjectsPeer & ReferencePeer), Answer> {
     return {
       open: (target) => this.open(checkTarget(target)),
       execute: (session, calls) => this.#executeMessage(session, calls),

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FakeHost } from '../testing/fake-host.ts';
 import { ChannelEndpoint } from './channel-endpoint.ts';
-import { ClientHost } from './client-host.ts';
-import { HostConnection } from './host-connection.ts';
-import type { StorageHost } from './protocol.ts';
+import { PageEnd } from './page-end.ts';
+import type { StoragePeer } from './protocol.ts';
+import { WorkerEnd } from './worker-end.ts';
 
 const reason = new Error('the worker died');
 
@@ -30,13 +30,13 @@ describe.for(['port', 'channel'] as const)('over a %s', (kind) => {
     return [new ChannelEndpoint(channels[0]!), new ChannelEndpoint(channels[1]!)];
   }
 
-  function connect(host: StorageHost) {
+  function connect(host: StoragePeer) {
     const [page, worker] = endpoints();
-    const connection = new HostConnection(page);
-    return { connection, client: new ClientHost(host, worker), page, worker };
+    const connection = new PageEnd(page);
+    return { connection, client: new WorkerEnd(host, worker), page, worker };
   }
 
-  async function opened(host: StorageHost) {
+  async function opened(host: StoragePeer) {
     const connected = connect(host);
     const outcome = await connected.connection.open('object');
     if (!('ok' in outcome)) throw new Error('The fake host did not open.');
@@ -132,7 +132,7 @@ describe.for(['port', 'channel'] as const)('over a %s', (kind) => {
 
   test('[BORDER4] an answer that is no outcome settles its calls as INTERNAL', async () => {
     const [page, worker] = endpoints();
-    const connection = new HostConnection(page);
+    const connection = new PageEnd(page);
     let value: unknown;
     worker.addEventListener('message', (event) => {
       const { id } = (event as MessageEvent<{ id: string }>).data;

@@ -21,12 +21,12 @@ import type {
   WireAddress,
 } from './object-protocol.ts';
 import { PendingCalls } from './pending-calls.ts';
-import type { SessionId, StorageHost } from './protocol.ts';
+import type { SessionId, StoragePeer } from './protocol.ts';
 
 /** What the worker shows. */
-type Surface = StorageHost & ObjectsPeer & ReferencePeer;
+type Surface = StoragePeer & ObjectsPeer & ReferencePeer;
 
-export class HostConnection implements StorageHost {
+export class PageEnd implements StoragePeer {
   /** Resolves to the reason when the connection has failed. */
   readonly lost: Promise<Error>;
   /** Calls of objects, and of what they passed by reference. */
@@ -35,9 +35,9 @@ export class HostConnection implements StorageHost {
   readonly #pending = new PendingCalls();
   // Kept for the life of the connection: comlink releases a remote whose proxies were collected.
   readonly #remote: Remote<Surface>;
-  readonly #open: Remote<StorageHost['open']>;
-  readonly #execute: Remote<StorageHost['execute']>;
-  readonly #close: Remote<StorageHost['close']>;
+  readonly #open: Remote<StoragePeer['open']>;
+  readonly #execute: Remote<StoragePeer['execute']>;
+  readonly #close: Remote<StoragePeer['close']>;
   readonly #users = new Set<(reason: Error) => void>();
   #reportLost: (reason: Error) => void = () => {};
   #heardCount = 0;
