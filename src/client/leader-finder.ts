@@ -10,6 +10,7 @@
 import { isStorageError, storageError } from '../contract/errors.ts';
 import { HANDLE_WAIT_MS } from '../contract/limits.ts';
 import { ChannelEndpoint } from '../rpc/channel-endpoint.ts';
+import { connectionClosed } from '../rpc/connection-closed.ts';
 import {
   type ConnectionMessage,
   type ControlMessage,
@@ -18,7 +19,7 @@ import {
   type StartMessage,
 } from '../rpc/control.ts';
 import { holdForLife, whenReleased } from '../rpc/locks.ts';
-import { connectionClosed, PageEnd } from '../rpc/page-end.ts';
+import { PageEnd } from '../rpc/page-end.ts';
 import type { PageEnvironment, WorkerLike, WorkerSource } from './environment.ts';
 import { HEARTBEAT_MS, Heartbeat, SILENT_BEATS_MAX } from './heartbeat.ts';
 import { OwnWorker } from './own-worker.ts';

@@ -35,7 +35,7 @@ export class ObjectsClient {
     for (let tries = 1; ; tries++) {
       const connection = await this.#finder.connection();
       try {
-        const outcome = await connection.objects.classes();
+        const outcome = await connection.worker.classes();
         if ('ok' in outcome) return outcome.ok;
         throw fromWire(outcome.error);
       } catch (error) {
@@ -47,7 +47,7 @@ export class ObjectsClient {
 
   /** Asks for what is no call of an object. */
   async manage<R extends ManageRequest>(request: R): Promise<ManageResults[R['op']]> {
-    const outcome = await (await this.#finder.connection()).objects.manage(request);
+    const outcome = await (await this.#finder.connection()).worker.manage(request);
     if ('error' in outcome) throw fromWire(outcome.error);
     return outcome.ok as ManageResults[R['op']];
   }
@@ -79,7 +79,7 @@ export class ObjectsClient {
     const channel = this.#referencesOf(connection);
     const { address, bond, request } = call;
     const payload = await bond.ask(channel, request, (sent) => {
-      return connection.objects.call(address, sent);
+      return connection.worker.call(address, sent);
     });
     return { payload, channel };
   }
@@ -87,7 +87,7 @@ export class ObjectsClient {
   #referencesOf(connection: PageEnd): References {
     let references = this.#references.get(connection);
     if (references === undefined) {
-      const made = new References(connection.objects);
+      const made = new References(connection.worker);
       connection.show(made);
       void connection.lost.then((reason) => made.end(reason));
       this.#references.set(connection, made);

@@ -5,10 +5,10 @@
 // in the worker, and ends nothing.
 
 import { storageError } from '../contract/errors.ts';
+import { connectionClosed } from '../rpc/connection-closed.ts';
 import type { namesOf, StartMessage, WorkerMessage } from '../rpc/control.ts';
 import { fromWire } from '../rpc/errors-on-wire.ts';
 import { type Locks, whenReleased } from '../rpc/locks.ts';
-import { connectionClosed } from '../rpc/page-end.ts';
 import type { WorkerLike } from './environment.ts';
 
 /** What the page is told of it. */

@@ -8,7 +8,7 @@ import { storageError } from '../contract/errors.ts';
 import { BATCH_ROWS_MAX } from '../contract/operation-fields.ts';
 import type { RowBatch } from '../contract/operations.ts';
 import type { RemoteSqlCursor, SqlRow, SqlStorageValue } from '../contract/storage.ts';
-import { connectionClosed } from '../rpc/page-end.ts';
+import { connectionClosed } from '../rpc/connection-closed.ts';
 import type { PageEnvironment } from './environment.ts';
 import type { Session } from './session.ts';
 

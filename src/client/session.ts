@@ -7,9 +7,10 @@
 
 import { storageError } from '../contract/errors.ts';
 import { type Call, operationOf, type Results } from '../contract/operations.ts';
+import { connectionClosed } from '../rpc/connection-closed.ts';
 import { fromWire, type Outcome } from '../rpc/errors-on-wire.ts';
 import type { WireAddress } from '../rpc/object-protocol.ts';
-import { connectionClosed, type PageEnd } from '../rpc/page-end.ts';
+import type { PageEnd } from '../rpc/page-end.ts';
 import { BATCH_CALLS_MAX, type SessionId } from '../rpc/protocol.ts';
 import type { LeaderFinder } from './leader-finder.ts';
 import { TransactionScope } from './transaction-scope.ts';
@@ -118,7 +119,7 @@ export class Session {
     this.#queue = [];
     if (before.kind !== 'open') return;
     before.unwatch();
-    await before.connection.close(before.id).catch(() => {});
+    await before.connection.worker.close(before.id).catch(() => {});
   }
 
   #scheduleFlush(): void {
@@ -145,7 +146,7 @@ export class Session {
       pending.sends += 1;
       this.#sent.add(pending);
     }
-    connection
+    connection.worker
       .execute(
         id,
         batch.map(({ call }) => call),
@@ -183,7 +184,7 @@ export class Session {
         const connection = await this.#finder.connection();
         let outcome: Outcome<SessionId>;
         try {
-          outcome = await connection.open(this.#target);
+          outcome = await connection.worker.open(this.#target);
         } catch (error) {
           if (connection.failure === null || tries === SENDS_MAX) throw error;
           continue;
@@ -202,7 +203,7 @@ export class Session {
 
   #opened(connection: PageEnd, id: SessionId): Error | null {
     if (this.#state.kind === 'closed') {
-      void connection.close(id).catch(() => {});
+      void connection.worker.close(id).catch(() => {});
       return this.#state.error;
     }
     const unwatch = connection.whenLost((reason) => this.#lose(connection, reason));

@@ -1,10 +1,10 @@
-// What a peer's answer may be: an outcome. A call settles by it in any case, so an answer of another
-// shape is the outcome of a defect, not an exception in the middle of settling.
+// Checks the answers of a peer, which are outcomes. A call must settle in any case, so an answer of
+// another shape becomes an outcome too: an INTERNAL error.
 
 import { storageError } from '../contract/errors.ts';
 import { type Outcome, toWire } from './errors-on-wire.ts';
 
-/** The answer, or the defect that it is none. The result itself is the caller's to trust. */
+/** The answer if it is an outcome. Its result is not checked. */
 export function checkOutcome<T>(answer: unknown): Outcome<T> {
   if (typeof answer === 'object' && answer !== null && ('ok' in answer || 'error' in answer)) {
     return answer as Outcome<T>;
@@ -12,8 +12,11 @@ export function checkOutcome<T>(answer: unknown): Outcome<T> {
   return { error: toWire(storageError('INTERNAL', 'The answer to the call is not an outcome.')) };
 }
 
-/** One outcome a call, whatever came. */
+/** One outcome for each of `count` calls. A single error is the outcome of all of them. */
 export function checkOutcomes(answer: unknown, count: number): Outcome[] {
-  const given: readonly unknown[] = Array.isArray(answer) ? answer : [];
-  return Array.from({ length: count }, (_, i) => checkOutcome(given[i]));
+  if (Array.isArray(answer)) {
+    return Array.from({ length: count }, (_, i) => checkOutcome(answer[i]));
+  }
+  const outcome = checkOutcome(answer);
+  return new Array(count).fill('error' in outcome ? outcome : checkOutcome(undefined));
 }

@@ -38,14 +38,14 @@ describe.for(['port', 'channel'] as const)('over a %s', (kind) => {
 
   async function opened(host: StoragePeer) {
     const connected = connect(host);
-    const outcome = await connected.connection.open('object');
+    const outcome = await connected.connection.worker.open('object');
     if (!('ok' in outcome)) throw new Error('The fake host did not open.');
     return { ...connected, session: outcome.ok };
   }
 
   test('[RPC2] calls are answered while the connection stands', async () => {
     const { connection, session } = await opened(new FakeHost(new Map()));
-    const outcomes = await connection.execute(session, [{ op: 'databaseSize' }]);
+    const outcomes = await connection.worker.execute(session, [{ op: 'databaseSize' }]);
     expect(outcomes).toEqual([{ ok: 4096 }]);
   });
 
@@ -53,7 +53,7 @@ describe.for(['port', 'channel'] as const)('over a %s', (kind) => {
     const host = new FakeHost(new Map());
     const { connection, session } = await opened(host);
     host.holdAnswers();
-    const pending = connection.execute(session, [{ op: 'sync' }]);
+    const pending = connection.worker.execute(session, [{ op: 'sync' }]);
     connection.fail(reason);
     await expect(pending).rejects.toBe(reason);
     expect(await connection.lost).toBe(reason);
@@ -63,14 +63,14 @@ describe.for(['port', 'channel'] as const)('over a %s', (kind) => {
     const { connection } = connect(new FakeHost(new Map()));
     connection.fail(reason);
     connection.fail(new Error('later'));
-    await expect(connection.open('object')).rejects.toBe(reason);
+    await expect(connection.worker.open('object')).rejects.toBe(reason);
   });
 
   test('[RPC3] the worker ending the connection rejects what is pending', async () => {
     const host = new FakeHost(new Map());
     const { connection, client, session } = await opened(host);
     host.holdAnswers();
-    const pending = connection.execute(session, [{ op: 'sync' }]);
+    const pending = connection.worker.execute(session, [{ op: 'sync' }]);
     client.end();
     await expect(pending).rejects.toMatchObject({ code: 'CONNECTION_CLOSED', retryable: true });
   });
@@ -79,7 +79,7 @@ describe.for(['port', 'channel'] as const)('over a %s', (kind) => {
     const host = new FakeHost(new Map());
     const { connection, session } = await opened(host);
     host.holdAnswers();
-    const pending = connection.execute(session, [{ op: 'sync' }]);
+    const pending = connection.worker.execute(session, [{ op: 'sync' }]);
     (kind === 'port' ? ports.port1 : channels[0]!).dispatchEvent(new Event('messageerror'));
     await expect(pending).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
   });
@@ -106,7 +106,9 @@ describe.for(['port', 'channel'] as const)('over a %s', (kind) => {
     const other = await host.open('other');
     const { connection } = await opened(host);
     if (!('ok' in other)) throw new Error('The fake host did not open.');
-    const [outcome] = await connection.execute(other.ok, [{ op: 'deleteAll', unconfirmed: false }]);
+    const [outcome] = await connection.worker.execute(other.ok, [
+      { op: 'deleteAll', unconfirmed: false },
+    ]);
     expect(outcome).toMatchObject({ error: { properties: { code: 'CONNECTION_CLOSED' } } });
     expect(host.operations).toEqual([]);
   });
@@ -115,7 +117,7 @@ describe.for(['port', 'channel'] as const)('over a %s', (kind) => {
     const host = new FakeHost(new Map());
     const { connection, session } = await opened(host);
     host.execute = () => Promise.reject(new RangeError('memory access out of bounds'));
-    const outcomes = await connection.execute(session, [{ op: 'sync' }, { op: 'sync' }]);
+    const outcomes = await connection.worker.execute(session, [{ op: 'sync' }, { op: 'sync' }]);
     const error = { name: 'RangeError', message: 'memory access out of bounds' };
     expect(outcomes).toMatchObject([{ error }, { error }]);
   });
@@ -123,7 +125,7 @@ describe.for(['port', 'channel'] as const)('over a %s', (kind) => {
   test('[RPC5] a call that cannot be posted rejects and the connection stands', async () => {
     const { connection, session } = await opened(new FakeHost(new Map()));
     const unpostable = { op: 'sync', extra: () => {} } as never;
-    await expect(connection.execute(session, [unpostable])).rejects.toMatchObject({
+    await expect(connection.worker.execute(session, [unpostable])).rejects.toMatchObject({
       code: 'INTERNAL',
       cause: { name: 'DataCloneError' },
     });
@@ -140,9 +142,9 @@ describe.for(['port', 'channel'] as const)('over a %s', (kind) => {
     });
     const internal = { error: { properties: { code: 'INTERNAL' } } };
     for (value of [undefined, null, 7, 'text', {}, []]) {
-      expect(await connection.open('object')).toMatchObject(internal);
+      expect(await connection.worker.open('object')).toMatchObject(internal);
       const calls = [{ op: 'sync' }, { op: 'sync' }] as const;
-      expect(await connection.execute(1, calls)).toMatchObject([internal, internal]);
+      expect(await connection.worker.execute(1, calls)).toMatchObject([internal, internal]);
     }
   });
 
@@ -152,7 +154,7 @@ describe.for(['port', 'channel'] as const)('over a %s', (kind) => {
       page.postMessage(nothing);
       worker.postMessage(nothing);
     }
-    expect(await connection.open('object')).toMatchObject({ ok: expect.any(Number) });
+    expect(await connection.worker.open('object')).toMatchObject({ ok: expect.any(Number) });
     expect(connection.failure).toBe(null);
   });
 });

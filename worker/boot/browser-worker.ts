@@ -1,16 +1,16 @@
 // Serves a host over OPFS to the page that started this worker and, when it leads, to other tabs.
 //
-// With serve.ts and open-host.ts the only code of the worker that touches its global scope.
+// Only this file, opfs-host.ts and start-host.ts use the worker's global scope.
 
 import { PageSessions } from '../sessions/page-sessions.ts';
 import { type CandidateEnvironment, runCandidate } from './candidate.ts';
 import { type OpfsHostOptions, startOpfsHost } from './opfs-host.ts';
 import { watchedHost } from './watched-host.ts';
 
-/** What a worker hosts, whatever page asks for it. */
+/** What a worker hosts, the same for every page. */
 export type BrowserWorkerOptions = Pick<OpfsHostOptions, 'classes' | 'env' | 'idleMs' | 'limits'>;
 
-/** To be called before anything is awaited, or the page's first message is lost. */
+/** Call it before anything is awaited; otherwise the page's first message is lost. */
 export function startBrowserWorker(options: BrowserWorkerOptions): void {
   const scope = globalThis as unknown as CandidateEnvironment['page'];
   const { setTimeout, clearTimeout } = globalThis;
@@ -25,13 +25,7 @@ export function startBrowserWorker(options: BrowserWorkerOptions): void {
         const timer = setTimeout(task, delayMs);
         return () => clearTimeout(timer);
       });
-      const served = {
-        open: sessions.open.bind(sessions),
-        execute: sessions.execute.bind(sessions),
-        close: sessions.close.bind(sessions),
-        objects: namespaces.calls,
-      };
-      return watchedHost(served, watch);
+      return watchedHost(sessions, namespaces.calls, watch);
     },
     {
       page: scope,

@@ -104,7 +104,7 @@ describe('a peer with other code', () => {
     const { value } = await reply({ argumentList: raw('return 1'), ...message });
     expect(value).toMatchObject(refused);
     const connection = new PageEnd(new ChannelEndpoint(ports.port2));
-    expect(await connection.open('object')).toMatchObject({ ok: expect.any(Number) });
+    expect(await connection.worker.open('object')).toMatchObject({ ok: expect.any(Number) });
   });
 
   test.for([1, 2, 3])(
@@ -123,12 +123,12 @@ describe('a peer with other code', () => {
 
   test('[BORDER2] a message with one malformed call is refused whole', async () => {
     const connection = new PageEnd(new ChannelEndpoint(ports.port2));
-    const opened = await connection.open('whole');
+    const opened = await connection.worker.open('whole');
     const session = 'ok' in opened ? opened.ok : expect.fail();
     const put = { op: 'put', entries: [['a', serialize(1)]], unconfirmed: false } as const;
-    const outcomes = await connection.execute(session, [put, { op: 'nonsense' } as never]);
+    const outcomes = await connection.worker.execute(session, [put, { op: 'nonsense' } as never]);
     expect(outcomes).toMatchObject([refused, refused]);
-    expect(await connection.execute(session, [{ op: 'get', keys: ['a'] }])).toEqual([
+    expect(await connection.worker.execute(session, [{ op: 'get', keys: ['a'] }])).toEqual([
       { ok: [null] },
     ]);
   });
@@ -159,29 +159,29 @@ describe('a peer with other code', () => {
     ['an end of no transaction', { op: 'commit' }, 'INVALID_ARGUMENT'],
   ])('[BORDER3] the worker refuses %s by itself', async ([, call, code]) => {
     const connection = new PageEnd(new ChannelEndpoint(ports.port2));
-    const opened = await connection.open('limits');
+    const opened = await connection.worker.open('limits');
     const session = 'ok' in opened ? opened.ok : expect.fail();
-    const outcomes = await connection.execute(session, [call as Call]);
+    const outcomes = await connection.worker.execute(session, [call as Call]);
     expect(outcomes).toMatchObject([{ error: { properties: { code } } }]);
   });
 
   test('[BORDER3] the worker refuses a message of too many calls', async () => {
     const connection = new PageEnd(new ChannelEndpoint(ports.port2));
-    const opened = await connection.open('limits');
+    const opened = await connection.worker.open('limits');
     const session = 'ok' in opened ? opened.ok : expect.fail();
-    const outcomes = await connection.execute(session, Array(513).fill({ op: 'sync' }));
+    const outcomes = await connection.worker.execute(session, Array(513).fill({ op: 'sync' }));
     expect(outcomes[0]).toMatchObject(refused);
-    const alone = await connection.execute(session, [{ op: 'sync' }, { op: 'begin' }]);
+    const alone = await connection.worker.execute(session, [{ op: 'sync' }, { op: 'begin' }]);
     expect(alone).toMatchObject([refused, refused]);
   });
 
   test('[BORDER3] a value of the largest size passes', async () => {
     const connection = new PageEnd(new ChannelEndpoint(ports.port2));
-    const opened = await connection.open('limits');
+    const opened = await connection.worker.open('limits');
     const session = 'ok' in opened ? opened.ok : expect.fail();
     const values = ['x'.repeat(131_072), 'Ω'.repeat(65_536), new Uint8Array(131_072)];
     for (const value of values) {
-      const outcomes = await connection.execute(session, [put([['k', serialize(value)]])]);
+      const outcomes = await connection.worker.execute(session, [put([['k', serialize(value)]])]);
       expect(outcomes).toEqual([{ ok: null }]);
     }
   });

@@ -1,10 +1,11 @@
-// A host whose answers wait until it is known that its files still exist.
+// A host whose answers wait until its files are known to still exist.
 //
-// Knows nothing of files: the watch is passed in. `ask` and `release` are about references and
-// answer for nothing that is stored.
+// Does not know files: the watch is passed in. `ask` and `release` are about references, so their
+// answers do not depend on anything stored.
 
 import { type Outcome, toWire } from '../../src/rpc/errors-on-wire.ts';
 import type { ObjectsService } from '../../src/rpc/object-protocol.ts';
+import type { StoragePeer } from '../../src/rpc/protocol.ts';
 import type { WorkerService } from '../../src/rpc/worker-end.ts';
 
 /** The part of file/clearance-watch that is used. */
@@ -16,7 +17,8 @@ export interface Watch {
 }
 
 export function watchedHost(
-  host: WorkerService & { readonly objects: ObjectsService },
+  host: StoragePeer,
+  objects: ObjectsService,
   watch: Watch,
 ): WorkerService {
   const guard = <T>(work: () => Promise<Outcome<T>>): Promise<Outcome<T>> =>
@@ -24,12 +26,12 @@ export function watchedHost(
   return {
     lost: watch.cleared,
     open: (target) => guard(() => host.open(target)),
-    // Its caller turns the error into an outcome for each call.
+    // If it rejects, the error is the outcome of each call.
     execute: (session, calls) => watch.during(() => host.execute(session, calls)),
     close: (session) => host.close(session),
     objects: {
       connect(peer) {
-        const connection = host.objects.connect(peer);
+        const connection = objects.connect(peer);
         return {
           ...connection,
           call: (address, request) => guard(() => connection.call(address, request)),

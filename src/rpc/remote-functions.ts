@@ -1,0 +1,109 @@
+// The functions that page and worker call on each other, described once: for each, the checks of its
+// parameters, made by the side that answers, and the check of the answer, made by the side that asks.
+// Both ends of a connection derive their functions from these tables.
+//
+// Invariant: what reaches a function has passed its checks, and a caller gets an answer of the type
+// that it expects, whatever the peer sends.
+
+import { wrap } from 'comlink';
+import { checkNumberOf } from '../contract/check.ts';
+import { type Answer, answerCalls } from './answer-calls.ts';
+import type { ChannelEndpoint } from './channel-endpoint.ts';
+import { checkCalls, checkTarget } from './check-calls.ts';
+import {
+  checkAddress,
+  checkManageRequest,
+  checkObjectRequest,
+  checkReference,
+  checkReferenceRequest,
+  checkReferences,
+} from './check-objects.ts';
+import { checkOutcome, checkOutcomes } from './check-outcomes.ts';
+import type { ObjectsPeer, ReferencePeer } from './object-protocol.ts';
+import type { StoragePeer } from './protocol.ts';
+
+interface RemoteFunction<Parameters extends readonly unknown[], Result> {
+  /** Each returns its parameter, or throws what the caller receives as the outcome. */
+  readonly parameters: { readonly [I in keyof Parameters]: (value: unknown) => Parameters[I] };
+  /** The result, whatever was answered. */
+  readonly answer: (answer: unknown, ...parameters: Parameters) => Result;
+}
+
+type Description<Peer> = {
+  readonly [Name in keyof Peer]: Peer[Name] extends (
+    ...parameters: infer Parameters
+  ) => Promise<infer Result>
+    ? RemoteFunction<Parameters, Result>
+    : never;
+};
+
+/** What a worker exposes to a page. */
+export type WorkerPeer = StoragePeer & ObjectsPeer & ReferencePeer;
+
+/** What a page exposes to a worker. */
+export const PAGE_FUNCTIONS: Description<ReferencePeer> = {
+  ask: { parameters: [checkReference, checkReferenceRequest], answer: checkOutcome },
+  release: { parameters: [checkReferences], answer: nothing },
+};
+
+export const WORKER_FUNCTIONS: Description<WorkerPeer> = {
+  open: { parameters: [checkTarget], answer: checkOutcome },
+  execute: {
+    parameters: [checkSession, checkCalls],
+    answer: (answer, _session, calls) => checkOutcomes(answer, calls.length),
+  },
+  close: { parameters: [checkSession], answer: nothing },
+  classes: { parameters: [], answer: checkOutcome },
+  call: { parameters: [checkAddress, checkObjectRequest], answer: checkOutcome },
+  manage: { parameters: [checkManageRequest], answer: checkOutcome },
+  ...PAGE_FUNCTIONS,
+};
+
+type AnyDescription = Readonly<Record<string, RemoteFunction<readonly unknown[], unknown>>>;
+type AnyPeer = Readonly<Record<string, (...parameters: unknown[]) => Promise<unknown>>>;
+
+/** Answers the peer's calls of these functions. */
+export function serveFunctions<Peer extends object>(
+  description: Description<Peer>,
+  functions: Peer,
+  endpoint: ChannelEndpoint,
+): void {
+  const peer = functions as AnyPeer;
+  const answers = Object.entries(description as AnyDescription).map(
+    ([name, { parameters }]): [string, Answer] => [
+      name,
+      (...values) => peer[name]!(...parameters.map((check, i) => check(values[i]))),
+    ],
+  );
+  answerCalls(Object.fromEntries(answers), endpoint);
+}
+
+/**
+ * The peer's functions. `make` sends a call and settles as its answer arrives.
+ *
+ * comlink releases a peer whose proxies are all collected; the result holds them.
+ */
+export function remoteFunctions<Peer extends object>(
+  description: Description<Peer>,
+  endpoint: ChannelEndpoint,
+  make: <T>(send: () => Promise<T>) => Promise<T>,
+): Peer {
+  const remote = wrap(endpoint) as unknown as AnyPeer;
+  const functions = Object.entries(description as AnyDescription).map(([name, { answer }]) => {
+    const call = remote[name]!;
+    return [
+      name,
+      (...parameters: unknown[]) =>
+        make(() => call(...parameters)).then((answered) => answer(answered, ...parameters)),
+    ];
+  });
+  return Object.fromEntries(functions) as Peer;
+}
+
+function checkSession(value: unknown): number {
+  return checkNumberOf('session', value);
+}
+
+function nothing(): undefined {
+  return undefined;
+}
