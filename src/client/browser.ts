@@ -1,7 +1,8 @@
-// The browser around the page: the only file of the page's half that touches globals, apart from
-// spawn-worker, which bundlers must find.
+// The page's browser: the only file of src/client that uses globals, apart from spawn-worker, which
+// bundlers must find.
 //
-// Keeps true: where something is missing there is an error with a code, never a lesser storage.
+// Invariant: a missing browser feature raises an error with a code; there is no fallback to weaker
+// storage.
 
 import { storageError } from '../contract/errors.ts';
 import type { PageEnvironment, WorkerLike } from './environment.ts';
@@ -44,7 +45,7 @@ export function startWorker(url: string | null): WorkerLike {
   return url === null ? spawnWorker() : new Worker(url, { type: 'module' });
 }
 
-/** An address as the page means it: the worker would resolve it against its own. */
+/** The address resolved against the page's; the worker would resolve it against its own. */
 export function absoluteUrl(url: string | URL): string {
   return new URL(url, document.baseURI).href;
 }

@@ -1,5 +1,5 @@
-// What a page's storage needs of the browser around it. Passed in, so that tests drive it; made
-// from the globals in browser.ts.
+// What a page's storage needs of the browser. It is a parameter, so that tests can control it;
+// browser.ts creates it from the globals.
 
 import type { Locks } from '../rpc/locks.ts';
 
@@ -9,7 +9,7 @@ export interface PageEnvironment {
   readonly randomId: () => string;
   /** Runs the task after the delay; the result cancels it. */
   readonly after: (delayMs: number, task: () => void) => () => void;
-  /** Runs the task some time after the owner was collected; the task must not refer to the owner. */
+  /** Runs the task some time after the owner is collected; the task must not refer to the owner. */
   readonly whenCollected: (owner: object, task: () => void) => void;
 }
 
@@ -22,6 +22,6 @@ export interface WorkerLike {
 
 /** Where the page's worker comes from. */
 export type WorkerSource =
-  /** A worker of the caller: used as it is, never started again. */
+  /** A worker that the caller started; it is never restarted. */
   | { readonly kind: 'given'; readonly worker: WorkerLike }
   | { readonly kind: 'spawned'; readonly spawn: () => WorkerLike };

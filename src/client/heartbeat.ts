@@ -1,19 +1,19 @@
-// Notices a worker that answers nothing at all.
+// Detects a worker that does not answer at all.
 //
-// While calls wait, the worker is asked for a sign of life. Any message is one: a worker whose calls
-// only wait for each other still answers. A worker that runs one long query, or that the browser has
-// suspended, does not.
+// While calls wait, the page pings the worker. Any message counts as an answer: a worker whose
+// calls only wait for each other still answers pings. A worker that runs one long query, or that
+// the browser has suspended, does not.
 //
-// Keeps true: a page that was suspended itself accuses nobody. Silence is counted in beats that this
-// page made, each with a sign of life asked for, never by a clock.
+// Invariant: a page that was suspended itself does not blame the worker. Silence is counted in
+// pings that this page sent, never by a clock.
 
 import type { PageEnd } from '../rpc/page-end.ts';
 
 export const HEARTBEAT_MS = 5000;
 
 /**
- * How many beats a worker may be silent: 40 s. That is more than a statement may run (30 s), so a
- * worker that is only slow is not taken for one that hangs.
+ * How many beats a worker may be silent: 40 s. That is longer than a statement may run (30 s), so a
+ * slow worker is not mistaken for one that hangs.
  */
 export const SILENT_BEATS_MAX = 8;
 
@@ -23,7 +23,7 @@ export class Heartbeat {
   readonly #silent: () => void;
   #isBeating = false;
 
-  /** `silent` is called once, when calls wait and the worker has been silent for too long. */
+  /** Calls `silent` once, if calls wait and the worker has been silent for too long. */
   constructor(
     connection: PageEnd,
     after: (delayMs: number, task: () => void) => () => void,

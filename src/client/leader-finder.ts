@@ -1,11 +1,11 @@
 // Which worker leads, as this page sees it, and the one connection to it.
 //
-// The page starts its own worker, which queues to lead, and at the same time asks the others who
-// leads already. Whichever answers first gets the connection. When that worker dies the connection
-// fails; the next one who asks finds the worker that leads then, which may be the page's own.
+// The page starts its own worker, which queues to lead, and asks the other workers which of them
+// leads. The first to answer gets the connection. When that worker dies, the connection fails; the
+// next request for a connection finds the worker that leads then, which may be the page's own.
 //
-// Keeps true: one connection at a time, shared by all handles; looking for a leader ends within
-// CONNECT_WAIT_MS, whatever happens to the others.
+// Invariant: there is one connection at a time, shared by all handles, and a search for the leader
+// ends within CONNECT_WAIT_MS.
 
 import { isStorageError, storageError } from '../contract/errors.ts';
 import { HANDLE_WAIT_MS } from '../contract/limits.ts';
@@ -25,20 +25,22 @@ import { HEARTBEAT_MS, Heartbeat, SILENT_BEATS_MAX } from './heartbeat.ts';
 import { OwnWorker } from './own-worker.ts';
 
 /**
- * How long a page looks for a leader: the time a dying worker may keep the files, and a slow
- * network's time to load the worker.
+ * How long a page searches for a leader: the time for which a dying worker may keep the files, plus
+ * the time to load the worker over a slow network.
  */
 export const CONNECT_WAIT_MS = HANDLE_WAIT_MS + 24_000;
 
-/** How long another tab may take to say that it leads, once this page's own worker has failed. */
+/**
+ * How long another tab may take to announce that it leads, once this page's own worker has failed.
+ */
 export const OTHERS_WAIT_MS = 1000;
 
-/** How long a page looks for a leader that was silent when it was last asked. */
+/** How long a page searches for a leader that was silent last time. */
 export const SILENT_WAIT_MS = 1000;
 
-/** What a page looks for, and with what worker of its own. */
+/** Which leader a page searches for, and with which worker of its own. */
 export interface LeaderOptions extends Pick<StartMessage, 'directory' | 'wasmUrl'> {
-  /** The call that looks for it, as errors name it. */
+  /** The user's call, for error messages. */
   readonly operation: string;
   readonly source: WorkerSource;
 }
@@ -67,9 +69,9 @@ export class LeaderFinder {
   #leader = '';
   #connecting: Promise<PageEnd> | null = null;
   #search: Search | null = null;
-  /** The worker was silent for too long; it has not been heard of since. */
+  /** True after the worker was silent for too long, until it is heard again. */
   #isSilent = false;
-  /** Why nothing more is looked for. */
+  /** Why no leader is searched for any more. */
   #end: { readonly kind: 'closed' | 'cleared'; readonly error: Error } | null = null;
 
   constructor(options: LeaderOptions, environment: PageEnvironment) {
@@ -85,9 +87,10 @@ export class LeaderFinder {
   }
 
   /**
-   * The connection that stands, or a new one.
+   * The current connection, or a new one.
    *
-   * @throws WORKER_FAILED, WORKER_BUSY, STORAGE_LOCKED, SITE_DATA_CLEARED, and what the worker met when it opened the storage
+   * @throws WORKER_FAILED, WORKER_BUSY, STORAGE_LOCKED, SITE_DATA_CLEARED, and errors of opening
+   * the storage
    */
   connection(): Promise<PageEnd> {
     if (this.#end !== null) return Promise.reject(this.#end.error);
@@ -102,7 +105,7 @@ export class LeaderFinder {
     return this.#end?.kind === 'closed';
   }
 
-  /** Ends the connection and looks for no other; ends the worker too when this page started it. */
+  /** Ends the connection for good, and the worker too if this page started it. */
   close(reason: Error): void {
     if (this.#end !== null) return;
     this.#end = { kind: 'closed', error: reason };
@@ -163,7 +166,7 @@ export class LeaderFinder {
         this.#supersede(id);
         const endpoint = new ChannelEndpoint(port);
         if (this.#search !== null) this.#found(id, endpoint);
-        else new PageEnd(endpoint).leave(connectionClosed('there is one already'));
+        else new PageEnd(endpoint).leave(connectionClosed('the page already has one'));
       },
       failed: (error) => this.#leaveToOthers(error),
       gone: (error) => {
@@ -174,7 +177,7 @@ export class LeaderFinder {
     });
   }
 
-  // A worker that was given keeps the name it was called first.
+  // A worker that the caller started keeps its first name.
   #idOf(worker: WorkerLike): string {
     const id = workerIds.get(worker) ?? this.#environment.randomId();
     workerIds.set(worker, id);
@@ -238,25 +241,26 @@ export class LeaderFinder {
     search.found(connection);
   }
 
-  // Browsers give pages that were open when site data was cleared locks apart from those of later
-  // pages and workers (Chromium 156), so this page can neither elect a leader with them nor watch one.
+  // After site data is cleared, pages that were open do not share locks with later pages and
+  // workers (Chromium 156), so this page can neither elect a leader with them nor watch one.
   #clear(error: Error): void {
     if (this.#end !== null) return;
     this.#end = { kind: 'cleared', error };
     this.#search?.failed(error);
     this.#control.close();
-    // The one that led ends itself when every page has heard of it.
+    // A worker that led ends itself, after it has told every page.
     if (this.#leader !== this.#worker?.id) this.#worker?.terminate();
   }
 
-  // A worker that leads proves that the one that led before is dead; unless its announcement was on
-  // its way when it died itself. The one that is given up is told, and closes this page's sessions.
+  // Normally, a worker that leads proves that the one before it is dead. But the announcement may
+  // come from a worker that has died since, so the abandoned worker is told to close this page's
+  // sessions.
   #supersede(worker: string): void {
     if (this.#leader === worker) return;
     this.#connection?.leave(connectionClosed('another worker leads now'));
   }
 
-  // This page's own worker cannot lead; one of another tab may.
+  // This page's own worker cannot lead; another tab's worker may.
   #leaveToOthers(error: Error): void {
     const search = this.#search;
     if (search !== null) this.#environment.after(OTHERS_WAIT_MS, () => search.failed(error));

@@ -1,20 +1,20 @@
-// The leaders this page knows, one a directory, whoever asked first: handles on storage and
-// connections to classes share the page's worker.
+// One LeaderFinder for each directory that this page uses. Handles on storage and connections to
+// classes share it, and with it the page's worker.
 
 import { storageError } from '../contract/errors.ts';
 import type { PageEnvironment, WorkerLike, WorkerSource } from './environment.ts';
 import { LeaderFinder } from './leader-finder.ts';
 
-/** What a caller says of the worker; null where nothing. */
+/** A caller's options about the worker; null for those it did not give. */
 export interface WorkerChoice {
-  /** The call, as errors name it. */
+  /** The user's call, for error messages. */
   readonly operation: string;
   readonly directory: string;
-  /** A worker that runs already. */
+  /** A worker that the caller started. */
   readonly worker: WorkerLike | null;
   readonly workerUrl: string | null;
   readonly wasmUrl: string | null;
-  /** Starts the worker, when none was given. */
+  /** Starts the worker if none was given. */
   readonly spawn: () => WorkerLike;
 }
 
@@ -50,7 +50,7 @@ function sourceOf({ worker, spawn }: WorkerChoice): WorkerSource {
   return worker === null ? { kind: 'spawned', spawn } : { kind: 'given', worker };
 }
 
-// A later handle may leave the worker's options out, or repeat them. Others would be ignored.
+// A later handle may omit the worker's options or repeat them; different ones would be ignored.
 function checkSame(known: WorkerChoice, given: WorkerChoice): void {
   for (const option of ['worker', 'workerUrl', 'wasmUrl'] as const) {
     if (given[option] !== null && given[option] !== known[option]) {

@@ -1,8 +1,8 @@
-// The worker that this page started: whether it runs, leads, or is gone.
+// The worker that this page started: whether it runs, leads, or has ended.
 //
-// A worker that could not be loaded fires `error` before it said anything. One that was terminated
-// fires nothing, which is why its lock is watched. An uncaught error later is the caller's own code
-// in the worker, and ends nothing.
+// A worker that cannot be loaded fires `error` before its first message. One that is terminated
+// fires nothing, so its lock is watched. An uncaught error after the first message comes from the
+// user's code in the worker, and does not end it.
 
 import { storageError } from '../contract/errors.ts';
 import { connectionClosed } from '../rpc/connection-closed.ts';
@@ -11,13 +11,13 @@ import { fromWire } from '../rpc/errors-on-wire.ts';
 import { type Locks, whenReleased } from '../rpc/locks.ts';
 import type { WorkerLike } from './environment.ts';
 
-/** What the page is told of it. */
+/** Reports to the page. */
 export interface OwnWorkerEvents {
-  /** It leads, and serves this page over the port. May come again, with a new port. */
+  /** It leads, and serves this page over the port. May be called again, with a new port. */
   leads(port: MessagePort): void;
-  /** It had its turn, and could not open the storage. */
+  /** It obtained the leader's lock, but could not open the storage. */
   failed(error: Error): void;
-  /** It is gone, or never came. */
+  /** It has ended, or could not be loaded. */
   gone(error: Error): void;
 }
 
@@ -66,13 +66,13 @@ export class OwnWorker {
     return this.#isStanding;
   }
 
-  /** Asks it to stand for leader, or for a port when it leads. */
+  /** Makes it a candidate, or asks for a port if it leads. */
   start(options: Pick<StartMessage, 'directory' | 'wasmUrl'>): void {
     const message: StartMessage = { type: 'start', worker: this.id, ...options };
     this.#worker.postMessage(message);
   }
 
-  /** Ends it, when it can be ended. */
+  /** Ends it, if it can be ended. */
   terminate(): void {
     this.#worker.terminate?.();
   }
@@ -85,7 +85,7 @@ export class OwnWorker {
   }
 }
 
-// The event of a script that cannot be fetched has no message; one that throws at once has.
+// The event has a message if the script throws, and none if it cannot be fetched.
 function loadError(operation: string, event: Event): Error {
   const { message, error: cause } = event as Partial<ErrorEvent>;
   return storageError(

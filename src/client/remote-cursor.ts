@@ -1,8 +1,8 @@
 // The rows of one statement on a page, pulled from the worker in batches.
 //
-// The cursor and all its views share one position. `break` in a loop leaves it where it is, as in
-// the worker; close() frees it there, and so does the collection of a cursor that was forgotten, once
-// every pull that was made has its rows.
+// The cursor and all its views share one position. `break` in a loop keeps the position, as in the
+// worker. The cursor is freed in the worker by close(), or after it is collected, once every pull
+// that was made has its rows.
 
 import { storageError } from '../contract/errors.ts';
 import { BATCH_ROWS_MAX } from '../contract/operation-fields.ts';
@@ -12,7 +12,7 @@ import { connectionClosed } from '../rpc/connection-closed.ts';
 import type { PageEnvironment } from './environment.ts';
 import type { Session } from './session.ts';
 
-/** Rows that come with the statement: enough for most, little when only the first is wanted. */
+/** Rows of the first batch: enough for most queries, and few if only the first row is wanted. */
 export const FIRST_ROWS = 100;
 
 type Row = SqlStorageValue[];
@@ -62,7 +62,7 @@ export class RemoteCursor<T extends SqlRow> implements RemoteSqlCursor<T> {
   }
 
   raw<U extends Row = Row>() {
-    // Each method refers to the cursor, which is therefore not collected before its views.
+    // Each method refers to the cursor, so that the cursor is not collected before its views.
     const source = () => this.#rows;
     return {
       async next(): Promise<IteratorResult<U, undefined>> {
@@ -92,7 +92,7 @@ export class RemoteCursor<T extends SqlRow> implements RemoteSqlCursor<T> {
     };
   }
 
-  // A column called __proto__ does not become a key, as in the worker; raw() has it.
+  // As in the worker, a column named __proto__ does not become a key; raw() returns it.
   #object(row: Row): T {
     const object: SqlRow = {};
     for (const [i, name] of this.columnNames.entries()) {
@@ -102,7 +102,7 @@ export class RemoteCursor<T extends SqlRow> implements RemoteSqlCursor<T> {
   }
 }
 
-/** The one position, and what was pulled beyond it. */
+/** The shared position, and the rows pulled beyond it. */
 class RowSource {
   columnNames: string[] = [];
   rowsRead = 0;
@@ -113,9 +113,9 @@ class RowSource {
   #generation = 0;
   #rows: Row[] = [];
   #position = 0;
-  /** The worker's number for the rest, or null when there is none. */
+  /** The worker's number of the cursor, or null if no rows are left in the worker. */
   #cursor: number | null = null;
-  /** Pulls run one after the other; this is the end of the last, and never rejects. */
+  /** Pulls run one after the other; settles when the last one ends, and never rejects. */
   #turn: Promise<unknown> = Promise.resolve();
   #waiting = 0;
 
@@ -159,19 +159,19 @@ class RowSource {
       throw storageError(
         'CURSOR_ROWS',
         row === undefined
-          ? 'one(): the query has no row left; use next() where that may be.'
+          ? 'one(): the query has no row left; use next() if that may happen.'
           : 'one(): the query has more than one row left; use toArray(), or LIMIT 1.',
       );
     });
   }
 
-  /** Rejects when the statement itself failed, so that its error is not lost. */
+  /** Rejects if the statement failed, so that its error is not lost. */
   close(): Promise<void> {
     return this.#inTurn(() => this.#free());
   }
 
   /**
-   * Frees the rest in the worker without anyone waiting for it, after the pulls under way: a pull
+   * Frees the cursor in the worker after the pulls under way, without a caller that waits. A pull
    * keeps only this source alive, so the cursor may be collected before the pull has its rows.
    */
   abandon(): void {
@@ -189,11 +189,11 @@ class RowSource {
         this.#waiting -= 1;
       }
     });
-    this.#turn = result.catch(() => {}); // whoever pulled is told
+    this.#turn = result.catch(() => {}); // the caller of the pull receives the error
     return result;
   }
 
-  // Pulls until this many rows are here, or none is left.
+  // Pulls until this many rows are available, or none is left.
   async #fill(count: number): Promise<void> {
     while (this.#rows.length - this.#position < count && this.#cursor !== null) {
       if (this.#session.generation !== this.#generation)
@@ -222,7 +222,7 @@ class RowSource {
     this.#position = 0;
     this.#cursor = null;
     if (cursor === null || this.#session.generation !== this.#generation) return;
-    // Fails only when the session ended, which closed the cursor.
+    // Fails only if the session has ended, which closed the cursor.
     await this.#session.call({ op: 'closeCursor', cursor }, null).catch(() => {});
   }
 }

@@ -1,8 +1,8 @@
-// `kv` of a page: one key a call, no options, and a list that is read as it is iterated.
+// `kv` of a page: one key per call, no options, and a list that is read while it is iterated.
 //
-// The list is asked for in pieces, each beginning after the last key of the one before, so nothing
-// stays open in the worker and no other list ends it. Changes ahead of its position are seen, as in
-// the worker.
+// The list is read in pieces, each of which begins after the last key of the previous one. So
+// nothing stays open in the worker, and no other list ends it. Changes ahead of its position are
+// seen, as in the worker.
 
 import { checkArgumentCount, convertKey, convertListOptions } from '../contract/arguments.ts';
 import type { KeyRange } from '../contract/key-range.ts';
@@ -14,7 +14,7 @@ import type { SendCall } from './remote-methods.ts';
 /** Entries of one piece of a list. */
 export const LIST_ENTRIES = 256;
 
-// What a key that is not valid text is read back with in place of its broken part.
+// Replaces invalid text in a key that is read.
 const REPLACEMENT_CHARACTER = '\ufffd';
 
 type Entry = [string, ValueBytes];
@@ -78,7 +78,7 @@ export class RemoteKv implements RemoteKvStorage {
         return;
       }
       if (last.includes(REPLACEMENT_CHARACTER)) {
-        // Perhaps not the key as it is stored, so no place to continue from: all of it at once.
+        // The stored key may differ, so the list cannot continue after it: read the rest at once.
         yield await this.#send({ op: 'list', range: rest });
         return;
       }
@@ -88,7 +88,7 @@ export class RemoteKv implements RemoteKvStorage {
   }
 }
 
-// What is left of a range once this key was visited.
+// The rest of a range after this key.
 function after(range: KeyRange, key: string): KeyRange {
   const encoder = new TextEncoder();
   if (range.reverse) return { ...range, end: encoder.encode(key) };

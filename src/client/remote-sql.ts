@@ -1,4 +1,4 @@
-// `sql` of a page: the statement is sent in the same turn, its rows follow in batches.
+// `sql` of a page: the statement is sent in the same turn, and its rows arrive in batches.
 
 import { checkArgumentCount, convertString } from '../contract/arguments.ts';
 import { type Binding, convertBinding } from '../contract/bindings.ts';
@@ -26,8 +26,8 @@ export class RemoteSql implements RemoteSqlStorage {
     return this.#session.call({ op: 'databaseSize' });
   }
 
-  // Asynchronous only so that a wrong argument becomes the cursor's error: nothing is awaited
-  // before the call is made.
+  // Asynchronous only so that a wrong argument becomes the cursor's error; it awaits nothing before
+  // the call.
   async #run(args: readonly unknown[]): Promise<RowBatch> {
     checkArgumentCount('exec', args.length, 1);
     const query = convertString('exec', args[0]);

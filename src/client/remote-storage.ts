@@ -1,5 +1,5 @@
-// An object's storage on a page: the asynchronous counterpart of `ctx.storage`. Methods that do more
-// than convert their arguments are written here; the others come from the table of operations.
+// An object's storage on a page: the asynchronous counterpart of `ctx.storage`. Methods that do
+// more than convert their arguments are written here; the others come from the table of operations.
 
 import { checkArgumentCount, convertBinary, convertString } from '../contract/arguments.ts';
 import { storageError } from '../contract/errors.ts';
@@ -16,7 +16,7 @@ import { RemoteKeyValue } from './remote-key-value.ts';
 import { RemoteKv } from './remote-kv.ts';
 import { defineRemoteMethods, type SendCall } from './remote-methods.ts';
 import { RemoteSql } from './remote-sql.ts';
-import { Transactions } from './remote-transaction.ts';
+import { RemoteTransactions } from './remote-transaction.ts';
 import type { Session } from './session.ts';
 
 /** The methods of the table, which the static block defines. */
@@ -29,7 +29,7 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
   readonly kv: RemoteKvStorage;
   readonly #send: SendCall;
   readonly #session: Session;
-  readonly #transactions: Transactions;
+  readonly #transactions: RemoteTransactions;
 
   constructor(session: Session, environment: Pick<PageEnvironment, 'after' | 'whenCollected'>) {
     const send: SendCall = (call) => session.call(call);
@@ -39,7 +39,7 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
     this.sql = new RemoteSql(session, environment.whenCollected);
     this.kv = new RemoteKv(send);
     this.#session = session;
-    this.#transactions = new Transactions(session, environment.after);
+    this.#transactions = new RemoteTransactions(session, environment.after);
   }
 
   transaction<T>(closure: (txn: Transaction) => T | PromiseLike<T>): Promise<T> {
@@ -59,7 +59,7 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
     checkArgumentCount('importDatabase', args.length, 1);
     const file = convertBinary('importDatabase', args[0]);
     const log = args[1] == null ? null : convertBinary('importDatabase', args[1]);
-    // Only a Blob has to be waited for; else the call keeps its place among those of this turn.
+    // Only a Blob is awaited; otherwise the call keeps its place among those of this turn.
     const isBlob = file instanceof Promise || log instanceof Promise;
     const [database, wal] = isBlob ? await Promise.all([file, log]) : [file, log];
     return this.#session.call({ op: 'importDatabase', database, wal });

@@ -1,8 +1,8 @@
-// `transaction` of a page: begin in the worker, the closure here, then commit or rollback.
+// `transaction` of a page: begins in the worker, runs the closure here, then commits or rolls back.
 //
-// Keeps true: a handle has one transaction at a time; whatever the closure does, the worker is told
-// how it ended before the promise settles; and no transaction is waited for beyond the time that
-// the worker lets one hold an object.
+// Invariant: a handle has one transaction at a time. The worker learns how the closure ended before
+// the promise settles. A closure may not run longer than the worker lets a transaction hold an
+// object.
 
 import { checkCallback } from '../contract/arguments.ts';
 import { storageError } from '../contract/errors.ts';
@@ -16,7 +16,7 @@ import { type TransactionScope, transactionEnded } from './transaction-scope.ts'
 type Closure<T> = (txn: Transaction) => T | PromiseLike<T>;
 
 /** The transactions of one handle, one after the other. */
-export class Transactions {
+export class RemoteTransactions {
   readonly #session: Session;
   readonly #after: PageEnvironment['after'];
   #last: Promise<unknown> = Promise.resolve();
@@ -38,7 +38,7 @@ export class Transactions {
       );
     }
     const result = this.#last.then(() => this.#one(closure as unknown as Closure<T>));
-    this.#last = result.catch(() => {}); // whoever called is told
+    this.#last = result.catch(() => {}); // the caller receives the error
     return result;
   }
 
@@ -46,7 +46,8 @@ export class Transactions {
     const scope = await this.#session.begin();
     const transaction = new RemoteTransaction(this.#session, scope);
     const running = this.#start(() => closure(transaction));
-    // Not before, also when it takes too long: what it still does is no write of its own.
+    // Not before the closure ends, even after a timeout: until then, its writes must not become
+    // single ones.
     const leave = () => this.#session.leave(scope);
     running.then(leave, leave);
     let result: T;
@@ -85,7 +86,7 @@ export class Transactions {
   }
 }
 
-/** What a closure receives. */
+/** The `txn` that a closure receives. */
 class RemoteTransaction extends RemoteKeyValue implements Transaction {
   readonly #session: Session;
   readonly #scope: TransactionScope;
@@ -101,15 +102,15 @@ class RemoteTransaction extends RemoteKeyValue implements Transaction {
   rollback(): void {
     if (this.#state === 'committed') throw transactionEnded('committed');
     void this.undo(transactionEnded('rolled back'));
-    // As in the worker: what the closure does on the storage itself from here on is kept.
+    // As in the worker, what the closure does on the storage itself from here on is kept.
     this.#session.leave(this.#scope);
   }
 
-  /** Ends it without effect; its operations fail from now on, for this reason. Idempotent. */
+  /** Rolls it back; its operations fail from now on, for this reason. Idempotent. */
   undo(reason: Error): Promise<unknown> {
     if (this.#state === 'open') {
       this.#state = 'undone';
-      // When this fails the worker has ended the transaction already, and nothing of it remains.
+      // If this fails, the worker has ended the transaction already, and has undone it.
       this.#undoing = this.#tell('rollback').catch(() => {});
       this.#scope.end(reason);
     }
@@ -128,7 +129,7 @@ class RemoteTransaction extends RemoteKeyValue implements Transaction {
     await committing;
   }
 
-  // In the order of the calls before it; rejects at once when the worker of the transaction is gone.
+  // Keeps its place after earlier calls; rejects at once if the transaction's worker is lost.
   #tell(op: 'commit' | 'rollback'): Promise<unknown> {
     const { ended, number } = this.#scope;
     if (ended !== null) return Promise.reject(ended);

@@ -1,9 +1,9 @@
-// One opened handle, whichever worker leads: calls of one turn go out together, in order, and every
-// call settles.
+// One opened handle, independent of which worker leads. Calls of one turn are sent together, in
+// order, and every call settles.
 //
-// When the worker dies the session is opened anew at the next one. Calls that had been sent and only
-// read are sent again. Writes reject with CONNECTION_CLOSED, because they may have taken effect; so
-// does everything of a transaction, which died with its worker.
+// When the worker dies, the session is opened again at the next one. Reads that had been sent are
+// sent again. Writes reject with CONNECTION_CLOSED, because they may have taken effect; so do calls
+// of a transaction, which ended with its worker.
 
 import { storageError } from '../contract/errors.ts';
 import { type Call, operationOf, type Results } from '../contract/operations.ts';
@@ -15,10 +15,10 @@ import { BATCH_CALLS_MAX, type SessionId } from '../rpc/protocol.ts';
 import type { LeaderFinder } from './leader-finder.ts';
 import { TransactionScope } from './transaction-scope.ts';
 
-/** Most bytes of values in one message, one call that has more aside. */
+/** Most bytes of values in one message, unless a single call has more. */
 export const BATCH_BYTES_MAX = 1_048_576;
 
-/** How often a call may lose its worker before it rejects. */
+/** How often a call is sent before it rejects. */
 const SENDS_MAX = 3;
 
 interface Pending {
@@ -29,14 +29,14 @@ interface Pending {
 }
 
 type State =
-  /** Nothing is open; the next call opens. */
+  /** Not open; the next call opens it. */
   | { readonly kind: 'unopened' }
   | { readonly kind: 'opening' }
   | {
       readonly kind: 'open';
       readonly connection: PageEnd;
       readonly id: SessionId;
-      /** Ends the watch of the connection. */
+      /** Stops watching the connection. */
       readonly unwatch: () => void;
     }
   | { readonly kind: 'closed'; readonly error: Error };
@@ -45,37 +45,39 @@ export class Session {
   readonly name: string;
   readonly #finder: LeaderFinder;
   readonly #target: string | WireAddress;
-  /** Made, not sent. */
+  /** Calls that are not sent yet. */
   #queue: Pending[] = [];
-  /** Sent, not answered; in the order of sending. */
+  /** Calls that are sent and not answered, in order. */
   readonly #sent = new Set<Pending>();
   #state: State = { kind: 'unopened' };
   #isFlushScheduled = false;
   #generation = 0;
-  /** The transaction that calls of this handle join. */
+  /** The open transaction, which calls of this handle join. */
   #scope: TransactionScope | null = null;
 
-  /** `target` is the object of a class, when it is not that of the name. */
+  /** `target` is the address of an object of a class; by default, the object of this name. */
   constructor(name: string, finder: LeaderFinder, target: string | WireAddress = name) {
     this.name = name;
     this.#target = target;
     this.#finder = finder;
   }
 
-  /** Changes when the worker was lost: what it held for this session, cursors too, is gone. */
+  /**
+   * Changes when the worker is lost, and with it what it held for this session, such as cursors.
+   */
   get generation(): number {
     return this.#generation;
   }
 
-  /** Opens the object, so that what is wrong with it is known before the first call. */
+  /** Opens the object, so that an error in it is known before the first call. */
   async open(): Promise<void> {
     const error = await this.#open();
     if (error !== null) throw error;
   }
 
   /**
-   * Makes a call. `scope` is the transaction it is part of: the open one of this handle unless
-   * another is given, or null for calls that stand outside.
+   * Makes a call. `scope` is the transaction that it belongs to: by default the open one of this
+   * handle; null for a call outside of any.
    */
   call<C extends Call>(
     call: C,
@@ -91,7 +93,7 @@ export class Session {
     });
   }
 
-  /** Begins a transaction; until leave(), calls of this handle are part of it. */
+  /** Begins a transaction; until leave(), calls of this handle belong to it. */
   async begin(): Promise<TransactionScope> {
     const number = await this.call({ op: 'begin' }, null);
     if (this.#state.kind !== 'open') throw connectionClosed('before the transaction could start');
@@ -99,12 +101,12 @@ export class Session {
     return this.#scope;
   }
 
-  /** Calls stand for themselves again. */
+  /** Later calls no longer belong to the transaction. */
   leave(scope: TransactionScope): void {
     if (this.#scope === scope) this.#scope = null;
   }
 
-  /** Ends the handle: what is under way rejects. Idempotent; resolves once the worker knows. */
+  /** Ends the handle; calls under way reject. Idempotent; resolves once the worker knows. */
   async close(): Promise<void> {
     if (this.#state.kind === 'closed') return;
     const before = this.#state;
@@ -156,7 +158,7 @@ export class Session {
           for (const [i, pending] of batch.entries()) this.#settle(pending, outcomes[i]);
         },
         (error) => {
-          // A lost connection is dealt with as a whole in #lose, in the order of the calls.
+          // #lose handles a lost connection, for all calls in their order.
           if (connection.failure !== null) return;
           for (const pending of batch) {
             if (this.#sent.delete(pending)) pending.reject(error);
@@ -166,7 +168,7 @@ export class Session {
   }
 
   #settle(pending: Pending, outcome: Outcome | undefined): void {
-    if (!this.#sent.delete(pending)) return; // rejected meanwhile, by close()
+    if (!this.#sent.delete(pending)) return; // close() has rejected it
     if (outcome === undefined) {
       pending.reject(storageError('INTERNAL', `${pending.call.op}: the worker gave no outcome.`));
     } else if ('error' in outcome) {
@@ -176,7 +178,9 @@ export class Session {
     }
   }
 
-  /** Opens at the worker that leads; the reason when it cannot, which what waits rejects with. */
+  /**
+   * Opens at the worker that leads. If it fails, waiting calls reject with the error it returns.
+   */
   async #open(): Promise<Error | null> {
     this.#state = { kind: 'opening' };
     try {
@@ -253,7 +257,7 @@ function travelsAlone({ op }: Call): boolean {
   return operationOf(op).travelsAlone === true;
 }
 
-/** Cuts calls into messages, in order. */
+/** Divides calls into messages, in order. */
 function* batches(queue: readonly Pending[]): Generator<readonly Pending[]> {
   let batch: Pending[] = [];
   let bytes = 0;

@@ -1,12 +1,11 @@
-// One transaction of a page while its closure runs: the calls that join it carry its number.
-//
-// Carrying it, also on calls of the handle itself, is what keeps a transaction that ended behind the
-// page's back (timed out, its worker gone) from continuing as single writes that nobody undoes.
+// One transaction of a page while its closure runs. Calls that join it carry its number, including
+// calls of the handle itself. So if it ends unexpectedly (by a timeout, or because its worker is
+// lost), its later calls fail instead of continuing as single writes that cannot be undone.
 
 import { storageError } from '../contract/errors.ts';
 
 export class TransactionScope {
-  /** As the worker counts; means nothing to another worker. */
+  /** The worker's number; meaningless to another worker. */
   readonly number: number;
   #end: Error | null = null;
 
@@ -19,13 +18,13 @@ export class TransactionScope {
     return this.#end;
   }
 
-  /** Ends it; the first reason stays. */
+  /** Ends it; only the first reason counts. */
   end(reason: Error): void {
     this.#end ??= reason;
   }
 }
 
-/** The reason of a transaction that ended as the program wanted. */
+/** The reason of a transaction that the program ended. */
 export function transactionEnded(how: 'committed' | 'rolled back'): Error {
   return storageError(
     'TRANSACTION_ENDED',

@@ -1,9 +1,9 @@
-// What the arguments of the storage interface mean: conversion and checks, in the order and with
-// the leniency of WebIDL, which is what the real storage does (a number is a key, `null` options
-// are none, a Set is one key called "[object Set]").
+// Converts and checks the arguments of the storage interface, in the order and with the leniency of
+// WebIDL, as workerd does: a number is converted to a key, `null` means no options, and a Set is
+// one key named "[object Set]".
 //
-// Pure, and used on both sides of the thread: an argument is wrong in the same way on a page.
-// Exceptions of user code (a toString, a getter) propagate unchanged.
+// Pure, and used on both sides, so that a page and the worker report the same errors. Exceptions of
+// user code (in a toString or a getter) propagate unchanged.
 
 import { storageError } from './errors.ts';
 import { type ConvertedListOptions, compileRange, type KeyRange } from './key-range.ts';
@@ -15,7 +15,7 @@ export type Keys =
   | { readonly kind: 'one'; readonly key: string }
   | { readonly kind: 'many'; readonly keys: readonly string[] };
 
-/** What is left of write options once converted: the cache hints change nothing observable. */
+/** Converted write options, without the cache hints, which have no observable effect. */
 export interface ConvertedWriteOptions {
   readonly allowUnconfirmed: boolean;
 }
@@ -43,7 +43,7 @@ export function convertBinary(
   if (value instanceof ArrayBuffer) return new Uint8Array(value.slice(0));
   throw storageError(
     'INVALID_ARGUMENT',
-    `${operation}: the file is not given as an ArrayBuffer, a view of one, or a Blob.`,
+    `${operation}: the file must be an ArrayBuffer, a view of one, or a Blob.`,
   );
 }
 
@@ -63,14 +63,16 @@ export function convertKey(operation: string, value: unknown): string {
   return key;
 }
 
-/** A key or an array of keys; only real arrays are many. @throws TOO_MANY_KEYS and as convertKey */
+/**
+ * A key or an array of keys; only a real array is `many`. @throws TOO_MANY_KEYS and as convertKey
+ */
 export function convertKeys(operation: string, value: unknown): Keys {
   if (!Array.isArray(value)) return { kind: 'one', key: convertKey(operation, value) };
   checkCount(operation, value.length, 'keys');
   return { kind: 'many', keys: Array.from(value, (key) => convertKey(operation, key)) };
 }
 
-/** The first argument of put when it is a dictionary: own enumerable members, undefined skipped. */
+/** The first argument of put as a dictionary: own enumerable members, except undefined ones. */
 export function convertEntries(operation: string, value: object): [string, unknown][] {
   const entries: [string, unknown][] = [];
   for (const key of Object.keys(value)) {
@@ -81,7 +83,7 @@ export function convertEntries(operation: string, value: object): [string, unkno
   return entries;
 }
 
-/** True when the first argument of put is a dictionary of entries: any object but an array. */
+/** True if the first argument of put is a dictionary of entries: any object except an array. */
 export function isEntries(value: unknown): value is object {
   return (
     (typeof value === 'object' && value !== null && !Array.isArray(value)) ||
@@ -101,10 +103,10 @@ export function convertOptions(operation: string, value: unknown): Record<string
   return value as Record<string, unknown>;
 }
 
-/** Read options: only checked, since both members are hints that change nothing observable. */
+/** Read options are only checked, because both members are hints without an observable effect. */
 export function convertReadOptions(operation: string, value: unknown): void {
   const options = convertOptions(operation, value);
-  // Read each member once, so that a throwing getter is the caller's error here as well.
+  // Each member is read once, so that an error of a getter reaches the caller.
   void options.allowConcurrency;
   void options.noCache;
 }
@@ -189,8 +191,8 @@ function optionalKey(operation: string, value: unknown): string | undefined {
   return value === undefined ? undefined : convertKey(operation, value);
 }
 
-// ToNumber, then truncation, then a range check: what WebIDL's [EnforceRange] long does, except
-// that null is refused with the other values that come out as less than one.
+// ToNumber, truncation, range check, as for WebIDL's [EnforceRange] long, except that null and
+// other values that convert to less than one are refused.
 function convertLimit(operation: string, value: unknown): number | undefined {
   if (value === undefined) return undefined;
   const limit = typeof value === 'bigint' ? Number.NaN : Math.trunc(Number(value));

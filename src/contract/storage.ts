@@ -1,10 +1,12 @@
-// The storage interface as types: what an object sees as `ctx.storage` in the worker, and its
-// asynchronous mirror on a page.
+// The storage interface as types: `ctx.storage` in the worker, and its asynchronous counterpart on
+// a page.
 //
-// Both follow the same written interface; they differ only in what a thread boundary forces: the
-// page has no synchronous member. Argument rules are in arguments.ts, numbers in limits.ts.
+// Both follow the same written interface. They differ only where a thread boundary forces it: the
+// page has no synchronous members. Argument rules are in arguments.ts, limits in limits.ts.
 
-/** Options of reads. Both are accepted hints: reads never wait and never see anything stale. */
+/**
+ * Options of reads. Both are accepted and ignored: reads never wait and never return stale data.
+ */
 export interface ReadOptions {
   /** Let other events be delivered during the read. @default false */
   allowConcurrency?: boolean;
@@ -15,7 +17,7 @@ export interface ReadOptions {
 /** Options of writes. */
 export interface WriteOptions {
   /**
-   * Do not hold replies and outgoing messages until this write is on disk. A failure still resets
+   * Do not delay replies and outgoing messages until this write is durable. A failure still resets
    * the object. @default false
    */
   allowUnconfirmed?: boolean;
@@ -100,7 +102,9 @@ export type SqlRow = Record<string, SqlStorageValue>;
 
 type Done<T> = { done?: false; value: T } | { done: true; value?: never };
 
-/** The result of `sql.exec` in the worker: an iterator over rows; all its views share one position. */
+/**
+ * The result of `sql.exec` in the worker: an iterator over rows; all its views share one position.
+ */
 export interface SqlStorageCursor<T extends SqlRow = SqlRow> {
   next(): Done<T>;
   /** The remaining rows. */
@@ -126,7 +130,7 @@ export interface SqlStorage {
   readonly databaseSize: number;
 }
 
-/** `ctx.storage.kv`: the same entries, synchronously, one key a call. */
+/** `ctx.storage.kv`: the same entries, synchronously, one key per call. */
 export interface SyncKvStorage {
   get<T = unknown>(key: string): T | undefined;
   put<T>(key: string, value: T): void;
@@ -141,7 +145,7 @@ export interface DurableObjectStorage extends KeyValueOperations, Recovery {
   readonly kv: SyncKvStorage;
   /** Removes everything but the alarm, all or nothing. */
   deleteAll(options?: WriteOptions): Promise<void>;
-  /** Resolves when every write so far is on disk. */
+  /** Resolves when every write so far is durable. */
   sync(): Promise<void>;
   /** Runs the closure as one transaction; other events of the object wait until it ends. */
   transaction<T>(closure: (txn: Transaction) => T | PromiseLike<T>): Promise<T>;
@@ -192,8 +196,8 @@ export interface RemoteKvStorage {
 }
 
 /**
- * An object's storage as a page has it. The promise of a write resolves when the write is on disk,
- * except with `allowUnconfirmed`, and for a write that joins an open `transaction`: see there.
+ * An object's storage on a page. The promise of a write resolves once the write is durable, except
+ * with `allowUnconfirmed`, and for a write that joins an open `transaction` (described there).
  */
 export interface RemoteStorage extends KeyValueOperations, Recovery {
   /** The name the object was opened by. */
@@ -206,20 +210,21 @@ export interface RemoteStorage extends KeyValueOperations, Recovery {
    * Runs the closure, on this page, as one transaction. Calls on this same handle join it until it
    * ends; calls of other handles and other tabs wait. At most 30 s.
    *
-   * A write that joins, through `txn` or through the handle, resolves when the transaction has taken
-   * it, so that the closure can await it. It is on disk when the promise of `transaction` resolves,
-   * and undone when that rejects or after `txn.rollback()`. `sync()` inside the closure waits for
-   * earlier writes only.
+   * A write that joins, through `txn` or through the handle, resolves when the transaction has
+   * taken it, so that the closure can await it. It is on disk when the promise of `transaction`
+   * resolves, and undone when that rejects or after `txn.rollback()`. `sync()` inside the closure
+   * waits for earlier writes only.
    *
-   * A handle has one at a time: a second call waits for the first to end. Made inside the closure it
-   * can therefore only fail: with TRANSACTION_NESTING before the closure's first await, and when the
-   * closure waits for it, with TRANSACTION_TIMEOUT after 30 s. Rejects with the closure's own error.
+   * A handle has one at a time: a second call waits for the first to end. Made inside the closure
+   * it can therefore only fail: with TRANSACTION_NESTING before the closure's first await, and when
+   * the closure waits for it, with TRANSACTION_TIMEOUT after 30 s. Rejects with the closure's own
+   * error.
    */
   transaction<T>(closure: (txn: Transaction) => T | PromiseLike<T>): Promise<T>;
   /**
    * The database as a plain SQLite file, as it is committed at this moment: tables, keys (`_cf_KV`)
-   * and the alarm (`_cf_METADATA`, key 1, in nanoseconds). It needs no `-wal` beside it, and workerd
-   * opens it. Pages of 4,096 bytes; an object that was never written gives one.
+   * and the alarm (`_cf_METADATA`, key 1, in nanoseconds). It needs no `-wal` beside it, and
+   * workerd opens it. Pages of 4,096 bytes; an object that was never written gives one.
    */
   exportDatabase(): Promise<Uint8Array<ArrayBuffer>>;
   /**
@@ -227,21 +232,22 @@ export interface RemoteStorage extends KeyValueOperations, Recovery {
    * workerd's local storage (`<id>.sqlite`), with the bytes of its `-wal` when there is one.
    *
    * The file is checked before anything is touched. The import is one commit; the object is then
-   * reset and starts anew with the file's data and alarm: calls made before the import resolves meet
-   * the old data, or reject with OBJECT_RESET. Resolves to the bookmark of the moment before:
+   * reset and starts again with the file's data and alarm: calls made before the import resolves
+   * see the old data, or reject with OBJECT_RESET. Resolves to the bookmark of the moment before:
    * restoring it undoes the import.
    *
    * Values are not decoded: one that cannot be is CORRUPT when it is read.
    *
-   * @throws StorageError `IMPORT_INVALID` when the file is no SQLite database of 4,096-byte pages in
-   *   UTF-8, is damaged or incomplete, or holds what an object may not have; `TRANSACTION_NESTING`
-   *   inside this handle's transaction; `DISK_FULL`. The old data stays.
+   * @throws StorageError `IMPORT_INVALID` if the file is not a SQLite database of 4,096-byte pages
+   * in
+   *   UTF-8, is damaged or incomplete, or contains something that an object may not have;
+   *   `TRANSACTION_NESTING` inside this handle's transaction; `DISK_FULL`. The old data stays.
    */
   importDatabase(database: BinarySource, wal?: BinarySource | null): Promise<string>;
   /** Not possible across a thread: throws NOT_ON_PAGE, which names what to use instead. */
   transactionSync(callback: () => unknown): never;
-  /** Resets the object: drops what is not confirmed; the next call starts it anew. */
+  /** Resets the object: unconfirmed writes are lost, and the next call starts it again. */
   abort(reason?: string): Promise<void>;
-  /** Ends this handle: calls under way reject, later ones too. Stored data stays. */
+  /** Ends this handle: calls under way and later ones reject. Stored data stays. */
   close(): Promise<void>;
 }

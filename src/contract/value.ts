@@ -1,9 +1,10 @@
-// A value on its way into storage and out of it: serialized, and not larger than a value may be.
+// Serializes values for storage and deserializes them, within the size limit of a value.
 //
-// Invariant: a value takes about a second to read at worst, whoever wrote it. V8 hashes bigints and
-// small integers without a seed, so the keys of a Map can be chosen to collide, and the Map then costs
-// the square of its size: 0.7 s for the largest value that is written here, an hour at 8 MB. Of larger
-// values, which only a database from elsewhere has, the number of such keys is bounded.
+// Invariant: reading a value takes about a second at most, even a hostile one. V8 hashes bigints
+// and small integers without a seed, so the keys of a Map can be chosen to collide, which takes
+// time in proportion to the square of its size: 0.7 s for the largest value that can be written
+// here, an hour at 8 MB. Larger values, which only an imported database contains, may have a
+// limited number of keys.
 
 import { corrupt } from '../serializer/byte-reader.ts';
 import { deserialize } from '../serializer/decode.ts';
@@ -19,15 +20,15 @@ import {
 /**
  * The bytes a value is stored as, in a buffer of their own.
  *
- * What counts is the content: a string's characters (one byte each when all are Latin-1, else two),
- * the bytes of a buffer or of the whole buffer behind a view, and the serialized form of anything
- * else. Exceptions of getters propagate.
+ * The size limit applies to the content: a string's characters (one byte each if all are Latin-1,
+ * else two), the bytes of a buffer or of the whole buffer behind a view, and the serialized form of
+ * any other value. Exceptions of getters propagate.
  *
  * @throws VALUE_TOO_LARGE, and DataCloneError for what cannot be cloned
  */
 export function encodeValue(operation: string, key: string, value: unknown): Uint8Array {
   const contentBytes = contentSize(value);
-  // Asked first, because serializing copies what is too large anyway.
+  // Checked first, because serializing would copy a value that is too large.
   if (contentBytes !== undefined) checkSize(operation, key, contentBytes);
   const bytes = serialize(value);
   if (contentBytes === undefined) checkSize(operation, key, bytes.byteLength);
@@ -59,9 +60,9 @@ function checkSize(operation: string, key: string, sizeBytes: number): void {
 }
 
 /**
- * The value of stored bytes, a fresh copy.
+ * Deserializes stored bytes into a new value.
  *
- * @throws CORRUPT for bytes that no program could have stored, also for too many
+ * @throws CORRUPT for bytes that no program could have stored, including too many
  */
 export function decodeValue(bytes: Uint8Array): unknown {
   const { byteLength } = bytes;

@@ -1,29 +1,29 @@
-// Answers what a peer calls by name over a connection: comlink's expose() behind a guard.
+// Answers a peer's calls of functions over a connection: comlink's expose() behind a guard.
 //
-// By itself, expose() lets a peer walk any path from the exposed object, prototypes included, and
-// assign, construct and release there; and it sends a thrown error without its code. So comlink gets
-// an endpoint that lets through only calls of one known function with plain values, and an object
-// that is frozen, has no prototype, and whose functions never throw. The guard itself refuses
-// everything else with an outcome.
+// By itself, expose() lets a peer follow any path from the exposed object, including prototypes,
+// and assign, construct and release there. It also drops the code of a thrown error. So comlink
+// receives an endpoint that admits only calls of a known function with plain values, and a frozen
+// object without a prototype, whose functions never throw. The guard answers everything else with
+// an error.
 //
-// Keeps true: whatever the message, nothing is thrown, nothing but the functions is reached, and each
-// message that has an id and is not a reply gets one outcome.
+// Invariant: no message makes this throw or reaches anything but the functions, and each message
+// that has an id and is not a reply gets one outcome.
 
 import { type Endpoint, expose } from 'comlink';
 import { storageError } from '../contract/errors.ts';
 import type { ChannelEndpoint } from './channel-endpoint.ts';
 import { type Outcome, toWire } from './errors-on-wire.ts';
 
-/** Checks its parameters itself: they are whatever the peer has sent. */
+/** Must check its parameters, because the peer can send anything. */
 export type Answer = (...parameters: unknown[]) => unknown;
 
-/** Most parameters of a call; no function here takes more. */
+/** Most parameters of a call; no function takes more. */
 const PARAMETERS_MAX = 4;
 
-/** Types of comlink's replies, which belong to the calls that this side has made. */
+/** Types of comlink's replies to calls that this side has made. */
 const REPLIES: ReadonlySet<unknown> = new Set(['RAW', 'HANDLER']);
 
-/** Answers on the endpoint from now on; a function that throws gives an outcome with its error. */
+/** Answers on the endpoint from now on. If a function throws, its error becomes the outcome. */
 export function answerCalls(
   functions: Readonly<Record<string, Answer>>,
   endpoint: ChannelEndpoint,
@@ -33,7 +33,7 @@ export function answerCalls(
   expose(Object.freeze(surface), new GuardedEndpoint(new Set(Object.keys(surface)), endpoint));
 }
 
-/** Comlink's view of the endpoint: well-formed calls come in, replies go out. */
+/** The endpoint as comlink sees it: only well-formed calls arrive. */
 class GuardedEndpoint implements Endpoint {
   readonly #names: ReadonlySet<unknown>;
   readonly #endpoint: ChannelEndpoint;
@@ -56,7 +56,7 @@ class GuardedEndpoint implements Endpoint {
     });
   }
 
-  /** Only a release stops listening, and no release is let through. */
+  /** Does nothing: comlink stops listening only after a release message, and none is admitted. */
   removeEventListener(): void {}
 
   /** A result that cannot be cloned becomes an outcome as well. */
@@ -76,14 +76,14 @@ interface Request {
   readonly argumentList?: unknown;
 }
 
-// Without an id nothing can be answered: a message of another kind, or nobody's.
+// A message without an id cannot be answered, and is not a call.
 function requestIn(data: unknown): Request | null {
   if (typeof data !== 'object' || data === null) return null;
   const request = data as Partial<Request>;
   return typeof request.id === 'string' && !REPLIES.has(request.type) ? (request as Request) : null;
 }
 
-/** The call as comlink is given it: a message made here, of checked fields only. */
+/** The call for comlink: a new message that contains only checked fields. */
 function callIn({ id, type, path, argumentList }: Request, names: ReadonlySet<unknown>): Request {
   const isCall = type === 'APPLY' && Array.isArray(path) && path.length === 1;
   if (isCall && names.has(path[0])) {
@@ -91,7 +91,7 @@ function callIn({ id, type, path, argumentList }: Request, names: ReadonlySet<un
   }
   throw storageError(
     'INVALID_ARGUMENT',
-    'A message asks for what is not shown to it; only the functions of the protocol can be called.',
+    'A message asks for something that is not exposed; only functions of the protocol can be called.',
   );
 }
 
@@ -109,7 +109,7 @@ function plainValuesIn(argumentList: unknown): object[] {
   });
 }
 
-/** The function, whose failure is an outcome: comlink would strip the error of its code. */
+/** The function with failures as outcomes, because comlink would drop the error's code. */
 function settling(answer: Answer): Answer {
   return async (...parameters) => {
     try {

@@ -1,9 +1,9 @@
-// How the pages and workers of one origin find each other: names of locks and channels, and the
-// few messages that come before the first call.
+// How the pages and workers of one origin find each other: the names of locks and channels, and the
+// messages that precede the first call.
 //
-// Every page starts a worker. The workers of one directory queue for one Web Lock; its holder leads:
-// it alone opens the files. It serves its own page over a message port and every other page over a
-// BroadcastChannel of their own, because ports cannot be sent to another tab.
+// Every page starts a worker. The workers of one directory queue for one Web Lock; its holder leads
+// and is the only one that opens the files. It serves its own page over a message port, and every
+// other page over a BroadcastChannel of its own, because ports cannot be sent to another tab.
 //
 //   page → own worker      StartMessage, again whenever the page looks for a leader
 //   own worker → page      WorkerMessage
@@ -13,17 +13,17 @@
 import type { WireError } from './errors-on-wire.ts';
 
 /**
- * Counts up when these messages or protocol.ts change. The names below stay as they are, so that
- * an old tab and a new one still exclude each other from the files.
+ * Increased when these messages, protocol.ts or calls of operations change. The names below must
+ * not change, so that tabs with different versions still exclude each other from the files.
  */
 export const PROTOCOL_VERSION = 4;
 
 export interface StartMessage {
   readonly type: 'start';
-  /** What this worker is to be called; chosen by its page, which must recognise it. */
+  /** The worker's name. Its page chooses it, to recognize the worker later. */
   readonly worker: string;
   readonly directory: string;
-  /** Null: the file beside the worker. */
+  /** Null means the file next to the worker. */
   readonly wasmUrl: string | null;
 }
 
@@ -32,7 +32,9 @@ export type WorkerMessage =
   | { readonly type: 'standing' }
   /** It leads; calls go over the port. */
   | { readonly type: 'leads'; readonly port: MessagePort }
-  /** It had its turn and could not open the storage. It stands again at the next start message. */
+  /**
+   * It obtained the lock but could not open the storage. The next start message makes it try again.
+   */
   | { readonly type: 'failed'; readonly error: WireError };
 
 export type ControlMessage =
@@ -49,10 +51,10 @@ export type ControlMessage =
 
 export type ConnectionMessage =
   | { readonly type: 'accepted' }
-  /** A page asks for a sign of life. */
+  /** A page checks that the worker still answers. */
   | { readonly type: 'ping' }
   | { readonly type: 'pong' }
-  /** The other side lost or dropped the connection; calls on it will not be answered. */
+  /** The other side has ended the connection, and answers no more calls. */
   | { readonly type: 'closed'; readonly error?: WireError };
 
 /** Names of the locks and channels of one directory. */
@@ -61,9 +63,9 @@ export function namesOf(directory: string) {
   return {
     /** Held by the worker that leads. */
     leaderLock: `${prefix}/leader`,
-    /** Held by a worker from before it stands until it dies. */
+    /** Held by a worker from before it becomes a candidate until it dies. */
     workerLock: (worker: string) => `${prefix}/worker/${worker}`,
-    /** Held by a page from before it connects until it goes. */
+    /** Held by a page from before it connects until it is closed. */
     clientLock: (client: string) => `${prefix}/client/${client}`,
     controlChannel: `${prefix}/control`,
     connectionChannel: (connection: string) => `${prefix}/connection/${connection}`,

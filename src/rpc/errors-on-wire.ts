@@ -1,9 +1,8 @@
-// Errors as plain data, and back.
+// Converts errors to plain data and back.
 //
-// A thrown error keeps its class (when the language has it), name, message, stack, `code`,
-// `retryable`, `durableObjectReset`, cause, the errors it aggregates, and those of its own properties
-// that can be cloned.
-// comlink would keep only name, message and stack.
+// An error keeps its class (if it is one of the language), name, message, stack, `code`,
+// `retryable`, `durableObjectReset`, cause, the errors it aggregates, and own properties that can
+// be cloned. comlink would keep only name, message and stack.
 
 import { storageError } from '../contract/errors.ts';
 
@@ -24,14 +23,16 @@ export interface WireError {
   readonly errors?: readonly WireError[];
 }
 
-/** What an operation came to: its result, or what it threw. */
+/** The result of an operation, or the error that it threw. */
 export type Outcome<T = unknown> = { readonly ok: T } | { readonly error: WireError };
 
-// The properties callers decide by, and which are hidden on errors of this package.
+// Properties that callers decide by; on errors of this package they are not enumerable.
 const PROPERTIES = ['code', 'retryable', 'durableObjectReset', 'remote', 'overloaded'] as const;
 const CAUSE_DEPTH_MAX = 8;
 
-/** Own properties that have a place of their own; an engine's other ones are not enumerable. */
+/**
+ * Own properties that are transferred separately; others that engines define are not enumerable.
+ */
 const PLACED: ReadonlySet<string> = new Set([
   ...PROPERTIES,
   'name',
@@ -62,12 +63,12 @@ export function toWire(thrown: unknown, depth = 0): WireError {
   }
 }
 
-/** The value to throw on this side. Never throws: what cannot be read is an error as well. */
+/** The value to throw on this side. Never throws: an error that cannot be read becomes INTERNAL. */
 export function fromWire(wire: WireError): unknown {
   try {
     return fromWords(wire);
   } catch (cause) {
-    return storageError('INTERNAL', 'An error came that cannot be read.', { cause });
+    return storageError('INTERNAL', 'An error was received that cannot be read.', { cause });
   }
 }
 
@@ -77,7 +78,7 @@ function fromWords(wire: WireError): unknown {
   if (wire.stack !== undefined) define(error, 'stack', wire.stack);
   for (const [name, value] of Object.entries(wire.properties)) define(error, name, value);
   for (const [name, value] of Object.entries(wire.own ?? {})) {
-    // A name of a place of its own comes from no writer of this package, `__proto__` least of all.
+    // toWire never writes these names; `__proto__` would change the prototype.
     if (!PLACED.has(name)) Reflect.set(error, name, value);
   }
   if (wire.cause !== undefined) define(error, 'cause', fromWords(wire.cause));
@@ -125,7 +126,7 @@ function ownProperties(error: object): Record<string, unknown> | undefined {
       own ??= {};
       own[name] = value;
     } catch {
-      // What cannot be cloned stays behind; the error matters more.
+      // A property that cannot be cloned is dropped; the error matters more.
     }
   }
   return own;

@@ -1,9 +1,12 @@
-// Web Locks as signs of life: who lives holds a lock, and who must know when it died waits for it.
+// Web Locks show whether a page or worker is alive: it holds a lock, and others wait for that lock
+// to learn that it has ended.
 //
-// A browser frees the locks of a page or a worker however it ends (closed, terminated, killed), and
-// tells nobody else: a lost peer sends no message and its port no event.
+// A browser frees the locks of a page or worker however it ends (closed, terminated, killed). There
+// is no other signal: a lost peer sends no message, and its port fires no event.
 
-/** The part of `navigator.locks` that is used; passed in, so that tests end agents at will. */
+/**
+ * The part of `navigator.locks` that is used; a parameter, so that tests can end pages and workers.
+ */
 export interface Locks {
   request(
     name: string,
@@ -12,7 +15,7 @@ export interface Locks {
   ): Promise<unknown>;
 }
 
-/** Resolves once the lock is held; it is held for as long as its owner lives. */
+/** Resolves once the lock is held. It is held until the page or worker ends. */
 export function holdForLife(locks: Locks, name: string): Promise<void> {
   return new Promise((held, refused) => {
     locks
@@ -25,10 +28,10 @@ export function holdForLife(locks: Locks, name: string): Promise<void> {
 }
 
 /**
- * Calls back when nobody holds the lock any more, and not after `signal` was aborted.
+ * Calls back when the lock has been released, unless `signal` was aborted before.
  *
- * The lock must have been held before the name was told to anyone, or this fires at once. Shared,
- * because several wait for the same one.
+ * The owner must hold the lock before it tells anyone the name; otherwise this calls back at once.
+ * The lock is requested as shared, because several pages may wait for it.
  */
 export function whenReleased(
   locks: Locks,
@@ -40,6 +43,6 @@ export function whenReleased(
   locks
     .request(name, options, async () => {})
     .then(released, () => {
-      // Rejects when the signal was aborted, and when this very page is going away.
+      // Rejects when the signal is aborted, or when this page itself is being closed.
     });
 }

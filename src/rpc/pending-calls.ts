@@ -1,7 +1,8 @@
 // Calls to a peer that may die before it answers.
 //
-// comlink by itself leaves a call hanging when its peer dies or its proxy is released. Here all calls
-// of a connection fail together, once, for one reason, and later calls reject with it at once.
+// comlink itself leaves a call pending forever if the peer dies or the proxy is released. Here all
+// calls of a connection fail together, once, for one reason, and later calls reject with that
+// reason at once.
 
 import { storageError } from '../contract/errors.ts';
 
@@ -9,19 +10,19 @@ export class PendingCalls {
   readonly #pending = new Set<(reason: Error) => void>();
   #failure: Error | null = null;
 
-  /** True while a call is not answered. */
+  /** True while a call waits for its answer. */
   get isWaiting(): boolean {
     return this.#pending.size > 0;
   }
 
-  /** Why calls reject, or null while they are made. */
+  /** Why calls reject, or null while they can be made. */
   get failure(): Error | null {
     return this.#failure;
   }
 
-  // A peer answers with outcomes and rejects nothing, so a rejection is a defect: its own, or of an
-  // argument that cannot be posted.
-  /** Makes a call. It settles as its answer comes, or rejects when the calls fail. */
+  // A peer answers with outcomes and never rejects. A rejection means a defect of the peer, or an
+  // argument that cannot be cloned.
+  /** Makes a call, which settles with its answer, or rejects when the connection fails. */
   make<T>(send: () => Promise<T>): Promise<T> {
     if (this.#failure !== null) return Promise.reject(this.#failure);
     return new Promise((resolve, reject) => {
@@ -33,13 +34,15 @@ export class PendingCalls {
         },
         (cause) => {
           this.#pending.delete(reject);
-          reject(storageError('INTERNAL', `The call failed on its way: ${cause}`, { cause }));
+          reject(
+            storageError('INTERNAL', `The call could not be sent or answered: ${cause}`, { cause }),
+          );
         },
       );
     });
   }
 
-  /** Rejects what is pending and what comes. False when they had failed before. */
+  /** Rejects all calls, pending and future ones. False if they had failed before. */
   fail(reason: Error): boolean {
     if (this.#failure !== null) return false;
     this.#failure = reason;

@@ -1,6 +1,6 @@
 // For tests: a browser of pages and workers in one thread, which end as real ones do.
 //
-// An agent that ends lets go of its locks and channels, tells nobody, and answers nothing more.
+// An agent that ends releases its locks and channels, sends no message, and answers nothing more.
 
 import type { Locks } from '../rpc/locks.ts';
 
@@ -74,7 +74,7 @@ export class FakeBrowser {
       if (!isFree) return;
       state.queue.shift();
       state.held.push(next);
-      // Never inside the call that asked for it or let it go.
+      // Never inside the call that requests or releases it.
       const work = Promise.resolve().then(() =>
         next.agent.hasEnded ? undefined : next.callback(),
       );

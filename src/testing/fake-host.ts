@@ -1,5 +1,5 @@
-// For tests: a host of objects over maps that speaks the protocol, keeps what it was sent, and can
-// hold its answers back.
+// For tests: a host of objects in maps that implements the protocol, records the messages that it
+// receives, and can delay its answers. Operations that no test looks at return null.
 
 import { storageError } from '../contract/errors.ts';
 import { compareBytes } from '../contract/key-order.ts';
@@ -9,7 +9,7 @@ import { type Outcome, toWire } from '../rpc/errors-on-wire.ts';
 import type { WireAddress } from '../rpc/object-protocol.ts';
 import type { SessionId, StoragePeer } from '../rpc/protocol.ts';
 
-/** What outlives a host: the entries of the objects, by name. */
+/** The entries of the objects, by name; they outlive a host. */
 export type Disk = Map<string, Map<string, Uint8Array>>;
 
 interface Session {
@@ -22,7 +22,7 @@ export class FakeHost implements StoragePeer {
   /** Every message, in order. */
   readonly messages: (readonly Call[])[] = [];
   readonly sessions = new Map<SessionId, Session>();
-  /** Resolves when the host is told to `lose` its files. */
+  /** Resolves when a test calls `lose`. */
   readonly lost: Promise<Error>;
   lose: (error: Error) => void = () => {};
   readonly #disk: Disk;
@@ -41,7 +41,7 @@ export class FakeHost implements StoragePeer {
     return this.messages.flat().map(({ op }) => op);
   }
 
-  /** Calls take effect from now on, but are answered only after the returned function was called. */
+  /** From now on, calls take effect but are answered only after the returned function is called. */
   holdAnswers(): () => void {
     let release = () => {};
     this.#gate = new Promise((resolve) => {

@@ -42,7 +42,7 @@ export class FakeTabs {
   readonly storage: StoragePeer | undefined;
   readonly #tabs: FakeTab[] = [];
 
-  /** `objects` and `storage` stand for every host's, when they are given. */
+  /** `objects` and `storage` replace those of every host, if given. */
   constructor(runCandidate: RunCandidate, objects?: () => ObjectsService, storage?: StoragePeer) {
     this.runCandidate = runCandidate;
     this.objects = objects;
@@ -58,7 +58,7 @@ export class FakeTabs {
   /**
    * Ends the test: closes every handle of the tabs that are open, then the tabs.
    *
-   * @throws Error when a promise that a handle gave does not settle by then
+   * @throws Error if a promise of a handle does not settle by then
    */
   async close(): Promise<void> {
     try {
@@ -72,9 +72,9 @@ export class FakeTabs {
 export class FakeTab {
   /** One a start of the worker. */
   readonly workers: FakeWorker[] = [];
-  /** What the next workers do; 'no script' is an address that cannot be loaded. */
+  /** The behaviour of the next workers; 'no script' is an address that cannot be loaded. */
   script: 'serves' | 'no script' | 'says nothing' = 'serves';
-  /** Why the next hosts cannot be made. */
+  /** Why the next hosts cannot be created. */
   hostError: Error | null = null;
   readonly #page: Agent;
   readonly #tabs: FakeTabs;
@@ -126,9 +126,9 @@ export class FakeTab {
   }
 
   /**
-   * Closes what is open, and lets the time of every wait pass: all promises settle then.
+   * Closes what is open, and advances time past every wait, so that all promises settle.
    *
-   * @throws Error that names those which do not
+   * @throws Error that names the promises that do not settle
    */
   async settle(): Promise<void> {
     if (this.#page.hasEnded) return;
@@ -169,7 +169,7 @@ export class FakeTab {
     for (const { task } of due) task();
   }
 
-  /** Runs what awaits a collection, as if the page had forgotten everything. */
+  /** Runs all tasks that wait for a collection, as if everything had been collected. */
   collectAll(): void {
     for (const task of [...this.#collections]) task();
   }
@@ -245,7 +245,7 @@ export class FakeWorker implements WorkerLike {
     return !this.#agent.hasEnded;
   }
 
-  /** Ends it, as Worker.terminate() does: without a word to anyone. */
+  /** Ends it as Worker.terminate() does, without any message. */
   terminate(): void {
     this.#agent.end();
     this.#channel.port1.close();

@@ -1,5 +1,5 @@
-// For tests: the messages themselves, from a seed. Some are whole calls with something replaced, added
-// or taken away, some ask for what comlink's own expose() would give, some have no shape at all.
+// For tests: hostile messages, generated from a seed. Some are calls with a part replaced, added or
+// removed, some ask for what comlink's own expose() would allow, and some have no known shape.
 
 import type { Draws } from './draws.ts';
 
@@ -98,7 +98,10 @@ type Sample = (session: unknown, address: unknown, draws: Draws) => unknown[];
 
 const BYTES = new Uint8Array([0xff, 0x0f, 0x30]);
 
-/** Deleted again and again; that of an object which is being called is another question. */
+/**
+ * Deleted repeatedly. No message calls it, because a deletion during a call is not the subject
+ * here.
+ */
 const NOBODY = { className: null, id: 'f'.repeat(64) };
 
 const SAMPLES: Readonly<Record<string, Sample>> = {

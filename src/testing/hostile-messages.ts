@@ -1,12 +1,12 @@
-// For tests: messages that no page of this package sends, from a seed, at the worker's end of a
-// connection. Whoever has a host drives it with these, in Node or in a browser.
+// For tests: messages that no page of this package sends, generated from a seed, for the worker's
+// end of a connection, in Node or in a browser.
 //
-// What must hold whatever comes: a message with an id gets exactly one reply, an outcome whose error
-// has a code; one without gets none; no prototype changes; nothing is thrown where nobody catches; and
-// the connection goes on to serve a page.
+// For every message: one with an id gets exactly one reply, an outcome whose error has a code; one
+// without an id gets none; no prototype changes; nothing is thrown that is not caught; and the
+// connection continues to serve a page.
 //
-// A transaction is never begun, nor a goodbye said: both are what a page may do, and would change
-// what the next message must get.
+// No message begins a transaction or closes the connection: a page may do both, and it would change
+// the reply that the next message must get.
 
 import fc from 'fast-check';
 import { ChannelEndpoint } from '../rpc/channel-endpoint.ts';
@@ -18,14 +18,14 @@ export interface HostileRun {
   readonly seed: number;
   /** How many messages. */
   readonly count: number;
-  /** Reports what nobody caught in this thread until the result is called. */
+  /** Reports uncaught errors of this thread until the returned function is called. */
   readonly watch: (report: (error: unknown) => void) => () => void;
   /** Objects of classes that messages may name, beside odd ones. */
   readonly addresses?: readonly unknown[];
 }
 
 export interface Violation {
-  /** What was sent, in words; null when it is not one message's doing. */
+  /** The message as text; null if no single message is the cause. */
   readonly message: string | null;
   readonly fact: string;
 }
@@ -39,7 +39,7 @@ const CHUNK = 50;
 /** Longest that replies are waited for, in turns of a timer. */
 const TURNS_MAX = 1500;
 
-/** Sends `count` messages to the host and returns whatever must not happen. */
+/** Sends `count` messages to the host and returns everything that must not happen. */
 export async function sendHostileMessages(
   host: WorkerService,
   { seed, count, watch, addresses = [] }: HostileRun,
@@ -141,7 +141,7 @@ class Peer {
   }
 }
 
-// What nobody must answer are replies to calls that were never made, and what names no call.
+// Replies to calls that were never made, and messages without an id, must not be answered.
 function isRequest(message: unknown): boolean {
   const type = field(message, 'type');
   return typeof field(message, 'id') === 'string' && type !== 'RAW' && type !== 'HANDLER';

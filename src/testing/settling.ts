@@ -4,7 +4,7 @@
 // receives is listed until it settles. A test that ends with a promise in the list has found a call
 // that hangs.
 
-/** What stands between two turns of a timer: messages over ports take several. */
+/** Turns of a timer to wait, because messages over ports take several. */
 const TURNS_MAX = 200;
 
 // By a member of theirs: handles, `sql`, `kv`, cursors and iterators, but no data.

@@ -1,10 +1,10 @@
-// A worker's share in electing the one that leads, and its service to pages when it does.
+// Makes a worker a candidate, and lets it serve pages when it leads.
 //
-// The lock is taken here, inside the worker, so that a dead worker frees it. Whoever holds it makes
-// the host and serves its own page by port, other tabs' pages by a channel each. A client that goes
-// away is noticed by its lock, and its sessions are closed.
+// The leader's lock is taken inside the worker, so that a dead worker frees it. The holder creates
+// the host and serves its own page over a port, and each other tab's page over a channel. When a
+// client's lock is released, the client is gone, and its sessions are closed.
 //
-// Knows nothing about objects and files: the host is made by the caller.
+// Does not know objects and files: the caller creates the host.
 
 import { ChannelEndpoint } from '../../src/rpc/channel-endpoint.ts';
 import {
@@ -18,7 +18,7 @@ import { toWire } from '../../src/rpc/errors-on-wire.ts';
 import { holdForLife, type Locks, whenReleased } from '../../src/rpc/locks.ts';
 import { WorkerEnd, type WorkerService } from '../../src/rpc/worker-end.ts';
 
-/** What a worker's global scope gives. */
+/** The part of a worker's global scope that is used. */
 export interface CandidateEnvironment {
   /** To and from the page that started this worker. */
   readonly page: {
@@ -33,18 +33,20 @@ export interface CandidateEnvironment {
 }
 
 /**
- * How long a worker whose files are gone still lives after it told its clients. The lock of a dead
- * worker may be freed before its last message is heard, and says less.
+ * How long a worker whose files are gone waits after it has told its clients, before it ends.
+ * Otherwise its lock may be released before the message arrives, and the lock does not tell the
+ * reason.
  */
 const LAST_WORDS_MS = 500;
 
-/** Makes the host, once this worker leads. Its rejection is told to the page. */
-export type CreateHost = (options: HostOptions) => Promise<WorkerService>;
+/** Creates the host once this worker leads. The page receives its rejection. */
+export type CreateHost = (options: DirectoryOptions) => Promise<WorkerService>;
 
-export type HostOptions = Pick<StartMessage, 'directory' | 'wasmUrl'>;
+export type DirectoryOptions = Pick<StartMessage, 'directory' | 'wasmUrl'>;
 
 /**
- * Serves pages from now on. To be called before anything is awaited, or the first message is lost.
+ * Serves pages from now on. Call it before anything is awaited; otherwise the first message is
+ * lost.
  */
 export function runCandidate(createHost: CreateHost, environment: CandidateEnvironment): void {
   let candidate: Candidate | undefined;
@@ -59,7 +61,7 @@ type State =
   | { readonly kind: 'idle' }
   | { readonly kind: 'standing' }
   | { readonly kind: 'leading'; readonly host: WorkerService }
-  /** Holds the lock until it is dead, and serves nobody. */
+  /** Holds the lock until it has ended, and serves no page. */
   | { readonly kind: 'ending' };
 
 class Candidate {
@@ -68,9 +70,9 @@ class Candidate {
   readonly #environment: CandidateEnvironment;
   readonly #names: ReturnType<typeof namesOf>;
   readonly #alive: Promise<void>;
-  /** By client; a page that connects again has given up its earlier connection. */
+  /** By client; a page that connects again has abandoned its earlier connection. */
   readonly #clients = new Map<string, WorkerEnd>();
-  /** Those of this worker's own page. */
+  /** Connections of this worker's own page. */
   readonly #own = new Set<WorkerEnd>();
   #state: State = { kind: 'idle' };
 
@@ -82,7 +84,9 @@ class Candidate {
     this.#alive = holdForLife(environment.locks, this.#names.workerLock(identity.worker));
   }
 
-  /** The page looks for a leader: stand, or give it a new connection when this worker leads. */
+  /**
+   * The page searches for a leader: become a candidate, or connect the page if this worker leads.
+   */
   start(): void {
     if (this.#state.kind === 'leading') this.#connectOwnPage(this.#state.host);
     if (this.#state.kind === 'idle') void this.#stand();
@@ -95,7 +99,7 @@ class Candidate {
       this.#post({ type: 'standing' });
       await this.#environment.locks.request(this.#names.leaderLock, {}, async () => {
         this.#lead(await this.#createHost(this.#identity));
-        // Held until this worker dies: two holders would write the same files.
+        // Held until this worker ends, because two holders would write to the same files.
         await new Promise<never>(() => {});
       });
     } catch (error) {
@@ -123,8 +127,8 @@ class Candidate {
     });
   }
 
-  // The host has lost its files. Their handles live as long as this worker, which would keep the next
-  // one from files of the same names.
+  // The host has lost its files. Their handles last as long as this worker, and prevent the next
+  // worker from opening files of the same names.
   #end(error: Error): void {
     this.#state = { kind: 'ending' };
     for (const client of [...this.#own, ...this.#clients.values()]) client.end(error);
@@ -134,7 +138,7 @@ class Candidate {
 
   #connectOwnPage(host: WorkerService): void {
     const { port1, port2 } = new MessageChannel();
-    // It may have one already, and a call under way on it; it closes the one it does not use.
+    // The page may have a connection with a call under way; it closes the one that it does not use.
     const admitted = new WorkerEnd(host, new ChannelEndpoint(port1));
     this.#own.add(admitted);
     admitted.ended.addEventListener('abort', () => this.#own.delete(admitted));
@@ -145,7 +149,7 @@ class Candidate {
     host: WorkerService,
     { client, connection }: ControlMessage & { type: 'connect' },
   ): void {
-    // Every tab of the origin can post here, also one with other code; these become names.
+    // Any tab of the origin can post here, including one with other code; these become names.
     if (typeof client !== 'string' || typeof connection !== 'string') return;
     const channel = this.#environment.openChannel(this.#names.connectionChannel(connection));
     const admitted = this.#admit(client, host, new ChannelEndpoint(channel));

@@ -1,10 +1,10 @@
 // The hidden table of keys and values: get, put, delete and ranges, on serialized bytes.
 //
-// The table is workerd's own (`_cf_KV`, BINARY collation, so the order is UTF-8's), which is what
-// lets a database file move there and back. It is created by the first put or delete, never by a
-// read. Only one range is walked at a time: starting another ends an unfinished one, as there.
+// The table is that of workerd (`_cf_KV`, BINARY collation, so keys are in UTF-8 order), so that a
+// database file can move to workerd and back. The first put or delete creates it, never a read.
+// Only one range is walked at a time: as on workerd, starting another ends an unfinished one.
 //
-// Knows nothing of transactions: the caller has opened one before any write.
+// Does not know transactions: the caller has opened one before any write.
 
 import { storageError } from '../../src/contract/errors.ts';
 import { isEmptyRange, type KeyRange } from '../../src/contract/key-range.ts';
@@ -15,24 +15,24 @@ import type { Statement } from '../sql/statement.ts';
 const COLUMNS = '( key TEXT PRIMARY KEY, value BLOB ) WITHOUT ROWID';
 const GET = 'SELECT value FROM _cf_KV WHERE key = ?';
 const PUT = putOf(1);
-// One statement for several rows takes two thirds of the time that one each takes.
+// One statement for several rows takes two thirds of the time of single statements.
 const ROWS = 16;
 const PUT_ROWS = putOf(ROWS);
-/** Values up to this size go together: what is bound stays in SQLite's memory until it is bound anew. */
+/** Values up to this size share a statement. SQLite keeps bound values until the next binding. */
 const SMALL_BYTES = 1024;
 const DELETE = 'DELETE FROM _cf_KV WHERE key = ?';
 const CLEAR = 'DELETE FROM _cf_KV';
 const NO_LIMIT = -1;
 
-// Bounds are bytes; the cast makes them text again without changing one, so that they compare with
-// keys (SQLite sorts every blob after every text).
+// Bounds are bytes. The cast makes them text without changing them, so that they compare with keys
+// (SQLite sorts every blob after every text).
 const FROM = 'SELECT key, value FROM _cf_KV WHERE key >= CAST(?1 AS TEXT)';
 const UNTIL = ' AND key < CAST(?2 AS TEXT)';
 
 /** An entry to store. */
 type Entry = readonly [key: string, value: Uint8Array];
 
-/** An entry as it is stored. `value` is a view that the next call on the database invalidates. */
+/** A stored entry. `value` is a view that the next call on the database invalidates. */
 export interface StoredEntry {
   readonly key: string;
   readonly value: Uint8Array;
@@ -56,7 +56,10 @@ export class KvStore {
     this.#table = new HiddenTable(database, '_cf_KV', COLUMNS);
   }
 
-  /** What `decode` makes of the stored bytes, a view it must not keep; undefined when missing. */
+  /**
+   * The result of `decode` for the stored bytes, a view that it must not keep; undefined if
+   * missing.
+   */
   get<T>(key: string, decode: (value: Uint8Array) => T): T | undefined {
     if (!this.#table.exists) return undefined;
     const statement = this.#database.statement(GET);
@@ -69,12 +72,12 @@ export class KvStore {
     }
   }
 
-  /** Makes the table, as every write does, also one of no entries. */
+  /** Creates the table, as every write does, even one without entries. */
   createTable(): void {
     this.#table.create();
   }
 
-  /** Stores the entries in their order; the caller undoes what a failure leaves. */
+  /** Stores the entries in order; after a failure, the caller undoes those already stored. */
   put(entries: readonly Entry[]): void {
     this.#table.create();
     let next = 0;
@@ -119,14 +122,16 @@ export class KvStore {
     return this.#walk;
   }
 
-  /** Tells of a rollback, or that everything is about to go: then an unfinished walk ends too. */
+  /**
+   * Called after a rollback, or before everything is deleted, which also ends an unfinished walk.
+   */
   invalidate(options: { closeWalk: boolean }): void {
     this.#table.forget();
     if (options.closeWalk) this.#walk?.cut();
   }
 }
 
-/** True when a whole statement's worth of small entries is next. */
+/** True if the next entries are small and fill a whole statement. */
 function goTogether(entries: readonly Entry[], next: number): boolean {
   if (entries.length - next < ROWS) return false;
   for (let row = 0; row < ROWS; row++) {
@@ -140,8 +145,8 @@ function putOf(rows: number): string {
   return `INSERT INTO _cf_KV VALUES ${values} ON CONFLICT (key) DO UPDATE SET value = excluded.value`;
 }
 
-// The first entry is fetched when the walk begins, each later one when it is asked for: a write in
-// between is seen by all entries but the first, as in workerd.
+// The first entry is fetched when the walk begins, each later one on demand. So, as on workerd, the
+// first entry does not reflect writes made since, and later ones do.
 class Walk implements EntryCursor {
   readonly #statement: Statement;
   #state: 'begun' | 'open' | 'finished' | 'replaced' | 'cut' = 'begun';
@@ -177,7 +182,7 @@ class Walk implements EntryCursor {
     return { key: this.#statement.columnText(0), value: this.#statement.columnBlob(1) };
   }
 
-  /** The database is about to go: entries that were to come cannot be had. */
+  /** The database is about to be deleted; its remaining entries can no longer be read. */
   cut(): void {
     const isEmpty = this.#state === 'begun' && !this.#hasFirst;
     if (!isEmpty) this.#end('cut');

@@ -1,13 +1,11 @@
-// The page's half of the worker: handles ("sessions") that pages hold on objects, and the calls
-// they make, answered as plain data.
+// The sessions of pages: the handles that pages hold on objects, and the calls that they make.
 //
 // A session outlives a reset of its object; its cursors and its open transaction do not. A
-// transaction of a page is a critical section whose closure is what the page sends until it
-// commits: calls of the same session join it, calls of others wait, and it ends after 30 s.
+// transaction of a page is a critical section that lasts until the page commits: calls of the same
+// session join it, calls of others wait, and it ends after 30 s.
 //
-// Keeps true: nothing is held for a session that was closed. What it sent before and what still waits
-// for its turn runs (its writes may be on their way to the disk anyway), but opens neither a
-// transaction nor a cursor.
+// Invariant: a closed session holds nothing. Calls that it sent before still run, because their
+// writes may be on their way to the disk anyway, but open neither a transaction nor a cursor.
 
 import { storageError } from '../../src/contract/errors.ts';
 import { CRITICAL_SECTION_MS_MAX } from '../../src/contract/limits.ts';
@@ -26,12 +24,12 @@ import { Cursor } from '../sql/cursor.ts';
 import { perform } from '../storage/perform.ts';
 import type { Frame } from '../storage/transactions.ts';
 
-/** A transaction a page holds open. */
+/** A transaction that a page holds open. */
 interface OpenTransaction {
   readonly id: number;
   readonly frame: Frame;
   readonly section: CriticalSection | null;
-  /** Ends the section; the frame is committed unless it was rolled back. */
+  /** Ends the section, and commits the frame unless it was rolled back. */
   readonly end: () => void;
   /** Settles when the transaction has ended. */
   readonly ended: Promise<void>;
@@ -45,13 +43,13 @@ interface OpenCursor {
 
 interface Session {
   readonly address: ObjectAddress;
-  /** What belongs to one instance, gone with it. */
+  /** The instance that the cursors and the transaction belong to. */
   instance: ObjectInstance | undefined;
   cursors: Map<number, OpenCursor>;
   transaction: OpenTransaction | undefined;
-  /** The last transaction that ended other than by the page, and why. */
+  /** The last transaction that ended without the page's doing, and why. */
   lost: { readonly id: number; readonly error: Error } | undefined;
-  /** Nobody would continue or end what is begun for it now. */
+  /** True once closed: the page can neither continue nor end anything that begins now. */
   isClosed: boolean;
 }
 
@@ -112,7 +110,7 @@ export class PageSessions implements StoragePeer {
       return await instance.deliver(() => this.#run(session, instance, calls), section);
     } catch (error) {
       const wire = toWire(error);
-      // An abort is answered by the reset it asked for; what was not confirmed before it is lost.
+      // For `abort` the reset is the success; unconfirmed earlier calls are lost.
       return calls.map((call) => (call.op === 'abort' ? { ok: null } : { error: wire }));
     }
   }
@@ -127,11 +125,11 @@ export class PageSessions implements StoragePeer {
     if (transaction === undefined || instance === undefined) return;
     await instance
       .deliver(() => this.#rollback(session, instance, transaction.id), transaction.section)
-      .catch(() => {}); // the object was reset meanwhile: nothing is left to undo
+      .catch(() => {}); // the object was reset meanwhile, so there is nothing to undo
   }
 
-  // Calls run one after the other in one task, so nothing comes between them; only what must wait
-  // for a section to end holds back the rest.
+  // Calls run one after the other in one task, with nothing in between. Only the end of a
+  // transaction delays the calls after it.
   async #run(
     session: Session,
     instance: ObjectInstance,
@@ -192,7 +190,7 @@ export class PageSessions implements StoragePeer {
     }
   }
 
-  // Outside of events: it ends the instance that would deliver one.
+  // Not an event of the instance, because it ends the instance.
   async #import(session: Session, { database, wal }: CallOf<'importDatabase'>): Promise<string> {
     if (session.transaction !== undefined) {
       throw storageError(
@@ -213,7 +211,7 @@ export class PageSessions implements StoragePeer {
   }
 
   #continue(session: Session, cursor: Cursor, id: number, rowCount: number): RowBatch {
-    let isAtEnd = true; // also when a row cannot be computed: then nothing follows it
+    let isAtEnd = true; // also if a row cannot be computed, since no row follows it
     try {
       const taken = take(cursor, rowCount);
       isAtEnd = taken.isAtEnd;
@@ -252,7 +250,7 @@ export class PageSessions implements StoragePeer {
         .finally(() => cancelTimeout());
       instance.keepAlive(ended);
       const settled = ended.then(() => {});
-      settled.catch(refused); // after `started` this does nothing; commit hands the error on
+      settled.catch(refused); // does nothing after `started`; commit returns the error
     });
   }
 
@@ -300,12 +298,12 @@ function batch(cursor: Cursor, id: number | null, rows: SqlStorageValue[][]): Ro
   return { cursor: id, columnNames, rows, rowsRead, rowsWritten };
 }
 
-// The instance the session knew is gone, and with it what the session held there.
+// The session's previous instance has ended, and with it the session's cursors and transaction.
 function begin(session: Session, instance: ObjectInstance): void {
   if (session.transaction !== undefined) {
     const error = storageError(
       'OBJECT_RESET',
-      'The object was reset and the transaction is gone with it; start it anew.',
+      'The object was reset, which ended the transaction; start a new one.',
     );
     session.lost = { id: session.transaction.id, error };
   }
@@ -314,8 +312,8 @@ function begin(session: Session, instance: ObjectInstance): void {
   session.transaction = undefined;
 }
 
-// Asked when its turn has come: the handle may have been closed, or its tab lost, while it waited, and
-// an open transaction holds the object for everybody.
+// Checked when the transaction begins, because the handle may have been closed, or its tab lost,
+// while it waited, and an open transaction makes everyone else wait.
 function mustBeginAlone({ isClosed, transaction }: Session): void {
   if (isClosed) throw handleClosed();
   if (transaction === undefined) return;
@@ -346,7 +344,7 @@ async function outcome(result: Promise<unknown>): Promise<Outcome> {
   }
 }
 
-/** A page's handle resets the object: what is under way may be tried again. */
+/** Resets the object for a page; calls under way may be tried again. */
 function resetFor(instance: ObjectInstance, reason: string | undefined): never {
   const error = storageError('OBJECT_RESET', reason ?? 'The object was reset by its page.');
   instance.reset(error, 'outside');

@@ -1,9 +1,11 @@
 // The alarm of one object: its stored time, and what programs see of it while its handler runs.
 //
-// During a run the stored time stays, so that a crash runs it again, but programs see no alarm until
-// they set one. Setting or deleting one settles the run: whatever its outcome, what was set counts.
+// During a run the stored time stays, so that the handler runs again after a crash, but programs
+// see no alarm until they set one. If the handler sets or deletes the alarm, that counts, however
+// the run ends.
 //
-// Invariant: the stored time is only cleared by a run that succeeded and that nothing replaced.
+// Invariant: only a run that succeeded clears the stored time, and only if the alarm was not
+// changed.
 
 import type { Metadata } from './metadata.ts';
 
@@ -21,12 +23,12 @@ export class Alarm {
     this.#metadata = metadata;
   }
 
-  /** What getAlarm gives: milliseconds, or null. */
+  /** The result of getAlarm: milliseconds, or null. */
   get timeMs(): number | null {
     return this.#run?.replaced === false ? null : this.#metadata.alarm;
   }
 
-  /** What is stored. */
+  /** The stored time. */
   get storedMs(): number | null {
     return this.#metadata.alarm;
   }
@@ -36,13 +38,13 @@ export class Alarm {
     return this.#run?.replaced !== false && this.#metadata.alarm === timeMs;
   }
 
-  /** Stores a time, or none. The caller has opened a transaction. */
+  /** Stores a time, or null for no alarm. The caller has opened a transaction. */
   set(timeMs: number | null): void {
     this.#metadata.setAlarm(timeMs);
     if (this.#run !== undefined) this.#run.replaced = true;
   }
 
-  /** Begins a run of the handler for the stored time; false when there is none any more. */
+  /** Begins a run of the handler for the stored time; false if no time is stored. */
   begin(): boolean {
     const timeMs = this.#metadata.alarm;
     if (timeMs === null) return false;
@@ -50,14 +52,14 @@ export class Alarm {
     return true;
   }
 
-  /** Ends the run; true when the stored time is now to be cleared. */
+  /** Ends the run; true if the caller must clear the stored time. */
   end(outcome: 'succeeded' | 'failed'): boolean {
     const run = this.#run;
     this.#run = undefined;
     return outcome === 'succeeded' && run?.replaced === false;
   }
 
-  /** Tells of a rollback: what replaced the run may have been undone. */
+  /** After a rollback, a change of the alarm during the run may be undone. */
   rolledBack(): void {
     if (this.#run !== undefined) this.#run.replaced = this.#metadata.alarm !== this.#run.timeMs;
   }

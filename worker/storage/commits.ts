@@ -1,23 +1,23 @@
-// Confirmation: from a committed transaction to one that is on disk.
+// Makes committed transactions durable, and lets replies wait for that.
 //
-// SQLite commits into the log synchronously; the flush that makes a commit durable may cover many,
-// and may be asynchronous. Only who must not speak too early waits here: replies (the output gate)
-// and sync(). Atomicity is another question, answered in transactions.ts.
+// SQLite commits into the log synchronously. A flush makes commits durable; it may cover several,
+// and may be asynchronous. Only replies (the output gate) and sync() wait for it. Atomicity is the
+// subject of transactions.ts.
 //
-// A ticket stands for the writes of one implicit transaction, or of one that just committed. It is
-// opened by the first write, and settled by the flush that covers it.
+// A ticket represents the writes of one implicit transaction, or of one that has just committed.
+// The first write opens it, and the flush that covers it settles it.
 //
 // Invariant: tickets settle in order, so waiting for the newest means waiting for all before it.
 
 /** What this module needs of the log. */
 export interface Flushable {
-  /** True when something was written that is not on disk. */
+  /** True if something was written that is not durable. */
   readonly needsFlush: boolean;
   flush(): void | Promise<void>;
 }
 
 interface Ticket {
-  /** Replies wait for it: at least one of its writes was not allowUnconfirmed. */
+  /** Replies wait for it, because at least one of its writes was made without allowUnconfirmed. */
   confirmed: boolean;
   readonly settled: Promise<void>;
   readonly resolve: () => void;
@@ -33,7 +33,7 @@ export class Commits {
   #committed: Ticket[] = [];
   #flushing: Ticket[] = [];
 
-  /** `onFailure` is told, once, that a flush failed: nothing after it can be relied on. */
+  /** `onFailure` is called once, when a flush fails; nothing after that is reliable. */
   constructor(log: Flushable, onFailure: (error: unknown) => void) {
     this.#log = log;
     this.#onFailure = onFailure;
@@ -45,13 +45,15 @@ export class Commits {
     if (options.confirmed) this.#open.confirmed = true;
   }
 
-  /** The implicit transaction was rolled back before it committed: nothing is left to wait for. */
+  /**
+   * The implicit transaction was rolled back before it committed, so there is nothing to wait for.
+   */
   forgotten(): void {
     this.#open?.resolve();
     this.#open = undefined;
   }
 
-  /** SQLite committed: makes it durable, together with whatever waits. */
+  /** SQLite has committed: makes that durable, together with everything that waits. */
   committed(): void {
     const committed = this.#open ?? ticket(true);
     this.#open = undefined;
@@ -59,28 +61,28 @@ export class Commits {
     if (this.#flushing.length === 0) this.#flush();
   }
 
-  /** A reply is about to name the last commit: it waits for every commit so far. */
+  /** A reply will name the last commit, so it waits for every commit so far. */
   named(): void {
     for (const ticket of this.#waiting()) ticket.confirmed = true;
     this.flush();
   }
 
-  /** Makes every commit durable that nothing else makes so. */
+  /** Flushes commits that no flush covers yet. */
   flush(): void {
     if (this.#log.needsFlush && this.#waiting().length === 0) this.committed();
   }
 
-  /** Settles when every confirmed write so far is on disk; undefined when they all are. */
+  /** Settles when every confirmed write so far is durable; undefined if they all are. */
   confirmation(): Promise<void> | undefined {
     return this.#newest((ticket) => ticket.confirmed);
   }
 
-  /** Settles when every write so far is on disk; undefined when they all are. */
+  /** Settles when every write so far is durable; undefined if they all are. */
   durability(): Promise<void> | undefined {
     return this.#newest(() => true);
   }
 
-  /** Rejects whoever waits: the object is reset. */
+  /** The object is reset: everything that waits rejects. */
   fail(error: unknown): void {
     for (const { reject } of this.#waiting()) reject(error);
     this.#open = undefined;
@@ -134,6 +136,6 @@ function ticket(confirmed = false): Ticket {
     resolve = onDurable;
     reject = onLost;
   });
-  settled.catch(() => {}); // nobody may be waiting; the failure itself is told by onFailure
+  settled.catch(() => {}); // perhaps nothing waits; onFailure reports the failure
   return { confirmed, settled, resolve, reject };
 }

@@ -8,7 +8,7 @@ import type { Sqlite } from '../vfs/sqlite-module.ts';
 
 export interface LogDatabase {
   readonly database: Database;
-  /** Closes it when no call of it is on the stack: now, unless it is asked for inside of one. */
+  /** Closes it as soon as none of its calls is on the stack. */
   close(): void;
 }
 

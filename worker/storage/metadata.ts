@@ -1,7 +1,7 @@
-// The reserved table of small facts about the object; today one: the time of its alarm.
+// The reserved table of facts about the object. The only one today is the time of its alarm.
 //
 // The table and the key are workerd's own (`_cf_METADATA`, 1 = alarm in nanoseconds), so that an
-// alarm moves with the file. Created by the first write, like the table of keys.
+// alarm moves with the file. The first write creates it, like the table of keys.
 
 import type { Database } from '../sql/database.ts';
 import { HiddenTable } from '../sql/hidden-table.ts';
@@ -21,7 +21,7 @@ export class Metadata {
     this.#table = new HiddenTable(database, '_cf_METADATA', COLUMNS);
   }
 
-  /** The alarm's time in milliseconds, or null when none is set. */
+  /** The alarm's time in milliseconds, or null if none is set. */
   get alarm(): number | null {
     if (!this.#table.exists) return null;
     const statement = this.#database.statement(GET);
@@ -30,7 +30,7 @@ export class Metadata {
     return time;
   }
 
-  /** Stores the alarm's time, or that there is none. The caller has opened a transaction. */
+  /** Stores the alarm's time, or null for no alarm. The caller has opened a transaction. */
   setAlarm(timeMs: number | null): void {
     if (timeMs === null && !this.#table.exists) return;
     this.#table.create();
@@ -44,7 +44,7 @@ export class Metadata {
     }
   }
 
-  /** Tells that a rollback or a reset happened: the table may be gone. */
+  /** After a rollback or a reset, the table may no longer exist. */
   invalidate(): void {
     this.#table.forget();
   }

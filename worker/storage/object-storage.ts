@@ -1,12 +1,13 @@
-// One object's storage, as synchronous operations on compiled arguments and serialized values.
+// One object's storage: synchronous operations on converted arguments and serialized values.
 //
-// Everything that reaches the data passes here, from the object's own code (durable-object-storage)
-// and from pages (runtime/page-sessions): it opens the implicit transaction before a write, keeps
+// All access to the data passes through here, from the object's own code (durable-object-storage)
+// and from pages (sessions/page-sessions). It opens the implicit transaction before a write, keeps
 // the tickets of the output gate, and refuses every operation once the object is broken.
 //
-// Invariant: `#broken` is set once and rethrown ever after; a broken storage never writes.
+// Invariant: `#broken` is set once and thrown by every later operation; a broken storage never
+// writes.
 //
-// Knows nothing of events or of who calls; the gate of the runtime decides when this code may run.
+// Does not know events or callers; the input gate decides when this code may run.
 
 import { isStorageError, type StorageError, storageError } from '../../src/contract/errors.ts';
 import type { KeyRange } from '../../src/contract/key-range.ts';
@@ -25,20 +26,20 @@ import { Metadata } from './metadata.ts';
 import { deleteAllDeletesAlarm, type StorageOptions } from './options.ts';
 import { type Frame, Transactions } from './transactions.ts';
 
-/** What storage asks of the runtime around it. */
+/** What storage asks of the instance it belongs to. */
 export interface StorageEnvironment {
   now(): number;
   /** Runs the task in the next turn of the event loop, in order of the calls. */
   nextTurn(task: () => void): void;
   /** Runs the closure as a critical section: other events of the object wait until it settles. */
   section<T>(closure: () => T | PromiseLike<T>): Promise<T>;
-  /** Remembers the running event; the result delivers the continuation of its I/O to it. */
+  /** Remembers the running event; the result delivers the continuation of I/O to that event. */
   continuation(): (task: () => void) => void;
-  /** The storage can no longer be relied on: the object must be reset. */
+  /** The storage is no longer reliable: the object must be reset. */
   onBroken(error: unknown): void;
-  /** The alarm was committed anew: its time in milliseconds, or null. */
+  /** A change of the alarm was committed: its time in milliseconds, or null. */
   onAlarm(timeMs: number | null): void;
-  /** Throws when nothing would handle an alarm. */
+  /** Throws if the object cannot handle an alarm. */
   checkAlarm(): void;
 }
 
@@ -63,7 +64,7 @@ export class ObjectStorage {
   readonly #transactions: Transactions;
   readonly #commits: Commits;
   #broken: StorageError | undefined;
-  /** What every operation throws once the database was replaced and closed. */
+  /** The error of every operation after the database was replaced and closed. */
   #replaced: StorageError | undefined;
   #alarmChanged = false;
   #hasBookmark = false;
@@ -104,7 +105,10 @@ export class ObjectStorage {
     this.sql = createSqlStorage(() => this.#databaseForQuery());
   }
 
-  /** What `decode` makes of the stored bytes, a view it must not keep; undefined when missing. */
+  /**
+   * The result of `decode` for the stored bytes, a view that it must not keep; undefined if
+   * missing.
+   */
   get<T>(key: string, decode: (value: Uint8Array) => T): T | undefined {
     this.#mustBeAlive();
     return this.#kv.get(key, decode);
@@ -120,7 +124,7 @@ export class ObjectStorage {
     else this.#transactions.group(putAll);
   }
 
-  /** Deletes the keys; how many of them existed. */
+  /** Deletes the keys and returns how many of them existed. */
   delete(keys: readonly string[], write: Confirmation = CONFIRMED): number {
     this.#beforeWrite(write);
     let count = 0;
@@ -135,8 +139,8 @@ export class ObjectStorage {
   }
 
   /**
-   * Removes everything, all or nothing; the alarm stays, unless the compatibility date says
-   * otherwise. What was written before in this turn is gone with the rest.
+   * Removes everything, all or nothing, including earlier writes of this turn. The alarm stays,
+   * unless the compatibility date says otherwise.
    *
    * @throws TRANSACTION_NESTING inside a transaction
    */
@@ -154,7 +158,7 @@ export class ObjectStorage {
     }
     const alarm = deleteAllDeletesAlarm(this.options) ? null : this.#alarm.storedMs;
     this.#transactions.discard();
-    // Other pages in one commit: what was known of the old ones is forgotten first.
+    // One commit replaces all database pages, so what is cached of the old ones is dropped first.
     this.#forgetSchema({ closeWalk: true });
     this.#atomically(() => {
       this.#database.reset();
@@ -176,7 +180,7 @@ export class ObjectStorage {
     return this.#alarm.timeMs;
   }
 
-  /** The time that is stored, also while its handler runs. */
+  /** The stored time, even while its handler runs. */
   get storedAlarm(): number | null {
     this.#mustBeAlive();
     return this.#alarm.storedMs;
@@ -193,19 +197,19 @@ export class ObjectStorage {
     this.#alarmChanged = true;
   }
 
-  /** Begins a run of the alarm's handler; false when no alarm is stored any more. */
+  /** Begins a run of the alarm's handler; false if no alarm is stored. */
   beginAlarm(): boolean {
     this.#mustBeAlive();
     return this.#alarm.begin();
   }
 
-  /** Ends the run: after success the alarm is gone, unless a new one was set meanwhile. */
+  /** Ends the run. After success the alarm is deleted, unless a new one was set meanwhile. */
   endAlarm(outcome: 'succeeded' | 'failed'): void {
     this.#mustBeAlive();
     if (this.#alarm.end(outcome)) this.setAlarm(null);
   }
 
-  /** Runs user SQL; the runtime's page sessions pull its rows. */
+  /** Runs user SQL; the sessions of pages pull its rows. */
   exec(query: string, bindings: readonly unknown[]): Cursor {
     return this.#databaseForQuery().exec(query, [...bindings]);
   }
@@ -229,7 +233,7 @@ export class ObjectStorage {
     });
   }
 
-  /** Undoes an open transaction; nothing when it has ended. @throws TRANSACTION_NESTING */
+  /** Undoes an open transaction; does nothing if it has ended. @throws TRANSACTION_NESTING */
   rollback(frame: Frame): void {
     this.#mustBeAlive();
     this.#transactions.rollback(frame);
@@ -241,24 +245,24 @@ export class ObjectStorage {
     return this.#transactions.sync(callback);
   }
 
-  /** Ends the implicit transaction: what follows is a new one. */
+  /** Ends the implicit transaction; later writes begin a new one. */
   commitImplicit(): void {
     this.#mustBeAlive();
     this.#transactions.commitImplicit();
   }
 
-  /** Settles when every confirmed write so far is on disk; undefined when they all are. */
+  /** Settles when every confirmed write so far is durable; undefined if they all are. */
   confirmation(): Promise<void> | undefined {
     return this.#commits.confirmation();
   }
 
-  /** Settles when every write so far is on disk; undefined when they all are. */
+  /** Settles when every write so far is durable; undefined if they all are. */
   durability(): Promise<void> | undefined {
     if (this.#broken !== undefined) throw this.#broken;
     return this.#commits.durability();
   }
 
-  /** A bookmark of this moment, the writes of this turn included. The reply waits for the disk. */
+  /** A bookmark of this moment, including the writes of this turn, which the reply waits for. */
   currentBookmark(): string {
     this.#hasBookmark = true;
     this.commitImplicit();
@@ -274,7 +278,7 @@ export class ObjectStorage {
   }
 
   /**
-   * Restores at the next start; the bookmark that undoes it.
+   * Restores at the next start. Returns the bookmark that undoes the restore.
    *
    * @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE
    */
@@ -285,7 +289,7 @@ export class ObjectStorage {
     return undo;
   }
 
-  /** A plain SQLite image of what is committed, the writes of this turn included. */
+  /** The committed database as a plain SQLite file, including the writes of this turn. */
   databaseBytes(): Uint8Array<ArrayBuffer> {
     this.commitImplicit();
     const image = this.#log.databaseBytes();
@@ -293,9 +297,9 @@ export class ObjectStorage {
   }
 
   /**
-   * Becomes a copy of another database, as one commit; the bookmark that undoes it. SQLite remembers
-   * the old one and is closed, which ends cursors and lists; every operation but `durability` throws
-   * `reason` from now on.
+   * Becomes a copy of another database, as one commit. Returns the bookmark that undoes it. SQLite
+   * has cached the old database, so it is closed, which ends cursors and lists; from now on, every
+   * operation except `durability` throws `reason`.
    *
    * @throws TRANSACTION_NESTING, DISK_FULL, IO
    */
@@ -318,8 +322,8 @@ export class ObjectStorage {
   }
 
   /**
-   * Ends the storage: uncommitted and unflushed writes are gone, every later operation throws
-   * `reason`, and who waits for a flush is rejected with it. Idempotent.
+   * Ends the storage: uncommitted and unflushed writes are lost, every later operation throws
+   * `reason`, and waits for a flush reject with it. Idempotent.
    */
   async break(reason: StorageError): Promise<void> {
     if (this.#broken !== undefined) return;
@@ -330,12 +334,12 @@ export class ObjectStorage {
     await this.#log.close();
   }
 
-  /** True when nothing was ever committed, and nobody holds a bookmark of that. */
+  /** True if nothing was ever committed, and no bookmark of that state was given out. */
   get isUnwritten(): boolean {
     return this.#log.committedSequence === 0 && !this.#hasBookmark;
   }
 
-  /** Closes a storage nobody uses any more, after its last write is on disk. */
+  /** Closes an unused storage once its last write is durable. */
   async close(): Promise<void> {
     if (this.#broken !== undefined) return;
     this.#transactions.commitImplicit();
@@ -350,8 +354,9 @@ export class ObjectStorage {
     if (this.#transactions.isImplicit) this.#commits.written(write);
   }
 
-  // A query may write in an implicit transaction that an unconfirmed write has opened; whether it
-  // does is not known before it runs, so its turn counts as confirmed. That only delays a reply.
+  // A query may write in an implicit transaction that an unconfirmed write has opened. Whether it
+  // does is not known before it runs, so the transaction counts as confirmed, which only delays a
+  // reply.
   #databaseForQuery(): Database {
     this.#mustBeAlive();
     if (this.#transactions.isImplicit && this.#database.inTransaction) {
@@ -369,7 +374,7 @@ export class ObjectStorage {
     }
   }
 
-  // The key-value backend knows no tables, so nothing else can be there.
+  // The key-value backend has no tables, so there is nothing else to delete.
   #deleteAllKeys(): void {
     this.#beforeWrite(CONFIRMED);
     this.#kv.clear();
@@ -385,7 +390,7 @@ export class ObjectStorage {
     }
     if (this.#log.needsMaintenance) {
       this.#log.maintain().catch((error: unknown) => {
-        // On a full disk upkeep has to wait; it is asked for again by the next commit.
+        // On a full disk, maintenance waits; the next commit asks for it again.
         if (!isDiskFull(error)) this.environment.onBroken(error);
       });
     }

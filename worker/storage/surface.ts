@@ -1,11 +1,10 @@
-// What the classes behind `ctx.storage` share: they look like platform objects.
-//
-// `new` on them throws, a method on a foreign `this` throws, and they print as [object Name]; code
-// that checks for the real storage by shape must find it.
+// What the classes of `ctx.storage` have in common: they look like platform objects, so that code
+// that recognizes the real storage by its shape accepts them. `new` throws, a method called on
+// another object throws, and they print as [object Name].
 
 import { storageError } from '../../src/contract/errors.ts';
 
-/** Handed to a constructor by this package only. */
+/** A token that only this package can pass to a constructor. */
 export const INTERNAL = Symbol('internal');
 
 /** Refuses `new` from user code. @throws ILLEGAL_INVOCATION */

@@ -1,4 +1,4 @@
-// `ctx.storage.kv`: the entries of the key-value interface, synchronously, one key a call.
+// `ctx.storage.kv`: the entries of the key-value interface, synchronously, one key per call.
 //
 // Unlike the asynchronous `put`, an explicit undefined is a value here.
 
@@ -56,7 +56,7 @@ export class SyncKvStorage {
   }
 }
 
-/** The lazy result of kv.list: reads an entry when it is asked for it. */
+/** The lazy result of kv.list, which reads each entry on demand. */
 export class ListIterator {
   readonly #cursor: EntryCursor;
 
@@ -79,8 +79,8 @@ export class ListIterator {
   }
 }
 
-// Inherits the language's iterator helpers where it has them; the global Iterator class is newer
-// than some engines this runs on.
+// Inherits the language's iterator helpers if they exist. The global Iterator class is missing in
+// some supported engines.
 Object.setPrototypeOf(
   ListIterator.prototype,
   Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]())),

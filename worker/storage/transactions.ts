@@ -6,10 +6,10 @@
 //
 // transactionSync() adds savepoints of its own that never outlive the call, in any state.
 //
-// Invariant: SQLite is in a transaction exactly when the state is not `none`; after a rollback the
-// caller is told, because what it remembers of the schema may be undone.
+// Invariant: SQLite is in a transaction exactly when the state is not `none`. The caller is told of
+// every rollback, because what it has cached of the schema may be undone.
 //
-// Knows nothing of durability (commits.ts) nor of who may run meanwhile (the gate of the runtime).
+// Does not know durability (commits.ts) nor which event may run (the input gate).
 
 import { storageError } from '../../src/contract/errors.ts';
 import type { Database } from '../sql/database.ts';
@@ -33,7 +33,7 @@ export interface TransactionEvents {
   rolledBack(options: { implicit: boolean }): void;
   /** Runs the task in the next turn of the event loop. */
   nextTurn(task: () => void): void;
-  /** A commit failed: the object cannot go on. */
+  /** A commit failed; the object must be reset. */
   failed(error: unknown): void;
 }
 
@@ -118,7 +118,7 @@ export class Transactions {
     this.#events.rolledBack({ implicit: false });
   }
 
-  /** Runs a synchronous callback as one transaction inside whatever is open. */
+  /** Runs a synchronous callback as one transaction, inside an open one if there is one. */
   sync<T>(callback: () => T): T {
     this.beforeWrite();
     const name = `_cf_sync_savepoint_${this.#syncDepth}`;
@@ -149,7 +149,7 @@ export class Transactions {
     return result;
   }
 
-  /** Runs writes that succeed or fail together, without ending what is open. */
+  /** Runs writes that succeed or fail together, without ending an open transaction. */
   group(writes: () => void): void {
     this.#database.run('SAVEPOINT _cf_put_multiple_savepoint');
     try {
@@ -164,7 +164,7 @@ export class Transactions {
     this.#database.run('RELEASE _cf_put_multiple_savepoint');
   }
 
-  /** Rolls everything back, for deleteAll: nothing of it would be left. */
+  /** Rolls everything back, for deleteAll, which would delete it anyway. */
   discard(): void {
     this.#epoch += 1;
     if (this.#state.kind === 'none') return;
@@ -174,7 +174,7 @@ export class Transactions {
     this.#events.rolledBack({ implicit });
   }
 
-  // A failure is told to the events; it is given back for a caller that can be told as well.
+  // Reports a failure to the events, and returns it for a caller that can report it too.
   #commitPending(): { readonly error: unknown } | undefined {
     if (this.#state.kind !== 'implicit') return undefined;
     try {
@@ -188,7 +188,7 @@ export class Transactions {
     return undefined;
   }
 
-  // On a full disk SQLite may report that again for the rollback, although it was made.
+  // On a full disk, SQLite may report that again for the rollback, although it was performed.
   #undoAll(): void {
     try {
       this.#database.run('ROLLBACK');
@@ -228,7 +228,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 }
 
 function asyncCallback(result: PromiseLike<unknown>) {
-  // What the callback goes on to do is refused or its own business; its failure is reported here.
+  // Later operations of the callback are refused or have no effect here; its failure is reported.
   result.then(undefined, () => {});
   return storageError(
     'TRANSACTION_ASYNC',
