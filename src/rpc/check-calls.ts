@@ -38,12 +38,20 @@ export function checkCall(value: unknown): Call {
   const checks = CHECKS.get(op);
   if (checks === undefined) throw malformed('op', 'one of the protocol');
   const call: Record<string, unknown> = { op };
-  for (const [name, check] of checks) call[name] = check(name, fields[name], op);
+  for (const { name, check } of checks) call[name] = check(name, fields[name], op);
   if (fields.txn !== undefined) call.txn = checkNumberOf('txn', fields.txn);
   return call as Call;
 }
 
+interface NamedCheck {
+  readonly name: string;
+  readonly check: FieldCheck<unknown>;
+}
+
 /** A map, because `op` may be any string, for example `__proto__`. */
-const CHECKS: ReadonlyMap<string, readonly [name: string, check: FieldCheck<unknown>][]> = new Map(
-  Object.entries<AnyOperation>(OPERATIONS).map(([op, { fields }]) => [op, Object.entries(fields)]),
+const CHECKS: ReadonlyMap<string, readonly NamedCheck[]> = new Map(
+  Object.entries<AnyOperation>(OPERATIONS).map(([op, { fields }]) => [
+    op,
+    Object.entries(fields).map(([name, check]) => ({ name, check })),
+  ]),
 );
