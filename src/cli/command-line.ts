@@ -1,5 +1,5 @@
-// The command line `ctx-storage <subcommand> …`: finds the subcommand, and turns what it was asked
-// wrongly into one line and exit code 2.
+// The command line `ctx-storage <subcommand> …`: finds the subcommand, and reports bad input as one line
+// and exit code 2.
 
 import { isStorageError } from '../contract/errors.ts';
 import { type ExitCode, type Subcommand, type Surroundings, UsageError } from './subcommand.ts';
@@ -7,9 +7,9 @@ import { type ExitCode, type Subcommand, type Surroundings, UsageError } from '.
 export type Subcommands = Readonly<Record<string, Subcommand>>;
 
 /**
- * Runs the subcommand that the first argument names.
+ * Runs the subcommand named by the first argument.
  *
- * `printError` gets one line for bad input; defects of this package are thrown.
+ * `printError` gets one line for bad input. Defects of this package are thrown.
  */
 export async function runCommandLine(
   args: readonly string[],
@@ -25,7 +25,7 @@ export async function runCommandLine(
   try {
     if (!Object.hasOwn(subcommands, name)) {
       const known = Object.keys(subcommands).join(', ');
-      throw new UsageError(`unknown subcommand "${name}"; there are: ${known}.`);
+      throw new UsageError(`unknown subcommand "${name}"; use one of: ${known}.`);
     }
     const subcommand = subcommands[name]!;
     if (rest.includes('--help') || rest.includes('-h')) {

@@ -1,5 +1,5 @@
-// `ctx-storage deprecations`: the schedule as a list or a calendar, and HAR files searched for calls
-// that it ends.
+// `ctx-storage deprecations`: lists the schedule, writes it as a calendar, and scans HAR files for
+// deprecated calls.
 
 import { parseArgs } from 'node:util';
 import { formatReport, isReportFormat, REPORT_FORMATS } from '../management/report/formats.ts';
@@ -38,7 +38,7 @@ Exit code: 0 when nothing is deprecated or gone, 1 when something is, 2 for bad 
 const SHARED = { output: { type: 'string' }, schedule: { type: 'string' } } as const;
 
 export const deprecationsCommand: Subcommand = {
-  summary: 'which calls of a client end on which day: scan, list, calendar',
+  summary: 'find deprecated calls, show the schedule: scan, list, calendar',
   usage: USAGE,
   async run([action, ...args], surroundings) {
     switch (action) {
@@ -50,7 +50,7 @@ export const deprecationsCommand: Subcommand = {
         return calendar(args, surroundings);
       default: {
         const asked = action === undefined ? 'no action' : `unknown action "${action}"`;
-        throw new UsageError(`deprecations: ${asked}; there are: scan, list, calendar.`);
+        throw new UsageError(`deprecations: ${asked}; use scan, list or calendar.`);
       }
     }
   },
@@ -134,7 +134,7 @@ async function calendar(args: string[], surroundings: Surroundings): Promise<Exi
   return 0;
 }
 
-/** Node throws a TypeError for options it does not know. */
+/** Node throws a TypeError for unknown options. */
 function parsed<T>(parse: () => T): T {
   try {
     return parse();
@@ -180,5 +180,5 @@ async function deliver(
 }
 
 function unknownFormat(format: string, known: readonly string[]): UsageError {
-  return new UsageError(`unknown format "${format}"; there are: ${known.join(', ')}.`);
+  return new UsageError(`unknown format "${format}"; use one of: ${known.join(', ')}.`);
 }

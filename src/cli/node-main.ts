@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// The program `ctx-storage`: its subcommands, with the files, the clock and the signals of Node.
+// The program `ctx-storage`: connects its subcommands to Node's files, clock and signals.
 //
-// SQLite is loaded only by the subcommand that keeps objects.
+// Only the subcommand that runs objects loads SQLite.
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { ManagementObject } from '../management/objects/management-object.ts';

@@ -1,4 +1,4 @@
-// `ctx-storage management`: the emulated provider as an HTTP server, until it is stopped.
+// `ctx-storage management`: runs the emulated provider as an HTTP server until it is stopped.
 
 import { parseArgs } from 'node:util';
 import { serveManagement } from '../management/adapters/node-server.ts';
@@ -22,19 +22,19 @@ const USAGE = `Usage: ctx-storage management [options]
 
 const FIRST_ACCOUNT = `${'0'.repeat(31)}1=First account`;
 
-/** What the subcommand is given by the program it is part of. */
+/** What the program passes to the subcommand. */
 export interface ManagementSetup {
-  /** Objects of the class `ManagementObject`, in a folder or in memory. */
+  /** Creates objects of the class `ManagementObject`, in a folder or in memory. */
   readonly openObjects: (
     directory: string | undefined,
   ) => Promise<{ readonly namespace: ManagementNamespace; close(): Promise<void> }>;
-  /** Resolves when the server is to end. */
+  /** Resolves when the server should stop. */
   readonly stopped: () => Promise<void>;
 }
 
 export function managementCommand({ openObjects, stopped }: ManagementSetup): Subcommand {
   return {
-    summary: 'an emulated provider as an HTTP server, on any day',
+    summary: 'run an emulated provider as an HTTP server, on any date',
     usage: USAGE,
     async run(args, { print }) {
       const { directory, ...options } = optionsOf(args);
@@ -56,14 +56,14 @@ export function managementCommand({ openObjects, stopped }: ManagementSetup): Su
   };
 }
 
-/** A folder that is a file, or that may not be written, is for the caller to change. */
+/** An unusable folder is the caller's mistake. */
 function notKept(error: NodeJS.ErrnoException, directory: string | undefined): never {
   if (directory === undefined || error.syscall === undefined) throw error;
-  const fact = `--directory is "${directory}"; it must be a folder that can be written`;
+  const fact = `--directory is "${directory}"; it must be a folder with write permission`;
   throw new UsageError(`${fact}: ${error.message}.`);
 }
 
-/** A port that is taken, or an address that is not this machine's, is for the caller to change. */
+/** A port in use, or an address of another machine, is the caller's mistake. */
 function notListening(error: NodeJS.ErrnoException): never {
   if (error.syscall !== 'listen' && error.syscall !== 'getaddrinfo') throw error;
   throw new UsageError(`cannot listen: ${error.message}; give another --port or --host.`);
@@ -113,5 +113,7 @@ function portOf(text: string): number {
 function accountOf(text: string): { readonly id: string; readonly name: string } {
   const [, id, name] = /^([0-9a-f]{32})=(.+)$/.exec(text) ?? [];
   if (id !== undefined && name !== undefined) return { id, name };
-  throw new UsageError(`--account is "${text}"; it must be 32 hexadecimal digits, "=", a name.`);
+  throw new UsageError(
+    `--account is "${text}"; it must be 32 hexadecimal digits, "=", and a name.`,
+  );
 }

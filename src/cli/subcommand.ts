@@ -1,9 +1,9 @@
-// What a subcommand of `ctx-storage` is, and the surroundings it is given.
+// The type of a subcommand of `ctx-storage`, and the environment it runs in.
 
-/** 0: done, nothing found. 1: done, and something was found. 2: it was asked wrongly. */
+/** 0: done, nothing found. 1: done, something found. 2: bad input. */
 export type ExitCode = 0 | 1 | 2;
 
-/** Everything a subcommand touches besides its arguments. */
+/** Everything a subcommand uses besides its arguments. */
 export interface Surroundings {
   print(text: string): void;
   readFile(path: string): Promise<string>;
@@ -17,11 +17,11 @@ export interface Subcommand {
   readonly summary: string;
   /** Printed for `--help`. */
   readonly usage: string;
-  /** @throws UsageError, or an error of this package, when it was asked wrongly */
+  /** @throws UsageError, or an error of this package, for bad input */
   run(args: readonly string[], surroundings: Surroundings): Promise<ExitCode>;
 }
 
-/** A wrong argument; the message is one line. */
+/** Bad input; the message is one line. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message);

@@ -1,5 +1,5 @@
-// `ctx-storage/management`: an emulated provider of the management interface at any date, over stateful
-// objects. What needs Node is in entries of its own.
+// `ctx-storage/management`: an emulated provider of the management interface on any date, on stateful
+// objects. Modules that need Node have entries of their own.
 
 export { installFetch } from './adapters/install-fetch.ts';
 export { routeManagement } from './adapters/playwright-route.ts';

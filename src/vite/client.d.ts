@@ -1,4 +1,4 @@
-// Types of what the plugin makes: reference `ctx-storage/vite/client` in a page's project.
+// Types of the plugin's virtual modules: reference `ctx-storage/vite/client` in a page's project.
 
 declare module 'virtual:ctx-storage/start' {
   /** Starts the worker that hosts the classes of wrangler.jsonc; for `connect`. */

@@ -1,12 +1,12 @@
-// Standard decorators, which no browser runs and Vite leaves as they are.
+// Compiles standard decorators, which browsers do not support and Vite does not compile.
 //
-// Keeps true: it comes after Vite's own compiling of TypeScript, so a project that has chosen
-// `experimentalDecorators` has none left here. Nothing else of a module changes.
+// Invariant: it runs after Vite has compiled TypeScript, so the decorators of a project with
+// `experimentalDecorators` are already gone. Nothing else in a module changes.
 
 import type { Plugin } from 'vite';
 
 const SCRIPT = /\.[cm]?[jt]sx?$/;
-/** Not in a line of a comment. What else it finds only costs time. */
+/** Skips lines that are comments. A false match only costs time. */
 const MAY_DECORATE = /^(?!\s*(?:\*|\/[/*])).*?(?<![\p{ID_Continue}$])@[\p{ID_Start}$_(]/mu;
 
 export function decoratorsPlugin(): Plugin {
@@ -39,6 +39,8 @@ async function esbuildFor(file: string): Promise<typeof import('esbuild')> {
   try {
     return await import('esbuild');
   } catch (cause) {
-    throw new Error(`${file} has decorators, which esbuild compiles: install esbuild.`, { cause });
+    throw new Error(`${file} has decorators, which only esbuild can compile; install esbuild.`, {
+      cause,
+    });
   }
 }

@@ -1,7 +1,7 @@
-// The worker of a project's classes and its starter, as files that follow the configuration.
+// Writes the worker of a project's classes and its starter as files, and updates them with the
+// configuration.
 //
-// Keeps true: what is written is whole and of a configuration without mistakes; files that would not
-// change are left alone.
+// Invariant: files are complete and come from a valid configuration; unchanged files are not rewritten.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
@@ -18,7 +18,7 @@ export class GeneratedWorker {
   readonly #folder: string;
   readonly #library: string;
 
-  /** `library` is what the worker imports `serve` from. */
+  /** `library` is the module from which the worker imports `serve`. */
   constructor(configPath: string, folder: string, library: string) {
     this.configPath = configPath;
     this.workerPath = join(folder, WORKER_FILE);
@@ -27,7 +27,7 @@ export class GeneratedWorker {
     this.#library = library;
   }
 
-  /** Reads the configuration and writes the files. @throws Error that names file and mistake */
+  /** Reads the configuration and writes the files. @throws Error that names the file and the mistake */
   write(): ObjectsConfig {
     const config = parseWranglerConfig(readFileSync(this.configPath, 'utf8'), this.configPath);
     const main = resolve(dirname(this.configPath), config.main);
@@ -54,7 +54,7 @@ function specifier(from: string, to: string): string {
   return path.startsWith('.') ? path : `./${path}`;
 }
 
-// A file that is written anew would reload pages for nothing.
+// Rewriting an unchanged file would reload pages for nothing.
 function writeChanged(path: string, text: string): void {
   if (!existsSync(path) || readFileSync(path, 'utf8') !== text) writeFileSync(path, text);
 }

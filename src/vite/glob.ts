@@ -3,7 +3,7 @@
 const SPECIAL = /[.+^$()|[\]\\]/g;
 const TOKENS = /\*\*\/|\*\*|\*|\?|\{|\}|,/g;
 
-/** Tells whether a whole path, with `/` between its folders, is what the glob names. */
+/** Returns a test of whether a whole path, with `/` between its folders, matches the glob. */
 export function globMatcher(glob: string): (path: string) => boolean {
   let depth = 0;
   const source = glob.replace(SPECIAL, '\\$&').replace(TOKENS, (token) => {
@@ -27,7 +27,7 @@ export function globMatcher(glob: string): (path: string) => boolean {
         return depth === 0 ? ',' : '|';
     }
   });
-  // A brace that nobody closes is closed at the end.
+  // An unclosed brace ends with the glob.
   const pattern = new RegExp(`^${source}${')'.repeat(depth)}$`, 's');
   return (path) => pattern.test(path);
 }

@@ -1,15 +1,15 @@
-// Modules of Node in development: who uses one is told which file imports it, and what to do.
+// Modules of Node, in development: using one throws an error that names the importing file and what to do.
 //
-// Keeps true: to import one without using it does no harm, as with Vite's own stand-in; a build names
-// them itself.
+// Invariant: importing one without using it is harmless, as with Vite's own replacement. In a build, Vite
+// reports them itself.
 
 import { relative } from 'node:path';
 import type { Plugin } from 'vite';
 
-/** What Vite resolves them to where they are not. */
+/** The module that Vite resolves them to for browsers. */
 const STAND_IN = '__vite-browser-external:';
 
-/** `root` is the folder that messages name files from. */
+/** Messages name files relative to the folder `root`. */
 export function missingModules(root: () => string): Plugin {
   const importers = new Map<string, string>();
   return {
@@ -30,9 +30,9 @@ export function missingModules(root: () => string): Plugin {
       if (importer === undefined) return null;
       const name = id.slice(STAND_IN.length);
       const message =
-        `${importer} imports "${name}", which browsers do not have. Name a library that stands for ` +
-        `it in resolve.alias of Vite's configuration, or a module of your own.`;
-      // Each access fails: Vite reads what is imported by name from the default export.
+        `${importer} imports "${name}", which browsers do not have. Add a replacement for it to ` +
+        `resolve.alias in Vite's configuration.`;
+      // Every access fails: Vite reads named imports from the default export.
       const fail = `{ get() { throw new Error(${JSON.stringify(message)}); } }`;
       return { code: `export default new Proxy({}, ${fail});`, moduleType: 'js' };
     },

@@ -1,9 +1,9 @@
-// Files that are modules by their name: a text, an ArrayBuffer or a WebAssembly.Module, by wrangler's
-// default rules and those of the configuration.
+// Files whose name makes them modules: a text, an ArrayBuffer or a WebAssembly.Module, by wrangler's
+// default rules and the rules of the configuration.
 //
-// Keeps true: files are read by Vite, as `?raw` and `?url&inline`, which refuse what `server.fs` does
-// not allow; what is imported with a query of its own is Vite's. Bytes are in the module itself, for
-// workerd has them when modules are evaluated.
+// Invariant: Vite reads the files, as `?raw` and `?url&inline`, which refuse what `server.fs` does not
+// allow. Imports with a query of their own are left to Vite. The bytes are in the module itself, because
+// on workerd they exist when modules are evaluated.
 
 import { readFileSync } from 'node:fs';
 import { dirname, isAbsolute, resolve } from 'node:path';
@@ -12,15 +12,15 @@ import { globMatcher } from './glob.ts';
 
 export type ModuleKind = 'Text' | 'Data' | 'CompiledWasm';
 
-/** As a configuration has it. */
+/** A rule, as in the configuration. */
 export interface ModuleRule {
   readonly type: ModuleKind;
   readonly globs: readonly string[];
-  /** Later rules of this type hold, too. */
+  /** Whether later rules of this type also apply. */
   readonly fallthrough?: boolean | undefined;
 }
 
-/** Globs that do not begin with `**` are from the folder of the configuration. */
+/** Globs that do not begin with `**` are relative to the folder of the configuration. */
 export type KindOf = (path: string) => ModuleKind | undefined;
 
 const DEFAULTS: readonly ModuleRule[] = [
@@ -29,7 +29,7 @@ const DEFAULTS: readonly ModuleRule[] = [
   { type: 'CompiledWasm', globs: ['**/*.wasm'] },
 ];
 
-/** As wrangler: a rule without `fallthrough` is the last of its type, the defaults included. */
+/** As in wrangler, a rule without `fallthrough` ends its type; default rules come last. */
 export function kindsBy(rules: readonly ModuleRule[], folder: string): KindOf {
   const complete = new Set<ModuleKind>();
   const matchers: { readonly type: ModuleKind; matches(path: string): boolean }[] = [];
@@ -56,13 +56,13 @@ const QUERIES: Readonly<Record<ModuleKind, string>> = {
   CompiledWasm: '?url&inline&ctx-storage=CompiledWasm',
 };
 
-/** For pages and workers alike: in development they may share a module. */
+/** For pages and workers, because in development they may share a module. */
 export function moduleRules(kindOf: KindOf): Plugin {
   return {
     name: 'ctx-storage:module-rules',
     enforce: 'pre',
     async resolveId(source, importer) {
-      // The page itself imports nothing: Vite asks so for what a browser requests.
+      // Without an importer, the browser itself requested the file.
       if (importer === undefined || importer.endsWith('.html')) return null;
       const file = fileOf(source, importer);
       const kind = file && kindOf(file);
@@ -81,7 +81,7 @@ export function moduleRules(kindOf: KindOf): Plugin {
   };
 }
 
-/** For libraries that are pre-bundled (by Rolldown): their files are read as their modules are. */
+/** For pre-bundled libraries: Rolldown reads their files together with their modules. */
 export function moduleRulesOfLibraries(kindOf: KindOf) {
   return {
     name: 'ctx-storage:module-rules-of-libraries',
@@ -99,7 +99,7 @@ export function moduleRulesOfLibraries(kindOf: KindOf) {
   };
 }
 
-/** What an import without a query of its own names; wrangler takes `.wasm?module`, too. */
+/** The path of an import without a query of its own; like wrangler, also accepts `.wasm?module`. */
 function fileOf(source: string, importer: string): string | undefined {
   const path = source.replace(/\.wasm\?module$/, '.wasm');
   if (path.includes('?')) return undefined;

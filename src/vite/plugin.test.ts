@@ -426,7 +426,7 @@ describe('plugin', () => {
     expect(globalThis).not.toHaveProperty('pwned');
   });
 
-  test('[VITE9] bindings that are no classes are named in a warning', async () => {
+  test('[VITE9] bindings that are not classes are named in a warning', async () => {
     const warnings: string[] = [];
     const customLogger = createLogger('silent');
     customLogger.warn = (message) => warnings.push(message);
@@ -435,7 +435,7 @@ describe('plugin', () => {
     writeFileSync(path, readFileSync(path, 'utf8').replace('"durable_objects"', kv));
     const server = await createServer({ ...config(), customLogger });
     expect(warnings).toEqual([
-      `${path}: CACHE: bindings that are no classes; objects in a page do not have them in env.`,
+      `${path}: CACHE: these bindings are not classes, so the env of objects in a page does not have them.`,
     ]);
     await server.close();
   });

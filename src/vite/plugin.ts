@@ -1,11 +1,11 @@
-// `ctx-storage/vite`: runs a project's classes, as they are written for workerd, in a page.
+// `ctx-storage/vite`: runs a project's classes in a page, as they were written for workerd.
 //
-//   cloudflare:workers            is `ctx-storage/worker`
+//   cloudflare:workers            resolves to `ctx-storage/worker`
 //   virtual:ctx-storage/start     a function that starts the worker with the classes of wrangler.jsonc
 //   *.txt, *.bin, *.wasm, …       modules by wrangler's rules
 //
-// The worker and its starter are written as files to Vite's cache folder, so that Vite handles them
-// as it handles any worker of a page, in development and in a build.
+// The worker and its starter are files in Vite's cache folder, so that Vite handles them like any worker
+// of a page, in development and in a build.
 
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -18,11 +18,11 @@ import type { ObjectsConfig } from './wrangler-config.ts';
 
 export interface CtxStorageOptions {
   /**
-   * The project's configuration: a path from Vite's root. `false`: there is none, and the page starts
-   * a worker of its own. @default wrangler.jsonc or wrangler.json, when there is one
+   * The project's configuration, as a path from Vite's root. `false`: none; the page starts its own worker.
+   * @default wrangler.jsonc or wrangler.json, if one exists
    */
   readonly config?: string | false;
-  /** What `cloudflare:workers` stands for. @default 'ctx-storage/worker' */
+  /** The module that `cloudflare:workers` resolves to. @default 'ctx-storage/worker' */
   readonly workerEntry?: string;
 }
 
@@ -30,15 +30,15 @@ const START = 'virtual:ctx-storage/start';
 const LIBRARY = 'cloudflare:workers';
 const CONFIG_NAMES = ['wrangler.jsonc', 'wrangler.json'];
 
-/** For `plugins` of a Vite configuration. A configuration that is wrong fails Vite's start. */
+/** For `plugins` of a Vite configuration. An invalid wrangler configuration fails Vite's start. */
 export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
   const { workerEntry = 'ctx-storage/worker' } = options;
   let root = '';
-  // From the root, whoever imports it: libraries and the generated worker must meet one module.
+  // Resolved from the root for every importer: libraries and the generated worker must share one module.
   const modules = () => modulesPlugin(workerEntry, () => join(root, 'index.html'));
   let kinds = kindsBy([], '');
   const kindOf: KindOf = (path) => kinds(path);
-  /** Of pages and workers alike. */
+  /** For pages and workers. */
   const common = () =>
     [modules(), moduleRules(kindOf), decoratorsPlugin()].map((plugin) => ({
       ...plugin,
@@ -53,7 +53,7 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
       return {
         worker: { format: 'es', plugins: common },
         optimizeDeps: {
-          // Their workers and WebAssembly are found beside them, where pre-bundling would not put them.
+          // They find their workers and WebAssembly beside them; pre-bundling would move only the modules.
           exclude: ['ctx-storage', '@sqlite.org/sqlite-wasm'],
           ...bundling('rolldownVersion' in this.meta, kindOf),
         },
@@ -68,8 +68,8 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
       kinds = kindsBy(rules, dirname(configPath));
       if (otherBindings.length > 0) {
         config.logger.warn(
-          `${configPath}: ${otherBindings.join(', ')}: bindings that are no classes; objects in a ` +
-            'page do not have them in env.',
+          `${configPath}: ${otherBindings.join(', ')}: these bindings are not classes, so the env of ` +
+            'objects in a page does not have them.',
         );
       }
     },
@@ -85,22 +85,22 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
       if (worker !== undefined) return worker.startPath;
       throw new Error(
         `${START} needs a ${CONFIG_NAMES.join(' or ')} in Vite's root, or the option config of ` +
-          'ctxStorage(). A wrangler.toml is not read: convert it, or start a worker of your own ' +
-          'that calls serve() of ctx-storage/worker.',
+          'ctxStorage(). A wrangler.toml is not read: convert it to wrangler.jsonc, or ' +
+          'start your own worker that calls serve() of ctx-storage/worker.',
       );
     },
   };
   return [...common(), missingModules(() => root), starter];
 }
 
-// Vite 7 pre-bundles with esbuild, whose options its own types do not name in Vite 8.
+// Vite 7 pre-bundles with esbuild; the types of Vite 8 lack its options.
 function bundling(isRolldown: boolean, kindOf: KindOf): DepOptimizationConfig {
   const external = [LIBRARY];
   if (!isRolldown) return { esbuildOptions: { external } } as DepOptimizationConfig;
   return { rolldownOptions: { external, plugins: [moduleRulesOfLibraries(kindOf)] } };
 }
 
-/** What pages and workers need alike. */
+/** What both pages and workers need. */
 function modulesPlugin(workerEntry: string, importer: () => string): Plugin {
   return {
     name: 'ctx-storage:modules',
@@ -111,12 +111,12 @@ function modulesPlugin(workerEntry: string, importer: () => string): Plugin {
   };
 }
 
-// Where another plugin runs the project in workerd itself, the real modules are there.
+// If another plugin runs the project on workerd, the real modules exist.
 function isNotWorkerd({ config }: Parameters<NonNullable<Plugin['applyToEnvironment']>>[0]) {
   return !config.resolve.conditions.includes('workerd');
 }
 
-/** A mistake in an edited configuration is shown, and the last good worker stays. */
+/** Shows a mistake in an edited configuration; the last valid worker stays. */
 function followConfig(
   server: ViteDevServer,
   worker: GeneratedWorker,
@@ -133,7 +133,7 @@ function followConfig(
       server.ws.send({ type: 'error', err: { message, stack: '' } });
       return;
     }
-    // Any module may import a file that is another kind now; and Vite does not watch its cache folder.
+    // A module may import a file whose kind has changed, and Vite does not watch its cache folder.
     server.environments.client.moduleGraph.invalidateAll();
     server.ws.send({ type: 'full-reload' });
   });

@@ -1,12 +1,11 @@
-// The modules that are made for a project: the worker that serves its classes, the one that fills `env`
-// before they are evaluated, and the function by which a page starts the worker.
+// The modules generated for a project: the worker that serves its classes, the module that fills `env`
+// before they are evaluated, and the function with which a page starts the worker.
 //
-// Invariant: whatever a configuration or a path says appears in them as a JSON string, and so is text
-// and never code.
+// Invariant: everything from a configuration or a path appears in them as a JSON string, never as code.
 
 import type { ObjectsConfig } from './wrangler-config.ts';
 
-/** Where the generated modules find things: specifiers as they write them. */
+/** Specifiers in the generated modules. */
 export interface ModulePaths {
   /** `ctx-storage/worker`. */
   readonly library: string;
@@ -36,7 +35,7 @@ export function envModule(config: ObjectsConfig, library: string): string {
   ].join('\n');
 }
 
-/** The worker. A class that `main` does not export fails its start, by name. */
+/** The worker. If `main` does not export a class, its start fails with the name of the class. */
 export function workerModule(config: ObjectsConfig, paths: ModulePaths): string {
   const classes = config.classes.map(({ name, storage }) => {
     const text = JSON.stringify(name);
@@ -46,7 +45,7 @@ export function workerModule(config: ObjectsConfig, paths: ModulePaths): string 
     ` is a class of ${paths.configName}, and ${paths.mainName} exports nothing of that name; ` +
     'export the class.';
   return [
-    // Imported first, so evaluated first: modules of `main` read env.
+    // Imported first, so evaluated first, because the modules of `main` read env.
     `import { options } from ${JSON.stringify(paths.env)};`,
     `import { serve } from ${JSON.stringify(paths.library)};`,
     `import * as main from ${JSON.stringify(paths.main)};`,
@@ -63,7 +62,7 @@ export function workerModule(config: ObjectsConfig, paths: ModulePaths): string 
   ].join('\n');
 }
 
-/** The function that starts the worker, in the form bundlers recognise. */
+/** The function that starts the worker, in the form that bundlers recognize. */
 export function startModule(workerFile: string): string {
   return [
     'export default function startObjects() {',

@@ -88,7 +88,7 @@ describe('wrangler.jsonc', () => {
     const wrong: [string, RegExp][] = [
       ['{\n  "main": oops\n}', /^wrangler\.jsonc:2:11: not JSON/],
       ['', /^wrangler\.jsonc:1:1: not JSON/],
-      ['[]', /holds no object/],
+      ['[]', /must contain a JSON object/],
       ['{}', /:1:1: "main" is missing; .*config: false/],
       ['{"main": 5}', /:1:10: main: .*Expected string but received 5\.$/],
       [
@@ -97,7 +97,7 @@ describe('wrangler.jsonc', () => {
       ],
       [
         `{${main}, "name": "mine", "durable_objects": {"bindings": [\n{"name": "A", "class_name": "B", "script_name": "other"}]}}`,
-        /:2:49: binding A is a class of another script, "other"/,
+        /:2:49: binding A names a class of another script, "other"/,
       ],
       [
         `{${main},\n"migrations": [{"new_sqlite_classes": "Room"}]}`,

@@ -1,7 +1,5 @@
-// What a project's wrangler.jsonc says of its classes: names, bindings, storage, date and variables.
-//
-// Knows nothing of files and of Vite. Only what concerns hosted classes is read; everything else of
-// the file is somebody else's.
+// Reads from a project's wrangler.jsonc what concerns its classes: names, bindings, storage, date and
+// variables. Ignores everything else in the file. This module knows neither the file system nor Vite.
 
 import {
   findNodeAtLocation,
@@ -14,7 +12,7 @@ import {
 import * as v from 'valibot';
 import type { ModuleRule } from './module-rules.ts';
 
-/** A class and where its objects keep their data. */
+/** A class and the kind of its objects' storage. */
 export interface ConfiguredClass {
   readonly name: string;
   readonly storage: 'sql' | 'kv';
@@ -31,9 +29,9 @@ export interface ObjectsConfig {
   readonly compatibilityDate: string | undefined;
   /** Goes into `env`. */
   readonly vars: Readonly<Record<string, unknown>>;
-  /** Its own rules of what files are as modules. */
+  /** The project's rules for files as modules. */
   readonly rules: readonly ModuleRule[];
-  /** Names of bindings that are no classes: in a page `env` has none of them. */
+  /** Names of bindings that are not classes; `env` in a page does not have them. */
   readonly otherBindings: readonly string[];
 }
 
@@ -41,7 +39,7 @@ const FORM = { allowTrailingComma: true };
 
 type Path = readonly (string | number)[];
 
-// To the library an array is an object, too.
+// valibot accepts arrays as objects.
 const Section = v.custom<object>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
   'Expected an object',
@@ -83,7 +81,7 @@ const WranglerFile = v.looseObject({
 
 type WranglerFile = v.InferOutput<typeof WranglerFile>;
 
-/** @throws Error that names the file, the place and the entry that is wrong */
+/** @throws Error that names the file, the line and the invalid entry */
 export function parseWranglerConfig(text: string, path: string): ObjectsConfig {
   const tree = parseJson(text, path);
   const wrong = (at: Path, message: string) =>
@@ -98,8 +96,8 @@ export function parseWranglerConfig(text: string, path: string): ObjectsConfig {
   if (file.main === undefined) {
     throw wrong(
       [],
-      '"main" is missing; name the module that exports the classes. A project that has none ' +
-        'passes config: false to ctxStorage().',
+      '"main" is missing; name the module that exports the classes. If it has none, ' +
+        'pass config: false to ctxStorage().',
     );
   }
   const storage = storageOf(file.migrations);
@@ -109,12 +107,12 @@ export function parseWranglerConfig(text: string, path: string): ObjectsConfig {
     if (scriptName !== undefined && scriptName !== file.name) {
       throw wrong(
         ['durable_objects', 'bindings', index, 'script_name'],
-        `binding ${name} is a class of another script, "${scriptName}"; only classes of this one ` +
-          'can be hosted here. Export the class from "main" and leave "script_name" out.',
+        `binding ${name} names a class of another script, "${scriptName}"; only classes of this ` +
+          'script can be hosted. Export the class from "main" and remove "script_name".',
       );
     }
     bindings[name] = className;
-    // Without a migration it is a new class, and new classes are on SQLite.
+    // A class without a migration is new, and new classes use SQLite.
     if (!storage.has(className)) storage.set(className, 'sql');
   }
   return {
@@ -129,7 +127,7 @@ export function parseWranglerConfig(text: string, path: string): ObjectsConfig {
   };
 }
 
-// What modules of JavaScript are Vite knows itself.
+// Vite handles JavaScript modules itself.
 function isOfFiles(rule: v.InferOutput<typeof Rule>): rule is ModuleRule & typeof rule {
   return rule.type !== 'ESModule' && rule.type !== 'CommonJS';
 }
@@ -143,11 +141,11 @@ function parseJson(text: string, path: string): Node {
       `${path}:${placeOf(text, first.offset)}: not JSON: ${printParseErrorCode(first.error)}.`,
     );
   }
-  if (tree?.type !== 'object') throw new Error(`${path}: the file holds no object.`);
+  if (tree?.type !== 'object') throw new Error(`${path}: the file must contain a JSON object.`);
   return tree;
 }
 
-/** Of the entry, or of the closest one around it that is there. */
+/** The offset of the entry, or of the closest existing entry around it. */
 function offsetOf(tree: Node, at: Path): number {
   for (let length = at.length; length > 0; length--) {
     const node = findNodeAtLocation(tree, at.slice(0, length));
@@ -162,7 +160,7 @@ function placeOf(text: string, offset: number): string {
   return `${before.length}:${before.at(-1)!.length + 1}`;
 }
 
-/** Migrations are a history: what they leave, in their order. */
+/** The storage of each class after all migrations, applied in order. */
 function storageOf(migrations: WranglerFile['migrations']): Map<string, 'sql' | 'kv'> {
   const storage = new Map<string, 'sql' | 'kv'>();
   for (const migration of migrations) {
@@ -178,7 +176,7 @@ function storageOf(migrations: WranglerFile['migrations']): Map<string, 'sql' | 
   return storage;
 }
 
-// Every product's section says `binding` for the name in `env`, at whatever depth.
+// Every product's section calls the name in `env` `binding`, at any depth.
 function otherBindingsOf({ vars: _, env: _environments, ...sections }: WranglerFile): string[] {
   const named = (value: unknown): string[] => {
     if (typeof value !== 'object' || value === null) return [];

@@ -1,30 +1,30 @@
-// Which requests an HTTP server lets in: a page of a web site must not reach a server on its reader's
-// machine merely because the browser can.
+// Decides which requests an HTTP server accepts: a web page must not be able to reach a server on its
+// visitor's machine merely because the browser can.
 //
-// Three ways lead from a page to such a server, and each is closed by what browsers always send: a name
-// of the site that resolves to this machine (DNS rebinding) shows in Host, another origin shows in
-// Origin, and a body that needs no preflight shows in its type. It knows requests by their headers only.
+// A web page has three ways to such a server, and a header that browsers always send closes each: `Host`
+// shows a name of the site that resolves to this machine (DNS rebinding), `Origin` shows another origin,
+// and `Content-Type` shows a body that needs no preflight. This module sees only headers.
 
 import { storageError } from '../../contract/errors.ts';
 import { apiError, METHODS } from '../call/call.ts';
 
 export interface AdmissionOptions {
-  /** Hosts beside the loopback ones, without ports. */
+  /** Hosts in addition to the loopback hosts, without ports. */
   readonly allowedHosts: readonly string[];
-  /** Origins beside the server's own. */
+  /** Origins in addition to the server's own. */
   readonly cors: readonly string[];
 }
 
 export interface Asked {
   readonly method: string;
-  /** Host names and ports that the request names: of its header, and of an absolute target. */
+  /** Hosts and ports in the request: in its Host header, and in an absolute target. */
   readonly authorities: readonly string[];
   readonly origin: string | undefined;
-  /** Absent when there is no body. */
+  /** Absent if there is no body. */
   readonly contentType?: string;
 }
 
-/** Headers that let pages of a named origin read the answer. */
+/** Headers that let web pages of an allowed origin read the answer. */
 export type CorsHeaders = Readonly<Record<string, string>>;
 
 const AUTHORITY = /^(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{0,5})?$/i;
@@ -36,14 +36,14 @@ export class Admission {
   readonly #hosts: ReadonlySet<string>;
   readonly #origins: ReadonlySet<string>;
 
-  /** @throws StorageError `INVALID_ARGUMENT` for a name that is no host or no origin */
+  /** @throws StorageError `INVALID_ARGUMENT` for an invalid host or origin */
   constructor({ allowedHosts, cors }: AdmissionOptions) {
     this.#hosts = new Set(allowedHosts.map(checkedHost));
     this.#origins = new Set(cors.map(checkedOrigin));
   }
 
   /**
-   * Lets the request in, with the headers its answer needs.
+   * Accepts the request. Returns the headers that its answer needs.
    *
    * @throws ApiError 400, 403 or 415
    */
@@ -57,18 +57,24 @@ export class Admission {
   #checkHost(authority: string): void {
     const host = hostOf(authority);
     if (host === undefined) {
-      throw apiError('REQUEST_INVALID', 'The request must name one host, with or without a port.');
+      throw apiError(
+        'REQUEST_INVALID',
+        'The request must have one valid host, with or without a port.',
+      );
     }
     if (LOOPBACK.test(host) || this.#hosts.has(host)) return;
-    const wayOut = 'start it with this host among the allowed ones (--allowed-host)';
+    const wayOut = 'add it to `allowedHosts` (--allowed-host)';
     throw apiError('HOST_REFUSED', `The server does not answer to this host; ${wayOut}.`);
   }
 
   #corsFor(origin: string | undefined, authority: string): CorsHeaders {
     if (origin === undefined || isSameOrigin(origin, authority)) return {};
     if (!this.#origins.has(origin)) {
-      const wayOut = 'start the server with it among the origins that may call (--cors)';
-      throw apiError('ORIGIN_REFUSED', `Pages of this origin may not call; ${wayOut}.`);
+      const wayOut = 'add it to `cors` (--cors)';
+      throw apiError(
+        'ORIGIN_REFUSED',
+        `The server does not answer web pages of this origin; ${wayOut}.`,
+      );
     }
     return {
       'access-control-allow-origin': origin,
@@ -78,7 +84,7 @@ export class Admission {
   }
 }
 
-/** What a preflight is answered with beside the headers of the answer itself. */
+/** Headers that only the answer to a preflight has. */
 export function preflightHeaders(requestHeaders: string | undefined): CorsHeaders {
   return {
     'access-control-allow-methods': METHODS.join(', '),
@@ -90,13 +96,10 @@ export function preflightHeaders(requestHeaders: string | undefined): CorsHeader
 function checkMedia(contentType: string): void {
   const [type] = contentType.split(';');
   if (/^(?:application\/(?:[^\s/]+\+)?json|multipart\/form-data)\s*$/i.test(type!)) return;
-  throw apiError(
-    'MEDIA_REFUSED',
-    'The body must be of the type application/json or multipart/form-data.',
-  );
+  throw apiError('MEDIA_REFUSED', 'Content-Type must be application/json or multipart/form-data.');
 }
 
-/** The host in the one spelling of URLs, `127.1` as `127.0.0.1`; undefined when there is none. */
+/** The host as URLs spell it (`127.1` becomes `127.0.0.1`); undefined if it is invalid. */
 function hostOf(authority: string): string | undefined {
   return AUTHORITY.test(authority) ? parsed(`http://${authority}`)?.hostname : undefined;
 }

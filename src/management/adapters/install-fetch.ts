@@ -1,14 +1,14 @@
-// The provider behind `fetch` of a page or of any other realm: requests below its address are answered
-// by the emulator, all others go out as before.
+// Puts the provider behind the `fetch` of a web page or any other realm. The emulator answers requests
+// below its address; all others go to the network as before.
 
 import type { ManagementApi } from '../edge/api.ts';
 
 type Fetch = typeof globalThis.fetch;
 
 /**
- * Puts the provider at `baseUrl` in this realm. The result takes it away again.
+ * Puts the provider at `baseUrl` in this realm. The returned function removes it.
  *
- * @param realm whose `fetch` is replaced; the global object, when none is given
+ * @param realm whose `fetch` is replaced. @default the global object
  */
 export function installFetch(
   api: Pick<ManagementApi, 'fetch'>,
@@ -23,12 +23,12 @@ export function installFetch(
   };
   realm.fetch = installed;
   return () => {
-    // Whoever replaced it meanwhile is left alone.
+    // Keeps a `fetch` that other code has installed since.
     if (realm.fetch === installed) realm.fetch = before;
   };
 }
 
-/** Whether the address is the base or lies below it. */
+/** Whether the address is `baseUrl` or below it. */
 export function isBelow(url: string, baseUrl: string | URL): boolean {
   const base = String(baseUrl).replace(/\/+$/, '');
   return url === base || ['/', '?', '#'].some((next) => url.startsWith(base + next));

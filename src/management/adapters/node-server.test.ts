@@ -1,4 +1,4 @@
-// The HTTP server asked by raw sockets: what it answers to, whom it refuses, and where it stops reading.
+// The HTTP server over raw sockets: what it answers, what it refuses, and where it stops reading.
 
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -110,7 +110,7 @@ describe('hosts', () => {
     expect(statusOf(await absolute('evil.example'))).toBe(403);
   });
 
-  test('[MG44] a name that is no host is refused at the start', async () => {
+  test('[MG44] an invalid host is refused at the start', async () => {
     const namespace = { getByName: () => never() };
     for (const allowedHosts of [['a b'], ['http://x'], ['']]) {
       await expect(serveManagement({ namespace, allowedHosts })).rejects.toMatchObject({
@@ -201,7 +201,7 @@ describe('origins', () => {
     expect(refused).not.toMatch(/^access-control-/im);
   });
 
-  test('[MG45] an origin that is none is refused at the start', async () => {
+  test('[MG45] an invalid origin is refused at the start', async () => {
     const namespace = { getByName: () => never() };
     for (const cors of [['*'], ['localhost:5173'], ['http://localhost:5173/'], ['null']]) {
       await expect(serveManagement({ namespace, cors })).rejects.toMatchObject({
@@ -236,7 +236,7 @@ describe('bodies', () => {
     expect(sent.status).toBe(200);
   });
 
-  test('[MG47] a body that is said to be too long is 413 before a byte of it came', async () => {
+  test('[MG47] a body announced as too long is 413 before a byte of it arrives', async () => {
     const socket = opened();
     const head = ['POST /client/v4/accounts HTTP/1.1', 'Host: localhost', 'Connection: close'];
     const type = 'Content-Type: application/json';
@@ -246,7 +246,7 @@ describe('bodies', () => {
     expect(answer).toContain('"code":1416');
   });
 
-  test('[MG47] a body that grows too long is 413 while it still comes', async () => {
+  test('[MG47] a body that grows too long is 413 while it still arrives', async () => {
     const socket = opened();
     const head = ['POST /client/v4/accounts HTTP/1.1', 'Host: localhost', 'Connection: close'];
     const chunked = ['Content-Type: application/json', 'Transfer-Encoding: chunked'];

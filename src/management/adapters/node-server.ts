@@ -1,10 +1,10 @@
-// The provider as an HTTP server of Node, for the machine it runs on.
+// The provider as an HTTP server in Node, for clients on the same machine.
 //
-// Node's own parser refuses a request that carries both Transfer-Encoding and Content-Length before
-// anyone can see what day it is. The lenient parser lets it through, chunks first, and the edge then
-// declines it from its date on. Only this adapter can see the two: `fetch` hides them.
+// Node's strict parser refuses a request with both Transfer-Encoding and Content-Length before the date
+// of the call is known. The lenient parser accepts it and reads the chunks; the edge then refuses it
+// from the date in the schedule on. Only this adapter sees both headers, because `fetch` hides them.
 //
-// Every request that Node can parse gets an answer; who may ask is decided by `Admission`.
+// Invariant: every request that Node can parse gets an answer. `Admission` decides which are accepted.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -17,15 +17,15 @@ import { MovableClock } from '../schedule/movable-clock.ts';
 import { Admission, type CorsHeaders, preflightHeaders } from './admission.ts';
 
 export interface ServeOptions extends Omit<ManagementOptions, 'clock'> {
-  /** 0 takes any free port. @default 0 */
+  /** 0 means any free port. @default 0 */
   readonly port?: number;
   /** @default '127.0.0.1' */
   readonly host?: string;
-  /** The day the clock starts on, `YYYY-MM-DD`; `api-version` then does not count. @default today */
+  /** The day the clock starts on, `YYYY-MM-DD`; `api-version` is then ignored. @default today */
   readonly at?: string;
-  /** Hosts the server answers to beside `host` and the loopback ones, without ports. @default none */
+  /** Hosts, without ports, that the server answers to besides `host` and loopback hosts. @default none */
   readonly allowedHosts?: readonly string[];
-  /** Origins whose pages may call, such as `http://localhost:5173`. @default none */
+  /** Origins whose web pages may call, such as `http://localhost:5173`. @default none */
   readonly cors?: readonly string[];
   readonly limits?: Partial<ServerLimits>;
 }
@@ -35,7 +35,7 @@ export interface ServerLimits {
   readonly headersTimeoutMs: number;
   /** How long a whole request may take to arrive. @default 30 seconds */
   readonly requestTimeoutMs: number;
-  /** Connections beyond this are closed. @default 256 */
+  /** Further connections are closed. @default 256 */
   readonly connectionsMax: number;
 }
 
@@ -44,21 +44,21 @@ const LIMITS: ServerLimits = {
   requestTimeoutMs: 30_000,
   connectionsMax: 256,
 };
-/** How often Node looks for requests that take too long. */
+/** How often Node checks for requests that take too long. */
 const TIMEOUT_CHECK_MS = 500;
 
 export interface ManagementServer {
   readonly api: ManagementApi;
   readonly clock: MovableClock;
-  /** What a client is given as its base URL. */
+  /** The base URL to configure in a client. */
   readonly baseUrl: string;
   close(): Promise<void>;
 }
 
 /**
- * Resolves when the server listens.
+ * Resolves once the server listens.
  *
- * @throws RangeError for a date that is none; StorageError `INVALID_ARGUMENT` for a host or an origin
+ * @throws RangeError for an invalid date, StorageError `INVALID_ARGUMENT` for an invalid host or origin
  */
 export async function serveManagement(options: ServeOptions): Promise<ManagementServer> {
   const { port = 0, host = '127.0.0.1', at, basePath = '/client/v4', ...others } = options;
@@ -120,14 +120,14 @@ async function answer(
   } catch (error) {
     response = failure(error);
   }
-  // What follows on such a connection cannot be told apart from the body.
+  // The end of the body is ambiguous, so whatever follows on this connection cannot be trusted.
   if (bothLengths) outgoing.setHeader('connection', 'close');
   for (const [name, value] of Object.entries(cors)) outgoing.setHeader(name, value);
   outgoing.writeHead(response.status, [...response.headers].flat());
   outgoing.end(new Uint8Array(await response.arrayBuffer()));
 }
 
-/** The hosts a request names, the one that counts first, and its path with the query. */
+/** The hosts in a request, the effective one first, and its path with the query. */
 function targetOf({ url = '', headersDistinct }: IncomingMessage) {
   const hosts = headersDistinct.host ?? [];
   if (hosts.length !== 1) throw invalid('The request must have one Host header.');
@@ -170,7 +170,7 @@ async function requestOf(
   return new Request(url, { method, headers: carried, ...(body.length > 0 && { body }) });
 }
 
-/** The body; what exceeds the bound is discarded by Node as it comes, so that the answer arrives. */
+/** The body. Node discards everything over the limit as it arrives, so that the client gets the answer. */
 function bytesOf(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
@@ -181,14 +181,17 @@ function bytesOf(
   return bytesWithin(incoming.iterator({ destroyOnReturn: false }));
 }
 
-/** CONNECT reaches no request listener; Node would close the connection without a word. */
+/** CONNECT does not reach request listeners; without this, Node closes the connection without an answer. */
 function refuseTunnel(_incoming: IncomingMessage, socket: NodeJS.WritableStream): void {
   socket.end('HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
 }
 
 function methodUnknown(method: string): ApiError {
   const methods = METHODS.join(', ');
-  const { status, entry } = errorEntry('METHOD_UNKNOWN', `There is no ${method}, but ${methods}.`);
+  const { status, entry } = errorEntry(
+    'METHOD_UNKNOWN',
+    `The method ${method} is not supported; use ${methods}.`,
+  );
   return new ApiError(status, [entry], { allow: methods });
 }
 
@@ -196,7 +199,7 @@ function invalid(message: string): ApiError {
   return apiError('REQUEST_INVALID', message);
 }
 
-/** Methods `fetch` has no requests for. */
+/** Methods that a `Request` cannot have. */
 const UNSENDABLE: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK']);
 
 const CONNECTION_HEADERS: ReadonlySet<string> = new Set([

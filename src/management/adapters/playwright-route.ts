@@ -1,9 +1,8 @@
-// The provider behind the pages of a Playwright context or page: their requests are answered in the
-// process of the test.
+// Puts the provider behind a Playwright context or page: the test's process answers their requests.
 
 import type { ManagementApi } from '../edge/api.ts';
 
-/** What is used of Playwright's route. */
+/** The part of Playwright's `Route` used here. */
 export interface RouteLike {
   request(): {
     url(): string;
@@ -14,7 +13,7 @@ export interface RouteLike {
   fulfill(answer: { status: number; headers: Record<string, string>; body: string }): Promise<void>;
 }
 
-/** What is used of Playwright's contexts and pages. */
+/** The part of Playwright's contexts and pages used here. */
 export interface RoutedLike {
   route(pattern: string | RegExp, handler: (route: RouteLike) => Promise<void>): Promise<unknown>;
 }
@@ -28,7 +27,7 @@ export async function routeManagement(
   await context.route(pattern, async (route) => {
     const request = route.request();
     const headers = await request.allHeaders();
-    // Names with a colon are HTTP/2's own.
+    // Names that begin with a colon are pseudo-headers of HTTP/2.
     const sent = Object.entries(headers).filter(([name]) => !name.startsWith(':'));
     const body = request.postDataBuffer();
     const response = await api.fetch(

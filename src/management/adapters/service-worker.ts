@@ -1,15 +1,15 @@
-// The provider in a service worker: requests of its pages below the address are answered here.
+// The provider in a service worker, which answers requests of its web pages below the address.
 
 import type { ManagementApi } from '../edge/api.ts';
 import { isBelow } from './install-fetch.ts';
 
-/** What is used of a service worker's fetch event. */
+/** The part of a service worker's fetch event used here. */
 export interface FetchEventLike {
   readonly request: Request;
   respondWith(response: Promise<Response>): void;
 }
 
-/** Answers the event when it is for the provider; false leaves it to others. */
+/** Answers the event if its URL is the provider's; returns false otherwise. */
 export function handleFetchEvent(
   event: FetchEventLike,
   api: Pick<ManagementApi, 'fetch'>,

@@ -1,4 +1,4 @@
-// The provider as a worker of workerd: its default export, over the namespace of its own objects.
+// The provider as a worker on workerd: the default export of a module with its objects.
 
 import { createManagementApi, type ManagementApi, type ManagementOptions } from '../edge/api.ts';
 import type { ManagementNamespace } from '../objects/objects.ts';
@@ -15,7 +15,10 @@ export function managementWorker(
   return {
     fetch(request, env) {
       const namespace = env[binding] as ManagementNamespace | undefined;
-      if (namespace === undefined) throw new TypeError(`There is no binding "${binding}".`);
+      if (namespace === undefined)
+        throw new TypeError(
+          `env has no binding "${binding}" with the namespace of ManagementObject.`,
+        );
       const api = apis.get(env) ?? createManagementApi({ ...options, namespace });
       apis.set(env, api);
       return api.fetch(request);

@@ -1,7 +1,7 @@
-// A call of the interface and its answer, as they travel between the edge and the objects.
+// A call of the interface and its answer, as the edge and the objects exchange them.
 //
-// Both are plain JSON in the newest form. The edge brings a client's older form up to it and answers
-// down again; what an object stores and what its handlers see never depends on a date.
+// Both are plain JSON in the newest form. The edge converts a call from the client's older form, and the
+// answer back to it, so what objects store and what handlers see never depends on a date.
 
 import { type ErrorEntry, type ErrorName, errorEntry } from './error-codes.ts';
 
@@ -9,7 +9,7 @@ export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 export type Method = (typeof METHODS)[number];
 
-/** What the directory knows of a zone. */
+/** What the directory knows about a zone. */
 export interface ZoneIdentity {
   readonly id: string;
   readonly name: string;
@@ -19,7 +19,7 @@ export interface ZoneIdentity {
   readonly createdOn: string;
 }
 
-/** What the directory knows of an account. */
+/** What the directory knows about an account. */
 export interface AccountIdentity {
   readonly id: string;
   readonly name: string;
@@ -32,7 +32,7 @@ export interface Call {
   /** Without base path, query and trailing slash: `/zones/:zone_id/dns_records`. */
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
-  /** The decoded JSON or form; absent when nothing was sent. */
+  /** The decoded JSON or form; absent if the request had no body. */
   readonly body?: unknown;
   /** The moment of the call, ISO 8601 in UTC. */
   readonly nowIso: string;
@@ -40,17 +40,17 @@ export interface Call {
   readonly ids: readonly string[];
   readonly zone?: ZoneIdentity;
   readonly account?: AccountIdentity;
-  /** Old settings and fields that still exist on the day of this call; only changes add to it. */
+  /** Old settings and fields that still exist on the day of this call. Only changes add to it. */
   readonly admitted: readonly string[];
-  /** Patch of the DNS settings that belongs to the same write; only changes set it. */
+  /** A patch of the DNS settings, to be written together with the call. Only changes set it. */
   readonly dnsSettings?: unknown;
-  /** What the account's type of nameservers becomes, by what it is; only changes set it. */
+  /** The account's new type of nameservers for each current type. Only changes set it. */
   readonly nameserverTypes?: Readonly<Record<string, string>>;
-  /** The accounts the caller may see; all, when absent. */
+  /** The accounts the caller may see; absent means all. */
   readonly visibleAccounts?: readonly string[];
 }
 
-/** A call with the values of its path's parameters. */
+/** A call and the values of the parameters in its path. */
 export interface RoutedCall extends Call {
   readonly params: Readonly<Record<string, string>>;
 }
@@ -65,16 +65,16 @@ export interface PageInfo {
 
 export interface Answer {
   readonly status: number;
-  /** Null when it failed. */
+  /** Null if the call failed. */
   readonly result: unknown;
   readonly errors: readonly ErrorEntry[];
   readonly pageInfo?: PageInfo;
-  /** The DNS settings of each item of the result, from the same moment; only changes look at them. */
+  /** The DNS settings of each item of the result, read in the same transaction. Only changes use them. */
   readonly dnsSettings?: readonly unknown[];
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An answer that says why a call was refused; whatever the call had written is undone. */
+/** Refuses a call and says why. Everything the call has written is undone. */
 export class ApiError extends Error {
   readonly status: number;
   readonly errors: readonly ErrorEntry[];
@@ -93,7 +93,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The error of one code of the table, with its status; `pointer` names the field. */
+/** The error of one code of the table, with its status. `pointer` names the field. */
 export function apiError(name: ErrorName, message: string, pointer?: string): ApiError {
   const { status, entry } = errorEntry(name, message, pointer);
   return new ApiError(status, [entry]);
@@ -108,7 +108,7 @@ export function refused(error: ApiError): Answer {
   return { status, result: null, errors, headers };
 }
 
-/** The body as an object of fields; anything else is refused. */
+/** The fields of the body. @throws ApiError 400 if the body is not a JSON object */
 export function fieldsOf(body: unknown): Readonly<Record<string, unknown>> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw apiError('FIELD_INVALID', 'The body must be a JSON object.', '');

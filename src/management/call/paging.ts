@@ -1,6 +1,6 @@
-// Pages of a list: `page` and `per_page` of the query, `result_info` of the answer.
+// List pages: `page` and `per_page` of the query, `result_info` of the answer.
 //
-// A page past the end is an empty list, so a client that asks until a page is empty comes to an end.
+// A list page past the end is empty, so a client that reads until a list page is empty terminates.
 
 import { type Answer, apiError, type Call, succeeded } from './call.ts';
 
@@ -14,7 +14,7 @@ export interface PageSizes {
   readonly most: number;
 }
 
-/** @throws ApiError 400 when one is no positive integer, or a page would be too large */
+/** @throws ApiError 400 if a parameter is not a positive integer, or exceeds its limit */
 export function pageOf(query: Call['query'], sizes: PageSizes): Page {
   return {
     number: positive('page', query.page, 1, Number.MAX_SAFE_INTEGER),
@@ -36,5 +36,5 @@ function positive(name: string, text: string | undefined, usual: number, most: n
   if (text === undefined) return usual;
   const value = Number(text);
   if (/^\d+$/.test(text) && value >= 1 && value <= most) return value;
-  throw apiError('PAGE_INVALID', `${name} is "${text}"; it must be from 1 to ${most}.`);
+  throw apiError('PAGE_INVALID', `${name} is "${text}"; it must be an integer from 1 to ${most}.`);
 }

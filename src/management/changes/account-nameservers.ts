@@ -1,9 +1,9 @@
 // Until 2025-03-14 the settings of an account have `default_nameservers` and
 // `use_account_custom_ns_by_default` where the DNS settings have `zone_defaults.nameservers.type`.
 //
-// The older fields cannot say `provider.standard.random`; it is shown as `provider.standard`, and
-// writing back what was shown leaves it as it is. What they write therefore depends on what is there:
-// the account decides it inside its own transaction, by a table.
+// The older fields cannot express `provider.standard.random`. They show it as `provider.standard`, and
+// writing that back changes nothing. The new value therefore depends on the current one, so the account
+// looks it up in a table, inside its own transaction.
 
 import { apiError } from '../call/call.ts';
 import { ACCOUNT_NAMESERVERS, type AccountNameservers } from '../resources/dns-settings.ts';
@@ -47,7 +47,7 @@ function oldFields(type: AccountNameservers): Fields {
   };
 }
 
-/** The type that the older fields make of the current one. */
+/** The new type, from the older fields and the current type. */
 function typeFrom(settings: Fields, current: AccountNameservers): string {
   const { default_nameservers: name, use_account_custom_ns_by_default: custom } = settings;
   const before = oldFields(current);

@@ -1,4 +1,4 @@
-// All dated changes in the order of their dates, and the part of them that a call on a given day needs.
+// Applies the dated changes that a call on a given day needs, in the order of their dates.
 
 import type { Answer, Call, Method } from '../call/call.ts';
 import { RouteTable } from '../routes/route-table.ts';
@@ -35,7 +35,7 @@ interface Dated {
   readonly routes: RouteTable<Change>;
 }
 
-/** The changes one call went through, to bring its answer back. */
+/** The changes that were applied to one call; its answer passes through them in reverse. */
 export type Steps = readonly { readonly change: Change; readonly call: Call }[];
 
 export class ChangeChain {
@@ -43,8 +43,8 @@ export class ChangeChain {
   readonly #known = new RouteTable<Change>();
 
   /**
-   * `dateOf` is that of the schedule in use; a change without a date there never held. Where a change
-   * applies is what its code is written for, so that is the described schedule's.
+   * `dateOf` returns dates of the schedule in use; a change without a date never applies. The operations
+   * come from the described schedule, because the code of a change is written for them.
    */
   constructor(dateOf: (id: string) => string | undefined) {
     this.#dated = CHANGES.flatMap((change) => {
@@ -59,12 +59,12 @@ export class ChangeChain {
     }).sort((a, b) => (a.date < b.date ? -1 : a.date > b.date ? 1 : 0));
   }
 
-  /** How the older forms know this operation: for paths that the newest form does not have. */
+  /** Matches the operations of older forms, some of whose paths the newest form lacks. */
   match(method: Method, path: string) {
     return this.#known.match(method, path);
   }
 
-  /** The call in the newest form. */
+  /** Converts the call to the newest form. */
   async up(
     call: Call,
     at: string,
@@ -79,7 +79,7 @@ export class ChangeChain {
     return { call, steps };
   }
 
-  /** The answer in the form of the call's day. */
+  /** Converts the answer to the form of the call's day. */
   async down(answer: Answer, steps: Steps, context: ChangeContext): Promise<Answer> {
     for (const { change, call } of [...steps].reverse()) {
       if (change.response) answer = await change.response(answer, call, context);

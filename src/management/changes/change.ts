@@ -1,13 +1,13 @@
-// A dated change of the interface: how calls made in the form before it are brought up to the form
-// after it, and how answers come back down.
+// A dated change of the interface: converts calls from the form before it to the form after it, and
+// answers back.
 //
-// Its entry in the schedule says where it applies and until which date. Changes apply one after the
-// other, the earliest first on the way up, the latest first on the way down.
+// Its entry in the schedule says to which operations it applies, and until which date. Calls pass through
+// the earliest change first, answers through the latest first.
 
 import type { Answer, Call } from '../call/call.ts';
 import { fillPath, matchPath } from '../schedule/paths.ts';
 
-/** What a change may ask while it works. */
+/** What a change may use. */
 export interface ChangeContext {
   /** The result of a GET in the newest form. */
   read(path: string): Promise<unknown>;
@@ -17,11 +17,11 @@ export interface Change {
   /** Id of its entry in the schedule. */
   readonly id: string;
   request?(call: Call, context: ChangeContext): Call | Promise<Call>;
-  /** `call` is the one that `request` was given. */
+  /** `call` is the call that `request` received. */
   response?(answer: Answer, call: Call, context: ChangeContext): Answer | Promise<Answer>;
 }
 
-/** The call with one more old setting or field that exists for it. */
+/** The call, for which one more old setting or field exists. */
 export function admit(call: Call, feature: string): Call {
   return { ...call, admitted: [...call.admitted, feature] };
 }
@@ -32,7 +32,7 @@ export function movedPath(path: string, from: string, to: string): string {
   return match === undefined ? path : (fillPath(to, match.params) ?? path);
 }
 
-/** The answer with its result, or each item of it, changed; failures stay as they are. */
+/** Changes the result of the answer, or each item of it. Errors stay unchanged. */
 export function eachResult(answer: Answer, change: (item: Fields) => Fields): Answer {
   if (answer.status >= 400 || answer.result === null) return answer;
   const { result } = answer;

@@ -1,7 +1,7 @@
 // Until 2025-03-21 a zone has the setting `cname_flattening` where it now has `flatten_all_cnames`.
 //
-// `off` and `apex` mean the same and become false; false is shown as `off`. Among other settings its
-// items are taken out on the way up, and put back where they stood on the way down.
+// `off` and `apex` mean the same and become false; false is shown as `off`. In a list of settings, its
+// items are removed from the call, and inserted into the answer at their old places.
 
 import { type Answer, apiError, type Call } from '../call/call.ts';
 import type { ErrorEntry } from '../call/error-codes.ts';
@@ -37,7 +37,7 @@ function toDnsSettings(call: Call): Call {
   return { ...call, path, body: { flatten_all_cnames: flattensAll(value, '/value') } };
 }
 
-/** Of several items of this setting the last one holds, as if they were written one by one. */
+/** If several items name this setting, the last one applies, as if they were written one by one. */
 function takenOut(call: Call): Call {
   const items = itemsOf(call);
   let flatten_all_cnames: boolean | undefined;
@@ -74,7 +74,7 @@ function answered(answer: Answer, call: Call): Answer {
   return { ...answer, result };
 }
 
-/** The refusal with pointers to the items as they were sent. */
+/** The refusal, with pointers into the list as the client sent it. */
 function refusedAt(answer: Answer, call: Call): Answer {
   const places = [...itemsOf(call).entries()].flatMap(([i, item]) => (isOwn(item) ? [] : [i]));
   const moved = (entry: ErrorEntry): ErrorEntry => {

@@ -1,5 +1,5 @@
-// Until 2023-04-03 load balancer pools have `notification_email`: an address, or several with commas
-// between.
+// Until 2023-04-03 load balancer pools have `notification_email`: one address, or several
+// separated by commas.
 
 import { NOTIFICATION_EMAIL } from '../resources/pools.ts';
 import { admit, type Change } from './change.ts';

@@ -1,5 +1,5 @@
-// Fields that records of DNS once had in answers: `locked`, always false, until 2024-07-14; `zone_id` and
-// `zone_name` until 2024-11-30. All three are ignored when sent, on every day.
+// Fields that DNS records had in answers: `locked`, always false, until 2024-07-14; `zone_id` and
+// `zone_name` until 2024-11-30. On every day they are ignored in requests.
 
 import { type Change, eachResult } from './change.ts';
 

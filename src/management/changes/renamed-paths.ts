@@ -12,7 +12,7 @@ export const scriptMonitor: Change = {
   }),
 };
 
-/** v1 has no control over metadata, access and id, and does not tell the id. */
+/** v1 cannot set metadata, access or id, and does not return the id. */
 export const imageUpload: Change = {
   id: 'image-direct-upload-v1',
   request: (call) => {

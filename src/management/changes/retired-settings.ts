@@ -1,4 +1,4 @@
-// Zone settings that exist until their date: reading and writing one, and their place among all.
+// Zone settings that exist until their date, alone and in the list of all settings.
 
 import type { Call } from '../call/call.ts';
 import { settingFeature } from '../resources/zone-settings.ts';
@@ -8,7 +8,7 @@ function retired(setting: string, id: string): Change {
   return { id, request: (call) => admit(call, settingFeature(setting)) };
 }
 
-/** This one is written by POST where every setting is patched. */
+/** Unlike other settings, this one is written with POST. */
 const privacyPass: Change = {
   id: 'privacy-pass',
   request: (call) => {

@@ -1,7 +1,7 @@
-// Until 2024-05-31 the data of an SRV record has service, proto and name, of which its name is made.
+// Until 2024-05-31 the data of an SRV record has service, proto and name, which form its name.
 //
-// An outer name that begins with a service and a protocol says it all, as from that date on; an outer
-// name without them is the base name. Shown fields are made from the name.
+// An outer name that begins with a service and a protocol is complete, as it is after that date; an outer
+// name without them is the base name. In answers, the fields are derived from the name.
 
 import type { Call } from '../call/call.ts';
 import { SRV_NAME_FIELDS } from '../resources/dns-record-form.ts';
@@ -29,7 +29,7 @@ export const srvNameFields: Change = {
     ),
 };
 
-/** What a patch need not say again of the record it changes. */
+/** The record that a patch changes; the patch may omit what is stored. */
 async function storedRecord(
   { method, path }: Call,
   context: ChangeContext,
@@ -37,7 +37,7 @@ async function storedRecord(
   return method === 'PATCH' ? ((await context.read(path)) as Fields) : undefined;
 }
 
-/** The full name, which is none when a part of it is missing; undefined leaves it as it is. */
+/** The full name, invalid if a part is missing; undefined leaves the name unchanged. */
 function nameFrom(
   outer: unknown,
   data: Fields,

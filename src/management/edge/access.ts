@@ -1,4 +1,4 @@
-// Who may see which accounts. Unless tokens are given, every caller sees all.
+// Which accounts a caller may see. Without configured tokens, every caller sees all accounts.
 
 import { apiError } from '../call/call.ts';
 
@@ -8,7 +8,7 @@ export type AccessTokens = Readonly<Record<string, readonly string[]>>;
 /**
  * The accounts the caller may see; undefined means all.
  *
- * @throws ApiError 401 when tokens are given and the caller's is none of them
+ * @throws ApiError 401 if tokens are configured and the caller's token is not one of them
  */
 export function visibleAccounts(
   headers: Headers,
@@ -17,5 +17,5 @@ export function visibleAccounts(
   if (tokens === undefined) return undefined;
   const [, token = ''] = /^Bearer (.+)$/i.exec(headers.get('authorization') ?? '') ?? [];
   if (Object.hasOwn(tokens, token)) return tokens[token];
-  throw apiError('TOKEN_UNKNOWN', 'The bearer token is not known.');
+  throw apiError('TOKEN_UNKNOWN', 'The bearer token is unknown.');
 }

@@ -1,8 +1,8 @@
-// The edge of the emulated provider: a request comes in, its day is settled, operations that ended by
-// then are gone, older forms are brought up to the newest, an object answers, and the answer goes back
-// in the form of that day with the headers the schedule asks for.
+// The edge of the emulated provider. It determines the day of a request, refuses operations that have
+// ended by then, converts the call to the newest form, lets an object answer, and converts the answer
+// back to the form of that day, with the headers that the schedule requires.
 //
-// It keeps nothing itself: all state is in the objects, and time and randomness are given.
+// It has no state of its own: all state is in the objects, and time and randomness are passed in.
 
 import * as v from 'valibot';
 import { type Answer, ApiError, apiError, type Call, METHODS, type Method } from '../call/call.ts';
@@ -27,54 +27,54 @@ import { performed } from './performed.ts';
 import { applySchedule } from './scheduled.ts';
 
 export interface ManagementOptions {
-  /** The objects that keep the state; their class is `ManagementObject`. */
+  /** The objects with the state; their class is `ManagementObject`. */
   readonly namespace: ManagementNamespace;
-  /** What time it is, in milliseconds since the epoch. @default the system's clock */
+  /** The current time, in milliseconds since the epoch. @default the system's clock */
   readonly clock?: { now(): number };
-  /** Fills the bytes with randomness. @default crypto.getRandomValues */
+  /** Fills the array with random bytes. @default crypto.getRandomValues */
   readonly random?: (bytes: Uint8Array<ArrayBuffer>) => void;
-  /** What paths may begin with. @default '/client/v4' */
+  /** An optional prefix of all paths. @default '/client/v4' */
   readonly basePath?: string;
-  /** Whether the header `api-version` settles the day. @default true */
+  /** Whether the header `api-version` sets the day of a call. @default true */
   readonly apiVersion?: boolean;
-  /** Accounts that are there from the beginning. @default none */
+  /** Accounts that exist from the start. @default none */
   readonly accounts?: readonly { readonly id: string; readonly name: string }[];
   /** Which accounts a bearer token may see. @default every caller sees all */
   readonly tokens?: AccessTokens;
-  /** What changes when. @default the described interface's */
+  /** @default the described interface's schedule */
   readonly schedule?: Schedule;
-  /** Address of the page that describes the schedule. @default the emulator's own page */
+  /** Address of an HTML page with the schedule. @default the emulator's own */
   readonly documentation?: string;
   /**
-   * The word in types of nameservers, as in `<word>.standard`, that answers have; sent ones may also
-   * have the provider's own. @default 'provider'
+   * The word for types of nameservers in answers, as in `<word>.standard`. Requests may also use the
+   * provider's own word. @default 'provider'
    */
   readonly nameserverWord?: string;
 }
 
-/** What only an HTTP server sees of a request. */
+/** Facts about a request that only an HTTP server can see. */
 export interface Transport {
-  /** Whether it carried both Transfer-Encoding and Content-Length. */
+  /** Whether it had both Transfer-Encoding and Content-Length. */
   readonly bothLengths: boolean;
 }
 
 export interface ManagementApi {
-  /** Answers a request to the provider, failures too. */
+  /** Answers a request to the provider. Errors are answers, too. */
   readonly fetch: (request: Request, transport?: Transport) => Promise<Response>;
   /**
-   * From now on the account's calls happen on that day, `YYYY-MM-DD`, unless their headers say
-   * otherwise; null ends it.
+   * Pins the account to a day, `YYYY-MM-DD`, for all calls without a date in their headers; null removes
+   * the pin.
    *
-   * @throws ApiError when there is no such account or the date is none
+   * @throws ApiError if the account does not exist or the date is invalid
    */
   pinAccount(accountId: string, date: string | null): Promise<void>;
-  /** A bookmark of the whole provider at this moment. @throws where objects keep no history */
+  /** A bookmark of the whole provider's present state. @throws if the objects keep no history */
   getBookmark(): Promise<string>;
   /**
-   * Puts the whole provider back to the bookmark. Calls made meanwhile may see some of its objects
-   * before and some after.
+   * Restores the whole provider to the bookmark. Calls made during the restore may see some objects
+   * before it and some after it.
    *
-   * @throws TypeError for what `getBookmark` did not give
+   * @throws TypeError if the text is not a result of `getBookmark`
    */
   restoreBookmark(bookmark: string): Promise<void>;
 }
@@ -83,7 +83,7 @@ const ID_BYTES = 16;
 const NEW_IDS_MAX = 1000;
 const ADDRESS_LENGTH_MAX = 16_384;
 
-/** The provider over these objects. Any number of them may share one namespace. */
+/** Creates a provider on these objects. Several providers may share one namespace. */
 export function createManagementApi(options: ManagementOptions): ManagementApi {
   const edge = new Edge(options);
   return {
@@ -166,11 +166,14 @@ class Edge {
     transport?: Transport,
   ): Promise<Answer> {
     if (request.url.length > ADDRESS_LENGTH_MAX) {
-      throw apiError('REQUEST_INVALID', `The address is longer than ${ADDRESS_LENGTH_MAX}.`);
+      throw apiError(
+        'REQUEST_INVALID',
+        `The address is longer than ${ADDRESS_LENGTH_MAX} characters.`,
+      );
     }
     if (path.includes('//')) throw unknownRoute(path);
     await this.#begin();
-    // `fetch` leaves a small `patch` small, and older SDKs send it so.
+    // `fetch` does not capitalize `patch`, and older SDKs send it in lower case.
     const asked = request.method.toUpperCase();
     const method = (asked === 'HEAD' ? 'GET' : asked) as Method;
     const visible = visibleAccounts(request.headers, this.#options.tokens);
@@ -211,7 +214,7 @@ class Edge {
     return { ...shown, result: withWord(shown.result, NEUTRAL_WORD, this.#word) };
   }
 
-  /** What a change reads while it works; null when that fails. */
+  /** The result of a GET for a change; null if the GET fails. */
   async #read(call: Call, path: string): Promise<unknown> {
     const route = this.#routeOf('GET', path);
     const { zone, account } = await this.#identities(path);
@@ -242,7 +245,7 @@ class Edge {
     throw apiError('TRANSFER_DECLINED', `${fact}, which RFC 7230 forbids.`);
   }
 
-  /** @throws ApiError 404 for a path nothing knows, 405 for a method the path does not have */
+  /** @throws ApiError 404 for an unknown path, 405 for a method that the path does not support */
   #requireRoute(method: Method, path: string): void {
     const newest = this.#routes.match(method, path);
     const older = this.#changes.match(method, path);
@@ -252,12 +255,12 @@ class Edge {
     const methods = METHODS.filter((one) => allow.includes(one)).join(', ');
     const { status, entry } = errorEntry(
       'METHOD_UNKNOWN',
-      `${path} has no ${method}, but ${methods}.`,
+      `${path} does not support ${method}; use ${methods}.`,
     );
     throw new ApiError(status, [entry], { allow: methods });
   }
 
-  /** The zone and account that the path names, with what the directory knows of them. */
+  /** The zone and account that the path names, as the directory knows them. */
   async #identities(path: string): Promise<Identities> {
     const named = ownerIn(path);
     if (named === undefined) return {};
@@ -292,8 +295,8 @@ class Edge {
   }
 
   /**
-   * Adds the accounts the emulator is started with. Requests that come together each ask for it: on
-   * workerd one request cannot wait for the work of another.
+   * Adds the accounts that exist from the start. Concurrent requests each ask for it, because on workerd
+   * one request cannot wait for the I/O of another.
    */
   async #begin(): Promise<void> {
     const { accounts = [] } = this.#options;
@@ -305,11 +308,11 @@ class Edge {
 
 const Bookmarks = v.pipe(v.string(), v.parseJson(), v.record(v.string(), v.string()));
 
-/** By object. */
+/** The bookmarks by name of the object. */
 function bookmarksOf(text: string): Record<string, string> {
   const { success, output } = v.safeParse(Bookmarks, text);
   if (success && 'directory' in output) return output;
-  throw new TypeError(`restoreBookmark: takes what getBookmark gave, not "${text}".`);
+  throw new TypeError(`restoreBookmark: "${text}" is not a result of getBookmark.`);
 }
 
 function unknownRoute(path: string): ApiError {

@@ -64,7 +64,7 @@ describe('bad input', () => {
     }
   });
 
-  test.each(['{', '[1,', 'name=x', '{"a":}'])('[MG4] the body %s is no JSON', async (body) => {
+  test.each(['{', '[1,', 'name=x', '{"a":}'])('[MG4] the body %s is not JSON', async (body) => {
     expect(await provider.call('POST /zones', { body })).toMatchObject({
       status: 400,
       body: failure(6007),

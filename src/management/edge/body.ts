@@ -8,9 +8,9 @@ import { parsedJson } from '../call/json.ts';
 export const BODY_BYTES_MAX = 1_048_576;
 
 /**
- * The decoded JSON, or the text fields of a multipart form; undefined when nothing was sent.
+ * The decoded JSON, or the text fields of a multipart form; undefined if there is no body.
  *
- * @throws ApiError 413 when it is too long, 400 when it cannot be decoded
+ * @throws ApiError 413 if it is too long, 400 if it cannot be decoded
  */
 export async function bodyOf(request: Request): Promise<unknown> {
   if (request.method === 'GET' || request.body === null) return undefined;
@@ -22,9 +22,9 @@ export async function bodyOf(request: Request): Promise<unknown> {
 }
 
 /**
- * All bytes of the chunks, which are read no further once they exceed the bound.
+ * All bytes of the chunks. Stops reading once they exceed the limit.
  *
- * @throws ApiError 413 when they do
+ * @throws ApiError 413 if they exceed the limit
  */
 export async function bytesWithin(
   chunks: AsyncIterable<Uint8Array>,
@@ -45,7 +45,7 @@ export async function bytesWithin(
   return bytes;
 }
 
-/** The error for a body that exceeds the bound. */
+/** The error for a body over the limit. */
 export function tooLong(): Error {
   return apiError('BODY_TOO_LONG', `The body is longer than ${BODY_BYTES_MAX} bytes.`);
 }
@@ -58,7 +58,7 @@ async function formFields(bytes: Uint8Array<ArrayBuffer>, type: string): Promise
   return Object.fromEntries([...form].filter(([, value]) => typeof value === 'string'));
 }
 
-/** Not every browser can iterate a stream, and Firefox 153 has no stream of a request at all. */
+/** Not every browser can iterate a stream, and in Firefox 153 `Request.body` is undefined. */
 async function* chunksOf(request: Request): AsyncGenerator<Uint8Array> {
   const stream = request.body as ReadableStream<Uint8Array> | null | undefined;
   if (!stream) {

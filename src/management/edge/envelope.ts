@@ -1,9 +1,9 @@
-// An answer as HTTP: the envelope `result success errors messages result_info` under its true status.
+// An answer as HTTP: the envelope `result success errors messages result_info`, and the true status.
 
 import { type Answer, ApiError, refused } from '../call/call.ts';
 import { type ErrorEntry, errorEntry } from '../call/error-codes.ts';
 
-/** `success` is true exactly when the status is below 400. */
+/** `success` is true if and only if the status is below 400. */
 export function envelope(
   answer: Answer,
   headers: Headers,
@@ -23,7 +23,7 @@ export function envelope(
   return new Response(JSON.stringify(body), { status, headers });
 }
 
-/** What was thrown, as HTTP: a refusal as it is, anything else as a failure of the emulator. */
+/** An error as HTTP: a refusal with its status, anything else as a failure of the emulator. */
 export function failure(error: unknown, headers: Headers = new Headers()): Response {
   if (error instanceof ApiError) return envelope(refused(error), headers);
   const { status, entry } = errorEntry('INTERNAL', `The emulator failed: ${String(error)}`);

@@ -1,6 +1,6 @@
-// The address of a request, taken apart: its path without base and spelling, and its query.
+// The parts of a request's address: its path below the base path, and its query.
 
-/** The path below the base path, without a slash at its end. */
+/** The path below the base path, without a slash at the end. */
 export function pathBelow(pathname: string, basePath: string): string {
   const base = basePath.replace(/\/+$/, '');
   const below =
@@ -8,7 +8,7 @@ export function pathBelow(pathname: string, basePath: string): string {
   return `/${below.replace(/^\/+|\/+$/g, '')}`;
 }
 
-/** Each parameter once; repeated ones are joined by a comma. */
+/** Each parameter once; the values of a repeated parameter are joined by commas. */
 export function queryOf(parameters: URLSearchParams): Record<string, string> {
   const query: Record<string, string> = {};
   for (const name of new Set(parameters.keys())) query[name] = parameters.getAll(name).join(',');

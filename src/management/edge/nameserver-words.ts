@@ -1,5 +1,5 @@
-// The provider's word in the types of nameservers: `provider.standard` here, the provider's own name in
-// clients written for it. Stored and checked is `provider`; the word is changed at the edge.
+// The word in types of nameservers: `provider.standard` here, the provider's own name in its clients.
+// Objects store and check only `provider`; the edge converts the word.
 
 import { matchPath } from '../schedule/paths.ts';
 
@@ -11,10 +11,10 @@ const SHAPES = [
   '/zones/:zone_id/dns_settings',
 ];
 export const NEUTRAL_WORD = 'provider';
-/** What clients written for the provider send. */
+/** The word that the provider's clients send. */
 export const PROVIDER_WORD = 'cloudflare';
 
-/** The value with `<from>.standard` and the like in `to`'s word, wherever a type of nameservers is. */
+/** Replaces the word of every type of nameservers in the value, such as `<from>.standard`. */
 export function withWord(value: unknown, from: string, to: string, key = ''): unknown {
   if (from === to) return value;
   if (typeof value === 'string') {

@@ -1,8 +1,8 @@
-// A call in the newest form, carried out: the object it belongs to answers, then follows what its route
-// says: accounts are shown by their own objects, the directory learns what changed of them.
+// Performs a call in the newest form: its object answers, then the step that its route names follows. For
+// example, accounts are shown by their own objects, and the directory is told what changed.
 //
-// A call that touches two objects begins with the directory: an object without anything stored is a new
-// account already, so a stop in between leaves nothing half made.
+// A call that writes to two objects starts with the directory. An object with an empty store already is
+// a new account, so a crash between the two leaves nothing incomplete.
 
 import type { AccountIdentity, Answer, Call } from '../call/call.ts';
 import type { ManagementObjects } from '../objects/objects.ts';
@@ -42,7 +42,7 @@ function ownersAnswer(objects: ManagementObjects, owner: Owner, call: Call): Pro
   return objects.account(call.account!.id, call);
 }
 
-/** The answer with each account of its result as its own object shows it. */
+/** The answer with each account as its own object shows it. */
 async function shown(objects: ManagementObjects, call: Call, answer: Answer): Promise<Answer> {
   const asked = (answer.result as AccountIdentity[]).map((account) => {
     const path = `/accounts/${account.id}`;

@@ -1,4 +1,4 @@
-// What the schedule says of one call on its day: the headers of its answer, or that it is gone.
+// Applies the schedule to one call on its day: adds headers to the answer, or refuses the call.
 
 import { ApiError } from '../call/call.ts';
 import { errorEntry } from '../call/error-codes.ts';
@@ -10,16 +10,16 @@ export interface ScheduledCall {
   readonly method: string;
   readonly path: string;
   readonly at: string;
-  /** What the client wrote before the path, for links. */
+  /** The prefix that the client used before the path, for links. */
   readonly base: string;
-  /** Address of the page that describes the schedule. */
+  /** Address of an HTML page with the schedule. */
   readonly documentation: string;
 }
 
 /**
- * Puts what is to be told of the call into the headers.
+ * Adds the deprecation headers for the call.
  *
- * @throws ApiError 410 when the operation ended; it names what replaces it
+ * @throws ApiError 410 if the operation has ended; it names the replacement
  */
 export function applySchedule(headers: Headers, schedule: Schedule, call: ScheduledCall): void {
   const { method, path, at, base, documentation } = call;

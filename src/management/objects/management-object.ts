@@ -1,8 +1,8 @@
 // One stateful object of the emulated provider: the directory, an account or a zone.
 //
-// It answers calls that the edge sends as JSON, in the newest form, and runs each as one transaction:
-// a refused call leaves nothing behind. It extends no class, so it runs wherever an object with `fetch`
-// does. Dates, older forms and HTTP are the edge's.
+// It answers calls that the edge sends as JSON in the newest form. Each call is one transaction, so a
+// refused call leaves nothing behind. The class extends no other class, so it runs wherever an object
+// with `fetch` runs. It knows nothing about dates, older forms and HTTP.
 
 import type { DurableObjectState } from '../../contract/object.ts';
 import { type Answer, ApiError, type Call, refused } from '../call/call.ts';
@@ -13,7 +13,7 @@ import { internalRoutes, publicRoutes, type Route } from '../routes/routes.ts';
 const PUBLIC = publicRoutes();
 const INTERNAL = internalRoutes();
 
-/** What the edge asks of an object beside calls; each is a path. */
+/** Paths of the requests of the edge that are not calls. */
 export const BOOKMARK_PATH = '/bookmark';
 export const RESTORE_PATH = '/restore';
 export const RESET_PATH = '/reset';

@@ -1,9 +1,9 @@
-// The objects of an emulated provider as the edge calls them.
+// The objects of an emulated provider, as the edge reaches them.
 
 import type { Answer, Call } from '../call/call.ts';
 import { BOOKMARK_PATH, RESET_PATH, RESTORE_PATH } from './management-object.ts';
 
-/** What a namespace of stateful objects gives; a Durable Object namespace fits. */
+/** A namespace of stateful objects, such as a Durable Object namespace. */
 export interface ManagementNamespace {
   getByName(name: string): { fetch(request: Request): Promise<Response> };
 }
@@ -15,7 +15,7 @@ export class ManagementObjects {
     this.#namespace = namespace;
   }
 
-  /** Their names, as the namespace knows them. */
+  /** The name of an object in the namespace. */
   static nameOf(kind: 'zone' | 'account', id: string): string {
     return `${kind}:${id}`;
   }
@@ -32,7 +32,7 @@ export class ManagementObjects {
     return this.#send(ManagementObjects.nameOf('account', id), call);
   }
 
-  /** A bookmark of each of these objects and of the directory. */
+  /** Bookmarks of these objects and of the directory. */
   async bookmarks(names: readonly string[]): Promise<Record<string, string>> {
     const bookmarks = ['directory', ...names].map(async (name) => {
       const response = await this.#post(name, BOOKMARK_PATH, '');
@@ -42,13 +42,13 @@ export class ManagementObjects {
   }
 
   /**
-   * Restores each object to its bookmark. Rejects when one is none; the others then go back when
-   * they next start.
+   * Restores each object to its bookmark. Rejects if a bookmark is invalid; the other objects are then
+   * restored at their next start.
    */
   async restore(bookmarks: Readonly<Record<string, string>>): Promise<void> {
     const names = Object.keys(bookmarks);
     await Promise.all(names.map((name) => this.#post(name, RESTORE_PATH, bookmarks[name]!)));
-    // A reset rejects the call that asked for it.
+    // A reset rejects the call that requested it.
     await Promise.all(names.map((name) => this.#post(name, RESET_PATH, '').catch(() => undefined)));
   }
 

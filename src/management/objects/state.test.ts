@@ -58,11 +58,13 @@ test('[MG38] restoring a bookmark restores zones, accounts and what they hold', 
 });
 
 test.for(['', '{', '[]', '{"directory":1}', '{}'])(
-  '[MG38] %s is no bookmark, and changes nothing',
+  '[MG38] %s is not a bookmark, and changes nothing',
   async (bookmark) => {
     const provider = await startProvider();
     const zone = await provider.newZone();
-    await expect(provider.api.restoreBookmark(bookmark)).rejects.toThrow(/takes what getBookmark/);
+    await expect(provider.api.restoreBookmark(bookmark)).rejects.toThrow(
+      /is not a result of getBookmark/,
+    );
     expect((await provider.call(`GET /zones/${zone.id}`)).body.success).toBe(true);
     await provider.close();
   },

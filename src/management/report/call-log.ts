@@ -1,17 +1,17 @@
-// Calls as they are recorded, and the questions asked of them.
+// The recorded calls, and the report on them.
 //
-// A body may still be on its way when a question is asked; the answer waits for it.
+// A body may still be arriving when the report is requested; the report waits for it.
 
 import { messageOf } from './finding-text.ts';
 import type { RecordedCall } from './recorded-call.ts';
 import { type Finding, failuresOf, type Report, type ReportOptions, reportOf } from './report.ts';
 
 export interface AssertOptions extends ReportOptions {
-  /** Whether notes count too. @default false */
+  /** Whether notes count, too. @default false */
   readonly strict?: boolean;
 }
 
-/** What a client still uses of the old forms. */
+/** A client uses deprecated operations or fields; the message lists them. */
 export class DeprecatedCallsError extends Error {
   readonly findings: readonly Finding[];
 
@@ -30,7 +30,7 @@ export class CallLog {
     this.#calls.push(call);
   }
 
-  /** Every call so far, in the order they were made. */
+  /** Every call so far, in the order in which they were made. */
   calls(): Promise<readonly RecordedCall[]> {
     return Promise.all(this.#calls);
   }
@@ -40,15 +40,15 @@ export class CallLog {
     this.#calls = [];
   }
 
-  /** @throws StorageError `INVALID_ARGUMENT` when `at` is no date */
+  /** @throws StorageError `INVALID_ARGUMENT` if `at` is not a date */
   async report(options: ReportOptions): Promise<Report> {
     return reportOf(await this.calls(), options);
   }
 
   /**
-   * Passes when no call is deprecated or gone on the day.
+   * Resolves if no call is deprecated or gone on the day.
    *
-   * @throws DeprecatedCallsError that lists them; StorageError `INVALID_ARGUMENT` when `at` is no date
+   * @throws DeprecatedCallsError that lists them; StorageError `INVALID_ARGUMENT` if `at` is not a date
    */
   async assertNoDeprecated(options: AssertOptions): Promise<void> {
     const report = await this.report(options);

@@ -5,7 +5,7 @@ import { datesOf, lookup } from '../schedule/lookup.ts';
 import { forEachDate, formatMatrix, intervalsOf } from './date-sweep.ts';
 
 describe('forEachDate()', () => {
-  test('[REP6] 22 dates make 23 intervals without gap, each with one day that stands for it', () => {
+  test('[REP6] 22 dates make 23 intervals without gap, each represented by one day', () => {
     const intervals = intervalsOf();
     expect(intervals).toHaveLength(23);
     expect(intervals[0]).toEqual({ until: '2020-04-02', at: '2020-04-01' });
@@ -14,7 +14,7 @@ describe('forEachDate()', () => {
       expect(intervals[index]?.until).toBe(date);
       expect(intervals[index + 1]?.from).toBe(date);
     }
-    expect(() => intervalsOf([])).toThrow('no entry');
+    expect(() => intervalsOf([])).toThrow('The schedule is empty');
   });
 
   test('[REP6] each check has its outcome for each interval', async () => {

@@ -1,7 +1,7 @@
-// A client's tests run once for each interval of the schedule, and the matrix of what passed when.
+// Runs a client's tests once for each interval of the schedule, and shows what passed when.
 //
-// Between two dates nothing changes, so one day of each interval stands for it: the day before the
-// first date, then each date itself.
+// Nothing changes between two dates, so one day represents each interval: the day before the first date,
+// then each date itself.
 
 import { storageError } from '../../contract/errors.ts';
 import { SCHEDULE } from '../schedule/data.ts';
@@ -10,15 +10,15 @@ import { datesOf, dayFrom } from '../schedule/lookup.ts';
 
 /** The days from one date of the schedule to the day before the next. */
 export interface DateInterval {
-  /** The first day; absent for what is before the first date. */
+  /** The first day; absent for the interval before the first date. */
   readonly from?: string;
-  /** The first day of the next interval; absent for the last. */
+  /** The first day of the next interval; absent for the last interval. */
   readonly until?: string;
-  /** The day that stands for the interval. */
+  /** The day that represents the interval. */
   readonly at: string;
 }
 
-/** What a check came to; `absent` when it was not made on that day. */
+/** The outcome of a check; `absent` if it did not run on that day. */
 export type Outcome =
   | { readonly kind: 'passed' }
   | { readonly kind: 'failed'; readonly reason: string }
@@ -26,12 +26,12 @@ export type Outcome =
 
 export interface DateMatrix {
   readonly intervals: readonly DateInterval[];
-  /** In the order they were first made; `outcomes` in the order of the intervals. */
+  /** In the order in which they first ran; `outcomes` in the order of the intervals. */
   readonly checks: readonly { readonly name: string; readonly outcomes: readonly Outcome[] }[];
 }
 
 export interface DatedRun extends DateInterval {
-  /** Makes a check: passed when `body` returns, failed when it throws. It never rejects. */
+  /** Runs a check: passed if `body` returns, failed if it throws. Never rejects. */
   check(name: string, body: () => unknown): Promise<void>;
 }
 
@@ -40,7 +40,10 @@ export function intervalsOf(schedule: Schedule = SCHEDULE): readonly DateInterva
   const dates = datesOf(schedule);
   const [first] = dates;
   if (first === undefined) {
-    throw storageError('INVALID_ARGUMENT', 'The schedule has no entry, so there are no intervals.');
+    throw storageError(
+      'INVALID_ARGUMENT',
+      'The schedule is empty, so it has no intervals; add an entry.',
+    );
   }
   const dayBefore = dayFrom(Date.parse(first) - 1);
   return [
@@ -55,7 +58,7 @@ export function intervalsOf(schedule: Schedule = SCHEDULE): readonly DateInterva
 /**
  * Runs `run` for each interval, one after the other, the earliest first.
  *
- * What `run` itself throws is a failed check named `run`; the other intervals are still run.
+ * If `run` itself throws, that is a failed check named `run`; the other intervals still run.
  */
 export async function forEachDate(
   run: (dated: DatedRun) => unknown,

@@ -1,9 +1,9 @@
-// Whether the bodies of a call show a field that the schedule names.
+// Finds out whether the bodies of a call show a field that the schedule names.
 
 import type { FieldRule } from '../schedule/entry.ts';
 import type { RecordedCall } from './recorded-call.ts';
 
-/** `unknown`: the body the rule looks into was not recorded. */
+/** `unknown`: the body that would show the field was not recorded. */
 export type Evidence = 'shown' | 'absent' | 'unknown';
 
 export function evidenceOf(rule: FieldRule, call: RecordedCall): Evidence {
@@ -17,7 +17,7 @@ function shows({ path, equals, when }: FieldRule, item: unknown, call: RecordedC
   const values = valuesAt(item, path.split('.'));
   const isThere = values.some((value) => (equals === undefined ? true : value === equals));
   if (!isThere || when === undefined) return isThere;
-  // A patch need not say what its answer says: the type of the record it changes.
+  // A patch may omit the type of the record it changes; its answer contains it.
   const own = valuesAt(item, when.path.split('.'));
   const known = own.length > 0 ? own : valuesAt(member(call.responseBody, 'result'), [when.path]);
   return known.includes(when.equals);

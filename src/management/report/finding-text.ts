@@ -6,7 +6,7 @@ export function messageOf(finding: Finding): string {
   return [fact(finding), wayOut(finding)].join(' ');
 }
 
-/** `GET /zones/:zone_id/filters`, with the field where it is about one. */
+/** `GET /zones/:zone_id/filters`, with the field if the finding concerns one. */
 export function subjectOf({ operation, field }: Finding): string {
   const call = `${operation.method} ${operation.path}`;
   return field === undefined ? call : `${call} (${field.equals ?? field.path})`;
@@ -17,7 +17,7 @@ export function timesOf({ count }: Finding): string {
   return count === 1 ? 'once' : `${count} times`;
 }
 
-/** Where the first of the calls was seen. */
+/** Where the first of the calls was recorded. */
 export function firstSeenOf({ first }: Finding): string {
   const call = `${first.method} ${first.url}`;
   return first.where === undefined ? call : `${first.where}: ${call}`;
@@ -29,7 +29,7 @@ function fact(finding: Finding): string {
   const isPast = daysLeft <= 0;
   const when = isPast ? `since ${entry.date}` : `on ${entry.date}, in ${daysLeft} days`;
   if (isGuess) {
-    return `${call} changes ${when} (${entry.title}); what was recorded does not tell if it matters.`;
+    return `${call} changes ${when} (${entry.title}); the recorded calls do not show whether this client is affected.`;
   }
   if (field === undefined) return `${call} ${isPast ? 'is gone' : 'ends'} ${when}.`;
   const name = field.equals ?? field.path;

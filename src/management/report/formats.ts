@@ -1,4 +1,4 @@
-// The report as text for people and as JSON.
+// The report as readable text and as JSON.
 
 import { firstSeenOf, messageOf, subjectOf, timesOf } from './finding-text.ts';
 import { writeJUnit } from './junit.ts';
@@ -7,9 +7,9 @@ import { writeSarif } from './sarif.ts';
 
 export interface FormatOptions {
   /**
-   * Address of a page with the schedule; ids of entries are its fragments.
+   * Address of an HTML page with the schedule; the ids of entries are its fragments.
    *
-   * @default the page of `npx ctx-storage management` on its port
+   * @default the HTML page of `npx ctx-storage management` on its default port
    */
   readonly documentation?: string;
 }

@@ -1,10 +1,10 @@
-// The calls in a HAR file, the archive of requests that browsers and proxies write.
+// Reads the calls in a HAR file, the archive of requests that browsers and proxies write.
 
 import * as v from 'valibot';
 import { storageError } from '../../contract/errors.ts';
 import { isBodiless, jsonOrNull, type RecordedCall } from './recorded-call.ts';
 
-// Some tools write null for a part that is not there.
+// Some tools write null for a missing part.
 const Content = v.looseObject({
   text: v.nullish(v.string()),
   encoding: v.nullish(v.string()),
@@ -22,16 +22,16 @@ const Entry = v.looseObject({
 const Har = v.looseObject({ log: v.looseObject({ entries: v.array(Entry) }) });
 
 export interface HarOptions {
-  /** Name of the file, for messages and for the places of calls. */
+  /** Name of the file, for messages and for the locations of calls. */
   readonly name: string;
-  /** Only calls to this host, with its port where the URL has one. @default all */
+  /** Only calls to this host, with the port if the URL has one. @default all */
   readonly host?: string;
 }
 
 /**
- * The calls in the order of the file. Bodies the file leaves out are not known to the report.
+ * The calls in the order of the file. Bodies that the file omits are unknown to the report.
  *
- * @throws StorageError `INVALID_ARGUMENT` for a text that is no JSON or no HAR
+ * @throws StorageError `INVALID_ARGUMENT` if the text is not JSON or not HAR
  */
 export function callsFromHar(text: string, { name, host }: HarOptions): RecordedCall[] {
   return harOf(text, name).log.entries.flatMap((entry, index) => {
@@ -43,7 +43,7 @@ export function callsFromHar(text: string, { name, host }: HarOptions): Recorded
 function harOf(text: string, name: string): v.InferOutput<typeof Har> {
   let value: unknown;
   try {
-    // Some tools begin their files with a byte order mark.
+    // Some tools write a byte order mark.
     value = JSON.parse(text.replace(/^\ufeff/, ''));
   } catch (error) {
     throw storageError('INVALID_ARGUMENT', `${name} is not JSON: ${(error as Error).message}`);

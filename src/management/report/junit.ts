@@ -1,4 +1,4 @@
-// The report as JUnit XML: a test case for each finding; what the client sends and may not is a failure.
+// The report as JUnit XML: a test case for each finding, a failure if the client sends what has ended or will end.
 
 import { firstSeenOf, messageOf, subjectOf, timesOf } from './finding-text.ts';
 import { type Finding, failuresOf, type Report } from './report.ts';
@@ -33,7 +33,7 @@ function testCase(finding: Finding): string {
   return `    <testcase ${name}>${inside}</testcase>`;
 }
 
-/** XML 1.0 has no place for control characters, not even escaped. */
+/** XML 1.0 allows no control characters, not even escaped. */
 function escaped(text: string): string {
   return text
     .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd')

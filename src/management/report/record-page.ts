@@ -1,14 +1,14 @@
-// The requests of a Playwright page or context, recorded for the report.
+// Records the requests of a Playwright page or context for the report.
 //
-// Requests that Playwright's own `request` fixture sends are not among a page's; they have no events.
-// Bodies it cannot read, such as those of an unmodified Firefox, are unknown to the report.
+// Requests of Playwright's own `request` fixture are not recorded, because they have no events. Bodies
+// that Playwright cannot read, such as those of an unmodified Firefox, are unknown to the report.
 
 import type { LookupOptions } from '../schedule/lookup.ts';
 import { CallLog } from './call-log.ts';
 import { mayShowFields } from './record-requests.ts';
 import { isBodiless, jsonOrNull, type RecordedCall } from './recorded-call.ts';
 
-/** What is used of Playwright's request. */
+/** The part of Playwright's request used here. */
 export interface PageRequest {
   method(): string;
   url(): string;
@@ -18,7 +18,7 @@ export interface PageRequest {
 
 type Listener = (request: PageRequest) => void;
 
-/** What is used of Playwright's pages and contexts: both have these events. */
+/** The part of Playwright's pages and contexts used here; both have these events. */
 export interface RecordedPage {
   on(event: 'requestfinished', listener: Listener): unknown;
   on(event: 'requestfailed', listener: Listener): unknown;
@@ -28,11 +28,11 @@ export interface RecordedPage {
 
 export interface PageRecorder {
   readonly log: CallLog;
-  /** Ends the recording; what was recorded stays. */
+  /** Stops the recording; recorded calls stay. */
   stop(): void;
 }
 
-/** Records every request of the page or context that ends from now on, also one that fails. */
+/** Records every request of the page or context that ends from now on, including failed ones. */
 export function recordPage(page: RecordedPage, options: LookupOptions = {}): PageRecorder {
   const log = new CallLog();
   const listener: Listener = (request) => log.add(recorded(request, options));
@@ -48,8 +48,8 @@ export function recordPage(page: RecordedPage, options: LookupOptions = {}): Pag
 }
 
 /**
- * The same as a fixture: `test.extend<{ calls: CallLog }>({ calls: recordedCalls })` gives a test what
- * the pages of its context call.
+ * The same as a fixture: `test.extend<{ calls: CallLog }>({ calls: recordedCalls })` gives a test the
+ * calls of all pages of its context.
  */
 export async function recordedCalls(
   { context }: { readonly context: RecordedPage },
@@ -64,7 +64,7 @@ async function recorded(request: PageRequest, options: LookupOptions): Promise<R
   const call = { method: request.method(), url: request.url() };
   if (!mayShowFields(call.method, call.url, options)) return call;
   const sent = request.postData();
-  // A page that was closed meanwhile no longer has the body.
+  // The body is lost if the page has been closed.
   const received = await responseText(request).catch(() => undefined);
   return {
     ...call,

@@ -1,25 +1,25 @@
-// A fetch that remembers the calls made through it.
+// A `fetch` that records its calls.
 //
-// It changes neither the request nor the answer. Bodies are read only where the schedule names a field
-// to look for, and only JSON.
+// It changes neither requests nor answers. It reads bodies only if the schedule names a field of the
+// operation, and only JSON.
 
 import { type LookupOptions, lookup } from '../schedule/lookup.ts';
 import { CallLog } from './call-log.ts';
 import { jsonOrNull, type RecordedCall } from './recorded-call.ts';
 
 export interface RecordOptions extends LookupOptions {
-  /** Says where a call comes from, for the report; asked at every call. @default nothing */
+  /** Returns where a call comes from, for the report; called for every call. @default nothing */
   readonly where?: () => string;
 }
 
-/** The log, and the fetch that fills it. */
+/** The log, and the `fetch` that fills it. */
 export interface RequestRecorder {
   readonly log: CallLog;
   readonly fetch: typeof fetch;
 }
 
 /**
- * Records what goes through `send`; the `fetch` of the result takes its place.
+ * Records the requests sent through `send`. Use the `fetch` of the result in its place.
  *
  * A call is recorded whether it succeeds or fails.
  */
@@ -34,7 +34,7 @@ export function recordRequests(
       const { method, url } = targetOf(input, init);
       const call = { method, url, ...(options.where && { where: options.where() }) };
       const looksInside = mayShowFields(method, url, options);
-      // Begun before sending, which uses the body up.
+      // Started before sending, which consumes the body.
       const sent = looksInside ? requestText(input, init) : undefined;
       const answer = send(input, init);
       const received = looksInside ? answer.then(responseText) : undefined;
@@ -50,7 +50,7 @@ function targetOf(input: RequestInfo | URL, init: RequestInit | undefined) {
   return { method, url: isRequest ? input.url : String(input) };
 }
 
-/** Whether the schedule has, for any day, something of this operation that only bodies show. */
+/** Whether the schedule has, for any day, a change of this operation that only bodies show. */
 export function mayShowFields(method: string, url: string, options: LookupOptions): boolean {
   return lookup(method, url, '9999-12-31', options).state === 'modified';
 }
@@ -75,7 +75,7 @@ async function withBodies(
   sent: Promise<string | null | undefined> | undefined,
   received: Promise<string | null> | undefined,
 ): Promise<RecordedCall> {
-  // A call that failed, or whose body broke off, was still made.
+  // A call that failed, or whose body was cut off, is still recorded.
   const [request, response] = await Promise.all([
     sent?.catch(() => undefined),
     received?.catch(() => undefined),

@@ -67,7 +67,7 @@ describe('fields', () => {
     expect(rows(calls, '2024-05-31')).toEqual(['error srv-data-fields data.service 1']);
   });
 
-  test('[REP2] the same field of another type of record is none', () => {
+  test('[REP2] the same field of another type of record does not count', () => {
     const naptr = { type: 'NAPTR', data: { service: 'E2U+sip' } };
     expect(
       rows([call('POST', '/zones/z/dns_records', { requestBody: naptr })], '2030-01-01'),

@@ -1,8 +1,8 @@
 // The migration report: which of a client's calls are deprecated or gone on a day, since when, and
 // what replaces them.
 //
-// Calls are told by method and path, fields by the bodies where those were recorded. It knows nothing
-// of how calls are recorded or how the report is written.
+// Calls are identified by method and path, fields by the recorded bodies. This module does not know how
+// calls are recorded or how the report is formatted.
 
 import type { FieldRule, Operation, ScheduleEntry } from '../schedule/entry.ts';
 import {
@@ -16,23 +16,23 @@ import { evidenceOf } from './field-evidence.ts';
 import type { RecordedCall } from './recorded-call.ts';
 
 /**
- * `error`: used, and gone on the day. `warning`: used, and ends later. `note`: the client may depend
- * on it: a field stands in an answer, or the bodies that would show it were not recorded.
+ * `error`: used, and gone on the day. `warning`: used, and ends later. `note`: the client may depend on
+ * it, because a field is in an answer, or because the bodies that would show it were not recorded.
  */
 export type Level = 'error' | 'warning' | 'note';
 
 export interface Finding {
   readonly level: Level;
   readonly entry: ScheduleEntry;
-  /** What was called, in the form of the schedule. */
+  /** The operation that was called, in the form of the schedule. */
   readonly operation: Operation;
-  /** The field it is about; absent when the whole operation ends. */
+  /** The field that changes; absent if the whole operation ends. */
   readonly field?: FieldRule;
-  /** Days from the day of the report to the date; zero or less when it has passed. */
+  /** Days from the day of the report to the date; zero or negative if the date has passed. */
   readonly daysLeft: number;
   readonly count: number;
   readonly first: RecordedCall;
-  /** Whether no body told if the field is used. */
+  /** Whether no recorded body shows if the field is used. */
   readonly isGuess: boolean;
 }
 
@@ -40,7 +40,7 @@ export interface Report {
   /** The day, `YYYY-MM-DD`. */
   readonly at: string;
   readonly callCount: number;
-  /** The gravest first, then the earliest date. */
+  /** The most severe first, then the earliest date. */
   readonly findings: readonly Finding[];
 }
 
@@ -49,9 +49,9 @@ export interface ReportOptions extends LookupOptions {
 }
 
 /**
- * The report over calls, on a day.
+ * The report on calls, for a day.
  *
- * @throws StorageError `INVALID_ARGUMENT` when `at` is no date
+ * @throws StorageError `INVALID_ARGUMENT` if `at` is not a date
  */
 export function reportOf(calls: readonly RecordedCall[], options: ReportOptions): Report {
   const at = dayFrom(options.at);
@@ -113,7 +113,7 @@ function fieldFindings(call: RecordedCall, at: string, change: ChangeOfOperation
   return isGuess ? [{ ...base, level: 'note', isGuess }] : [];
 }
 
-/** What stands in an answer is the provider's doing; whether the client reads it is not known. */
+/** The provider decides what is in an answer; it is unknown whether the client reads it. */
 function levelOf(field: FieldRule, isInForce: boolean): Level {
   if (field.in !== 'request') return 'note';
   return isInForce ? 'error' : 'warning';
@@ -126,7 +126,7 @@ function daysBetween(from: string, to: string): number {
 const DAY_MS = 86_400_000;
 
 /**
- * The findings that count against a client: those it sends. With `strict` also notes.
+ * The findings that count: what the client sends. With `strict`, also notes.
  */
 export function failuresOf(report: Report, { strict = false } = {}): readonly Finding[] {
   return report.findings.filter(({ level }) => strict || level !== 'note');

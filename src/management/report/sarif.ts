@@ -1,4 +1,4 @@
-// The report as SARIF 2.1.0: a rule for each entry of the schedule that was met, a result for each finding.
+// The report as SARIF 2.1.0: a rule for each entry of the schedule with findings, a result for each finding.
 
 import { DEFAULT_BASE_PATH } from '../schedule/paths.ts';
 import { SCHEDULE_PATH } from '../schedule/schedule-page.ts';
@@ -6,7 +6,7 @@ import { firstSeenOf, messageOf } from './finding-text.ts';
 import type { Finding, Report } from './report.ts';
 import { VERSION } from './version.ts';
 
-/** Where `npx ctx-storage management` shows the schedule, unless it is told another port. */
+/** Where `npx ctx-storage management` shows the schedule on its default port. */
 const LOCAL_PAGE = `http://127.0.0.1:8787${DEFAULT_BASE_PATH}${SCHEDULE_PATH}`;
 
 export function writeSarif(
@@ -57,7 +57,7 @@ function resultOf(finding: Finding, ruleIndex: number) {
   };
 }
 
-/** A file, and after a `#` what is meant in it; other words are no location. */
+/** A file, and a location in it after `#`. Any other text is not a location. */
 function locationOf(where: string) {
   const end = where.lastIndexOf('#');
   if (end < 0) return {};

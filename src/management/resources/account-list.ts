@@ -1,7 +1,7 @@
-// The accounts as the directory keeps them: which there are, and what identifies each.
+// The accounts in the directory: their ids, names and types.
 //
-// Everything else about an account is in its own object, which is given the identity with each call and
-// so needs no copy.
+// Everything else about an account is in its own object. Each call passes the identity to that object, so
+// it needs no copy.
 
 import {
   type AccountIdentity,
@@ -16,7 +16,7 @@ import { AccountForm } from './accounts.ts';
 import type { Collection, ItemStore } from './item-store.ts';
 
 export interface DirectoryAccount extends AccountIdentity {
-  /** The day on which this account's calls happen, unless they say otherwise. */
+  /** The day of this account's calls, unless their headers name another. */
   readonly pin?: string;
 }
 
@@ -40,7 +40,7 @@ export function createAccount(store: ItemStore, call: RoutedCall): Answer {
   return succeeded(accounts(store).insert(account));
 }
 
-/** Takes over what an account changed of its identity. */
+/** Stores what an account has changed in its identity. */
 export function updateAccount(store: ItemStore, call: RoutedCall): Answer {
   const id = call.params.id!;
   const { name, type, pin } = call.body as Partial<Record<'name' | 'type' | 'pin', string | null>>;
@@ -52,7 +52,7 @@ export function updateAccount(store: ItemStore, call: RoutedCall): Answer {
   return succeeded(accounts(store).replace(kept ? { ...changed, pin: kept } : changed));
 }
 
-/** Adds the accounts an emulator is started with, unless they are there. */
+/** Adds the accounts that exist from the start, unless they already exist. */
 export function ensureAccounts(store: ItemStore, call: RoutedCall): Answer {
   for (const { id, name } of call.body as { id: string; name: string }[]) {
     if (accounts(store).get(id)) continue;
@@ -61,7 +61,7 @@ export function ensureAccounts(store: ItemStore, call: RoutedCall): Answer {
   return succeeded(null);
 }
 
-/** The account a form names; without an id, the only account there is. */
+/** The account that a form names; without an id, the only existing account. */
 export function accountOfForm(store: ItemStore, call: RoutedCall, id?: string): DirectoryAccount {
   if (id === undefined) {
     const page = { number: 1, size: 2 };

@@ -1,4 +1,4 @@
-// An account as its own object shows and changes it, also in its older dress as an organization.
+// An account, as its own object shows and changes it; also in its older form, an organization.
 
 import * as v from 'valibot';
 import { type AccountIdentity, type Answer, type RoutedCall, succeeded } from '../call/call.ts';
@@ -8,7 +8,7 @@ import type { ItemStore } from './item-store.ts';
 
 const name = v.pipe(v.string(), v.nonEmpty(), v.maxLength(100));
 
-/** What creates or replaces an account. */
+/** The body that creates or replaces an account. */
 export const AccountForm = v.object({
   name,
   type: v.optional(v.picklist(['standard', 'enterprise'])),

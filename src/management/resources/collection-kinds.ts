@@ -1,5 +1,5 @@
-// The collections that are kept as they are sent: which operations each has, and the least its items
-// must hold. Every group of the described interface that ended without its bodies being shown is here.
+// Collections that store items as they are sent: the operations of each, and the required fields of its
+// items. They are the groups that have ended and whose bodies the description does not show.
 //
 // Required fields follow the types of the npm package `cloudflare` (3.5.0 and 6.5.0).
 
@@ -13,18 +13,18 @@ export interface CollectionKind {
   readonly path: string;
   /** Name of the parameter that the path of an item ends with. */
   readonly item?: string;
-  /** Operations on the list; PATCH, PUT and DELETE are for several items at once. */
+  /** Operations on the list; PATCH, PUT and DELETE apply to several items at once. */
   readonly list: readonly Method[];
   /** Operations on one item; POST creates an item with that id. */
   readonly one?: readonly Method[];
   readonly form?: v.GenericSchema<unknown, object>;
-  /** Creating takes and gives a list. */
+  /** Whether creating takes and returns a list. */
   readonly createsMany?: boolean;
-  /** A patch of one item answers with a list of one, as the SDK expects of firewall rules. */
+  /** Whether a patch of one item returns a list of one, as the SDK expects for firewall rules. */
   readonly patchGivesList?: boolean;
-  /** Items that are there from the beginning. */
+  /** Items that exist from the start. */
   readonly first?: readonly Item[];
-  /** The collection of the item that the path runs through. */
+  /** The collection of the parent item in the path. */
   readonly parent?: CollectionKind;
 }
 

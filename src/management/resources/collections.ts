@@ -1,6 +1,6 @@
-// The operations of a collection that is kept as it is sent.
+// The operations of a collection that stores items as they are sent.
 //
-// Writing several items is all or nothing. Ids and times are set by the emulator, never by a body.
+// Writing several items is all or nothing. The emulator sets ids and times; values in a body are ignored.
 
 import * as v from 'valibot';
 import {
@@ -25,7 +25,7 @@ type Handle = (store: ItemStore, call: RoutedCall) => Answer;
 const PAGE_SIZES = { usual: 25, most: 1000 };
 const LIST_MAX = 1000;
 
-/** The handlers of a kind, each with its operation. */
+/** The operations of a kind, each with its handler. */
 export function collectionHandlers(
   kind: CollectionKind,
 ): { readonly method: Method; readonly path: string; readonly handle: Handle }[] {
@@ -76,7 +76,7 @@ function createAt(kind: CollectionKind): Handle {
   return (store, call) => {
     const items = itemsOf(kind, store, call);
     const id = call.params[kind.item!]!;
-    if (items.get(id)) throw apiError('ITEM_EXISTS', `There is an item ${id} already.`);
+    if (items.get(id)) throw apiError('ITEM_EXISTS', `The item ${id} already exists.`);
     return succeeded(items.insert(newItem(kind, call, call.body, id)));
   };
 }
@@ -114,7 +114,7 @@ function remove(kind: CollectionKind): Handle {
   };
 }
 
-/** Ids come in the query, `id=a&id=b`, or as a list of items in the body. */
+/** Ids are in the query, `id=a&id=b`, or in a list of items in the body. */
 function removeMany(kind: CollectionKind): Handle {
   return (store, call) => {
     const items = itemsOf(kind, store, call);
@@ -187,7 +187,7 @@ function bodiesOf(call: RoutedCall): readonly unknown[] {
   if (bodies.length > LIST_MAX) {
     throw apiError(
       'FIELD_INVALID',
-      `The list has ${bodies.length} items, at most ${LIST_MAX}.`,
+      `The list has ${bodies.length} items; the limit is ${LIST_MAX}.`,
       '',
     );
   }

@@ -1,11 +1,11 @@
-// Names of DNS in their one spelling: lower case, ASCII (Punycode where they are not), no dot at the end.
+// Normalizes DNS names: lower case, ASCII (other labels in Punycode), no dot at the end.
 
-/** UTS 46 takes these for dots. */
+/** UTS 46 treats these as dots. */
 const DOTS = /[.\u3002\uff0e\uff61]/;
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 const NAME_LENGTH_MAX = 253;
 
-/** The name in its one spelling; undefined when it is none. A first label `*` is a wildcard. */
+/** The normalized name; undefined if it is invalid. A first label `*` is a wildcard. */
 export function dnsName(text: string): string | undefined {
   const labels = text.split(DOTS);
   if (labels.length > 1 && labels.at(-1) === '') labels.pop();
@@ -15,14 +15,14 @@ export function dnsName(text: string): string | undefined {
   return spelled.includes(undefined) || name.length > NAME_LENGTH_MAX ? undefined : name;
 }
 
-/** A name that something can be reached by: no wildcard, no address. */
+/** A name that a host can have: not a wildcard, not an address. */
 export function hostName(text: string): string | undefined {
   const name = dnsName(text);
-  // A last label of digits would make an address of it (RFC 3696, section 2).
+  // With only digits in the last label it would be an address (RFC 3696, section 2).
   return name === undefined || name.startsWith('*') || /(?:^|\.)\d+$/.test(name) ? undefined : name;
 }
 
-/** The label in ASCII; undefined when it is none, also where its Punycode says nothing. */
+/** The label in ASCII; undefined if it is invalid, or its Punycode cannot be decoded. */
 function asciiLabel(label: string): string | undefined {
   const lower = label.toLowerCase();
   const isPlain = /^[ -~]*$/.test(lower) && !lower.startsWith('xn--');
@@ -30,7 +30,7 @@ function asciiLabel(label: string): string | undefined {
   return ascii !== undefined && LABEL.test(ascii) ? ascii : undefined;
 }
 
-/** By the URL standard, which every engine has; the second label keeps digits from being an address. */
+/** Uses the URL parser that every engine has. The second label keeps digits from being read as an address. */
 function punycode(label: string): string | undefined {
   const url = `http://${label}.x`;
   // These would end the host.

@@ -1,7 +1,8 @@
-// Records that are written as data: the fields of each type, their bounds, and the content they make.
+// Record types that are written as `data`: the fields of each type, their limits, and the content they
+// form.
 //
-// Fields follow the types of the npm package `cloudflare`, bounds and spelling the RFC that is named at
-// each type. It knows neither names of records nor the fields beside data.
+// The fields are those of the npm package `cloudflare`; limits and spelling follow the RFC named at each
+// type. This module knows neither the names of records nor the fields outside `data`.
 
 import * as v from 'valibot';
 import { hostName } from './dns-names.ts';
@@ -15,9 +16,9 @@ interface DataProblem {
 
 export interface DataKind {
   readonly form: v.GenericSchema<unknown, Data>;
-  /** What is wrong between fields that are right by themselves. */
+  /** A contradiction between fields that are valid on their own. */
   readonly problem?: (data: Data) => DataProblem | undefined;
-  /** As zone files write it. */
+  /** As in zone files. */
   readonly content: (data: Data) => string;
 }
 
@@ -34,19 +35,19 @@ const hex = v.pipe(
 const base64 = v.pipe(v.string(), v.nonEmpty(), v.base64());
 /** A character string of DNS (RFC 1035, section 3.3). */
 const characters = v.pipe(v.string(), v.maxBytes(255));
-/** `.` stands for none. */
+/** `.` means no host. */
 const target = v.pipe(
   v.string(),
   v.check((text) => text === '.' || hostName(text) !== undefined, 'must be a host name or "."'),
   v.transform((text) => (text === '.' ? text : hostName(text)!)),
 );
 
-/** The digest must have as many digits as the number in another field says; other numbers are free. */
+/** Another field determines the length of the digest; for unknown numbers any length is valid. */
 function digest(field: string, by: string, digits: Readonly<Record<number, number>>) {
   return (data: Data): DataProblem | undefined => {
     const wanted = digits[Number(data[by])];
     const isRight = wanted === undefined || String(data[field]).length === wanted;
-    return isRight ? undefined : { field, reason: `must have ${wanted} digits by its ${by}` };
+    return isRight ? undefined : { field, reason: `must have ${wanted} digits, as ${by} requires` };
   };
 }
 
@@ -114,10 +115,10 @@ const NAPTR = v.object({
 
 function isDouble({ regex, replacement }: Data): DataProblem | undefined {
   if (regex === '' || replacement === '.') return undefined;
-  return { field: 'regex', reason: 'must be empty beside a replacement' };
+  return { field: 'regex', reason: 'must be empty if there is a replacement' };
 }
 
-/** By type. A map, because types come from requests. */
+/** By type. A map, because types come from requests and could name members of an object. */
 export const DATA_KINDS: ReadonlyMap<string, DataKind> = new Map<string, DataKind>([
   [
     'CAA', // RFC 8659

@@ -1,7 +1,7 @@
-// The form of a DNS record: its types, their content and data, and what makes one invalid.
+// Checks DNS records: the types, their content and data.
 //
-// Types follow the types of the npm package `cloudflare`. A record is checked as a whole after a patch
-// was laid over it, so no way of writing leaves an invalid one behind.
+// The types are those of the npm package `cloudflare`. A patch is merged into the record before the whole
+// record is checked, so no write can leave an invalid record.
 
 import * as v from 'valibot';
 import { apiError } from '../call/call.ts';
@@ -10,26 +10,26 @@ import { validate } from '../call/validation.ts';
 import { dnsName, hostName } from './dns-names.ts';
 import { DATA_KINDS, type DataKind } from './dns-record-data.ts';
 
-/** Types whose content is written as text. */
+/** Types whose content is text. */
 const CONTENT_TYPES = ['A', 'AAAA', 'CNAME', 'MX', 'NS', 'OPENPGPKEY', 'PTR', 'TXT'] as const;
 
-/** Fields of an SRV record's data that ended on 2024-05-31; the outer name says it all. */
+/** Fields of an SRV record's data that ended on 2024-05-31; the outer name replaces them. */
 export const SRV_NAME_FIELDS = ['service', 'proto', 'name'] as const;
 
-/** Types whose priority stands beside content and data. */
+/** Types whose priority is a field outside content and data. */
 const PRIORITY_OUTSIDE = ['MX', 'URI'];
 /** The content of a null MX (RFC 7505). */
 export const NULL_HOST = '.';
 
 const PROXIABLE = ['A', 'AAAA', 'CNAME'];
-/** 1 means automatic; the bounds are those of the SDK's documentation. */
+/** 1 means automatic; the limits are those of the SDK's documentation. */
 const TTL_AUTOMATIC = 1;
 const ttl = v.pipe(
   v.number(),
   v.integer(),
   v.check(
     (value) => value === TTL_AUTOMATIC || (value >= 30 && value <= 86_400),
-    'must be 1 (automatic) or from 30 to 86400',
+    'must be 1 (automatic), or from 30 to 86400',
   ),
 );
 const uint16 = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(65_535));
@@ -47,7 +47,7 @@ const RecordForm = v.object({
   settings: v.optional(v.looseObject({}), {}),
 });
 
-/** The fields of a record that its writer decides. */
+/** The fields of a record that the client sets. */
 export interface WrittenRecord {
   readonly type: string;
   readonly name: string;
@@ -62,7 +62,7 @@ export interface WrittenRecord {
   readonly data?: Readonly<Record<string, string | number>>;
 }
 
-/** @throws ApiError 400 with the causes */
+/** @throws ApiError 400 with every error */
 export function writtenRecord(fields: unknown, zoneName: string): WrittenRecord {
   refuseSrvNameFields(fields);
   const form = validate(RecordForm, fields, errorOfField);
@@ -115,7 +115,7 @@ function refuseSrvNameFields(fields: unknown): void {
   const names = sent.map((field) => `data.${field}`).join(', ');
   throw apiError(
     'SRV_FIELD_REFUSED',
-    `${names} of an SRV record is no longer accepted; service and protocol belong to the name.`,
+    `${names} of an SRV record is no longer accepted; put service and protocol into name.`,
     `/data/${sent[0]}`,
   );
 }
@@ -128,10 +128,10 @@ function checkedData({ form, problem }: DataKind, sent: unknown) {
   throw apiError('RECORD_DATA', `data.${field} ${reason}.`, `/data/${field}`);
 }
 
-/** The content in its one spelling: two records of the same hosts or addresses are the same. */
+/** The normalized content, so that records with the same hosts or addresses are identical. */
 function checkedContent(type: string, content: string | undefined): string {
   if (content === undefined || content.trim() === '') {
-    throw apiError('RECORD_CONTENT', `content is required by type ${type}.`, '/content');
+    throw apiError('RECORD_CONTENT', `content is required for type ${type}.`, '/content');
   }
   const [what, spelled] = SPELLED.get(type)?.(content) ?? ['', content];
   if (spelled !== undefined && v.is(v.pipe(v.string(), v.maxBytes(CONTENT_BYTES_MAX)), spelled)) {
@@ -141,7 +141,7 @@ function checkedContent(type: string, content: string | undefined): string {
   throw apiError('RECORD_CONTENT', `content must be ${wanted} for type ${type}.`, '/content');
 }
 
-/** What the data of one record can hold: its length is 16 bits (RFC 1035, section 3.2.1). */
+/** The largest data of one record: its length is 16 bits (RFC 1035, section 3.2.1). */
 const CONTENT_BYTES_MAX = 65_535;
 
 type Spelling = (content: string) => readonly [what: string, spelled: string | undefined];
@@ -165,7 +165,7 @@ function valid(
   return v.is(v.pipe(v.string(), check), text) ? text : undefined;
 }
 
-/** As RFC 5952 writes it, which is how URLs do. */
+/** In the form of RFC 5952, which URLs use. */
 function shortIpv6(address: string | undefined): string | undefined {
   return address && new URL(`http://[${address}]`).hostname.slice(1, -1);
 }
@@ -175,19 +175,19 @@ function priorityOf(
   content: string,
 ): number {
   if (priority === undefined) {
-    throw apiError('RECORD_FIELD', `priority is required by type ${type}.`, '/priority');
+    throw apiError('RECORD_FIELD', `priority is required for type ${type}.`, '/priority');
   }
   if (type === 'MX' && content === NULL_HOST && priority !== 0) {
-    throw apiError('RECORD_FIELD', 'The priority of a null MX is 0 (RFC 7505).', '/priority');
+    throw apiError('RECORD_FIELD', 'The priority of a null MX must be 0 (RFC 7505).', '/priority');
   }
   return priority;
 }
 
-/** The name with its zone: `@` and names without the zone are completed. */
+/** The name with its zone, which is appended to `@` and to names without it. */
 export function fullName(name: string, zoneName: string): string {
   const spelled = name === '@' ? zoneName : dnsName(name);
   const isFull = spelled === zoneName || spelled?.endsWith(`.${zoneName}`);
   const full = spelled === undefined || isFull ? spelled : dnsName(`${spelled}.${zoneName}`);
   if (full !== undefined) return full;
-  throw apiError('RECORD_NAME', `"${name}" is no DNS name.`, '/name');
+  throw apiError('RECORD_NAME', `"${name}" is not a DNS name.`, '/name');
 }

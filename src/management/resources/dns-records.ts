@@ -1,4 +1,4 @@
-// DNS records of a zone: list with filters and pages, one, create, patch, replace, delete.
+// DNS records of a zone: list with filters and list pages, show, create, patch, replace, delete.
 
 import { type Answer, apiError, fieldsOf, type RoutedCall, succeeded } from '../call/call.ts';
 import { pageAnswer, pageOf } from '../call/paging.ts';
@@ -24,7 +24,7 @@ const KINDS: readonly FilterKind[] = [
   'absent',
 ];
 const ORDERS = ['type', 'name', 'content', 'ttl', 'proxied'];
-/** What a patch lays its fields over. */
+/** The fields that a patch is merged into. */
 const WRITABLE = [
   'type',
   'name',
@@ -108,7 +108,7 @@ function records(store: ItemStore): Collection<DnsRecord> {
   return store.collection('dns_records');
 }
 
-/** Looks for what stands in the way by name, type and content, so that it costs the same among many. */
+/** Finds conflicting records by name, type and content: an index makes it cheap with many records. */
 function refuseConflict(store: ItemStore, written: WrittenRecord, exceptId = ''): void {
   const { name, type, content, priority } = written;
   const other = (...more: Filter[]) =>
@@ -127,17 +127,25 @@ function refuseConflict(store: ItemStore, written: WrittenRecord, exceptId = '')
   if (twin) throw apiError('RECORD_EXISTS', `An identical record exists: ${twin.id}.`);
   for (const excluded of EXCLUDED_BY.get(type) ?? []) {
     if (!other({ field: 'type', kind: 'is', value: excluded })) continue;
-    const fact = `${name} has a record of type ${excluded} already`;
-    throw apiError('CNAME_CONFLICT', `${fact}; a CNAME must be alone.`, '/type');
+    const fact = `${name} already has a record of type ${excluded}`;
+    throw apiError(
+      'CNAME_CONFLICT',
+      `${fact}; a CNAME must be the only record of its kind there.`,
+      '/type',
+    );
   }
   if (type !== 'MX') return;
   const mx: Filter = { field: 'type', kind: 'is', value: 'MX' };
   const isNull = content === NULL_HOST;
   const beside = isNull ? other(mx) : other(mx, { field: 'content', kind: 'is', value: NULL_HOST });
-  if (beside) throw apiError('MX_CONFLICT', `A null MX must be alone, beside ${beside.id}.`);
+  if (beside)
+    throw apiError(
+      'MX_CONFLICT',
+      `A null MX must be the only MX record of its name; ${beside.id} exists.`,
+    );
 }
 
-/** Types of records that a name cannot have beside one of the type. */
+/** Types of records that a name cannot have together with the type. */
 const EXCLUDED_BY: ReadonlyMap<string, readonly string[]> = new Map([
   ['A', ['CNAME']],
   ['AAAA', ['CNAME']],

@@ -1,7 +1,7 @@
-// DNS settings of a zone, and those an account gives its zones: one document in each object.
+// DNS settings of a zone, and the defaults that an account has for its zones: one document in each object.
 //
-// It takes the place of several older settings; they are read and written through it, by the modules
-// in ../changes. A patch changes the fields it names and no others.
+// They replace several older settings, which the modules in ../changes read and write here. A patch
+// changes only the fields it names.
 
 import * as v from 'valibot';
 import type { Answer, RoutedCall } from '../call/call.ts';
@@ -96,7 +96,7 @@ export function patchDnsSettings(
   return changed;
 }
 
-/** Sets the account's type of nameservers to what the table has for the current one. */
+/** Sets the account's type of nameservers to the entry for the current type in the table. */
 export function setNameservers(
   store: ItemStore,
   nextTypes: Readonly<Record<string, string>>,

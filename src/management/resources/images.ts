@@ -1,5 +1,5 @@
-// Direct upload of images: the record of an upload that may be made. No image is ever received; the
-// upload address leads nowhere.
+// Direct upload of images: stores that an upload was permitted. Images are never received; the upload
+// address does not exist.
 
 import * as v from 'valibot';
 import { type Answer, apiError, type RoutedCall, succeeded } from '../call/call.ts';
@@ -7,7 +7,7 @@ import { isTooDeep } from '../call/json.ts';
 import { validate } from '../call/validation.ts';
 import type { ItemStore } from './item-store.ts';
 
-/** Forms carry text only, so a truth value or an object may come as its JSON. */
+/** Forms contain only text, so a boolean or an object may be sent as JSON. */
 const fromText = v.union([
   v.boolean(),
   v.pipe(
@@ -19,7 +19,7 @@ const metadata = v.union([
   v.looseObject({}),
   v.pipe(
     v.string(),
-    v.check((text) => !isTooDeep(text), 'nested too deeply'),
+    v.check((text) => !isTooDeep(text), 'must not be nested too deeply'),
     v.parseJson(),
     v.looseObject({}),
   ),
@@ -31,7 +31,7 @@ const UploadForm = v.object({
   expiry: v.optional(
     v.pipe(
       v.string(),
-      v.check((text) => !Number.isNaN(Date.parse(text)), 'no date'),
+      v.check((text) => !Number.isNaN(Date.parse(text)), 'must be a date'),
     ),
   ),
   metadata: v.optional(metadata, {}),
@@ -42,7 +42,7 @@ export function createDirectUpload(store: ItemStore, call: RoutedCall): Answer {
   const form = validate(UploadForm, call.body);
   const id = form.id ?? call.ids[0]!;
   const uploads = store.collection('images/direct_upload');
-  if (uploads.get(id)) throw apiError('ITEM_EXISTS', `There is an image ${id} already.`, '/id');
+  if (uploads.get(id)) throw apiError('ITEM_EXISTS', `The image ${id} already exists.`, '/id');
   uploads.insert({ ...form, id });
   return succeeded({ id, uploadURL: `https://upload.provider.example/${id}` });
 }

@@ -1,7 +1,7 @@
-// What an object keeps: items in named collections, and single documents.
+// The store of an object: items in named collections, and single documents.
 //
-// Items are JSON in one table and are found by their fields; documents are values by key. All members
-// are synchronous, so a call is one transaction.
+// Items are JSON in one table and can be found by their fields; documents are values under a key. All
+// methods are synchronous, so a call is one transaction.
 
 import type { DurableObjectStorage } from '../../contract/storage.ts';
 import { apiError } from '../call/call.ts';
@@ -21,22 +21,22 @@ export type FilterKind =
   | 'present'
   | 'absent';
 
-/** A condition on one field; text is compared without regard to case, but by `is` and `is not`. */
+/** A condition on one field. Only `is` and `is not` distinguish upper and lower case. */
 export interface Filter {
-  /** One field, or several of which the text is put together. */
+  /** One field, or several whose texts are joined. */
   readonly field: string | readonly string[];
   readonly kind: FilterKind;
-  /** Truth values are `1` and `0`. */
+  /** Booleans are `1` and `0`. */
   readonly value: string | number;
 }
 
 export interface Selection {
   readonly filters?: readonly Filter[];
-  /** Whether every filter has to hold, or any. @default 'all' */
+  /** Whether all filters must match, or any one. @default 'all' */
   readonly match?: 'all' | 'any';
-  /** Beside the filters, the field must have one of these values. */
+  /** In addition to the filters, the field must have one of these values. */
   readonly within?: { readonly field: string; readonly values: readonly string[] };
-  /** The order of insertion, when absent. */
+  /** Absent means the order of insertion. */
   readonly order?: string | undefined;
   readonly descending?: boolean;
   readonly page?: Page;
@@ -53,7 +53,7 @@ const CONDITIONS: Readonly<Record<FilterKind, (column: string) => string>> = {
   absent: (column) => `coalesce(${column}, '') = ''`,
 };
 
-/** As JSON. An object keeps rows of 2 MB and values of 128 KiB, in which a character can take two bytes. */
+/** As JSON. An object stores rows up to 2 MB, and values up to 128 KiB with up to two bytes a character. */
 const ITEM_BYTES_MAX = 1_000_000;
 const DOCUMENT_BYTES_MAX = 64_000;
 
@@ -67,14 +67,14 @@ export class ItemStore {
         sequence INTEGER PRIMARY KEY AUTOINCREMENT, collection TEXT NOT NULL, id TEXT NOT NULL,
         body TEXT NOT NULL, UNIQUE (collection, id))`,
     );
-    // What makes zones and records duplicates; `is` on these fields, in this order, finds them by it.
+    // Used by `is` on these fields in this order, which finds duplicate zones and records.
     storage.sql.exec(
       `CREATE INDEX IF NOT EXISTS items_by_name ON items
         (collection, ${['name', 'type', 'content'].map(bound).join(', ')})`,
     );
   }
 
-  /** Runs the call; a throw undoes all it wrote. */
+  /** Runs the call; if it throws, its writes are undone. */
   transaction<T>(run: () => T): T {
     return this.#storage.transactionSync(run);
   }
@@ -83,13 +83,13 @@ export class ItemStore {
     return this.#storage.kv.get<T>(name);
   }
 
-  /** @throws ApiError 413 when it is too large to keep */
+  /** @throws ApiError 413 if it is too large to store */
   putDocument(name: string, value: unknown): void {
     jsonOf(value, DOCUMENT_BYTES_MAX);
     this.#storage.kv.put(name, value);
   }
 
-  /** Forgets everything. */
+  /** Deletes everything. */
   clear(): void {
     this.#storage.sql.exec('DELETE FROM items');
     for (const [key] of [...this.#storage.kv.list()]) this.#storage.kv.delete(key);
@@ -124,7 +124,7 @@ export class Collection<T extends Item> {
       .map(({ id }) => String(id));
   }
 
-  /** An item for which every filter holds. */
+  /** An item that matches every filter. */
   first(filters: readonly Filter[]): T | undefined {
     const { where, bindings } = this.#where({ filters });
     const [row] = this.#sql
@@ -133,7 +133,7 @@ export class Collection<T extends Item> {
     return row && (JSON.parse(String(row.body)) as T);
   }
 
-  /** The items of the page, and how many there are on all pages. */
+  /** The items of the list page, and the number of items on all list pages. */
   find(selection: Selection = {}): { readonly items: T[]; readonly total: number } {
     const { order, descending = false, page } = selection;
     const { where, bindings } = this.#where(selection);
@@ -173,7 +173,7 @@ export class Collection<T extends Item> {
     return { where: parts.join(' AND '), bindings };
   }
 
-  /** @throws ApiError 413 when it is too large to keep */
+  /** @throws ApiError 413 if it is too large to store */
   insert(item: T): T {
     this.#sql.exec(
       'INSERT INTO items (collection, id, body) VALUES (?, ?, ?)',
@@ -184,7 +184,7 @@ export class Collection<T extends Item> {
     return item;
   }
 
-  /** @throws ApiError 413 when it is too large to keep */
+  /** @throws ApiError 413 if it is too large to store */
   replace(item: T): T {
     this.#sql.exec(
       'UPDATE items SET body = ? WHERE collection = ? AND id = ?',
@@ -195,7 +195,7 @@ export class Collection<T extends Item> {
     return item;
   }
 
-  /** True when it existed. */
+  /** Returns whether it existed. */
   remove(id: string): boolean {
     const existed = this.get(id) !== undefined;
     this.#sql.exec('DELETE FROM items WHERE collection = ? AND id = ?', this.#name, id);
@@ -207,7 +207,10 @@ function jsonOf(value: unknown, bytesMax: number): string {
   const json = JSON.stringify(value);
   const isShort = json.length <= bytesMax && new TextEncoder().encode(json).length <= bytesMax;
   if (isShort) return json;
-  throw apiError('BODY_TOO_LONG', `The resource would be larger than ${bytesMax} bytes.`);
+  throw apiError(
+    'BODY_TOO_LONG',
+    `The resource would be larger than the limit of ${bytesMax} bytes.`,
+  );
 }
 
 /** A field as SQL. Names come from this package only, never from a request. */

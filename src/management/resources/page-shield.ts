@@ -1,5 +1,5 @@
-// Page protection of a zone: its settings. Nothing is observed, so scripts, connections and cookies
-// are empty lists; policies are a collection.
+// The settings of a zone's page protection. Nothing is observed, so scripts, connections and cookies are
+// empty lists; policies are a collection.
 
 import * as v from 'valibot';
 import { type Answer, type RoutedCall, succeeded } from '../call/call.ts';

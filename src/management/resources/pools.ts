@@ -1,6 +1,6 @@
-// Load balancer pools, of an account and of the user. No traffic is ever balanced and nothing is probed.
+// Load balancer pools of an account or of the user. They balance no traffic and probe nothing.
 //
-// Fields and their bounds follow the types of the npm package `cloudflare` (3.5.0 and 7.3.0).
+// Fields and their limits follow the types of the npm package `cloudflare` (3.5.0 and 7.3.0).
 
 import * as v from 'valibot';
 import { type Answer, apiError, fieldsOf, type RoutedCall, succeeded } from '../call/call.ts';
@@ -8,11 +8,11 @@ import { pageAnswer, pageOf } from '../call/paging.ts';
 import { validate } from '../call/validation.ts';
 import type { Collection, Item, ItemStore } from './item-store.ts';
 
-/** The name under which a change admits `notification_email`. */
+/** The feature that a change admits for `notification_email` to exist. */
 export const NOTIFICATION_EMAIL = 'field notification_email';
 
 const NONE = '';
-/** One address, several with commas between, or none. */
+/** One address, several separated by commas, or empty. */
 const addresses = v.pipe(
   v.string(),
   v.check(
@@ -47,7 +47,7 @@ const PoolForm = v.object({
   notification_email: v.optional(addresses),
 });
 
-/** A patch of all pools can only take the addresses away. */
+/** A patch of all pools can only remove the addresses. */
 const AllPatch = v.object({ notification_email: v.literal(NONE) });
 
 interface Pool extends Item, v.InferOutput<typeof PoolForm> {
@@ -82,7 +82,7 @@ export function editPool(store: ItemStore, call: RoutedCall): Answer {
   return rewrite(store, call, pool, { ...pool, ...withoutOldFields(call, fieldsOf(call.body)) });
 }
 
-/** A replacement keeps the addresses of a caller who cannot see them. */
+/** A replacement keeps the addresses if the caller cannot see them. */
 export function replacePool(store: ItemStore, call: RoutedCall): Answer {
   const pool = known(store, call);
   const { notification_email } = pool;

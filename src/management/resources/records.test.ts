@@ -187,7 +187,7 @@ describe('data', () => {
 });
 
 describe('content', () => {
-  test('[MG53] a null MX stands alone and has priority 0', async () => {
+  test('[MG53] a null MX is the only MX record and has priority 0', async () => {
     const name = 'nomail';
     const nullMx = { type: 'MX', name, content: '.', priority: 0 };
     expect((await send({ ...nullMx, priority: 10 })).status).toBe(400);

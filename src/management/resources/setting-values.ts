@@ -1,14 +1,14 @@
-// The settings of a zone: their ids, first values and what they accept.
+// The settings of a zone: their ids, initial values and valid values.
 //
-// Ids and values follow the types of the npm package `cloudflare` (3.5.0 to 7.3.0). The retired ones
-// are kept apart: they exist only for calls that a change admits them to.
+// Ids and values follow the types of the npm package `cloudflare` (3.5.0 to 7.3.0). Retired settings are
+// listed separately: they exist only for calls that a change admits them to.
 
 import * as v from 'valibot';
 
 export interface SettingKind {
   readonly first: unknown;
   readonly values: v.GenericSchema;
-  /** The field that holds its value. @default 'value' */
+  /** The field with its value. @default 'value' */
   readonly field?: 'enabled';
 }
 
@@ -22,7 +22,7 @@ function oneOf<const T extends readonly (string | number)[]>(first: T[number], v
 const OFF = { first: 'off', values: onOff } satisfies SettingKind;
 const ON = { first: 'on', values: onOff } satisfies SettingKind;
 
-/** By id. Ids come from requests, so this is a map: an object has members of its own. */
+/** By id. A map, because ids come from requests and could name members of an object. */
 export const SETTINGS = settings({
   '0rtt': OFF,
   advanced_ddos: ON,

@@ -1,4 +1,4 @@
-// Zone settings: list, one, patch of one, patch of several at once.
+// Zone settings: list, show, patch one, patch several at once.
 
 import * as v from 'valibot';
 import { type Answer, apiError, fieldsOf, type RoutedCall, succeeded } from '../call/call.ts';
@@ -16,7 +16,7 @@ interface Stored {
   readonly modified_on: string;
 }
 
-/** The name under which a change admits a retired setting. */
+/** The feature that a change admits for a retired setting to exist. */
 export function settingFeature(id: string): string {
   return `setting ${id}`;
 }
@@ -39,7 +39,7 @@ export function editSetting(store: ItemStore, call: RoutedCall): Answer {
   return succeeded(edit(store, call, id, kind, fieldsOf(call.body ?? {}), ''));
 }
 
-/** All or nothing: one wrong item and none is written. */
+/** All or nothing: if one item is invalid, none is written. */
 export function editSettings(store: ItemStore, call: RoutedCall): Answer {
   const { items } = validate(BulkPatch, call.body);
   const edited = items.map((item, index) => {

@@ -1,5 +1,5 @@
-// The zones: which there are, and what each shows of itself. The directory keeps them, so that a list
-// is the answer of one object; what belongs to a zone (records, settings) is in an object of its own.
+// The zones, as clients see them. They are in the directory, so that one object can answer a list. The
+// records and settings of each zone are in an object of its own.
 
 import * as v from 'valibot';
 import {
@@ -38,11 +38,11 @@ const ZonePatch = v.partial(
 interface Zone extends Omit<ZoneIdentity, 'accountName'> {
   readonly paused?: boolean;
   readonly vanityNameServers?: readonly string[];
-  /** Absent until something changes. */
+  /** Absent until the first change. */
   readonly modifiedOn?: string;
 }
 
-/** The free plan; the described interface shows no plans. */
+/** The free plan; the description shows no plans. */
 const PLAN = {
   id: '00000000000000000000000000000001',
   name: 'Free',
@@ -89,7 +89,7 @@ export function createZone(store: ItemStore, call: RoutedCall): Answer {
   const account = accountOfForm(store, call, form.account?.id);
   const { name } = form;
   if (zones(store).first([{ field: 'name', kind: 'is', value: name }])) {
-    throw apiError('ZONE_EXISTS', `The zone ${name} exists already.`, '/name');
+    throw apiError('ZONE_EXISTS', `The zone ${name} already exists.`, '/name');
   }
   const zone = zones(store).insert({
     id: call.ids[0]!,
@@ -123,13 +123,13 @@ export function removeZone(store: ItemStore, call: RoutedCall): Answer {
   return succeeded({ id });
 }
 
-/** Forgets all of a zone the directory no longer has. */
+/** Deletes the data of a zone that is no longer in the directory. */
 export function eraseZone(store: ItemStore, call: RoutedCall): Answer {
   store.clear();
   return succeeded({ id: call.params.zone_id });
 }
 
-/** What identifies the zone; undefined when there is none. */
+/** The identity of the zone; undefined if it does not exist. */
 export function zoneIdentity(store: ItemStore, id: string): ZoneIdentity | undefined {
   const zone = zones(store).get(id);
   if (zone === undefined) return undefined;
@@ -167,7 +167,7 @@ function shown(store: ItemStore, zone: Zone): object {
   };
 }
 
-/** A zone that was deleted since the edge asked for it is unknown. */
+/** The zone may have been deleted since the edge read its identity. */
 function known(store: ItemStore, { params }: RoutedCall): Zone {
   const id = params.zone_id!;
   const zone = zones(store).get(id);

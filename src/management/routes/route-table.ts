@@ -31,13 +31,13 @@ export class RouteTable<T> {
     return allow.length > 0 ? { kind: 'wrong method', allow } : { kind: 'unknown' };
   }
 
-  /** Undefined for a method that is not in `METHODS`, too: requests may have any. */
+  /** Undefined also if the method is not in `METHODS`: requests may have any method. */
   #find(method: Method, segments: readonly string[]) {
     return mostExact(this.#rows.get(method) ?? [], ({ shape }) => shape, segments);
   }
 }
 
-/** `GET /zones/:zone_id` in its two parts. */
+/** The two parts of `GET /zones/:zone_id`. */
 export function operationOf(text: string): { readonly method: Method; readonly path: string } {
   const [method, path] = text.split(' ') as [Method, string];
   return { method, path };

@@ -1,7 +1,7 @@
-// Every route of the interface in its newest form: who owns it, what answers it, and what the edge does
-// after a success.
+// Every route of the interface in its newest form: its owner, its handler, and what the edge does after a
+// success.
 //
-// Paths of older forms are not here: changes bring them up to these.
+// Paths of older forms are not here: changes convert them to these.
 
 import type { Answer, RoutedCall } from '../call/call.ts';
 import * as accountList from '../resources/account-list.ts';
@@ -20,12 +20,12 @@ import * as settings from '../resources/zone-settings.ts';
 import * as zones from '../resources/zones.ts';
 import { operationOf, RouteTable } from './route-table.ts';
 
-/** Whose object answers. */
+/** The kind of object that answers. */
 export type Owner = 'zone' | 'account' | 'directory';
 
 /**
- * What follows a success. `show` turns accounts of the directory into resources, by the object of each;
- * `write` hands the body of a creation to the new object; `update` tells the directory what changed.
+ * What follows a success. `show` lets the object of each account show it; `write` passes the body of a
+ * creation to the new object; `update` tells the directory what changed; `erase` deletes a zone's data.
  */
 export type After = 'show accounts' | 'write account' | 'update account' | 'erase zone';
 
@@ -87,7 +87,7 @@ function poolRows(path: string, owner: Owner): Row[] {
   ];
 }
 
-/** Routes between the edge and the objects; no client reaches them. */
+/** Routes between the edge and the objects, which clients cannot reach. */
 const INTERNAL_ROWS: readonly Row[] = [
   ['GET /identities', 'directory', directory.identify],
   ['POST /identities', 'directory', accountList.ensureAccounts],
@@ -96,7 +96,7 @@ const INTERNAL_ROWS: readonly Row[] = [
   ['DELETE /erased/:zone_id', 'zone', zones.eraseZone],
 ];
 
-/** What clients reach. */
+/** Routes for clients. */
 export function publicRoutes(): RouteTable<Route> {
   const table = filled(ROWS);
   for (const kind of COLLECTIONS) {

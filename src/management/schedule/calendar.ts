@@ -4,9 +4,9 @@ import { SCHEDULE } from './data.ts';
 import type { Schedule, ScheduleEntry } from './entry.ts';
 
 export interface CalendarOptions {
-  /** @default the described interface's */
+  /** @default the described interface's schedule */
   readonly schedule?: Schedule;
-  /** When the file is written, in milliseconds since the epoch: every event must say it. */
+  /** The time of writing, in milliseconds since the epoch; every event must contain it. */
   readonly nowMs: number;
 }
 
@@ -32,7 +32,7 @@ function eventLines(entry: ScheduleEntry, stamp: string): string[] {
     'BEGIN:VEVENT',
     `UID:${entry.id}@deprecations.ctx-storage`,
     `DTSTAMP:${stamp}`,
-    // Without an end, an event of a day lasts that day.
+    // Without an end, an all-day event lasts one day.
     `DTSTART;VALUE=DATE:${entry.date.replaceAll('-', '')}`,
     `SUMMARY:${escaped(entry.title)}`,
     `DESCRIPTION:${escaped(describe(entry))}`,
@@ -58,7 +58,7 @@ function escaped(text: string): string {
 
 const LINE_BYTES_MAX = 75;
 
-/** A line of at most 75 bytes and its continuations, which begin with a space. */
+/** Splits a line into parts of at most 75 bytes; continuations begin with a space. */
 function folded(line: string): string[] {
   const encoder = new TextEncoder();
   const lines: string[] = [];

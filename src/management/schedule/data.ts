@@ -1,12 +1,12 @@
 // The schedule itself: every change of the described interface, with its date.
 //
-// Dates are those of the description. `announced` is given nowhere there, so no entry has one; a
-// schedule of one's own can add it. The path of the DNS settings, `dns_settings`, is that of the npm
-// package `cloudflare`; the description does not show it.
+// The dates are those of the description. It never says when a change was announced, so no entry has
+// `announced`; a custom schedule can add it. The path of the DNS settings, `dns_settings`, is that of the
+// npm package `cloudflare`; the description does not show it.
 //
-// This is the one place that says where a change applies: routes of older forms, headers and the report
-// follow it. Operations marked as inferred are not in the description: the lists of settings that hold a
-// retired one, and those that have `notification_email` in that package.
+// Only this file says where a change applies: routes of older forms, headers and the report follow it.
+// Operations marked as inferred are not in the description: lists of settings that contain a retired
+// setting, and operations that have `notification_email` in that package.
 
 import type { FieldRule, Operation, Schedule, ScheduleEntry } from './entry.ts';
 
@@ -41,7 +41,7 @@ const POOLS = [`${ACCOUNT}/load_balancers/pools`, '/user/load_balancers/pools'].
   ...inferred(`${path}/:pool_id`, 'GET PATCH PUT'),
 ]);
 
-/** The groups of rules were to end on other days before; which day said so is not known. */
+/** Earlier dates for the end of the groups of rules. It is unknown when they were published. */
 const MOVED_TWICE = [
   { date: '2024-07-01', source: 'issues of the Terraform provider and its documentation' },
   { date: '2025-01-15', source: 'issues of the Terraform provider and its documentation' },
@@ -51,7 +51,7 @@ function setting(name: string, methods = 'GET PATCH'): Operation[] {
   return on(`${ZONE}/settings/${name}`, methods);
 }
 
-/** A setting that is retired: among all settings it ends with its own operations. */
+/** A retired setting leaves the list of all settings when its own operations end. */
 function amongAll(id: string): Pick<ScheduleEntry, 'affected' | 'fields'> {
   return { affected: inferred(`${ZONE}/settings`, 'GET PATCH'), fields: settingInBodies(id) };
 }
@@ -105,7 +105,7 @@ const ENTRIES: ScheduleEntry[] = [
     kind: 'replaced',
     operations: on(`${ACCOUNT}/images/v1/direct_upload`, 'POST'),
     replacement: {
-      text: 'image direct upload v2, which sets metadata and access and tells the id of the image',
+      text: 'image direct upload v2, which sets metadata and access and returns the id of the image',
       operations: on(`${ACCOUNT}/images/v2/direct_upload`, 'POST'),
     },
   },
@@ -273,7 +273,7 @@ const ENTRIES: ScheduleEntry[] = [
     affected: on(`${ZONE}/dns_records`, 'POST'),
     fields: [{ in: 'errors', path: 'error_chain' }],
     replacement: { text: 'the root cause in errors, with its own code and message' },
-    note: 'Before, code 1004 wraps the cause, which stands in error_chain.',
+    note: 'Before, code 1004 wraps the cause, which is in error_chain.',
   },
   {
     id: 'dns-record-zone-fields',
@@ -286,7 +286,7 @@ const ENTRIES: ScheduleEntry[] = [
       { in: 'result', path: 'zone_id' },
       { in: 'result', path: 'zone_name' },
     ],
-    replacement: { text: 'the zone, which tells its name', operations: on(ZONE, 'GET') },
+    replacement: { text: 'the zone, which shows its name', operations: on(ZONE, 'GET') },
     note: 'Both are ignored when sent.',
   },
   {

@@ -1,4 +1,4 @@
-// A schedule of one's own: the described one with entries added or replaced.
+// A custom schedule: the described one with entries added or replaced.
 
 import { storageError } from '../../contract/errors.ts';
 import { checkEntry, type Schedule, type ScheduleEntry } from './entry.ts';
@@ -6,8 +6,8 @@ import { checkEntry, type Schedule, type ScheduleEntry } from './entry.ts';
 /**
  * The entries of `base` and `extra` in the order of their dates.
  *
- * An extra entry with the id of a base entry takes its place, so a date can be moved or an
- * announcement added. `extra` is checked as if it came from a file.
+ * An extra entry replaces a base entry with the same id, so a date can be moved or an announcement
+ * added. `extra` is checked as if it came from a file.
  *
  * @throws StorageError `INVALID_ARGUMENT` that names the entry and the field
  */

@@ -1,7 +1,7 @@
 // An entry of the deprecation schedule: what changes in the interface on one day, and what replaces it.
 //
-// The schedule is data. Routing, headers, the documentation page, the calendar and the report are
-// derived from it; an entry holds no behaviour and knows nothing of who reads it.
+// The schedule is data: routing, headers, the HTML page, the calendar and the report are derived from it.
+// An entry has no behaviour.
 
 import * as v from 'valibot';
 import { dayOf } from './day.ts';
@@ -18,43 +18,43 @@ export const KINDS = [
   'transport',
 ] as const;
 
-/** What kind of change it is. `removed` has no replacement operation, `replaced` has. */
+/** The kind of change. `removed` has no replacement operation, `replaced` has one. */
 export type ChangeKind = (typeof KINDS)[number];
 
 export const OPERATION_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
-/** A method and the shape of a path; a last segment `*` stands for any rest, also none. */
+/** A method and the shape of a path. A last segment `*` matches any rest, even an empty one. */
 export interface Operation {
   readonly method: (typeof OPERATION_METHODS)[number];
   readonly path: string;
-  /** Whether the description does not list it, and it follows from what it lists. @default false */
+  /** Whether it is not in the description, but follows from it. @default false */
   readonly inferred?: boolean;
 }
 
 /** A field by which a body shows that the client still uses the old form. */
 export interface FieldRule {
-  /** Where it stands: in the body sent, in `result`, or in each item of `errors`. */
+  /** Where it is: in the request's body, in `result`, or in each item of `errors`. */
   readonly in: 'request' | 'result' | 'errors';
-  /** Names with dots between; `items[].id` looks into each item. A list is looked into item by item. */
+  /** Names separated by dots; `items[].id` reads each item. A list is read item by item. */
   readonly path: string;
-  /** Only a field of this value counts. */
+  /** Only a field with this value counts. */
   readonly equals?: string;
-  /** Only an object whose own field has this value counts. */
+  /** Only an object whose field `path` has this value counts. */
   readonly when?: { readonly path: string; readonly equals: string };
 }
 
 export interface Replacement {
-  /** A few words for people. */
+  /** A few words for readers. */
   readonly text: string;
-  /** With the parameter names of the old operation, so that a concrete path can be written. */
+  /** With the parameter names of the old operation, so that a concrete path can be filled in. */
   readonly operations?: readonly Operation[];
   readonly fields?: readonly string[];
 }
 
-/** A date that was given for the same change at another time. */
+/** An earlier date of the same change. */
 export interface EarlierDate {
   readonly date: string;
-  /** The first day on which this date is known to have been published. */
+  /** The first day on which this date was published, if known. */
   readonly seen?: string;
   readonly source?: string;
 }
@@ -65,17 +65,17 @@ export interface ScheduleEntry {
   readonly title: string;
   /** The first day, in UTC, on which the new form applies: `YYYY-MM-DD`. */
   readonly date: string;
-  /** Since when the old form is deprecated; not after `date`. Unknown when absent. */
+  /** The day on which the old form was deprecated; not after `date`. Absent if unknown. */
   readonly announced?: string;
   readonly kind: ChangeKind;
   /** Operations that end on the date. */
   readonly operations: readonly Operation[];
-  /** Operations that live on and change on the date. */
+  /** Operations that continue, but change on the date. */
   readonly affected?: readonly Operation[];
   readonly fields?: readonly FieldRule[];
   readonly replacement?: Replacement;
   readonly note?: string;
-  /** Oldest first, without the date that holds. */
+  /** Oldest first, without the date in force. */
   readonly history?: readonly EarlierDate[];
 }
 
@@ -142,7 +142,7 @@ const entry = v.pipe(
   ),
 ) satisfies v.GenericSchema<unknown, ScheduleEntry>;
 
-/** The entry, or what is wrong with which of its fields. */
+/** The entry, or the first invalid field and what is wrong with it. */
 export function checkEntry(
   value: unknown,
 ): { readonly entry: ScheduleEntry } | { readonly field: string; readonly problem: string } {

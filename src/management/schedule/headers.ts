@@ -1,24 +1,24 @@
-// The headers that tell a client of a deprecation: Deprecation (RFC 9745), Sunset (RFC 8594), Link.
+// The headers that announce a deprecation: Deprecation (RFC 9745), Sunset (RFC 8594), Link.
 //
-// They speak of operations that end. An operation that lives on and changes gets only the link to
-// the description of the change, until the change is in force.
+// Operations that end get all of them. An operation that continues in a changed form only gets the link
+// to the description, until the change is in force.
 
 import type { ScheduleEntry } from './entry.ts';
 import type { EndOfOperation, Lookup } from './lookup.ts';
 import { fillPath } from './paths.ts';
 
 export interface HeaderOptions {
-  /** Address of a page with the schedule; ids of entries are its fragments. @default no link to it */
+  /** Address of an HTML page with the schedule; ids of entries are its fragments. @default no link */
   readonly documentation?: string;
-  /** What stands before the path of a replacement in a link. @default '' */
+  /** The prefix of paths in links. @default '' */
   readonly base?: string;
 }
 
 /**
- * The headers for an answer to an operation; none when nothing is to be told.
+ * The headers for an answer to an operation; empty if the schedule does not mention it.
  *
- * `Deprecation` carries the day of the announcement, or that of the end where none is known, so
- * `Sunset` is never before it.
+ * `Deprecation` is the day of the announcement, or the day of the end if that is unknown, so `Sunset` is
+ * never earlier.
  */
 export function deprecationHeaders(
   found: Lookup,
@@ -46,8 +46,8 @@ export function deprecationHeaders(
 /**
  * The path of the operation that replaces this one, with its parameters filled in.
  *
- * Of several it is the one that has most of the operation's parameters, then most of its words, then
- * its method: an item leads to an item, a list to a list.
+ * If there are several, the one that shares the most parameters wins, then the most words, then the
+ * method: an item leads to an item, a list to a list.
  */
 export function successorPath({
   replacement,

@@ -113,7 +113,7 @@ describe('lookup()', () => {
     new Date(Number.NaN),
     null as unknown as string,
   ])('[SCHED5] %s is refused with the fact and the way out', (at) => {
-    expect(() => dayFrom(at)).toThrow(/is not a date; give YYYY-MM-DD/);
+    expect(() => dayFrom(at)).toThrow(/is not a date; use YYYY-MM-DD/);
     expect(() => deprecations({ at })).toThrow(/is not a date/);
   });
 });

@@ -1,4 +1,4 @@
-// What the schedule says on a day: of everything, and of one operation.
+// What the schedule says on a day, in total and about one operation.
 //
 // An entry is in force from the beginning of its day in UTC. All functions here are pure.
 
@@ -8,27 +8,27 @@ import { dayOf, dayOfMs } from './day.ts';
 import type { Operation, Replacement, Schedule, ScheduleEntry } from './entry.ts';
 import { mostExact, normalPath, type PathMatch, segmentsOf } from './paths.ts';
 
-/** A moment: a Date, an ISO 8601 date or moment, or milliseconds since the epoch. */
+/** A point in time: a Date, an ISO 8601 date or date and time, or milliseconds since the epoch. */
 export type DateLike = Date | string | number;
 
 export interface LookupOptions {
-  /** @default the described interface's */
+  /** @default the described interface's schedule */
   readonly schedule?: Schedule;
-  /** What paths may begin with. @default '/client/v4' */
+  /** An optional prefix of all paths. @default '/client/v4' */
   readonly basePath?: string;
 }
 
-/** An entry on a day. */
+/** An entry, as of a day. */
 export interface DatedEntry {
   readonly entry: ScheduleEntry;
-  /** Whether the new form applies already. */
+  /** Whether the new form applies. */
   readonly isInForce: boolean;
 }
 
 /**
- * What becomes of an operation. `live`: the schedule says nothing of it (also when it does not
- * exist at all). `deprecated`: it works, and ends on the entry's date. `gone`: it ended.
- * `modified`: it stays, and `changes` say what of it changes or changed.
+ * The state of an operation. `live`: the schedule does not mention it (it may not even exist).
+ * `deprecated`: it works, and ends on the entry's date. `gone`: it has ended. `modified`: it continues;
+ * `changes` are the entries that change it or have changed it.
  */
 export type Lookup =
   | { readonly state: 'live' }
@@ -44,7 +44,7 @@ export interface EndOfOperation {
   readonly entry: ScheduleEntry;
   /** The operation in the form of the schedule. */
   readonly operation: Operation;
-  /** Values of its path's parameters. */
+  /** Values of the parameters in its path. */
   readonly params: PathMatch['params'];
   readonly replacement?: Replacement;
 }
@@ -52,7 +52,7 @@ export interface EndOfOperation {
 /**
  * The day in UTC.
  *
- * @throws StorageError `INVALID_ARGUMENT` when it is no date
+ * @throws StorageError `INVALID_ARGUMENT` if it is not a date
  */
 export function dayFrom(at: DateLike): string {
   const ms = typeof at === 'number' ? at : at instanceof Date ? at.getTime() : undefined;
@@ -61,18 +61,18 @@ export function dayFrom(at: DateLike): string {
   if (day !== undefined) return day;
   throw storageError(
     'INVALID_ARGUMENT',
-    `at: ${JSON.stringify(String(at))} is not a date; give YYYY-MM-DD, a moment in ISO 8601, a Date ` +
+    `at: ${JSON.stringify(String(at))} is not a date; use YYYY-MM-DD, a date and time in ISO 8601, a Date ` +
       'or milliseconds since 1970.',
   );
 }
 
-/** The largest a Date can hold, by ECMAScript. */
+/** The limit of a Date in ECMAScript. */
 const MOMENT_MS_MAX = 8.64e15;
 
 /**
- * Every entry that is announced on that day, the earliest first, with whether it is in force.
+ * Every entry that has been announced by that day, the earliest first, and whether it is in force.
  *
- * @throws StorageError `INVALID_ARGUMENT` when `at` is no date
+ * @throws StorageError `INVALID_ARGUMENT` if `at` is not a date
  */
 export function deprecations({
   at,
@@ -96,11 +96,12 @@ function datedOn(day: string, entries: Schedule): DatedEntry[] {
 }
 
 /**
- * What becomes of one operation on that day.
+ * The state of one operation on that day.
  *
- * HEAD is asked as GET is. `path` may be concrete or a shape, in any spelling `normalPath` takes, or a whole URL.
+ * HEAD counts as GET. `path` may be concrete, a shape in any spelling that `normalPath` accepts, or a whole
+ * URL.
  *
- * @throws StorageError `INVALID_ARGUMENT` when `at` is no date
+ * @throws StorageError `INVALID_ARGUMENT` if `at` is not a date
  */
 export function lookup(
   method: string,

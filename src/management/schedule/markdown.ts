@@ -1,4 +1,4 @@
-// The schedule as a page of documentation, the latest date first.
+// The schedule as a Markdown document, the latest date first.
 
 import { SCHEDULE } from './data.ts';
 import type { Operation, Schedule, ScheduleEntry } from './entry.ts';

@@ -1,4 +1,4 @@
-// The clock of an emulated provider: it runs on from the moment it was moved to.
+// The clock of an emulated provider, which can be moved to a day and runs on from there.
 
 import { dayOf } from './day.ts';
 
@@ -6,7 +6,7 @@ export class MovableClock {
   readonly #source: { now(): number };
   #offsetMs = 0;
 
-  /** Runs from the start of `at`, `YYYY-MM-DD`, or with its source when none is given. */
+  /** Starts at the beginning of `at`, `YYYY-MM-DD`; without it, follows its source. */
   constructor(at?: string, source: { now(): number } = Date) {
     this.#source = source;
     if (at !== undefined) this.moveTo(at);
@@ -16,7 +16,7 @@ export class MovableClock {
     return this.#source.now() + this.#offsetMs;
   }
 
-  /** @throws RangeError when it is no date */
+  /** @throws RangeError if it is not a date */
   moveTo(date: string): void {
     const day = dayOf(date);
     if (day === undefined) throw new RangeError(`"${date}" must be a date, YYYY-MM-DD.`);

@@ -1,8 +1,8 @@
-// The schedule as a page: what `documentation_url` and the links of deprecated operations lead to.
+// The schedule as an HTML page, the target of `documentation_url` and of links to descriptions.
 
 import type { Schedule, ScheduleEntry } from './entry.ts';
 
-/** Where the emulator shows it, below the base path. */
+/** Its path in the emulator, below the base path. */
 export const SCHEDULE_PATH = '/emulator/schedule';
 
 export function schedulePage(schedule: Schedule): Response {
