@@ -28,7 +28,7 @@ export function navigate(change: Partial<Route>, how: 'push' | 'replace' = 'repl
   route.value = next;
 }
 
-/** Shows the notes; on wide screens they already stand beside every panel. */
+/** Shows the notes; wide screens already show them beside every panel. */
 export function showNotes(change: Partial<Pick<Route, 'note'>>, how: 'push' | 'replace'): void {
   const beside = matchMedia('(min-width: 1180px)').matches;
   navigate(beside ? change : { view: 'notes', ...change }, how);

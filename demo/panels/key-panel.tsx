@@ -138,7 +138,7 @@ type EntryLineProps = { readonly entry: Entry } & Pick<EntriesProps, 'onEdit' | 
 
 function EntryLine({ entry, onEdit, onDelete }: EntryLineProps) {
   const open = useSignal(false);
-  // Formatting a large value costs; only what is seen is formatted in full.
+  // Formatting a large value is slow; only visible values are formatted in full.
   const preview = open.value ? '' : formatValue(entry.value).replaceAll(/\s+/g, ' ').slice(0, 200);
   return (
     <li class="entry">

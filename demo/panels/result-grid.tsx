@@ -42,7 +42,7 @@ export function ResultGrid({ columnNames, rows }: ResultGridProps) {
   );
 }
 
-// The head of a column stands where its first value does.
+// Aligns the head of a column with its first value.
 function isNumeric(rows: ResultGridProps['rows'], column: number): boolean {
   const first = rows.find((row) => row[column] !== null)?.[column];
   return typeof first === 'number';

@@ -23,7 +23,7 @@ function shows({ path, equals, when }: FieldRule, item: unknown, call: RecordedC
   return known.includes(when.equals);
 }
 
-/** All values at a path; `name[]` stands for each item of a list. */
+/** All values at a path; `name[]` means each item of a list. */
 function valuesAt(value: unknown, path: readonly string[]): unknown[] {
   const [step, ...rest] = path;
   if (step === undefined) return [value];

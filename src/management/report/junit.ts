@@ -1,4 +1,5 @@
-// The report as JUnit XML: a test case for each finding, a failure if the client sends what has ended or will end.
+// The report as JUnit XML: a test case for each finding, which fails if the client sends what has ended
+// or will end.
 
 import { firstSeenOf, messageOf, subjectOf, timesOf } from './finding-text.ts';
 import { type Finding, failuresOf, type Report } from './report.ts';

@@ -181,7 +181,7 @@ export const DATA_KINDS: ReadonlyMap<string, DataKind> = new Map<string, DataKin
   ],
   ['SMIMEA', CERTIFICATE], // RFC 8162
   [
-    'SRV', // RFC 2782; the priority stands beside the content
+    'SRV', // RFC 2782; the priority is a field outside the content
     {
       form: v.object({ priority: uint16, weight: uint16, port: uint16, target }),
       content: (data) => spaced({ ...data, priority: '' }),
@@ -198,7 +198,7 @@ export const DATA_KINDS: ReadonlyMap<string, DataKind> = new Map<string, DataKin
   ['SVCB', SVC], // RFC 9460
   ['TLSA', CERTIFICATE], // RFC 6698
   [
-    'URI', // RFC 7553; the priority stands beside the content
+    'URI', // RFC 7553; the priority is a field outside the content
     {
       form: v.object({
         weight: uint16,
