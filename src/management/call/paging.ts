@@ -4,25 +4,25 @@
 
 import { type Answer, apiError, type Call, succeeded } from './call.ts';
 
-export interface Page {
+export interface ListPage {
   readonly number: number;
   readonly size: number;
 }
 
-export interface PageSizes {
+export interface ListPageSizes {
   readonly usual: number;
   readonly most: number;
 }
 
 /** @throws ApiError 400 if a parameter is not a positive integer, or exceeds its limit */
-export function pageOf(query: Call['query'], sizes: PageSizes): Page {
+export function listPageOf(query: Call['query'], sizes: ListPageSizes): ListPage {
   return {
     number: positive('page', query.page, 1, Number.MAX_SAFE_INTEGER),
     size: positive('per_page', query.per_page, sizes.usual, sizes.most),
   };
 }
 
-export function pageAnswer(items: readonly unknown[], total: number, page: Page): Answer {
+export function listPageAnswer(items: readonly unknown[], total: number, page: ListPage): Answer {
   return succeeded(items, {
     page: page.number,
     per_page: page.size,

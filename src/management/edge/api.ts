@@ -15,7 +15,7 @@ import { SCHEDULE } from '../schedule/data.ts';
 import { dayOf } from '../schedule/day.ts';
 import type { Schedule } from '../schedule/entry.ts';
 import { DEFAULT_BASE_PATH } from '../schedule/paths.ts';
-import { SCHEDULE_PATH, schedulePage } from '../schedule/schedule-page.ts';
+import { SCHEDULE_PATH, scheduleHtml } from '../schedule/schedule-page.ts';
 import { type AccessTokens, visibleAccounts } from './access.ts';
 import { bodyOf } from './body.ts';
 import { effectiveDate } from './effective-date.ts';
@@ -125,7 +125,7 @@ class Edge {
   async #respond(request: Request, transport?: Transport): Promise<Response> {
     const url = new URL(request.url);
     const path = pathBelow(url.pathname, this.#basePath);
-    if (path === SCHEDULE_PATH) return schedulePage(this.#schedule);
+    if (path === SCHEDULE_PATH) return scheduleHtml(this.#schedule);
     const headers = new Headers();
     try {
       return envelope(await this.#answer(request, url, path, headers, transport), headers);

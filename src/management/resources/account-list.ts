@@ -10,7 +10,7 @@ import {
   type RoutedCall,
   succeeded,
 } from '../call/call.ts';
-import { pageAnswer, pageOf } from '../call/paging.ts';
+import { listPageAnswer, listPageOf } from '../call/paging.ts';
 import { validate } from '../call/validation.ts';
 import { AccountForm } from './accounts.ts';
 import type { Collection, ItemStore } from './item-store.ts';
@@ -24,14 +24,14 @@ export const DIRECTORY_PAGES = { usual: 20, most: 1000 };
 
 export function listAccounts(store: ItemStore, call: RoutedCall): Answer {
   const { name, direction } = call.query;
-  const page = pageOf(call.query, DIRECTORY_PAGES);
+  const page = listPageOf(call.query, DIRECTORY_PAGES);
   const { items, total } = accounts(store).find({
     filters: name === undefined ? [] : [{ field: 'name', kind: 'exact', value: name }],
     descending: direction === 'desc',
     page,
     ...visibleOf(call),
   });
-  return pageAnswer(items, total, page);
+  return listPageAnswer(items, total, page);
 }
 
 export function createAccount(store: ItemStore, call: RoutedCall): Answer {

@@ -11,7 +11,7 @@ import {
   type RoutedCall,
   succeeded,
 } from '../call/call.ts';
-import { pageAnswer, pageOf } from '../call/paging.ts';
+import { listPageAnswer, listPageOf } from '../call/paging.ts';
 import { validate } from '../call/validation.ts';
 import type { CollectionKind } from './collection-kinds.ts';
 import type { Collection, Item, ItemStore } from './item-store.ts';
@@ -55,9 +55,9 @@ export function collectionHandlers(
 
 function list(kind: CollectionKind): Handle {
   return (store, call) => {
-    const page = pageOf(call.query, PAGE_SIZES);
+    const page = listPageOf(call.query, PAGE_SIZES);
     const { items, total } = itemsOf(kind, store, call).find({ page });
-    return pageAnswer(items, total, page);
+    return listPageAnswer(items, total, page);
   };
 }
 

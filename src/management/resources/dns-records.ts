@@ -1,7 +1,7 @@
 // DNS records of a zone: list with filters and list pages, show, create, patch, replace, delete.
 
 import { type Answer, apiError, fieldsOf, type RoutedCall, succeeded } from '../call/call.ts';
-import { pageAnswer, pageOf } from '../call/paging.ts';
+import { listPageAnswer, listPageOf } from '../call/paging.ts';
 import { dnsName } from './dns-names.ts';
 import { NULL_HOST, type WrittenRecord, writtenRecord } from './dns-record-form.ts';
 import type { Collection, Filter, FilterKind, ItemStore } from './item-store.ts';
@@ -39,7 +39,7 @@ const WRITABLE = [
 ] as const satisfies readonly (keyof WrittenRecord)[];
 
 export function listRecords(store: ItemStore, { query }: RoutedCall): Answer {
-  const page = pageOf(query, PAGE_SIZES);
+  const page = listPageOf(query, PAGE_SIZES);
   const { items, total } = records(store).find({
     filters: filtersOf(query),
     match: choice(query, 'match', ['all', 'any']) ?? 'all',
@@ -47,7 +47,7 @@ export function listRecords(store: ItemStore, { query }: RoutedCall): Answer {
     descending: choice(query, 'direction', ['asc', 'desc']) === 'desc',
     page,
   });
-  return pageAnswer(items, total, page);
+  return listPageAnswer(items, total, page);
 }
 
 export function showRecord(store: ItemStore, call: RoutedCall): Answer {

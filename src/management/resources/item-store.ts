@@ -5,7 +5,7 @@
 
 import type { DurableObjectStorage } from '../../contract/storage.ts';
 import { apiError } from '../call/call.ts';
-import type { Page } from '../call/paging.ts';
+import type { ListPage } from '../call/paging.ts';
 
 export interface Item {
   readonly id: string;
@@ -39,7 +39,7 @@ export interface Selection {
   /** Absent means the order of insertion. */
   readonly order?: string | undefined;
   readonly descending?: boolean;
-  readonly page?: Page;
+  readonly page?: ListPage;
 }
 
 const CONDITIONS: Readonly<Record<FilterKind, (column: string) => string>> = {

@@ -4,7 +4,7 @@
 
 import * as v from 'valibot';
 import { type Answer, apiError, fieldsOf, type RoutedCall, succeeded } from '../call/call.ts';
-import { pageAnswer, pageOf } from '../call/paging.ts';
+import { listPageAnswer, listPageOf } from '../call/paging.ts';
 import { validate } from '../call/validation.ts';
 import type { Collection, Item, ItemStore } from './item-store.ts';
 
@@ -58,9 +58,9 @@ interface Pool extends Item, v.InferOutput<typeof PoolForm> {
 const PAGE_SIZES = { usual: 50, most: 1000 };
 
 export function listPools(store: ItemStore, call: RoutedCall): Answer {
-  const page = pageOf(call.query, PAGE_SIZES);
+  const page = listPageOf(call.query, PAGE_SIZES);
   const { items, total } = pools(store).find({ order: 'name', page });
-  return pageAnswer(
+  return listPageAnswer(
     items.map((pool) => shown(call, pool)),
     total,
     page,

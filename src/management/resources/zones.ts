@@ -9,7 +9,7 @@ import {
   succeeded,
   type ZoneIdentity,
 } from '../call/call.ts';
-import { pageAnswer, pageOf } from '../call/paging.ts';
+import { listPageAnswer, listPageOf } from '../call/paging.ts';
 import { validate } from '../call/validation.ts';
 import { accountOfForm, accounts, DIRECTORY_PAGES } from './account-list.ts';
 import { dnsName, hostName } from './dns-names.ts';
@@ -57,7 +57,7 @@ const PLAN = {
 };
 
 export function listZones(store: ItemStore, { query, visibleAccounts }: RoutedCall): Answer {
-  const page = pageOf(query, DIRECTORY_PAGES);
+  const page = listPageOf(query, DIRECTORY_PAGES);
   const accountId = query['account.id'] ?? query['account[id]'];
   const accountName = query['account.name'] ?? query['account[name]'];
   const wanted: Filter[] = [];
@@ -77,7 +77,7 @@ export function listZones(store: ItemStore, { query, visibleAccounts }: RoutedCa
     page,
     ...(visibleAccounts && { within: { field: 'accountId', values: visibleAccounts } }),
   });
-  return pageAnswer(
+  return listPageAnswer(
     items.map((zone) => shown(store, zone)),
     total,
     page,

@@ -5,7 +5,7 @@ import type { Schedule, ScheduleEntry } from './entry.ts';
 /** Its path in the emulator, below the base path. */
 export const SCHEDULE_PATH = '/emulator/schedule';
 
-export function schedulePage(schedule: Schedule): Response {
+export function scheduleHtml(schedule: Schedule): Response {
   const html = `<!doctype html><meta charset="utf-8"><title>Deprecation schedule</title>
 <h1>Deprecation schedule</h1>
 ${schedule.map(section).join('\n')}`;
