@@ -129,7 +129,7 @@ test('[LOG3] any two flipped bits of a record are seen', () => {
       writer.begin();
       writer.addChange({ pageIndex: 1, before, after }, checksum);
       const header = { sequence: 9, timeMs: 8, durableSequence: 7, previousSum: 6, flags: 0 };
-      const counts = { life: 5, pageCountBefore: 4, pageCount: 4 };
+      const counts = { epoch: 5, pageCountBefore: 4, pageCount: 4 };
       const bytes = writer.finish({ ...header, ...counts }, checksum).bytes.slice();
       const record = parseHeader(bytes)!;
       const [a, b] = [first % (bytes.length * 8), second % (bytes.length * 8)];

@@ -2,7 +2,7 @@
 //
 // They find damage, not tampering. A change confined to one word is always seen; any other change
 // is missed once in 2^53 (2^32 for a page). The salt of the object, and the place of a page, are
-// seeds: the sum of a foreign object, another page or an older life differs.
+// seeds: the sum of a foreign object, another page or an earlier epoch differs.
 //
 // An object keeps the format version it was made with, because all its sums hang together: each
 // record holds the sum of the one before.

@@ -35,7 +35,7 @@ export class LogEnd {
   readonly #environment: LogEnvironment;
   /** Gives up history on a full disk. False when none can be given up. */
   readonly #makeRoom: () => boolean;
-  readonly #life: number;
+  readonly #epoch: number;
   #active: Segment;
   #position: LogPosition;
   #durable: LogPosition;
@@ -55,7 +55,7 @@ export class LogEnd {
     this.#checksum = checksum;
     this.#environment = environment;
     this.#makeRoom = makeRoom;
-    this.#life = environment.randomUint32();
+    this.#epoch = environment.randomUint32();
     this.#active = active;
     this.#position = position;
     this.#durable = position;
@@ -107,7 +107,7 @@ export class LogEnd {
         timeMs,
         durableSequence: this.#durable.sequence,
         previousSum: this.#openSum,
-        life: this.#life,
+        epoch: this.#epoch,
       },
       this.#checksum,
     );

@@ -291,10 +291,10 @@ test('[LOG9] bookmarks grow with every commit, flushed or not, and across openin
   const directory = new MemoryDirectory();
   const environment = new Environment();
   const bookmarks: string[] = [];
-  for (let life = 0; life < 3; life++) {
+  for (let opening = 0; opening < 3; opening++) {
     const { store, db, close } = await open(directory, environment);
     for (let i = 0; i < 5; i++) {
-      put(db, i, `${life}`);
+      put(db, i, `${opening}`);
       bookmarks.push(store.currentBookmark());
     }
     await store.flush();

@@ -10,7 +10,7 @@ const HEADER = {
   durableSequence: 4,
   previousSum: 123,
   flags: 0,
-  life: 9,
+  epoch: 9,
   pageCountBefore: 3,
   pageCount: 3,
 };

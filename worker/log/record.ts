@@ -20,7 +20,7 @@ export const RECORD = {
   durableSequence: 32,
   previousSum: 40,
   flags: 48,
-  life: 52,
+  epoch: 52,
   pageCountBefore: 56,
   pageCount: 60,
 } as const;
@@ -66,7 +66,7 @@ export interface RecordHeader {
   readonly previousSum: number;
   readonly flags: number;
   /** A random number of this opening: the same commit made again after a crash differs. */
-  readonly life: number;
+  readonly epoch: number;
   readonly pageCountBefore: number;
   readonly pageCount: number;
 }
@@ -174,7 +174,7 @@ export class RecordWriter {
     this.#doubles[RECORD.durableSequence >> 3] = header.durableSequence;
     this.#doubles[RECORD.previousSum >> 3] = header.previousSum;
     words[RECORD.flags >> 2] = header.flags;
-    words[RECORD.life >> 2] = header.life;
+    words[RECORD.epoch >> 2] = header.epoch;
     words[RECORD.pageCountBefore >> 2] = header.pageCountBefore;
     words[RECORD.pageCount >> 2] = header.pageCount;
     const sum = checksum.ofRecord(words, RECORD.magic >> 2, this.#end >> 2);
@@ -236,7 +236,7 @@ export function parseHeader(bytes: Uint8Array): Record | null {
     durableSequence: double(RECORD.durableSequence),
     previousSum: double(RECORD.previousSum),
     flags: word(RECORD.flags),
-    life: word(RECORD.life),
+    epoch: word(RECORD.epoch),
     pageCountBefore: word(RECORD.pageCountBefore),
     pageCount: word(RECORD.pageCount),
   };

@@ -34,7 +34,7 @@ function append(file: SyncFile, count: number, durableSequence: number): number[
         durableSequence,
         previousSum,
         flags: MARKER,
-        life: 1,
+        epoch: 1,
         pageCountBefore: 0,
         pageCount: 0,
       },

@@ -2,7 +2,7 @@
 // records, and the sparse index by which a moment in it is found without reading all of it.
 //
 // Keeps true: records are chained by their sums, so that reading stops at the first that is torn,
-// missing or left over from an older life. The index only saves time: without it, reading begins at
+// missing or left over from an earlier epoch. The index only saves time: without it, reading begins at
 // the segment's first record. Layout: docs/commit-log-format.md.
 
 import { storageError } from '../../src/contract/errors.ts';

@@ -1,4 +1,4 @@
-// One simulated object through many lives: it works, loses power at any call, meets faults and full
+// One simulated object through many openings: it works, loses power at any call, meets faults and full
 // disks, is opened again and must hold exactly what the model says.
 //
 // What is checked at every opening:

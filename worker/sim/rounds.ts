@@ -8,7 +8,7 @@ import { turnOfEventLoop } from './settle.ts';
 import { shrink } from './shrink.ts';
 import { loadWatchedSqlite, type WatchedSqlite } from './watched-sqlite.ts';
 
-/** What is simulated: single objects through many lives, or hosts with several objects. */
+/** What is simulated: single objects through many openings, or hosts with several objects. */
 export type Layer = 'objects' | 'hosts';
 
 export const LAYERS: readonly Layer[] = ['objects', 'hosts'];

@@ -19,7 +19,7 @@ export interface Engine {
   readonly vfs: LogVfs;
 }
 
-/** Sizes that a life of the object is opened with; undefined is the default. */
+/** Sizes that the object is opened with; undefined is the default. */
 export interface Sizes {
   readonly segmentBytes?: number;
   readonly spillBytes?: number;
@@ -29,7 +29,7 @@ export interface Sizes {
   readonly cachePages?: number;
 }
 
-/** What is the same for all lives of an object. */
+/** What is the same for all openings of an object. */
 export interface World {
   readonly engine: Engine;
   readonly random: Random;
