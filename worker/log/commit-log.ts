@@ -124,16 +124,16 @@ export class CommitLog {
   }
 
   /** True when the next segment may begin, as far as the log knows. */
-  get canRoll(): boolean {
+  get canRotate(): boolean {
     const isFull = this.position.offset >= this.#parts.segmentBytes;
     return isFull && this.#spare !== null && this.isDurable && !this.hasOpenParts;
   }
 
   /**
-   * Begins the next segment. `canRoll`, and the main file holds every page: nothing may refer to an
+   * Begins the next segment. `canRotate`, and the main file holds every page: nothing may refer to an
    * image in the segment that ends. On a full disk the active segment simply goes on.
    */
-  roll(): void {
+  rotate(): void {
     const spare = this.#spare!;
     let next: Segment;
     try {

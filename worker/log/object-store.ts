@@ -326,10 +326,10 @@ export class ObjectStore {
     yield* this.#log.flush();
     if (this.#closed !== undefined) return;
     if (this.needsFlush || this.#pages.committed.isCheckpointing) return;
-    if (this.#pages.committed.isCheckpointDue || this.#log.canRoll) {
+    if (this.#pages.committed.isCheckpointDue || this.#log.canRotate) {
       yield* this.#pages.checkpoint(this.#pendingRestore);
       if (this.#closed !== undefined || this.needsFlush) return;
-      this.#pages.rollLog();
+      this.#pages.rotateLog();
     }
     this.#log.growAhead();
   }

@@ -164,8 +164,8 @@ export class PageStore implements DatabaseFile {
   }
 
   /** Begins the next segment of the log, unless some page lies in this one only. */
-  rollLog(): void {
-    if (this.#log.canRoll && this.committed.isCheckpointed) this.#log.roll();
+  rotateLog(): void {
+    if (this.#log.canRotate && this.committed.isCheckpointed) this.#log.rotate();
   }
 
   /** A checkpoint that spares what the running transaction has in the main file. */

@@ -154,7 +154,7 @@ export class SealedSegments {
       const number = this.#nextToOpen;
       if (number >= this.#active().number || this.#ready.length >= READY) break;
       const file = await this.#directory.open(segmentName(number));
-      // The log may have rolled, or given segments up, while the file was being opened.
+      // The log may have rotated, or given segments up, while the file was being opened.
       if (number === this.#nextToOpen) this.#ready.push({ number, file });
       else file.close();
     }
