@@ -41,7 +41,7 @@ export class CommitLog {
     const { active, position, checksum, environment } = parts;
     this.checksum = checksum;
     this.#parts = parts;
-    this.#end = new LogEnd(active, position, checksum, environment, () => this.giveUpOldest());
+    this.#end = new LogEnd(active, position, checksum, environment, () => this.pruneOldest());
     this.#sealed = new SealedSegments(parts, () => this.active);
     this.#spare = parts.spare;
   }
@@ -88,7 +88,7 @@ export class CommitLog {
    * Writes a record at the end of the log: one write. Returns where in the active segment it begins.
    * Without CONTINUES the transaction is committed when this returns.
    *
-   * @throws DISK_FULL when all history that can be given up is gone, IO. Nothing is committed then.
+   * @throws DISK_FULL when all history that can be pruned is gone, IO. Nothing is committed then.
    */
   append(writer: RecordWriter, what: Append): number {
     return this.#end.append(writer, what);
@@ -149,8 +149,8 @@ export class CommitLog {
   }
 
   /** Empties the oldest segment that nothing needs. False when there is none at hand. */
-  giveUpOldest(): boolean {
-    return this.#sealed.giveUpOldest();
+  pruneOldest(): boolean {
+    return this.#sealed.pruneOldest();
   }
 
   /** True when `maintain` has something to do. */
@@ -171,7 +171,7 @@ export class CommitLog {
   }
 
   /**
-   * Lends a segment of the log to `use`, opening its file when need be; null when it was given up.
+   * Lends a segment of the log to `use`, opening its file when need be; null when it was pruned.
    *
    * @throws CORRUPT when its header is damaged.
    */

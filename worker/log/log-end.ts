@@ -33,7 +33,7 @@ export interface Append {
 export class LogEnd {
   readonly #checksum: Checksum;
   readonly #environment: LogEnvironment;
-  /** Gives up history on a full disk. False when none can be given up. */
+  /** Prunes history on a full disk. False when none can be pruned. */
   readonly #makeRoom: () => boolean;
   readonly #epoch: number;
   #active: Segment;
@@ -96,7 +96,7 @@ export class LogEnd {
    * Writes a record: one write. Returns where in the active segment it begins. Without CONTINUES the
    * transaction is committed when this returns.
    *
-   * @throws DISK_FULL when all history that can be given up is gone, IO. Nothing is committed then.
+   * @throws DISK_FULL when all history that can be pruned is gone, IO. Nothing is committed then.
    */
   append(writer: RecordWriter, what: Append): number {
     const offset = this.#openEnd;

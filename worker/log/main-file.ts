@@ -1,6 +1,6 @@
 // The main file: a plain SQLite image of the last checkpoint, each page verified by its sum when read.
 //
-// Keeps true: a page is either the bytes that were written, or an error. A full disk gives up
+// Keeps true: a page is either the bytes that were written, or an error. A full disk prunes
 // history, oldest first, before it refuses a write. Knows nothing of transactions.
 
 import { isDiskFull, type SyncFile } from '../file/file.ts';
@@ -11,7 +11,7 @@ import { corruptPage, PAGE_BYTES, wordsOf } from './pages.ts';
 export class MainFile {
   readonly #file: SyncFile;
   readonly #checkpoints: CheckpointFile;
-  readonly #giveUpOldest: () => boolean;
+  readonly #pruneOldest: () => boolean;
   /** The medium flushes inside the call, so a commit may depend on pages that lie here. */
   readonly flushesAtOnce: boolean;
 
@@ -19,12 +19,12 @@ export class MainFile {
     file: SyncFile,
     checkpoints: CheckpointFile,
     flushesAtOnce: boolean,
-    giveUpOldest: () => boolean,
+    pruneOldest: () => boolean,
   ) {
     this.#file = file;
     this.#checkpoints = checkpoints;
     this.flushesAtOnce = flushesAtOnce;
-    this.#giveUpOldest = giveUpOldest;
+    this.#pruneOldest = pruneOldest;
   }
 
   /** @throws CORRUPT when the page is cut off or not the one that was written. */
@@ -44,7 +44,7 @@ export class MainFile {
         this.#file.write(pages, pageIndex * PAGE_BYTES);
         break;
       } catch (error) {
-        if (!isDiskFull(error) || !this.#giveUpOldest()) throw error;
+        if (!isDiskFull(error) || !this.#pruneOldest()) throw error;
       }
     }
     for (let i = 0; i * PAGE_BYTES < pages.length; i++) {

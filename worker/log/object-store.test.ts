@@ -472,7 +472,7 @@ test('[LOG14] opening reads the same few files however long the history is', asy
   await store.close();
 });
 
-test('[LOG13] a full disk gives up history, oldest first, before it refuses a commit', async () => {
+test('[LOG13] a full disk prunes history, oldest first, before it refuses a commit', async () => {
   const directory = new MemoryDirectory();
   const environment = new Environment();
   const opened = await open(directory, environment, SMALL);

@@ -195,7 +195,7 @@ export class ObjectStore {
    * The bookmark of the last commit at or before a time. A promise when an older segment has to be
    * opened for it.
    *
-   * @throws BOOKMARK_UNAVAILABLE in the future, outside the window, or when it was given up.
+   * @throws BOOKMARK_UNAVAILABLE in the future, outside the window, or when it was pruned.
    */
   bookmarkForTime(timeMs: number): string | Promise<string> {
     const now = this.#environment.now();
@@ -229,7 +229,7 @@ export class ObjectStore {
     if (oldestBase !== null && wish.sequence < oldestBase.sequence) {
       throw storageError(
         'BOOKMARK_UNAVAILABLE',
-        `"${bookmark}": the history of that moment was given up.`,
+        `"${bookmark}": the history of that moment was pruned.`,
       );
     }
     this.#wish = { sequence: wish.sequence, sum: wish.sum };

@@ -94,7 +94,7 @@ async function recoverWith(
   const flushesAtOnce = !(flush instanceof Promise);
   await flush;
 
-  const oldest = await dropGivenUp(files, directory, numbers, active.number, first);
+  const oldest = await removePruned(files, directory, numbers, active.number, first);
   const opened: OpenSegment[] = [];
   for (let number = oldest; number < active.number; number++) {
     const file = files.find(segmentName(number));
@@ -114,7 +114,7 @@ async function recoverWith(
     oldest,
     firstNeeded: () => checkpoints.firstSegmentNeeded,
   });
-  const mainFile = new MainFile(main, checkpoints, flushesAtOnce, () => log.giveUpOldest());
+  const mainFile = new MainFile(main, checkpoints, flushesAtOnce, () => log.pruneOldest());
   const committed = new CommittedPages(mainFile, checkpoints, log, redo, options);
   const pages = new PageStore(committed, mainFile, log, options.spillBytes);
   // The newest slot was lost. Without another one, each such crash would lengthen the next opening;
@@ -272,7 +272,7 @@ function refuseDamage(
 }
 
 /** Number of the oldest segment history still has; removes what lies before it. */
-async function dropGivenUp(
+async function removePruned(
   files: OpenFiles,
   directory: FileDirectory,
   numbers: number[],

@@ -41,7 +41,7 @@ export async function restore(
     for (let number = log.active.number; number >= place.segment; number--) {
       const until: LogPosition = next!;
       next = await log.withSegment(number, (segment) => {
-        if (segment === null) throw givenUp();
+        if (segment === null) throw pruned();
         const from = number === place.segment ? place.position : segment.base;
         undoSegment(segment, from, until, pages);
         // Where the segment before ends is known by the sum of its last record only.
@@ -64,7 +64,7 @@ async function findPlace(wish: PendingRestore, log: CommitLog): Promise<Place> {
   let isMarked = false;
   for (; number > log.oldest; number--) {
     const base = await log.withSegment(number, (segment) => {
-      if (segment === null) throw givenUp();
+      if (segment === null) throw pruned();
       isMarked ||= beginsWithMarker(segment, wish);
       return segment.base;
     });
@@ -74,7 +74,7 @@ async function findPlace(wish: PendingRestore, log: CommitLog): Promise<Place> {
   }
   return log.withSegment(number, (segment) => {
     if (segment === null || segment.base.sequence > wish.sequence) {
-      throw givenUp();
+      throw pruned();
     }
     let position = segment.lastPosition((known) => known.sequence < wish.sequence);
     let isFound = isMarked || wish.sum === 0 || segment.base.sequence === wish.sequence;
@@ -161,6 +161,6 @@ function undoRecord(bytes: Uint8Array, pages: PageStore): void {
   pages.truncate(record.pageCountBefore * PAGE_BYTES);
 }
 
-function givenUp() {
-  return storageError('BOOKMARK_UNAVAILABLE', 'restore: the history of that moment was given up.');
+function pruned() {
+  return storageError('BOOKMARK_UNAVAILABLE', 'restore: the history of that moment was pruned.');
 }

@@ -1,6 +1,6 @@
-// The history of an object: the segments before the active one, oldest first, until they are given up.
+// The history of an object: the segments before the active one, oldest first, until they are pruned.
 //
-// Keeps true: they have no gap, and one that opening may need is never given up.
+// Keeps true: they have no gap, and one that opening may need is never pruned.
 //
 // Opening and removing files is asynchronous, and a commit that needs room on a full disk is not: the
 // oldest segments are opened ahead, and what was emptied is removed later, by `maintain`.
@@ -9,7 +9,7 @@ import type { FileDirectory, SyncFile } from '../file/file.ts';
 import type { Checksum } from './checksum.ts';
 import { damagedSegment, type LogPosition, Segment, segmentName } from './segment.ts';
 
-/** How many of the oldest segments are kept open, to be given up when the disk is full. */
+/** How many of the oldest segments are kept open, to be pruned when the disk is full. */
 const READY = 4;
 
 export interface OpenSegment {
@@ -71,7 +71,7 @@ export class SealedSegments {
   }
 
   /** Empties the oldest segment that nothing needs. False when there is none at hand. */
-  giveUpOldest(): boolean {
+  pruneOldest(): boolean {
     const victim = this.#ready[0];
     if (victim === undefined || victim.number >= this.#firstNeeded()) return false;
     victim.file.truncate(0);
@@ -94,7 +94,7 @@ export class SealedSegments {
     while (this.#ready.length >= 2) {
       // Everything in the oldest is older than the state the second begins with.
       const second = this.#read(this.#ready[1]!);
-      if (second === null || second.base.timeMs >= keepFromMs || !this.giveUpOldest()) break;
+      if (second === null || second.base.timeMs >= keepFromMs || !this.pruneOldest()) break;
       await this.#openOldest();
     }
     for (let victim = this.#emptied[0]; victim !== undefined; victim = this.#emptied[0]) {
@@ -105,7 +105,7 @@ export class SealedSegments {
   }
 
   /**
-   * Lends a segment to `use`, opening its file when need be; null when it was given up.
+   * Lends a segment to `use`, opening its file when need be; null when it was pruned.
    *
    * @throws CORRUPT when its header is damaged.
    */
@@ -135,9 +135,9 @@ export class SealedSegments {
 
   #readWhole(segment: OpenSegment): Segment | null {
     const found = this.#read(segment);
-    // An empty file was given up: power may go before the older ones are gone as well.
-    const isGivenUp = segment.number < this.#oldest || segment.file.sizeBytes() === 0;
-    if (found === null && !isGivenUp) throw damagedSegment(segment.number);
+    // An empty file was pruned: power may go before the older ones are gone as well.
+    const isPruned = segment.number < this.#oldest || segment.file.sizeBytes() === 0;
+    if (found === null && !isPruned) throw damagedSegment(segment.number);
     return found;
   }
 
@@ -154,7 +154,7 @@ export class SealedSegments {
       const number = this.#nextToOpen;
       if (number >= this.#active().number || this.#ready.length >= READY) break;
       const file = await this.#directory.open(segmentName(number));
-      // The log may have rotated, or given segments up, while the file was being opened.
+      // The log may have rotated, or pruned segments, while the file was being opened.
       if (number === this.#nextToOpen) this.#ready.push({ number, file });
       else file.close();
     }

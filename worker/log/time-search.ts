@@ -17,7 +17,7 @@ export async function findTime(timeMs: number, log: CommitLog): Promise<Bookmark
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
     const place = await log.withSegment(middle, (segment) => {
-      // Given up: what lies before it leads nowhere.
+      // Pruned: what lies before it leads nowhere.
       if (segment === null) return 'gone';
       return segment.base.timeMs <= timeMs ? 'before' : 'after';
     });
@@ -36,7 +36,7 @@ export async function findTime(timeMs: number, log: CommitLog): Promise<Bookmark
     if (!isBefore) {
       throw storageError(
         'BOOKMARK_UNAVAILABLE',
-        `bookmark for ${timeMs}: the history of that time was given up.`,
+        `bookmark for ${timeMs}: the history of that time was pruned.`,
       );
     }
     return lastCommit(segment, timeMs, next ?? log.position);

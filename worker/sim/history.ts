@@ -22,8 +22,8 @@ export interface Known {
   readonly timeMs: number;
   /** It was given when all before it was on disk, or that came later. */
   isDurable: boolean;
-  /** The disk was full since: its history may have been given up. */
-  mayBeGivenUp: boolean;
+  /** The disk was full since: its history may have been pruned. */
+  mayBePruned: boolean;
 }
 
 /** A fact that contradicts the model. */
@@ -96,16 +96,16 @@ export class History {
     return this.states.findLast((state) => state.timeMs <= timeMs) ?? this.states[0]!;
   }
 
-  /** From now on old history may be given up for room. */
-  mayBeGivenUp(): void {
-    for (const known of this.known) known.mayBeGivenUp = true;
+  /** From now on old history may be pruned for room. */
+  mayBePruned(): void {
+    for (const known of this.known) known.mayBePruned = true;
   }
 
   /** Remembers a bookmark; @throws SimulationFailure when it is out of order */
   hand(text: string, state: Pick<State, 'contents' | 'timeMs'>, isDurable: boolean): void {
     this.checkOrder(text);
     const { contents, timeMs } = state;
-    this.known.push({ text, contents: [contents], timeMs, isDurable, mayBeGivenUp: false });
+    this.known.push({ text, contents: [contents], timeMs, isDurable, mayBePruned: false });
   }
 
   /** Bookmarks sort as their moments do; this one is of the present. */
@@ -136,13 +136,13 @@ export class History {
   }
 
   /**
-   * True when a restore may be refused with this code. History that was given up is CORRUPT when
+   * True when a restore may be refused with this code. History that was pruned is CORRUPT when
    * power has undone the removal of some of its files: a gap cannot be told from damage.
    */
   #mayRefuse(known: Known, code: string, nowMs: number): boolean {
     if (!known.isDurable) return code === 'BOOKMARK_INVALID' || code === 'BOOKMARK_UNAVAILABLE';
     const isOld = nowMs - known.timeMs >= WINDOW_MS;
-    const isGivenUp = isOld || known.mayBeGivenUp;
-    return isGivenUp && (code === 'BOOKMARK_UNAVAILABLE' || code === 'CORRUPT');
+    const isPruned = isOld || known.mayBePruned;
+    return isPruned && (code === 'BOOKMARK_UNAVAILABLE' || code === 'CORRUPT');
   }
 }

@@ -67,7 +67,7 @@ export class ObjectSimulation {
   async #run(step: Step, index: number): Promise<void> {
     this.#random.reseed(step.seed);
     this.#clock.nowMs += 1 + this.#random.below(90_000);
-    if (this.#disk.capacityBytes !== Number.POSITIVE_INFINITY) this.#history.mayBeGivenUp();
+    if (this.#disk.capacityBytes !== Number.POSITIVE_INFINITY) this.#history.mayBePruned();
     try {
       await this.#perform(step);
       if (this.#object.isBroken || this.#disk.isOff) await this.#recover();
@@ -146,7 +146,7 @@ export class ObjectSimulation {
         return this.#disk.powerOffAfter(random.below(random.pick([3, 10, 30, 100])));
       case 'fault': {
         const code = random.pick(['IO', 'DISK_FULL'] as const);
-        if (code === 'DISK_FULL') this.#history.mayBeGivenUp();
+        if (code === 'DISK_FULL') this.#history.mayBePruned();
         this.#totals('faults');
         return this.#disk.failAfter(
           random.below(random.pick([3, 12, 40])),
@@ -156,7 +156,7 @@ export class ObjectSimulation {
       }
       case 'fullDisk':
         this.#totals('fullDisks');
-        this.#history.mayBeGivenUp();
+        this.#history.mayBePruned();
         this.#disk.capacityBytes =
           this.#disk.usedBytes() + random.below(random.pick([100, 60_000]));
         return;
@@ -278,7 +278,7 @@ export class ObjectSimulation {
       throw error;
     }
     const known = this.#history.known;
-    known.push({ text, contents: [state.contents], timeMs, isDurable, mayBeGivenUp: false });
+    known.push({ text, contents: [state.contents], timeMs, isDurable, mayBePruned: false });
   }
 
   async #restore(): Promise<void> {
@@ -410,13 +410,13 @@ export class ObjectSimulation {
     this.#history.restored(contents, this.#clock.nowMs);
     this.#totals('restores');
     if (!isAcknowledged || undo === null) return; // it may have been that state before, and not restored
-    const mayBeGivenUp = this.#disk.capacityBytes !== Number.POSITIVE_INFINITY;
+    const mayBePruned = this.#disk.capacityBytes !== Number.POSITIVE_INFINITY;
     this.#history.known.push({
       text: undo,
       contents: before.map((state) => state.contents),
       timeMs,
       isDurable: true,
-      mayBeGivenUp,
+      mayBePruned,
     });
   }
 

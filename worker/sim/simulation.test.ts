@@ -28,7 +28,7 @@ describe('single objects through losses of power, faults and full disks', () => 
     [14, 'a rollback that made a commit of its own'],
     [24, 'a commit that was taken back, and came back with a loss of power'],
     [29, 'an alarm that was read from a database which the failed flush had closed'],
-    [46, 'a restore into history that was given up, with some of its files back after the loss'],
+    [46, 'a restore into history that was pruned, with some of its files back after the loss'],
     [90, 'a bookmark of a restore that was asked for, at the beginning of a segment'],
     [89, 'a first segment that was lost unflushed beside a second one'],
     [5000, 'a segment that stayed open when a call failed where the next one began'],
