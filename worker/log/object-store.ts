@@ -43,7 +43,7 @@ export class ObjectStore {
   /** What the log says about a pending restore. */
   #pendingRestore: PendingRestore | null;
   /** What it is to say from the next flush on. */
-  #wish: PendingRestore | null = null;
+  #requestedRestore: PendingRestore | null = null;
   /** Runs what opens files one after another: a file has one holder. */
   #opening: Promise<unknown> = Promise.resolve();
   /** Flushes and checkpoints that end in a later turn. Files close only when there are none left. */
@@ -99,7 +99,7 @@ export class ObjectStore {
 
   /** True when `flush` has something to do: commits, or a restore that was asked for. */
   get needsFlush(): boolean {
-    return !this.#log.isDurable || this.#wish !== null;
+    return !this.#log.isDurable || this.#requestedRestore !== null;
   }
 
   /**
@@ -111,7 +111,7 @@ export class ObjectStore {
   flush(): void | Promise<void> {
     if (!this.needsFlush) return;
     if (this.#closed !== undefined) throw closed('flush');
-    this.#appendWish();
+    this.#appendRequestedRestore();
     return this.#track(runFlushing(this.#flushAndTidy()));
   }
 
@@ -149,7 +149,7 @@ export class ObjectStore {
    */
   discardUnflushed(): void {
     if (this.#closed !== undefined) return;
-    this.#wish = null;
+    this.#requestedRestore = null;
     this.#pages.end();
     // A disk that fails here, perhaps again, has its say at the next opening.
     try {
@@ -221,18 +221,18 @@ export class ObjectStore {
    */
   scheduleRestore(bookmark: string): string {
     const { checksum, position, oldestBase } = this.#log;
-    const wish = parseBookmark(bookmark, checksum);
+    const target = parseBookmark(bookmark, checksum);
     const end = timelineEnd(position.sequence);
-    if (wish.sequence > (wish.sum === 0 ? end : position.sequence)) {
+    if (target.sequence > (target.sum === 0 ? end : position.sequence)) {
       throw storageError('BOOKMARK_INVALID', `"${bookmark}" names a commit that does not exist.`);
     }
-    if (oldestBase !== null && wish.sequence < oldestBase.sequence) {
+    if (oldestBase !== null && target.sequence < oldestBase.sequence) {
       throw storageError(
         'BOOKMARK_UNAVAILABLE',
         `"${bookmark}": the history of that moment was pruned.`,
       );
     }
-    this.#wish = { sequence: wish.sequence, sum: wish.sum };
+    this.#requestedRestore = { sequence: target.sequence, sum: target.sum };
     return formatBookmark({ sequence: end, timeMs: this.#log.timeMs(), sum: 0 }, checksum);
   }
 
@@ -276,11 +276,11 @@ export class ObjectStore {
     return result;
   }
 
-  #appendWish(): void {
+  #appendRequestedRestore(): void {
     // A marker cannot stand between the parts of a transaction; then the next flush takes it.
-    if (this.#wish === null || this.#log.hasOpenParts) return;
-    this.#appendMarker(this.#wish);
-    this.#wish = null;
+    if (this.#requestedRestore === null || this.#log.hasOpenParts) return;
+    this.#appendMarker(this.#requestedRestore);
+    this.#requestedRestore = null;
   }
 
   #appendMarker(pending: PendingRestore | null): void {

@@ -30,11 +30,11 @@ interface Place {
  *   another commit has the sequence now, CORRUPT when the history is damaged. Nothing is committed.
  */
 export async function restore(
-  wish: PendingRestore,
+  target: PendingRestore,
   log: CommitLog,
   pages: PageStore,
 ): Promise<void> {
-  const place = await findPlace(wish, log);
+  const place = await findPlace(target, log);
   pages.setSpillBytes(RESTORE_SPILL_BYTES);
   try {
     let next: LogPosition | null = log.position;
@@ -58,31 +58,31 @@ export async function restore(
 }
 
 /** The place behind the last commit to keep. */
-async function findPlace(wish: PendingRestore, log: CommitLog): Promise<Place> {
+async function findPlace(target: PendingRestore, log: CommitLog): Promise<Place> {
   let number = log.active.number;
   let end = log.position;
   let isMarked = false;
   for (; number > log.oldest; number--) {
     const base = await log.withSegment(number, (segment) => {
       if (segment === null) throw pruned();
-      isMarked ||= beginsWithMarker(segment, wish);
+      isMarked ||= beginsWithMarker(segment, target);
       return segment.base;
     });
     // Strictly before, so that the commit itself is read and can be compared.
-    if (base.sequence < wish.sequence) break;
+    if (base.sequence < target.sequence) break;
     end = base;
   }
   return log.withSegment(number, (segment) => {
-    if (segment === null || segment.base.sequence > wish.sequence) {
+    if (segment === null || segment.base.sequence > target.sequence) {
       throw pruned();
     }
-    let position = segment.lastPosition((known) => known.sequence < wish.sequence);
-    let isFound = isMarked || wish.sum === 0 || segment.base.sequence === wish.sequence;
+    let position = segment.lastPosition((known) => known.sequence < target.sequence);
+    let isFound = isMarked || target.sum === 0 || segment.base.sequence === target.sequence;
     let isPassed = false;
     for (const found of segment.records(position)) {
-      isPassed = found.record.sequence > wish.sequence;
+      isPassed = found.record.sequence > target.sequence;
       if (isPassed) break;
-      if (found.record.sum === wish.sum) isFound = true;
+      if (found.record.sum === target.sum) isFound = true;
       position = positionAfter(found) ?? position;
     }
     // Records that end too early are damage, whatever the bookmark says.

@@ -2,24 +2,28 @@
 
 import { type Contents, difference } from './contents.ts';
 import { SimulationFailure, type State } from './history.ts';
+import type { RequestedRestores, RestoreRequest } from './requested-restores.ts';
 import type { SimulatedObject } from './simulated-object.ts';
-import type { Asked, Wish } from './wish.ts';
 
 export type Found =
   | { readonly kind: 'state'; readonly state: State }
-  | { readonly kind: 'restored'; readonly asked: Asked; readonly contents: Contents };
+  | { readonly kind: 'restored'; readonly request: RestoreRequest; readonly contents: Contents };
 
 /** @throws SimulationFailure when it is in none, or a restore that was acknowledged was not made */
-export function identify(object: SimulatedObject, candidates: readonly State[], wish: Wish): Found {
+export function identify(
+  object: SimulatedObject,
+  candidates: readonly State[],
+  requested: RequestedRestores,
+): Found {
   const differences: string[] = [];
-  for (const asked of wish.asked) {
-    for (const contents of asked.known.contents) {
+  for (const request of requested.requests) {
+    for (const contents of request.known.contents) {
       const differs = difference(object, contents);
-      if (differs === null) return { kind: 'restored', asked, contents };
+      if (differs === null) return { kind: 'restored', request, contents };
       differences.push(`restored: ${differs}`);
     }
   }
-  if (wish.isCertain) {
+  if (requested.isCertain) {
     throw new SimulationFailure(`the restore was not made: ${differences.join('; ')}`);
   }
   for (const state of candidates) {

@@ -15,11 +15,11 @@ import { History, inStep, SimulationFailure } from './history.ts';
 import { type Found, identify } from './identify.ts';
 import type { Plan, Step } from './plan.ts';
 import { Random } from './random.ts';
+import type { RequestedRestores, RestoreRequest } from './requested-restores.ts';
 import { Restores } from './restores.ts';
 import { promised } from './settle.ts';
 import { type Engine, SimulatedObject, type World } from './simulated-object.ts';
 import { NO_TOTALS, type Totals } from './totals.ts';
-import type { Asked, Wish } from './wish.ts';
 import { Draft, Workload } from './workload.ts';
 
 const START_MS = Date.UTC(2030, 0, 1);
@@ -285,16 +285,16 @@ export class ObjectSimulation {
     const { known } = this.#history;
     if (known.length === 0) return;
     const wanted = this.#random.pick(known);
-    const asked: Asked = { known: wanted, undo: null, isAcknowledged: false };
-    this.#restores.ask(asked);
+    const request: RestoreRequest = { known: wanted, undo: null, isAcknowledged: false };
+    this.#restores.add(request);
     try {
-      asked.undo = this.#object.storage.restoreAtNextStart(wanted.text);
+      request.undo = this.#object.storage.restoreAtNextStart(wanted.text);
     } catch (error) {
       this.#history.checkRefusal([wanted], error, this.#clock.nowMs);
       this.#restores.withdraw();
       return;
     }
-    this.#history.checkOrder(asked.undo);
+    this.#history.checkOrder(request.undo);
     if (!this.#random.onceIn(4)) await this.#acknowledge();
   }
 
@@ -306,28 +306,28 @@ export class ObjectSimulation {
     await this.#object.reset().catch((error: unknown) => {
       if (!this.#isExpected(error)) throw error;
     });
-    const wish = this.#restores.wish();
+    const requested = this.#restores.requested();
     if (!crashed.isOff) {
       if (this.#random.onceIn(2)) crashed.heal();
       try {
-        return await this.#open(wish);
+        return await this.#open(requested);
       } catch (error) {
         if (!crashed.isOff || !isStorageError(error)) throw error;
       }
     }
     if (crashed.violations.length > 0) throw new SimulationFailure(crashed.violations.join('; '));
     for (let i = 1; i < SURVIVORS; i++) {
-      const looked = await this.#survive(crashed, wish.copy());
+      const looked = await this.#survive(crashed, requested.copy());
       this.#disk.powerOff();
       await looked.object.reset().catch(() => {});
     }
-    const { object, found } = await this.#survive(crashed, wish);
+    const { object, found } = await this.#survive(crashed, requested);
     this.#object = object;
     this.#settleOn(found);
   }
 
   /** Opens what a loss of power left, through losses during recovery. */
-  async #survive(crashed: CrashDisk, wish: Wish): Promise<Opened> {
+  async #survive(crashed: CrashDisk, requested: RequestedRestores): Promise<Opened> {
     let disk = crashed;
     for (let losses = 0; ; losses++) {
       this.#totals('crashes');
@@ -335,7 +335,7 @@ export class ObjectSimulation {
       this.#disk = disk;
       if (losses < 4 && this.#random.onceIn(3)) disk.powerOffAfter(this.#random.below(40));
       try {
-        const opened = await this.#opened(wish);
+        const opened = await this.#opened(requested);
         if (!disk.isOff) return opened;
         await opened.object.reset().catch(() => {});
       } catch (error) {
@@ -344,14 +344,14 @@ export class ObjectSimulation {
     }
   }
 
-  async #open(wish = this.#restores.wish()): Promise<void> {
-    const { object, found } = await this.#opened(wish);
+  async #open(requested = this.#restores.requested()): Promise<void> {
+    const { object, found } = await this.#opened(requested);
     this.#object = object;
     this.#settleOn(found);
   }
 
   /** An object always opens: at the latest when faults are over, there is room, or a restore was refused. */
-  async #opened(wish: Wish): Promise<Opened> {
+  async #opened(requested: RequestedRestores): Promise<Opened> {
     for (let attempts = 0; ; attempts++) {
       if (attempts > 3) throw new SimulationFailure('it does not open again');
       this.#failedCalls = this.#disk.failedCalls;
@@ -359,11 +359,11 @@ export class ObjectSimulation {
       try {
         object = await SimulatedObject.open(this.#disk, this.#world);
       } catch (error) {
-        this.#failedToOpen(wish, error);
+        this.#failedToOpen(requested, error);
         continue;
       }
       try {
-        return { object, found: this.#identify(object, wish) };
+        return { object, found: this.#identify(object, requested) };
       } catch (error) {
         await object.reset().catch(() => {});
         if (this.#disk.isOff || !this.#isExpected(error)) throw error;
@@ -373,38 +373,38 @@ export class ObjectSimulation {
   }
 
   /** @throws the error, when nothing explains it or power is off */
-  #failedToOpen(wish: Wish, error: unknown): void {
+  #failedToOpen(requested: RequestedRestores, error: unknown): void {
     const { nowMs } = this.#clock;
     if (this.#disk.isOff) {
-      wish.interrupted((known) => this.#history.mayRefuseSomehow(known, nowMs));
+      requested.interrupted((known) => this.#history.mayRefuseSomehow(known, nowMs));
       throw error;
     }
     if (this.#isExpected(error)) {
       this.#disk.heal();
       return;
     }
-    const wanted = wish.asked.map(({ known }) => known);
+    const wanted = requested.requests.map(({ known }) => known);
     this.#history.checkRefusal(wanted, error, nowMs);
     const isFailing = this.#disk.failedCalls > this.#failedCalls;
-    wish.refused(isFailing ? 'failing' : 'sound');
+    requested.refused(isFailing ? 'failing' : 'sound');
   }
 
-  #identify(object: SimulatedObject, wish: Wish): Found {
+  #identify(object: SimulatedObject, requested: RequestedRestores): Found {
     const damage = this.#random.onceIn(4) ? object.damage() : undefined;
     // What it cannot read it reports as damage.
     if (this.#disk.failedCalls > this.#failedCalls) throw storageError('IO', 'A fault was met.');
     if (damage !== undefined) throw new SimulationFailure(`integrity_check: ${damage}`);
-    return identify(object, this.#history.candidates(), wish);
+    return identify(object, this.#history.candidates(), requested);
   }
 
   #settleOn(found: Found): void {
     this.#restores.settle();
     if (found.kind === 'state') this.#history.found(found.state);
-    else this.#settleOnRestored(found.asked, found.contents);
+    else this.#settleOnRestored(found.request, found.contents);
     this.#history.checkOrder(this.#object.storage.currentBookmark());
   }
 
-  #settleOnRestored({ undo, isAcknowledged }: Asked, contents: Contents): void {
+  #settleOnRestored({ undo, isAcknowledged }: RestoreRequest, contents: Contents): void {
     const before = this.#history.candidates();
     const { timeMs } = this.#history.last;
     this.#history.restored(contents, this.#clock.nowMs);

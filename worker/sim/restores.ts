@@ -5,50 +5,50 @@
 // one was on disk proves that the marker was: until then damage may take back what it, or the commit
 // of a restore, has settled.
 
-import { type Asked, Wish } from './wish.ts';
+import { RequestedRestores, type RestoreRequest } from './requested-restores.ts';
 
 /** Flushes of commits after which what was settled is proved by the log. */
 const PROOF_FLUSHES = 2;
 
 export class Restores {
   /** Those asked for since the last that was acknowledged, and that one. */
-  #asked: Asked[] = [];
-  #settled: readonly Asked[] = [];
+  #requests: RestoreRequest[] = [];
+  #settled: readonly RestoreRequest[] = [];
   #flushesToProof = 0;
 
-  ask(asked: Asked): void {
-    this.#asked.push(asked);
+  add(request: RestoreRequest): void {
+    this.#requests.push(request);
   }
 
   /** The last was refused at once. */
   withdraw(): void {
-    this.#asked.pop();
+    this.#requests.pop();
   }
 
   /** Everything so far is on disk. */
   acknowledged(what: 'commits' | 'noCommit'): void {
     if (what === 'commits') this.#flushesToProof--;
-    const last = this.#asked.at(-1);
+    const last = this.#requests.at(-1);
     if (last === undefined) return;
     last.isAcknowledged = true;
-    this.#asked = [last];
+    this.#requests = [last];
   }
 
   /** What the next opening may make. */
-  wish(): Wish {
-    return new Wish(this.#asked);
+  requested(): RequestedRestores {
+    return new RequestedRestores(this.#requests);
   }
 
   /** An opening has made one of them, or none is to be made any more. */
   settle(): void {
-    if (this.#asked.length === 0) return;
-    this.#settled = this.#asked;
+    if (this.#requests.length === 0) return;
+    this.#settled = this.#requests;
     this.#flushesToProof = PROOF_FLUSHES;
-    this.#asked = [];
+    this.#requests = [];
   }
 
   /** Those that a damaged object may make, or refuse. */
-  get ofDamaged(): readonly Asked[] {
-    return this.#flushesToProof > 0 ? [...this.#asked, ...this.#settled] : this.#asked;
+  get ofDamaged(): readonly RestoreRequest[] {
+    return this.#flushesToProof > 0 ? [...this.#requests, ...this.#settled] : this.#requests;
   }
 }

@@ -8,8 +8,8 @@
 
 import type { Known } from './history.ts';
 
-/** A restore that was asked for. */
-export interface Asked {
+/** A restore that was requested. */
+export interface RestoreRequest {
   readonly known: Known;
   /** The bookmark that undoes it; null when the call that asked has failed. */
   undo: string | null;
@@ -18,28 +18,28 @@ export interface Asked {
 
 type Standing = 'pending' | 'perhapsCancelled' | 'cancelled';
 
-export class Wish {
-  readonly #asked: readonly Asked[];
+export class RequestedRestores {
+  readonly #requests: readonly RestoreRequest[];
   #standing: Standing;
 
-  constructor(asked: readonly Asked[], standing: Standing = 'pending') {
-    this.#asked = asked;
+  constructor(requests: readonly RestoreRequest[], standing: Standing = 'pending') {
+    this.#requests = requests;
     this.#standing = standing;
   }
 
   /** For a disk of its own: what happens there is not known to the others. */
-  copy(): Wish {
-    return new Wish(this.#asked, this.#standing);
+  copy(): RequestedRestores {
+    return new RequestedRestores(this.#requests, this.#standing);
   }
 
   /** Those one of which may be made. */
-  get asked(): readonly Asked[] {
-    return this.#standing === 'cancelled' ? [] : this.#asked;
+  get requests(): readonly RestoreRequest[] {
+    return this.#standing === 'cancelled' ? [] : this.#requests;
   }
 
   /** The object must be found restored. */
   get isCertain(): boolean {
-    return this.#standing === 'pending' && this.#asked.some((asked) => asked.isAcknowledged);
+    return this.#standing === 'pending' && this.#requests.some((request) => request.isAcknowledged);
   }
 
   /** An opening has refused it and said so; on a disk that failed meanwhile it may still stand. */
@@ -50,7 +50,7 @@ export class Wish {
   /** An opening has failed before it said anything. */
   interrupted(mayBeRefused: (known: Known) => boolean): void {
     const isPending = this.#standing === 'pending';
-    if (isPending && this.#asked.some(({ known }) => mayBeRefused(known))) {
+    if (isPending && this.#requests.some(({ known }) => mayBeRefused(known))) {
       this.#standing = 'perhapsCancelled';
     }
   }
