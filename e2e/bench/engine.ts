@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util';
 import sqlite3InitModule, { type Database } from '@sqlite.org/sqlite-wasm';
 import type { FileDirectory, SyncFile } from '../../worker/file/file.ts';
 import { NodeDirectory } from '../../worker/file/node-file.ts';
-import { ObjectStore } from '../../worker/log/object-store.ts';
+import { ObjectFiles } from '../../worker/log/object-files.ts';
 import { LOG_PRAGMAS, LogVfs } from '../../worker/vfs/log-vfs.ts';
 
 const { values: options } = parseArgs({
@@ -76,22 +76,22 @@ class Counted implements FileDirectory {
 }
 
 interface Opened {
-  readonly store: ObjectStore;
+  readonly files: ObjectFiles;
   readonly db: Database;
   close(): Promise<void>;
 }
 
 async function open(directory: FileDirectory): Promise<Opened> {
-  const store = await ObjectStore.open(directory, environment);
-  const filename = vfs.attach(store.file);
+  const files = await ObjectFiles.open(directory, environment);
+  const filename = vfs.attach(files.file);
   const db = new sqlite3.oo1.DB({ filename, vfs: vfs.name, flags: 'c' });
   for (const pragma of LOG_PRAGMAS) db.exec(pragma);
   const close = async () => {
     db.close();
     vfs.detach(filename);
-    await store.close();
+    await files.close();
   };
-  return { store, db, close };
+  return { files, db, close };
 }
 
 function directoryOf(name: string): NodeDirectory {
@@ -117,12 +117,12 @@ function report(what: string, value: string, bound: string): void {
 async function commits(): Promise<void> {
   const count = 3000;
   const directory = new Counted(directoryOf('commits'));
-  const { store, db, close } = await open(directory);
+  const { files, db, close } = await open(directory);
   db.exec(CREATE);
   const upsert = db.prepare(UPSERT);
   const put = (i: number) => upsert.bind([`key${i % 1000}`, blob(100)]).stepReset();
   for (let i = 0; i < 1000; i++) put(i);
-  await store.flush();
+  await files.flush();
   Object.assign(directory, { flushes: 0, logWrites: 0, logBytes: 0 });
   const raw = await directoryOf('raw').open('raw');
   const rawBytes = pool.subarray(0, 290);
@@ -133,7 +133,7 @@ async function commits(): Promise<void> {
   for (let i = 0; i < count; i++) {
     let start = performance.now();
     put(i);
-    store.flush();
+    files.flush();
     total.commit += milliseconds(start);
     start = performance.now();
     raw.write(rawBytes, i * rawBytes.length);
@@ -160,22 +160,22 @@ async function restores(): Promise<void> {
   const key = (i: number) => `key${String(i).padStart(6, '0')}`;
   for (let i = 0; i < 95_000; i++) upsert.bind([key(i), blob(880)]).stepReset();
   opened.db.exec('COMMIT');
-  await opened.store.flush();
-  const bookmark = opened.store.currentBookmark();
+  await opened.files.flush();
+  const bookmark = opened.files.currentBookmark();
   for (let i = 0; i < 10_000; i++) {
     const isNew = Math.random() < 0.1;
     const name = isNew ? `new${i}` : key(Math.floor(Math.random() * 95_000));
     upsert.bind([name, blob(100 + Math.floor(Math.random() * 780))]).stepReset();
     if (i % 20 === 0) {
-      await opened.store.flush();
-      if (opened.store.needsMaintenance) await opened.store.maintain();
+      await opened.files.flush();
+      if (opened.files.needsMaintenance) await opened.files.maintain();
     }
   }
   upsert.finalize();
-  opened.store.scheduleRestore(bookmark);
-  await opened.store.flush();
-  await opened.store.checkpoint();
-  const mainBytes = opened.store.file.sizeBytes();
+  opened.files.scheduleRestore(bookmark);
+  await opened.files.flush();
+  await opened.files.checkpoint();
+  const mainBytes = opened.files.file.sizeBytes();
   await opened.close();
 
   let start = performance.now();
@@ -191,9 +191,9 @@ async function restores(): Promise<void> {
   copy.close();
 
   start = performance.now();
-  const store = await ObjectStore.open(directory, environment);
+  const files = await ObjectFiles.open(directory, environment);
   const restoreMs = milliseconds(start);
-  await store.close();
+  await files.close();
   opened = await open(directory);
   const left = opened.db.selectValue("SELECT count(*) FROM kv WHERE k LIKE 'new%'");
   if (left !== 0) throw new Error(`the restore left ${String(left)} rows`);
@@ -208,15 +208,15 @@ async function restores(): Promise<void> {
 async function openings(): Promise<void> {
   const count = Number(options.commits);
   const long = directoryOf('long');
-  const { store, db, close } = await open(long);
+  const { files, db, close } = await open(long);
   db.exec(CREATE);
   const upsert = db.prepare(UPSERT);
   const start = performance.now();
   for (let i = 0; i < count; i++) {
     upsert.bind([`key${i % 1000}`, blob(100)]).stepReset();
     if (i % 1000 !== 999) continue;
-    await store.flush();
-    if (store.needsMaintenance) await store.maintain();
+    await files.flush();
+    if (files.needsMaintenance) await files.maintain();
   }
   console.error(`${count} commits in ${(milliseconds(start) / 1000).toFixed(1)} s`);
   const middleMs = Date.now() - milliseconds(start) / 2;
@@ -229,7 +229,7 @@ async function openings(): Promise<void> {
   fresh.db.exec('BEGIN');
   for (let i = 0; i < 1000; i++) fresh.db.exec({ sql: UPSERT, bind: [`key${i}`, blob(100)] });
   fresh.db.exec('COMMIT');
-  await fresh.store.flush();
+  await fresh.files.flush();
   await fresh.close();
 
   const times = { long: [] as number[], short: [] as number[] };
@@ -251,7 +251,7 @@ async function openings(): Promise<void> {
   report('open without history', `${shortMs.toFixed(2)} ms`, '');
   report('open with / without history', (longMs / shortMs).toFixed(2), '≤ 2');
 
-  const again = await ObjectStore.open(long, environment);
+  const again = await ObjectFiles.open(long, environment);
   const from = performance.now();
   await again.bookmarkForTime(middleMs);
   report('bookmark for a time in the middle', `${milliseconds(from).toFixed(2)} ms`, '');
@@ -272,7 +272,7 @@ async function memory(): Promise<void> {
     const opened = await open(directoryOf(`many/${i}`));
     opened.db.exec(CREATE);
     for (let k = 0; k < 20; k++) opened.db.exec({ sql: UPSERT, bind: [`key${k}`, blob(100)] });
-    await opened.store.flush();
+    await opened.files.flush();
     objects.push(opened);
   }
   const after = settle();

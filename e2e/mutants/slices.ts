@@ -42,7 +42,7 @@ export const SLICES: Readonly<Record<string, Slice>> = {
   vfs: {
     folder: 'worker/vfs',
     mutate: ['worker/vfs/*.ts', '!worker/testing/sqlite.ts'],
-    tests: ['worker/vfs/*.test.ts', 'worker/sql/*.test.ts', 'worker/log/object-store.test.ts'],
+    tests: ['worker/vfs/*.test.ts', 'worker/sql/*.test.ts', 'worker/log/object-files.test.ts'],
   },
   storage: {
     folder: 'worker/storage',

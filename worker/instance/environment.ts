@@ -7,7 +7,7 @@
 import type { ObjectCatalog } from '../catalog/catalog.ts';
 import type { ObjectMedium } from '../file/medium.ts';
 import type { Turns } from '../io/turns.ts';
-import type { ObjectStore } from '../log/object-store.ts';
+import type { ObjectFiles } from '../log/object-files.ts';
 import type { DatabaseEvents } from '../sql/database.ts';
 import type { Limits } from '../sql/query-limits.ts';
 import type { LogDatabase } from '../storage/log-database.ts';
@@ -39,5 +39,5 @@ export interface HostEnvironment extends Turns {
   /** Limits of queries and imports. @default those of query-limits */
   readonly limits?: Limits;
   /** Opens SQLite on an object's log, or on a file outside of all objects. */
-  openDatabase(store: Pick<ObjectStore, 'file'>, events: DatabaseEvents): LogDatabase;
+  openDatabase(files: Pick<ObjectFiles, 'file'>, events: DatabaseEvents): LogDatabase;
 }

@@ -15,7 +15,7 @@ import type { DurableObjectStorage as PublicStorage } from '../../src/contract/s
 import type { IoHost } from '../../src/io/io-context.ts';
 import { AlarmInvocationInfo } from '../alarms/alarm-info.ts';
 import type { CriticalSection } from '../io/critical-section.ts';
-import { ObjectStore } from '../log/object-store.ts';
+import { ObjectFiles } from '../log/object-files.ts';
 import type { HibernatingSockets } from '../sockets/hibernating-sockets.ts';
 import { InstanceSockets } from '../sockets/instance-sockets.ts';
 import { DurableObjectStorage } from '../storage/durable-object-storage.ts';
@@ -96,13 +96,13 @@ export class ObjectInstance {
     admitted.catch(() => {}); // reported below
     const { address, environment } = options;
     const directory = await environment.medium.directory(addressKey(address));
-    const store = await ObjectStore.open(directory, environment);
+    const files = await ObjectFiles.open(directory, environment);
     let instance: ObjectInstance;
     try {
       await admitted;
-      instance = new ObjectInstance(options, store);
+      instance = new ObjectInstance(options, files);
     } catch (error) {
-      await store.close();
+      await files.close();
       throw error;
     }
     instance.#construct();
@@ -110,7 +110,7 @@ export class ObjectInstance {
     return instance;
   }
 
-  private constructor(options: InstanceOptions, store: ObjectStore) {
+  private constructor(options: InstanceOptions, files: ObjectFiles) {
     const { address, construction, environment, host, events } = options;
     const storageOptions = construction?.class.options ?? environment.storageOptions;
     this.address = address;
@@ -128,8 +128,8 @@ export class ObjectInstance {
       onEvict: () => events.onEvict(this),
     });
     this.storage = new ObjectStorage(
-      store,
-      (report) => environment.openDatabase(store, report),
+      files,
+      (report) => environment.openDatabase(files, report),
       {
         now: environment.now,
         nextTurn: environment.nextTurn,

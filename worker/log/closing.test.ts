@@ -19,35 +19,35 @@ async function withLateFlush() {
   const opened = await openLog(directory, undefined, SMALL);
   for (let i = 0; i < 8; i++) {
     put(opened.db, i, noise(i, 3000));
-    await opened.store.flush();
+    await opened.files.flush();
   }
-  await opened.store.maintain();
+  await opened.files.maintain();
   directory.isLate = true;
   put(opened.db, 100, noise(100, 20_000));
   return { directory, ...opened };
 }
 
 const MOMENTS: Readonly<Record<string, (opened: OpenedLog) => void>> = {
-  'a flush': ({ store }) => void store.flush(),
-  'two flushes': ({ store, db }) => {
-    void store.flush();
+  'a flush': ({ files }) => void files.flush(),
+  'two flushes': ({ files, db }) => {
+    void files.flush();
     put(db, 101, 'more');
-    void store.flush();
+    void files.flush();
   },
-  'taking commits back': ({ store }) => store.discardUnflushed(),
-  'a flush of what is taken back': ({ store }) => {
-    void store.flush();
-    store.discardUnflushed();
+  'taking commits back': ({ files }) => files.discardUnflushed(),
+  'a flush of what is taken back': ({ files }) => {
+    void files.flush();
+    files.discardUnflushed();
   },
-  upkeep: ({ store }) => {
-    void store.flush();
-    void store.maintain();
+  upkeep: ({ files }) => {
+    void files.flush();
+    void files.maintain();
   },
-  'a search for a time': ({ store }) => {
-    void store.flush();
-    void Promise.resolve(store.bookmarkForTime(0 + Date.UTC(2030, 0, 1) - 1)).catch(() => {});
+  'a search for a time': ({ files }) => {
+    void files.flush();
+    void Promise.resolve(files.bookmarkForTime(0 + Date.UTC(2030, 0, 1) - 1)).catch(() => {});
   },
-  'a checkpoint': ({ store }) => void store.checkpoint(),
+  'a checkpoint': ({ files }) => void files.checkpoint(),
   'a transaction too big for memory': ({ db }) => {
     db.exec('PRAGMA cache_size=10; BEGIN');
     for (let i = 200; i < 220; i++) put(db, i, noise(i, 20_000));
@@ -58,9 +58,9 @@ test.each(Object.keys(MOMENTS))(
   '[LOG20] closing during %s waits for it, and then nothing touches a file',
   async (moment) => {
     const opened = await withLateFlush();
-    const { directory, db, store } = opened;
+    const { directory, db, files } = opened;
     MOMENTS[moment]!(opened);
-    const closed = store.close().then(() => {
+    const closed = files.close().then(() => {
       directory.isOver = true;
     });
     // SQLite is closed last: while it is on the stack it can not be.
@@ -84,33 +84,33 @@ test.each(Object.keys(MOMENTS))(
   },
 );
 
-test('[LOG20] a closed store says so, whatever it is asked', async () => {
-  const { directory, store, db, close } = await withLateFlush();
+test('[LOG20] a closed object says so, whatever it is asked', async () => {
+  const { directory, files, db, close } = await withLateFlush();
   directory.isLate = false;
   const bytes = new Uint8Array(4096);
   await close();
   const isClosed = expect.objectContaining({ code: 'IO' });
-  expect(() => store.flush()).toThrow(isClosed);
-  expect(() => store.checkpoint()).toThrow(isClosed);
-  expect(() => store.file.read(bytes, 0)).toThrow(isClosed);
-  store.file.write(bytes, 0);
-  expect(() => store.file.commit()).toThrow(isClosed);
-  store.file.endRollback();
-  await store.maintain();
-  await store.close();
+  expect(() => files.flush()).toThrow(isClosed);
+  expect(() => files.checkpoint()).toThrow(isClosed);
+  expect(() => files.file.read(bytes, 0)).toThrow(isClosed);
+  files.file.write(bytes, 0);
+  expect(() => files.file.commit()).toThrow(isClosed);
+  files.file.endRollback();
+  await files.maintain();
+  await files.close();
   expect(db.isOpen()).toBe(false);
   expect(directory.afterClose).toEqual([]);
 });
 
 test('[LOG20] whichever call fails where a segment begins, closing lets go of every file', async () => {
   for (let failing = 0, isOver = false; !isOver; failing++) {
-    const { directory, store, close } = await withLateFlush();
+    const { directory, files, close } = await withLateFlush();
     directory.isLate = false;
     let calls = 0;
     directory.fails = () => calls++ === failing;
     const segments = [...directory.written].filter((name) => name.startsWith('log-')).length;
     try {
-      await store.flush();
+      await files.flush();
       isOver = calls <= failing;
     } catch (error) {
       expect(error).toMatchObject({ code: 'IO' });

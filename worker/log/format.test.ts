@@ -26,17 +26,17 @@ test('[LOG17] a reader made of the document alone finds in the files what was co
   const environment = new TestEnvironment();
   // Every transaction that spills is logged whole: none of its pages is beyond the main file.
   const options = { segmentBytes: 1 << 18, checkpointLogBytes: 1 << 17, spillBytes: 1 << 16 };
-  const { store, db, close } = await openLog(directory, environment, options);
+  const { files, db, close } = await openLog(directory, environment, options);
   const step = async () => {
     environment.nowMs += 1000;
-    await store.flush();
-    if (store.needsMaintenance) await store.maintain();
+    await files.flush();
+    if (files.needsMaintenance) await files.maintain();
   };
   for (let i = 0; i < 200; i++) {
     put(db, i % 40, noise(i, 100 + 37 * (i % 90)));
     await step();
   }
-  const bookmark = store.currentBookmark();
+  const bookmark = files.currentBookmark();
   db.exec('PRAGMA cache_size=10');
   db.exec('UPDATE t SET v = randomblob(length(v))');
   await step();
@@ -44,10 +44,10 @@ test('[LOG17] a reader made of the document alone finds in the files what was co
   db.exec('VACUUM');
   put(db, 1000, 'the pages that are gone');
   await step();
-  store.scheduleRestore(bookmark);
+  files.scheduleRestore(bookmark);
   await step();
-  const image = store.databaseBytes();
-  const sequence = store.committedSequence;
+  const image = files.databaseBytes();
+  const sequence = files.committedSequence;
   await close();
 
   const { checkpoint, main, segments } = await readDirectory(directory);

@@ -8,7 +8,7 @@ import {
   START_MS,
   TestEnvironment,
 } from '../testing/test-log.ts';
-import { ObjectStore } from './object-store.ts';
+import { ObjectFiles } from './object-files.ts';
 
 beforeAll(() => {
   vi.spyOn(console, 'error').mockImplementation(() => {});
@@ -23,14 +23,14 @@ const STEP_MS = 1000;
 async function history(damaged: string, offset: number) {
   const directory = new MemoryDirectory();
   const environment = new TestEnvironment();
-  const { store, db, close } = await openLog(directory, environment, SMALL);
+  const { files, db, close } = await openLog(directory, environment, SMALL);
   const bookmarks: string[] = [];
   for (let i = 0; i < 60; i++) {
     environment.nowMs = START_MS + (i + 1) * STEP_MS;
     put(db, i % 10, String(i).repeat(150));
-    await store.flush();
-    bookmarks.push(store.currentBookmark());
-    if (store.needsMaintenance) await store.maintain();
+    await files.flush();
+    bookmarks.push(files.currentBookmark());
+    if (files.needsMaintenance) await files.maintain();
   }
   await close();
   const bytes = await bytesOf(directory, damaged);
@@ -53,12 +53,12 @@ test.each(Object.keys(PLACES))(
     const { directory, environment, bookmarks } = await history(name, offset);
     const codes = new Set<string>();
     for (const bookmark of bookmarks.filter((_, i) => i % 3 === 0)) {
-      const first = await ObjectStore.open(directory, environment, SMALL);
+      const first = await ObjectFiles.open(directory, environment, SMALL);
       first.scheduleRestore(bookmark);
       await first.flush();
       await first.close();
-      const second = await ObjectStore.open(directory, environment, SMALL).catch((error) => error);
-      if (!(second instanceof ObjectStore)) codes.add(second.code);
+      const second = await ObjectFiles.open(directory, environment, SMALL).catch((error) => error);
+      if (!(second instanceof ObjectFiles)) codes.add(second.code);
       else await second.close();
     }
     expect([...codes]).toEqual(['CORRUPT']);
@@ -70,11 +70,11 @@ test.each(Object.keys(PLACES))(
   async (place) => {
     const [name, offset] = PLACES[place]!;
     const { directory, environment, bookmarks } = await history(name, offset);
-    const store = await ObjectStore.open(directory, environment, SMALL);
+    const files = await ObjectFiles.open(directory, environment, SMALL);
     let refused = 0;
     for (const [i, bookmark] of bookmarks.entries()) {
       try {
-        const found = await store.bookmarkForTime(START_MS + (i + 1) * STEP_MS);
+        const found = await files.bookmarkForTime(START_MS + (i + 1) * STEP_MS);
         expect(found.slice(0, 17)).toBe(bookmark.slice(0, 17));
       } catch (error) {
         expect(error).toMatchObject({ code: 'CORRUPT' });
@@ -82,6 +82,6 @@ test.each(Object.keys(PLACES))(
       }
     }
     expect(refused).toBeGreaterThan(0);
-    await store.close();
+    await files.close();
   },
 );

@@ -31,10 +31,10 @@ async function behindARoll() {
   const opened = await openLog(directory, new TestEnvironment(), SMALL);
   for (let i = 0; ; i++) {
     put(opened.db, i % 4, noise(i, 30_000));
-    await opened.store.flush();
+    await opened.files.flush();
     const segments = [...directory.written].filter((name) => name.startsWith('log-')).sort();
     if (segments.length > 4 && !directory.flushed.has(segments.at(-1)!)) break;
-    if (opened.store.needsMaintenance) await opened.store.maintain();
+    if (opened.files.needsMaintenance) await opened.files.maintain();
   }
   const rows = rowsOf(opened.db);
   const slots = directory.flushed.get('checkpoint')!;
@@ -67,8 +67,8 @@ test('[LOG13] a main file that has no room leaves its pages in the segment, whic
   directory.full.add('main');
   for (let i = 0; i < 20; i++) {
     put(opened.db, i, noise(i, 30_000));
-    await opened.store.flush();
-    await opened.store.maintain();
+    await opened.files.flush();
+    await opened.files.maintain();
   }
   const rows = rowsOf(opened.db);
   expect([...directory.written].filter((name) => name.startsWith('log-'))).toHaveLength(1);
@@ -77,7 +77,7 @@ test('[LOG13] a main file that has no room leaves its pages in the segment, whic
   expect(rowsOf(again.db)).toEqual(rows);
   directory.full.clear();
   put(again.db, 0, 'room again');
-  await again.store.flush();
+  await again.files.flush();
   expect(again.db.selectValue('PRAGMA integrity_check')).toBe('ok');
   expect([...directory.written].filter((name) => name.startsWith('log-'))).toHaveLength(2);
   await again.close();
@@ -92,7 +92,7 @@ test('[LOG1] a first segment that was never flushed may be missing beside the on
   const directory = new WatchedDirectory();
   const opened = await openLog(directory, undefined, SMALL);
   put(opened.db, 1, noise(1, 40_000));
-  await opened.store.maintain();
+  await opened.files.maintain();
   await opened.close();
   expect(await segments(directory)).toEqual(['log-00000001', 'log-00000002']);
   await directory.remove('log-00000001');
@@ -107,8 +107,8 @@ test('[LOG8] a first segment that is missing before one that has begun is damage
   const opened = await openLog(directory, undefined, options);
   for (let i = 0; !directory.written.has('log-00000002'); i++) {
     put(opened.db, i, noise(i, 30_000));
-    await opened.store.flush();
-    await opened.store.maintain();
+    await opened.files.flush();
+    await opened.files.maintain();
   }
   await opened.close();
   await overwrite(directory, 'checkpoint', directory.flushed.get('checkpoint')!);
@@ -120,10 +120,10 @@ test('[LOG16] an opening makes the end of the log durable that it shows', async 
   const directory = new WatchedDirectory();
   const opened = await openLog(directory);
   put(opened.db, 1, 'kept');
-  await opened.store.flush();
-  await opened.store.checkpoint();
+  await opened.files.flush();
+  await opened.files.checkpoint();
   put(opened.db, 1, 'taken back');
-  opened.store.discardUnflushed();
+  opened.files.discardUnflushed();
   await opened.close();
   directory.flushed.clear(); // as if the flush of the cut had failed
   const again = await openLog(directory);

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import type { FileDirectory, SyncFile } from '../file/file.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { TestEnvironment } from '../testing/test-log.ts';
-import { ObjectStore } from './object-store.ts';
+import { ObjectFiles } from './object-files.ts';
 import { PAGE_BYTES } from './pages.ts';
 
 const PAGES = 12;
@@ -126,8 +126,8 @@ function pageOf(stamp: number, isWhole: boolean): Uint8Array {
   return new Uint8Array(words.buffer);
 }
 
-function stateOf(store: ObjectStore): State {
-  const image = new Uint32Array(store.databaseBytes().buffer);
+function stateOf(files: ObjectFiles): State {
+  const image = new Uint32Array(files.databaseBytes().buffer);
   const stamps: number[] = [];
   for (let at = 0; at < image.length; at += PAGE_BYTES / 4) stamps.push(image[at]!);
   return stamps;
@@ -139,11 +139,11 @@ class Run {
   readonly states = new Map<number, State>([[0, []]]);
   readonly promises: { readonly sequence: number; readonly changes: number }[] = [];
   readonly #environment = new TestEnvironment();
-  readonly #options: Parameters<typeof ObjectStore.open>[2];
-  #store!: ObjectStore;
+  readonly #options: Parameters<typeof ObjectFiles.open>[2];
+  #files!: ObjectFiles;
   #stamp = 0;
 
-  constructor(options: Parameters<typeof ObjectStore.open>[2]) {
+  constructor(options: Parameters<typeof ObjectFiles.open>[2]) {
     this.#options = options;
   }
 
@@ -151,20 +151,20 @@ class Run {
     await this.#open();
     for (const step of all) await this.#step(step);
     await this.journal.release();
-    await this.#store.close();
+    await this.#files.close();
   }
 
-  async open(directory: FileDirectory): Promise<ObjectStore> {
-    return ObjectStore.open(directory, this.#environment, this.#options);
+  async open(directory: FileDirectory): Promise<ObjectFiles> {
+    return ObjectFiles.open(directory, this.#environment, this.#options);
   }
 
   async #open(): Promise<void> {
-    this.#store = await this.open(this.journal);
+    this.#files = await this.open(this.journal);
   }
 
   async #step(step: Step): Promise<void> {
-    const store = this.#store;
-    const { file } = store;
+    const files = this.#files;
+    const { file } = files;
     if (step.kind === 'commit' || step.kind === 'undone') {
       for (const page of step.pages) {
         const isWhole = step.kind === 'undone' || step.isWhole;
@@ -178,28 +178,28 @@ class Run {
       this.#commit();
     } else if (step.kind === 'flush' || step.kind === 'lateFlush') {
       this.journal.isLate = step.kind === 'lateFlush';
-      const sequence = store.committedSequence;
+      const sequence = files.committedSequence;
       const promise = () => this.promises.push({ sequence, changes: this.journal.changes.length });
-      const flushed = store.flush();
+      const flushed = files.flush();
       if (flushed instanceof Promise) flushed.then(promise);
       else promise();
       this.journal.isLate = false;
     } else if (step.kind === 'checkpoint') {
       await this.journal.release();
-      await store.checkpoint();
+      await files.checkpoint();
     } else if (step.kind === 'maintain') {
-      await store.maintain();
+      await files.maintain();
     } else {
       await this.journal.release();
-      await store.close();
+      await files.close();
       await this.#open();
-      this.states.set(this.#store.committedSequence, stateOf(this.#store));
+      this.states.set(this.#files.committedSequence, stateOf(this.#files));
     }
   }
 
   #commit(): void {
-    this.#store.file.commit();
-    this.states.set(this.#store.committedSequence, stateOf(this.#store));
+    this.#files.file.commit();
+    this.states.set(this.#files.committedSequence, stateOf(this.#files));
   }
 }
 
@@ -227,13 +227,13 @@ test('[LOG1] any prefix of any run opens to the state of one commit, not older t
             return (state >>> 8) % below;
           };
           const survived = await run.journal.afterPowerLoss(count, fate);
-          const store = await run.open(survived);
+          const files = await run.open(survived);
           const promised = run.promises
             .filter(({ changes }) => changes <= count)
             .map(({ sequence }) => sequence);
-          expect(store.committedSequence).toBeGreaterThanOrEqual(Math.max(0, ...promised));
-          expect(stateOf(store)).toEqual(run.states.get(store.committedSequence));
-          await store.close();
+          expect(files.committedSequence).toBeGreaterThanOrEqual(Math.max(0, ...promised));
+          expect(stateOf(files)).toEqual(run.states.get(files.committedSequence));
+          await files.close();
         }
       },
     ),

@@ -8,7 +8,7 @@ import {
   TestEnvironment,
   WatchedDirectory,
 } from '../testing/test-log.ts';
-import { ObjectStore } from './object-store.ts';
+import { ObjectFiles } from './object-files.ts';
 
 const SMALL = { segmentBytes: 1 << 16, checkpointLogBytes: 1 << 15 };
 const TINY = { segmentBytes: 1 << 14, checkpointLogBytes: 1 << 13 };
@@ -16,20 +16,20 @@ const TINY = { segmentBytes: 1 << 14, checkpointLogBytes: 1 << 13 };
 test('[LOG11] a bookmark taken after a restore was asked for is good, also where a segment begins', async () => {
   const directory = new WatchedDirectory();
   const opened = await openLog(directory, undefined, SMALL);
-  const first = opened.store.currentBookmark();
+  const first = opened.files.currentBookmark();
   for (let i = 0; !directory.written.has('log-00000002'); i++) {
     put(opened.db, i, noise(i, 30_000));
-    await opened.store.flush();
-    await opened.store.maintain();
+    await opened.files.flush();
+    await opened.files.maintain();
   }
-  opened.store.scheduleRestore(first);
-  await opened.store.flush();
-  const marked = opened.store.currentBookmark();
+  opened.files.scheduleRestore(first);
+  await opened.files.flush();
+  const marked = opened.files.currentBookmark();
   const rows = all(opened.db);
   put(opened.db, 1, 'later');
-  await opened.store.flush();
-  opened.store.scheduleRestore(marked);
-  await opened.store.flush();
+  await opened.files.flush();
+  opened.files.scheduleRestore(marked);
+  await opened.files.flush();
   await opened.close();
   const again = await openLog(directory, undefined, SMALL);
   expect(all(again.db)).toEqual(rows);
@@ -45,13 +45,13 @@ function rowsOf(db: Database): unknown {
 async function withImpossibleRestore() {
   const directory = new WatchedDirectory();
   const environment = new TestEnvironment();
-  const { store, db, close } = await openLog(directory, environment, TINY);
-  const first = store.currentBookmark();
-  store.scheduleRestore(first);
+  const { files, db, close } = await openLog(directory, environment, TINY);
+  const first = files.currentBookmark();
+  files.scheduleRestore(first);
   for (let i = 0; (await directory.names()).includes('log-00000001'); i++) {
     put(db, i % 4, noise(i, 8000));
-    await store.flush();
-    await store.maintain();
+    await files.flush();
+    await files.maintain();
     environment.nowMs += 10 * 86_400_000;
   }
   const rows = rowsOf(db);
@@ -65,16 +65,16 @@ test('[LOG11] a restore that cannot be made is refused aloud, whichever call fai
     let calls = 0;
     directory.fails = () => calls++ === failing;
     const said: string[] = [];
-    let store: ObjectStore | undefined;
-    while (store === undefined && said.length < 4) {
-      store = await ObjectStore.open(directory, environment, TINY).catch(({ code }) => {
+    let files: ObjectFiles | undefined;
+    while (files === undefined && said.length < 4) {
+      files = await ObjectFiles.open(directory, environment, TINY).catch(({ code }) => {
         said.push(code);
         return undefined;
       });
     }
     expect(said).toContain('BOOKMARK_UNAVAILABLE');
     isOver = calls <= failing;
-    await store?.close();
+    await files?.close();
     directory.fails = () => false;
     const again = await openLog(directory, environment, TINY);
     expect(rowsOf(again.db)).toEqual(rows);

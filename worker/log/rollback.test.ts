@@ -4,11 +4,11 @@ import type { FileDirectory } from '../file/file.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import {
   all,
+  type FilesOptions,
   noise,
   type OpenedLog,
   openLog,
   put,
-  type StoreOptions,
   WatchedDirectory,
 } from '../testing/test-log.ts';
 
@@ -18,12 +18,12 @@ beforeAll(() => {
 });
 
 /** An object with free pages that hold old content, and a cache of a few pages. */
-async function withFreePages(directory: FileDirectory, options?: StoreOptions): Promise<OpenedLog> {
+async function withFreePages(directory: FileDirectory, options?: FilesOptions): Promise<OpenedLog> {
   const opened = await openLog(directory, undefined, options);
-  const { db, store } = opened;
+  const { db, files } = opened;
   for (let i = 0; i < 60; i++) put(db, i, noise(i, 20_000));
   db.exec('DELETE FROM t WHERE k > 5');
-  await store.flush();
+  await files.flush();
   db.exec('PRAGMA cache_size=10');
   return opened;
 }
@@ -44,18 +44,18 @@ test.each(Object.keys(WAYS))(
   '[LOG19] %s of a transaction that was written commits nothing',
   async (way) => {
     const directory = new MemoryDirectory();
-    const { db, store, close } = await withFreePages(directory);
-    const bookmark = store.currentBookmark();
+    const { db, files, close } = await withFreePages(directory);
+    const bookmark = files.currentBookmark();
     const expected = all(db);
     spill(db);
     WAYS[way]!(db);
-    expect(store.needsFlush).toBe(false);
-    expect(store.currentBookmark()).toBe(bookmark);
+    expect(files.needsFlush).toBe(false);
+    expect(files.currentBookmark()).toBe(bookmark);
     expect(all(db)).toEqual(expected);
     put(db, 1000, 'the next transaction');
     expect(db.selectValue('PRAGMA integrity_check')).toBe('ok');
     const after = all(db);
-    await store.flush();
+    await files.flush();
     await close();
     const again = await openLog(directory);
     expect(all(again.db)).toEqual(after);
@@ -66,14 +66,14 @@ test.each(Object.keys(WAYS))(
 
 test('[LOG19] closing SQLite in the middle of a transaction commits nothing', async () => {
   const directory = new MemoryDirectory();
-  const { db, store } = await withFreePages(directory);
+  const { db, files } = await withFreePages(directory);
   const expected = all(db);
-  const sequence = store.committedSequence;
+  const sequence = files.committedSequence;
   spill(db);
   db.close();
-  expect(store.committedSequence).toBe(sequence);
-  expect(store.needsFlush).toBe(false);
-  await store.close();
+  expect(files.committedSequence).toBe(sequence);
+  expect(files.needsFlush).toBe(false);
+  await files.close();
   const again = await openLog(directory);
   expect(all(again.db)).toEqual(expected);
   await again.close();
@@ -92,14 +92,14 @@ test('[LOG19] a rollback needs no disk', async () => {
 
 test('[LOG19] VACUUM, which commits inside a transaction of its own, is a commit', async () => {
   const directory = new MemoryDirectory();
-  const { db, store, close } = await withFreePages(directory);
-  const sequence = store.committedSequence;
-  const sizeBytes = store.file.sizeBytes();
+  const { db, files, close } = await withFreePages(directory);
+  const sequence = files.committedSequence;
+  const sizeBytes = files.file.sizeBytes();
   db.exec('VACUUM');
-  expect(store.committedSequence).toBeGreaterThan(sequence);
-  expect(store.file.sizeBytes()).toBeLessThan(sizeBytes);
+  expect(files.committedSequence).toBeGreaterThan(sequence);
+  expect(files.file.sizeBytes()).toBeLessThan(sizeBytes);
   const expected = all(db);
-  await store.flush();
+  await files.flush();
   await close();
   const again = await openLog(directory);
   expect(all(again.db)).toEqual(expected);
@@ -116,7 +116,7 @@ async function small(directory: WatchedDirectory): Promise<OpenedLog> {
   const opened = await openLog(directory, undefined, { spillBytes: 1 << 14 });
   for (let i = 0; i < 8; i++) put(opened.db, i, noise(i, 8000));
   opened.db.exec('DELETE FROM t WHERE k > 3');
-  await opened.store.flush();
+  await opened.files.flush();
   opened.db.exec('PRAGMA cache_size=10');
   return opened;
 }
@@ -146,7 +146,7 @@ test('[LOG19] a rollback needs no disk, not even to give back the space of new p
 test('[LOG19] a call that fails undoes the transaction as a whole, also when the next one fails too', async () => {
   for (let failing = 0, isOver = false; !isOver; failing++) {
     const directory = new WatchedDirectory();
-    const { db, store, close } = await small(directory);
+    const { db, files, close } = await small(directory);
     const before = rows(db);
     let calls = 0;
     directory.fails = (call) => call !== 'read' && Math.floor((calls++ - failing) / 2) === 0;
@@ -163,7 +163,7 @@ test('[LOG19] a call that fails undoes the transaction as a whole, also when the
     put(db, 1000, 'the next transaction');
     expect(db.selectValue('PRAGMA integrity_check')).toBe('ok');
     const after = rows(db);
-    await store.flush();
+    await files.flush();
     await close();
     const again = await openLog(directory.inner);
     expect(rows(again.db)).toEqual(after);

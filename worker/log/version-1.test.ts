@@ -44,9 +44,9 @@ async function oldObject() {
 
 test('[LOG21] an object of version 1 opens, and its last commit has the bookmark it had', async () => {
   const { directory, environment } = await oldObject();
-  const { store, db, close } = await openLog(directory, environment, SMALL);
+  const { files, db, close } = await openLog(directory, environment, SMALL);
   expect(all(db)).toEqual(content.rows);
-  expect(store.currentBookmark()).toBe(content.last);
+  expect(files.currentBookmark()).toBe(content.last);
   await close();
 });
 
@@ -55,8 +55,8 @@ test('[LOG21] an object of version 1 works on, through segments, checkpoints and
   const first = await openLog(directory, environment, SMALL);
   for (let i = 0; i < 30; i++) {
     put(first.db, i, noise(i, 1000));
-    await first.store.flush();
-    if (first.store.needsMaintenance) await first.store.maintain();
+    await first.files.flush();
+    if (first.files.needsMaintenance) await first.files.maintain();
   }
   const rows = all(first.db);
   await first.close();
@@ -70,8 +70,8 @@ test('[LOG21] an object of version 1 works on, through segments, checkpoints and
 test('[LOG21] a bookmark of version 1 restores', async () => {
   const { directory, environment } = await oldObject();
   const first = await openLog(directory, environment, SMALL);
-  first.store.scheduleRestore(content.bookmark);
-  await first.store.flush();
+  first.files.scheduleRestore(content.bookmark);
+  await first.files.flush();
   await first.close();
   const again = await openLog(directory, environment, SMALL);
   expect(all(again.db)).toEqual(content.past);

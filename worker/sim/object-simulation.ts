@@ -128,11 +128,11 @@ export class ObjectSimulation {
       case 'checkpoint':
         await this.#object.outcome(
           'checkpoint',
-          promised(() => this.#object.store.checkpoint()),
+          promised(() => this.#object.files.checkpoint()),
         );
         return;
       case 'maintain':
-        return this.#object.outcome('maintain', this.#object.store.maintain());
+        return this.#object.outcome('maintain', this.#object.files.maintain());
       case 'close':
         await this.#object.close();
         this.#acknowledged();

@@ -1,9 +1,9 @@
-// One object over a simulated disk: its store and its storage, without a runtime around them. Turns of
+// One object over a simulated disk: its files and its storage, without a runtime around them. Turns of
 // the event loop come when the simulation says so.
 
 import { isStorageError, type StorageError, storageError } from '../../src/contract/errors.ts';
 import { openForeign } from '../import/foreign-database.ts';
-import { ObjectStore } from '../log/object-store.ts';
+import { ObjectFiles } from '../log/object-files.ts';
 import { completeLimits } from '../sql/query-limits.ts';
 import { type LogDatabase, openLogDatabase } from '../storage/log-database.ts';
 import { ObjectStorage } from '../storage/object-storage.ts';
@@ -38,7 +38,7 @@ export interface World {
 }
 
 export class SimulatedObject {
-  readonly store: ObjectStore;
+  readonly files: ObjectFiles;
   readonly storage: ObjectStorage;
   readonly #world: World;
   #database!: LogDatabase;
@@ -47,31 +47,31 @@ export class SimulatedObject {
   #broken: unknown;
   #ended: Promise<void> | undefined;
 
-  /** Opens the object. @throws what its store and its storage throw */
+  /** Opens the object. @throws what its files and its storage throw */
   static async open(disk: CrashDisk, world: World): Promise<SimulatedObject> {
     const { clock, random, sizes } = world;
     const environment = { now: () => clock.nowMs, randomUint32: () => random.uint32() };
     const { cachePages: _, ...options } = sizes;
-    const store = await settled('open', ObjectStore.open(disk, environment, options));
+    const files = await settled('open', ObjectFiles.open(disk, environment, options));
     try {
-      return new SimulatedObject(store, world);
+      return new SimulatedObject(files, world);
     } catch (error) {
-      await settled('close', store.close());
+      await settled('close', files.close());
       throw error;
     }
   }
 
-  private constructor(store: ObjectStore, world: World) {
-    this.store = store;
+  private constructor(files: ObjectFiles, world: World) {
+    this.files = files;
     this.#world = world;
     const {
       sqlite: { sqlite },
       vfs,
     } = world.engine;
     this.storage = new ObjectStorage(
-      store,
+      files,
       (events) => {
-        this.#database = openLogDatabase(sqlite, vfs, store, events);
+        this.#database = openLogDatabase(sqlite, vfs, files, events);
         return this.#database;
       },
       {

@@ -1,6 +1,6 @@
 // SQLite on an object's log: the database opened through the VFS, and forgotten by it when closed.
 
-import type { ObjectStore } from '../log/object-store.ts';
+import type { ObjectFiles } from '../log/object-files.ts';
 import { Database, type DatabaseEvents } from '../sql/database.ts';
 import type { Limits } from '../sql/query-limits.ts';
 import type { LogVfs } from '../vfs/log-vfs.ts';
@@ -16,11 +16,11 @@ export interface LogDatabase {
 export function openLogDatabase(
   sqlite: Sqlite,
   vfs: LogVfs,
-  store: Pick<ObjectStore, 'file'>,
+  files: Pick<ObjectFiles, 'file'>,
   events: DatabaseEvents,
   limits?: Limits,
 ): LogDatabase {
-  const name = vfs.attach(store.file);
+  const name = vfs.attach(files.file);
   try {
     const lastVfsError = () => vfs.takeError(name);
     const options = { lastVfsError, ...(limits !== undefined && { limits }) };

@@ -15,7 +15,7 @@ import type { SqlStorage } from '../../src/contract/storage.ts';
 import { emptyDatabase } from '../import/database-header.ts';
 import type { ForeignDatabase } from '../import/foreign-database.ts';
 import { type EntryCursor, KvStore } from '../kv/kv-store.ts';
-import type { ObjectStore } from '../log/object-store.ts';
+import type { ObjectFiles } from '../log/object-files.ts';
 import type { Cursor } from '../sql/cursor.ts';
 import type { Database, DatabaseEvents } from '../sql/database.ts';
 import { createSqlStorage } from '../sql/sql-storage.ts';
@@ -57,7 +57,7 @@ export class ObjectStorage {
   readonly options: StorageOptions;
   readonly #database: Database;
   readonly #closeDatabase: () => void;
-  readonly #log: ObjectStore;
+  readonly #log: ObjectFiles;
   readonly #kv: KvStore;
   readonly #metadata: Metadata;
   readonly #alarm: Alarm;
@@ -71,7 +71,7 @@ export class ObjectStorage {
 
   /** `openDatabase` opens SQLite on the log's file and reports to the events it is given. */
   constructor(
-    log: ObjectStore,
+    log: ObjectFiles,
     openDatabase: (events: DatabaseEvents) => LogDatabase,
     environment: StorageEnvironment,
     options: StorageOptions = {},

@@ -10,7 +10,7 @@ import { MemoryMedium, type ObjectMedium } from '../file/medium.ts';
 import { type MakeBindings, ObjectHost } from '../host/object-host.ts';
 import type { HostEnvironment } from '../instance/environment.ts';
 import { ClassRegistry, type ClassTable } from '../instance/object-class.ts';
-import { ObjectStore } from '../log/object-store.ts';
+import { ObjectFiles } from '../log/object-files.ts';
 import { completeLimits, type Limits } from '../sql/query-limits.ts';
 import { openLogDatabase } from '../storage/log-database.ts';
 import type { StorageOptions } from '../storage/options.ts';
@@ -46,21 +46,21 @@ class Clock {
 
 export class TestHost {
   readonly host: ObjectHost;
-  readonly #stores: ObjectStore[];
+  readonly #opened: ObjectFiles[];
   readonly #faults: Faults;
   readonly #clock: Clock;
   readonly #className: string | null;
 
   constructor(
     host: ObjectHost,
-    stores: ObjectStore[],
+    opened: ObjectFiles[],
     faults: Faults,
     clock: Clock,
     className: string | null,
   ) {
     this.host = host;
     this.#className = className;
-    this.#stores = stores;
+    this.#opened = opened;
     this.#faults = faults;
     this.#clock = clock;
   }
@@ -96,12 +96,12 @@ export class TestHost {
 
   /** Sequence of the last commit. */
   committed(): number {
-    return this.#stores.at(-1)?.committedSequence ?? 0;
+    return this.#opened.at(-1)?.committedSequence ?? 0;
   }
 
   /** Sequence of the last durable commit. */
   durable(): number {
-    return this.#stores.at(-1)?.durableSequence ?? 0;
+    return this.#opened.at(-1)?.durableSequence ?? 0;
   }
 
   /** From now on, flushes do not end before `releaseFlushes`. */
@@ -151,7 +151,7 @@ export async function createTestHost(
   limits: Limits = completeLimits(),
 ): Promise<TestHost> {
   const sqlite = await loadSqliteInNode();
-  const stores: ObjectStore[] = [];
+  const opened: ObjectFiles[] = [];
   const faults = new Faults();
   const clock = new Clock();
   let random = 1;
@@ -165,14 +165,14 @@ export async function createTestHost(
     limits,
     medium: faults.medium(world.medium),
     catalog: world.catalog,
-    openDatabase(store, events) {
-      if (store instanceof ObjectStore) stores.push(store);
-      return openLogDatabase(sqlite, sqlite.vfs, store, events, limits);
+    openDatabase(files, events) {
+      if (files instanceof ObjectFiles) opened.push(files);
+      return openLogDatabase(sqlite, sqlite.vfs, files, events, limits);
     },
   };
   const host = new ObjectHost(environment, new ClassRegistry(classes), makeBindings);
   await host.start();
-  return new TestHost(host, stores, faults, clock, Object.keys(classes)[0] ?? null);
+  return new TestHost(host, opened, faults, clock, Object.keys(classes)[0] ?? null);
 }
 
 /** Files whose flush can be held or made to fail. */

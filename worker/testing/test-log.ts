@@ -5,7 +5,7 @@ import sqlite3InitModule, { type Database } from '@sqlite.org/sqlite-wasm';
 import { storageError } from '../../src/contract/errors.ts';
 import type { FileDirectory, SyncFile } from '../file/file.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
-import { ObjectStore } from '../log/object-store.ts';
+import { ObjectFiles } from '../log/object-files.ts';
 import { LOG_PRAGMAS, LogVfs } from '../vfs/log-vfs.ts';
 
 export const START_MS = Date.UTC(2030, 0, 1);
@@ -24,10 +24,10 @@ export class TestEnvironment {
   };
 }
 
-export type StoreOptions = Parameters<typeof ObjectStore.open>[2];
+export type FilesOptions = Parameters<typeof ObjectFiles.open>[2];
 
 export interface OpenedLog {
-  readonly store: ObjectStore;
+  readonly files: ObjectFiles;
   readonly db: Database;
   readonly name: string;
   close(): Promise<void>;
@@ -37,19 +37,19 @@ export interface OpenedLog {
 export async function openLog(
   directory: FileDirectory,
   environment = new TestEnvironment(),
-  options: StoreOptions = {},
+  options: FilesOptions = {},
 ): Promise<OpenedLog> {
-  const store = await ObjectStore.open(directory, environment, options);
-  const name = vfs.attach(store.file);
+  const files = await ObjectFiles.open(directory, environment, options);
+  const name = vfs.attach(files.file);
   const db = new sqlite3.oo1.DB({ filename: name, vfs: vfs.name, flags: 'c' });
   for (const pragma of LOG_PRAGMAS) db.exec(pragma);
   db.exec('CREATE TABLE IF NOT EXISTS t(k INTEGER PRIMARY KEY, v)');
   const close = async () => {
     db.close();
     vfs.detach(name);
-    await store.close();
+    await files.close();
   };
-  return { store, db, name, close };
+  return { files, db, name, close };
 }
 
 export function put(db: Database, k: number, v: string | Uint8Array): void {

@@ -108,12 +108,12 @@ export const PUT_BACKS: readonly PutBack[] = [
     seeds: [13],
     edits: [
       {
-        file: 'worker/log/object-store.ts',
+        file: 'worker/log/object-files.ts',
         from: '      await Promise.allSettled(this.#underWay);\n      await this.#pages.committed.settled();\n',
         to: '',
       },
       {
-        file: 'worker/log/object-store.ts',
+        file: 'worker/log/object-files.ts',
         from: '    if (this.#closed !== undefined) return;\n    if (this.needsFlush ||',
         to: '    if (this.needsFlush ||',
       },

@@ -3,7 +3,7 @@ import { beforeAll, expect, test, vi } from 'vitest';
 import type { FileDirectory, SyncFile } from '../file/file.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { LOG_PRAGMAS, LogVfs } from '../vfs/log-vfs.ts';
-import { ObjectStore } from './object-store.ts';
+import { ObjectFiles } from './object-files.ts';
 import { RECORD_MAGIC } from './record.ts';
 import { SEGMENT_HEADER_BYTES } from './segment.ts';
 
@@ -72,7 +72,7 @@ class Watched implements FileDirectory {
 }
 
 interface Opened {
-  readonly store: ObjectStore;
+  readonly files: ObjectFiles;
   readonly db: Database;
   readonly name: string;
   close(): Promise<void>;
@@ -81,19 +81,19 @@ interface Opened {
 async function open(
   directory: FileDirectory,
   environment: Environment,
-  options: Parameters<typeof ObjectStore.open>[2] = {},
+  options: Parameters<typeof ObjectFiles.open>[2] = {},
 ): Promise<Opened> {
-  const store = await ObjectStore.open(directory, environment, options);
-  const name = vfs.attach(store.file);
+  const files = await ObjectFiles.open(directory, environment, options);
+  const name = vfs.attach(files.file);
   const db = new sqlite3.oo1.DB({ filename: name, vfs: vfs.name, flags: 'c' });
   for (const pragma of LOG_PRAGMAS) db.exec(pragma);
   db.exec('CREATE TABLE IF NOT EXISTS t(k INTEGER PRIMARY KEY, v TEXT)');
   const close = async () => {
     db.close();
     vfs.detach(name);
-    await store.close();
+    await files.close();
   };
-  return { store, db, name, close };
+  return { files, db, name, close };
 }
 
 function put(db: Database, k: number, v: string): void {
@@ -119,15 +119,15 @@ async function flip(directory: MemoryDirectory, name: string, offset: number): P
 
 test('[LOG4] a commit is one write to the log, and one flush covers many commits', async () => {
   const directory = new Watched();
-  const { store, db, close } = await open(directory, new Environment());
-  await store.flush();
+  const { files, db, close } = await open(directory, new Environment());
+  await files.flush();
   Object.assign(directory, { records: 0, recordBytes: 0, flushes: 0 });
   for (let i = 0; i < 20; i++) put(db, i, 'v');
   expect([directory.records, directory.flushes]).toEqual([20, 0]);
-  expect(store.durableSequence).toBeLessThan(store.committedSequence);
-  await store.flush();
+  expect(files.durableSequence).toBeLessThan(files.committedSequence);
+  await files.flush();
   expect(directory.flushes).toBe(1);
-  expect(store.durableSequence).toBe(store.committedSequence);
+  expect(files.durableSequence).toBe(files.committedSequence);
   await close();
 });
 
@@ -146,12 +146,12 @@ test('[LOG4] a transaction that is rolled back, or changes nothing, writes nothi
 
 test('[LOG5] after a checkpoint the main file is a plain SQLite image', async () => {
   const directory = new MemoryDirectory();
-  const { store, db, close } = await open(directory, new Environment());
+  const { files, db, close } = await open(directory, new Environment());
   for (let i = 0; i < 50; i++) put(db, i, 'x'.repeat(i * 10));
-  await store.flush();
-  expect(await store.checkpoint()).toBe(true);
+  await files.flush();
+  expect(await files.checkpoint()).toBe(true);
   const expected = all(db);
-  const image = store.databaseBytes();
+  const image = files.databaseBytes();
   await close();
   const main = await fileOf(directory, 'main');
   const bytes = new Uint8Array(main.sizeBytes());
@@ -169,16 +169,16 @@ test('[LOG5] after a checkpoint the main file is a plain SQLite image', async ()
 
 test('[LOG6] new pages of a big transaction are not logged', async () => {
   const directory = new Watched();
-  const { store, db, close } = await open(directory, new Environment(), { spillBytes: 1 << 18 });
+  const { files, db, close } = await open(directory, new Environment(), { spillBytes: 1 << 18 });
   db.exec('PRAGMA cache_size=20');
   put(db, 1, 'first');
   directory.recordBytes = 0;
   db.exec('BEGIN');
   for (let i = 10; i < 3000; i++) put(db, i, 'y'.repeat(3000));
   db.exec('COMMIT');
-  expect(store.file.sizeBytes()).toBeGreaterThan(8 << 20);
+  expect(files.file.sizeBytes()).toBeGreaterThan(8 << 20);
   expect(directory.recordBytes).toBeLessThan(2 << 20);
-  await store.flush();
+  await files.flush();
   const expected = all(db);
   await close();
   const again = await open(directory, new Environment(), { spillBytes: 1 << 18 });
@@ -193,17 +193,17 @@ test('[LOG6] a transaction over many existing pages spills to the log and surviv
   opened.db.exec('PRAGMA cache_size=20; BEGIN');
   for (let i = 0; i < 500; i++) put(opened.db, i, 'a'.repeat(3000));
   opened.db.exec('COMMIT');
-  await opened.store.flush();
-  const bookmark = opened.store.currentBookmark();
+  await opened.files.flush();
+  const bookmark = opened.files.currentBookmark();
   const before = all(opened.db);
   opened.db.exec("UPDATE t SET v = replace(v, 'a', 'b')");
-  await opened.store.flush();
+  await opened.files.flush();
   const after = all(opened.db);
   await opened.close();
   const second = await open(directory, new Environment(), options);
   expect(all(second.db)).toEqual(after);
-  second.store.scheduleRestore(bookmark);
-  await second.store.flush();
+  second.files.scheduleRestore(bookmark);
+  await second.files.flush();
   await second.close();
   const third = await open(directory, new Environment(), options);
   expect(all(third.db)).toEqual(before);
@@ -212,9 +212,9 @@ test('[LOG6] a transaction over many existing pages spills to the log and surviv
 
 test('[LOG3] a torn last record is not replayed, and the commits before it are there', async () => {
   const directory = new MemoryDirectory();
-  const { store, db, close } = await open(directory, new Environment());
+  const { files, db, close } = await open(directory, new Environment());
   put(db, 1, 'kept');
-  await store.flush();
+  await files.flush();
   const expected = all(db);
   const end = await endOfLog(directory, close);
   const again = await open(directory, new Environment());
@@ -243,14 +243,14 @@ async function endOfLog(directory: MemoryDirectory, close: () => Promise<void>):
 
 test('[LOG7] a damaged record that later commits prove durable is CORRUPT, not a shorter history', async () => {
   const directory = new MemoryDirectory();
-  const { store, db, close } = await open(directory, new Environment());
+  const { files, db, close } = await open(directory, new Environment());
   for (let i = 0; i < 5; i++) {
     put(db, i, 'v');
-    await store.flush();
+    await files.flush();
   }
   await close();
   await flip(directory, 'log-00000001', SEGMENT_HEADER_BYTES + 100);
-  const opening = ObjectStore.open(directory, new Environment());
+  const opening = ObjectFiles.open(directory, new Environment());
   await expect(opening).rejects.toMatchObject({ code: 'CORRUPT' });
 });
 
@@ -258,14 +258,14 @@ test('[LOG7] a byte changed in the main file is an error with a code at the read
   const directory = new MemoryDirectory();
   const opened = await open(directory, new Environment());
   for (let i = 0; i < 200; i++) put(opened.db, i, 'z'.repeat(500));
-  await opened.store.flush();
-  await opened.store.checkpoint();
+  await opened.files.flush();
+  await opened.files.checkpoint();
   await opened.close();
   await flip(directory, 'main', 5 * 4096 + 2000);
   const again = await open(directory, new Environment());
   expect(() => all(again.db)).toThrow();
   expect(vfs.takeError(again.name)).toMatchObject({ code: 'CORRUPT' });
-  expect(() => again.store.databaseBytes()).toThrow(expect.objectContaining({ code: 'CORRUPT' }));
+  expect(() => again.files.databaseBytes()).toThrow(expect.objectContaining({ code: 'CORRUPT' }));
   await again.close();
 });
 
@@ -275,15 +275,15 @@ test.each([
   ['checkpoint', 0],
 ])('[LOG8] %s cut to %i bytes is CORRUPT at opening', async (name, size) => {
   const directory = new MemoryDirectory();
-  const { store, db, close } = await open(directory, new Environment());
+  const { files, db, close } = await open(directory, new Environment());
   for (let i = 0; i < 200; i++) put(db, i, 'z'.repeat(500));
-  await store.flush();
-  await store.checkpoint();
+  await files.flush();
+  await files.checkpoint();
   await close();
   const file = await fileOf(directory, name);
   file.truncate(size);
   file.close();
-  const opening = ObjectStore.open(directory, new Environment());
+  const opening = ObjectFiles.open(directory, new Environment());
   await expect(opening).rejects.toMatchObject({ code: 'CORRUPT' });
 });
 
@@ -292,12 +292,12 @@ test('[LOG9] bookmarks grow with every commit, flushed or not, and across openin
   const environment = new Environment();
   const bookmarks: string[] = [];
   for (let opening = 0; opening < 3; opening++) {
-    const { store, db, close } = await open(directory, environment);
+    const { files, db, close } = await open(directory, environment);
     for (let i = 0; i < 5; i++) {
       put(db, i, `${opening}`);
-      bookmarks.push(store.currentBookmark());
+      bookmarks.push(files.currentBookmark());
     }
-    await store.flush();
+    await files.flush();
     await close();
     // The clock going back changes nothing.
     environment.nowMs -= 1000;
@@ -311,25 +311,25 @@ test('[LOG11] a restore brings everything back, and its bookmark undoes it', asy
   const environment = new Environment();
   const first = await open(directory, environment);
   put(first.db, 1, 'one');
-  const past = first.store.currentBookmark();
+  const past = first.files.currentBookmark();
   const before = all(first.db);
   put(first.db, 2, 'two');
   first.db.exec('CREATE TABLE other(x)');
-  const undo = first.store.scheduleRestore(past);
+  const undo = first.files.scheduleRestore(past);
   put(first.db, 3, 'after it was asked for');
-  await first.store.flush();
-  expect(undo > first.store.currentBookmark()).toBe(true);
+  await first.files.flush();
+  expect(undo > first.files.currentBookmark()).toBe(true);
   const end = all(first.db);
   await first.close();
 
-  const second = await ObjectStore.open(directory, environment);
+  const second = await ObjectFiles.open(directory, environment);
   expect(second.currentBookmark() > undo).toBe(true);
   await second.close();
   const third = await open(directory, environment);
   expect(all(third.db)).toEqual(before);
   expect(third.db.selectValue("SELECT count(*) FROM sqlite_schema WHERE name = 'other'")).toBe(0);
-  third.store.scheduleRestore(undo);
-  await third.store.flush();
+  third.files.scheduleRestore(undo);
+  await third.files.flush();
   await third.close();
   const fourth = await open(directory, environment);
   expect(all(fourth.db)).toEqual(end);
@@ -338,13 +338,13 @@ test('[LOG11] a restore brings everything back, and its bookmark undoes it', asy
 
 test('[LOG11] a restore that was not flushed is not made', async () => {
   const directory = new MemoryDirectory();
-  const { store, db, close } = await open(directory, new Environment());
-  const past = store.currentBookmark();
+  const { files, db, close } = await open(directory, new Environment());
+  const past = files.currentBookmark();
   put(db, 1, 'one');
-  await store.flush();
+  await files.flush();
   const expected = all(db);
-  store.scheduleRestore(past);
-  expect(store.needsFlush).toBe(true);
+  files.scheduleRestore(past);
+  expect(files.needsFlush).toBe(true);
   await close();
   const again = await open(directory, new Environment());
   expect(all(again.db)).toEqual(expected);
@@ -354,21 +354,21 @@ test('[LOG11] a restore that was not flushed is not made', async () => {
 test('[LOG10] a bookmark of a commit that was lost, or of nothing, is refused', async () => {
   const directory = new MemoryDirectory();
   const first = await open(directory, new Environment());
-  await first.store.flush();
+  await first.files.flush();
   put(first.db, 1, 'lost');
-  const lost = first.store.currentBookmark();
-  first.store.discardUnflushed();
+  const lost = first.files.currentBookmark();
+  first.files.discardUnflushed();
   await first.close();
-  const { store, db, close } = await open(directory, new Environment());
+  const { files, db, close } = await open(directory, new Environment());
   const isInvalid = expect.objectContaining({ code: 'BOOKMARK_INVALID' });
-  expect(() => store.scheduleRestore('nonsense')).toThrow(isInvalid);
-  expect(() => store.scheduleRestore(lost)).toThrow(isInvalid);
+  expect(() => files.scheduleRestore('nonsense')).toThrow(isInvalid);
+  expect(() => files.scheduleRestore(lost)).toThrow(isInvalid);
   put(db, 1, 'another');
-  store.scheduleRestore(lost);
-  await store.flush();
+  files.scheduleRestore(lost);
+  await files.flush();
   const expected = all(db);
   await close();
-  const opening = ObjectStore.open(directory, new Environment());
+  const opening = ObjectFiles.open(directory, new Environment());
   await expect(opening).rejects.toMatchObject({ code: 'BOOKMARK_INVALID' });
   const again = await open(directory, new Environment());
   expect(all(again.db)).toEqual(expected);
@@ -377,26 +377,26 @@ test('[LOG10] a bookmark of a commit that was lost, or of nothing, is refused', 
 
 test('[LOG12] the bookmark of a time is the last commit at or before it', async () => {
   const environment = new Environment();
-  const { store, db, close } = await open(new MemoryDirectory(), environment);
+  const { files, db, close } = await open(new MemoryDirectory(), environment);
   const marks: string[] = [];
   for (let i = 0; i < 10; i++) {
     environment.nowMs = START_MS + 1000 * (i + 1);
     put(db, i, 'v');
-    marks.push(store.currentBookmark());
+    marks.push(files.currentBookmark());
   }
-  expect(await store.bookmarkForTime(START_MS + 4000)).toBe(marks[3]);
-  expect(await store.bookmarkForTime(START_MS + 4999)).toBe(marks[3]);
+  expect(await files.bookmarkForTime(START_MS + 4000)).toBe(marks[3]);
+  expect(await files.bookmarkForTime(START_MS + 4999)).toBe(marks[3]);
   environment.nowMs += 60_000;
-  expect(await store.bookmarkForTime(START_MS + 60_000)).toBe(marks[9]);
+  expect(await files.bookmarkForTime(START_MS + 60_000)).toBe(marks[9]);
   await close();
 });
 
 test('[LOG12] a time in the future or outside the window is BOOKMARK_UNAVAILABLE', async () => {
   const environment = new Environment();
-  const { store, close } = await open(new MemoryDirectory(), environment);
+  const { files, close } = await open(new MemoryDirectory(), environment);
   const isUnavailable = expect.objectContaining({ code: 'BOOKMARK_UNAVAILABLE' });
   for (const timeMs of [START_MS + 1, START_MS - 31 * DAY_MS, Number.NaN]) {
-    expect(() => store.bookmarkForTime(timeMs)).toThrow(isUnavailable);
+    expect(() => files.bookmarkForTime(timeMs)).toThrow(isUnavailable);
   }
   await close();
 });
@@ -408,9 +408,9 @@ async function fillSegments(opened: Opened, environment: Environment, stepMs: nu
   for (let i = 0; i < 400; i++) {
     environment.nowMs += stepMs;
     put(opened.db, i % 20, String(i).repeat(200));
-    marks.push({ timeMs: environment.nowMs, bookmark: opened.store.currentBookmark() });
-    await opened.store.flush();
-    if (opened.store.needsMaintenance) await opened.store.maintain();
+    marks.push({ timeMs: environment.nowMs, bookmark: opened.files.currentBookmark() });
+    await opened.files.flush();
+    if (opened.files.needsMaintenance) await opened.files.maintain();
   }
   return marks;
 }
@@ -424,12 +424,12 @@ test('[LOG14] the log is cut in segments, and a time or a bookmark in an old one
     (await directory.names()).filter((name) => name.startsWith('log-')).length,
   ).toBeGreaterThan(4);
   for (const { timeMs, bookmark } of marks.filter((_, i) => i % 37 === 0)) {
-    expect((await opened.store.bookmarkForTime(timeMs + 500)).slice(0, 17)).toBe(
+    expect((await opened.files.bookmarkForTime(timeMs + 500)).slice(0, 17)).toBe(
       bookmark.slice(0, 17),
     );
   }
-  opened.store.scheduleRestore(marks[30]!.bookmark);
-  await opened.store.flush();
+  opened.files.scheduleRestore(marks[30]!.bookmark);
+  await opened.files.flush();
   await opened.close();
   const again = await open(directory, environment, SMALL);
   expect(again.db.selectValue('SELECT v FROM t WHERE k = 10')).toBe('30'.repeat(200));
@@ -443,12 +443,12 @@ test('[LOG14] segments older than the window are removed, and their moments are 
   const marks = await fillSegments(opened, environment, DAY_MS / 4);
   const numbers = (await directory.names()).filter((name) => name.startsWith('log-')).sort();
   expect(numbers[0]).not.toBe('log-00000001');
-  expect(() => opened.store.scheduleRestore(marks[0]!.bookmark)).toThrow(
+  expect(() => opened.files.scheduleRestore(marks[0]!.bookmark)).toThrow(
     expect.objectContaining({ code: 'BOOKMARK_UNAVAILABLE' }),
   );
   // Everything within the window is still there.
   const edge = environment.nowMs - 30 * DAY_MS;
-  expect(await opened.store.bookmarkForTime(edge)).toMatch(/^00000000-/);
+  expect(await opened.files.bookmarkForTime(edge)).toMatch(/^00000000-/);
   await opened.close();
 });
 
@@ -458,18 +458,18 @@ test('[LOG14] opening reads the same few files however long the history is', asy
   const opened = await open(directory, environment, SMALL);
   await fillSegments(opened, environment, 1000);
   await opened.close();
-  let files = 0;
+  let fileCount = 0;
   const counting: FileDirectory = {
     open: (name) => {
-      files++;
+      fileCount++;
       return directory.open(name);
     },
     names: () => directory.names(),
     remove: (name) => directory.remove(name),
   };
-  const store = await ObjectStore.open(counting, environment, SMALL);
-  expect(files).toBeLessThanOrEqual(5);
-  await store.close();
+  const files = await ObjectFiles.open(counting, environment, SMALL);
+  expect(fileCount).toBeLessThanOrEqual(5);
+  await files.close();
 });
 
 test('[LOG13] a full disk prunes history, oldest first, before it refuses a commit', async () => {
@@ -480,12 +480,12 @@ test('[LOG13] a full disk prunes history, oldest first, before it refuses a comm
   directory.capacityBytes = directory.usedBytes();
   for (let i = 0; i < 60; i++) {
     put(opened.db, i % 20, 'full'.repeat(200));
-    await opened.store.flush();
+    await opened.files.flush();
   }
-  expect(() => opened.store.scheduleRestore(marks[0]!.bookmark)).toThrow(
+  expect(() => opened.files.scheduleRestore(marks[0]!.bookmark)).toThrow(
     expect.objectContaining({ code: 'BOOKMARK_UNAVAILABLE' }),
   );
-  opened.store.scheduleRestore(marks.at(-1)!.bookmark);
+  opened.files.scheduleRestore(marks.at(-1)!.bookmark);
   await opened.close();
 });
 
@@ -493,7 +493,7 @@ test('[LOG13] a full disk refuses the transaction whole, and the object lives', 
   const directory = new MemoryDirectory();
   const opened = await open(directory, new Environment(), { spillBytes: 1 << 16 });
   for (let i = 0; i < 50; i++) put(opened.db, i, 'a'.repeat(1000));
-  await opened.store.flush();
+  await opened.files.flush();
   const before = all(opened.db);
   directory.capacityBytes = directory.usedBytes() + 50_000;
   opened.db.exec('PRAGMA cache_size=10');
@@ -509,19 +509,19 @@ test('[LOG13] a full disk refuses the transaction whole, and the object lives', 
   expect(all(opened.db)).toEqual(before);
   directory.capacityBytes = Number.POSITIVE_INFINITY;
   put(opened.db, 1, 'again');
-  await opened.store.flush();
+  await opened.files.flush();
   expect(opened.db.selectValue('PRAGMA integrity_check')).toBe('ok');
   await opened.close();
 });
 
 test('[LOG16] commits that were not flushed can be taken back', async () => {
   const directory = new MemoryDirectory();
-  const { store, db, close } = await open(directory, new Environment());
+  const { files, db, close } = await open(directory, new Environment());
   put(db, 1, 'kept');
-  await store.flush();
+  await files.flush();
   const expected = all(db);
   put(db, 2, 'gone');
-  store.discardUnflushed();
+  files.discardUnflushed();
   await close();
   const again = await open(directory, new Environment());
   expect(all(again.db)).toEqual(expected);

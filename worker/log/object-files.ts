@@ -35,7 +35,7 @@ const DEFAULTS: RecoveryOptions = {
 
 const writer = new RecordWriter();
 
-export class ObjectStore {
+export class ObjectFiles {
   readonly #environment: LogEnvironment;
   readonly #main: Recovered['main'];
   readonly #log: Recovered['log'];
@@ -70,16 +70,16 @@ export class ObjectStore {
     directory: FileDirectory,
     environment: LogEnvironment,
     options: Partial<RecoveryOptions> = {},
-  ): Promise<ObjectStore> {
+  ): Promise<ObjectFiles> {
     const recovered = await recover(directory, environment, { ...DEFAULTS, ...options });
-    const store = new ObjectStore(environment, recovered);
+    const files = new ObjectFiles(environment, recovered);
     try {
-      await store.#applyPendingRestore();
+      await files.#applyPendingRestore();
     } catch (error) {
-      await store.close();
+      await files.close();
       throw error;
     }
-    return store;
+    return files;
   }
 
   /** The database as SQLite reads and writes it. */
@@ -119,7 +119,7 @@ export class ObjectStore {
    * Makes one commit of everything SQLite commits in the action.
    *
    * @throws DISK_FULL, IO, and what the action throws: SQLite and the log then disagree, and the
-   *   store must be closed.
+   *   files must be closed.
    */
   atomically(action: () => void): void {
     this.#pages.isHeld = true;
@@ -144,7 +144,7 @@ export class ObjectStore {
   }
 
   /**
-   * Takes back every commit that is not durable, as far as the medium lets it. The store must then
+   * Takes back every commit that is not durable, as far as the medium lets it. The files must then
    * be closed: SQLite's cache still holds them. Nothing when it is closed already.
    */
   discardUnflushed(): void {
@@ -248,7 +248,7 @@ export class ObjectStore {
 
   /**
    * Lets go of all files; idempotent. What is not flushed may be lost. SQLite may go on calling: it
-   * reaches no file. Settles when nothing of this store will touch a file again.
+   * reaches no file. Settles when nothing here will touch a file again.
    */
   close(): Promise<void> {
     this.#closed ??= this.#exclusively(async () => {
