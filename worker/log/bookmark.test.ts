@@ -19,7 +19,7 @@ test('[LOG9] plain string order is the order of sequences', () => {
   expect([...texts].sort()).toEqual(texts);
 });
 
-test('[LOG9] the end of a timeline lies after every commit of it and before the restore', () => {
+test('[LOG9] the end of a timeline is after all its commits and before the restore', () => {
   const sequence = 3 * 2 ** 32 + 77;
   expect(timelineEnd(sequence)).toBeGreaterThan(sequence + 1_000_000);
   expect(nextTimeline(sequence)).toBe(timelineEnd(sequence) + 1);
@@ -34,7 +34,7 @@ test.each(['', 'x', '00000000-00000001-00000000-00000000000000000000000000000000
   },
 );
 
-test('[LOG10] a bookmark of another object, or one with a digit changed, is refused', () => {
+test('[LOG10] a bookmark of another object, or with a changed digit, is refused', () => {
   const text = formatBookmark({ sequence: 5, timeMs: 0, sum: 9 }, CHECKSUM);
   const changed = text.replace('00000005', '00000006');
   for (const [candidate, checksum] of [

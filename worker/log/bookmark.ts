@@ -1,14 +1,15 @@
-// Bookmarks: text names of moments in the history of one object.
+// Bookmarks: text names of commits in the history of one object.
 //
 // Four groups of lower-case hex digits, 8-8-8-32:
-//   1, 2  the sequence of the last commit that belongs to the moment
-//   3     the time of that commit in seconds since 1970, for people who read it
-//   4     the sum of that commit (16 digits, zeros when any commit of that place is meant), and a
-//         check over everything and the object's own random number (16 digits)
+//   1, 2  the sequence of the commit
+//   3     the time of the commit in seconds since 1970, for human readers
+//   4     the commit's checksum (16 digits; zeros if any commit with that sequence will do), and a
+//         checksum of all this, seeded with the object's salt (16 digits)
 // Plain string order is sequence order, and sequence order is time order.
 //
-// The upper half of a sequence counts the restores: each begins a new timeline, so the bookmark that
-// undoes a restore (all ones below) sorts after every commit before it and before the restore.
+// The upper half of a sequence counts the restores, and each begins a new timeline. The bookmark that
+// undoes a restore has all lower bits set, so it sorts after every earlier commit and before the
+// restore.
 
 import { storageError } from '../../src/contract/errors.ts';
 import type { Checksum } from './checksum.ts';
@@ -18,16 +19,16 @@ const TIMELINE = 0x1_0000_0000;
 export interface Bookmark {
   readonly sequence: number;
   readonly timeMs: number;
-  /** Sum of the commit named; 0 when the bookmark names whatever came last up to its sequence. */
+  /** Checksum of the commit; 0 if the bookmark names the last commit up to its sequence. */
   readonly sum: number;
 }
 
-/** The first sequence of the timeline that a restore begins. */
+/** The first sequence of the next timeline, which a restore begins. */
 export function nextTimeline(sequence: number): number {
   return (Math.floor(sequence / TIMELINE) + 1) * TIMELINE;
 }
 
-/** The sequence no commit of this timeline reaches: it names the timeline's end. */
+/** A sequence that no commit of this timeline reaches: it names the timeline's end. */
 export function timelineEnd(sequence: number): number {
   return nextTimeline(sequence) - 1;
 }
@@ -43,9 +44,9 @@ export function formatBookmark({ sequence, timeMs, sum }: Bookmark, checksum: Ch
 }
 
 /**
- * Reads a bookmark of this object; its time is whole seconds.
+ * Parses a bookmark of this object; its time is in whole seconds.
  *
- * @throws BOOKMARK_INVALID when it is none, is damaged, or belongs to another object.
+ * @throws BOOKMARK_INVALID if the text is not a bookmark, is damaged, or belongs to another object.
  */
 export function parseBookmark(text: string, checksum: Checksum): Bookmark {
   const match = /^([0-9a-f]{8})-([0-9a-f]{8})-([0-9a-f]{8})-([0-9a-f]{16})([0-9a-f]{16})$/.exec(

@@ -1,9 +1,9 @@
-// The checkpoint file: how far the main file is known to hold the log, and a sum of every page in it.
+// The checkpoint file: how much of the log the main file contains, and a checksum of every page in it.
 //
-// Two slots are written in turn, so that a torn one leaves the other; whichever is older only means
-// that more of the log is redone. The table of page sums follows. Entries of pages that changed
-// since the slot may be old, new or torn: those pages are redone from the log and never read here.
-// Layout: docs/commit-log-format.md.
+// Two slots are written alternately, so that a torn slot leaves the other one; using the older slot
+// only means that more of the log is redone. The table of page checksums follows. Entries of pages
+// that changed since the slot may be old, new or torn, but those pages are redone from the log and
+// not read from the main file. Layout: docs/commit-log-format.md.
 
 import { storageError } from '../../src/contract/errors.ts';
 import type { SyncFile } from '../file/file.ts';
@@ -28,31 +28,31 @@ const SLOT = {
   restoreSum: 80,
 } as const;
 const SLOT_BYTES = 88;
-/** Distance of the two slots: a sector each, so that one write tears at most one. */
+/** Distance between the two slots: one sector, so that a write tears at most one of them. */
 const SLOT_STRIDE_BYTES = 512;
 const SLOT_MAGIC = 0x434c4350;
-/** Where the table of page sums begins; four bytes a page. */
+/** Where the table of page checksums begins; it has four bytes per page. */
 const TABLE_OFFSET = 4096;
-/** Stands for "none" where the sequence of a pending restore is stored. */
+/** Stored in place of a sequence if no restore is pending. */
 export const NO_RESTORE = -1;
 
 const BLOCK_SUMS = 1024;
 const BLOCK_BYTES = BLOCK_SUMS * 4;
 
-/** A restore that the next opening is to make. */
+/** A restore that the next opening makes. */
 export interface PendingRestore {
   /** The last sequence to keep. */
   readonly sequence: number;
-  /** Sum the commit of that sequence must have; 0 when any will do. */
+  /** Checksum that the commit of that sequence must have; 0 if any commit will do. */
   readonly sum: number;
 }
 
-/** What is known at a checkpoint. */
+/** The content of a slot. */
 export interface Checkpoint {
-  /** Pages the main file holds. */
+  /** Number of pages in the main file. */
   readonly pageCount: number;
   readonly pendingRestore: PendingRestore | null;
-  /** Everything before this place of this segment is in the main file. */
+  /** The main file contains everything before this position of this segment. */
   readonly segment: number;
   readonly position: LogPosition;
 }
@@ -61,7 +61,7 @@ export class CheckpointFile {
   readonly #file: SyncFile;
   readonly #blocks = new Map<number, Uint32Array>();
   readonly #dirty = new Set<number>();
-  /** How the sums of this object are made. */
+  /** Computes the checksums of this object. */
   readonly checksum: Checksum;
   /** The last checkpoint written. */
   #last: Checkpoint;
@@ -76,7 +76,7 @@ export class CheckpointFile {
     this.#generation = generation;
   }
 
-  /** Writes the first slot of a new object; the caller flushes before anything else is made. */
+  /** Writes the first slot of a new object; the caller flushes it before creating anything else. */
   static create(file: SyncFile, salt: number, first: Checkpoint): CheckpointFile {
     file.truncate(0);
     const created = new CheckpointFile(file, new Checksum(FORMAT_VERSION, salt), first, 0);
@@ -85,9 +85,9 @@ export class CheckpointFile {
   }
 
   /**
-   * The newest intact slot of a file; null when there is none.
+   * Reads the newest intact slot of a file; null if there is none.
    *
-   * @throws CORRUPT when the only slots are of a version that this code cannot read.
+   * @throws CORRUPT if the only slots have a version that this code cannot read.
    */
   static read(file: SyncFile): CheckpointFile | null {
     let newest: CheckpointFile | null = null;
@@ -111,12 +111,12 @@ export class CheckpointFile {
     return this.#last;
   }
 
-  /** The oldest segment that opening may have to read, whichever slot survives. */
+  /** The oldest segment that opening may read, whichever slot survives. */
   get firstSegmentNeeded(): number {
     return Math.min(this.#previousSegment, this.#last.segment);
   }
 
-  /** Writes the slot that is not the newest. The caller flushes before the next is written. */
+  /** Overwrites the older slot. The caller flushes it before the next one is written. */
   writeSlot(checkpoint: Checkpoint): void {
     const bytes = new Uint8Array(SLOT_BYTES);
     const view = new DataView(bytes.buffer);
@@ -141,18 +141,18 @@ export class CheckpointFile {
     this.#last = checkpoint;
   }
 
-  /** Sum of a page as it was last written to the main file. */
+  /** Checksum of a page as last written to the main file. */
   pageSum(pageIndex: number): number {
     return this.#block(pageIndex)[pageIndex % BLOCK_SUMS]!;
   }
 
-  /** Notes the sum of a page just written to the main file; on disk after `writeSums`. */
+  /** Sets the checksum of a page just written to the main file; `writeSums` writes it. */
   setPageSum(pageIndex: number, sum: number): void {
     this.#block(pageIndex)[pageIndex % BLOCK_SUMS] = sum;
     this.#dirty.add(Math.floor(pageIndex / BLOCK_SUMS));
   }
 
-  /** Writes the changed stretches of the table. */
+  /** Writes the changed blocks of the table. */
   writeSums(): void {
     for (const number of this.#dirty) {
       const block = this.#blocks.get(number)!;
@@ -181,12 +181,12 @@ export class CheckpointFile {
   }
 }
 
-/** The two numbers under which a pending restore, or its absence, is stored. */
+/** Decodes the two numbers that store a pending restore or its absence. */
 export function pendingRestore(sequence: number, sum: number): PendingRestore | null {
   return sequence === NO_RESTORE ? null : { sequence, sum };
 }
 
-// The salt is known only from an intact slot, so the slot's own sum has a seed that is fixed.
+// The salt is known only from an intact slot, so the slot's own checksum has a fixed seed.
 function slotSum(bytes: Uint8Array, version: FormatVersion): number {
   const checksum = new Checksum(version, SLOT_MAGIC);
   return checksum.ofRecord(wordsOf(bytes), SLOT.magic >> 2, SLOT_BYTES >> 2);
@@ -202,8 +202,8 @@ function refuseOtherVersion(file: SyncFile): void {
       continue;
     throw storageError(
       'CORRUPT',
-      `open: the checkpoint file says format version ${version}, and versions 1 to ${FORMAT_VERSION} ` +
-        'can be read. Update the package.',
+      `open: the checkpoint file has format version ${version}; this code reads versions 1 to ` +
+        `${FORMAT_VERSION}. Update the package.`,
     );
   }
 }

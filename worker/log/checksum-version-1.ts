@@ -1,13 +1,13 @@
-// The checksums of objects made in format version 1, which are still read and written.
+// The checksums of objects in format version 1, which can still be read and written.
 //
-// They miss pairs of flipped bits: bit 31 of a word and bit 12 of the next word but one always
-// cancel. Version 2 (checksum.ts) has a published hash instead. Frozen: any change makes the
+// They miss some pairs of flipped bits: bit 31 of a word and bit 12 of the word after the next always
+// cancel. Version 2 (checksum.ts) uses a published hash instead. Frozen: any change here makes the
 // objects of version 1 unreadable.
 
 const MULTIPLIER_A = 0x9e3779b1;
 const MULTIPLIER_B = 0x85ebca77;
 
-// The second half of the last sum: a pair would be an allocation for every record.
+// The second half of the last result: returning a pair would allocate for every record.
 let high = 0;
 
 function lanes(words: Uint32Array, start: number, end: number, seed: number): number {
@@ -29,13 +29,13 @@ function lanes(words: Uint32Array, start: number, end: number, seed: number): nu
   return a >>> 0;
 }
 
-/** The 53-bit sum of `words[start, end)`: a whole number below 2^53. */
+/** The 53-bit checksum of `words[start, end)`: an integer below 2^53. */
 export function recordSum1(words: Uint32Array, start: number, end: number, seed: number): number {
   const low = lanes(words, start, end, seed);
   return (high & 0x1fffff) * 0x1_0000_0000 + low;
 }
 
-/** The 32-bit sum of a page under the seed of its place. */
+/** The 32-bit checksum of a page, with a seed from its index. */
 export function pageSum1(page: Uint32Array, seed: number): number {
   return lanes(page, 0, page.length, seed);
 }

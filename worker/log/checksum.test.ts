@@ -8,7 +8,7 @@ import { xxh32 } from './xxh32.ts';
 
 const PRIME_32 = 0x9e3779b1;
 
-/** The input of the published test vectors: the upper byte of a 64-bit number that is multiplied. */
+/** The input of the published test vectors: upper bytes of a 64-bit number that is multiplied. */
 function publishedInput(sizeBytes: number): Uint8Array {
   let state = 0x9e3779b1n;
   return Uint8Array.from({ length: sizeBytes }, () => {
@@ -103,7 +103,7 @@ test('[LOG7] two flipped bits of one lane of the hash do not cancel, for any pai
   }
 });
 
-test('[LOG7] any two flipped bits of a page are seen', () => {
+test('[LOG7] any two flipped bits of a page are detected', () => {
   const bit = fc.nat(PAGE_BITS - 1);
   fc.assert(
     fc.property(fc.integer(), bit, bit, (seed, a, b) => {
@@ -118,7 +118,7 @@ test('[LOG7] any two flipped bits of a page are seen', () => {
   );
 });
 
-test('[LOG3] any two flipped bits of a record are seen', () => {
+test('[LOG3] any two flipped bits of a record are detected', () => {
   const writer = new RecordWriter();
   const after = new Uint8Array(randomPage(1).buffer);
   const bits = fc.tuple(fc.nat(), fc.nat());
@@ -138,7 +138,7 @@ test('[LOG3] any two flipped bits of a record are seen', () => {
       flip(words, a);
       flip(words, b);
       const found = parseHeader(bytes);
-      // The reader asks for as many bytes as the length says; another length is another record.
+      // The reader reads as many bytes as the length field says, so a changed length differs too.
       const isRead = found !== null && found.length === record.length;
       expect(isRead && isIntact(bytes, found, checksum)).toBe(false);
     }),

@@ -8,12 +8,12 @@ beforeAll(() => {
 
 const SMALL = { segmentBytes: 1 << 14, checkpointLogBytes: 1 << 12, spillBytes: 1 << 16 };
 
-/** Turns of the event loop, enough for everything that waits for nothing else. */
+/** Enough turns of the event loop for everything that does not wait for anything else. */
 async function turns(count = 10): Promise<void> {
   for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** An object whose next flush ends when the directory is told, with a checkpoint due behind it. */
+/** An object whose next flush ends on command of the directory, with a checkpoint due after it. */
 async function withLateFlush() {
   const directory = new WatchedDirectory();
   const opened = await openLog(directory, undefined, SMALL);
@@ -34,8 +34,8 @@ const MOMENTS: Readonly<Record<string, (opened: OpenedLog) => void>> = {
     put(db, 101, 'more');
     void files.flush();
   },
-  'taking commits back': ({ files }) => files.discardUnflushed(),
-  'a flush of what is taken back': ({ files }) => {
+  'discarding commits': ({ files }) => files.discardUnflushed(),
+  'a flush of commits that are discarded': ({ files }) => {
     void files.flush();
     files.discardUnflushed();
   },
@@ -48,7 +48,7 @@ const MOMENTS: Readonly<Record<string, (opened: OpenedLog) => void>> = {
     void Promise.resolve(files.bookmarkForTime(0 + Date.UTC(2030, 0, 1) - 1)).catch(() => {});
   },
   'a checkpoint': ({ files }) => void files.checkpoint(),
-  'a transaction too big for memory': ({ db }) => {
+  'a transaction too large for memory': ({ db }) => {
     db.exec('PRAGMA cache_size=10; BEGIN');
     for (let i = 200; i < 220; i++) put(db, i, noise(i, 20_000));
   },
@@ -63,7 +63,7 @@ test.each(Object.keys(MOMENTS))(
     const closed = files.close().then(() => {
       directory.isOver = true;
     });
-    // SQLite is closed last: while it is on the stack it can not be.
+    // SQLite is closed last: it cannot be closed while it is on the stack.
     await turns();
     expect(directory.isOver).toBe(directory.lateCount === 0);
     while (!directory.isOver) {
@@ -84,7 +84,7 @@ test.each(Object.keys(MOMENTS))(
   },
 );
 
-test('[LOG20] a closed object says so, whatever it is asked', async () => {
+test('[LOG20] every call on a closed object reports that it is closed', async () => {
   const { directory, files, db, close } = await withLateFlush();
   directory.isLate = false;
   const bytes = new Uint8Array(4096);
@@ -102,7 +102,7 @@ test('[LOG20] a closed object says so, whatever it is asked', async () => {
   expect(directory.afterClose).toEqual([]);
 });
 
-test('[LOG20] whichever call fails where a segment begins, closing lets go of every file', async () => {
+test('[LOG20] whichever call fails as a segment begins, closing releases every file', async () => {
   for (let failing = 0, isOver = false; !isOver; failing++) {
     const { directory, files, close } = await withLateFlush();
     directory.isLate = false;

@@ -1,12 +1,12 @@
-// The commit log: every committed transaction of one object, once, in a row of segments.
+// The commit log: every committed transaction of one object, exactly once, in a sequence of segments.
 //
 // It is the journal, the point of durability and the history. A commit is one write at the end of
-// the newest segment; a flush makes all before it durable. A new segment begins only when everything
-// is durable and checkpointed, so that a flush concerns one file.
+// the newest segment; a flush makes everything before it durable. A new segment begins only when
+// everything is durable and checkpointed, so that a flush concerns one file.
 //
-// Keeps true: segments `oldest`..`active` have no gap.
+// Invariant: the segments from `oldest` to `active` have no gap.
 //
-// Opening a file is asynchronous and a commit is not: the next segment is opened ahead by `maintain`.
+// Opening a file is asynchronous and a commit is not, so `maintain` opens the next segment ahead.
 
 import { isDiskFull } from '../file/file.ts';
 import type { Flush, Flushing } from '../file/flushing.ts';
@@ -46,12 +46,12 @@ export class CommitLog {
     this.#spare = parts.spare;
   }
 
-  /** Place after the last commit. */
+  /** Position after the last commit. */
   get position(): LogPosition {
     return this.#end.position;
   }
 
-  /** Place after the last commit that is known to be flushed. */
+  /** Position after the last commit that is known to be durable. */
   get durable(): LogPosition {
     return this.#end.durable;
   }
@@ -64,12 +64,12 @@ export class CommitLog {
     return this.#end.active;
   }
 
-  /** True while parts of a transaction are written that is not committed. */
+  /** True while parts of an uncommitted transaction are in the log. */
   get hasOpenParts(): boolean {
     return this.#end.hasOpenParts;
   }
 
-  /** The oldest state history reaches; null when `maintain` has yet to look. */
+  /** The oldest state in the history; null until `maintain` has looked. */
   get oldestBase(): LogPosition | null {
     return this.#sealed.oldestBase;
   }
@@ -79,31 +79,31 @@ export class CommitLog {
     return this.#sealed.oldest;
   }
 
-  /** Time of a commit made now: never before an earlier one, whatever the clock does. */
+  /** Time of a commit made now. Never decreases, even if the clock goes back. */
   timeMs(): number {
     return this.#end.timeMs();
   }
 
   /**
-   * Writes a record at the end of the log: one write. Returns where in the active segment it begins.
-   * Without CONTINUES the transaction is committed when this returns.
+   * Writes a record at the end of the log, in one write. Returns its offset in the active segment.
+   * Without the flag CONTINUES, the transaction is committed when this returns.
    *
-   * @throws DISK_FULL when all history that can be pruned is gone, IO. Nothing is committed then.
+   * @throws DISK_FULL once all prunable history is pruned, IO. Nothing is committed then.
    */
   append(writer: RecordWriter, what: Append): number {
     return this.#end.append(writer, what);
   }
 
   /**
-   * Reads a page that lies whole in the active segment.
+   * Reads a page whose image is in the active segment.
    *
-   * @throws CORRUPT when it is not the one that was written.
+   * @throws CORRUPT if it is not the page that was written.
    */
   readImage(image: LoggedImage, target: Uint8Array, pageIndex: number): void {
     readImage(this.active.file, image, target, pageIndex, this.checksum);
   }
 
-  /** Forgets the parts written since the last commit. */
+  /** Drops the parts written since the last commit. */
   dropOpenParts(): void {
     this.#end.dropOpenParts();
   }
@@ -113,25 +113,25 @@ export class CommitLog {
     return this.#end.flush();
   }
 
-  /** Makes sure that commits which were not flushed do not come back. */
+  /** Removes commits that are not durable, so that they do not return at the next opening. */
   cutToDurable(): Flush {
     return this.#end.cutToDurable();
   }
 
-  /** Writes zeros ahead of the log when it nears the end of its file. */
+  /** Extends the file with zeros when the log approaches its end. */
   growAhead(): void {
     this.#end.growAhead();
   }
 
-  /** True when the next segment may begin, as far as the log knows. */
+  /** True if the log itself permits the next segment to begin. */
   get canRotate(): boolean {
     const isFull = this.position.offset >= this.#parts.segmentBytes;
     return isFull && this.#spare !== null && this.isDurable && !this.hasOpenParts;
   }
 
   /**
-   * Begins the next segment. `canRotate`, and the main file holds every page: nothing may refer to an
-   * image in the segment that ends. On a full disk the active segment simply goes on.
+   * Begins the next segment. Requires `canRotate`, and a main file that contains every page: nothing
+   * may refer to an image in the segment that ends. On a full disk, the active segment continues.
    */
   rotate(): void {
     const spare = this.#spare!;
@@ -148,19 +148,19 @@ export class CommitLog {
     this.#sealed.add(sealed);
   }
 
-  /** Empties the oldest segment that nothing needs. False when there is none at hand. */
+  /** Empties the oldest segment. False if recovery needs it, or it is not open. */
   pruneOldest(): boolean {
     return this.#sealed.pruneOldest();
   }
 
-  /** True when `maintain` has something to do. */
+  /** True when `maintain` has work to do. */
   get needsMaintenance(): boolean {
     return this.#needsSpare || this.#sealed.needsMaintenance;
   }
 
   /**
-   * Opens the next segment and the oldest ones ahead, and removes those whose every commit is older
-   * than `keepFromMs`.
+   * Opens the next segment and the oldest ones before they are needed, and removes segments whose
+   * commits are all older than `keepFromMs`.
    */
   async maintain(keepFromMs: number): Promise<void> {
     if (this.#needsSpare) {
@@ -171,9 +171,9 @@ export class CommitLog {
   }
 
   /**
-   * Lends a segment of the log to `use`, opening its file when need be; null when it was pruned.
+   * Passes a segment to `use`, after opening its file if necessary; null if it was pruned.
    *
-   * @throws CORRUPT when its header is damaged.
+   * @throws CORRUPT if its header is damaged.
    */
   async withSegment<T>(number: number, use: (segment: Segment | null) => T): Promise<T> {
     if (number === this.active.number) return use(this.active);

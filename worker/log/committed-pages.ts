@@ -1,8 +1,8 @@
-// The committed state of a database: the overlay of pages not yet in the main file, over that file.
+// The committed state of a database: the main file, and an overlay of pages that are newer.
 //
-// Keeps true: a checkpoint writes to the main file only what is flushed in the log, so it is called
-// only then; until its slot is written the overlay keeps serving what it wrote. After a checkpoint
-// the main file is a plain SQLite image.
+// Invariants: a checkpoint writes to the main file only what is durable in the log, so callers flush
+// first. Pages stay in the overlay until the main file is flushed. After a checkpoint, the main file
+// is a plain SQLite image.
 
 import { storageError } from '../../src/contract/errors.ts';
 import { isDiskFull } from '../file/file.ts';
@@ -13,10 +13,10 @@ import type { MainFile } from './main-file.ts';
 import { type LoggedImage, type Overlay, PAGE_BYTES } from './pages.ts';
 import type { Redo } from './redo.ts';
 
-/** Bytes of committed pages kept in memory, and of log, after which a checkpoint is due. */
+/** A checkpoint is due after this many bytes of committed pages in memory, or of log. */
 export const CHECKPOINT_OVERLAY_BYTES = 4 << 20;
 export const CHECKPOINT_LOG_BYTES = 1 << 18;
-/** Overlay, as a multiple of what makes a checkpoint due, that is the most while they fail. */
+/** Upper bound of the overlay while checkpoints fail, as a multiple of `checkpointOverlayBytes`. */
 const OVERLAY_FACTOR_MAX = 4;
 const RUN_PAGES = 64;
 
@@ -25,7 +25,7 @@ export interface CheckpointOptions {
   readonly checkpointLogBytes: number;
 }
 
-// Shared by all objects of a worker: not used across a turn of the event loop.
+// Shared by all objects of a worker: never in use across turns of the event loop.
 const run = new Uint8Array(RUN_PAGES * PAGE_BYTES);
 
 export class CommittedPages {
@@ -37,9 +37,9 @@ export class CommittedPages {
   #pageCount: number;
   #mainPages: number;
   #checkpointState: 'idle' | 'running' | 'blocked' = 'idle';
-  /** Settles with the last checkpoint that a refused commit tried again. */
+  /** The last checkpoint that a refused commit retried. */
   #retrying: Promise<unknown> | undefined;
-  /** As the last checkpoint that was tried knew it. */
+  /** The pending restore at the last attempted checkpoint. */
   #pendingRestore: PendingRestore | null = null;
 
   constructor(
@@ -56,7 +56,7 @@ export class CommittedPages {
     this.#overlay = redo.overlay;
     this.#pageCount = redo.pageCount;
     this.#mainPages = redo.pageCountMost;
-    // A bulk load that a crash ended has left pages nothing counts.
+    // A bulk load interrupted by a crash leaves pages that no state contains.
     main.cut(this.#mainPages);
   }
 
@@ -64,12 +64,12 @@ export class CommittedPages {
     return this.#pageCount;
   }
 
-  /** No state that can be recovered has a page in the main file at or beyond this. */
+  /** No recoverable state has a page in the main file at or beyond this index. */
   get reachOfMain(): number {
     return Math.max(this.#mainPages, this.#pageCount);
   }
 
-  /** @throws CORRUPT when the bytes are not the ones that were committed. */
+  /** @throws CORRUPT if the bytes are not those that were committed. */
   read(pageIndex: number, target: Uint8Array): void {
     const page = this.#overlay.get(pageIndex);
     if (page === undefined) this.#main.read(pageIndex, target);
@@ -77,14 +77,14 @@ export class CommittedPages {
     else this.#log.readImage(page, target, pageIndex);
   }
 
-  /** Takes a page of the transaction that was just committed. */
+  /** Adds a page of the transaction that was just committed. */
   put(pageIndex: number, page: Uint8Array | LoggedImage): void {
     this.#overlay.set(pageIndex, page);
   }
 
   /**
-   * Ends a committed transaction. `mainGrew`: some of its pages were written to the main file
-   * directly.
+   * Completes a committed transaction. `mainGrew`: some of its pages were written directly to the
+   * main file.
    */
   settle(pageCount: number, mainGrew: boolean): void {
     for (let i = pageCount; i < this.#pageCount; i++) this.#overlay.delete(i);
@@ -92,19 +92,20 @@ export class CommittedPages {
     this.#pageCount = pageCount;
   }
 
-  /** @throws DISK_FULL when too much waits for a main file that still cannot grow. */
+  /** @throws DISK_FULL if the overlay is at its bound and the main file still cannot grow. */
   refuseWhenBlocked(): void {
     const most = OVERLAY_FACTOR_MAX * this.#options.checkpointOverlayBytes;
     if (this.#checkpointState !== 'blocked' || this.#overlayBytes <= most) return;
-    // The disk may have room again, and a commit that is refused leads to no flush that would see.
+    // The disk may have room again. A refused commit causes no flush, so nothing else would notice.
     if (this.#log.isDurable && this.#retryCheckpoint()) return;
     throw storageError(
       'DISK_FULL',
-      'commit: the main file cannot grow, and what it lacks fills the memory allowed for it.',
+      'commit: the disk is full, and committed pages that wait for space in the main file fill the ' +
+        'memory allowed for them. Free some space.',
     );
   }
 
-  /** True when enough has gathered to bring the main file up to date. */
+  /** True when enough pages or log have accumulated. */
   get isCheckpointDue(): boolean {
     const { segment, position } = this.#checkpoints.last;
     const active = this.#log.active;
@@ -116,7 +117,7 @@ export class CommittedPages {
     );
   }
 
-  /** True when the main file lacks nothing. */
+  /** True when the main file contains every committed page. */
   get isCheckpointed(): boolean {
     return this.#overlay.size === 0;
   }
@@ -126,8 +127,9 @@ export class CommittedPages {
   }
 
   /**
-   * Brings the main file up to the last commit, which must be durable. `mayCut`: nothing behind the
-   * committed pages is in use. False when the disk is too full: nothing is lost, it is tried again.
+   * Copies every committed page into the main file; the last commit must be durable. `mayCut`:
+   * nothing after the committed pages is in use. Returns false if the disk is too full: nothing is
+   * lost, and it can be retried.
    */
   *checkpoint(pending: PendingRestore | null, mayCut: boolean): Flushing<boolean> {
     this.#pendingRestore = pending;
@@ -141,7 +143,7 @@ export class CommittedPages {
       this.#main.writeSums();
       this.#log.active.writeIndex();
       yield* this.#main.flush();
-      // A page that was committed while the flush ran stays in the overlay.
+      // A page that was committed during the flush stays in the overlay.
       for (const [pageIndex, page] of written) {
         if (this.#overlay.get(pageIndex) === page) this.#overlay.delete(pageIndex);
       }
@@ -157,16 +159,16 @@ export class CommittedPages {
     return true;
   }
 
-  /** Settles when no checkpoint that was tried again is under way. */
+  /** Resolves when no retried checkpoint is in progress. */
   async settled(): Promise<void> {
     await this.#retrying;
   }
 
-  /** Tries the checkpoint again that failed. True when the main file has grown inside this call. */
+  /** Retries the failed checkpoint. Returns true if it succeeded inside this call. */
   #retryCheckpoint(): boolean {
     const done = runFlushing(this.checkpoint(this.#pendingRestore, false));
     if (typeof done === 'boolean') return done;
-    // The commit is refused now; a later one finds out whether there was room.
+    // This commit is refused; a later one benefits if there was room.
     this.#retrying = done.catch(() => false);
     return false;
   }
@@ -175,7 +177,7 @@ export class CommittedPages {
     return this.#overlay.size * PAGE_BYTES;
   }
 
-  /** Writes pages to their places, neighbours together. */
+  /** Writes pages to the main file, adjacent pages together. */
   #writeRuns(pages: [pageIndex: number, page: unknown][]): void {
     for (let first = 0; first < pages.length; ) {
       const start = pages[first]![0];

@@ -15,16 +15,16 @@ async function readDirectory(directory: MemoryDirectory) {
   const segments: Uint8Array[] = [];
   for (const name of names.filter((candidate) => candidate.startsWith('log-'))) {
     const bytes = await bytesOf(directory, name);
-    // One that is only held ready has no header yet.
+    // A segment that was only opened ahead has no header yet.
     if (bytes.length > 0) segments.push(bytes);
   }
   return { checkpoint, main, segments };
 }
 
-test('[LOG17] a reader made of the document alone finds in the files what was committed', async () => {
+test('[LOG17] a reader built from the document alone finds what was committed', async () => {
   const directory = new MemoryDirectory();
   const environment = new TestEnvironment();
-  // Every transaction that spills is logged whole: none of its pages is beyond the main file.
+  // Every transaction that spills is logged as a whole: none of its pages is beyond the main file.
   const options = { segmentBytes: 1 << 18, checkpointLogBytes: 1 << 17, spillBytes: 1 << 16 };
   const { files, db, close } = await openLog(directory, environment, options);
   const step = async () => {

@@ -16,10 +16,10 @@ beforeAll(() => {
 });
 
 const SMALL = { segmentBytes: 1 << 13, checkpointLogBytes: 1 << 12 };
-/** Every commit is a second after the one before. */
+/** Every commit is one second after the previous one. */
 const STEP_MS = 1000;
 
-/** An object of several segments, with a bookmark of each commit; `damaged` has a byte changed. */
+/** An object with several segments and a bookmark of each commit; one byte of `damaged` is changed. */
 async function history(damaged: string, offset: number) {
   const directory = new MemoryDirectory();
   const environment = new TestEnvironment();

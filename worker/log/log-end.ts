@@ -1,6 +1,6 @@
-// The end of the log: where the next record goes, and how much of what lies before it is durable.
+// The end of the log: where the next record goes, and how much of the log before it is durable.
 //
-// Keeps true: `durable` is never behind `position`, and both lie in the active segment. A record that
+// Invariants: `durable` is at or before `position`, and both lie in the active segment. A record that
 // could not be written leaves nothing that the next opening would find.
 
 import { isDiskFull } from '../file/file.ts';
@@ -9,7 +9,7 @@ import type { Checksum } from './checksum.ts';
 import { CONTINUES, type RecordWriter } from './record.ts';
 import type { LogPosition, Segment } from './segment.ts';
 
-/** Zeros written ahead of the log, so that a flush need not record a new file size. */
+/** Zeros written after the end of the log, so that a flush need not record a new file size. */
 const AHEAD_BYTES_MIN = 1 << 16;
 const AHEAD_BYTES_MAX = 1 << 20;
 const ZEROS = new Uint8Array(AHEAD_BYTES_MAX);
@@ -22,7 +22,7 @@ export interface LogEnvironment {
   randomUint32(): number;
 }
 
-/** What a record says beside its changes. */
+/** The content of a record's header that its caller decides. */
 export interface Append {
   readonly flags: number;
   readonly sequence: number;
@@ -33,16 +33,16 @@ export interface Append {
 export class LogEnd {
   readonly #checksum: Checksum;
   readonly #environment: LogEnvironment;
-  /** Prunes history on a full disk. False when none can be pruned. */
+  /** Prunes history on a full disk. Returns false if nothing can be pruned. */
   readonly #makeRoom: () => boolean;
   readonly #epoch: number;
   #active: Segment;
   #position: LogPosition;
   #durable: LogPosition;
-  /** End and sum of the parts of a transaction that is not committed yet. */
+  /** Where the parts of the uncommitted transaction end, and the checksum of the last one. */
   #openEnd: number;
   #openSum: number;
-  /** Bytes of the active segment's file that exist already. */
+  /** Size of the active segment's file. */
   #capacity: number;
 
   constructor(
@@ -68,12 +68,12 @@ export class LogEnd {
     return this.#active;
   }
 
-  /** Place after the last commit. */
+  /** Position after the last commit. */
   get position(): LogPosition {
     return this.#position;
   }
 
-  /** Place after the last commit that is known to be flushed. */
+  /** Position after the last commit that is known to be durable. */
   get durable(): LogPosition {
     return this.#durable;
   }
@@ -82,21 +82,21 @@ export class LogEnd {
     return this.#position === this.#durable;
   }
 
-  /** True while parts of a transaction are written that is not committed. */
+  /** True while parts of an uncommitted transaction are in the log. */
   get hasOpenParts(): boolean {
     return this.#openEnd !== this.#position.offset;
   }
 
-  /** Time of a commit made now: never before an earlier one, whatever the clock does. */
+  /** Time of a commit made now. Never decreases, even if the clock goes back. */
   timeMs(): number {
     return Math.max(this.#position.timeMs, Math.floor(this.#environment.now()));
   }
 
   /**
-   * Writes a record: one write. Returns where in the active segment it begins. Without CONTINUES the
-   * transaction is committed when this returns.
+   * Writes a record, in one write. Returns its offset in the active segment. Without the flag
+   * CONTINUES, the transaction is committed when this returns.
    *
-   * @throws DISK_FULL when all history that can be pruned is gone, IO. Nothing is committed then.
+   * @throws DISK_FULL once all prunable history is pruned, IO. Nothing is committed then.
    */
   append(writer: RecordWriter, what: Append): number {
     const offset = this.#openEnd;
@@ -122,7 +122,7 @@ export class LogEnd {
     return offset;
   }
 
-  /** Forgets the parts written since the last commit. */
+  /** Drops the parts written since the last commit. */
   dropOpenParts(): void {
     this.#openEnd = this.#position.offset;
     this.#openSum = this.#position.sum;
@@ -133,13 +133,13 @@ export class LogEnd {
     const reached = this.#position;
     const active = this.#active;
     yield active.file.flush();
-    // Meanwhile a later flush may have overtaken this one, even in the next segment, and what this
-    // one covers may have been taken back.
+    // Meanwhile, a later flush may have overtaken this one, even in the next segment, or the commits
+    // of this one may have been discarded.
     const isPast = this.#active !== active || reached.offset < this.#durable.offset;
     if (!isPast && reached.offset <= this.#position.offset) this.#durable = reached;
   }
 
-  /** Makes sure that commits which were not flushed do not come back. */
+  /** Removes commits that are not durable, so that they do not return at the next opening. */
   cutToDurable(): Flush {
     this.#position = this.#durable;
     this.dropOpenParts();
@@ -147,17 +147,17 @@ export class LogEnd {
     return this.#active.file.flush();
   }
 
-  /** Goes on in another segment, which was just created. */
+  /** Continues in another segment, which was just created. */
   begin(next: Segment): void {
     this.#active = next;
     this.#position = next.base;
     this.#durable = next.base;
-    // Known without asking the file: a call that fails here would leave the log between two segments.
+    // Not read from the file: a call that failed here would leave the log between two segments.
     this.#capacity = next.base.offset;
     this.dropOpenParts();
   }
 
-  /** Writes zeros ahead of the log when it nears the end of its file; a full disk does not matter. */
+  /** Extends the file with zeros when the log approaches its end. Ignored when the disk is full. */
   growAhead(): void {
     if (this.#capacity - this.#openEnd >= AHEAD_BYTES_MIN / 4) return;
     const bytes = Math.min(AHEAD_BYTES_MAX, Math.max(AHEAD_BYTES_MIN, this.#openEnd));
@@ -177,19 +177,19 @@ export class LogEnd {
         this.#active.file.write(bytes, offset);
         return;
       } catch (error) {
-        // What the failed write left must not be found by the next opening.
-        this.#cutBehind(offset);
+        // The next opening must not find what the failed write left.
+        this.#cutAfter(offset);
         if (!isDiskFull(error) || !this.#makeRoom()) throw error;
       }
     }
   }
 
-  #cutBehind(offset: number): void {
+  #cutAfter(offset: number): void {
     try {
       this.#active.file.truncate(offset);
       this.#capacity = offset;
     } catch {
-      // The caller is about to throw the first error; the chain of sums still ends before it.
+      // The caller throws the first error. The chain of checksums still ends before the torn record.
     }
   }
 }

@@ -1,7 +1,7 @@
-// The main file: a plain SQLite image of the last checkpoint, each page verified by its sum when read.
+// The main file: a plain SQLite image of the last checkpoint. Each read verifies the page's checksum.
 //
-// Keeps true: a page is either the bytes that were written, or an error. A full disk prunes
-// history, oldest first, before it refuses a write. Knows nothing of transactions.
+// Invariant: reading a page gives the bytes that were written, or an error. On a full disk, history
+// is pruned, oldest first, before a write is refused. Knows nothing of transactions.
 
 import { isDiskFull, type SyncFile } from '../file/file.ts';
 import { type Flushing, runFlushing } from '../file/flushing.ts';
@@ -12,7 +12,7 @@ export class MainFile {
   readonly #file: SyncFile;
   readonly #checkpoints: CheckpointFile;
   readonly #pruneOldest: () => boolean;
-  /** The medium flushes inside the call, so a commit may depend on pages that lie here. */
+  /** True if flushes end inside the call. Only then may a commit depend on pages in this file. */
   readonly flushesAtOnce: boolean;
 
   constructor(
@@ -27,17 +27,17 @@ export class MainFile {
     this.#pruneOldest = pruneOldest;
   }
 
-  /** @throws CORRUPT when the page is cut off or not the one that was written. */
+  /** @throws CORRUPT if the page is cut off or is not the one that was written. */
   read(pageIndex: number, target: Uint8Array): void {
     const count = this.#file.read(target, pageIndex * PAGE_BYTES);
     if (count < PAGE_BYTES) throw corruptPage(pageIndex, 'the main file ends before it');
     const sum = this.#checkpoints.checksum.ofPage(wordsOf(target), pageIndex);
     if (sum !== this.#checkpoints.pageSum(pageIndex)) {
-      throw corruptPage(pageIndex, 'its bytes in the main file are not the ones that were written');
+      throw corruptPage(pageIndex, 'its bytes in the main file are not those that were written');
     }
   }
 
-  /** Writes one page or several neighbours, and notes their sums. */
+  /** Writes one page or several adjacent ones, and sets their checksums. */
   write(pageIndex: number, pages: Uint8Array): void {
     for (;;) {
       try {
@@ -54,25 +54,25 @@ export class MainFile {
     }
   }
 
-  /** Cuts off everything behind a number of pages. */
+  /** Cuts off everything after a number of pages. */
   cut(pageCount: number): void {
     if (this.#file.sizeBytes() > pageCount * PAGE_BYTES) {
       this.#file.truncate(pageCount * PAGE_BYTES);
     }
   }
 
-  /** Puts the sums noted so far into their file; the flush covers both. */
+  /** Writes the checksums set so far to the checkpoint file; the flush covers both files. */
   writeSums(): void {
     this.#checkpoints.writeSums();
   }
 
-  /** Makes pages and sums durable. */
+  /** Makes pages and checksums durable. */
   *flush(): Flushing<void> {
     yield this.#file.flush();
     yield this.#checkpoints.flush();
   }
 
-  /** Makes pages and sums durable inside this call. Only on a medium that `flushesAtOnce`. */
+  /** Makes pages and checksums durable inside this call. Only if `flushesAtOnce`. */
   flushAtOnce(): void {
     runFlushing(this.flush());
   }

@@ -14,14 +14,14 @@ let sqlite3: Sqlite3Static;
 let vfs: LogVfs;
 
 beforeAll(async () => {
-  // sqlite-wasm reports every failed step on the console; the failures here are meant.
+  // sqlite-wasm reports every failed step on the console; the failures here are intended.
   vi.spyOn(console, 'error').mockImplementation(() => {});
   vi.spyOn(console, 'warn').mockImplementation(() => {});
   sqlite3 = await sqlite3InitModule();
   vfs = new LogVfs(sqlite3);
 });
 
-/** Time that stands still unless it is moved, and numbers that repeat in every run. */
+/** Time that stands still unless it is moved, and the same random numbers in every run. */
 class Environment {
   nowMs = START_MS;
   #random = 1;
@@ -32,7 +32,7 @@ class Environment {
   };
 }
 
-/** Counts writes of records and flushes; can hold writes back as a crash would lose them. */
+/** Counts writes of records and flushes. Can withhold writes, as if a crash lost them. */
 class Watched implements FileDirectory {
   readonly inner: MemoryDirectory;
   records = 0;
@@ -167,7 +167,7 @@ test('[LOG5] after a checkpoint the main file is a plain SQLite image', async ()
   plain.close();
 });
 
-test('[LOG6] new pages of a big transaction are not logged', async () => {
+test('[LOG6] new pages of a large transaction are not logged', async () => {
   const directory = new Watched();
   const { files, db, close } = await open(directory, new Environment(), { spillBytes: 1 << 18 });
   db.exec('PRAGMA cache_size=20');
@@ -210,7 +210,7 @@ test('[LOG6] a transaction over many existing pages spills to the log and surviv
   await third.close();
 });
 
-test('[LOG3] a torn last record is not replayed, and the commits before it are there', async () => {
+test('[LOG3] a torn last record is not replayed, and the commits before it survive', async () => {
   const directory = new MemoryDirectory();
   const { files, db, close } = await open(directory, new Environment());
   put(db, 1, 'kept');
@@ -226,7 +226,7 @@ test('[LOG3] a torn last record is not replayed, and the commits before it are t
   await third.close();
 });
 
-/** Where the next record will begin: the first byte behind which all is zero. */
+/** Where the next record begins: the first byte after which everything is zero. */
 async function endOfLog(directory: MemoryDirectory, close: () => Promise<void>): Promise<number> {
   await close();
   const file = await fileOf(directory, 'log-00000001');
@@ -299,7 +299,7 @@ test('[LOG9] bookmarks grow with every commit, flushed or not, and across openin
     }
     await files.flush();
     await close();
-    // The clock going back changes nothing.
+    // A clock that goes back changes nothing.
     environment.nowMs -= 1000;
   }
   expect(new Set(bookmarks).size).toBe(bookmarks.length);
@@ -336,7 +336,7 @@ test('[LOG11] a restore brings everything back, and its bookmark undoes it', asy
   await fourth.close();
 });
 
-test('[LOG11] a restore that was not flushed is not made', async () => {
+test('[LOG11] a requested restore that was not flushed does not happen', async () => {
   const directory = new MemoryDirectory();
   const { files, db, close } = await open(directory, new Environment());
   const past = files.currentBookmark();
@@ -351,7 +351,7 @@ test('[LOG11] a restore that was not flushed is not made', async () => {
   await again.close();
 });
 
-test('[LOG10] a bookmark of a commit that was lost, or of nothing, is refused', async () => {
+test('[LOG10] a bookmark of a lost commit, or of no commit, is refused', async () => {
   const directory = new MemoryDirectory();
   const first = await open(directory, new Environment());
   await first.files.flush();
@@ -415,7 +415,7 @@ async function fillSegments(opened: Opened, environment: Environment, stepMs: nu
   return marks;
 }
 
-test('[LOG14] the log is cut in segments, and a time or a bookmark in an old one is found', async () => {
+test('[LOG14] the log rotates, and a time or a bookmark in an old segment is found', async () => {
   const directory = new MemoryDirectory();
   const environment = new Environment();
   const opened = await open(directory, environment, SMALL);
@@ -436,7 +436,7 @@ test('[LOG14] the log is cut in segments, and a time or a bookmark in an old one
   await again.close();
 });
 
-test('[LOG14] segments older than the window are removed, and their moments are gone', async () => {
+test('[LOG14] segments older than the window are removed with their history', async () => {
   const directory = new MemoryDirectory();
   const environment = new Environment();
   const opened = await open(directory, environment, SMALL);
@@ -446,7 +446,7 @@ test('[LOG14] segments older than the window are removed, and their moments are 
   expect(() => opened.files.scheduleRestore(marks[0]!.bookmark)).toThrow(
     expect.objectContaining({ code: 'BOOKMARK_UNAVAILABLE' }),
   );
-  // Everything within the window is still there.
+  // Everything within the window still exists.
   const edge = environment.nowMs - 30 * DAY_MS;
   expect(await opened.files.bookmarkForTime(edge)).toMatch(/^00000000-/);
   await opened.close();
@@ -472,7 +472,7 @@ test('[LOG14] opening reads the same few files however long the history is', asy
   await files.close();
 });
 
-test('[LOG13] a full disk prunes history, oldest first, before it refuses a commit', async () => {
+test('[LOG13] on a full disk history is pruned, oldest first, before a commit is refused', async () => {
   const directory = new MemoryDirectory();
   const environment = new Environment();
   const opened = await open(directory, environment, SMALL);
@@ -489,7 +489,7 @@ test('[LOG13] a full disk prunes history, oldest first, before it refuses a comm
   await opened.close();
 });
 
-test('[LOG13] a full disk refuses the transaction whole, and the object lives', async () => {
+test('[LOG13] on a full disk the whole transaction is refused, and the object continues', async () => {
   const directory = new MemoryDirectory();
   const opened = await open(directory, new Environment(), { spillBytes: 1 << 16 });
   for (let i = 0; i < 50; i++) put(opened.db, i, 'a'.repeat(1000));
@@ -514,7 +514,7 @@ test('[LOG13] a full disk refuses the transaction whole, and the object lives', 
   await opened.close();
 });
 
-test('[LOG16] commits that were not flushed can be taken back', async () => {
+test('[LOG16] commits that were not flushed can be discarded', async () => {
   const directory = new MemoryDirectory();
   const { files, db, close } = await open(directory, new Environment());
   put(db, 1, 'kept');

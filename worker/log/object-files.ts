@@ -1,9 +1,9 @@
-// One object's storage on its directory: the database file SQLite sees, and its history.
+// The files of one object: the database file that SQLite sees, and its history.
 //
-// Committing is synchronous and is not durable; `flush` makes every commit so far durable and is the
-// only thing an output gate has to wait for. Upkeep that cannot happen inside a commit is `maintain`.
+// A commit is synchronous and not yet durable. `flush` makes every commit so far durable; it is all
+// that an output gate has to wait for. `maintain` does the work that cannot happen inside a commit.
 //
-// Knows nothing of SQL, gates or classes; time and randomness come from its environment.
+// Knows nothing of SQL, gates or classes. Time and randomness come from its environment.
 
 import { isStorageError, type StorageError, storageError } from '../../src/contract/errors.ts';
 import { RECOVERY_WINDOW_DAYS } from '../../src/contract/limits.ts';
@@ -40,13 +40,13 @@ export class ObjectFiles {
   readonly #main: Recovered['main'];
   readonly #log: Recovered['log'];
   readonly #pages: Recovered['pages'];
-  /** What the log says about a pending restore. */
+  /** The pending restore as the log records it. */
   #pendingRestore: PendingRestore | null;
-  /** What it is to say from the next flush on. */
+  /** A requested restore that the next flush writes to the log. */
   #requestedRestore: PendingRestore | null = null;
-  /** Runs what opens files one after another: a file has one holder. */
+  /** Serializes operations that open files, because a file has only one holder. */
   #opening: Promise<unknown> = Promise.resolve();
-  /** Flushes and checkpoints that end in a later turn. Files close only when there are none left. */
+  /** Flushes and checkpoints that end in a later turn. The files stay open until all have ended. */
   readonly #underWay = new Set<Promise<unknown>>();
   #closed: Promise<void> | undefined;
 
@@ -59,12 +59,12 @@ export class ObjectFiles {
   }
 
   /**
-   * Opens an object, or makes a new one in an empty directory: recovers what was committed and
-   * applies a pending restore, durably.
+   * Opens an object, or creates one in an empty directory. Recovers the committed state and applies
+   * a pending restore, both durably.
    *
    * @throws CORRUPT, IO, DISK_FULL, STORAGE_LOCKED; BOOKMARK_INVALID or BOOKMARK_UNAVAILABLE when
-   *   the pending restore cannot be made: it is dropped, and the next opening succeeds without it,
-   *   unless the disk failed meanwhile; then that one may say so again.
+   *   the pending restore is impossible. The restore is then cancelled, and the next opening succeeds
+   *   without it; if the disk failed while cancelling, the next opening may throw the same error.
    */
   static async open(
     directory: FileDirectory,
@@ -92,21 +92,21 @@ export class ObjectFiles {
     return this.#log.position.sequence;
   }
 
-  /** Sequence of the last commit known to be on disk. */
+  /** Sequence of the last commit known to be durable. */
   get durableSequence(): number {
     return this.#log.durable.sequence;
   }
 
-  /** True when `flush` has something to do: commits, or a restore that was asked for. */
+  /** True when `flush` has work to do: commits, or a requested restore. */
   get needsFlush(): boolean {
     return !this.#log.isDurable || this.#requestedRestore !== null;
   }
 
   /**
-   * Makes all commits so far durable. One flush of one file, except when a checkpoint is due; none
-   * when all is durable already.
+   * Makes all commits so far durable. Flushes one file once, more if a checkpoint is due, and nothing
+   * if everything is already durable.
    *
-   * @throws DISK_FULL, IO: it is then unknown which commits above `durableSequence` are on disk.
+   * @throws DISK_FULL, IO: it is then unknown which commits after `durableSequence` are durable.
    */
   flush(): void | Promise<void> {
     if (!this.needsFlush) return;
@@ -116,9 +116,9 @@ export class ObjectFiles {
   }
 
   /**
-   * Makes one commit of everything SQLite commits in the action.
+   * Combines everything that SQLite commits during the action into one commit.
    *
-   * @throws DISK_FULL, IO, and what the action throws: SQLite and the log then disagree, and the
+   * @throws DISK_FULL, IO, or whatever the action throws. SQLite and the log then disagree, and the
    *   files must be closed.
    */
   atomically(action: () => void): void {
@@ -128,8 +128,8 @@ export class ObjectFiles {
   }
 
   /**
-   * Writes another database over this one, inside `atomically`. SQLite is not told: the connection
-   * must be closed before it reads again.
+   * Overwrites this database with another one, inside `atomically`. SQLite does not notice: its
+   * connection must be closed before it reads again.
    *
    * @throws DISK_FULL, IO
    */
@@ -144,14 +144,14 @@ export class ObjectFiles {
   }
 
   /**
-   * Takes back every commit that is not durable, as far as the medium lets it. The files must then
-   * be closed: SQLite's cache still holds them. Nothing when it is closed already.
+   * Discards every commit that is not durable, as far as the disk allows. The files must be closed
+   * afterwards, because SQLite's cache still contains those commits. Does nothing after `close`.
    */
   discardUnflushed(): void {
     if (this.#closed !== undefined) return;
     this.#requestedRestore = null;
     this.#pages.end();
-    // A disk that fails here, perhaps again, has its say at the next opening.
+    // A disk that still fails is reported by the next opening.
     try {
       this.#track(this.#log.cutToDurable());
     } catch (error) {
@@ -160,8 +160,8 @@ export class ObjectFiles {
   }
 
   /**
-   * Brings the main file up to the last commit: it then is a plain SQLite image. False when there
-   * are commits that are not durable, or the disk is too full.
+   * Copies all commits into the main file, which then is a plain SQLite image. Returns false if some
+   * commits are not durable, a checkpoint is running, or the disk is too full.
    */
   checkpoint(): boolean | Promise<boolean> {
     if (this.#closed !== undefined) throw closed('checkpoint');
@@ -170,14 +170,14 @@ export class ObjectFiles {
     return this.#track(runFlushing(this.#pages.checkpoint(this.#pendingRestore)));
   }
 
-  /** True when `maintain` has something to do; it may wait for a quiet moment. */
+  /** True when `maintain` has work to do. It is not urgent. */
   get needsMaintenance(): boolean {
     return this.#closed === undefined && this.#log.needsMaintenance;
   }
 
   /**
-   * Opens files ahead of their use and removes history beyond the window. Without it the object
-   * works, but its log grows in one file.
+   * Opens files before they are needed and prunes history beyond the window. An object works without
+   * it, but its log then grows in a single file.
    */
   maintain(): Promise<void> {
     return this.#exclusively(async () => {
@@ -186,16 +186,16 @@ export class ObjectFiles {
     });
   }
 
-  /** The bookmark of this moment: of the last commit, flushed or not. */
+  /** The bookmark of the last commit, flushed or not. */
   currentBookmark(): string {
     return formatBookmark(this.#log.position, this.#log.checksum);
   }
 
   /**
-   * The bookmark of the last commit at or before a time. A promise when an older segment has to be
-   * opened for it.
+   * The bookmark of the last commit at or before a time. Returns a promise if an older segment has
+   * to be searched.
    *
-   * @throws BOOKMARK_UNAVAILABLE in the future, outside the window, or when it was pruned.
+   * @throws BOOKMARK_UNAVAILABLE if the time is in the future, outside the window, or pruned.
    */
   bookmarkForTime(timeMs: number): string | Promise<string> {
     const now = this.#environment.now();
@@ -214,8 +214,9 @@ export class ObjectFiles {
   }
 
   /**
-   * Asks for a restore at the next opening; asking again replaces it. Durable with the next `flush`.
-   * Returns the bookmark that undoes it: the end of this session.
+   * Requests a restore at the next opening; it replaces an earlier request. The request becomes
+   * durable with the next `flush`. Returns the bookmark that undoes the restore: the end of this
+   * session.
    *
    * @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE
    */
@@ -236,7 +237,7 @@ export class ObjectFiles {
     return formatBookmark({ sequence: end, timeMs: this.#log.timeMs(), sum: 0 }, checksum);
   }
 
-  /** A plain SQLite image of the committed state. Only between transactions. */
+  /** A plain SQLite image of the committed state. Call it between transactions only. */
   databaseBytes(): Uint8Array<ArrayBuffer> {
     const { pageCount } = this.#pages.committed;
     const image = new Uint8Array(pageCount * PAGE_BYTES);
@@ -247,8 +248,8 @@ export class ObjectFiles {
   }
 
   /**
-   * Lets go of all files; idempotent. What is not flushed may be lost. SQLite may go on calling: it
-   * reaches no file. Settles when nothing here will touch a file again.
+   * Closes all files; idempotent. Commits that were not flushed may be lost. Later calls by SQLite
+   * reach no file. Resolves once no operation can touch a file any more.
    */
   close(): Promise<void> {
     this.#closed ??= this.#exclusively(async () => {
@@ -261,7 +262,7 @@ export class ObjectFiles {
     return this.#closed;
   }
 
-  /** Keeps the files open until the work has ended, well or not. */
+  /** Keeps the files open until the work has settled. */
   #track<T>(work: T | Promise<T>): T | Promise<T> {
     if (!(work instanceof Promise)) return work;
     this.#underWay.add(work);
@@ -277,7 +278,7 @@ export class ObjectFiles {
   }
 
   #appendRequestedRestore(): void {
-    // A marker cannot stand between the parts of a transaction; then the next flush takes it.
+    // A marker cannot lie between the parts of a transaction; a later flush writes it then.
     if (this.#requestedRestore === null || this.#log.hasOpenParts) return;
     this.#appendMarker(this.#requestedRestore);
     this.#requestedRestore = null;
@@ -309,7 +310,7 @@ export class ObjectFiles {
     await this.checkpoint();
   }
 
-  /** Cancels a restore that cannot be made. Returns the reason, which is told whatever the disk does. */
+  /** Cancels an impossible restore. Returns the reason, which is reported even if the disk fails. */
   async #cancelRestore(reason: StorageError): Promise<StorageError> {
     try {
       this.#appendMarker(null);

@@ -1,7 +1,8 @@
-// The database file as SQLite reads and writes it, and the moment when what it wrote becomes a commit.
+// The database file as SQLite reads and writes it, and the point at which its writes become a commit.
 //
-// Keeps true: a commit is one write to the log, whatever was written before it. A transaction that
-// fails is gone at once. SQLite writes on after a failure, and none of that reaches a file.
+// Invariants: a commit is one write to the log, however much was written before it. A transaction
+// that fails is dropped at once: SQLite continues to write after a failure, and none of that reaches
+// a file.
 
 import { storageError } from '../../src/contract/errors.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
@@ -14,9 +15,9 @@ import { PAGE_BYTES } from './pages.ts';
 import { TransactionPages } from './transaction-pages.ts';
 
 /**
- * What SQLite still does after a failure. `refused`: a write failed, so the transaction must not
- * commit; reading and its sync fail. `rollingBack`: a sync failed, so what SQLite writes up to its
- * next sync only puts back what is there already. `ended`: the files are closed, or about to be.
+ * What SQLite may still do after a failure. `refused`: a write failed, so the transaction must not
+ * commit; reads and its sync fail. `rollingBack`: a sync failed, so everything SQLite writes before
+ * its next sync restores content that is already there. `ended`: the files are closed or closing.
  */
 type Failed =
   | { readonly kind: 'no' }
@@ -24,11 +25,11 @@ type Failed =
   | { readonly kind: 'rollingBack' }
   | { readonly kind: 'ended' };
 
-// Shared by all objects of a worker: not used across a turn of the event loop.
+// Shared by all objects of a worker: never in use across turns of the event loop.
 const wholePage = new Uint8Array(PAGE_BYTES);
 
 export class PageStore implements DatabaseFile {
-  /** What the transaction started from. */
+  /** The state before the running transaction. */
   readonly committed: CommittedPages;
   readonly #log: CommitLog;
   readonly #transaction: TransactionPages;
@@ -41,12 +42,12 @@ export class PageStore implements DatabaseFile {
     this.#transaction = new TransactionPages(committed, main, log, spillBytes);
   }
 
-  // ---- What SQLite calls.
+  // ---- Called by SQLite.
 
   read(target: Uint8Array, offset: number): boolean {
     if (this.#failed.kind === 'refused') throw this.#failed.error;
     if (this.#failed.kind === 'ended') throw ended('read');
-    // Rolling back reads nothing: this is the next transaction.
+    // A rollback reads nothing, so this read belongs to the next transaction.
     this.#failed = { kind: 'no' };
     const pageIndex = Math.floor(offset / PAGE_BYTES);
     const start = offset - pageIndex * PAGE_BYTES;
@@ -103,8 +104,8 @@ export class PageStore implements DatabaseFile {
       if (failed.kind === 'refused') throw failed.error;
       this.commitAs(0, this.#log.position.sequence + 1);
     } catch (error) {
-      // SQLite rolls back by writing pages, some of which held nothing and differ: were they taken
-      // for a change, the rollback would need the disk.
+      // SQLite rolls back by writing pages. Free pages may then differ from their old content; if
+      // they counted as changes, the rollback would need the disk.
       this.rollback();
       this.#failed = { kind: 'rollingBack' };
       throw error;
@@ -117,17 +118,17 @@ export class PageStore implements DatabaseFile {
     this.#dropUnchanged();
   }
 
-  // ---- What the rest of the log calls.
+  // ---- Called by the rest of the log.
 
-  /** While held, commits of SQLite gather in one running transaction; the end of it commits them. */
+  /** While true, SQLite's commits collect in one running transaction; setting it to false commits. */
   set isHeld(isHeld: boolean) {
     this.#isHeld = isHeld;
     if (!isHeld) this.commit();
   }
 
   /**
-   * Commits the running transaction under a sequence, or does nothing when it changed nothing and
-   * has no flags. When it throws, the transaction is still there, to be rolled back.
+   * Commits the running transaction under a sequence. Does nothing if it changed nothing and has no
+   * flags. If this throws, the transaction still exists and must be rolled back.
    */
   commitAs(flags: number, sequence: number): void {
     this.#transaction.fillHoles();
@@ -140,42 +141,42 @@ export class PageStore implements DatabaseFile {
     else this.#dropUnchanged();
   }
 
-  /** The page of the running transaction, to be changed in place. Zeros beyond the end. */
+  /** A page of the running transaction, to be changed in place. Zeros beyond the end. */
   edit(pageIndex: number): Uint8Array {
     return this.#transaction.edit(pageIndex);
   }
 
-  /** Lets the running transaction keep more in memory: a restore touches the same pages often. */
+  /** Sets how much a transaction keeps in memory: a restore changes the same pages many times. */
   setSpillBytes(bytes: number | null): void {
     this.#transaction.setSpillBytes(bytes);
   }
 
-  /** Undoes the running transaction, whatever the disk does. */
+  /** Drops the running transaction, even if the disk fails. */
   rollback(): void {
     this.#log.dropOpenParts();
     this.#transaction.forget();
   }
 
-  /** The last: SQLite may call on, but reaches no file any more and commits nothing. */
+  /** The last call here. SQLite may still call, but reaches no file and commits nothing. */
   end(): void {
     if (this.#failed.kind === 'ended') return;
     this.#failed = { kind: 'ended' };
     this.#log.dropOpenParts();
   }
 
-  /** Begins the next segment of the log, unless some page lies in this one only. */
+  /** Begins the next segment of the log, unless some page exists only in the active one. */
   rotateLog(): void {
     if (this.#log.canRotate && this.committed.isCheckpointed) this.#log.rotate();
   }
 
-  /** A checkpoint that spares what the running transaction has in the main file. */
+  /** A checkpoint that keeps pages which the running transaction has written to the main file. */
   checkpoint(pendingRestore: PendingRestore | null): Flushing<boolean> {
     return this.committed.checkpoint(pendingRestore, !this.#transaction.hasDirect);
   }
 
   /**
-   * Ends a transaction that leaves every page as it was. That the file became shorter is kept for the
-   * next commit: SQLite cuts it only after the sync of the commit that emptied those pages.
+   * Ends a transaction that changed no page. If the file became shorter, the next commit records it:
+   * SQLite truncates only after the sync of the commit that emptied those pages.
    */
   #dropUnchanged(): void {
     const pageCount = Math.min(this.#transaction.pageCount, this.committed.pageCount);

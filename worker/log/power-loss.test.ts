@@ -25,7 +25,7 @@ function rowsOf(db: Database): unknown {
   return db.selectArrays('SELECT k, hex(v) FROM t ORDER BY k');
 }
 
-/** An object of several segments whose newest has no record and whose newest slot was lost. */
+/** An object with several segments. The newest has no record, and the newest slot was lost. */
 async function behindARoll() {
   const directory = new WatchedDirectory();
   const opened = await openLog(directory, new TestEnvironment(), SMALL);
@@ -60,7 +60,7 @@ test.each(['with room', 'full'])(
   },
 );
 
-test('[LOG13] a main file that has no room leaves its pages in the segment, which goes on', async () => {
+test('[LOG13] if the main file cannot grow, pages stay in the segment, which continues', async () => {
   const directory = new WatchedDirectory();
   const options = { segmentBytes: 1 << 16, checkpointLogBytes: 1 << 15 };
   const opened = await openLog(directory, undefined, options);
@@ -83,12 +83,12 @@ test('[LOG13] a main file that has no room leaves its pages in the segment, whic
   await again.close();
 });
 
-/** The names of the segments there are. */
+/** The names of the existing segments. */
 async function segments(directory: WatchedDirectory): Promise<string[]> {
   return (await directory.names()).filter((name) => name.startsWith('log-')).sort();
 }
 
-test('[LOG1] a first segment that was never flushed may be missing beside the one made ahead', async () => {
+test('[LOG1] a first segment that was never flushed may be missing although the next one exists', async () => {
   const directory = new WatchedDirectory();
   const opened = await openLog(directory, undefined, SMALL);
   put(opened.db, 1, noise(1, 40_000));
@@ -101,7 +101,7 @@ test('[LOG1] a first segment that was never flushed may be missing beside the on
   await again.close();
 });
 
-test('[LOG8] a first segment that is missing before one that has begun is damage', async () => {
+test('[LOG8] a missing first segment is damage if the next one has begun', async () => {
   const directory = new WatchedDirectory();
   const options = { segmentBytes: 1 << 16, checkpointLogBytes: 1 << 20 };
   const opened = await openLog(directory, undefined, options);
@@ -116,7 +116,7 @@ test('[LOG8] a first segment that is missing before one that has begun is damage
   await expect(openLog(directory, undefined, options)).rejects.toMatchObject({ code: 'CORRUPT' });
 });
 
-test('[LOG16] an opening makes the end of the log durable that it shows', async () => {
+test('[LOG16] opening makes the state that it shows durable', async () => {
   const directory = new WatchedDirectory();
   const opened = await openLog(directory);
   put(opened.db, 1, 'kept');

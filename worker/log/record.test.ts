@@ -29,7 +29,7 @@ function recordOf(before: Uint8Array | null, after: Uint8Array | null): Uint8Arr
 const OLD = page((i) => i % 251);
 const NEW = page((i) => (i > 1000 && i < 1040 ? 255 - (i % 7) : i % 251));
 
-test('[LOG2] a record holds what changed, and redo and undo lead from one page to the other', () => {
+test('[LOG2] a record contains what changed, and redo and undo convert one page into the other', () => {
   const bytes = recordOf(OLD, NEW);
   expect(bytes.length).toBeLessThan(RECORD_HEADER_BYTES + 150);
   const [entry] = entriesOf(bytes, parseHeader(bytes)!);
@@ -40,7 +40,7 @@ test('[LOG2] a record holds what changed, and redo and undo lead from one page t
   expect(work).toEqual(OLD);
 });
 
-test('[LOG2] redo heals a page that is half old, half new', () => {
+test('[LOG2] redo repairs a page that is half old, half new', () => {
   const torn = page((i) => (i < 1020 ? NEW : OLD)[i]!);
   const bytes = recordOf(OLD, NEW);
   entriesOf(bytes, parseHeader(bytes)!)[0]!.redo(wordsOf(torn));
@@ -71,7 +71,7 @@ test('[LOG3] the header reads back as it was written', () => {
   expect(record).toMatchObject(HEADER);
 });
 
-test('[LOG3] a record with any one bit changed is not intact, nor is it under another salt', () => {
+test('[LOG3] a record with any bit changed, or read with another salt, is not intact', () => {
   const bytes = recordOf(OLD, NEW);
   const record = parseHeader(bytes)!;
   expect(isIntact(bytes, record, CHECKSUM)).toBe(true);

@@ -1,11 +1,11 @@
-// A record of the commit log: one committed transaction, or one part of a big one.
+// A record of the commit log: one committed transaction, or one part of a large one.
 //
-// For every page that changed it holds the byte ranges that differ, old bytes and new: the new ones
-// redo after a crash, the old ones undo for point-in-time recovery. Redo and undo are idempotent, so
-// they heal pages that were torn in the main file. Layout: docs/commit-log-format.md.
+// For every changed page it contains the byte ranges that differ, with old and new bytes: the new
+// bytes redo after a crash, the old bytes undo for a restore. Redo and undo are idempotent, so they
+// repair pages that were torn in the main file. Layout: docs/commit-log-format.md.
 //
-// Numbers are little-endian, as every engine that runs WebAssembly keeps them.
-// Knows nothing of files: encoding ends in a buffer, decoding begins with one.
+// Numbers are little-endian, the byte order of every engine that runs WebAssembly.
+// Knows nothing of files: it encodes into a buffer and decodes from one.
 
 import type { Checksum } from './checksum.ts';
 import { PAGE_BYTES, PAGE_WORDS, wordsOf, ZERO_PAGE } from './pages.ts';
@@ -27,7 +27,7 @@ export const RECORD = {
 export const RECORD_HEADER_BYTES = 64;
 export const RECORD_MAGIC = 0x434c4f47;
 
-/** Bytes of one page's entry before its ranges: page index, new sum, info. */
+/** Bytes of one page's entry before its ranges: page index, new checksum, info. */
 const ENTRY_HEADER_BYTES = 12;
 
 /** Bytes of one range before its old and new bytes: first word, number of words. */
@@ -39,46 +39,46 @@ const MARKER_BODY_BYTES = 16;
 
 /** Another part of the same transaction follows. */
 export const CONTINUES = 1;
-/** The transaction is a restore: it settles the pending marker. */
+/** The transaction is a restore: the pending restore is done. */
 export const RESTORE = 2;
-/** Not a transaction: its body sets, or takes back, the pending restore. */
+/** Not a transaction: its body sets or cancels the pending restore. */
 export const MARKER = 4;
 
-/** The page did not exist before: ranges hold new bytes only, over a page of zeros. */
+/** The page did not exist before: ranges contain only new bytes, and the old page is zeros. */
 const FRESH = 1 << 16;
-/** The page does not exist after: ranges hold old bytes only, over a page of zeros. */
+/** The page does not exist afterwards: ranges contain only old bytes, and the new page is zeros. */
 const GONE = 1 << 17;
 const RANGE_COUNT_MASK = 0xffff;
 
-/** A part is written out when it has grown beyond this; a big transaction is a row of parts. */
+/** A part is written once it is longer than this; a large transaction is a sequence of parts. */
 export const PART_BYTES = 1 << 20;
 
-/** Most bytes one page's entry can take: one range over all of it (a gap saves more than it costs). */
+/** Upper bound of one page's entry: one range over the whole page (a gap saves more than it costs). */
 const ENTRY_BYTES_MAX = ENTRY_HEADER_BYTES + RANGE_HEADER_BYTES + 2 * PAGE_BYTES;
 
-/** What the header of a record says, apart from what the writer works out itself. */
+/** The header of a record, except for what the writer computes. */
 export interface RecordHeader {
   readonly sequence: number;
   readonly timeMs: number;
-  /** Last sequence known to be flushed when this record was written. */
+  /** Last sequence known to be durable when this record was written. */
   readonly durableSequence: number;
-  /** Sum of the record before this one: the chain that stale records cannot join. */
+  /** Checksum of the record before this one: a chain that leftover records cannot join. */
   readonly previousSum: number;
   readonly flags: number;
-  /** A random number of this opening: the same commit made again after a crash differs. */
+  /** Random number of this opening: repeating a commit after a crash gives a different record. */
   readonly epoch: number;
   readonly pageCountBefore: number;
   readonly pageCount: number;
 }
 
-/** A record as found in a log. */
+/** A record read from a log. */
 export interface Record extends RecordHeader {
   readonly sum: number;
   /** Bytes of the whole record, a multiple of eight. */
   readonly length: number;
 }
 
-/** How one page changes. `before` and `after` are null when the page does not exist there. */
+/** How one page changes. `before` or `after` is null if the page does not exist then. */
 export interface PageChange {
   readonly pageIndex: number;
   readonly before: Uint8Array | null;
@@ -86,8 +86,8 @@ export interface PageChange {
 }
 
 /**
- * Builds records in one buffer that all objects of a worker share: a record is begun, filled and
- * written without a turn of the event loop between.
+ * Builds records in one buffer, shared by all objects of a worker: a record is begun, filled and
+ * written within one turn of the event loop.
  */
 export class RecordWriter {
   #bytes = new Uint8Array(1 << 16);
@@ -104,12 +104,12 @@ export class RecordWriter {
     return this.#end === RECORD_HEADER_BYTES;
   }
 
-  /** True when the part should be written before more is added. */
+  /** True if the part should be written before more is added. */
   get isFull(): boolean {
     return this.#end >= PART_BYTES;
   }
 
-  /** Adds the entry of a page, or nothing when the page does not change. */
+  /** Adds the entry of a page, or nothing if the page does not change. */
   addChange(change: PageChange, checksum: Checksum): void {
     this.#reserve(ENTRY_BYTES_MAX + 8);
     const { pageIndex, before, after } = change;
@@ -124,8 +124,8 @@ export class RecordWriter {
   }
 
   /**
-   * Adds a page whole, so that its new image can be read back from the log. Returns where in the
-   * record the image begins.
+   * Adds a whole page, so that its new image can be read back from the log. Returns the image's
+   * offset in the record.
    */
   addImage(
     pageIndex: number,
@@ -150,14 +150,14 @@ export class RecordWriter {
     return at;
   }
 
-  /** Adds the body of a marker record: the pending restore, as two numbers. */
+  /** Adds the body of a marker: the pending restore as two numbers. */
   addMarker(sequence: number, sum: number): void {
     this.#doubles[(this.#end + MARKER_BODY.sequence) >> 3] = sequence;
     this.#doubles[(this.#end + MARKER_BODY.sum) >> 3] = sum;
     this.#end += MARKER_BODY_BYTES;
   }
 
-  /** Seals the record and returns its bytes, valid until the next `begin`. */
+  /** Completes the record and returns its bytes, valid until the next `begin`. */
   finish(
     header: RecordHeader,
     checksum: Checksum,
@@ -204,7 +204,7 @@ export class RecordWriter {
   }
 
   #reserve(moreBytes: number): void {
-    // Doubling from 64 KB by multiples of eight keeps every typed view whole.
+    // 64 KB, doubled, plus multiples of eight: a length that every typed array can view.
     if (this.#end + moreBytes <= this.#bytes.length) return;
     const buffer = new ArrayBuffer(this.#bytes.length * 2 + moreBytes);
     const grown = new Uint8Array(buffer);
@@ -217,8 +217,8 @@ export class RecordWriter {
 }
 
 /**
- * Reads the header of the record that begins at `bytes[0]`; null when none can: no magic, or an
- * impossible length. Not yet verified.
+ * Reads the header of the record at the beginning of `bytes`; null if the magic number is missing or
+ * the length is impossible. The checksum is not verified.
  */
 export function parseHeader(bytes: Uint8Array): Record | null {
   if (bytes.length < RECORD_HEADER_BYTES) return null;
@@ -242,7 +242,7 @@ export function parseHeader(bytes: Uint8Array): Record | null {
   };
 }
 
-/** True when the bytes of a whole record are the ones its sum was taken of. */
+/** True if the bytes of a whole record match its checksum. */
 export function isIntact(bytes: Uint8Array, record: Record, checksum: Checksum): boolean {
   const words = wordsOf(bytes);
   return checksum.ofRecord(words, RECORD.magic >> 2, record.length >> 2) === record.sum;
@@ -260,7 +260,7 @@ export function markerBody(bytes: Uint8Array): { sequence: number; sum: number }
 /** One page's entry inside a record's bytes. */
 export class PageEntry {
   readonly pageIndex: number;
-  /** Sum of the page after the transaction; meaningless when it is gone. */
+  /** Checksum of the page after the transaction; meaningless if the page is gone. */
   readonly newSum: number;
   readonly isFresh: boolean;
   readonly isGone: boolean;
@@ -279,24 +279,24 @@ export class PageEntry {
     this.#at = at + ENTRY_HEADER_BYTES / 4;
   }
 
-  /** Word offset of the new image when the entry holds the page whole, else -1. */
+  /** Word offset of the new image if the entry contains the whole page, otherwise -1. */
   get imageWord(): number {
     if (this.#rangeCount !== 1 || this.isGone) return -1;
     if (this.#words[this.#at]! >>> 16 !== PAGE_WORDS) return -1;
     return this.#at + 1 + (this.isFresh ? 0 : PAGE_WORDS);
   }
 
-  /** Puts the new bytes into a page that holds the old ones (zeros when the page is fresh). */
+  /** Puts the new bytes into a page with the old ones (zeros if the page is new). */
   redo(page: Uint32Array): void {
     this.#apply(page, 'new');
   }
 
-  /** Puts the old bytes into a page that holds the new ones (zeros when the page was gone). */
+  /** Puts the old bytes into a page with the new ones (zeros if the page was removed). */
   undo(page: Uint32Array): void {
     this.#apply(page, 'old');
   }
 
-  /** Word offset just behind the entry. */
+  /** Word offset after the entry. */
   end(): number {
     return this.#apply(null, 'new');
   }
@@ -317,7 +317,7 @@ export class PageEntry {
   }
 }
 
-/** The entries of a transaction record, in the order they were made. */
+/** The entries of a record, in order. */
 export function entriesOf(bytes: Uint8Array, record: Record): PageEntry[] {
   const entries: PageEntry[] = [];
   if ((record.flags & MARKER) !== 0) return entries;

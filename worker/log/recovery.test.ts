@@ -1,5 +1,5 @@
-// Recovery, as a property: whatever was done, and wherever power went, opening gives the state of one
-// commit, whole, and none older than the last flush that ended.
+// Recovery as a property: after any operations and a power failure at any point, opening gives the
+// whole state of one commit, no older than the last completed flush.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -43,11 +43,11 @@ interface Change {
   /** A write at an offset, or (null) a truncation to it. */
   readonly bytes: Uint8Array | null;
   readonly offset: number;
-  /** Set when a flush that ended covers it: the number of changes made by then. */
+  /** The number of changes made when a flush that covers it ended. */
   durableFrom: number;
 }
 
-/** A directory that keeps every change of its files, in order, and what flushes made durable. */
+/** A directory that records every change of its files in order, and what flushes made durable. */
 class Journal implements FileDirectory {
   readonly changes: Change[] = [];
   readonly #inner = new MemoryDirectory();
@@ -95,7 +95,7 @@ class Journal implements FileDirectory {
     }
   }
 
-  /** What the disk holds when power goes behind so many changes. */
+  /** The disk if power fails after this many changes. */
   async afterPowerLoss(count: number, fate: (below: number) => number): Promise<MemoryDirectory> {
     const directory = new MemoryDirectory();
     const lost = new Set<string>();
@@ -103,7 +103,7 @@ class Journal implements FileDirectory {
       const isDurable = durableFrom <= count;
       const drawn = isDurable ? 0 : fate(4);
       if (drawn === 1) lost.add(name);
-      // Of a file whose metadata stayed behind, no later truncation survives either.
+      // If a file's metadata was not written, no later truncation survives either.
       if (drawn === 1 || (bytes === null && !isDurable && lost.has(name))) continue;
       const file = await directory.open(name);
       if (bytes === null) file.truncate(offset);
@@ -114,12 +114,12 @@ class Journal implements FileDirectory {
   }
 }
 
-/** The whole state of a commit: what each page was filled with. */
+/** The whole state of a commit: the byte that fills each page. */
 type State = readonly number[];
 
 function pageOf(stamp: number, isWhole: boolean): Uint8Array {
   const words = new Uint32Array(PAGE_BYTES / 4);
-  // A page that changes everywhere goes to the log as an image, another one as a range.
+  // A page that changes everywhere is logged as an image, another one as a range.
   const count = isWhole ? words.length : 3;
   for (let i = 0; i < count; i++) words[i] = Math.imul(stamp + 1, 0x9e3779b1) ^ (i * 0x85ebca77);
   words[0] = stamp;
@@ -135,7 +135,7 @@ function stateOf(files: ObjectFiles): State {
 
 class Run {
   readonly journal = new Journal();
-  /** States by sequence, and from which change on each was promised to stay. */
+  /** States by sequence, and the change from which each is guaranteed to survive. */
   readonly states = new Map<number, State>([[0, []]]);
   readonly promises: { readonly sequence: number; readonly changes: number }[] = [];
   readonly #environment = new TestEnvironment();

@@ -1,8 +1,8 @@
-// Opening: which files an object has, where its log ends, and what the main file lacks.
+// Recovery: finds the files of an object, the end of its log, and what the main file lacks.
 //
-// Reads from the last checkpoint on and never the whole history. Records that a crash tore or lost
-// are the end of the log, unless a later record proves that they were once flushed: then the log is
-// damaged, which is an error and never a shorter history.
+// Reads from the last checkpoint on, never the whole history. The log ends where a crash tore or lost
+// a record, unless a later record proves that it was once durable: then the log is damaged, and that
+// is an error, never a shorter history.
 
 import { storageError } from '../../src/contract/errors.ts';
 import type { FileDirectory, SyncFile } from '../file/file.ts';
@@ -40,7 +40,7 @@ export interface RecoveryOptions extends CheckpointOptions {
   readonly segmentBytes: number;
 }
 
-/** An opened object; its files are held until it is closed. */
+/** An opened object. Its files stay open until it is closed. */
 export interface Recovered {
   readonly main: MainFile;
   readonly log: CommitLog;
@@ -49,10 +49,10 @@ export interface Recovered {
 }
 
 /**
- * Opens the files of an object and brings it to the state after its last whole commit. A directory
+ * Opens the files of an object and recovers the state after its last whole commit. A directory
  * without files becomes a new object.
  *
- * @throws CORRUPT when something that was once durable is missing or damaged; STORAGE_LOCKED, IO.
+ * @throws CORRUPT if anything that was durable is missing or damaged; STORAGE_LOCKED, IO.
  */
 export async function recover(
   directory: FileDirectory,
@@ -80,16 +80,16 @@ async function recoverWith(
   const checkpoints = await openCheckpoints(files, numbers, environment);
   const { checksum } = checkpoints;
   const { segment: first, position: start } = checkpoints.last;
-  // A segment that was never flushed may be missing after a loss of power, whatever is there beside
-  // it; then it was empty, or what it held was not durable.
+  // A segment that was never flushed may be missing after a power failure, even if a later one
+  // exists. Nothing in it was durable.
   if (isBeginning(start) && !numbers.includes(first)) numbers.unshift(first);
   await files.open(numbers.filter((number) => number >= first).map(segmentName));
 
   const replay = replayLog(files, numbers, checkpoints);
   const { active, position, redo } = replay;
   redo.verify();
-  // What is shown from now on must stay as it is: commits that a crash of the program left unflushed,
-  // and the end of the log, where a commit may have been taken back.
+  // The state that is shown from now on must stay: commits that a crash of the program left unflushed,
+  // and the end of the log, where commits may have been discarded.
   const flush = active.file.flush();
   const flushesAtOnce = !(flush instanceof Promise);
   await flush;
@@ -117,8 +117,8 @@ async function recoverWith(
   const mainFile = new MainFile(main, checkpoints, flushesAtOnce, () => log.pruneOldest());
   const committed = new CommittedPages(mainFile, checkpoints, log, redo, options);
   const pages = new PageStore(committed, mainFile, log, options.spillBytes);
-  // The newest slot was lost. Without another one, each such crash would lengthen the next opening;
-  // on a disk that is too full it does.
+  // The newest slot was lost. Without a new one, each such crash would make the next opening longer
+  // (as it does when the disk is too full for a checkpoint).
   if (active.number !== first) await runFlushing(pages.checkpoint(replay.pendingRestore));
   files.keep([main, files.get(CHECKPOINT_NAME), active.file]);
   files.keep(opened.map(({ file }) => file));
@@ -135,7 +135,7 @@ async function openCheckpoints(
   const found = CheckpointFile.read(file);
   if (found !== null) return found;
   if (numbers.length > 0 || files.get(MAIN_NAME).sizeBytes() > 0) {
-    throw storageError('CORRUPT', 'open: the checkpoint file holds no intact slot.');
+    throw storageError('CORRUPT', 'open: the checkpoint file has no intact slot.');
   }
   const timeMs = Math.floor(environment.now());
   const first: Checkpoint = {
@@ -145,7 +145,7 @@ async function openCheckpoints(
     position: { offset: SEGMENT_HEADER_BYTES, sequence: 0, timeMs, sum: 0 },
   };
   const created = CheckpointFile.create(file, environment.randomUint32(), first);
-  // Before any segment: a log without a slot is damage.
+  // Durable before any segment exists, because a log without a slot counts as damage.
   await created.flush();
   return created;
 }
@@ -157,7 +157,7 @@ interface Replay {
   readonly pendingRestore: PendingRestore | null;
 }
 
-/** Redoes every whole commit behind the last checkpoint. */
+/** Redoes every whole commit after the last checkpoint. */
 function replayLog(files: OpenFiles, numbers: number[], checkpoints: CheckpointFile): Replay {
   const { checksum } = checkpoints;
   const { segment: first, position: start, pageCount } = checkpoints.last;
@@ -177,7 +177,7 @@ function replayLog(files: OpenFiles, numbers: number[], checkpoints: CheckpointF
   return { active, position, redo, ...progress };
 }
 
-/** True for the place where the history of an object begins. */
+/** True for the position where the history of an object begins. */
 function isBeginning({ sequence, offset }: LogPosition): boolean {
   return sequence === 0 && offset === SEGMENT_HEADER_BYTES;
 }
@@ -245,8 +245,8 @@ function applyPart(
 }
 
 /**
- * Throws when something behind the end of the log says that more was once durable: a record, or a
- * later segment, which begins only when everything before it is flushed.
+ * Throws if anything after the end of the log proves that more was durable: a record, or a later
+ * segment, which begins only when everything before it is durable.
  */
 function refuseDamage(
   files: OpenFiles,
@@ -271,7 +271,7 @@ function refuseDamage(
   }
 }
 
-/** Number of the oldest segment history still has; removes what lies before it. */
+/** Returns the number of the oldest segment in the history; removes the files before it. */
 async function removePruned(
   files: OpenFiles,
   directory: FileDirectory,
@@ -284,8 +284,8 @@ async function removePruned(
   while (existing.has(oldest - 1)) oldest--;
   for (; oldest < firstNeeded; oldest++) {
     await files.open([segmentName(oldest)]);
-    // Emptied when the disk was full, and not removed before the worker ended. One that is damaged
-    // stays: reading it says so.
+    // An empty one was pruned on a full disk, and the worker ended before it was removed. A damaged
+    // one is kept: reading it reports the damage.
     if (files.get(segmentName(oldest)).sizeBytes() > 0) break;
   }
   for (const number of numbers.filter((candidate) => candidate < oldest)) {
@@ -302,7 +302,7 @@ function segmentNumbers(names: string[]): number[] {
     .sort((a, b) => a - b);
 }
 
-/** Files on their way from the directory to whoever keeps them; what is not kept is closed. */
+/** Files opened during recovery. Those that nobody keeps are closed at its end. */
 class OpenFiles {
   readonly #directory: FileDirectory;
   readonly #files = new Map<string, SyncFile>();
@@ -311,7 +311,7 @@ class OpenFiles {
     this.#directory = directory;
   }
 
-  /** Opens those that are not open yet, side by side. */
+  /** Opens those that are not open yet, in parallel. */
   async open(names: string[]): Promise<void> {
     const results = await Promise.allSettled(
       names
@@ -333,13 +333,13 @@ class OpenFiles {
     return file;
   }
 
-  /** Closes one file, so that it can be removed. */
+  /** Closes a file, so that it can be removed. */
   close(name: string): void {
     this.find(name)?.close();
     this.#files.delete(name);
   }
 
-  /** Hands files over: they are no longer closed here. */
+  /** Hands files over: `closeRest` does not close them. */
   keep(kept: readonly SyncFile[]): void {
     for (const [name, file] of this.#files) if (kept.includes(file)) this.#files.delete(name);
   }

@@ -1,8 +1,8 @@
-// Redo: what opening makes of the records behind the last checkpoint.
+// Redo: applies the records after the last checkpoint when an object is opened.
 //
-// Keeps true: pages the checkpoint's main file may hold torn are rebuilt from the log and verified
-// against the sums in their last record; nothing is written. The overlay refers to the newest
-// segment only: the main file held everything before a segment when that segment began.
+// Invariants: pages that may be torn in the main file are rebuilt from the log and verified against
+// the checksums in their last record; nothing is written. The overlay refers only to the newest
+// segment, because the main file contains everything before a segment once that segment begins.
 
 import { storageError } from '../../src/contract/errors.ts';
 import type { SyncFile } from '../file/file.ts';
@@ -12,17 +12,17 @@ import { entriesOf, type PageEntry, type Record } from './record.ts';
 
 export class Redo {
   readonly overlay: Overlay = new Map();
-  /** Pages of the state reached. */
+  /** Number of pages in the state reached so far. */
   pageCount: number;
-  /** Most pages of any state passed. */
+  /** Highest number of pages of any state so far. */
   pageCountMost: number;
   readonly #main: SyncFile;
   readonly #checksum: Checksum;
   readonly #sums = new Map<number, number>();
-  /** The segment that is replayed. */
+  /** The segment being replayed. */
   #segment: SyncFile;
 
-  /** `segment` is the one the checkpoint lies in. */
+  /** `segment` is the one with the checkpoint's position. */
   constructor(main: SyncFile, segment: SyncFile, pageCount: number, checksum: Checksum) {
     this.#main = main;
     this.#segment = segment;
@@ -31,18 +31,18 @@ export class Redo {
     this.pageCountMost = pageCount;
   }
 
-  /** Goes on to the next segment: the main file was flushed with all before, then it began. */
+  /** Continues with the next segment: it began once the main file was flushed with all before it. */
   beginSegment(segment: SyncFile): void {
     this.#segment = segment;
     this.overlay.clear();
   }
 
-  /** Applies one record, or one part, that lies at `offset` of the segment. */
+  /** Applies one record or one part, at `offset` of the segment. */
   apply(bytes: Uint8Array, record: Record, offset: number): void {
     for (const entry of entriesOf(bytes, record)) this.#applyEntry(entry, offset);
   }
 
-  /** Ends a transaction: pages behind its page count do not exist. */
+  /** Ends a transaction: pages at or beyond its page count do not exist. */
   settle(pageCount: number): void {
     for (const pageIndex of this.overlay.keys()) {
       if (pageIndex >= pageCount) this.overlay.delete(pageIndex);
@@ -51,12 +51,12 @@ export class Redo {
     this.pageCountMost = Math.max(this.pageCountMost, pageCount);
   }
 
-  /** @throws CORRUPT when a rebuilt page is wrong, or the main file lacks pages. */
+  /** @throws CORRUPT if a rebuilt page is wrong, or the main file lacks pages. */
   verify(): void {
     for (const [pageIndex, page] of this.overlay) {
       if (!(page instanceof Uint8Array)) continue;
       if (this.#checksum.ofPage(wordsOf(page), pageIndex) !== this.#sums.get(pageIndex)) {
-        throw corruptPage(pageIndex, 'the log does not fit what the main file holds of it');
+        throw corruptPage(pageIndex, 'the log does not match its content in the main file');
       }
     }
     let needed = this.pageCount;
@@ -65,7 +65,7 @@ export class Redo {
     if (held < needed * PAGE_BYTES) {
       throw storageError(
         'CORRUPT',
-        `open: the main file was cut to ${held} bytes of ${needed * PAGE_BYTES}.`,
+        `open: the main file has ${held} bytes; at least ${needed * PAGE_BYTES} are expected.`,
       );
     }
   }
@@ -92,7 +92,7 @@ export class Redo {
     if (known instanceof Uint8Array) return known;
     const page = new Uint8Array(PAGE_BYTES);
     if (known !== undefined) readImage(this.#segment, known, page, pageIndex, this.#checksum);
-    // Not verified: the page may be torn here, and the redo is what heals it.
+    // Not verified: the page may be torn here, and redo repairs it.
     else this.#main.read(page, pageIndex * PAGE_BYTES);
     return page;
   }

@@ -13,7 +13,7 @@ import { ObjectFiles } from './object-files.ts';
 const SMALL = { segmentBytes: 1 << 16, checkpointLogBytes: 1 << 15 };
 const TINY = { segmentBytes: 1 << 14, checkpointLogBytes: 1 << 13 };
 
-test('[LOG11] a bookmark taken after a restore was asked for is good, also where a segment begins', async () => {
+test('[LOG11] a bookmark taken after a restore was requested works, also where a segment begins', async () => {
   const directory = new WatchedDirectory();
   const opened = await openLog(directory, undefined, SMALL);
   const first = opened.files.currentBookmark();
@@ -36,12 +36,12 @@ test('[LOG11] a bookmark taken after a restore was asked for is good, also where
   await again.close();
 });
 
-/** The rows, each as one text: quickly compared. */
+/** The rows, each as one string, for a quick comparison. */
 function rowsOf(db: Database): unknown {
   return db.selectValues("SELECT k || ' ' || hex(v) FROM t ORDER BY k");
 }
 
-/** An object that is to be restored to a moment whose history is gone. */
+/** An object with a pending restore to a state whose history is gone. */
 async function withImpossibleRestore() {
   const directory = new WatchedDirectory();
   const environment = new TestEnvironment();
@@ -59,7 +59,7 @@ async function withImpossibleRestore() {
   return { directory, environment, rows };
 }
 
-test('[LOG11] a restore that cannot be made is refused aloud, whichever call fails meanwhile', async () => {
+test('[LOG11] an impossible restore is refused with its reason, whichever call fails meanwhile', async () => {
   for (let failing = 0, isOver = false; !isOver; failing++) {
     const { directory, environment, rows } = await withImpossibleRestore();
     let calls = 0;

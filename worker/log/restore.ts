@@ -1,7 +1,7 @@
-// Restore: back to an earlier moment, by applying the old bytes of every later record, newest first.
+// Restore: goes back to an earlier state by applying the old bytes of every later record, newest first.
 //
-// It fills the running transaction and commits it as a record of its own, so that it can be undone
-// like any other. Its cost depends on what changed since, not on the size of the database.
+// The changes form one transaction with a record of its own, so that a restore can be undone too. Its
+// cost depends on what changed since then, not on the size of the database.
 
 import { storageError } from '../../src/contract/errors.ts';
 import { nextTimeline } from './bookmark.ts';
@@ -12,10 +12,10 @@ import { PAGE_BYTES, wordsOf } from './pages.ts';
 import { entriesOf, MARKER, parseHeader, RESTORE } from './record.ts';
 import { damagedSegment, type LogPosition, positionAfter, type Segment } from './segment.ts';
 
-/** Changed pages a restore keeps in memory: neighbouring commits change the same ones. */
+/** Bytes of changed pages a restore keeps in memory: adjacent commits often change the same pages. */
 const RESTORE_SPILL_BYTES = 64 << 20;
 
-/** Bytes of records kept in memory between verifying and undoing them; more are read again. */
+/** Bytes of records kept in memory between verifying and undoing them; the rest is read twice. */
 const HELD_BYTES = 8 << 20;
 
 interface Place {
@@ -24,10 +24,10 @@ interface Place {
 }
 
 /**
- * Commits the state after the sequence that is asked for. The commit is not flushed.
+ * Commits the state after the target's sequence. The commit is not flushed.
  *
- * @throws BOOKMARK_UNAVAILABLE when history does not reach back so far, BOOKMARK_INVALID when
- *   another commit has the sequence now, CORRUPT when the history is damaged. Nothing is committed.
+ * @throws BOOKMARK_UNAVAILABLE if the history does not go back far enough, BOOKMARK_INVALID if
+ *   another commit has the sequence now, CORRUPT if the history is damaged. Nothing is committed then.
  */
 export async function restore(
   target: PendingRestore,
@@ -44,7 +44,7 @@ export async function restore(
         if (segment === null) throw pruned();
         const from = number === place.segment ? place.position : segment.base;
         undoSegment(segment, from, until, pages);
-        // Where the segment before ends is known by the sum of its last record only.
+        // Of the previous segment's end, only the checksum of the last record is known.
         return { ...segment.base, offset: Number.POSITIVE_INFINITY };
       });
     }
@@ -57,7 +57,7 @@ export async function restore(
   }
 }
 
-/** The place behind the last commit to keep. */
+/** The position after the last commit to keep. */
 async function findPlace(target: PendingRestore, log: CommitLog): Promise<Place> {
   let number = log.active.number;
   let end = log.position;
@@ -68,7 +68,7 @@ async function findPlace(target: PendingRestore, log: CommitLog): Promise<Place>
       isMarked ||= beginsWithMarker(segment, target);
       return segment.base;
     });
-    // Strictly before, so that the commit itself is read and can be compared.
+    // Strictly smaller, so that the commit itself is read and its checksum compared.
     if (base.sequence < target.sequence) break;
     end = base;
   }
@@ -85,7 +85,7 @@ async function findPlace(target: PendingRestore, log: CommitLog): Promise<Place>
       if (found.record.sum === target.sum) isFound = true;
       position = positionAfter(found) ?? position;
     }
-    // Records that end too early are damage, whatever the bookmark says.
+    // If the records end too early, the history is damaged, whatever the bookmark.
     if (!isPassed && position.sum !== end.sum) throw damagedSegment(number);
     if (!isFound) {
       throw storageError(
@@ -98,8 +98,8 @@ async function findPlace(target: PendingRestore, log: CommitLog): Promise<Place>
 }
 
 /**
- * True when the bookmark names a marker at the beginning of the segment: one that was written after
- * the commit whose sequence it has, which is the last of the segment before.
+ * True if the bookmark names a marker at the beginning of the segment. A marker has the sequence of
+ * the commit before it, here the last commit of the previous segment.
  */
 function beginsWithMarker(segment: Segment, { sequence, sum }: PendingRestore): boolean {
   if (segment.base.sequence !== sequence) return false;
@@ -110,7 +110,7 @@ function beginsWithMarker(segment: Segment, { sequence, sum }: PendingRestore): 
   return false;
 }
 
-/** Undoes every record between two places of a segment, in the running transaction. */
+/** Undoes every record between two positions of a segment, in the running transaction. */
 function undoSegment(
   segment: Segment,
   from: LogPosition,
@@ -152,7 +152,7 @@ function undoRecord(bytes: Uint8Array, pages: PageStore): void {
   const record = parseHeader(bytes)!;
   if ((record.flags & MARKER) !== 0) return;
   for (const entry of entriesOf(bytes, record)) {
-    // A page that did not exist before vanishes by the page count below.
+    // A page that did not exist before is removed by the truncation below.
     if (entry.isFresh) continue;
     const page = pages.edit(entry.pageIndex);
     if (entry.isGone) page.fill(0);

@@ -17,7 +17,7 @@ beforeAll(() => {
   vi.spyOn(console, 'warn').mockImplementation(() => {});
 });
 
-/** An object with free pages that hold old content, and a cache of a few pages. */
+/** An object with free pages that contain old content, and a cache of a few pages. */
 async function withFreePages(directory: FileDirectory, options?: FilesOptions): Promise<OpenedLog> {
   const opened = await openLog(directory, undefined, options);
   const { db, files } = opened;
@@ -28,7 +28,7 @@ async function withFreePages(directory: FileDirectory, options?: FilesOptions): 
   return opened;
 }
 
-/** Writes into the free pages, and more than the cache holds: SQLite writes to the file. */
+/** Fills the free pages and writes more than fits in the cache, so that SQLite writes to the file. */
 function spill(db: Database): void {
   db.exec('BEGIN');
   for (let i = 100; i < 140; i++) put(db, i, noise(i, 20_000));
@@ -64,7 +64,7 @@ test.each(Object.keys(WAYS))(
   },
 );
 
-test('[LOG19] closing SQLite in the middle of a transaction commits nothing', async () => {
+test('[LOG19] closing SQLite during a transaction commits nothing', async () => {
   const directory = new MemoryDirectory();
   const { db, files } = await withFreePages(directory);
   const expected = all(db);
@@ -106,12 +106,12 @@ test('[LOG19] VACUUM, which commits inside a transaction of its own, is a commit
   await again.close();
 });
 
-/** The rows, each as one text: quickly compared. */
+/** The rows, each as one string, for a quick comparison. */
 function rows(db: Database): unknown {
   return db.selectValues("SELECT k || ' ' || hex(v) FROM t ORDER BY k");
 }
 
-/** An object of a few pages, some of them free, whose transactions soon go to the disk. */
+/** An object with a few pages, some of them free, whose transactions spill early. */
 async function small(directory: WatchedDirectory): Promise<OpenedLog> {
   const opened = await openLog(directory, undefined, { spillBytes: 1 << 14 });
   for (let i = 0; i < 8; i++) put(opened.db, i, noise(i, 8000));
@@ -121,13 +121,13 @@ async function small(directory: WatchedDirectory): Promise<OpenedLog> {
   return opened;
 }
 
-/** A transaction that changes pages, fills free ones, and needs new ones: those go to the main file. */
+/** A transaction that changes pages, fills free ones, and adds new ones, which go to the main file. */
 function load(db: Database): void {
   db.exec('BEGIN');
   for (let i = 0; i < 14; i++) put(db, i, noise(100 + i, 8000));
 }
 
-test('[LOG19] a rollback needs no disk, not even to give back the space of new pages', async () => {
+test('[LOG19] a rollback needs no disk, not even to free the space of new pages', async () => {
   const directory = new WatchedDirectory();
   const { db, close } = await small(directory);
   const expected = rows(db);
@@ -143,7 +143,7 @@ test('[LOG19] a rollback needs no disk, not even to give back the space of new p
   await close();
 });
 
-test('[LOG19] a call that fails undoes the transaction as a whole, also when the next one fails too', async () => {
+test('[LOG19] a failed call undoes the whole transaction, even if the next call fails too', async () => {
   for (let failing = 0, isOver = false; !isOver; failing++) {
     const directory = new WatchedDirectory();
     const { db, files, close } = await small(directory);

@@ -1,15 +1,15 @@
-// The history of an object: the segments before the active one, oldest first, until they are pruned.
+// The history of an object: the segments before the active one, until they are pruned.
 //
-// Keeps true: they have no gap, and one that opening may need is never pruned.
+// Invariants: they have no gap, and a segment that opening may need is never pruned.
 //
-// Opening and removing files is asynchronous, and a commit that needs room on a full disk is not: the
-// oldest segments are opened ahead, and what was emptied is removed later, by `maintain`.
+// Opening and removing files is asynchronous, but a commit that needs room on a full disk is not. So
+// `maintain` opens the oldest segments ahead, and later removes those that were emptied.
 
 import type { FileDirectory, SyncFile } from '../file/file.ts';
 import type { Checksum } from './checksum.ts';
 import { damagedSegment, type LogPosition, Segment, segmentName } from './segment.ts';
 
-/** How many of the oldest segments are kept open, to be pruned when the disk is full. */
+/** How many of the oldest segments are kept open, so that they can be pruned on a full disk. */
 const READY = 4;
 
 export interface OpenSegment {
@@ -20,9 +20,9 @@ export interface OpenSegment {
 export interface History {
   readonly directory: FileDirectory;
   readonly checksum: Checksum;
-  /** The first of them that are open already, without gap. */
+  /** The oldest segments that are already open, without a gap. */
   readonly opened: OpenSegment[];
-  /** Number of the oldest segment that exists. */
+  /** Number of the oldest existing segment. */
   readonly oldest: number;
   /** The oldest segment that opening may read. */
   readonly firstNeeded: () => number;
@@ -32,9 +32,9 @@ export class SealedSegments {
   readonly #directory: FileDirectory;
   readonly #checksum: Checksum;
   readonly #firstNeeded: () => number;
-  /** The segment behind all of these. */
+  /** The segment after all of these. */
   readonly #active: () => Segment;
-  /** The oldest, open. */
+  /** The oldest segments, open. */
   readonly #ready: OpenSegment[];
   readonly #emptied: OpenSegment[] = [];
   #oldest: number;
@@ -50,17 +50,17 @@ export class SealedSegments {
     this.#findOldestBase();
   }
 
-  /** Number of the oldest segment; the active one when there is no other. */
+  /** Number of the oldest segment; that of the active one if there is no other. */
   get oldest(): number {
     return this.#oldest;
   }
 
-  /** The oldest state history reaches; null when `maintain` has yet to look. */
+  /** The oldest state in the history; null until `maintain` has looked. */
   get oldestBase(): LogPosition | null {
     return this.#oldestBase;
   }
 
-  /** Takes the segment that was active until now, and closes it unless it is the next to go. */
+  /** Adds the segment that was active until now. Closes it unless it belongs to the oldest ones. */
   add(sealed: Segment): void {
     if (sealed.number === this.#nextToOpen && this.#ready.length < READY) {
       this.#ready.push({ number: sealed.number, file: sealed.file });
@@ -70,7 +70,7 @@ export class SealedSegments {
     this.#findOldestBase();
   }
 
-  /** Empties the oldest segment that nothing needs. False when there is none at hand. */
+  /** Empties the oldest segment. False if recovery needs it, or it is not open. */
   pruneOldest(): boolean {
     const victim = this.#ready[0];
     if (victim === undefined || victim.number >= this.#firstNeeded()) return false;
@@ -82,17 +82,17 @@ export class SealedSegments {
     return true;
   }
 
-  /** True when `maintain` has something to do. */
+  /** True when `maintain` has work to do. */
   get needsMaintenance(): boolean {
     const count = this.#active().number - this.#oldest;
     return this.#emptied.length > 0 || this.#ready.length < Math.min(READY, count);
   }
 
-  /** Opens the oldest ahead, and removes those whose every commit is older than `keepFromMs`. */
+  /** Opens the oldest segments, and removes those whose commits are all older than `keepFromMs`. */
   async maintain(keepFromMs: number): Promise<void> {
     await this.#openOldest();
     while (this.#ready.length >= 2) {
-      // Everything in the oldest is older than the state the second begins with.
+      // Every commit in the oldest segment is at or before the state where the second one begins.
       const second = this.#read(this.#ready[1]!);
       if (second === null || second.base.timeMs >= keepFromMs || !this.pruneOldest()) break;
       await this.#openOldest();
@@ -105,9 +105,9 @@ export class SealedSegments {
   }
 
   /**
-   * Lends a segment to `use`, opening its file when need be; null when it was pruned.
+   * Passes a segment to `use`, after opening its file if necessary; null if it was pruned.
    *
-   * @throws CORRUPT when its header is damaged.
+   * @throws CORRUPT if its header is damaged.
    */
   async withSegment<T>(number: number, use: (segment: Segment | null) => T): Promise<T> {
     if (number < this.#oldest) return use(null);
@@ -135,7 +135,7 @@ export class SealedSegments {
 
   #readWhole(segment: OpenSegment): Segment | null {
     const found = this.#read(segment);
-    // An empty file was pruned: power may go before the older ones are gone as well.
+    // An empty file is a pruned segment: power may fail before the older ones are removed.
     const isPruned = segment.number < this.#oldest || segment.file.sizeBytes() === 0;
     if (found === null && !isPruned) throw damagedSegment(segment.number);
     return found;
@@ -154,7 +154,7 @@ export class SealedSegments {
       const number = this.#nextToOpen;
       if (number >= this.#active().number || this.#ready.length >= READY) break;
       const file = await this.#directory.open(segmentName(number));
-      // The log may have rotated, or pruned segments, while the file was being opened.
+      // The log may have rotated, or pruned segments, while the file was opening.
       if (number === this.#nextToOpen) this.#ready.push({ number, file });
       else file.close();
     }

@@ -19,7 +19,7 @@ function newFile(): Promise<SyncFile> {
   return new MemoryDirectory().open('log');
 }
 
-/** Writes records behind the header; returns where each begins, and the end. */
+/** Writes records after the header; returns the offset of each, and the end. */
 function append(file: SyncFile, count: number, durableSequence: number): number[] {
   const writer = new RecordWriter();
   const places = [SEGMENT_HEADER_BYTES];
@@ -57,7 +57,7 @@ test('[LOG14] the number of a segment is in its name', () => {
   expect([segmentNumber('main'), segmentNumber('log-2f')]).toEqual([null, null]);
 });
 
-test('[LOG14] an index that is full is thinned out, and reads back from the header', async () => {
+test('[LOG14] a full index is thinned out, and reads back from the header', async () => {
   const file = await newFile();
   const segment = Segment.create(1, file, BASE, CHECKSUM);
   for (let i = 1; i <= 1000; i++) {
@@ -81,7 +81,7 @@ test('[LOG14] a torn index costs its entries, not the segment', async () => {
   expect(Segment.read(1, file, CHECKSUM)!.positions()).toEqual([segment.base]);
 });
 
-test('[LOG3] a segment of another object, or under another number, is none', async () => {
+test('[LOG3] a segment of another object, or with another number, is not read', async () => {
   const file = await newFile();
   Segment.create(1, file, BASE, CHECKSUM);
   expect(Segment.read(1, file, CHECKSUM)?.base.sequence).toBe(BASE.sequence);
@@ -89,7 +89,7 @@ test('[LOG3] a segment of another object, or under another number, is none', asy
   expect(Segment.read(2, file, CHECKSUM)).toBeNull();
 });
 
-test('[LOG3] records end at the first that is damaged, and one left behind cannot join', async () => {
+test('[LOG3] records end at the first damaged one, and a leftover record cannot join', async () => {
   const file = await newFile();
   const segment = Segment.create(1, file, BASE, CHECKSUM);
   const places = append(file, 4, 0);
@@ -98,7 +98,7 @@ test('[LOG3] records end at the first that is damaged, and one left behind canno
   expect(sequences(segment)).toEqual([11, 12]);
 });
 
-test('[LOG7] a record behind the damage tells whether what is missing was ever durable', async () => {
+test('[LOG7] a record after the damage tells whether the missing one was durable', async () => {
   for (const [durableSequence, expected] of [
     [13, true],
     [11, false],

@@ -1,9 +1,9 @@
-// A segment of the commit log: a file of some megabytes that begins with a header and holds a row of
-// records, and the sparse index by which a moment in it is found without reading all of it.
+// A segment of the commit log: a file of some megabytes with a header, a sparse index and a sequence
+// of records. The index finds a position without reading the whole segment.
 //
-// Keeps true: records are chained by their sums, so that reading stops at the first that is torn,
-// missing or left over from an earlier epoch. The index only saves time: without it, reading begins at
-// the segment's first record. Layout: docs/commit-log-format.md.
+// Invariant: records are chained by their checksums, so that reading stops at the first record that
+// is torn, missing or left over from an earlier epoch. The index only saves time: without it, reading
+// begins at the segment's first record. Layout: docs/commit-log-format.md.
 
 import { storageError } from '../../src/contract/errors.ts';
 import type { SyncFile } from '../file/file.ts';
@@ -19,7 +19,7 @@ import {
   type Record,
 } from './record.ts';
 
-/** Byte offsets of the segment header: fixed part, then the index, each with its own sum. */
+/** Byte offsets of the segment header: fixed part, then the index, each with its own checksum. */
 const SEGMENT = {
   sum: 0,
   magic: 8,
@@ -43,36 +43,36 @@ export const INDEX_ENTRIES_MAX = Math.floor(
   (SEGMENT_HEADER_BYTES - SEGMENT.index) / INDEX_ENTRY_BYTES,
 );
 
-/** Log bytes between two entries of the index; doubled whenever the index is full. */
+/** Log bytes between two entries of the index; doubled each time the index is full. */
 const INDEX_SPACING_BYTES = 1 << 16;
 
-/** A place between two commits of a segment, and the last commit before it. */
+/** A position between two commits of a segment, and the last commit before it. */
 export interface LogPosition {
   readonly offset: number;
   readonly sequence: number;
   readonly timeMs: number;
-  /** Sum of the record before the place. */
+  /** Checksum of the record before the position. */
   readonly sum: number;
 }
 
-/** A record where it was found. `bytes` are valid until the next is read. */
+/** A record and its offset. `bytes` are valid until the next record is read. */
 export interface FoundRecord {
   readonly record: Record;
   readonly bytes: Uint8Array;
   readonly offset: number;
 }
 
-/** Name of the file of a segment. */
+/** File name of a segment. */
 export function segmentName(number: number): string {
   return `log-${number.toString(16).padStart(8, '0')}`;
 }
 
-/** Number of the segment a file name stands for; null for any other file. */
+/** The segment number in a file name; null for any other file. */
 export function segmentNumber(name: string): number | null {
   return /^log-[0-9a-f]{8}$/.test(name) ? Number.parseInt(name.slice(4), 16) : null;
 }
 
-// Records are looked at through one buffer: reading never spans a turn of the event loop.
+// All readers share one buffer, because reading never spans turns of the event loop.
 const WINDOW_BYTES = 1 << 18;
 let windowBytes = new Uint8Array(WINDOW_BYTES);
 
@@ -92,7 +92,7 @@ export class Segment {
     this.#checksum = checksum;
   }
 
-  /** Begins a segment in an empty (or abandoned) file: writes its header, flushes nothing. */
+  /** Begins a segment in an empty or abandoned file: writes its header, without a flush. */
   static create(
     number: number,
     file: SyncFile,
@@ -116,7 +116,7 @@ export class Segment {
     return segment;
   }
 
-  /** The segment a file holds; null when its header is missing, torn, or of another object. */
+  /** Reads a segment's header; null if it is missing, torn, or belongs to another object. */
   static read(number: number, file: SyncFile, checksum: Checksum): Segment | null {
     const header = new Uint8Array(SEGMENT_HEADER_BYTES);
     if (file.read(header, 0) < SEGMENT_HEADER_BYTES) return null;
@@ -142,14 +142,14 @@ export class Segment {
     return segment;
   }
 
-  /** Reads a record again whose place is known. */
+  /** Reads a record again, at a known offset. */
   read(offset: number, length: number): Uint8Array {
     const bytes = new Uint8Array(length);
     this.file.read(bytes, offset);
     return bytes;
   }
 
-  /** Tells the index of a commit's end; most are not kept. */
+  /** Offers the end of a commit to the index, which keeps few of them. */
   note(position: LogPosition): void {
     const last = this.#index.at(-1) ?? this.base;
     if (position.offset - last.offset < this.#spacingBytes) return;
@@ -160,7 +160,7 @@ export class Segment {
     this.#index.push(position);
   }
 
-  /** Writes the index into the header. Not flushed: an index that is lost costs time only. */
+  /** Writes the index into the header, without a flush: a lost index only costs time. */
   writeIndex(): void {
     const header = new Uint8Array(SEGMENT_HEADER_BYTES);
     const view = new DataView(header.buffer);
@@ -176,17 +176,17 @@ export class Segment {
     this.file.write(header.subarray(SEGMENT.indexSum), SEGMENT.indexSum);
   }
 
-  /** Known places, first to last: the base and the entries of the index. */
+  /** Known positions in order: the base and the entries of the index. */
   positions(): LogPosition[] {
     return [this.base, ...this.#index];
   }
 
-  /** Forgets index entries beyond a place that turned out to be the end. */
+  /** Drops index entries beyond the end of the log. */
   cutIndex(end: number): void {
     this.#index = this.#index.filter((entry) => entry.offset <= end);
   }
 
-  /** The last known place that a test accepts; the base when it accepts none. */
+  /** The last known position that a test accepts; the base if it accepts none. */
   lastPosition(accepts: (position: LogPosition) => boolean): LogPosition {
     let found = this.base;
     for (const entry of this.#index) {
@@ -197,8 +197,8 @@ export class Segment {
   }
 
   /**
-   * Every intact record from a place on, in order; ends at the first that is not in the chain, or
-   * that begins at or behind `end`.
+   * Every intact record from a position on, in order. Ends at the first record that is not in the
+   * chain, or that begins at or after `end`.
    */
   *records(from: LogPosition, end = Number.POSITIVE_INFINITY): Generator<FoundRecord> {
     let { offset, sum } = from;
@@ -232,7 +232,7 @@ export class Segment {
   }
 }
 
-/** Where the commits end that `records` yielded: after the last record that ends a transaction. */
+/** The position after a record that ends a transaction; null after any other part. */
 export function positionAfter(found: FoundRecord): LogPosition | null {
   const { record, offset } = found;
   if ((record.flags & CONTINUES) !== 0) return null;
@@ -240,14 +240,14 @@ export function positionAfter(found: FoundRecord): LogPosition | null {
   return { offset: offset + length, sequence, timeMs, sum };
 }
 
-/** The error of a read that finds a segment of the history other than it was written. */
+/** The error of reading a segment that differs from what was written. */
 export function damagedSegment(number: number) {
   return storageError('CORRUPT', `history: segment ${number} of the log is damaged.`);
 }
 
 /**
- * True when a record behind `offset` says that a commit after `sequence` was once flushed: then its
- * absence is damage, not the tear of a crash.
+ * True if a record after `offset` proves that a commit after `sequence` was durable. That commit is
+ * then missing because of damage, not because of a crash.
  */
 export function provesFlushed(
   file: SyncFile,
@@ -277,7 +277,7 @@ function indexSum(header: Uint8Array, checksum: Checksum): number {
   return checksum.ofRecord(wordsOf(header), SEGMENT.indexCount >> 2, SEGMENT_HEADER_BYTES >> 2);
 }
 
-/** Looks at stretches of a file through the shared buffer, reading ahead. */
+/** Reads ranges of a file through the shared buffer, with read-ahead. */
 class WindowReader {
   readonly #file: SyncFile;
   readonly #end: number;
@@ -285,13 +285,13 @@ class WindowReader {
   #length = 0;
   #buffer = windowBytes;
 
-  /** `end` bounds the reading ahead, nothing else. */
+  /** `end` bounds only the read-ahead. */
   constructor(file: SyncFile, end = Number.POSITIVE_INFINITY) {
     this.#file = file;
     this.#end = end;
   }
 
-  /** Bytes of the file, valid until the next call; null when the file is shorter. */
+  /** Bytes of the file, valid until the next call; null if the file is shorter. */
   view(offset: number, length: number): Uint8Array | null {
     // Another reader may have used, or replaced, the shared buffer since.
     const held = this.#buffer === windowBytes && windowOwner === this;

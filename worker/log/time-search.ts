@@ -1,4 +1,4 @@
-// Finding the commit of a time: by halving the row of segments, then by the sparse index of one.
+// Finds the commit at a time: by binary search over the segments, then by the sparse index of one.
 
 import { storageError } from '../../src/contract/errors.ts';
 import type { Bookmark } from './bookmark.ts';
@@ -7,9 +7,9 @@ import { MARKER } from './record.ts';
 import { damagedSegment, type LogPosition, positionAfter, type Segment } from './segment.ts';
 
 /**
- * The last commit at or before a time. Its sum is 0 when it is known by its sequence only.
+ * The last commit at or before a time. Its checksum is 0 if only its sequence is known.
  *
- * @throws BOOKMARK_UNAVAILABLE when history does not reach back so far, CORRUPT when it is damaged.
+ * @throws BOOKMARK_UNAVAILABLE if the history does not go back far enough, CORRUPT if it is damaged.
  */
 export async function findTime(timeMs: number, log: CommitLog): Promise<Bookmark> {
   let low = log.oldest;
@@ -17,7 +17,7 @@ export async function findTime(timeMs: number, log: CommitLog): Promise<Bookmark
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
     const place = await log.withSegment(middle, (segment) => {
-      // Pruned: what lies before it leads nowhere.
+      // Pruned: the segments before it are unreachable too.
       if (segment === null) return 'gone';
       return segment.base.timeMs <= timeMs ? 'before' : 'after';
     });
@@ -30,7 +30,7 @@ export async function findTime(timeMs: number, log: CommitLog): Promise<Bookmark
   return log.withSegment(low, (segment) => {
     const isWhole = segment !== null && (isNewest || next !== null);
     const isBefore = isWhole && segment.base.timeMs <= timeMs;
-    // Before the object existed it was empty, and that is a moment one can go back to.
+    // Before it was created, the object was empty; a restore can go back to that state.
     if (segment?.base.sequence === 0 && segment.base.timeMs > timeMs)
       return { ...segment.base, sum: 0 };
     if (!isBefore) {
@@ -43,7 +43,7 @@ export async function findTime(timeMs: number, log: CommitLog): Promise<Bookmark
   });
 }
 
-/** `end`: the place behind the last commit of the segment; its sum tells when records are missing. */
+/** `end`: the position after the segment's last commit; its checksum reveals missing records. */
 function lastCommit(segment: Segment, timeMs: number, end: LogPosition): Bookmark {
   let position = segment.lastPosition((known) => known.timeMs <= timeMs);
   let last: Bookmark = { ...position, sum: 0 };

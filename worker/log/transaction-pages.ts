@@ -1,10 +1,10 @@
-// The pages of the running transaction, wherever they are kept until it commits.
+// The pages of the running transaction, wherever they are until it commits.
 //
-// A page is looked for in `pending` (in memory), `spilled` (in the log, not committed), `direct` (in
-// the main file, behind every page that a recovery may look at), then in the committed state.
+// A page is looked up in `pending` (in memory), `spilled` (in the log, not committed), `direct` (in
+// the main file, beyond every page that recovery may read), then in the committed state.
 //
-// Keeps true: a big transaction is not held in memory: pages that exist are spilled to the log, new
-// pages go to the main file and are not logged at all. Knows nothing of SQLite's calls.
+// Invariant: a large transaction is not kept in memory. Existing pages are spilled to the log; new
+// pages go to the main file and are not logged. Knows nothing of SQLite's calls.
 
 import { isStorageError } from '../../src/contract/errors.ts';
 import type { Checksum } from './checksum.ts';
@@ -17,7 +17,7 @@ import { CONTINUES, RecordWriter } from './record.ts';
 /** Bytes of changed pages a transaction keeps in memory before it spills. */
 export const SPILL_BYTES = 4 << 20;
 
-// Shared by all objects of a worker: none is used across a turn of the event loop.
+// Shared by all objects of a worker: never in use across turns of the event loop.
 const writer = new RecordWriter();
 const before = new Uint8Array(PAGE_BYTES);
 const spilledPage = new Uint8Array(PAGE_BYTES);
@@ -32,13 +32,13 @@ export class TransactionPages {
 
   readonly #pending = new Map<number, Uint8Array>();
   readonly #spilled = new Map<number, LoggedImage>();
-  /** Spilled, then cut off by a truncation: the log's last word on pages that do not exist now. */
+  /** Spilled, then truncated: the newest logged images of pages that do not exist now. */
   readonly #cut = new Map<number, LoggedImage>();
   readonly #direct = new Set<number>();
   #wroteDirect = false;
-  /** Pages as the running transaction sees them. */
+  /** Number of pages as the running transaction sees it. */
   #pageCount: number;
-  /** Committed pages at or beyond this were truncated away by the running transaction. */
+  /** The running transaction has truncated committed pages at or beyond this index. */
   #visiblePages: number;
 
   constructor(committed: CommittedPages, main: MainFile, log: CommitLog, spillBytes: number) {
@@ -56,12 +56,12 @@ export class TransactionPages {
     return this.#pageCount;
   }
 
-  /** True while pages of this transaction lie behind the committed ones in the main file. */
+  /** True while the main file contains pages of this transaction, after the committed ones. */
   get hasDirect(): boolean {
     return this.#direct.size > 0;
   }
 
-  /** Lets the transaction keep more in memory: a restore touches the same pages often. */
+  /** Sets how much a transaction keeps in memory; null for the default. */
   setSpillBytes(bytes: number | null): void {
     this.#spillBytes = bytes ?? this.#spillBytesDefault;
   }
@@ -79,7 +79,7 @@ export class TransactionPages {
     else target.fill(0);
   }
 
-  /** @throws DISK_FULL, IO, when pages had to be spilled. */
+  /** @throws DISK_FULL, IO, if pages must be spilled. */
   write(pageIndex: number, bytes: Uint8Array): void {
     this.#makeRoom(pageIndex);
     const page = this.#pending.get(pageIndex);
@@ -88,7 +88,7 @@ export class TransactionPages {
     this.#grow(pageIndex);
   }
 
-  /** A page, to be changed in place. Zeros beyond the end. */
+  /** A page to be changed in place. Zeros beyond the end. */
   edit(pageIndex: number): Uint8Array {
     let page = this.#pending.get(pageIndex);
     if (page === undefined) {
@@ -119,7 +119,7 @@ export class TransactionPages {
     this.#pageCount = pageCount;
   }
 
-  /** Makes pages that the transaction skipped over zeros, as in any file. */
+  /** Fills pages that the transaction skipped with zeros, as in any file. */
   fillHoles(): void {
     for (let i = this.#visiblePages; i < this.#pageCount; i++) {
       if (this.#pending.has(i) || this.#spilled.has(i) || this.#direct.has(i)) continue;
@@ -127,7 +127,7 @@ export class TransactionPages {
     }
   }
 
-  /** True when every page is as it was committed. */
+  /** True if every page equals its committed content. */
   isUnchanged(): boolean {
     if (this.#pageCount > this.#committed.pageCount) return false;
     const isSame = (pageIndex: number, page: Uint8Array) => {
@@ -144,8 +144,8 @@ export class TransactionPages {
   }
 
   /**
-   * Writes the transaction to the log, in several parts when it is big: with the last part it is
-   * committed. Returns false, and writes nothing, when there is nothing to commit.
+   * Writes the transaction to the log, in several parts if it is large: the last part commits it.
+   * Returns false, and writes nothing, if there is nothing to commit.
    */
   append(flags: number, sequence: number): boolean {
     if (this.#direct.size > 0) this.#settleDirect();
@@ -173,7 +173,7 @@ export class TransactionPages {
     return true;
   }
 
-  /** Hands every page to the committed state, and begins the next transaction. */
+  /** Moves every page to the committed state, and begins the next transaction. */
   becomeCommitted(): void {
     for (const [pageIndex, image] of this.#spilled) this.#committed.put(pageIndex, image);
     for (const [pageIndex, page] of this.#pending) {
@@ -184,7 +184,7 @@ export class TransactionPages {
     this.forget();
   }
 
-  /** Drops every page, whatever the disk does, and begins the next transaction. */
+  /** Drops every page, even if the disk fails, and begins the next transaction. */
   forget(): void {
     if (this.#wroteDirect) this.#giveBackSpace();
     this.#pending.clear();
@@ -199,7 +199,7 @@ export class TransactionPages {
     if (pageIndex >= this.#pageCount) this.#pageCount = pageIndex + 1;
   }
 
-  /** What the log would make of a page so far, or null when the page does not exist there. */
+  /** A page as redoing the log so far would give it; null if it would not exist. */
   #readLogged(pageIndex: number): Uint8Array | null {
     const image = this.#spilled.get(pageIndex) ?? this.#cut.get(pageIndex);
     if (image !== undefined) this.#log.readImage(image, before, pageIndex);
@@ -208,13 +208,13 @@ export class TransactionPages {
     return before;
   }
 
-  /** Spills when one page more in memory would be too much. */
+  /** Spills if one more page in memory would exceed the limit. */
   #makeRoom(pageIndex: number): void {
     const isFull = (this.#pending.size + 1) * PAGE_BYTES > this.#spillBytes;
     if (isFull && !this.#pending.has(pageIndex)) this.#spill();
   }
 
-  /** Moves the pages in memory to the main file (beyond its end) and to the log (all others). */
+  /** Moves the pages in memory to the main file (those beyond its end) and to the log (the rest). */
   #spill(): void {
     const header = {
       flags: CONTINUES,
@@ -250,15 +250,16 @@ export class TransactionPages {
   }
 
   /**
-   * True for pages that may go straight to the main file: no recoverable state has them. They must be
-   * durable before the commit that counts them is written, and a commit cannot wait.
+   * True for pages that may go directly to the main file, because no recoverable state contains them.
+   * They must be durable before the commit that counts them is written, and a commit cannot wait, so
+   * the file must flush inside the call.
    */
   #isBeyondMain(pageIndex: number): boolean {
     if (!this.#main.flushesAtOnce || pageIndex < this.#committed.reachOfMain) return false;
     return !this.#spilled.has(pageIndex) && !this.#cut.has(pageIndex);
   }
 
-  /** Makes the pages in the main file that this transaction counts durable. */
+  /** Makes this transaction's pages in the main file durable. */
   #settleDirect(): void {
     for (const pageIndex of this.#direct) {
       const page = this.#pending.get(pageIndex);
@@ -268,13 +269,13 @@ export class TransactionPages {
     this.#main.flushAtOnce();
   }
 
-  /** A bulk load was rolled back: gives its space back now, the disk may be full. */
+  /** Returns the space of a bulk load that was rolled back, at once, because the disk may be full. */
   #giveBackSpace(): void {
     this.#wroteDirect = false;
     try {
       this.#main.cut(this.#committed.reachOfMain);
     } catch (error) {
-      // Nothing counts those pages, and the next checkpoint or opening cuts them off.
+      // No state contains those pages, and the next checkpoint or opening cuts them off.
       if (!isStorageError(error)) throw error;
     }
   }

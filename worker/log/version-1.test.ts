@@ -1,5 +1,5 @@
-// Objects of format version 1: files written by the last code that made them. `content.json` says
-// what they hold, and held at a bookmark.
+// Objects of format version 1: files written by the last code that created them. `content.json` lists
+// their content, now and at a bookmark.
 
 import { readFileSync } from 'node:fs';
 import { beforeAll, expect, test, vi } from 'vitest';
@@ -50,7 +50,7 @@ test('[LOG21] an object of version 1 opens, and its last commit has the bookmark
   await close();
 });
 
-test('[LOG21] an object of version 1 works on, through segments, checkpoints and openings', async () => {
+test('[LOG21] an object of version 1 keeps working, through segments, checkpoints and openings', async () => {
   const { directory, environment } = await oldObject();
   const first = await openLog(directory, environment, SMALL);
   for (let i = 0; i < 30; i++) {
@@ -78,7 +78,7 @@ test('[LOG21] a bookmark of version 1 restores', async () => {
   await again.close();
 });
 
-test('[LOG21] damage in an object of version 1 is found', async () => {
+test('[LOG21] damage in an object of version 1 is detected', async () => {
   const { directory, environment } = await oldObject();
   const main = await bytesOf(directory, 'main');
   main[5000]! ^= 1;
@@ -86,7 +86,7 @@ test('[LOG21] damage in an object of version 1 is found', async () => {
   await expect(openLog(directory, environment)).rejects.toMatchObject({ code: 'CORRUPT' });
 });
 
-test('[LOG21] a version that is not known is refused by number', async () => {
+test('[LOG21] an unknown version is refused, and the error names it', async () => {
   const { directory, environment } = await oldObject();
   const slots = await bytesOf(directory, 'checkpoint');
   for (const at of [12, 512 + 12]) slots[at] = 3;

@@ -1,8 +1,8 @@
 // XXH32, the 32-bit hash function of xxHash, over whole 32-bit words.
 //
 // Specification: https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md. It reads bytes as
-// little-endian words, so words of a typed array give the published results on every engine that
-// runs WebAssembly. Input whose length is no multiple of four bytes is not supported: there is none.
+// little-endian words, so the words of a typed array give the published results on every engine that
+// runs WebAssembly. Input must be a multiple of four bytes long, as all input here is.
 
 const PRIME_1 = 0x9e3779b1 | 0;
 const PRIME_2 = 0x85ebca77 | 0;
@@ -10,7 +10,7 @@ const PRIME_3 = 0xc2b2ae3d | 0;
 const PRIME_4 = 0x27d4eb2f | 0;
 const PRIME_5 = 0x165667b1 | 0;
 
-/** The XXH32 of `words[start, end)`: a whole number below 2^32. */
+/** The XXH32 of `words[start, end)`: an integer below 2^32. */
 export function xxh32(words: Uint32Array, start: number, end: number, seed: number): number {
   let at = start;
   let hash: number;
