@@ -40,7 +40,7 @@ function advance(durationMs: number): void {
 const answer = () => watch.during(async () => 'answered');
 
 describe('a directory that is cleared', () => {
-  test('[DUR4] no call is answered once the last look is too old', async () => {
+  test('[DUR4] no call returns a result if the last look is too old', async () => {
     expect(await answer()).toBe('answered');
     isThere = false;
     advance(CHECK_MS);
@@ -48,7 +48,7 @@ describe('a directory that is cleared', () => {
     expect(await watch.cleared).toMatchObject(CLEARED);
   });
 
-  test('[DUR4] it takes the place of any other failure', async () => {
+  test('[DUR4] it replaces any other failure', async () => {
     isThere = false;
     const failing = watch.during(async () => {
       throw new Error('the handle is closed');
@@ -65,7 +65,7 @@ describe('a directory that is cleared', () => {
     expect(await watch.cleared).toMatchObject(CLEARED);
   });
 
-  test('[DUR4] after a failure of the files the next answer waits for a look', async () => {
+  test('[DUR4] after a failed file call, the next result waits for a look', async () => {
     await answer();
     isThere = false;
     expect(await answer()).toBe('answered');

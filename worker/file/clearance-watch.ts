@@ -1,33 +1,33 @@
-// Tells whether the directory of a host still exists.
+// Detects that the browser has deleted the directory of a host.
 //
-// A browser deletes it when the user clears site data, when a page does (Clear-Site-Data), and when
-// it evicts a site to make room, and no event says so. Firefox closes the open handles. Chromium
-// leaves them open: writes and flushes of a deleted file succeed, and `close()` of such a handle
-// blocks the worker for good (Chromium 156). So a mark in it is looked up, which takes about 1 ms:
-// while calls are under way once every CHECK_MS, and before a handle is closed.
+// A browser does so when the user clears site data, when a page does (Clear-Site-Data), and when it
+// evicts a site to free space. No event reports it. Firefox closes the open handles. Chromium leaves
+// them open: writes and flushes of a deleted file succeed, and `close()` of such a handle blocks the
+// worker for good (Chromium 156). So a mark in the directory is looked up, which takes about 1 ms:
+// every CHECK_MS during calls, and before a handle is closed.
 //
-// Invariant: no result of a call leaves when the last look is older than CHECK_MS. What was
-// acknowledged between the deletion and the next look is lost, and nobody can know.
+// Invariant: no result of a call leaves if the last look is older than CHECK_MS. Writes acknowledged
+// between the deletion and the next look are lost; this cannot be detected.
 
 import { storageError } from '../../src/contract/errors.ts';
 
-/** How long a look counts. */
+/** How long a look is valid. */
 export const CHECK_MS = 250;
 
 export interface WatchEnvironment {
-  /** Milliseconds that only go forward. */
+  /** Milliseconds of a monotonic clock. */
   now(): number;
   /** Runs the task after the delay; the result cancels it. */
   after(delayMs: number, task: () => void): () => void;
 }
 
 export class ClearanceWatch {
-  /** Resolves to the error of every later call when the directory is gone. */
+  /** Resolves once the directory is gone, to the error that every later call throws. */
   readonly cleared: Promise<Error>;
   readonly #exists: () => Promise<boolean>;
   readonly #environment: WatchEnvironment;
   #seenMs = Number.NEGATIVE_INFINITY;
-  /** The look that is under way, unless something failed since it began. */
+  /** The look in progress, unless something has failed since it began. */
   #look: Promise<void> | undefined;
   #failures = 0;
   #error: Error | undefined;
@@ -35,7 +35,7 @@ export class ClearanceWatch {
   #cancelTimer: (() => void) | undefined;
   #reportCleared: (error: Error) => void = () => {};
 
-  /** `exists` never rejects: what it cannot find out it takes for true. */
+  /** `exists` never rejects; it returns true if it cannot find out. */
   constructor(exists: () => Promise<boolean>, environment: WatchEnvironment) {
     this.#exists = exists;
     this.#environment = environment;
@@ -44,7 +44,7 @@ export class ClearanceWatch {
     });
   }
 
-  /** Does the work, looking meanwhile. @throws SITE_DATA_CLEARED in place of any outcome */
+  /** Does the work, with regular looks. @throws SITE_DATA_CLEARED in place of any outcome */
   async during<T>(work: () => Promise<T>): Promise<T> {
     this.#underWay += 1;
     this.#lookRegularly();
@@ -57,7 +57,7 @@ export class ClearanceWatch {
     }
   }
 
-  /** The last look counts no more: something failed that a deletion would explain. */
+  /** Invalidates the last look: something failed, and a deletion would explain it. */
   expire(): void {
     this.#seenMs = Number.NEGATIVE_INFINITY;
     this.#look = undefined;
@@ -79,7 +79,7 @@ export class ClearanceWatch {
   #lookRegularly(): void {
     if (this.#underWay > 1) return;
     const next = () => {
-      this.#confirm().catch(() => {}); // told by `cleared`
+      this.#confirm().catch(() => {}); // reported by `cleared`
       this.#cancelTimer = this.#environment.after(CHECK_MS, next);
     };
     next();
@@ -104,6 +104,6 @@ function siteDataCleared(): Error {
   return storageError(
     'SITE_DATA_CLEARED',
     'The data of this site was cleared, or evicted by the browser, while it was open: everything ' +
-      'that was stored is gone. Reload the page to start anew.',
+      'stored is gone. Reload the page to start again.',
   );
 }

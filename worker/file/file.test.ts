@@ -26,7 +26,7 @@ describe.each(Object.keys(DIRECTORIES))('%s', (kind) => {
   });
 });
 
-test('[LOG13] a directory in memory that is full refuses growth and takes everything else', async () => {
+test('[LOG13] a full directory in memory refuses growth and allows everything else', async () => {
   const directory = new MemoryDirectory(8);
   const file = await directory.open('a');
   file.write(new Uint8Array(8), 0);
@@ -39,7 +39,7 @@ test('[LOG13] a directory in memory that is full refuses growth and takes everyt
 
 const closer = new HandleCloser(async () => {});
 
-/** The browser's directory, played: `handle` answers for every file. */
+/** A fake of the browser's directory: `handle` answers for every file. */
 function played(handle: () => object): FileSystemDirectoryHandle {
   return {
     getFileHandle: async () => ({ createSyncAccessHandle: async () => handle() }),
@@ -50,7 +50,7 @@ function refusal(name: string): Error {
   return Object.assign(new Error('refused'), { name });
 }
 
-/** Time that passes only by sleeping. */
+/** Time that passes only in `sleep`. */
 function clock() {
   let nowMs = 0;
   return {
@@ -108,7 +108,7 @@ test('[LOG15] any other failure of a handle is an IO error', async () => {
   expect(failures).toBe(5);
 });
 
-test('[LOG15] opening waits for a worker that is dying, and gets its files', async () => {
+test('[LOG15] opening waits for a terminated worker, and gets its files', async () => {
   const time = clock();
   const handle = () => {
     if (time.now() < 2600) throw refusal('NoModificationAllowedError');
@@ -118,7 +118,7 @@ test('[LOG15] opening waits for a worker that is dying, and gets its files', asy
   expect(file.sizeBytes()).toBe(7);
 });
 
-test('[LOG15] opening gives up on a worker that lives, and says so', async () => {
+test('[LOG15] opening fails with STORAGE_LOCKED if another worker keeps the files', async () => {
   const handle = () => {
     throw refusal('NoModificationAllowedError');
   };

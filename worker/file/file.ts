@@ -1,45 +1,44 @@
-// The byte operations everything else stands on: a file and a directory of files.
+// The byte operations below everything else: a file, and a directory of files.
 //
-// An object owns one directory. Reading and writing are synchronous because SQLite's file calls
-// are; opening is not, because the browser's is not. `flush` may return a promise (a medium such as
-// IndexedDB has no synchronous one): nothing below the output gate ever waits for it.
+// An object owns one directory. Reads and writes are synchronous because SQLite's file calls are;
+// opening is asynchronous because the browser's is. `flush` may return a promise (IndexedDB, for one,
+// has no synchronous flush): nothing below the output gate waits for it.
 //
 // Implementations: opfs-file, memory-file, node-file. They map every form of a full disk to
-// DISK_FULL and every other failure to IO, so that the layers above test one code.
+// DISK_FULL and every other failure to IO, so that the layers above check one code.
 
 import { isStorageError, storageError } from '../../src/contract/errors.ts';
 
 /** An open file. Exactly one holder writes it. After `close` every other call throws IO. */
 export interface SyncFile {
-  /** Reads into `target` from `offset`; returns the bytes read, short only at the end of file. */
+  /** Reads into `target` from `offset`; returns the number of bytes, fewer only at the end of file. */
   read(target: Uint8Array, offset: number): number;
   /**
-   * Writes all of `bytes` at `offset`, growing the file with zeros where needed. No bytes change
-   * nothing, wherever they are written.
+   * Writes all of `bytes` at `offset`, filling a gap with zeros. Writing zero bytes changes nothing,
+   * at any offset.
    *
-   * @throws DISK_FULL when the medium is full, IO on any other failure; the range may then hold
-   *   any mix of old and new bytes.
+   * @throws DISK_FULL if the disk is full, IO on any other failure; the range may then contain any
+   *   mix of old and new bytes.
    */
   write(bytes: Uint8Array, offset: number): void;
-  /** Cuts or grows (with zeros) the file. */
+  /** Cuts the file, or extends it with zeros. */
   truncate(sizeBytes: number): void;
   sizeBytes(): number;
   /**
-   * Makes every write so far durable. A promise when the medium cannot do it synchronously: then every
-   * flush of every file of it returns one, otherwise none does, so that one answer tells the kind of
-   * the medium.
+   * Makes every write so far durable. Returns a promise if the medium cannot do so synchronously:
+   * either all flushes of a medium return one, or none does, so that one result tells which.
    */
   flush(): void | Promise<void>;
-  /** Lets go of the file; idempotent. */
+  /** Closes the file; idempotent. */
   close(): void;
 }
 
 /** The files of one object. Names are short, fixed and ASCII. */
 export interface FileDirectory {
   /**
-   * Opens a file, creating it empty when it does not exist.
+   * Opens a file, or creates it empty.
    *
-   * @throws STORAGE_LOCKED when another holder keeps it beyond the waiting time.
+   * @throws STORAGE_LOCKED if another holder keeps it open beyond the waiting time.
    */
   open(name: string): Promise<SyncFile>;
   /** Names of the files that exist, in no particular order. */
@@ -48,17 +47,17 @@ export interface FileDirectory {
   remove(name: string): Promise<void>;
 }
 
-/** The error of a file that is used after it was closed. */
+/** The error of using a file after it was closed. */
 export function closedError(operation: string, name: string): Error {
   return storageError('IO', `${operation} "${name}": the file is closed.`);
 }
 
-/** The error of removing a file that somebody holds. */
+/** The error of removing an open file. */
 export function removeOpenError(name: string): Error {
   return storageError('IO', `remove "${name}": the file is open; close it first.`);
 }
 
-/** True for the one error by which every file says that the medium is full. */
+/** True for the error that every file throws when the disk is full. */
 export function isDiskFull(error: unknown): boolean {
   return isStorageError(error) && error.code === 'DISK_FULL';
 }

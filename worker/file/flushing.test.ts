@@ -28,7 +28,7 @@ test('[FILE9] work on a medium that flushes at once ends inside its call', () =>
   expect(log).toEqual(['flushed 0', 'failed 1', 'flushed 2']);
 });
 
-test('[FILE9] work on a medium that flushes later goes on after each flush, in order', async () => {
+test('[FILE9] work on a medium that flushes later continues after each flush, in order', async () => {
   log.length = 0;
   const done = runFlushing(steps(later, failsLater, later));
   expect(log).toEqual([]);
@@ -36,7 +36,7 @@ test('[FILE9] work on a medium that flushes later goes on after each flush, in o
   expect(log).toEqual(['flushed 0', 'failed 1', 'flushed 2']);
 });
 
-test('[FILE9] what the work throws is thrown to whoever started it', async () => {
+test('[FILE9] an error in the work reaches its caller', async () => {
   function* throwing(flush: () => Flush): Flushing<void> {
     yield flush();
     throw new Error('after');

@@ -1,15 +1,15 @@
-// Work that flushes files, written once for media that flush at once and for media that flush later.
+// Work that flushes files, written once for synchronous and asynchronous flushes.
 //
-// Keeps true: on a medium that flushes at once, such work ends inside the call that starts it, so an
-// object that awaits only storage is never interleaved. On the other kind it goes on in later turns.
+// Invariant: on a medium with synchronous flushes, such work ends inside the call that starts it, so
+// an object that awaits only storage is never interleaved. Otherwise it continues in later turns.
 
-/** What a flush returns: nothing when it is done, or the promise of a medium that flushes later. */
+/** What a flush returns: nothing if it is done, or a promise on a medium that flushes later. */
 export type Flush = void | Promise<void>;
 
 /** Steps that yield every flush they depend on. A flush that fails throws at its `yield`. */
 export type Flushing<T> = Generator<Flush, T, void>;
 
-/** Runs the steps: to their end, or to the first flush that comes later, and then a promise. */
+/** Runs the steps to their end. Returns a promise as soon as one flush is asynchronous. */
 export function runFlushing<T>(steps: Flushing<T>): T | Promise<T> {
   for (;;) {
     const step = steps.next();

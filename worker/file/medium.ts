@@ -1,22 +1,22 @@
-// Where the objects of a host keep their files: a folder an object, by the key of its address.
+// Where a host keeps its objects' files: one folder per object, named by the key of its address.
 //
-// Implementations: opfs-medium in browsers, node-medium, and the memory here.
+// Implementations: opfs-medium, node-medium, and MemoryMedium below.
 
 import type { FileDirectory } from './file.ts';
 import { MemoryDirectory } from './memory-file.ts';
 
 export interface ObjectMedium {
-  /** The files of an object, made when there are none yet. */
+  /** The files of an object; the folder is created if it does not exist. */
   directory(key: string): Promise<FileDirectory>;
-  /** Removes an object's files; none is open. Without files nothing happens. */
+  /** Removes an object's files, none of which may be open. Does nothing if there are none. */
   remove(key: string): Promise<void>;
-  /** The keys that have files. */
+  /** The keys of all objects with files. */
   keys(): Promise<string[]>;
   /** Size of an object's files, in bytes. */
   sizeBytes(key: string): Promise<number>;
 }
 
-/** Objects that vanish with their host. */
+/** Objects that end with their host. */
 export class MemoryMedium implements ObjectMedium {
   readonly #directories = new Map<string, MemoryDirectory>();
 

@@ -1,7 +1,7 @@
-// Files in memory: for tests, and for objects that are meant to vanish with their worker.
+// Files in memory: for tests, and for objects that end with their worker.
 //
-// Keeps true: contents live in the directory, so a closed file can be opened again. A capacity makes
-// the directory a full disk, with the same error as a real one. Durability means nothing here.
+// Contents belong to the directory, so a closed file can be opened again. A capacity simulates a full
+// disk, with the same error as a real one. A flush does nothing.
 
 import { storageError } from '../../src/contract/errors.ts';
 import { closedError, type FileDirectory, removeOpenError, type SyncFile } from './file.ts';
@@ -94,7 +94,7 @@ class MemoryFile implements SyncFile {
 export class MemoryDirectory implements FileDirectory {
   readonly #files = new Map<string, FileContent>();
   readonly #open = new Set<string>();
-  /** Most bytes all files may hold together; beyond it writes fail with DISK_FULL. */
+  /** Limit for the size of all files together; beyond it, writes fail with DISK_FULL. */
   capacityBytes: number;
 
   constructor(capacityBytes = Number.POSITIVE_INFINITY) {
@@ -124,21 +124,21 @@ export class MemoryDirectory implements FileDirectory {
     return Promise.resolve();
   }
 
-  /** Bytes all files hold. */
+  /** Size of all files together. */
   usedBytes(): number {
     let used = 0;
     for (const content of this.#files.values()) used += content.size;
     return used;
   }
 
-  /** Throws DISK_FULL when `growthBytes` more do not fit. */
+  /** @throws DISK_FULL if `growthBytes` more do not fit */
   reserve(growthBytes: number): void {
     if (growthBytes <= 0 || this.capacityBytes === Number.POSITIVE_INFINITY) return;
     const used = this.usedBytes();
     if (used + growthBytes > this.capacityBytes) {
       throw storageError(
         'DISK_FULL',
-        `write: ${growthBytes} bytes more do not fit, ${used} of ${this.capacityBytes} are used.`,
+        `write: ${growthBytes} more bytes do not fit; ${used} of ${this.capacityBytes} are used.`,
       );
     }
   }

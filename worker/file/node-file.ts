@@ -1,6 +1,6 @@
-// Files of Node's file system: the engine's tests, the simulator's host and the benchmarks.
+// Files in Node's file system: for objects in Node (node-medium), tests and benchmarks.
 //
-// Keeps true: what file.ts says. Knows nothing of locks between processes.
+// Knows nothing of locks between processes.
 
 import {
   closeSync,
@@ -19,7 +19,7 @@ import { join } from 'node:path';
 import { storageError } from '../../src/contract/errors.ts';
 import { closedError, type FileDirectory, removeOpenError, type SyncFile } from './file.ts';
 
-/** What failed in Node's file system, as an error of this package: DISK_FULL or IO. */
+/** Converts an error of Node's file system to DISK_FULL or IO. */
 export function fileError(operation: string, cause: unknown): Error {
   const code = (cause as { code?: string }).code;
   if (code === 'ENOSPC' || code === 'EDQUOT') {
@@ -81,7 +81,7 @@ class NodeFile implements SyncFile {
   }
 
   #attempt<T>(operation: string, action: () => T): T {
-    // The system may have given the number of a closed descriptor to another file.
+    // The system may have reused the number of a closed descriptor for another file.
     if (!this.#isOpen) throw closedError(operation, this.#name);
     try {
       return action();
@@ -95,7 +95,7 @@ export class NodeDirectory implements FileDirectory {
   readonly #path: string;
   readonly #open = new Set<string>();
 
-  /** Makes the directory when it does not exist. */
+  /** Creates the directory if it does not exist. */
   constructor(path: string) {
     this.#path = path;
     mkdirSync(path, { recursive: true });

@@ -21,7 +21,7 @@ const lockOf = (holder: object) => {
   writeFileSync(join(directory, 'host.lock'), JSON.stringify(holder));
 };
 
-/** A process id that was given, and is not in use any more. */
+/** The id of a process that has ended. */
 async function deadProcess(): Promise<number> {
   const child = spawn(process.execPath, ['-e', '']);
   await once(child, 'exit');
@@ -29,7 +29,7 @@ async function deadProcess(): Promise<number> {
 }
 
 describe('the lock of a folder', () => {
-  test('[NODE3] is held once, and let go by its holder only', () => {
+  test('[NODE3] has one holder, and only the holder releases it', () => {
     const release = lockFolder(directory);
     expect(() => lockFolder(directory)).toThrowError(
       expect.objectContaining({ code: 'STORAGE_LOCKED' }),
@@ -43,7 +43,7 @@ describe('the lock of a folder', () => {
     expect(readdirSync(directory)).toEqual([]);
   });
 
-  test('[NODE13] what a dead holder left is taken: complete, torn, or left while it took over', async () => {
+  test('[NODE13] the lock of a dead holder is taken over: complete, torn, or left during a takeover', async () => {
     const pid = await deadProcess();
     const dead = { pid, machine: hostname(), start: null, token: 'dead' };
     lockOf(dead);
@@ -57,19 +57,19 @@ describe('the lock of a folder', () => {
     }
   });
 
-  test('[NODE13] a process that was given the id of a dead holder does not hold the folder', () => {
+  test('[NODE13] a process that reuses the id of a dead holder does not hold the folder', () => {
     const holder = { pid: process.pid, machine: hostname(), token: 'x' };
     lockOf({ ...holder, start: startOf(process.pid) });
     expect(() => lockFolder(directory)).toThrowError(
       expect.objectContaining({ code: 'STORAGE_LOCKED' }),
     );
-    // Where the system tells no start, the id alone decides.
+    // If the system does not tell the start, the id alone decides.
     if (startOf(process.pid) === null) return;
     lockOf({ ...holder, start: 'of another process' });
     lockFolder(directory)();
   });
 
-  test('[NODE3] a holder on another machine cannot be asked, and keeps the folder', () => {
+  test('[NODE3] a holder on another machine cannot be checked, and keeps the folder', () => {
     lockOf({ pid: 1, machine: 'elsewhere.invalid', start: null, token: 'x' });
     expect(() => lockFolder(directory)).toThrowError('elsewhere.invalid');
   });
@@ -125,7 +125,7 @@ describe('processes that race', () => {
     return (await Promise.all(answers)).map(([answer]) => answer as string);
   };
 
-  test('[NODE13] of processes that see the same stale lock exactly one takes it', async () => {
+  test('[NODE13] of several processes that see the same stale lock, exactly one takes it', async () => {
     const pid = await deadProcess();
     for (let round = 0; round < ROUNDS; round++) {
       lockOf({ pid, machine: hostname(), start: null, token: `stale-${round}` });

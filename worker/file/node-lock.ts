@@ -1,11 +1,11 @@
-// One process at a time for a folder of Node's file system: a file that names its holder.
+// Locks a folder for one process, with a lock file that names its holder.
 //
-// Node has no lock of the operating system to offer. A holder that died is recognised by its process
-// id and start; a folder shared by two machines cannot be, and says so in its error.
+// Node offers no lock of the operating system. A dead holder is recognised by its process id and
+// start time. A holder on another machine cannot be checked, so the error says what to do.
 //
-// Keeps true: the file is complete from the moment it exists (a link to a written file), and a
-// file is removed by its holder only. What a dead holder left is replaced by one process, which
-// holds a lock of its own on exactly that file while it does: whoever comes late finds another file.
+// Invariants: the lock file is complete from the moment it exists, because it is a link to a written
+// file. Only its holder removes it. The lock of a dead holder is replaced by one process, which first
+// takes a second lock on that very file; a process that comes later finds a different file.
 
 import { randomUUID } from 'node:crypto';
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,13 +19,13 @@ const FILE = 'host.lock';
 interface Holder {
   readonly pid: number;
   readonly machine: string;
-  /** Of the process, as `startOf`. */
+  /** Start of the process, from `startOf`. */
   readonly start: string | null;
-  /** No two locks have the same. */
+  /** Unique to each lock. */
   readonly token: string;
 }
 
-/** Takes the folder. The result lets it go. @throws STORAGE_LOCKED, and what the file system throws */
+/** Locks the folder; the result releases it. @throws STORAGE_LOCKED, or what the file system throws */
 export function lockFolder(path: string): () => void {
   const { pid } = process;
   const own = { pid, machine: hostname(), start: startOf(pid), token: randomUUID() };
@@ -34,36 +34,36 @@ export function lockFolder(path: string): () => void {
   if (holder !== undefined) {
     throw storageError(
       'STORAGE_LOCKED',
-      `"${path}" is in use by process ${holder.pid} on ${holder.machine}; close it there, or remove ` +
-        `${FILE} when that machine is gone.`,
+      `"${path}" is in use by process ${holder.pid} on ${holder.machine}. Close it there, or remove ` +
+        `${FILE} if that machine no longer exists.`,
     );
   }
-  return () => letGo(file, own);
+  return () => release(file, own);
 }
 
-/** Makes the file ours; the holder that runs, when there is one. */
+/** Takes the lock; returns the holder if it is alive. */
 function take(file: string, own: Holder): Holder | undefined {
   for (;;) {
     if (create(file, own)) return undefined;
     const found = read(file);
-    if (found === undefined) continue; // its holder has just let it go
+    if (found === undefined) continue; // its holder has just released it
     if (isAlive(found)) return found;
-    // Of all that see this file only who holds the lock on it may replace it.
+    // Of all processes that see this file, only the one with the lock on it may replace it.
     const claim = `${file}.${found.token}`;
     const other = take(claim, own);
     if (other !== undefined) return other;
     const isThere = read(file)?.token === found.token;
     if (isThere) write(file, own, renameSync);
-    letGo(claim, own);
+    release(claim, own);
     if (isThere) return undefined;
   }
 }
 
-function letGo(file: string, own: Holder): void {
+function release(file: string, own: Holder): void {
   if (read(file)?.token === own.token) rmSync(file, { force: true });
 }
 
-/** False when the file exists. */
+/** Creates the lock file; false if it exists. */
 function create(file: string, own: Holder): boolean {
   try {
     write(file, own, linkSync);
@@ -74,7 +74,7 @@ function create(file: string, own: Holder): boolean {
   }
 }
 
-/** Puts a written file into its place, by a step that is not seen half done. */
+/** Writes a file under another name, then links or renames it into place atomically. */
 function write(file: string, own: Holder, place: (from: string, to: string) => void): void {
   const written = `${file}.${randomUUID()}.new`;
   try {
@@ -97,11 +97,11 @@ function read(file: string): Holder | undefined {
     const holder = JSON.parse(text) as Holder;
     return { ...NOBODY, ...holder };
   } catch {
-    return NOBODY; // version 0.1 could be killed while it wrote
+    return NOBODY; // version 0.1 could be killed during the write
   }
 }
 
-/** Of a file that does not say whose it is. */
+/** The holder of a file that does not name one. */
 const NOBODY: Holder = { pid: 0, machine: hostname(), start: null, token: 'old' };
 
 function isAlive({ pid, machine, start }: Holder): boolean {

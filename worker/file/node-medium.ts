@@ -1,4 +1,4 @@
-// A folder of Node's file system as a medium, held by one process at a time.
+// A folder in Node's file system as a medium, locked by one process at a time.
 
 import { mkdirSync } from 'node:fs';
 import { readdir, rm, stat } from 'node:fs/promises';
@@ -12,7 +12,7 @@ export class NodeMedium implements ObjectMedium {
   readonly #path: string;
   readonly #release: () => void;
 
-  /** Makes the folder when it does not exist. @throws STORAGE_LOCKED */
+  /** Creates the folder if it does not exist, and locks it. @throws STORAGE_LOCKED */
   constructor(path: string) {
     this.#path = path;
     mkdirSync(path, { recursive: true });
@@ -34,12 +34,12 @@ export class NodeMedium implements ObjectMedium {
 
   async sizeBytes(key: string): Promise<number> {
     const path = join(this.#path, key);
-    const names = await readdir(path).catch(() => []); // nothing was written yet
+    const names = await readdir(path).catch(() => []); // nothing has been written yet
     const sizes = await Promise.all(names.map(async (name) => (await stat(join(path, name))).size));
     return sizes.reduce((sum, size) => sum + size, 0);
   }
 
-  /** Lets go of the folder. */
+  /** Releases the folder. */
   close(): void {
     this.#release();
   }

@@ -1,31 +1,31 @@
-// Which process is meant by a number: Node's process ids are given again after a process has ended.
+// Identifies processes by id and start time, because the system reuses process ids.
 
 import { readFileSync } from 'node:fs';
 
 /**
- * When the process began, in ticks since the machine did; null where the system does not tell
- * (systems other than Linux), or when there is no such process.
+ * When the process started, in clock ticks since boot; null if there is no such process, or the
+ * system does not tell (anything but Linux).
  */
 export function startOf(pid: number): string | null {
   return statusOf(pid)?.start ?? null;
 }
 
-/** False when it has ended, or another process has its number. `start`: null when not known. */
+/** False if the process has ended, or another one has its id. `start`: null if unknown. */
 export function isRunning(pid: number, start: string | null): boolean {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    // EPERM: it runs, and belongs to somebody else.
+    // EPERM: it runs, and belongs to another user.
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
   }
   const status = statusOf(pid);
   if (status === undefined) return true;
-  const hasEnded = status.state === 'Z' || status.state === 'X'; // its parent has not noticed yet
+  const hasEnded = status.state === 'Z' || status.state === 'X'; // not yet reaped by its parent
   return !hasEnded && (start === null || status.start === start);
 }
 
-// proc_pid_stat(5): the name in parentheses may hold anything; the state follows it, and as the 20th
-// from there the start.
+// proc_pid_stat(5): the name in parentheses may contain anything. The state is the first field after
+// it, the start time the 20th.
 function statusOf(pid: number): { readonly state: string; readonly start: string } | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1');

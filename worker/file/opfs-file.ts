@@ -1,18 +1,18 @@
-// Files of the browser's origin private file system, by synchronous access handles.
+// Files in the browser's origin private file system, through synchronous access handles.
 //
-// Keeps true: one holder a file (the handle is exclusive); a failure is an error with a code and
-// never a fall back to memory. The forms a full disk takes are all DISK_FULL: QuotaExceededError, a
-// short write, and Chrome's write() returning a huge number (a negative error read as unsigned).
-// A handle is closed only after a look at whether its file still exists (clearance-watch says why).
+// Invariants: a file has one holder (the handle is exclusive). Every failure is an error with a code;
+// there is no fallback to memory. Every form of a full disk is DISK_FULL: QuotaExceededError, a short
+// write, and a huge result of Chrome's write() (a negative error code read as unsigned). A handle is
+// closed only after a check that its file still exists; clearance-watch says why.
 
 import { storageError } from '../../src/contract/errors.ts';
 import { HANDLE_WAIT_MS } from '../../src/contract/limits.ts';
 import { closedError, type FileDirectory, type SyncFile } from './file.ts';
 
-/** How long to wait between two attempts at a handle somebody else still holds, in milliseconds. */
+/** How long to wait before trying again to open a file with another holder, in milliseconds. */
 const HANDLE_RETRY_MS = 50;
 
-/** A synchronous access handle, as far as it is used; only the worker's library declares it. */
+/** The parts of a synchronous access handle that are used; only TypeScript's worker library has it. */
 interface AccessHandle {
   read(target: Uint8Array, options: { at: number }): number;
   write(bytes: Uint8Array, options: { at: number }): number;
@@ -22,20 +22,20 @@ interface AccessHandle {
   close(): void;
 }
 
-/** What waiting for a handle needs. */
+/** What is needed to wait for a handle. */
 export interface OpfsEnvironment {
   now(): number;
   sleep(delayMs: number): Promise<void>;
 }
 
-/** Closes handles once it is known that their files still exist. */
+/** Closes handles after checking that their files still exist. */
 export class HandleCloser {
   readonly #look: () => Promise<void>;
-  /** Called when a handle failed, which the deletion of its file would explain. */
+  /** Called when a handle failed; the deletion of its file would explain that. */
   readonly onFailure: () => void;
   readonly #closing = new Set<Promise<void>>();
 
-  /** `look` rejects when the files are gone; their handles are then left as they are. */
+  /** `look` rejects if the files are gone; their handles then stay open. */
   constructor(look: () => Promise<void>, onFailure: () => void = () => {}) {
     this.#look = look;
     this.onFailure = onFailure;
@@ -44,19 +44,19 @@ export class HandleCloser {
   close(handle: Pick<AccessHandle, 'close'>): void {
     const closing = this.#look().then(
       () => handle.close(),
-      () => {}, // told by the watch; nothing can be kept in a deleted file
+      () => {}, // reported by the watch; a deleted file cannot store anything
     );
     this.#closing.add(closing);
     void closing.finally(() => this.#closing.delete(closing));
   }
 
-  /** Resolves when every handle given so far is closed. */
+  /** Resolves when every handle passed so far is closed. */
   async settled(): Promise<void> {
     await Promise.all(this.#closing);
   }
 }
 
-/** What the browser refused, as an error of this package: DISK_FULL or IO. */
+/** Converts an error of the browser to DISK_FULL or IO. */
 export function fileError(operation: string, cause: unknown): Error {
   const name = (cause as { name?: string } | null)?.name;
   if (name === 'QuotaExceededError') {
@@ -92,7 +92,8 @@ class OpfsFile implements SyncFile {
     if (count !== bytes.length) {
       throw storageError(
         'DISK_FULL',
-        `write "${this.#name}": ${bytes.length} bytes at ${offset} were not taken (${count}).`,
+        `write "${this.#name}": the disk is full; writing ${bytes.length} bytes at ${offset} returned ` +
+          `${count}.`,
       );
     }
   }
@@ -148,7 +149,7 @@ export class OpfsDirectory implements FileDirectory {
   async open(name: string): Promise<SyncFile> {
     const { now, sleep } = this.#environment;
     await this.#closer.settled();
-    const giveUpAtMs = now() + HANDLE_WAIT_MS;
+    const deadlineMs = now() + HANDLE_WAIT_MS;
     for (;;) {
       try {
         const entry = await this.#directory.getFileHandle(name, { create: true });
@@ -157,14 +158,15 @@ export class OpfsDirectory implements FileDirectory {
         };
         return new OpfsFile(name, await createSyncAccessHandle.call(entry), this.#closer);
       } catch (cause) {
-        // The holder may be a worker that is already dying: its handles outlive it by seconds.
+        // The holder may be a terminated worker, whose handles outlive it by seconds.
         if ((cause as { name?: string }).name !== 'NoModificationAllowedError') {
           throw fileError(`open "${name}"`, cause);
         }
-        if (now() >= giveUpAtMs) {
+        if (now() >= deadlineMs) {
           throw storageError(
             'STORAGE_LOCKED',
-            `open "${name}": another worker kept the file for ${HANDLE_WAIT_MS} ms. Close it there.`,
+            `open "${name}": another worker has kept the file open for ${HANDLE_WAIT_MS} ms. Close it ` +
+              'there.',
             { cause },
           );
         }

@@ -1,7 +1,7 @@
-// The origin private file system as a medium: a directory of it, one folder an object.
+// A directory in the origin private file system as a medium, with one folder per object.
 //
-// Keeps true: without OPFS and its synchronous handles there is an error, never a memory database;
-// whatever the browser refuses is an error of this package.
+// Invariants: without OPFS and its synchronous handles, opening fails; there is no fallback to memory.
+// Every refusal by the browser becomes an error of this package.
 
 import { storageError } from '../../src/contract/errors.ts';
 import { ClearanceWatch } from './clearance-watch.ts';
@@ -9,13 +9,13 @@ import type { FileDirectory } from './file.ts';
 import type { ObjectMedium } from './medium.ts';
 import { fileError, HandleCloser, OpfsDirectory, type OpfsEnvironment } from './opfs-file.ts';
 
-/** What the files need, and what tells that they were cleared. */
+/** What the files and the clearance watch need. */
 export interface OpfsMediumEnvironment extends OpfsEnvironment {
   after(delayMs: number, task: () => void): () => void;
 }
 
 export class OpfsMedium implements ObjectMedium {
-  /** Tells when site data was cleared. */
+  /** Reports that site data was cleared. */
   readonly watch: ClearanceWatch;
   readonly #root: FileSystemDirectoryHandle;
   readonly #environment: OpfsEnvironment;
@@ -71,7 +71,7 @@ export class OpfsMedium implements ObjectMedium {
           if (handle.kind === 'file') sum += (await handle.getFile()).size;
         }
       } catch (error) {
-        // Nothing was written yet, or it is being removed.
+        // Nothing has been written yet, or the folder is being removed.
         if (!isMissing(error)) throw error;
       }
       return sum;
@@ -91,15 +91,15 @@ export class OpfsMedium implements ObjectMedium {
 interface Places {
   readonly root: FileSystemDirectoryHandle;
   readonly marks: FileSystemDirectoryHandle;
-  /** A file in `marks` that only this medium has made. */
+  /** A file in `marks` that only this medium has created. */
   readonly mark: string;
 }
 
-/** The folder of marks, among those of objects; no key of an object is named so. */
+/** The folder of marks, beside the folders of objects. No object has this key. */
 const MARKS = 'open';
 
-// Handles find a directory by its name (Chromium 156), also one that a later page has made after site
-// data was cleared. So each opening leaves a mark, and what is looked for is the mark.
+// Handles find a directory by name (Chromium 156), even one that a later page created after site data
+// was cleared. So each opening creates a mark, and `exists` looks for the mark.
 async function leaveMark(root: FileSystemDirectoryHandle): Promise<Places> {
   try {
     await root.removeEntry(MARKS, { recursive: true });
@@ -112,7 +112,7 @@ async function leaveMark(root: FileSystemDirectoryHandle): Promise<Places> {
   return { root, marks, mark };
 }
 
-// Only one answer proves that it is gone: any other failure may pass.
+// Only NotFoundError proves that the mark is gone; any other failure may be temporary.
 async function exists(marks: FileSystemDirectoryHandle, mark: string): Promise<boolean> {
   try {
     await marks.getFileHandle(mark);
@@ -130,7 +130,7 @@ async function openPlaces(name: string): Promise<Places> {
   if (!globalThis.isSecureContext) {
     throw storageError(
       'INSECURE_CONTEXT',
-      'openStorage: browsers give storage only to secure contexts; serve the page over https, ' +
+      'openStorage: browsers provide storage only in secure contexts. Serve the page over https, ' +
         'or from localhost.',
     );
   }
@@ -154,8 +154,8 @@ async function openPlaces(name: string): Promise<Places> {
     }
     throw storageError(
       'OPFS_UNAVAILABLE',
-      'openStorage: the browser refused its private file system (private windows and blocked site ' +
-        `data do that): ${String(cause)}`,
+      'openStorage: the browser refused access to its private file system, as it does in private ' +
+        `windows and when site data is blocked: ${String(cause)}`,
       { cause },
     );
   }
