@@ -1,20 +1,20 @@
-// What a simulated object must hold: plain maps, and how the object is compared with them.
+// The expected contents of a simulated object, as plain maps, and the comparison with the object.
 
 import { compileRange } from '../../src/contract/key-range.ts';
 import { Random } from './random.ts';
 import type { SimulatedObject } from './simulated-object.ts';
 
-/** Values are numbers here; `bytesOf` makes them bytes. */
+/** Values are numbers here; `bytesOf` converts them to bytes. */
 export interface Contents {
   readonly keys: Map<string, number>;
-  /** The rows of table `t`; null when there is no such table. */
+  /** The rows of table `t`; null if the table does not exist. */
   readonly rows: Map<number, number> | null;
   readonly alarm: number | null;
 }
 
 export const EMPTY: Contents = { keys: new Map(), rows: null, alarm: null };
 
-/** A key that every transaction changes, so that no two states are equal. */
+/** A key that every transaction changes, so that every state is unique. */
 export const MARK = '~mark';
 
 export const CREATE_ROWS =
@@ -31,12 +31,12 @@ const EVERYTHING = compileRange({
   limit: undefined,
 });
 
-/** A value this large or larger has many pages. */
+/** Values from this number on fill many pages. */
 export const LARGE = 0x4000_0000;
 
 const made = new Map<number, Uint8Array>();
 
-/** The bytes that a value stands for: the same for the same number. */
+/** The bytes of a value: the same for the same number. */
 export function bytesOf(value: number): Uint8Array {
   let bytes = made.get(value);
   if (bytes !== undefined) return bytes;
@@ -50,7 +50,7 @@ export function bytesOf(value: number): Uint8Array {
   return bytes;
 }
 
-/** What of the object is not as the contents say; null when all is. */
+/** The first difference between the object and its expected contents; null if there is none. */
 export function difference(object: SimulatedObject, expected: Contents): string | null {
   return (
     keysDiffer(object, expected) ?? rowsDiffer(object, expected) ?? alarmDiffers(object, expected)
@@ -59,13 +59,13 @@ export function difference(object: SimulatedObject, expected: Contents): string 
 
 function keysDiffer({ storage }: SimulatedObject, { keys }: Contents): string | null {
   const isMarked = storage.get(MARK, (bytes) => areEqual(bytes, bytesOf(keys.get(MARK) ?? 0)));
-  if (isMarked !== (keys.has(MARK) || undefined)) return 'it has the mark of another state';
+  if (isMarked !== (keys.has(MARK) || undefined)) return 'the mark is that of another state';
   const walk = storage.list(EVERYTHING);
   let count = 0;
   for (let entry = walk.next(); entry !== undefined; entry = walk.next()) {
     count++;
     const value = keys.get(entry.key);
-    if (value === undefined) return `key ${entry.key} should not be there`;
+    if (value === undefined) return `key ${entry.key} should not exist`;
     if (!areEqual(entry.value, bytesOf(value))) return `the value of ${entry.key} is wrong`;
   }
   return count === keys.size ? null : `${count} keys, not ${keys.size}`;
@@ -74,13 +74,13 @@ function keysDiffer({ storage }: SimulatedObject, { keys }: Contents): string | 
 function rowsDiffer({ storage }: SimulatedObject, { rows }: Contents): string | null {
   const tables = storage.exec("SELECT 1 FROM sqlite_master WHERE name = 't'", []).toArray();
   const hasTable = tables.length === 1;
-  if (hasTable !== (rows !== null)) return `table t is ${hasTable ? '' : 'not '}there`;
+  if (hasTable !== (rows !== null)) return `table t ${hasTable ? 'exists' : 'is missing'}`;
   if (rows === null) return null;
   const found = storage.exec('SELECT id, v, body FROM t', []).toArray();
   if (found.length !== rows.size) return `${found.length} rows, not ${rows.size}`;
   for (const { id, v, body } of found) {
     const value = rows.get(id as number);
-    if (value === undefined) return `row ${String(id)} should not be there`;
+    if (value === undefined) return `row ${String(id)} should not exist`;
     const isSame = v === value && areEqual(new Uint8Array(body as ArrayBuffer), bytesOf(value));
     if (!isSame) return `row ${String(id)} is wrong`;
   }

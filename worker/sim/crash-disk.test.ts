@@ -8,7 +8,7 @@ function bytes(...values: number[]): Uint8Array {
   return new Uint8Array(values);
 }
 
-/** What a file holds, as text; null when there is none. */
+/** The content of a file as text; null if it does not exist. */
 async function contentOf(disk: CrashDisk, name: string): Promise<string | null> {
   if (!(await disk.names()).includes(name)) return null;
   const file = await disk.open(name);
@@ -18,7 +18,7 @@ async function contentOf(disk: CrashDisk, name: string): Promise<string | null> 
   return target.join();
 }
 
-/** The contents that losses of power leave of a file. */
+/** The contents that power failures leave of a file. */
 async function afterLosses(disk: CrashDisk, name: string): Promise<Set<string | null>> {
   const found = new Set<string | null>();
   for (let i = 0; i < SAMPLES; i++) found.add(await contentOf(disk.afterLoss(), name));
@@ -26,7 +26,7 @@ async function afterLosses(disk: CrashDisk, name: string): Promise<Set<string | 
 }
 
 describe('a simulated disk', () => {
-  test('[SIM3] what was flushed survives, each byte written since is old or new', async () => {
+  test('[SIM3] flushed bytes survive, and each byte written since is old or new', async () => {
     const disk = new CrashDisk(new Random(1));
     const file = await disk.open('a');
     file.write(bytes(1, 1), 0);
@@ -58,7 +58,7 @@ describe('a simulated disk', () => {
     expect(await afterLosses(disk, 'a')).toEqual(new Set([null, '1']));
   });
 
-  test('[SIM3] a write that fails has written any beginning', async () => {
+  test('[SIM3] a failed write may have written any number of its first bytes', async () => {
     const found = new Set<string | null>();
     for (let seed = 0; seed < SAMPLES; seed++) {
       const disk = new CrashDisk(new Random(seed));
@@ -84,7 +84,7 @@ describe('a simulated disk', () => {
     await expect(late).rejects.toThrow('The power is off.');
   });
 
-  test('[SIM3] power that is gone stays gone, when a loss of it is asked for again', async () => {
+  test('[SIM3] power that is off stays off when another power failure is requested', async () => {
     const disk = new CrashDisk(new Random(1));
     disk.powerOff();
     disk.powerOffAfter(10);

@@ -1,9 +1,9 @@
-// A disk as unfriendly as the contract of files allows: it loses power, fails and is full.
+// A disk that does the worst the contract of files allows: it loses power, fails and fills up.
 //
-// When power goes, each byte that was written and not flushed is old or new, whatever the order of
-// the writes; truncations may be missing; a file that was never flushed may be missing, and a removed
-// one may be back. Any call can fail with its effect half made. A file has one holder, and its use
-// after close is kept as a violation, which fails the simulation whatever becomes of the error.
+// When power fails, each byte that was written and not flushed is old or new, in any order of the
+// writes. Truncations may be lost. A file that was never flushed may be missing, and a removed one may
+// be back. Any call can fail after part of its effect. A file has one holder; use after close is
+// recorded as a violation, which fails the simulation even if the error is caught.
 
 import { storageError } from '../../src/contract/errors.ts';
 import { closedError, type FileDirectory, removeOpenError, type SyncFile } from '../file/file.ts';
@@ -11,16 +11,16 @@ import { DiskFile, type Fate } from './disk-file.ts';
 import type { Random } from './random.ts';
 
 export interface DiskOptions {
-  /** When every flush of the medium ends: in its call, or in a later turn. */
+  /** When all flushes end: inside the call, or in a later turn. */
   readonly flush: 'now' | 'late';
 }
 
-/** What makes calls fail. */
+/** An injected fault. */
 interface Fault {
   readonly code: 'IO' | 'DISK_FULL';
-  /** Calls until the first that fails. */
+  /** Calls before the first that fails. */
   callsLeft: number;
-  /** Calls that fail then. */
+  /** Number of calls that fail then. */
   times: number;
 }
 
@@ -28,24 +28,24 @@ type Call = 'open' | 'names' | 'remove' | 'read' | 'write' | 'truncate' | 'size'
 
 const NEEDS_ROOM: ReadonlySet<Call> = new Set(['open', 'write', 'truncate', 'flush']);
 
-/** Turns of the event loop a late call takes at most. */
+/** Upper bound of turns of the event loop for a late call. */
 const LATE_TURNS_MAX = 3;
 
 export class CrashDisk implements FileDirectory {
   readonly #random: Random;
   readonly #options: DiskOptions;
-  /** The files as they are seen, and as the medium has them. */
+  /** The directory as programs see it, and as it is stored. */
   readonly #seen = new Map<string, DiskFile>();
   readonly #stored = new Map<string, DiskFile>();
   readonly #held = new Set<string>();
   #callsLeft = Number.POSITIVE_INFINITY;
   #fault: Fault | null = null;
   #order = 0;
-  /** Bytes all files may have together. */
+  /** Limit for the size of all files together. */
   capacityBytes = Number.POSITIVE_INFINITY;
-  /** What no code may do, whatever happened. */
+  /** What no code may ever do, and did. */
   readonly violations: string[] = [];
-  /** Calls that failed because a fault was asked for, or the disk was full. */
+  /** Number of calls that failed by an injected fault or a full disk. */
   failedCalls = 0;
 
   constructor(random: Random, options: DiskOptions = { flush: 'now' }) {
@@ -57,7 +57,7 @@ export class CrashDisk implements FileDirectory {
     return this.#callsLeft < 0;
   }
 
-  /** Loses power during the call that is so many calls away; power that is gone stays gone. */
+  /** Loses power during a call, after `calls` others. Power that is off stays off. */
   powerOffAfter(calls: number): void {
     if (!this.isOff) this.#callsLeft = calls;
   }
@@ -66,12 +66,12 @@ export class CrashDisk implements FileDirectory {
     this.#callsLeft = -1;
   }
 
-  /** Makes `times` calls fail, from the one on that is `calls` away. */
+  /** Makes `times` calls fail, after `calls` others. */
   failAfter(calls: number, code: Fault['code'], times = 1): void {
     this.#fault = { code, callsLeft: calls, times };
   }
 
-  /** Neither fails nor loses power from now on, and has room. */
+  /** From now on, nothing fails, power stays on, and there is space. */
   heal(): void {
     this.#fault = null;
     this.#callsLeft = Number.POSITIVE_INFINITY;
@@ -84,18 +84,18 @@ export class CrashDisk implements FileDirectory {
     return used;
   }
 
-  /** The files that have bytes, for damage. */
+  /** The files that are not empty, so that one can be damaged. */
   contents(): Map<string, DiskFile> {
     return new Map([...this.#seen].filter(([, file]) => file.sizeBytes > 0));
   }
 
-  /** Loses a file behind everybody's back. */
+  /** Damages the disk by losing a file. */
   lose(name: string): void {
     this.#seen.delete(name);
     this.#stored.delete(name);
   }
 
-  /** The disk when power comes back. Each call gives another of the many possible ones. */
+  /** The disk when power is back: one of the many possible disks, another one at each call. */
   afterLoss(): CrashDisk {
     const next = new CrashDisk(this.#random, this.#options);
     const names = this.#survivingNames();
@@ -193,7 +193,7 @@ export class CrashDisk implements FileDirectory {
       file.flushed(covered);
       if (this.#seen.get(name) === file) this.#stored.set(name, file);
     };
-    // A flush that fails, or that power interrupts, may have done its work.
+    // A flush that fails, or is interrupted by a power failure, may have done its work.
     use('flush', () => void (this.#random.onceIn(2) && end()));
     if (this.#options.flush === 'now') {
       end();
@@ -205,7 +205,7 @@ export class CrashDisk implements FileDirectory {
     });
   }
 
-  /** Counts a call: power may go in it, or it may fail; `partly` is what may have happened then. */
+  /** Counts a call, which may fail or lose power; `partly` then does part of its effect. */
   #call(call: Call, partly: () => void = () => {}): void {
     if (this.isOff) throw powerIsOff();
     const isReading = call === 'read' || call === 'size' || call === 'names';
@@ -220,7 +220,7 @@ export class CrashDisk implements FileDirectory {
     if (--fault.times <= 0) this.#fault = null;
     this.failedCalls++;
     partly();
-    throw storageError(fault.code, `${call}: a fault of the disk.`);
+    throw storageError(fault.code, `${call}: an injected fault.`);
   }
 
   #survivingNames(): Map<string, DiskFile> {
@@ -267,7 +267,7 @@ export class CrashDisk implements FileDirectory {
   }
 }
 
-// Taken before a host replaces the timers of the scope.
+// Taken before a host replaces the realm's timers.
 const { setImmediate } = globalThis;
 
 function nextTurn(): Promise<void> {

@@ -1,4 +1,4 @@
-// The files of all objects of a simulated host, on one disk an object. Power goes for all at once.
+// The files of all objects of a simulated host: one disk per object. Power fails for all at once.
 
 import type { ObjectMedium } from '../file/medium.ts';
 import { CrashDisk, type DiskOptions } from './crash-disk.ts';
@@ -15,7 +15,7 @@ export class CrashMedium implements ObjectMedium {
     this.#options = options;
   }
 
-  /** The disks that objects have now. */
+  /** The disks of all objects. */
   get disks(): CrashDisk[] {
     return [...this.#disks.values()];
   }
@@ -44,7 +44,7 @@ export class CrashMedium implements ObjectMedium {
     for (const disk of this.#disks.values()) disk.powerOff();
   }
 
-  /** What is there when power comes back. */
+  /** The files when power is back. */
   afterLoss(): CrashMedium {
     const next = new CrashMedium(this.#random, this.#options);
     for (const [key, disk] of this.#disks) next.#disks.set(key, disk.afterLoss());

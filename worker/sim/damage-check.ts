@@ -1,4 +1,4 @@
-// An object whose stored bytes change: what is read then is the state of a commit, or CORRUPT.
+// Checks that an object whose stored bytes are damaged gives the state of a commit, or CORRUPT.
 
 import { isStorageError } from '../../src/contract/errors.ts';
 import { type Contents, difference } from './contents.ts';
@@ -10,9 +10,9 @@ import { SimulatedObject, type World } from './simulated-object.ts';
 const DAMAGES = 4;
 
 /**
- * Damages the disk in some ways, each apart; how many were tried.
+ * Damages copies of the disk in several ways, one at a time. Returns how many.
  *
- * `isToRestore`: a restore may be pending, and the history it needs gone, or what was damaged.
+ * `isToRestore`: a restore may be pending, and its history may be pruned or damaged.
  *
  * @throws SimulationFailure
  */
@@ -47,7 +47,7 @@ async function openDamaged(
   const object = await SimulatedObject.open(disk, world);
   try {
     const isOne = possible.some((contents) => difference(object, contents) === null);
-    if (!isOne) throw new SimulationFailure(`after ${damage} the object has wrong data`);
+    if (!isOne) throw new SimulationFailure(`after ${damage}, the object has wrong data`);
   } finally {
     await object.reset();
   }

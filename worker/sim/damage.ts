@@ -1,11 +1,11 @@
-// Stored bytes that change by themselves: flipped, overwritten, moved, cut off or lost.
+// Damages stored bytes: flips, overwrites, moves, cuts off or loses them.
 
 import type { CrashDisk } from './crash-disk.ts';
 import type { Random } from './random.ts';
 
 const BLOCK_BYTES = 4096;
 
-/** Damages a file of the disk; says what was done, or null when there is nothing to damage. */
+/** Damages a file of the disk. Returns what was done, or null if there was nothing to damage. */
 export function damageDisk(disk: CrashDisk, random: Random): string | null {
   const files = [...disk.contents()];
   if (files.length === 0) return null;

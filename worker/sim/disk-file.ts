@@ -1,25 +1,25 @@
-// The bytes of one file of the simulated disk, and what a loss of power leaves of them.
+// One file of the simulated disk, and what a power failure leaves of it.
 //
-// Every change since the last flush is kept with what it replaced, so that the flushed bytes can be
-// had back. Contents are shared between the disks before and after a loss, and copied when written.
+// Every change since the last flush is kept with the bytes it replaced, so that the flushed bytes can
+// be recovered. The disks before and after a power failure share contents, which are copied on write.
 //
 // Knows nothing of names, handles or faults.
 
 import type { Random } from './random.ts';
 
-/** A write or a change of size, and how to take it back. */
+/** A write or a truncation, with what is needed to undo it. */
 interface Change {
-  /** Its place in the order of all changes of the disk. */
+  /** Its position in the order of all changes of the disk. */
   readonly order: number;
   readonly offset: number;
   /** The bytes written; null for a truncation to `offset`. */
   readonly bytes: Uint8Array | null;
-  /** What stood from `offset` on: under the bytes, or to the old end. */
+  /** The bytes before the change, from `offset` on: those overwritten, or all to the old end. */
   readonly replaced: Uint8Array;
   readonly sizeBefore: number;
 }
 
-/** A change, or a part of one, that reached the medium. */
+/** A change, or a part of one, that reached the disk. */
 interface Piece {
   readonly offset: number;
   readonly bytes: Uint8Array | null;
@@ -28,7 +28,7 @@ interface Piece {
 /** Which unflushed changes of a file survive. */
 export type Fate =
   | { readonly kind: 'all' | 'none' | 'pieces' | 'shuffled' }
-  /** Those before this moment, in order; the one under way is torn. */
+  /** Those before this one, in order; this one is torn. */
   | { readonly kind: 'until'; readonly order: number };
 
 const SECTOR_BYTES = 512;
@@ -38,7 +38,7 @@ export class DiskFile {
   #size: number;
   #isShared: boolean;
   #changes: Change[] = [];
-  /** Changes flushed since the file was made: late flushes count in it. */
+  /** Number of changes flushed since the file was created; late flushes refer to it. */
   #flushed = 0;
 
   constructor(bytes: Uint8Array = new Uint8Array(), size = bytes.length) {
@@ -55,7 +55,7 @@ export class DiskFile {
     return this.#changes.length === 0;
   }
 
-  /** The moments of the changes that are not flushed. */
+  /** The order of each change that is not flushed. */
   get unflushed(): number[] {
     return this.#changes.map(({ order }) => order);
   }
@@ -76,7 +76,7 @@ export class DiskFile {
     this.#resize(sizeBytes);
   }
 
-  /** What a flush begun now covers; `flushed` says that it has ended. */
+  /** What a flush that begins now covers; `flushed` is called with it at the end. */
   covered(): number {
     return this.#flushed + this.#changes.length;
   }
@@ -87,7 +87,7 @@ export class DiskFile {
     this.#flushed = covered;
   }
 
-  /** The file after a loss of power. */
+  /** The file after a power failure. */
   survivor(fate: Fate, random: Random): DiskFile {
     this.#isShared = true;
     const survivor = new DiskFile(this.#bytes, this.#size);
@@ -103,13 +103,13 @@ export class DiskFile {
     return survivor;
   }
 
-  /** Changes stored bytes behind everybody's back. */
+  /** Damages stored bytes: no flush or undo knows of it. */
   spoil(change: (bytes: Uint8Array) => void): void {
     this.#own(this.#size);
     change(this.#bytes.subarray(0, this.#size));
   }
 
-  /** Cuts the file behind everybody's back. */
+  /** Damages the file by cutting it. */
   cut(sizeBytes: number): void {
     this.#resize(sizeBytes);
   }
@@ -150,7 +150,7 @@ export class DiskFile {
     this.#size = sizeBytes;
   }
 
-  /** Makes the bytes this file's own, with room; those behind the end are zeros. */
+  /** Copies shared bytes, and reserves space; the bytes after the end are zeros. */
   #own(sizeBytes: number): void {
     if (!this.#isShared && sizeBytes <= this.#bytes.length) return;
     const isGrowing = sizeBytes > this.#bytes.length;

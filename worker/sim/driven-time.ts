@@ -1,4 +1,4 @@
-// The system's time of a simulated host: stands still until it is moved, and then runs what is due.
+// The system's time of a simulated host: it stands still until it is moved, then runs due timers.
 
 import type { SystemTime } from '../clock/system-timers.ts';
 
@@ -27,7 +27,7 @@ export class DrivenTime implements SystemTime {
     };
   }
 
-  /** Moves the time; `turn` lets the event loop turn behind each thing that ran. */
+  /** Moves the time; `turn` lets the event loop turn after each timer. */
   async advance(durationMs: number, turn: () => Promise<void>): Promise<void> {
     const endMs = this.#nowMs + durationMs;
     for (;;) {

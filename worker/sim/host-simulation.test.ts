@@ -6,10 +6,10 @@ beforeAll(() => {
   vi.spyOn(console, 'warn').mockImplementation(() => {});
 });
 
-// 22 found an alarm that was read from a database which the failed flush had closed.
+// 22 found an alarm read from a database that a failed flush had closed.
 const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8, 22, 27];
 
-test('[SIM2] every promise given to a caller settles, and nothing runs on an instance that has ended', async () => {
+test('[SIM2] every promise that a caller holds settles, and no code runs in an ended instance', async () => {
   const rounds = await Rounds.of('hosts');
   const { failures } = await rounds.run(SEEDS, { shrinks: false });
   expect(failures.map(({ seed, fact }) => `seed ${seed}: ${fact}`)).toEqual([]);

@@ -1,11 +1,11 @@
-// Two hosts in one process, each with its own time and disks, and objects that are called, aborted,
-// evicted, deleted and reset while hosts close, fail and lose power.
+// Two hosts in one process, each with its own clock and disks. Objects are called, aborted, evicted,
+// deleted and reset while hosts close, fail and lose power.
 //
-// What is checked:
-//   every promise given to a caller settles: when its object is reset or its host closes or is lost,
-//   within bounded turns; else when its time has come;
-//   what was acknowledged is there, and nothing is that nobody asked for;
-//   no code of an instance is entered after its end, and each sees the time of its own host.
+// Checked:
+//   every promise that a caller holds settles: within a bounded number of turns if its object is reset
+//   or its host closes or is lost, otherwise once the time it waits for has passed;
+//   acknowledged operations are stored, and nothing else is;
+//   no code of an instance is entered after its end, and each instance sees the time of its own host.
 
 import { isStorageError } from '../../src/contract/errors.ts';
 import type { DurableObjectStub } from '../../src/contract/object.ts';
@@ -23,9 +23,9 @@ import type { WatchedSqlite } from './watched-sqlite.ts';
 const IDLE_MS = 300;
 const NAMES = ['a', 'b', 'c'];
 const CLASSES = { Simulated: SimulatedClass };
-/** Longer than everything that waits for time: transactions and constructors end by themselves. */
+/** Longer than every wait: transactions and constructors end by themselves. */
 const LONG_MS = 120_000;
-/** Turns of the event loop behind each thing that ran. */
+/** Turns of the event loop after each step and each timer. */
 const TURNS = 3;
 
 type Calls = Objects<typeof CLASSES>['env']['Simulated'] extends {
@@ -34,11 +34,11 @@ type Calls = Objects<typeof CLASSES>['env']['Simulated'] extends {
   ? S
   : never;
 
-/** What became of the operations on an object, as far as its callers know. */
+/** The operations on an object, as far as its callers know. */
 interface Expected {
   readonly acknowledged: Set<string>;
   readonly issued: Set<string>;
-  /** Counts what may end its instance: an abort that was asked for, and that has come. */
+  /** Counts events that may end its instance: each abort that was called, and each that returned. */
   aborts: number;
 }
 
@@ -46,7 +46,7 @@ interface Expected {
 interface Ended {
   readonly label: string;
   readonly of: Expected;
-  /** Aborts when it was made. */
+  /** The count of aborts when the call was made. */
   readonly aborts: number;
 }
 
@@ -86,17 +86,17 @@ export function hostStepsOf(seed: number): HostStep[] {
   }));
 }
 
-/** One of the hosts: what it stands on outlives it. */
+/** One of the hosts. Its time and its files outlive it. */
 class SimulatedHost {
-  /** The system's time: what guards against code that never ends. */
+  /** The system's time, which limits code that never ends. */
   readonly time: DrivenTime;
   readonly checker = new SettleChecker();
   readonly expected = new Map<string, Expected>();
   readonly catalog = new MemoryCatalog();
   readonly violations: string[] = [];
-  /** Rejected calls that an abort has to explain; no other thing does. */
+  /** Rejected calls that only an abort can explain. */
   ended: Ended[] = [];
-  /** Its disks may fail, or it ends: everything may reject. */
+  /** True if its disks may fail or it is ending: any call may reject. */
   isDisturbed = false;
   medium: CrashMedium;
   #objects!: Objects<typeof CLASSES>;
@@ -121,11 +121,11 @@ class SimulatedHost {
     await this.#objects.clock.set(this.#nowMs);
   }
 
-  /** Moves the time of the objects, and then the system's. */
+  /** Moves the objects' clock, and then the system's. */
   async advance(durationMs: number): Promise<void> {
     this.#endMs = this.#nowMs + durationMs;
     this.checker.watch('advance', this.#objects.clock.advance(durationMs));
-    // What waits for a running alarm does so by the system's time.
+    // Waiting for a running alarm uses the system's time.
     for (let i = 0; i < TURNS_MAX && this.checker.pending.includes('advance'); i++) {
       await turns();
       await this.time.advance(durationMs / TURNS_MAX, turns);
@@ -159,7 +159,7 @@ class SimulatedHost {
     return fresh;
   }
 
-  /** When the objects are told it is; during an advance, to when. */
+  /** The time of the objects; during an advance, from the first to the second. */
   #nowMs: number;
   #endMs: number;
   #isClosed = { value: false };
@@ -173,7 +173,7 @@ class SimulatedHost {
         if (closed.value) this.violations.push(`${what} ran after its host was closed`);
         if (ended.has(instance)) this.violations.push(`${what} ran in an instance that has ended`);
         if (nowMs < this.#nowMs || nowMs > this.#endMs) {
-          this.violations.push(`${what} takes ${nowMs} for the time, which is ${this.#nowMs}`);
+          this.violations.push(`${what} sees the time ${nowMs}, but it is ${this.#nowMs}`);
         }
       },
       ended: (instance) => void ended.add(instance),
@@ -321,13 +321,15 @@ export class HostSimulation {
         const missing = [...expected].filter((operation) => !noted.has(operation));
         const foreign = [...noted].filter((operation) => !issued.has(operation));
         if (missing.length > 0) host.violations.push(`${name} has lost ${missing.join(', ')}`);
-        if (foreign.length > 0) host.violations.push(`${name} has got ${foreign.join(', ')}`);
+        if (foreign.length > 0) {
+          host.violations.push(`${name} has stored unknown ${foreign.join(', ')}`);
+        }
       },
     );
   }
 
   async #delete(host: SimulatedHost, name: string): Promise<void> {
-    // What is under way may be noted before it is deleted, or after.
+    // Operations in progress could be stored before the deletion, or after it.
     await this.#settle(host, LONG_MS);
     this.#check();
     host.checker.watch('delete', host.delete(name).catch(onlyStorageErrors(host, 'delete')));
@@ -344,7 +346,7 @@ export class HostSimulation {
       this.totals.crashes++;
     } else this.totals.closes++;
     host.checker.watch(how, host.close().catch(onlyStorageErrors(host, how)));
-    // Nobody waits for time: whoever called is told now.
+    // No caller has to wait for time: all calls settle now.
     await host.checker.allSettled();
     await host.time.advance(1, turns);
     if (how === 'loss') host.medium = host.medium.afterLoss();
@@ -363,7 +365,7 @@ export class HostSimulation {
     await host.checker.allSettled();
   }
 
-  /** Everything settles when its time has come; what was acknowledged is there. */
+  /** Everything settles once its time has passed, and acknowledged operations are stored. */
   async #end(): Promise<void> {
     for (const host of this.#hosts) {
       for (const disk of host.medium.disks) disk.heal();
@@ -385,7 +387,7 @@ export class HostSimulation {
       found.push(...host.violations.splice(0));
       for (const { label, of, aborts } of host.ended.splice(0)) {
         if (of.aborts === aborts)
-          found.push(`${label} rejects, and nothing has ended its instance`);
+          found.push(`${label} rejects, although nothing has ended its instance`);
       }
       for (const disk of host.medium.disks) found.push(...disk.violations.splice(0));
     }
@@ -401,7 +403,7 @@ function onlyStorageErrors(host: SimulatedHost, label: string): (error: unknown)
 
 async function turns(): Promise<void> {
   for (let i = 0; i < TURNS; i++) {
-    // Ids are digests, which are made on another thread.
+    // Ids are digests, which are computed on another thread.
     await crypto.subtle.digest('SHA-256', new Uint8Array());
     await turnOfEventLoop();
   }

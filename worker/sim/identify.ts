@@ -1,4 +1,4 @@
-// Which of the states that it may have an object is in, found by comparing it with each.
+// Finds the state an object is in, by comparing it with each state it may be in.
 
 import { type Contents, difference } from './contents.ts';
 import { SimulationFailure, type State } from './history.ts';
@@ -9,7 +9,7 @@ export type Found =
   | { readonly kind: 'state'; readonly state: State }
   | { readonly kind: 'restored'; readonly request: RestoreRequest; readonly contents: Contents };
 
-/** @throws SimulationFailure when it is in none, or a restore that was acknowledged was not made */
+/** @throws SimulationFailure if it is in none of them, or lacks an acknowledged restore */
 export function identify(
   object: SimulatedObject,
   candidates: readonly State[],
@@ -32,6 +32,6 @@ export function identify(
     differences.push(differs);
   }
   throw new SimulationFailure(
-    `the object is in none of the ${differences.length} states it may have: ${differences.join('; ')}`,
+    `the object is in none of ${differences.length} possible states: ${differences.join('; ')}`,
   );
 }

@@ -1,7 +1,7 @@
 // The simulator's command: npm run sim -- --seed N --rounds M --jobs 2 --layer objects
 //
-// Round i runs seed N + i of each layer; a failure is printed with its seed and the shortest list of
-// steps that still fails. `--put-back` shows that known defects, put back into the code, are found.
+// Round i runs seed N + i of each layer. A failure is printed with its seed and the shortest list of
+// steps that still fails. `--put-back` checks that known defects, put back into the code, are found.
 
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -16,7 +16,7 @@ const { values } = parseArgs({
     jobs: { type: 'string', default: '1' },
     layer: { type: 'string' },
     'put-back': { type: 'boolean', default: false },
-    /** Run by this command itself: the seeds, which are reported to the parent. */
+    /** Used by this command for its child processes: the seeds to run. */
     share: { type: 'string' },
   },
 });
@@ -25,7 +25,7 @@ if (values['put-back']) await showPutBacks();
 else if (values.share !== undefined) await runShare(values.share);
 else await runAll(Number(values.seed), Number(values.rounds), Number(values.jobs));
 
-/** A share of the rounds, in this process. */
+/** Runs a share of the rounds in this process, and reports to the parent. */
 async function runShare(seeds: string): Promise<void> {
   console.error = () => {};
   console.warn = () => {};
@@ -49,7 +49,7 @@ async function runAll(first: number, count: number, jobs: number): Promise<void>
   }
   for (const { layer, seed, fact, shortFact, steps } of failures) {
     console.log(`\n--layer ${layer} --seed ${seed} --rounds 1: ${fact}`);
-    console.log(`  fails also with these steps only (${shortFact}):\n    ${steps.join('\n    ')}`);
+    console.log(`  also fails with only these steps (${shortFact}):\n    ${steps.join('\n    ')}`);
   }
   const seconds = (Date.now() - startMs) / 1000;
   console.log(`${failures.length} failures, ${seconds.toFixed(1)} s`);

@@ -1,11 +1,11 @@
 // One simulated object through many openings: it works, loses power at any call, meets faults and full
-// disks, is opened again and must hold exactly what the model says.
+// disks, is opened again, and must then equal the model.
 //
-// What is checked at every opening:
-//   no acknowledged commit is missing, and the state is that of one commit, whole;
-//   a restore that was acknowledged has been made, exactly, or refused for a documented reason;
-//   bookmarks keep their order, and those handed out as durable work.
-// And after every step: no file and no statement was used after its end, and what was asked settled.
+// Checked at every opening:
+//   no acknowledged commit is missing, and the state is the whole state of one commit;
+//   an acknowledged restore was made, exactly, or refused for a documented reason;
+//   bookmarks keep their order, and those returned as durable work.
+// Checked after every step: no file or statement was used after its end, and every call settled.
 
 import { isStorageError, storageError } from '../../src/contract/errors.ts';
 import { type Contents, EMPTY } from './contents.ts';
@@ -24,7 +24,7 @@ import { Draft, Workload } from './workload.ts';
 
 const START_MS = Date.UTC(2030, 0, 1);
 const DAY_MS = 86_400_000;
-/** How many of the possible disks are looked at after one loss. */
+/** How many of the possible disks are examined after one power failure. */
 const SURVIVORS = 8;
 
 export class ObjectSimulation {
@@ -39,7 +39,7 @@ export class ObjectSimulation {
   #object!: SimulatedObject;
   readonly #restores = new Restores();
   #image: { readonly bytes: Uint8Array; readonly contents: Contents } | null = null;
-  /** Faults that were met before the object was opened. */
+  /** Number of failed calls before the object was opened. */
   #failedCalls = 0;
 
   constructor(engine: Engine, plan: Plan) {
@@ -82,7 +82,7 @@ export class ObjectSimulation {
     this.#checkViolations(index, step);
   }
 
-  /** True for an error that power, a fault or a full disk explains. */
+  /** True for an error explained by a power failure, a fault or a full disk. */
   #isExpected(error: unknown): boolean {
     if (!isStorageError(error)) return false;
     if (this.#disk.isOff) return true;
@@ -174,9 +174,9 @@ export class ObjectSimulation {
 
   // ---- Work.
 
-  /** A turn that writes, and its commit. */
+  /** One turn that writes, and its commit. */
   #write(work: (draft: Draft) => void): void {
-    if (this.#object.isBroken) return; // by the commit before: only that one is an attempt
+    if (this.#object.isBroken) return; // by the previous commit, which is the attempt
     const draft = new Draft(this.#history.last.contents);
     this.#history.attempts(draft, this.#clock.nowMs);
     work(draft);
@@ -185,7 +185,7 @@ export class ObjectSimulation {
   }
 
   #committed(): void {
-    if (this.#object.isBroken) return; // it is opened again, and what became of the attempt is seen
+    if (this.#object.isBroken) return; // the next opening shows what became of the attempt
     this.#history.committed();
     this.#totals('commits');
   }
@@ -209,7 +209,7 @@ export class ObjectSimulation {
     this.#history.attempt = made;
     await this.#object.outcome('transaction', this.#work.transaction(this.#object, draft));
     this.#object.turn();
-    // One that was undone has made no state.
+    // A transaction that was undone makes no state.
     const isUndone = draft.keys.get('~mark') === before.keys.get('~mark');
     if (isUndone && !this.#object.isBroken) this.#history.attempt = null;
     else this.#committed();
@@ -274,7 +274,7 @@ export class ObjectSimulation {
       text = await this.#object.outcome('bookmarkForTime', found);
     } catch (error) {
       const isPruned = isStorageError(error) && error.code === 'BOOKMARK_UNAVAILABLE';
-      if (isPruned) return; // whether it had to be there is seen by the bookmarks handed out
+      if (isPruned) return; // the returned bookmarks check whether it should be available
       throw error;
     }
     const known = this.#history.known;
@@ -300,7 +300,7 @@ export class ObjectSimulation {
 
   // ---- Openings.
 
-  /** Opens the object again after power went, a fault broke it, or a step failed. */
+  /** Opens the object again after a power failure, a fault, or a failed step. */
   async #recover(): Promise<void> {
     const crashed = this.#disk;
     await this.#object.reset().catch((error: unknown) => {
@@ -326,7 +326,7 @@ export class ObjectSimulation {
     this.#settleOn(found);
   }
 
-  /** Opens what a loss of power left, through losses during recovery. */
+  /** Opens what a power failure left, with more failures during recovery. */
   async #survive(crashed: CrashDisk, requested: RequestedRestores): Promise<Opened> {
     let disk = crashed;
     for (let losses = 0; ; losses++) {
@@ -350,7 +350,7 @@ export class ObjectSimulation {
     this.#settleOn(found);
   }
 
-  /** An object always opens: at the latest when faults are over, there is room, or a restore was refused. */
+  /** An object always opens, at the latest once faults end, there is space, or a restore was refused. */
   async #opened(requested: RequestedRestores): Promise<Opened> {
     for (let attempts = 0; ; attempts++) {
       if (attempts > 3) throw new SimulationFailure('it does not open again');
@@ -372,7 +372,7 @@ export class ObjectSimulation {
     }
   }
 
-  /** @throws the error, when nothing explains it or power is off */
+  /** @throws the error, if nothing explains it or power is off */
   #failedToOpen(requested: RequestedRestores, error: unknown): void {
     const { nowMs } = this.#clock;
     if (this.#disk.isOff) {
@@ -391,8 +391,8 @@ export class ObjectSimulation {
 
   #identify(object: SimulatedObject, requested: RequestedRestores): Found {
     const damage = this.#random.onceIn(4) ? object.damage() : undefined;
-    // What it cannot read it reports as damage.
-    if (this.#disk.failedCalls > this.#failedCalls) throw storageError('IO', 'A fault was met.');
+    // SQLite reports pages it cannot read as damage.
+    if (this.#disk.failedCalls > this.#failedCalls) throw storageError('IO', 'A call failed.');
     if (damage !== undefined) throw new SimulationFailure(`integrity_check: ${damage}`);
     return identify(object, this.#history.candidates(), requested);
   }
@@ -409,7 +409,7 @@ export class ObjectSimulation {
     const { timeMs } = this.#history.last;
     this.#history.restored(contents, this.#clock.nowMs);
     this.#totals('restores');
-    if (!isAcknowledged || undo === null) return; // it may have been that state before, and not restored
+    if (!isAcknowledged || undo === null) return; // it may have been in that state before, without the restore
     const mayBePruned = this.#disk.capacityBytes !== Number.POSITIVE_INFINITY;
     this.#history.known.push({
       text: undo,

@@ -1,11 +1,11 @@
-// What a simulation does, drawn from its seed beforehand: every step has a seed of its own, so that
-// steps can be left out without changing what the others do.
+// The plan of a simulation, drawn from its seed in advance. Every step has its own seed, so that steps
+// can be left out without changing the others.
 
 import type { DiskOptions } from './crash-disk.ts';
 import { Random } from './random.ts';
 import type { Sizes } from './simulated-object.ts';
 
-/** Steps, and how often each comes. */
+/** The steps, and the relative frequency of each. */
 const STEPS = {
   write: 20,
   acknowledgedWrite: 14,
@@ -50,7 +50,7 @@ const KINDS = (Object.keys(STEPS) as StepKind[]).flatMap((kind) =>
   Array.from({ length: STEPS[kind] }, () => kind),
 );
 
-/** One plan in so many is of values that fill segments of the default size. */
+/** One plan in this many has values that fill segments of the default size. */
 const LARGE_PLANS = 150;
 
 export function planOf(seed: number): Plan {

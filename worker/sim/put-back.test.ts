@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
 import { findsPutBack, PUT_BACKS } from './put-back/put-back.ts';
 
-// A process each, of the sources with the defect in them: what cannot fail shows nothing.
+// Each runs the sources with the defect in a separate process. A simulator that cannot fail proves
+// nothing.
 test.each(PUT_BACKS)(
-  '[SIM4] it fails when $name',
+  '[SIM4] the simulator fails if $name',
   async (putBack) => {
     const fact = await findsPutBack(putBack);
     expect(fact).toMatch(/^seed \d+: /);

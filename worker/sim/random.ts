@@ -1,4 +1,4 @@
-// Random numbers from a seed: the same seed plans the same round.
+// Random numbers from a seed: the same seed gives the same round.
 
 export class Random {
   #state = 0;
@@ -7,9 +7,9 @@ export class Random {
     this.reseed(seed);
   }
 
-  /** Begins anew, as if made from this seed. */
+  /** Starts again from this seed. */
   reseed(seed: number): void {
-    // Neighbouring seeds must not give neighbouring rounds.
+    // Adjacent seeds must not give similar rounds.
     this.#state = Math.imul(seed + 1, 0x9e3779b1) >>> 0 || 1;
     for (let i = 0; i < 4; i++) this.uint32();
   }
@@ -23,7 +23,7 @@ export class Random {
     return this.#state;
   }
 
-  /** A whole number from 0 to `bound - 1`. */
+  /** An integer from 0 to `bound - 1`. */
   below(bound: number): number {
     return this.uint32() % bound;
   }

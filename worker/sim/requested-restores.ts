@@ -1,57 +1,57 @@
-// The restores that the next opening of a simulated object may make, through openings that fail.
+// The restores that the next opening of a simulated object may make, across failed openings.
 //
-// An opening that cannot make one says so, once it has cancelled it. When power goes first, nobody
-// hears of it, and a disk that fails may keep it from being cancelled: then the next opening may say
-// it again, or find nothing to restore.
+// An opening that cannot make a restore cancels it, then reports the reason. If power fails first,
+// nobody learns the reason; if the disk fails, the cancellation may be lost. The next opening may then
+// report the reason again, or find nothing to restore.
 //
-// Keeps true: a restore that was acknowledged and could be made is never taken for a cancelled one.
+// Invariant: a restore that was acknowledged and is possible never counts as cancelled.
 
 import type { Known } from './history.ts';
 
 /** A restore that was requested. */
 export interface RestoreRequest {
   readonly known: Known;
-  /** The bookmark that undoes it; null when the call that asked has failed. */
+  /** The bookmark that undoes it; null if the request failed. */
   undo: string | null;
   isAcknowledged: boolean;
 }
 
-type Standing = 'pending' | 'perhapsCancelled' | 'cancelled';
+type Status = 'pending' | 'perhapsCancelled' | 'cancelled';
 
 export class RequestedRestores {
   readonly #requests: readonly RestoreRequest[];
-  #standing: Standing;
+  #status: Status;
 
-  constructor(requests: readonly RestoreRequest[], standing: Standing = 'pending') {
+  constructor(requests: readonly RestoreRequest[], status: Status = 'pending') {
     this.#requests = requests;
-    this.#standing = standing;
+    this.#status = status;
   }
 
-  /** For a disk of its own: what happens there is not known to the others. */
+  /** A copy for one of several possible disks, independent of the others. */
   copy(): RequestedRestores {
-    return new RequestedRestores(this.#requests, this.#standing);
+    return new RequestedRestores(this.#requests, this.#status);
   }
 
-  /** Those one of which may be made. */
+  /** The requests, of which at most one is made. */
   get requests(): readonly RestoreRequest[] {
-    return this.#standing === 'cancelled' ? [] : this.#requests;
+    return this.#status === 'cancelled' ? [] : this.#requests;
   }
 
-  /** The object must be found restored. */
+  /** True if the object must be found restored. */
   get isCertain(): boolean {
-    return this.#standing === 'pending' && this.#requests.some((request) => request.isAcknowledged);
+    return this.#status === 'pending' && this.#requests.some((request) => request.isAcknowledged);
   }
 
-  /** An opening has refused it and said so; on a disk that failed meanwhile it may still stand. */
+  /** An opening has reported a refusal. If the disk failed meanwhile, the request may still exist. */
   refused(disk: 'sound' | 'failing'): void {
-    this.#standing = disk === 'sound' ? 'cancelled' : 'perhapsCancelled';
+    this.#status = disk === 'sound' ? 'cancelled' : 'perhapsCancelled';
   }
 
-  /** An opening has failed before it said anything. */
+  /** An opening has failed before it reported anything. */
   interrupted(mayBeRefused: (known: Known) => boolean): void {
-    const isPending = this.#standing === 'pending';
+    const isPending = this.#status === 'pending';
     if (isPending && this.#requests.some(({ known }) => mayBeRefused(known))) {
-      this.#standing = 'perhapsCancelled';
+      this.#status = 'perhapsCancelled';
     }
   }
 }

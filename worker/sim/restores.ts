@@ -1,17 +1,17 @@
-// The restores that were asked of a simulated object: those one of which the next opening is to make,
-// and those that damage of the last records may bring back.
+// The restores requested of a simulated object: those of which the next opening makes one, and those
+// that may return if the last records are damaged.
 //
-// A marker has the sequence of the commit before it. So only a commit that was written once a later
-// one was on disk proves that the marker was: until then damage may take back what it, or the commit
+// A marker has the sequence of the commit before it. It is proved durable only by a commit written
+// when a later one was already durable. Until then, damage may revert what the marker, or the commit
 // of a restore, has settled.
 
 import { RequestedRestores, type RestoreRequest } from './requested-restores.ts';
 
-/** Flushes of commits after which what was settled is proved by the log. */
+/** Number of flushes with commits after which the log proves what was settled. */
 const PROOF_FLUSHES = 2;
 
 export class Restores {
-  /** Those asked for since the last that was acknowledged, and that one. */
+  /** The last acknowledged request, and those after it. */
   #requests: RestoreRequest[] = [];
   #settled: readonly RestoreRequest[] = [];
   #flushesToProof = 0;
@@ -20,12 +20,12 @@ export class Restores {
     this.#requests.push(request);
   }
 
-  /** The last was refused at once. */
+  /** The last request was refused immediately. */
   withdraw(): void {
     this.#requests.pop();
   }
 
-  /** Everything so far is on disk. */
+  /** Everything so far is durable. */
   acknowledged(what: 'commits' | 'noCommit'): void {
     if (what === 'commits') this.#flushesToProof--;
     const last = this.#requests.at(-1);
@@ -34,12 +34,12 @@ export class Restores {
     this.#requests = [last];
   }
 
-  /** What the next opening may make. */
+  /** The restores that the next opening may make. */
   requested(): RequestedRestores {
     return new RequestedRestores(this.#requests);
   }
 
-  /** An opening has made one of them, or none is to be made any more. */
+  /** An opening has made one of them, or none remains to be made. */
   settle(): void {
     if (this.#requests.length === 0) return;
     this.#settled = this.#requests;
@@ -47,7 +47,7 @@ export class Restores {
     this.#requests = [];
   }
 
-  /** Those that a damaged object may make, or refuse. */
+  /** The restores that a damaged object may make or refuse. */
   get ofDamaged(): readonly RestoreRequest[] {
     return this.#flushesToProof > 0 ? [...this.#requests, ...this.#settled] : this.#requests;
   }

@@ -1,4 +1,4 @@
-// Rounds of a simulation in this process: one seed after the other, failures made short.
+// Runs a simulation in this process, seed by seed, and shrinks failures.
 
 import type { LogVfs } from '../vfs/log-vfs.ts';
 import { HostSimulation, type HostStep, hostStepsOf } from './host-simulation.ts';
@@ -13,13 +13,12 @@ export type Layer = 'objects' | 'hosts';
 
 export const LAYERS: readonly Layer[] = ['objects', 'hosts'];
 
-/** Counts by name. */
 export type Counts = Readonly<Record<string, number>>;
 
 export interface Failure {
   readonly layer: Layer;
   readonly seed: number;
-  /** What contradicts the model, in the whole round and in the shortest that still fails. */
+  /** What contradicts the model, in the whole round and in the shortest one that still fails. */
   readonly fact: string;
   readonly shortFact: string;
   readonly steps: readonly string[];
@@ -30,7 +29,7 @@ export interface Outcome {
   readonly failures: readonly Failure[];
 }
 
-/** One seed, with all its steps or with some of them. */
+/** The round of one seed. It can run with all its steps or with some of them. */
 interface Round {
   readonly steps: readonly (Step | HostStep)[];
   run(steps: readonly (Step | HostStep)[]): Promise<Counts>;
@@ -40,10 +39,10 @@ export class Rounds {
   readonly #layer: Layer;
   readonly #sqlite: WatchedSqlite;
   readonly #vfs: LogVfs | null;
-  /** Rejections that nobody handles are failures too. */
+  /** Unhandled rejections, which are failures too. */
   readonly #unhandled: unknown[] = [];
 
-  /** Of one layer in a process: a module of SQLite knows one file system of ours. */
+  /** For one layer per process, because a SQLite module has one VFS of ours. */
   static async of(layer: Layer): Promise<Rounds> {
     return new Rounds(layer, await loadWatchedSqlite());
   }
@@ -54,12 +53,12 @@ export class Rounds {
     this.#vfs = layer === 'objects' ? sqlite.sqlite.vfs : null;
   }
 
-  /** Takes rejections that nobody handles for failures of the round, from now on. */
+  /** From now on, an unhandled rejection is a failure of the round. */
   watchRejections(): void {
     process.on('unhandledRejection', (reason) => this.#unhandled.push(reason));
   }
 
-  /** Runs the seeds, and makes failures short when it is to. */
+  /** Runs the seeds, and shrinks failures unless told otherwise. */
   async run(seeds: Iterable<number>, { shrinks = true } = {}): Promise<Outcome> {
     const counts: Record<string, number> = {};
     const failures: Failure[] = [];
@@ -96,7 +95,7 @@ export class Rounds {
     const counts = await round.run(steps);
     await turnOfEventLoop();
     const [unhandled] = this.#unhandled.splice(0);
-    if (unhandled !== undefined) throw new Error(`nobody handles: ${messageOf(unhandled)}`);
+    if (unhandled !== undefined) throw new Error(`unhandled rejection: ${messageOf(unhandled)}`);
     return counts;
   }
 

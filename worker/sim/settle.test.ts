@@ -12,7 +12,7 @@ test('[SIM2] a promise that never settles is named', async () => {
   await expect(settled('hanging', new Promise(() => {}))).rejects.toThrow(NeverSettled);
 });
 
-test('[SIM2] what is driven from turn to turn may settle', async () => {
+test('[SIM2] a promise that needs to be driven for several turns settles', async () => {
   const checker = new SettleChecker();
   let resolve = () => {};
   let turns = 0;

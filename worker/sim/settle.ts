@@ -1,32 +1,32 @@
-// Promises that were given to a caller and must settle, whatever happens to the object: a call that
-// hangs is a failure of its own, even when nothing is lost.
+// Promises that callers hold must settle, whatever happens to the object: a call that hangs is a
+// failure, even if no data is lost.
 //
-// "Bounded" is counted in turns of the event loop, not in time, so that a slow machine changes nothing.
+// The bound is counted in turns of the event loop, not in time, so that a slow machine changes nothing.
 
-// Taken before a host replaces the timers of the scope.
+// Taken before a host replaces the realm's timers.
 const { setImmediate } = globalThis;
 
-/** Turns that everything may take which waits for nothing outside of the process. */
+/** Upper bound of turns for everything that waits for nothing outside the process. */
 export const TURNS_MAX = 200;
 
 export function turnOfEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Promises never settled within the bound. */
+/** Promises did not settle within the bound. */
 export class NeverSettled extends Error {
   constructor(labels: readonly string[], turns: number) {
     super(`not settled within ${turns} turns: ${labels.join(', ')}`);
   }
 }
 
-/** What drives the rest of the world for a turn. */
+/** Drives everything else for one turn. */
 type Turn = () => void | Promise<void>;
 
 export class SettleChecker {
   readonly #pending = new Map<object, string>();
 
-  /** Remembers the promise until it settles, and gives it back. */
+  /** Tracks the promise until it settles, and returns it. */
   watch<T>(label: string, promise: Promise<T>): Promise<T> {
     const key = {};
     this.#pending.set(key, label);
@@ -35,15 +35,16 @@ export class SettleChecker {
     return promise;
   }
 
-  /** The labels of what has not settled, in order of the calls. */
+  /** Labels of the promises that have not settled, in order of the calls. */
   get pending(): string[] {
     return [...this.#pending.values()];
   }
 
   /**
-   * Turns until everything that was watched has settled. `turn` drives what does not turn by itself.
+   * Turns the event loop until every watched promise has settled. `turn` drives what does not proceed
+   * by itself.
    *
-   * @throws NeverSettled, naming what has not
+   * @throws NeverSettled, with the labels of the rest
    */
   async allSettled(turn: Turn = () => {}): Promise<void> {
     for (let turns = 0; this.#pending.size > 0; turns++) {
@@ -53,7 +54,7 @@ export class SettleChecker {
     }
   }
 
-  /** The same for what was watched under a label. */
+  /** The same for the promises with one label. */
   async settled(label: string, turn: Turn = () => {}): Promise<void> {
     for (let turns = 0; this.pending.includes(label); turns++) {
       if (turns >= TURNS_MAX) throw new NeverSettled([label], TURNS_MAX);
@@ -63,10 +64,10 @@ export class SettleChecker {
   }
 }
 
-/** Microtasks to wait for what ends in this turn, before the event loop has to turn. */
+/** Microtasks to wait for work that ends in this turn, before the event loop turns. */
 const MICROTASKS_MAX = 30;
 
-/** The outcome of one promise, with the turns driven meanwhile. @throws NeverSettled */
+/** The outcome of one promise; drives turns meanwhile. @throws NeverSettled */
 export async function settled<T>(
   label: string,
   promise: Promise<T>,
@@ -86,7 +87,7 @@ export async function settled<T>(
   return promise;
 }
 
-/** The outcome of an action that answers at once or later, as a promise. */
+/** The outcome, as a promise, of an action that may be synchronous or asynchronous. */
 export async function promised<T>(action: () => T | PromiseLike<T>): Promise<T> {
   return action();
 }

@@ -1,6 +1,6 @@
-// The shortest list of steps that still fails, found by leaving out ever smaller parts.
+// Finds a short list of steps that still fails, by leaving out smaller and smaller parts.
 
-/** Rounds that are run for it at most. */
+/** Upper bound of rounds. */
 const TRIES_MAX = 120;
 
 export async function shrink<Step>(

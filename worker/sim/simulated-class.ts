@@ -1,37 +1,37 @@
-// The class of the objects that run in simulated hosts. It tells a probe whenever its code is entered:
-// by a call, a timer or an alarm.
+// The class of the objects in simulated hosts. It reports to a probe whenever its code is entered: by a
+// call, a timer or an alarm.
 
 import { DurableObject } from '../library/library.ts';
 
-/** What watches the code of the objects of one host, while that is open. */
+/** Watches the code of one host's objects while the host is open. */
 export interface Probe {
-  /** Code of the instance was entered. `nowMs` is what it takes for the time. */
+  /** Code of the instance was entered. `nowMs` is the time that it sees. */
   entered(what: string, instance: object, nowMs: number): void;
   /** The instance ends itself. */
   ended(instance: object): void;
 }
 
 export class SimulatedClass extends DurableObject<{ readonly probe: Probe }> {
-  /** Notes an operation. */
+  /** Stores an operation. */
   async note(operation: string): Promise<void> {
     this.#enter('note');
     await this.ctx.storage.put(operation, this.ctx.storage.sql.databaseSize);
   }
 
-  /** Notes it after a while. */
+  /** Stores it after a delay. */
   async noteLater(operation: string, delayMs: number): Promise<void> {
     this.#enter('noteLater');
     await new Promise((resolve) => this.#after(delayMs, () => resolve(undefined)));
     await this.ctx.storage.put(operation, 1);
   }
 
-  /** Notes it after a while, when the call has long been answered. */
+  /** Returns at once, and stores it after a delay. */
   noteBehind(operation: string, delayMs: number): void {
     this.#enter('noteBehind');
     this.#after(delayMs, () => void this.ctx.storage.put(operation, 1));
   }
 
-  /** Notes it in a transaction that takes a while. */
+  /** Stores it in a transaction that lasts for the delay. */
   async noteTogether(operation: string, delayMs: number): Promise<void> {
     this.#enter('noteTogether');
     await this.ctx.storage.transaction(async (txn) => {
@@ -40,7 +40,7 @@ export class SimulatedClass extends DurableObject<{ readonly probe: Probe }> {
     });
   }
 
-  /** Notes it when the alarm comes. */
+  /** Stores it when the alarm fires. */
   async noteByAlarm(operation: string, delayMs: number): Promise<void> {
     this.#enter('noteByAlarm');
     await this.ctx.storage.put('~alarm', operation);
@@ -53,7 +53,7 @@ export class SimulatedClass extends DurableObject<{ readonly probe: Probe }> {
     if (operation !== undefined) await this.ctx.storage.put(operation, 1);
   }
 
-  /** Lets nothing else in for a while. */
+  /** Blocks other events for a while. */
   async hold(delayMs: number): Promise<void> {
     this.#enter('hold');
     await this.ctx.blockConcurrencyWhile(
@@ -65,10 +65,10 @@ export class SimulatedClass extends DurableObject<{ readonly probe: Probe }> {
   abort(): void {
     this.#enter('abort');
     this.env.probe.ended(this);
-    this.ctx.abort('The simulation asked for it.');
+    this.ctx.abort('The simulation aborts the object.');
   }
 
-  /** All operations that were noted. */
+  /** All stored operations. */
   async noted(): Promise<string[]> {
     this.#enter('noted');
     const entries = await this.ctx.storage.list();

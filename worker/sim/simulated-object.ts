@@ -1,5 +1,5 @@
-// One object over a simulated disk: its files and its storage, without a runtime around them. Turns of
-// the event loop come when the simulation says so.
+// One object on a simulated disk: its files and its storage, without a runtime. The simulation decides
+// when the event loop turns.
 
 import { isStorageError, type StorageError, storageError } from '../../src/contract/errors.ts';
 import { openForeign } from '../import/foreign-database.ts';
@@ -13,13 +13,13 @@ import type { Random } from './random.ts';
 import { settled } from './settle.ts';
 import type { WatchedSqlite } from './watched-sqlite.ts';
 
-/** SQLite, watched, and our file system in it: one of it in a process. */
+/** SQLite, watched, with our VFS; one per process. */
 export interface Engine {
   readonly sqlite: WatchedSqlite;
   readonly vfs: LogVfs;
 }
 
-/** Sizes that the object is opened with; undefined is the default. */
+/** Sizes with which the object is opened; undefined is the default. */
 export interface Sizes {
   readonly segmentBytes?: number;
   readonly spillBytes?: number;
@@ -29,7 +29,7 @@ export interface Sizes {
   readonly cachePages?: number;
 }
 
-/** What is the same for all openings of an object. */
+/** What all openings of an object share. */
 export interface World {
   readonly engine: Engine;
   readonly random: Random;
@@ -47,7 +47,7 @@ export class SimulatedObject {
   #broken: unknown;
   #ended: Promise<void> | undefined;
 
-  /** Opens the object. @throws what its files and its storage throw */
+  /** Opens the object. @throws whatever its files and its storage throw */
   static async open(disk: CrashDisk, world: World): Promise<SimulatedObject> {
     const { clock, random, sizes } = world;
     const environment = { now: () => clock.nowMs, randomUint32: () => random.uint32() };
@@ -92,12 +92,12 @@ export class SimulatedObject {
     return this.#broken !== undefined;
   }
 
-  /** What SQLite finds wrong with the pages. */
+  /** Damage that SQLite finds in the pages. */
   damage(): string | undefined {
     return this.#database.database.damage();
   }
 
-  /** A turn of the event loop. */
+  /** One turn of the event loop. */
   turn(): void {
     const tasks = this.#tasks;
     this.#tasks = [];
@@ -109,14 +109,14 @@ export class SimulatedObject {
     return settled(label, promise, () => this.turn());
   }
 
-  /** Ends the turn, and waits until everything written is on disk. */
+  /** Ends the turn, and waits until everything written is durable. */
   async acknowledge(): Promise<void> {
     this.turn();
     const durable = this.storage.durability();
     if (durable !== undefined) await this.outcome('durability', durable);
   }
 
-  /** Replaces the database by one that was exported; then only `durability` and `reset` work. */
+  /** Replaces the database with an exported one; only `durability` and `reset` work afterwards. */
   replace(image: Uint8Array): void {
     const {
       sqlite: { sqlite },
@@ -133,13 +133,13 @@ export class SimulatedObject {
     }
   }
 
-  /** Ends it as an eviction does, after the last write is on disk. */
+  /** Ends it like an eviction, once the last write is durable. */
   async close(): Promise<void> {
     this.turn();
     await this.outcome('close', this.storage.close());
   }
 
-  /** Ends it as a reset does; nothing to do when it broke by itself. */
+  /** Ends it like a reset; if it is already broken, only waits for its end. */
   async reset(): Promise<void> {
     this.#break(storageError('OBJECT_RESET', 'The simulation resets the object.'));
     await this.outcome('reset', this.#ended ?? Promise.resolve());

@@ -4,13 +4,13 @@ import { Rounds } from './rounds.ts';
 let rounds: Rounds;
 
 beforeAll(async () => {
-  // Objects report what fails on the console; the failures here are meant.
+  // Objects report failures on the console; the failures here are intended.
   vi.spyOn(console, 'error').mockImplementation(() => {});
   vi.spyOn(console, 'warn').mockImplementation(() => {});
   rounds = await Rounds.of('objects');
 });
 
-/** What the seeds find; nothing when all is well. */
+/** The failures that the seeds find. */
 async function failuresOf(seeds: readonly number[]): Promise<string[]> {
   const { failures } = await rounds.run(seeds, { shrinks: false });
   return failures.map(({ seed, fact }) => `seed ${seed}: ${fact}`);
@@ -18,21 +18,21 @@ async function failuresOf(seeds: readonly number[]): Promise<string[]> {
 
 const EVERY_TIME = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
 
-describe('single objects through losses of power, faults and full disks', () => {
-  test('[SIM1] what was acknowledged is there, whole, and every object opens again', async () => {
+describe('single objects through power failures, faults and full disks', () => {
+  test('[SIM1] every acknowledged commit survives whole, and every object opens again', async () => {
     expect(await failuresOf(EVERY_TIME)).toEqual([]);
   }, 60_000);
 
-  // Each found a defect that was mended.
+  // Each of these seeds found a defect, since fixed.
   test.each([
     [14, 'a rollback that made a commit of its own'],
-    [24, 'a commit that was taken back, and came back with a loss of power'],
-    [29, 'an alarm that was read from a database which the failed flush had closed'],
-    [46, 'a restore into history that was pruned, with some of its files back after the loss'],
-    [90, 'a bookmark of a restore that was asked for, at the beginning of a segment'],
-    [89, 'a first segment that was lost unflushed beside a second one'],
-    [5000, 'a segment that stayed open when a call failed where the next one began'],
-    [5477, 'a rollback that stopped half-way, because the disk did not take back its space'],
+    [24, 'a discarded commit that returned after a power failure'],
+    [29, 'an alarm read from a database that a failed flush had closed'],
+    [46, 'a restore into pruned history, some of whose files returned after a power failure'],
+    [90, 'a bookmark of a requested restore, at the beginning of a segment'],
+    [89, 'an unflushed first segment that was lost although a second one existed'],
+    [5000, 'a segment that stayed open when a call failed as the next one began'],
+    [5477, 'a rollback that stopped half-way, because the disk failed to free its space'],
   ])(
     '[SIM1] seed %i: %s',
     async (seed) => {
@@ -41,11 +41,11 @@ describe('single objects through losses of power, faults and full disks', () => 
     30_000,
   );
 
-  // Each found a fault of the simulation.
+  // Each of these seeds found a defect of the simulation itself.
   test.each([
-    [5039, 'a restore that was refused, and forgotten as such when power went in the next opening'],
-    [5094, 'power that was back when its loss was asked for a second time'],
-    [6378, 'a refused restore whose cancellation was damaged, and that is refused again'],
+    [5039, 'a refused restore that counted as pending after a power failure in the next opening'],
+    [5094, 'power that returned when a second power failure was requested'],
+    [6378, 'a refused restore whose cancellation was damaged, so that it is refused again'],
   ])(
     '[SIM1] seed %i: %s',
     async (seed) => {

@@ -1,8 +1,8 @@
-// What a simulation of objects counts.
+// Counts of one simulation of an object.
 
 export interface Totals {
   commits: number;
-  /** Disks opened after a loss of power. */
+  /** Disks opened after a power failure. */
   crashes: number;
   restores: number;
   faults: number;

@@ -1,5 +1,5 @@
-// SQLite as the simulations use it: quiet about failed steps, because failing is what is tried, and
-// watched, so that a pointer used after its end is a failure whatever it did. One in a process.
+// SQLite for the simulations. It does not report failed steps, which are intended here. It is watched:
+// using a pointer after its end is a failure, whatever the effect. One per process.
 
 import { withLivePointers } from '../testing/live-pointers.ts';
 import { loadSqliteInNode } from '../testing/sqlite.ts';
@@ -7,7 +7,7 @@ import type { Sqlite } from '../vfs/sqlite-module.ts';
 
 export interface WatchedSqlite {
   readonly sqlite: Sqlite;
-  /** What may not be done and was, since it was last asked. */
+  /** The violations since the last call. */
   takeViolations(): string[];
 }
 

@@ -1,5 +1,5 @@
-// The work of a simulated object: changes drawn from a seed, made in the object and in the contents
-// that it must have after them.
+// The work of a simulated object: changes drawn from a seed, made both in the object and in its
+// expected contents.
 
 import { bytesOf, type Contents, CREATE_ROWS, LARGE, MARK, UPSERT_ROW } from './contents.ts';
 import type { Random } from './random.ts';
@@ -8,10 +8,10 @@ import type { SimulatedObject } from './simulated-object.ts';
 const KEYS = 40;
 const ROWS = 60;
 
-/** Thrown by a transaction that is to be undone. */
+/** Thrown to undo a transaction. */
 export class Undo extends Error {}
 
-/** Contents that can be changed, and then are no longer. */
+/** Contents under construction, for one commit. */
 export class Draft {
   keys: Map<string, number>;
   rows: Map<number, number> | null;
@@ -23,7 +23,7 @@ export class Draft {
     this.alarm = alarm;
   }
 
-  /** Takes over another draft. */
+  /** Adopts the contents of another draft. */
   become({ keys, rows, alarm }: Draft): void {
     this.keys = keys;
     this.rows = rows;
@@ -40,7 +40,7 @@ export class Workload {
     this.#nowMs = nowMs;
   }
 
-  /** Some changes; afterwards the state is like no other. */
+  /** Makes changes that lead to a unique state. */
   changes({ storage }: SimulatedObject, draft: Draft, count: number): void {
     for (let i = 0; i < count; i++) this.#change(storage, draft);
     this.mark(storage, draft);
@@ -50,7 +50,7 @@ export class Workload {
     this.#put(storage, draft, MARK, this.#value());
   }
 
-  /** So many keys of large values. */
+  /** Writes `count` keys with large values. */
   large({ storage }: SimulatedObject, draft: Draft, count: number): void {
     for (let i = 0; i < count; i++) {
       const value = LARGE + this.#random.below(LARGE);
@@ -59,7 +59,7 @@ export class Workload {
     this.mark(storage, draft);
   }
 
-  /** Rows in many pages. */
+  /** Writes rows that fill many pages. */
   bulk({ storage }: SimulatedObject, draft: Draft, count: number): void {
     const rows = this.#rows(storage, draft);
     for (let i = 0; i < count; i++) {
@@ -68,7 +68,7 @@ export class Workload {
     this.mark(storage, draft);
   }
 
-  /** Removes the rows, the table, or all keys: pages come free. */
+  /** Removes the rows, the table, or all keys, which frees pages. */
   clear({ storage }: SimulatedObject, draft: Draft): void {
     if (this.#random.onceIn(3) && draft.rows !== null) {
       storage.exec('DROP TABLE t', []);
@@ -84,7 +84,7 @@ export class Workload {
     this.mark(storage, draft);
   }
 
-  /** A transaction with others inside; some of them, or all of it, are undone. */
+  /** A transaction with nested ones; some of them, or all, are undone. */
   async transaction(object: SimulatedObject, draft: Draft, depth = 0): Promise<void> {
     const inner = new Draft(draft);
     const isUndone = this.#random.onceIn(3);
@@ -97,7 +97,7 @@ export class Workload {
         if (depth < 2 && this.#random.onceIn(3)) await this.transaction(object, inner, depth + 1);
         if (this.#random.onceIn(3)) change();
         if (!isUndone) {
-          // Here, not behind the commit: one that power interrupts may have been made.
+          // Here, not after the commit: a commit interrupted by a power failure may have been made.
           draft.become(inner);
           return;
         }
@@ -131,7 +131,7 @@ export class Workload {
     } else this.#together(storage, draft, kind === 18);
   }
 
-  /** Changes in a synchronous transaction, which may be undone. */
+  /** Makes changes in a synchronous transaction, which may be undone. */
   #together(storage: SimulatedObject['storage'], draft: Draft, isUndone: boolean): void {
     const inner = new Draft(draft);
     try {

@@ -1,5 +1,5 @@
-// Runs seeds until one fails, and prints what it found: nothing when none does. A process of its own,
-// in a copy of the sources with a defect put back.
+// Runs seeds until one fails, and prints the failure, or nothing. Runs as a separate process in a copy
+// of the sources with a defect put back.
 
 import { type Layer, Rounds } from '../rounds.ts';
 

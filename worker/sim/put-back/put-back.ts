@@ -1,7 +1,7 @@
-// Known defects, each as exact edits that put it back into the code, and the seeds that find it.
+// Known defects, each as exact edits that put it back into the code, with the seeds that find it.
 //
-// The edits are made in a copy of the sources, so nothing here can be left behind. A text that no
-// longer stands exactly once in its file is an error: the edit has to follow the code.
+// The edits are made in a copy of the sources, so none can be left in the code. It is an error if the
+// text of an edit does not occur exactly once in its file: the edit must follow the code.
 
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import type { Layer } from '../rounds.ts';
 
 interface Edit {
   readonly file: string;
-  /** Text that stands exactly once in the file. */
+  /** Text that occurs exactly once in the file. */
   readonly from: string;
   readonly to: string;
 }
@@ -20,20 +20,20 @@ interface Edit {
 export interface PutBack {
   readonly name: string;
   readonly layer: Layer;
-  /** Each of them fails with the defect. */
+  /** Each of these seeds fails with the defect. */
   readonly seeds: readonly number[];
   readonly edits: readonly Edit[];
 }
 
 export const PUT_BACKS: readonly PutBack[] = [
   {
-    name: 'recovery keeps page images of a segment that it has left',
+    name: 'recovery keeps page images of a previous segment',
     layer: 'objects',
     seeds: [5],
     edits: [{ file: 'worker/log/redo.ts', from: '    this.overlay.clear();\n', to: '' }],
   },
   {
-    name: 'a rollback makes a commit that nobody flushes',
+    name: 'a rollback makes a commit that is never flushed',
     layer: 'objects',
     seeds: [14],
     edits: [
@@ -91,7 +91,7 @@ export const PUT_BACKS: readonly PutBack[] = [
     ],
   },
   {
-    name: 'a host that closes takes timers and Date from the other',
+    name: 'a host that closes removes the timers and Date of the other host',
     layer: 'hosts',
     seeds: [1],
     edits: [
@@ -103,7 +103,7 @@ export const PUT_BACKS: readonly PutBack[] = [
     ],
   },
   {
-    name: 'files are closed under a flush that has not ended',
+    name: 'files are closed during a flush',
     layer: 'objects',
     seeds: [13],
     edits: [
@@ -126,7 +126,7 @@ export const PUT_BACKS: readonly PutBack[] = [
     edits: [{ file: 'worker/sim/crash-disk.ts', from: '      file.flushed(covered);\n', to: '' }],
   },
   {
-    name: 'the sums of records are not checked',
+    name: 'the checksums of records are not verified',
     layer: 'objects',
     seeds: [1, 2, 3],
     edits: [
@@ -143,9 +143,9 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const SCRIPT = fileURLToPath(new URL('./first-failure.ts', import.meta.url));
 
 /**
- * Simulates the code with the defect in it: what is found first, or null when nothing is.
+ * Simulates the code with the defect. Returns the first failure, or null if there is none.
  *
- * `seeds`: others than the known ones, to look for new ones.
+ * `seeds`: seeds to try in place of the known ones.
  */
 export async function findsPutBack(
   { layer, edits, seeds: known }: PutBack,
@@ -171,7 +171,7 @@ async function apply(copy: string, { file, from, to }: Edit): Promise<void> {
   const path = join(copy, file);
   const text = await readFile(path, 'utf8');
   const count = text.split(from).length - 1;
-  if (count !== 1) throw new Error(`${file} holds the text to edit ${count} times:\n${from}`);
+  if (count !== 1) throw new Error(`${file} contains the text to edit ${count} times:\n${from}`);
   await writeFile(
     path,
     text.replace(from, () => to),
