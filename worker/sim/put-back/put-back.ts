@@ -72,7 +72,7 @@ export const PUT_BACKS: readonly PutBack[] = [
         to: '    this.#state = state;',
       },
       {
-        file: 'worker/host/object-host.ts',
+        file: 'worker/host/instances.ts',
         from: "    if (slot?.kind !== 'live' || slot.instance !== instance) return undefined;\n",
         to: "    if (slot?.kind !== 'live') return undefined;\n    instance = slot.instance;\n",
       },
@@ -97,8 +97,8 @@ export const PUT_BACKS: readonly PutBack[] = [
     edits: [
       {
         file: 'worker/globals/realm.ts',
-        from: 'if (this.#residents.delete(resident) && this.#residents.size === 0) this.#uninstall();',
-        to: 'if (this.#residents.delete(resident)) this.#uninstall();',
+        from: 'if (this.#hosts.delete(entry) && this.#hosts.size === 0) this.#uninstall();',
+        to: 'if (this.#hosts.delete(entry)) this.#uninstall();',
       },
     ],
   },
