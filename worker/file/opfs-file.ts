@@ -92,8 +92,8 @@ class OpfsFile implements SyncFile {
     if (count !== bytes.length) {
       throw storageError(
         'DISK_FULL',
-        `write "${this.#name}": the disk is full; writing ${bytes.length} bytes at ${offset} returned ` +
-          `${count}.`,
+        `write "${this.#name}": the disk is full; writing ${bytes.length} bytes at ${offset} ` +
+          `returned ${count}.`,
       );
     }
   }
@@ -165,8 +165,8 @@ export class OpfsDirectory implements FileDirectory {
         if (now() >= deadlineMs) {
           throw storageError(
             'STORAGE_LOCKED',
-            `open "${name}": another worker has kept the file open for ${HANDLE_WAIT_MS} ms. Close it ` +
-              'there.',
+            `open "${name}": another worker has kept the file open for ${HANDLE_WAIT_MS} ms. ` +
+              'Close it there.',
             { cause },
           );
         }

@@ -318,8 +318,9 @@ export class ObjectFiles {
       return reason;
     } catch (failure) {
       if (!isStorageError(failure)) throw failure;
-      const again = `Cancelling the restore failed, so the next opening may refuse it again: ${failure.message}`;
-      return storageError(reason.code, `${reason.message} ${again}`, { cause: failure });
+      const again = 'Cancelling the restore failed, so the next opening may refuse it again';
+      const message = `${reason.message} ${again}: ${failure.message}`;
+      return storageError(reason.code, message, { cause: failure });
     }
   }
 

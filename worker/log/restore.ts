@@ -1,4 +1,5 @@
-// Restore: goes back to an earlier state by applying the old bytes of every later record, newest first.
+// Restore: goes back to an earlier state by applying the old bytes of every later record, from the
+// newest on.
 //
 // The changes form one transaction with a record of its own, so that a restore can be undone too. Its
 // cost depends on what changed since then, not on the size of the database.
@@ -85,7 +86,7 @@ async function findPlace(target: PendingRestore, log: CommitLog): Promise<Place>
       if (found.record.sum === target.sum) isFound = true;
       position = positionAfter(found) ?? position;
     }
-    // If the records end too early, the history is damaged, whatever the bookmark.
+    // If the records end too early, the history is damaged, even if the bookmark is invalid too.
     if (!isPassed && position.sum !== end.sum) throw damagedSegment(number);
     if (!isFound) {
       throw storageError(
@@ -120,17 +121,12 @@ function undoSegment(
   const places = segment.positions().filter((known) => known.offset > from.offset);
   let end: LogPosition | null = until;
   for (const start of [from, ...places].reverse()) {
-    undoStretch(segment, start, end, pages);
+    undoRange(segment, start, end, pages);
     end = start;
   }
 }
 
-function undoStretch(
-  segment: Segment,
-  start: LogPosition,
-  end: LogPosition,
-  pages: PageStore,
-): void {
+function undoRange(segment: Segment, start: LogPosition, end: LogPosition, pages: PageStore): void {
   const found: { readonly offset: number; readonly length: number; bytes: Uint8Array | null }[] =
     [];
   let sum = start.sum;

@@ -1,7 +1,8 @@
 // Promises that callers hold must settle, whatever happens to the object: a call that hangs is a
 // failure, even if no data is lost.
 //
-// The bound is counted in turns of the event loop, not in time, so that a slow machine changes nothing.
+// The bound is counted in turns of the event loop, not in time, so that a slow machine changes
+// nothing.
 
 // Taken before a host replaces the realm's timers.
 const { setImmediate } = globalThis;

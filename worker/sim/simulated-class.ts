@@ -1,5 +1,5 @@
-// The class of the objects in simulated hosts. It reports to a probe whenever its code is entered: by a
-// call, a timer or an alarm.
+// The class of the objects in simulated hosts. It reports to a probe whenever its code is entered: by
+// a call, a timer or an alarm.
 
 import { DurableObject } from '../library/library.ts';
 
