@@ -26,7 +26,7 @@ test('[LOG9] the end of a timeline is after all its commits and before the resto
 });
 
 test.each(['', 'x', '00000000-00000001-00000000-00000000000000000000000000000000'])(
-  '[LOG10] "%s" is no bookmark',
+  '[LOG10] "%s" is not a bookmark',
   (text) => {
     expect(() => parseBookmark(text, CHECKSUM)).toThrow(
       expect.objectContaining({ code: 'BOOKMARK_INVALID' }),
