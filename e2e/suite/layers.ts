@@ -93,6 +93,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'src/rpc',
     'src/contract',
   ],
+  'worker/modules': ['src/io'],
   'worker/library': ['worker/instance', 'src/membrane', 'src/stubs', 'src/io', 'src/contract'],
   'src/management/schedule': ['src/contract'],
   'src/management/call': [],

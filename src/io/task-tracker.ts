@@ -2,8 +2,10 @@
 //
 // Node, Bun and Deno follow a task through everything it awaits. Browsers do not, so there a task lasts until
 // the next turn of the event loop, and code that belongs to no object must not share a turn with a task
-// (`isExact`).
+// (`isExact`). In a browser, a task begins without a store of AsyncLocalStorage; what it resumes has
+// stores of its own.
 
+import { leaveFrame, runWithoutFrame } from './async-frame.ts';
 import type { IoContext } from './io-context.ts';
 
 export interface TaskTracker {
@@ -55,7 +57,7 @@ export class TurnTasks implements TaskTracker {
   run(context: IoContext, task: () => void): void {
     if (this.#current === undefined) context.host.beforeNextTurn(() => this.#leave());
     this.#current = context;
-    task();
+    runWithoutFrame(task);
   }
 
   runOutside(task: () => void): void {
@@ -65,5 +67,6 @@ export class TurnTasks implements TaskTracker {
 
   #leave(): void {
     this.#current = undefined;
+    leaveFrame();
   }
 }

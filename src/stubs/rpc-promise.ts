@@ -5,6 +5,7 @@
 // Invariant: the same paths lead somewhere as on workerd: members of stubs, and own properties of functions
 // and plain objects; never an index, nor a member of an array, a string or another value.
 
+import { currentFrame, reactInFrame } from '../io/async-frame.ts';
 import { callMember, type Path, readMember } from './invoke.ts';
 import { addMember } from './known-stubs.ts';
 
@@ -68,9 +69,11 @@ export function rpcPromise(value: Promise<unknown>): object {
 
 function promiseMember(get: () => Promise<unknown>, name: string | symbol): unknown {
   if (name !== 'then' && name !== 'catch' && name !== 'finally') return undefined;
-  return (...handlers: never[]) => {
+  const frame = currentFrame();
+  return (...handlers: unknown[]) => {
     const promise = get();
-    return Reflect.apply(promise[name], promise, handlers);
+    const reactions = handlers.map((handler) => reactInFrame(frame, handler));
+    return Reflect.apply(promise[name], promise, reactions as never);
   };
 }
 

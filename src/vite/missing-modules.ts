@@ -1,7 +1,7 @@
 // Modules of Node, in development: using one throws an error that names the importing file and what to do.
 //
 // Invariant: importing one without using it is harmless, as with Vite's own replacement. In a build, Vite
-// reports them itself.
+// reports them itself. Modules that this package provides are resolved before (platform-modules.ts).
 
 import { relative } from 'node:path';
 import type { Plugin } from 'vite';

@@ -9,6 +9,12 @@ import { type CtxStorageOptions, ctxStorage } from './plugin.ts';
 
 const WORKER_ENTRY = resolve(import.meta.dirname, '../../worker/entries/objects.ts');
 
+/** `ctx-storage/worker/…` in the sources. */
+const MODULES = resolve(import.meta.dirname, '../../worker/modules');
+const MODULE_ALIASES = [
+  { find: /^ctx-storage\/worker\/(.+)$/, replacement: join(MODULES, '$1.ts') },
+];
+
 /** A module with nothing in it. */
 const EMPTY_WASM = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
 
@@ -276,6 +282,65 @@ describe('plugin', () => {
     });
     expect((await aliased.transformRequest('/src/index.ts'))!.code).not.toContain('node:buffer"');
     await aliased.close();
+  });
+
+  const PLATFORM = `
+    import { AsyncLocalStorage } from 'node:async_hooks';
+    import { AsyncLocalStorage as bare } from 'async_hooks';
+    import { channel } from 'node:diagnostics_channel';
+    import { EmailMessage } from 'cloudflare:email';
+    export const found = [
+      AsyncLocalStorage === bare,
+      new EmailMessage('from', 'to', 'raw').from,
+      channel('name').hasSubscribers,
+    ];`;
+
+  test('[VITE16] modules of workerd that browsers lack are this package’s, also pre-bundled', async () => {
+    write('src/index.ts', PLATFORM);
+    write('src/own.ts', "export { AsyncLocalStorage } from 'node:async_hooks';");
+    mkdirSync(join(root, 'node_modules/library'), { recursive: true });
+    write('node_modules/library/package.json', '{ "name": "library", "exports": "./index.cjs" }');
+    write(
+      'node_modules/library/index.cjs',
+      "module.exports = { als: require('node:async_hooks').AsyncLocalStorage };",
+    );
+    const server = await createServer({
+      ...config(),
+      resolve: { alias: MODULE_ALIASES },
+      optimizeDeps: { noDiscovery: true, include: ['library'] },
+    });
+    const imported = async (url: string) => {
+      const { code } = (await server.transformRequest(url))!;
+      return [...code.matchAll(/worker\/modules\/([\w-]+)\.ts/g)].map(([, name]) => name);
+    };
+    expect(await imported('/src/index.ts')).toEqual([
+      'async-hooks',
+      'async-hooks',
+      'diagnostics-channel',
+      'cloudflare-email',
+    ]);
+    await server.environments.client.depsOptimizer!.init();
+    const { file } = server.environments.client.depsOptimizer!.metadata.optimized.library!;
+    expect(await imported(file)).toEqual(['async-hooks']);
+    // What runs in Node has Node's own, and what only workerd has.
+    const { found } = await server.ssrLoadModule('/src/index.ts');
+    expect(found).toEqual([true, 'from', false]);
+    const { AsyncLocalStorage } = await import('node:async_hooks');
+    const own = await server.ssrLoadModule('/src/own.ts');
+    expect(own.AsyncLocalStorage).toBe(AsyncLocalStorage);
+    await server.close();
+  });
+
+  test('[VITE16] in a build', { timeout: 60_000 }, async () => {
+    write('src/index.ts', PLATFORM);
+    const lib = { entry: 'src/index.ts', formats: ['es' as const], fileName: 'platform' };
+    await build({
+      ...config(),
+      resolve: { alias: MODULE_ALIASES },
+      build: { lib, outDir: 'built', target: 'esnext' },
+    });
+    const { found } = await import(join(root, 'built/platform.mjs'));
+    expect(found).toEqual([true, 'from', false]);
   });
 
   test('[VITE8] a library that is pre-bundled meets the same module, also with a cache elsewhere', async () => {

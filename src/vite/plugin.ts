@@ -1,6 +1,7 @@
 // `ctx-storage/vite`: runs a project's classes in a page, as they were written for workerd.
 //
 //   cloudflare:workers            resolves to `ctx-storage/worker`
+//   cloudflare:email, node:…      resolve to modules of this package (platform-modules.ts)
 //   virtual:ctx-storage/start     a function that starts the worker with the classes of wrangler.jsonc
 //   *.txt, *.bin, *.wasm, …       modules by wrangler's rules
 //
@@ -14,6 +15,7 @@ import { decoratorsPlugin } from './decorators.ts';
 import { GeneratedWorker } from './generated-worker.ts';
 import { missingModules } from './missing-modules.ts';
 import { type KindOf, kindsBy, moduleRules, moduleRulesOfLibraries } from './module-rules.ts';
+import { CLOUDFLARE_NAMES, NODE_NAMES, platformModules } from './platform-modules.ts';
 import type { ObjectsConfig } from './wrangler-config.ts';
 
 export interface CtxStorageOptions {
@@ -35,7 +37,7 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
   const { workerEntry = 'ctx-storage/worker' } = options;
   let root = '';
   // Resolved from the root for every importer: libraries and the generated worker must share one module.
-  const modules = () => modulesPlugin(workerEntry, () => join(root, 'index.html'));
+  const modules = () => platformModules(workerEntry, () => join(root, 'index.html'));
   let kinds = kindsBy([], '');
   const kindOf: KindOf = (path) => kinds(path);
   /** For pages and workers. */
@@ -54,7 +56,7 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
         worker: { format: 'es', plugins: common },
         optimizeDeps: {
           // They find their workers and WebAssembly beside them; pre-bundling would move only the modules.
-          exclude: ['ctx-storage', '@sqlite.org/sqlite-wasm'],
+          exclude: ['ctx-storage', '@sqlite.org/sqlite-wasm', ...NODE_NAMES],
           ...bundling('rolldownVersion' in this.meta, kindOf),
         },
       };
@@ -95,20 +97,9 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
 
 // Vite 7 pre-bundles with esbuild; the types of Vite 8 lack its options.
 function bundling(isRolldown: boolean, kindOf: KindOf): DepOptimizationConfig {
-  const external = [LIBRARY];
+  const external = [LIBRARY, ...CLOUDFLARE_NAMES];
   if (!isRolldown) return { esbuildOptions: { external } } as DepOptimizationConfig;
   return { rolldownOptions: { external, plugins: [moduleRulesOfLibraries(kindOf)] } };
-}
-
-/** What both pages and workers need. */
-function modulesPlugin(workerEntry: string, importer: () => string): Plugin {
-  return {
-    name: 'ctx-storage:modules',
-    enforce: 'pre',
-    resolveId(id) {
-      return id === LIBRARY ? this.resolve(workerEntry, importer(), { skipSelf: true }) : null;
-    },
-  };
 }
 
 // If another plugin runs the project on workerd, the real modules exist.

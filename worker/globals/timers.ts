@@ -5,6 +5,7 @@
 // Replaces the global functions, because object code calls those. A timer set outside an object's task
 // goes to the original function unchanged. A timer ends with its object's instance.
 
+import { bindToFrame } from '../../src/io/async-frame.ts';
 import type { CurrentContext, IoContext } from '../../src/io/io-context.ts';
 import { replaceGlobal, undoAll } from '../../src/io/replace-global.ts';
 
@@ -29,7 +30,7 @@ export function installTimers(scope: Scope, current: CurrentContext): () => void
   const set = (callback: unknown, delayMs: unknown, args: unknown[], repeats: boolean) => {
     const context = current();
     if (context === undefined || typeof callback !== 'function') return undefined;
-    const run = () => report(callback as Callback, args);
+    const run = bindToFrame(() => report(callback as Callback, args));
     return timers.set(context, run, Math.max(Number(delayMs) || 0, DELAY_MS_MIN), repeats);
   };
   const functions = {

@@ -12,6 +12,7 @@ import {
   type ObjectAddress,
 } from '../../src/contract/object-id.ts';
 import type { DurableObjectStorage as PublicStorage } from '../../src/contract/storage.ts';
+import { bindToFrame } from '../../src/io/async-frame.ts';
 import type { IoHost } from '../../src/io/io-context.ts';
 import { AlarmInvocationInfo } from '../alarms/alarm-info.ts';
 import type { CriticalSection } from '../io/critical-section.ts';
@@ -302,8 +303,9 @@ export class ObjectInstance {
   }
 
   #section<T>(closure: () => T | PromiseLike<T>): Promise<T> {
+    const work = bindToFrame(closure);
     return this.context.gate.runSection(() =>
-      this.#within(CRITICAL_SECTION_MS_MAX, sectionTimeout, closure),
+      this.#within(CRITICAL_SECTION_MS_MAX, sectionTimeout, work),
     );
   }
 

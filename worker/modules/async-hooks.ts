@@ -1,0 +1,122 @@
+// `node:async_hooks` in a browser: the members that workerd implements.
+//
+// In Node the module is Node's own. Like workerd, stores can be entered only for the length of a
+// call: `enterWith` and `disable` throw.
+
+import {
+  type AsyncFrame,
+  bindToFrame,
+  currentFrame,
+  followFrames,
+  runInFrame,
+} from '../../src/io/async-frame.ts';
+
+type Callable = (...args: never[]) => unknown;
+
+interface AsyncLocalStorageOptions<T> {
+  /** What `getStore` returns outside of `run`. */
+  readonly defaultValue?: T;
+  readonly name?: string;
+}
+
+/** A value that follows the code it was given to, across what that code awaits. */
+export class AsyncLocalStorage<T> {
+  readonly name: string;
+  readonly #defaultValue: T | undefined;
+
+  /** The function, called with the stores of the code that binds it. */
+  static bind<F extends Callable>(fn: F): F {
+    checkFunction('AsyncLocalStorage.bind', fn);
+    return bindToFrame(fn as never) as never as F;
+  }
+
+  /** Calls functions with the stores of the code that takes the snapshot. */
+  static snapshot(): <R, Args extends unknown[]>(fn: (...args: Args) => R, ...args: Args) => R {
+    const frame = currentFrame();
+    return (fn, ...args) => runInFrame(frame, () => fn(...args));
+  }
+
+  constructor({ defaultValue, name = '' }: AsyncLocalStorageOptions<T> = {}) {
+    this.#defaultValue = defaultValue;
+    this.name = name;
+    followFrames();
+  }
+
+  getStore(): T | undefined {
+    const frame = currentFrame();
+    return frame?.has(this) ? (frame.get(this) as T | undefined) : this.#defaultValue;
+  }
+
+  /** Calls the function with this store; `getStore` returns it there, and in what is awaited there. */
+  run<R, Args extends unknown[]>(store: T, fn: (...args: Args) => R, ...args: Args): R {
+    return runInFrame(new Map(currentFrame()).set(this, store), () => fn(...args));
+  }
+
+  /** Calls the function without a store. */
+  exit<R, Args extends unknown[]>(fn: (...args: Args) => R, ...args: Args): R {
+    const frame = new Map(currentFrame());
+    frame.delete(this);
+    return runInFrame(frame, () => fn(...args));
+  }
+
+  enterWith(_store: T): never {
+    throw new Error(
+      'asyncLocalStorage.enterWith() is not implemented, as in workerd; call run() instead.',
+    );
+  }
+
+  disable(): never {
+    throw new Error(
+      'asyncLocalStorage.disable() is not implemented, as in workerd; call exit() instead.',
+    );
+  }
+}
+
+/** The stores of the code that creates it, for functions that are called later. */
+export class AsyncResource {
+  readonly type: string;
+  readonly #frame: AsyncFrame = currentFrame();
+
+  static bind<F extends Callable>(fn: F): F {
+    return AsyncLocalStorage.bind(fn);
+  }
+
+  constructor(type: string) {
+    this.type = type;
+  }
+
+  bind<F extends Callable>(fn: F): F {
+    checkFunction('AsyncResource.bind', fn);
+    const frame = this.#frame;
+    return function (this: unknown, ...args: never[]) {
+      return runInFrame(frame, () => Reflect.apply(fn, this, args));
+    } as F;
+  }
+
+  runInAsyncScope<R, Args extends unknown[]>(
+    fn: (...args: Args) => R,
+    thisArg?: unknown,
+    ...args: Args
+  ): R {
+    return runInFrame(this.#frame, () => Reflect.apply(fn, thisArg, args) as R);
+  }
+
+  /** 0, as in workerd, where resources have no numbers. */
+  asyncId(): number {
+    return 0;
+  }
+
+  triggerAsyncId(): number {
+    return 0;
+  }
+
+  emitDestroy(): this {
+    return this;
+  }
+}
+
+function checkFunction(method: string, fn: unknown): void {
+  if (typeof fn !== 'function') throw new TypeError(`${method}: takes a function.`);
+}
+
+export default { AsyncLocalStorage, AsyncResource };
