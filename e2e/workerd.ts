@@ -12,20 +12,25 @@ export interface Script {
   readonly classes: Readonly<Record<string, string>>;
   readonly name?: string;
   readonly compatibilityDate: string;
+  readonly compatibilityFlags?: readonly string[];
   readonly variables?: Readonly<Record<string, number>>;
   /** workerd is not to print the errors it meets: they are what the script is for. */
   readonly isSilent?: boolean;
-  readonly bundling?: Pick<BuildOptions, 'loader' | 'conditions'>;
+  readonly bundling?: Pick<
+    BuildOptions,
+    'loader' | 'conditions' | 'banner' | 'external' | 'target'
+  >;
 }
 
 export async function startInWorkerd(script: Script): Promise<Miniflare> {
   const { main, folder, classes, name, compatibilityDate, variables, isSilent, bundling } = script;
+  const { compatibilityFlags = [] } = script;
   const bundle = await build({
     bundle: true,
     write: false,
     format: 'esm',
     stdin: { contents: main, resolveDir: folder, loader: 'ts' },
-    external: ['cloudflare:workers'],
+    external: ['cloudflare:*', 'node:*'],
     logLevel: 'warning',
     ...bundling,
   });
@@ -34,6 +39,7 @@ export async function startInWorkerd(script: Script): Promise<Miniflare> {
     modules: true,
     script: bundle.outputFiles[0]!.text,
     compatibilityDate,
+    compatibilityFlags: [...compatibilityFlags],
     ...(variables && { bindings: variables }),
     ...(isSilent && { handleRuntimeStdio: drain }),
     durableObjects: Object.fromEntries(

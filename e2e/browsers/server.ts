@@ -1,7 +1,7 @@
 // Serves the repository to a browser under test, with Vite's transforms, on a free port.
 //
-// Dependencies are not pre-bundled: they are ES modules already, and Vite reloads every page when
-// it discovers one it has not bundled yet, which a test would meet as a lost page.
+// Dependencies are pre-bundled only by name: Vite reloads every page when it discovers one that it has
+// not bundled yet, which a test would meet as a lost page.
 
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -16,6 +16,17 @@ export const CLEAR_PATH = '/clear-site-data';
 
 /** What `ctx-storage/worker` is in the sources. */
 const WORKER_ENTRY = join(REPOSITORY, 'worker/entries/objects.ts');
+
+/** What `ctx-storage/worker/…` are in the sources. */
+export const MODULE_ALIASES = ['async-hooks', 'cloudflare-email', 'diagnostics-channel'].map(
+  (name) => ({
+    find: `ctx-storage/worker/${name}`,
+    replacement: join(REPOSITORY, `worker/modules/${name}.ts`),
+  }),
+);
+
+/** Libraries of many files, or of CommonJS. */
+const PREBUNDLED = ['agents', '@cloudflare/actors', '@orpc/server', '@orpc/server/fetch', 'kysely'];
 
 /** A host by which tests reach the server as an insecure page would. */
 export const INSECURE_HOST = 'insecure.test';
@@ -51,7 +62,8 @@ export async function startServer(
       clearPlugin,
       ctxStorage({ config: 'demo/objects/wrangler.jsonc', workerEntry: WORKER_ENTRY }),
     ],
-    optimizeDeps: { noDiscovery: true, include: [] },
+    optimizeDeps: { noDiscovery: true, include: PREBUNDLED },
+    resolve: { alias: MODULE_ALIASES },
     worker: { format: 'es' },
     // A file saved while tests run must not reload their pages.
     server: {

@@ -1,6 +1,6 @@
 // The libraries' classes, hosted.
 
 import { serve } from '../../worker/entries/objects.ts';
-import { Bases, Library, Party } from './classes.ts';
+import * as classes from './classes.ts';
 
-serve({ Library, Bases, Party }, { scriptName: 'libraries' });
+serve({ ...classes }, { scriptName: 'libraries', compatibilityDate: '2026-01-30' });

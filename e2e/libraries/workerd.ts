@@ -2,6 +2,7 @@
 
 import type { Miniflare } from 'miniflare';
 import { startInWorkerd } from '../workerd.ts';
+import { PROGRAMS, STORES } from './programs.ts';
 
 const MAIN = `
   export * from './classes.ts';
@@ -10,8 +11,8 @@ const MAIN = `
       const { pathname } = new URL(request.url);
       const [, className, name] = pathname.split('/');
       const stub = env[className].getByName(name);
-      if (className === 'Party') return stub.fetch(request);
-      return Response.json(await stub.run());
+      if (name === 'between') return Response.json(await stub.between());
+      return name === 'room' ? stub.fetch(request) : Response.json(await stub.run());
     },
   };`;
 
@@ -20,8 +21,21 @@ export function startWorkerd(): Promise<Miniflare> {
     main: MAIN,
     folder: import.meta.dirname,
     name: 'libraries',
-    classes: { Library: 'Library', Bases: 'Bases', Party: 'Party' },
+    classes: Object.fromEntries(
+      [...PROGRAMS, STORES].map(({ className }) => [className, className]),
+    ),
     compatibilityDate: '2026-01-30',
-    bundling: { loader: { '.sql': 'text' }, conditions: ['workerd', 'worker', 'browser'] },
+    isSilent: true, // agents prints the errors that its clients ask for
+    compatibilityFlags: ['nodejs_compat'],
+    bundling: {
+      target: 'es2022',
+      loader: { '.sql': 'text' },
+      conditions: ['workerd', 'worker', 'browser'],
+      external: ['cloudflare:*', 'node:*', 'path'],
+      // What CommonJS requires of Node, as wrangler bundles it.
+      banner: {
+        js: "import { createRequire } from 'node:module'; const require = createRequire('/');",
+      },
+    },
   });
 }

@@ -3,20 +3,9 @@
 import type { Page } from '@playwright/test';
 import type { Miniflare } from 'miniflare';
 import { expect, test } from '../browsers/fixtures.ts';
-import type * as Talk from '../libraries/party-talk.ts';
-import { type Ask, talk } from '../libraries/party-talk.ts';
+import { type Findings, inBrowser, inWorkerd, startInBrowser } from '../libraries/engines.ts';
+import { PROGRAMS, type Program, STORES } from '../libraries/programs.ts';
 import { startWorkerd } from '../libraries/workerd.ts';
-
-/** What the classes have in common; their own types are those of workerd. */
-interface Runs {
-  run(): Promise<unknown>;
-}
-
-interface Classes {
-  Library: Runs;
-  Bases: Runs;
-  Party: object;
-}
 
 let workerd: Miniflare;
 test.beforeAll(async () => {
@@ -24,24 +13,32 @@ test.beforeAll(async () => {
 });
 test.afterAll(() => workerd.dispose());
 
-async function inWorkerd(className: 'Library' | 'Bases'): Promise<unknown> {
-  return (await workerd.dispatchFetch(`http://libraries/${className}/one`)).json();
+function programOf(packageName: string): Program {
+  return PROGRAMS.find((program) => program.packageName === packageName)!;
 }
 
-function inBrowser(page: Page, className: 'Library' | 'Bases'): Promise<unknown> {
-  return page.evaluate(async (name) => {
-    const start = () => new Worker('/e2e/libraries/worker.ts', { type: 'module' });
-    const { env } = await window.api.connect<Classes>(start, { directory: 'libraries' });
-    return JSON.parse(JSON.stringify(await env[name].getByName('one').run()));
-  }, className);
+/** What the program finds here, which is what it finds in workerd. */
+async function findings(page: Page, name: string | Program): Promise<Findings> {
+  const program = typeof name === 'string' ? programOf(name) : name;
+  const here = await inBrowser(page, program);
+  expect(here).toEqual(await inWorkerd(workerd, program));
+  return here;
+}
+
+function betweenInBrowser(page: Page): Promise<unknown> {
+  return page.evaluate(async () => {
+    const { libraries } = window as unknown as {
+      libraries: { Stores: { getByName(name: string): { between(): Promise<unknown> } } };
+    };
+    return libraries.Stores.getByName('between').between();
+  });
 }
 
 test('[LIB1] Drizzle with its migrator: inserts, joins, a rolled back transaction', async ({
   storagePage,
 }) => {
-  const here = await inBrowser(storagePage, 'Library');
-  expect(here).toEqual(await inWorkerd('Library'));
-  expect(here).toMatchObject({
+  await startInBrowser(storagePage);
+  expect(await findings(storagePage, 'drizzle-orm')).toMatchObject({
     author: { id: 1, name: 'Ursula' },
     updated: [
       { title: 'One', price: 10.5 },
@@ -56,34 +53,90 @@ test('[LIB1] Drizzle with its migrator: inserts, joins, a rolled back transactio
 test('[LIB2] TinyBase’s persisters, over keys and over SQL, return what was saved', async ({
   storagePage,
 }) => {
-  const here = await inBrowser(storagePage, 'Bases');
-  expect(here).toEqual(await inWorkerd('Bases'));
+  await startInBrowser(storagePage);
   const content = [
     { pets: { fido: { species: 'dog' }, cat: { species: 'cat' } } },
     { open: true, title: 'Zoë 🦊' },
   ];
-  expect(here).toEqual({ keys: content, json: content, fragmented: content });
+  expect(await findings(storagePage, 'tinybase')).toEqual({
+    keys: content,
+    json: content,
+    fragmented: content,
+  });
 });
 
 test('[LIB3] partyserver: connections with state, broadcasts, requests', async ({
   storagePage,
 }) => {
-  const here = await storagePage.evaluate(async () => {
-    const start = () => new Worker('/e2e/libraries/worker.ts', { type: 'module' });
-    const { env } = await window.api.connect<Classes>(start, { directory: 'libraries' });
-    const room = env.Party.getByName('room');
-    const { talk } = await import('/e2e/libraries/party-talk.ts' as string);
-    return (talk as (ask: Ask) => ReturnType<typeof Talk.talk>)((url, init) =>
-      room.fetch(url, init),
-    );
-  });
-  expect(here).toEqual(await talk((url, init) => workerd.dispatchFetch(url, init)));
-  expect(here.logs[0]).toEqual([
+  await startInBrowser(storagePage);
+  const { one } = await findings(storagePage, 'partyserver');
+  expect(one).toEqual([
     'welcome to room',
     'somebody came',
     '1: hello',
     '2: again',
     '1: mine',
     'left with 4001',
+  ]);
+});
+
+test('[LIB4] agents: state, SQL, a queue, schedules, the current agent, calls over sockets', async ({
+  storagePage,
+}) => {
+  await startInBrowser(storagePage);
+  const found = await findings(storagePage, 'agents');
+  expect(found).toMatchObject({
+    name: 'one',
+    state: { count: 5 },
+    notes: [
+      { id: 1, text: 'one' },
+      { id: 2, text: 'two' },
+    ],
+    queueEntry: ['queued', { text: 'first' }, true],
+    scheduleEntry: ['scheduled', { text: 'soon' }, true],
+    left: 0,
+    agents: ['one', 'one', 'one'],
+  });
+  expect(found.one).toContain('room: hello true');
+  expect(found.two).toContain('room: there true');
+});
+
+const OTHERS = ['hono', 'kysely', 'workers-qb', '@cloudflare/actors', 'capnweb', '@orpc/server'];
+
+test(`[LIB5] ${OTHERS.join(', ')} find what they find in workerd`, async ({ storagePage }) => {
+  await startInBrowser(storagePage);
+  for (const name of OTHERS) {
+    await test.step(name, () => findings(storagePage, name));
+  }
+});
+
+test('[LIB6] AsyncLocalStorage follows code across what it awaits, in events that run at once', async ({
+  storagePage,
+}) => {
+  await startInBrowser(storagePage);
+  const found = await findings(storagePage, STORES);
+  expect(found).toMatchObject({
+    watch: { wrong: 0 },
+    section: 'own',
+    timer: 'own',
+    called: ['none', { wrong: 0 }, 'none', 'none'],
+    alone: ['alone', 'alone', 'alone', 'none'],
+    enterWith: 'threw Error',
+  });
+});
+
+test('[LIB7] two chains of one event that await no promise may see each other’s store', async ({
+  storagePage,
+}) => {
+  await startInBrowser(storagePage);
+  const here = await betweenInBrowser(storagePage);
+  const response = await workerd.dispatchFetch('http://libraries/Stores/between');
+  expect(await response.json()).toEqual([
+    ['a', 'a', 'a'],
+    ['b', 'b', 'b'],
+  ]);
+  expect(here).toEqual([
+    ['a', 'b', 'b'],
+    ['b', 'b', 'b'],
   ]);
 });
