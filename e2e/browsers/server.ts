@@ -25,8 +25,24 @@ export const MODULE_ALIASES = ['async-hooks', 'cloudflare-email', 'diagnostics-c
   }),
 );
 
-/** Libraries of many files, or of CommonJS. */
-const PREBUNDLED = ['agents', '@cloudflare/actors', '@orpc/server', '@orpc/server/fetch', 'kysely'];
+/** Libraries of e2e/libraries that have many files, or depend on CommonJS. */
+const PREBUNDLED = [
+  '@cloudflare/actors',
+  '@orpc/server',
+  '@orpc/server/fetch',
+  'agents',
+  'capnweb',
+  'drizzle-orm',
+  'drizzle-orm/durable-sqlite',
+  'drizzle-orm/durable-sqlite/migrator',
+  'drizzle-orm/sqlite-core',
+  'kysely',
+  'partyserver',
+  'tinybase',
+  'tinybase/persisters/persister-durable-object-sql-storage',
+  'tinybase/persisters/persister-durable-object-storage',
+  'workers-qb',
+];
 
 /** A host by which tests reach the server as an insecure page would. */
 export const INSECURE_HOST = 'insecure.test';
