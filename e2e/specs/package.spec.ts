@@ -157,7 +157,11 @@ test('[VITE4] a wrangler project is built with the plugin, and its class runs in
       export class Counter extends DurableObject {
         @callable()
         async add() {
-          const count = ((await this.ctx.storage.get(key)) ?? 0) + STEP;
+          const { AsyncLocalStorage } = await import('node:async_hooks');
+          const step = new AsyncLocalStorage();
+          const count = await step.run(STEP, async () => {
+            return ((await this.ctx.storage.get(key)) ?? 0) + step.getStore();
+          });
           await this.ctx.storage.put(key, count);
           return count;
         }
