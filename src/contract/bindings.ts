@@ -1,8 +1,8 @@
-// What a binding of `sql.exec` means: the same conversion in the worker and on a page.
+// Converts the bindings of `sql.exec`, in the same way in the worker and on a page.
 //
-// Numbers stay numbers (SQLite gets them as REAL), null and undefined are NULL, bytes are a BLOB;
-// everything else is its string, booleans included, as workerd has it. Exceptions of user code (a
-// toString) propagate unchanged.
+// Numbers stay numbers (SQLite receives them as REAL), null and undefined become NULL, bytes a
+// BLOB, and everything else its string, including booleans, as on workerd. Exceptions of user code
+// (in a toString) propagate unchanged.
 
 import { storageError } from './errors.ts';
 

@@ -1,16 +1,16 @@
 // The errors of this package: one table of codes, each with its class and its meaning.
 //
-// Callers test `error.code`, never the class: identity of a class does not cross a thread, a code
-// does. The class is the one a program written for the real storage expects (workerd throws plain
-// Error, TypeError and RangeError), so the same `catch` works there and here.
+// Callers test `error.code`, not the class, because class identity is lost between threads. The
+// class is the same as on workerd (Error, TypeError or RangeError), so the same `catch` works there
+// and here.
 //
-// Knows nothing of who throws; the wire form is rpc/errors-on-wire.
+// Does not know who throws. rpc/errors-on-wire.ts converts errors for messages.
 
 type ErrorClass = 'Error' | 'TypeError' | 'RangeError';
 
 interface Meaning {
   readonly class: ErrorClass;
-  /** True when the same call may succeed if it is simply made again. */
+  /** True if the same call may succeed when it is repeated. */
   readonly retryable?: true;
   readonly meaning: string;
 }
@@ -139,22 +139,22 @@ export const ERROR_CODES = {
   INTERNAL: { class: 'Error', meaning: 'A defect of this package.' },
 } as const satisfies Record<string, Meaning>;
 
-/** Why an operation failed; stable, tested by callers. The table above says each meaning. */
+/** Why an operation failed. Codes are stable; the table above explains each. */
 export type StorageErrorCode = keyof typeof ERROR_CODES;
 
 /** An error of this package: a plain Error, TypeError or RangeError with a code. */
 export type StorageError = Error & {
   readonly code: StorageErrorCode;
-  /** True when making the same call again may succeed. */
+  /** True if the same call may succeed when it is repeated. */
   readonly retryable?: boolean;
-  /** True when the object was reset while the call was under way. */
+  /** True if the object was reset while the call was under way. */
   readonly durableObjectReset?: boolean;
 };
 
 const CLASSES = { Error, TypeError, RangeError } as const;
 
 /**
- * Makes the error of a code. The message states the fact, the bound and the way out.
+ * Creates the error of a code. The message states the fact, the limit and what to do.
  *
  * `cause` is kept as the standard `cause` property.
  */
@@ -165,7 +165,7 @@ export function storageError(
 ): StorageError {
   const meaning: Meaning = ERROR_CODES[code];
   const error = new CLASSES[meaning.class](message, options);
-  // Non-enumerable, like `message`: an error that is listed or compared looks like any other.
+  // Not enumerable, like `message`, so that listing or comparing errors works as for other errors.
   Object.defineProperty(error, 'code', { value: code, configurable: true });
   if (meaning.retryable) {
     Object.defineProperty(error, 'retryable', { value: true, configurable: true });

@@ -21,7 +21,7 @@ export function compareBytes(a: Uint8Array, b: Uint8Array): number {
   return a.length - b.length;
 }
 
-// Surrogates stand for code points above U+FFFF, so in UTF-8 they sort after every other unit.
+// Surrogates encode code points above U+FFFF, so in UTF-8 they sort after all other units.
 function rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }

@@ -10,17 +10,19 @@ export const KEY_BYTES_MAX = 2048;
 export const VALUE_BYTES_MAX = 131_072;
 
 /**
- * Most bytes of a stored value beside its content, which alone counts for a string or buffer: header,
- * padding, tags, lengths and a view are at most 22; rounded up.
+ * Most bytes of a stored value in addition to its content, for a string or buffer, where only the
+ * content counts: header, padding, tags, lengths and a view take at most 22; rounded up.
  */
 export const VALUE_FRAME_BYTES_MAX = 32;
 
-/** Largest value that is read: a database from elsewhere may have such (workerd's documents: 2 MB). */
+/**
+ * Largest value that can be read; an imported database may contain one (workerd documents 2 MB).
+ */
 export const READ_VALUE_BYTES_MAX = 2 * 1024 * 1024;
 
 /**
- * Most elements of the Maps and Sets of a value larger than one written here: keys that were chosen
- * to collide take a second.
+ * Most elements of Maps and Sets in a value that is larger than any written here: with keys chosen
+ * to collide, this many take a second.
  */
 export const READ_ELEMENTS_MAX = 8192;
 
@@ -43,11 +45,11 @@ export const ALARM_MS_MAX = 15 * 60_000;
 export const CRITICAL_SECTION_DEPTH_MAX = 64;
 
 /**
- * How long opening an object waits for a dying worker to let go of its file handles. Browsers kill
- * a worker that is busy in WebAssembly only after about 2 s, and its handles live until then
- * (2.6 s seen); twice that is the bound.
+ * How long opening an object waits for a dying worker to release its file handles. Browsers kill a
+ * worker that is busy in WebAssembly only after about 2 s, and it keeps its handles until then (2.6
+ * s measured); the limit is twice that.
  */
 export const HANDLE_WAIT_MS = 6000;
 
-/** Longest name, in UTF-8 bytes, that an id keeps and tells as `id.name` (workerd). */
+/** Longest name, in UTF-8 bytes, that is available as `id.name` (workerd). */
 export const OBJECT_NAME_BYTES_MAX = 1024;

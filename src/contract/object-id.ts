@@ -1,10 +1,11 @@
-// The id of an object: 64 hexadecimal digits, made from its name or at random, for one namespace.
+// The id of an object: 64 hexadecimal digits, derived from its name or random, for one namespace.
 //
-// Made as workerd makes them, so the same class under the same unique key has the same ids there,
-// and a database file keeps its name when it moves. The second half is a code over the first with
-// the namespace's key: an id of another namespace is noticed.
+// Ids are derived as on workerd, so a class with the same unique key has the same ids there, and a
+// database file keeps its name when it moves. The second half is a code over the first with the
+// namespace's key, so that an id of another namespace is recognized.
 //
-// Keeps true: everything here is synchronous, as `idFromName` must be; page and worker agree.
+// Invariant: everything here is synchronous, as `idFromName` must be; page and worker get the same
+// ids.
 
 import { hmac } from '@noble/hashes/hmac.js';
 import { sha256 } from '@noble/hashes/sha2.js';
@@ -15,9 +16,9 @@ import { OBJECT_NAME_BYTES_MAX } from './limits.ts';
 
 const HALF_BYTES = 16;
 
-/** An object among all of a host. */
+/** Identifies an object of a host. */
 export interface ObjectAddress {
-  /** Null: an object of `openStorage`, which has no class. */
+  /** Null for an object of `openStorage`, which has no class. */
   readonly className: string | null;
   readonly id: DurableObjectId;
 }
@@ -28,7 +29,9 @@ export function addressKey({ className, id }: ObjectAddress): string {
 }
 
 export class DurableObjectId {
-  /** The name it was made from; undefined when it was made otherwise, or the name is over 1,024 bytes. */
+  /**
+   * The name it was derived from; undefined for other ids, and for names of more than 1,024 bytes.
+   */
   declare readonly name?: string;
   declare readonly jurisdiction?: string;
   readonly #hex: string;
@@ -63,7 +66,7 @@ export class ObjectIdFactory {
     this.#randomBytes = randomBytes;
   }
 
-  /** The same name always gives the same id. @throws INVALID_ARGUMENT for a lone surrogate */
+  /** The same name always has the same id. @throws INVALID_ARGUMENT for a lone surrogate */
   fromName(name: string, jurisdiction?: string): DurableObjectId {
     const bytes = nameBytes(name);
     const base = hmac(sha256, this.#key, bytes).slice(0, HALF_BYTES);
@@ -100,12 +103,14 @@ export class ObjectIdFactory {
   }
 }
 
-/** The id of an object of `openStorage`, which belongs to no class. @throws INVALID_ARGUMENT as there */
+/** The id of an object of `openStorage`. @throws INVALID_ARGUMENT for a lone surrogate */
 export function idOfStorage(name: string): DurableObjectId {
   return new DurableObjectId(bytesToHex(sha256(nameBytes(name))), name);
 }
 
-/** Every lone surrogate would become U+FFFD, and so objects of different names one object. */
+/**
+ * UTF-8 would replace every lone surrogate by U+FFFD, so different names would share one object.
+ */
 function nameBytes(name: string): Uint8Array {
   if (name.isWellFormed()) return utf8ToBytes(name);
   throw storageError(

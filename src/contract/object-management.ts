@@ -17,9 +17,9 @@ export interface ManagedObjects<Env extends object> {
 /** An object that exists. */
 export interface ObjectSummary {
   readonly className: string;
-  /** With its name, when it was ever reached by one. */
+  /** With its name, if it was ever addressed by name. */
   readonly id: DurableObjectId;
-  /** Of its files, with its history. */
+  /** Size of its files, including history. */
   readonly sizeBytes: number;
   /** When its alarm is due, in milliseconds since the epoch; null when none is set. */
   readonly nextAlarm: number | null;
@@ -34,20 +34,20 @@ export interface RanAlarm {
 }
 
 /**
- * The time of the objects: what alarms and the timers of object code run by.
+ * The time of the objects, which alarms and the timers of object code use.
  *
- * It is the system's until somebody sets or advances it; from then on it stands still between calls.
+ * It is the system's time until a call sets or advances it; from then on it changes only by calls.
  * It belongs to the worker, so all tabs share it.
  */
 export interface ObjectsClock {
   /** Milliseconds since the epoch. */
   now(): Promise<number>;
-  /** Stops at this time, and runs what is overdue then. */
+  /** Stops the clock at this time, and runs everything that is overdue. */
   set(time: number | Date): Promise<void>;
-  /** Stops, and moves on by this much through everything that is due on the way. */
+  /** Stops the clock and advances it, running everything that becomes due on the way. */
   advance(durationMs: number): Promise<void>;
   /** Moves to the next alarm, or retry of one, and runs it; null when none is set. */
   runNextAlarm(): Promise<RanAlarm | null>;
-  /** Time is the system's again. */
+  /** Returns to the system's time. */
   resume(): Promise<void>;
 }

@@ -1,5 +1,5 @@
-// Text as bytes: UTF-8, and a lone surrogate as three bytes of its own (WTF-8), as workerd stores it.
-// TextEncoder would replace it, and different keys would become one.
+// Text as bytes: UTF-8, with a lone surrogate as three bytes (WTF-8), as workerd stores it.
+// TextEncoder would replace lone surrogates, so different keys would become the same.
 
 const encoder = new TextEncoder();
 

@@ -1,5 +1,5 @@
-// What a page asks of the worker about storage: sessions, and batches of calls in order, each with an
-// outcome of its own. The calls themselves are in contract/operations.ts.
+// What a page asks of the worker about storage: sessions, and batches of calls in order, each with
+// an outcome of its own. The calls themselves are in contract/operations.ts.
 
 import type { Call } from '../contract/operations.ts';
 import type { Outcome } from './errors-on-wire.ts';
@@ -12,11 +12,10 @@ export const BATCH_CALLS_MAX = 512;
 export type SessionId = number;
 
 /**
- * What a worker exposes to a page.
+ * The functions for storage that a worker exposes to a page.
  *
- * Every promise settles only after the flush that covers what was written before it (the output
- * gate), and none rejects: failures are outcomes. `begin` and
- * `importDatabase` may wait long, so they travel alone.
+ * Every promise settles only after the flush that covers the writes before it (the output gate).
+ * For the page, a rejection is an outcome; that of `execute` is the outcome of each of its calls.
  */
 export interface StoragePeer {
   /**
