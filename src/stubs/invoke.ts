@@ -122,7 +122,7 @@ function ofOpen(owner: object, name: string): unknown {
   } else if (Object.hasOwn(owner, name)) {
     return Reflect.get(owner, name);
   }
-  throw unknown(name, `${kindOf(owner)} has no property ${name} for callers.`);
+  throw unknown(name, `It is not a member of ${kindOf(owner)} that callers can reach.`);
 }
 
 function ofClass(owner: object, name: string): unknown {

@@ -115,8 +115,8 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   call: (_session, address, { pick }) => [
     address,
     pick([
-      { op: 'call', member: 'echo', payload: BYTES },
-      { op: 'get', member: 'echo' },
+      { op: 'call', path: ['echo'], payload: BYTES },
+      { op: 'get', path: ['echo', 'deep'] },
       { op: 'fetch', payload: BYTES },
     ]),
   ],
@@ -131,8 +131,8 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   ask: (_session, _address, { pick }) => [
     1,
     pick([
-      { op: 'call', member: null, payload: BYTES },
-      { op: 'get', member: 'x' },
+      { op: 'call', path: [], payload: BYTES },
+      { op: 'get', path: ['x'] },
       { op: 'pull' },
       { op: 'write', payload: BYTES },
     ]),
