@@ -249,3 +249,15 @@ export async function wordsAll(all: Untyped): Promise<Record<string, unknown>> {
   for (const [what, ask] of Object.entries(ASKS)) seen[what] = await told(() => ask(one));
   return seen;
 }
+
+type Answers = Readonly<Record<string, unknown>>;
+
+/** The answers here; an error is cut where workerd's ends, because ours may go on with the way out. */
+export function cutTo(there: Answers, here: Answers): Answers {
+  const cut = Object.entries(here).map(([what, answer]) => {
+    const [theirs, ours] = [there[what], answer].map((one) => (one as Untyped)?.error);
+    const isCut = typeof theirs === 'string' && typeof ours === 'string';
+    return [what, isCut ? { error: ours.slice(0, theirs.length) } : answer];
+  });
+  return Object.fromEntries(cut);
+}
