@@ -3,8 +3,8 @@
 // It counts:
 //   a `let` or `var` at module level, and a static class field that is not readonly
 //   a module-level constant or static field that holds something made to be written to: an empty
-//   array, object, Map or Set, a WeakMap, a buffer, an instance of a class, or what a function named
-//   `create…` or `open…` returns
+//   Map or Set, a WeakMap, a buffer, an instance of a class, or what a function named `create…` or
+//   `open…` returns; and an empty array or object that the file exports
 //   any other module-level constant that the same file writes to
 // A constant that another file writes to is not found; such constants have a read-only type.
 
@@ -32,11 +32,16 @@ export function moduleState(statements: readonly SyntaxNode[]): string[] {
   const written = writtenNames(statements);
   const state: string[] = [];
   for (const statement of statements) {
-    const declaration = isNode(statement.declaration) ? statement.declaration : statement;
+    const isExported = isNode(statement.declaration);
+    const declaration = isExported ? (statement.declaration as SyntaxNode) : statement;
     if (declaration.type === 'VariableDeclaration') {
       for (const { id, init } of declaration.declarations as SyntaxNode[]) {
         const name = String((id as SyntaxNode).name ?? 'a pattern');
-        const isState = declaration.kind !== 'const' || isWritable(init) || written.has(name);
+        const isState =
+          declaration.kind !== 'const' ||
+          isWritable(init) ||
+          (isExported && isEmpty(init)) ||
+          written.has(name);
         if (isState && declaration.declare !== true) state.push(name);
       }
     } else if (declaration.type === 'ClassDeclaration') {
@@ -51,7 +56,7 @@ function staticState({ id, body }: SyntaxNode): string[] {
     ({ type, static: isStatic }) => type === 'PropertyDefinition' && isStatic === true,
   );
   return fields
-    .filter(({ readonly, value }) => readonly !== true || isWritable(value))
+    .filter(({ readonly, value }) => readonly !== true || isWritable(value) || isEmpty(value))
     .map(({ key }) => {
       const { type, name } = key as SyntaxNode;
       return `${(id as SyntaxNode).name}.${type === 'PrivateIdentifier' ? '#' : ''}${name}`;
@@ -60,15 +65,8 @@ function staticState({ id, body }: SyntaxNode): string[] {
 
 function isWritable(value: unknown): boolean {
   if (!isNode(value)) return false;
+  if (isTypeExpression(value)) return isWritable(value.expression);
   switch (value.type) {
-    case 'TSAsExpression':
-    case 'TSSatisfiesExpression':
-    case 'TSNonNullExpression':
-      return isWritable(value.expression);
-    case 'ArrayExpression':
-      return (value.elements as unknown[]).length === 0;
-    case 'ObjectExpression':
-      return (value.properties as unknown[]).length === 0;
     case 'NewExpression':
       return isWritableInstance(value);
     case 'CallExpression':
@@ -76,6 +74,19 @@ function isWritable(value: unknown): boolean {
     default:
       return false;
   }
+}
+
+/** `value as Type`, `value satisfies Type`, `value!`. */
+function isTypeExpression({ type }: SyntaxNode): boolean {
+  return /^TS(As|Satisfies|NonNull)Expression$/.test(type);
+}
+
+/** An empty array or object: a constant, unless something is put into it. */
+function isEmpty(value: unknown): boolean {
+  if (!isNode(value)) return false;
+  if (isTypeExpression(value)) return isEmpty(value.expression);
+  const items = value.type === 'ArrayExpression' ? value.elements : value.properties;
+  return Array.isArray(items) && items.length === 0;
 }
 
 function isWritableInstance({ callee, arguments: given }: SyntaxNode): boolean {
