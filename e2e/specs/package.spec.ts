@@ -212,7 +212,7 @@ test('[NODE10] classes run in Node, and the program starts', () => {
   expect(run(program, 'deprecations', 'list', '--at', '2025-06-15')).toContain('2025-06-15');
 });
 
-test('the package depends on what its files import, and on nothing else', async () => {
+test('[PKG2] the package depends on what its files import, and on nothing else', async () => {
   const installed = join(directory, 'node_modules/ctx-storage');
   const dist = join(installed, 'dist');
   const files = readdirSync(dist, { recursive: true, encoding: 'utf8' });
