@@ -89,7 +89,8 @@ async function recoverWith(
   const { active, position, redo } = replay;
   redo.verify();
   // The state that is shown from now on must stay: commits that a crash of the program left unflushed,
-  // and the end of the log, where commits may have been discarded.
+  // and the end of the log, where commits may have been discarded or torn.
+  active.cutBehind(position.offset);
   const flush = active.file.flush();
   const flushesAtOnce = !(flush instanceof Promise);
   await flush;

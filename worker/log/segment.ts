@@ -197,6 +197,14 @@ export class Segment {
   }
 
   /**
+   * Cuts off what follows the end of the log, unless it is zeros written ahead. Otherwise a later write
+   * that a crash tears could complete a torn record, and recovery would replay it.
+   */
+  cutBehind(end: number): void {
+    if (!isZeroFrom(this.file, end)) this.file.truncate(end);
+  }
+
+  /**
    * Every intact record from a position on, in order. Ends at the first record that is not in the
    * chain, or that begins at or after `end`.
    */
@@ -267,6 +275,18 @@ export function provesFlushed(
     if (bytes !== null && isIntact(bytes, record, checksum)) return true;
   }
   return false;
+}
+
+/** True when a file holds nothing but zeros from `offset` on. */
+function isZeroFrom(file: SyncFile, offset: number): boolean {
+  const reader = new WindowReader(file);
+  const size = file.sizeBytes();
+  for (let at = offset; at < size; at += WINDOW_BYTES) {
+    const bytes = reader.view(at, Math.min(WINDOW_BYTES, size - at));
+    if (bytes === null) return false;
+    for (let i = 0; i < bytes.length; i++) if (bytes[i] !== 0) return false;
+  }
+  return true;
 }
 
 function headerSum(header: Uint8Array, checksum: Checksum): number {

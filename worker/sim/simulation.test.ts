@@ -33,6 +33,7 @@ describe('single objects through power failures, faults and full disks', () => {
     [89, 'an unflushed first segment that was lost although a second one existed'],
     [5000, 'a segment that stayed open when a call failed as the next one began'],
     [5477, 'a rollback that stopped half-way, because the disk failed to free its space'],
+    [10168, 'a torn marker of a restore, made whole by the zeros of a later write that was lost'],
   ])(
     '[SIM1] seed %i: %s',
     async (seed) => {
