@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Known } from './history.ts';
 import { RequestedRestores, type RestoreRequest } from './requested-restores.ts';
+import { Restores } from './restores.ts';
 
 const known = { text: 'bookmark' } as Known;
 const acknowledged: RestoreRequest = { known, undo: null, isAcknowledged: true };
@@ -32,4 +33,17 @@ test('[SIM1] an unacknowledged restore may be made or not', () => {
   const requested = new RequestedRestores([{ ...acknowledged, isAcknowledged: false }]);
   expect(requested.isCertain).toBe(false);
   expect(requested.requests).toHaveLength(1);
+});
+
+test('[SIM1] the report of an opening holds until an opening succeeds, or another restore is requested', () => {
+  const restores = new Restores();
+  restores.add({ ...acknowledged });
+  restores.acknowledged('noCommit');
+  restores.requested().refused('sound');
+  expect(restores.requested().isCertain).toBe(false);
+  restores.add({ ...acknowledged });
+  restores.acknowledged('noCommit');
+  expect(restores.requested().isCertain).toBe(true);
+  restores.settle();
+  expect(restores.requested()).toMatchObject({ isCertain: false, requests: [] });
 });

@@ -13,16 +13,18 @@ const PROOF_FLUSHES = 2;
 export class Restores {
   /** The last acknowledged request, and those after it. */
   #requests: RestoreRequest[] = [];
+  /** What the openings since have reported of them. It holds until one succeeds. */
+  #requested = new RequestedRestores([]);
   #settled: readonly RestoreRequest[] = [];
   #flushesToProof = 0;
 
   add(request: RestoreRequest): void {
-    this.#requests.push(request);
+    this.#replace([...this.#requests, request]);
   }
 
   /** The last request was refused immediately. */
   withdraw(): void {
-    this.#requests.pop();
+    this.#replace(this.#requests.slice(0, -1));
   }
 
   /** Everything so far is durable. */
@@ -31,12 +33,12 @@ export class Restores {
     const last = this.#requests.at(-1);
     if (last === undefined) return;
     last.isAcknowledged = true;
-    this.#requests = [last];
+    this.#replace([last]);
   }
 
   /** The restores that the next opening may make. */
   requested(): RequestedRestores {
-    return new RequestedRestores(this.#requests);
+    return this.#requested;
   }
 
   /** An opening has made one of them, or none remains to be made. */
@@ -44,11 +46,16 @@ export class Restores {
     if (this.#requests.length === 0) return;
     this.#settled = this.#requests;
     this.#flushesToProof = PROOF_FLUSHES;
-    this.#requests = [];
+    this.#replace([]);
   }
 
   /** The restores that a damaged object may make or refuse. */
   get ofDamaged(): readonly RestoreRequest[] {
     return this.#flushesToProof > 0 ? [...this.#requests, ...this.#settled] : this.#requests;
+  }
+
+  #replace(requests: RestoreRequest[]): void {
+    this.#requests = requests;
+    this.#requested = new RequestedRestores(requests);
   }
 }

@@ -47,6 +47,7 @@ describe('single objects through power failures, faults and full disks', () => {
     [5039, 'a refused restore that counted as pending after a power failure in the next opening'],
     [5094, 'power that returned when a second power failure was requested'],
     [6378, 'a refused restore whose cancellation was damaged, so that it is refused again'],
+    [10516, 'a restore refused after a close, and forgotten when power failed in the next opening'],
   ])(
     '[SIM1] seed %i: %s',
     async (seed) => {
