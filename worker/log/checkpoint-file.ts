@@ -1,9 +1,11 @@
 // The checkpoint file: how much of the log the main file contains, and a checksum of every page in it.
 //
 // Two slots are written alternately, so that a torn slot leaves the other one; using the older slot
-// only means that more of the log is redone. The table of page checksums follows. Entries of pages
-// that changed since the slot may be old, new or torn, but those pages are redone from the log and
-// not read from the main file. Layout: docs/commit-log-format.md.
+// only means that more of the log is redone. A third slot is written, and flushed, with the pages of
+// the main file: they may be newer than the newest slot, so the log must reach the position it names.
+// The table of page checksums follows. Entries of pages that changed since the slot may be old, new or
+// torn, but those pages are redone from the log and not read from the main file. Layout:
+// docs/commit-log-format.md.
 
 import { storageError } from '../../src/contract/errors.ts';
 import type { SyncFile } from '../file/file.ts';
@@ -31,6 +33,8 @@ const SLOT_BYTES = 88;
 /** Distance between the two slots: one sector, so that a write tears at most one of them. */
 const SLOT_STRIDE_BYTES = 512;
 const SLOT_MAGIC = 0x434c4350;
+/** Where a checkpoint that begins writes its slot. */
+const BEGUN_OFFSET = 2 * SLOT_STRIDE_BYTES;
 /** Where the table of page checksums begins; it has four bytes per page. */
 const TABLE_OFFSET = 4096;
 /** Stored in place of a sequence if no restore is pending. */
@@ -67,6 +71,8 @@ export class CheckpointFile {
   #last: Checkpoint;
   #previousSegment: number;
   #generation: number;
+  /** The last checkpoint that began before this opening, whether its slot is there or not. */
+  #begun: Checkpoint | null = null;
 
   private constructor(file: SyncFile, checksum: Checksum, last: Checkpoint, generation: number) {
     this.#file = file;
@@ -104,6 +110,7 @@ export class CheckpointFile {
       }
     }
     if (newest === null) refuseOtherVersion(file);
+    else newest.#begun = readSlot(file, BEGUN_OFFSET)?.checkpoint ?? null;
     return newest;
   }
 
@@ -116,26 +123,23 @@ export class CheckpointFile {
     return Math.min(this.#previousSegment, this.#last.segment);
   }
 
+  /** True if a checkpoint that began proves that the log was once durable beyond this position. */
+  provesLonger(segment: number, offset: number): boolean {
+    const begun = this.#begun;
+    if (begun === null || segment > begun.segment) return false;
+    return segment < begun.segment || offset < begun.position.offset;
+  }
+
+  /** Notes how much of the log the main file is about to contain; flushed with its pages. */
+  begin(checkpoint: Checkpoint): void {
+    this.#file.write(this.#slotBytes(checkpoint), BEGUN_OFFSET);
+  }
+
   /** Overwrites the older slot. The caller flushes it before the next one is written. */
   writeSlot(checkpoint: Checkpoint): void {
-    const bytes = new Uint8Array(SLOT_BYTES);
-    const view = new DataView(bytes.buffer);
     const generation = this.#generation + 1;
-    view.setUint32(SLOT.magic, SLOT_MAGIC, true);
-    view.setUint32(SLOT.version, this.checksum.version, true);
-    view.setUint32(SLOT.salt, this.checksum.salt, true);
-    view.setUint32(SLOT.pageCount, checkpoint.pageCount, true);
-    view.setFloat64(SLOT.generation, generation, true);
-    const { pendingRestore } = checkpoint;
-    view.setFloat64(SLOT.restoreTarget, pendingRestore?.sequence ?? NO_RESTORE, true);
-    view.setFloat64(SLOT.restoreSum, pendingRestore?.sum ?? 0, true);
-    view.setFloat64(SLOT.segment, checkpoint.segment, true);
-    view.setFloat64(SLOT.offset, checkpoint.position.offset, true);
-    view.setFloat64(SLOT.sequence, checkpoint.position.sequence, true);
-    view.setFloat64(SLOT.timeMs, checkpoint.position.timeMs, true);
-    view.setFloat64(SLOT.recordSum, checkpoint.position.sum, true);
-    view.setFloat64(SLOT.sum, slotSum(bytes, this.checksum.version), true);
-    this.#file.write(bytes, (generation % 2) * SLOT_STRIDE_BYTES);
+    // A write that fails is repeated in its place: the other slot is the only intact one.
+    this.#file.write(this.#slotBytes(checkpoint), (generation % 2) * SLOT_STRIDE_BYTES);
     this.#generation = generation;
     this.#previousSegment = this.#last.segment;
     this.#last = checkpoint;
@@ -167,6 +171,27 @@ export class CheckpointFile {
 
   close(): void {
     this.#file.close();
+  }
+
+  /** The slot of the next generation. */
+  #slotBytes(checkpoint: Checkpoint): Uint8Array {
+    const bytes = new Uint8Array(SLOT_BYTES);
+    const view = new DataView(bytes.buffer);
+    view.setUint32(SLOT.magic, SLOT_MAGIC, true);
+    view.setUint32(SLOT.version, this.checksum.version, true);
+    view.setUint32(SLOT.salt, this.checksum.salt, true);
+    view.setUint32(SLOT.pageCount, checkpoint.pageCount, true);
+    view.setFloat64(SLOT.generation, this.#generation + 1, true);
+    const { pendingRestore } = checkpoint;
+    view.setFloat64(SLOT.restoreTarget, pendingRestore?.sequence ?? NO_RESTORE, true);
+    view.setFloat64(SLOT.restoreSum, pendingRestore?.sum ?? 0, true);
+    view.setFloat64(SLOT.segment, checkpoint.segment, true);
+    view.setFloat64(SLOT.offset, checkpoint.position.offset, true);
+    view.setFloat64(SLOT.sequence, checkpoint.position.sequence, true);
+    view.setFloat64(SLOT.timeMs, checkpoint.position.timeMs, true);
+    view.setFloat64(SLOT.recordSum, checkpoint.position.sum, true);
+    view.setFloat64(SLOT.sum, slotSum(bytes, this.checksum.version), true);
+    return bytes;
   }
 
   #block(pageIndex: number): Uint32Array {

@@ -135,9 +135,12 @@ export class CommittedPages {
     this.#pendingRestore = pending;
     const { position } = this.#log;
     const pageCount = this.#pageCount;
+    const segment = this.#log.active.number;
+    const next = { pageCount, pendingRestore: pending, segment, position };
     const written = [...this.#overlay.entries()].sort((a, b) => a[0] - b[0]);
     this.#checkpointState = 'running';
     try {
+      this.#checkpoints.begin(next);
       this.#writeRuns(written);
       if (mayCut) this.#main.cut(pageCount);
       this.#main.writeSums();
@@ -148,8 +151,7 @@ export class CommittedPages {
         if (this.#overlay.get(pageIndex) === page) this.#overlay.delete(pageIndex);
       }
       this.#mainPages = Math.max(pageCount, this.#pageCount);
-      const segment = this.#log.active.number;
-      this.#checkpoints.writeSlot({ pageCount, pendingRestore: pending, segment, position });
+      this.#checkpoints.writeSlot(next);
     } catch (error) {
       this.#checkpointState = 'blocked';
       if (isDiskFull(error)) return false;

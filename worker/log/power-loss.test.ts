@@ -139,16 +139,16 @@ test('[LOG3] a record that a loss of power tore stays torn, whatever is written 
   const directory = new WatchedDirectory();
   let opened = await openLog(directory);
   put(opened.db, 1, 'earlier');
-  await opened.store.flush();
-  const earlier = opened.store.currentBookmark();
+  await opened.files.flush();
+  const earlier = opened.files.currentBookmark();
   put(opened.db, 1, 'later');
-  const undo = opened.store.scheduleRestore(earlier);
-  await opened.store.flush();
+  const undo = opened.files.scheduleRestore(earlier);
+  await opened.files.flush();
   await opened.close();
   // The marker of this restore ends with zeros, because the bookmark names no sum.
   opened = await openLog(directory);
-  opened.store.scheduleRestore(undo);
-  await opened.store.flush();
+  opened.files.scheduleRestore(undo);
+  await opened.files.flush();
   await opened.close();
   const log = await bytesOf(directory.inner, LOG);
   const torn = log.subarray(0, log.findLastIndex((byte) => byte !== 0) + 1);
@@ -164,4 +164,25 @@ test('[LOG3] a record that a loss of power tore stays torn, whatever is written 
   opened = await openLog(directory);
   expect(opened.db.selectValue('SELECT v FROM t')).toBe('earlier');
   await opened.close();
+});
+
+test('[LOG7] a damaged end of the log is CORRUPT when the main file holds commits behind the damage', async () => {
+  const directory = new WatchedDirectory();
+  let opened = await openLog(directory);
+  put(opened.db, 1, noise(1, 30_000));
+  await opened.files.flush();
+  await opened.files.checkpoint();
+  put(opened.db, 1, noise(2, 30_000));
+  await opened.files.flush();
+  await opened.files.checkpoint();
+  await opened.close();
+  // Power goes: the newest slot was not flushed.
+  await overwrite(directory.inner, 'checkpoint', directory.flushed.get('checkpoint')!);
+  opened = await openLog(directory);
+  expect(opened.db.selectValue('SELECT v FROM t')).toEqual(noise(2, 30_000));
+  await opened.close();
+  const log = await bytesOf(directory.inner, LOG);
+  log[log.findLastIndex((byte) => byte !== 0) - 100]! ^= 1;
+  await overwrite(directory.inner, LOG, log);
+  await expect(openLog(directory)).rejects.toMatchObject({ code: 'CORRUPT' });
 });

@@ -174,7 +174,7 @@ function replayLog(files: OpenFiles, numbers: number[], checkpoints: CheckpointF
     redo.beginSegment(active.file);
     position = replaySegment(active, next.base, redo, progress);
   }
-  refuseDamage(files, numbers, active, position, checksum);
+  refuseDamage(files, numbers, active, position, checkpoints);
   return { active, position, redo, ...progress };
 }
 
@@ -246,18 +246,20 @@ function applyPart(
 }
 
 /**
- * Throws if anything after the end of the log proves that more was durable: a record, or a later
- * segment, which begins only when everything before it is durable.
+ * Throws if anything proves that more of the log was durable: a record after its end, a later segment,
+ * which begins only when everything before it is durable, or a checkpoint that began.
  */
 function refuseDamage(
   files: OpenFiles,
   numbers: number[],
   active: Segment,
   position: LogPosition,
-  checksum: Checksum,
+  checkpoints: CheckpointFile,
 ): void {
+  const { checksum } = checkpoints;
   const behind = numbers.filter((number) => number > active.number);
   const isDamaged =
+    checkpoints.provesLonger(active.number, position.offset) ||
     provesFlushed(active.file, position.offset, position.sequence, checksum) ||
     behind.some((number) => {
       const file = files.get(segmentName(number));

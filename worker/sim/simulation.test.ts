@@ -34,6 +34,7 @@ describe('single objects through power failures, faults and full disks', () => {
     [5000, 'a segment that stayed open when a call failed as the next one began'],
     [5477, 'a rollback that stopped half-way, because the disk failed to free its space'],
     [10168, 'a torn marker of a restore, made whole by the zeros of a later write that was lost'],
+    [10843, 'a main file newer than a damaged log, when the newest slot was lost'],
   ])(
     '[SIM1] seed %i: %s',
     async (seed) => {
