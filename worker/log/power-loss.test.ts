@@ -186,3 +186,36 @@ test('[LOG7] a damaged end of the log is CORRUPT when the main file holds commit
   await overwrite(directory.inner, LOG, log);
   await expect(openLog(directory)).rejects.toMatchObject({ code: 'CORRUPT' });
 });
+
+test('[LOG7] a slot that could not be written is written again in its place, so that the newest intact one stays', async () => {
+  const directory = new WatchedDirectory();
+  const slots = async () => {
+    const bytes = await bytesOf(directory.inner, 'checkpoint');
+    return [bytes.slice(0, 88), bytes.slice(512, 600)];
+  };
+  const generationOf = (slot: Uint8Array) => new DataView(slot.buffer).getFloat64(24, true);
+  let opened = await openLog(directory);
+  for (const value of ['a', 'b']) {
+    put(opened.db, 1, value);
+    await opened.files.flush();
+    await opened.files.checkpoint();
+  }
+  await opened.close();
+  const before = await slots();
+  const newest = generationOf(before[0]!) > generationOf(before[1]!) ? 0 : 1;
+
+  opened = await openLog(directory);
+  put(opened.db, 1, 'c');
+  await opened.files.flush();
+  let writes = 0; // the slot of a checkpoint is its last write
+  directory.fails = (call, name) => call === 'write' && name === 'checkpoint' && ++writes === 3;
+  expect(() => opened.files.checkpoint()).toThrow(expect.objectContaining({ code: 'IO' }));
+  put(opened.db, 1, 'd');
+  await opened.files.flush();
+  await opened.files.checkpoint();
+  expect(writes).toBeGreaterThan(3);
+  await opened.close();
+  const after = await slots();
+  expect(after[newest]).toEqual(before[newest]);
+  expect(after[1 - newest]).not.toEqual(before[1 - newest]);
+});
