@@ -20,6 +20,8 @@ export const MODULE_STATE: Readonly<Record<string, string>> = {
   'src/http/stream-length.ts lengths': BY_OBJECT,
   'src/index.ts known': 'a page has one leader for each worker address',
   'src/index.ts opener': 'a page has one worker for openStorage()',
+  'src/io/async-frame.ts current': `${REALM}: the frame of the code that runs`,
+  'src/io/async-frame.ts isFollowing': `${REALM}: whether its promises are followed`,
   'src/io/current-context.ts tasks': `${REALM}: whose task is running`,
   'src/membrane/imported.ts collected': COLLECTED,
   'src/membrane/payload.ts lastNumber': 'numbers must differ in all connections of a realm',
@@ -40,7 +42,7 @@ export const MODULE_STATE: Readonly<Record<string, string>> = {
   'worker/log/checksum-version-1.ts high': 'the second result of a function that must not allocate',
   'worker/log/committed-pages.ts run': SCRATCH,
   'worker/log/log-end.ts ZEROS': 'a constant: zeros to write',
-  'worker/log/object-store.ts writer': SCRATCH,
+  'worker/log/object-files.ts writer': SCRATCH,
   'worker/log/page-store.ts wholePage': SCRATCH,
   'worker/log/pages.ts ZERO_PAGE': 'a constant: a page of zeros',
   'worker/log/segment.ts windowBytes': SCRATCH,
@@ -48,6 +50,7 @@ export const MODULE_STATE: Readonly<Record<string, string>> = {
   'worker/log/transaction-pages.ts before': SCRATCH,
   'worker/log/transaction-pages.ts spilledPage': SCRATCH,
   'worker/log/transaction-pages.ts writer': SCRATCH,
+  'worker/modules/diagnostics-channel.ts channels': 'channels are shared by name, as in Node',
   'worker/sql/cursor.ts DROPPED': COLLECTED,
   'worker/sql/guard.ts Guard.#ofModule': BY_OBJECT,
   'worker/sql/regulator.ts Regulator.#ofModule': BY_OBJECT,
@@ -79,7 +82,6 @@ export const SHARED_NAMES: Readonly<Record<string, string>> = {
   PAGE_BYTES: RENAME,
   RanAlarm: RENAME,
   Statement: RENAME,
-  Transactions: RENAME,
   fileError: RENAME,
   illegalInvocation: RENAME,
 };
@@ -98,4 +100,4 @@ export const TESTS_WITHOUT_RULE: Readonly<Record<string, string>> = {
 };
 
 /** Files and folders that documents name, and that were moved: still to be corrected. */
-export const MISSING_FILES: readonly string[] = ['docs/architecture.md: src/page'];
+export const MISSING_FILES: readonly string[] = [];

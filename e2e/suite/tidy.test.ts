@@ -79,6 +79,8 @@ describe('source', () => {
       'src/management/index.ts',
       PROGRAM,
       'worker/entries/storage-worker.ts',
+      'worker/modules/cloudflare-email.ts',
+      'worker/modules/diagnostics-channel.ts',
       'worker/entries/objects.ts',
       'demo/objects/room.ts',
       'worker/entries/node-objects.ts',

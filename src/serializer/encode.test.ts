@@ -276,7 +276,7 @@ describe('[VAL1] an object', () => {
       for (let i = 0; i < NESTING_DEPTH_MAX; i++) value = wrap(value);
       expect(hexOf(roundTrip(value))).toBe(hexOf(value));
       const refused = new RangeError(
-        `The value's objects are nested too deeply, at most ${NESTING_DEPTH_MAX} levels.`,
+        `Maximum call stack size exceeded: the objects of the value are nested more than ${NESTING_DEPTH_MAX} levels deep.`,
       );
       expect(() => serialize(wrap(value))).toThrow(refused);
       for (let i = 0; i < 200_000; i++) value = wrap(value);

@@ -244,7 +244,7 @@ describe('instances', () => {
       [{ Bad: 5 as never }, {}, /Bad is number, not a class/],
       [{ Bad: null as never }, {}, /not a class/],
       [{ Bad: (() => {}) as never }, {}, /not a class/],
-      [{ 'no name': Good }, {}, /not a name/],
+      [{ 'no name': Good }, {}, /not the name of a class/],
       [{ Good: { class: Good, compatibilityDate: 'today' } }, {}, /YYYY-MM-DD, not "today"/],
       [{ Good }, { compatibilityDate: 5 }, /YYYY-MM-DD, not 5/],
       [{ Good: { class: Good, storage: 'disk' as never } }, {}, /'sql' or 'kv'/],
