@@ -56,7 +56,7 @@ test('[PITR2] a bookmark for a time finds that time; deleteAll can be undone', a
   expect(seen).toEqual({ gone: 0, back: 1 });
 });
 
-test('[PITR3] what is no bookmark, and a time outside the window, are errors with a code', async ({
+test('[PITR3] a text that is not a bookmark, and a time outside the window, are errors with a code', async ({
   storagePage,
 }) => {
   const codes = await storagePage.evaluate(async () => {

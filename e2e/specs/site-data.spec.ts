@@ -50,7 +50,7 @@ async function openAll(page: Page): Promise<void> {
   });
 }
 
-test('[DUR4] site data that is cleared is told to every call of every tab, and a reload starts anew', async ({
+test('[DUR4] site data that is cleared is reported to every call of every tab, and a reload starts from nothing', async ({
   profile,
   server,
 }) => {
@@ -79,7 +79,7 @@ test('[DUR4] site data that is cleared is told to every call of every tab, and a
   expect(found).toEqual([undefined, 'again', 1]);
 });
 
-test('[DUR4] a page that did nothing meanwhile is told, though another has begun anew', async ({
+test('[DUR4] a page that did nothing meanwhile is told, although another has started again', async ({
   profile,
   server,
 }) => {

@@ -89,11 +89,11 @@ test('[SUITE3] a suite loses an object’s memory, its worker, and the tab that 
     const room = objects.env.Room.getByName('a');
     const made = await room.made();
     await (await objects.storage(room)).abort();
-    const anew = (await room.made()) !== made;
+    const isNew = (await room.made()) !== made;
     const pending = room.wait().catch(({ code }) => code);
     await room.add(1);
     window.api.workers.at(-1)!.terminate();
-    return [anew, await pending, await room.add(1)];
+    return [isNew, await pending, await room.add(1)];
   });
   expect(seen).toEqual([true, 'CONNECTION_CLOSED', 2]);
 

@@ -1,10 +1,6 @@
 // What the tidy tests accept although it breaks a rule, each with its reason.
 //
-// Each list is exact: an entry whose cause is gone fails the test until it is deleted. The lists of
-// what is still to be mended only get shorter. Phrases are in known-phrases.json.
-
-/** Import circles that are still to be opened. */
-export const KNOWN_CIRCLES: readonly (readonly string[])[] = [];
+// Each list is exact: an entry whose cause is gone fails the test until it is deleted.
 
 const BY_OBJECT = 'a fact about each object it is keyed by, which it does not keep alive';
 const FRIEND = 'written once, while the class is defined: gives this module its private fields';
@@ -59,7 +55,6 @@ export const MODULE_STATE: Readonly<Record<string, string>> = {
 
 const PUBLIC_TYPE = 'the public interface, and the class that implements it';
 const PLATFORM = 'the same export of the entry of each platform';
-const RENAME = 'still to be renamed';
 
 /** Names that two modules of a product declare and export. */
 export const SHARED_NAMES: Readonly<Record<string, string>> = {
@@ -75,15 +70,6 @@ export const SHARED_NAMES: Readonly<Record<string, string>> = {
   NamespacesOf: PLATFORM,
   createObjects: PLATFORM,
   serve: PLATFORM,
-  Answer: RENAME,
-  Channel: RENAME,
-  Entry: RENAME,
-  Overlay: RENAME,
-  PAGE_BYTES: RENAME,
-  RanAlarm: RENAME,
-  Statement: RENAME,
-  fileError: RENAME,
-  illegalInvocation: RENAME,
 };
 
 /** Tests without a rule: `file`, a folder, or `file title` as far as it goes, and why. */
@@ -98,6 +84,3 @@ export const TESTS_WITHOUT_RULE: Readonly<Record<string, string>> = {
   'worker/sql/tokens.test.ts': 'a building block: its users have the rules',
   'worker/vfs/wasm-memory.test.ts': 'a building block: its users have the rules',
 };
-
-/** Files and folders that documents name, and that were moved: still to be corrected. */
-export const MISSING_FILES: readonly string[] = [];

@@ -6,16 +6,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import {
-  KNOWN_CIRCLES,
-  MISSING_FILES,
-  MODULE_STATE,
-  SHARED_NAMES,
-  TESTS_WITHOUT_RULE,
-} from './exceptions.ts';
+import { MODULE_STATE, SHARED_NAMES, TESTS_WITHOUT_RULE } from './exceptions.ts';
 import { exportedNames } from './exported-names.ts';
 import { importCircles } from './import-circles.ts';
-import KNOWN_PHRASES from './known-phrases.json' with { type: 'json' };
 import { importFault, isTool, PROGRAM, productOf } from './layers.ts';
 import { moduleState } from './module-state.ts';
 import { PHRASES, phrasesIn } from './phrases.ts';
@@ -60,7 +53,7 @@ describe('source', () => {
 
   test('no files import one another in a circle, types included', () => {
     const graph = new Map([...references].map(([file, { imports }]) => [file, imports]));
-    expect(importCircles(graph)).toEqual(KNOWN_CIRCLES);
+    expect(importCircles(graph)).toEqual([]);
   });
 
   test('every file begins by saying what it is', () => {
@@ -131,8 +124,7 @@ describe('words', () => {
       for (const name of phrasesIn(readSource(file))) found[name]!.push(file);
     }
     for (const { name, instead } of PHRASES) {
-      const known = KNOWN_PHRASES[name as keyof typeof KNOWN_PHRASES] ?? [];
-      expect(found[name]!.sort(), `'${name}': write '${instead}'`).toEqual(known);
+      expect(found[name], `'${name}': write '${instead}'`).toEqual([]);
     }
   });
 
@@ -145,7 +137,7 @@ describe('words', () => {
         .filter((path) => !['', '.ts'].some((ending) => existsSync(join(ROOT, path + ending))))
         .map((path) => `${file}: ${path}`),
     );
-    expect([...new Set(missing)]).toEqual(MISSING_FILES);
+    expect([...new Set(missing)]).toEqual([]);
   });
 });
 

@@ -45,7 +45,7 @@ export class ObjectsClient {
     }
   }
 
-  /** Asks for what is no call of an object. */
+  /** Asks for anything that is not a call of an object. */
   async manage<R extends ManageRequest>(request: R): Promise<ManageResults[R['op']]> {
     const outcome = await (await this.#finder.connection()).worker.manage(request);
     if ('error' in outcome) throw fromWire(outcome.error);

@@ -44,7 +44,11 @@ describe('arguments', () => {
     ['put of undefined', (loose) => loose.put('key', undefined), 'INVALID_ARGUMENT'],
     ['put of too much', (loose) => loose.put('key', new Uint8Array(131_073)), 'VALUE_TOO_LARGE'],
     ['delete without a key', (loose) => loose.delete(), 'INVALID_ARGUMENT'],
-    ['delete with options that are none', (loose) => loose.delete('k', 1), 'INVALID_ARGUMENT'],
+    [
+      'delete with options that are not an object',
+      (loose) => loose.delete('k', 1),
+      'INVALID_ARGUMENT',
+    ],
     ['list with limit 0', (loose) => loose.list({ limit: 0 }), 'INVALID_ARGUMENT'],
     ['setAlarm of a string', (loose) => loose.setAlarm('soon'), 'INVALID_ARGUMENT'],
     ['getBookmarkForTime of nothing', (loose) => loose.getBookmarkForTime(), 'INVALID_ARGUMENT'],

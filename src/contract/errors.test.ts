@@ -23,7 +23,7 @@ describe('an error of this package', () => {
     expect(deserialize(serialize(error))).toMatchObject({ code: 'OBJECT_RESET' });
   });
 
-  test('[ERR1] other errors are none, whatever they carry', () => {
+  test('[ERR1] other errors are not storage errors, whatever they carry', () => {
     const foreign = Object.assign(new Error('x'), { code: 'ENOENT' });
     expect([foreign, { code: 'IO' }, null, 'IO'].map(isStorageError)).toEqual(Array(4).fill(false));
   });

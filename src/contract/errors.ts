@@ -86,7 +86,8 @@ export const ERROR_CODES = {
   OBJECT_RESET: {
     class: 'Error',
     retryable: true,
-    meaning: 'The object was reset: what was not confirmed is gone, the next call starts it anew.',
+    meaning:
+      'The object was reset: unconfirmed writes are gone, and the next call starts it again.',
   },
   DISK_FULL: {
     class: 'Error',

@@ -36,7 +36,7 @@ describe('ids', () => {
   });
 
   test.each(['\ud800', '\udfff', 'a\udc00b', '\ude00\ud83d'])(
-    '[ID6] %j is no name of an object',
+    '[ID6] %j is not the name of an object',
     (name) => {
       const refused = expect.objectContaining({
         name: 'TypeError',

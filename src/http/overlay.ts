@@ -9,7 +9,7 @@ import type { IoContext } from '../io/io-context.ts';
 export type Gate = Pick<IoContext, 'receive'>;
 
 /** What a message shows in place of its own members. Members left out stay the engine's. */
-export interface Overlay {
+export interface MessageOverlay {
   /** All headers of the message; called once, when they are first read. */
   readonly headers?: (() => Headers) | undefined;
   /** The response that holds the body, if the message itself does not. */
@@ -23,7 +23,7 @@ const READERS = ['text', 'json', 'arrayBuffer', 'bytes', 'blob', 'formData'] as 
 const OPEN: Gate = { receive: (start) => start() };
 
 /** Puts the overlay on the message, and returns the message; an empty overlay changes nothing. */
-export function overlaid<M extends Request | Response>(message: M, overlay: Overlay): M {
+export function overlaid<M extends Request | Response>(message: M, overlay: MessageOverlay): M {
   const { headers, holder, gate } = overlay;
   if (headers === undefined && holder === undefined && gate === undefined) return message;
   if (headers !== undefined) defineOnce(message, 'headers', headers);
@@ -39,7 +39,10 @@ export function overlaid<M extends Request | Response>(message: M, overlay: Over
 }
 
 /** An overlay's headers: those that were given, if the engine has dropped some of them. */
-export function droppedFrom(message: Request | Response, given: Headers): Overlay['headers'] {
+export function droppedFrom(
+  message: Request | Response,
+  given: Headers,
+): MessageOverlay['headers'] {
   return [...message.headers].length === [...given].length ? undefined : () => given;
 }
 

@@ -21,7 +21,7 @@ import {
   remoteMember,
   rpcPromise,
 } from '../stubs/rpc-promise.ts';
-import type { Channel, Exported, Ownership } from './channel.ts';
+import type { Exported, Ownership, ReferenceChannel } from './channel.ts';
 import type { Imported } from './imported.ts';
 import { misused, type ReferenceKind } from './kind.ts';
 import { limited } from './payload-limit.ts';
@@ -58,7 +58,7 @@ class ExportedTarget implements Exported {
     return this.#party.io.retain();
   }
 
-  ask(request: ReferenceRequest, channel: Channel): Promise<Payload> {
+  ask(request: ReferenceRequest, channel: ReferenceChannel): Promise<Payload> {
     return answer(this.#target, request, channel, this.#party, this.#enter);
   }
 
@@ -91,7 +91,7 @@ class ExportedStub implements Exported {
     return this.#party.io.retain();
   }
 
-  ask(request: ReferenceRequest, channel: Channel): Promise<Payload> {
+  ask(request: ReferenceRequest, channel: ReferenceChannel): Promise<Payload> {
     return answer(this.#stub!, request, channel, this.#party, this.#enter);
   }
 
@@ -104,7 +104,7 @@ class ExportedStub implements Exported {
 async function answer(
   target: object,
   request: ReferenceRequest,
-  channel: Channel,
+  channel: ReferenceChannel,
   party: Party,
   enter: Enter,
 ): Promise<Payload> {

@@ -9,7 +9,7 @@ import type { Path } from '../stubs/invoke.ts';
 import type { Party } from '../stubs/party.ts';
 import { withCallers } from '../stubs/remote-error.ts';
 import type { Callee, ObjectCaller } from '../stubs/stub.ts';
-import type { Channel, Draft } from './channel.ts';
+import type { Draft, ReferenceChannel } from './channel.ts';
 import { writeDraft } from './payload.ts';
 import { limited } from './payload-limit.ts';
 
@@ -19,13 +19,13 @@ export interface OutgoingCall {
   /** The bond of the stub. */
   readonly bond: Bond;
   /** Makes the request, once the channel is known. */
-  readonly request: (channel: Channel) => ObjectRequest;
+  readonly request: (channel: ReferenceChannel) => ObjectRequest;
 }
 
 /** The result, and the channel it arrived on. */
 export interface Answer {
   readonly payload: Payload;
-  readonly channel: Channel;
+  readonly channel: ReferenceChannel;
 }
 
 /** Carries calls in order. Rejects with the object's error, or the reason that none is known. */

@@ -8,7 +8,7 @@ import type {
 } from '../rpc/object-protocol.ts';
 import type { Party } from '../stubs/party.ts';
 
-export interface Channel {
+export interface ReferenceChannel {
   /** What answers for the references of the other side. */
   readonly peer: ReferencePeer;
   /** Writes a value. Nothing is registered before the draft is sent. @throws DataCloneError */
@@ -42,7 +42,7 @@ export interface Exported {
   /** Keeps in memory what the reference needs, until the result is called. */
   retain(): () => void;
   /** Answers the other side; null: nothing to tell. */
-  ask(request: ReferenceRequest, channel: Channel): Promise<Payload | null>;
+  ask(request: ReferenceRequest, channel: ReferenceChannel): Promise<Payload | null>;
   /** The other side does not need it any more: streams are cancelled, waits answered. Called once. */
   release(reason: unknown): void;
 }

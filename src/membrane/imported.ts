@@ -6,15 +6,15 @@ import { fromWire } from '../rpc/errors-on-wire.ts';
 import type { Payload, ReferenceNumber, ReferenceRequest } from '../rpc/object-protocol.ts';
 import type { Party } from '../stubs/party.ts';
 import { remoteError } from '../stubs/remote-error.ts';
-import type { Channel, Draft } from './channel.ts';
+import type { Draft, ReferenceChannel } from './channel.ts';
 
 export class Imported {
   readonly party: Party;
-  readonly #channel: Channel;
+  readonly #channel: ReferenceChannel;
   readonly #number: ReferenceNumber;
   #handles = 0;
 
-  constructor(number: ReferenceNumber, channel: Channel, party: Party) {
+  constructor(number: ReferenceNumber, channel: ReferenceChannel, party: Party) {
     this.#number = number;
     this.#channel = channel;
     this.party = party;

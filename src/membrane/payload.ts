@@ -10,7 +10,7 @@ import { serializeWith } from '../serializer/encode.ts';
 import type { Party } from '../stubs/party.ts';
 import { DISPOSE, disposeOf } from '../stubs/rpc-promise.ts';
 import { callable } from './callable.ts';
-import type { Channel, Draft, Exported, Ownership } from './channel.ts';
+import type { Draft, Exported, Ownership, ReferenceChannel } from './channel.ts';
 import { Imported } from './imported.ts';
 import type { Kind } from './kind.ts';
 import { object, request, response } from './messages.ts';
@@ -60,7 +60,7 @@ export function writeDraft(value: unknown, party: Party, ownership: Ownership = 
  * The value, for the code of this party. An object gets a `Symbol.dispose`, which disposes the stubs in
  * it; without that call, they are released when they are collected.
  */
-export function readPayload(payload: Payload, channel: Channel, party: Party): unknown {
+export function readPayload(payload: Payload, channel: ReferenceChannel, party: Party): unknown {
   const stubs: object[] = [];
   const value = deserializeWith(payload, (members) => {
     const description = members as unknown as Description;

@@ -10,7 +10,7 @@ import type {
   ReferenceRequest,
 } from '../rpc/object-protocol.ts';
 import type { Party } from '../stubs/party.ts';
-import type { Channel, Draft, Exported, Ownership } from './channel.ts';
+import type { Draft, Exported, Ownership, ReferenceChannel } from './channel.ts';
 import { readPayload, writeDraft } from './payload.ts';
 
 interface Live {
@@ -18,7 +18,7 @@ interface Live {
   readonly forget: () => void;
 }
 
-export class References implements Channel, ReferencePeer {
+export class References implements ReferenceChannel, ReferencePeer {
   readonly peer: ReferencePeer;
   readonly #live = new Map<ReferenceNumber, Live>();
   #ended = false;

@@ -2,7 +2,7 @@
 
 import type { Payload, ReferenceRequest } from '../rpc/object-protocol.ts';
 import type { Party } from '../stubs/party.ts';
-import type { Channel, Exported } from './channel.ts';
+import type { Exported, ReferenceChannel } from './channel.ts';
 import type { Imported } from './imported.ts';
 import { misused, type ReferenceKind } from './kind.ts';
 
@@ -42,7 +42,7 @@ class ExportedSignal implements Exported {
     return this.#party.io.retain();
   }
 
-  async ask(request: ReferenceRequest, channel: Channel): Promise<Payload | null> {
+  async ask(request: ReferenceRequest, channel: ReferenceChannel): Promise<Payload | null> {
     if (request.op !== 'wait') throw misused(request);
     if (!(await this.#aborted)) return null;
     return channel.send(channel.draft(this.#signal.reason, this.#party));

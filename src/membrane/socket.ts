@@ -9,7 +9,7 @@ import { dataCloneError } from '../serializer/object-kind.ts';
 import { SocketEnd, type SocketEvent } from '../sockets/socket-end.ts';
 import { socketParts, WebSocket } from '../sockets/web-socket.ts';
 import type { Party } from '../stubs/party.ts';
-import type { Channel, Exported } from './channel.ts';
+import type { Exported, ReferenceChannel } from './channel.ts';
 import type { Imported } from './imported.ts';
 import { misused, type ReferenceKind } from './kind.ts';
 
@@ -51,7 +51,7 @@ class ExportedSocket implements Exported {
     return () => {};
   }
 
-  async ask(request: ReferenceRequest, channel: Channel): Promise<Payload | null> {
+  async ask(request: ReferenceRequest, channel: ReferenceChannel): Promise<Payload | null> {
     switch (request.op) {
       case 'write':
         this.#end.send(channel.receive(request.payload, this.#party) as SocketEvent);

@@ -7,7 +7,7 @@ import { MessageBody } from '../http/body.ts';
 import type { Enter } from '../io/io-context.ts';
 import type { Payload, ReferenceRequest } from '../rpc/object-protocol.ts';
 import type { Party } from '../stubs/party.ts';
-import type { Channel, Exported } from './channel.ts';
+import type { Exported, ReferenceChannel } from './channel.ts';
 import type { Imported } from './imported.ts';
 import { misused, type ReferenceKind } from './kind.ts';
 
@@ -53,7 +53,7 @@ class ExportedReadable implements Exported {
     return this.#party.io.retain();
   }
 
-  async ask(request: ReferenceRequest, channel: Channel): Promise<Payload | null> {
+  async ask(request: ReferenceRequest, channel: ReferenceChannel): Promise<Payload | null> {
     switch (request.op) {
       case 'pull':
         return this.#pull(channel);
@@ -71,7 +71,7 @@ class ExportedReadable implements Exported {
     this.#reader?.cancel(reason).catch(() => {}); // it has ended or failed already
   }
 
-  async #pull(channel: Channel): Promise<Payload | null> {
+  async #pull(channel: ReferenceChannel): Promise<Payload | null> {
     const draft = await this.#enter(async () => {
       const { done, value } = await this.#reader!.read();
       return done ? null : channel.draft(trimmed(value), this.#party);
@@ -101,7 +101,7 @@ class ExportedWritable implements Exported {
     return this.#party.io.retain();
   }
 
-  async ask(request: ReferenceRequest, channel: Channel): Promise<Payload | null> {
+  async ask(request: ReferenceRequest, channel: ReferenceChannel): Promise<Payload | null> {
     await this.#enter(() => {
       switch (request.op) {
         case 'write':

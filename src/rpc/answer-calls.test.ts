@@ -1,6 +1,6 @@
 import { wrap } from 'comlink';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type Answer, answerCalls } from './answer-calls.ts';
+import { type Answerer, answerCalls } from './answer-calls.ts';
 import { ChannelEndpoint } from './channel-endpoint.ts';
 
 const REFUSED = { error: { properties: { code: 'INVALID_ARGUMENT' } } };
@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => ports.port1.close());
 
-function answer(functions: Record<string, Answer>): void {
+function answer(functions: Record<string, Answerer>): void {
   answerCalls(functions, new ChannelEndpoint(ports.port1));
 }
 

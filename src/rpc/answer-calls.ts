@@ -15,7 +15,7 @@ import type { ChannelEndpoint } from './channel-endpoint.ts';
 import { type Outcome, toWire } from './errors-on-wire.ts';
 
 /** Must check its parameters, because the peer can send anything. */
-export type Answer = (...parameters: unknown[]) => unknown;
+export type Answerer = (...parameters: unknown[]) => unknown;
 
 /** Most parameters of a call; no function takes more. */
 const PARAMETERS_MAX = 4;
@@ -25,10 +25,10 @@ const REPLIES: ReadonlySet<unknown> = new Set(['RAW', 'HANDLER']);
 
 /** Answers on the endpoint from now on. If a function throws, its error becomes the outcome. */
 export function answerCalls(
-  functions: Readonly<Record<string, Answer>>,
+  functions: Readonly<Record<string, Answerer>>,
   endpoint: ChannelEndpoint,
 ): void {
-  const surface: Record<string, Answer> = Object.create(null);
+  const surface: Record<string, Answerer> = Object.create(null);
   for (const [name, answer] of Object.entries(functions)) surface[name] = settling(answer);
   expose(Object.freeze(surface), new GuardedEndpoint(new Set(Object.keys(surface)), endpoint));
 }
@@ -110,7 +110,7 @@ function plainValuesIn(argumentList: unknown): object[] {
 }
 
 /** The function with failures as outcomes, because comlink would drop the error's code. */
-function settling(answer: Answer): Answer {
+function settling(answer: Answerer): Answerer {
   return async (...parameters) => {
     try {
       return await answer(...parameters);

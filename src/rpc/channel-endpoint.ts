@@ -6,7 +6,7 @@
 // are collected, which may be long after, and a closed BroadcastChannel would throw.
 
 /** What a MessagePort and a BroadcastChannel have in common. */
-export interface Channel {
+export interface WireChannel {
   postMessage(message: unknown): void;
   addEventListener(type: string, listener: EventListenerOrEventListenerObject): void;
   removeEventListener(type: string, listener: EventListenerOrEventListenerObject): void;
@@ -16,10 +16,10 @@ export interface Channel {
 }
 
 export class ChannelEndpoint {
-  readonly #channel: Channel;
+  readonly #channel: WireChannel;
   #isClosed = false;
 
-  constructor(channel: Channel) {
+  constructor(channel: WireChannel) {
     this.#channel = channel;
     channel.start?.();
   }

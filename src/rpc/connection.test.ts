@@ -132,7 +132,7 @@ describe.for(['port', 'channel'] as const)('over a %s', (kind) => {
     expect(connection.failure).toBe(null);
   });
 
-  test('[BORDER4] an answer that is no outcome settles its calls as INTERNAL', async () => {
+  test('[BORDER4] an answer that is not an outcome settles its calls as INTERNAL', async () => {
     const [page, worker] = endpoints();
     const connection = new PageEnd(page);
     let value: unknown;

@@ -99,9 +99,9 @@ describe('an error across the thread', () => {
     ['null', null],
     ['a number', 7],
     ['no properties', { name: 'Error', message: 'x' }],
-    ['a cause that is none', { name: 'Error', message: 'x', properties: {}, cause: 7 }],
+    ['a cause that is not an error', { name: 'Error', message: 'x', properties: {}, cause: 7 }],
     [
-      'a name that is no string',
+      'a name that is not a string',
       { name: { toString: 1 }, message: { toString: 1 }, properties: {} },
     ],
   ])('[BORDER4] an error that cannot be read (%s) is INTERNAL', ([, wire]) => {

@@ -70,7 +70,7 @@ export type ManageRequest =
   | { readonly op: 'set'; readonly timeMs: number }
   | { readonly op: 'advance'; readonly durationMs: number };
 
-/** What each gives back. */
+/** What each returns. */
 export interface ManageResults {
   list: { address: WireAddress; sizeBytes: number; nextAlarm: number | null }[];
   delete: null;

@@ -7,7 +7,7 @@
 
 import { wrap } from 'comlink';
 import { checkNumberOf } from '../contract/check.ts';
-import { type Answer, answerCalls } from './answer-calls.ts';
+import { type Answerer, answerCalls } from './answer-calls.ts';
 import type { ChannelEndpoint } from './channel-endpoint.ts';
 import { checkCalls, checkTarget } from './check-calls.ts';
 import {
@@ -70,7 +70,7 @@ export function serveFunctions<Peer extends object>(
 ): void {
   const peer = functions as AnyPeer;
   const answers = Object.entries(description as AnyDescription).map(
-    ([name, { parameters }]): [string, Answer] => [
+    ([name, { parameters }]): [string, Answerer] => [
       name,
       (...values) => peer[name]!(...parameters.map((check, i) => check(values[i]))),
     ],

@@ -1,4 +1,4 @@
-// Bytes of every version, at every address, and bytes that are no value.
+// Bytes of every version, at every address, and bytes that are not a value.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -140,7 +140,7 @@ describe('[VAL7] CORRUPT is thrown for', () => {
     'a set with a wrong count': 'ff0f 27 49 02 2c 02',
     'a reference to nothing': 'ff0f 5e 00',
     'a reference to an object not yet read': 'ff0f 5c 04 03 01 5e 00',
-    'a regular expression that is none': 'ff0f 52 22 01 28 00',
+    'a malformed regular expression': 'ff0f 52 22 01 28 00',
     'regular expression flags that exclude each other': 'ff0f 52 22 01 61 9002',
     'a view beyond its buffer': 'ff0f 42 01 00 56 42 00 02 00',
     'a view of an unknown class': 'ff0f 42 01 00 56 7a 00 01 00',
@@ -155,8 +155,8 @@ describe('[VAL7] CORRUPT is thrown for', () => {
     'more headers than bytes': 'ff0f 5c 04 03 ffffffff0f 05 01 76',
     'a request with an impossible address': 'ff0f 5c 05 01 78 6f7b00',
     'a response with an impossible status': 'ff0f 5c 06 30 6f 22 06 737461747573 49 02 7b01',
-    'an error whose properties are none': 'ff0f 5c 0a 01 22 01 6d 49 02',
-    'an error whose message is no string': 'ff0f 5c 0a 01 49 02 6f7b00',
+    'an error with malformed properties': 'ff0f 5c 0a 01 22 01 6d 49 02',
+    'an error whose message is not a string': 'ff0f 5c 0a 01 49 02 6f7b00',
     'an endless number': 'ff0f 55 ffffffffffffffffffffffff',
   };
   for (const [name, hex] of Object.entries(wrong)) {

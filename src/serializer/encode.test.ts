@@ -323,7 +323,7 @@ describe('[VAL2] an error', () => {
     expect(() => serialize(chain(NESTING_DEPTH_MAX / 2 + 1))).toThrow(RangeError);
   });
 
-  test('with a message that is no string stays readable', () => {
+  test('with a message that is not a string stays readable', () => {
     const error = Object.assign(new Error(), { message: 5 });
     expect((roundTrip(error) as { message: unknown }).message).toBe('5');
   });

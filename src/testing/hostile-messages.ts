@@ -161,7 +161,7 @@ function wrong(message: unknown, replies: readonly unknown[]): string | null {
   const bad = outcomes.find((outcome) => !isOutcome(outcome, isCall && isOfObject(name)));
   return bad === undefined && !outcomes.includes(undefined)
     ? null
-    : `The reply is no outcome with a code: ${inWords(value)}`;
+    : `The reply is not an outcome with a code: ${inWords(value)}`;
 }
 
 // What the object's own code throws has no code.

@@ -99,7 +99,7 @@ describe('a peer with other code', () => {
     ['a new object', { type: 'CONSTRUCT', path: ['open'] }],
     ['another endpoint', { type: 'ENDPOINT', path: [] }],
     ['the end of the service', { type: 'RELEASE', path: [] }],
-    ['a path that is none', { type: 'APPLY', path: { length: 1, 0: 'open' } }],
+    ['a path that is not an array', { type: 'APPLY', path: { length: 1, 0: 'open' } }],
   ])('[BORDER1] does not reach %s', async ([, message]) => {
     const { value } = await reply({ argumentList: raw('return 1'), ...message });
     expect(value).toMatchObject(refused);

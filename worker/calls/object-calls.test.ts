@@ -495,11 +495,14 @@ describe('one object calls another', () => {
     expect(await room.askPeer({ n: 1 })).toEqual({ n: 1 });
   });
 
-  test.for([[null], [undefined]])('[STUB29] the jurisdiction %s is none', ([none]) => {
-    const rooms = env.Room.jurisdiction('eu').jurisdiction(none as never);
-    expect(rooms.idFromName('a').equals(env.Room.idFromName('a'))).toBe(true);
-    expect(rooms.newUniqueId({ jurisdiction: none } as never).jurisdiction).toBeUndefined();
-  });
+  test.for([[null], [undefined]])(
+    '[STUB29] the jurisdiction %s means no jurisdiction',
+    ([none]) => {
+      const rooms = env.Room.jurisdiction('eu').jurisdiction(none as never);
+      expect(rooms.idFromName('a').equals(env.Room.idFromName('a'))).toBe(true);
+      expect(rooms.newUniqueId({ jurisdiction: none } as never).jurisdiction).toBeUndefined();
+    },
+  );
 });
 
 describe('fetch', () => {
@@ -608,7 +611,7 @@ describe('fetch', () => {
     expect((await failure(room.fetch('http://object/round'))).message).toContain('20 redirects');
   });
 
-  test('[STUB19] a class without fetch, and an answer that is none, are errors', async () => {
+  test('[STUB19] a class without fetch, and an answer that is not a Response, are errors', async () => {
     const mute = env.Mute.getByName('m');
     expect(await failure(mute.fetch('http://object/'))).toMatchObject({ code: 'UNKNOWN_METHOD' });
     expect(await failure(room.fetch('http://object/wrong', { method: 'POST' }))).toMatchObject({

@@ -7,7 +7,7 @@ import { storageError } from '../../src/contract/errors.ts';
 import { addressKey, type ObjectAddress } from '../../src/contract/object-id.ts';
 import { mustBeCallable } from '../../src/contract/rpc-class.ts';
 import type { Answer, OutgoingCall } from '../../src/membrane/caller.ts';
-import type { Channel, Draft } from '../../src/membrane/channel.ts';
+import type { Draft, ReferenceChannel } from '../../src/membrane/channel.ts';
 import { limited } from '../../src/membrane/payload-limit.ts';
 import { pairOfReferences, References } from '../../src/membrane/references.ts';
 import { type Outcome, toWire } from '../../src/rpc/errors-on-wire.ts';
@@ -71,7 +71,7 @@ export class ObjectCalls implements ObjectsService {
   async #outcome(
     address: WireAddress,
     request: ObjectRequest,
-    channel: Channel,
+    channel: ReferenceChannel,
   ): Promise<ObjectOutcome> {
     const { resets } = this.#host;
     const { incarnation = resets.count } = request;
@@ -97,7 +97,7 @@ export class ObjectCalls implements ObjectsService {
   async #perform(
     instance: ObjectInstance,
     request: ObjectRequest,
-    channel: Channel,
+    channel: ReferenceChannel,
   ): Promise<Draft> {
     const party = this.#partyOf(instance);
     const { object } = instance;

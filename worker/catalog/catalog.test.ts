@@ -69,7 +69,7 @@ describe('catalog in a file', () => {
     again.close();
   });
 
-  test('[CAT7] a file that cannot be written is an error with a code, and nothing is taken for noted', async () => {
+  test('[CAT7] a file that cannot be written is an error with a code, and nothing counts as stored', async () => {
     expect(() => new NodeCatalog(join(path, 'no', 'folder'))).toThrow(
       expect.objectContaining({ code: 'IO' }),
     );

@@ -17,7 +17,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { storageError } from '../../src/contract/errors.ts';
-import { fileError } from '../file/node-file.ts';
+import { nodeFileError } from '../file/node-file.ts';
 import { type CatalogEntry, isKnown, MemoryCatalog, withName } from './catalog.ts';
 
 type Change = CatalogEntry | { readonly removed: string };
@@ -136,6 +136,6 @@ function attempt<T>(operation: string, action: () => T): T {
   try {
     return action();
   } catch (cause) {
-    throw fileError(`The catalog of objects, ${operation}`, cause);
+    throw nodeFileError(`The catalog of objects, ${operation}`, cause);
   }
 }

@@ -135,7 +135,7 @@ describe('clock', () => {
     expect(clock.now()).toBe(1020);
   });
 
-  test('[CLOCK7] what is no time is refused', () => {
+  test('[CLOCK7] a value that is not a time is refused', () => {
     const { clock } = make();
     for (const wrong of [Number.NaN, -1, Number.POSITIVE_INFINITY, '5' as never]) {
       const refused = expect.objectContaining({ name: 'TypeError', code: 'INVALID_ARGUMENT' });
@@ -169,7 +169,7 @@ describe('clock', () => {
   test('[CLOCK14] however many wait, the system has one timer for them', () => {
     const { system, clock, log } = make();
     const cancels = Array.from({ length: 10_000 }, (_, i) =>
-      // In an order that is none.
+      // Not in order.
       clock.after(1 + ((i * 7919) % 10_000), () =>
         log.push([`${(i * 7919) % 10_000}`, clock.now()]),
       ),

@@ -20,7 +20,7 @@ import { storageError } from '../../src/contract/errors.ts';
 import { closedError, type FileDirectory, removeOpenError, type SyncFile } from './file.ts';
 
 /** Converts an error of Node's file system to DISK_FULL or IO. */
-export function fileError(operation: string, cause: unknown): Error {
+export function nodeFileError(operation: string, cause: unknown): Error {
   const code = (cause as { code?: string }).code;
   if (code === 'ENOSPC' || code === 'EDQUOT') {
     return storageError('DISK_FULL', `${operation}: the disk is full.`, { cause });
@@ -86,7 +86,7 @@ class NodeFile implements SyncFile {
     try {
       return action();
     } catch (cause) {
-      throw fileError(`${operation} "${this.#name}"`, cause);
+      throw nodeFileError(`${operation} "${this.#name}"`, cause);
     }
   }
 }
@@ -111,7 +111,7 @@ export class NodeDirectory implements FileDirectory {
       this.#open.add(name);
       return new NodeFile(name, descriptor, () => this.#open.delete(name));
     } catch (cause) {
-      throw fileError(`open "${name}"`, cause);
+      throw nodeFileError(`open "${name}"`, cause);
     }
   }
 
@@ -124,7 +124,7 @@ export class NodeDirectory implements FileDirectory {
     try {
       rmSync(join(this.#path, name), { force: true });
     } catch (cause) {
-      throw fileError(`remove "${name}"`, cause);
+      throw nodeFileError(`remove "${name}"`, cause);
     }
   }
 }

@@ -57,7 +57,7 @@ export class HandleCloser {
 }
 
 /** Converts an error of the browser to DISK_FULL or IO. */
-export function fileError(operation: string, cause: unknown): Error {
+export function opfsFileError(operation: string, cause: unknown): Error {
   const name = (cause as { name?: string } | null)?.name;
   if (name === 'QuotaExceededError') {
     return storageError('DISK_FULL', `${operation}: the quota of the origin is used up.`, {
@@ -81,7 +81,7 @@ class OpfsFile implements SyncFile {
 
   read(target: Uint8Array, offset: number): number {
     const count = this.#attempt('read', () => this.#handle.read(target, { at: offset }));
-    if (count > target.length) throw fileError(`read "${this.#name}"`, `result ${count}`);
+    if (count > target.length) throw opfsFileError(`read "${this.#name}"`, `result ${count}`);
     return count;
   }
 
@@ -126,7 +126,7 @@ class OpfsFile implements SyncFile {
       return action();
     } catch (cause) {
       this.#closer.onFailure();
-      throw fileError(`${operation} "${this.#name}"`, cause);
+      throw opfsFileError(`${operation} "${this.#name}"`, cause);
     }
   }
 }
@@ -160,7 +160,7 @@ export class OpfsDirectory implements FileDirectory {
       } catch (cause) {
         // The holder may be a terminated worker, whose handles outlive it by seconds.
         if ((cause as { name?: string }).name !== 'NoModificationAllowedError') {
-          throw fileError(`open "${name}"`, cause);
+          throw opfsFileError(`open "${name}"`, cause);
         }
         if (now() >= deadlineMs) {
           throw storageError(
@@ -180,7 +180,7 @@ export class OpfsDirectory implements FileDirectory {
     try {
       for await (const name of this.#directory.keys()) names.push(name);
     } catch (cause) {
-      throw fileError('names', cause);
+      throw opfsFileError('names', cause);
     }
     return names;
   }
@@ -191,7 +191,7 @@ export class OpfsDirectory implements FileDirectory {
       await this.#directory.removeEntry(name);
     } catch (cause) {
       if ((cause as { name?: string }).name === 'NotFoundError') return;
-      throw fileError(`remove "${name}"`, cause);
+      throw opfsFileError(`remove "${name}"`, cause);
     }
   }
 }

@@ -7,7 +7,7 @@ import { storageError } from '../../src/contract/errors.ts';
 import { ClearanceWatch } from './clearance-watch.ts';
 import type { FileDirectory } from './file.ts';
 import type { ObjectMedium } from './medium.ts';
-import { fileError, HandleCloser, OpfsDirectory, type OpfsEnvironment } from './opfs-file.ts';
+import { HandleCloser, OpfsDirectory, type OpfsEnvironment, opfsFileError } from './opfs-file.ts';
 
 /** What the files and the clearance watch need. */
 export interface OpfsMediumEnvironment extends OpfsEnvironment {
@@ -83,7 +83,7 @@ export class OpfsMedium implements ObjectMedium {
       return await action();
     } catch (cause) {
       this.watch.expire();
-      throw fileError(`${operation} "${key}"`, cause);
+      throw opfsFileError(`${operation} "${key}"`, cause);
     }
   }
 }
@@ -150,7 +150,7 @@ async function openPlaces(name: string): Promise<Places> {
     return await leaveMark(await origin.getDirectoryHandle(name, { create: true }));
   } catch (cause) {
     if ((cause as DOMException).name === 'QuotaExceededError') {
-      throw fileError('openStorage', cause);
+      throw opfsFileError('openStorage', cause);
     }
     throw storageError(
       'OPFS_UNAVAILABLE',

@@ -9,21 +9,21 @@ const BYTES_MAX = 64 * 1024 * 1024;
 /** About what an entry takes beside its texts and its body. */
 const ENTRY_BYTES = 512;
 
-export interface Entry extends Kept {
+export interface CacheEntry extends Kept {
   readonly storedMs: number;
   readonly freshUntilMs: number;
 }
 
 export class CacheEntries {
   readonly bytesMax: number;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, CacheEntry>();
   #byteCount = 0;
 
   constructor(bytesMax = BYTES_MAX) {
     this.bytesMax = bytesMax;
   }
 
-  get(key: string, nowMs: number): Entry | undefined {
+  get(key: string, nowMs: number): CacheEntry | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
     if (nowMs >= entry.freshUntilMs) {
@@ -36,7 +36,7 @@ export class CacheEntries {
   }
 
   /** Keeps the entry in place of the key's other one, unless it alone is too large. */
-  set(key: string, entry: Entry): void {
+  set(key: string, entry: CacheEntry): void {
     this.delete(key);
     const byteCount = sizeOf(key, entry);
     if (byteCount > this.bytesMax) return;
@@ -56,7 +56,7 @@ export class CacheEntries {
   }
 }
 
-function sizeOf(key: string, { bytes, headers }: Entry): number {
+function sizeOf(key: string, { bytes, headers }: CacheEntry): number {
   let characterCount = key.length;
   for (const [name, value] of headers) characterCount += name.length + value.length;
   return ENTRY_BYTES + 2 * characterCount + bytes.length;

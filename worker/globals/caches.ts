@@ -6,7 +6,7 @@
 import type { CurrentContext, IoHost } from '../../src/io/io-context.ts';
 import { replaceRead, undoAll } from '../../src/io/replace-global.ts';
 import { answer } from './cache-answer.ts';
-import { CacheEntries, type Entry } from './cache-entries.ts';
+import { CacheEntries, type CacheEntry } from './cache-entries.ts';
 import { ageSeconds, freshForMs, isCookiePrivate } from './cache-policy.ts';
 
 interface MatchOptions {
@@ -79,7 +79,7 @@ class Cache {
   }
 
   /** Uses the body up; undefined when the response is not to be kept. */
-  async #read(request: Request, response: Response): Promise<Entry | undefined> {
+  async #read(request: Request, response: Response): Promise<CacheEntry | undefined> {
     const nowMs = this.#host.now();
     const freshMs = freshForMs(request, response, nowMs);
     const { status, statusText } = response;

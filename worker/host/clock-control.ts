@@ -2,7 +2,7 @@
 
 import type { Clock } from '../clock/clock.ts';
 import type { HostEnvironment } from '../instance/environment.ts';
-import type { AlarmEnd, ObjectAlarms, RanAlarm } from './object-alarms.ts';
+import type { AlarmEnd, FinishedAlarm, ObjectAlarms } from './object-alarms.ts';
 
 /** Turns of the event loop in which what a timer started settles, unless it waits for something. */
 const SETTLE_TURNS = 20;
@@ -41,7 +41,7 @@ export class ClockControl {
    *
    * @throws what opening the files of the object throws
    */
-  runNextAlarm(): Promise<RanAlarm | null> {
+  runNextAlarm(): Promise<FinishedAlarm | null> {
     let end: AlarmEnd | undefined;
     const unsubscribe = this.#alarms.subscribe((ended) => {
       end ??= ended;

@@ -99,7 +99,7 @@ describe('an object that takes too much', () => {
     await named('a').take('kept', ['CREATE TABLE t(a)', 'INSERT INTO t VALUES (1)']);
     expect(await named('a').search(SORT)).toBe('SQL_MEMORY');
     expect(await named('a').state()).toEqual({ keys: ['kept'], rows: 1, runs: 1 });
-    // SQLite rolls back what is open, so the object starts anew, as after a full disk.
+    // SQLite rolls back the open transaction, so the object restarts, as after a full disk.
     await expect(named('a').take('lost', [SORT])).rejects.toMatchObject({ code: 'SQL_MEMORY' });
     expect(await named('a').state()).toEqual({ keys: ['kept'], rows: 1, runs: 0 });
     expect(await named('other').state()).toEqual({ keys: ['kept'], rows: 1, runs: 1 });

@@ -14,7 +14,7 @@ import type { ObjectInstance } from '../instance/object-instance.ts';
 const DISK_FAULTS: ReadonlySet<string> = new Set(['IO', 'DISK_FULL', 'CORRUPT']);
 
 /** An alarm whose handler ran, to its end or to a failure. */
-export interface RanAlarm {
+export interface FinishedAlarm {
   readonly address: ObjectAddress;
   /** When it was due, in milliseconds; a retry has the time of the first run. */
   readonly dueMs: number;
@@ -22,7 +22,7 @@ export interface RanAlarm {
 
 /** How a run ended: with its handler, or (`unreached`) before it came to that. */
 export type AlarmEnd =
-  | { readonly kind: 'ran'; readonly alarm: RanAlarm }
+  | { readonly kind: 'ran'; readonly alarm: FinishedAlarm }
   | { readonly kind: 'unreached'; readonly error: unknown };
 
 export class ObjectAlarms {

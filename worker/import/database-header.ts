@@ -5,7 +5,7 @@
 
 import { type StorageError, storageError } from '../../src/contract/errors.ts';
 
-export const PAGE_BYTES = 4096;
+export const DATABASE_PAGE_BYTES = 4096;
 
 const HEADER_BYTES = 100;
 const MAGIC = 'SQLite format 3\0';
@@ -50,10 +50,10 @@ export function checkHeader(file: Uint8Array): void {
   const view = viewOf(file);
   const stored = view.getUint16(OFFSET.pageSize);
   const pageBytes = stored === 1 ? 65_536 : stored;
-  if (pageBytes !== PAGE_BYTES) {
+  if (pageBytes !== DATABASE_PAGE_BYTES) {
     throw importInvalid(
-      `the page size is ${pageBytes} bytes, and must be ${PAGE_BYTES}`,
-      `run PRAGMA journal_mode=DELETE; PRAGMA page_size=${PAGE_BYTES}; VACUUM on the file first`,
+      `the page size is ${pageBytes} bytes, and must be ${DATABASE_PAGE_BYTES}`,
+      `run PRAGMA journal_mode=DELETE; PRAGMA page_size=${DATABASE_PAGE_BYTES}; VACUUM on the file first`,
     );
   }
   const encoding = view.getUint32(OFFSET.encoding);
@@ -91,23 +91,27 @@ export function checkHeader(file: Uint8Array): void {
  * @throws IMPORT_INVALID when pages are missing
  */
 export function settleImage(image: Uint8Array): Uint8Array {
-  const actualPages = image.length / PAGE_BYTES;
+  const actualPages = image.length / DATABASE_PAGE_BYTES;
   const pageCount = pageCountOf(image) ?? Math.floor(actualPages);
   if (pageCount > actualPages || !Number.isInteger(actualPages)) {
     throw importInvalid(
-      `the file is cut off: it has ${image.length} bytes and needs ${Math.max(pageCount, Math.ceil(actualPages)) * PAGE_BYTES}`,
+      `the file is cut off: it has ${image.length} bytes and needs ${Math.max(pageCount, Math.ceil(actualPages)) * DATABASE_PAGE_BYTES}`,
       'copy it again, completely, and with its -wal file if there is one',
     );
   }
   image[OFFSET.writeVersion] = ROLLBACK_JOURNAL;
   image[OFFSET.readVersion] = ROLLBACK_JOURNAL;
-  return image.subarray(0, pageCount * PAGE_BYTES);
+  return image.subarray(0, pageCount * DATABASE_PAGE_BYTES);
 }
 
 /** True for an empty file in WAL mode: its data is in the WAL. */
 export function isAllInWal(file: Uint8Array): boolean {
   const cellCount = viewOf(file).getUint16(HEADER_BYTES + 3);
-  return file[OFFSET.readVersion] === WAL_JOURNAL && file.length === PAGE_BYTES && cellCount === 0;
+  return (
+    file[OFFSET.readVersion] === WAL_JOURNAL &&
+    file.length === DATABASE_PAGE_BYTES &&
+    cellCount === 0
+  );
 }
 
 /** Pages by the header; null when a version of SQLite wrote it that did not maintain the number. */
@@ -125,10 +129,10 @@ export function changeCounter(firstPage: Uint8Array): number {
 
 /** The image of an empty database. */
 export function emptyDatabase(): Uint8Array<ArrayBuffer> {
-  const page = new Uint8Array(PAGE_BYTES);
+  const page = new Uint8Array(DATABASE_PAGE_BYTES);
   new TextEncoder().encodeInto(MAGIC, page);
   const view = viewOf(page);
-  view.setUint16(OFFSET.pageSize, PAGE_BYTES);
+  view.setUint16(OFFSET.pageSize, DATABASE_PAGE_BYTES);
   page[OFFSET.writeVersion] = ROLLBACK_JOURNAL;
   page[OFFSET.readVersion] = ROLLBACK_JOURNAL;
   page.set(PAYLOAD_FRACTIONS, OFFSET.payloadFractions);
@@ -139,7 +143,7 @@ export function emptyDatabase(): Uint8Array<ArrayBuffer> {
   view.setUint32(OFFSET.validFor, 1);
   view.setUint32(OFFSET.sqliteVersion, 3_054_001);
   page[HEADER_BYTES] = LEAF_TABLE;
-  view.setUint16(HEADER_BYTES + 5, PAGE_BYTES); // where the cells begin
+  view.setUint16(HEADER_BYTES + 5, DATABASE_PAGE_BYTES); // where the cells begin
   return page;
 }
 

@@ -154,7 +154,7 @@ describe('what is no file of an object', () => {
       /load/,
     ],
     [
-      'a module that is none of ours',
+      'a module that this SQLite lacks',
       'CREATE TABLE t(x);' +
         schemaRow('table', 'v', 'v', 'CREATE VIRTUAL TABLE v USING dbstat').replace(', 2,', ', 0,'),
       /table "v" cannot be created.*virtual tables: fts5/,
@@ -374,7 +374,7 @@ describe('a WAL', () => {
   });
 
   test.for<[string, (states: States) => Uint8Array, RegExp]>([
-    ['that is none', () => new Uint8Array(4096).fill(1), /4096 bytes\) is not a WAL/],
+    ['of other bytes', () => new Uint8Array(4096).fill(1), /4096 bytes\) is not a WAL/],
     [
       'of other pages',
       ([a, b]) => changed(makeWal([walTransaction(a, b)]), 10, 8),

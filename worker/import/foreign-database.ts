@@ -10,9 +10,9 @@ import type { Database } from '../sql/database.ts';
 import type { Limits } from '../sql/query-limits.ts';
 import {
   checkHeader,
+  DATABASE_PAGE_BYTES,
   importInvalid,
   isAllInWal,
-  PAGE_BYTES,
   settleImage,
 } from './database-header.ts';
 import { ImageFile } from './image-file.ts';
@@ -61,7 +61,7 @@ export function openForeign(
 ): ForeignDatabase {
   // While its first page is still in the WAL, a database is an empty file.
   if (file.length > 0 || wal === null) checkHeader(file);
-  if (wal === null && file.length >= PAGE_BYTES && isAllInWal(file)) {
+  if (wal === null && file.length >= DATABASE_PAGE_BYTES && isAllInWal(file)) {
     throw importInvalid(
       'the file is empty and in WAL mode: its data is in the -wal file beside it',
       'pass both files; to empty an object, call deleteAll()',

@@ -5,11 +5,16 @@
 // is right; frames count up to the last valid one that ends a transaction. What follows is left over
 // from an earlier use of the log.
 
-import { changeCounter, importInvalid, PAGE_BYTES, pageCountOf } from './database-header.ts';
+import {
+  changeCounter,
+  DATABASE_PAGE_BYTES,
+  importInvalid,
+  pageCountOf,
+} from './database-header.ts';
 
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
-const FRAME_BYTES = FRAME_HEADER_BYTES + PAGE_BYTES;
+const FRAME_BYTES = FRAME_HEADER_BYTES + DATABASE_PAGE_BYTES;
 /** The last bit tells the byte order in which words are summed; fields are always big-endian. */
 const MAGIC = 0x377f0682;
 const VERSION = 3_007_000;
@@ -43,16 +48,16 @@ export function mergeWal(database: Uint8Array, wal: Uint8Array): Uint8Array {
     );
   }
   for (let number = 1; number <= pageCount; number++) {
-    if (frames.has(number) || number * PAGE_BYTES <= database.length) continue;
+    if (frames.has(number) || number * DATABASE_PAGE_BYTES <= database.length) continue;
     throw importInvalid(
       `page ${number} of ${pageCount} is neither in the database nor in the WAL`,
       COPY_AGAIN,
     );
   }
-  const merged = new Uint8Array(pageCount * PAGE_BYTES);
+  const merged = new Uint8Array(pageCount * DATABASE_PAGE_BYTES);
   merged.set(database.subarray(0, merged.length));
   for (const [number, page] of frames) {
-    if (number <= pageCount) merged.set(page, (number - 1) * PAGE_BYTES);
+    if (number <= pageCount) merged.set(page, (number - 1) * DATABASE_PAGE_BYTES);
   }
   // Every transaction that changes the size writes it to the first page as well.
   const counted = pageCountOf(merged);
@@ -75,9 +80,9 @@ function readWal(wal: Uint8Array): Committed | null {
     throw importInvalid(`the file given as WAL (${wal.length} bytes) is not a WAL`, COPY_AGAIN);
   }
   const pageBytes = view.getUint32(8);
-  if (pageBytes !== PAGE_BYTES) {
+  if (pageBytes !== DATABASE_PAGE_BYTES) {
     throw importInvalid(
-      `the page size of the WAL is ${pageBytes} bytes, and must be ${PAGE_BYTES}`,
+      `the page size of the WAL is ${pageBytes} bytes, and must be ${DATABASE_PAGE_BYTES}`,
       COPY_AGAIN,
     );
   }
@@ -93,7 +98,7 @@ function readWal(wal: Uint8Array): Committed | null {
       view.getUint32(at + 8) === view.getUint32(16) &&
       view.getUint32(at + 12) === view.getUint32(20);
     checksum.add(at, 8);
-    checksum.add(at + FRAME_HEADER_BYTES, PAGE_BYTES);
+    checksum.add(at + FRAME_HEADER_BYTES, DATABASE_PAGE_BYTES);
     const number = view.getUint32(at);
     if (!hasSalts || number === 0 || !checksum.isStoredAt(at + 16)) break;
     open.set(number, wal.subarray(at + FRAME_HEADER_BYTES, at + FRAME_BYTES));

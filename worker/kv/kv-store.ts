@@ -10,7 +10,7 @@ import { storageError } from '../../src/contract/errors.ts';
 import { isEmptyRange, type KeyRange } from '../../src/contract/key-range.ts';
 import type { Database } from '../sql/database.ts';
 import { HiddenTable } from '../sql/hidden-table.ts';
-import type { Statement } from '../sql/statement.ts';
+import type { PreparedStatement } from '../sql/statement.ts';
 
 const COLUMNS = '( key TEXT PRIMARY KEY, value BLOB ) WITHOUT ROWID';
 const GET = 'SELECT value FROM _cf_KV WHERE key = ?';
@@ -148,11 +148,11 @@ function putOf(rows: number): string {
 // The first entry is fetched when the walk begins, each later one on demand. So, as on workerd, the
 // first entry does not reflect writes made since, and later ones do.
 class Walk implements EntryCursor {
-  readonly #statement: Statement;
+  readonly #statement: PreparedStatement;
   #state: 'begun' | 'open' | 'finished' | 'replaced' | 'cut' = 'begun';
   readonly #hasFirst: boolean;
 
-  constructor(statement: Statement) {
+  constructor(statement: PreparedStatement) {
     this.#statement = statement;
     this.#hasFirst = statement.step();
   }

@@ -16,7 +16,7 @@ import type { TableShape } from './order-limit.ts';
 import { Query } from './query.ts';
 import { QueryCache } from './query-cache.ts';
 import { QueryText } from './query-text.ts';
-import { Statement } from './statement.ts';
+import { PreparedStatement } from './statement.ts';
 import { inSavepoint, setSavepoint } from './write-savepoint.ts';
 
 export type { DatabaseEvents, DatabaseOptions } from './connection.ts';
@@ -31,7 +31,7 @@ const UNWATCHED_MAX = 16;
 
 export class Database implements ExecutionOwner {
   readonly #connection: Connection;
-  readonly #statements = new Map<string, Statement>();
+  readonly #statements = new Map<string, PreparedStatement>();
   readonly #queries = new QueryCache();
   // Executions with unread rows, which a reset closes.
   readonly #open = new Set<Execution>();
@@ -52,10 +52,10 @@ export class Database implements ExecutionOwner {
   }
 
   /** The prepared statement of trusted text, compiled on its first use and kept. */
-  statement(sql: string): Statement {
+  statement(sql: string): PreparedStatement {
     const known = this.#statements.get(sql);
     if (known !== undefined) return known;
-    const statement = new Statement(this.#connection, sql);
+    const statement = new PreparedStatement(this.#connection, sql);
     this.#statements.set(sql, statement);
     return statement;
   }

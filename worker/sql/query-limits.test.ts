@@ -98,7 +98,7 @@ describe('time', () => {
     expect(rows(database, 'SELECT a FROM t')).toEqual([[1], [2], [5], [6]]);
   });
 
-  test('[LIM2] a write that is stopped while SQLite compiles it anew keeps its program', () => {
+  test('[LIM2] a write that is stopped while SQLite recompiles it keeps its program', () => {
     // SQLite reads the whole schema again after a rollback of a change to it.
     for (let i = 0; i < 1500; i++) database.run(`CREATE TABLE t${i}(a)`);
     const sql = 'INSERT INTO keyed SELECT a, a FROM t';
@@ -165,7 +165,7 @@ describe('memory', () => {
     expect(run(sorted(99))).toBe(undefined);
   });
 
-  test('[LIM3] what a row held and a binding copied is given back with them, however often', async () => {
+  test('[LIM3] what a row held and a binding copied is freed with them, any number of times', async () => {
     const other = await openInMemory();
     const value = new Uint8Array(1_000_000);
     database.run('CREATE TABLE blobs(k INTEGER PRIMARY KEY, b)');

@@ -171,7 +171,7 @@ test('[SQL14] two runs of one text side by side count apart', () => {
   expect([first.rowsRead, second.rowsRead]).toEqual([2, 3]);
 });
 
-test('[SQL14] a seek with a key that is no number reads nothing', () => {
+test('[SQL14] a seek with a key that is not a number reads nothing', () => {
   database.exec('CREATE TABLE t(id INTEGER PRIMARY KEY); INSERT INTO t VALUES (1), (2)', []);
   expect(counts('SELECT * FROM t WHERE id = ?', 2)).toEqual([1, 0]);
   expect(counts('SELECT * FROM t WHERE id = ?', 6)).toEqual([1, 0]);
@@ -195,7 +195,7 @@ test('[SQL14] statements that FTS5 runs inside a statement are not counted', () 
   expect(counts("INSERT INTO f VALUES ('a'), ('b')")).toEqual([0, 2]);
 });
 
-test('[SQL14] a statement that SQLite compiles anew while it runs is counted right', () => {
+test('[SQL14] a statement that SQLite recompiles while it runs is counted correctly', () => {
   database.exec('CREATE TABLE t(a TEXT COLLATE NOCASE); CREATE INDEX i ON t(a)', []);
   database.exec("INSERT INTO t VALUES ('apple'), ('apricot'), ('banana')", []);
   const like = 'SELECT a FROM t WHERE a LIKE ?';

@@ -12,7 +12,7 @@ import { bindBlob, bindText } from './values.ts';
 
 const CHANGES_TRANSACTION = /^\s*(BEGIN|COMMIT|END|ROLLBACK|SAVEPOINT|RELEASE)\b/i;
 
-export class Statement {
+export class PreparedStatement {
   readonly #connection: Connection;
   /** 0 once it is finalized. */
   #pointer: Pointer;

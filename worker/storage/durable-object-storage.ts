@@ -13,7 +13,7 @@ import { Statement, SqlStorage as UserSql } from '../sql/sql-storage.ts';
 import { DurableObjectTransaction } from './durable-object-transaction.ts';
 import type { ObjectStorage } from './object-storage.ts';
 import { checkSqlBackend, defineStorageMethods, wrongBackend } from './storage-methods.ts';
-import { checkConstructor, INTERNAL, illegalInvocation } from './surface.ts';
+import { checkConstructor, detachedMethod, INTERNAL } from './surface.ts';
 import { ListIterator, SyncKvStorage } from './sync-kv-storage.ts';
 
 /** The methods of the table, which the static block defines. */
@@ -72,7 +72,7 @@ export class DurableObjectStorage {
 
   static #of(self: DurableObjectStorage): ObjectStorage {
     if (self === null || typeof self !== 'object' || !(#storage in self)) {
-      throw illegalInvocation('DurableObjectStorage');
+      throw detachedMethod('DurableObjectStorage');
     }
     return self.#storage;
   }

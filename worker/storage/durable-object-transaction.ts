@@ -6,7 +6,7 @@ import type { MethodName } from '../../src/contract/operations.ts';
 import type { KeyValueOperations } from '../../src/contract/storage.ts';
 import type { ObjectStorage } from './object-storage.ts';
 import { defineStorageMethods } from './storage-methods.ts';
-import { checkConstructor, type INTERNAL, illegalInvocation } from './surface.ts';
+import { checkConstructor, detachedMethod, type INTERNAL } from './surface.ts';
 import type { Frame } from './transactions.ts';
 
 /** The methods of the table, which the static block defines. */
@@ -44,7 +44,7 @@ export class DurableObjectTransaction {
 
   static #of(self: DurableObjectTransaction): ObjectStorage {
     if (self === null || typeof self !== 'object' || !(#frame in self)) {
-      throw illegalInvocation('DurableObjectTransaction');
+      throw detachedMethod('DurableObjectTransaction');
     }
     return self.#storage;
   }

@@ -348,7 +348,7 @@ describe('alarm time', () => {
     });
   });
 
-  test('[AL2] what is no time is a TypeError', async () => {
+  test('[AL2] a value that is not a time is a TypeError', async () => {
     await host.run(async ({ storage }) => {
       for (const time of [0, -1, Number.NaN, Infinity, '5', null, new Date(Number.NaN)]) {
         await expect(storage.setAlarm(time as number)).rejects.toMatchObject({

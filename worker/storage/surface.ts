@@ -15,7 +15,7 @@ export function checkConstructor(name: string, token: unknown): void {
 }
 
 /** The error of a method that was detached from its object. */
-export function illegalInvocation(name: string): Error {
+export function detachedMethod(name: string): Error {
   return storageError(
     'ILLEGAL_INVOCATION',
     `Illegal invocation: call this method on a ${name}, as in ctx.storage.get(key).`,

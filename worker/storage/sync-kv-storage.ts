@@ -10,7 +10,7 @@ import {
 import { decodeValue, encodeValue } from '../../src/contract/value.ts';
 import type { EntryCursor } from '../kv/kv-store.ts';
 import type { ObjectStorage } from './object-storage.ts';
-import { checkConstructor, type INTERNAL, illegalInvocation } from './surface.ts';
+import { checkConstructor, detachedMethod, type INTERNAL } from './surface.ts';
 
 export class SyncKvStorage {
   readonly #storage: ObjectStorage;
@@ -50,7 +50,7 @@ export class SyncKvStorage {
 
   static #of(self: SyncKvStorage): ObjectStorage {
     if (self === null || typeof self !== 'object' || !(#storage in self)) {
-      throw illegalInvocation('SyncKvStorage');
+      throw detachedMethod('SyncKvStorage');
     }
     return self.#storage;
   }

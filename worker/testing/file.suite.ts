@@ -119,7 +119,7 @@ export const FILE_CASES: readonly FileCase[] = [
     },
   },
   {
-    name: '[FILE1] every use of a closed file is an IO error, and closing it again is none',
+    name: '[FILE1] every use of a closed file is an IO error, and closing it again succeeds',
     async run(directory) {
       const file = await directory.open('a');
       file.write(bytes(1), 0);

@@ -58,7 +58,7 @@ test('[SQL21] the checker finds what is freed in the middle of its own call', as
     return 0;
   });
   exports.sqlite3_set_authorizer(db, authorizer as Pointer, 0);
-  // It is compiled anew, and so asked about, in its step.
+  // Its step recompiles it, and so asks about it.
   expect(exports.sqlite3_step(statement)).toBe(101);
   expect(found).not.toEqual([]);
   exports.sqlite3_set_authorizer(db, 0, 0);

@@ -52,7 +52,7 @@ export interface SqliteExports {
   sqlite3_reset(statement: Pointer): number;
   sqlite3_clear_bindings(statement: Pointer): number;
   sqlite3_stmt_readonly(statement: Pointer): number;
-  /** Not 0 while the statement's program runs: not while its step compiles it anew. */
+  /** Not 0 while the statement's program runs; 0 while its step recompiles it. */
   sqlite3_stmt_busy(statement: Pointer): number;
   sqlite3_stmt_isexplain(statement: Pointer): number;
   sqlite3_bind_parameter_count(statement: Pointer): number;
