@@ -36,8 +36,10 @@ export function inStep(error: unknown, index: number, kind: string): SimulationF
 }
 
 export class History {
-  /** In order of the commits. Restores do not remove states; lost commits are removed. */
+  /** In order of the commits. Restores do not remove states; states known to be lost are removed. */
   readonly states: State[];
+  /** Commits that a power failure may have taken. The restore that followed hides which it took. */
+  readonly #perhapsLost = new Set<State>();
   /** Index of the last acknowledged state, the oldest that may be found after a power failure. */
   acknowledged = 0;
   /** The state after the commit in progress. */
@@ -86,14 +88,21 @@ export class History {
   /** The object was opened and restored. */
   restored(contents: Contents, timeMs: number): void {
     this.committed();
+    for (const state of this.states.slice(this.acknowledged + 1)) this.#perhapsLost.add(state);
     this.found(this.last);
     this.states.push({ contents, timeMs });
     this.acknowledged = this.states.length - 1;
   }
 
-  /** The state at a time. */
-  at(timeMs: number): State {
-    return this.states.findLast((state) => state.timeMs <= timeMs) ?? this.states[0]!;
+  /** The states of which one was the last at a time, newest first. */
+  at(timeMs: number): State[] {
+    const newest = Math.max(
+      this.states.findLastIndex((state) => state.timeMs <= timeMs),
+      0,
+    );
+    let oldest = newest;
+    while (this.#perhapsLost.has(this.states[oldest]!)) oldest--;
+    return this.states.slice(oldest, newest + 1).toReversed();
   }
 
   /** From now on, old history may be pruned to free space. */

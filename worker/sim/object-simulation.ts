@@ -266,8 +266,8 @@ export class ObjectSimulation {
     const { storage } = this.#object;
     const agoMs = this.#random.below(this.#random.pick([1e5, 1e6, 29 * DAY_MS]));
     const timeMs = Math.max(START_MS, this.#clock.nowMs - agoMs);
-    const state = this.#history.at(timeMs);
-    const isDurable = this.#history.states.indexOf(state) <= this.#history.acknowledged;
+    const possible = this.#history.at(timeMs);
+    const isDurable = this.#history.states.indexOf(possible[0]!) <= this.#history.acknowledged;
     let text: string;
     try {
       const found = promised(() => storage.bookmarkForTime(timeMs));
@@ -277,8 +277,8 @@ export class ObjectSimulation {
       if (isPruned) return; // the returned bookmarks check whether it should be available
       throw error;
     }
-    const known = this.#history.known;
-    known.push({ text, contents: [state.contents], timeMs, isDurable, mayBePruned: false });
+    const contents = possible.map((state) => state.contents);
+    this.#history.known.push({ text, contents, timeMs, isDurable, mayBePruned: false });
   }
 
   async #restore(): Promise<void> {
