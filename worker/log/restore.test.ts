@@ -4,6 +4,7 @@ import {
   all,
   noise,
   openLog,
+  overwrite,
   put,
   TestEnvironment,
   WatchedDirectory,
@@ -81,3 +82,30 @@ test('[LOG11] an impossible restore is refused with its reason, whichever call f
     await again.close();
   }
 }, 30_000);
+
+test('[LOG12] the bookmark of a time whose commits a power failure took names the last one it left', async () => {
+  const directory = new WatchedDirectory();
+  const environment = new TestEnvironment();
+  let opened = await openLog(directory, environment);
+  put(opened.db, 1, 'earlier');
+  await opened.files.flush();
+  const earlier = opened.files.currentBookmark();
+  put(opened.db, 1, 'kept');
+  opened.files.scheduleRestore(earlier);
+  await opened.files.flush();
+  environment.nowMs += 10;
+  const lostMs = environment.nowMs;
+  put(opened.db, 1, 'lost');
+  await opened.close();
+  for (const [name, bytes] of directory.flushed) await overwrite(directory.inner, name, bytes);
+
+  environment.nowMs += 10;
+  opened = await openLog(directory, environment);
+  expect(all(opened.db)).toEqual([[1, 'earlier']]);
+  opened.files.scheduleRestore(await opened.files.bookmarkForTime(lostMs));
+  await opened.files.flush();
+  await opened.close();
+  opened = await openLog(directory, environment);
+  expect(all(opened.db)).toEqual([[1, 'kept']]);
+  await opened.close();
+});
