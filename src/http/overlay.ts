@@ -4,6 +4,7 @@
 // Invariant: a clone shows the same as the message did when it was cloned.
 
 import type { IoContext } from '../io/io-context.ts';
+import { notedLength, noteLength } from './stream-length.ts';
 
 /** How a body enters the context that reads it. */
 export type Gate = Pick<IoContext, 'receive'>;
@@ -66,7 +67,7 @@ function native(message: Request | Response, name: string): unknown {
 function gatedStream(stream: ReadableStream, gate: Gate): ReadableStream {
   let reader: ReadableStreamDefaultReader | undefined;
   const readerOf = () => (reader ??= stream.getReader());
-  return new ReadableStream(
+  const gated = new ReadableStream(
     {
       async pull(controller) {
         const { done, value } = await gate.receive(() => readerOf().read());
@@ -77,6 +78,9 @@ function gatedStream(stream: ReadableStream, gate: Gate): ReadableStream {
     },
     { highWaterMark: 0 },
   );
+  const byteCount = notedLength(stream);
+  if (byteCount !== undefined) noteLength(gated, byteCount);
+  return gated;
 }
 
 /** Defines a property like an ordinary one of the object. */
