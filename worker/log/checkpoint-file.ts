@@ -1,7 +1,7 @@
 // The checkpoint file: how much of the log the main file contains, and a checksum of every page in it.
 //
 // Two slots are written alternately, so that a torn slot leaves the other one; using the older slot
-// only means that more of the log is redone. A third slot is written, and flushed, with the pages of
+// only means that more of the log is redone. A third slot is written, and flushed, before the pages of
 // the main file: they may be newer than the newest slot, so the log must reach the position it names.
 // The table of page checksums follows. Entries of pages that changed since the slot may be old, new or
 // torn, but those pages are redone from the log and not read from the main file. Layout:
@@ -130,7 +130,7 @@ export class CheckpointFile {
     return segment < begun.segment || offset < begun.position.offset;
   }
 
-  /** Notes how much of the log the main file is about to contain; flushed with its pages. */
+  /** Notes how much of the log the main file will contain; flushed before its pages are written. */
   begin(checkpoint: Checkpoint): void {
     this.#file.write(this.#slotBytes(checkpoint), BEGUN_OFFSET);
   }
@@ -145,12 +145,12 @@ export class CheckpointFile {
     this.#last = checkpoint;
   }
 
-  /** Checksum of a page as last written to the main file. */
+  /** Checksum of a page, for those that are read from the main file. */
   pageSum(pageIndex: number): number {
     return this.#block(pageIndex)[pageIndex % BLOCK_SUMS]!;
   }
 
-  /** Sets the checksum of a page just written to the main file; `writeSums` writes it. */
+  /** Sets the checksum of a page of the main file; `writeSums` writes it. */
   setPageSum(pageIndex: number, sum: number): void {
     this.#block(pageIndex)[pageIndex % BLOCK_SUMS] = sum;
     this.#dirty.add(Math.floor(pageIndex / BLOCK_SUMS));

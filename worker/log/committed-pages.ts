@@ -73,8 +73,7 @@ export class CommittedPages {
   read(pageIndex: number, target: Uint8Array): void {
     const page = this.#overlay.get(pageIndex);
     if (page === undefined) this.#main.read(pageIndex, target);
-    else if (page instanceof Uint8Array) target.set(page);
-    else this.#log.readImage(page, target, pageIndex);
+    else this.#copy(pageIndex, page, target);
   }
 
   /** Adds a page of the transaction that was just committed. */
@@ -141,12 +140,15 @@ export class CommittedPages {
     this.#checkpointState = 'running';
     try {
       this.#checkpoints.begin(next);
+      for (const [pageIndex, page] of written) this.#main.setSum(pageIndex, page);
+      this.#checkpoints.writeSums();
+      this.#log.active.writeIndex();
+      yield this.#checkpoints.flush();
+      // Not before: if the log is damaged, only the slot proves that the main file may be newer.
       this.#writeRuns(written);
       if (mayCut) this.#main.cut(pageCount);
-      this.#main.writeSums();
-      this.#log.active.writeIndex();
-      yield* this.#main.flush();
-      // A page that was committed during the flush stays in the overlay.
+      yield this.#main.flush();
+      // A page that was committed during the flushes stays in the overlay.
       for (const [pageIndex, page] of written) {
         if (this.#overlay.get(pageIndex) === page) this.#overlay.delete(pageIndex);
       }
@@ -179,14 +181,20 @@ export class CommittedPages {
     return this.#overlay.size * PAGE_BYTES;
   }
 
+  #copy(pageIndex: number, page: Uint8Array | LoggedImage, target: Uint8Array): void {
+    if (page instanceof Uint8Array) target.set(page);
+    else this.#log.readImage(page, target, pageIndex);
+  }
+
   /** Writes pages to the main file, adjacent pages together. */
-  #writeRuns(pages: [pageIndex: number, page: unknown][]): void {
+  #writeRuns(pages: [pageIndex: number, page: Uint8Array | LoggedImage][]): void {
     for (let first = 0; first < pages.length; ) {
       const start = pages[first]![0];
       let count = 0;
-      while (count < RUN_PAGES && pages[first + count]?.[0] === start + count) {
-        this.read(start + count, run.subarray(count * PAGE_BYTES, (count + 1) * PAGE_BYTES));
-        count++;
+      for (; count < RUN_PAGES; count++) {
+        const [pageIndex, page] = pages[first + count] ?? [];
+        if (page === undefined || pageIndex !== start + count) break;
+        this.#copy(pageIndex, page, run.subarray(count * PAGE_BYTES, (count + 1) * PAGE_BYTES));
       }
       this.#main.write(start, run.subarray(0, count * PAGE_BYTES));
       first += count;

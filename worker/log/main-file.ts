@@ -4,9 +4,9 @@
 // is pruned, oldest first, before a write is refused. Knows nothing of transactions.
 
 import { isDiskFull, type SyncFile } from '../file/file.ts';
-import { type Flushing, runFlushing } from '../file/flushing.ts';
+import type { Flush } from '../file/flushing.ts';
 import type { CheckpointFile } from './checkpoint-file.ts';
-import { corruptPage, PAGE_BYTES, wordsOf } from './pages.ts';
+import { corruptPage, type LoggedImage, PAGE_BYTES, wordsOf } from './pages.ts';
 
 export class MainFile {
   readonly #file: SyncFile;
@@ -37,21 +37,23 @@ export class MainFile {
     }
   }
 
-  /** Writes one page or several adjacent ones, and sets their checksums. */
+  /** Writes one page or several adjacent ones, whose checksums `setSum` sets. */
   write(pageIndex: number, pages: Uint8Array): void {
     for (;;) {
       try {
         this.#file.write(pages, pageIndex * PAGE_BYTES);
-        break;
+        return;
       } catch (error) {
         if (!isDiskFull(error) || !this.#pruneOldest()) throw error;
       }
     }
-    for (let i = 0; i * PAGE_BYTES < pages.length; i++) {
-      const words = wordsOf(pages.subarray(i * PAGE_BYTES, (i + 1) * PAGE_BYTES));
-      const sum = this.#checkpoints.checksum.ofPage(words, pageIndex + i);
-      this.#checkpoints.setPageSum(pageIndex + i, sum);
-    }
+  }
+
+  /** Sets the checksum of a page that is in the main file, or will be before anything reads it there. */
+  setSum(pageIndex: number, page: Uint8Array | LoggedImage): void {
+    const isImage = !(page instanceof Uint8Array);
+    const sum = isImage ? page.sum : this.#checkpoints.checksum.ofPage(wordsOf(page), pageIndex);
+    this.#checkpoints.setPageSum(pageIndex, sum);
   }
 
   /** Cuts off everything after a number of pages. */
@@ -61,20 +63,16 @@ export class MainFile {
     }
   }
 
-  /** Writes the checksums set so far to the checkpoint file; the flush covers both files. */
-  writeSums(): void {
-    this.#checkpoints.writeSums();
-  }
-
-  /** Makes pages and checksums durable. */
-  *flush(): Flushing<void> {
-    yield this.#file.flush();
-    yield this.#checkpoints.flush();
+  /** Makes pages durable, without their checksums. */
+  flush(): Flush {
+    return this.#file.flush();
   }
 
   /** Makes pages and checksums durable inside this call. Only if `flushesAtOnce`. */
   flushAtOnce(): void {
-    runFlushing(this.flush());
+    this.#checkpoints.writeSums();
+    void this.#file.flush();
+    void this.#checkpoints.flush();
   }
 
   close(): void {

@@ -219,3 +219,98 @@ test('[LOG7] a slot that could not be written is written again in its place, so 
   expect(after[newest]).toEqual(before[newest]);
   expect(after[1 - newest]).not.toEqual(before[1 - newest]);
 });
+
+/** An object with flushed commits, of which a checkpoint lost power in the flush of its slot. */
+async function inACheckpoint() {
+  const directory = new WatchedDirectory();
+  const opened = await openLog(directory);
+  const update = (...values: Uint8Array[]) => {
+    opened.db.transaction((db) => values.forEach((value, k) => void put(db, k, value)));
+    return opened.files.flush();
+  };
+  // Each row fills a page of its own.
+  await update(noise(1, 3900), noise(2, 3900));
+  await opened.files.checkpoint();
+  await update(noise(6, 3900));
+  await opened.files.checkpoint(); // flushes the slot of the first one
+  await update(noise(3, 3900));
+  const beforeLast = rowsOf(opened.db);
+  await update(noise(4, 3900), noise(5, 3900));
+  const last = rowsOf(opened.db);
+  directory.fails = (call, name) => call === 'flush' && name === 'checkpoint';
+  expect(() => opened.files.checkpoint()).toThrow(expect.objectContaining({ code: 'IO' }));
+  directory.fails = () => false;
+  await opened.close();
+  return { directory, beforeLast, last };
+}
+
+async function damageLastRecord(directory: WatchedDirectory): Promise<void> {
+  const log = await bytesOf(directory.inner, LOG);
+  log[log.findLastIndex((byte) => byte !== 0) - 100]! ^= 1;
+  await overwrite(directory.inner, LOG, log);
+}
+
+test('[LOG7] the main file is no newer than the flushed slot of a checkpoint that began', async () => {
+  const { directory, beforeLast } = await inACheckpoint();
+  await overwrite(directory.inner, 'checkpoint', directory.flushed.get('checkpoint')!);
+  await damageLastRecord(directory);
+  const opened = await openLog(directory);
+  expect(rowsOf(opened.db)).toEqual(beforeLast);
+  await opened.close();
+});
+
+test('[LOG7] checksums that were stored without the slot of their checkpoint give no wrong data', async () => {
+  const { directory } = await inACheckpoint();
+  const stored = await bytesOf(directory.inner, 'checkpoint');
+  stored.set(directory.flushed.get('checkpoint')!.subarray(0, PAGE_BYTES));
+  await overwrite(directory.inner, 'checkpoint', stored);
+  await damageLastRecord(directory);
+  const opened = await openLog(directory);
+  expect(() => rowsOf(opened.db)).toThrow();
+  await opened.close();
+});
+
+test.each(['all', 'none', 'half'])(
+  '[LOG1] checksums stored before their pages are no damage: the log has the pages; of the pages, %s are stored',
+  async (fate) => {
+    const { directory, last } = await inACheckpoint();
+    const slots = await bytesOf(directory.inner, 'checkpoint');
+    const before = await bytesOf(directory.inner, 'main');
+    let opened = await openLog(directory);
+    await opened.files.checkpoint();
+    await opened.close();
+    const after = await bytesOf(directory.inner, 'main');
+    const main = fate === 'none' ? before : after;
+    if (fate === 'half') main.set(before.subarray(0, before.length / 2));
+    await overwrite(directory.inner, 'main', main);
+    await overwrite(directory.inner, 'checkpoint', slots);
+    opened = await openLog(directory);
+    expect(opened.db.selectValue('PRAGMA integrity_check')).toBe('ok');
+    expect(rowsOf(opened.db)).toEqual(last);
+    await opened.close();
+  },
+);
+
+test('[LOG1] commits that arrive while a checkpoint flushes its slot do not reach the main file with it', async () => {
+  const directory = new WatchedDirectory();
+  let opened = await openLog(directory);
+  put(opened.db, 1, noise(1, 3900));
+  await opened.files.flush();
+  const flushed = rowsOf(opened.db);
+  directory.isLate = true;
+  const running = opened.files.checkpoint();
+  put(opened.db, 1, noise(2, 3900));
+  const unflushed = rowsOf(opened.db);
+  directory.release(); // the slot
+  await vi.waitUntil(() => directory.lateCount > 0);
+  directory.release(); // the main file
+  expect(await running).toBe(true);
+  expect(rowsOf(opened.db)).toEqual(unflushed);
+  directory.isLate = false;
+  await opened.close();
+  await overwrite(directory.inner, LOG, directory.flushed.get(LOG)!);
+  opened = await openLog(directory);
+  expect(opened.db.selectValue('PRAGMA integrity_check')).toBe('ok');
+  expect(rowsOf(opened.db)).toEqual(flushed);
+  await opened.close();
+});

@@ -237,7 +237,7 @@ export class TransactionPages {
     for (const [pageIndex, page] of this.#pending) {
       if (this.#isBeyondMain(pageIndex)) {
         this.#wroteDirect = true;
-        this.#main.write(pageIndex, page);
+        this.#writeDirect(pageIndex, page);
         this.#direct.add(pageIndex);
         this.#pending.delete(pageIndex);
         continue;
@@ -263,10 +263,14 @@ export class TransactionPages {
   #settleDirect(): void {
     for (const pageIndex of this.#direct) {
       const page = this.#pending.get(pageIndex);
-      if (page !== undefined) this.#main.write(pageIndex, page);
+      if (page !== undefined) this.#writeDirect(pageIndex, page);
     }
-    this.#main.writeSums();
     this.#main.flushAtOnce();
+  }
+
+  #writeDirect(pageIndex: number, page: Uint8Array): void {
+    this.#main.write(pageIndex, page);
+    this.#main.setSum(pageIndex, page);
   }
 
   /** Returns the space of a bulk load that was rolled back, at once, because the disk may be full. */
