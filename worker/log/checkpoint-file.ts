@@ -1,14 +1,15 @@
 // The checkpoint file: how much of the log the main file contains, and a checksum of every page in it.
 //
 // Two slots are written alternately, so that a torn slot leaves the other one; using the older slot
-// only means that more of the log is redone. A third slot is written, and flushed, before the pages of
-// the main file: they may be newer than the newest slot, so the log must reach the position it names.
-// The table of page checksums follows. Entries of pages that changed since the slot may be old, new or
-// torn, but those pages are redone from the log and not read from the main file. Layout:
-// docs/commit-log-format.md.
+// only means that more of the log is redone. Two more, also written alternately, are each flushed before
+// the pages of the main file are written: these pages may be newer than the newest slot, so the log must
+// reach the positions that these two name. The table of page checksums follows. Entries of pages that
+// changed since the slot may be old, new or torn, but those pages are redone from the log and not read
+// from the main file. Layout: docs/commit-log-format.md.
 
 import { storageError } from '../../src/contract/errors.ts';
 import type { SyncFile } from '../file/file.ts';
+import type { Flushing } from '../file/flushing.ts';
 import { Checksum, FORMAT_VERSION, type FormatVersion, formatVersion } from './checksum.ts';
 import { wordsOf } from './pages.ts';
 import type { LogPosition } from './segment.ts';
@@ -30,10 +31,10 @@ const SLOT = {
   restoreSum: 80,
 } as const;
 const SLOT_BYTES = 88;
-/** Distance between the two slots: one sector, so that a write tears at most one of them. */
+/** Distance between slots: one sector, so that a write tears at most one of them. */
 const SLOT_STRIDE_BYTES = 512;
 const SLOT_MAGIC = 0x434c4350;
-/** Where a checkpoint that begins writes its slot. */
+/** The first of the two places where a checkpoint that begins writes its slot. */
 const BEGUN_OFFSET = 2 * SLOT_STRIDE_BYTES;
 /** Where the table of page checksums begins; it has four bytes per page. */
 const TABLE_OFFSET = 4096;
@@ -71,8 +72,9 @@ export class CheckpointFile {
   #last: Checkpoint;
   #previousSegment: number;
   #generation: number;
-  /** The last checkpoint that began before this opening, whether its slot is there or not. */
-  #begun: Checkpoint | null = null;
+  /** The last checkpoints that began before this opening, as far as their slots are intact. */
+  #begun: readonly Checkpoint[] = [];
+  #begunGeneration = 0;
 
   private constructor(file: SyncFile, checksum: Checksum, last: Checkpoint, generation: number) {
     this.#file = file;
@@ -110,7 +112,7 @@ export class CheckpointFile {
       }
     }
     if (newest === null) refuseOtherVersion(file);
-    else newest.#begun = readSlot(file, BEGUN_OFFSET)?.checkpoint ?? null;
+    else newest.#readBegun();
     return newest;
   }
 
@@ -125,21 +127,32 @@ export class CheckpointFile {
 
   /** True if a checkpoint that began proves that the log was once durable beyond this position. */
   provesLonger(segment: number, offset: number): boolean {
-    const begun = this.#begun;
-    if (begun === null || segment > begun.segment) return false;
-    return segment < begun.segment || offset < begun.position.offset;
+    return this.#begun.some((begun) => {
+      if (segment !== begun.segment) return segment < begun.segment;
+      return offset < begun.position.offset;
+    });
   }
 
-  /** Notes how much of the log the main file will contain; flushed before its pages are written. */
-  begin(checkpoint: Checkpoint): void {
-    this.#file.write(this.#slotBytes(checkpoint), BEGUN_OFFSET);
+  /**
+   * Makes durable how much of the log the main file will contain, and the checksums set so far. Only
+   * then may the pages be written.
+   */
+  *begin(checkpoint: Checkpoint): Flushing<void> {
+    const generation = this.#begunGeneration + 1;
+    const at = BEGUN_OFFSET + (generation % 2) * SLOT_STRIDE_BYTES;
+    this.#file.write(this.#slotBytes(checkpoint, generation), at);
+    this.writeSums();
+    yield this.#file.flush();
+    // Not before: until this slot is durable, the other one is the only proof.
+    this.#begunGeneration = generation;
   }
 
   /** Overwrites the older slot. The caller flushes it before the next one is written. */
   writeSlot(checkpoint: Checkpoint): void {
     const generation = this.#generation + 1;
+    const bytes = this.#slotBytes(checkpoint, generation);
     // A write that fails is repeated in its place: the other slot is the only intact one.
-    this.#file.write(this.#slotBytes(checkpoint), (generation % 2) * SLOT_STRIDE_BYTES);
+    this.#file.write(bytes, (generation % 2) * SLOT_STRIDE_BYTES);
     this.#generation = generation;
     this.#previousSegment = this.#last.segment;
     this.#last = checkpoint;
@@ -173,15 +186,21 @@ export class CheckpointFile {
     this.#file.close();
   }
 
-  /** The slot of the next generation. */
-  #slotBytes(checkpoint: Checkpoint): Uint8Array {
+  #readBegun(): void {
+    const offsets = [BEGUN_OFFSET, BEGUN_OFFSET + SLOT_STRIDE_BYTES];
+    const found = offsets.map((at) => readSlot(this.#file, at)).filter((slot) => slot !== null);
+    this.#begun = found.map(({ checkpoint }) => checkpoint);
+    this.#begunGeneration = Math.max(0, ...found.map(({ generation }) => generation));
+  }
+
+  #slotBytes(checkpoint: Checkpoint, generation: number): Uint8Array {
     const bytes = new Uint8Array(SLOT_BYTES);
     const view = new DataView(bytes.buffer);
     view.setUint32(SLOT.magic, SLOT_MAGIC, true);
     view.setUint32(SLOT.version, this.checksum.version, true);
     view.setUint32(SLOT.salt, this.checksum.salt, true);
     view.setUint32(SLOT.pageCount, checkpoint.pageCount, true);
-    view.setFloat64(SLOT.generation, this.#generation + 1, true);
+    view.setFloat64(SLOT.generation, generation, true);
     const { pendingRestore } = checkpoint;
     view.setFloat64(SLOT.restoreTarget, pendingRestore?.sequence ?? NO_RESTORE, true);
     view.setFloat64(SLOT.restoreSum, pendingRestore?.sum ?? 0, true);

@@ -139,12 +139,9 @@ export class CommittedPages {
     const written = [...this.#overlay.entries()].sort((a, b) => a[0] - b[0]);
     this.#checkpointState = 'running';
     try {
-      this.#checkpoints.begin(next);
       for (const [pageIndex, page] of written) this.#main.setSum(pageIndex, page);
-      this.#checkpoints.writeSums();
       this.#log.active.writeIndex();
-      yield this.#checkpoints.flush();
-      // Not before: if the log is damaged, only the slot proves that the main file may be newer.
+      yield* this.#checkpoints.begin(next);
       this.#writeRuns(written);
       if (mayCut) this.#main.cut(pageCount);
       yield this.#main.flush();

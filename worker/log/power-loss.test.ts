@@ -270,6 +270,19 @@ test('[LOG7] checksums that were stored without the slot of their checkpoint giv
   await opened.close();
 });
 
+test('[LOG7] a torn slot of a checkpoint that began leaves the proof of the one before', async () => {
+  const { directory } = await inACheckpoint();
+  const torn = await bytesOf(directory.inner, 'checkpoint');
+  const flushed = directory.flushed.get('checkpoint')!;
+  // Of each sector, the first bytes were written.
+  for (let i = 0; i < PAGE_BYTES; i++) if (i % 512 > 60) torn[i] = flushed[i]!;
+  await overwrite(directory.inner, 'checkpoint', torn);
+  const newest = new DataView(flushed.buffer); // of the first checkpoint
+  const cutAt = newest.getFloat64(48, true);
+  await overwrite(directory.inner, LOG, (await bytesOf(directory.inner, LOG)).subarray(0, cutAt));
+  await expect(openLog(directory)).rejects.toMatchObject({ code: 'CORRUPT' });
+});
+
 test.each(['all', 'none', 'half'])(
   '[LOG1] checksums stored before their pages are no damage: the log has the pages; of the pages, %s are stored',
   async (fate) => {
