@@ -94,7 +94,8 @@ const SPECIAL: { readonly [Op in MethodName<WorkerOwner>]?: Run } = {
   // gate. A failed flush resets the object, so the promise never settles in code that is dead.
   sync(storage) {
     const durable = storage.durability();
-    if (durable === undefined) return undefined;
+    // As on workerd, a write that follows in the same turn settles before a sync with nothing to wait for.
+    if (durable === undefined) return Promise.resolve().then(() => {});
     const resume = storage.environment.continuation();
     return new Promise<void>((resolve) => {
       durable.then(
