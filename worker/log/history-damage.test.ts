@@ -85,3 +85,17 @@ test.each(Object.keys(PLACES))(
     await files.close();
   },
 );
+
+test('[LOG13] a pruned segment that a power failure left with zeros is history that was pruned, not damage', async () => {
+  const { directory, environment, bookmarks } = await history('log-00000001', 4096 + 3000);
+  await overwrite(directory, 'log-00000001', new Uint8Array(4096));
+  let files = await ObjectFiles.open(directory, environment, SMALL);
+  const earlyMs = START_MS + STEP_MS;
+  const unavailable = expect.objectContaining({ code: 'BOOKMARK_UNAVAILABLE' });
+  await expect((async () => files.bookmarkForTime(earlyMs))()).rejects.toEqual(unavailable);
+  await expect((async () => files.scheduleRestore(bookmarks[0]!))()).rejects.toEqual(unavailable);
+  await files.close();
+  files = await ObjectFiles.open(directory, environment, SMALL);
+  expect(await directory.names()).not.toContain('log-00000001');
+  await files.close();
+});

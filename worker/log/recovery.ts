@@ -23,6 +23,7 @@ import { CONTINUES, MARKER, markerBody, parseHeader, RESTORE } from './record.ts
 import { Redo } from './redo.ts';
 import type { OpenSegment } from './sealed-segments.ts';
 import {
+  isEmptied,
   type LogPosition,
   positionAfter,
   provesFlushed,
@@ -289,7 +290,7 @@ async function removePruned(
     await files.open([segmentName(oldest)]);
     // An empty one was pruned on a full disk, and the worker ended before it was removed. A damaged
     // one is kept: reading it reports the damage.
-    if (files.get(segmentName(oldest)).sizeBytes() > 0) break;
+    if (!isEmptied(files.get(segmentName(oldest)))) break;
   }
   for (const number of numbers.filter((candidate) => candidate < oldest)) {
     files.close(segmentName(number));

@@ -7,7 +7,7 @@
 
 import type { FileDirectory, SyncFile } from '../file/file.ts';
 import type { Checksum } from './checksum.ts';
-import { damagedSegment, type LogPosition, Segment, segmentName } from './segment.ts';
+import { damagedSegment, isEmptied, type LogPosition, Segment, segmentName } from './segment.ts';
 
 /** How many of the oldest segments are kept open, so that they can be pruned on a full disk. */
 const READY = 4;
@@ -136,7 +136,7 @@ export class SealedSegments {
   #readWhole(segment: OpenSegment): Segment | null {
     const found = this.#read(segment);
     // An empty file is a pruned segment: power may fail before the older ones are removed.
-    const isPruned = segment.number < this.#oldest || segment.file.sizeBytes() === 0;
+    const isPruned = segment.number < this.#oldest || isEmptied(segment.file);
     if (found === null && !isPruned) throw damagedSegment(segment.number);
     return found;
   }

@@ -277,6 +277,14 @@ export function provesFlushed(
   return false;
 }
 
+/**
+ * True for the file of a pruned segment, which was emptied. Zeros that were written ahead of the log may
+ * reach the disk after that, if power fails.
+ */
+export function isEmptied(file: SyncFile): boolean {
+  return isZeroFrom(file, 0);
+}
+
 /** True when a file holds nothing but zeros from `offset` on. */
 function isZeroFrom(file: SyncFile, offset: number): boolean {
   const reader = new WindowReader(file);

@@ -35,6 +35,7 @@ describe('single objects through power failures, faults and full disks', () => {
     [5477, 'a rollback that stopped half-way, because the disk failed to free its space'],
     [10168, 'a torn marker of a restore, made whole by the zeros of a later write that was lost'],
     [10843, 'a main file newer than a damaged log, when the newest slot was lost'],
+    [60091, 'a pruned segment that zeros written ahead of the log had filled again'],
   ])(
     '[SIM1] seed %i: %s',
     async (seed) => {
