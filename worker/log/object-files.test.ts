@@ -1,36 +1,27 @@
-import sqlite3InitModule, { type Database, type Sqlite3Static } from '@sqlite.org/sqlite-wasm';
 import { beforeAll, expect, test, vi } from 'vitest';
 import type { FileDirectory, SyncFile } from '../file/file.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
-import { LOG_PRAGMAS, LogVfs } from '../vfs/log-vfs.ts';
+import {
+  all,
+  type OpenedLog,
+  openLog,
+  put,
+  START_MS,
+  sqlite3,
+  TestEnvironment,
+  vfs,
+} from '../testing/test-log.ts';
 import { ObjectFiles } from './object-files.ts';
 import { RECORD_MAGIC } from './record.ts';
 import { SEGMENT_HEADER_BYTES } from './segment.ts';
 
 const DAY_MS = 86_400_000;
-const START_MS = Date.UTC(2030, 0, 1);
 
-let sqlite3: Sqlite3Static;
-let vfs: LogVfs;
-
-beforeAll(async () => {
+beforeAll(() => {
   // sqlite-wasm reports every failed step on the console; the failures here are intended.
   vi.spyOn(console, 'error').mockImplementation(() => {});
   vi.spyOn(console, 'warn').mockImplementation(() => {});
-  sqlite3 = await sqlite3InitModule();
-  vfs = new LogVfs(sqlite3);
 });
-
-/** Time that stands still unless it is moved, and the same random numbers in every run. */
-class Environment {
-  nowMs = START_MS;
-  #random = 1;
-  now = () => this.nowMs;
-  randomUint32 = () => {
-    this.#random = (Math.imul(this.#random, 1_664_525) + 1_013_904_223) >>> 0;
-    return this.#random;
-  };
-}
 
 /** Counts writes of records and flushes. Can withhold writes, as if a crash lost them. */
 class Watched implements FileDirectory {
@@ -71,39 +62,6 @@ class Watched implements FileDirectory {
   remove = (name: string) => this.inner.remove(name);
 }
 
-interface Opened {
-  readonly files: ObjectFiles;
-  readonly db: Database;
-  readonly name: string;
-  close(): Promise<void>;
-}
-
-async function open(
-  directory: FileDirectory,
-  environment: Environment,
-  options: Parameters<typeof ObjectFiles.open>[2] = {},
-): Promise<Opened> {
-  const files = await ObjectFiles.open(directory, environment, options);
-  const name = vfs.attach(files.file);
-  const db = new sqlite3.oo1.DB({ filename: name, vfs: vfs.name, flags: 'c' });
-  for (const pragma of LOG_PRAGMAS) db.exec(pragma);
-  db.exec('CREATE TABLE IF NOT EXISTS t(k INTEGER PRIMARY KEY, v TEXT)');
-  const close = async () => {
-    db.close();
-    vfs.detach(name);
-    await files.close();
-  };
-  return { files, db, name, close };
-}
-
-function put(db: Database, k: number, v: string): void {
-  db.exec({ sql: 'INSERT OR REPLACE INTO t VALUES(?, ?)', bind: [k, v] });
-}
-
-function all(db: Database): unknown {
-  return db.selectArrays('SELECT k, v FROM t ORDER BY k');
-}
-
 async function fileOf(directory: MemoryDirectory, name: string): Promise<SyncFile> {
   return directory.open(name);
 }
@@ -119,7 +77,7 @@ async function flip(directory: MemoryDirectory, name: string, offset: number): P
 
 test('[LOG4] a commit is one write to the log, and one flush covers many commits', async () => {
   const directory = new Watched();
-  const { files, db, close } = await open(directory, new Environment());
+  const { files, db, close } = await openLog(directory, new TestEnvironment());
   await files.flush();
   Object.assign(directory, { records: 0, recordBytes: 0, flushes: 0 });
   for (let i = 0; i < 20; i++) put(db, i, 'v');
@@ -133,7 +91,7 @@ test('[LOG4] a commit is one write to the log, and one flush covers many commits
 
 test('[LOG4] a transaction that is rolled back, or changes nothing, writes nothing', async () => {
   const directory = new Watched();
-  const { db, close } = await open(directory, new Environment());
+  const { db, close } = await openLog(directory, new TestEnvironment());
   put(db, 1, 'a');
   directory.records = 0;
   db.exec('BEGIN');
@@ -146,7 +104,7 @@ test('[LOG4] a transaction that is rolled back, or changes nothing, writes nothi
 
 test('[LOG5] after a checkpoint the main file is a plain SQLite image', async () => {
   const directory = new MemoryDirectory();
-  const { files, db, close } = await open(directory, new Environment());
+  const { files, db, close } = await openLog(directory, new TestEnvironment());
   for (let i = 0; i < 50; i++) put(db, i, 'x'.repeat(i * 10));
   await files.flush();
   expect(await files.checkpoint()).toBe(true);
@@ -169,7 +127,9 @@ test('[LOG5] after a checkpoint the main file is a plain SQLite image', async ()
 
 test('[LOG6] new pages of a large transaction are not logged', async () => {
   const directory = new Watched();
-  const { files, db, close } = await open(directory, new Environment(), { spillBytes: 1 << 18 });
+  const { files, db, close } = await openLog(directory, new TestEnvironment(), {
+    spillBytes: 1 << 18,
+  });
   db.exec('PRAGMA cache_size=20');
   put(db, 1, 'first');
   directory.recordBytes = 0;
@@ -181,7 +141,7 @@ test('[LOG6] new pages of a large transaction are not logged', async () => {
   await files.flush();
   const expected = all(db);
   await close();
-  const again = await open(directory, new Environment(), { spillBytes: 1 << 18 });
+  const again = await openLog(directory, new TestEnvironment(), { spillBytes: 1 << 18 });
   expect(all(again.db)).toEqual(expected);
   await again.close();
 });
@@ -189,7 +149,7 @@ test('[LOG6] new pages of a large transaction are not logged', async () => {
 test('[LOG6] a transaction over many existing pages spills to the log and survives', async () => {
   const options = { spillBytes: 1 << 16 };
   const directory = new MemoryDirectory();
-  const opened = await open(directory, new Environment(), options);
+  const opened = await openLog(directory, new TestEnvironment(), options);
   opened.db.exec('PRAGMA cache_size=20; BEGIN');
   for (let i = 0; i < 500; i++) put(opened.db, i, 'a'.repeat(3000));
   opened.db.exec('COMMIT');
@@ -200,28 +160,28 @@ test('[LOG6] a transaction over many existing pages spills to the log and surviv
   await opened.files.flush();
   const after = all(opened.db);
   await opened.close();
-  const second = await open(directory, new Environment(), options);
+  const second = await openLog(directory, new TestEnvironment(), options);
   expect(all(second.db)).toEqual(after);
   second.files.scheduleRestore(bookmark);
   await second.files.flush();
   await second.close();
-  const third = await open(directory, new Environment(), options);
+  const third = await openLog(directory, new TestEnvironment(), options);
   expect(all(third.db)).toEqual(before);
   await third.close();
 });
 
 test('[LOG3] a torn last record is not replayed, and the commits before it survive', async () => {
   const directory = new MemoryDirectory();
-  const { files, db, close } = await open(directory, new Environment());
+  const { files, db, close } = await openLog(directory, new TestEnvironment());
   put(db, 1, 'kept');
   await files.flush();
   const expected = all(db);
   const end = await endOfLog(directory, close);
-  const again = await open(directory, new Environment());
+  const again = await openLog(directory, new TestEnvironment());
   put(again.db, 2, 'torn');
   await again.close();
   await flip(directory, 'log-00000001', end + 70);
-  const third = await open(directory, new Environment());
+  const third = await openLog(directory, new TestEnvironment());
   expect(all(third.db)).toEqual(expected);
   await third.close();
 });
@@ -243,26 +203,26 @@ async function endOfLog(directory: MemoryDirectory, close: () => Promise<void>):
 
 test('[LOG7] a damaged record that later commits prove durable is CORRUPT, not a shorter history', async () => {
   const directory = new MemoryDirectory();
-  const { files, db, close } = await open(directory, new Environment());
+  const { files, db, close } = await openLog(directory, new TestEnvironment());
   for (let i = 0; i < 5; i++) {
     put(db, i, 'v');
     await files.flush();
   }
   await close();
   await flip(directory, 'log-00000001', SEGMENT_HEADER_BYTES + 100);
-  const opening = ObjectFiles.open(directory, new Environment());
+  const opening = ObjectFiles.open(directory, new TestEnvironment());
   await expect(opening).rejects.toMatchObject({ code: 'CORRUPT' });
 });
 
 test('[LOG7] a byte changed in the main file is an error with a code at the read', async () => {
   const directory = new MemoryDirectory();
-  const opened = await open(directory, new Environment());
+  const opened = await openLog(directory, new TestEnvironment());
   for (let i = 0; i < 200; i++) put(opened.db, i, 'z'.repeat(500));
   await opened.files.flush();
   await opened.files.checkpoint();
   await opened.close();
   await flip(directory, 'main', 5 * 4096 + 2000);
-  const again = await open(directory, new Environment());
+  const again = await openLog(directory, new TestEnvironment());
   expect(() => all(again.db)).toThrow();
   expect(vfs.takeError(again.name)).toMatchObject({ code: 'CORRUPT' });
   expect(() => again.files.databaseBytes()).toThrow(expect.objectContaining({ code: 'CORRUPT' }));
@@ -275,7 +235,7 @@ test.each([
   ['checkpoint', 0],
 ])('[LOG8] %s cut to %i bytes is CORRUPT at opening', async (name, size) => {
   const directory = new MemoryDirectory();
-  const { files, db, close } = await open(directory, new Environment());
+  const { files, db, close } = await openLog(directory, new TestEnvironment());
   for (let i = 0; i < 200; i++) put(db, i, 'z'.repeat(500));
   await files.flush();
   await files.checkpoint();
@@ -283,16 +243,16 @@ test.each([
   const file = await fileOf(directory, name);
   file.truncate(size);
   file.close();
-  const opening = ObjectFiles.open(directory, new Environment());
+  const opening = ObjectFiles.open(directory, new TestEnvironment());
   await expect(opening).rejects.toMatchObject({ code: 'CORRUPT' });
 });
 
 test('[LOG9] bookmarks grow with every commit, flushed or not, and across openings', async () => {
   const directory = new MemoryDirectory();
-  const environment = new Environment();
+  const environment = new TestEnvironment();
   const bookmarks: string[] = [];
   for (let opening = 0; opening < 3; opening++) {
-    const { files, db, close } = await open(directory, environment);
+    const { files, db, close } = await openLog(directory, environment);
     for (let i = 0; i < 5; i++) {
       put(db, i, `${opening}`);
       bookmarks.push(files.currentBookmark());
@@ -308,8 +268,8 @@ test('[LOG9] bookmarks grow with every commit, flushed or not, and across openin
 
 test('[LOG11] a restore brings everything back, and its bookmark undoes it', async () => {
   const directory = new MemoryDirectory();
-  const environment = new Environment();
-  const first = await open(directory, environment);
+  const environment = new TestEnvironment();
+  const first = await openLog(directory, environment);
   put(first.db, 1, 'one');
   const past = first.files.currentBookmark();
   const before = all(first.db);
@@ -325,20 +285,20 @@ test('[LOG11] a restore brings everything back, and its bookmark undoes it', asy
   const second = await ObjectFiles.open(directory, environment);
   expect(second.currentBookmark() > undo).toBe(true);
   await second.close();
-  const third = await open(directory, environment);
+  const third = await openLog(directory, environment);
   expect(all(third.db)).toEqual(before);
   expect(third.db.selectValue("SELECT count(*) FROM sqlite_schema WHERE name = 'other'")).toBe(0);
   third.files.scheduleRestore(undo);
   await third.files.flush();
   await third.close();
-  const fourth = await open(directory, environment);
+  const fourth = await openLog(directory, environment);
   expect(all(fourth.db)).toEqual(end);
   await fourth.close();
 });
 
 test('[LOG11] a requested restore that was not flushed does not happen', async () => {
   const directory = new MemoryDirectory();
-  const { files, db, close } = await open(directory, new Environment());
+  const { files, db, close } = await openLog(directory, new TestEnvironment());
   const past = files.currentBookmark();
   put(db, 1, 'one');
   await files.flush();
@@ -346,20 +306,20 @@ test('[LOG11] a requested restore that was not flushed does not happen', async (
   files.scheduleRestore(past);
   expect(files.needsFlush).toBe(true);
   await close();
-  const again = await open(directory, new Environment());
+  const again = await openLog(directory, new TestEnvironment());
   expect(all(again.db)).toEqual(expected);
   await again.close();
 });
 
 test('[LOG10] a bookmark of a lost commit, or of no commit, is refused', async () => {
   const directory = new MemoryDirectory();
-  const first = await open(directory, new Environment());
+  const first = await openLog(directory, new TestEnvironment());
   await first.files.flush();
   put(first.db, 1, 'lost');
   const lost = first.files.currentBookmark();
   first.files.discardUnflushed();
   await first.close();
-  const { files, db, close } = await open(directory, new Environment());
+  const { files, db, close } = await openLog(directory, new TestEnvironment());
   const isInvalid = expect.objectContaining({ code: 'BOOKMARK_INVALID' });
   expect(() => files.scheduleRestore('nonsense')).toThrow(isInvalid);
   expect(() => files.scheduleRestore(lost)).toThrow(isInvalid);
@@ -368,16 +328,16 @@ test('[LOG10] a bookmark of a lost commit, or of no commit, is refused', async (
   await files.flush();
   const expected = all(db);
   await close();
-  const opening = ObjectFiles.open(directory, new Environment());
+  const opening = ObjectFiles.open(directory, new TestEnvironment());
   await expect(opening).rejects.toMatchObject({ code: 'BOOKMARK_INVALID' });
-  const again = await open(directory, new Environment());
+  const again = await openLog(directory, new TestEnvironment());
   expect(all(again.db)).toEqual(expected);
   await again.close();
 });
 
 test('[LOG12] the bookmark of a time is the last commit at or before it', async () => {
-  const environment = new Environment();
-  const { files, db, close } = await open(new MemoryDirectory(), environment);
+  const environment = new TestEnvironment();
+  const { files, db, close } = await openLog(new MemoryDirectory(), environment);
   const marks: string[] = [];
   for (let i = 0; i < 10; i++) {
     environment.nowMs = START_MS + 1000 * (i + 1);
@@ -392,8 +352,8 @@ test('[LOG12] the bookmark of a time is the last commit at or before it', async 
 });
 
 test('[LOG12] a time in the future or outside the window is BOOKMARK_UNAVAILABLE', async () => {
-  const environment = new Environment();
-  const { files, close } = await open(new MemoryDirectory(), environment);
+  const environment = new TestEnvironment();
+  const { files, close } = await openLog(new MemoryDirectory(), environment);
   const isUnavailable = expect.objectContaining({ code: 'BOOKMARK_UNAVAILABLE' });
   for (const timeMs of [START_MS + 1, START_MS - 31 * DAY_MS, Number.NaN]) {
     expect(() => files.bookmarkForTime(timeMs)).toThrow(isUnavailable);
@@ -403,7 +363,7 @@ test('[LOG12] a time in the future or outside the window is BOOKMARK_UNAVAILABLE
 
 const SMALL = { segmentBytes: 1 << 16, checkpointLogBytes: 1 << 14 };
 
-async function fillSegments(opened: Opened, environment: Environment, stepMs: number) {
+async function fillSegments(opened: OpenedLog, environment: TestEnvironment, stepMs: number) {
   const marks: { readonly timeMs: number; readonly bookmark: string }[] = [];
   for (let i = 0; i < 400; i++) {
     environment.nowMs += stepMs;
@@ -417,8 +377,8 @@ async function fillSegments(opened: Opened, environment: Environment, stepMs: nu
 
 test('[LOG14] the log rotates, and a time or a bookmark in an old segment is found', async () => {
   const directory = new MemoryDirectory();
-  const environment = new Environment();
-  const opened = await open(directory, environment, SMALL);
+  const environment = new TestEnvironment();
+  const opened = await openLog(directory, environment, SMALL);
   const marks = await fillSegments(opened, environment, 1000);
   expect(
     (await directory.names()).filter((name) => name.startsWith('log-')).length,
@@ -431,15 +391,15 @@ test('[LOG14] the log rotates, and a time or a bookmark in an old segment is fou
   opened.files.scheduleRestore(marks[30]!.bookmark);
   await opened.files.flush();
   await opened.close();
-  const again = await open(directory, environment, SMALL);
+  const again = await openLog(directory, environment, SMALL);
   expect(again.db.selectValue('SELECT v FROM t WHERE k = 10')).toBe('30'.repeat(200));
   await again.close();
 });
 
 test('[LOG14] segments older than the window are removed with their history', async () => {
   const directory = new MemoryDirectory();
-  const environment = new Environment();
-  const opened = await open(directory, environment, SMALL);
+  const environment = new TestEnvironment();
+  const opened = await openLog(directory, environment, SMALL);
   const marks = await fillSegments(opened, environment, DAY_MS / 4);
   const numbers = (await directory.names()).filter((name) => name.startsWith('log-')).sort();
   expect(numbers[0]).not.toBe('log-00000001');
@@ -454,8 +414,8 @@ test('[LOG14] segments older than the window are removed with their history', as
 
 test('[LOG14] opening reads the same few files however long the history is', async () => {
   const directory = new MemoryDirectory();
-  const environment = new Environment();
-  const opened = await open(directory, environment, SMALL);
+  const environment = new TestEnvironment();
+  const opened = await openLog(directory, environment, SMALL);
   await fillSegments(opened, environment, 1000);
   await opened.close();
   let fileCount = 0;
@@ -474,8 +434,8 @@ test('[LOG14] opening reads the same few files however long the history is', asy
 
 test('[LOG13] on a full disk history is pruned, oldest first, before a commit is refused', async () => {
   const directory = new MemoryDirectory();
-  const environment = new Environment();
-  const opened = await open(directory, environment, SMALL);
+  const environment = new TestEnvironment();
+  const opened = await openLog(directory, environment, SMALL);
   const marks = await fillSegments(opened, environment, 1000);
   directory.capacityBytes = directory.usedBytes();
   for (let i = 0; i < 60; i++) {
@@ -491,7 +451,7 @@ test('[LOG13] on a full disk history is pruned, oldest first, before a commit is
 
 test('[LOG13] on a full disk the whole transaction is refused, and the object continues', async () => {
   const directory = new MemoryDirectory();
-  const opened = await open(directory, new Environment(), { spillBytes: 1 << 16 });
+  const opened = await openLog(directory, new TestEnvironment(), { spillBytes: 1 << 16 });
   for (let i = 0; i < 50; i++) put(opened.db, i, 'a'.repeat(1000));
   await opened.files.flush();
   const before = all(opened.db);
@@ -516,14 +476,14 @@ test('[LOG13] on a full disk the whole transaction is refused, and the object co
 
 test('[LOG16] commits that were not flushed can be discarded', async () => {
   const directory = new MemoryDirectory();
-  const { files, db, close } = await open(directory, new Environment());
+  const { files, db, close } = await openLog(directory, new TestEnvironment());
   put(db, 1, 'kept');
   await files.flush();
   const expected = all(db);
   put(db, 2, 'gone');
   files.discardUnflushed();
   await close();
-  const again = await open(directory, new Environment());
+  const again = await openLog(directory, new TestEnvironment());
   expect(all(again.db)).toEqual(expected);
   await again.close();
 });
