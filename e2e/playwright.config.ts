@@ -13,19 +13,19 @@ const CHROMIUM_ONLY = [...KILLS, '**/quota.spec.ts', '**/collector.spec.ts'];
 export default defineConfig({
   testDir: '.',
   testMatch: '**/*.spec.ts',
-  outputDir: '../test-results',
   // Tests kill and restart whole browsers; side by side they would only wait for each other.
   workers: 1,
   timeout: 60_000,
   // Bounds for what hangs, never a measure of speed: the machine may be busy.
   expect: { timeout: 20_000 },
   // When nothing works, every test waits for its own end; that must not take an hour.
-  globalTimeout: 25 * 60_000,
+  globalTimeout: 35 * 60_000,
   forbidOnly: true,
   reporter: 'list',
   projects: [
     {
       name: 'chromium',
+      outputDir: '../test-results/chromium',
       use: { browserName: 'chromium' },
       testIgnore: process.platform === 'linux' ? [] : KILLS,
     },
@@ -33,6 +33,7 @@ export default defineConfig({
       ? [
           {
             name: 'firefox',
+            outputDir: '../test-results/firefox',
             use: { browserName: 'firefox' as const },
             testIgnore: CHROMIUM_ONLY,
             timeout: 120_000,

@@ -31,9 +31,8 @@ interface WorkerFixtures {
 
 export const test = base.extend<Fixtures, WorkerFixtures>({
   server: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright finds a fixture's needs by pattern
-    async ({}, use) => {
-      const server = await startServer();
+    async ({ browserName }, use) => {
+      const server = await startServer({ cache: browserName });
       await use(server);
       await server.close();
     },

@@ -64,13 +64,22 @@ export function folderMount(directory: string): Mount {
   };
 }
 
-/** Starts the server. `mounts` serves JavaScript files of other folders as they are, by prefix. */
-export async function startServer(
-  mounts: Readonly<Record<string, Mount>> = {},
-): Promise<TestServer> {
+interface ServerOptions {
+  /** Serves JavaScript files of other folders as they are, by prefix. */
+  readonly mounts?: Readonly<Record<string, Mount>>;
+  /** Names the cache of pre-bundled libraries; servers that run side by side need one each. */
+  readonly cache?: string;
+}
+
+/** Starts the server. */
+export async function startServer({
+  mounts = {},
+  cache = 'tools',
+}: ServerOptions = {}): Promise<TestServer> {
   const server = await createServer({
     configFile: false,
     root: REPOSITORY,
+    cacheDir: join(REPOSITORY, 'node_modules/.vite', cache),
     appType: 'mpa',
     logLevel: 'error',
     plugins: [

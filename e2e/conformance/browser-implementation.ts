@@ -22,8 +22,11 @@ export async function startBrowser(
   const found = requireBrowser(browser);
   const tools = new Map(Object.entries(corpus.tools));
   const server = await startServer({
-    '/corpus': folderMount(corpus.directory),
-    '/corpus-tools': (path) => tools.get(path.slice(1)) ?? null,
+    mounts: {
+      '/corpus': folderMount(corpus.directory),
+      '/corpus-tools': (path) => tools.get(path.slice(1)) ?? null,
+    },
+    cache: browser,
   });
   const profile = new Profile(found, { headless: !headed });
   const close = async () => {

@@ -22,6 +22,7 @@ import type * as Plugin from '../../src/vite/plugin.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { Profile } from '../browsers/profile.ts';
 import { REPOSITORY } from '../browsers/server.ts';
+import { packTo } from '../package/pack.ts';
 
 const SCRIPT = `
   import { openStorage } from 'ctx-storage';
@@ -84,16 +85,12 @@ let directory: string;
 
 test.beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'ctx-storage-package-'));
-  const run = (command: string, ...parameters: string[]) =>
-    execFileSync(command, parameters, { cwd: REPOSITORY, encoding: 'utf8' });
-  run('npm', 'run', 'build');
-  const packed = JSON.parse(
-    run('npm', 'pack', '--json', '--ignore-scripts', '--pack-destination', directory),
-  );
-  const [{ filename }] = Array.isArray(packed) ? packed : Object.values(packed);
+  // `npm test` packs once for all browsers.
+  const packed = process.env.PACKED_FILE ?? join(directory, 'package.tgz');
+  if (process.env.PACKED_FILE === undefined) packTo(packed);
   const installed = join(directory, 'node_modules/ctx-storage');
   mkdirSync(installed, { recursive: true });
-  run('tar', '-xzf', join(directory, filename), '-C', installed, '--strip-components=1');
+  execFileSync('tar', ['-xzf', packed, '-C', installed, '--strip-components=1']);
 });
 
 test.afterAll(() => rmSync(directory, { recursive: true, force: true }));

@@ -1,12 +1,18 @@
-// `npm test`: everything, in order, with one count at the end.
+// `npm test`: everything, with one count at the end.
 //
-// A failing step does not stop the next. Ends with code 0 only when every step ran something and
-// nothing failed; the last line is the count, alone.
+// The browsers are tested side by side: their tests wait for disks and timers most of the time. A
+// failing step does not stop the next. Ends with code 0 only when every step ran something and nothing
+// failed; the last line is the count, alone.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type FoundBrowser, getChromium, getFirefox } from '../browsers/browser.ts';
+import {
+  type BrowserName,
+  type FoundBrowser,
+  getChromium,
+  getFirefox,
+} from '../browsers/browser.ts';
 import {
   lastLineTally,
   oneCheck,
@@ -46,23 +52,17 @@ try {
     tally: lastLineTally,
   });
 
+  const packed = join(reports, 'package.tgz');
+  await run({
+    title: 'package',
+    ...tool('tsx', 'e2e/package/pack.ts', packed),
+    tally: oneCheck,
+  });
+
   const browsers = [browser('Chromium', getChromium), browser('Firefox', getFirefox)].filter(
     (found) => found !== null,
   );
-  for (const { name } of browsers) {
-    const endToEndReport = join(reports, `end-to-end-${name}.json`);
-    await run({
-      title: `end-to-end tests in ${name}`,
-      ...tool('playwright', 'test', '-c', 'e2e', `--project=${name}`, '--reporter=list,json'),
-      env: { PLAYWRIGHT_JSON_OUTPUT_NAME: endToEndReport },
-      tally: () => playwrightTally(endToEndReport),
-    });
-    await run({
-      title: `conformance in ${name}`,
-      ...tool('tsx', 'e2e/conformance/run.ts', '--browser', name),
-      tally: lastLineTally,
-    });
-  }
+  await Promise.all(browsers.map(({ name }) => testIn(name, packed)));
 } finally {
   rmSync(reports, { recursive: true, force: true });
 }
@@ -70,9 +70,27 @@ try {
 console.log(`\n${summary(results)}`);
 if (results.some(({ failed }) => failed > 0)) process.exitCode = 1;
 
+async function testIn(name: BrowserName, packed: string): Promise<void> {
+  const endToEndReport = join(reports, `end-to-end-${name}.json`);
+  await run({
+    title: `end-to-end tests in ${name}`,
+    ...tool('playwright', 'test', '-c', 'e2e', `--project=${name}`, '--reporter=list,json'),
+    env: { PLAYWRIGHT_JSON_OUTPUT_NAME: endToEndReport, PACKED_FILE: packed },
+    tally: () => playwrightTally(endToEndReport),
+  });
+  await run({
+    title: `conformance in ${name}`,
+    ...tool('tsx', 'e2e/conformance/run.ts', '--browser', name),
+    tally: lastLineTally,
+  });
+}
+
 async function run(step: Step): Promise<void> {
   console.log(`\n── ${step.title} ──`);
-  results.push(await runStep(step, REPOSITORY));
+  const result = await runStep(step, REPOSITORY, (lines) => process.stdout.write(lines));
+  const { passed, failed } = result;
+  console.log(`\n── ${step.title}: ${passed} passed, ${failed} failed ──`);
+  results.push(result);
 }
 
 /** A program of the installed packages. */

@@ -28,10 +28,17 @@ export interface StepResult extends Tally {
   readonly fault?: string;
 }
 
-/** Runs a step, showing its output as it comes. Never rejects. */
-export async function runStep(step: Step, directory: string): Promise<StepResult> {
+/** Takes whole lines, so that steps that run side by side do not mix inside a line. */
+export type PrintLines = (lines: string) => void;
+
+/** Runs a step, printing its output as it comes. Never rejects. */
+export async function runStep(
+  step: Step,
+  directory: string,
+  print: PrintLines,
+): Promise<StepResult> {
   const startMs = performance.now();
-  const { exitCode, output } = await stream(step, { cwd: directory });
+  const { exitCode, output } = await stream(step, { cwd: directory }, print);
   const seconds = (performance.now() - startMs) / 1000;
   return { title: step.title, seconds, ...settle(exitCode, () => step.tally(output, exitCode)) };
 }
@@ -119,6 +126,7 @@ function readJson<T>(path: string): T {
 function stream(
   { command, parameters, env }: Step,
   options: SpawnOptions,
+  print: PrintLines,
 ): Promise<{ exitCode: number; output: string }> {
   const child = spawn(command, parameters, {
     ...options,
@@ -126,12 +134,20 @@ function stream(
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let output = '';
+  let printed = 0;
+  const printUpTo = (end: number) => {
+    if (end > printed) print(output.slice(printed, end));
+    printed = Math.max(printed, end);
+  };
   child.stdout!.setEncoding('utf8').on('data', (text: string) => {
     output += text;
-    process.stdout.write(text);
+    printUpTo(output.lastIndexOf('\n') + 1);
   });
   return new Promise((resolve) => {
     child.on('error', (error) => resolve({ exitCode: 1, output: `${output}\n${error.message}` }));
-    child.on('close', (exitCode) => resolve({ exitCode: exitCode ?? 1, output }));
+    child.on('close', (exitCode) => {
+      printUpTo(output.length);
+      resolve({ exitCode: exitCode ?? 1, output });
+    });
   });
 }
