@@ -1,6 +1,6 @@
 // The npm package as its users get it: packed, installed, bundled by Vite or not bundled at all.
 
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -238,6 +238,64 @@ test('[PKG2] the package depends on what its files import, and on nothing else',
   );
   const declared = Object.keys({ ...dependencies, ...peerDependencies });
   expect([...new Set(names)].sort()).toEqual(declared.sort());
+});
+
+const TYPED_CLASSES: Readonly<Record<string, string>> = {
+  // Types of this package alone, in a project of a page.
+  'own.ts': `
+    import { type AlarmInvocationInfo, DurableObject, type DurableObjectState, type SqlStorageCursor } from 'ctx-storage/worker';
+    interface Env { readonly LIMIT: number }
+    export class Note extends DurableObject<Env> {
+      constructor(ctx: DurableObjectState, env: Env) { super(ctx, env); }
+      rows(): SqlStorageCursor { return this.ctx.storage.sql.exec('SELECT 1'); }
+      limit = () => this.env.LIMIT;
+      alarm(info: AlarmInvocationInfo) { return info.retryCount; }
+    }
+  `,
+  // The same class where the runtime's types are global, as in a project of Cloudflare's.
+  'workerd.ts': `
+    import { DurableObject } from 'ctx-storage/worker';
+    import { DurableObject as Platform } from 'cloudflare:workers';
+    interface Env { readonly LIMIT: number }
+    export class Note extends DurableObject<Env> {
+      constructor(ctx: DurableObjectState, env: Env) { super(ctx, env); }
+      alarm(info: AlarmInvocationInfo) { return info.retryCount + this.env.LIMIT; }
+      library(use: (storage: DurableObjectStorage) => void) { use(this.ctx.storage); }
+    }
+    export class Moved extends Platform<Env> {
+      constructor(ctx: DurableObjectState, env: Env) { super(ctx, env); }
+    }
+  `,
+};
+
+test('[PKG3] a class with a typed constructor compiles with the types of this package and of workerd', () => {
+  linkDependencies();
+  const project = join(directory, 'types');
+  mkdirSync(project, { recursive: true });
+  const libs: Readonly<Record<string, object>> = {
+    'own.ts': { lib: ['ESNext', 'DOM', 'DOM.Iterable'], types: [] },
+    'workerd.ts': {
+      lib: ['ESNext'],
+      types: [join(REPOSITORY, 'node_modules/@cloudflare/workers-types')],
+    },
+  };
+  for (const [file, text] of Object.entries(TYPED_CLASSES)) {
+    writeFileSync(join(project, file), text);
+    const compilerOptions = {
+      ...libs[file],
+      target: 'ES2023',
+      module: 'preserve',
+      moduleResolution: 'bundler',
+      strict: true,
+      noEmit: true,
+      skipLibCheck: file === 'workerd.ts', // theirs and the DOM's names exclude each other
+    };
+    const config = join(project, `${file}.json`);
+    writeFileSync(config, JSON.stringify({ compilerOptions, files: [file] }));
+    const tsc = join(REPOSITORY, 'node_modules/typescript/bin/tsc');
+    const { stdout } = spawnSync(process.execPath, [tsc, '-p', config], { encoding: 'utf8' });
+    expect(stdout, file).toBe('');
+  }
 });
 
 /** `@scope/name` of `@scope/name/module.js`. */

@@ -100,13 +100,11 @@ export type SqlStorageValue = ArrayBuffer | string | number | null;
 /** A row keyed by column name. */
 export type SqlRow = Record<string, SqlStorageValue>;
 
-type Done<T> = { done?: false; value: T } | { done: true; value?: never };
-
 /**
  * The result of `sql.exec` in the worker: an iterator over rows; all its views share one position.
  */
 export interface SqlStorageCursor<T extends SqlRow = SqlRow> {
-  next(): Done<T>;
+  next(): IteratorResult<T, undefined>;
   /** The remaining rows. */
   toArray(): T[];
   /** The row, when exactly one is left; throws otherwise. */
@@ -128,7 +126,19 @@ export interface SqlStorage {
   exec<T extends SqlRow = SqlRow>(query: string, ...bindings: unknown[]): SqlStorageCursor<T>;
   /** Size of the database, in bytes. */
   readonly databaseSize: number;
+  /** For `instanceof`; the class cannot be constructed. */
+  readonly Cursor: SqlStorageCursorClass;
+  /** As in workerd; nothing makes an instance of it. */
+  readonly Statement: SqlStorageStatementClass;
 }
+
+/** The class of cursors, as `sql.Cursor` has it. */
+export type SqlStorageCursorClass = (abstract new <T extends SqlRow>() => SqlStorageCursor<T>) & {
+  readonly prototype: SqlStorageCursor;
+};
+
+/** The class `sql.Statement`. */
+export type SqlStorageStatementClass = (abstract new () => object) & { readonly prototype: object };
 
 /** `ctx.storage.kv`: the same entries, synchronously, one key per call. */
 export interface SyncKvStorage {

@@ -13,16 +13,49 @@ import { OWN, Party } from '../../src/stubs/party.ts';
 import { providedEnv } from './provided-env.ts';
 import { runningHostBindings } from './running-hosts.ts';
 
+export type {
+  AlarmInvocationInfo,
+  AutoResponse,
+  DurableObjectId,
+  DurableObjectJurisdiction,
+  DurableObjectNamespace,
+  DurableObjectState,
+  DurableObjectStub,
+  GetOptions,
+  Namespace,
+  ObjectResponse,
+  ObjectWebSocket,
+} from '../../src/contract/object.ts';
 export { RpcTarget } from '../../src/contract/rpc-target.ts';
+export type {
+  DurableObjectStorage,
+  ListOptions,
+  ReadOptions,
+  SqlRow,
+  SqlStorage,
+  SqlStorageCursor,
+  SqlStorageValue,
+  SyncKvStorage,
+  SyncListOptions,
+  Transaction,
+  WriteOptions,
+} from '../../src/contract/storage.ts';
 export { type EnvNames, provideEnv } from './provided-env.ts';
+
+/** `ctx` as the types of this package or of another runtime describe it. */
+interface AnyState {
+  readonly id: { toString(): string };
+  readonly storage: object;
+  waitUntil(work: Promise<unknown>): void;
+}
 
 /** Base of a Durable Object class; keeps `ctx` and `env` as the constructor received them. */
 export class DurableObject<Env = unknown, Props = unknown> {
   protected readonly ctx: DurableObjectState<Props>;
   protected readonly env: Env;
 
-  constructor(ctx: DurableObjectState<Props>, env: Env) {
-    this.ctx = ctx;
+  constructor(ctx: AnyState, env: Env) {
+    this.ctx = ctx as DurableObjectState<Props>;
     this.env = env;
   }
 
