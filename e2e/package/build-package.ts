@@ -25,6 +25,7 @@ await build({
     objects: 'worker/entries/objects.ts',
     'in-process': 'worker/entries/in-process.ts',
     management: 'src/management/index.ts',
+    migrate: 'src/migrate/migrate.ts',
     'async-hooks': 'worker/modules/async-hooks.ts',
     'cloudflare-email': 'worker/modules/cloudflare-email.ts',
     'diagnostics-channel': 'worker/modules/diagnostics-channel.ts',

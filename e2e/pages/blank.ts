@@ -2,6 +2,7 @@
 
 import startDemo from 'virtual:ctx-storage/start';
 import { connect, openStorage } from '../../src/index.ts';
+import { migrate } from '../../src/migrate/migrate.ts';
 import type { Classes } from './objects-worker.ts';
 import { startWriting, verifyWrites } from './writer.ts';
 
@@ -23,6 +24,7 @@ const connectDemo = () => connect<{ ROOM: object }>(startDemo, { directory: 'dem
 const api = {
   openStorage,
   connect,
+  migrate,
   connectRooms,
   connectDemo,
   workers,

@@ -85,6 +85,80 @@ test('[PITR3] a text that is not a bookmark, and a time outside the window, are 
   ]);
 });
 
+test('[PITR4] restore goes back to a bookmark or a time, for every handle, and can be undone', async ({
+  storagePage,
+}) => {
+  const seen = await storagePage.evaluate(async () => {
+    const storage = await window.api.openStorage('restore');
+    const other = await window.api.openStorage('restore');
+    await storage.put('a', 1);
+    const bookmark = await storage.getCurrentBookmark();
+    const timeMs = Date.now();
+    while (Date.now() <= timeMs) await storage.get('a');
+    await other.put({ a: 2, b: 2 });
+    const keys = async () => [[...(await storage.list())], [...(await other.list())]];
+
+    const undo = await storage.restore(bookmark);
+    const restored = await keys();
+    await other.restore(undo);
+    const undone = await keys();
+    await storage.restore(new Date(timeMs));
+    return { restored, undone, byTime: await keys() };
+  });
+  const first = [['a', 1]];
+  const second = [
+    ['a', 2],
+    ['b', 2],
+  ];
+  expect(seen).toEqual({
+    restored: [first, first],
+    undone: [second, second],
+    byTime: [first, first],
+  });
+});
+
+test('[PITR4] restore is refused inside a transaction and for what names no moment', async ({
+  storagePage,
+}) => {
+  const seen = await storagePage.evaluate(async () => {
+    const storage = await window.api.openStorage('restore-refused');
+    await storage.put('a', 1);
+    const bookmark = await storage.getCurrentBookmark();
+    const code = (promise: Promise<unknown>) =>
+      promise.then(
+        () => 'none',
+        (error) => error.code,
+      );
+    const inside = await storage.transaction(async (txn) => {
+      await txn.put('a', 2);
+      return code(storage.restore(bookmark));
+    });
+    const loose = storage as unknown as { restore(...args: unknown[]): Promise<unknown> };
+    return {
+      inside,
+      codes: [
+        await code(loose.restore()),
+        await code(loose.restore('yesterday')),
+        await code(loose.restore(Symbol('moment'))),
+        await code(loose.restore(new Date(Number.NaN))),
+        await code(loose.restore(new Date(Date.now() + 86_400_000))),
+      ],
+      a: await storage.get('a'),
+    };
+  });
+  expect(seen).toEqual({
+    inside: 'TRANSACTION_NESTING',
+    codes: [
+      'INVALID_ARGUMENT',
+      'BOOKMARK_INVALID',
+      'INVALID_ARGUMENT',
+      'INVALID_ARGUMENT',
+      'BOOKMARK_UNAVAILABLE',
+    ],
+    a: 2,
+  });
+});
+
 async function state() {
   const storage = await window.api.openStorage('recovery');
   const names =

@@ -24,6 +24,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'src/serializer',
   ],
   'src/client': ['src/membrane', 'src/stubs', 'src/rpc', 'src/contract', 'src/serializer'],
+  'src/migrate': ['src/contract'],
   'src/vite': [],
   src: ['src/client', 'src/contract'],
   'worker/file': ['src/contract'],

@@ -65,6 +65,24 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
     return this.#session.call({ op: 'importDatabase', database, wal });
   }
 
+  restore(moment: string | Date): Promise<string>;
+  async restore(...args: unknown[]): Promise<string> {
+    checkArgumentCount('restore', args.length, 1);
+    const [moment] = args;
+    const given = moment instanceof Date ? moment : convertString('restore', moment);
+    if (this.#session.isInTransaction) {
+      throw storageError(
+        'TRANSACTION_NESTING',
+        'restore: not inside transaction(); call it before or after.',
+      );
+    }
+    const bookmark = given instanceof Date ? await this.getBookmarkForTime(given) : given;
+    const undo = await this.onNextSessionRestoreBookmark(bookmark);
+    await this.abort('restore: the object goes back to an earlier moment.');
+    await this.sync(); // starts the object, which makes the restore
+    return undo;
+  }
+
   async abort(reason?: string): Promise<void> {
     const text = reason === undefined ? 'The page called abort().' : convertString('abort', reason);
     await this.#session.call({ op: 'abort', reason: text }, null);

@@ -93,6 +93,11 @@ export class Session {
     });
   }
 
+  /** Whether calls of the handle join a transaction now. */
+  get isInTransaction(): boolean {
+    return this.#scope !== null;
+  }
+
   /** Begins a transaction; until leave(), calls of this handle belong to it. */
   async begin(): Promise<TransactionScope> {
     const number = await this.call({ op: 'begin' }, null);

@@ -103,6 +103,12 @@ export const ERROR_CODES = {
     meaning: 'The moment lies outside the window, in the future, or its history was pruned.',
   },
 
+  // Migrations.
+  MIGRATION_CONFLICT: {
+    class: 'Error',
+    meaning: 'The object has had other migrations than the program begins with.',
+  },
+
   // Moving a database.
   IMPORT_INVALID: {
     class: 'Error',

@@ -256,6 +256,17 @@ export interface RemoteStorage extends KeyValueOperations, Recovery {
   importDatabase(database: BinarySource, wal?: BinarySource | null): Promise<string>;
   /** Not possible across a thread: throws NOT_ON_PAGE, which names what to use instead. */
   transactionSync(callback: () => unknown): never;
+  /**
+   * Takes the object back to a bookmark, or to a time within the last 30 days: keys, tables and alarm.
+   * Resolves once that is done, to the bookmark of the moment before: restoring that one undoes it.
+   *
+   * It is `onNextSessionRestoreBookmark` and a restart of the object, so calls under way, also of
+   * other tabs, reject with OBJECT_RESET, which is `retryable`.
+   *
+   * @throws StorageError `BOOKMARK_INVALID`; `BOOKMARK_UNAVAILABLE` for a moment in the future or whose
+   *   history is gone; `TRANSACTION_NESTING` inside this handle's transaction
+   */
+  restore(moment: string | Date): Promise<string>;
   /** Resets the object: unconfirmed writes are lost, and the next call starts it again. */
   abort(reason?: string): Promise<void>;
   /** Ends this handle: calls under way and later ones reject. Stored data stays. */
