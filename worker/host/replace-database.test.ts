@@ -236,6 +236,17 @@ describe('into an object', () => {
     expect(await sessions.execute(mine.ok, [{ op: 'get', keys: ['a'] }])).toEqual([{ ok: [null] }]);
   });
 
+  test('[MOVE10] an import is not refused for a transaction that a reset has ended', async () => {
+    const file = await exportOf('empty');
+    const sessions = new PageSessions(host.host, () => () => {});
+    const { ok: session } = (await sessions.open('object')) as { ok: number };
+    await sessions.execute(session, [{ op: 'begin' }]);
+    (await host.host.instance(host.address())).reset(new Error('mine'));
+    expect(
+      await sessions.execute(session, [{ op: 'importDatabase', database: file, wal: null }]),
+    ).toEqual([{ ok: expect.any(String) }]);
+  });
+
   test('[MOVE13] an import that does not reach the disk leaves the old data', async () => {
     await host.run(fill);
     const file = await exportOf('empty');

@@ -9,13 +9,17 @@ import { PageSessions } from './page-sessions.ts';
 let host: TestHost;
 let sessions: PageSessions;
 let timeouts: (() => void)[];
+/** Those that are neither over nor cancelled. */
+let running: Set<() => void>;
 
 beforeEach(async () => {
   host = await createTestHost();
   timeouts = [];
+  running = new Set();
   sessions = new PageSessions(host.host, (_delayMs, task) => {
     timeouts.push(task);
-    return () => {};
+    running.add(task);
+    return () => running.delete(task);
   });
 });
 afterEach(() => host.close());
@@ -260,6 +264,41 @@ describe('sessions of pages', () => {
     expect(() => timeouts.at(-1)!()).not.toThrow();
     await call(session, put('a', 'after'));
     expect(await call(session, get('a'))).toEqual([value('after')]);
+  });
+
+  describe('[SES8] the limit of a transaction is not waited for after', () => {
+    test.for<[string, (session: SessionId, txn: number) => Promise<unknown>]>([
+      ['a commit', (session, txn) => call(session, { op: 'commit', txn })],
+      ['a rollback', (session, txn) => call(session, { op: 'rollback', txn })],
+      ['the closing of its handle', (session) => sessions.close(session)],
+      ['a reset by its page', (session) => call(session, { op: 'abort', reason: 'test' })],
+      [
+        'a reset by its object',
+        async () => (await host.host.instance(host.address())).reset(new Error('mine')),
+      ],
+    ])('%s', async ([, end]) => {
+      const session = await open();
+      const txn = (await call(session, { op: 'begin' })) as number;
+      await call(session, put('a', 'inside', txn));
+      expect(running.size).toBe(1);
+      await end(session, txn);
+      await host.turns(2);
+      expect(running.size).toBe(0);
+    });
+  });
+
+  test('[SES7] an operation of a transaction that a reset ended says so', async () => {
+    const session = await open();
+    const txn = (await call(session, { op: 'begin' })) as number;
+    (await host.host.instance(host.address())).reset(new Error('mine'));
+    for (const op of ['commit', 'rollback'] as const) {
+      await expect(call(session, { op, txn })).rejects.toMatchObject({ code: 'OBJECT_RESET' });
+    }
+    await expect(call(session, put('a', 'late', txn))).rejects.toMatchObject({
+      code: 'OBJECT_RESET',
+    });
+    const next = (await call(session, { op: 'begin' })) as number;
+    await call(session, { op: 'commit', txn: next });
   });
 
   test('[SES11] an object with an open cursor or transaction is not evicted, an idle one is', async () => {

@@ -1,7 +1,7 @@
 // One object's storage: synchronous operations on converted arguments and serialized values.
 //
 // All access to the data passes through here, from the object's own code (durable-object-storage)
-// and from pages (sessions/page-sessions). It opens the implicit transaction before a write, keeps
+// and from pages (sessions/page-session). It opens the implicit transaction before a write, keeps
 // the tickets of the output gate, and refuses every operation once the object is broken.
 //
 // Invariant: `#broken` is set once and thrown by every later operation; a broken storage never

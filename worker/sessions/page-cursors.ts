@@ -1,0 +1,88 @@
+// The open cursors of one session of a page, which the page reads in batches of rows.
+//
+// Invariant: an open cursor keeps its instance in memory, and is forgotten when the instance ends. Once
+// closed, nothing stays open: a query that still runs then delivers its first rows only.
+
+import { storageError } from '../../src/contract/errors.ts';
+import type { RowBatch } from '../../src/contract/operations.ts';
+import type { SqlStorageValue } from '../../src/contract/storage.ts';
+
+import type { ObjectInstance } from '../instance/object-instance.ts';
+import { Cursor } from '../sql/cursor.ts';
+
+interface OpenCursor {
+  readonly cursor: Cursor;
+  /** Lets the instance be evicted. */
+  readonly release: () => void;
+}
+
+export class PageCursors {
+  readonly #nextId: () => number;
+  readonly #open = new Map<number, OpenCursor>();
+  #isClosed = false;
+
+  constructor(nextId: () => number) {
+    this.#nextId = nextId;
+  }
+
+  /** The first rows of a query's cursor, which stays open if more are left. */
+  first(instance: ObjectInstance, cursor: Cursor, rowCount: number): RowBatch {
+    const { rows, isAtEnd } = take(cursor, rowCount);
+    if (this.#isClosed) Cursor.close(cursor);
+    if (isAtEnd || this.#isClosed) return batch(cursor, null, rows);
+    const id = this.#nextId();
+    const release = instance.context.retain(() => this.#open.delete(id));
+    this.#open.set(id, { cursor, release });
+    return batch(cursor, id, rows);
+  }
+
+  /** The next rows of an open cursor. @throws CURSOR_CLOSED, and what its query throws */
+  next(id: number, rowCount: number): RowBatch {
+    const open = this.#open.get(id);
+    if (open === undefined) {
+      throw storageError(
+        'CURSOR_CLOSED',
+        'The cursor was closed, or its object was reset; run the query again.',
+      );
+    }
+    let isAtEnd = true; // also if a row cannot be computed, since no row follows it
+    try {
+      const taken = take(open.cursor, rowCount);
+      isAtEnd = taken.isAtEnd;
+      return batch(open.cursor, isAtEnd ? null : id, taken.rows);
+    } finally {
+      if (isAtEnd) this.end(id);
+    }
+  }
+
+  /** Closes one cursor, if it is still open. */
+  end(id: number): void {
+    const open = this.#open.get(id);
+    if (open === undefined) return;
+    this.#open.delete(id);
+    Cursor.close(open.cursor);
+    open.release();
+  }
+
+  /** Closes all of them, for good. */
+  close(): void {
+    this.#isClosed = true;
+    for (const id of this.#open.keys()) this.end(id);
+  }
+}
+
+function take(cursor: Cursor, rowCount: number) {
+  const iterator = cursor.raw();
+  const rows: SqlStorageValue[][] = [];
+  while (rows.length < rowCount) {
+    const step = iterator.next();
+    if (step.done) return { rows, isAtEnd: true };
+    rows.push(step.value);
+  }
+  return { rows, isAtEnd: false };
+}
+
+function batch(cursor: Cursor, id: number | null, rows: SqlStorageValue[][]): RowBatch {
+  const { columnNames, rowsRead, rowsWritten } = cursor;
+  return { cursor: id, columnNames, rows, rowsRead, rowsWritten };
+}

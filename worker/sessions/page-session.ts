@@ -1,0 +1,156 @@
+// One session: a handle that a page holds on an object, and the calls made through it.
+//
+// A session outlives resets of its object; its cursors and its open transaction do not. It has one
+// transaction at a time. Its calls join that transaction, and calls of others wait for its end.
+//
+// Invariant: a closed session holds nothing. Calls that it sent before still run, because their writes
+// may be on their way to the disk anyway, but open neither a transaction nor a cursor.
+
+import { storageError } from '../../src/contract/errors.ts';
+import type { ObjectAddress } from '../../src/contract/object-id.ts';
+import type { Call, Results } from '../../src/contract/operations.ts';
+import { type Outcome, toWire } from '../../src/rpc/errors-on-wire.ts';
+
+import type { ObjectInstance } from '../instance/object-instance.ts';
+import { perform } from '../storage/perform.ts';
+import { PageCursors } from './page-cursors.ts';
+import { type After, endedTransaction, PageTransaction } from './page-transaction.ts';
+
+export interface SessionEnvironment {
+  /** A number for a cursor or a transaction, never used before. */
+  readonly nextId: () => number;
+  /** Runs the task after the delay in real time; the result cancels it. */
+  readonly after: After;
+}
+
+type Result = Results[Call['op']];
+
+export class PageSession {
+  readonly address: ObjectAddress;
+  readonly #environment: SessionEnvironment;
+  readonly #cursors: PageCursors;
+  /** The one that opened last. */
+  #transaction: PageTransaction | undefined;
+  #isClosed = false;
+
+  constructor(address: ObjectAddress, environment: SessionEnvironment) {
+    this.address = address;
+    this.#environment = environment;
+    this.#cursors = new PageCursors(environment.nextId);
+  }
+
+  /** True while the page holds a transaction open. */
+  get inTransaction(): boolean {
+    return this.#transaction?.isOpen === true;
+  }
+
+  /**
+   * Runs the calls as one event of the instance: one after the other in one task, with nothing in
+   * between. Only the end of a transaction delays the calls after it.
+   */
+  execute(instance: ObjectInstance, calls: readonly Call[]): Promise<Outcome[]> {
+    const section = this.#transaction?.section ?? null;
+    return instance.deliver(() => this.#run(instance, calls), section);
+  }
+
+  /** Closes the cursors and undoes the open transaction; resolves when that is done. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#cursors.close();
+    const transaction = this.#transaction;
+    if (!transaction?.isOpen) return;
+    await transaction.instance
+      .deliver(() => void transaction.rollback(), transaction.section)
+      .catch(() => {}); // it has ended meanwhile, or the object was reset: there is nothing to undo
+  }
+
+  async #run(instance: ObjectInstance, calls: readonly Call[]): Promise<Outcome[]> {
+    const outcomes: (Outcome | Promise<Outcome>)[] = [];
+    for (const call of calls) {
+      try {
+        const result = this.#perform(instance, call);
+        if (!(result instanceof Promise)) outcomes.push({ ok: result });
+        else if (call.op === 'commit' || call.op === 'rollback')
+          outcomes.push(await outcome(result));
+        else outcomes.push(outcome(result));
+      } catch (error) {
+        outcomes.push({ error: toWire(error) });
+      }
+    }
+    return Promise.all(outcomes);
+  }
+
+  #perform(instance: ObjectInstance, call: Call): Result | Promise<Result> {
+    const { storage } = instance;
+    const cursors = this.#cursors;
+    if (call.txn !== undefined) this.#transactionOf(call.txn).mustBeOpen();
+    switch (call.op) {
+      case 'exec':
+        return cursors.first(instance, storage.exec(call.query, call.bindings), call.rowCount);
+      case 'rows':
+        return cursors.next(call.cursor, call.rowCount);
+      case 'closeCursor':
+        cursors.end(call.cursor);
+        return null;
+      case 'begin':
+        return this.#begin(instance);
+      case 'commit':
+        return this.#transactionOf(call.txn).commit().then(nothing);
+      case 'rollback':
+        return this.#transactionOf(call.txn).rollback().then(nothing);
+      case 'importDatabase':
+        throw storageError('INTERNAL', 'importDatabase: it was sent together with other calls.');
+      case 'abort':
+        return resetFor(instance, call.reason);
+      default:
+        return perform(storage, call.op, call);
+    }
+  }
+
+  async #begin(instance: ObjectInstance): Promise<number> {
+    const { nextId, after } = this.#environment;
+    const transaction = new PageTransaction(nextId(), instance, after);
+    await transaction.open(() => {
+      this.#mustBeginAlone();
+      this.#transaction = transaction;
+    });
+    return transaction.id;
+  }
+
+  // Checked when the transaction begins, because the handle may have been closed, or its tab lost,
+  // while it waited, and an open transaction makes everyone else wait.
+  #mustBeginAlone(): void {
+    if (this.#isClosed) throw handleClosed();
+    if (!this.inTransaction) return;
+    throw storageError(
+      'TRANSACTION_NESTING',
+      'begin: this handle has an open transaction; end it first.',
+    );
+  }
+
+  #transactionOf(id: number): PageTransaction {
+    if (this.#transaction?.id !== id) throw endedTransaction();
+    return this.#transaction;
+  }
+}
+
+export function handleClosed(): Error {
+  return storageError('CONNECTION_CLOSED', 'This handle was closed; open the object again.');
+}
+
+export async function outcome(result: Promise<unknown>): Promise<Outcome> {
+  try {
+    return { ok: await result };
+  } catch (error) {
+    return { error: toWire(error) };
+  }
+}
+
+const nothing = () => null;
+
+/** Resets the object for a page; calls under way may be tried again. */
+function resetFor(instance: ObjectInstance, reason: string | undefined): never {
+  const error = storageError('OBJECT_RESET', reason ?? 'The object was reset by its page.');
+  instance.reset(error, 'outside');
+  throw error;
+}
