@@ -99,3 +99,29 @@ test('[LOG13] a pruned segment that a power failure left with zeros is history t
   expect(await directory.names()).not.toContain('log-00000001');
   await files.close();
 });
+
+test('[LOG12] the state where history begins can be restored, also when power brought older segments back', async () => {
+  const { directory, environment } = await history('log-00000002', 4096 + 500);
+  const third = await directory.open('log-00000003');
+  const header = new DataView(new ArrayBuffer(4096));
+  third.read(new Uint8Array(header.buffer), 0);
+  third.close();
+  // `baseTimeMs`: the time of the last commit in the segment that was pruned.
+  const baseTimeMs = header.getFloat64(32, true);
+  await overwrite(directory, 'log-00000002', new Uint8Array());
+  let opened = await openLog(directory, environment, SMALL);
+  const bookmark = await opened.files.bookmarkForTime(baseTimeMs);
+  opened.files.scheduleRestore(bookmark);
+  await opened.files.flush();
+  await opened.close();
+  opened = await openLog(directory, environment, SMALL);
+  // Commit i has the key i % 10.
+  const last = Math.round((baseTimeMs - START_MS) / STEP_MS) - 1;
+  expect(opened.db.selectValue('SELECT v FROM t WHERE k = ?', [last % 10])).toBe(
+    String(last).repeat(150),
+  );
+  expect(opened.db.selectValue('SELECT v FROM t WHERE k = ?', [(last + 1) % 10])).toBe(
+    String(last - 9).repeat(150),
+  );
+  await opened.close();
+});

@@ -71,6 +71,8 @@ async function findPlace(target: PendingRestore, log: CommitLog): Promise<Place>
     });
     // Strictly smaller, so that the commit itself is read and its checksum compared.
     if (base.sequence < target.sequence) break;
+    // If the segment before was pruned, history begins with this base, the state of the commit.
+    if (base.sequence === target.sequence && (await isPruned(number - 1, log))) break;
     end = base;
   }
   return log.withSegment(number, (segment) => {
@@ -155,6 +157,10 @@ function undoRecord(bytes: Uint8Array, pages: PageStore): void {
     entry.undo(wordsOf(page));
   }
   pages.truncate(record.pageCountBefore * PAGE_BYTES);
+}
+
+function isPruned(number: number, log: CommitLog): Promise<boolean> {
+  return log.withSegment(number, (segment) => segment === null);
 }
 
 function pruned() {
