@@ -12,7 +12,7 @@ import type { SyncFile } from '../file/file.ts';
 import type { Flushing } from '../file/flushing.ts';
 import { Checksum, FORMAT_VERSION, type FormatVersion, formatVersion } from './checksum.ts';
 import { wordsOf } from './pages.ts';
-import type { LogPosition } from './segment.ts';
+import type { LogPosition } from './segment-header.ts';
 
 /** Byte offsets of a slot. */
 const SLOT = {

@@ -15,7 +15,8 @@ import { type Append, LogEnd, type LogEnvironment } from './log-end.ts';
 import { type LoggedImage, readImage } from './pages.ts';
 import type { RecordWriter } from './record.ts';
 import { type History, type OpenSegment, SealedSegments } from './sealed-segments.ts';
-import { type LogPosition, Segment, segmentName } from './segment.ts';
+import { Segment, segmentName } from './segment.ts';
+import type { LogPosition } from './segment-header.ts';
 
 /** A segment that has grown beyond this is followed by a new one. */
 export const SEGMENT_BYTES = 8 << 20;

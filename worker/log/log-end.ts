@@ -7,7 +7,8 @@ import { isDiskFull } from '../file/file.ts';
 import type { Flush, Flushing } from '../file/flushing.ts';
 import type { Checksum } from './checksum.ts';
 import { CONTINUES, type RecordWriter } from './record.ts';
-import type { LogPosition, Segment } from './segment.ts';
+import type { Segment } from './segment.ts';
+import type { LogPosition } from './segment-header.ts';
 
 /** Zeros written after the end of the log, so that a flush need not record a new file size. */
 const AHEAD_BYTES_MIN = 1 << 16;

@@ -13,7 +13,7 @@ import {
 } from '../testing/test-log.ts';
 import { ObjectFiles } from './object-files.ts';
 import { RECORD_MAGIC } from './record.ts';
-import { SEGMENT_HEADER_BYTES } from './segment.ts';
+import { SEGMENT_HEADER_BYTES } from './segment-header.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -7,7 +7,9 @@
 
 import type { FileDirectory, SyncFile } from '../file/file.ts';
 import type { Checksum } from './checksum.ts';
-import { damagedSegment, isEmptied, type LogPosition, Segment, segmentName } from './segment.ts';
+import { damagedSegment, Segment, segmentName } from './segment.ts';
+import type { LogPosition } from './segment-header.ts';
+import { isEmptied } from './segment-remains.ts';
 
 /** How many of the oldest segments are kept open, so that they can be pruned on a full disk. */
 const READY = 4;

@@ -3,14 +3,10 @@ import type { SyncFile } from '../file/file.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { Checksum } from './checksum.ts';
 import { MARKER, RecordWriter } from './record.ts';
-import {
-  INDEX_ENTRIES_MAX,
-  provesFlushed,
-  SEGMENT_HEADER_BYTES,
-  Segment,
-  segmentName,
-  segmentNumber,
-} from './segment.ts';
+import { Segment, segmentName, segmentNumber } from './segment.ts';
+import { SEGMENT_HEADER_BYTES } from './segment-header.ts';
+import { INDEX_ENTRIES_MAX } from './segment-index.ts';
+import { provesFlushed } from './segment-remains.ts';
 
 const CHECKSUM = new Checksum(2, 5);
 const BASE = { sequence: 10, timeMs: 1000, sum: 42 };

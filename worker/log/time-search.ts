@@ -4,7 +4,8 @@ import { storageError } from '../../src/contract/errors.ts';
 import type { Bookmark } from './bookmark.ts';
 import type { CommitLog } from './commit-log.ts';
 import { MARKER } from './record.ts';
-import { damagedSegment, type LogPosition, positionAfter, type Segment } from './segment.ts';
+import { damagedSegment, positionAfter, type Segment } from './segment.ts';
+import type { LogPosition } from './segment-header.ts';
 
 /**
  * The last commit at or before a time. Its checksum is 0 if only its sequence is known.

@@ -1,0 +1,96 @@
+// The replay of a log when an object is opened: every whole commit after the last checkpoint, in
+// order, segment by segment.
+//
+// Invariant: `redo` holds the state at `position`, the end of the last whole commit, in `active`. The
+// parts of a transaction are applied only with the record that ends it.
+//
+// Whether the log ends here because of a crash or because of damage is decided by recovery.ts.
+
+import type { SyncFile } from '../file/file.ts';
+import { type Checkpoint, type PendingRestore, pendingRestore } from './checkpoint-file.ts';
+import type { Checksum } from './checksum.ts';
+import { MARKER, markerBody, parseHeader, RESTORE } from './record.ts';
+import { Redo } from './redo.ts';
+import { type FoundRecord, positionAfter, type Segment } from './segment.ts';
+import type { LogPosition } from './segment-header.ts';
+
+/** A part of a transaction that may have no end. */
+interface Part {
+  readonly offset: number;
+  readonly length: number;
+}
+
+export class Replay {
+  readonly redo: Redo;
+  #active: Segment;
+  #position: LogPosition;
+  #pendingRestore: PendingRestore | null;
+
+  /** Replays the segment with the checkpoint's position, from there on. */
+  constructor(main: SyncFile, segment: Segment, checkpoint: Checkpoint, checksum: Checksum) {
+    this.redo = new Redo(main, segment.file, checkpoint.pageCount, checksum);
+    this.#active = segment;
+    this.#position = checkpoint.position;
+    this.#pendingRestore = checkpoint.pendingRestore;
+    this.#replayActive();
+  }
+
+  /** The segment that the log ends in. */
+  get active(): Segment {
+    return this.#active;
+  }
+
+  /** The end of the last whole commit. */
+  get position(): LogPosition {
+    return this.#position;
+  }
+
+  /** The restore that is pending there. */
+  get pendingRestore(): PendingRestore | null {
+    return this.#pendingRestore;
+  }
+
+  /** Continues with the next segment. Returns false if it does not follow what was replayed. */
+  follow(next: Segment): boolean {
+    const follows = next.number === this.#active.number + 1 && next.base.sum === this.#position.sum;
+    if (!follows) return false;
+    this.#active = next;
+    this.#position = next.base;
+    this.redo.beginSegment(next.file);
+    this.#replayActive();
+    return true;
+  }
+
+  #replayActive(): void {
+    const segment = this.#active;
+    let parts: Part[] = [];
+    for (const found of segment.records(this.#position)) {
+      const end = positionAfter(found);
+      if (end === null) {
+        parts.push({ offset: found.offset, length: found.record.length });
+        continue;
+      }
+      if ((found.record.flags & MARKER) !== 0) this.#applyMarker(found.bytes);
+      else this.#applyCommit(parts, found);
+      parts = [];
+      this.#position = end;
+      segment.note(end);
+    }
+    segment.cutIndex(this.#position.offset);
+  }
+
+  #applyMarker(bytes: Uint8Array): void {
+    const { sequence, sum } = markerBody(bytes);
+    this.#pendingRestore = pendingRestore(sequence, sum);
+  }
+
+  #applyCommit(parts: readonly Part[], { record, bytes, offset }: FoundRecord): void {
+    for (const part of parts) {
+      const partBytes = this.#active.read(part.offset, part.length);
+      this.redo.apply(partBytes, parseHeader(partBytes)!, part.offset);
+    }
+    this.redo.apply(bytes, record, offset);
+    this.redo.settle(record.pageCount);
+    if ((record.flags & RESTORE) !== 0) this.#pendingRestore = null;
+  }
+}

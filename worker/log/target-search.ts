@@ -1,0 +1,102 @@
+// Finds the position that a restore goes back to: the end of the last commit that it keeps.
+//
+// A bookmark names a record by its sequence and its checksum. The markers after a commit have its
+// sequence too, so the position is behind all records of that sequence, and one of them must have the
+// checksum. They may lie in two segments: the commit at the end of one, its markers in the next.
+
+import { storageError } from '../../src/contract/errors.ts';
+import type { PendingRestore } from './checkpoint-file.ts';
+import type { CommitLog } from './commit-log.ts';
+import { damagedSegment, positionAfter, type Segment } from './segment.ts';
+import type { LogPosition } from './segment-header.ts';
+
+/** A position of the log, in one of its segments. */
+export interface Place {
+  readonly segment: number;
+  readonly position: LogPosition;
+}
+
+/**
+ * Finds the place of the target.
+ *
+ * @throws BOOKMARK_UNAVAILABLE if the history does not go back far enough, BOOKMARK_INVALID if
+ *   another commit has the sequence now, CORRUPT if the history is damaged.
+ */
+export async function findTarget(target: PendingRestore, log: CommitLog): Promise<Place> {
+  const { number, end, isNamed } = await findSegment(target, log);
+  return log.withSegment(number, (segment) => {
+    if (segment === null || segment.base.sequence > target.sequence) throw prunedHistory();
+    const kept = readKept(segment, target, end);
+    const isAnyCommit = target.sum === 0 || segment.base.sequence === target.sequence;
+    if (!isAnyCommit && !isNamed && !kept.isNamed) {
+      throw storageError(
+        'BOOKMARK_INVALID',
+        'restore: the commit of that bookmark was never flushed and is not part of the history.',
+      );
+    }
+    return { segment: number, position: kept.position };
+  });
+}
+
+export function prunedHistory() {
+  return storageError('BOOKMARK_UNAVAILABLE', 'restore: the history of that moment was pruned.');
+}
+
+interface Found {
+  readonly number: number;
+  /** Where the segment ends. Of an older segment, only the checksum of its last record is known. */
+  readonly end: LogPosition;
+  /** The bookmark names a marker at the beginning of this segment, or of a later one. */
+  readonly isNamed: boolean;
+}
+
+/** Finds the segment with the target's commit, or the one that begins with its state. */
+async function findSegment(target: PendingRestore, log: CommitLog): Promise<Found> {
+  let number = log.active.number;
+  let end = log.position;
+  let isNamed = false;
+  for (; number > log.oldest; number--) {
+    const found = await log.withSegment(number, (segment) => {
+      if (segment === null) throw prunedHistory();
+      return { base: segment.base, hasMarker: beginsWithMarker(segment, target) };
+    });
+    isNamed ||= found.hasMarker;
+    // Strictly smaller, so that the commit itself is read and its checksum compared.
+    if (found.base.sequence < target.sequence) break;
+    // If the segment before was pruned, history begins with this base, the state of the commit.
+    if (found.base.sequence === target.sequence && (await isPruned(number - 1, log))) break;
+    end = found.base;
+  }
+  return { number, end, isNamed };
+}
+
+/** Reads the records that are kept; `isNamed`: the bookmark names one of those it has read. */
+function readKept(segment: Segment, { sequence, sum }: PendingRestore, end: LogPosition) {
+  let position = segment.lastPosition((known) => known.sequence < sequence);
+  let isNamed = false;
+  for (const found of segment.records(position)) {
+    if (found.record.sequence > sequence) return { position, isNamed };
+    if (found.record.sum === sum) isNamed = true;
+    position = positionAfter(found) ?? position;
+  }
+  // If the records end too early, the history is damaged, even if the bookmark is invalid too.
+  if (position.sum !== end.sum) throw damagedSegment(segment.number);
+  return { position, isNamed };
+}
+
+/**
+ * True if the bookmark names a marker at the beginning of the segment. A marker has the sequence of
+ * the commit before it, here the last commit of the previous segment.
+ */
+function beginsWithMarker(segment: Segment, { sequence, sum }: PendingRestore): boolean {
+  if (segment.base.sequence !== sequence) return false;
+  for (const { record } of segment.records(segment.base)) {
+    if (record.sequence !== sequence) return false;
+    if (record.sum === sum) return true;
+  }
+  return false;
+}
+
+function isPruned(number: number, log: CommitLog): Promise<boolean> {
+  return log.withSegment(number, (segment) => segment === null);
+}
