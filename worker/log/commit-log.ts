@@ -124,15 +124,25 @@ export class CommitLog {
     this.#end.growAhead();
   }
 
-  /** True if the log itself permits the next segment to begin. */
+  /** Writes the index of the active segment, without a flush. */
+  writeIndex(): void {
+    this.#end.writeIndex();
+  }
+
+  /** True if the active segment may end, once it is flushed. */
   get canRotate(): boolean {
     const isFull = this.position.offset >= this.#parts.segmentBytes;
     return isFull && this.#spare !== null && this.isDurable && !this.hasOpenParts;
   }
 
+  /** True when a power failure can change nothing in the active segment. */
+  get isFlushed(): boolean {
+    return this.#end.isFlushed;
+  }
+
   /**
-   * Begins the next segment. Requires `canRotate`, and a main file that contains every page: nothing
-   * may refer to an image in the segment that ends. On a full disk, the active segment continues.
+   * Begins the next segment. Requires `canRotate`, `isFlushed`, and a main file that contains every page:
+   * nothing may refer to an image in the segment that ends. On a full disk, the active segment continues.
    */
   rotate(): void {
     const spare = this.#spare!;

@@ -140,7 +140,7 @@ export class CommittedPages {
     this.#checkpointState = 'running';
     try {
       for (const [pageIndex, page] of written) this.#main.setSum(pageIndex, page);
-      this.#log.active.writeIndex();
+      this.#log.writeIndex();
       yield* this.#checkpoints.begin(next);
       this.#writeRuns(written);
       if (mayCut) this.#main.cut(pageCount);

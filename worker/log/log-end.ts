@@ -45,6 +45,9 @@ export class LogEnd {
   #openSum: number;
   /** Size of the active segment's file. */
   #capacity: number;
+  /** Changes of the active segment's file, and how many of them are flushed. */
+  #changes = 0;
+  #flushed = 0;
 
   constructor(
     active: Segment,
@@ -81,6 +84,11 @@ export class LogEnd {
 
   get isDurable(): boolean {
     return this.#position === this.#durable;
+  }
+
+  /** True when a power failure can change nothing in the active segment's file. */
+  get isFlushed(): boolean {
+    return this.#flushed === this.#changes;
   }
 
   /** True while parts of an uncommitted transaction are in the log. */
@@ -129,21 +137,30 @@ export class LogEnd {
     this.#openSum = this.#position.sum;
   }
 
-  /** Makes every commit so far durable. */
+  /** Makes every commit so far durable, and everything else in the active segment. */
   *flush(): Flushing<void> {
     const reached = this.#position;
     const active = this.#active;
+    const changes = this.#changes;
     yield active.file.flush();
-    // Meanwhile, a later flush may have overtaken this one, even in the next segment, or the commits
-    // of this one may have been discarded.
-    const isPast = this.#active !== active || reached.offset < this.#durable.offset;
+    if (this.#active !== active) return;
+    this.#flushed = Math.max(this.#flushed, changes);
+    // Meanwhile, a later flush may have overtaken this one, or its commits may have been discarded.
+    const isPast = reached.offset < this.#durable.offset;
     if (!isPast && reached.offset <= this.#position.offset) this.#durable = reached;
+  }
+
+  /** Writes the index of the active segment, without a flush. */
+  writeIndex(): void {
+    this.#changes++;
+    this.#active.writeIndex();
   }
 
   /** Removes commits that are not durable, so that they do not return at the next opening. */
   cutToDurable(): Flush {
     this.#position = this.#durable;
     this.dropOpenParts();
+    this.#changes++;
     this.#active.file.truncate(this.#durable.offset);
     return this.#active.file.flush();
   }
@@ -151,6 +168,7 @@ export class LogEnd {
   /** Continues in another segment, which was just created. */
   begin(next: Segment): void {
     this.#active = next;
+    this.#changes++;
     this.#position = next.base;
     this.#durable = next.base;
     // Not read from the file: a call that failed here would leave the log between two segments.
@@ -162,6 +180,7 @@ export class LogEnd {
   growAhead(): void {
     if (this.#capacity - this.#openEnd >= AHEAD_BYTES_MIN / 4) return;
     const bytes = Math.min(AHEAD_BYTES_MAX, Math.max(AHEAD_BYTES_MIN, this.#openEnd));
+    this.#changes++;
     try {
       this.#active.file.write(ZEROS.subarray(0, bytes), this.#capacity);
       this.#capacity += bytes;
@@ -173,6 +192,7 @@ export class LogEnd {
   }
 
   #write(bytes: Uint8Array, offset: number): void {
+    this.#changes++;
     for (;;) {
       try {
         this.#active.file.write(bytes, offset);

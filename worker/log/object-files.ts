@@ -331,7 +331,8 @@ export class ObjectFiles {
     if (this.#pages.committed.isCheckpointDue || this.#log.canRotate) {
       yield* this.#pages.checkpoint(this.#pendingRestore);
       if (this.#closed !== undefined || this.needsFlush) return;
-      this.#pages.rotateLog();
+      yield* this.#pages.rotateLog();
+      if (this.#closed !== undefined) return;
     }
     this.#log.growAhead();
   }

@@ -164,9 +164,20 @@ export class PageStore implements DatabaseFile {
     this.#log.dropOpenParts();
   }
 
-  /** Begins the next segment of the log, unless some page exists only in the active one. */
-  rotateLog(): void {
-    if (this.#log.canRotate && this.committed.isCheckpointed) this.#log.rotate();
+  /**
+   * Begins the next segment of the log, unless some page exists only in the active one. That is flushed
+   * first: what a power failure left out of it could arrive after it was pruned, and would look damaged.
+   */
+  *rotateLog(): Flushing<void> {
+    if (!this.#canRotate) return;
+    yield* this.#log.flush();
+    if (this.#canRotate && this.#log.isFlushed) this.#log.rotate();
+  }
+
+  get #canRotate(): boolean {
+    const { isCheckpointed, isCheckpointing } = this.committed;
+    const isEnded = this.#failed.kind === 'ended';
+    return this.#log.canRotate && isCheckpointed && !isCheckpointing && !isEnded;
   }
 
   /** A checkpoint that keeps pages which the running transaction has written to the main file. */

@@ -63,6 +63,66 @@ test.each(['with room', 'full'])(
   },
 );
 
+/** Ends late flushes, one after another, until the work has ended; `meanwhile` runs before each ends. */
+async function ended(
+  directory: WatchedDirectory,
+  work: void | Promise<void>,
+  meanwhile: () => void,
+): Promise<void> {
+  let isOver = false;
+  const over = Promise.resolve(work).then(() => void (isOver = true));
+  for (let turns = 0; !isOver && turns < 1000; turns++) {
+    if (directory.lateCount > 0) meanwhile();
+    directory.release();
+    await undefined;
+  }
+  await over;
+}
+
+test.each(['at once', 'late'])(
+  '[LOG14] a segment is flushed whole before the next one begins, with flushes that end %s',
+  async (flushes) => {
+    const directory = new WatchedDirectory();
+    const opened = await openLog(directory, undefined, {
+      ...SMALL,
+      segmentBytes: 1 << 17,
+      spillBytes: 1 << 14,
+    });
+    const { files, db } = opened;
+    db.exec('PRAGMA cache_size = 10');
+    for (let i = 0; i < 10; i++) put(db, i, noise(i, 8000));
+    await files.flush();
+    directory.isLate = flushes === 'late';
+    const flushCalls: string[] = [];
+    directory.fails = (call, name) => {
+      if (call === 'flush') flushCalls.push(name);
+      return false;
+    };
+    let seals = 0;
+    // A transaction that writes to the log and is undone, while every second segment is flushed at its end.
+    const undo = () => {
+      const [before, last] = flushCalls.slice(-2);
+      if (before !== 'main' || !last?.startsWith('log-') || ++seals % 2 === 0) return;
+      db.exec('BEGIN; UPDATE t SET v = zeroblob(8000); ROLLBACK');
+    };
+    for (let i = 0; i < 60; i++) {
+      put(db, i % 10, noise(100 + i, 8000));
+      await ended(directory, files.flush(), undo);
+      if (files.needsMaintenance) await files.maintain();
+    }
+    directory.isLate = false;
+    await opened.close();
+    expect(seals > 3).toBe(flushes === 'late');
+    const begun = [...directory.written].filter((name) => name.startsWith('log-')).sort();
+    expect(begun.length).toBeGreaterThan(3);
+    for (const name of begun.slice(0, -1)) {
+      const flushed = Buffer.from(directory.flushed.get(name)!);
+      const isWhole = flushed.equals(await bytesOf(directory.inner, name));
+      expect({ name, isWhole }).toEqual({ name, isWhole: true });
+    }
+  },
+);
+
 test('[LOG13] if the main file cannot grow, pages stay in the segment, which continues', async () => {
   const directory = new WatchedDirectory();
   const options = { segmentBytes: 1 << 16, checkpointLogBytes: 1 << 15 };

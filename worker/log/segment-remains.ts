@@ -31,10 +31,7 @@ export function provesFlushed(
   return false;
 }
 
-/**
- * True for the file of a pruned segment, which was emptied. Zeros that were written ahead of the log may
- * reach the disk after that, if power fails.
- */
+/** True for the file of a pruned segment, which was emptied. Zeros count as nothing: they hold no record. */
 export function isEmptied(file: SyncFile): boolean {
   return isZeroFrom(file, 0);
 }

@@ -36,6 +36,7 @@ describe('single objects through power failures, faults and full disks', () => {
     [10168, 'a torn marker of a restore, made whole by the zeros of a later write that was lost'],
     [10843, 'a main file newer than a damaged log, when the newest slot was lost'],
     [60091, 'a pruned segment that zeros written ahead of the log had filled again'],
+    [30755, 'a pruned segment with an index again, which was taken for damage'],
     [31477, 'a restore to where history begins, refused because a pruned segment had an older one'],
   ])(
     '[SIM1] seed %i: %s',

@@ -95,7 +95,7 @@ export type WatchedCall = 'read' | 'write' | 'truncate' | 'size' | 'flush';
 /** A directory in memory that records what happens to it. */
 export class WatchedDirectory implements FileDirectory {
   readonly inner: MemoryDirectory;
-  /** What each file held when it was last flushed. */
+  /** What each file held when the last flush that has ended was called. */
   readonly flushed = new Map<string, Uint8Array>();
   /** Files that were written to. */
   readonly written = new Set<string>();
@@ -126,10 +126,10 @@ export class WatchedDirectory implements FileDirectory {
       this.afterClose.push(`${call} ${name}`);
       throw storageError('IO', `${call} "${name}": closed.`);
     };
-    const note = () => {
+    const contents = () => {
       const bytes = new Uint8Array(file.sizeBytes());
       file.read(bytes, 0);
-      this.flushed.set(name, bytes);
+      return bytes;
     };
     return {
       read: (target, offset) => use('read', () => file.read(target, offset)),
@@ -143,10 +143,11 @@ export class WatchedDirectory implements FileDirectory {
       sizeBytes: () => use('size', () => file.sizeBytes()),
       flush: () =>
         use('flush', () => {
-          if (!this.isLate) return note();
+          const bytes = contents();
+          if (!this.isLate) return void this.flushed.set(name, bytes);
           return new Promise<void>((resolve) => this.#late.push(resolve)).then(() => {
             if (isClosed) this.afterClose.push(`end of flush ${name}`);
-            else note();
+            else this.flushed.set(name, bytes);
           });
         }),
       close: () => {
