@@ -123,10 +123,13 @@ function nested(levels: number): unknown {
   return value;
 }
 
-/** The beginning of a stack, and whether it names the function that waited. */
+/** What a stack is headed by, and whether it names the function that waited. */
 function stackOf(error: unknown): unknown[] {
   const stack = String((error as Error).stack);
-  return [stack.split('\n')[0], /failOfPeer|callerOfStub|callerOfTarget/.test(stack)];
+  // Firefox begins every stack with its first frame.
+  const hasHeadline = String(new Error('a').stack).startsWith('Error: a');
+  const headline = hasHeadline ? stack.split('\n')[0] : String(error);
+  return [headline, /failOfPeer|callerOfStub|callerOfTarget/.test(stack)];
 }
 
 type Ask = (one: Untyped) => unknown;

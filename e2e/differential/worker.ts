@@ -5,6 +5,7 @@ import { deskOf } from './desk.ts';
 import { lineOf } from './line.ts';
 import { postOf } from './post.ts';
 import { surfaceOf } from './surface.ts';
+import { wordsOf } from './words.ts';
 
 const bases = { DurableObject, RpcStub, RpcTarget } as never;
 
@@ -13,4 +14,5 @@ serve({
   Line: lineOf(bases),
   Post: postOf(bases),
   Surface: { class: surfaceOf(bases) as never, compatibilityDate: '2026-07-01' },
+  Words: wordsOf(bases),
 });

@@ -6,6 +6,7 @@ import { expect, test } from '../browsers/fixtures.ts';
 import { REPOSITORY } from '../browsers/server.ts';
 import type { Rooms } from '../differential/conversation.ts';
 import { askInWorkerd } from '../differential/in-workerd.ts';
+import { cutTo } from '../differential/words.ts';
 import { askWorkerd } from '../workerd.ts';
 
 const MAIN = `
@@ -48,11 +49,16 @@ const ASKED = [
     make: 'surfaceOf',
     ask: 'surfaceAll',
   },
+  { rule: 'TWO9', module: 'words.ts', className: 'Words', make: 'wordsOf', ask: 'wordsAll' },
 ] as const;
+
+/** Firefox follows promises on the page that a debugger, like these tests, watches; never in a worker. */
+const IN_FIREFOX = { 'the stack of a call between objects': ['RangeError: failed', false] };
 
 for (const asked of ASKED) {
   test(`[${asked.rule}] a page gets of a ${asked.className} what workerd gives`, async ({
     storagePage,
+    browserName,
   }) => {
     const here = await storagePage.evaluate(async ({ module, className, ask }) => {
       const start = () => new Worker('/e2e/differential/worker.ts', { type: 'module' });
@@ -62,7 +68,9 @@ for (const asked of ASKED) {
       const asking = await import(`/e2e/differential/${module}`);
       return JSON.stringify(await asking[ask](env[className]));
     }, asked);
-    expect(JSON.parse(here)).toEqual(await askInWorkerd(asked));
+    const there = await askInWorkerd(asked);
+    const differences = asked.className === 'Words' && browserName === 'firefox' ? IN_FIREFOX : {};
+    expect(cutTo(there, JSON.parse(here))).toEqual({ ...there, ...differences });
   });
 }
 

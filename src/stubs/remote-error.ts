@@ -16,7 +16,7 @@ export function withCallers(error: unknown): unknown {
   const { stack }: { stack?: unknown } = error;
   const frames = waitingFrames();
   if (typeof stack === 'string' && frames.length > 0) {
-    define(error, 'stack', [stack, ...frames].join('\n'));
+    define(error, 'stack', [stack.trimEnd(), ...frames].join('\n'));
   }
   return error;
 }
@@ -25,8 +25,10 @@ export function withCallers(error: unknown): unknown {
 function waitingFrames(): string[] {
   const site: { stack?: string } = {};
   (Error as StackCapturing).captureStackTrace?.(site, withCallers);
-  // The first line names the error, the second the function that called withCallers().
-  return (site.stack ?? '').split('\n').slice(2);
+  const lines = (site.stack ?? '').trimEnd().split('\n');
+  // V8 writes a line that names the error above the frames. The first frame called withCallers().
+  const hasHeadline = lines[1]?.trimStart().startsWith('at ') === true;
+  return lines.slice(hasHeadline ? 2 : 1);
 }
 
 interface StackCapturing {
