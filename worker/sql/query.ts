@@ -76,14 +76,13 @@ export class Query {
   /** True when there is a row; false at the end. Afterwards, and after an error, it is reset. */
   step(): boolean {
     const { connection } = this;
-    const { exports } = connection.sqlite;
+    const { exports, counted } = connection.sqlite;
     const { guard, regulator } = connection;
     regulator.regulating = true;
-    exports.vdbe_counted.value = this.pointer;
+    counted.choose(this.pointer);
     const resultCode = this.writesLong
       ? guard.stepHaltable(this.pointer)
       : exports.sqlite3_step(this.pointer);
-    exports.vdbe_counted.value = 0;
     regulator.regulating = false;
     if (resultCode === ROW) return true;
     if (resultCode === DONE) {

@@ -1,7 +1,9 @@
 // The counts of 78 query shapes, as workerd 1.20261117.1 gave them on the same SQLite version.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { loadSqliteInNode } from '../testing/sqlite.ts';
 import { openInMemory } from '../testing/test-database.ts';
+import { COUNTED_STATEMENT } from '../vfs/count-table.ts';
 import type { Database } from './database.ts';
 
 let database: Database;
@@ -212,4 +214,21 @@ test('[SQL14] a statement that SQLite recompiles while it runs is counted correc
 test('[SQL14] a cursor number that stands for a temporary table first and a stored one later', () => {
   database.exec('CREATE TABLE t(k INTEGER PRIMARY KEY AUTOINCREMENT, a)', []);
   expect(counts('INSERT INTO t(a) VALUES (1), (2) RETURNING *')[1]).toBe(3);
+});
+
+test('two cursors whose rows are fetched in turn have their own counts', () => {
+  database.exec(SCHEMA[0]!, []);
+  database.exec(SCHEMA[16]!, []);
+  const few = database.exec('SELECT * FROM t LIMIT 5', []);
+  const all = database.exec('SELECT id FROM t', []);
+  for (let i = 0; i < 5; i++) [few, all].map((cursor) => cursor.next());
+  expect([few.rowsRead, all.rowsRead]).toEqual([5, 6]);
+});
+
+test('a finalized query is not counted any more, so that no statement at its address is', async () => {
+  const counted = (await loadSqliteInNode()).exports[COUNTED_STATEMENT];
+  database.exec('SELECT 1', []);
+  expect(counted.value).not.toBe(0); // the cache keeps this query
+  database.exec('SELECT 1; SELECT 2', []).toArray(); // and not these
+  expect(counted.value).toBe(0);
 });

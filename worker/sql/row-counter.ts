@@ -97,6 +97,7 @@ export class RowCounter {
 
   /** The statement is about to be finalized. */
   release(): void {
+    this.#sqlite.counted.forget(this.#statement);
     this.#clearSlots();
     this.#programs = [];
   }

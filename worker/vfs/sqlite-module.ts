@@ -9,6 +9,7 @@
 import sqlite3InitModule, { type Sqlite3Static } from '@sqlite.org/sqlite-wasm';
 import { isStorageError, storageError } from '../../src/contract/errors.ts';
 import { COUNT_TABLE, COUNT_TABLE_BYTES, COUNTED_STATEMENT } from './count-table.ts';
+import { CountedStatement } from './counted-statement.ts';
 import { LogVfs } from './log-vfs.ts';
 import { WasmMemory } from './wasm-memory.ts';
 
@@ -96,6 +97,8 @@ export interface Sqlite {
   readonly memory: WasmMemory;
   /** Address of the count table, cleared. */
   readonly countTable: Pointer;
+  /** The statement whose instructions the table counts. */
+  readonly counted: CountedStatement;
   /** The official API, to install functions. */
   readonly sqlite3: Sqlite3Static;
   /** The file system of every database of this module. */
@@ -180,7 +183,8 @@ async function load(wasm: URL | WebAssembly.Module | Uint8Array): Promise<Sqlite
   const countTable = memory.allocate(COUNT_TABLE_BYTES);
   memory.u8.fill(0, countTable, countTable + COUNT_TABLE_BYTES);
   exports[COUNT_TABLE].value = countTable;
-  return { exports, memory, countTable, sqlite3, vfs: new LogVfs(sqlite3) };
+  const counted = new CountedStatement(exports[COUNTED_STATEMENT]);
+  return { exports, memory, countTable, counted, sqlite3, vfs: new LogVfs(sqlite3) };
 }
 
 // The package's types lack it.
