@@ -32,14 +32,17 @@ export function corrupt(fact: string, options?: ErrorOptions): StorageError {
 
 export class ByteReader {
   readonly #bytes: Uint8Array;
-  readonly #view: DataView;
+  /** Made for the first number that needs it: a view costs as much as a small value. */
+  #view: DataView | undefined;
   readonly #end: number;
   #at = 0;
 
   constructor(bytes: Uint8Array) {
-    // Not the array itself: subclasses change what `slice` does (Buffer's does not copy).
-    this.#bytes = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    // Subclasses change what `slice` does (Buffer's does not copy).
+    const isPlain = Object.getPrototypeOf(bytes) === Uint8Array.prototype;
+    this.#bytes = isPlain
+      ? bytes
+      : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#end = bytes.length;
   }
 
@@ -83,7 +86,7 @@ export class ByteReader {
 
   double(): number {
     const at = this.#take(8);
-    return this.#view.getFloat64(at, true);
+    return this.#numbers().getFloat64(at, true);
   }
 
   bigint(): bigint {
@@ -96,7 +99,7 @@ export class ByteReader {
     const at = this.#take(length);
     let magnitude: bigint;
     if (length === 8) {
-      magnitude = this.#view.getBigUint64(at, true);
+      magnitude = this.#numbers().getBigUint64(at, true);
     } else {
       // Through hexadecimal, which is linear in the length.
       let hex = '0x0';
@@ -150,6 +153,14 @@ export class ByteReader {
   copy(length: number): Uint8Array<ArrayBuffer> {
     const at = this.#take(length);
     return this.#bytes.slice(at, at + length);
+  }
+
+  #numbers(): DataView {
+    if (this.#view === undefined) {
+      const { buffer, byteOffset, byteLength } = this.#bytes;
+      this.#view = new DataView(buffer, byteOffset, byteLength);
+    }
+    return this.#view;
   }
 
   #take(length: number): number {

@@ -26,17 +26,17 @@ import {
 /**
  * The value that `bytes` store, a fresh copy. They may be a window on larger memory, at any address.
  * `elementsMax` bounds the elements of all its Maps and Sets together, whose keys can be chosen to
- * cost the square of their number.
+ * cost the square of their number; each element takes a byte at least.
  *
  * @throws StorageError `CORRUPT` for bytes that are not a value of versions 13 to 15
  */
-export function deserialize(bytes: Uint8Array, elementsMax = Number.POSITIVE_INFINITY): unknown {
+export function deserialize(bytes: Uint8Array, elementsMax = bytes.length): unknown {
   return decode(new Decoder(bytes, undefined, elementsMax));
 }
 
 /** The value of a message; what was passed by reference is made from its description. */
 export function deserializeWith(bytes: Uint8Array, resolve: ResolveReference | undefined): unknown {
-  return decode(new Decoder(bytes, resolve, Number.POSITIVE_INFINITY));
+  return decode(new Decoder(bytes, resolve, bytes.length));
 }
 
 function decode(decoder: Decoder): unknown {
@@ -65,7 +65,8 @@ const PENDING = Symbol('pending');
 class Decoder implements ValueReader {
   readonly input: ByteReader;
   readonly #objects: unknown[] = [];
-  readonly #unicodeSources = new UnicodeSources();
+  /** Made for the first regular expression: most values have none. */
+  #unicodeSources: UnicodeSources | undefined;
   readonly #bytes: Uint8Array;
   readonly #resolve: ResolveReference | undefined;
   #version = WIRE_VERSION_MIN;
@@ -292,6 +293,7 @@ class Decoder implements ValueReader {
     const bits = this.input.varint();
     let flags = '';
     for (const [flag, bit] of REGEXP_FLAGS) if (bits & bit) flags += flag;
+    this.#unicodeSources ??= new UnicodeSources();
     const tooLong = this.#unicodeSources.add(source, flags);
     if (tooLong !== undefined) throw corrupt(tooLong);
     return this.#add(new RegExp(source, flags));
