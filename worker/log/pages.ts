@@ -8,12 +8,37 @@ import type { Checksum } from './checksum.ts';
 export const PAGE_BYTES = 4096;
 export const PAGE_WORDS = PAGE_BYTES / 4;
 
-/** A page that is all zeros; never written. */
-export const ZERO_PAGE = new Uint8Array(PAGE_BYTES);
+/** The words of a page that is all zeros; never written. */
+export const ZERO_WORDS = new Uint32Array(PAGE_WORDS);
 
 /** The 32-bit words of bytes whose offset is a multiple of four. */
 export function wordsOf(bytes: Uint8Array): Uint32Array {
   return new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >>> 2);
+}
+
+/** Index of the first word, from `from` on, in which two pages differ; `PAGE_WORDS` if there is none. */
+export function nextDifference(a: Uint32Array, b: Uint32Array, from: number): number {
+  let i = from;
+  while (i < PAGE_WORDS && i % 8 !== 0) {
+    if (a[i] !== b[i]) return i;
+    i++;
+  }
+  // Eight at a time: every commit compares its pages, of which few words differ.
+  for (; i < PAGE_WORDS; i += 8) {
+    const differs =
+      (a[i]! ^ b[i]!) |
+      (a[i + 1]! ^ b[i + 1]!) |
+      (a[i + 2]! ^ b[i + 2]!) |
+      (a[i + 3]! ^ b[i + 3]!) |
+      (a[i + 4]! ^ b[i + 4]!) |
+      (a[i + 5]! ^ b[i + 5]!) |
+      (a[i + 6]! ^ b[i + 6]!) |
+      (a[i + 7]! ^ b[i + 7]!);
+    if (differs === 0) continue;
+    while (a[i] === b[i]) i++;
+    return i;
+  }
+  return PAGE_WORDS;
 }
 
 /** An error about one page, numbered from 1 as SQLite does. */

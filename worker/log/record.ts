@@ -8,7 +8,7 @@
 // Knows nothing of files: it encodes into a buffer and decodes from one.
 
 import type { Checksum } from './checksum.ts';
-import { PAGE_BYTES, PAGE_WORDS, wordsOf, ZERO_PAGE } from './pages.ts';
+import { nextDifference, PAGE_BYTES, PAGE_WORDS, wordsOf, ZERO_WORDS } from './pages.ts';
 
 /** Byte offsets of the record header. */
 export const RECORD = {
@@ -112,14 +112,16 @@ export class RecordWriter {
   /** Adds the entry of a page, or nothing if the page does not change. */
   addChange(change: PageChange, checksum: Checksum): void {
     this.#reserve(ENTRY_BYTES_MAX + 8);
-    const { pageIndex, before, after } = change;
+    const { pageIndex } = change;
+    const before = change.before === null ? null : wordsOf(change.before);
+    const after = change.after === null ? null : wordsOf(change.after);
     const start = this.#end >> 2;
     const rangeCount = this.#addRanges(before, after);
     const isFresh = before === null;
     const isGone = after === null;
     if (rangeCount === 0 && !isFresh && !isGone) return;
     this.#words[start] = pageIndex;
-    this.#words[start + 1] = isGone ? 0 : checksum.ofPage(wordsOf(after), pageIndex);
+    this.#words[start + 1] = isGone ? 0 : checksum.ofPage(after, pageIndex);
     this.#words[start + 2] = rangeCount | (isFresh ? FRESH : 0) | (isGone ? GONE : 0);
   }
 
@@ -182,14 +184,14 @@ export class RecordWriter {
     return { bytes: this.#bytes.subarray(0, this.#end), sum };
   }
 
-  #addRanges(before: Uint8Array | null, after: Uint8Array | null): number {
-    const oldWords = wordsOf(before ?? ZERO_PAGE);
-    const newWords = wordsOf(after ?? ZERO_PAGE);
+  #addRanges(before: Uint32Array | null, after: Uint32Array | null): number {
+    const oldWords = before ?? ZERO_WORDS;
+    const newWords = after ?? ZERO_WORDS;
     const words = this.#words;
     let at = (this.#end + ENTRY_HEADER_BYTES) >> 2;
     let count = 0;
-    for (let i = 0; i < PAGE_WORDS; i++) {
-      if (oldWords[i] === newWords[i]) continue;
+    let i = nextDifference(oldWords, newWords, 0);
+    while (i < PAGE_WORDS) {
       const start = i;
       while (i < PAGE_WORDS && oldWords[i] !== newWords[i]) i++;
       this.#halves[at * 2] = start;
@@ -198,6 +200,7 @@ export class RecordWriter {
       if (before !== null) for (let k = start; k < i; k++) words[at++] = oldWords[k]!;
       if (after !== null) for (let k = start; k < i; k++) words[at++] = newWords[k]!;
       count++;
+      i = nextDifference(oldWords, newWords, i);
     }
     if (count > 0 || before === null || after === null) this.#end = at << 2;
     return count;

@@ -11,7 +11,7 @@ import type { Checksum } from './checksum.ts';
 import type { CommitLog } from './commit-log.ts';
 import type { CommittedPages } from './committed-pages.ts';
 import type { MainFile } from './main-file.ts';
-import { type LoggedImage, PAGE_BYTES, wordsOf } from './pages.ts';
+import { type LoggedImage, nextDifference, PAGE_BYTES, PAGE_WORDS, wordsOf } from './pages.ts';
 import { CONTINUES, RecordWriter } from './record.ts';
 
 /** Bytes of changed pages a transaction keeps in memory before it spills. */
@@ -286,8 +286,5 @@ export class TransactionPages {
 }
 
 function samePage(a: Uint8Array, b: Uint8Array): boolean {
-  const left = wordsOf(a);
-  const right = wordsOf(b);
-  for (let i = 0; i < left.length; i++) if (left[i] !== right[i]) return false;
-  return true;
+  return nextDifference(wordsOf(a), wordsOf(b), 0) === PAGE_WORDS;
 }
