@@ -7,6 +7,7 @@ import type { DurableObjectState } from '../../../worker/instance/durable-object
 import workloads from '../workloads.mjs';
 
 type Workload = {
+  readonly commits?: number;
   setup?(ctx: unknown): Promise<void>;
   run(ctx: unknown): Promise<number>;
 };
@@ -53,11 +54,23 @@ async function runWorkload({ name, object }: { name: string; object: string }) {
   const objects = await openObjects();
   const workload = (workloads as Record<string, Workload>)[name]!;
   if (workload.setup) await objects.deliver(object, (ctx) => workload.setup!(ctx));
+  const commitsBefore = await objects.deliver(object, commitCount);
   const startMs = performance.now();
   const operations = await objects.deliver(object, (ctx) => workload.run(ctx));
   const elapsedMs = performance.now() - startMs;
+  const commits = (await objects.deliver(object, commitCount)) - commitsBefore;
+  const { commits: commitsMin = 0 } = workload;
+  if (commits < commitsMin) {
+    throw new Error(`${name}: ${commits} commits, at least ${commitsMin}: a round changed nothing`);
+  }
   await objects.erase(object);
   return { operations, elapsedMs };
+}
+
+/** How many commits the object has made: the second group of a bookmark counts them. */
+async function commitCount({ storage }: DurableObjectState): Promise<number> {
+  const [, sequence] = (await storage.getCurrentBookmark()).split('-');
+  return Number.parseInt(sequence!, 16);
 }
 
 /** How many are timed together: the clock of a page ticks every 0.1 ms. */
