@@ -5,7 +5,7 @@
 // --slice all slices run, one after the other. Ends with code 1 when a slice scores below the goal.
 
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -54,7 +54,12 @@ function runSlice(slice: Slice): MutationReport {
     const { status } = spawnSync(stryker, ['run', configFile], {
       cwd: REPOSITORY,
       stdio: ['ignore', 'inherit', 'inherit'],
-      env: { ...process.env, MUTANT_TESTS: slice.tests.join('\n') },
+      env: {
+        ...process.env,
+        // The runner of the tests is TypeScript, too.
+        NODE_OPTIONS: `--import ${import.meta.resolve('tsx')}`,
+        MUTANT_TESTS: slice.tests.flatMap(testFiles).join('\n'),
+      },
     });
     if (status !== 0) throw new Error(`mutants: Stryker ended with ${status}.`);
     return JSON.parse(readFileSync(reportFile, 'utf8'));
@@ -63,11 +68,18 @@ function runSlice(slice: Slice): MutationReport {
   }
 }
 
+/** The test files of a folder; a file itself. */
+function testFiles(path: string): readonly string[] {
+  if (path.endsWith('.ts')) return [path];
+  return readdirSync(join(REPOSITORY, path))
+    .filter((name) => name.endsWith('.test.ts'))
+    .map((name) => `${path}/${name}`);
+}
+
 function config(slice: Slice, folder: string, reportFile: string) {
   return {
-    testRunner: 'vitest',
-    plugins: ['@stryker-mutator/vitest-runner'],
-    vitest: { configFile: 'e2e/mutants/vitest.config.ts', related: false },
+    testRunner: 'in-process',
+    plugins: [join(import.meta.dirname, 'in-process-runner.ts')],
     mutate: [
       ...(values.files === undefined ? slice.mutate : [values.files]),
       '!**/*.test.ts',
@@ -77,8 +89,8 @@ function config(slice: Slice, folder: string, reportFile: string) {
     // A mutant of a module's constants would need a fresh process for each.
     ignoreStatic: true,
     concurrency: Number(values.jobs),
-    timeoutMS: 10_000,
-    reporters: ['json'],
+    timeoutMS: 30_000,
+    reporters: ['json', 'progress-append-only'],
     jsonReporter: { fileName: reportFile },
     tempDirName: join(folder, 'sandbox'),
     ignorePatterns: ['dist', 'test-results', 'demo/data'],

@@ -9,16 +9,17 @@ export interface Slice {
   readonly folder: string;
   /** Sources that are changed, as globs from the repository's root. */
   readonly mutate: readonly string[];
-  /** Tests that are run, as globs from the repository's root. */
+  /** Tests that are run: files, or folders without those below, from the repository's root. */
   readonly tests: readonly string[];
 }
 
-const LOG_TESTS = ['worker/log/*.test.ts', 'worker/storage/*.test.ts'];
-const SERIALIZER_TESTS = ['src/serializer/*.test.ts'];
+const LOG_TESTS = ['worker/log', 'worker/storage'];
+const SERIALIZER_TESTS = ['src/serializer'];
 const GATE_TESTS = [
-  'worker/{io,globals}/*.test.ts',
+  'worker/io',
+  'worker/globals',
   'worker/host/object-host.test.ts',
-  'worker/calls/*.test.ts',
+  'worker/calls',
 ];
 
 export const SLICES: Readonly<Record<string, Slice>> = {
@@ -42,26 +43,25 @@ export const SLICES: Readonly<Record<string, Slice>> = {
   vfs: {
     folder: 'worker/vfs',
     mutate: ['worker/vfs/*.ts', '!worker/testing/sqlite.ts'],
-    tests: ['worker/vfs/*.test.ts', 'worker/sql/*.test.ts', 'worker/log/object-files.test.ts'],
+    tests: ['worker/vfs', 'worker/sql', 'worker/log/object-files.test.ts'],
   },
   storage: {
     folder: 'worker/storage',
     mutate: ['worker/storage/*.ts'],
     tests: [
-      'worker/storage/*.test.ts',
-      'worker/host/{alarms,object-host,replace-database}.test.ts',
-      'worker/{sessions,calls}/*.test.ts',
+      'worker/storage',
+      'worker/host/alarms.test.ts',
+      'worker/host/object-host.test.ts',
+      'worker/host/replace-database.test.ts',
+      'worker/sessions',
+      'worker/calls',
       'worker/entries/node-objects.test.ts',
     ],
   },
   kv: {
     folder: 'worker/kv',
     mutate: ['worker/kv/*.ts'],
-    tests: [
-      'worker/kv/*.test.ts',
-      'worker/storage/*.test.ts',
-      'worker/entries/node-objects.test.ts',
-    ],
+    tests: ['worker/kv', 'worker/storage', 'worker/entries/node-objects.test.ts'],
   },
   gates: {
     folder: 'worker/io',

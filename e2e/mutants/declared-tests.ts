@@ -1,0 +1,94 @@
+// What test files declare: their tests, and the hooks around each of them, as plain data.
+//
+// Takes the place of `test`, `describe` and the hooks of Vitest for files that are imported once and
+// then run many times. Knows the forms that this repository uses, and nothing of mutants.
+
+type Body = (context?: unknown) => unknown;
+
+/** One file or `describe`. */
+export class Group {
+  readonly title: string;
+  readonly parent: Group | null;
+  readonly beforeAll: Body[] = [];
+  readonly beforeEach: Body[] = [];
+  readonly afterEach: Body[] = [];
+  begun: Promise<void> | null = null;
+
+  constructor(title: string, parent: Group | null) {
+    this.title = title;
+    this.parent = parent;
+  }
+
+  /** From the file inward. */
+  get path(): readonly Group[] {
+    return this.parent === null ? [this] : [...this.parent.path, this];
+  }
+}
+
+export interface DeclaredTest {
+  readonly id: string;
+  readonly file: string;
+  readonly group: Group;
+  readonly body: Body;
+}
+
+export class DeclaredTests {
+  readonly tests = new Map<string, DeclaredTest>();
+  #file = '';
+  #group = new Group('', null);
+
+  /** Imports `file` by `load`; what it declares meanwhile is its own. */
+  async collect(file: string, load: () => Promise<unknown>): Promise<void> {
+    this.#file = file;
+    this.#group = new Group('', null);
+    await load();
+  }
+
+  /** What test files import in place of the functions of Vitest. */
+  get functions(): Record<string, unknown> {
+    const hook = (name: 'beforeAll' | 'beforeEach' | 'afterEach') => (body: Body) => {
+      this.#group[name].push(body);
+    };
+    const declareTest = (title: string, ...rest: unknown[]) => this.#declare(title, rest);
+    const describe = (title: string, body: () => void) => this.#nest(title, body);
+    return {
+      test: Object.assign(declareTest, forms(declareTest)),
+      describe: Object.assign(describe, forms(describe as typeof declareTest)),
+      beforeAll: hook('beforeAll'),
+      beforeEach: hook('beforeEach'),
+      afterEach: hook('afterEach'),
+      // A file never ends here: its tests may be run again until the process ends.
+      afterAll: () => {},
+    };
+  }
+
+  #nest(title: string, body: () => void): void {
+    const outer = this.#group;
+    this.#group = new Group(title, outer);
+    body();
+    this.#group = outer;
+  }
+
+  #declare(title: string, rest: readonly unknown[]): void {
+    const body = rest.find((part) => typeof part === 'function') as Body;
+    const titles = [...this.#group.path.map((group) => group.title), title];
+    const name = `${this.#file}#${titles.filter((part) => part !== '').join(' ')}`;
+    let id = name;
+    for (let count = 2; this.tests.has(id); count += 1) id = `${name} (${count})`;
+    this.tests.set(id, { id, file: this.#file, group: this.#group, body });
+  }
+}
+
+/** `each` spreads a row that is an array, `for` passes it whole. */
+function forms(declare: (title: string, ...rest: unknown[]) => void) {
+  const rows =
+    (toArguments: (row: unknown) => readonly unknown[]) =>
+    (table: readonly unknown[]) =>
+    (title: string, ...rest: unknown[]) => {
+      const body = rest.find((part) => typeof part === 'function') as (
+        ...row: unknown[]
+      ) => unknown;
+      for (const row of table) declare(title, () => body(...toArguments(row)));
+    };
+  return { each: rows((row) => (Array.isArray(row) ? row : [row])), for: rows((row) => [row]) };
+}

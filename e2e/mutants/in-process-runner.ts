@@ -1,0 +1,225 @@
+// A test runner of StrykerJS that loads the tests of a slice once and runs them for each mutant.
+//
+// A mutant meets the tests that reach it one by one: those that noticed mutants of its file first,
+// then the fastest. A failure counts only if the same test passes without the mutant; otherwise an
+// earlier mutant has spoilt the modules, and both are tried again with new ones. Tests that fail even
+// without a mutant (they need what only Vitest can do) are left out, and named.
+//
+// Stryker replaces the process when a mutant hangs it, so what the first run found is kept in a file.
+
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { expect, vi } from 'vitest';
+import { type DeclaredTest, DeclaredTests } from './declared-tests.ts';
+import { FUNCTIONS, writeBundle } from './test-bundle.ts';
+
+const MIN_TIMEOUT_MS = 3_000;
+const TIMEOUT_FACTOR = 3;
+/** A loop that a mutant made endless is cut after so many times the rounds it made without. */
+const HITS_FACTOR = 20;
+const MIN_HITS = 500;
+const FOUND_FILE = 'mutant-tests-found.json';
+
+// The realm of a test host replaces these.
+const { setTimeout, clearTimeout, setImmediate, performance } = globalThis;
+
+/** What the changed sources read and write. */
+interface Instrumentation {
+  activeMutant?: string | undefined;
+  currentTestId?: string | undefined;
+  hitCount?: number | undefined;
+  hitLimit?: number | undefined;
+  mutantCoverage?: { readonly static: object; readonly perTest: HitCounts };
+}
+
+/** Of each test: how often it reaches each mutant. */
+type HitCounts = Readonly<Record<string, Readonly<Record<string, number>>>>;
+
+/** What the run without mutants found. */
+interface Found {
+  readonly durationMs: Record<string, number>;
+  readonly hits: HitCounts;
+}
+
+interface MutantRun {
+  readonly activeMutant: { readonly id: string; readonly fileName: string };
+  readonly testFilter?: readonly string[];
+}
+
+class Hang extends Error {}
+
+class InProcessRunner {
+  readonly #state: Instrumentation;
+  readonly #warn: (text: string) => void;
+  #found: Found = { durationMs: {}, hits: {} };
+  /** Of each source: the tests that noticed its mutants, the latest first. */
+  readonly #noticedBy = new Map<string, string[]>();
+  #bundle = '';
+  #generation = 0;
+  #tests: ReadonlyMap<string, DeclaredTest> = new Map();
+  #stray: unknown;
+
+  constructor(logger: { warn(text: string): void }) {
+    const global = globalThis as unknown as { __stryker__?: Instrumentation };
+    global.__stryker__ ??= {};
+    this.#state = global.__stryker__;
+    this.#warn = (text) => logger.warn(text);
+  }
+
+  capabilities() {
+    return { reloadEnvironment: true };
+  }
+
+  async init(): Promise<void> {
+    const files = process.env.MUTANT_TESTS!.split('\n').map((file) => join(process.cwd(), file));
+    this.#bundle = join(process.cwd(), `mutant-tests-${process.pid}.mjs`);
+    await writeBundle(files, this.#bundle);
+    const stray = (reason: unknown) => {
+      this.#stray = reason ?? new Error('a rejection without a reason');
+    };
+    process.on('unhandledRejection', stray);
+    process.on('uncaughtException', stray);
+    for (const name of ['log', 'info', 'warn', 'error', 'debug'] as const) console[name] = () => {};
+    if (existsSync(FOUND_FILE)) this.#found = JSON.parse(readFileSync(FOUND_FILE, 'utf8'));
+    await this.#load();
+  }
+
+  async dryRun() {
+    const tests: object[] = [];
+    const durationMs: Record<string, number> = {};
+    for (const { id, file } of this.#tests.values()) {
+      const beginMs = performance.now();
+      this.#state.currentTestId = id;
+      const failure = await this.#run(id, 60_000);
+      this.#state.currentTestId = undefined;
+      const timeSpentMs = performance.now() - beginMs;
+      durationMs[id] = timeSpentMs;
+      if (failure === null) tests.push({ id, name: id, fileName: file, timeSpentMs, status: 0 });
+      else this.#warn(`Left out: ${id}: ${failure.message}`);
+    }
+    this.#found = { durationMs, hits: this.#state.mutantCoverage?.perTest ?? {} };
+    writeFileSync(FOUND_FILE, JSON.stringify(this.#found));
+    return { status: 'complete', tests, mutantCoverage: this.#state.mutantCoverage };
+  }
+
+  async mutantRun({ activeMutant, testFilter }: MutantRun) {
+    const { id: mutant, fileName } = activeMutant;
+    const order = this.#order(fileName, testFilter ?? Object.keys(this.#found.durationMs));
+    for (const [index, id] of order.entries()) {
+      const failure = await this.#judge(id, mutant);
+      if (failure === null) continue;
+      this.#noticed(fileName, id);
+      const nrOfTests = index + 1;
+      return { status: 'killed', killedBy: [id], failureMessage: failure.message, nrOfTests };
+    }
+    return { status: 'survived', nrOfTests: order.length };
+  }
+
+  /** Why `id` fails with the mutant and because of it; null when it does not. */
+  async #judge(id: string, mutant: string): Promise<Error | null> {
+    const failure = await this.#runWith(id, mutant);
+    if (failure === null) return null;
+    const after = failure instanceof Hang ? failure : await this.#run(id, this.#timeoutMs(id));
+    if (after === null) return failure;
+    await this.#load();
+    const again = await this.#runWith(id, mutant);
+    if (again === null) return null;
+    await this.#load();
+    const clean = await this.#run(id, this.#timeoutMs(id));
+    return clean === null ? again : null;
+  }
+
+  async #runWith(id: string, mutant: string): Promise<Error | null> {
+    const test = this.#tests.get(id)!;
+    await begin(test);
+    this.#state.hitCount = 0;
+    this.#state.hitLimit = MIN_HITS + HITS_FACTOR * (this.#found.hits[id]?.[mutant] ?? 0);
+    this.#state.activeMutant = mutant;
+    const failure = await this.#run(id, this.#timeoutMs(id));
+    this.#state.activeMutant = undefined;
+    this.#state.hitLimit = undefined;
+    return failure;
+  }
+
+  async #run(id: string, timeoutMs: number): Promise<Error | null> {
+    this.#stray = undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const hang = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Hang(`no end in ${timeoutMs} ms`)), timeoutMs);
+    });
+    try {
+      await Promise.race([runTest(this.#tests.get(id)!), hang]);
+      // Rejections that nobody handles are reported in a later turn.
+      await new Promise((resolve) => setImmediate(resolve));
+      if (this.#stray !== undefined) throw this.#stray;
+      return null;
+    } catch (error) {
+      return error instanceof Error ? error : new Error(String(error));
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #load(): Promise<void> {
+    const declared = new DeclaredTests();
+    Object.assign(globalThis, { [FUNCTIONS]: { ...declared.functions, expect, vi } });
+    this.#generation += 1;
+    const address = `${pathToFileURL(this.#bundle).href}?${this.#generation}`;
+    const files: Record<string, () => Promise<unknown>> = (await import(address)).default;
+    for (const [file, load] of Object.entries(files)) await declared.collect(file, load);
+    this.#tests = declared.tests;
+  }
+
+  #order(fileName: string, ids: readonly string[]): readonly string[] {
+    const known = this.#noticedBy.get(fileName) ?? [];
+    const rank = (id: string) => {
+      const place = known.indexOf(id);
+      // A slow test comes early only if it has just been of use.
+      return this.#found.durationMs[id]! * (place === -1 ? 1 : place / 20);
+    };
+    return [...ids].sort((one, other) => rank(one) - rank(other));
+  }
+
+  #noticed(fileName: string, id: string): void {
+    const others = (this.#noticedBy.get(fileName) ?? []).filter((known) => known !== id);
+    this.#noticedBy.set(fileName, [id, ...others].slice(0, 12));
+  }
+
+  #timeoutMs(id: string): number {
+    return MIN_TIMEOUT_MS + TIMEOUT_FACTOR * (this.#found.durationMs[id] ?? 0);
+  }
+}
+
+/** The hooks before all tests of its groups, once. */
+async function begin({ group }: DeclaredTest): Promise<void> {
+  for (const each of group.path) {
+    each.begun ??= (async () => {
+      for (const hook of each.beforeAll) await hook();
+    })();
+    await each.begun;
+  }
+}
+
+async function runTest(test: DeclaredTest): Promise<void> {
+  await begin(test);
+  const { path } = test.group;
+  try {
+    for (const group of path) for (const hook of group.beforeEach) await hook();
+    await test.body();
+  } finally {
+    for (const group of path.toReversed()) {
+      for (const hook of group.afterEach.toReversed()) await hook();
+    }
+  }
+}
+
+export const strykerPlugins = [
+  {
+    kind: 'TestRunner',
+    name: 'in-process',
+    factory: Object.assign((logger: { warn(text: string): void }) => new InProcessRunner(logger), {
+      inject: ['logger'],
+    }),
+  },
+];
