@@ -44,6 +44,21 @@ describe('entries', () => {
     expect(store.delete('a')).toBe(false);
   });
 
+  test('[MOVE1] the first write creates the table, even one without entries, and no read does', () => {
+    const hasTable = () => {
+      const found = database.statement("SELECT 1 FROM sqlite_schema WHERE name = '_cf_KV'");
+      const isThere = found.step();
+      found.reset();
+      return isThere;
+    };
+    stored('a');
+    keys();
+    store.clear();
+    expect(hasTable()).toBe(false);
+    store.createTable();
+    expect(hasTable()).toBe(true);
+  });
+
   test('[KV7] a deleted key is gone, and was there once', () => {
     store.put([['a', bytesOf(3, 1)]]);
     expect([store.delete('a'), store.delete('a')]).toEqual([true, false]);
@@ -135,7 +150,9 @@ describe('a walk', () => {
       expect(() => walk.next()).toThrow(
         expect.objectContaining({
           code: 'CURSOR_CLOSED',
-          message: expect.stringMatching(/a new call to kv.list\(\) was started/),
+          message:
+            'kv.list() iterator was invalidated because a new call to kv.list() was started. ' +
+            'Only one kv.list() iterator can exist at a time.',
         }),
       );
       expect(() => walk.next()).toThrow(/invalidated/);
@@ -155,7 +172,12 @@ describe('a walk', () => {
   test('[KV14] when everything goes a walk with entries ends with an error, an empty one does not', () => {
     const walk = store.list(ALL);
     store.invalidate({ closeWalk: true });
-    expect(() => walk.next()).toThrow(expect.objectContaining({ code: 'CURSOR_CLOSED' }));
+    expect(() => walk.next()).toThrow(
+      expect.objectContaining({
+        code: 'CURSOR_CLOSED',
+        message: 'kv.list() iterator was invalidated by deleteAll(). Call kv.list() again.',
+      }),
+    );
 
     const empty = store.list({ ...ALL, start: text.encode('z') });
     store.invalidate({ closeWalk: true });

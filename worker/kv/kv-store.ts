@@ -184,8 +184,7 @@ class Walk implements EntryCursor {
 
   /** The database is about to be deleted; its remaining entries can no longer be read. */
   cut(): void {
-    const isEmpty = this.#state === 'begun' && !this.#hasFirst;
-    if (!isEmpty) this.#end('cut');
+    if (this.#hasFirst) this.#end('cut');
   }
 
   /** Another walk begins. */
