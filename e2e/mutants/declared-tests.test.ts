@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+import { DeclaredTests } from './declared-tests.ts';
+
+type Declare = (title: string, ...rest: unknown[]) => void;
+type Table = (rows: readonly unknown[]) => Declare;
+interface Functions {
+  readonly test: Declare & { readonly each: Table; readonly for: Table };
+  readonly describe: Declare & { readonly each: Table };
+  readonly beforeEach: (hook: () => void) => void;
+}
+
+async function collect(declare: (functions: Functions) => void): Promise<DeclaredTests> {
+  const declared = new DeclaredTests();
+  const functions = declared.functions as unknown as Functions;
+  await declared.collect('a.test.ts', async () => declare(functions));
+  return declared;
+}
+
+test('tests are found by file, groups and title; equal titles are counted', async () => {
+  const { tests } = await collect(({ test, describe }) => {
+    test('alone', () => {});
+    describe('outer', () => {
+      describe('inner', () => test('deep', { timeout: 1 }, () => {}));
+      test('again', () => {});
+      test('again', () => {});
+    });
+    test('last', () => {}, 40_000);
+  });
+  expect([...tests.keys()]).toEqual([
+    'a.test.ts#alone',
+    'a.test.ts#outer inner deep',
+    'a.test.ts#outer again',
+    'a.test.ts#outer again (2)',
+    'a.test.ts#last',
+  ]);
+});
+
+test('`each` spreads a row that is an array, `for` passes it whole', async () => {
+  const seen: unknown[][] = [];
+  const note = (...row: unknown[]) => void seen.push(row);
+  const { tests } = await collect(({ test, describe }) => {
+    test.each([1, [2, 3]])('%s', note);
+    test.for([[4, 5]])('%s', note);
+    describe.each(['six'])('%s', (kind) => test('inside', () => note(kind)));
+  });
+  for (const { body } of tests.values()) await body();
+  expect(seen).toEqual([[1], [2, 3], [[4, 5]], ['six']]);
+});
+
+test('hooks belong to the group that declares them', async () => {
+  const { tests } = await collect(({ test, describe, beforeEach }) => {
+    beforeEach(() => {});
+    describe('group', () => {
+      beforeEach(() => {});
+      test('inside', () => {});
+    });
+    test('outside', () => {});
+  });
+  const counts = [...tests.values()].map(({ group }) =>
+    group.path.map(({ beforeEach }) => beforeEach.length),
+  );
+  expect(counts).toEqual([[1, 1], [1]]);
+});
