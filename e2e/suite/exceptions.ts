@@ -78,6 +78,7 @@ export const TESTS_WITHOUT_RULE: Readonly<Record<string, string>> = {
   'e2e/conformance': 'tests of the tests',
   'e2e/fuzz': 'tests of the tests',
   'e2e/hostile/attack.test.ts': 'tests of the tests',
+  'e2e/mutants': 'tests of the tests',
   'e2e/specs/demo.spec.ts': 'what the panels of the demo do is no promise of the package',
   'e2e/specs/demo-objects.spec.ts': 'what the panels of the demo do is no promise of the package',
   'worker/sql/database.test.ts trusted statements': 'a building block: no user can reach it',
