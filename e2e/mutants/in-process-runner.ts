@@ -96,7 +96,7 @@ class InProcessRunner {
       const timeSpentMs = performance.now() - beginMs;
       durationMs[id] = timeSpentMs;
       if (failure === null) tests.push({ id, name: id, fileName: file, timeSpentMs, status: 0 });
-      else this.#warn(`Left out: ${id}: ${failure.message}`);
+      else this.#warn(`Left out: ${id}: ${failure.message.split('\n')[0]}`);
     }
     this.#found = { durationMs, hits: this.#state.mutantCoverage?.perTest ?? {} };
     writeFileSync(FOUND_FILE, JSON.stringify(this.#found));
@@ -163,7 +163,7 @@ class InProcessRunner {
 
   async #load(): Promise<void> {
     const declared = new DeclaredTests();
-    Object.assign(globalThis, { [FUNCTIONS]: { ...declared.functions, expect, vi } });
+    Object.assign(globalThis, { [FUNCTIONS]: { ...declared.functions, expect, vi: mocks } });
     this.#generation += 1;
     const address = `${pathToFileURL(this.#bundle).href}?${this.#generation}`;
     const files: Record<string, () => Promise<unknown>> = (await import(address)).default;
@@ -188,6 +188,26 @@ class InProcessRunner {
 
   #timeoutMs(id: string): number {
     return MIN_TIMEOUT_MS + TIMEOUT_FACTOR * (this.#found.durationMs[id] ?? 0);
+  }
+}
+
+/** Vitest's own wait for the clock of its test run, which there is none of here. */
+const mocks = Object.assign(Object.create(vi), {
+  waitFor: (action: () => unknown) => eventually(action),
+  waitUntil: (holds: () => unknown) =>
+    eventually(async () => {
+      if (!(await holds())) throw new Error('waited for what does not happen');
+    }),
+});
+
+async function eventually(action: () => unknown): Promise<unknown> {
+  for (const untilMs = performance.now() + 1_000; ; ) {
+    try {
+      return await action();
+    } catch (error) {
+      if (performance.now() > untilMs) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
   }
 }
 

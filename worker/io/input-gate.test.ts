@@ -6,6 +6,8 @@ function loop() {
   const tasks: (() => void)[] = [];
   return {
     nextTurn: (task: () => void) => void tasks.push(task),
+    /** Runs one turn. */
+    turn: () => tasks.shift()?.(),
     /** Runs turns, and the microtasks of each, until none is left. */
     async settle() {
       for (;;) {
@@ -19,8 +21,8 @@ function loop() {
 }
 
 function make() {
-  const { nextTurn, settle } = loop();
-  return { gate: new InputGate({ nextTurn }), settle, log: [] as string[] };
+  const { nextTurn, settle, turn } = loop();
+  return { gate: new InputGate({ nextTurn }), settle, turn, log: [] as string[] };
 }
 
 describe('input gate', () => {
@@ -28,6 +30,22 @@ describe('input gate', () => {
     const { gate, log } = make();
     gate.deliver(null, () => log.push('event'));
     expect(log).toEqual(['event']);
+  });
+
+  test('[GATE1] an event runs at once in the turn after another event', () => {
+    const { gate, turn, log } = make();
+    for (const name of ['a', 'b', 'c']) {
+      gate.deliver(null, () => log.push(name));
+      expect(log.at(-1)).toBe(name);
+      turn();
+    }
+  });
+
+  test('[GATE1] the continuation of I/O that began outside of sections runs at once', () => {
+    const { gate, log } = make();
+    const resume = gate.continuation();
+    resume(() => log.push('continued'));
+    expect(log).toEqual(['continued']);
   });
 
   test('[GATE2] a section starts in a later turn, never inside the call', async () => {
@@ -117,12 +135,20 @@ describe('input gate', () => {
   });
 
   test('[GATE8] sections nest at most 64 deep', async () => {
-    const { gate, settle } = make();
-    const dive = (depth: number): Promise<number> =>
-      gate.runSection(() => (depth === 65 ? depth : dive(depth + 1)));
-    const result = dive(1).catch((error) => error);
-    await settle();
-    expect(await result).toMatchObject({ code: 'TRANSACTION_NESTING' });
+    for (const depth of [64, 65]) {
+      const { gate, settle } = make();
+      const dive = (at: number): Promise<number> =>
+        gate.runSection(() => (at === depth ? at : dive(at + 1)));
+      const result = dive(1).catch((error) => error);
+      await settle();
+      if (depth === 64) expect(await result).toBe(64);
+      else {
+        expect(await result).toMatchObject({
+          code: 'TRANSACTION_NESTING',
+          message: expect.stringMatching(/65 deep, at most 64/),
+        });
+      }
+    }
   });
 
   test('[GATE9] a closed gate delivers nothing more', async () => {

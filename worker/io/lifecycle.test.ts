@@ -383,4 +383,19 @@ describe('what keeps an instance', () => {
     expect(told.mock.calls).toEqual([['closing'], ['closing'], ['broken']]);
     expect([lifecycle.reason, isTimed()]).toEqual(['broken', false]);
   });
+
+  test('[OBJ14] who only watches is told of the end, once, and does not keep the instance', () => {
+    const { lifecycle, isTimed } = make();
+    lifecycle.start();
+    const told = vi.fn();
+    lifecycle.watch(told);
+    const left = vi.fn();
+    lifecycle.watch(left)();
+    expect(isTimed()).toBe(true);
+    lifecycle.close('closing');
+    lifecycle.end('broken');
+    lifecycle.watch(told)();
+    expect(told.mock.calls).toEqual([['closing'], ['broken']]);
+    expect(left).not.toHaveBeenCalled();
+  });
 });
