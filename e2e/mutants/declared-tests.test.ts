@@ -41,7 +41,7 @@ test('`each` spreads a row that is an array, `for` passes it whole', async () =>
   const { tests } = await collect(({ test, describe }) => {
     test.each([1, [2, 3]])('%s', note);
     test.for([[4, 5]])('%s', note);
-    describe.each(['six'])('%s', (kind) => test('inside', () => note(kind)));
+    describe.each(['six'])('%s', (kind: string) => test('inside', () => note(kind)));
   });
   for (const { body } of tests.values()) await body();
   expect(seen).toEqual([[1], [2, 3], [[4, 5]], ['six']]);

@@ -1,8 +1,9 @@
-// npm run mutants -- [--slice NAME ...] [--files GLOB] [--jobs N] [--out FILE]
+// npm run mutants -- [--slice NAME ...] [--files GLOB ...] [--jobs N] [--out FILE]
 //
 // Mutation testing by StrykerJS: each line of a slice is changed in turn, and some test must fail.
-// Prints the score and every survivor; `--files` narrows a slice to some of its files. Without
-// --slice all slices run, one after the other. Ends with code 1 when a slice scores below the goal.
+// Prints the score and every survivor. `--files` narrows a slice to some of its files, or to lines of
+// one: `worker/io/turns.ts:20-40`. Without --slice all slices run, one after the other. Ends with code 1
+// when a slice scores below the goal.
 
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,7 +19,7 @@ const GOAL_PERCENT = 90;
 const { values } = parseArgs({
   options: {
     slice: { type: 'string', multiple: true, default: Object.keys(SLICES) },
-    files: { type: 'string' },
+    files: { type: 'string', multiple: true },
     jobs: { type: 'string', default: '2' },
     out: { type: 'string' },
   },
@@ -80,11 +81,7 @@ function config(slice: Slice, folder: string, reportFile: string) {
   return {
     testRunner: 'in-process',
     plugins: [join(import.meta.dirname, 'in-process-runner.ts')],
-    mutate: [
-      ...(values.files === undefined ? slice.mutate : [values.files]),
-      '!**/*.test.ts',
-      '!**/*.suite.ts',
-    ],
+    mutate: [...(values.files ?? slice.mutate), '!**/*.test.ts', '!**/*.suite.ts'],
     coverageAnalysis: 'perTest',
     // A mutant of a module's constants would need a fresh process for each.
     ignoreStatic: true,
