@@ -1,0 +1,154 @@
+// What a full disk does to an object whose main file cannot grow: where it ends, and how it goes on.
+
+import type { Database } from '@sqlite.org/sqlite-wasm';
+import { beforeAll, expect, test, vi } from 'vitest';
+import {
+  noise,
+  type OpenedLog,
+  openLog,
+  put,
+  TestEnvironment,
+  vfs,
+  WatchedDirectory,
+} from '../testing/test-log.ts';
+
+beforeAll(() => {
+  vi.spyOn(console, 'error').mockImplementation(() => {});
+  vi.spyOn(console, 'warn').mockImplementation(() => {});
+});
+
+// Each row fills a page of its own; 8 pages make a checkpoint due, and 32 may wait in memory.
+const OPTIONS = { checkpointOverlayBytes: 8 * 4096, checkpointLogBytes: 1 << 30 };
+const ROW_BYTES = 3900;
+
+const rowsOf = (db: Database) => db.selectArrays('SELECT k, hex(v) FROM t ORDER BY k');
+
+/** Adds rows, each flushed, until one is refused; returns how many were stored. */
+async function fill({ db, files }: OpenedLog): Promise<number> {
+  for (let count = 0; ; count++) {
+    try {
+      put(db, 1000 + count, noise(count, ROW_BYTES));
+    } catch {
+      return count;
+    }
+    await files.flush();
+  }
+}
+
+test('[LOG13] pages that the main file cannot take wait in memory, up to a bound; then a commit is DISK_FULL', async () => {
+  const directory = new WatchedDirectory();
+  const opened = await openLog(directory, new TestEnvironment(), OPTIONS);
+  directory.full.add('main');
+  const count = await fill(opened);
+  expect(count).toBeGreaterThan(24);
+  expect(count).toBeLessThan(36);
+  expect(vfs.takeError(opened.name)).toMatchObject({
+    code: 'DISK_FULL',
+    message: expect.stringMatching(/committed pages that wait for space .* Free some space/),
+  });
+  const rows = rowsOf(opened.db);
+  expect(rows).toHaveLength(count);
+  expect(opened.files.needsFlush).toBe(false);
+  expect(() => put(opened.db, 1, 'x')).toThrow();
+  expect(await opened.files.checkpoint()).toBe(false);
+  await opened.close();
+  const again = await openLog(directory, new TestEnvironment(), OPTIONS);
+  expect(rowsOf(again.db)).toEqual(rows);
+  await again.close();
+});
+
+test('[LOG13] the first commit after the disk has room again succeeds', async () => {
+  const directory = new WatchedDirectory();
+  const opened = await openLog(directory, new TestEnvironment(), OPTIONS);
+  directory.full.add('main');
+  await fill(opened);
+  directory.full.clear();
+  put(opened.db, 1, 'room again');
+  await opened.files.flush();
+  expect(await opened.files.checkpoint()).toBe(true);
+  const rows = rowsOf(opened.db);
+  await opened.close();
+  const again = await openLog(directory, new TestEnvironment(), OPTIONS);
+  expect(again.db.selectValue('PRAGMA integrity_check')).toBe('ok');
+  expect(rowsOf(again.db)).toEqual(rows);
+  await again.close();
+});
+
+test('[LOG13] where flushes end later, a refused commit makes room for the next one', async () => {
+  const directory = new WatchedDirectory();
+  const opened = await openLog(directory, new TestEnvironment(), OPTIONS);
+  directory.full.add('main');
+  await fill(opened);
+  const rows = rowsOf(opened.db);
+  directory.full.clear();
+  directory.isLate = true;
+  expect(() => put(opened.db, 1, 'x')).toThrow();
+  await vi.waitUntil(() => directory.lateCount > 0);
+  directory.isLate = false;
+  directory.release();
+  await vi.waitUntil(() => opened.files.checkpoint() === true);
+  put(opened.db, 1, 'room again');
+  expect(rowsOf(opened.db)).toHaveLength(rows.length + 1);
+  await opened.files.flush();
+  await opened.close();
+  expect(directory.afterClose).toEqual([]);
+});
+
+test('[LOG20] closing waits for the checkpoint that a refused commit tried again', async () => {
+  const directory = new WatchedDirectory();
+  const opened = await openLog(directory, new TestEnvironment(), OPTIONS);
+  directory.full.add('main');
+  await fill(opened);
+  directory.full.clear();
+  directory.isLate = true;
+  expect(() => put(opened.db, 1, 'x')).toThrow();
+  opened.db.close();
+  let isClosed = false;
+  const closing = opened.files.close().then(() => {
+    isClosed = true;
+  });
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(isClosed).toBe(false);
+  while (!isClosed) {
+    directory.release();
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  await closing;
+  expect(directory.afterClose).toEqual([]);
+});
+
+test('[LOG13] a checkpoint that the disk refused is made at the next flush, with every page', async () => {
+  const directory = new WatchedDirectory();
+  const opened = await openLog(directory, new TestEnvironment(), OPTIONS);
+  directory.full.add('main');
+  for (let k = 0; k < 12; k++) put(opened.db, k, noise(k, ROW_BYTES));
+  await opened.files.flush();
+  expect(directory.written.has('main')).toBe(false);
+  directory.full.clear();
+  put(opened.db, 12, 'last');
+  await opened.files.flush();
+  expect(directory.flushed.get('main')).toEqual(opened.files.databaseBytes());
+  await opened.close();
+});
+
+test('[LOG5] a checkpoint follows a flush once enough pages, or enough log, have accumulated', async () => {
+  for (const options of [
+    { checkpointOverlayBytes: 16 * 4096, checkpointLogBytes: 1 << 30 },
+    { checkpointOverlayBytes: 1 << 30, checkpointLogBytes: 16 * 4096 },
+  ]) {
+    const directory = new WatchedDirectory();
+    const opened = await openLog(directory, new TestEnvironment(), options);
+    const rounds: number[] = [];
+    for (let k = 0; k < 60; k++) {
+      directory.written.clear();
+      put(opened.db, k, noise(k, ROW_BYTES));
+      await opened.files.flush();
+      if (directory.written.has('main')) rounds.push(k);
+    }
+    // Each commit is one new page, and a little of others.
+    expect(rounds.length).toBeGreaterThanOrEqual(3);
+    expect(rounds.length).toBeLessThanOrEqual(7);
+    expect(rounds[0]).toBeGreaterThan(6);
+    await opened.close();
+  }
+});
