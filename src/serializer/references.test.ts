@@ -50,7 +50,7 @@ describe('[STUB9] a message', () => {
     });
   });
 
-  test('describes one thing once, however often it occurs', () => {
+  test('describes one thing once, although it occurs several times', () => {
     let count = 0;
     const bytes = serializeWith([fn, { fn }, fn], (thing) => {
       count += thing === fn ? 1 : 0;

@@ -8,7 +8,8 @@ import { MemoryDirectory } from '../file/memory-file.ts';
 import { Checksum } from './checksum.ts';
 import { LogEnd } from './log-end.ts';
 import { CONTINUES, MARKER, parseHeader, RecordWriter } from './record.ts';
-import { SEGMENT_HEADER_BYTES, Segment } from './segment.ts';
+import { Segment } from './segment.ts';
+import { SEGMENT_HEADER_BYTES } from './segment-header.ts';
 
 const CHECKSUM = new Checksum(2, 5);
 const START_MS = 1000;

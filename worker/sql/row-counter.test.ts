@@ -216,7 +216,7 @@ test('[SQL14] a cursor number that stands for a temporary table first and a stor
   expect(counts('INSERT INTO t(a) VALUES (1), (2) RETURNING *')[1]).toBe(3);
 });
 
-test('two cursors whose rows are fetched in turn have their own counts', () => {
+test('[SQL14] two cursors whose rows are fetched in turn have their own counts', () => {
   database.exec(SCHEMA[0]!, []);
   database.exec(SCHEMA[16]!, []);
   const few = database.exec('SELECT * FROM t LIMIT 5', []);
@@ -225,7 +225,7 @@ test('two cursors whose rows are fetched in turn have their own counts', () => {
   expect([few.rowsRead, all.rowsRead]).toEqual([5, 6]);
 });
 
-test('a finalized query is not counted any more, so that no statement at its address is', async () => {
+test('[SQL14] a finalized query is not counted any more, so that no statement at its address is', async () => {
   const counted = (await loadSqliteInNode()).exports[COUNTED_STATEMENT];
   database.exec('SELECT 1', []);
   expect(counted.value).not.toBe(0); // the cache keeps this query

@@ -6,29 +6,27 @@
 // Invariant: a statement is chosen only while it exists, because the next one may get its address. Other
 // statements may run meanwhile; the module compares addresses.
 
-import type { Pointer } from './sqlite-module.ts';
-
-/** No statement. */
-const NONE: Pointer = 0;
+/** The address of no statement. */
+const NONE = 0;
 
 export class CountedStatement {
   readonly #global: WebAssembly.Global<'i32'>;
-  #statement: Pointer = NONE;
+  #statement = NONE;
 
   /** `global` is the one that the module exports for it. */
   constructor(global: WebAssembly.Global<'i32'>) {
     this.#global = global;
   }
 
-  /** Counts this statement, and no other one. */
-  choose(statement: Pointer): void {
+  /** Counts the statement at this address, and no other one. */
+  choose(statement: number): void {
     if (statement === this.#statement) return;
     this.#statement = statement;
     this.#global.value = statement;
   }
 
   /** The statement is about to be finalized. */
-  forget(statement: Pointer): void {
+  forget(statement: number): void {
     if (statement === this.#statement) this.choose(NONE);
   }
 }
