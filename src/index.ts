@@ -6,7 +6,7 @@ import { LeaderFinders } from './client/leader-finders.ts';
 import { DEFAULT_DIRECTORY, StorageOpener } from './client/open-storage.ts';
 import type { RemoteStorage } from './contract/storage.ts';
 
-export type { NamespacesOf, RemoteObjects } from './client/connect.ts';
+export type { RemoteObjects } from './client/connect.ts';
 export { isStorageError, type StorageError, type StorageErrorCode } from './contract/errors.ts';
 export type {
   DurableObjectId,
@@ -21,6 +21,7 @@ export type {
 } from './contract/object.ts';
 export type {
   ManagedObjects,
+  NamespacesOf,
   ObjectSummary,
   ObjectsClock,
   RanAlarm,

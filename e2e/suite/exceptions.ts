@@ -67,7 +67,6 @@ export const SHARED_NAMES: Readonly<Record<string, string>> = {
   RpcStub: PUBLIC_TYPE,
   SqlStorage: PUBLIC_TYPE,
   SyncKvStorage: PUBLIC_TYPE,
-  NamespacesOf: PLATFORM,
   createObjects: PLATFORM,
   serve: PLATFORM,
 };

@@ -3,9 +3,9 @@
 
 import { convertTimestamp } from '../contract/arguments.ts';
 import { storageError } from '../contract/errors.ts';
-import type { DurableObjectId, DurableObjectStub, Namespace } from '../contract/object.ts';
+import type { DurableObjectId, DurableObjectStub } from '../contract/object.ts';
 import { ObjectIdFactory } from '../contract/object-id.ts';
-import type { ManagedObjects, ObjectsClock } from '../contract/object-management.ts';
+import type { ManagedObjects, NamespacesOf, ObjectsClock } from '../contract/object-management.ts';
 import type { RemoteStorage as RemoteStorageInterface } from '../contract/storage.ts';
 import { PartyCaller } from '../membrane/caller.ts';
 import type { ClassList, WireAddress } from '../rpc/object-protocol.ts';
@@ -22,11 +22,6 @@ import { Session } from './session.ts';
 
 /** The directory of objects whose connection names none. */
 export const OBJECTS_DIRECTORY = 'ctx-storage-objects';
-
-/** The namespaces of classes, by class name and by binding. */
-export type NamespacesOf<Classes extends object> = {
-  readonly [Name in keyof Classes]: Namespace<Extract<Classes[Name], object>>;
-};
 
 /** A connection to the classes of a worker. */
 export interface RemoteObjects<Classes extends object>

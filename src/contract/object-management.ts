@@ -1,6 +1,19 @@
 // What tools do with objects from outside: find them, delete them, and drive their time.
 
-import type { DurableObjectId, DurableObjectStub } from './object.ts';
+import type { DurableObjectId, DurableObjectNamespace, DurableObjectStub } from './object.ts';
+
+/** The namespaces of classes, by name. For each name: the class, its options, or its objects' type. */
+export type NamespacesOf<Classes extends object> = {
+  readonly [Name in keyof Classes]: DurableObjectNamespace<ObjectOf<Classes[Name]>>;
+};
+
+type AnyClass = new (...parameters: never[]) => object;
+
+type ObjectOf<Entry> = Entry extends AnyClass
+  ? InstanceType<Entry>
+  : Entry extends { readonly class: infer Class extends AnyClass }
+    ? InstanceType<Class>
+    : Extract<Entry, object>;
 
 /** Running objects, from outside of them: on a page, or in the process that hosts them. */
 export interface ManagedObjects<Env extends object> {

@@ -5,9 +5,13 @@
 
 import { convertTimestamp } from '../../src/contract/arguments.ts';
 import { storageError } from '../../src/contract/errors.ts';
-import type { DurableObjectId, DurableObjectNamespace } from '../../src/contract/object.ts';
+import type { DurableObjectId } from '../../src/contract/object.ts';
 import type { ObjectAddress } from '../../src/contract/object-id.ts';
-import type { ManagedObjects, ObjectsClock } from '../../src/contract/object-management.ts';
+import type {
+  ManagedObjects,
+  NamespacesOf,
+  ObjectsClock,
+} from '../../src/contract/object-management.ts';
 import { addressOf } from '../../src/stubs/known-stubs.ts';
 import type { PartyIo } from '../../src/stubs/party.ts';
 import { fromWireAddress } from '../../src/stubs/wire-address.ts';
@@ -15,27 +19,15 @@ import { type Platform, startHost } from '../boot/start-host.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
 import { MemoryMedium, type ObjectMedium } from '../file/medium.ts';
 import type { ClockControl } from '../host/clock-control.ts';
-import type { ClassOptions, ClassTable, ClassTableOptions } from '../instance/object-class.ts';
+import type { ClassTable, ClassTableOptions } from '../instance/object-class.ts';
 import { type App, appOf } from '../library/provided-env.ts';
 import { completeLimits, type QueryLimits } from '../sql/query-limits.ts';
 import { loadSqlite } from '../vfs/sqlite-module.ts';
 
+export type { NamespacesOf } from '../../src/contract/object-management.ts';
 export type { FileDirectory, SyncFile } from '../file/file.ts';
 export { MemoryMedium, type ObjectMedium } from '../file/medium.ts';
 export type { QueryLimits } from '../sql/query-limits.ts';
-
-/** The namespaces of a table of classes. */
-export type NamespacesOf<Table extends ClassTable> = {
-  readonly [Name in keyof Table]: DurableObjectNamespace<ObjectOf<Table[Name]>>;
-};
-
-type ObjectOf<Entry> = Entry extends (new (
-  ...parameters: never[]
-) => infer Instance extends object)
-  ? Instance
-  : Entry extends ClassOptions
-    ? InstanceType<Entry['class']>
-    : never;
 
 /** Options of objects in this thread. */
 export interface InProcessOptions extends ClassTableOptions {
