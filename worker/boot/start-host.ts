@@ -107,6 +107,6 @@ function environmentOf(
     catalog: platform.catalog,
     ...(platform.idleMs !== undefined && { idleMs: platform.idleMs }),
     limits,
-    openDatabase: (store, events) => openLogDatabase(sqlite, sqlite.vfs, store, events, limits),
+    openDatabase: (store, events) => openLogDatabase(sqlite, store, events, limits),
   };
 }

@@ -18,8 +18,9 @@ import { Random } from './random.ts';
 import type { RequestedRestores, RestoreRequest } from './requested-restores.ts';
 import { Restores } from './restores.ts';
 import { promised } from './settle.ts';
-import { type Engine, SimulatedObject, type World } from './simulated-object.ts';
+import { SimulatedObject, type World } from './simulated-object.ts';
 import { NO_TOTALS, type Totals } from './totals.ts';
+import type { WatchedSqlite } from './watched-sqlite.ts';
 import { Draft, Workload } from './workload.ts';
 
 const START_MS = Date.UTC(2030, 0, 1);
@@ -42,10 +43,10 @@ export class ObjectSimulation {
   /** Number of failed calls before the object was opened. */
   #failedCalls = 0;
 
-  constructor(engine: Engine, plan: Plan) {
+  constructor(sqlite: WatchedSqlite, plan: Plan) {
     this.#plan = plan;
     this.#disk = new CrashDisk(this.#random, plan.disk);
-    this.#world = { engine, random: this.#random, clock: this.#clock, sizes: plan.sizes };
+    this.#world = { sqlite, random: this.#random, clock: this.#clock, sizes: plan.sizes };
     this.#work = new Workload(this.#random, () => this.#clock.nowMs);
   }
 
@@ -59,7 +60,7 @@ export class ObjectSimulation {
     } finally {
       this.#disk.powerOff();
       await this.#object?.reset().catch(() => {});
-      this.#world.engine.sqlite.takeViolations();
+      this.#world.sqlite.takeViolations();
     }
     return this.totals;
   }
@@ -91,7 +92,7 @@ export class ObjectSimulation {
   }
 
   #checkViolations(index: number, step: Step): void {
-    const found = [...this.#disk.violations, ...this.#world.engine.sqlite.takeViolations()];
+    const found = [...this.#disk.violations, ...this.#world.sqlite.takeViolations()];
     if (found.length > 0) throw inStep(new SimulationFailure(found.join('; ')), index, step.kind);
   }
 

@@ -1,6 +1,5 @@
 // Runs a simulation in this process, seed by seed, and shrinks failures.
 
-import type { LogVfs } from '../vfs/log-vfs.ts';
 import { HostSimulation, type HostStep, hostStepsOf } from './host-simulation.ts';
 import { ObjectSimulation } from './object-simulation.ts';
 import { type Plan, planOf, type Step } from './plan.ts';
@@ -38,7 +37,6 @@ interface Round {
 export class Rounds {
   readonly #layer: Layer;
   readonly #sqlite: WatchedSqlite;
-  readonly #vfs: LogVfs | null;
   /** Unhandled rejections, which are failures too. */
   readonly #unhandled: unknown[] = [];
 
@@ -50,7 +48,6 @@ export class Rounds {
   private constructor(layer: Layer, sqlite: WatchedSqlite) {
     this.#layer = layer;
     this.#sqlite = sqlite;
-    this.#vfs = layer === 'objects' ? sqlite.sqlite.vfs : null;
   }
 
   /** From now on, an unhandled rejection is a failure of the round. */
@@ -101,8 +98,7 @@ export class Rounds {
 
   #round(seed: number): Round {
     const sqlite = this.#sqlite;
-    const vfs = this.#vfs;
-    if (vfs === null) {
+    if (this.#layer !== 'objects') {
       return {
         steps: hostStepsOf(seed),
         run: (steps) => new HostSimulation(sqlite, seed, steps as HostStep[]).run(),
@@ -113,7 +109,7 @@ export class Rounds {
       steps: plan.steps,
       run: async (steps) => {
         const some: Plan = { ...plan, steps: steps as Step[] };
-        return { ...(await new ObjectSimulation({ sqlite, vfs }, some).run()) };
+        return { ...(await new ObjectSimulation(sqlite, some).run()) };
       },
     };
   }

@@ -7,17 +7,10 @@ import { ObjectFiles } from '../log/object-files.ts';
 import { completeLimits } from '../sql/query-limits.ts';
 import { type LogDatabase, openLogDatabase } from '../storage/log-database.ts';
 import { ObjectStorage } from '../storage/object-storage.ts';
-import type { LogVfs } from '../vfs/log-vfs.ts';
 import type { CrashDisk } from './crash-disk.ts';
 import type { Random } from './random.ts';
 import { settled } from './settle.ts';
 import type { WatchedSqlite } from './watched-sqlite.ts';
-
-/** SQLite, watched, with our VFS; one per process. */
-export interface Engine {
-  readonly sqlite: WatchedSqlite;
-  readonly vfs: LogVfs;
-}
 
 /** Sizes with which the object is opened; undefined is the default. */
 export interface Sizes {
@@ -31,7 +24,7 @@ export interface Sizes {
 
 /** What all openings of an object share. */
 export interface World {
-  readonly engine: Engine;
+  readonly sqlite: WatchedSqlite;
   readonly random: Random;
   readonly clock: { nowMs: number };
   readonly sizes: Sizes;
@@ -64,14 +57,11 @@ export class SimulatedObject {
   private constructor(files: ObjectFiles, world: World) {
     this.files = files;
     this.#world = world;
-    const {
-      sqlite: { sqlite },
-      vfs,
-    } = world.engine;
+    const { sqlite } = world.sqlite;
     this.storage = new ObjectStorage(
       files,
       (events) => {
-        this.#database = openLogDatabase(sqlite, vfs, files, events);
+        this.#database = openLogDatabase(sqlite, files, events);
         return this.#database;
       },
       {
@@ -118,12 +108,9 @@ export class SimulatedObject {
 
   /** Replaces the database with an exported one; only `durability` and `reset` work afterwards. */
   replace(image: Uint8Array): void {
-    const {
-      sqlite: { sqlite },
-      vfs,
-    } = this.#world.engine;
+    const { sqlite } = this.#world.sqlite;
     const foreign = openForeign(image, null, completeLimits(), (file) =>
-      openLogDatabase(sqlite, vfs, { file }, NO_EVENTS),
+      openLogDatabase(sqlite, { file }, NO_EVENTS),
     );
     try {
       const reason = storageError('OBJECT_RESET', 'The simulation imports a database.');

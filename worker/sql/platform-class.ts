@@ -1,4 +1,4 @@
-// What the classes of `ctx.storage.sql` share: programs see them as classes of the platform.
+// What the classes of `ctx.storage` share: programs see them as classes of the platform.
 
 import { type StorageError, storageError } from '../../src/contract/errors.ts';
 
@@ -11,9 +11,12 @@ export function asPlatformClass(type: { readonly prototype: object }, name: stri
   Object.defineProperty(prototype, Symbol.toStringTag, { value: name, configurable: true });
 }
 
-/** The error of a method that was called on the wrong object. */
+/** The error of a method that was called on another object, or detached from its own. */
 export function illegalInvocation(name: string): StorageError {
-  return storageError('ILLEGAL_INVOCATION', `Illegal invocation: call this on a ${name}.`);
+  return storageError(
+    'ILLEGAL_INVOCATION',
+    `Illegal invocation: use this on a ${name}, not detached from it.`,
+  );
 }
 
 /** The error of `new` in a program. */

@@ -9,11 +9,12 @@ import type {
 } from '../../src/contract/storage.ts';
 import { refuseToClone } from '../../src/serializer/object-kind.ts';
 import { Cursor, RawIterator, RowIterator } from '../sql/cursor.ts';
+import { illegalInvocation } from '../sql/platform-class.ts';
 import { Statement, SqlStorage as UserSql } from '../sql/sql-storage.ts';
 import { DurableObjectTransaction } from './durable-object-transaction.ts';
 import type { ObjectStorage } from './object-storage.ts';
 import { checkSqlBackend, defineStorageMethods, wrongBackend } from './storage-methods.ts';
-import { checkConstructor, detachedMethod, INTERNAL } from './surface.ts';
+import { checkConstructor, INTERNAL } from './surface.ts';
 import { ListIterator, SyncKvStorage } from './sync-kv-storage.ts';
 
 /** The methods of the table, which the static block defines. */
@@ -72,7 +73,7 @@ export class DurableObjectStorage {
 
   static #of(self: DurableObjectStorage): ObjectStorage {
     if (self === null || typeof self !== 'object' || !(#storage in self)) {
-      throw detachedMethod('DurableObjectStorage');
+      throw illegalInvocation('DurableObjectStorage');
     }
     return self.#storage;
   }

@@ -4,9 +4,10 @@
 import { storageError } from '../../src/contract/errors.ts';
 import type { MethodName } from '../../src/contract/operations.ts';
 import type { KeyValueOperations } from '../../src/contract/storage.ts';
+import { illegalInvocation } from '../sql/platform-class.ts';
 import type { ObjectStorage } from './object-storage.ts';
 import { defineStorageMethods } from './storage-methods.ts';
-import { checkConstructor, detachedMethod, type INTERNAL } from './surface.ts';
+import { checkConstructor, type INTERNAL } from './surface.ts';
 import type { Frame } from './transactions.ts';
 
 /** The methods of the table, which the static block defines. */
@@ -44,7 +45,7 @@ export class DurableObjectTransaction {
 
   static #of(self: DurableObjectTransaction): ObjectStorage {
     if (self === null || typeof self !== 'object' || !(#frame in self)) {
-      throw detachedMethod('DurableObjectTransaction');
+      throw illegalInvocation('DurableObjectTransaction');
     }
     return self.#storage;
   }

@@ -3,7 +3,6 @@
 import type { ObjectFiles } from '../log/object-files.ts';
 import { Database, type DatabaseEvents } from '../sql/database.ts';
 import type { Limits } from '../sql/query-limits.ts';
-import type { LogVfs } from '../vfs/log-vfs.ts';
 import type { Sqlite } from '../vfs/sqlite-module.ts';
 
 export interface LogDatabase {
@@ -15,11 +14,11 @@ export interface LogDatabase {
 /** @throws CORRUPT, IO, DISK_FULL */
 export function openLogDatabase(
   sqlite: Sqlite,
-  vfs: LogVfs,
   files: Pick<ObjectFiles, 'file'>,
   events: DatabaseEvents,
   limits?: Limits,
 ): LogDatabase {
+  const { vfs } = sqlite;
   const name = vfs.attach(files.file);
   try {
     const lastVfsError = () => vfs.takeError(name);

@@ -13,11 +13,3 @@ export function checkConstructor(name: string, token: unknown): void {
     throw storageError('ILLEGAL_INVOCATION', `${name} cannot be constructed; use ctx.storage.`);
   }
 }
-
-/** The error of a method that was detached from its object. */
-export function detachedMethod(name: string): Error {
-  return storageError(
-    'ILLEGAL_INVOCATION',
-    `Illegal invocation: call this method on a ${name}, as in ctx.storage.get(key).`,
-  );
-}

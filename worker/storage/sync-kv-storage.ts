@@ -9,8 +9,9 @@ import {
 } from '../../src/contract/arguments.ts';
 import { decodeValue, encodeValue } from '../../src/contract/value.ts';
 import type { EntryCursor } from '../kv/kv-store.ts';
+import { illegalInvocation } from '../sql/platform-class.ts';
 import type { ObjectStorage } from './object-storage.ts';
-import { checkConstructor, detachedMethod, type INTERNAL } from './surface.ts';
+import { checkConstructor, type INTERNAL } from './surface.ts';
 
 export class SyncKvStorage {
   readonly #storage: ObjectStorage;
@@ -50,7 +51,7 @@ export class SyncKvStorage {
 
   static #of(self: SyncKvStorage): ObjectStorage {
     if (self === null || typeof self !== 'object' || !(#storage in self)) {
-      throw detachedMethod('SyncKvStorage');
+      throw illegalInvocation('SyncKvStorage');
     }
     return self.#storage;
   }

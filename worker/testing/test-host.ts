@@ -167,7 +167,7 @@ export async function createTestHost(
     catalog: world.catalog,
     openDatabase(files, events) {
       if (files instanceof ObjectFiles) opened.push(files);
-      return openLogDatabase(sqlite, sqlite.vfs, files, events, limits);
+      return openLogDatabase(sqlite, files, events, limits);
     },
   };
   const host = new ObjectHost(environment, new ClassRegistry(classes), makeBindings);
