@@ -1,33 +1,19 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { DurableObjectStub, Namespace, RpcStub } from '../../src/contract/object.ts';
-import { RpcTarget } from '../../src/contract/rpc-target.ts';
+import type { DurableObjectStub, Namespace } from '../../src/contract/object.ts';
 import { Bond } from '../../src/stubs/bond.ts';
-import { DurableObject, RpcStub as LocalStub } from '../library/library.ts';
+import { DurableObject } from '../library/library.ts';
 import { createTestHost, type TestHost } from '../testing/test-host.ts';
 import { Namespaces } from './namespaces.ts';
 
 interface Env {
   Room: Namespace<Room>;
   Peer: Namespace<Peer>;
-  Mute: Namespace<Mute>;
   Plain: Namespace<Plain>;
 }
 
 class MyError extends Error {
   override name = 'MyError';
   code = 'E_MINE';
-}
-
-class Target extends RpcTarget {
-  own = 1;
-  #count = 0;
-  add(by: number): number {
-    this.#count += by;
-    return this.#count;
-  }
-  get count(): number {
-    return this.#count;
-  }
 }
 
 class Base extends DurableObject<Env> {
@@ -59,25 +45,6 @@ class Room extends Base {
   failWith(thrown: unknown): never {
     throw thrown;
   }
-  target(): Target {
-    return new Target();
-  }
-  counter(): { count: number; add(by: number): number } {
-    let count = 1;
-    return { count, add: (by) => (count += by) };
-  }
-  get shared(): Target {
-    return new Target();
-  }
-  parts(): { at: { deep: number }; list: number[]; target: Target; add(by: number): number } {
-    return { at: { deep: 7 }, list: [4], target: new Target(), add: (by) => 1 + by };
-  }
-  adder(): { (by: number): number; step: number } {
-    return Object.assign((by: number) => 1 + by, { step: 1 });
-  }
-  async callTwice(callback: (value: number) => Promise<number>): Promise<number> {
-    return callback(await callback(1));
-  }
   async write(key: string): Promise<void> {
     this.ctx.storage.put(key, 1);
   }
@@ -105,34 +72,7 @@ class Room extends Base {
   reset(): void {
     this.ctx.abort('on purpose');
   }
-  stream(): ReadableStream<Uint8Array> {
-    return new Response('streamed').body as ReadableStream<Uint8Array>;
-  }
-  async fetch(request: Request): Promise<Response> {
-    const { pathname } = new URL(request.url);
-    if (pathname === '/echo') return new Response(request.body, { headers: request.headers });
-    if (pathname === '/forward') return this.env.Peer.getByName('p').fetch(request);
-    if (pathname === '/moved') {
-      return new Response(null, { status: 307, headers: { location: '/here' } });
-    }
-    if (pathname === '/round') {
-      return new Response(null, { status: 302, headers: { location: '/round' } });
-    }
-    if (pathname === '/facts') {
-      const { cf } = request as { cf?: unknown };
-      return Response.json([cf, request.headers.get('content-length')]);
-    }
-    if (pathname === '/wrong') return 'no response' as never;
-    const text = await request.text();
-    return Response.json({
-      method: request.method,
-      text,
-      upgrade: request.headers.get('upgrade'),
-    });
-  }
 }
-
-class Mute extends Base {}
 
 /** Of a class that answers requests only. */
 class Plain {
@@ -158,12 +98,6 @@ class Peer extends Base {
   echo(value: unknown): unknown {
     return value;
   }
-  async fetch(request: Request): Promise<Response> {
-    return new Response(`${request.method} ${await request.text()} ${request.headers.get('a')}`);
-  }
-  roomNamed(name: string): DurableObjectStub<Room> {
-    return this.env.Room.getByName(name);
-  }
 }
 
 let onHeld = () => {};
@@ -173,7 +107,7 @@ let room: DurableObjectStub<Room>;
 
 beforeEach(async () => {
   let namespaces: Namespaces | undefined;
-  host = await createTestHost({}, { Room, Peer, Mute, Plain }, (context) => {
+  host = await createTestHost({}, { Room, Peer, Plain }, (context) => {
     return namespaces!.bindings(context);
   });
   namespaces = new Namespaces(host.host, { greeting: 'hi' });
@@ -273,6 +207,14 @@ describe('arguments and results', () => {
     });
   });
 
+  test('[STUB6] a stream stays usable when another argument is refused', async () => {
+    const { readable } = new TransformStream();
+    expect(await failure(room.note([readable, Symbol('s')]))).toMatchObject({
+      name: 'DataCloneError',
+    });
+    expect(readable.locked).toBe(false);
+  });
+
   test('[STUB7] errors keep class, message, code and cause, and tell that they are remote', async () => {
     const error = await failure(room.fail());
     expect(error).toMatchObject({ name: 'MyError', message: 'mine', code: 'E_MINE', remote: true });
@@ -323,139 +265,6 @@ describe('arguments and results', () => {
   });
 });
 
-describe('by reference', () => {
-  test('[STUB8] a function in an argument is called back', async () => {
-    const got: number[] = [];
-    const result = await room.callTwice(async (value) => {
-      got.push(value);
-      return value * 5;
-    });
-    expect([result, got]).toEqual([25, [1, 5]]);
-  });
-
-  test('[STUB8] an error of the callback reaches the object and comes back', async () => {
-    const thrown = room.callTwice(() => {
-      throw new RangeError('no more');
-    });
-    expect(await failure(thrown)).toMatchObject({ name: 'RangeError', message: 'no more' });
-  });
-
-  test('[STUB8] functions in a result run as events of their object', async () => {
-    const counter = await room.counter();
-    expect([await counter.add(2), await counter.add(2), counter.count]).toEqual([3, 5, 1]);
-  });
-
-  test('[STUB9] an RpcTarget becomes a stub of its methods and getters', async () => {
-    const target = await room.target();
-    await target.add(2);
-    expect([await target.add(3), await target.count]).toEqual([5, 5]);
-    expect(await failure(target.own)).toMatchObject({ code: 'UNKNOWN_METHOD' });
-  });
-
-  test('[STUB9] a function has its own properties, and nothing that functions inherit', async () => {
-    const adder = await room.adder();
-    expect([await adder(1), await adder.step, await adder.length]).toEqual([2, 1, 1]);
-    const { call } = adder as unknown as { call(...parameters: unknown[]): Promise<unknown> };
-    expect(await failure(call(null, 1))).toMatchObject({ code: 'UNKNOWN_METHOD' });
-  });
-
-  test('[STUB21] members of a result are used before it is here', async () => {
-    expect(await room.target().add(2)).toBe(2);
-    expect(await room.target().count).toBe(0);
-    expect(await room.parts().at.deep).toBe(7);
-    expect(await room.parts().add(4)).toBe(5);
-    expect(await room.parts().target.add(3)).toBe(3);
-    expect(await room.shared.add(6)).toBe(6);
-    expect(await room.shared.count).toBe(0);
-  });
-
-  test('[STUB21] values other than stubs, functions and plain objects have none', async () => {
-    const result = room.parts() as unknown as Record<string, Record<string, Promise<unknown>>>;
-    const members = [result.at!.nope, result.list!.length, result.nope!.deep];
-    for (const member of members) {
-      expect(await failure(member!)).toMatchObject({ name: 'TypeError', code: 'UNKNOWN_METHOD' });
-    }
-    const list = (room.parts() as unknown as { list: unknown[] }).list;
-    expect(list[0]).toBe(undefined);
-    await list;
-  });
-
-  test('[STUB21] a call that fails fails what was asked of its result', async () => {
-    const failed = room.fail() as unknown as { deep: { call(): Promise<unknown> } };
-    expect(await failure(failed.deep.call())).toMatchObject({ message: 'mine', remote: true });
-  });
-
-  test('[STUB21] what is used so can be awaited as well, and disposed', async () => {
-    const target = room.target() as ReturnType<typeof room.target> & Disposable;
-    expect([target instanceof Promise, await target.add(2), await (await target).add(2)]).toEqual([
-      true,
-      2,
-      4,
-    ]);
-    target[Symbol.dispose]();
-    await target;
-    expect(await failure(target.add(1))).toMatchObject({ code: 'CONNECTION_CLOSED' });
-  });
-
-  test('[STUB23] a stub that is passed on is the same target, and outlives the giver’s', async () => {
-    const target = (await room.target()) as RpcStub<Target>;
-    const passed = (await env.Peer.getByName('p').echo(target)) as RpcStub<Target>;
-    expect([await target.add(1), await passed.add(1), await passed.count]).toEqual([1, 2, 2]);
-    target[Symbol.dispose]();
-    expect(await passed.add(1)).toBe(3);
-    passed[Symbol.dispose]();
-    expect(await failure(passed.add(1))).toMatchObject({ code: 'CONNECTION_CLOSED' });
-  });
-
-  test('[STUB24] a stub of one’s own target is given to several', async () => {
-    const target = new Target();
-    const own = new LocalStub(target);
-    const [one, two] = [own.dup(), own.dup()];
-    expect([await one.add(1), await two.add(1), await own.count]).toEqual([1, 2, 2]);
-    one[Symbol.dispose]();
-    expect(await two.add(1)).toBe(3);
-    const passed = await room.echo(own);
-    expect([own, passed, target].map((value) => value instanceof LocalStub)).toEqual([
-      true,
-      true,
-      false,
-    ]);
-  });
-
-  test('[STUB10] a disposed stub refuses calls; a dup lives on', async () => {
-    const target = (await room.target()) as RpcStub<Target>;
-    const other = target.dup();
-    target[Symbol.dispose]();
-    expect(await failure(target.add(1))).toMatchObject({ code: 'CONNECTION_CLOSED' });
-    expect(await other.add(1)).toBe(1);
-    other[Symbol.dispose]();
-  });
-
-  test('[STUB10] an object that something is held of stays in memory until it is let go of', async () => {
-    await room.note('kept');
-    const target = (await room.target()) as RpcStub<Target>;
-    await host.advance(20_000);
-    expect(await room.notes()).toEqual(['kept']);
-    target[Symbol.dispose]();
-    await host.advance(20_000);
-    expect(await room.notes()).toEqual([]);
-  });
-
-  test('[STUB11] a stub may be passed and returned', async () => {
-    await env.Peer.getByName('p').note('mine');
-    const peer = (await room.echo(env.Peer.getByName('p'))) as DurableObjectStub<Peer>;
-    expect(await peer.notes()).toEqual(['mine']);
-    expect(peer.name).toBe('p');
-    const other = (await env.Peer.getByName('p').roomNamed('b')) as DurableObjectStub<Room>;
-    await other.note('to b');
-    expect(await env.Room.getByName('b').notes()).toEqual(['to b']);
-  });
-
-  test('[STUB12] a stream in a result is pulled by its reader', async () => {
-    expect(await new Response(await room.stream()).text()).toBe('streamed');
-  });
-});
-
 describe('one object calls another', () => {
   test('[STUB13] calls of one stub arrive in the order they were made', async () => {
     await Promise.all([1, 2, 3, 4].map((value) => room.note(value)));
@@ -490,7 +299,7 @@ describe('one object calls another', () => {
     const { greeting } = env as unknown as { greeting: string };
     expect([greeting, Object.keys(env).sort()]).toEqual([
       'hi',
-      ['Mute', 'Peer', 'Plain', 'Room', 'greeting'],
+      ['Peer', 'Plain', 'Room', 'greeting'],
     ]);
     expect(await room.askPeer({ n: 1 })).toEqual({ n: 1 });
   });
@@ -503,119 +312,4 @@ describe('one object calls another', () => {
       expect(rooms.newUniqueId({ jurisdiction: none } as never).jurisdiction).toBeUndefined();
     },
   );
-});
-
-describe('fetch', () => {
-  test('[STUB30] a request tells what its network knows, and the length of its body', async () => {
-    const facts = async (init: object) => {
-      return (await room.fetch('http://room/facts', { method: 'POST', ...init })).json();
-    };
-    expect(await facts({ cf: { country: 'AT' }, body: 'aé' })).toEqual([{ country: 'AT' }, '3']);
-    expect(await facts({ body: new Uint8Array(5) })).toEqual([null, '5']);
-    expect(await facts({ body: new Blob(['four']) })).toEqual([null, '4']);
-    expect(await facts({})).toEqual([null, null]);
-  });
-
-  test('[STUB16] the object’s fetch gets method, headers and body; forbidden headers too', async () => {
-    const response = await room.fetch('http://object/x', {
-      method: 'POST',
-      body: 'hello',
-      headers: { Upgrade: 'websocket' },
-    });
-    expect(await response.json()).toEqual({ method: 'POST', text: 'hello', upgrade: 'websocket' });
-  });
-
-  test('[STUB16] a request may be handed on to another object, with what init replaces', async () => {
-    const init = { method: 'PUT', body: 'mine', headers: { a: '1' } };
-    const response = await room.fetch('http://object/forward', init);
-    expect(await response.text()).toBe('PUT mine 1');
-    const given = new Request('http://object/forward', init);
-    const replaced = await room.fetch(given, { body: 'other', headers: { a: '2' } });
-    expect(await replaced.text()).toBe('PUT other 2');
-    const kept = await room.fetch(given);
-    expect(await kept.text()).toBe('PUT mine 1');
-    expect(await failure(room.fetch(given))).toMatchObject({ name: 'TypeError' });
-    const asInit = new Request('http://elsewhere/', init);
-    const moved = await room.fetch('http://object/forward', asInit);
-    expect(await moved.text()).toBe('PUT mine 1');
-  });
-
-  test('[STUB17] bodies are streamed both ways', async () => {
-    const sent = new TransformStream<Uint8Array, Uint8Array>();
-    const writer = sent.writable.getWriter();
-    const response = await room.fetch('http://object/echo', {
-      method: 'POST',
-      body: sent.readable,
-    });
-    const reader = response.body!.getReader();
-    for (const word of ['one', 'two']) {
-      void writer.write(new TextEncoder().encode(word));
-      const { value } = await reader.read();
-      expect(new TextDecoder().decode(value)).toBe(word);
-    }
-    await writer.close();
-    expect((await reader.read()).done).toBe(true);
-  });
-
-  test('[STUB18] an aborted fetch rejects with the reason of its signal', async () => {
-    const abort = new AbortController();
-    const sent = new TransformStream<Uint8Array, Uint8Array>();
-    const pending = room.fetch('http://object/x', {
-      method: 'POST',
-      body: sent.readable,
-      signal: abort.signal,
-    });
-    abort.abort();
-    expect(await failure(pending)).toMatchObject({ name: 'AbortError' });
-  });
-
-  test('[STUB18] an abort after the answer fails its body', async () => {
-    const abort = new AbortController();
-    const sent = new TransformStream<Uint8Array, Uint8Array>();
-    const response = await room.fetch('http://object/echo', {
-      method: 'POST',
-      body: sent.readable,
-      signal: abort.signal,
-    });
-    const text = response.text();
-    abort.abort();
-    expect(await failure(text)).toMatchObject({ name: 'AbortError' });
-  });
-
-  test('[STUB6] a stream stays usable when another argument is refused', async () => {
-    const { readable } = new TransformStream();
-    expect(await failure(room.note([readable, Symbol('s')]))).toMatchObject({
-      name: 'DataCloneError',
-    });
-    expect(readable.locked).toBe(false);
-  });
-
-  test('[STUB22] redirects lead to the same object, with the body', async () => {
-    const response = await room.fetch('http://object/moved', { method: 'PUT', body: 'kept' });
-    expect([response.url, response.redirected]).toEqual(['http://object/here', true]);
-    expect(await response.json()).toMatchObject({ method: 'PUT', text: 'kept' });
-  });
-
-  test('[STUB22] a caller may keep or refuse them, and they end', async () => {
-    const kept = await room.fetch('http://object/moved', { redirect: 'manual' });
-    expect([kept.status, kept.redirected]).toEqual([307, false]);
-    const refused = room.fetch('http://object/moved', { redirect: 'error' });
-    expect(await failure(refused)).toMatchObject({ name: 'TypeError' });
-    const body = new Response('once').body!;
-    const streamed = room.fetch('http://object/moved', {
-      method: 'PUT',
-      body,
-      duplex: 'half',
-    } as object);
-    expect((await failure(streamed)).message).toContain('was a stream');
-    expect((await failure(room.fetch('http://object/round'))).message).toContain('20 redirects');
-  });
-
-  test('[STUB19] a class without fetch, and an answer that is not a Response, are errors', async () => {
-    const mute = env.Mute.getByName('m');
-    expect(await failure(mute.fetch('http://object/'))).toMatchObject({ code: 'UNKNOWN_METHOD' });
-    expect(await failure(room.fetch('http://object/wrong', { method: 'POST' }))).toMatchObject({
-      name: 'TypeError',
-    });
-  });
 });

@@ -1,0 +1,172 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { DurableObjectStub, Namespace } from '../../src/contract/object.ts';
+import { DurableObject } from '../library/library.ts';
+import { createTestHost, type TestHost } from '../testing/test-host.ts';
+import { Namespaces } from './namespaces.ts';
+
+interface Env {
+  Room: Namespace<Room>;
+  Peer: Namespace<Peer>;
+  Mute: Namespace<Mute>;
+}
+
+class Room extends DurableObject<Env> {
+  async fetch(request: Request): Promise<Response> {
+    const { pathname } = new URL(request.url);
+    if (pathname === '/echo') return new Response(request.body, { headers: request.headers });
+    if (pathname === '/forward') return this.env.Peer.getByName('p').fetch(request);
+    if (pathname === '/moved') {
+      return new Response(null, { status: 307, headers: { location: '/here' } });
+    }
+    if (pathname === '/round') {
+      return new Response(null, { status: 302, headers: { location: '/round' } });
+    }
+    if (pathname === '/facts') {
+      const { cf } = request as { cf?: unknown };
+      return Response.json([cf, request.headers.get('content-length')]);
+    }
+    if (pathname === '/wrong') return 'no response' as never;
+    const text = await request.text();
+    return Response.json({
+      method: request.method,
+      text,
+      upgrade: request.headers.get('upgrade'),
+    });
+  }
+}
+
+class Peer extends DurableObject<Env> {
+  async fetch(request: Request): Promise<Response> {
+    return new Response(`${request.method} ${await request.text()} ${request.headers.get('a')}`);
+  }
+}
+
+class Mute extends DurableObject<Env> {}
+
+let host: TestHost;
+let env: Env;
+let room: DurableObjectStub<Room>;
+
+beforeEach(async () => {
+  let namespaces: Namespaces | undefined;
+  host = await createTestHost({}, { Room, Peer, Mute }, (context) => {
+    return namespaces!.bindings(context);
+  });
+  namespaces = new Namespaces(host.host, {});
+  env = namespaces.outsideEnv as Env;
+  room = env.Room.getByName('a');
+});
+
+afterEach(() => host.close());
+
+function failure(call: Promise<unknown>): Promise<Error & { code?: string; remote?: boolean }> {
+  return call.then(
+    () => expect.fail('it succeeded'),
+    (error) => error,
+  );
+}
+
+test('[STUB30] a request tells what its network knows, and the length of its body', async () => {
+  const facts = async (init: object) => {
+    return (await room.fetch('http://room/facts', { method: 'POST', ...init })).json();
+  };
+  expect(await facts({ cf: { country: 'AT' }, body: 'aé' })).toEqual([{ country: 'AT' }, '3']);
+  expect(await facts({ body: new Uint8Array(5) })).toEqual([null, '5']);
+  expect(await facts({ body: new Blob(['four']) })).toEqual([null, '4']);
+  expect(await facts({})).toEqual([null, null]);
+});
+
+test('[STUB16] the object’s fetch gets method, headers and body; forbidden headers too', async () => {
+  const response = await room.fetch('http://object/x', {
+    method: 'POST',
+    body: 'hello',
+    headers: { Upgrade: 'websocket' },
+  });
+  expect(await response.json()).toEqual({ method: 'POST', text: 'hello', upgrade: 'websocket' });
+});
+
+test('[STUB16] a request may be handed on to another object, with what init replaces', async () => {
+  const init = { method: 'PUT', body: 'mine', headers: { a: '1' } };
+  const response = await room.fetch('http://object/forward', init);
+  expect(await response.text()).toBe('PUT mine 1');
+  const given = new Request('http://object/forward', init);
+  const replaced = await room.fetch(given, { body: 'other', headers: { a: '2' } });
+  expect(await replaced.text()).toBe('PUT other 2');
+  const kept = await room.fetch(given);
+  expect(await kept.text()).toBe('PUT mine 1');
+  expect(await failure(room.fetch(given))).toMatchObject({ name: 'TypeError' });
+  const asInit = new Request('http://elsewhere/', init);
+  const moved = await room.fetch('http://object/forward', asInit);
+  expect(await moved.text()).toBe('PUT mine 1');
+});
+
+test('[STUB17] bodies are streamed both ways', async () => {
+  const sent = new TransformStream<Uint8Array, Uint8Array>();
+  const writer = sent.writable.getWriter();
+  const response = await room.fetch('http://object/echo', {
+    method: 'POST',
+    body: sent.readable,
+  });
+  const reader = response.body!.getReader();
+  for (const word of ['one', 'two']) {
+    void writer.write(new TextEncoder().encode(word));
+    const { value } = await reader.read();
+    expect(new TextDecoder().decode(value)).toBe(word);
+  }
+  await writer.close();
+  expect((await reader.read()).done).toBe(true);
+});
+
+test('[STUB18] an aborted fetch rejects with the reason of its signal', async () => {
+  const abort = new AbortController();
+  const sent = new TransformStream<Uint8Array, Uint8Array>();
+  const pending = room.fetch('http://object/x', {
+    method: 'POST',
+    body: sent.readable,
+    signal: abort.signal,
+  });
+  abort.abort();
+  expect(await failure(pending)).toMatchObject({ name: 'AbortError' });
+});
+
+test('[STUB18] an abort after the answer fails its body', async () => {
+  const abort = new AbortController();
+  const sent = new TransformStream<Uint8Array, Uint8Array>();
+  const response = await room.fetch('http://object/echo', {
+    method: 'POST',
+    body: sent.readable,
+    signal: abort.signal,
+  });
+  const text = response.text();
+  abort.abort();
+  expect(await failure(text)).toMatchObject({ name: 'AbortError' });
+});
+
+test('[STUB22] redirects lead to the same object, with the body', async () => {
+  const response = await room.fetch('http://object/moved', { method: 'PUT', body: 'kept' });
+  expect([response.url, response.redirected]).toEqual(['http://object/here', true]);
+  expect(await response.json()).toMatchObject({ method: 'PUT', text: 'kept' });
+});
+
+test('[STUB22] a caller may keep or refuse them, and they end', async () => {
+  const kept = await room.fetch('http://object/moved', { redirect: 'manual' });
+  expect([kept.status, kept.redirected]).toEqual([307, false]);
+  const refused = room.fetch('http://object/moved', { redirect: 'error' });
+  expect(await failure(refused)).toMatchObject({ name: 'TypeError' });
+  const body = new Response('once').body!;
+  const streamed = room.fetch('http://object/moved', {
+    method: 'PUT',
+    body,
+    duplex: 'half',
+  } as object);
+  expect((await failure(streamed)).message).toContain('was a stream');
+  expect((await failure(room.fetch('http://object/round'))).message).toContain('20 redirects');
+});
+
+test('[STUB19] a class without fetch, and an answer that is not a Response, are errors', async () => {
+  const mute = env.Mute.getByName('m');
+  expect(await failure(mute.fetch('http://object/'))).toMatchObject({ code: 'UNKNOWN_METHOD' });
+  expect(await failure(room.fetch('http://object/wrong', { method: 'POST' }))).toMatchObject({
+    name: 'TypeError',
+  });
+});
