@@ -17,6 +17,9 @@ import {
   VALUE_FRAME_BYTES_MAX,
 } from './limits.ts';
 
+/** A character that is not Latin-1. */
+const WIDE = /[^\0-\xff]/;
+
 /**
  * The bytes a value is stored as, in a buffer of their own.
  *
@@ -36,17 +39,15 @@ export function encodeValue(operation: string, key: string, value: unknown): Uin
 }
 
 function contentSize(value: unknown): number | undefined {
-  if (typeof value === 'string') return isLatin1(value) ? value.length : value.length * 2;
+  if (typeof value === 'string') return isWide(value) ? value.length * 2 : value.length;
   if (value instanceof ArrayBuffer) return value.byteLength;
   if (ArrayBuffer.isView(value)) return value.buffer.byteLength;
   return undefined;
 }
 
-function isLatin1(text: string): boolean {
-  for (let i = 0; i < text.length; i++) {
-    if (text.charCodeAt(i) > 0xff) return false;
-  }
-  return true;
+/** True if a character is not Latin-1; false without a look if the string is small either way. */
+function isWide(text: string): boolean {
+  return text.length * 2 > VALUE_BYTES_MAX && WIDE.test(text);
 }
 
 function checkSize(operation: string, key: string, sizeBytes: number): void {

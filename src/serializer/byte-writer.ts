@@ -118,7 +118,9 @@ export class ByteWriter {
     const length = text.length;
     this.#reserve(length + 8);
     if (length >= LONG_STRING) {
-      if (!this.#longAscii(text)) this.#longString(text);
+      // First, because engines know of most strings that all their characters are Latin-1.
+      if (WIDE.test(text)) this.#twoByteString(text);
+      else if (!this.#longAscii(text)) this.#longLatin1(text);
       return;
     }
     const bytes = this.#bytes;
@@ -168,11 +170,7 @@ export class ByteWriter {
     return false;
   }
 
-  #longString(text: string): void {
-    if (WIDE.test(text)) {
-      this.#twoByteString(text);
-      return;
-    }
+  #longLatin1(text: string): void {
     this.byte(TAG.oneByteString);
     this.varint(text.length);
     this.#reserve(text.length);
@@ -189,7 +187,14 @@ export class ByteWriter {
     this.varint(byteLength);
     this.#reserve(byteLength);
     const units = new Uint16Array(this.#bytes.buffer, this.#length, text.length);
-    for (let i = 0; i < units.length; i++) units[i] = text.charCodeAt(i);
+    let i = 0;
+    for (const four = units.length - 3; i < four; i += 4) {
+      units[i] = text.charCodeAt(i);
+      units[i + 1] = text.charCodeAt(i + 1);
+      units[i + 2] = text.charCodeAt(i + 2);
+      units[i + 3] = text.charCodeAt(i + 3);
+    }
+    for (; i < units.length; i++) units[i] = text.charCodeAt(i);
     this.#length += byteLength;
   }
 

@@ -85,10 +85,13 @@ export function setValues(set: object): unknown[] {
  */
 export function builtinTag(value: object): string | undefined {
   if (Symbol.toStringTag in value) return undefined;
-  return objectToString.call(value).slice(8, -1);
+  const text = objectToString.call(value);
+  return text === PLAIN ? 'Object' : text.slice(8, -1);
 }
 
 const objectToString = Object.prototype.toString;
+/** Of almost every object that is asked for. */
+const PLAIN = '[object Object]';
 
 const standardIsError = (Error as { readonly isError?: (value: unknown) => boolean }).isError;
 
