@@ -26,12 +26,12 @@ const openCursors = () =>
   [...host.sessions.values()].reduce((n, { cursors }) => n + cursors.size, 0);
 
 describe('rows', () => {
-  test('[CUR1] come in batches: 100 with the statement, then 1,000', async () => {
-    const rows = await sql.exec('rows 2500').toArray();
-    expect(rows.length).toBe(2500);
-    expect(rows.at(-1)).toEqual({ n: 2500, name: 'row 2500' });
+  test('[CUR1] come in batches: 100 with the statement, then 1,000, then 10,000', async () => {
+    const rows = await sql.exec('rows 12500').toArray();
+    expect(rows.length).toBe(12_500);
+    expect(rows.at(-1)).toEqual({ n: 12_500, name: 'row 12500' });
     const counts = host.messages.flat().map((call) => ('rowCount' in call ? call.rowCount : 0));
-    expect(counts).toEqual([100, 1000, 1000, 1000]);
+    expect(counts).toEqual([100, 1000, 10_000, 10_000]);
   });
 
   test('[CUR1] the statement is sent without a pull', async () => {

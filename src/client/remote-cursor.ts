@@ -15,6 +15,9 @@ import type { Session } from './session.ts';
 /** Rows of the first batch: enough for most queries, and few if only the first row is wanted. */
 export const FIRST_ROWS = 100;
 
+/** A reader that wants more rows wants many: each batch may have so many times the rows of the last. */
+const GROWTH = 10;
+
 type Row = SqlStorageValue[];
 
 export class RemoteCursor<T extends SqlRow> implements RemoteSqlCursor<T> {
@@ -94,9 +97,11 @@ export class RemoteCursor<T extends SqlRow> implements RemoteSqlCursor<T> {
 
   // As in the worker, a column named __proto__ does not become a key; raw() returns it.
   #object(row: Row): T {
+    const { columnNames } = this;
     const object: SqlRow = {};
-    for (const [i, name] of this.columnNames.entries()) {
-      if (name !== '__proto__') object[name] = row[i] ?? null;
+    for (let column = 0; column < columnNames.length; column++) {
+      const name = columnNames[column]!;
+      if (name !== '__proto__') object[name] = row[column] ?? null;
     }
     return object as T;
   }
@@ -113,6 +118,8 @@ class RowSource {
   #generation = 0;
   #rows: Row[] = [];
   #position = 0;
+  /** Rows of the next batch. */
+  #batchRows = FIRST_ROWS * GROWTH;
   /** The worker's number of the cursor, or null if no rows are left in the worker. */
   #cursor: number | null = null;
   /** Pulls run one after the other; settles when the last one ends, and never rejects. */
@@ -198,8 +205,9 @@ class RowSource {
     while (this.#rows.length - this.#position < count && this.#cursor !== null) {
       if (this.#session.generation !== this.#generation)
         throw connectionClosed('the rest of the rows is gone');
-      const call = { op: 'rows', cursor: this.#cursor, rowCount: BATCH_ROWS_MAX } as const;
-      this.#take(await this.#session.call(call));
+      const rowCount = Math.min(this.#batchRows, BATCH_ROWS_MAX);
+      this.#batchRows = rowCount * GROWTH;
+      this.#take(await this.#session.call({ op: 'rows', cursor: this.#cursor, rowCount }));
     }
   }
 

@@ -34,7 +34,7 @@ export type Entry = readonly [key: string, value: ValueBytes];
 export type SqlBinding = string | number | null | ArrayBuffer | ArrayBufferView;
 
 /** Most rows of one batch of a cursor. */
-export const BATCH_ROWS_MAX = 1000;
+export const BATCH_ROWS_MAX = 10_000;
 
 /** Most bindings of one statement: SQLite's own limit (SQLITE_MAX_VARIABLE_NUMBER). */
 const BINDINGS_MAX = 32_766;

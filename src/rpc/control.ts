@@ -16,7 +16,7 @@ import type { WireError } from './errors-on-wire.ts';
  * Increased when these messages, protocol.ts or calls of operations change. The names below must
  * not change, so that tabs with different versions still exclude each other from the files.
  */
-export const PROTOCOL_VERSION = 4;
+export const PROTOCOL_VERSION = 5;
 
 export interface StartMessage {
   readonly type: 'start';

@@ -10,6 +10,9 @@ import type { SqlStorageValue } from '../../src/contract/storage.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
 import { Cursor } from '../sql/cursor.ts';
 
+/** Content of one batch of a cursor: however many rows a page asks for, both sides keep few of large ones. */
+const BATCH_BYTES_MAX = 1_048_576;
+
 interface OpenCursor {
   readonly cursor: Cursor;
   /** Lets the instance be evicted. */
@@ -27,7 +30,7 @@ export class PageCursors {
 
   /** The first rows of a query's cursor, which stays open if more are left. */
   first(instance: ObjectInstance, cursor: Cursor, rowCount: number): RowBatch {
-    const { rows, isAtEnd } = take(cursor, rowCount);
+    const { rows, isAtEnd } = Cursor.takeBatch(cursor, rowCount, BATCH_BYTES_MAX);
     if (this.#isClosed) Cursor.close(cursor);
     if (isAtEnd || this.#isClosed) return batch(cursor, null, rows);
     const id = this.#nextId();
@@ -47,7 +50,7 @@ export class PageCursors {
     }
     let isAtEnd = true; // also if a row cannot be computed, since no row follows it
     try {
-      const taken = take(open.cursor, rowCount);
+      const taken = Cursor.takeBatch(open.cursor, rowCount, BATCH_BYTES_MAX);
       isAtEnd = taken.isAtEnd;
       return batch(open.cursor, isAtEnd ? null : id, taken.rows);
     } finally {
@@ -69,17 +72,6 @@ export class PageCursors {
     this.#isClosed = true;
     for (const id of this.#open.keys()) this.end(id);
   }
-}
-
-function take(cursor: Cursor, rowCount: number) {
-  const iterator = cursor.raw();
-  const rows: SqlStorageValue[][] = [];
-  while (rows.length < rowCount) {
-    const step = iterator.next();
-    if (step.done) return { rows, isAtEnd: true };
-    rows.push(step.value);
-  }
-  return { rows, isAtEnd: false };
 }
 
 function batch(cursor: Cursor, id: number | null, rows: SqlStorageValue[][]): RowBatch {

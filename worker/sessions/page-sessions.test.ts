@@ -93,6 +93,26 @@ describe('sessions of pages', () => {
     expect(batch.columnNames).toEqual(['x']);
   });
 
+  test('[SES3] a batch of large rows ends with the row that makes it a megabyte', async () => {
+    const session = await open();
+    const query =
+      'WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 9) ' +
+      "SELECT CASE WHEN x % 2 THEN zeroblob(300000) ELSE replace(hex(zeroblob(150000)), '0', 'a') END FROM c";
+    const exec = { op: 'exec', query, bindings: [], rowCount: 100 } as const;
+    const sizes: number[] = [];
+    let batch = (await call(session, exec)) as RowBatch;
+    sizes.push(batch.rows.length);
+    while (batch.cursor !== null) {
+      batch = (await call(session, {
+        op: 'rows',
+        cursor: batch.cursor,
+        rowCount: 100,
+      })) as RowBatch;
+      sizes.push(batch.rows.length);
+    }
+    expect(sizes).toEqual([4, 4, 1]);
+  });
+
   test('[SES4] a cursor of a closed or reset object is CURSOR_CLOSED', async () => {
     const session = await open();
     const query = 'SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3';

@@ -18,6 +18,12 @@ const ITERATOR_PROTOTYPE: object = Object.getPrototypeOf(
 // A cursor that is dropped half-way must not keep its statement, and so its table locked, for good.
 const DROPPED = new FinalizationRegistry<Execution>((execution) => execution.close());
 
+/** Rows of a cursor that were taken together. */
+export interface CursorBatch {
+  readonly rows: SqlStorageValue[][];
+  readonly isAtEnd: boolean;
+}
+
 /** A cursor over the rows of one execution. */
 export class Cursor {
   readonly #execution: Execution;
@@ -83,6 +89,14 @@ export class Cursor {
   /** Drops the remaining rows of a cursor. */
   static close(cursor: Cursor): void {
     Cursor.#of(cursor).close();
+  }
+
+  /** The next rows as arrays, as `Execution.takeBatch` gives them, and whether they are the last. */
+  static takeBatch(cursor: Cursor, rowCount: number, bytesMax: number): CursorBatch {
+    const execution = Cursor.#of(cursor);
+    const rows = execution.takeBatch(rowCount, bytesMax);
+    Cursor.#watch(cursor);
+    return { rows, isAtEnd: !execution.hasRow };
   }
 
   static #checked(cursor: Cursor): Cursor {

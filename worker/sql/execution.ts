@@ -12,7 +12,7 @@ import { type StorageError, storageError } from '../../src/contract/errors.ts';
 import type { SqlRow, SqlStorageValue } from '../../src/contract/storage.ts';
 import type { Connection } from './connection.ts';
 import type { Query, Run } from './query.ts';
-import { nameRow, readNamedRow, readRow } from './values.ts';
+import { nameRow, readNamedRow, readRow, sizeOfRow } from './values.ts';
 
 /** Called when an execution no longer needs its query. */
 export interface ExecutionOwner {
@@ -92,6 +92,23 @@ export class Execution implements Run {
     return this.#connection.call(() => {
       const rows: T[] = [];
       while (this.hasRow) rows.push(take());
+      return rows;
+    });
+  }
+
+  /**
+   * The next rows as arrays, in one call with one deadline: up to `rowCount`, and none after
+   * `bytesMax` of content.
+   */
+  takeBatch(rowCount: number, bytesMax: number): SqlStorageValue[][] {
+    return this.#connection.call(() => {
+      const rows: SqlStorageValue[][] = [];
+      let sizeBytes = 0;
+      while (rows.length < rowCount && sizeBytes < bytesMax && this.hasRow) {
+        const row = this.takeRow();
+        sizeBytes += sizeOfRow(row);
+        rows.push(row);
+      }
       return rows;
     });
   }

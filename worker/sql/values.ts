@@ -92,6 +92,19 @@ export function nameRow(
   return row;
 }
 
+const NUMBER_BYTES = 8;
+
+/** About as many bytes as the values of a row take. */
+export function sizeOfRow(row: readonly SqlStorageValue[]): number {
+  let sizeBytes = 0;
+  for (let column = 0; column < row.length; column++) {
+    const value = row[column]!;
+    if (typeof value === 'string') sizeBytes += value.length;
+    else sizeBytes += value instanceof ArrayBuffer ? value.byteLength : NUMBER_BYTES;
+  }
+  return sizeBytes;
+}
+
 function firstValue(memory: WasmMemory, statement: Pointer): Pointer {
   return memory.i32[(statement + VDBE.resultRow) >> 2]!;
 }
