@@ -83,20 +83,35 @@ async function besideRawFile(page: Page): Promise<void> {
 }
 
 async function besideSahpool(page: Page): Promise<void> {
-  const ours: number[] = [];
-  const theirs: number[] = [];
-  for (let round = 0; round <= rounds; round++) {
-    const here = await page.evaluate(() => window.bench.putsInFlight(1000));
-    const pool = await page.evaluate(() => window.bench.sahpoolPutsInFlight(1000));
-    if (round === 0) continue;
-    ours.push(here);
-    theirs.push(pool);
+  const measures = {
+    '1,000 puts in flight': {
+      ours: () => page.evaluate(() => window.bench.putsInFlight(1000)),
+      theirs: () => page.evaluate(() => window.bench.sahpoolPutsInFlight(1000)),
+    },
+    'select of 100 rows': {
+      ours: () => page.evaluate(() => window.bench.selectedRows(100)),
+      theirs: () => page.evaluate(() => window.bench.sahpoolSelectedRows(100)),
+    },
+    'select of 10,000 rows': {
+      ours: () => page.evaluate(() => window.bench.selectedRows(10_000)),
+      theirs: () => page.evaluate(() => window.bench.sahpoolSelectedRows(10_000)),
+    },
+  };
+  const rows: string[][] = [];
+  for (const [name, measure] of Object.entries(measures)) {
+    const ours: number[] = [];
+    const theirs: number[] = [];
+    for (let round = 0; round <= rounds; round++) {
+      const here = await measure.ours();
+      const pool = await measure.theirs();
+      if (round === 0) continue;
+      ours.push(here);
+      theirs.push(pool);
+    }
+    const [a, b] = [median(ours), median(theirs)];
+    rows.push([name, a.toFixed(1), b.toFixed(1), `${(b / a).toFixed(1)} ×`]);
   }
-  const [a, b] = [median(ours), median(theirs)];
-  table(
-    ['from a page', 'here, ms', 'opfs-sahpool, ms', 'ratio'],
-    [['1,000 puts in flight', a.toFixed(1), b.toFixed(1), `${(b / a).toFixed(1)} ×`]],
-  );
+  table(['from a page', 'here, ms', 'opfs-sahpool, ms', 'ratio'], rows);
 }
 
 async function besideCopy(page: Page): Promise<void> {

@@ -1,6 +1,10 @@
-// The official VFS for comparison: SQLite on opfs-sahpool, one committed upsert a message.
+// The official VFS for comparison: SQLite on opfs-sahpool, one committed upsert or one query a message.
 
-import sqlite3InitModule from '@sqlite.org/sqlite-wasm';
+import sqlite3InitModule, { type OpfsSAHPoolDatabase } from '@sqlite.org/sqlite-wasm';
+
+type Request =
+  | { readonly op: 'put'; readonly key: string; readonly value: Uint8Array }
+  | { readonly op: 'query'; readonly sql: string };
 
 const UPSERT = 'INSERT INTO kv VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = excluded.v';
 
@@ -18,11 +22,18 @@ const database = (async () => {
 self.addEventListener('message', async ({ data: { id, request } }: MessageEvent) => {
   try {
     const db = await database;
-    if (request.op === 'put') {
-      db.exec({ sql: UPSERT, bind: [request.key, request.value] });
-    }
-    self.postMessage({ id, result: null });
+    self.postMessage({ id, result: answer(db, request) });
   } catch (error) {
     self.postMessage({ id, error: String(error) });
   }
 });
+
+function answer(db: OpfsSAHPoolDatabase, request: Request): unknown {
+  switch (request.op) {
+    case 'put':
+      db.exec({ sql: UPSERT, bind: [request.key, request.value] });
+      return null;
+    case 'query':
+      return db.exec({ sql: request.sql, rowMode: 'object', returnValue: 'resultRows' });
+  }
+}
