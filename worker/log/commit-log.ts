@@ -61,6 +61,11 @@ export class CommitLog {
     return this.#end.isDurable;
   }
 
+  /** True if a flush has work to do: commits, or remains of a failed write that power could bring back. */
+  get needsFlush(): boolean {
+    return this.#end.needsFlush;
+  }
+
   get active(): Segment {
     return this.#end.active;
   }

@@ -1,10 +1,10 @@
 // The end of the log: where the next record goes, and how much of the log before it is durable.
 //
 // Invariants: `durable` is at or before `position`, and both lie in the active segment. A record that
-// could not be written leaves nothing that the next opening would find.
+// could not be written leaves nothing that an opening after the next flush would find.
 
 import { isDiskFull } from '../file/file.ts';
-import type { Flush, Flushing } from '../file/flushing.ts';
+import { type Flush, type Flushing, runFlushing } from '../file/flushing.ts';
 import type { Checksum } from './checksum.ts';
 import { CONTINUES, type RecordWriter } from './record.ts';
 import type { Segment } from './segment.ts';
@@ -45,9 +45,12 @@ export class LogEnd {
   #openSum: number;
   /** Size of the active segment's file. */
   #capacity: number;
-  /** Changes of the active segment's file, and how many of them are flushed. */
+  /** Changes of the active segment's file, how many of them are flushed, and the last that cut remains. */
   #changes = 0;
   #flushed = 0;
+  #cut = 0;
+  /** What a failed write left could not be cut off. */
+  #hasRemains = false;
 
   constructor(
     active: Segment,
@@ -84,6 +87,11 @@ export class LogEnd {
 
   get isDurable(): boolean {
     return this.#position === this.#durable;
+  }
+
+  /** True if a flush has work to do: commits, or remains of a failed write that power could bring back. */
+  get needsFlush(): boolean {
+    return !this.isDurable || this.#hasRemains || this.#flushed < this.#cut;
   }
 
   /** True when a power failure can change nothing in the active segment's file. */
@@ -123,6 +131,7 @@ export class LogEnd {
     this.#write(bytes, offset);
     this.#openEnd = offset + bytes.length;
     this.#openSum = sum;
+    this.#hasRemains = false; // overwritten
     this.#capacity = Math.max(this.#capacity, this.#openEnd);
     if ((what.flags & CONTINUES) === 0) {
       this.#position = { offset: this.#openEnd, sequence: what.sequence, timeMs, sum };
@@ -139,6 +148,7 @@ export class LogEnd {
 
   /** Makes every commit so far durable, and everything else in the active segment. */
   *flush(): Flushing<void> {
+    if (this.#hasRemains) this.#cutAt(this.#openEnd);
     const reached = this.#position;
     const active = this.#active;
     const changes = this.#changes;
@@ -160,9 +170,8 @@ export class LogEnd {
   cutToDurable(): Flush {
     this.#position = this.#durable;
     this.dropOpenParts();
-    this.#changes++;
-    this.#active.file.truncate(this.#durable.offset);
-    return this.#active.file.flush();
+    this.#cutAt(this.#durable.offset);
+    return runFlushing(this.flush());
   }
 
   /** Continues in another segment, which was just created. */
@@ -198,19 +207,26 @@ export class LogEnd {
         this.#active.file.write(bytes, offset);
         return;
       } catch (error) {
-        // The next opening must not find what the failed write left.
-        this.#cutAfter(offset);
+        this.#cutRemains(offset);
         if (!isDiskFull(error) || !this.#makeRoom()) throw error;
       }
     }
   }
 
-  #cutAfter(offset: number): void {
+  /** The next opening must not find what a failed write left: all its bytes may have arrived. */
+  #cutRemains(offset: number): void {
+    this.#hasRemains = true;
     try {
-      this.#active.file.truncate(offset);
-      this.#capacity = offset;
+      this.#cutAt(offset);
     } catch {
-      // The caller throws the first error. The chain of checksums still ends before the torn record.
+      // The caller throws the first error, and the next flush tries again.
     }
+  }
+
+  #cutAt(offset: number): void {
+    this.#cut = ++this.#changes;
+    this.#active.file.truncate(offset);
+    this.#capacity = offset;
+    this.#hasRemains = false;
   }
 }

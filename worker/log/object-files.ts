@@ -97,9 +97,9 @@ export class ObjectFiles {
     return this.#log.durable.sequence;
   }
 
-  /** True when `flush` has work to do: commits, or a requested restore. */
+  /** True when `flush` has work to do: commits, a commit that was refused, or a requested restore. */
   get needsFlush(): boolean {
-    return !this.#log.isDurable || this.#requestedRestore !== null;
+    return this.#log.needsFlush || this.#requestedRestore !== null;
   }
 
   /**
