@@ -11,6 +11,8 @@ export interface Slice {
   readonly mutate: readonly string[];
   /** Tests that are run: files, or folders without those below, from the repository's root. */
   readonly tests: readonly string[];
+  /** Its modules remember results for as long as they live, so survivors meet new modules once more. */
+  readonly hasCaches?: true;
 }
 
 const LOG_TESTS = ['worker/log', 'worker/storage'];
@@ -72,6 +74,7 @@ export const SLICES: Readonly<Record<string, Slice>> = {
     folder: 'src/serializer',
     mutate: ['src/serializer/{encode,byte-writer,slots,object-kind,view-layout,wire}.ts'],
     tests: SERIALIZER_TESTS,
+    hasCaches: true,
   },
   decode: {
     folder: 'src/serializer',
@@ -80,5 +83,6 @@ export const SLICES: Readonly<Record<string, Slice>> = {
       '!src/serializer/{encode,byte-writer,slots,object-kind,view-layout,wire}.ts',
     ],
     tests: SERIALIZER_TESTS,
+    hasCaches: true,
   },
 };
