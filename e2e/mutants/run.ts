@@ -87,7 +87,7 @@ function config(slice: Slice, folder: string, reportFile: string) {
     // A mutant of a module's constants would need a fresh process for each.
     ignoreStatic: true,
     concurrency: Number(values.jobs),
-    timeoutMS: 30_000,
+    timeoutMS: 10_000,
     reporters: ['json', 'progress-append-only'],
     jsonReporter: { fileName: reportFile },
     tempDirName: join(folder, 'sandbox'),
