@@ -262,7 +262,7 @@ class Encoder implements ValueWriter {
     const keys = Object.keys(array);
     if (length === 0 && keys.length === 0) this.#empty.push(array);
     // Without holes the first keys are the indices.
-    if (keys.length >= length && (length === 0 || keys[length - 1] === String(length - 1))) {
+    if (length === 0 || keys[length - 1] === String(length - 1)) {
       out.byte(TAG.denseArray);
       out.varint(length);
       for (let i = 0; i < length; i++) {

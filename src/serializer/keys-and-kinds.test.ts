@@ -1,6 +1,7 @@
 // Which keys are numbers, which elements are holes, and what an object is when it pretends otherwise.
 
 import { serialize as v8Serialize } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { deserialize } from './decode.ts';
 import { serialize } from './encode.ts';
@@ -204,4 +205,35 @@ describe('[VAL3] the message of a refusal names', () => {
     Object.defineProperty(Liar, 'name', { get: () => expect.unreachable() });
     expect(refusalOf(new Liar()).name).toBe('DataCloneError');
   });
+});
+
+describe('[VAL1] an object of another realm is stored as the same of this one', () => {
+  test.each([
+    ['({ a: 1 })', { a: 1 }],
+    ['[1, 2]', [1, 2]],
+    ['new Map([[1, 2]])', new Map([[1, 2]])],
+    ['new Set([1])', new Set([1])],
+    ['new Date(5)', new Date(5)],
+    ['/x/g', /x/g],
+    ['Object(1)', Object(1)],
+    ['new Uint8Array([1])', new Uint8Array([1])],
+    ['new (class Mine { b = 2 })()', { b: 2 }],
+  ] as [string, unknown][])('%s', (code, value) => {
+    expect(roundTrip(runInNewContext(code))).toStrictEqual(value);
+  });
+
+  test('errors, and what cannot be stored', () => {
+    expect(roundTrip(runInNewContext("new TypeError('m')"))).toMatchObject({
+      name: 'TypeError',
+      message: 'm',
+    });
+    for (const code of ['new WeakMap()', 'Promise.resolve()', "new Intl.NumberFormat('en')"]) {
+      expect(refusalOf(runInNewContext(code)).name).toBe('DataCloneError');
+    }
+  });
+});
+
+test('[VAL3] after a refusal, the next value is stored', () => {
+  expect(refusalOf([{}, new Proxy({}, {})]).name).toBe('DataCloneError');
+  expect(roundTrip([{}, []])).toStrictEqual([{}, []]);
 });
