@@ -82,6 +82,7 @@ describe('the messages behind the turns', () => {
   test('[GATE19] bookkeeping that comes first has a message, which the next task shares', () => {
     const { turns, sent, log, note, turn } = watched();
     turns.beforeNextTurn(note('before'));
+    expect(sent).toHaveLength(1);
     turns.beforeNextTurn(note('before, too'));
     turns.nextTurn(note('a'));
     expect(sent).toHaveLength(1);
