@@ -6,10 +6,11 @@ export async function askInNode(
   className: string,
   Class: new (ctx: never, env: never) => object,
   ask: (objects: unknown) => Promise<Record<string, unknown>>,
+  exports: Readonly<Record<string, unknown>> = {},
 ): Promise<Record<string, unknown>> {
   const { env, clock, close } = await createObjects(
     { [className]: Class },
-    { compatibilityDate: '2026-07-01' },
+    { compatibilityDate: '2026-07-01', exports },
   );
   try {
     return JSON.parse(JSON.stringify(await ask(env[className])));

@@ -8,14 +8,18 @@ export interface Asked {
   readonly className: string;
   readonly make: string;
   readonly ask: string;
+  /** Classes that the script exports besides, with the functions that make them. */
+  readonly exports?: Readonly<Record<string, string>>;
 }
 
 export async function askInWorkerd(asked: Asked): Promise<Record<string, unknown>> {
-  const { module, className, make, ask } = asked;
+  const { module, className, make, ask, exports = {} } = asked;
+  const others = Object.entries(exports);
   const main = `
     import * as bases from 'cloudflare:workers';
-    import { ${ask}, ${make} } from './${module}';
+    import { ${[ask, make, ...others.map(([, maker]) => maker)].join(', ')} } from './${module}';
     export const ${className} = ${make}(bases);
+    ${others.map(([name, maker]) => `export const ${name} = ${maker}(bases);`).join('\n')}
     export default {
       async fetch(_request, env) {
         return Response.json(await ${ask}(env.${className}));

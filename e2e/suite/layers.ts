@@ -64,6 +64,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   ],
   'worker/host': [
     'worker/instance',
+    'worker/log',
     'worker/sockets',
     'worker/alarms',
     'worker/clock',
@@ -81,8 +82,10 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'src/membrane',
     'src/stubs',
     'src/sockets',
+    'src/io',
     'src/rpc',
     'src/contract',
+    'src/serializer',
   ],
   'worker/sessions': [
     'worker/host',

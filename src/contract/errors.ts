@@ -83,6 +83,10 @@ export const ERROR_CODES = {
     retryable: true,
     meaning: 'An alarm handler ran for too long; the object was reset.',
   },
+  FACET_NESTING: {
+    class: 'Error',
+    meaning: 'A facet would lie too deep in facets of facets.',
+  },
   OBJECT_RESET: {
     class: 'Error',
     retryable: true,

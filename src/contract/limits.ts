@@ -53,3 +53,9 @@ export const HANDLE_WAIT_MS = 6000;
 
 /** Longest name, in UTF-8 bytes, that is available as `id.name` (workerd). */
 export const OBJECT_NAME_BYTES_MAX = 1024;
+
+/** Most bytes of a facet's name in UTF-8 (workerd's). */
+export const FACET_NAME_BYTES_MAX = 256;
+
+/** How deeply facets nest, the object itself included (workerd's). */
+export const FACET_DEPTH_MAX = 4;

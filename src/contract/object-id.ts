@@ -13,6 +13,7 @@ import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from '@noble/hashes/
 import { refuseToClone } from '../serializer/object-kind.ts';
 import { storageError } from './errors.ts';
 import { OBJECT_NAME_BYTES_MAX } from './limits.ts';
+import { encodeText } from './utf8.ts';
 
 const HALF_BYTES = 16;
 
@@ -21,11 +22,25 @@ export interface ObjectAddress {
   /** Null for an object of `openStorage`, which has no class. */
   readonly className: string | null;
   readonly id: DurableObjectId;
+  /** Of a facet of this object, the way to it: a digest of each facet's name. */
+  readonly facet?: readonly string[];
 }
 
 /** A name for the object that is safe on every file system, and unique in a host. */
-export function addressKey({ className, id }: ObjectAddress): string {
-  return className === null ? id.toString() : `${className}.${id}`;
+export function addressKey({ className, id, facet = [] }: ObjectAddress): string {
+  const own = className === null ? id.toString() : `${className}.${id}`;
+  return [own, ...facet].join('.');
+}
+
+/** True for the key of a facet, however deep, of the object or facet with the other key. */
+export function isBelow(key: string, other: string): boolean {
+  return key.startsWith(`${other}.`);
+}
+
+/** The address of a facet of an object, or of another facet. */
+export function facetAddress(parent: ObjectAddress, name: string): ObjectAddress {
+  const digest = bytesToHex(sha256(encodeText(name)).slice(0, HALF_BYTES));
+  return { ...parent, facet: [...(parent.facet ?? []), digest] };
 }
 
 export class DurableObjectId {

@@ -1,10 +1,14 @@
 // Which objects may be called: those whose class extends DurableObject, as in workerd. Of any other
 // class only the handlers are public.
 //
-// Known by a mark instead of the class itself: user code may be bundled apart from its host.
+// Known by a mark instead of the class itself: user code may be bundled apart from its host. So are entry
+// points of a script, whose classes make no objects.
 
 /** On the prototype of DurableObject. */
 export const CALLABLE: unique symbol = Symbol.for('ctx-storage.callable') as never;
+
+/** On the prototype of WorkerEntrypoint. */
+export const ENTRYPOINT: unique symbol = Symbol.for('ctx-storage.entrypoint') as never;
 
 /** @throws TypeError when the class of the object does not extend DurableObject */
 export function mustBeCallable(object: object): void {

@@ -1,11 +1,12 @@
 // Stubs of objects, requests and responses: they cross in parts, and bodies and sockets among the parts
 // cross by reference.
 
+import { storageError } from '../contract/errors.ts';
 import { OutgoingRequest } from '../http/outgoing-request.ts';
 import { makeRequest, type RequestParts, requestParts } from '../http/request-parts.ts';
 import { makeResponse, type ResponseParts, responseParts } from '../http/response-parts.ts';
 import type { WireAddress } from '../rpc/object-protocol.ts';
-import { addressOf } from '../stubs/known-stubs.ts';
+import { addressOf, whyFixed } from '../stubs/known-stubs.ts';
 import type { PartsKind } from './kind.ts';
 
 export const object: PartsKind<object, WireAddress> = {
@@ -13,6 +14,18 @@ export const object: PartsKind<object, WireAddress> = {
   recognizes: (value): value is object => addressOf(value) !== undefined,
   leave: (stub) => addressOf(stub)!,
   arrive: (address, party) => party.stub(address),
+};
+
+/** What belongs to one object and cannot be sent: its loopback exports, and the stubs of its facets. */
+export const fixed: PartsKind<object, never> = {
+  by: 'parts',
+  recognizes: (value): value is object => whyFixed(value) !== undefined,
+  leave(value) {
+    throw new DOMException(whyFixed(value), 'DataCloneError');
+  },
+  arrive() {
+    throw storageError('INVALID_ARGUMENT', 'A payload contains something that is never sent.');
+  },
 };
 
 export const request: PartsKind<Request | OutgoingRequest, RequestParts> = {

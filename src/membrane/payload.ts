@@ -13,7 +13,7 @@ import { callable } from './callable.ts';
 import type { Draft, Exported, Ownership, ReferenceChannel } from './channel.ts';
 import { Imported } from './imported.ts';
 import type { Kind } from './kind.ts';
-import { object, request, response } from './messages.ts';
+import { fixed, object, request, response } from './messages.ts';
 import { signal } from './signal.ts';
 import { socket } from './socket.ts';
 import { body, readable, writable } from './streams.ts';
@@ -21,6 +21,7 @@ import { body, readable, writable } from './streams.ts';
 /** Every kind, by its name in a payload. The first that recognizes a value is its kind. */
 const KINDS = new Map<string, Kind>(
   Object.entries({
+    fixed,
     object,
     callable,
     body,

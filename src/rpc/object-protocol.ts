@@ -42,6 +42,8 @@ export type ObjectOutcome = Outcome<Payload> & {
   readonly incarnation?: number;
   /** The instance that the stub met was reset; the error is the reason. */
   readonly isBroken?: boolean;
+  /** The error is the caller's own, not one of the object. */
+  readonly isOwn?: boolean;
 };
 
 export type ReferenceRequest =

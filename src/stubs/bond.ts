@@ -40,7 +40,7 @@ export class Bond {
     const error = fromWire(outcome.error);
     if (outcome.isBroken !== true) {
       this.#bind(connection, outcome.incarnation);
-      throw remoteError(error);
+      throw outcome.isOwn ? error : remoteError(error);
     }
     this.#state = { kind: 'broken', connection, reason: error };
     throw error;

@@ -15,6 +15,18 @@ export function setAddress(stub: object, address: WireAddress): void {
   addresses.set(stub, address);
 }
 
+const fixed = new WeakMap<object, string>();
+
+/** Why the value cannot be sent; undefined if nothing was said about it. */
+export function whyFixed(value: object): string | undefined {
+  return fixed.get(value);
+}
+
+/** The value stays where it is: sending it is a DataCloneError with these words. */
+export function setFixed(value: object, words: string): void {
+  fixed.set(value, words);
+}
+
 /** True for the stub of a function or RpcTarget. */
 export function isRpcStub(value: object): boolean {
   return rpcStubs.has(value);

@@ -22,12 +22,21 @@ export interface NamespaceOptions {
   readonly jurisdiction?: string;
 }
 
-export class DurableObjectNamespace {
+/** Lets a namespace be another object than the one that `new` makes: a function. */
+class Shell {
+  constructor(shell: object | undefined) {
+    // biome-ignore lint/correctness/noConstructorReturn: the private members are put on it
+    if (shell !== undefined) return shell;
+  }
+}
+
+export class DurableObjectNamespace extends Shell {
   readonly #options: NamespaceOptions;
   /** Ids that were checked to be of this class; a check takes two digests. */
   readonly #known = new WeakSet<DurableObjectId>();
 
-  constructor(options: NamespaceOptions) {
+  constructor(options: NamespaceOptions, shell?: object) {
+    super(shell);
     this.#options = options;
   }
 

@@ -58,7 +58,7 @@ export async function startHost(
   const messages = new MessageTurns();
   const clock = new Clock(time);
   const environment = environmentOf(platform, platform.turns ?? messages, time, clock);
-  const host = new ObjectHost(environment, classes, (context) => namespaces.bindings(context));
+  const host = new ObjectHost(environment, classes, (instance) => namespaces.bindings(instance));
   const control = new ClockControl(clock, host.alarms, environment);
   const manager = new ObjectManager(host, control, environment);
   const namespaces = new Namespaces(host, env, manager);

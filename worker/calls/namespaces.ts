@@ -3,12 +3,17 @@
 // writes are durable, and answers arrive through its input gate.
 
 import { PartyCaller } from '../../src/membrane/caller.ts';
+import { pairOfReferences } from '../../src/membrane/references.ts';
+import { dataCloneError } from '../../src/serializer/object-kind.ts';
+import { loopbackClass, loopbackNamespace, type WriteProps } from '../../src/stubs/loopback.ts';
 import { DurableObjectNamespace } from '../../src/stubs/namespace.ts';
 import { Party, type PartyIo } from '../../src/stubs/party.ts';
 import type { ObjectCaller } from '../../src/stubs/stub.ts';
 import type { ObjectHost } from '../host/object-host.ts';
 import type { ObjectManager } from '../host/object-manager.ts';
+import type { ObjectInstance } from '../instance/object-instance.ts';
 import type { InstanceBindings } from '../instance/user-object.ts';
+import { DurableObjectFacets } from './facets.ts';
 import { ObjectCalls } from './object-calls.ts';
 
 /** A party, and the caller for its code. */
@@ -24,6 +29,8 @@ export class Namespaces {
   readonly #env: object;
   readonly #residents = new WeakMap<PartyIo, Resident>();
   readonly #worker: Resident;
+  /** Props refer to nothing that is released. */
+  readonly #local = pairOfReferences()[0];
 
   /** `manager`: lists and deletes objects, and drives the clock, for pages. */
   constructor(host: ObjectHost, env: object, manager?: ObjectManager) {
@@ -33,10 +40,16 @@ export class Namespaces {
     this.#worker = this.#reside(host.outside);
   }
 
-  /** `env` and `exports` for an instance. */
-  bindings(context: PartyIo): InstanceBindings {
-    const { caller } = this.#residentOf(context);
-    return { env: this.#envOf(caller), exports: this.#exportsOf(caller) };
+  /** `env`, and what `ctx` shows to an instance of other objects. */
+  bindings(instance: ObjectInstance): InstanceBindings {
+    const { party, caller } = this.#residentOf(instance.context);
+    const props = instance.startup?.props ?? null;
+    return {
+      env: this.#envOf(caller),
+      exports: this.#exportsOf(caller),
+      facets: new DurableObjectFacets(instance, party, this.#host, this.calls),
+      props: props === null ? {} : (this.#local.receive(props, party) as object),
+    };
   }
 
   /** `env` for code that runs beside the objects and never belongs to one. */
@@ -66,6 +79,13 @@ export class Namespaces {
     return context === undefined ? this.#worker.caller : this.#residentOf(context).caller;
   }
 
+  // Props hold values and stubs of objects: what is passed by reference would end with one instance.
+  readonly #writeProps: WriteProps = (props) => {
+    const { payload, exports } = this.#local.draft(props, this.#worker.party);
+    if (exports.size === 0) return payload;
+    throw dataCloneError(props, 'contain a function, target, stream or socket: props are copied.');
+  };
+
   #residentOf(context: PartyIo): Resident {
     let resident = this.#residents.get(context);
     if (resident === undefined) {
@@ -90,8 +110,13 @@ export class Namespaces {
   }
 
   #exportsOf(caller: ObjectCaller): object {
-    const names = [...this.#host.classes.all].map(({ name }) => name);
-    return Object.fromEntries(names.map((name) => [name, this.#namespace(name, caller)]));
+    const { all, facetClasses } = this.#host.classes;
+    const exports: Record<string, object> = {};
+    for (const { name, ids } of all) {
+      exports[name] = loopbackNamespace({ className: name, ids, caller }, this.#writeProps);
+    }
+    for (const name of facetClasses.keys()) exports[name] = loopbackClass(name, this.#writeProps);
+    return exports;
   }
 
   #namespace(className: string, caller: ObjectCaller): DurableObjectNamespace {

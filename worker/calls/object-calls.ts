@@ -30,6 +30,22 @@ import type { ObjectHost } from '../host/object-host.ts';
 import type { ObjectManager } from '../host/object-manager.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
 
+/** The caller's own code has failed, before the receiver was reached. */
+export class CallerError {
+  readonly error: unknown;
+
+  constructor(error: unknown) {
+    this.error = error;
+  }
+}
+
+/** What a call reaches: an object, or a facet. */
+export interface Receiver {
+  readonly address: ObjectAddress;
+  /** @throws CallerError, and what the event throws */
+  deliver<T>(event: (instance: ObjectInstance) => T | PromiseLike<T>): Promise<T>;
+}
+
 /** The party of an object, the same for all calls of one instance. */
 export type PartyOf = (instance: ObjectInstance) => Party;
 
@@ -51,7 +67,7 @@ export class ObjectCalls implements ObjectsService {
     const references = new References(peer);
     return {
       classes: async () => ({ ok: this.#classes() }),
-      call: (address, request) => this.#outcome(address, request, references),
+      call: (address, request) => this.#outcome(() => this.#object(address), request, references),
       manage: (request) => this.#manage(request),
       ask: (reference, request) => references.ask(reference, request),
       release: (numbers) => references.release(numbers),
@@ -60,37 +76,46 @@ export class ObjectCalls implements ObjectsService {
   }
 
   /** Carries a call of code in this thread. */
-  readonly carry = async ({ address, bond, request }: OutgoingCall): Promise<Answer> => {
+  readonly carry = (call: OutgoingCall): Promise<Answer> =>
+    this.carryTo(() => this.#object(call.address), call);
+
+  /** Carries a call of code in this thread to a receiver, which is found only now. */
+  async carryTo(find: () => Receiver, { bond, request }: OutgoingCall): Promise<Answer> {
     const [caller, callee] = this.#local;
-    const payload = await bond.ask(caller, request, (sent) => {
-      return this.#outcome(address, sent, callee);
-    });
+    const payload = await bond.ask(caller, request, (sent) => this.#outcome(find, sent, callee));
     return { payload, channel: caller };
-  };
+  }
+
+  #object(wire: WireAddress): Receiver {
+    const address = fromWireAddress(wire);
+    return { address, deliver: (event) => this.#host.deliver(address, event) };
+  }
 
   async #outcome(
-    address: WireAddress,
+    find: () => Receiver,
     request: ObjectRequest,
     channel: ReferenceChannel,
   ): Promise<ObjectOutcome> {
     const { resets } = this.#host;
     const { incarnation = resets.count } = request;
-    const resetOf = (object: ObjectAddress) => resets.after(addressKey(object), incarnation);
-    let object: ObjectAddress | undefined;
+    let key: string | undefined;
+    const lastReset = () => (key === undefined ? undefined : resets.after(key, incarnation));
     try {
-      object = fromWireAddress(address);
-      const before = resetOf(object);
+      const receiver = find();
+      key = addressKey(receiver.address);
+      const before = lastReset();
       if (before !== undefined) throw before.reason;
-      const draft = await this.#host.deliver(object, (instance) =>
-        this.#perform(instance, request, channel),
-      );
+      const draft = await receiver.deliver((instance) => this.#perform(instance, request, channel));
       return { ok: channel.send(draft), incarnation };
-    } catch (error) {
-      const isBroken = object !== undefined && resetOf(object)?.reason === error;
+    } catch (thrown) {
+      const isOwn = thrown instanceof CallerError;
+      const error = isOwn ? thrown.error : thrown;
+      const last = lastReset();
+      const isBroken = last !== undefined && last.reason === error;
       // As on workerd, a thrown primitive becomes an error, and a thrown object stays as it is.
       const isObject = typeof error === 'object' && error !== null;
       const wire = toWire(isObject ? error : new Error(String(error)));
-      return { error: wire, incarnation, isBroken };
+      return { error: wire, incarnation, isBroken, ...(isOwn && { isOwn }) };
     }
   }
 

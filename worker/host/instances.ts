@@ -5,7 +5,8 @@
 // instance, never the object: the next one may already be live. Once closed, nothing opens.
 
 import type { StorageError } from '../../src/contract/errors.ts';
-import { addressKey, type ObjectAddress } from '../../src/contract/object-id.ts';
+import { addressKey, isBelow, type ObjectAddress } from '../../src/contract/object-id.ts';
+import type { FacetStartup } from '../instance/facet-startup.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
 
 /** An object that was used: its instance, or what must end before the next. */
@@ -15,8 +16,8 @@ type Slot =
   | { readonly kind: 'closing'; readonly released: Promise<void> };
 
 export interface InstancesOwner {
-  /** Makes an instance of the object. @throws what opening its files throws */
-  make(key: string, address: ObjectAddress): Promise<ObjectInstance>;
+  /** Makes an instance of the object, or of a facet. @throws what opening its files throws */
+  make(key: string, address: ObjectAddress, startup?: FacetStartup): Promise<ObjectInstance>;
   /** The instance was made, and its constructor has not failed. */
   opened(instance: ObjectInstance): void;
   /** Ends the instance in order. @throws what its last flush throws */
@@ -34,16 +35,16 @@ export class Instances {
 
   /**
    * The live instance of an address, which is opened if there is none. It may be evicted from the next
-   * turn on, unless it is used.
+   * turn on, unless it is used. A facet needs its startup.
    *
    * @throws what opening its files throws; the error of `close` after that
    */
-  async get(address: ObjectAddress): Promise<ObjectInstance> {
+  async get(address: ObjectAddress, startup?: FacetStartup): Promise<ObjectInstance> {
     const key = addressKey(address);
     for (;;) {
       if (this.#closed !== undefined) throw this.#closed;
       const slot = this.#slots.get(key);
-      if (slot === undefined) return this.#open(key, address);
+      if (slot === undefined) return this.#open(key, address, startup);
       if (slot.kind !== 'closing') return slot.instance;
       await slot.released;
     }
@@ -62,6 +63,46 @@ export class Instances {
     await this.#released(key);
   }
 
+  /** The keys of objects below this one that have an instance, or files that one has not released. */
+  keysBelow(key: string): string[] {
+    return [...this.#slots.keys()].filter((other) => isBelow(other, key));
+  }
+
+  /**
+   * Ends the object's instance, if it has one, at once; the next one opens when `afterwards` has
+   * ended. Settles like `afterwards`.
+   */
+  end(key: string, reason: unknown, afterwards: () => Promise<void>): Promise<void> {
+    const slot = this.#slots.get(key);
+    const done = endOf(slot, reason).then(afterwards);
+    this.release(key, done);
+    return done;
+  }
+
+  /**
+   * The result of `live` for the object's instance as it is now, or of `closed`, which no instance
+   * overlaps.
+   */
+  async inspect<T>(
+    key: string,
+    live: (instance: ObjectInstance) => T,
+    closed: () => Promise<T>,
+  ): Promise<T> {
+    const slot = this.#slots.get(key);
+    if (slot?.kind === 'live') return live(slot.instance);
+    if (slot?.kind === 'opening') {
+      const instance = await opened(slot);
+      const isLive = instance !== undefined && !instance.hasEnded;
+      return isLive ? live(instance) : this.inspect(key, live, closed);
+    }
+    const result = (slot?.released ?? Promise.resolve()).then(closed);
+    this.release(
+      key,
+      result.then(() => {}),
+    );
+    return result;
+  }
+
   /** Closes this instance; undefined when it is not the live one any more. */
   close(key: string, instance: ObjectInstance, reason: StorageError): Promise<void> | undefined {
     const slot = this.#slots.get(key);
@@ -71,12 +112,18 @@ export class Instances {
     return ended;
   }
 
-  /** The object has no instance any more; the next one opens when `released` has settled. */
+  /**
+   * The object has no instance any more; the next one opens when `released` has settled, and what was
+   * to settle before.
+   */
   release(key: string, released: Promise<void>): void {
+    const earlier = this.#slots.get(key);
+    const all: Promise<unknown> =
+      earlier?.kind === 'closing' ? Promise.allSettled([earlier.released, released]) : released;
     const done = () => {
       if (this.#slots.get(key) === slot) this.#slots.delete(key);
     };
-    const slot: Slot = { kind: 'closing', released: released.then(done, done) };
+    const slot: Slot = { kind: 'closing', released: all.then(done, done) };
     this.#slots.set(key, slot);
   }
 
@@ -87,16 +134,17 @@ export class Instances {
    */
   async closeAll(closed: StorageError, reason: StorageError): Promise<void> {
     this.#closed ??= closed;
-    const ends = await Promise.allSettled(
-      [...this.#slots.keys()].map((key) => this.#closeObject(key, reason)),
-    );
+    // A facet is opened after its parent, and ends with it: the last one first, so that each ends in
+    // order, and is asked how.
+    const keys = [...this.#slots.keys()].reverse();
+    const ends = await Promise.allSettled(keys.map((key) => this.#closeObject(key, reason)));
     // Those that were reset meanwhile still have to release their files.
     for (const key of this.#slots.keys()) await this.#released(key);
     for (const end of ends) if (end.status === 'rejected') throw end.reason;
   }
 
-  #open(key: string, address: ObjectAddress): Promise<ObjectInstance> {
-    const instance = this.#owner.make(key, address);
+  #open(key: string, address: ObjectAddress, startup?: FacetStartup): Promise<ObjectInstance> {
+    const instance = this.#owner.make(key, address, startup);
     const slot: Slot = { kind: 'opening', instance };
     this.#slots.set(key, slot);
     instance.then(
@@ -105,7 +153,9 @@ export class Instances {
         this.#slots.set(key, { kind: 'live', instance: live });
         this.#owner.opened(live);
       },
-      () => this.#slots.delete(key),
+      () => {
+        if (this.#slots.get(key) === slot) this.#slots.delete(key);
+      },
     );
     return instance;
   }
@@ -133,5 +183,23 @@ async function opened(
     return await slot.instance;
   } catch {
     return undefined;
+  }
+}
+
+/** Ends the instance of a slot at once; resolves when its files are free. */
+function endOf(slot: Slot | undefined, reason: unknown): Promise<unknown> {
+  const end = (instance: ObjectInstance | undefined) => {
+    instance?.reset(reason, 'outside');
+    return instance?.released ?? Promise.resolve();
+  };
+  switch (slot?.kind) {
+    case undefined:
+      return Promise.resolve();
+    case 'opening':
+      return opened(slot).then(end);
+    case 'live':
+      return end(slot.instance);
+    case 'closing':
+      return slot.released;
   }
 }

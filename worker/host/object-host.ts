@@ -8,6 +8,7 @@ import type { IoHost } from '../../src/io/io-context.ts';
 import type { PartyIo } from '../../src/stubs/party.ts';
 import { openForeign } from '../import/foreign-database.ts';
 import type { HostEnvironment } from '../instance/environment.ts';
+import type { FacetStartup } from '../instance/facet-startup.ts';
 import { InstanceContext } from '../instance/instance-context.ts';
 import { ClassRegistry } from '../instance/object-class.ts';
 import {
@@ -15,17 +16,18 @@ import {
   type InstanceEvents,
   ObjectInstance,
 } from '../instance/object-instance.ts';
-import type { InstanceBindings } from '../instance/user-object.ts';
+import { type InstanceBindings, NO_BINDINGS } from '../instance/user-object.ts';
 import { HibernatingSockets } from '../sockets/hibernating-sockets.ts';
 import { completeLimits } from '../sql/query-limits.ts';
+import { FacetFiles } from './facet-files.ts';
 import { Instances } from './instances.ts';
 import { ObjectAlarms } from './object-alarms.ts';
 import { outsideIo } from './outside.ts';
 import { replaceDatabase } from './replace-database.ts';
 import { Resets } from './resets.ts';
 
-/** Makes `env` and `exports` of an instance. */
-export type MakeBindings = (context: InstanceContext) => InstanceBindings;
+/** Makes `env`, `exports`, `facets` and `props` of an instance. */
+export type MakeBindings = (instance: ObjectInstance) => InstanceBindings;
 
 export class ObjectHost {
   readonly classes: ClassRegistry;
@@ -38,13 +40,14 @@ export class ObjectHost {
   readonly #environment: HostEnvironment;
   readonly #makeBindings: MakeBindings;
   readonly #instances: Instances;
+  readonly #facetFiles: FacetFiles;
   /** Sockets that outlive their object's instance. */
   readonly #sockets = new Map<string, HibernatingSockets>();
 
   constructor(
     environment: HostEnvironment,
     classes = new ClassRegistry(),
-    makeBindings: MakeBindings = () => ({ env: {}, exports: {} }),
+    makeBindings: MakeBindings = () => NO_BINDINGS,
   ) {
     const { nextTurn, beforeNextTurn = nextTurn } = environment;
     this.#environment = {
@@ -65,10 +68,11 @@ export class ObjectHost {
     this.classes = classes;
     this.#makeBindings = makeBindings;
     this.#instances = new Instances({
-      make: (key, address) => this.#make(key, address),
+      make: (key, address, startup) => this.#make(key, address, startup),
       opened: (instance) => this.alarms.opened(instance),
       close: (key, instance, reason) => this.#close(key, instance, reason),
     });
+    this.#facetFiles = new FacetFiles(this.#instances, this.#environment);
     this.alarms = new ObjectAlarms(this.#environment, (address) => this.instance(address));
   }
 
@@ -113,12 +117,45 @@ export class ObjectHost {
     return this.#instances.get(address);
   }
 
+  /** The live instance of a facet, which is started if there is none. @throws as `instance` */
+  facet(address: ObjectAddress, startup: FacetStartup): Promise<ObjectInstance> {
+    return this.#instances.get(address, startup);
+  }
+
+  /** Ends this instance of a facet in order, as its parent has ended. */
+  closeFacet(instance: ObjectInstance): void {
+    const reason = storageError('OBJECT_RESET', 'The object of the facet has ended.');
+    // A flush that fails now has no caller to tell.
+    this.#instances.close(addressKey(instance.address), instance, reason)?.catch(() => {});
+  }
+
+  /** Resets a facet for its parent: its stubs reject with the reason. */
+  abortFacet(address: ObjectAddress, reason: unknown): void {
+    const key = addressKey(address);
+    this.resets.add(key, reason);
+    void this.#instances.end(key, reason, async () => {});
+  }
+
+  /** Ends a facet and removes its files, and those of its own facets. @throws IO */
+  deleteFacet(address: ObjectAddress, reason: unknown): Promise<void> {
+    const key = addressKey(address);
+    this.resets.add(key, reason);
+    return this.#facetFiles.remove(key, reason);
+  }
+
+  /** Ends a facet, which becomes a copy of another as that is now. @throws IO, DISK_FULL, CORRUPT */
+  copyFacet(from: ObjectAddress, to: ObjectAddress, reason: unknown): Promise<void> {
+    const key = addressKey(to);
+    this.resets.add(key, reason);
+    return this.#facetFiles.copy(addressKey(from), key, reason);
+  }
+
   /** Resets the object, if it is live: unconfirmed writes are gone, unanswered events reject. */
   reset(address: ObjectAddress, reason: unknown): Promise<void> {
     return this.#instances.reset(addressKey(address), reason);
   }
 
-  /** Removes the object and its files; its unanswered events reject. */
+  /** Removes the object and its files, and its facets; its unanswered events reject. */
   async erase(address: ObjectAddress): Promise<void> {
     const key = addressKey(address);
     const reason = storageError('OBJECT_RESET', 'The object was deleted.');
@@ -126,7 +163,7 @@ export class ObjectHost {
     this.alarms.forget(key);
     this.#sockets.get(key)?.reset();
     this.#sockets.delete(key);
-    const removed = this.#removeFiles(key);
+    const removed = this.#facetFiles.removeBelow(key, reason).then(() => this.#removeFiles(key));
     this.#instances.release(key, removed); // the next instance begins after it, with nothing
     await removed;
   }
@@ -177,8 +214,12 @@ export class ObjectHost {
     }
   }
 
-  async #make(key: string, address: ObjectAddress): Promise<ObjectInstance> {
-    const construction = this.#construction(key, address);
+  async #make(
+    key: string,
+    address: ObjectAddress,
+    startup?: FacetStartup,
+  ): Promise<ObjectInstance> {
+    const construction = this.#construction(key, address, startup);
     const events: InstanceEvents = {
       onReset: (_instance, released, reason, by) => {
         if (by === 'itself') this.resets.add(key, reason);
@@ -187,6 +228,7 @@ export class ObjectHost {
       },
       onEvict: (instance) => this.#evict(key, instance),
       onAlarm: (instance, timeMs) => {
+        if (instance.startup !== undefined) return;
         if (instance.handlers.alarm !== undefined) this.alarms.committed(instance, timeMs);
       },
     };
@@ -199,13 +241,21 @@ export class ObjectHost {
   }
 
   /** What its user's object is made from; null without a class. @throws UNKNOWN_CLASS */
-  #construction(key: string, address: ObjectAddress): Construction | null {
+  #construction(
+    key: string,
+    address: ObjectAddress,
+    startup: FacetStartup | undefined,
+  ): Construction | null {
     if (address.className === null) return null;
-    return {
-      class: this.classes.get(address.className),
-      sockets: this.#socketsOf(key, address),
-      makeBindings: this.#makeBindings,
-    };
+    const shared = { sockets: this.#socketsOf(key, address), makeBindings: this.#makeBindings };
+    if (address.facet === undefined) {
+      return { ...shared, class: this.classes.get(address.className) };
+    }
+    if (startup !== undefined) return { ...shared, class: startup.class, startup };
+    throw storageError(
+      'OBJECT_RESET',
+      'The facet has ended; the next call of its parent starts it.',
+    );
   }
 
   #socketsOf(key: string, address: ObjectAddress): HibernatingSockets {
@@ -223,8 +273,8 @@ export class ObjectHost {
    * whether it has a handler for one.
    */
   async #addToCatalog(address: ObjectAddress): Promise<void> {
-    const { className, id } = address;
-    if (className === null) return;
+    const { className, id, facet } = address;
+    if (className === null || facet !== undefined) return; // its parent finds a facet
     await this.#environment.catalog.add({
       key: addressKey(address),
       className,
@@ -236,14 +286,18 @@ export class ObjectHost {
 
   async #rebuildCatalog(): Promise<void> {
     for (const key of await this.#environment.medium.keys()) {
-      const [className, id] = key.split('.');
-      if (className === undefined || id === undefined) continue;
+      const [className, id, facet] = key.split('.');
+      if (className === undefined || id === undefined || facet !== undefined) continue;
       if (this.classes.find(className) === undefined) continue;
       await this.#environment.catalog.add({ key, className, id, wakeMs: 0 });
     }
   }
 
   #evict(key: string, instance: ObjectInstance): void {
+    if (instance.startup !== undefined && this.#sockets.get(key)?.isEmpty === false) {
+      instance.retain()(); // a message could not start it again: it rests until the next look
+      return;
+    }
     const reason = storageError('OBJECT_RESET', 'The object was closed while idle.');
     // A flush that fails now has no caller to tell; it has reset the instance, like any other.
     this.#instances.close(key, instance, reason)?.catch(() => {});
@@ -257,7 +311,7 @@ export class ObjectHost {
     if (this.#sockets.get(key)?.isEmpty) this.#sockets.delete(key);
     // An object exists from its first write on; this one was only read.
     if (storage.isUnwritten) await this.#removeFiles(key);
-    else await this.#environment.catalog.rest(key, wakeMs);
+    else if (address.facet === undefined) await this.#environment.catalog.rest(key, wakeMs);
   }
 
   async #removeFiles(key: string): Promise<void> {

@@ -8,6 +8,7 @@ import { WebSocketRequestResponsePair } from '../../src/sockets/install.ts';
 import type { WebSocket } from '../../src/sockets/web-socket.ts';
 import type { InstanceSockets } from '../sockets/instance-sockets.ts';
 import { checkConstructor, type INTERNAL } from '../storage/surface.ts';
+import type { InstanceBindings } from './user-object.ts';
 
 /** The longest limit workerd accepts for a handler: a week, in milliseconds. */
 const EVENT_TIMEOUT_MS_MAX = 604_800_000;
@@ -16,7 +17,7 @@ const EVENT_TIMEOUT_MS_MAX = 604_800_000;
 export interface StateOwner {
   readonly id: DurableObjectId;
   readonly publicStorage: DurableObjectStorage;
-  readonly exports: object;
+  readonly bindings: Pick<InstanceBindings, 'exports' | 'facets' | 'props'>;
   /** @throws for an object without a class */
   readonly sockets: InstanceSockets;
   blockConcurrency<T>(callback: () => T | PromiseLike<T>): Promise<T>;
@@ -28,9 +29,6 @@ export class DurableObjectState {
   readonly id: DurableObjectId;
   readonly storage: DurableObjectStorage;
   readonly #owner: StateOwner;
-
-  /** The props of the object; always empty, since nothing here creates an object with props. */
-  readonly props: Readonly<Record<string, unknown>> = {};
 
   constructor(token: typeof INTERNAL, owner: StateOwner) {
     checkConstructor('DurableObjectState', token);
@@ -52,9 +50,19 @@ export class DurableObjectState {
     return this.#owner.blockConcurrency(callback);
   }
 
-  /** The namespaces of all classes of this worker, by class name. */
+  /** What a facet's class was given (`ctx.exports.Room({ props })`); otherwise empty. */
+  get props(): object {
+    return this.#owner.bindings.props;
+  }
+
+  /** The classes of this worker, by name: namespaces, or only classes for facets. */
   get exports(): object {
-    return this.#owner.exports;
+    return this.#owner.bindings.exports;
+  }
+
+  /** Objects inside this one, each with storage of its own. */
+  get facets(): object {
+    return this.#owner.bindings.facets;
   }
 
   /** Keeps the object in memory until the promise settles; its failure is ignored. */

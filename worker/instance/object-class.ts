@@ -6,6 +6,7 @@
 
 import { storageError } from '../../src/contract/errors.ts';
 import { ObjectIdFactory } from '../../src/contract/object-id.ts';
+import { ENTRYPOINT } from '../../src/contract/rpc-class.ts';
 import type { StorageOptions } from '../storage/options.ts';
 
 /** A user's class, constructed with `ctx` and `env`. */
@@ -31,24 +32,37 @@ export interface ClassTableOptions {
   readonly scriptName?: string;
   /** `YYYY-MM-DD`; see `docs/compatibility.md`. */
   readonly compatibilityDate?: string;
+  /**
+   * What the main module exports, for `ctx.exports`: its classes that have no objects of their own can
+   * be those of facets. Anything but a class is ignored.
+   */
+  readonly exports?: Readonly<Record<string, unknown>>;
 }
 
-export interface ObjectClass {
+/** A class whose instances a host makes. */
+export interface HostedClass {
   readonly name: string;
-  readonly uniqueKey: string;
-  readonly ids: ObjectIdFactory;
   readonly construct: UserClass;
   readonly options: StorageOptions;
+}
+
+/** A class with objects of its own. */
+export interface ObjectClass extends HostedClass {
+  readonly uniqueKey: string;
+  readonly ids: ObjectIdFactory;
 }
 
 export class ClassRegistry {
   /** Name in `env` to name of the class; every class is bound to its own name too. */
   readonly bindings: ReadonlyMap<string, string>;
+  /** Classes that only facets have. */
+  readonly facetClasses: ReadonlyMap<string, HostedClass>;
   readonly #classes: ReadonlyMap<string, ObjectClass>;
 
   /** @throws CLASS_INVALID */
   constructor(table: ClassTable = {}, options: ClassTableOptions = {}) {
     this.#classes = classesOf(table, options);
+    this.facetClasses = facetClassesOf(this.#classes, options);
     const bindings = new Map([...this.#classes.keys()].map((name) => [name, name]));
     for (const [binding, name] of Object.entries(options.bindings ?? {})) {
       if (!this.#classes.has(name)) {
@@ -85,6 +99,12 @@ export class ClassRegistry {
       );
     }
     return found;
+  }
+
+  /** The class of a facet: its storage is always SQL. @throws UNKNOWN_CLASS */
+  ofFacet(name: string): HostedClass {
+    const { construct, options } = this.facetClasses.get(name) ?? this.get(name);
+    return { name, construct, options: { ...options, backend: 'sql' } };
   }
 
   #list(): string {
@@ -125,6 +145,29 @@ function classesOf(table: ClassTable, options: ClassTableOptions): Map<string, O
     });
   }
   return classes;
+}
+
+/** The classes among the exports that are not served. */
+function facetClassesOf(
+  served: ReadonlyMap<string, ObjectClass>,
+  { exports = {}, compatibilityDate }: ClassTableOptions,
+): Map<string, HostedClass> {
+  const dated = compatibilityDate !== undefined && { compatibilityDate };
+  const classes = Object.entries(exports)
+    .filter(([name, value]) => !served.has(name) && isClass(value))
+    .map(([name, value]): [string, HostedClass] => [
+      name,
+      { name, construct: value as UserClass, options: { backend: 'sql', ...dated } },
+    ]);
+  return new Map(classes);
+}
+
+/** True for a class that can make objects. */
+function isClass(value: unknown): boolean {
+  if (typeof value !== 'function' || typeof value.prototype !== 'object') return false;
+  return (
+    Function.prototype.toString.call(value).startsWith('class') && !(ENTRYPOINT in value.prototype)
+  );
 }
 
 function isOptions(given: UserClass | ClassOptions): given is ClassOptions {

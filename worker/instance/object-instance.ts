@@ -24,11 +24,13 @@ import { ObjectStorage } from '../storage/object-storage.ts';
 import { INTERNAL } from '../storage/surface.ts';
 import { DurableObjectState } from './durable-object-state.ts';
 import type { HostEnvironment } from './environment.ts';
+import type { FacetStartup } from './facet-startup.ts';
 import type { Handlers } from './handlers.ts';
 import { InstanceContext } from './instance-context.ts';
-import type { ObjectClass } from './object-class.ts';
+import type { HostedClass } from './object-class.ts';
 import {
   aborted,
+  alarmOfFacet,
   alarmTimeout,
   broken,
   sectionTimeout,
@@ -36,17 +38,19 @@ import {
   withReset,
 } from './reset-reasons.ts';
 import { withinLimit } from './time-limit.ts';
-import { type InstanceBindings, UserObject } from './user-object.ts';
+import { type InstanceBindings, NO_BINDINGS, UserObject } from './user-object.ts';
 
 /** How long an instance without events stays in memory (workerd: 10 s). */
 const IDLE_MS = 10_000;
 
 /** What the user's object of an instance is made from. */
 export interface Construction {
-  readonly class: ObjectClass;
+  readonly class: HostedClass;
   /** The object's sockets, which outlive the instance. */
   readonly sockets: HibernatingSockets;
-  makeBindings(context: InstanceContext): InstanceBindings;
+  /** Of a facet. */
+  readonly startup?: FacetStartup;
+  makeBindings(instance: ObjectInstance): InstanceBindings;
 }
 
 /** Who reset an object: its own code or storage, or someone outside (a page's tool, a test). */
@@ -83,6 +87,9 @@ export class ObjectInstance {
   readonly #userObject: UserObject | null;
   readonly #sockets: InstanceSockets | null;
   #dropsAlarm = false;
+  /** Answers wait for it, besides the writes of the storage. */
+  #changes: Promise<void> | undefined;
+  #released: Promise<void> = Promise.resolve();
 
   /**
    * Opens the object's files, recovers them, applies a pending restore and, once `admitted`, constructs
@@ -125,7 +132,7 @@ export class ObjectInstance {
       ...(environment.beforeNextTurn && { beforeNextTurn: environment.beforeNextTurn }),
       after: environment.after,
       idleMs: environment.idleMs ?? IDLE_MS,
-      confirmation: () => this.storage.confirmation(),
+      confirmation: () => this.#confirmation(),
       onEvict: () => events.onEvict(this),
     });
     this.storage = new ObjectStorage(
@@ -138,7 +145,7 @@ export class ObjectInstance {
         continuation: () => this.context.gate.continuation(),
         onBroken: (error) => this.#break(broken(error)),
         onAlarm: (timeMs) => events.onAlarm(this, timeMs),
-        checkAlarm: () => this.#userObject?.checkAlarm(),
+        checkAlarm: () => this.#checkAlarm(),
       },
       storageOptions,
     );
@@ -149,8 +156,19 @@ export class ObjectInstance {
     this.state = new DurableObjectState(INTERNAL, this);
   }
 
+  /** A facet may have been given any text, which workerd's types ignore, too. */
   get id(): DurableObjectId {
-    return this.address.id;
+    return (this.startup?.id ?? this.address.id) as DurableObjectId;
+  }
+
+  /** How it was started, if it is a facet. */
+  get startup(): FacetStartup | undefined {
+    return this.#construction?.startup;
+  }
+
+  /** Settles when the files of an instance that was reset are free. */
+  get released(): Promise<void> {
+    return this.#released;
   }
 
   /** @throws when the object has no class: nothing would handle their messages */
@@ -161,9 +179,8 @@ export class ObjectInstance {
     return this.#sockets;
   }
 
-  /** `ctx.exports`: the namespaces of all classes. */
-  get exports(): object {
-    return this.#userObject?.exports ?? {};
+  get bindings(): InstanceBindings {
+    return this.#userObject?.bindings ?? NO_BINDINGS;
   }
 
   /** The user's object; undefined for an object without a class. */
@@ -177,7 +194,8 @@ export class ObjectInstance {
 
   /** When its handler is to run, in milliseconds; null without an alarm, and without a handler. */
   get alarmMs(): number | null {
-    return this.handlers.alarm === undefined ? null : this.storage.storedAlarm;
+    const runs = this.handlers.alarm !== undefined && this.startup === undefined;
+    return runs ? this.storage.storedAlarm : null;
   }
 
   /** The alarm whose handler the reset ended must not run again. */
@@ -240,6 +258,21 @@ export class ObjectInstance {
     return this.context.retain();
   }
 
+  /** From now on answers wait for this work too, as for a write; if it fails, the object is reset. */
+  confirm(work: Promise<void>): void {
+    const all = Promise.all([this.#changes, work]).then(
+      () => {
+        if (this.#changes === all) this.#changes = undefined;
+      },
+      (error) => {
+        this.#break(broken(error));
+        throw error;
+      },
+    );
+    this.#changes = all;
+    this.context.keepAlive(all);
+  }
+
   /** Resets the object and throws the reason, so that the running code stops. */
   abort(reason: string | undefined, retryAlarm = true): never {
     const error = aborted(reason);
@@ -274,7 +307,8 @@ export class ObjectInstance {
   // Also while it closes: then the last flush has failed.
   #break(reason: unknown, by: ResetBy = 'itself'): void {
     if (!this.context.end(reason)) return;
-    this.#events.onReset(this, this.storage.break(storageReason(reason)), reason, by);
+    this.#released = this.storage.break(storageReason(reason));
+    this.#events.onReset(this, this.#released, reason, by);
     this.#sockets?.reset();
   }
 
@@ -284,11 +318,25 @@ export class ObjectInstance {
     if (construction === null) return;
     this.context.gate.resume(null, () => {
       try {
-        this.#userObject?.construct(this.state, construction.makeBindings(this.context));
+        this.#userObject?.construct(this.state, construction.makeBindings(this));
       } catch (error) {
         this.reset(withReset(error));
       }
     });
+  }
+
+  #confirmation(): Promise<void> | undefined {
+    const writes = this.storage.confirmation();
+    if (this.#changes === undefined) return writes;
+    return Promise.all([this.#changes, writes]).then(() => {});
+  }
+
+  #checkAlarm(): void {
+    this.#userObject?.checkAlarm();
+    if (this.startup === undefined) return;
+    const reason = alarmOfFacet();
+    this.reset(reason);
+    throw reason;
   }
 
   async #runAlarm(info: AlarmInvocationInfo): Promise<void> {

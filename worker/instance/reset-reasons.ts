@@ -26,6 +26,20 @@ export function aborted(reason = 'The object was reset by ctx.abort().'): Storag
   return error;
 }
 
+/** Why a facet ends; unlike an object's own reset it is not marked as one, as on workerd. */
+export function facetEnded(reason: string): StorageError {
+  const error = aborted(reason);
+  Reflect.deleteProperty(error, 'durableObjectReset');
+  return error;
+}
+
+export function alarmOfFacet(): StorageError {
+  return facetEnded(
+    'alarms are not yet implemented for SQLite-backed Durable Objects that are facets; the facet ' +
+      'was reset. Set an alarm in the object that the facet belongs to.',
+  );
+}
+
 // An error of user code keeps its class and message; the property says that it reset the object.
 export function withReset(error: unknown): unknown {
   if (error instanceof Error && Object.isExtensible(error)) {

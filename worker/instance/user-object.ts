@@ -5,12 +5,15 @@
 import { storageError } from '../../src/contract/errors.ts';
 import type { DurableObjectState } from './durable-object-state.ts';
 import { type Handlers, handlersOf } from './handlers.ts';
-import type { ObjectClass } from './object-class.ts';
+import type { HostedClass } from './object-class.ts';
 
-/** What code of an instance reaches other objects by: `env`, and `ctx.exports`. */
+/** What code of an instance reaches other objects by, and what it was given. */
 export interface InstanceBindings {
   readonly env: object;
+  /** `ctx.exports`: all classes. */
   readonly exports: object;
+  readonly facets: object;
+  readonly props: object;
 }
 
 type State =
@@ -25,13 +28,13 @@ type State =
     };
 
 const NO_HANDLERS: Handlers = {};
-const NO_EXPORTS = {};
+export const NO_BINDINGS: InstanceBindings = { env: {}, exports: {}, facets: {}, props: {} };
 
 export class UserObject {
-  readonly #class: ObjectClass;
+  readonly #class: HostedClass;
   #state: State = { kind: 'unconstructed' };
 
-  constructor(objectClass: ObjectClass) {
+  constructor(objectClass: HostedClass) {
     this.#class = objectClass;
   }
 
@@ -56,9 +59,9 @@ export class UserObject {
     return this.#state.kind === 'constructed' ? this.#state.handlers : NO_HANDLERS;
   }
 
-  /** `ctx.exports`: the namespaces of all classes. */
-  get exports(): object {
-    return this.#state.kind === 'unconstructed' ? NO_EXPORTS : this.#state.bindings.exports;
+  /** What it was constructed with. */
+  get bindings(): InstanceBindings {
+    return this.#state.kind === 'unconstructed' ? NO_BINDINGS : this.#state.bindings;
   }
 
   /** Refuses an alarm without a handler, as workerd does; the constructor may set one. */

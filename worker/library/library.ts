@@ -6,7 +6,7 @@
 // Invariant: importing it has no effect, and nothing here acts before a host runs.
 
 import type { DurableObjectState, RpcStub as RpcStubOf } from '../../src/contract/object.ts';
-import { CALLABLE } from '../../src/contract/rpc-class.ts';
+import { CALLABLE, ENTRYPOINT } from '../../src/contract/rpc-class.ts';
 import { pairOfReferences } from '../../src/membrane/references.ts';
 import { isRpcStub } from '../../src/stubs/known-stubs.ts';
 import { OWN, Party } from '../../src/stubs/party.ts';
@@ -76,6 +76,10 @@ export class WorkerEntrypoint<Env = unknown, Props = unknown> {
   constructor(ctx: unknown, env: Env) {
     this.ctx = ctx;
     this.env = env;
+  }
+
+  static {
+    Object.defineProperty(WorkerEntrypoint.prototype, ENTRYPOINT, { value: true });
   }
 }
 

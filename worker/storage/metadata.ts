@@ -44,6 +44,15 @@ export class Metadata {
     }
   }
 
+  /** Creates the table. The caller has opened a transaction. */
+  create(): void {
+    this.#table.create();
+  }
+
+  get exists(): boolean {
+    return this.#table.exists;
+  }
+
   /** After a rollback or a reset, the table may no longer exist. */
   invalidate(): void {
     this.#table.forget();

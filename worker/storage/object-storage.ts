@@ -339,6 +339,14 @@ export class ObjectStorage {
     return this.#log.committedSequence === 0 && !this.#hasBookmark;
   }
 
+  /** Makes sure that the object exists, although it has stored nothing itself. */
+  write(): void {
+    this.#mustBeAlive();
+    if (!this.isUnwritten || this.#metadata.exists) return;
+    this.#beforeWrite(CONFIRMED);
+    this.#metadata.create();
+  }
+
   /** Closes an unused storage once its last write is durable. */
   async close(): Promise<void> {
     if (this.#broken !== undefined) return;

@@ -1,0 +1,94 @@
+// The files of facets while no code of them runs: removed and copied, with those of the facets below.
+//
+// Invariant: no instance has files open that are touched here. The facet itself comes last, so that a
+// facet with files has those of its own facets too.
+
+import { isBelow } from '../../src/contract/object-id.ts';
+import { ImageFile } from '../import/image-file.ts';
+import type { HostEnvironment } from '../instance/environment.ts';
+import { ObjectFiles } from '../log/object-files.ts';
+import type { Instances } from './instances.ts';
+
+/** A database as bytes; null: nothing was ever written to it. */
+type Image = Uint8Array | null;
+
+export class FacetFiles {
+  readonly #instances: Instances;
+  readonly #environment: HostEnvironment;
+
+  constructor(instances: Instances, environment: HostEnvironment) {
+    this.#instances = instances;
+    this.#environment = environment;
+  }
+
+  /** Removes the facets below this object or facet. @throws IO */
+  async removeBelow(key: string, reason: unknown): Promise<void> {
+    const live = this.#instances.keysBelow(key);
+    await Promise.all(live.map((facet) => this.#instances.end(facet, reason, async () => {})));
+    for (const facet of await this.#storedBelow(key)) await this.#environment.medium.remove(facet);
+  }
+
+  /** Ends the facet and removes its files. @throws IO */
+  remove(key: string, reason: unknown): Promise<void> {
+    return this.#instances.end(key, reason, async () => {
+      await this.removeBelow(key, reason);
+      await this.#environment.medium.remove(key);
+    });
+  }
+
+  /**
+   * Ends the facet at `to`, which becomes a copy of the one at `from` as that is now.
+   *
+   * @throws IO, DISK_FULL, CORRUPT
+   */
+  copy(from: string, to: string, reason: unknown): Promise<void> {
+    if (from === to) return this.#instances.end(to, reason, async () => {});
+    const live = [from, ...this.#instances.keysBelow(from)];
+    const images = new Map(live.map((key) => [key, this.#read(key)]));
+    for (const image of images.values()) image.catch(() => {}); // reported below
+    return this.#instances.end(to, reason, async () => {
+      await this.removeBelow(to, reason);
+      await this.#environment.medium.remove(to);
+      const keys = new Set([...(await this.#storedBelow(from)), ...live].sort().reverse());
+      for (const key of keys) {
+        const image = await (images.get(key) ?? this.#read(key));
+        if (image !== null) await this.#write(`${to}${key.slice(from.length)}`, image);
+      }
+    });
+  }
+
+  async #storedBelow(key: string): Promise<string[]> {
+    const keys = await this.#environment.medium.keys();
+    return keys.filter((other) => isBelow(other, key));
+  }
+
+  #read(key: string): Promise<Image> {
+    return this.#instances.inspect(
+      key,
+      ({ storage }) => (storage.isUnwritten ? null : storage.databaseBytes()),
+      async () => {
+        const { medium } = this.#environment;
+        const files = await ObjectFiles.open(await medium.directory(key), this.#environment);
+        let image: Image = null;
+        try {
+          if (files.committedSequence > 0) image = files.databaseBytes();
+        } finally {
+          await files.close();
+        }
+        if (image === null) await medium.remove(key); // opening has created it
+        return image;
+      },
+    );
+  }
+
+  async #write(key: string, image: Uint8Array): Promise<void> {
+    const directory = await this.#environment.medium.directory(key);
+    const files = await ObjectFiles.open(directory, this.#environment);
+    try {
+      files.atomically(() => files.overwrite(new ImageFile(image)));
+      await files.flush();
+    } finally {
+      await files.close();
+    }
+  }
+}
