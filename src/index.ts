@@ -1,9 +1,10 @@
 // The package as a page imports it: `openStorage`, `connect`, their types, and the errors' codes.
 
 import { absoluteUrl, browserEnvironment, startWorker } from './client/browser.ts';
-import { connectObjects, OBJECTS_DIRECTORY, type RemoteObjects } from './client/connect.ts';
+import { connectObjects, type RemoteObjects } from './client/connect.ts';
 import { LeaderFinders } from './client/leader-finders.ts';
-import { DEFAULT_DIRECTORY, StorageOpener } from './client/open-storage.ts';
+import { openObjectStorage } from './client/open-storage.ts';
+import { checkStorageName, choiceOfConnect, choiceOfStorage } from './client/worker-choice.ts';
 import type { RemoteStorage } from './contract/storage.ts';
 
 export type { RemoteObjects } from './client/connect.ts';
@@ -59,8 +60,8 @@ export interface OpenOptions {
   wasmUrl?: string | URL;
 }
 
+const page = { absoluteUrl, startWorker };
 let known: LeaderFinders | undefined;
-let opener: StorageOpener | undefined;
 
 function finders(operation: string): LeaderFinders {
   known ??= new LeaderFinders(browserEnvironment(operation));
@@ -78,13 +79,9 @@ function finders(operation: string): LeaderFinders {
  *   WORKER_BUSY, STORAGE_LOCKED, SITE_DATA_CLEARED, DISK_FULL, CORRUPT
  */
 export async function openStorage(name: string, options: OpenOptions = {}): Promise<RemoteStorage> {
-  opener ??= new StorageOpener(finders('openStorage'), startWorker);
-  return opener.open(name, {
-    directory: options.directory ?? DEFAULT_DIRECTORY,
-    worker: options.worker ?? null,
-    workerUrl: options.workerUrl === undefined ? null : absoluteUrl(options.workerUrl),
-    wasmUrl: options.wasmUrl === undefined ? null : absoluteUrl(options.wasmUrl),
-  });
+  const checkedName = checkStorageName(name);
+  const choice = choiceOfStorage(options, page);
+  return openObjectStorage(finders('openStorage'), checkedName, choice);
 }
 
 /** Where the objects of a worker's classes live. */
@@ -100,7 +97,8 @@ export interface ConnectOptions {
  *
  * One worker of all tabs on this directory leads, and hosts every object; the others wait. A function
  * starts the page's worker, and again when it was terminated; a worker that is passed is used as it
- * is. Stubs stay valid when the worker behind them is replaced: a call under way rejects with
+ * is. A page has one worker for a directory: while it is in use, another function or worker is
+ * INVALID_ARGUMENT (functions of equal text are the same); after a failed start, the next one is used. Stubs stay valid when the worker behind them is replaced: a call under way rejects with
  * CONNECTION_CLOSED, which is `retryable`, and later calls reach the next worker.
  *
  * `Classes` names the classes with their types: `connect<{ Counter: Counter }>(…)`.
@@ -112,18 +110,6 @@ export async function connect<Classes extends object>(
   worker: Worker | (() => Worker),
   options: ConnectOptions = {},
 ): Promise<RemoteObjects<Classes>> {
-  const isFunction = typeof worker === 'function';
-  return connectObjects<Classes>(finders('connect'), {
-    operation: 'connect',
-    directory: options.directory ?? OBJECTS_DIRECTORY,
-    worker: isFunction ? null : worker,
-    workerUrl: null,
-    wasmUrl: options.wasmUrl === undefined ? null : absoluteUrl(options.wasmUrl),
-    spawn: isFunction ? worker : NO_SPAWN,
-  });
+  const choice = choiceOfConnect(worker, options, page);
+  return connectObjects<Classes>(finders('connect'), choice);
 }
-
-// Never called: a worker that was given is not started again.
-const NO_SPAWN = () => {
-  throw new Error('no worker was given');
-};

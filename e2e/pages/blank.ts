@@ -26,6 +26,7 @@ const api = {
   connect,
   migrate,
   connectRooms,
+  startRooms,
   connectDemo,
   workers,
   startWriting,

@@ -103,3 +103,33 @@ test('[CAT8] a browser that refuses IndexedDB is an error that says so', async (
   });
   expect(seen).toEqual(['OPFS_UNAVAILABLE', expect.stringContaining('operation is insecure')]);
 });
+
+for (const [name, message, freeBytes] of [
+  ['AbortError', 'The transaction was aborted.', 0],
+  ['UnknownError', 'Internal error opening backing store for indexedDB.open.', 4096],
+  ['UnknownError', 'Encountered full disk while opening backing store.', 1e9],
+] as const) {
+  test(`[FULL3] a full disk that IndexedDB calls ${name}, with ${freeBytes} bytes free, is DISK_FULL`, async ({
+    storagePage,
+  }) => {
+    await loadCatalogs(storagePage);
+    const open = (name: string, message: string, freeBytes: number) =>
+      storagePage.evaluate(
+        ([name, message, freeBytes]) => {
+          IDBFactory.prototype.open = () => {
+            throw new DOMException(message, name);
+          };
+          StorageManager.prototype.estimate = async () => ({ usage: 1e6, quota: 1e6 + freeBytes });
+          const opened = window.catalogs.IdbCatalog.open('catalog full');
+          return opened.then(
+            () => 'ok',
+            (error) => error.code,
+          );
+        },
+        [name, message, freeBytes] as const,
+      );
+    expect(await open(name, message, freeBytes)).toBe('DISK_FULL');
+    expect(await open('SecurityError', 'The operation is insecure.', 0)).toBe('OPFS_UNAVAILABLE');
+    expect(await open('UnknownError', 'Something else.', 1e9)).toBe('OPFS_UNAVAILABLE');
+  });
+}

@@ -89,3 +89,56 @@ for (const quotaSize of [1, 1024, 100 * 1024, 1024 * 1024]) {
     expect(added).toBe(2);
   });
 }
+
+/** More bytes than are used; a negative number leaves the site over its quota. */
+for (const freeBytes of [-100_000, 0, 1500, 5000]) {
+  test(`[FULL3] with ${freeBytes} bytes free, a worker and new objects that start are DISK_FULL or work, and data is kept`, async ({
+    profile,
+    server,
+  }) => {
+    const context = await profile.launch();
+    const { origin } = server;
+    const before = await openBlank(await profile.newPage(), server);
+    await before.evaluate(async () => {
+      await (await window.api.openStorage('kept')).put('key', 'value');
+      await (await window.api.connectRooms()).env.Room.getByName('kept').add(1);
+    });
+    await before.close();
+    const page = await openBlank(await profile.newPage(), server);
+    const cdp = await context.newCDPSession(page);
+    const { usage = 0 } = await page.evaluate(() => navigator.storage.estimate());
+    await cdp.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: usage + freeBytes });
+    const outcomes = await page.evaluate(async () => {
+      const codeOf = (call: Promise<unknown>) =>
+        call.then(
+          () => 'ok',
+          (error) => error.code ?? `${error.name}: ${error.message}`,
+        );
+      const { openStorage, connectRooms } = window.api;
+      const room = async (name: string) => (await connectRooms()).env.Room.getByName(name);
+      return {
+        connect: await codeOf(connectRooms()),
+        newRoom: await codeOf(room('new').then((room) => room.add(1))),
+        alarm: await codeOf(room('alarm').then((room) => room.remind(100_000))),
+        newObject: await codeOf(openStorage('new').then((storage) => storage.put('a', 1))),
+        oldObject: await codeOf(openStorage('kept').then((storage) => storage.get('key'))),
+      };
+    });
+    for (const outcome of Object.values(outcomes)) expect(['ok', 'DISK_FULL']).toContain(outcome);
+    expect([outcomes.newRoom, outcomes.alarm, outcomes.newObject]).toEqual(
+      Array(3).fill('DISK_FULL'),
+    );
+
+    await cdp.send('Storage.overrideQuotaForOrigin', { origin });
+    const after = await page.evaluate(async () => {
+      const { env } = await window.api.connectRooms();
+      const kept = await (await window.api.openStorage('kept')).get('key');
+      return [
+        kept,
+        await env.Room.getByName('kept').add(1),
+        await env.Room.getByName('new').add(1),
+      ];
+    });
+    expect(after).toEqual(['value', 2, 1]);
+  });
+}

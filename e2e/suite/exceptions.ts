@@ -15,7 +15,6 @@ export const MODULE_STATE: Readonly<Record<string, string>> = {
   'src/http/body.ts streamsTaken': 'a fact about the engine, tested once',
   'src/http/stream-length.ts lengths': BY_OBJECT,
   'src/index.ts known': 'a page has one leader for each worker address',
-  'src/index.ts opener': 'a page has one worker for openStorage()',
   'src/io/async-frame.ts current': `${REALM}: the frame of the code that runs`,
   'src/io/async-frame.ts isFollowing': `${REALM}: whether its promises are followed`,
   'src/io/current-context.ts tasks': `${REALM}: whose task is running`,

@@ -10,6 +10,13 @@ import { spawnWorker } from './spawn-worker.ts';
 
 /** The environment of this page. @throws INSECURE_CONTEXT, OPFS_UNAVAILABLE */
 export function browserEnvironment(operation: string): PageEnvironment {
+  if ((globalThis as { isSecureContext?: boolean }).isSecureContext === undefined) {
+    throw storageError(
+      'OPFS_UNAVAILABLE',
+      `${operation}: this is not a browser. In Node, use createObjects() of ctx-storage/node; in ` +
+        'other runtimes, that of ctx-storage/in-process.',
+    );
+  }
   if (!globalThis.isSecureContext) {
     throw storageError(
       'INSECURE_CONTEXT',

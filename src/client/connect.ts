@@ -15,13 +15,11 @@ import { FREE, Party } from '../stubs/party.ts';
 import type { ObjectCaller } from '../stubs/stub.ts';
 import { fromWireAddress } from '../stubs/wire-address.ts';
 import type { LeaderFinder } from './leader-finder.ts';
-import type { LeaderFinders, WorkerChoice } from './leader-finders.ts';
+import type { LeaderFinders } from './leader-finders.ts';
 import { ObjectsClient } from './objects-client.ts';
 import { RemoteStorage } from './remote-storage.ts';
 import { Session } from './session.ts';
-
-/** The directory of objects whose connection names none. */
-export const OBJECTS_DIRECTORY = 'ctx-storage-objects';
+import type { WorkerChoice } from './worker-choice.ts';
 
 /** A connection to the classes of a worker. */
 export interface RemoteObjects<Classes extends object>

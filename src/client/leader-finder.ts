@@ -56,7 +56,7 @@ interface Search {
 const workerIds = new WeakMap<WorkerLike, string>();
 
 export class LeaderFinder {
-  readonly #options: LeaderOptions;
+  #options: LeaderOptions;
   readonly #environment: PageEnvironment;
   readonly #names: ReturnType<typeof namesOf>;
   readonly #client: string;
@@ -64,6 +64,7 @@ export class LeaderFinder {
   readonly #control: BroadcastChannel;
   #worker: OwnWorker | null = null;
   #wasGiven = false;
+  /** The latest one, which may have failed. */
   #connection: PageEnd | null = null;
   /** The worker at the other end of the connection. */
   #leader = '';
@@ -94,7 +95,7 @@ export class LeaderFinder {
    */
   connection(): Promise<PageEnd> {
     if (this.#end !== null) return Promise.reject(this.#end.error);
-    if (this.#connection?.failure === null) return Promise.resolve(this.#connection);
+    if (this.#connection !== null && this.#isConnected) return Promise.resolve(this.#connection);
     this.#connecting ??= this.#connect().finally(() => {
       this.#connecting = null;
     });
@@ -105,6 +106,30 @@ export class LeaderFinder {
     return this.#end?.kind === 'closed';
   }
 
+  /** True once there was a connection. */
+  get hasServed(): boolean {
+    return this.#connection !== null;
+  }
+
+  /** True while nothing depends on this page's worker, so that another may be used instead. */
+  get mayChange(): boolean {
+    if (this.#connecting !== null) return false;
+    return this.#worker === null || !this.#isConnected;
+  }
+
+  /** From now on, this page's worker comes from another source. Only while it may change. */
+  use(options: LeaderOptions): void {
+    this.#abandonWorker();
+    this.#wasGiven = false;
+    this.#options = options;
+    // Another tab's worker leads; the new one waits for its turn.
+    if (this.#isConnected) this.#startWorker();
+  }
+
+  get #isConnected(): boolean {
+    return this.#connection?.failure === null;
+  }
+
   /** Ends the connection for good, and the worker too if this page started it. */
   close(reason: Error): void {
     if (this.#end !== null) return;
@@ -112,7 +137,7 @@ export class LeaderFinder {
     this.#connection?.leave(reason);
     this.#search?.failed(reason);
     this.#control.close();
-    if (this.#options.source.kind === 'spawned') this.#worker?.terminate();
+    this.#abandonWorker();
   }
 
   async #connect(): Promise<PageEnd> {
@@ -143,6 +168,10 @@ export class LeaderFinder {
     try {
       this.#worker ??= this.#createWorker();
     } catch (cause) {
+      if (isStorageError(cause)) {
+        this.#search?.failed(cause); // the caller's mistake, which another tab cannot mend
+        return;
+      }
       const { message: fact } = cause as Error;
       const message = `${this.#options.operation}: the worker could not be started: ${fact}`;
       this.#leaveToOthers(storageError('WORKER_FAILED', message, { cause }));
@@ -152,6 +181,12 @@ export class LeaderFinder {
     this.#worker.start({ directory, wasmUrl });
   }
 
+  // A worker that was given may be given again, to another finder, which alone hears it then.
+  #abandonWorker(): void {
+    this.#worker?.abandon(this.#options.source.kind === 'spawned');
+    this.#worker = null;
+  }
+
   #createWorker(): OwnWorker {
     const { source } = this.#options;
     if (source.kind === 'given' && this.#wasGiven) {
@@ -159,9 +194,8 @@ export class LeaderFinder {
     }
     this.#wasGiven = source.kind === 'given';
     const worker = source.kind === 'given' ? source.worker : source.spawn();
-    const { locks } = this.#environment;
     const id = this.#idOf(worker);
-    return new OwnWorker(worker, id, this.#options.operation, this.#names, locks, {
+    return new OwnWorker(worker, id, this.#options.operation, this.#names, this.#environment, {
       leads: (port) => {
         this.#supersede(id);
         const endpoint = new ChannelEndpoint(port);
@@ -271,7 +305,11 @@ export class LeaderFinder {
     const waitMs = this.#isSilent ? SILENT_WAIT_MS : CONNECT_WAIT_MS;
     const waited = `within ${waitMs / 1000} s`;
     if (this.#isSilent || this.#worker?.isStanding) return this.#busy(waited);
-    return storageError('WORKER_FAILED', `${operation}: the worker did not start ${waited}.`);
+    return storageError(
+      'WORKER_FAILED',
+      `${operation}: the worker did not start ${waited}: its script still loads, or it never runs this ` +
+        "package's code. The worker of connect() calls serve({ … }) of ctx-storage/worker.",
+    );
   }
 
   #busy(duration: string): Error {

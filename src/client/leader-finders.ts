@@ -1,22 +1,13 @@
 // One LeaderFinder for each directory that this page uses. Handles on storage and connections to
 // classes share it, and with it the page's worker.
+//
+// Invariant: a caller's choice of worker is used or refused, never ignored. One whose start has failed is
+// replaced by the next choice.
 
 import { storageError } from '../contract/errors.ts';
-import type { PageEnvironment, WorkerLike, WorkerSource } from './environment.ts';
-import { LeaderFinder } from './leader-finder.ts';
-
-/** A caller's options about the worker; null for those it did not give. */
-export interface WorkerChoice {
-  /** The user's call, for error messages. */
-  readonly operation: string;
-  readonly directory: string;
-  /** A worker that the caller started. */
-  readonly worker: WorkerLike | null;
-  readonly workerUrl: string | null;
-  readonly wasmUrl: string | null;
-  /** Starts the worker if none was given. */
-  readonly spawn: () => WorkerLike;
-}
+import type { PageEnvironment } from './environment.ts';
+import { LeaderFinder, type LeaderOptions } from './leader-finder.ts';
+import { completed, difference, sourceOf, type WorkerChoice } from './worker-choice.ts';
 
 interface Known {
   readonly finder: LeaderFinder;
@@ -34,31 +25,34 @@ export class LeaderFinders {
   /** @throws INVALID_ARGUMENT when the directory is served by another worker of this page */
   finderFor(choice: WorkerChoice): LeaderFinder {
     const known = this.#known.get(choice.directory);
-    if (known !== undefined && !known.finder.isClosed) {
-      checkSame(known.choice, choice);
-      return known.finder;
+    if (known === undefined || known.finder.isClosed) {
+      const finder = new LeaderFinder(optionsOf(choice), this.environment);
+      this.#known.set(choice.directory, { finder, choice });
+      return finder;
     }
-    const { operation, directory, wasmUrl } = choice;
-    const options = { operation, directory, wasmUrl, source: sourceOf(choice) };
-    const finder = new LeaderFinder(options, this.environment);
-    this.#known.set(directory, { finder, choice });
+    const { finder } = known;
+    // A choice that never worked is not completed: its options may be the reason.
+    const isKept = finder.hasServed || !finder.mayChange;
+    const wanted = isKept ? completed(choice, known.choice) : choice;
+    const differing = difference(wanted, known.choice);
+    if (differing === null) return finder;
+    if (!finder.mayChange) throw refusal(choice, differing);
+    finder.use(optionsOf(wanted));
+    this.#known.set(choice.directory, { finder, choice: wanted });
     return finder;
   }
 }
 
-function sourceOf({ worker, spawn }: WorkerChoice): WorkerSource {
-  return worker === null ? { kind: 'spawned', spawn } : { kind: 'given', worker };
+function optionsOf(choice: WorkerChoice): LeaderOptions {
+  const { operation, directory, wasmUrl } = choice;
+  return { operation, directory, wasmUrl, source: sourceOf(choice) };
 }
 
-// A later handle may omit the worker's options or repeat them; different ones would be ignored.
-function checkSame(known: WorkerChoice, given: WorkerChoice): void {
-  for (const option of ['worker', 'workerUrl', 'wasmUrl'] as const) {
-    if (given[option] !== null && given[option] !== known[option]) {
-      throw storageError(
-        'INVALID_ARGUMENT',
-        `${given.operation}: ${option} differs from that of the first handle on directory ` +
-          `"${given.directory}"; one worker of a page serves a directory.`,
-      );
-    }
-  }
+function refusal({ operation, directory }: WorkerChoice, differing: string): Error {
+  return storageError(
+    'INVALID_ARGUMENT',
+    `${operation}: ${differing} differs from that of the first handle or connection on directory ` +
+      `"${directory}", whose worker is in use; one worker of a page serves a directory. Repeat the ` +
+      'choice, close() that connection first, or name another directory.',
+  );
 }

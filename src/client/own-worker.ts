@@ -3,19 +3,28 @@
 // A worker that cannot be loaded fires `error` before its first message. One that is terminated
 // fires nothing, so its lock is watched. An uncaught error after the first message comes from the
 // user's code in the worker, and does not end it.
+//
+// A worker whose script has run but does not serve says so in answer to each start message; the page
+// repeats the message until it serves, or has said so too often. One whose script still loads is silent,
+// so a slow network is not mistaken for a script that never serves.
 
 import { storageError } from '../contract/errors.ts';
 import { connectionClosed } from '../rpc/connection-closed.ts';
 import type { namesOf, StartMessage, WorkerMessage } from '../rpc/control.ts';
 import { fromWire } from '../rpc/errors-on-wire.ts';
-import { type Locks, whenReleased } from '../rpc/locks.ts';
-import type { WorkerLike } from './environment.ts';
+import { whenReleased } from '../rpc/locks.ts';
+import type { PageEnvironment, WorkerLike } from './environment.ts';
+
+/** How long a worker whose script has run may take until it serves: a script may await something first. */
+export const SERVE_WAIT_MS = 3000;
+
+const SERVE_POLL_MS = 250;
 
 /** Reports to the page. */
 export interface OwnWorkerEvents {
   /** It leads, and serves this page over the port. May be called again, with a new port. */
   leads(port: MessagePort): void;
-  /** It obtained the leader's lock, but could not open the storage. */
+  /** It obtained the leader's lock, but could not open the storage; or it does not serve. */
   failed(error: Error): void;
   /** It has ended, or could not be loaded. */
   gone(error: Error): void;
@@ -25,27 +34,39 @@ export class OwnWorker {
   readonly id: string;
   readonly #worker: WorkerLike;
   readonly #events: OwnWorkerEvents;
+  readonly #operation: string;
+  readonly #after: PageEnvironment['after'];
   readonly #watch = new AbortController();
   #isStanding = false;
   #isGone = false;
+  #startMessage: StartMessage | null = null;
+  /** How often it answered and did not serve, since the page searches. */
+  #answerCount = 0;
+  #cancelPoll = () => {};
 
   constructor(
     worker: WorkerLike,
     id: string,
     operation: string,
     names: ReturnType<typeof namesOf>,
-    locks: Locks,
+    { locks, after }: Pick<PageEnvironment, 'locks' | 'after'>,
     events: OwnWorkerEvents,
   ) {
     this.id = id;
     this.#worker = worker;
+    this.#operation = operation;
+    this.#after = after;
     this.#events = events;
     worker.addEventListener('message', (event) => {
+      if (this.#isGone) return;
       const message = (event as MessageEvent<WorkerMessage>).data;
       switch (message?.type) {
+        case 'loaded':
+          return this.#hearLoaded();
         case 'standing':
           if (this.#isStanding) return;
           this.#isStanding = true;
+          this.#cancelPoll();
           whenReleased(locks, names.workerLock(id), this.#watch.signal, () => {
             this.#end(connectionClosed('the worker of this page was terminated'));
           });
@@ -68,8 +89,17 @@ export class OwnWorker {
 
   /** Makes it a candidate, or asks for a port if it leads. */
   start(options: Pick<StartMessage, 'directory' | 'wasmUrl'>): void {
-    const message: StartMessage = { type: 'start', worker: this.id, ...options };
-    this.#worker.postMessage(message);
+    this.#startMessage = { type: 'start', worker: this.id, ...options };
+    this.#answerCount = 0;
+    this.#worker.postMessage(this.#startMessage);
+  }
+
+  /** Ends it, if it can be ended and this page started it; it reports nothing more. */
+  abandon(isOwn: boolean): void {
+    this.#isGone = true;
+    this.#watch.abort();
+    this.#cancelPoll();
+    if (isOwn) this.terminate();
   }
 
   /** Ends it, if it can be ended. */
@@ -77,12 +107,35 @@ export class OwnWorker {
     this.#worker.terminate?.();
   }
 
+  // Counts answers, not time: neither a page nor a worker that was suspended is blamed.
+  #hearLoaded(): void {
+    if (this.#isStanding) return;
+    this.#cancelPoll();
+    this.#answerCount += 1;
+    if (this.#answerCount > SERVE_WAIT_MS / SERVE_POLL_MS) {
+      this.#events.failed(notServing(this.#operation));
+      return;
+    }
+    this.#cancelPoll = this.#after(SERVE_POLL_MS, () => {
+      this.#worker.postMessage(this.#startMessage);
+    });
+  }
+
   #end(error: Error): void {
     if (this.#isGone) return;
     this.#isGone = true;
+    this.#cancelPoll();
     this.#watch.abort();
     this.#events.gone(error);
   }
+}
+
+function notServing(operation: string): Error {
+  return storageError(
+    'WORKER_FAILED',
+    `${operation}: the worker's script has run and has not called serve() within ` +
+      `${SERVE_WAIT_MS / 1000} s. Call serve({ … }) of ctx-storage/worker in it, with the classes.`,
+  );
 }
 
 // The event has a message if the script throws, and none if it cannot be fetched.
@@ -92,8 +145,9 @@ function loadError(operation: string, event: Event): Error {
     'WORKER_FAILED',
     message
       ? `${operation}: the worker failed while it was loaded: ${message}`
-      : `${operation}: the worker could not be loaded. Check its address (workerUrl), its MIME type ` +
-          'and the Content-Security-Policy (worker-src).',
+      : `${operation}: the worker could not be loaded. Check its address ` +
+          `(${operation === 'connect' ? 'what the function passes to new Worker()' : 'workerUrl'}), ` +
+          'its MIME type and the Content-Security-Policy (worker-src).',
     cause === undefined ? undefined : { cause },
   );
 }

@@ -28,6 +28,11 @@ export interface StartMessage {
 }
 
 export type WorkerMessage =
+  /**
+   * Its script runs this package's code, which answers every start message with it, whether or not the
+   * script has called serve().
+   */
+  | { readonly type: 'loaded' }
   /** The worker runs, and waits for its turn to lead. */
   | { readonly type: 'standing' }
   /** It leads; calls go over the port. */

@@ -5,7 +5,8 @@ import { connectObjects, type RemoteObjects } from '../client/connect.ts';
 import type { WorkerLike } from '../client/environment.ts';
 import { CONNECT_WAIT_MS } from '../client/leader-finder.ts';
 import { LeaderFinders } from '../client/leader-finders.ts';
-import { DEFAULT_DIRECTORY, StorageOpener } from '../client/open-storage.ts';
+import { openObjectStorage } from '../client/open-storage.ts';
+import { checkStorageName, DEFAULT_DIRECTORY, type WorkerChoice } from '../client/worker-choice.ts';
 import type { RemoteStorage } from '../contract/storage.ts';
 import type { StartMessage, WorkerMessage } from '../rpc/control.ts';
 import type { Locks } from '../rpc/locks.ts';
@@ -72,14 +73,16 @@ export class FakeTabs {
 export class FakeTab {
   /** One a start of the worker. */
   readonly workers: FakeWorker[] = [];
-  /** The behaviour of the next workers; 'no script' is an address that cannot be loaded. */
-  script: 'serves' | 'no script' | 'says nothing' = 'serves';
+  /**
+   * The behaviour of the next workers; 'no script' is an address that cannot be loaded, 'never serves' a
+   * script that runs the package's code and does not call serve().
+   */
+  script: 'serves' | 'no script' | 'says nothing' | 'never serves' = 'serves';
   /** Why the next hosts cannot be created. */
   hostError: Error | null = null;
   readonly #page: Agent;
   readonly #tabs: FakeTabs;
   readonly #finders: LeaderFinders;
-  readonly #opener: StorageOpener;
   readonly #collections = new Set<() => void>();
   readonly #settling = new Settling();
   /** How to close the handles that are open. */
@@ -106,16 +109,15 @@ export class FakeTab {
       collected.register(owner, once);
     };
     this.#finders = new LeaderFinders({ locks, openChannel, randomId, after, whenCollected });
-    this.#opener = new StorageOpener(this.#finders, () => this.#start());
   }
 
-  open(name: unknown = 'object', options: { worker?: WorkerLike } = {}): Promise<RemoteStorage> {
-    return this.#settling.add('openStorage', this.#open(name, options.worker ?? null));
+  open(name: unknown = 'object', choice: Partial<WorkerChoice> = {}): Promise<RemoteStorage> {
+    return this.#settling.add('openStorage', this.#open(name, choice));
   }
 
-  async #open(name: unknown, worker: WorkerLike | null): Promise<RemoteStorage> {
-    const options = { directory: DEFAULT_DIRECTORY, worker, workerUrl: null, wasmUrl: null };
-    const storage = await this.#opener.open(name, options);
+  async #open(name: unknown, choice: Partial<WorkerChoice>): Promise<RemoteStorage> {
+    const whole = this.#choice('openStorage', choice);
+    const storage = await openObjectStorage(this.#finders, checkStorageName(name), whole);
     const close = storage.close.bind(storage);
     this.#handles.add(close);
     storage.close = () => {
@@ -140,15 +142,22 @@ export class FakeTab {
 
   connect<Classes extends object>(
     worker: WorkerLike | null = null,
+    choice: Partial<WorkerChoice> = {},
   ): Promise<RemoteObjects<Classes>> {
-    return connectObjects(this.#finders, {
-      operation: 'connect',
+    return connectObjects(this.#finders, this.#choice('connect', { worker, ...choice }));
+  }
+
+  #choice(operation: string, choice: Partial<WorkerChoice>): WorkerChoice {
+    return {
+      operation,
       directory: DEFAULT_DIRECTORY,
-      worker,
+      worker: null,
+      start: null,
       workerUrl: null,
       wasmUrl: null,
-      spawn: () => this.#start(),
-    });
+      spawn: () => this.startWorker(),
+      ...choice,
+    };
   }
 
   /** The host of this tab's worker, once it leads. */
@@ -183,8 +192,9 @@ export class FakeTab {
     this.#page.end();
   }
 
-  #start(): FakeWorker {
-    const worker = new FakeWorker(this.#tabs, this.script, () => this.hostError);
+  /** A worker of this tab, with the script of the moment. */
+  startWorker(script = this.script): FakeWorker {
+    const worker = new FakeWorker(this.#tabs, script, () => this.hostError);
     this.workers.push(worker);
     return worker;
   }
@@ -192,11 +202,15 @@ export class FakeTab {
 
 export class FakeWorker implements WorkerLike {
   host: FakeHost | null = null;
+  readonly #tabs: FakeTabs;
+  readonly #hostError: () => Error | null;
   readonly #agent: Agent;
   readonly #events = new EventTarget();
   readonly #channel = new MessageChannel();
 
   constructor(tabs: FakeTabs, script: FakeTab['script'], hostError: () => Error | null) {
+    this.#tabs = tabs;
+    this.#hostError = hostError;
     this.#agent = tabs.browser.agent();
     const { port1: page, port2: scope } = this.#channel;
     page.addEventListener('message', ({ data }) => {
@@ -204,33 +218,46 @@ export class FakeWorker implements WorkerLike {
     });
     page.start();
     if (script === 'no script') {
-      queueMicrotask(() => this.#events.dispatchEvent(new Event('error')));
+      setTimeout(() => this.#events.dispatchEvent(new Event('error')));
     }
-    if (script !== 'serves') return;
+    if (script === 'never serves') {
+      scope.addEventListener('message', ({ data }) => {
+        if (data.type === 'start') scope.postMessage({ type: 'loaded' });
+      });
+      scope.start();
+    }
+    if (script === 'serves') this.serve();
+  }
+
+  /** What its script does, unless it is one that does not. */
+  serve(): void {
+    const scope = this.#channel.port2;
     const { locks, openChannel } = this.#agent;
-    const createHost = async (): Promise<WorkerService> => {
-      const error = hostError();
-      if (error !== null) throw error;
-      this.host = new FakeHost(tabs.disk);
-      const host = tabs.storage ?? this.host;
-      const agent = this.#agent;
-      const objects = tabs.objects?.();
-      return {
-        ...(objects !== undefined && { objects: whileAlive(objects, agent) }),
-        lost: this.host.lost,
-        open: (target) => agent.whileAlive(() => host.open(target)),
-        execute: (session, calls) => agent.whileAlive(() => host.execute(session, calls)),
-        close: (session) => agent.whileAlive(() => host.close(session)),
-      };
-    };
     const worker = {
       postMessage: scope.postMessage.bind(scope),
       addEventListener: scope.addEventListener.bind(scope),
       close: () => this.terminate(),
     };
     const after = (delayMs: number, task: () => void) => void setTimeout(task, delayMs);
-    tabs.runCandidate(createHost, { page: worker, locks, after, openChannel });
+    const createHost = () => this.#createHost();
+    this.#tabs.runCandidate(createHost, { page: worker, locks, after, openChannel });
     scope.start();
+  }
+
+  async #createHost(): Promise<WorkerService> {
+    const error = this.#hostError();
+    if (error !== null) throw error;
+    const agent = this.#agent;
+    this.host = new FakeHost(this.#tabs.disk);
+    const host = this.#tabs.storage ?? this.host;
+    const objects = this.#tabs.objects?.();
+    return {
+      ...(objects !== undefined && { objects: whileAlive(objects, agent) }),
+      lost: this.host.lost,
+      open: (target) => agent.whileAlive(() => host.open(target)),
+      execute: (session, calls) => agent.whileAlive(() => host.execute(session, calls)),
+      close: (session) => agent.whileAlive(() => host.close(session)),
+    };
   }
 
   postMessage(message: unknown): void {

@@ -88,6 +88,8 @@ class Candidate {
    * The page searches for a leader: become a candidate, or connect the page if this worker leads.
    */
   start(): void {
+    // The page may have forgotten this worker since it said so.
+    if (this.#state.kind !== 'idle') void this.#alive.then(() => this.#post({ type: 'standing' }));
     if (this.#state.kind === 'leading') this.#connectOwnPage(this.#state.host);
     if (this.#state.kind === 'idle') void this.#stand();
   }

@@ -6,6 +6,7 @@
 
 import { type DBSchema, type IDBPDatabase, openDB } from 'idb';
 import { storageError } from '../../src/contract/errors.ts';
+import { isFromFullDisk } from '../file/full-disk.ts';
 import { type CatalogEntry, isKnown, type ObjectCatalog, withName } from './catalog.ts';
 
 interface Schema extends DBSchema {
@@ -112,7 +113,7 @@ class CatalogDatabase {
         },
       });
     } catch (cause) {
-      throw openError(cause as DOMException);
+      throw await openError(cause as DOMException);
     }
     return catalog;
   }
@@ -130,8 +131,8 @@ class CatalogDatabase {
     try {
       return await action(this.#database);
     } catch (cause) {
-      const { name, message } = cause as DOMException;
-      if (name === 'QuotaExceededError') throw diskFull(cause);
+      if (await isFromFullDisk(cause)) throw diskFull(cause);
+      const { message } = cause as DOMException;
       throw storageError('IO', `The catalog of objects (IndexedDB), ${operation}: ${message}`, {
         cause,
       });
@@ -148,8 +149,8 @@ class CatalogDatabase {
   }
 }
 
-function openError(cause: DOMException): Error {
-  if (cause.name === 'QuotaExceededError') return diskFull(cause);
+async function openError(cause: DOMException): Promise<Error> {
+  if (await isFromFullDisk(cause)) return diskFull(cause);
   if (cause.name === 'VersionError') {
     return storageError(
       'OPFS_UNAVAILABLE',
@@ -169,7 +170,7 @@ function openError(cause: DOMException): Error {
 function diskFull(cause: unknown): Error {
   return storageError(
     'DISK_FULL',
-    'The catalog of objects (IndexedDB) could not be written: the disk, or what the browser ' +
+    'The catalog of objects (IndexedDB) could not be opened or written: the disk, or what the browser ' +
       'grants this site of it, is full. Delete objects, or make room.',
     { cause },
   );

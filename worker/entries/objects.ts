@@ -4,6 +4,7 @@
 // Invariant: classes are checked when serve() is called, so a mistake fails the worker's start, which
 // every page is told, and not the first call.
 
+import { answerStarts } from '../boot/answer-starts.ts';
 import { startBrowserWorker } from '../boot/browser-worker.ts';
 import type { ClassTable, ClassTableOptions } from '../instance/object-class.ts';
 import { appOf } from '../library/provided-env.ts';
@@ -12,6 +13,8 @@ import { completeLimits, type QueryLimits } from '../sql/query-limits.ts';
 export type { ClassOptions, ClassTable, UserClass } from '../instance/object-class.ts';
 export * from '../library/library.ts';
 export type { QueryLimits } from '../sql/query-limits.ts';
+
+answerStarts();
 
 /** Options of `serve`. */
 export interface ServeOptions extends ClassTableOptions {
@@ -27,7 +30,7 @@ export interface ServeOptions extends ClassTableOptions {
  * Runs the classes in this worker and serves them to pages (`connect`). Each class is bound in `env` to
  * its own name, and to its names in `bindings`.
  *
- * Call it once, before anything is awaited. Objects are stored in the directory that the page names.
+ * Call it once, at most 3 seconds after the script has run. Objects are stored in the directory that the page names.
  *
  * @throws CLASS_INVALID, INVALID_ARGUMENT, which fail the worker's start
  */

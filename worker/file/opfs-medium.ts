@@ -6,6 +6,7 @@
 import { storageError } from '../../src/contract/errors.ts';
 import { ClearanceWatch } from './clearance-watch.ts';
 import type { FileDirectory } from './file.ts';
+import { isFromFullDisk } from './full-disk.ts';
 import type { ObjectMedium } from './medium.ts';
 import { HandleCloser, OpfsDirectory, type OpfsEnvironment, opfsFileError } from './opfs-file.ts';
 
@@ -83,7 +84,8 @@ export class OpfsMedium implements ObjectMedium {
       return await action();
     } catch (cause) {
       this.watch.expire();
-      throw opfsFileError(`${operation} "${key}"`, cause);
+      const what = `${operation} "${key}"`;
+      throw (await isFromFullDisk(cause)) ? fullDisk(what, cause) : opfsFileError(what, cause);
     }
   }
 }
@@ -122,6 +124,15 @@ async function exists(marks: FileSystemDirectoryHandle, mark: string): Promise<b
   }
 }
 
+function fullDisk(operation: string, cause: unknown): Error {
+  return storageError(
+    'DISK_FULL',
+    `${operation}: the disk, or what the browser grants this site of it, is full; what is stored is kept. ` +
+      'Make room, and try again.',
+    { cause },
+  );
+}
+
 function isMissing(error: unknown): boolean {
   return (error as DOMException).name === 'NotFoundError';
 }
@@ -130,7 +141,7 @@ async function openPlaces(name: string): Promise<Places> {
   if (!globalThis.isSecureContext) {
     throw storageError(
       'INSECURE_CONTEXT',
-      'openStorage: browsers provide storage only in secure contexts. Serve the page over https, ' +
+      'Browsers provide storage only in secure contexts. Serve the page over https, ' +
         'or from localhost.',
     );
   }
@@ -141,7 +152,7 @@ async function openPlaces(name: string): Promise<Places> {
   if (!hasHandles) {
     throw storageError(
       'OPFS_UNAVAILABLE',
-      'openStorage: this browser has no origin private file system with synchronous access ' +
+      'This browser has no origin private file system with synchronous access ' +
         'handles; see the browser table.',
     );
   }
@@ -149,12 +160,10 @@ async function openPlaces(name: string): Promise<Places> {
     const origin = await navigator.storage.getDirectory();
     return await leaveMark(await origin.getDirectoryHandle(name, { create: true }));
   } catch (cause) {
-    if ((cause as DOMException).name === 'QuotaExceededError') {
-      throw opfsFileError('openStorage', cause);
-    }
+    if (await isFromFullDisk(cause)) throw fullDisk(`open the directory "${name}"`, cause);
     throw storageError(
       'OPFS_UNAVAILABLE',
-      'openStorage: the browser refused access to its private file system, as it does in private ' +
+      'The browser refused access to its private file system, as it does in private ' +
         `windows and when site data is blocked: ${String(cause)}`,
       { cause },
     );

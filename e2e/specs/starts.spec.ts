@@ -1,0 +1,114 @@
+// How a page starts its worker, in real browsers: failed starts, and scripts that do not serve.
+
+import type { Page } from '@playwright/test';
+import { openBlank } from '../browsers/blank-page.ts';
+import { expect, test } from '../browsers/fixtures.ts';
+
+/** Far above what a slow machine needs for the 3 s and the second after it, far below the 30 s of a search. */
+const SECONDS_MS = 15_000;
+
+interface Outcome {
+  readonly code: string;
+  readonly message: string;
+  readonly tookMs: number;
+}
+
+/** Connects with a script of this text or at this address; how it fails. */
+async function failedStart(page: Page, script: { text: string } | { url: string }) {
+  return await page.evaluate(async (script): Promise<Outcome> => {
+    const text = 'text' in script ? script.text : '';
+    const blob = URL.createObjectURL(new Blob([text], { type: 'text/javascript' }));
+    const url = 'url' in script ? script.url : blob;
+    const startMs = performance.now();
+    try {
+      await window.api.connect(() => new Worker(url, { type: 'module' }), { directory: 'starts' });
+    } catch (error) {
+      const { code, message } = error as Error & { code: string };
+      return { code, message, tookMs: performance.now() - startMs };
+    }
+    return { code: 'ok', message: '', tookMs: 0 };
+  }, script);
+}
+
+/** Adds to a room of the same directory, with the right worker. */
+async function add(page: Page): Promise<number> {
+  return await page.evaluate(async () => {
+    const { connect, startRooms } = window.api;
+    const { env } = await connect<RoomClasses>(startRooms, { directory: 'starts' });
+    return env.Room.getByName('a').add(1);
+  });
+}
+
+type RoomClasses = import('../pages/objects-worker.ts').Classes;
+
+const classesOnly = (origin: string) =>
+  `import { DurableObject } from '${origin}/worker/entries/objects.ts';
+   export class Room extends DurableObject {}`;
+
+test('[START3] a script that does not call serve() is said to be so in seconds, and the next start heals it', async ({
+  profile,
+  server,
+}) => {
+  await profile.launch();
+  const page = await openBlank(await profile.newPage(), server);
+  const outcome = await failedStart(page, { text: classesOnly(server.origin) });
+  expect(outcome).toMatchObject({ code: 'WORKER_FAILED' });
+  expect(outcome.message).toContain('has not called serve()');
+  expect(outcome.tookMs).toBeLessThan(SECONDS_MS);
+  expect(await add(page)).toBe(1);
+});
+
+test('[START3] a script that serves only after it has awaited something is waited for', async ({
+  profile,
+  server,
+}) => {
+  await profile.launch();
+  const page = await openBlank(await profile.newPage(), server);
+  const text = `import { DurableObject, serve } from '${server.origin}/worker/entries/objects.ts';
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    serve({ Room: class Room extends DurableObject { add() { return 7; } } });`;
+  expect(await failedStart(page, { text })).toMatchObject({ code: 'ok' });
+});
+
+for (const [what, script] of [
+  ['an address that does not exist', { url: '/nowhere.js' }],
+  ['a script that throws', { text: 'throw new Error("broken")' }],
+] as const) {
+  test(`[START1] after ${what}, another function of the page is used`, async ({
+    profile,
+    server,
+  }) => {
+    await profile.launch();
+    const page = await openBlank(await profile.newPage(), server);
+    const outcome = await failedStart(page, script);
+    expect(outcome).toMatchObject({ code: 'WORKER_FAILED' });
+    expect(outcome.tookMs).toBeLessThan(SECONDS_MS);
+    expect(await add(page)).toBe(1);
+    const refused = await failedStart(page, script);
+    expect(refused).toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+}
+
+test('[START4] wrong arguments are INVALID_ARGUMENT and say what to write', async ({
+  storagePage,
+}) => {
+  const seen = await storagePage.evaluate(async () => {
+    const { connect, openStorage } = window.api as unknown as Record<
+      string,
+      (...args: unknown[]) => Promise<unknown>
+    >;
+    const told = (call: Promise<unknown>) =>
+      call.catch((error) => [
+        error.name,
+        error.code,
+        /new Worker\(|openStorage\('/.test(error.message),
+      ]);
+    return [
+      await told(connect!()),
+      await told(connect!('./objects.worker.js')),
+      await told(connect!(() => undefined)),
+      await told(openStorage!(5)),
+    ];
+  });
+  expect(seen).toEqual(Array(4).fill(['TypeError', 'INVALID_ARGUMENT', true]));
+});

@@ -1,0 +1,255 @@
+// How a page starts its worker: failed starts, other choices, scripts that never serve, wrong arguments.
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { runCandidate } from '../../worker/boot/candidate.ts';
+import { isStorageError, type StorageError } from '../contract/errors.ts';
+import { type FakeTab, FakeTabs, type FakeWorker } from '../testing/fake-tabs.ts';
+import { OTHERS_WAIT_MS } from './leader-finder.ts';
+import { SERVE_WAIT_MS } from './own-worker.ts';
+import { checkStorageName, choiceOfConnect, choiceOfStorage } from './worker-choice.ts';
+
+let tabs: FakeTabs;
+let first: FakeTab;
+let second: FakeTab;
+
+beforeEach(() => {
+  tabs = new FakeTabs(runCandidate);
+  first = tabs.tab();
+  second = tabs.tab();
+});
+
+afterEach(() => tabs.close());
+
+/** Lets what was posted arrive. */
+async function turns(count = 5): Promise<void> {
+  for (let i = 0; i < count; i++) await new Promise((resolve) => setTimeout(resolve));
+}
+
+/** Moves the tab's time on in steps, as messages arrive between them. */
+async function pass(tab: FakeTab, durationMs: number): Promise<void> {
+  for (let passedMs = 0; passedMs < durationMs; passedMs += 250) {
+    await turns();
+    tab.advance(250);
+  }
+  await turns();
+}
+
+async function failure(tab: FakeTab, call: Promise<unknown>): Promise<StorageError> {
+  const outcome = call.then(
+    () => expect.fail('it succeeded'),
+    (error: unknown) => error,
+  );
+  await turns();
+  tab.advance(OTHERS_WAIT_MS);
+  const error = await outcome;
+  if (!isStorageError(error)) throw error;
+  return error;
+}
+
+/** What differs in nothing but the script has functions of other texts. */
+const bad = () => first.startWorker('no script');
+const good = () => first.startWorker('serves');
+const other = () => {
+  return first.startWorker('serves');
+};
+
+describe('a start that failed', () => {
+  test('[START1] does not keep the next function from being used', async () => {
+    expect(await failure(first, first.connect(null, { start: bad }))).toMatchObject({
+      code: 'WORKER_FAILED',
+    });
+    await first.connect(null, { start: good });
+    expect(first.host).not.toBe(null);
+  });
+
+  test('[START1] of a worker that never serves is replaced, and that worker ended', async () => {
+    const mute = () => first.startWorker('never serves');
+    const connecting = failure(first, first.connect(null, { start: mute }));
+    await pass(first, SERVE_WAIT_MS + 2 * OTHERS_WAIT_MS);
+    await connecting;
+    await first.connect(null, { start: good });
+    expect(first.workers.map(({ isAlive }) => isAlive)).toEqual([false, true]);
+  });
+
+  test('[START1] at a wrong address is mended by the address that comes with the package', async () => {
+    const wrong = { workerUrl: 'https://app.test/nope.js', spawn: bad };
+    await failure(first, first.open('object', wrong));
+    const storage = await first.open('object', { spawn: good });
+    await storage.put('a', 1);
+  });
+
+  test('[START1] with a worker that was given is mended by another one', async () => {
+    const worker = first.startWorker('no script');
+    await failure(first, first.connect(worker));
+    await first.connect(first.startWorker('serves'));
+  });
+
+  test('[START1] of the worker to come next is mended as well, and handles go on with it', async () => {
+    const storage = await first.open('object', { start: good });
+    await storage.put('a', 1);
+    first.script = 'no script';
+    const flaky = { start: () => first.startWorker() };
+    first.terminateWorker();
+    await turns();
+    await failure(first, first.open('object', flaky));
+    first.script = 'serves';
+    await first.open('object', { start: other });
+    expect(await storage.get('a')).toBe(1);
+  });
+
+  test('[START1] is mended while another tab leads; the new worker waits for its turn', async () => {
+    const theirs = await second.open();
+    await theirs.put('a', 1);
+    const storage = await first.open('object', { start: bad });
+    await turns();
+    await first.open('object', { start: good });
+    second.close();
+    expect(await storage.get('a')).toBe(1);
+    expect(first.workers.at(-1)!.host).not.toBe(null);
+  });
+});
+
+describe('another choice', () => {
+  test('[START2] is refused in words while the worker is in use', async () => {
+    await first.connect(null, { start: good });
+    const error = await failure(first, first.connect(null, { start: bad }));
+    expect(error).toMatchObject({ name: 'TypeError', code: 'INVALID_ARGUMENT' });
+    expect(error.message).toContain('the function that starts the worker');
+    expect(error.message).toContain('close()');
+    expect(first.workers.length).toBe(1);
+  });
+
+  test('[START2] is refused while the first one is being started', async () => {
+    const connecting = first.connect(null, { start: good });
+    expect(await failure(first, first.connect(null, { start: other }))).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
+    await connecting;
+  });
+
+  test.for<[string, { start?: () => FakeWorker; workerUrl?: string; wasmUrl?: string }]>([
+    ['a function, after a worker', { start: good }],
+    ['an address of the worker', { workerUrl: 'https://app.test/other.js' }],
+    ['an address of the wasm file', { wasmUrl: 'https://app.test/other.wasm' }],
+  ])('[START2] %s is refused', async ([, choice]) => {
+    await first.connect(first.startWorker('serves'));
+    expect(await failure(first, first.open('object', choice))).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
+  });
+
+  test('[START2] the same one, an omitted one, and a function of equal text are taken', async () => {
+    const startOf = () => () => first.startWorker('serves');
+    await first.connect(null, { start: startOf() });
+    await first.connect(null, { start: startOf() });
+    await first.open('object');
+    expect(first.workers.length).toBe(1);
+  });
+
+  test('[START2] bound functions are told apart', async () => {
+    const start = (script: FakeTab['script']) => first.startWorker(script);
+    await first.connect(null, { start: start.bind(null, 'serves') });
+    expect(
+      await failure(first, first.connect(null, { start: start.bind(null, 'no script') })),
+    ).toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+});
+
+describe('a script that does not serve', () => {
+  test('[START3] is said to be so within seconds', async () => {
+    first.script = 'never serves';
+    const connecting = failure(first, first.connect());
+    await pass(first, SERVE_WAIT_MS + 2 * OTHERS_WAIT_MS);
+    const error = await connecting;
+    expect(error.code).toBe('WORKER_FAILED');
+    expect(error.message).toContain('has not called serve()');
+  });
+
+  test('[START3] is waited for when it serves after all', async () => {
+    first.script = 'never serves';
+    const connecting = first.connect();
+    await pass(first, SERVE_WAIT_MS / 2);
+    first.workers[0]!.serve();
+    await pass(first, 500);
+    await connecting;
+    expect(first.host).not.toBe(null);
+  });
+
+  test('[START3] is not what a script is that still loads', async () => {
+    first.script = 'says nothing';
+    let outcome = 'pending';
+    const connecting = first.connect().catch((error) => {
+      outcome = error.code;
+    });
+    await pass(first, 2 * SERVE_WAIT_MS + 2 * OTHERS_WAIT_MS);
+    expect(outcome).toBe('pending');
+    first.workers[0]!.serve();
+    // The message of the start waits in the worker's queue.
+    await connecting;
+    expect(outcome).toBe('pending');
+  });
+
+  test('[START3] a worker that waits for its turn is not accused, nor one that is given twice', async () => {
+    await second.connect();
+    const worker = first.startWorker('never serves');
+    worker.serve();
+    (await first.connect(worker)).close();
+    await first.connect(worker);
+    await pass(first, 2 * SERVE_WAIT_MS);
+    second.close();
+    await first.connect(worker);
+    expect(worker.host).not.toBe(null);
+  });
+});
+
+describe('wrong arguments', () => {
+  const page = {
+    absoluteUrl: (url: string | URL) => new URL(url, 'https://app.test/').href,
+    startWorker: () => expect.fail('it started'),
+  };
+  const connecting = (...args: unknown[]) => choiceOfConnect(args[0], args[1], page);
+
+  test.for<[string, () => unknown, string]>([
+    ['connect()', () => connecting(), 'new Worker('],
+    ['connect of an address', () => connecting('./x.js'), 'not "./x.js"'],
+    ['connect(null)', () => connecting(null), 'new Worker('],
+    ['connect of a port', () => connecting({ port: {} }), 'an object of class Object'],
+    ['options that are text', () => connecting(good, 'app'), "{ directory: 'app' }"],
+    ['a directory that is a number', () => connecting(good, { directory: 5 }), 'number 5'],
+    ['a directory that is a path', () => connecting(good, { directory: 'a/b' }), 'without slashes'],
+    ['an empty directory', () => choiceOfStorage({ directory: '' }, page), 'without slashes'],
+    ['a wasmUrl that is not text', () => connecting(good, { wasmUrl: 1 }), 'wasmUrl is an address'],
+    ['an impossible workerUrl', () => choiceOfStorage({ workerUrl: 'http://' }, page), 'workerUrl'],
+    ['a worker that is text', () => choiceOfStorage({ worker: 'w.js' }, page), 'Omit it'],
+    ['openStorage()', () => checkStorageName(undefined), "openStorage('notes')"],
+    ['openStorage(5)', () => checkStorageName(5), 'not the number 5'],
+  ])('[START4] %s is INVALID_ARGUMENT and says what to write', ([, call, words]) => {
+    const expected = { name: 'TypeError', code: 'INVALID_ARGUMENT' };
+    expect(call).toThrow(expect.objectContaining(expected));
+    expect(call).toThrow(words);
+  });
+
+  test('[START4] arguments that are right are taken as they are', () => {
+    const { directory, worker, start } = connecting(good);
+    expect([directory, worker, start]).toEqual(['ctx-storage-objects', null, good]);
+    const storage = choiceOfStorage({ workerUrl: '/w.js', directory: 'app' }, page);
+    expect(storage).toMatchObject({ directory: 'app', workerUrl: 'https://app.test/w.js' });
+  });
+
+  test.for<[string, unknown, string]>([
+    ['nothing', undefined, 'undefined'],
+    ['a promise', Promise.resolve(), 'class Promise'],
+  ])(
+    '[START5] a function that returns %s is INVALID_ARGUMENT at once',
+    async ([, value, words]) => {
+      const start = () => value as never;
+      const error = await first.connect(null, { start }).then(
+        () => expect.fail('it succeeded'),
+        (thrown) => thrown,
+      );
+      expect(error).toMatchObject({ name: 'TypeError', code: 'INVALID_ARGUMENT' });
+      expect(error.message).toContain(words);
+      await first.connect(null, { start: good });
+    },
+  );
+});

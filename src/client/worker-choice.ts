@@ -1,0 +1,204 @@
+// Which worker a caller of `connect` or `openStorage` chooses for a directory: its arguments, checked, and
+// whether two callers choose the same.
+//
+// Invariant: a wrong argument is INVALID_ARGUMENT, whose message says what to write instead; nothing has
+// been started then.
+
+import { storageError } from '../contract/errors.ts';
+import type { WorkerLike, WorkerSource } from './environment.ts';
+
+/** The directory of handles that name none. */
+export const DEFAULT_DIRECTORY = 'ctx-storage';
+
+/** The directory of objects whose connection names none. */
+export const OBJECTS_DIRECTORY = 'ctx-storage-objects';
+
+/** A caller's options about the worker; null for those it did not give. */
+export interface WorkerChoice {
+  /** The user's call, for error messages. */
+  readonly operation: string;
+  readonly directory: string;
+  /** A worker that the caller started. */
+  readonly worker: WorkerLike | null;
+  /** The caller's function that starts the worker. */
+  readonly start: (() => WorkerLike) | null;
+  readonly workerUrl: string | null;
+  readonly wasmUrl: string | null;
+  /** Starts the worker if the caller gave neither a worker nor a function. */
+  readonly spawn: () => WorkerLike;
+}
+
+/** What the checks need of the page. */
+export interface ChoiceEnvironment {
+  /** @throws TypeError if it is not an address */
+  absoluteUrl(url: string | URL): string;
+  /** Starts the worker at the address; null: the one that comes with the package. */
+  startWorker(url: string | null): WorkerLike;
+}
+
+/** The choice of `connect(worker, options)`. @throws INVALID_ARGUMENT */
+export function choiceOfConnect(
+  worker: unknown,
+  given: unknown,
+  { absoluteUrl }: ChoiceEnvironment,
+): WorkerChoice {
+  const operation = 'connect';
+  const isFunction = typeof worker === 'function';
+  if (!isFunction && !isWorker(worker)) {
+    throw invalid(
+      operation,
+      `takes a function that starts the worker, or a Worker, not ${nameOf(worker)}. ${HOW_TO_START}`,
+    );
+  }
+  const options = optionsOf(operation, given);
+  return {
+    operation,
+    directory: directoryOf(operation, options.directory, OBJECTS_DIRECTORY),
+    worker: isFunction ? null : worker,
+    start: isFunction ? (worker as () => WorkerLike) : null,
+    workerUrl: null,
+    wasmUrl: addressOf(operation, 'wasmUrl', options.wasmUrl, absoluteUrl),
+    spawn: NO_SPAWN,
+  };
+}
+
+/** The choice of `openStorage(name, options)`. @throws INVALID_ARGUMENT */
+export function choiceOfStorage(
+  given: unknown,
+  { absoluteUrl, startWorker }: ChoiceEnvironment,
+): WorkerChoice {
+  const operation = 'openStorage';
+  const options = optionsOf(operation, given);
+  const { worker = null } = options;
+  if (worker !== null && !isWorker(worker)) {
+    throw invalid(
+      operation,
+      `the option worker is a Worker that runs this package's worker.js, not ${nameOf(worker)}. Omit ` +
+        'it, and the package starts its own.',
+    );
+  }
+  const workerUrl = addressOf(operation, 'workerUrl', options.workerUrl, absoluteUrl);
+  return {
+    operation,
+    directory: directoryOf(operation, options.directory, DEFAULT_DIRECTORY),
+    worker,
+    start: null,
+    workerUrl,
+    wasmUrl: addressOf(operation, 'wasmUrl', options.wasmUrl, absoluteUrl),
+    spawn: () => startWorker(workerUrl),
+  };
+}
+
+/** The object's name. @throws INVALID_ARGUMENT */
+export function checkStorageName(name: unknown): string {
+  if (typeof name === 'string') return name;
+  throw invalid(
+    'openStorage',
+    `a name is a string, not ${nameOf(name)}; write openStorage('notes'), or String(…) of it.`,
+  );
+}
+
+/** The choice of a later caller, which may omit what an earlier one has chosen. */
+export function completed(choice: WorkerChoice, known: WorkerChoice): WorkerChoice {
+  const { operation, worker, workerUrl, start } = choice;
+  const wasmUrl = choice.wasmUrl ?? known.wasmUrl;
+  const choosesWorker = worker !== null || workerUrl !== null || start !== null;
+  return choosesWorker ? { ...choice, wasmUrl } : { ...known, operation, wasmUrl };
+}
+
+/** What differs between two choices, in words; null: they are the same. */
+export function difference(choice: WorkerChoice, known: WorkerChoice): string | null {
+  if (!isSameFunction(choice.start, known.start)) return 'the function that starts the worker';
+  for (const option of ['worker', 'workerUrl', 'wasmUrl'] as const) {
+    if (choice[option] !== known[option]) return option;
+  }
+  return null;
+}
+
+// Code that runs again makes its functions again, such as one written in the call: those of equal text are
+// the same. The text of a bound function says nothing.
+function isSameFunction(one: WorkerChoice['start'], other: WorkerChoice['start']): boolean {
+  if (one === null || other === null || one === other) return one === other;
+  const text = String(one);
+  return text === String(other) && !text.includes('[native code]');
+}
+
+export function sourceOf({ worker, start, spawn, operation }: WorkerChoice): WorkerSource {
+  if (worker !== null) return { kind: 'given', worker };
+  if (start === null) return { kind: 'spawned', spawn };
+  return { kind: 'spawned', spawn: () => mustBeWorker(operation, start()) };
+}
+
+function mustBeWorker(operation: string, started: unknown): WorkerLike {
+  if (isWorker(started)) return started;
+  throw invalid(
+    operation,
+    `the function returned ${nameOf(started)}, not a Worker. ${HOW_TO_START}`,
+  );
+}
+
+const HOW_TO_START =
+  "Write () => new Worker(new URL('./objects.worker.js', import.meta.url), { type: 'module' }).";
+
+// Never called: a worker that was given is not started again.
+const NO_SPAWN = () => {
+  throw new Error('no worker was given');
+};
+
+function isWorker(value: unknown): value is WorkerLike {
+  if (typeof value !== 'object' || value === null) return false;
+  const { postMessage, addEventListener } = value as Partial<WorkerLike>;
+  return typeof postMessage === 'function' && typeof addEventListener === 'function';
+}
+
+function optionsOf(operation: string, options: unknown): Record<string, unknown> {
+  if (options === undefined) return {};
+  if (typeof options === 'object' && options !== null) return options as Record<string, unknown>;
+  throw invalid(
+    operation,
+    `options are an object, such as { directory: 'app' }, not ${nameOf(options)}.`,
+  );
+}
+
+function directoryOf(operation: string, directory: unknown, otherwise: string): string {
+  if (directory === undefined) return otherwise;
+  const isName =
+    typeof directory === 'string' && !/^(?:|\.|\.\.)$/.test(directory) && !/[/\\]/.test(directory);
+  if (isName) return directory;
+  throw invalid(
+    operation,
+    `a directory is the name of one folder, without slashes, such as 'app', not ${nameOf(directory)}.`,
+  );
+}
+
+function addressOf(
+  operation: string,
+  option: string,
+  address: unknown,
+  absoluteUrl: ChoiceEnvironment['absoluteUrl'],
+): string | null {
+  if (address === undefined) return null;
+  if (typeof address === 'string' || address instanceof URL) {
+    try {
+      return absoluteUrl(address);
+    } catch {
+      // It is not an address, as below.
+    }
+  }
+  throw invalid(
+    operation,
+    `${option} is an address, such as '/assets/file' or a URL, not ${nameOf(address)}.`,
+  );
+}
+
+function nameOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'function') return 'a function';
+  if (typeof value !== 'object') return `the ${typeof value} ${String(value)}`;
+  return `an object of class ${value.constructor?.name ?? 'Object'}`;
+}
+
+function invalid(operation: string, fact: string): Error {
+  return storageError('INVALID_ARGUMENT', `${operation}: ${fact}`);
+}
