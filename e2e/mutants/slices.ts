@@ -45,7 +45,12 @@ export const SLICES: Readonly<Record<string, Slice>> = {
   vfs: {
     folder: 'worker/vfs',
     mutate: ['worker/vfs/*.ts', '!worker/testing/sqlite.ts'],
-    tests: ['worker/vfs', 'worker/sql', 'worker/log/object-files.test.ts'],
+    tests: [
+      'worker/vfs',
+      'worker/sql',
+      'worker/log/history.test.ts',
+      'worker/log/object-files.test.ts',
+    ],
   },
   storage: {
     folder: 'worker/storage',
