@@ -10,11 +10,16 @@ import type { RemoteStorage } from './contract/storage.ts';
 export type { RemoteObjects } from './client/connect.ts';
 export { isStorageError, type StorageError, type StorageErrorCode } from './contract/errors.ts';
 export type {
+  DurableObjectClass,
+  DurableObjectFacets,
   DurableObjectId,
   DurableObjectJurisdiction,
   DurableObjectNamespace,
   DurableObjectStub,
+  FacetStartupOptions,
+  FacetStub,
   GetOptions,
+  LoopbackExport,
   Namespace,
   ObjectResponse,
   ObjectWebSocket,

@@ -231,7 +231,7 @@ const ASKS: Readonly<Record<string, Ask>> = {
     const props = { peer: env.Facet.getByName('peer') };
     return ctx.facets.get('a', () => ({ class: ctx.exports.Facet({ props }) })).propsOfPeer();
   },
-  'props that are none': ({ ctx: { exports } }) =>
+  'wrong props': ({ ctx: { exports } }) =>
     Promise.all(
       [
         () => exports.Facet(),

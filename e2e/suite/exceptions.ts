@@ -28,8 +28,10 @@ export const MODULE_STATE: Readonly<Record<string, string>> = {
   'src/sockets/web-socket.ts hibernateSocket': FRIEND,
   'src/sockets/web-socket.ts socketParts': FRIEND,
   'src/stubs/known-stubs.ts addresses': BY_OBJECT,
+  'src/stubs/known-stubs.ts fixed': BY_OBJECT,
   'src/stubs/known-stubs.ts members': BY_OBJECT,
   'src/stubs/known-stubs.ts rpcStubs': BY_OBJECT,
+  'src/stubs/loopback.ts classes': BY_OBJECT,
   'worker/globals/realm.ts realm': `${REALM}: the globals its hosts replace together`,
   'worker/library/provided-env.ts provided':
     'modules read env while they load, before a host starts',
@@ -58,6 +60,7 @@ const PLATFORM = 'the same export of the entry of each platform';
 /** Names that two modules of a product declare and export. */
 export const SHARED_NAMES: Readonly<Record<string, string>> = {
   AlarmInvocationInfo: PUBLIC_TYPE,
+  DurableObjectFacets: PUBLIC_TYPE,
   DurableObjectId: PUBLIC_TYPE,
   DurableObjectNamespace: PUBLIC_TYPE,
   DurableObjectState: PUBLIC_TYPE,

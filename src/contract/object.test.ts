@@ -4,6 +4,7 @@ import type {
   DurableObjectId,
   DurableObjectState,
   DurableObjectStub,
+  FacetStartupOptions,
   Namespace,
   RpcStub,
 } from './object.ts';
@@ -132,6 +133,29 @@ describe('types', () => {
       const target = await theirs.target();
       expectTypeOf(await target.next()).toEqualTypeOf<number>();
       target[Symbol.dispose]();
+    };
+    expect(use).toBeTypeOf('function');
+  });
+
+  test('[TYPE5] facets have the types that workerd’s have', () => {
+    type Facets = DurableObjectState['facets'];
+    type Theirs = workers.DurableObjectState['facets'];
+    expectTypeOf<keyof Facets>().toEqualTypeOf<keyof Theirs>();
+    expectTypeOf<Parameters<Facets['clone']>>().toEqualTypeOf<Parameters<Theirs['clone']>>();
+    expectTypeOf<Parameters<Facets['delete']>>().toEqualTypeOf<Parameters<Theirs['delete']>>();
+    expectTypeOf<Parameters<Facets['abort']>>().toExtend<Parameters<Theirs['abort']>>();
+    expectTypeOf<workers.FacetStartupOptions>().toExtend<FacetStartupOptions>();
+    expectTypeOf<FacetStartupOptions>().toExtend<workers.FacetStartupOptions>();
+    const use = async ({ facets, exports }: DurableObjectState) => {
+      const facet = facets.get<Counter>('a', () => ({ class: exports.Counter!, id: 'text' }));
+      expectTypeOf(facet.increment(1)).toExtend<Promise<number>>();
+      await facets.get<Counter>('a', async () => ({ class: exports.Counter!({ props: {} }) })).size;
+      // @ts-expect-error no such method
+      await facet.decrement();
+      // @ts-expect-error props are an object
+      exports.Counter!({ props: 1 });
+      // @ts-expect-error a class is needed
+      facets.get('a', () => ({}));
     };
     expect(use).toBeTypeOf('function');
   });

@@ -213,10 +213,12 @@ export interface AlarmInvocationInfo {
 export interface DurableObjectState<Props = unknown> {
   readonly id: DurableObjectId;
   readonly storage: DurableObjectStorage;
-  /** What was passed to the class beside `env`; here always an empty object. */
+  /** What a facet's class was given with `{ props }`; for every other object an empty object. */
   readonly props: Props;
-  /** The namespaces of all classes of the worker, by name of the class. */
-  readonly exports: Readonly<Record<string, DurableObjectNamespace>>;
+  /** The classes of the worker, by name. One that is served is a namespace, too. */
+  readonly exports: Readonly<Record<string, LoopbackExport>>;
+  /** Objects inside this one, each with storage of its own. */
+  readonly facets: DurableObjectFacets;
   /** Runs the callback while no other event is delivered; a failure resets the object. */
   blockConcurrencyWhile<T>(callback: () => T | PromiseLike<T>): Promise<T>;
   /** Keeps the object in memory until the promise settles. */
@@ -242,6 +244,47 @@ export interface DurableObjectState<Props = unknown> {
   setHibernatableWebSocketEventTimeout(timeoutMs?: number): void;
   getHibernatableWebSocketEventTimeout(): number | null;
 }
+
+/** A class that facets can have. */
+export type DurableObjectClass<_T extends object = object> = {};
+
+/** A class of the worker in `ctx.exports`: called, it gives the class with `ctx.props` for facets. */
+export type LoopbackExport = DurableObjectNamespace &
+  ((options: { props?: object }) => DurableObjectClass);
+
+/** The facets of one object, by name; a name has at most 256 bytes of UTF-8. */
+export interface DurableObjectFacets {
+  /**
+   * A stub of the facet. Its first call starts the facet, unless it runs, as the callback says. The stub
+   * cannot be stored or sent.
+   */
+  get<T extends object = object>(
+    name: string,
+    getStartupOptions: () => FacetStartupOptions<T> | Promise<FacetStartupOptions<T>>,
+  ): FacetStub<T>;
+  /** Resets the facet: calls of its stubs reject with the reason. */
+  abort(name: string, reason: unknown): void;
+  /** Resets the facet and removes all it has stored, with its own facets. */
+  delete(name: string): void;
+  /** Replaces the facet `dst` by a copy of what `src` and its own facets have stored. */
+  clone(src: string, dst: string): void;
+}
+
+/** How a facet starts. */
+export interface FacetStartupOptions<T extends object = object> {
+  /** `ctx.id` of the facet. @default the id of the object it belongs to */
+  id?: DurableObjectId | string;
+  /** A class of `ctx.exports`, or what calling one with `{ props }` gives. */
+  class: DurableObjectClass<T>;
+}
+
+/** A facet as the object that it belongs to has it. */
+export type FacetStub<T extends object = object> = Callable<
+  T,
+  Exclude<ReservedMember, 'id' | 'name'>
+> & {
+  fetch(input: Request | string | URL, init?: RequestInit): Promise<ObjectResponse>;
+};
 
 /** What every WebSocket can do, whatever types describe it. */
 export interface SocketLike {

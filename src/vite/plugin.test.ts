@@ -483,12 +483,21 @@ describe('plugin', () => {
         scriptName: name,
         compatibilityDate: name,
         env: { [name]: name },
+        exports: { [name]: Exported },
       },
     ]);
     expect(() => run({})).toThrow(
       `${name} is a class of wrangler.jsonc, and src/${name}.ts exports nothing of that name`,
     );
     expect(globalThis).not.toHaveProperty('pwned');
+  });
+
+  test('[FACET12] what main exports besides its classes is in ctx.exports, for facets', async () => {
+    const server = await createServer(config());
+    await server.close();
+    const worker = readFileSync(join(root, '.cache/ctx-storage/objects.worker.js'), 'utf8');
+    expect(worker).toContain('import * as main from');
+    expect(worker).toContain('exports: main');
   });
 
   test('[VITE9] bindings that are not classes are named in a warning', async () => {

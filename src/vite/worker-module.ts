@@ -57,7 +57,7 @@ export function workerModule(config: ObjectsConfig, paths: ModulePaths): string 
     '',
     'serve({',
     ...classes,
-    '}, options);',
+    '}, { ...options, exports: main });',
     '',
   ].join('\n');
 }

@@ -11,8 +11,8 @@ import { Party, type PartyIo } from '../../src/stubs/party.ts';
 import type { ObjectCaller } from '../../src/stubs/stub.ts';
 import type { ObjectHost } from '../host/object-host.ts';
 import type { ObjectManager } from '../host/object-manager.ts';
+import type { InstanceBindings } from '../instance/instance-bindings.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
-import type { InstanceBindings } from '../instance/user-object.ts';
 import { DurableObjectFacets } from './facets.ts';
 import { ObjectCalls } from './object-calls.ts';
 

@@ -9,6 +9,7 @@ import type { PartyIo } from '../../src/stubs/party.ts';
 import { openForeign } from '../import/foreign-database.ts';
 import type { HostEnvironment } from '../instance/environment.ts';
 import type { FacetStartup } from '../instance/facet-startup.ts';
+import { type InstanceBindings, NO_BINDINGS } from '../instance/instance-bindings.ts';
 import { InstanceContext } from '../instance/instance-context.ts';
 import { ClassRegistry } from '../instance/object-class.ts';
 import {
@@ -16,7 +17,6 @@ import {
   type InstanceEvents,
   ObjectInstance,
 } from '../instance/object-instance.ts';
-import { type InstanceBindings, NO_BINDINGS } from '../instance/user-object.ts';
 import { HibernatingSockets } from '../sockets/hibernating-sockets.ts';
 import { completeLimits } from '../sql/query-limits.ts';
 import { FacetFiles } from './facet-files.ts';

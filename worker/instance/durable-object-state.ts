@@ -8,7 +8,7 @@ import { WebSocketRequestResponsePair } from '../../src/sockets/install.ts';
 import type { WebSocket } from '../../src/sockets/web-socket.ts';
 import type { InstanceSockets } from '../sockets/instance-sockets.ts';
 import { checkConstructor, type INTERNAL } from '../storage/surface.ts';
-import type { InstanceBindings } from './user-object.ts';
+import type { InstanceBindings } from './instance-bindings.ts';
 
 /** The longest limit workerd accepts for a handler: a week, in milliseconds. */
 const EVENT_TIMEOUT_MS_MAX = 604_800_000;

@@ -26,6 +26,7 @@ import { DurableObjectState } from './durable-object-state.ts';
 import type { HostEnvironment } from './environment.ts';
 import type { FacetStartup } from './facet-startup.ts';
 import type { Handlers } from './handlers.ts';
+import { type InstanceBindings, NO_BINDINGS } from './instance-bindings.ts';
 import { InstanceContext } from './instance-context.ts';
 import type { HostedClass } from './object-class.ts';
 import {
@@ -38,7 +39,7 @@ import {
   withReset,
 } from './reset-reasons.ts';
 import { withinLimit } from './time-limit.ts';
-import { type InstanceBindings, NO_BINDINGS, UserObject } from './user-object.ts';
+import { UserObject } from './user-object.ts';
 
 /** How long an instance without events stays in memory (workerd: 10 s). */
 const IDLE_MS = 10_000;

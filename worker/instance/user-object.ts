@@ -5,16 +5,8 @@
 import { storageError } from '../../src/contract/errors.ts';
 import type { DurableObjectState } from './durable-object-state.ts';
 import { type Handlers, handlersOf } from './handlers.ts';
+import { type InstanceBindings, NO_BINDINGS } from './instance-bindings.ts';
 import type { HostedClass } from './object-class.ts';
-
-/** What code of an instance reaches other objects by, and what it was given. */
-export interface InstanceBindings {
-  readonly env: object;
-  /** `ctx.exports`: all classes. */
-  readonly exports: object;
-  readonly facets: object;
-  readonly props: object;
-}
 
 type State =
   | { readonly kind: 'unconstructed' }
@@ -28,7 +20,6 @@ type State =
     };
 
 const NO_HANDLERS: Handlers = {};
-export const NO_BINDINGS: InstanceBindings = { env: {}, exports: {}, facets: {}, props: {} };
 
 export class UserObject {
   readonly #class: HostedClass;
