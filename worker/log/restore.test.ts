@@ -1,5 +1,6 @@
 import type { Database } from '@sqlite.org/sqlite-wasm';
 import { expect, test } from 'vitest';
+import { MemoryDirectory } from '../file/memory-file.ts';
 import {
   all,
   noise,
@@ -82,6 +83,33 @@ test('[LOG11] an impossible restore is refused with its reason, whichever call f
     await again.close();
   }
 }, 30_000);
+
+test('[LOG12] a time within a large transaction names the commit before it', async () => {
+  const directory = new MemoryDirectory();
+  const environment = new TestEnvironment();
+  const first = await openLog(directory, environment, { spillBytes: 1 << 14 });
+  first.db.exec('PRAGMA cache_size = 10');
+  for (let i = 0; i < 20; i++) put(first.db, i, noise(i, 8000));
+  const before = first.files.currentBookmark();
+  // Spilled to the log in parts during the first second, committed a minute later.
+  const beganMs = environment.nowMs + 1000;
+  environment.nowMs = beganMs;
+  first.db.exec('BEGIN; UPDATE t SET v = zeroblob(8000)');
+  environment.nowMs += 60_000;
+  first.db.exec('COMMIT');
+  await first.files.flush();
+  environment.nowMs += 1000;
+  put(first.db, 1, 'later');
+  await first.files.flush();
+  const found = await first.files.bookmarkForTime(beganMs + 1);
+  expect(found.slice(0, 17)).toBe(before.slice(0, 17));
+  first.files.scheduleRestore(found);
+  await first.files.flush();
+  await first.close();
+  const second = await openLog(directory, environment);
+  expect(second.db.selectValue('SELECT v FROM t WHERE k = 1')).toEqual(noise(1, 8000));
+  await second.close();
+});
 
 test('[LOG12] the bookmark of a time whose commits a power failure took names the last one it left', async () => {
   const directory = new WatchedDirectory();

@@ -51,8 +51,11 @@ function lastCommit(segment: Segment, timeMs: number, end: LogPosition): Bookmar
   for (const found of segment.records(position)) {
     const { record } = found;
     if (record.timeMs > timeMs) return last;
+    const after = positionAfter(found);
+    // A part of a transaction names no state: the commit may come after the time.
+    if (after === null) continue;
     if ((record.flags & MARKER) === 0) last = record;
-    position = positionAfter(found) ?? position;
+    position = after;
   }
   if (position.sum !== end.sum) throw damagedSegment(segment.number);
   return last;
