@@ -21,6 +21,7 @@ export const MODULE_STATE: Readonly<Record<string, string>> = {
   'src/membrane/imported.ts collected': COLLECTED,
   'src/membrane/payload.ts lastNumber': 'numbers must differ in all connections of a realm',
   'src/membrane/signal.ts controllers': BY_OBJECT,
+  'src/serializer/blob-bytes.ts thread': 'a thread of Node, started by the first Blob',
   'src/serializer/byte-reader.ts cache': 'short strings decoded before; holds no state but speed',
   'src/serializer/encode.ts idle':
     'an encoder kept for the next call, so that its buffer is reused',

@@ -1,5 +1,7 @@
 // What can be stored, as what, and what is refused.
 
+import { openAsBlob } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { deserialize } from './decode.ts';
 import { serialize } from './encode.ts';
@@ -404,11 +406,28 @@ describe('[VAL3] a blob', () => {
   afterEach(() => vi.unstubAllGlobals());
 
   test('is refused on a page, with the way out', () => {
+    vi.stubGlobal('process', undefined);
     const error = thrownBy(() => serialize(new Blob(['x']))) as Error;
     expect([error.name, error.message]).toEqual([
       'DataCloneError',
-      '#<Blob> cannot be read without waiting outside a worker; store `await blob.arrayBuffer()`.',
+      '#<Blob> cannot be read here without waiting; store `await blob.arrayBuffer()`.',
     ]);
+  });
+
+  test('is stored with its type in Node, one after the other', async () => {
+    const bytes = new Uint8Array(100_000).map((_, index) => index);
+    const written = ['hé', '', bytes].map((part) => new Blob([part], { type: 'text/plain' }));
+    const read = written.map((blob) => roundTrip(blob));
+    expect(read.map(({ type }) => type)).toEqual(['text/plain', 'text/plain', 'text/plain']);
+    expect([await read[0]!.text(), read[1]!.size]).toEqual(['hé', 0]);
+    expect(new Uint8Array(await read[2]!.arrayBuffer())).toEqual(bytes);
+    expect(await roundTrip(written[0]!.slice(1)).text()).toBe(await written[0]!.slice(1).text());
+  });
+
+  test('of a file is refused in Node', async () => {
+    const file = await openAsBlob(fileURLToPath(import.meta.url));
+    const error = thrownBy(() => serialize(file)) as Error;
+    expect(error.name).toBe('DataCloneError');
   });
 
   test('is stored with its type in a worker', async () => {

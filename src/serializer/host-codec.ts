@@ -4,6 +4,7 @@
 // The form was established by storing such objects in workerd and reading the bytes back. Members
 // that only one engine has (`cf` in workerd; `mode`, `credentials` and `referrer` here) are not stored.
 
+import { blobBytes } from './blob-bytes.ts';
 import { corrupt } from './byte-reader.ts';
 import { COMMON_HEADERS } from './common-headers.ts';
 import { dataCloneError } from './object-kind.ts';
@@ -71,29 +72,19 @@ export function writeResponse(response: Response, writer: ValueWriter): void {
   ]);
 }
 
-interface SynchronousFileReader {
-  readAsArrayBuffer(blob: Blob): ArrayBuffer;
-}
-
-/**
- * The bytes of a Blob can be read synchronously only in a worker.
- *
- * @throws DataCloneError on a page
- */
+/** @throws DataCloneError on a page, and of a Blob that is a file */
 export function writeBlob(blob: Blob, { out }: ValueWriter): void {
-  const { FileReaderSync } = globalThis as {
-    FileReaderSync?: new () => SynchronousFileReader;
-  };
-  if (!FileReaderSync) {
+  const bytes = blobBytes(blob);
+  if (bytes === null) {
     throw dataCloneError(
       blob,
-      'cannot be read without waiting outside a worker; store `await blob.arrayBuffer()`.',
+      'cannot be read here without waiting; store `await blob.arrayBuffer()`.',
     );
   }
   out.byte(TAG.host);
   out.varint(HOST_TAG.blob);
   out.utf8(blob.type);
-  out.rawWithLength(new Uint8Array(new FileReaderSync().readAsArrayBuffer(blob)));
+  out.rawWithLength(bytes);
 }
 
 export function writeDomException(exception: DOMException, { out }: ValueWriter): void {

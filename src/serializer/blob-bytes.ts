@@ -1,0 +1,91 @@
+// The bytes of a Blob without an await, because storage writes at once.
+//
+// Browsers have a reader for that in workers, and nothing on pages. In Node a thread reads, while the one
+// that asks stands still.
+
+interface SynchronousFileReader {
+  readAsArrayBuffer(blob: Blob): ArrayBuffer;
+}
+
+/** The part of Node's `worker_threads` that is used. */
+interface Threads {
+  readonly Worker: new (code: string, options: object) => { unref(): void };
+  readonly MessageChannel: new () => { readonly port1: Port; readonly port2: object };
+  receiveMessageOnPort(port: Port): { readonly message: Answer } | undefined;
+}
+
+interface Port {
+  postMessage(blob: Blob): void;
+  unref(): void;
+}
+
+interface Answer {
+  readonly bytes?: ArrayBuffer;
+  readonly error?: unknown;
+}
+
+interface Globals {
+  readonly FileReaderSync?: new () => SynchronousFileReader;
+  readonly process?: { getBuiltinModule?(name: string): unknown };
+}
+
+/** A bound for a thread that does not start. */
+const READ_MS_MAX = 10_000;
+
+const READING_THREAD = `
+  const { workerData } = require('node:worker_threads');
+  const { port, count } = workerData;
+  port.on('message', async (blob) => {
+    try {
+      const bytes = await blob.arrayBuffer();
+      port.postMessage({ bytes }, [bytes]);
+    } catch (error) {
+      port.postMessage({ error });
+    }
+    Atomics.add(count, 0, 1);
+    Atomics.notify(count, 0);
+  });`;
+
+let thread: BlobThread | undefined;
+
+/** Null if the bytes cannot be had without an await. */
+export function blobBytes(blob: Blob): Uint8Array | null {
+  const { FileReaderSync, process } = globalThis as Globals;
+  if (FileReaderSync) return new Uint8Array(new FileReaderSync().readAsArrayBuffer(blob));
+  const threads = process?.getBuiltinModule?.('node:worker_threads');
+  if (!threads) return null;
+  thread ??= new BlobThread(threads as Threads);
+  return thread.read(blob);
+}
+
+/** It keeps no process alive. */
+class BlobThread {
+  readonly #threads: Threads;
+  readonly #port: Port;
+  /** How many Blobs the thread has answered. */
+  readonly #count = new Int32Array(new SharedArrayBuffer(4));
+
+  constructor(threads: Threads) {
+    this.#threads = threads;
+    const { port1, port2 } = new threads.MessageChannel();
+    this.#port = port1;
+    port1.unref();
+    const workerData = { port: port2, count: this.#count };
+    new threads.Worker(READING_THREAD, { eval: true, workerData, transferList: [port2] }).unref();
+  }
+
+  read(blob: Blob): Uint8Array | null {
+    const before = Atomics.load(this.#count, 0);
+    try {
+      this.#port.postMessage(blob);
+    } catch {
+      return null; // one that stands for a file
+    }
+    if (Atomics.wait(this.#count, 0, before, READ_MS_MAX) === 'timed-out') {
+      thread = undefined; // a late answer would be taken for the next one
+      return null;
+    }
+    const { bytes } = this.#threads.receiveMessageOnPort(this.#port)!.message;
+    return bytes === undefined ? null : new Uint8Array(bytes);
+  }
+}
