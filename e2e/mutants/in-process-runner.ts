@@ -19,7 +19,7 @@ const TIMEOUT_FACTOR = 3;
 /** A loop that a mutant made endless is cut after so many times the rounds it made without. */
 const HITS_FACTOR = 20;
 const MIN_HITS = 500;
-const HAS_CACHES = process.env.MUTANT_CACHES === 'yes';
+const CACHES = (process.env.MUTANT_CACHES ?? '').split('\n').filter((file) => file !== '');
 const FOUND_FILE = 'mutant-tests-found.json';
 
 // The realm of a test host replaces these.
@@ -108,7 +108,7 @@ class InProcessRunner {
     const { id: mutant, fileName } = activeMutant;
     const order = this.#order(fileName, testFilter ?? Object.keys(this.#found.durationMs));
     let result = await this.#runAll(order, fileName, mutant);
-    if (result.status === 'survived' && HAS_CACHES) {
+    if (result.status === 'survived' && CACHES.some((file) => fileName.endsWith(file))) {
       // What the modules remember from earlier tests may have hidden it.
       await this.#load();
       result = await this.#runAll(order, fileName, mutant);

@@ -59,7 +59,7 @@ function runSlice(slice: Slice): MutationReport {
         ...process.env,
         // The runner of the tests is TypeScript, too.
         NODE_OPTIONS: `--import ${import.meta.resolve('tsx')}`,
-        MUTANT_CACHES: slice.hasCaches === true ? 'yes' : 'no',
+        MUTANT_CACHES: (slice.caches ?? []).join('\n'),
         MUTANT_TESTS: slice.tests.flatMap(testFiles).join('\n'),
       },
     });

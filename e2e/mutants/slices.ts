@@ -11,8 +11,8 @@ export interface Slice {
   readonly mutate: readonly string[];
   /** Tests that are run: files, or folders without those below, from the repository's root. */
   readonly tests: readonly string[];
-  /** Its modules remember results for as long as they live, so survivors meet new modules once more. */
-  readonly hasCaches?: true;
+  /** Sources that remember results for as long as they live: survivors meet new modules once more. */
+  readonly caches?: readonly string[];
 }
 
 const LOG_TESTS = ['worker/log', 'worker/storage'];
@@ -79,7 +79,7 @@ export const SLICES: Readonly<Record<string, Slice>> = {
     folder: 'src/serializer',
     mutate: ['src/serializer/{encode,byte-writer,slots,object-kind,view-layout,wire}.ts'],
     tests: SERIALIZER_TESTS,
-    hasCaches: true,
+    caches: ['src/serializer/object-kind.ts'],
   },
   decode: {
     folder: 'src/serializer',
@@ -88,6 +88,6 @@ export const SLICES: Readonly<Record<string, Slice>> = {
       '!src/serializer/{encode,byte-writer,slots,object-kind,view-layout,wire}.ts',
     ],
     tests: SERIALIZER_TESTS,
-    hasCaches: true,
+    caches: ['src/serializer/byte-reader.ts'],
   },
 };
