@@ -1,6 +1,7 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { loadSqliteInNode } from '../testing/sqlite.ts';
 import { loadSqlite, type Sqlite } from './sqlite-module.ts';
+import { WasmMemory } from './wasm-memory.ts';
 
 let sqlite: Sqlite;
 
@@ -63,4 +64,115 @@ describe('memory', () => {
 test('a module is loaded once, whoever asks', async () => {
   expect(await loadSqliteInNode()).toBe(sqlite);
   expect(await loadSqlite(new Uint8Array([1, 2, 3]))).toBe(sqlite);
+});
+
+describe('scratch memory', () => {
+  const KB = 1024;
+  /** Sizes of what is allocated, by address. */
+  let allocated: Map<number, number>;
+  let memory: WasmMemory;
+
+  beforeEach(() => {
+    allocated = new Map();
+    let next = 8;
+    memory = new WasmMemory(new WebAssembly.Memory({ initial: 100 }), {
+      malloc(sizeBytes) {
+        const pointer = next;
+        next += sizeBytes;
+        if (next > 100 * 64 * KB) return 0;
+        allocated.set(pointer, sizeBytes);
+        return pointer;
+      },
+      free: (pointer) => void allocated.delete(pointer),
+    });
+  });
+  const sizes = () => [...allocated.values()];
+
+  test('is 64 KB, or as large as what is asked for', () => {
+    memory.scratch(1);
+    expect(sizes()).toEqual([64 * KB]);
+    memory.scratch(64 * KB);
+    expect(sizes()).toEqual([64 * KB]);
+    memory.scratch(64 * KB + 1);
+    expect(sizes()).toEqual([64 * KB + 1]);
+  });
+
+  test('of one huge value is not kept for the next', () => {
+    memory.scratch(KB * KB + 1);
+    expect(memory.scratch(0)).toBe([...allocated.keys()][0]);
+    expect(sizes()).toEqual([KB * KB + 1]);
+    memory.scratch(10);
+    expect(sizes()).toEqual([64 * KB]);
+    memory.scratch(KB * KB);
+    memory.scratch(10);
+    expect(sizes()).toEqual([KB * KB]);
+  });
+
+  test('stays what it was when there is none left', () => {
+    const before = memory.scratch(10);
+    expect(() => memory.scratch(2 ** 30)).toThrow(
+      expect.objectContaining({
+        code: 'SQL_MEMORY',
+        message: 'No memory for 1073741824 bytes in SQLite: SQLITE_NOMEM',
+      }),
+    );
+    expect(memory.scratch(0)).toBe(before);
+    expect(memory.scratch(10)).toBe(before);
+  });
+
+  test('for a long text is as large as its bytes, for a shorter one as they can be', () => {
+    memory.writeScratch('x'.repeat(200 * KB));
+    expect(sizes()).toEqual([200 * KB + 1]);
+    const units = 16 * KB - 1;
+    const other = new WasmMemory(new WebAssembly.Memory({ initial: 100 }), {
+      malloc: (sizeBytes) => {
+        allocated.set(8, sizeBytes);
+        return 8;
+      },
+      free() {},
+    });
+    other.scratch(1);
+    other.writeScratch('€'.repeat(units));
+    expect(allocated.get(8)).toBe(64 * KB);
+    expect(other.readText(8, 3 * units)).toBe('€'.repeat(units));
+  });
+});
+
+describe('text at every length', () => {
+  const units = [0, 1, 7, 8, 9, 15, 16, 17, 63, 64, 65, 66, 200];
+  test.each(units)('%i units', (length) => {
+    const { memory } = sqlite;
+    for (const last of ['', 'z', '\x7f', '\x80', 'é', '\ufeff']) {
+      for (const text of [last + 'x'.repeat(length), 'x'.repeat(length) + last]) {
+        const sizeBytes = memory.writeScratch(text);
+        const at = memory.scratch(0);
+        expect(sizeBytes).toBe(new TextEncoder().encode(text).length);
+        expect(memory.readText(at, sizeBytes)).toBe(text);
+        expect(memory.readCString(at)).toBe(text);
+      }
+    }
+  });
+
+  test('what is not UTF-8 is read as U+FFFD', () => {
+    const { memory } = sqlite;
+    const at = memory.scratch(100);
+    memory.u8.set([0x61, 0xff, 0x62, 0], at);
+    expect(memory.readText(at, 3)).toBe('a\ufffdb');
+    expect(memory.readCString(at)).toBe('a\ufffdb');
+  });
+
+  test('a null pointer is the empty text', () => {
+    expect(sqlite.memory.readCString(0)).toBe('');
+  });
+
+  test('every view follows a growth', () => {
+    const { memory } = sqlite;
+    for (const view of ['u8', 'i32', 'f64'] as const) {
+      const before = memory[view];
+      const pointer = memory.allocate(before.byteLength);
+      expect(before.length).toBe(0);
+      expect(memory[view].length).toBeGreaterThan(0);
+      memory.free(pointer);
+    }
+  });
 });
