@@ -25,12 +25,15 @@ const GATE_TESTS = [
 ];
 
 export const SLICES: Readonly<Record<string, Slice>> = {
+  'log-upkeep': {
+    folder: 'worker/log',
+    mutate: ['worker/log/{log-end,sealed-segments}.ts'],
+    // Tested on their own, so without the tests that open a whole object.
+    tests: ['worker/log/log-end.test.ts', 'worker/log/sealed-segments.test.ts'],
+  },
   'log-files': {
     folder: 'worker/log',
-    mutate: [
-      'worker/log/{commit-log,committed-pages,checkpoint-file,main-file,page-store}.ts',
-      'worker/log/*-segments.ts',
-    ],
+    mutate: ['worker/log/{commit-log,committed-pages,checkpoint-file,main-file,page-store}.ts'],
     tests: LOG_TESTS,
   },
   'log-history': {
@@ -38,19 +41,14 @@ export const SLICES: Readonly<Record<string, Slice>> = {
     mutate: [
       'worker/log/*.ts',
       '!worker/log/{commit-log,committed-pages,checkpoint-file,main-file,page-store}.ts',
-      '!worker/log/*-segments.ts',
+      '!worker/log/{log-end,sealed-segments}.ts',
     ],
     tests: LOG_TESTS,
   },
   vfs: {
     folder: 'worker/vfs',
     mutate: ['worker/vfs/*.ts', '!worker/testing/sqlite.ts'],
-    tests: [
-      'worker/vfs',
-      'worker/sql',
-      'worker/log/history.test.ts',
-      'worker/log/object-files.test.ts',
-    ],
+    tests: ['worker/vfs', 'worker/sql/database.test.ts'],
   },
   storage: {
     folder: 'worker/storage',
