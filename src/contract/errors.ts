@@ -66,6 +66,12 @@ export const ERROR_CODES = {
     meaning: 'A transaction or critical section held the object for too long and was ended.',
   },
 
+  // Live reads.
+  LIVE_READ_ONLY: {
+    class: 'Error',
+    meaning: 'A live read tried to write, which it may not: nothing was written.',
+  },
+
   // Classes and their methods.
   CLASS_INVALID: {
     class: 'TypeError',

@@ -15,6 +15,7 @@ import { Execution, type ExecutionOwner } from './execution.ts';
 import type { TableShape } from './order-limit.ts';
 import { Query } from './query.ts';
 import { QueryCache } from './query-cache.ts';
+import { type QueryTables, QueryTablesIndex } from './query-tables.ts';
 import { QueryText } from './query-text.ts';
 import { PreparedStatement } from './statement.ts';
 import { inSavepoint, setSavepoint } from './write-savepoint.ts';
@@ -26,6 +27,9 @@ const TABLE_COLUMNS = 'SELECT name, pk FROM pragma_table_xinfo(?1)';
 
 const PAGE_BYTES = 4096;
 
+/** Every commit may change the size. */
+const SIZE: QueryTables = { reads: 'all', writes: new Set() };
+
 // This many cursors with unread rows are normal; beyond that, some may be forgotten.
 const UNWATCHED_MAX = 16;
 
@@ -35,6 +39,10 @@ export class Database implements ExecutionOwner {
   readonly #queries = new QueryCache();
   // Executions with unread rows, which a reset closes.
   readonly #open = new Set<Execution>();
+  readonly #tables: QueryTablesIndex;
+  #onQuery: ((tables: QueryTables) => void) | undefined;
+  /** Why no query may write now; undefined: it may. */
+  refusesWrites: (() => Error) | undefined;
 
   /**
    * Opens and configures a database; `vfsName` undefined is SQLite's own default.
@@ -49,6 +57,22 @@ export class Database implements ExecutionOwner {
     options: DatabaseOptions = {},
   ) {
     this.#connection = new Connection(sqlite, filename, vfsName, events, options);
+    this.#tables = new QueryTablesIndex(this.#connection, (sql) => this.statement(sql));
+  }
+
+  get onQuery(): ((tables: QueryTables) => void) | undefined {
+    return this.#onQuery;
+  }
+
+  /** Told what each user query touches, just before it runs; undefined: nobody wants to know. */
+  set onQuery(told: ((tables: QueryTables) => void) | undefined) {
+    this.#onQuery = told;
+    this.#tables.forget(); // the schema may have changed while nobody looked
+  }
+
+  /** The schema may have changed otherwise than by a query: something was rolled back. */
+  schemaChanged(): void {
+    this.#tables.forget();
   }
 
   /** The prepared statement of trusted text, compiled on its first use and kept. */
@@ -106,6 +130,7 @@ export class Database implements ExecutionOwner {
 
   /** Size of the pages in use, in bytes; a new database counts its first page. */
   get sizeBytes(): number {
+    this.#onQuery?.(SIZE);
     const pages = this.#pragma('PRAGMA page_count') - this.#pragma('PRAGMA freelist_count');
     return Math.max(1, pages) * PAGE_BYTES;
   }
@@ -116,6 +141,7 @@ export class Database implements ExecutionOwner {
    */
   reset(): void {
     this.#closeCursors('The cursor was closed because deleteAll() removed the database under it.');
+    this.#tables.forget();
     this.#connection.call(() => this.#connection.reset());
   }
 
@@ -178,8 +204,15 @@ export class Database implements ExecutionOwner {
   }
 
   #start(query: Query, bindings: readonly Binding[]): Execution {
+    if (this.#onQuery !== undefined) this.#tell(query, this.#onQuery);
     if (!this.#prepareWrite(query)) return new Execution(this, query, bindings);
     return inSavepoint(this, () => new Execution(this, query, bindings));
+  }
+
+  #tell(query: Query, told: (tables: QueryTables) => void): void {
+    const tables = this.#tables.of(query);
+    if (tables.writes === 'all') this.#tables.forget();
+    told(tables);
   }
 
   /** Opens what a query that writes needs: a transaction, and (then true) a savepoint. */
@@ -187,6 +220,7 @@ export class Database implements ExecutionOwner {
     if (!query.writes) return false;
     const connection = this.#connection;
     try {
+      if (this.refusesWrites !== undefined) throw this.refusesWrites();
       if (!connection.transactionOpen) connection.events.beforeWrite();
       if (!query.writesLong || !connection.transactionOpen) return false;
       setSavepoint(this);

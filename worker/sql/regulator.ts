@@ -73,6 +73,9 @@ const FUNCTIONS = new Set(
     .split(/\s+/),
 );
 
+/** Functions whose result depends on what the connection has done before. */
+const COUNTERS = new Set(['changes', 'last_insert_rowid', 'total_changes']);
+
 const HIDDEN_PREFIX = new TextEncoder().encode('_cf_');
 const LOWER_CASE = 0x20;
 
@@ -80,11 +83,23 @@ const TRANSACTION_ADVICE =
   'BEGIN, COMMIT, ROLLBACK and SAVEPOINT are not allowed; use transaction() or transactionSync() ' +
   'of the storage, which roll back by themselves when something throws';
 
+/** Told of what a statement touches while it is compiled. */
+export interface TableWatch {
+  reads(table: string): void;
+  writes(table: string): void;
+  /** It depends on more than tables: on pragmas, on counters of the connection. */
+  readsAll(): void;
+  /** It changes the schema or a setting. */
+  writesAll(): void;
+}
+
 export class Regulator {
   static readonly #ofModule = new WeakMap<Sqlite, Regulator>();
 
   /** True while user SQL is compiled or stepped. */
   regulating = false;
+  /** Told of what the statement touches that is compiled; undefined when nobody wants to know. */
+  watch: TableWatch | undefined;
   readonly #sqlite: Sqlite;
   readonly #callback: Pointer;
   // What was last refused, in words; undefined when nothing was.
@@ -163,7 +178,10 @@ export class Regulator {
 
   #decide(action: number, first: Pointer, second: Pointer, schema: Pointer): number {
     const refused = this.#refusal(action, first, second, schema);
-    if (refused === undefined) return ALLOW;
+    if (refused === undefined) {
+      if (this.watch !== undefined) this.#report(this.watch, action, first, second);
+      return ALLOW;
+    }
     this.#refused = refused;
     return DENY;
   }
@@ -236,6 +254,29 @@ export class Regulator {
     const inspects = action === ACTION.read || action === ACTION.update;
     if (inspects && this.#text(schema) === 'temp' && !this.#isHidden(first)) return undefined;
     return temporary();
+  }
+
+  #report(watch: TableWatch, action: number, first: Pointer, second: Pointer): void {
+    switch (action) {
+      case ACTION.select:
+      case ACTION.recursive:
+        return;
+      case ACTION.read:
+        watch.reads(this.#text(first));
+        return;
+      case ACTION.insert:
+      case ACTION.update:
+      case ACTION.delete:
+        watch.writes(this.#text(first));
+        return;
+      case ACTION.function:
+        if (COUNTERS.has(this.#text(second).toLowerCase())) watch.readsAll();
+        return;
+      default:
+        // A pragma reads or changes more than tables, everything else the schema.
+        watch.readsAll();
+        watch.writesAll();
+    }
   }
 
   #isMain(name: Pointer): boolean {

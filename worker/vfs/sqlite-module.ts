@@ -52,6 +52,8 @@ export interface SqliteExports {
   sqlite3_step(statement: Pointer): number;
   sqlite3_reset(statement: Pointer): number;
   sqlite3_clear_bindings(statement: Pointer): number;
+  /** The text of the statement. */
+  sqlite3_sql(statement: Pointer): Pointer;
   sqlite3_stmt_readonly(statement: Pointer): number;
   /** Not 0 while the statement's program runs; 0 while its step recompiles it. */
   sqlite3_stmt_busy(statement: Pointer): number;

@@ -1,0 +1,145 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openInMemory } from '../testing/test-database.ts';
+import type { Database } from './database.ts';
+import type { QueryTables, TableSet } from './query-tables.ts';
+
+let database: Database;
+let told: QueryTables[];
+
+beforeEach(async () => {
+  told = [];
+  database = await openInMemory();
+  for (const sql of [
+    'CREATE TABLE author(id INTEGER PRIMARY KEY, name)',
+    'CREATE TABLE book(id INTEGER PRIMARY KEY, author REFERENCES author(id) ON DELETE CASCADE, title)',
+    'CREATE TABLE page(book REFERENCES book(id) ON DELETE SET NULL, text)',
+    'CREATE TABLE log(text)',
+    'CREATE TABLE counted(id INTEGER PRIMARY KEY AUTOINCREMENT)',
+    'CREATE VIEW titles AS SELECT title, name FROM book JOIN author ON author.id = book.author',
+    'CREATE TRIGGER noted AFTER INSERT ON page BEGIN INSERT INTO log VALUES (new.text); END',
+    'CREATE TRIGGER renamed INSTEAD OF UPDATE ON titles BEGIN UPDATE book SET title = new.title; END',
+    'CREATE VIRTUAL TABLE words USING fts5(text)',
+    "CREATE VIRTUAL TABLE book_words USING fts5(title, content='book', content_rowid='id')",
+    "CREATE VIRTUAL TABLE vocabulary USING fts5vocab('words', 'row')",
+    'CREATE VIRTUAL TABLE boxes USING rtree(id, left, right)',
+  ]) {
+    database.exec(sql, []);
+  }
+  database.onQuery = (tables) => told.push(tables);
+});
+
+afterEach(() => database.close());
+
+function touched(sql: string, ...bindings: unknown[]): { reads: unknown; writes: unknown } {
+  told = [];
+  database.exec(sql, bindings).toArray();
+  const { reads, writes } = told.at(-1)!;
+  return { reads: listed(reads), writes: listed(writes) };
+}
+
+function listed(tables: TableSet): unknown {
+  return tables === 'all' ? 'all' : [...tables].sort();
+}
+
+describe('what a query reads', () => {
+  test.for<[sql: string, reads: unknown]>([
+    ['SELECT * FROM author', ['author']],
+    ['SELECT count(*) FROM author', ['author']],
+    ['SELECT 1', []],
+    ['SELECT * FROM AUTHOR', ['author']],
+    ['SELECT title FROM titles', ['author', 'book', 'titles']],
+    ['SELECT 1 FROM log WHERE EXISTS (SELECT 1 FROM page)', ['log', 'page']],
+    [
+      'WITH RECURSIVE n(x) AS (SELECT 1 UNION SELECT x + 1 FROM n, log LIMIT 3) SELECT x FROM n',
+      ['log'],
+    ],
+    ["SELECT value FROM log, json_each('[1]')", ['json_each', 'log']],
+    ["SELECT * FROM words WHERE words MATCH 'a'", ['words']],
+    ['SELECT id FROM boxes WHERE left > 1', ['boxes']],
+    ['SELECT * FROM words_content', ['words_content']],
+    ["SELECT * FROM book_words WHERE book_words MATCH 'a'", 'all'],
+    ['SELECT * FROM vocabulary', 'all'],
+    ['SELECT * FROM sqlite_schema', ['sqlite_master']],
+    ['SELECT * FROM sqlite_sequence', 'all'],
+    ['PRAGMA table_info(book)', 'all'],
+    ["SELECT * FROM pragma_table_info('book')", 'all'],
+    ['SELECT changes()', 'all'],
+    ['SELECT 1; SELECT * FROM log', ['log']],
+  ])('[LIVE1] %s', ([sql, reads]) => {
+    expect(touched(sql)).toEqual({ reads, writes: [] });
+  });
+});
+
+describe('what a query writes', () => {
+  test.for<[sql: string, writes: unknown]>([
+    ['INSERT INTO author VALUES (1, 2)', ['author']],
+    ['UPDATE author SET name = 1', ['author']],
+    ['DELETE FROM log', ['log']],
+    ['INSERT INTO page VALUES (NULL, 1)', ['log', 'page']],
+    ['DELETE FROM author', ['author', 'book', 'page']],
+    ["UPDATE titles SET title = 'x'", ['book', 'titles']],
+    ['REPLACE INTO author VALUES (1, 2)', ['author', 'book', 'page']],
+    ['UPDATE log SET text = 1 ORDER BY rowid LIMIT 1', ['log']],
+    ['CREATE TABLE more(a)', 'all'],
+    ['CREATE INDEX by_name ON author(name)', 'all'],
+    ['DROP TABLE log', 'all'],
+    ['ALTER TABLE log RENAME COLUMN text TO line', 'all'],
+    ['REINDEX', 'all'],
+    ['ANALYZE', 'all'],
+    ['DROP VIEW titles', 'all'],
+    ['DROP TRIGGER noted', 'all'],
+  ])('[LIVE1] %s', ([sql, writes]) => {
+    expect(touched(sql).writes).toEqual(writes);
+  });
+
+  test('[LIVE1] a virtual table writes its shadow tables', () => {
+    const shadows = ['config', 'content', 'data', 'docsize', 'idx'].map((name) => `words_${name}`);
+    expect(touched("INSERT INTO words VALUES ('a')").writes).toEqual(['words', ...shadows]);
+    expect(touched('INSERT INTO boxes VALUES (1, 2, 3)').writes).toEqual([
+      'boxes',
+      'boxes_node',
+      'boxes_parent',
+      'boxes_rowid',
+    ]);
+  });
+
+  test('[LIVE1] a change of the schema is seen by statements that were compiled before', () => {
+    const sql = 'INSERT INTO author VALUES (NULL, 1)';
+    expect(touched(sql).writes).toEqual(['author']);
+    const trigger = 'CREATE TRIGGER t AFTER INSERT ON author BEGIN DELETE FROM log; END';
+    database.exec(trigger, []);
+    expect(touched(sql).writes).toEqual(['author', 'log']);
+    database.run('BEGIN');
+    database.exec('DROP TRIGGER t', []);
+    expect(touched(sql).writes).toEqual(['author']);
+    database.run('ROLLBACK');
+    database.schemaChanged();
+    expect(touched(sql).writes).toEqual(['author', 'log']);
+    database.onQuery = undefined;
+    database.exec('DROP TRIGGER t', []);
+    database.onQuery = (tables) => told.push(tables);
+    expect(touched(sql).writes).toEqual(['author']);
+  });
+
+  test('[LIVE1] a text of several statements tells of each', () => {
+    told = [];
+    database.exec('INSERT INTO log VALUES (1); UPDATE author SET name = 1; SELECT 1', []);
+    expect(told.map(({ writes }) => listed(writes))).toEqual([['log'], ['author'], []]);
+  });
+});
+
+test('[LIVE3] no query writes while writes are refused, also inside a transaction', () => {
+  database.refusesWrites = () => new Error('refused');
+  const write = () => database.exec('INSERT INTO log VALUES (1)', []);
+  expect(write).toThrow('refused');
+  database.run('BEGIN');
+  expect(write).toThrow('refused');
+  expect(() => database.exec('SELECT 1; INSERT INTO log VALUES (1); SELECT 2', [])).toThrow(
+    'refused',
+  );
+  expect(database.exec('SELECT count(*) AS n FROM log', []).one()).toEqual({ n: 0 });
+  database.run('COMMIT');
+  database.refusesWrites = undefined;
+  write();
+  expect(database.exec('SELECT count(*) AS n FROM log', []).one()).toEqual({ n: 1 });
+});
