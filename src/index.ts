@@ -9,6 +9,7 @@ import type { RemoteStorage } from './contract/storage.ts';
 
 export type { RemoteObjects } from './client/connect.ts';
 export { isStorageError, type StorageError, type StorageErrorCode } from './contract/errors.ts';
+export type { Live, LiveKeys, LiveOptions, LiveState, LiveStub } from './contract/live.ts';
 export type {
   DurableObjectClass,
   DurableObjectFacets,
@@ -37,6 +38,7 @@ export type {
   BinarySource,
   KeyValueOperations,
   ListOptions,
+  LiveKeyValue,
   ReadOptions,
   Recovery,
   RemoteKvStorage,
@@ -49,6 +51,7 @@ export type {
   Transaction,
   WriteOptions,
 } from './contract/storage.ts';
+export { live } from './live/live-stub.ts';
 
 /** Where the objects live and which worker serves them; the same for all handles of a directory. */
 export interface OpenOptions {

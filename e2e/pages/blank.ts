@@ -1,7 +1,7 @@
 // A page with nothing but the package: what tests do with it, they do from outside.
 
 import startDemo from 'virtual:ctx-storage/start';
-import { connect, openStorage } from '../../src/index.ts';
+import { connect, live, openStorage } from '../../src/index.ts';
 import { migrate } from '../../src/migrate/migrate.ts';
 import type { Classes } from './objects-worker.ts';
 import { startWriting, verifyWrites } from './writer.ts';
@@ -24,6 +24,7 @@ const connectDemo = () => connect<{ ROOM: object }>(startDemo, { directory: 'dem
 const api = {
   openStorage,
   connect,
+  live,
   migrate,
   connectRooms,
   startRooms,

@@ -33,6 +33,11 @@ export class Room extends DurableObject<{ Room: { getByName(name: string): Room 
     return sum;
   }
 
+  /** For live reads: what `add` has stored. */
+  sum(): number {
+    return this.ctx.storage.kv.get<number>('sum') ?? 0;
+  }
+
   /** Differs for each instance. */
   made(): string {
     return this.#made;

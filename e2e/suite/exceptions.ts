@@ -30,6 +30,7 @@ export const MODULE_STATE: Readonly<Record<string, string>> = {
   'src/sockets/web-socket.ts socketParts': FRIEND,
   'src/stubs/known-stubs.ts addresses': BY_OBJECT,
   'src/stubs/known-stubs.ts fixed': BY_OBJECT,
+  'src/stubs/known-stubs.ts liveCallers': BY_OBJECT,
   'src/stubs/known-stubs.ts members': BY_OBJECT,
   'src/stubs/known-stubs.ts rpcStubs': BY_OBJECT,
   'src/stubs/loopback.ts classes': BY_OBJECT,

@@ -7,6 +7,7 @@ import type { DurableObjectId, DurableObjectStub } from '../contract/object.ts';
 import { ObjectIdFactory } from '../contract/object-id.ts';
 import type { ManagedObjects, NamespacesOf, ObjectsClock } from '../contract/object-management.ts';
 import type { RemoteStorage as RemoteStorageInterface } from '../contract/storage.ts';
+import { liveCalls } from '../live/live-stub.ts';
 import { PartyCaller } from '../membrane/caller.ts';
 import type { ClassList, WireAddress } from '../rpc/object-protocol.ts';
 import { addressOf } from '../stubs/known-stubs.ts';
@@ -16,6 +17,7 @@ import type { ObjectCaller } from '../stubs/stub.ts';
 import { fromWireAddress } from '../stubs/wire-address.ts';
 import type { LeaderFinder } from './leader-finder.ts';
 import type { LeaderFinders } from './leader-finders.ts';
+import { livePeers } from './live-client.ts';
 import { ObjectsClient } from './objects-client.ts';
 import { RemoteStorage } from './remote-storage.ts';
 import { Session } from './session.ts';
@@ -43,7 +45,8 @@ export async function connectObjects<Classes extends object>(
   const finder = finders.finderFor(choice);
   const client = new ObjectsClient(finder);
   const party = new Party(FREE, () => caller);
-  const caller = new PartyCaller(party, client.carry);
+  const peers = livePeers(finder, finders.environment.after);
+  const caller = new PartyCaller(party, client.carry, liveCalls(peers));
   const served = await client.classes();
   const bindings = new Map(served.bindings);
   return {

@@ -102,6 +102,11 @@ export class LeaderFinder {
     return this.#connecting;
   }
 
+  /** Why no leader is searched for any more; undefined: one is. */
+  get end(): Error | undefined {
+    return this.#end?.error;
+  }
+
   get isClosed(): boolean {
     return this.#end?.kind === 'closed';
   }

@@ -2,24 +2,34 @@
 
 import { checkArgumentCount, convertString } from '../contract/arguments.ts';
 import { type Binding, convertBinding } from '../contract/bindings.ts';
+import type { Live } from '../contract/live.ts';
 import type { RowBatch } from '../contract/operations.ts';
 import type { RemoteSqlCursor, RemoteSqlStorage, SqlRow } from '../contract/storage.ts';
+import { liveQuery } from '../live/live-result.ts';
 import type { PageEnvironment } from './environment.ts';
+import type { LiveClient } from './live-client.ts';
 import { FIRST_ROWS, RemoteCursor } from './remote-cursor.ts';
 import type { Session } from './session.ts';
 
 export class RemoteSql implements RemoteSqlStorage {
   readonly #session: Session;
+  readonly #live: LiveClient;
   readonly #whenCollected: PageEnvironment['whenCollected'];
 
-  constructor(session: Session, whenCollected: PageEnvironment['whenCollected']) {
+  constructor(session: Session, live: LiveClient, whenCollected: PageEnvironment['whenCollected']) {
     this.#session = session;
+    this.#live = live;
     this.#whenCollected = whenCollected;
   }
 
   exec<T extends SqlRow = SqlRow>(query: string, ...bindings: unknown[]): RemoteSqlCursor<T>;
   exec<T extends SqlRow>(...args: unknown[]): RemoteSqlCursor<T> {
     return new RemoteCursor<T>(this.#session, this.#run(args), this.#whenCollected);
+  }
+
+  live<T extends SqlRow = SqlRow>(query: string, ...bindings: unknown[]): Live<T[]>;
+  live(...args: unknown[]): Live<unknown> {
+    return this.#live.read(liveQuery(args));
   }
 
   get databaseSize(): Promise<number> {

@@ -3,6 +3,7 @@
 
 import { checkArgumentCount, convertBinary, convertString } from '../contract/arguments.ts';
 import { storageError } from '../contract/errors.ts';
+import type { Live, LiveKeys } from '../contract/live.ts';
 import type { MethodName } from '../contract/operations.ts';
 import type {
   BinarySource,
@@ -11,7 +12,9 @@ import type {
   RemoteStorage as RemoteStorageInterface,
   Transaction,
 } from '../contract/storage.ts';
+import { liveKeys } from '../live/live-result.ts';
 import type { PageEnvironment } from './environment.ts';
+import { LiveClient } from './live-client.ts';
 import { RemoteKeyValue } from './remote-key-value.ts';
 import { RemoteKv } from './remote-kv.ts';
 import { defineRemoteMethods, type SendCall } from './remote-methods.ts';
@@ -29,6 +32,7 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
   readonly kv: RemoteKvStorage;
   readonly #send: SendCall;
   readonly #session: Session;
+  readonly #live: LiveClient;
   readonly #transactions: RemoteTransactions;
 
   constructor(session: Session, environment: Pick<PageEnvironment, 'after' | 'whenCollected'>) {
@@ -36,7 +40,8 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
     super(send);
     this.#send = send;
     this.name = session.name;
-    this.sql = new RemoteSql(session, environment.whenCollected);
+    this.#live = new LiveClient(session, environment.after);
+    this.sql = new RemoteSql(session, this.#live, environment.whenCollected);
     this.kv = new RemoteKv(send);
     this.#session = session;
     this.#transactions = new RemoteTransactions(session, environment.after);
@@ -52,6 +57,12 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
       'transactionSync: a page cannot wait for the worker; use transaction() here, or run the code ' +
         'in the worker, where ctx.storage is synchronous.',
     );
+  }
+
+  live<T>(options: { readonly key: string }): Live<T | undefined>;
+  live<T>(options: LiveKeys): Live<Map<string, T>>;
+  live(...args: unknown[]): Live<unknown> {
+    return this.#live.read(liveKeys(args));
   }
 
   importDatabase(database: BinarySource, wal?: BinarySource | null): Promise<string>;
@@ -89,7 +100,9 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
   }
 
   close(): Promise<void> {
-    return this.#session.close();
+    const closed = this.#session.close();
+    this.#live.end();
+    return closed;
   }
 
   static {

@@ -43,8 +43,9 @@ type State =
 
 export class Session {
   readonly name: string;
-  readonly #finder: LeaderFinder;
-  readonly #target: string | WireAddress;
+  readonly finder: LeaderFinder;
+  /** What it opens at a worker. */
+  readonly target: string | WireAddress;
   /** Calls that are not sent yet. */
   #queue: Pending[] = [];
   /** Calls that are sent and not answered, in order. */
@@ -58,8 +59,8 @@ export class Session {
   /** `target` is the address of an object of a class; by default, the object of this name. */
   constructor(name: string, finder: LeaderFinder, target: string | WireAddress = name) {
     this.name = name;
-    this.#target = target;
-    this.#finder = finder;
+    this.target = target;
+    this.finder = finder;
   }
 
   /**
@@ -67,6 +68,11 @@ export class Session {
    */
   get generation(): number {
     return this.#generation;
+  }
+
+  /** Why it was closed; undefined: it was not. */
+  get end(): Error | undefined {
+    return this.#state.kind === 'closed' ? this.#state.error : undefined;
   }
 
   /** Opens the object, so that an error in it is known before the first call. */
@@ -190,10 +196,10 @@ export class Session {
     this.#state = { kind: 'opening' };
     try {
       for (let tries = 1; ; tries++) {
-        const connection = await this.#finder.connection();
+        const connection = await this.finder.connection();
         let outcome: Outcome<SessionId>;
         try {
-          outcome = await connection.worker.open(this.#target);
+          outcome = await connection.worker.open(this.target);
         } catch (error) {
           if (connection.failure === null || tries === SENDS_MAX) throw error;
           continue;

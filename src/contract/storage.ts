@@ -4,6 +4,8 @@
 // Both follow the same written interface. They differ only where a thread boundary forces it: the
 // page has no synchronous members. Argument rules are in arguments.ts, limits in limits.ts.
 
+import type { Live, LiveKeys } from './live.ts';
+
 /**
  * Options of reads. Both are accepted and ignored: reads never wait and never return stale data.
  */
@@ -124,6 +126,11 @@ export interface SqlStorageCursor<T extends SqlRow = SqlRow> {
 export interface SqlStorage {
   /** Runs the text; bindings belong to its last statement, and so does the cursor. */
   exec<T extends SqlRow = SqlRow>(query: string, ...bindings: unknown[]): SqlStorageCursor<T>;
+  /**
+   * The rows of a query that only reads, again after every commit that changes them. Results arrive as events
+   * of the object. It does not keep the object in memory, and ends with it.
+   */
+  live<T extends SqlRow = SqlRow>(query: string, ...bindings: unknown[]): Live<T[]>;
   /** Size of the database, in bytes. */
   readonly databaseSize: number;
   /** For `instanceof`; the class cannot be constructed. */
@@ -149,8 +156,16 @@ export interface SyncKvStorage {
   list<T = unknown>(options?: SyncListOptions): IterableIterator<[string, T]>;
 }
 
+/** Keys and values that are followed, on a page and in the worker. */
+export interface LiveKeyValue {
+  /** The value of a key, or undefined, again after every commit that changes it. */
+  live<T = unknown>(options: { readonly key: string }): Live<T | undefined>;
+  /** The entries that exist among several keys, or of a range, as `get` and `list` give them. */
+  live<T = unknown>(options: LiveKeys): Live<Map<string, T>>;
+}
+
 /** `ctx.storage` of an object on the SQL backend. */
-export interface DurableObjectStorage extends KeyValueOperations, Recovery {
+export interface DurableObjectStorage extends KeyValueOperations, LiveKeyValue, Recovery {
   readonly sql: SqlStorage;
   readonly kv: SyncKvStorage;
   /** Removes everything but the alarm, all or nothing. */
@@ -193,6 +208,11 @@ export interface RemoteSqlCursor<T extends SqlRow = SqlRow> extends AsyncIterabl
 export interface RemoteSqlStorage {
   /** As in the worker. The statement runs at once; its error rejects `ready` and every pull. */
   exec<T extends SqlRow = SqlRow>(query: string, ...bindings: unknown[]): RemoteSqlCursor<T>;
+  /**
+   * The rows of a query that only reads, again after every commit that changes them, by whichever tab. It goes
+   * on when the object is reset and when another tab's worker takes over; it ends with `close`.
+   */
+  live<T extends SqlRow = SqlRow>(query: string, ...bindings: unknown[]): Live<T[]>;
   /** Size of the database, in bytes. */
   readonly databaseSize: Promise<number>;
 }
@@ -209,7 +229,7 @@ export interface RemoteKvStorage {
  * An object's storage on a page. The promise of a write resolves once the write is durable, except
  * with `allowUnconfirmed`, and for a write that joins an open `transaction` (described there).
  */
-export interface RemoteStorage extends KeyValueOperations, Recovery {
+export interface RemoteStorage extends KeyValueOperations, LiveKeyValue, Recovery {
   /** The name the object was opened by. */
   readonly name: string;
   readonly sql: RemoteSqlStorage;

@@ -37,10 +37,13 @@ const REDIRECTS_MAX = 20;
 export class PartyCaller implements ObjectCaller {
   readonly #party: Party;
   readonly #carry: Carry;
+  readonly live?: ObjectCaller['live'];
 
-  constructor(party: Party, carry: Carry) {
+  /** `live` makes live calls; undefined: there are none. */
+  constructor(party: Party, carry: Carry, live?: ObjectCaller['live']) {
     this.#party = party;
     this.#carry = carry;
+    if (live !== undefined) this.live = live;
   }
 
   async call(to: Callee, path: Path, parameters: unknown[]): Promise<unknown> {

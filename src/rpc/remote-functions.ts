@@ -19,6 +19,7 @@ import {
   checkReferences,
 } from './check-objects.ts';
 import { checkOutcome, checkOutcomes } from './check-outcomes.ts';
+import { checkLiveStart, type LivePeer } from './live-protocol.ts';
 import type { ObjectsPeer, ReferencePeer } from './object-protocol.ts';
 import type { StoragePeer } from './protocol.ts';
 
@@ -38,7 +39,7 @@ type Description<Peer> = {
 };
 
 /** What a worker exposes to a page. */
-export type WorkerPeer = StoragePeer & ObjectsPeer & ReferencePeer;
+export type WorkerPeer = StoragePeer & ObjectsPeer & LivePeer & ReferencePeer;
 
 /** What a page exposes to a worker. */
 export const PAGE_FUNCTIONS: Description<ReferencePeer> = {
@@ -56,6 +57,9 @@ export const WORKER_FUNCTIONS: Description<WorkerPeer> = {
   classes: { parameters: [], answer: checkOutcome },
   call: { parameters: [checkAddress, checkObjectRequest], answer: checkOutcome },
   manage: { parameters: [checkManageRequest], answer: checkOutcome },
+  openLive: { parameters: [checkLiveStart], answer: checkOutcome },
+  nextLive: { parameters: [checkLiveNumber], answer: checkOutcome },
+  closeLive: { parameters: [checkLiveNumber], answer: nothing },
   ...PAGE_FUNCTIONS,
 };
 
@@ -102,6 +106,10 @@ export function remoteFunctions<Peer extends object>(
 
 function checkSession(value: unknown): number {
   return checkNumberOf('session', value);
+}
+
+function checkLiveNumber(value: unknown): number {
+  return checkNumberOf('live read', value);
 }
 
 function nothing(): undefined {

@@ -11,6 +11,7 @@ import type { ChannelEndpoint } from './channel-endpoint.ts';
 import { connectionClosed } from './connection-closed.ts';
 import type { ConnectionMessage } from './control.ts';
 import { type Outcome, toWire } from './errors-on-wire.ts';
+import type { LiveConnection, LiveService } from './live-protocol.ts';
 import type { ObjectsConnection, ObjectsService, WireAddress } from './object-protocol.ts';
 import { PendingCalls } from './pending-calls.ts';
 import type { SessionId, StoragePeer } from './protocol.ts';
@@ -25,6 +26,8 @@ import {
 /** What a worker that leads serves: storage, and objects if it hosts classes. */
 export interface WorkerService extends StoragePeer {
   readonly objects?: ObjectsService;
+  /** Live reads of objects. */
+  readonly live?: LiveService;
   /** Resolves to the reason when nothing more can be served. */
   readonly lost?: Promise<Error>;
 }
@@ -32,6 +35,7 @@ export interface WorkerService extends StoragePeer {
 export class WorkerEnd implements StoragePeer {
   readonly #service: WorkerService;
   readonly #objects: ObjectsConnection;
+  readonly #live: LiveConnection;
   /** Calls of what the page passed by reference. */
   readonly #pending = new PendingCalls();
   readonly #endpoint: ChannelEndpoint;
@@ -43,6 +47,7 @@ export class WorkerEnd implements StoragePeer {
     this.#endpoint = endpoint;
     const page = remoteFunctions(PAGE_FUNCTIONS, endpoint, (send) => this.#pending.make(send));
     this.#objects = service.objects?.connect(page) ?? NO_OBJECTS;
+    this.#live = service.live?.connect() ?? NO_LIVE_READS;
     serveFunctions(WORKER_FUNCTIONS, this.#functions(), endpoint);
     endpoint.addEventListener('message', (event) => {
       const message = (event as MessageEvent<ConnectionMessage | null>).data;
@@ -90,11 +95,13 @@ export class WorkerEnd implements StoragePeer {
     const reason = connectionClosed('the page is gone');
     this.#pending.fail(reason);
     this.#objects.end(reason);
+    this.#live.end();
   }
 
   #functions(): WorkerPeer {
     return {
       ...this.#objects,
+      ...this.#live,
       open: (target) => this.open(target),
       execute: (session, calls) => this.execute(session, calls),
       close: (session) => this.close(session),
@@ -115,6 +122,18 @@ const NO_OBJECTS: ObjectsConnection = {
   release: async () => {},
   end: () => {},
 };
+
+/** For a worker without live reads. */
+const NO_LIVE_READS: LiveConnection = {
+  openLive: async () => ({ error: toWire(noLiveReads()) }),
+  nextLive: async () => ({ error: toWire(noLiveReads()), isEnded: true }),
+  closeLive: async () => {},
+  end: () => {},
+};
+
+function noLiveReads(): Error {
+  return storageError('WORKER_FAILED', 'The worker serves no live reads; read again when needed.');
+}
 
 function noClasses(): Error {
   return storageError(

@@ -1,10 +1,16 @@
 // Which values are stubs: every stub made in this realm is registered here.
 
+import type { Live } from '../contract/live.ts';
 import type { WireAddress } from '../rpc/object-protocol.ts';
 
 const addresses = new WeakMap<object, WireAddress>();
 const rpcStubs = new WeakSet<object>();
 const members = new WeakSet<object>();
+const fixed = new WeakMap<object, string>();
+const liveCallers = new WeakMap<object, CallLive>();
+
+/** Makes a live call of the object behind a stub. */
+export type CallLive = (path: readonly string[], parameters: readonly unknown[]) => Live<unknown>;
 
 /** The object that a stub calls; undefined if the value is not the stub of an object. */
 export function addressOf(stub: object): WireAddress | undefined {
@@ -15,8 +21,6 @@ export function setAddress(stub: object, address: WireAddress): void {
   addresses.set(stub, address);
 }
 
-const fixed = new WeakMap<object, string>();
-
 /** Why the value cannot be sent; undefined if nothing was said about it. */
 export function whyFixed(value: object): string | undefined {
   return fixed.get(value);
@@ -25,6 +29,15 @@ export function whyFixed(value: object): string | undefined {
 /** The value stays where it is: sending it is a DataCloneError with these words. */
 export function setFixed(value: object, words: string): void {
   fixed.set(value, words);
+}
+
+/** How methods of the object are called live; undefined if they cannot be. */
+export function liveCallsOf(stub: object): CallLive | undefined {
+  return liveCallers.get(stub);
+}
+
+export function setLiveCalls(stub: object, call: CallLive): void {
+  liveCallers.set(stub, call);
 }
 
 /** True for the stub of a function or RpcTarget. */

@@ -8,7 +8,7 @@ import type { WireAddress } from '../rpc/object-protocol.ts';
 import { refuseToClone } from '../serializer/object-kind.ts';
 import { Bond } from './bond.ts';
 import type { Path } from './invoke.ts';
-import { setAddress } from './known-stubs.ts';
+import { type CallLive, setAddress, setLiveCalls } from './known-stubs.ts';
 import { isRemote, type Remote, remoteMember } from './rpc-promise.ts';
 import { toWireAddress } from './wire-address.ts';
 
@@ -20,6 +20,8 @@ export interface Callee {
 
 /** How calls reach objects. */
 export interface ObjectCaller {
+  /** Absent for the code of objects. */
+  readonly live?: ((address: WireAddress) => CallLive) | undefined;
   call(to: Callee, path: Path, parameters: unknown[]): Promise<unknown>;
   get(to: Callee, path: Path): Promise<unknown>;
   fetch(
@@ -71,5 +73,6 @@ export function createStub(object: ObjectAddress, caller: ObjectCaller): Durable
     },
   });
   setAddress(stub, address);
+  if (caller.live !== undefined) setLiveCalls(stub, caller.live(address));
   return stub;
 }

@@ -25,7 +25,7 @@ export function startBrowserWorker(options: BrowserWorkerOptions): void {
         const timer = setTimeout(task, delayMs);
         return () => clearTimeout(timer);
       });
-      return watchedHost(sessions, namespaces.calls, watch);
+      return watchedHost(sessions, namespaces.calls, namespaces.live, watch);
     },
     {
       page: scope,

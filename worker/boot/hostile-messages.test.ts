@@ -40,6 +40,7 @@ beforeAll(async () => {
     execute: (session, calls) => sessions.execute(session, calls),
     close: (session) => sessions.close(session),
     objects: running.namespaces.calls,
+    live: running.namespaces.live,
   };
 });
 

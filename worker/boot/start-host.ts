@@ -61,7 +61,8 @@ export async function startHost(
   const host = new ObjectHost(environment, classes, (instance) => namespaces.bindings(instance));
   const control = new ClockControl(clock, host.alarms, environment);
   const manager = new ObjectManager(host, control, environment);
-  const namespaces = new Namespaces(host, env, manager);
+  const afterRealTime = (delayMs: number, task: () => void) => time.after(delayMs, task, false);
+  const namespaces = new Namespaces(host, env, manager, afterRealTime);
   const leave = [
     () => messages.close(),
     () => clock.close(),
@@ -73,11 +74,13 @@ export async function startHost(
       waitUntil: (work) => host.currentContext?.keepAlive(work),
     }),
   ];
-  const close = () =>
-    host.close().finally(() => {
+  const close = () => {
+    namespaces.close();
+    return host.close().finally(() => {
       undoAll(leave);
       platform.catalog.close();
     });
+  };
   try {
     await host.start();
   } catch (error) {

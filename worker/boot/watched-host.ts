@@ -4,6 +4,7 @@
 // answers do not depend on anything stored.
 
 import { type Outcome, toWire } from '../../src/rpc/errors-on-wire.ts';
+import type { LiveService } from '../../src/rpc/live-protocol.ts';
 import type { ObjectsService } from '../../src/rpc/object-protocol.ts';
 import type { StoragePeer } from '../../src/rpc/protocol.ts';
 import type { WorkerService } from '../../src/rpc/worker-end.ts';
@@ -19,6 +20,7 @@ export interface Watch {
 export function watchedHost(
   host: StoragePeer,
   objects: ObjectsService,
+  live: LiveService,
   watch: Watch,
 ): WorkerService {
   const guard = <T>(work: () => Promise<Outcome<T>>): Promise<Outcome<T>> =>
@@ -36,6 +38,20 @@ export function watchedHost(
           ...connection,
           call: (address, request) => guard(() => connection.call(address, request)),
           manage: (request) => guard(() => connection.manage(request)),
+        };
+      },
+    },
+    live: {
+      connect() {
+        const connection = live.connect();
+        return {
+          ...connection,
+          openLive: (start) => guard(() => connection.openLive(start)),
+          // It may wait for hours; the files are looked for when there is a result.
+          async nextLive(number) {
+            const outcome = await connection.nextLive(number);
+            return guard(async () => outcome);
+          },
         };
       },
     },

@@ -2,10 +2,14 @@
 // itself. A stub belongs to the object whose `env` it came from: its calls wait until that object's
 // writes are durable, and answers arrive through its input gate.
 
+import { storageError } from '../../src/contract/errors.ts';
+import { liveCalls } from '../../src/live/live-stub.ts';
+import type { LivePeers } from '../../src/live/polled-source.ts';
 import { PartyCaller } from '../../src/membrane/caller.ts';
 import { pairOfReferences } from '../../src/membrane/references.ts';
 import { dataCloneError } from '../../src/serializer/object-kind.ts';
 import { loopbackClass, loopbackNamespace, type WriteProps } from '../../src/stubs/loopback.ts';
+import type { LivePeer } from '../../src/rpc/live-protocol.ts';
 import { DurableObjectNamespace } from '../../src/stubs/namespace.ts';
 import { Party, type PartyIo } from '../../src/stubs/party.ts';
 import type { ObjectCaller } from '../../src/stubs/stub.ts';
@@ -14,6 +18,7 @@ import type { ObjectManager } from '../host/object-manager.ts';
 import type { InstanceBindings } from '../instance/instance-bindings.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
 import { DurableObjectFacets } from './facets.ts';
+import { LiveCalls } from './live-calls.ts';
 import { ObjectCalls } from './object-calls.ts';
 
 /** A party, and the caller for its code. */
@@ -24,6 +29,7 @@ interface Resident {
 
 export class Namespaces {
   readonly calls: ObjectCalls;
+  readonly live: LiveCalls;
   readonly #host: ObjectHost;
   /** Values that the app passes to all objects. */
   readonly #env: object;
@@ -31,13 +37,31 @@ export class Namespaces {
   readonly #worker: Resident;
   /** Props refer to nothing that is released. */
   readonly #local = pairOfReferences()[0];
+  readonly #after: LivePeers['after'];
+  readonly #liveOutside = new Set<() => void>();
+  #end: Error | undefined;
 
-  /** `manager`: lists and deletes objects, and drives the clock, for pages. */
-  constructor(host: ObjectHost, env: object, manager?: ObjectManager) {
+  /**
+   * `manager`: lists and deletes objects, and drives the clock, for pages. `after`: by the system's clock.
+   */
+  constructor(
+    host: ObjectHost,
+    env: object,
+    manager?: ObjectManager,
+    after: LivePeers['after'] = host.io.after,
+  ) {
     this.#host = host;
     this.#env = env;
     this.calls = new ObjectCalls(host, ({ context }) => this.#residentOf(context).party, manager);
-    this.#worker = this.#reside(host.outside);
+    this.live = new LiveCalls(host);
+    this.#after = after;
+    this.#worker = this.#reside(host.outside, liveCalls(this.#livePeers()));
+  }
+
+  /** The host was closed: live reads of the code beside the objects end. */
+  close(): void {
+    this.#end = storageError('CONNECTION_CLOSED', 'The host of the objects was closed.');
+    for (const told of [...this.#liveOutside]) told();
   }
 
   /** `env`, and what `ctx` shows to an instance of other objects. */
@@ -95,10 +119,33 @@ export class Namespaces {
     return resident;
   }
 
-  #reside(io: PartyIo): Resident {
+  #reside(io: PartyIo, live?: ObjectCaller['live']): Resident {
     const party: Party = new Party(io, () => caller);
-    const caller = new PartyCaller(party, this.calls.carry);
+    const caller = new PartyCaller(party, this.calls.carry, live);
     return { party, caller };
+  }
+
+  // Results arrive where code belongs to no object.
+  #livePeers(): LivePeers {
+    const { outside } = this.#host;
+    const connection = this.live.connect();
+    const peer: LivePeer = {
+      openLive: (start) => outside.receive(() => connection.openLive(start)),
+      nextLive: (number) => outside.receive(() => connection.nextLive(number)),
+      closeLive: (number) => connection.closeLive(number),
+    };
+    const end = () => this.#end;
+    return {
+      peer: async () => peer,
+      get end() {
+        return end();
+      },
+      whenEnded: (told) => {
+        this.#liveOutside.add(told);
+        return () => this.#liveOutside.delete(told);
+      },
+      after: this.#after,
+    };
   }
 
   #envOf(caller: ObjectCaller): object {

@@ -25,6 +25,7 @@ import { completeLimits, type QueryLimits } from '../sql/query-limits.ts';
 import { loadSqlite } from '../vfs/sqlite-module.ts';
 
 export type { NamespacesOf } from '../../src/contract/object-management.ts';
+export { live } from '../../src/live/live-stub.ts';
 export type { FileDirectory, SyncFile } from '../file/file.ts';
 export { MemoryMedium, type ObjectMedium } from '../file/medium.ts';
 export type { QueryLimits } from '../sql/query-limits.ts';

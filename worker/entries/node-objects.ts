@@ -13,6 +13,7 @@ import { appOf } from '../library/provided-env.ts';
 import { loadSqlite } from '../vfs/sqlite-module.ts';
 import { type InProcessOptions, type Objects, objectsOn } from './in-process.ts';
 
+export { live } from '../../src/live/live-stub.ts';
 export type { ClassOptions, ClassTable, UserClass } from '../instance/object-class.ts';
 export * from '../library/library.ts';
 export type { QueryLimits } from '../sql/query-limits.ts';

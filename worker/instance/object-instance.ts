@@ -6,6 +6,7 @@
 
 import { type StorageError, storageError } from '../../src/contract/errors.ts';
 import { ALARM_MS_MAX, CRITICAL_SECTION_MS_MAX } from '../../src/contract/limits.ts';
+import type { StorageRead } from '../../src/contract/live.ts';
 import {
   addressKey,
   type DurableObjectId,
@@ -14,8 +15,11 @@ import {
 import type { DurableObjectStorage as PublicStorage } from '../../src/contract/storage.ts';
 import { bindToFrame } from '../../src/io/async-frame.ts';
 import type { IoHost } from '../../src/io/io-context.ts';
+import type { LiveSource } from '../../src/live/live-value.ts';
 import { AlarmInvocationInfo } from '../alarms/alarm-info.ts';
 import type { CriticalSection } from '../io/critical-section.ts';
+import { LiveReads } from '../live/live-reads.ts';
+import { storageRead } from '../live/storage-read.ts';
 import { ObjectFiles } from '../log/object-files.ts';
 import type { HibernatingSockets } from '../sockets/hibernating-sockets.ts';
 import { InstanceSockets } from '../sockets/instance-sockets.ts';
@@ -81,6 +85,7 @@ export class ObjectInstance {
   readonly context: InstanceContext;
   readonly storage: ObjectStorage;
   readonly publicStorage: PublicStorage;
+  readonly live: LiveReads;
   readonly state: DurableObjectState;
   readonly #environment: HostEnvironment;
   readonly #events: InstanceEvents;
@@ -147,9 +152,16 @@ export class ObjectInstance {
         onBroken: (error) => this.#break(broken(error)),
         onAlarm: (timeMs) => events.onAlarm(this, timeMs),
         checkAlarm: () => this.#checkAlarm(),
+        live: (read) => this.#ownLive(read),
       },
       storageOptions,
     );
+    this.live = new LiveReads({
+      accesses: this.storage.accesses,
+      deliver: (event) => this.context.deliver(event),
+      section: (closure) => this.#section(closure),
+      durability: () => this.storage.durability(),
+    });
     this.#userObject = construction && new UserObject(construction.class);
     this.#sockets = construction && new InstanceSockets(this.context, construction.sockets);
     const surface = new DurableObjectStorage(INTERNAL, this.storage);
@@ -349,6 +361,20 @@ export class ObjectInstance {
       throw error;
     }
     this.storage.endAlarm('succeeded');
+  }
+
+  /** Results arrive as events of the object, in the critical section of whoever listens. */
+  #ownLive(read: StorageRead): LiveSource {
+    return (sink) => {
+      const enter = this.context.entrance();
+      return this.live.add(storageRead(this.storage, read), (result) => {
+        const arrive = () => {
+          if ('ok' in result) sink.result(result.ok);
+          else sink.failed(result.error);
+        };
+        enter(arrive).catch(() => {}); // the code that listens is part of a dead instance
+      });
+    };
   }
 
   #section<T>(closure: () => T | PromiseLike<T>): Promise<T> {

@@ -72,6 +72,7 @@ export class SimulatedObject {
         onBroken: (error) => this.#break(error),
         onAlarm: () => {},
         checkAlarm: () => {},
+        live: () => () => () => {},
       },
     );
     const { cachePages } = world.sizes;

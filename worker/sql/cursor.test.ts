@@ -173,7 +173,10 @@ describe('while the data changes', () => {
 
 describe('the objects', () => {
   test('[SQL19] they cannot be constructed, print as the platform has them, and have no own keys', () => {
-    const sql = createSqlStorage(() => database);
+    const sql = createSqlStorage(
+      () => database,
+      () => undefined,
+    );
     const cursor = sql.exec('SELECT 1 AS a');
     const classes = sql as unknown as Record<'Cursor' | 'Statement', new () => unknown>;
     for (const type of [classes.Cursor, classes.Statement, sql.constructor as new () => unknown]) {
@@ -191,7 +194,10 @@ describe('the objects', () => {
   });
 
   test('[SQL19] a method of another object is a TypeError, and members cannot be assigned', () => {
-    const sql = createSqlStorage(() => database);
+    const sql = createSqlStorage(
+      () => database,
+      () => undefined,
+    );
     const cursor = sql.exec('SELECT 1 AS a');
     const { exec: detached } = sql;
     expect(() => detached('SELECT 1')).toThrow(TypeError);

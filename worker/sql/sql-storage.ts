@@ -17,11 +17,17 @@ export class Statement {
 
 export class SqlStorage {
   readonly #database: () => Database;
+  readonly #live: (args: readonly unknown[]) => unknown;
 
   /** Not for user code. @throws ILLEGAL_INVOCATION */
-  constructor(token: symbol, database: () => Database) {
+  constructor(
+    token: symbol,
+    database: () => Database,
+    live: (args: readonly unknown[]) => unknown,
+  ) {
     if (token !== INTERNAL) throw illegalConstructor('SqlStorage');
     this.#database = database;
+    this.#live = live;
   }
 
   /**
@@ -38,6 +44,16 @@ export class SqlStorage {
     return this.#database().exec(query, bindings);
   }
 
+  /**
+   * The rows of a query, again after every commit that changes them.
+   *
+   * @throws INVALID_ARGUMENT
+   */
+  live(...args: unknown[]): unknown {
+    if (!(#database in this)) throw illegalInvocation('SqlStorage');
+    return this.#live(args);
+  }
+
   /** Size of the database, in bytes. */
   get databaseSize(): number {
     if (!(#database in this)) throw illegalInvocation('SqlStorage');
@@ -50,6 +66,9 @@ asPlatformClass(SqlStorage, 'SqlStorage');
 asPlatformClass(Statement, 'Statement');
 
 /** `ctx.storage.sql` of a database; the getter is called on each use and may throw OBJECT_RESET. */
-export function createSqlStorage(database: () => Database): SqlStorageInterface {
-  return new SqlStorage(INTERNAL, database) as unknown as SqlStorageInterface;
+export function createSqlStorage(
+  database: () => Database,
+  live: (args: readonly unknown[]) => unknown,
+): SqlStorageInterface {
+  return new SqlStorage(INTERNAL, database, live) as unknown as SqlStorageInterface;
 }

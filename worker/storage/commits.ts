@@ -27,16 +27,21 @@ interface Ticket {
 export class Commits {
   readonly #log: Flushable;
   readonly #onFailure: (error: unknown) => void;
+  readonly #onDurable: () => void;
   /** The open implicit transaction's. */
   #open: Ticket | undefined;
   /** Committed, waiting for a flush to begin; then those the running flush covers. */
   #committed: Ticket[] = [];
   #flushing: Ticket[] = [];
 
-  /** `onFailure` is called once, when a flush fails; nothing after that is reliable. */
-  constructor(log: Flushable, onFailure: (error: unknown) => void) {
+  /**
+   * `onFailure` is called once, when a flush fails; nothing after that is reliable. `onDurable` is called
+   * after each flush, when its tickets have settled.
+   */
+  constructor(log: Flushable, onFailure: (error: unknown) => void, onDurable = () => {}) {
     this.#log = log;
     this.#onFailure = onFailure;
+    this.#onDurable = onDurable;
   }
 
   /** A write was made in the implicit transaction. */
@@ -118,6 +123,7 @@ export class Commits {
 
   #settle(tickets: Ticket[]): void {
     for (const { resolve } of tickets) resolve();
+    this.#onDurable();
   }
 
   #newest(wanted: (ticket: Ticket) => boolean): Promise<void> | undefined {

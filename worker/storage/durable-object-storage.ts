@@ -7,6 +7,7 @@ import type {
   DurableObjectStorage as DurableObjectStorageInterface,
   SqlStorage,
 } from '../../src/contract/storage.ts';
+import { liveKeys } from '../../src/live/live-result.ts';
 import { refuseToClone } from '../../src/serializer/object-kind.ts';
 import { Cursor, RawIterator, RowIterator } from '../sql/cursor.ts';
 import { illegalInvocation } from '../sql/platform-class.ts';
@@ -65,6 +66,10 @@ export class DurableObjectStorage {
     const callback = args[0];
     checkCallback('transactionSync', callback);
     return storage.transactionSync(() => callback());
+  }
+
+  live(...args: unknown[]): unknown {
+    return DurableObjectStorage.#of(this).live(liveKeys(args));
   }
 
   get [Symbol.toStringTag](): string {

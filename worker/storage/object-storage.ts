@@ -12,6 +12,8 @@
 import { isStorageError, type StorageError, storageError } from '../../src/contract/errors.ts';
 import type { KeyRange } from '../../src/contract/key-range.ts';
 import type { SqlStorage } from '../../src/contract/storage.ts';
+import { type LiveReading, liveQuery } from '../../src/live/live-result.ts';
+import { LiveValue } from '../../src/live/live-value.ts';
 import { emptyDatabase } from '../import/database-header.ts';
 import type { ForeignDatabase } from '../import/foreign-database.ts';
 import { type EntryCursor, KvStore } from '../kv/kv-store.ts';
@@ -19,29 +21,15 @@ import type { ObjectFiles } from '../log/object-files.ts';
 import type { Cursor } from '../sql/cursor.ts';
 import type { Database, DatabaseEvents } from '../sql/database.ts';
 import { createSqlStorage } from '../sql/sql-storage.ts';
+import { Accesses } from './accesses.ts';
 import { Alarm } from './alarm.ts';
 import { Commits } from './commits.ts';
 import type { LogDatabase } from './log-database.ts';
 import { Metadata } from './metadata.ts';
 import { deleteAllDeletesAlarm, type StorageOptions } from './options.ts';
+import type { StorageEnvironment } from './storage-environment.ts';
 import { type Frame, Transactions } from './transactions.ts';
-
-/** What storage asks of the instance it belongs to. */
-export interface StorageEnvironment {
-  now(): number;
-  /** Runs the task in the next turn of the event loop, in order of the calls. */
-  nextTurn(task: () => void): void;
-  /** Runs the closure as a critical section: other events of the object wait until it settles. */
-  section<T>(closure: () => T | PromiseLike<T>): Promise<T>;
-  /** Remembers the running event; the result delivers the continuation of I/O to that event. */
-  continuation(): (task: () => void) => void;
-  /** The storage is no longer reliable: the object must be reset. */
-  onBroken(error: unknown): void;
-  /** A change of the alarm was committed: its time in milliseconds, or null. */
-  onAlarm(timeMs: number | null): void;
-  /** Throws if the object cannot handle an alarm. */
-  checkAlarm(): void;
-}
+import type { WriteSet } from './write-set.ts';
 
 /** Whether replies wait for a write. */
 export interface Confirmation {
@@ -55,6 +43,8 @@ export class ObjectStorage {
   readonly sql: SqlStorage;
   readonly environment: StorageEnvironment;
   readonly options: StorageOptions;
+  /** What is read and written, for live reads. */
+  readonly accesses: Accesses;
   readonly #database: Database;
   readonly #closeDatabase: () => void;
   readonly #log: ObjectFiles;
@@ -79,13 +69,18 @@ export class ObjectStorage {
     this.environment = environment;
     this.options = options;
     this.#log = log;
-    this.#commits = new Commits(log, (error) => environment.onBroken(error));
+    this.#commits = new Commits(
+      log,
+      (error) => environment.onBroken(error),
+      () => this.accesses.flushed(),
+    );
     const { database, close } = openDatabase({
       beforeWrite: () => this.#beforeWrite(CONFIRMED),
       onCritical: (error) => environment.onBroken(error),
     });
     this.#database = database;
     this.#closeDatabase = close;
+    this.accesses = new Accesses(database);
     this.#kv = new KvStore(this.#database);
     this.#metadata = new Metadata(this.#database);
     this.#alarm = new Alarm(this.#metadata);
@@ -93,6 +88,7 @@ export class ObjectStorage {
       committed: () => this.#committed(),
       rolledBack: ({ implicit }) => {
         if (implicit) this.#commits.forgotten();
+        if (!this.#database.inTransaction) this.accesses.rolledBack();
         this.#forgetSchema({ closeWalk: false });
         this.#alarm.rolledBack();
       },
@@ -102,7 +98,10 @@ export class ObjectStorage {
         }),
       failed: (error) => environment.onBroken(error),
     });
-    this.sql = createSqlStorage(() => this.#databaseForQuery());
+    this.sql = createSqlStorage(
+      () => this.#databaseForQuery(),
+      (args) => this.live(liveQuery(args)),
+    );
   }
 
   /**
@@ -111,12 +110,14 @@ export class ObjectStorage {
    */
   get<T>(key: string, decode: (value: Uint8Array) => T): T | undefined {
     this.#mustBeAlive();
+    this.accesses.reads?.addKey(key);
     return this.#kv.get(key, decode);
   }
 
   /** Stores the entries, all or none. */
   put(entries: readonly (readonly [string, Uint8Array])[], write: Confirmation = CONFIRMED): void {
-    this.#beforeWrite(write);
+    const writes = this.#beforeWrite(write);
+    if (writes !== undefined) for (const [key] of entries) writes.addKey(key);
     this.#kv.createTable();
     const putAll = () => this.#kv.put(entries);
     // One statement is all or nothing by itself.
@@ -126,7 +127,8 @@ export class ObjectStorage {
 
   /** Deletes the keys and returns how many of them existed. */
   delete(keys: readonly string[], write: Confirmation = CONFIRMED): number {
-    this.#beforeWrite(write);
+    const writes = this.#beforeWrite(write);
+    if (writes !== undefined) for (const key of keys) writes.addKey(key);
     let count = 0;
     for (const key of keys) if (this.#kv.delete(key)) count += 1;
     return count;
@@ -135,6 +137,7 @@ export class ObjectStorage {
   /** Starts a walk over the range, and ends an unfinished one. */
   list(range: KeyRange): EntryCursor {
     this.#mustBeAlive();
+    this.accesses.reads?.addRange(range);
     return this.#kv.list(range);
   }
 
@@ -146,6 +149,7 @@ export class ObjectStorage {
    */
   deleteAll(): void {
     this.#mustBeAlive();
+    this.accesses.checkWrite();
     if (this.#transactions.isExplicit) {
       throw storageError(
         'TRANSACTION_NESTING',
@@ -164,6 +168,7 @@ export class ObjectStorage {
       this.#database.reset();
       if (alarm !== null) this.#metadata.setAlarm(alarm);
     });
+    this.accesses.writes?.addEverything();
     this.#alarmChanged = true;
     this.#committed();
   }
@@ -177,6 +182,7 @@ export class ObjectStorage {
   /** The alarm's time in milliseconds, or null; null while its handler runs. */
   get alarm(): number | null {
     this.#mustBeAlive();
+    this.accesses.reads?.addAlarm();
     return this.#alarm.timeMs;
   }
 
@@ -191,8 +197,9 @@ export class ObjectStorage {
     this.#mustBeAlive();
     if (timeMs !== null) this.environment.checkAlarm();
     const time = timeMs === null ? null : Math.max(timeMs, Math.floor(this.environment.now()));
+    this.accesses.checkWrite();
     if (this.#alarm.isSetTo(time)) return;
-    this.#beforeWrite(write);
+    this.#beforeWrite(write)?.addAlarm();
     this.#alarm.set(time);
     this.#alarmChanged = true;
   }
@@ -209,6 +216,12 @@ export class ObjectStorage {
     if (this.#alarm.end(outcome)) this.setAlarm(null);
   }
 
+  /** A live read for the object's own code. */
+  live({ read, value }: LiveReading): LiveValue<unknown> {
+    this.#mustBeAlive();
+    return new LiveValue(this.environment.live(read), value);
+  }
+
   /** Runs user SQL; the sessions of pages pull its rows. */
   exec(query: string, bindings: readonly unknown[]): Cursor {
     return this.#databaseForQuery().exec(query, [...bindings]);
@@ -217,6 +230,7 @@ export class ObjectStorage {
   /** Runs the closure as a transaction of its own; see Transaction in the contract. */
   transaction<T>(closure: (frame: Frame) => T | PromiseLike<T>): Promise<T> {
     this.#mustBeAlive();
+    this.accesses.checkWrite();
     return this.environment.section(async () => {
       this.#mustBeAlive();
       const frame = this.#transactions.begin();
@@ -242,6 +256,7 @@ export class ObjectStorage {
   /** Runs the callback as one transaction. @throws TRANSACTION_ASYNC, and what it throws */
   transactionSync<T>(callback: () => T): T {
     this.#mustBeAlive();
+    this.accesses.checkWrite();
     return this.#transactions.sync(callback);
   }
 
@@ -265,6 +280,7 @@ export class ObjectStorage {
   /** A bookmark of this moment, including the writes of this turn, which the reply waits for. */
   currentBookmark(): string {
     this.#hasBookmark = true;
+    this.accesses.reads?.addEverything();
     this.commitImplicit();
     this.#commits.named();
     return this.#log.currentBookmark();
@@ -283,6 +299,7 @@ export class ObjectStorage {
    * @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE
    */
   restoreAtNextStart(bookmark: string): string {
+    this.accesses.checkWrite();
     this.commitImplicit();
     const undo = this.#log.scheduleRestore(bookmark);
     this.#committed();
@@ -356,10 +373,13 @@ export class ObjectStorage {
     await this.break(storageError('OBJECT_RESET', 'The object was closed while idle.'));
   }
 
-  #beforeWrite(write: Confirmation): void {
+  /** Returns where to note what is written; undefined: nobody wants to know. */
+  #beforeWrite(write: Confirmation): WriteSet | undefined {
     this.#mustBeAlive();
+    this.accesses.checkWrite();
     this.#transactions.beforeWrite();
     if (this.#transactions.isImplicit) this.#commits.written(write);
+    return this.accesses.writes;
   }
 
   // A query may write in an implicit transaction that an unconfirmed write has opened. Whether it
@@ -384,12 +404,13 @@ export class ObjectStorage {
 
   // The key-value backend has no tables, so there is nothing else to delete.
   #deleteAllKeys(): void {
-    this.#beforeWrite(CONFIRMED);
+    this.#beforeWrite(CONFIRMED)?.addEverything();
     this.#kv.clear();
     if (deleteAllDeletesAlarm(this.options)) this.setAlarm(null);
   }
 
   #committed(): void {
+    this.accesses.committed();
     this.#commits.committed();
     if (this.#broken !== undefined) return; // its flush has failed, and the database is closed
     if (this.#alarmChanged) {
@@ -406,6 +427,7 @@ export class ObjectStorage {
 
   #forgetSchema(options: { closeWalk: boolean }): void {
     this.#kv.invalidate(options);
+    this.#database.schemaChanged();
     this.#metadata.invalidate();
   }
 

@@ -1,0 +1,208 @@
+import { describe, expect, test, vi } from 'vitest';
+import { deserialize } from '../serializer/decode.ts';
+import { serialize } from '../serializer/encode.ts';
+import { type LiveSink, LiveValue } from './live-value.ts';
+
+/** A live value whose source is the test. */
+function create() {
+  const source = { sink: undefined as LiveSink | undefined, starts: 0, stops: 0 };
+  const live = new LiveValue<unknown>((sink) => {
+    source.sink = sink;
+    source.starts += 1;
+    return () => {
+      source.stops += 1;
+    };
+  }, deserialize);
+  const result = (value: unknown) => source.sink!.result(serialize(value));
+  return { live, source, result };
+}
+
+describe('a live value', () => {
+  test('[LIVE10] calls its listener at once, with each change, and not for an equal result', () => {
+    const { live, result } = create();
+    const seen: unknown[] = [];
+    live.subscribe((value) => seen.push(value));
+    result({ a: 1 });
+    result({ a: 1 });
+    result({ a: 2 });
+    expect(seen).toEqual([undefined, { a: 1 }, { a: 2 }]);
+    const late: unknown[] = [];
+    live.subscribe((value) => late.push(value));
+    expect(late).toEqual([{ a: 2 }]);
+  });
+
+  test('[LIVE10] its snapshot is the same object until it changes', () => {
+    const { live, result } = create();
+    live.subscribe(() => {});
+    const pending = live.getState();
+    expect(live.getState()).toBe(pending);
+    result([1]);
+    const [value, state] = [live.getSnapshot(), live.getState()];
+    result([1]);
+    expect(live.getSnapshot()).toBe(value);
+    expect(live.getState()).toBe(state);
+    live.subscribe(() => {}, { onError: () => {} });
+    live.getState();
+    result([2]);
+    expect(live.getSnapshot()).not.toBe(value);
+  });
+
+  test('[LIVE10] its methods need no `this`, as React and Svelte call them', () => {
+    const { live, result } = create();
+    const { subscribe, getSnapshot } = live;
+    const seen: unknown[] = [];
+    // Svelte passes a second function.
+    const stop = subscribe((value) => seen.push(value), (() => {}) as never);
+    result(1);
+    expect([seen, getSnapshot()]).toEqual([[undefined, 1], 1]);
+    stop();
+  });
+
+  test('[LIVE10] the source runs while somebody listens, and starts again', () => {
+    const { live, source, result } = create();
+    expect(source.starts).toBe(0);
+    const stops = [live.subscribe(() => {}), live.subscribe(() => {})];
+    expect(source).toMatchObject({ starts: 1, stops: 0 });
+    result([1]);
+    const value = live.getSnapshot();
+    stops[0]!();
+    stops[0]!();
+    expect(source.stops).toBe(0);
+    stops[1]!();
+    expect(source.stops).toBe(1);
+    const seen: unknown[] = [];
+    live.subscribe((each) => seen.push(each));
+    expect(source.starts).toBe(2);
+    result([1]);
+    expect(seen).toEqual([[1]]);
+    expect(seen[0]).toBe(value);
+  });
+
+  test('[LIVE10] what a source reports after it was stopped is ignored', () => {
+    const { live, source } = create();
+    const stop = live.subscribe(() => {});
+    const { sink } = source;
+    stop();
+    sink!.result(serialize(1));
+    sink!.failed(new Error('late'));
+    expect(live.getState().status).toBe('pending');
+  });
+
+  test('[LIVE4] a failure keeps the value; the next result ends it', () => {
+    const { live, source, result } = create();
+    const errors: unknown[] = [];
+    const seen: unknown[] = [];
+    live.subscribe((value) => seen.push([live.getState().status, value]), {
+      onError: (error) => errors.push(error),
+    });
+    result(1);
+    const error = new Error('failed');
+    source.sink!.failed(error);
+    expect(live.getState()).toEqual({ status: 'failed', value: 1, error });
+    result(1);
+    expect(errors).toEqual([error]);
+    expect(seen).toEqual([
+      ['pending', undefined],
+      ['ready', 1],
+      ['failed', 1],
+      ['ready', 1],
+    ]);
+  });
+
+  test('[LIVE4] an error that nobody listens for is an unhandled rejection', async () => {
+    const unhandled = vi.fn();
+    const others = process.listeners('unhandledRejection');
+    process.removeAllListeners('unhandledRejection');
+    process.on('unhandledRejection', unhandled);
+    try {
+      const { live, source } = create();
+      live.subscribe(() => {});
+      const error = new Error('unheard');
+      source.sink!.failed(error);
+      await new Promise((resolve) => setTimeout(resolve));
+      expect(unhandled.mock.calls.map(([reason]) => reason)).toEqual([error]);
+      const stop = live.subscribe(() => {}, { onError: () => {} });
+      source.sink!.failed(new Error('heard'));
+      stop();
+      await new Promise((resolve) => setTimeout(resolve));
+      expect(unhandled).toHaveBeenCalledTimes(1);
+    } finally {
+      process.removeAllListeners('unhandledRejection');
+      for (const other of others) process.on('unhandledRejection', other);
+    }
+  });
+
+  test('[LIVE10] a value that has ended does not start again, and says why', () => {
+    const { live, source } = create();
+    const error = new Error('closed');
+    const errors: unknown[] = [];
+    const onError = (reason: unknown) => errors.push(reason);
+    const stop = live.subscribe(() => {}, { onError });
+    source.sink!.ended(error);
+    stop();
+    live.subscribe(() => {}, { onError });
+    expect(errors).toEqual([error, error]);
+    expect(source.starts).toBe(1);
+  });
+
+  test('[LIVE10] disposing of it ends all listeners and iterators', async () => {
+    const { live, source, result } = create();
+    const seen: unknown[] = [];
+    live.subscribe((value) => seen.push(value));
+    const next = live[Symbol.asyncIterator]().next();
+    live[Symbol.dispose ?? (Symbol.for('Symbol.dispose') as never)]();
+    result(1);
+    expect(await next).toEqual({ done: true, value: undefined });
+    expect([seen, source.stops]).toEqual([[undefined], 1]);
+  });
+});
+
+describe('an iterator', () => {
+  test('[LIVE7] gives the latest value only, to a slow consumer', async () => {
+    const { live, result } = create();
+    const values = live[Symbol.asyncIterator]();
+    const first = values.next();
+    result(1);
+    expect(await first).toEqual({ done: false, value: 1 });
+    result(2);
+    result(3);
+    expect(await values.next()).toEqual({ done: false, value: 3 });
+    const waiting = [values.next(), values.next()];
+    result(4);
+    result(5);
+    expect(await Promise.all(waiting)).toMatchObject([{ value: 4 }, { value: 5 }]);
+  });
+
+  test('[LIVE7] begins with the value that is known', async () => {
+    const { live, result } = create();
+    live.subscribe(() => {});
+    result(1);
+    expect(await live[Symbol.asyncIterator]().next()).toMatchObject({ value: 1 });
+  });
+
+  test('[LIVE4] throws an error, and has then ended; another one goes on', async () => {
+    const { live, source, result } = create();
+    const values = live[Symbol.asyncIterator]();
+    const next = values.next();
+    const error = new Error('failed');
+    source.sink!.failed(error);
+    await expect(next).rejects.toBe(error);
+    expect(await values.next()).toMatchObject({ done: true });
+    expect(source.stops).toBe(1);
+    const again = live[Symbol.asyncIterator]();
+    await expect(again.next()).rejects.toBe(error); // still so
+    live.subscribe(() => {}, { onError: () => {} });
+    result(2);
+    expect(await live[Symbol.asyncIterator]().next()).toMatchObject({ value: 2 });
+  });
+
+  test('[LIVE7] leaving the loop stops the source', async () => {
+    const { live, source, result } = create();
+    setTimeout(() => result(1));
+    for await (const value of live) {
+      expect(value).toBe(1);
+      break;
+    }
+    expect(source.stops).toBe(1);
+  });
+});

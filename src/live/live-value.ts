@@ -1,0 +1,159 @@
+// A live result: its last value, who listens, and whether a source is running for them.
+//
+// Invariant: the source runs exactly while somebody listens. Results that equal the last one, byte for byte,
+// change nothing, so a snapshot keeps its identity. There is one value, no queue: who is slow gets the latest.
+//
+// Does not know where results come from.
+
+import { compareBytes } from '../contract/key-order.ts';
+import type { Live, LiveOptions, LiveState } from '../contract/live.ts';
+import { DISPOSE } from '../stubs/rpc-promise.ts';
+import { LiveIterator } from './live-iterator.ts';
+
+/** What a source reports. */
+export interface LiveSink {
+  result(bytes: Uint8Array): void;
+  /** The read failed; a result may follow. */
+  failed(error: unknown): void;
+  /** Nothing follows. */
+  ended(error: unknown): void;
+}
+
+/** Starts to report; the result stops it. */
+export type LiveSource = (sink: LiveSink) => () => void;
+
+export interface Watcher {
+  changed(): void;
+  /** True if it handles the error. */
+  failed(error: unknown): boolean;
+  /** Somebody disposed of the live value. */
+  disposed?(): void;
+}
+
+const PENDING = { status: 'pending', value: undefined, error: undefined } as const;
+
+export class LiveValue<T> implements Live<T> {
+  readonly #source: LiveSource;
+  readonly #read: (bytes: Uint8Array) => T;
+  readonly #watchers = new Set<Watcher>();
+  #state: LiveState<T> = PENDING;
+  /** The last result; it is kept when nobody listens any more. */
+  #bytes: Uint8Array | undefined;
+  #stop: (() => void) | undefined;
+  #end: { readonly error: unknown } | undefined;
+
+  /** `read` makes the value of a result. */
+  constructor(source: LiveSource, read: (bytes: Uint8Array) => T) {
+    this.#source = source;
+    this.#read = read;
+    Object.defineProperty(this, DISPOSE, { value: () => this.dispose(), configurable: true });
+  }
+
+  readonly getSnapshot = (): T | undefined => this.#state.value;
+
+  readonly getState = (): LiveState<T> => this.#state;
+
+  readonly subscribe = (
+    listener: (value: T | undefined) => void,
+    options?: LiveOptions,
+  ): (() => void) => {
+    // Svelte passes a function as the second argument; it has no `onError`.
+    const onError = options?.onError;
+    const call = () => guarded(() => listener(this.#state.value));
+    const watcher: Watcher = {
+      changed: call,
+      failed(error) {
+        call();
+        if (onError !== undefined) guarded(() => onError(error));
+        return onError !== undefined;
+      },
+    };
+    const stop = this.watch(watcher);
+    if (this.#state.status === 'failed') watcher.failed(this.#state.error);
+    else call();
+    return stop;
+  };
+
+  /** Tells the watcher of every change from now on, until the result is called. */
+  watch(watcher: Watcher): () => void {
+    this.#watchers.add(watcher);
+    this.#start();
+    return () => {
+      if (!this.#watchers.delete(watcher) || this.#watchers.size > 0) return;
+      this.#stopSource();
+    };
+  }
+
+  [Symbol.asyncIterator](): AsyncIterableIterator<T> {
+    return new LiveIterator<T>(this);
+  }
+
+  declare [Symbol.dispose]: () => void;
+
+  dispose(): void {
+    const watchers = [...this.#watchers];
+    this.#watchers.clear();
+    this.#stopSource();
+    for (const watcher of watchers) watcher.disposed?.();
+  }
+
+  #start(): void {
+    if (this.#stop !== undefined || this.#end !== undefined) return;
+    let isStopped = false;
+    const unlessStopped =
+      <Argument>(report: (argument: Argument) => void) =>
+      (argument: Argument) => {
+        if (!isStopped) report(argument);
+      };
+    let stopSource = () => {};
+    this.#stop = () => {
+      isStopped = true;
+      stopSource();
+    };
+    stopSource = this.#source({
+      result: unlessStopped((bytes) => this.#result(bytes)),
+      failed: unlessStopped((error) => this.#failed(error)),
+      ended: unlessStopped((error) => {
+        this.#end = { error };
+        this.#failed(error);
+      }),
+    });
+    if (isStopped) stopSource();
+  }
+
+  #stopSource(): void {
+    const stop = this.#stop;
+    this.#stop = undefined;
+    stop?.();
+  }
+
+  #result(bytes: Uint8Array): void {
+    const isSame = this.#bytes !== undefined && compareBytes(this.#bytes, bytes) === 0;
+    if (isSame && this.#state.status === 'ready') return;
+    try {
+      const value = isSame ? (this.#state.value as T) : this.#read(bytes);
+      this.#state = { status: 'ready', value, error: undefined };
+      this.#bytes = bytes;
+    } catch (error) {
+      this.#failed(error);
+      return;
+    }
+    for (const watcher of [...this.#watchers]) watcher.changed();
+  }
+
+  #failed(error: unknown): void {
+    this.#state = { status: 'failed', value: this.#state.value, error };
+    let isHandled = false;
+    for (const watcher of [...this.#watchers]) isHandled = watcher.failed(error) || isHandled;
+    if (!isHandled) void Promise.reject(error);
+  }
+}
+
+/** Errors of a listener are reported, and other listeners are called all the same. */
+function guarded(call: () => void): void {
+  try {
+    call();
+  } catch (error) {
+    void Promise.reject(error);
+  }
+}

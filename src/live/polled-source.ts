@@ -1,0 +1,115 @@
+// A live read of an object that lives elsewhere: opened there, asked for its next result again and again, and
+// opened again when its instance or its worker has ended.
+//
+// Invariant: it reports a result, an error or its end, and never stays silent: what failed twice in a row
+// without a result in between is reported as an error, and is tried again, less and less often.
+
+import { fromWire } from '../rpc/errors-on-wire.ts';
+import type { LiveNumber, LivePeer, LiveStart } from '../rpc/live-protocol.ts';
+import type { LiveSink, LiveSource } from './live-value.ts';
+
+/** Where live reads are opened. */
+export interface LivePeers {
+  /** The one to ask now. */
+  peer(): Promise<LivePeer>;
+  /** Why nothing can be asked any more; undefined: it can. */
+  readonly end: Error | undefined;
+  /** Calls `told` when that comes, unless the result is called before. */
+  whenEnded(told: () => void): () => void;
+  /** Runs the task after the delay. */
+  after(delayMs: number, task: () => void): () => void;
+}
+
+/** The first pause between two attempts, which doubles, and the longest. */
+const PAUSE_MS = 50;
+const PAUSE_MS_MAX = 5000;
+
+export function polledSource(peers: LivePeers, start: LiveStart): LiveSource {
+  return (sink) => {
+    const poll = new Poll(peers, start, sink);
+    void poll.run();
+    return () => poll.stop();
+  };
+}
+
+class Poll {
+  readonly #peers: LivePeers;
+  readonly #start: LiveStart;
+  readonly #sink: LiveSink;
+  #open: { readonly peer: LivePeer; readonly number: LiveNumber } | undefined;
+  #failures = 0;
+  #isStopped = false;
+  #forget: () => void = () => {};
+
+  constructor(peers: LivePeers, start: LiveStart, sink: LiveSink) {
+    this.#peers = peers;
+    this.#start = start;
+    this.#sink = sink;
+  }
+
+  async run(): Promise<void> {
+    this.#forget = this.#peers.whenEnded(() => this.#end());
+    while (!this.#isStopped) {
+      if (this.#peers.end !== undefined) return this.#end();
+      const error = await this.#follow();
+      if (this.#isStopped) return;
+      if (this.#peers.end !== undefined) continue;
+      this.#failures += 1;
+      if (this.#failures === 1) continue;
+      this.#sink.failed(error);
+      await this.#pause();
+    }
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#forget();
+    this.#close();
+  }
+
+  #end(): void {
+    this.stop();
+    this.#sink.ended(this.#peers.end);
+  }
+
+  /** Reports results until the live read has ended; returns why. */
+  async #follow(): Promise<unknown> {
+    try {
+      const peer = await this.#peers.peer();
+      if (this.#isStopped) return undefined;
+      const opened = await peer.openLive(this.#start);
+      if ('error' in opened) return fromWire(opened.error);
+      this.#open = { peer, number: opened.ok };
+      while (!this.#isStopped) {
+        const outcome = await peer.nextLive(opened.ok);
+        if (this.#isStopped) break;
+        if ('ok' in outcome) {
+          this.#failures = 0;
+          this.#sink.result(outcome.ok);
+        } else if (outcome.isEnded === true) {
+          this.#open = undefined;
+          return fromWire(outcome.error);
+        } else {
+          this.#failures = 0;
+          this.#sink.failed(fromWire(outcome.error));
+        }
+      }
+      this.#close();
+      return undefined;
+    } catch (error) {
+      this.#open = undefined; // the connection has ended, and everything on it
+      return error;
+    }
+  }
+
+  #close(): void {
+    const open = this.#open;
+    this.#open = undefined;
+    open?.peer.closeLive(open.number).catch(() => {}); // it ended with its connection
+  }
+
+  #pause(): Promise<void> {
+    const pauseMs = Math.min(PAUSE_MS * 2 ** (this.#failures - 2), PAUSE_MS_MAX);
+    return new Promise((resolve) => void this.#peers.after(pauseMs, resolve));
+  }
+}

@@ -1,0 +1,180 @@
+// The live reads of pages, and of code beside the objects. A page asks for the next result, and gets the latest one as soon as it has not seen
+// it yet.
+//
+// Invariant: an object stays in memory while a page is live on it. When its instance ends, every live read of
+// it answers once more, with the reason, and is gone; a page that goes away leaves nothing behind.
+
+import { storageError } from '../../src/contract/errors.ts';
+import { idOfStorage, type ObjectAddress } from '../../src/contract/object-id.ts';
+import { mustBeCallable } from '../../src/contract/rpc-class.ts';
+import { type Outcome, toWire } from '../../src/rpc/errors-on-wire.ts';
+import type {
+  LiveConnection,
+  LiveNumber,
+  LiveOutcome,
+  LiveRequest,
+  LiveService,
+  LiveStart,
+} from '../../src/rpc/live-protocol.ts';
+import { deserialize } from '../../src/serializer/decode.ts';
+import { serialize } from '../../src/serializer/encode.ts';
+import { callEntry, parametersIn } from '../../src/stubs/invoke.ts';
+import { fromWireAddress } from '../../src/stubs/wire-address.ts';
+import type { ObjectHost } from '../host/object-host.ts';
+import type { ObjectInstance } from '../instance/object-instance.ts';
+import type { LiveRead, LiveResult } from '../live/live-reads.ts';
+import { storageRead } from '../live/storage-read.ts';
+
+/** Most bytes of a result: as for the result of a call. */
+const RESULT_BYTES_MAX = 32 * 1024 * 1024;
+
+type Call = LiveRequest & { readonly op: 'call' };
+
+export class LiveCalls implements LiveService {
+  readonly #host: ObjectHost;
+
+  constructor(host: ObjectHost) {
+    this.#host = host;
+  }
+
+  connect(): LiveConnection {
+    const open = new Map<LiveNumber, Follower>();
+    let lastNumber = 0;
+    let hasEnded = false;
+    return {
+      openLive: async (start) => {
+        try {
+          const follower = await this.#follow(start);
+          if (hasEnded) follower.end(pageGone());
+          const number = ++lastNumber;
+          open.set(number, follower);
+          return { ok: number };
+        } catch (error) {
+          return { error: toWire(error) };
+        }
+      },
+      nextLive: async (number) => {
+        const follower = open.get(number);
+        if (follower === undefined) return { error: toWire(unknownRead()), isEnded: true };
+        const outcome = await follower.next();
+        if (outcome.isEnded === true) open.delete(number);
+        return outcome;
+      },
+      closeLive: async (number) => {
+        open.get(number)?.end(storageError('CONNECTION_CLOSED', 'The live read was closed.'));
+        open.delete(number);
+      },
+      end: () => {
+        hasEnded = true;
+        for (const follower of open.values()) follower.end(pageGone());
+        open.clear();
+      },
+    };
+  }
+
+  async #follow({ target, read }: LiveStart): Promise<Follower> {
+    const instance = await this.#host.instance(addressOf(target));
+    return new Follower(instance, readOf(instance, read));
+  }
+}
+
+/** One live read of a page: the result that the page has not seen yet, and whether it waits. */
+class Follower {
+  #result: LiveResult | undefined;
+  #end: LiveOutcome | undefined;
+  #answer: ((outcome: LiveOutcome) => void) | undefined;
+  readonly #stop: () => void;
+
+  constructor(instance: ObjectInstance, read: LiveRead) {
+    const release = instance.context.retain((reason) => this.end(reason));
+    const remove = instance.live.add(read, (result) => {
+      this.#result = result;
+      this.#give();
+    });
+    this.#stop = () => {
+      remove();
+      release();
+    };
+    if (this.#end !== undefined) this.#stop();
+  }
+
+  next(): Promise<LiveOutcome> {
+    this.#answer?.({ error: toWire(unknownRead()), isEnded: false }); // it asked twice
+    return new Promise((answer) => {
+      this.#answer = answer;
+      this.#give();
+    });
+  }
+
+  end(reason: unknown): void {
+    if (this.#end !== undefined) return;
+    this.#end = { error: toWire(reason), isEnded: true };
+    this.#stop?.();
+    this.#give();
+  }
+
+  #give(): void {
+    const outcome = this.#end ?? (this.#result && outcomeOf(this.#result));
+    if (outcome === undefined || this.#answer === undefined) return;
+    const answer = this.#answer;
+    this.#answer = undefined;
+    this.#result = undefined;
+    answer(outcome);
+  }
+}
+
+function outcomeOf(result: LiveResult): Outcome<Uint8Array> {
+  return 'ok' in result ? result : { error: toWire(result.error) };
+}
+
+function addressOf(target: LiveStart['target']): ObjectAddress {
+  if (typeof target !== 'string') return fromWireAddress(target);
+  return { className: null, id: idOfStorage(target) };
+}
+
+function readOf(instance: ObjectInstance, request: LiveRequest): LiveRead {
+  if (request.op !== 'call') return storageRead(instance.storage, request);
+  return { kind: 'method', run: () => call(instance, request) };
+}
+
+async function call(instance: ObjectInstance, request: Call): Promise<Uint8Array> {
+  const { object } = instance;
+  if (object === undefined) {
+    throw storageError('UNKNOWN_CLASS', 'An object of openStorage has no class, and no methods.');
+  }
+  mustBeCallable(object);
+  const result: unknown = await callEntry(
+    object,
+    request.path,
+    parametersIn(deserialize(request.payload)),
+  );
+  return asBytes(request.path.join('.'), result);
+}
+
+function asBytes(method: string, result: unknown): Uint8Array {
+  let bytes: Uint8Array;
+  try {
+    bytes = serialize(result);
+  } catch (error) {
+    throw storageError(
+      'INVALID_ARGUMENT',
+      `live: the result of ${method}() cannot be copied: ${String(error)} A live method returns plain ` +
+        'data; call it without live() for functions, stubs and streams.',
+      { cause: error },
+    );
+  }
+  if (bytes.byteLength <= RESULT_BYTES_MAX) return bytes;
+  throw storageError(
+    'MESSAGE_TOO_LARGE',
+    `live: the result of ${method}() is ${bytes.byteLength} bytes, at most ${RESULT_BYTES_MAX}; ` +
+      'return fewer rows.',
+  );
+}
+
+function pageGone(): Error {
+  return storageError('CONNECTION_CLOSED', 'The page is gone.');
+}
+
+function unknownRead(): Error {
+  return storageError('CONNECTION_CLOSED', 'The live read has ended; open it again.');
+}

@@ -1,0 +1,166 @@
+// The live reads of one instance: which are due after a flush, and their new results.
+//
+// Those that a flushed commit concerns run again: reads of the storage together, as one event of the object,
+// then each method as a critical section, so that everything read meanwhile is its own. A result leaves only
+// if it differs from the last one, and when all it shows is durable.
+//
+// Invariant: a change that is durable is either in the last result, or the read is due. A read that failed is
+// due after every commit, because what it would have read is not known.
+//
+// Does not know who listens: pages, or the object's own code.
+
+import { compareBytes } from '../../src/contract/key-order.ts';
+import type { Accesses } from '../storage/accesses.ts';
+import { ReadSet } from '../storage/read-set.ts';
+import type { WriteSet } from '../storage/write-set.ts';
+
+/** What runs again. Its result is serialized. */
+export type LiveRead =
+  | { readonly kind: 'storage'; run(): Uint8Array }
+  | { readonly kind: 'method'; run(): Promise<Uint8Array> };
+
+export type LiveResult = { readonly ok: Uint8Array } | { readonly error: unknown };
+
+export interface LiveEnvironment {
+  readonly accesses: Accesses;
+  /** Delivers an event; rejects when the instance ends. */
+  deliver<T>(event: () => T | PromiseLike<T>): Promise<T>;
+  /** Runs the closure as a critical section of the running event. */
+  section<T>(closure: () => Promise<T>): Promise<T>;
+  /** Settles when everything written so far is durable; undefined: it is. */
+  durability(): Promise<void> | undefined;
+}
+
+interface Entry {
+  readonly read: LiveRead;
+  readonly receive: (result: LiveResult) => void;
+  /** What the last run has read. */
+  reads: ReadSet;
+  last: LiveResult | undefined;
+  isDue: boolean;
+}
+
+export class LiveReads {
+  readonly #environment: LiveEnvironment;
+  readonly #entries = new Set<Entry>();
+  #isRunning = false;
+
+  constructor(environment: LiveEnvironment) {
+    this.#environment = environment;
+  }
+
+  /** How many there are. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Runs the read, now and whenever a commit concerns it, until the result is called. */
+  add(read: LiveRead, receive: (result: LiveResult) => void): () => void {
+    const { accesses } = this.#environment;
+    if (this.#entries.size === 0) accesses.watch((writes) => this.#flushed(writes));
+    const entry = { read, receive, reads: new ReadSet(), last: undefined, isDue: true };
+    this.#entries.add(entry);
+    void this.#run();
+    return () => {
+      if (this.#entries.delete(entry) && this.#entries.size === 0) accesses.unwatch();
+    };
+  }
+
+  #flushed(writes: WriteSet): void {
+    let isAnyDue = false;
+    for (const entry of this.#entries) {
+      if (entry.isDue || !writes.meets(entry.reads)) continue;
+      entry.isDue = true;
+      isAnyDue = true;
+    }
+    if (isAnyDue) void this.#run();
+  }
+
+  async #run(): Promise<void> {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    try {
+      for (let due = this.#due(); due.length > 0; due = this.#due()) {
+        // Methods may take long, and none of them must wait for the result of another.
+        const methods = due.filter(({ read }) => read.kind === 'method');
+        const others = due.filter(({ read }) => read.kind === 'storage');
+        if (others.length > 0) await this.#round(others);
+        for (const method of methods) await this.#round([method]);
+      }
+    } catch {
+      // The instance has ended; whoever listens is told so.
+    } finally {
+      this.#isRunning = false;
+    }
+  }
+
+  #due(): readonly Entry[] {
+    return [...this.#entries].filter(({ isDue }) => isDue);
+  }
+
+  /** Runs the reads as one event, and publishes what has changed. */
+  async #round(due: readonly Entry[]): Promise<void> {
+    const results = await this.#environment.deliver(() => this.#readAll(due));
+    await this.#environment.durability();
+    for (const [entry, result] of results) this.#publish(entry, result);
+  }
+
+  async #readAll(due: readonly Entry[]): Promise<(readonly [Entry, LiveResult])[]> {
+    const results: (readonly [Entry, LiveResult])[] = [];
+    for (const entry of due) {
+      if (!this.#entries.has(entry)) continue;
+      const { read } = entry;
+      const result =
+        read.kind === 'storage'
+          ? this.#readStorage(entry, read)
+          : await this.#environment.section(() => this.#call(entry, read));
+      results.push([entry, result]);
+    }
+    return results;
+  }
+
+  #readStorage(entry: Entry, read: LiveRead & { readonly kind: 'storage' }): LiveResult {
+    const stop = this.#begin(entry);
+    try {
+      return { ok: read.run() };
+    } catch (error) {
+      return failed(entry, error);
+    } finally {
+      stop();
+    }
+  }
+
+  async #call(entry: Entry, read: LiveRead & { readonly kind: 'method' }): Promise<LiveResult> {
+    const stop = this.#begin(entry);
+    try {
+      return { ok: await read.run() };
+    } catch (error) {
+      return failed(entry, error);
+    } finally {
+      stop();
+    }
+  }
+
+  #begin(entry: Entry): () => void {
+    entry.isDue = false;
+    entry.reads = new ReadSet();
+    return this.#environment.accesses.collect(entry.reads);
+  }
+
+  #publish(entry: Entry, result: LiveResult): void {
+    if (!this.#entries.has(entry)) return;
+    if (entry.last !== undefined && areSame(entry.last, result)) return;
+    entry.last = result;
+    entry.receive(result);
+  }
+}
+
+function failed(entry: Entry, error: unknown): LiveResult {
+  entry.reads.addEverything();
+  return { error };
+}
+
+function areSame(one: LiveResult, other: LiveResult): boolean {
+  if ('ok' in one) return 'ok' in other && compareBytes(one.ok, other.ok) === 0;
+  return 'error' in other && String(one.error) === String(other.error);
+}

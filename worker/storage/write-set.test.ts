@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest';
+import { convertListOptions } from '../../src/contract/arguments.ts';
+import { ReadSet } from './read-set.ts';
+import { KEYS_MAX, WriteSet } from './write-set.ts';
+
+function reads(fill: (reads: ReadSet) => void): ReadSet {
+  const set = new ReadSet();
+  fill(set);
+  return set;
+}
+
+function writes(fill: (writes: WriteSet) => void): WriteSet {
+  const set = new WriteSet();
+  fill(set);
+  return set;
+}
+
+const keys = (...names: string[]) =>
+  writes((set) => {
+    for (const name of names) set.addKey(name);
+  });
+const range = (options: object) =>
+  reads((set) => set.addRange(convertListOptions('list', options)));
+const key = (name: string) => reads((set) => set.addKey(name));
+const tables = (...names: string[]) => reads((set) => set.addTables(new Set(names)));
+const everything = reads((set) => set.addEverything());
+
+describe('meets', () => {
+  test.for<[string, WriteSet, ReadSet, boolean]>([
+    ['the same key', keys('a', 'b'), key('b'), true],
+    ['another key', keys('a', 'b'), key('c'), false],
+    ['a key with the prefix', keys('a', 'user:1'), range({ prefix: 'user:' }), true],
+    ['keys around the prefix', keys('user', 'user;'), range({ prefix: 'user:' }), false],
+    ['a key at the start', keys('b'), range({ start: 'b', end: 'c' }), true],
+    ['a key at the end', keys('c'), range({ start: 'b', end: 'c' }), false],
+    ['a key after startAfter', keys('b'), range({ startAfter: 'b' }), false],
+    ['a key behind all bounds', keys('z'), range({ start: 'b' }), true],
+    ['a key beyond the limit', keys('z'), range({ limit: 1 }), true],
+    ['an empty range', keys('b'), range({ start: 'c', end: 'b' }), false],
+    ['order by UTF-8', keys('\u{1f600}'), range({ start: '\uffee' }), true],
+    ['a table', writes((set) => set.addTables(new Set(['t']))), tables('u', 't'), true],
+    ['another table', writes((set) => set.addTables(new Set(['v']))), tables('u', 't'), false],
+    ['all tables', writes((set) => set.addTables('all')), tables('t'), true],
+    ['everything', writes((set) => set.addEverything()), key('a'), true],
+    ['nothing', new WriteSet(), everything, false],
+    ['a read of everything', keys('a'), everything, true],
+    ['the alarm', writes((set) => set.addAlarm()), reads((set) => set.addAlarm()), true],
+    ['not the alarm', writes((set) => set.addAlarm()), key('a'), false],
+  ])('[LIVE1] %s', ([, written, read, isMet]) => {
+    expect(written.meets(read)).toBe(isMet);
+  });
+
+  test('[LIVE1] beyond a number of keys, all count as written', () => {
+    const many = writes((set) => {
+      for (let i = 0; i <= KEYS_MAX; i++) set.addKey(`a${i}`);
+    });
+    expect(many.meets(key('b'))).toBe(true);
+    expect(many.meets(range({ prefix: 'b' }))).toBe(true);
+    expect(many.meets(tables('b'))).toBe(false);
+    const other = keys('b');
+    other.addAll(many);
+    expect(other.meets(key('c'))).toBe(true);
+  });
+
+  test('[LIVE1] a set that grows after it was compared is compared again', () => {
+    const grown = keys('a');
+    expect(grown.meets(range({ prefix: 'b' }))).toBe(false);
+    grown.addKey('b1');
+    expect(grown.meets(range({ prefix: 'b' }))).toBe(true);
+  });
+});
