@@ -107,7 +107,7 @@ interface Seen {
 
 declare global {
   interface Window {
-    seen: { key: unknown; notes: string[]; sum: number; keys: unknown[]; errors: string[] };
+    followed: { key: unknown; notes: string[]; sum: number; keys: unknown[]; errors: string[] };
   }
 }
 
@@ -117,8 +117,8 @@ async function follow(tab: Page, name = 'live'): Promise<void> {
     const storage = await window.api.openStorage(name);
     await storage.sql.exec('CREATE TABLE IF NOT EXISTS note(text)').toArray();
     const { env } = await window.api.connectRooms();
-    const seen: Window['seen'] = { key: null, notes: [], sum: -1, keys: [], errors: [] };
-    window.seen = seen;
+    const seen: Window['followed'] = { key: null, notes: [], sum: -1, keys: [], errors: [] };
+    window.followed = seen;
     const onError = (error: unknown) => seen.errors.push(String(error));
     const key = storage.live({ key: 'key' });
     const notes = storage.sql.live<{ text: string }>('SELECT text FROM note ORDER BY rowid');
@@ -168,12 +168,12 @@ async function expectSeen(tab: Page, seen: Seen): Promise<void> {
   await expect
     .poll(() =>
       tab.evaluate(() => {
-        const { key, notes, sum } = window.seen;
+        const { key, notes, sum } = window.followed;
         return { key, notes, sum };
       }),
     )
     .toEqual(seen);
 }
 
-const keysOf = (tab: Page) => tab.evaluate(() => window.seen.keys);
-const errorsOf = (tab: Page) => tab.evaluate(() => window.seen.errors);
+const keysOf = (tab: Page) => tab.evaluate(() => window.followed.keys);
+const errorsOf = (tab: Page) => tab.evaluate(() => window.followed.errors);

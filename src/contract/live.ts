@@ -15,7 +15,7 @@ export type LiveState<T> =
 export interface LiveOptions {
   /**
    * Called when the live read fails. It stays active: when the cause is gone, the next value arrives. An error
-   * that nobody listens for is reported as an unhandled rejection.
+   * that nobody listens for is reported as an unhandled rejection, except the end of a handle that was closed.
    */
   onError?: (error: unknown) => void;
 }

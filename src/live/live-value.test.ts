@@ -125,6 +125,10 @@ describe('a live value', () => {
       source.sink!.failed(new Error('heard'));
       stop();
       await new Promise((resolve) => setTimeout(resolve));
+      // Whoever closed the handle knows that its live reads end.
+      live.subscribe(() => {});
+      source.sink!.ended(new Error('closed'));
+      await new Promise((resolve) => setTimeout(resolve));
       expect(unhandled).toHaveBeenCalledTimes(1);
     } finally {
       process.removeAllListeners('unhandledRejection');

@@ -115,7 +115,7 @@ export class LiveValue<T> implements Live<T> {
       failed: unlessStopped((error) => this.#failed(error)),
       ended: unlessStopped((error) => {
         this.#end = { error };
-        this.#failed(error);
+        this.#tellFailure(error); // whoever closed it knows
       }),
     });
     if (isStopped) stopSource();
@@ -142,10 +142,15 @@ export class LiveValue<T> implements Live<T> {
   }
 
   #failed(error: unknown): void {
+    if (!this.#tellFailure(error)) void Promise.reject(error);
+  }
+
+  /** True if somebody handles the error. */
+  #tellFailure(error: unknown): boolean {
     this.#state = { status: 'failed', value: this.#state.value, error };
     let isHandled = false;
     for (const watcher of [...this.#watchers]) isHandled = watcher.failed(error) || isHandled;
-    if (!isHandled) void Promise.reject(error);
+    return isHandled;
   }
 }
 

@@ -128,6 +128,20 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
       { op: 'resume' },
     ]),
   ],
+  // No `nextLive`: with the number of a live read it is answered only after a change.
+  openLive: (_session, address, { pick }) => [
+    {
+      target: pick([address, 'hostile']),
+      read: pick([
+        { op: 'get', keys: ['a', 'b'] },
+        { op: 'list', range: { start: BYTES, end: null, reverse: false, limit: 1 } },
+        { op: 'query', query: 'SELECT 1', bindings: [1, 'a', null] },
+        { op: 'query', query: 'DELETE FROM sqlite_schema', bindings: [] },
+        { op: 'call', path: ['echo'], payload: BYTES },
+      ]),
+    },
+  ],
+  closeLive: (_session, _address, { below }) => [1_000_000 + below(10)],
   ask: (_session, _address, { pick }) => [
     1,
     pick([

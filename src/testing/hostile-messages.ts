@@ -155,8 +155,13 @@ function wrong(message: unknown, replies: readonly unknown[]): string | null {
   const path = field(message, 'path');
   const name = Array.isArray(path) && path.length === 1 ? path[0] : null;
   const isCall = field(message, 'type') === 'APPLY';
-  // These two have no result.
-  if (isCall && (name === 'close' || name === 'release') && value === undefined) return null;
+  // These have no result.
+  if (
+    isCall &&
+    (name === 'close' || name === 'release' || name === 'closeLive') &&
+    value === undefined
+  )
+    return null;
   const outcomes = isCall && name === 'execute' && Array.isArray(value) ? value : [value];
   const bad = outcomes.find((outcome) => !isOutcome(outcome, isCall && isOfObject(name)));
   return bad === undefined && !outcomes.includes(undefined)

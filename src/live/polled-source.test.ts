@@ -1,0 +1,114 @@
+import { expect, test } from 'vitest';
+import { storageError } from '../contract/errors.ts';
+import { toWire } from '../rpc/errors-on-wire.ts';
+import type { LiveOutcome, LivePeer } from '../rpc/live-protocol.ts';
+import { type LivePeers, polledSource } from './polled-source.ts';
+
+const START = { target: 'a', read: { op: 'get', keys: ['k'] } } as const;
+const LOST = storageError('CONNECTION_CLOSED', 'lost');
+const RESET: LiveOutcome = { error: toWire(storageError('OBJECT_RESET', 'reset')), isEnded: true };
+
+/** A worker whose answers the test gives, one after the other; `'lost'` fails the connection. */
+function create(answers: (LiveOutcome | 'lost' | 'refused')[]) {
+  const seen: string[] = [];
+  const pauses: number[] = [];
+  let end: Error | undefined;
+  let endNow = () => {};
+  const peer: LivePeer = {
+    async openLive() {
+      seen.push('open');
+      if (answers[0] !== 'refused') return { ok: seen.length };
+      answers.shift();
+      return { error: toWire(storageError('CORRUPT', 'refused')) };
+    },
+    async nextLive() {
+      const answer = answers.shift();
+      if (answer === undefined) return new Promise(() => {});
+      if (answer === 'lost' || answer === 'refused') throw LOST;
+      return answer;
+    },
+    async closeLive() {
+      seen.push('close');
+    },
+  };
+  const peers: LivePeers = {
+    peer: async () => peer,
+    get end() {
+      return end;
+    },
+    whenEnded(told) {
+      endNow = told;
+      return () => {
+        endNow = () => {};
+      };
+    },
+    after(delayMs, task) {
+      pauses.push(delayMs);
+      setImmediate(task);
+      return () => {};
+    },
+  };
+  const stop = polledSource(
+    peers,
+    START,
+  )({
+    result: (bytes) => seen.push(`result ${bytes[0]}`),
+    failed: (error) => seen.push(`failed ${(error as { code?: string }).code}`),
+    ended: (error) => seen.push(`ended ${(error as { code?: string }).code}`),
+  });
+  return {
+    seen,
+    pauses,
+    stop,
+    close() {
+      end = LOST;
+      endNow();
+    },
+  };
+}
+
+const ok = (value: number): LiveOutcome => ({ ok: new Uint8Array([value]) });
+const settled = async () => {
+  for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+};
+
+test('[LIVE6] a lost worker and a reset are survived without an error', async () => {
+  const { seen, stop } = create([ok(1), 'lost', ok(2), RESET, ok(3)]);
+  await settled();
+  expect(seen).toEqual(['open', 'result 1', 'open', 'result 2', 'open', 'result 3']);
+  stop();
+  expect(seen.at(-1)).toBe('close');
+});
+
+test('[LIVE6] what fails again is reported, and tried again less and less often', async () => {
+  const answers = Array.from({ length: 12 }, () => 'refused' as const);
+  const { seen, pauses } = create([...answers, ok(1)]);
+  await settled();
+  await settled();
+  expect(seen.filter((each) => each === 'failed CORRUPT')).toHaveLength(11);
+  expect(seen.at(-1)).toBe('result 1');
+  expect(pauses).toEqual([50, 100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000, 5000]);
+});
+
+test('[LIVE4] a read that fails stays open', async () => {
+  const { seen } = create([{ error: toWire(storageError('SQL', 'no such table')) }, ok(1)]);
+  await settled();
+  expect(seen).toEqual(['open', 'failed SQL', 'result 1']);
+});
+
+test('[LIVE6] it ends when its handle is closed, at once and for good', async () => {
+  const { seen, close } = create([ok(1)]);
+  await settled();
+  close();
+  await settled();
+  expect(seen).toEqual(['open', 'result 1', 'close', 'ended CONNECTION_CLOSED']);
+});
+
+test('[LIVE11] a read that is stopped while it opens is closed', async () => {
+  const { seen, stop } = create([]);
+  stop();
+  await settled();
+  expect(seen.filter((each) => each === 'open')).toHaveLength(
+    seen.filter((each) => each === 'close').length,
+  );
+});
