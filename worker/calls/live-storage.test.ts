@@ -118,6 +118,20 @@ describe('when a result comes', () => {
     expect(values).toEqual([undefined, 1]);
   });
 
+  test('[LIVE8] an unconfirmed write that is not durable is not shown to a new live read either', async () => {
+    await storage((s) => s.put('opened', 1));
+    host.holdFlushes();
+    await storage((s) => s.put('a', 1, { allowUnconfirmed: true }));
+    await settled();
+    expect(host.committed()).toBeGreaterThan(host.durable());
+    const { values } = follow(keys({ key: 'a' }));
+    await settled();
+    expect(values).toEqual([]);
+    host.releaseFlushes();
+    await settled();
+    expect(values).toEqual([1]);
+  });
+
   test('[LIVE8] once for a commit, however many rows it wrote', async () => {
     await storage((s) => s.sql.exec('CREATE TABLE t(a)'));
     const { values } = follow(query('SELECT count(*) AS n FROM t'));
@@ -131,6 +145,7 @@ describe('when a result comes', () => {
 
   test('[LIVE8] once for a flush, however many commits it covers', async () => {
     const { values } = follow(keys({ prefix: '' }));
+    const each = Array.from({ length: 5 }, (_, i) => follow(keys({ key: `key ${i}` })));
     await settled();
     host.holdFlushes();
     for (let i = 0; i < 5; i++) {
@@ -142,6 +157,7 @@ describe('when a result comes', () => {
     // The first flush covers the first commit, the next one all others.
     expect(values.length).toBeLessThanOrEqual(3);
     expect((values.at(-1) as Map<string, number>).size).toBe(5);
+    expect(each.map(({ values }) => values)).toEqual([0, 1, 2, 3, 4].map((i) => [undefined, i]));
   });
 
   test('[LIVE8] not for a transaction that is rolled back, and not while one is open', async () => {
