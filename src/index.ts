@@ -8,6 +8,7 @@ import { checkStorageName, choiceOfConnect, choiceOfStorage } from './client/wor
 import type { RemoteStorage } from './contract/storage.ts';
 
 export type { RemoteObjects } from './client/connect.ts';
+export type { ConnectionState, ConnectionStatus } from './contract/connection-status.ts';
 export { isStorageError, type StorageError, type StorageErrorCode } from './contract/errors.ts';
 export type { Live, LiveKeys, LiveOptions, LiveState, LiveStub } from './contract/live.ts';
 export type {

@@ -37,6 +37,7 @@ export function browserEnvironment(operation: string): PageEnvironment {
     locks,
     openChannel: (name) => new BroadcastChannel(name),
     randomId: () => crypto.randomUUID(),
+    now: () => Date.now(),
     after(delayMs, task) {
       const timer = setTimeout(task, delayMs);
       return () => clearTimeout(timer);

@@ -30,6 +30,20 @@ class Room extends DurableObject {
   async say(event: string): Promise<void> {
     await this.#listener?.(event);
   }
+  /** Notes why the listener can be called no more. */
+  listenUntilBroken(listener: RpcStub<(event: string) => void>): void {
+    const mine = listener.dup();
+    mine.onRpcBroken((error) => {
+      this.ctx.storage.kv.put('gone', (error as { code?: string }).code ?? 'no code');
+    });
+    this.#listener = mine;
+  }
+  gone(): string | undefined {
+    return this.ctx.storage.kv.get<string>('gone');
+  }
+  reset(): void {
+    this.ctx.abort('on purpose');
+  }
   wait(): Promise<never> {
     return new Promise(() => {});
   }
@@ -298,6 +312,112 @@ describe('a worker that dies', () => {
     expect(await failure(counter.next())).toMatchObject({ code: 'CONNECTION_CLOSED' });
   });
 });
+
+describe('onRpcBroken', () => {
+  test('[STUB35] tells a page once that a target has ended with its worker, and later callers at once', async () => {
+    await connect(first);
+    const counter = await (await connect(second)).env.Room.getByName('a').counter();
+    const seen: unknown[] = [];
+    counter.onRpcBroken((error) => seen.push(error));
+    counter.onRpcBroken((error) => seen.push(error));
+    await turns();
+    expect(seen).toEqual([]);
+    first.close();
+    await turns();
+    expect(seen).toEqual(Array(2).fill(expect.objectContaining({ code: 'CONNECTION_CLOSED' })));
+    counter.onRpcBroken((error) => seen.push(error));
+    await turns();
+    expect(seen.length).toBe(3);
+  });
+
+  test('[STUB35] tells a page that a target has ended with its object, and why', async () => {
+    const room = (await connect(second)).env.Room.getByName('a');
+    const counter = await room.counter();
+    const told = new Promise((resolve) => counter.onRpcBroken(resolve));
+    await failure(room.reset());
+    expect(await told).toMatchObject({ message: 'on purpose', retryable: false });
+  });
+
+  test('[STUB35] tells nothing once the stub was disposed', async () => {
+    const room = (await connect(second)).env.Room.getByName('a');
+    const counter = await room.counter();
+    let isTold = false;
+    counter.onRpcBroken(() => {
+      isTold = true;
+    });
+    counter[Symbol.dispose]();
+    await failure(room.reset());
+    await turns();
+    expect(isTold).toBe(false);
+  });
+
+  test('[STUB35] tells an object that the page of a function has gone', async () => {
+    const mine = (await connect(first)).env.Room.getByName('a');
+    await (await connect(second)).env.Room.getByName('a').listenUntilBroken(() => {});
+    expect(await mine.gone()).toBe(undefined);
+    second.close();
+    await vi.waitFor(async () => expect(await mine.gone()).toBe('CONNECTION_CLOSED'));
+  });
+
+  test('[STUB36] tells a page that the object of a subscription was reset', async () => {
+    const { env } = await connect(second);
+    const room = env.Room.getByName('a');
+    await room.listen(() => {});
+    const told = new Promise((resolve) => room.onRpcBroken(resolve));
+    await failure(env.Room.getByName('a').reset());
+    expect(await told).toMatchObject({ code: 'OBJECT_RESET', message: 'on purpose' });
+    // By its own code: the stub rejects from now on, and tells at once.
+    expect(await failure(room.add(1))).toMatchObject({ code: 'OBJECT_RESET' });
+    expect(await new Promise((resolve) => room.onRpcBroken(resolve))).toMatchObject({
+      code: 'OBJECT_RESET',
+    });
+  });
+
+  test('[STUB36] tells a page that the worker is gone; the stub reaches the next one', async () => {
+    await connect(first);
+    const room = (await connect(second)).env.Room.getByName('a');
+    const told = new Promise((resolve) => room.onRpcBroken(resolve));
+    await room.add(1);
+    first.close();
+    expect(await told).toMatchObject({ code: 'CONNECTION_CLOSED' });
+    expect(await room.add(1)).toBe(2);
+  });
+
+  test('[STUB36] keeps the object in memory while its page is open', async () => {
+    await connect(first);
+    const room = (await connect(second)).env.Room.getByName('a');
+    const counter = new CalledBack();
+    await room.listen(() => counter.call());
+    room.onRpcBroken(() => counter.end());
+    await turns();
+    await host.advance(60_000);
+    await room.say('still the same instance');
+    expect(counter).toMatchObject({ calls: 1, ends: 0 });
+    const mine = (await connect(first)).env.Room.getByName('a');
+    second.close();
+    await turns();
+    await host.advance(60_000);
+    await mine.say('a fresh instance, which has no listener');
+  });
+
+  test('[STUB36] takes nothing but a function', async () => {
+    const room = (await connect(first)).env.Room.getByName('a');
+    expect(() => room.onRpcBroken('no' as never)).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+    );
+  });
+});
+
+class CalledBack {
+  calls = 0;
+  ends = 0;
+  call(): void {
+    this.calls += 1;
+  }
+  end(): void {
+    this.ends += 1;
+  }
+}
 
 describe('a page that goes', () => {
   test('[CONN8] is let go of: what it held no longer keeps objects in memory', async () => {

@@ -2,6 +2,7 @@
 // tools.
 
 import { convertTimestamp } from '../contract/arguments.ts';
+import type { ConnectionStatus } from '../contract/connection-status.ts';
 import { storageError } from '../contract/errors.ts';
 import type { DurableObjectId, DurableObjectStub } from '../contract/object.ts';
 import { ObjectIdFactory } from '../contract/object-id.ts';
@@ -21,11 +22,13 @@ import { livePeers } from './live-client.ts';
 import { ObjectsClient } from './objects-client.ts';
 import { RemoteStorage } from './remote-storage.ts';
 import { Session } from './session.ts';
+import { Status } from './status.ts';
 import type { WorkerChoice } from './worker-choice.ts';
 
 /** A connection to the classes of a worker. */
 export interface RemoteObjects<Classes extends object>
-  extends ManagedObjects<NamespacesOf<Classes>> {
+  extends ManagedObjects<NamespacesOf<Classes>>,
+    ConnectionStatus {
   /** A name that the worker does not serve throws UNKNOWN_CLASS. */
   readonly env: NamespacesOf<Classes>;
   /** The storage of an object, as `openStorage` gives it: to look into it, from beside the object. */
@@ -43,11 +46,15 @@ export async function connectObjects<Classes extends object>(
   choice: WorkerChoice,
 ): Promise<RemoteObjects<Classes>> {
   const finder = finders.finderFor(choice);
-  const client = new ObjectsClient(finder);
+  const status = new Status(finder, finders.environment.now);
+  const client = new ObjectsClient(finder, status);
   const party = new Party(FREE, () => caller);
   const peers = livePeers(finder, finders.environment.after);
   const caller = new PartyCaller(party, client.carry, liveCalls(peers));
-  const served = await client.classes();
+  const served = await client.classes().catch((error) => {
+    status.close(error);
+    throw error;
+  });
   const bindings = new Map(served.bindings);
   return {
     env: createEnv(served, caller) as NamespacesOf<Classes>,
@@ -62,8 +69,25 @@ export async function connectObjects<Classes extends object>(
     },
     clock: clockOf(client),
     storage: (stub) => openObject(stub, finder, finders),
-    close: () =>
-      finder.close(storageError('CONNECTION_CLOSED', 'The connection was closed; connect again.')),
+    close() {
+      const reason = storageError('CONNECTION_CLOSED', 'The connection was closed; connect again.');
+      finder.close(reason);
+      status.close(reason);
+    },
+    get state() {
+      return status.state;
+    },
+    get stateReason() {
+      return status.stateReason;
+    },
+    get pendingWrites() {
+      return status.pendingWrites;
+    },
+    get savedAt() {
+      return status.savedAt;
+    },
+    addEventListener: (type, listener) => status.addEventListener(type, listener),
+    removeEventListener: (type, listener) => status.removeEventListener(type, listener),
   };
 }
 
@@ -91,7 +115,8 @@ async function openObject(
   finders: LeaderFinders,
 ): Promise<RemoteStorageInterface> {
   const address = mustBeStub('storage', stub);
-  const session = new Session(address.name ?? address.id, finder, address);
+  const { now } = finders.environment;
+  const session = new Session(address.name ?? address.id, finder, now, address);
   await session.open();
   return new RemoteStorage(session, finders.environment);
 }

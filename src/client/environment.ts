@@ -7,6 +7,8 @@ export interface PageEnvironment {
   readonly locks: Locks;
   readonly openChannel: (name: string) => BroadcastChannel;
   readonly randomId: () => string;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
   /** Runs the task after the delay; the result cancels it. */
   readonly after: (delayMs: number, task: () => void) => () => void;
   /** Runs the task some time after the owner is collected; the task must not refer to the owner. */

@@ -23,6 +23,7 @@ import { PageEnd } from '../rpc/page-end.ts';
 import type { PageEnvironment, WorkerLike, WorkerSource } from './environment.ts';
 import { HEARTBEAT_MS, Heartbeat, SILENT_BEATS_MAX } from './heartbeat.ts';
 import { OwnWorker } from './own-worker.ts';
+import type { Standing, StandingSource } from './status.ts';
 
 /**
  * How long a page searches for a leader: the time for which a dying worker may keep the files, plus
@@ -55,13 +56,15 @@ interface Search {
 
 const workerIds = new WeakMap<WorkerLike, string>();
 
-export class LeaderFinder {
+export class LeaderFinder implements StandingSource {
   #options: LeaderOptions;
   readonly #environment: PageEnvironment;
   readonly #names: ReturnType<typeof namesOf>;
   readonly #client: string;
   readonly #alive: Promise<void>;
   readonly #control: BroadcastChannel;
+  readonly #watchers = new Set<() => void>();
+  #standing: Standing = { state: 'connecting', reason: null };
   #worker: OwnWorker | null = null;
   #wasGiven = false;
   /** The latest one, which may have failed. */
@@ -111,6 +114,16 @@ export class LeaderFinder {
     return this.#end?.kind === 'closed';
   }
 
+  /** How the page is connected now, and why it is not. */
+  get standing(): Standing {
+    return this.#standing;
+  }
+
+  onStanding(changed: () => void): () => void {
+    this.#watchers.add(changed);
+    return () => this.#watchers.delete(changed);
+  }
+
   /** True once there was a connection. */
   get hasServed(): boolean {
     return this.#connection !== null;
@@ -139,6 +152,7 @@ export class LeaderFinder {
   close(reason: Error): void {
     if (this.#end !== null) return;
     this.#end = { kind: 'closed', error: reason };
+    this.#stand('lost', reason);
     this.#connection?.leave(reason);
     this.#search?.failed(reason);
     this.#control.close();
@@ -146,6 +160,7 @@ export class LeaderFinder {
   }
 
   async #connect(): Promise<PageEnd> {
+    this.#stand('connecting', this.#standing.reason);
     await this.#alive;
     if (this.#end !== null) throw this.#end.error;
     let cancelTimeout = () => {};
@@ -158,6 +173,9 @@ export class LeaderFinder {
         this.#tell({ type: 'who' });
       });
       return this.#connection;
+    } catch (error) {
+      this.#stand('lost', error as Error);
+      throw error;
     } finally {
       cancelTimeout();
       this.#endSearch();
@@ -204,8 +222,12 @@ export class LeaderFinder {
       leads: (port) => {
         this.#supersede(id);
         const endpoint = new ChannelEndpoint(port);
-        if (this.#search !== null) this.#found(id, endpoint);
-        else new PageEnd(endpoint).leave(connectionClosed('the page already has one'));
+        if (this.#search !== null) {
+          this.#found(id, endpoint);
+          return;
+        }
+        new PageEnd(endpoint).leave(connectionClosed('the page already has one'));
+        this.#seek();
       },
       failed: (error) => this.#leaveToOthers(error),
       gone: (error) => {
@@ -227,6 +249,7 @@ export class LeaderFinder {
   #hear(worker: string, version: number): void {
     if (worker === this.#worker?.id) return; // it brings a port along, which is faster
     this.#supersede(worker);
+    if (this.#search === null) this.#seek();
     const search = this.#search;
     if (search === null || search.asked?.worker === worker) return;
     if (version !== PROTOCOL_VERSION) {
@@ -262,9 +285,8 @@ export class LeaderFinder {
     const connection = new PageEnd(endpoint);
     this.#leader = worker;
     this.#isSilent = false;
-    connection.whenLost((reason) => {
-      if (isStorageError(reason) && reason.code === 'SITE_DATA_CLEARED') this.#clear(reason);
-    });
+    this.#stand(worker === this.#worker?.id ? 'leading' : 'following', null);
+    connection.whenLost((reason) => this.#lose(worker, connection, reason));
     new Heartbeat(connection, this.#environment.after, () => {
       this.#isSilent = true;
       connection.leave(this.#busy(`for ${(SILENT_BEATS_MAX * HEARTBEAT_MS) / 1000} s`));
@@ -280,11 +302,36 @@ export class LeaderFinder {
     search.found(connection);
   }
 
+  // The page looks for the next leader without a call, so that its users learn of it, and the objects' alarms
+  // run. But a worker that dies again and again is not started again and again: only one that served.
+  #lose(worker: string, connection: PageEnd, reason: Error): void {
+    if (isStorageError(reason) && reason.code === 'SITE_DATA_CLEARED') this.#clear(reason);
+    if (this.#end !== null) return;
+    const isOwn = this.#worker === null || this.#worker.id === worker;
+    if (isOwn && connection.heardCount <= 1) {
+      this.#stand('lost', reason);
+      return;
+    }
+    this.#stand('connecting', reason);
+    this.#seek();
+  }
+
+  #seek(): void {
+    if (this.#end === null && this.hasServed) this.connection().catch(() => {});
+  }
+
+  #stand(state: Standing['state'], reason: Error | null): void {
+    if (this.#standing.state === state && this.#standing.reason === reason) return;
+    this.#standing = { state, reason };
+    for (const changed of this.#watchers) changed();
+  }
+
   // After site data is cleared, pages that were open do not share locks with later pages and
   // workers (Chromium 156), so this page can neither elect a leader with them nor watch one.
   #clear(error: Error): void {
     if (this.#end !== null) return;
     this.#end = { kind: 'cleared', error };
+    this.#stand('lost', error);
     this.#search?.failed(error);
     this.#control.close();
     // A worker that led ends itself, after it has told every page.

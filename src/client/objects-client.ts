@@ -10,6 +10,7 @@ import { fromWire } from '../rpc/errors-on-wire.ts';
 import type { ClassList, ManageRequest, ManageResults } from '../rpc/object-protocol.ts';
 import type { PageEnd } from '../rpc/page-end.ts';
 import type { LeaderFinder } from './leader-finder.ts';
+import type { Status } from './status.ts';
 
 /** How often the worker may be lost before its classes are not asked for again. */
 const ASKS_MAX = 3;
@@ -22,12 +23,14 @@ interface Waiting {
 
 export class ObjectsClient {
   readonly #finder: LeaderFinder;
+  readonly #status: Status;
   readonly #references = new WeakMap<PageEnd, References>();
   #waiting: Waiting[] = [];
   #isConnecting = false;
 
-  constructor(finder: LeaderFinder) {
+  constructor(finder: LeaderFinder, status: Status) {
     this.#finder = finder;
+    this.#status = status;
   }
 
   /** The classes that the worker serves. @throws as `connect` */
@@ -52,11 +55,13 @@ export class ObjectsClient {
     return outcome.ok as ManageResults[R['op']];
   }
 
-  readonly carry = (call: OutgoingCall): Promise<Answer> =>
-    new Promise((resolve, reject) => {
+  readonly carry = (call: OutgoingCall): Promise<Answer> => {
+    const answer = new Promise<Answer>((resolve, reject) => {
       this.#waiting.push({ call, resolve, reject });
       if (!this.#isConnecting) void this.#send();
     });
+    return call.mayWrite ? this.#status.write(answer) : answer;
+  };
 
   async #send(): Promise<void> {
     this.#isConnecting = true;

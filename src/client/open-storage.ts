@@ -12,7 +12,7 @@ export async function openObjectStorage(
   name: string,
   choice: WorkerChoice,
 ): Promise<RemoteStorageInterface> {
-  const session = new Session(name, finders.finderFor(choice));
+  const session = new Session(name, finders.finderFor(choice), finders.environment.now);
   await session.open();
   return new RemoteStorage(session, finders.environment);
 }

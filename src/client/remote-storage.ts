@@ -2,6 +2,7 @@
 // more than convert their arguments are written here; the others come from the table of operations.
 
 import { checkArgumentCount, convertBinary, convertString } from '../contract/arguments.ts';
+import type { ConnectionState } from '../contract/connection-status.ts';
 import { storageError } from '../contract/errors.ts';
 import type { Live, LiveKeys } from '../contract/live.ts';
 import type { MethodName } from '../contract/operations.ts';
@@ -48,7 +49,31 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
   }
 
   transaction<T>(closure: (txn: Transaction) => T | PromiseLike<T>): Promise<T> {
-    return this.#transactions.run(closure);
+    return this.#session.status.write(this.#transactions.run(closure));
+  }
+
+  get state(): ConnectionState {
+    return this.#session.status.state;
+  }
+
+  get stateReason(): Error | null {
+    return this.#session.status.stateReason;
+  }
+
+  get pendingWrites(): number {
+    return this.#session.status.pendingWrites;
+  }
+
+  get savedAt(): number | null {
+    return this.#session.status.savedAt;
+  }
+
+  addEventListener(type: 'statechange', listener: (event: Event) => void): void {
+    this.#session.status.addEventListener(type, listener);
+  }
+
+  removeEventListener(type: 'statechange', listener: (event: Event) => void): void {
+    this.#session.status.removeEventListener(type, listener);
   }
 
   transactionSync(_callback: () => unknown): never {

@@ -13,6 +13,7 @@ import type { WireAddress } from '../rpc/object-protocol.ts';
 import type { PageEnd } from '../rpc/page-end.ts';
 import { BATCH_CALLS_MAX, type SessionId } from '../rpc/protocol.ts';
 import type { LeaderFinder } from './leader-finder.ts';
+import { Status } from './status.ts';
 import { TransactionScope } from './transaction-scope.ts';
 
 /** Most bytes of values in one message, unless a single call has more. */
@@ -43,6 +44,7 @@ type State =
 
 export class Session {
   readonly name: string;
+  readonly status: Status;
   readonly finder: LeaderFinder;
   /** What it opens at a worker. */
   readonly target: string | WireAddress;
@@ -57,10 +59,16 @@ export class Session {
   #scope: TransactionScope | null = null;
 
   /** `target` is the address of an object of a class; by default, the object of this name. */
-  constructor(name: string, finder: LeaderFinder, target: string | WireAddress = name) {
+  constructor(
+    name: string,
+    finder: LeaderFinder,
+    now: () => number,
+    target: string | WireAddress = name,
+  ) {
     this.name = name;
     this.target = target;
     this.finder = finder;
+    this.status = new Status(finder, now);
   }
 
   /**
@@ -78,7 +86,9 @@ export class Session {
   /** Opens the object, so that an error in it is known before the first call. */
   async open(): Promise<void> {
     const error = await this.#open();
-    if (error !== null) throw error;
+    if (error === null) return;
+    this.status.close(error);
+    throw error;
   }
 
   /**
@@ -92,11 +102,14 @@ export class Session {
     if (this.#state.kind === 'closed') return Promise.reject(this.#state.error);
     const ended = scope?.ended ?? null;
     if (ended !== null) return Promise.reject(ended);
-    return new Promise((resolve, reject) => {
+    const answer = new Promise<Results[C['op']]>((resolve, reject) => {
       const sentCall = scope === null ? call : { ...call, txn: scope.number };
       this.#queue.push({ call: sentCall, resolve, reject, sends: 0 });
       this.#scheduleFlush();
     });
+    // The writes of a transaction are durable when it is: remote-transaction counts it as one.
+    if (scope !== null || operationOf(call.op).effect === 'read') return answer;
+    return this.status.write(answer, isUnconfirmed(call) ? 'unconfirmed' : 'confirmed');
   }
 
   /** Whether calls of the handle join a transaction now. */
@@ -126,6 +139,7 @@ export class Session {
       `The handle of "${this.name}" was closed; open the object again.`,
     );
     this.#state = { kind: 'closed', error };
+    this.status.close(error);
     this.#scope?.end(error);
     this.#rejectAll([...this.#sent, ...this.#queue], error);
     this.#sent.clear();
@@ -253,6 +267,10 @@ export class Session {
   #rejectAll(calls: readonly Pending[], error: unknown): void {
     for (const { reject } of calls) reject(error);
   }
+}
+
+function isUnconfirmed(call: Call): boolean {
+  return 'unconfirmed' in call && call.unconfirmed;
 }
 
 function mayRepeat(call: Call): boolean {

@@ -59,6 +59,15 @@ export type DurableObjectStub<T extends object = object> = Callable<T, ReservedM
   readonly name?: string;
   /** Delivers the request to the object's `fetch`. Bodies are streamed both ways. */
   fetch(input: Request | string | URL, init?: RequestInit): Promise<ObjectResponse>;
+  /**
+   * Calls back once, when the instance of the object that this stub reaches has ended, or the connection
+   * to it: whatever was passed to it is lost, such as the function of a subscription. Pass it again then:
+   * the stub itself reaches the next instance, unless the object's own code reset it; then `get` a new one.
+   *
+   * The error says why. While a page waits for it, the object stays in memory. Called at once when the
+   * stub is broken.
+   */
+  onRpcBroken(callback: (error: unknown) => void): void;
 };
 
 /** A response, which may carry a socket: after a request to upgrade. */
@@ -68,6 +77,12 @@ export type ObjectResponse = Response & { readonly webSocket?: ObjectWebSocket |
 export type RpcStub<T extends object> = Callable<T, Brand> & {
   /** Another handle of the same thing, to be disposed on its own. */
   dup(): RpcStub<T>;
+  /**
+   * Calls back once, with the reason, when calls of this stub can only fail from now on: the connection
+   * was lost, or what it stands for has ended with its object, or its page. At once when that was before;
+   * never after the stub was disposed.
+   */
+  onRpcBroken(callback: (error: unknown) => void): void;
   /** Lets it go on the other side. Without it that happens when it is garbage collected. */
   [Symbol.dispose](): void;
   /** For types only: what it stands for. */
@@ -83,6 +98,7 @@ type ReservedMember =
   | 'fetch'
   | 'connect'
   | 'dup'
+  | 'onRpcBroken'
   | 'alarm'
   | 'webSocketMessage'
   | 'webSocketClose'

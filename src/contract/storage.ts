@@ -4,6 +4,7 @@
 // Both follow the same written interface. They differ only where a thread boundary forces it: the
 // page has no synchronous members. Argument rules are in arguments.ts, limits in limits.ts.
 
+import type { ConnectionStatus } from './connection-status.ts';
 import type { Live, LiveKeys } from './live.ts';
 
 /**
@@ -229,7 +230,11 @@ export interface RemoteKvStorage {
  * An object's storage on a page. The promise of a write resolves once the write is durable, except
  * with `allowUnconfirmed`, and for a write that joins an open `transaction` (described there).
  */
-export interface RemoteStorage extends KeyValueOperations, LiveKeyValue, Recovery {
+export interface RemoteStorage
+  extends KeyValueOperations,
+    LiveKeyValue,
+    Recovery,
+    ConnectionStatus {
   /** The name the object was opened by. */
   readonly name: string;
   readonly sql: RemoteSqlStorage;

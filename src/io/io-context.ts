@@ -48,5 +48,5 @@ export interface IoContext {
    */
   retain(onEnd?: (reason: unknown) => void): () => void;
   /** Calls `told` when the context ends, without keeping it in memory; the result cancels this. */
-  onEnd(told: () => void): () => void;
+  onEnd(told: (reason: unknown) => void): () => void;
 }

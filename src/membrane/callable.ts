@@ -9,6 +9,7 @@ import { RpcTarget } from '../contract/rpc-target.ts';
 import type { Enter } from '../io/io-context.ts';
 import type { Payload, ReferenceRequest } from '../rpc/object-protocol.ts';
 import { notSerializable } from '../serializer/object-kind.ts';
+import { Breakage } from '../stubs/breakage.ts';
 import { callMember, parametersIn, readMember } from '../stubs/invoke.ts';
 import { addRpcStub, isMember, isRpcStub } from '../stubs/known-stubs.ts';
 import type { Party } from '../stubs/party.ts';
@@ -45,6 +46,7 @@ class ExportedTarget implements Exported {
   readonly #target: object;
   readonly #party: Party;
   readonly #enter: Enter;
+  readonly #watchers = new Watchers();
 
   constructor(target: object, party: Party) {
     this.#target = target;
@@ -58,12 +60,14 @@ class ExportedTarget implements Exported {
     return this.#party.io.retain();
   }
 
-  ask(request: ReferenceRequest, channel: ReferenceChannel): Promise<Payload> {
+  ask(request: ReferenceRequest, channel: ReferenceChannel): Promise<Payload | null> {
+    if (request.op === 'watch') return this.#watchers.add((told) => this.#party.io.onEnd(told));
     return answer(this.#target, request, channel, this.#party, this.#enter);
   }
 
   // Nobody waits for disposal, so nobody is told what it throws (workerd).
   release(): void {
+    this.#watchers.end();
     this.#enter(() => disposeOf(this.#target)).catch(() => {});
   }
 }
@@ -74,6 +78,7 @@ class ExportedStub implements Exported {
   readonly #ownership: Ownership;
   readonly #party: Party;
   readonly #enter: Enter;
+  readonly #watchers = new Watchers();
   #stub: object | undefined;
 
   constructor(stub: object, party: Party, ownership: Ownership) {
@@ -91,12 +96,45 @@ class ExportedStub implements Exported {
     return this.#party.io.retain();
   }
 
-  ask(request: ReferenceRequest, channel: ReferenceChannel): Promise<Payload> {
+  ask(request: ReferenceRequest, channel: ReferenceChannel): Promise<Payload | null> {
+    if (request.op === 'watch') {
+      return this.#watchers.add((told) => {
+        Reflect.get(this.#stub!, 'onRpcBroken')(told);
+        return this.#party.io.onEnd(told);
+      });
+    }
     return answer(this.#stub!, request, channel, this.#party, this.#enter);
   }
 
   release(): void {
+    this.#watchers.end();
     disposeOf(this.#stub);
+  }
+}
+
+/** The other side's questions whether a reference still works. */
+class Watchers {
+  readonly #ends = new Set<() => void>();
+
+  /** Rejects with the reason; null once the reference is released. `watch` returns how to stop. */
+  add(watch: (told: (reason: unknown) => void) => () => void): Promise<null> {
+    return new Promise((resolve, reject) => {
+      let stop = () => {};
+      const end = () => {
+        this.#ends.delete(end);
+        stop();
+        resolve(null);
+      };
+      this.#ends.add(end);
+      stop = watch((reason) => {
+        this.#ends.delete(end);
+        reject(reason);
+      });
+    });
+  }
+
+  end(): void {
+    for (const end of this.#ends) end();
   }
 }
 
@@ -156,11 +194,17 @@ function stubOf(imported: Imported): object {
     isDisposed = true;
     end();
   };
+  const breakage = new Breakage(() => imported.watch());
+  const onRpcBroken = (callback: unknown) => {
+    const enter = party.io.entrance();
+    breakage.onBroken(callback, async (task) => (isDisposed ? undefined : enter(task)) as never);
+  };
   const stub: object = new Proxy(() => {}, {
     apply: (_target, _this, parameters) => rpcPromise(remote.call([], parameters)),
     get(_target, name) {
       if (name === DISPOSE) return dispose;
       if (name === 'dup') return () => stubOf(imported);
+      if (name === 'onRpcBroken') return onRpcBroken;
       if (name === 'toString') return () => '[object RpcStub]';
       return isRemote(name) ? remoteMember(remote, [name]) : undefined;
     },

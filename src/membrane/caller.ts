@@ -1,8 +1,10 @@
 // The calls of one party's stubs. Arguments are written when the call is made, the result is read when
 // it arrives. How a call travels is up to `Carry`.
 
+import { storageError } from '../contract/errors.ts';
 import { OutgoingRequest } from '../http/outgoing-request.ts';
 import { located, withSignal } from '../http/response-parts.ts';
+import type { Enter } from '../io/io-context.ts';
 import type { ObjectRequest, Payload, WireAddress } from '../rpc/object-protocol.ts';
 import type { Bond } from '../stubs/bond.ts';
 import type { Path } from '../stubs/invoke.ts';
@@ -20,6 +22,8 @@ export interface OutgoingCall {
   readonly bond: Bond;
   /** Makes the request, once the channel is known. */
   readonly request: (channel: ReferenceChannel) => ObjectRequest;
+  /** False: it runs no method of the object. */
+  readonly mayWrite: boolean;
 }
 
 /** The result, and the channel it arrived on. */
@@ -52,7 +56,21 @@ export class PartyCaller implements ObjectCaller {
   }
 
   async get(to: Callee, path: Path): Promise<unknown> {
-    return this.#send(to, () => ({ op: 'get', path }));
+    return this.#send(to, () => ({ op: 'get', path }), false);
+  }
+
+  async watch(to: Callee): Promise<unknown> {
+    try {
+      // Not sent as the party's code: nothing waits for it, and it keeps no object in memory.
+      await this.#carry({ ...to, request: () => ({ op: 'watch' }), mayWrite: false });
+      return storageError('INTERNAL', 'The object answered although it has not ended.');
+    } catch (reason) {
+      return reason;
+    }
+  }
+
+  entrance(): Enter {
+    return this.#party.io.entrance();
   }
 
   async fetch(
@@ -97,11 +115,11 @@ export class PartyCaller implements ObjectCaller {
     }
   }
 
-  async #send(to: Callee, request: OutgoingCall['request']): Promise<unknown> {
+  async #send(to: Callee, request: OutgoingCall['request'], mayWrite = true): Promise<unknown> {
     const party = this.#party;
     let answer: Answer;
     try {
-      answer = await party.io.send(() => this.#carry({ ...to, request }));
+      answer = await party.io.send(() => this.#carry({ ...to, request, mayWrite }));
     } catch (error) {
       throw withCallers(error);
     }

@@ -58,6 +58,13 @@ export class Imported {
     return this.#channel.receive(payload, this.party);
   }
 
+  /** Resolves to the reason when the other side can answer no more; never, if this side has let go. */
+  watch(): Promise<unknown> {
+    return new Promise((resolve) => {
+      this.ask({ op: 'watch' }).catch(resolve);
+    });
+  }
+
   /** A handle that ends when its owner is collected; the result ends it earlier. */
   hold(owner: object): () => void {
     this.#handles += 1;

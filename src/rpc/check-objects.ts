@@ -62,6 +62,8 @@ function checkObjectOperation(value: unknown): ObjectOperation {
       return { op, path: checkPath(path, 1) };
     case 'fetch':
       return { op, payload: checkBytes('payload', payload) };
+    case 'watch':
+      return { op };
     default:
       throw malformed('op', 'one of the protocol');
   }
@@ -78,6 +80,7 @@ export function checkReferenceRequest(value: unknown): ReferenceRequest {
     case 'pull':
     case 'close':
     case 'wait':
+    case 'watch':
       return { op };
     case 'cancel':
     case 'write':

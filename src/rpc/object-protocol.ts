@@ -34,7 +34,9 @@ export type ObjectOperation =
   | { readonly op: 'call'; readonly path: readonly string[]; readonly payload: Payload }
   | { readonly op: 'get'; readonly path: readonly string[] }
   /** The payload is the request; so is the answer's the response. */
-  | { readonly op: 'fetch'; readonly payload: Payload };
+  | { readonly op: 'fetch'; readonly payload: Payload }
+  /** Answers with the reason, as an error, when the instance ends. */
+  | { readonly op: 'watch' };
 
 /** The answer to a call of an object. */
 export type ObjectOutcome = Outcome<Payload> & {
@@ -57,7 +59,9 @@ export type ReferenceRequest =
   | { readonly op: 'close' }
   | { readonly op: 'abort'; readonly payload: Payload }
   /** Answers with the reason when the signal is aborted. */
-  | { readonly op: 'wait' };
+  | { readonly op: 'wait' }
+  /** Answers with the reason, as an error, when a function or target can be called no more. */
+  | { readonly op: 'watch' };
 
 /** What both sides show each other. No promise rejects while the connection stands. */
 export interface ReferencePeer {

@@ -4,9 +4,11 @@
 // first (`bond.ts`). It has no `then`, so an async function may return it.
 
 import type { DurableObjectId, ObjectAddress } from '../contract/object-id.ts';
+import type { Enter } from '../io/io-context.ts';
 import type { WireAddress } from '../rpc/object-protocol.ts';
 import { refuseToClone } from '../serializer/object-kind.ts';
 import { Bond } from './bond.ts';
+import { Breakage } from './breakage.ts';
 import type { Path } from './invoke.ts';
 import { type CallLive, setAddress, setLiveCalls } from './known-stubs.ts';
 import { isRemote, type Remote, remoteMember } from './rpc-promise.ts';
@@ -29,6 +31,10 @@ export interface ObjectCaller {
     input: Request | string | URL,
     init: RequestInit | undefined,
   ): Promise<Response>;
+  /** Resolves to the reason when the instance that the stub reaches ends, or the way to it. */
+  watch(to: Callee): Promise<unknown>;
+  /** Captures how callbacks of the running code are called. */
+  entrance(): Enter;
 }
 
 class DurableObjectStub {
@@ -66,8 +72,11 @@ export function createStub(object: ObjectAddress, caller: ObjectCaller): Durable
     get: (path) => caller.get(callee, path),
     call: (path, parameters) => caller.call(callee, path, parameters),
   };
+  const breakage = new Breakage(() => caller.watch(callee));
+  const onRpcBroken = (callback: unknown) => breakage.onBroken(callback, caller.entrance());
   const stub = new Proxy(new DurableObjectStub(object.id, callee, caller), {
     get(target, name) {
+      if (name === 'onRpcBroken') return onRpcBroken;
       if (name in target || !isRemote(name)) return Reflect.get(target, name);
       return remoteMember(remote, [name]);
     },

@@ -108,7 +108,9 @@ export class FakeTab {
       this.#collections.add(once);
       collected.register(owner, once);
     };
-    this.#finders = new LeaderFinders({ locks, openChannel, randomId, after, whenCollected });
+    const now = () => this.#nowMs;
+    const environment = { locks, openChannel, randomId, now, after, whenCollected };
+    this.#finders = new LeaderFinders(environment);
   }
 
   open(name: unknown = 'object', choice: Partial<WorkerChoice> = {}): Promise<RemoteStorage> {
@@ -188,8 +190,9 @@ export class FakeTab {
   }
 
   close(): void {
-    for (const worker of this.workers) worker.terminate();
+    // Its code stops first: it does not see its worker end.
     this.#page.end();
+    for (const worker of this.workers) worker.terminate();
   }
 
   /** A worker of this tab, with the script of the moment. */

@@ -36,7 +36,11 @@ export function watchedHost(
         const connection = objects.connect(peer);
         return {
           ...connection,
-          call: (address, request) => guard(() => connection.call(address, request)),
+          // A watch lasts for as long as the object does; it tells nothing of what is stored.
+          call: (address, request) =>
+            request.op === 'watch'
+              ? connection.call(address, request)
+              : guard(() => connection.call(address, request)),
           manage: (request) => guard(() => connection.manage(request)),
         };
       },

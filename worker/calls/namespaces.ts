@@ -7,9 +7,9 @@ import { liveCalls } from '../../src/live/live-stub.ts';
 import type { LivePeers } from '../../src/live/polled-source.ts';
 import { PartyCaller } from '../../src/membrane/caller.ts';
 import { pairOfReferences } from '../../src/membrane/references.ts';
+import type { LivePeer } from '../../src/rpc/live-protocol.ts';
 import { dataCloneError } from '../../src/serializer/object-kind.ts';
 import { loopbackClass, loopbackNamespace, type WriteProps } from '../../src/stubs/loopback.ts';
-import type { LivePeer } from '../../src/rpc/live-protocol.ts';
 import { DurableObjectNamespace } from '../../src/stubs/namespace.ts';
 import { Party, type PartyIo } from '../../src/stubs/party.ts';
 import type { ObjectCaller } from '../../src/stubs/stub.ts';
@@ -96,6 +96,8 @@ export class Namespaces {
     call: (...call) => this.#current.call(...call),
     get: (...get) => this.#current.get(...get),
     fetch: (...fetch) => this.#current.fetch(...fetch),
+    watch: (to) => this.#current.watch(to),
+    entrance: () => this.#current.entrance(),
   };
 
   get #current(): ObjectCaller {

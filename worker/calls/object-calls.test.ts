@@ -174,6 +174,7 @@ describe('which members are public', () => {
       address: { className: 'Nope', id: room.id.toString() },
       bond: new Bond(),
       request: () => ({ op: 'get', path: ['x'] }),
+      mayWrite: false,
     });
     expect(await failure(sent)).toMatchObject({ code: 'UNKNOWN_CLASS' });
   });

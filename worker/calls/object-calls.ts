@@ -24,11 +24,12 @@ import type {
 } from '../../src/rpc/object-protocol.ts';
 import { socketOf } from '../../src/sockets/install.ts';
 import { callEntry, parametersIn, readEntry } from '../../src/stubs/invoke.ts';
-import type { Party } from '../../src/stubs/party.ts';
+import type { Party, PartyIo } from '../../src/stubs/party.ts';
 import { fromWireAddress, toWireAddress } from '../../src/stubs/wire-address.ts';
 import type { ObjectHost } from '../host/object-host.ts';
 import type { ObjectManager } from '../host/object-manager.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
+import { WatchedInstances } from './watched-instances.ts';
 
 /** The caller's own code has failed, before the receiver was reached. */
 export class CallerError {
@@ -49,6 +50,13 @@ export interface Receiver {
 /** The party of an object, the same for all calls of one instance. */
 export type PartyOf = (instance: ObjectInstance) => Party;
 
+/** Resolves to the reason when the instance ends. */
+type Watch = (context: PartyIo) => Promise<{ readonly reason: unknown }>;
+
+/** An object that watches another does not keep it in memory. */
+const endOf: Watch = (context) =>
+  new Promise((resolve) => void context.onEnd((reason) => resolve({ reason })));
+
 export class ObjectCalls implements ObjectsService {
   readonly #host: ObjectHost;
   readonly #partyOf: PartyOf;
@@ -65,13 +73,23 @@ export class ObjectCalls implements ObjectsService {
   /** Serves one page; `peer` answers for the references of the page. */
   connect(peer: ReferencePeer): ObjectsConnection {
     const references = new References(peer);
+    const watched = new WatchedInstances();
     return {
       classes: async () => ({ ok: this.#classes() }),
-      call: (address, request) => this.#outcome(() => this.#object(address), request, references),
+      call: (address, request) =>
+        this.#outcome(
+          () => this.#object(address),
+          request,
+          references,
+          (context) => watched.watch(context),
+        ),
       manage: (request) => this.#manage(request),
       ask: (reference, request) => references.ask(reference, request),
       release: (numbers) => references.release(numbers),
-      end: (reason) => references.end(reason),
+      end: (reason) => {
+        watched.end();
+        references.end(reason);
+      },
     };
   }
 
@@ -82,7 +100,9 @@ export class ObjectCalls implements ObjectsService {
   /** Carries a call of code in this thread to a receiver, which is found only now. */
   async carryTo(find: () => Receiver, { bond, request }: OutgoingCall): Promise<Answer> {
     const [caller, callee] = this.#local;
-    const payload = await bond.ask(caller, request, (sent) => this.#outcome(find, sent, callee));
+    const payload = await bond.ask(caller, request, (sent) =>
+      this.#outcome(find, sent, callee, endOf),
+    );
     return { payload, channel: caller };
   }
 
@@ -95,6 +115,7 @@ export class ObjectCalls implements ObjectsService {
     find: () => Receiver,
     request: ObjectRequest,
     channel: ReferenceChannel,
+    watch: Watch,
   ): Promise<ObjectOutcome> {
     const { resets } = this.#host;
     const { incarnation = resets.count } = request;
@@ -105,6 +126,7 @@ export class ObjectCalls implements ObjectsService {
       key = addressKey(receiver.address);
       const before = lastReset();
       if (before !== undefined) throw before.reason;
+      if (request.op === 'watch') throw await this.#endOf(receiver, watch);
       const draft = await receiver.deliver((instance) => this.#perform(instance, request, channel));
       return { ok: channel.send(draft), incarnation };
     } catch (thrown) {
@@ -119,9 +141,15 @@ export class ObjectCalls implements ObjectsService {
     }
   }
 
+  async #endOf(receiver: Receiver, watch: Watch): Promise<unknown> {
+    // In an object, so that the event does not wait for the promise.
+    const { ended } = await receiver.deliver(({ context }) => ({ ended: watch(context) }));
+    return (await ended).reason;
+  }
+
   async #perform(
     instance: ObjectInstance,
-    request: ObjectRequest,
+    request: Exclude<ObjectRequest, { readonly op: 'watch' }>,
     channel: ReferenceChannel,
   ): Promise<Draft> {
     const party = this.#partyOf(instance);

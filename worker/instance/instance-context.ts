@@ -125,7 +125,7 @@ export class InstanceContext implements IoContext {
     return this.#lifecycle.hold(onEnd);
   }
 
-  onEnd(told: () => void): () => void {
+  onEnd(told: (reason: unknown) => void): () => void {
     return this.#lifecycle.watch(told);
   }
 

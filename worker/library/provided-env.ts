@@ -90,6 +90,8 @@ const caller: ObjectCaller = {
   call: (...call) => runningCaller().call(...call),
   get: (...get) => runningCaller().get(...get),
   fetch: (...fetch) => runningCaller().fetch(...fetch),
+  watch: (to) => runningCaller().watch(to),
+  entrance: () => runningCaller().entrance(),
 };
 
 function runningCaller(): ObjectCaller {

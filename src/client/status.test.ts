@@ -1,0 +1,183 @@
+// What handles and connections tell of themselves: their state, and what is written.
+
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { runCandidate } from '../../worker/boot/candidate.ts';
+import type { ConnectionStatus } from '../contract/connection-status.ts';
+import { storageError } from '../contract/errors.ts';
+import { type FakeTab, FakeTabs } from '../testing/fake-tabs.ts';
+import { OTHERS_WAIT_MS } from './leader-finder.ts';
+
+let tabs: FakeTabs;
+let first: FakeTab;
+let second: FakeTab;
+
+beforeEach(() => {
+  tabs = new FakeTabs(runCandidate);
+  first = tabs.tab();
+  second = tabs.tab();
+});
+
+afterEach(() => tabs.close());
+
+/** Lets what was posted arrive. */
+async function turns(count = 5): Promise<void> {
+  for (let i = 0; i < count; i++) await new Promise((resolve) => setTimeout(resolve));
+}
+
+/** The states that a listener saw, without repetition. */
+function statesOf(status: ConnectionStatus): string[] {
+  const states: string[] = [status.state];
+  status.addEventListener('statechange', () => {
+    if (states.at(-1) !== status.state) states.push(status.state);
+  });
+  return states;
+}
+
+test('[STATE1] a handle leads or follows', async () => {
+  const mine = await first.open();
+  const theirs = await second.open();
+  expect([mine.state, theirs.state]).toEqual(['leading', 'following']);
+  expect([mine.stateReason, theirs.stateReason]).toEqual([null, null]);
+});
+
+test('[STATE1] so does a connection, before and after the leading tab closes', async () => {
+  await first.open();
+  const objects = await second.connect();
+  expect(objects.state).toBe('following');
+  const removed = () => expect.fail('it was removed');
+  objects.addEventListener('statechange', removed);
+  objects.removeEventListener('statechange', removed);
+  const states = statesOf(objects);
+  first.close();
+  await vi.waitFor(() => expect(objects.state).toBe('leading'));
+  expect(states).toEqual(['following', 'connecting', 'leading']);
+});
+
+test('[STATE1] a lost connection says why, then finds the next leader without a call', async () => {
+  await first.open();
+  const third = tabs.tab();
+  const theirs = await second.open();
+  const others = await third.open();
+  const reasons: unknown[] = [];
+  theirs.addEventListener('statechange', () => {
+    if (theirs.state === 'connecting') reasons.push(theirs.stateReason);
+  });
+  first.close();
+  await vi.waitFor(() => {
+    expect([theirs.state, others.state].sort()).toEqual(['following', 'leading']);
+  });
+  expect(reasons[0]).toMatchObject({ code: 'CONNECTION_CLOSED' });
+  expect(theirs.stateReason).toBe(null);
+});
+
+test('[STATE2] a search that fails is lost, with the reason; the next call looks again', async () => {
+  const storage = await first.open();
+  await storage.put('a', 1);
+  first.script = 'no script';
+  first.terminateWorker();
+  await turns();
+  expect(storage.state).toBe('connecting');
+  first.advance(OTHERS_WAIT_MS);
+  await turns();
+  expect(storage.state).toBe('lost');
+  expect(storage.stateReason).toMatchObject({ code: 'WORKER_FAILED' });
+  first.script = 'serves';
+  expect(await storage.get('a')).toBe(1);
+  expect([storage.state, storage.stateReason]).toEqual(['leading', null]);
+});
+
+test('[STATE2] cleared site data, a closed handle and a closed connection are lost', async () => {
+  const storage = await first.open();
+  const objects = await second.connect();
+  await storage.close();
+  expect(storage.state).toBe('lost');
+  expect(storage.stateReason).toMatchObject({ code: 'CONNECTION_CLOSED' });
+  const closing = await first.open();
+  first.leadingHost.lose(storageError('SITE_DATA_CLEARED', 'cleared'));
+  await turns();
+  for (const { state, stateReason } of [closing, objects]) {
+    expect([state, stateReason]).toEqual([
+      'lost',
+      expect.objectContaining({ code: 'SITE_DATA_CLEARED' }),
+    ]);
+  }
+  const other = await tabs
+    .tab()
+    .connect()
+    .catch(() => null);
+  other?.close();
+  expect(other?.state ?? 'lost').toBe('lost');
+});
+
+test('[STATE2] a handle that was closed hears of nothing more', async () => {
+  const storage = await second.open();
+  await storage.close();
+  await turns();
+  let events = 0;
+  storage.addEventListener('statechange', () => {
+    events += 1;
+  });
+  second.terminateWorker();
+  await turns();
+  expect(events).toBe(0);
+});
+
+test('[STATE3] writes are pending until they are answered, and saved then', async () => {
+  const storage = await first.open();
+  first.advance(1000);
+  expect([storage.pendingWrites, storage.savedAt]).toEqual([0, null]);
+  await storage.get('a');
+  expect(storage.savedAt).toBe(null);
+  const releaseAnswers = first.leadingHost.holdAnswers();
+  const writes = [storage.put('a', 1), storage.put('b', 1), storage.delete('c')];
+  const read = storage.get('a');
+  expect(storage.pendingWrites).toBe(3);
+  await turns();
+  first.advance(500);
+  releaseAnswers();
+  await Promise.all([...writes, read]);
+  await turns();
+  expect([storage.pendingWrites, storage.savedAt]).toEqual([0, 1500]);
+});
+
+test('[STATE3] a write that fails, or is not confirmed, does not count as saved', async () => {
+  const storage = await first.open();
+  first.leadingHost.holdAnswers();
+  const write = storage.put('a', 1).catch((error) => error.code);
+  await turns();
+  first.terminateWorker();
+  expect(await write).toBe('CONNECTION_CLOSED');
+  await storage.put('b', 1, { allowUnconfirmed: true });
+  await turns();
+  expect([storage.pendingWrites, storage.savedAt]).toEqual([0, null]);
+  await storage.sync();
+  await turns();
+  expect(storage.savedAt).not.toBe(null);
+});
+
+test('[STATE3] a transaction is one pending write, from its start to its end', async () => {
+  const storage = await first.open();
+  const counts: number[] = [];
+  await storage.transaction(async (txn) => {
+    await txn.put('a', 1);
+    counts.push(storage.pendingWrites);
+    await storage.put('b', 1);
+    counts.push(storage.pendingWrites);
+    expect(storage.savedAt).toBe(null);
+  });
+  await turns();
+  expect([counts, storage.pendingWrites, storage.savedAt]).toEqual([[1, 1], 0, 0]);
+});
+
+test('[STATE3] each handle counts its own writes, and a turn has one event at most', async () => {
+  const [mine, other] = [await first.open('a'), await first.open('b')];
+  let events = 0;
+  mine.addEventListener('statechange', () => {
+    events += 1;
+  });
+  const writes = [mine.put('a', 1), mine.put('b', 1), mine.put('c', 1)];
+  expect([mine.pendingWrites, other.pendingWrites]).toEqual([3, 0]);
+  await Promise.all(writes);
+  await turns();
+  expect(events).toBe(2);
+});
