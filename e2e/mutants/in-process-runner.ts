@@ -107,18 +107,24 @@ class InProcessRunner {
   async mutantRun({ activeMutant, testFilter }: MutantRun) {
     const { id: mutant, fileName } = activeMutant;
     const order = this.#order(fileName, testFilter ?? Object.keys(this.#found.durationMs));
-    let result = await this.#runAll(order, fileName, mutant);
-    if (result.status === 'survived' && CACHES.some((file) => fileName.endsWith(file))) {
-      // What the modules remember from earlier tests may have hidden it.
-      await this.#load();
-      result = await this.#runAll(order, fileName, mutant);
-    }
-    return result;
+    const judge = (id: string) => this.#judge(id, mutant);
+    const result = await this.#runAll(order, fileName, judge);
+    if (result.status === 'killed' || !CACHES.some((file) => fileName.endsWith(file)))
+      return result;
+    // What the modules remember, or have set up once, may have hidden it.
+    await this.#load();
+    const again = await this.#runAll(order, fileName, (id) => this.#judgeSetUp(id, mutant));
+    await this.#load();
+    return again;
   }
 
-  async #runAll(order: readonly string[], fileName: string, mutant: string) {
+  async #runAll(
+    order: readonly string[],
+    fileName: string,
+    judge: (id: string) => Promise<Error | null>,
+  ) {
     for (const [index, id] of order.entries()) {
-      const failure = await this.#judge(id, mutant);
+      const failure = await judge(id);
       if (failure === null) continue;
       this.#noticed(fileName, id);
       const nrOfTests = index + 1;
@@ -127,13 +133,24 @@ class InProcessRunner {
     return { status: 'survived', nrOfTests: order.length };
   }
 
+  /** The same for modules that nothing has used yet: the mutant is there while they are set up. */
+  async #judgeSetUp(id: string, mutant: string): Promise<Error | null> {
+    const failure = await this.#runWith(id, mutant);
+    if (failure === null) return null;
+    await this.#load();
+    const clean = await this.#run(id, this.#timeoutMs(id));
+    return clean === null ? failure : null;
+  }
+
   /** Why `id` fails with the mutant and because of it; null when it does not. */
   async #judge(id: string, mutant: string): Promise<Error | null> {
+    await begin(this.#tests.get(id)!);
     const failure = await this.#runWith(id, mutant);
     if (failure === null) return null;
     const after = failure instanceof Hang ? failure : await this.#run(id, this.#timeoutMs(id));
     if (after === null) return failure;
     await this.#load();
+    await begin(this.#tests.get(id)!);
     const again = await this.#runWith(id, mutant);
     if (again === null) return null;
     await this.#load();
@@ -142,8 +159,6 @@ class InProcessRunner {
   }
 
   async #runWith(id: string, mutant: string): Promise<Error | null> {
-    const test = this.#tests.get(id)!;
-    await begin(test);
     this.#state.hitCount = 0;
     this.#state.hitLimit = MIN_HITS + HITS_FACTOR * (this.#found.hits[id]?.[mutant] ?? 0);
     this.#state.activeMutant = mutant;

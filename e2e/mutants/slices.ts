@@ -11,7 +11,7 @@ export interface Slice {
   readonly mutate: readonly string[];
   /** Tests that are run: files, or folders without those below, from the repository's root. */
   readonly tests: readonly string[];
-  /** Sources that remember results for as long as they live: survivors meet new modules once more. */
+  /** Sources that remember or set up something once: survivors meet new modules once more. */
   readonly caches?: readonly string[];
 }
 
@@ -49,6 +49,7 @@ export const SLICES: Readonly<Record<string, Slice>> = {
     folder: 'worker/vfs',
     mutate: ['worker/vfs/*.ts', '!worker/testing/sqlite.ts'],
     tests: ['worker/vfs', 'worker/sql/database.test.ts'],
+    caches: ['worker/vfs/log-vfs.ts', 'worker/vfs/sqlite-module.ts', 'worker/vfs/wasm-memory.ts'],
   },
   storage: {
     folder: 'worker/storage',

@@ -164,6 +164,19 @@ test('[LOG19] a rollback of what SQLite has written ends as one, and commits not
   expect(db.selectValue('SELECT count(*) FROM t')).toBe(1);
 });
 
+test('[LOG19] the first transaction of a file may be rolled back', () => {
+  const fresh = new NotingFile();
+  const address = vfs.attach(fresh);
+  const other = new sqlite3.oo1.DB({ filename: address, vfs: vfs.name, flags: 'c' });
+  for (const pragma of LOG_PRAGMAS) other.exec(pragma);
+  other.exec('PRAGMA cache_size=5; BEGIN; CREATE TABLE t(a)');
+  for (let i = 0; i < 40; i++) other.exec('INSERT INTO t VALUES(zeroblob(4000))');
+  other.exec('ROLLBACK');
+  expect([fresh.count('commit'), fresh.count('endRollback')]).toEqual([0, 1]);
+  other.close();
+  vfs.detach(address);
+});
+
 test('[LOG19] VACUUM commits what it wrote, and makes the file shorter; a rollback after it is one', () => {
   for (let i = 0; i < 40; i++) db.exec('INSERT INTO t VALUES(zeroblob(4000))');
   db.exec('DELETE FROM t');

@@ -89,12 +89,18 @@ describe('scratch memory', () => {
   const sizes = () => [...allocated.values()];
 
   test('is 64 KB, or as large as what is asked for', () => {
-    memory.scratch(1);
+    const first = memory.scratch(1);
     expect(sizes()).toEqual([64 * KB]);
-    memory.scratch(64 * KB);
-    expect(sizes()).toEqual([64 * KB]);
+    expect(memory.scratch(64 * KB)).toBe(first);
     memory.scratch(64 * KB + 1);
     expect(sizes()).toEqual([64 * KB + 1]);
+  });
+
+  test('aside, what is allocated is freed on request', () => {
+    const pointer = memory.allocate(10);
+    expect(sizes()).toEqual([10]);
+    memory.free(pointer);
+    expect(sizes()).toEqual([]);
   });
 
   test('of one huge value is not kept for the next', () => {
