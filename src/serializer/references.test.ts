@@ -50,7 +50,7 @@ describe('[STUB9] a message', () => {
     });
   });
 
-  test('describes one thing once, although it occurs several times', () => {
+  test('describes a thing once, wherever it occurs again', () => {
     let count = 0;
     const bytes = serializeWith([fn, { fn }, fn], (thing) => {
       count += thing === fn ? 1 : 0;
