@@ -37,6 +37,8 @@ export async function writeBundle(files: readonly string[], target: string): Pro
     stdin: { contents: `export default {${imports.join(',')}};`, resolveDir: process.cwd() },
     outfile: target,
     bundle: true,
+    // Two files may have a class of one name, and messages name classes.
+    keepNames: true,
     format: 'esm',
     platform: 'node',
     target: 'node20',
