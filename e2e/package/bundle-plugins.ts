@@ -30,7 +30,7 @@ const withoutUnusedWorkers: Plugin = {
 // In the sources the worker and its WebAssembly lie in their folders; in the package, beside it.
 const ADDRESSES: Readonly<Record<string, readonly [string, string]>> = {
   'spawn-worker.ts': ["'../../worker/entries/storage-worker.ts'", "'./worker.js'"],
-  'wasm-url.ts': ["'../vfs/sqlite3.wasm'", "'./sqlite3.wasm'"],
+  'wasm-url.ts': ["'../../worker/vfs/sqlite3.wasm'", "'./sqlite3.wasm'"],
 };
 
 const flatAddresses: Plugin = {

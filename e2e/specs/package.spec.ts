@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os';
 import { dirname, extname, join, normalize } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build as bundle } from 'esbuild';
-import { build } from 'vite';
+import { build, createServer as createVite } from 'vite';
 import type * as Plugin from '../../src/vite/plugin.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { Profile } from '../browsers/profile.ts';
@@ -75,6 +75,15 @@ const TOTAL = `
   await objects.close();
 `;
 
+/** A page that calls a class of a worker of its own. */
+const CALLING_SCRIPT = `
+  import { connect } from 'ctx-storage';
+  const start = () => new Worker(new URL('./add.js', location.href), { type: 'module' });
+  const { env } = await connect(start, { directory: 'moved' });
+  await env.Counter.getByName('a').add();
+  document.title = (await env.Counter.getByName('a').count()) > 0 ? 'works' : 'wrong';
+`;
+
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html',
   '.js': 'text/javascript',
@@ -114,6 +123,59 @@ test('[PKG1] the package works in a page without a bundler', async ({ sharedProf
     `<script type="importmap">${JSON.stringify(map)}</script><script type="module">${SCRIPT}</script>`,
   );
   await expectToWork(directory, '/plain.html', sharedProfile);
+});
+
+test('[PKG3] Vite’s development server needs neither the plugin nor a setting', async ({
+  sharedProfile,
+}) => {
+  writeFileSync(join(directory, 'dev.html'), '<script type="module" src="./dev.js"></script>');
+  writeFileSync(join(directory, 'dev.js'), SCRIPT);
+  const server = await createVite({
+    configFile: false,
+    root: directory,
+    cacheDir: join(directory, 'node_modules/.vite'),
+    logLevel: 'error',
+    optimizeDeps: { entries: ['dev.html'] },
+    server: { host: 'localhost', port: 0, hmr: false, watch: null },
+  });
+  try {
+    await server.listen();
+    const { port } = server.httpServer!.address() as AddressInfo;
+    await expectAt(`http://localhost:${port}/dev.html`, sharedProfile);
+    // What makes this a test: the package was bundled into the cache.
+    expect(existsSync(join(directory, 'node_modules/.vite/deps/ctx-storage.js'))).toBe(true);
+  } finally {
+    await server.close();
+    rmSync(join(directory, 'node_modules/.vite'), { recursive: true });
+  }
+});
+
+test('[PKG3] modules that Vite 7 has moved to its cache find the files that stayed', async ({
+  sharedProfile,
+}) => {
+  const cache = join(directory, 'node_modules/.vite/deps');
+  const dist = join(directory, 'node_modules/ctx-storage/dist');
+  await bundle({
+    entryPoints: ['index', 'objects'].map((name) => join(dist, `${name}.js`)),
+    outdir: cache,
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    logLevel: 'error',
+  });
+  const map = JSON.stringify({ imports: { 'ctx-storage': '/node_modules/.vite/deps/index.js' } });
+  const page = (script: string) =>
+    `<script type="importmap">${map}</script><script type="module">${script}</script>`;
+  writeFileSync(join(directory, 'moved.html'), page(SCRIPT));
+  writeFileSync(join(directory, 'calling.html'), page(CALLING_SCRIPT));
+  // A worker has no import map.
+  const classes = CLASSES.replace('ctx-storage/worker', '/node_modules/.vite/deps/objects.js');
+  writeFileSync(
+    join(directory, 'add.js'),
+    `import { serve } from '/node_modules/.vite/deps/objects.js';\n${classes}\nserve({ Counter });`,
+  );
+  await expectToWork(directory, '/moved.html', sharedProfile);
+  await expectToWork(directory, '/calling.html', sharedProfile);
 });
 
 test('[NODE10] a file of classes runs in a page’s own thread', async ({ sharedProfile }) => {
@@ -268,7 +330,7 @@ const TYPED_CLASSES: Readonly<Record<string, string>> = {
   `,
 };
 
-test('[PKG3] a class with a typed constructor compiles with the types of this package and of workerd', () => {
+test('[PKG5] a class with a typed constructor compiles with the types of this package and of workerd', () => {
   linkDependencies();
   const project = join(directory, 'types');
   mkdirSync(project, { recursive: true });
@@ -320,14 +382,18 @@ function linkDependencies(): void {
 async function expectToWork(root: string, path: string, profile: Profile): Promise<void> {
   const server = await serve(root);
   try {
-    const page = await profile.newPage();
-    await page.goto(`http://localhost:${(server.address() as AddressInfo).port}${path}`);
-    await expect(page).toHaveTitle('works');
-    await page.close();
+    await expectAt(`http://localhost:${(server.address() as AddressInfo).port}${path}`, profile);
   } finally {
     server.close();
     server.closeAllConnections();
   }
+}
+
+async function expectAt(address: string, profile: Profile): Promise<void> {
+  const page = await profile.newPage();
+  await page.goto(address);
+  await expect(page).toHaveTitle('works');
+  await page.close();
 }
 
 function serve(root: string): Promise<Server> {

@@ -147,7 +147,8 @@ function loadError(operation: string, event: Event): Error {
       ? `${operation}: the worker failed while it was loaded: ${message}`
       : `${operation}: the worker could not be loaded. Check its address ` +
           `(${operation === 'connect' ? 'what the function passes to new Worker()' : 'workerUrl'}), ` +
-          'its MIME type and the Content-Security-Policy (worker-src).',
+          'its MIME type and the Content-Security-Policy (worker-src). In Vite, name this package: ' +
+          "optimizeDeps: { exclude: ['ctx-storage'] }.",
     cause === undefined ? undefined : { cause },
   );
 }

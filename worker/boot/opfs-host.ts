@@ -1,5 +1,6 @@
 // Starts the host of a browser's worker: the instrumented SQLite, and OPFS for files.
 
+import { WASM_URL } from '../../src/contract/wasm-url.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
 import { IdbCatalog } from '../catalog/idb-catalog.ts';
 import { systemTime } from '../clock/system-time.ts';
@@ -9,7 +10,6 @@ import { ClassRegistry } from '../instance/object-class.ts';
 import type { Limits } from '../sql/query-limits.ts';
 import { loadSqlite } from '../vfs/sqlite-module.ts';
 import { type RunningHost, startHost } from './start-host.ts';
-import { WASM_URL } from './wasm-url.ts';
 
 export interface OpfsHostOptions {
   /** Name of the directory in the origin private file system; one host uses it at a time. */

@@ -2,8 +2,8 @@
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { WASM_URL } from '../../src/contract/wasm-url.ts';
 import type { Platform } from '../boot/start-host.ts';
-import { WASM_URL } from '../boot/wasm-url.ts';
 import { MemoryCatalog, type ObjectCatalog } from '../catalog/catalog.ts';
 import { NodeCatalog } from '../catalog/node-catalog.ts';
 import { MemoryMedium, type ObjectMedium } from '../file/medium.ts';

@@ -129,6 +129,9 @@ const OFFICIAL_VFS_OFF: ApiConfig = {
 // Of the module, since a worker loads SQLite once, whoever asks: it takes memory and is never released.
 let loading: Promise<Sqlite> | undefined;
 
+/** The first bytes of every WebAssembly module. */
+const MAGIC = [0x00, 0x61, 0x73, 0x6d];
+
 /**
  * Loads the module from an address, from bytes, or from a compiled module. The first call decides; later
  * ones get the same module. A failed load is forgotten, so that it can be retried.
@@ -201,6 +204,18 @@ async function compile(wasm: URL | WebAssembly.Module | Uint8Array): Promise<Web
   if (!response.ok) {
     throw storageError('WORKER_FAILED', `Loading SQLite: ${wasm} answered ${response.status}.`);
   }
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  if (!MAGIC.every((byte, index) => bytes[index] === byte)) throw notWasm(wasm, response);
   // Not compileStreaming: it insists on the MIME type, which static hosts often lack.
-  return WebAssembly.compile(await response.arrayBuffer());
+  return WebAssembly.compile(bytes);
+}
+
+// Servers of single-page applications answer with their page when there is no such file.
+function notWasm(wasm: URL, response: Response): Error {
+  const type = response.headers.get('content-type') ?? 'an unknown type';
+  return storageError(
+    'WORKER_FAILED',
+    `Loading SQLite: ${wasm} is ${type}, not WebAssembly. Serve sqlite3.wasm of ctx-storage there, or pass ` +
+      "its address (wasmUrl). In Vite, name this package: optimizeDeps: { exclude: ['ctx-storage'] }.",
+  );
 }
