@@ -42,6 +42,9 @@ const PREBUNDLED = [
   'tinybase/persisters/persister-durable-object-sql-storage',
   'tinybase/persisters/persister-durable-object-storage',
   'workers-qb',
+  'y-partyserver',
+  'y-partyserver/provider',
+  'yjs',
 ];
 
 /** A host by which tests reach the server as an insecure page would. */

@@ -4,6 +4,7 @@
 export { Actors } from './classes/actors.ts';
 export { Desk } from './classes/agent.ts';
 export { Capn } from './classes/capnweb.ts';
+export { Documents } from './classes/documents.ts';
 export { Library } from './classes/drizzle.ts';
 export { Hono } from './classes/hono.ts';
 export { Kysely } from './classes/kysely.ts';

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { talk as agentTalk } from './agent-talk.ts';
+import { talk as documentTalk } from './document-talk.ts';
 import type { Talk } from './listener.ts';
 import { talk as partyTalk } from './party-talk.ts';
 
@@ -16,6 +17,7 @@ export interface Program {
 }
 
 const AGENT_TALK = { with: agentTalk, module: '/e2e/libraries/agent-talk.ts' };
+const DOCUMENT_TALK = { with: documentTalk, module: '/e2e/libraries/document-talk.ts' };
 const PARTY_TALK = { with: partyTalk, module: '/e2e/libraries/party-talk.ts' };
 
 export const PROGRAMS: readonly Program[] = [
@@ -29,6 +31,7 @@ export const PROGRAMS: readonly Program[] = [
   { packageName: 'partyserver', className: 'Party', runs: false, talk: PARTY_TALK },
   { packageName: 'tinybase', className: 'Bases', runs: true },
   { packageName: 'workers-qb', className: 'Qb', runs: true },
+  { packageName: 'y-partyserver', className: 'Documents', runs: false, talk: DOCUMENT_TALK },
 ];
 
 /** No library, but what libraries need. */

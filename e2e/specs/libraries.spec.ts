@@ -101,6 +101,16 @@ test('[LIB4] agents: state, SQL, a queue, schedules, the current agent, calls ov
   expect(found.two).toContain('room: there true');
 });
 
+test('[LIB8] y-partyserver: editors agree on a document, which outlives a reset of its object', async ({
+  storagePage,
+}) => {
+  await startInBrowser(storagePage);
+  const { merged, last, heard } = await findings(storagePage, 'y-partyserver');
+  expect(merged).toEqual(['hello from one from two', 'hello from one from two']);
+  expect(last).toBe('again: hello from one from two');
+  expect(heard).toEqual([['somebody said hi'], ['heard hi']]);
+});
+
 const OTHERS = ['hono', 'kysely', 'workers-qb', '@cloudflare/actors', 'capnweb', '@orpc/server'];
 
 test(`[LIB5] ${OTHERS.join(', ')} find what they find in workerd`, async ({ storagePage }) => {
