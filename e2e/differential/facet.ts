@@ -51,7 +51,8 @@ export function facetOf({ DurableObject, RpcTarget }: Bases) {
       return this.ctx.props.peer.count();
     }
     exportNames() {
-      return Object.keys(this.ctx.exports).filter((name) => name !== 'default');
+      // The other classes of the worker that serves it do not matter.
+      return Object.keys(this.ctx.exports).filter((name) => /^(Facet|Inner)$/.test(name));
     }
     echo(value: unknown) {
       return value;

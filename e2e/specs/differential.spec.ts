@@ -50,6 +50,14 @@ const ASKED = [
     ask: 'surfaceAll',
   },
   { rule: 'TWO9', module: 'words.ts', className: 'Words', make: 'wordsOf', ask: 'wordsAll' },
+  {
+    rule: 'TWO10',
+    module: 'facet.ts',
+    className: 'Facet',
+    make: 'facetOf',
+    ask: 'facetAll',
+    exports: { Inner: 'innerOf' },
+  },
 ] as const;
 
 /** Firefox follows promises on the page that a debugger, like these tests, watches; never in a worker. */
