@@ -125,8 +125,8 @@ describe('live methods', () => {
     await eventually(() => expect(values.at(-1)).toEqual(['three', 'two']));
     await settled();
     const runs = await room().getRuns();
-    await room().put('other', 1);
     await room().undo();
+    await room().put('other', 1);
     await settled();
     expect(await room().getRuns()).toBe(runs);
     stop();
