@@ -3,10 +3,16 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { runCandidate } from '../../worker/boot/candidate.ts';
 import { isStorageError, type StorageError } from '../contract/errors.ts';
+import { namesOf } from '../rpc/control.ts';
 import { type FakeTab, FakeTabs, type FakeWorker } from '../testing/fake-tabs.ts';
 import { OTHERS_WAIT_MS } from './leader-finder.ts';
 import { SERVE_WAIT_MS } from './own-worker.ts';
-import { checkStorageName, choiceOfConnect, choiceOfStorage } from './worker-choice.ts';
+import {
+  checkStorageName,
+  choiceOfConnect,
+  choiceOfStorage,
+  DEFAULT_DIRECTORY,
+} from './worker-choice.ts';
 
 let tabs: FakeTabs;
 let first: FakeTab;
@@ -189,14 +195,27 @@ describe('a script that does not serve', () => {
 
   test('[START3] a worker that waits for its turn is not accused, nor one that is given twice', async () => {
     await second.connect();
+    const silent = tabs.browser.agent();
+    const { leaderLock } = namesOf(DEFAULT_DIRECTORY);
+    void silent.locks.request(leaderLock, {}, () => new Promise(() => {}));
     const worker = first.startWorker('never serves');
     worker.serve();
     (await first.connect(worker)).close();
-    await first.connect(worker);
-    await pass(first, 2 * SERVE_WAIT_MS);
     second.close();
-    await first.connect(worker);
-    expect(worker.host).not.toBe(null);
+    let outcome = 'pending';
+    const connecting = first.connect(worker).then(
+      () => {
+        outcome = 'connected';
+      },
+      (error) => {
+        outcome = error.code;
+      },
+    );
+    await pass(first, 2 * SERVE_WAIT_MS + 2 * OTHERS_WAIT_MS);
+    expect(outcome).toBe('pending');
+    silent.end();
+    await connecting;
+    expect(outcome).toBe('connected');
   });
 });
 
