@@ -421,5 +421,5 @@ function isDigit(unit: number): boolean {
 function isArrayIndex(key: string): boolean {
   if (key.length > 10 || !isDigit(key.charCodeAt(0))) return false;
   const number = Number(key);
-  return number < 2 ** 32 - 1 && String(number) === key;
+  return Number.isInteger(number) && number < 2 ** 32 - 1 && String(number) === key;
 }

@@ -22,7 +22,22 @@ function refusalOf(value: unknown): Error {
 
 describe('[VAL4] a key is written as V8 writes it', () => {
   const keys = ['0', '5', '9', '10', '4294967294', '4294967295', '4294967296', '99999999999'];
-  const texts = ['01', '-0', '-1', '1e3', '9a', 'a9', ' 1', ':', '/', '', 'undefined', '__proto'];
+  const texts = [
+    '0.5',
+    '1.5',
+    '01',
+    '-0',
+    '-1',
+    '1e3',
+    '9a',
+    'a9',
+    ' 1',
+    ':',
+    '/',
+    '',
+    'undefined',
+    '__proto',
+  ];
   for (const key of [...keys, ...texts]) {
     test(JSON.stringify(key), () => {
       expect(hexOf({ [key]: 1 })).toBe(v8Hex({ [key]: 1 }));

@@ -1,5 +1,5 @@
-// The live reads of pages, and of code beside the objects. A page asks for the next result, and gets the latest one as soon as it has not seen
-// it yet.
+// The live reads of pages, and of code beside the objects. A page asks for the next result, and gets the
+// latest one as soon as there is one that it has not seen.
 //
 // Invariant: an object stays in memory while a page is live on it. When its instance ends, every live read of
 // it answers once more, with the reason, and is gone; a page that goes away leaves nothing behind.
