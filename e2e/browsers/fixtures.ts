@@ -7,6 +7,7 @@
 import { test as base, type Page } from '@playwright/test';
 import { openBlank } from './blank-page.ts';
 import { type BrowserName, requireBrowser } from './browser.ts';
+import { startDemoSite } from './demo-site.ts';
 import { expectBounded, heapBytes, Observer } from './leftovers.ts';
 import { Profile } from './profile.ts';
 import { startServer, type TestServer } from './server.ts';
@@ -23,6 +24,8 @@ interface Fixtures {
 
 interface WorkerFixtures {
   readonly server: TestServer;
+  /** The built demo. */
+  readonly demoSite: TestServer;
   /** Sees what the pages of the shared browser hold. */
   readonly observer: Observer;
   /** A started browser for tests that neither restart nor kill it. */
@@ -35,6 +38,15 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
       const server = await startServer({ cache: browserName });
       await use(server);
       await server.close();
+    },
+    { scope: 'worker' },
+  ],
+  demoSite: [
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright finds a fixture's needs by pattern
+    async ({}, use) => {
+      const site = await startDemoSite();
+      await use(site);
+      await site.close();
     },
     { scope: 'worker' },
   ],

@@ -17,10 +17,10 @@ const test = base.extend<Fixtures>({
   context: async ({ profile }, use) => {
     await use(await profile.launch());
   },
-  openDemo: async ({ context, server }, use) => {
+  openDemo: async ({ context, demoSite }, use) => {
     await use(async () => {
       const page = await context.newPage();
-      await page.goto(`${server.origin}/demo/index.html`);
+      await page.goto(`${demoSite.origin}/index.html`);
       return page;
     });
   },
