@@ -51,7 +51,7 @@ test('[APP1] pages that open an object at the same time migrate it once; a reloa
     };
   });
   expect(later).toEqual({
-    outcomes: [[], 'SQL_ERROR', 'MIGRATION_CONFLICT'],
+    outcomes: [[], 'SQL', 'MIGRATION_CONFLICT'],
     rows: [{ body: 1, tag: null }],
     keys: ['tagged'],
   });
