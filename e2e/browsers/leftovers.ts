@@ -17,8 +17,8 @@ export interface Holdings {
 /** A page may use so much more memory at the end of a test than at its start. */
 const HEAP_GROWTH_BYTES_MAX = 64 * 1024 * 1024;
 
-/** A killed worker that is busy lets go of its files within this time. */
-const LET_GO_MS = 10_000;
+/** A killed worker that is busy lets go of its files within this time, on a busy machine as well. */
+const LET_GO_MS = 30_000;
 
 /** Runs in a worker, which alone may ask for access handles. */
 const LIST_OPEN_FILES = `
