@@ -1,8 +1,7 @@
-// `npm test`: everything, with one count at the end.
+// `npm test`: everything, in order, with one count at the end.
 //
-// The browsers are tested side by side: their tests wait for disks and timers most of the time. A
-// failing step does not stop the next. Ends with code 0 only when every step ran something and nothing
-// failed; the last line is the count, alone.
+// A failing step does not stop the next. Ends with code 0 only when every step ran something and
+// nothing failed; the last line is the count, alone.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -62,7 +61,8 @@ try {
   const browsers = [browser('Chromium', getChromium), browser('Firefox', getFirefox)].filter(
     (found) => found !== null,
   );
-  await Promise.all(browsers.map(({ name }) => testIn(name, packed)));
+  // One after the other: each keeps two cores busy, so side by side they would only slow each other.
+  for (const { name } of browsers) await testIn(name, packed);
 } finally {
   rmSync(reports, { recursive: true, force: true });
 }

@@ -28,7 +28,7 @@ export interface StepResult extends Tally {
   readonly fault?: string;
 }
 
-/** Takes whole lines, so that steps that run side by side do not mix inside a line. */
+/** Takes whole lines. */
 export type PrintLines = (lines: string) => void;
 
 /** Runs a step, printing its output as it comes. Never rejects. */
