@@ -11,6 +11,7 @@ import { RpcTarget } from '../contract/rpc-target.ts';
 import { withSocket } from '../sockets/install.ts';
 import { WebSocketPair } from '../sockets/web-socket.ts';
 import { type FakeTab, FakeTabs } from '../testing/fake-tabs.ts';
+import { turns } from '../testing/turns.ts';
 import type { RemoteObjects } from './connect.ts';
 
 class Room extends DurableObject {
@@ -145,11 +146,6 @@ function failure(call: Promise<unknown>): Promise<Error & { code?: string; remot
     () => expect.fail('it succeeded'),
     (error) => error,
   );
-}
-
-/** Lets what was posted arrive. */
-async function turns(count = 5): Promise<void> {
-  for (let i = 0; i < count; i++) await new Promise((resolve) => setTimeout(resolve));
 }
 
 describe('a page', () => {

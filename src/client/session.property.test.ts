@@ -5,6 +5,7 @@ import { isStorageError } from '../contract/errors.ts';
 import type { RemoteStorage } from '../contract/storage.ts';
 import { type FakeTab, FakeTabs } from '../testing/fake-tabs.ts';
 import { Settling } from '../testing/settling.ts';
+import { turns } from '../testing/turns.ts';
 import { CONNECT_WAIT_MS } from './leader-finder.ts';
 
 const STEPS = [
@@ -213,8 +214,3 @@ test('[PAGE11] a call that never settles is named', async () => {
   void watched.put();
   await expect(settling.end()).rejects.toThrow('Never settled: put.');
 });
-
-/** Lets what was posted arrive. */
-async function turns(count: number): Promise<void> {
-  for (let i = 0; i < count; i++) await new Promise((resolve) => setTimeout(resolve));
-}

@@ -5,6 +5,7 @@ import { runCandidate } from '../../worker/boot/candidate.ts';
 import { isStorageError, type StorageError } from '../contract/errors.ts';
 import { namesOf } from '../rpc/control.ts';
 import { type FakeTab, FakeTabs, type FakeWorker } from '../testing/fake-tabs.ts';
+import { turns } from '../testing/turns.ts';
 import { OTHERS_WAIT_MS } from './leader-finder.ts';
 import { SERVE_WAIT_MS } from './own-worker.ts';
 import {
@@ -25,11 +26,6 @@ beforeEach(() => {
 });
 
 afterEach(() => tabs.close());
-
-/** Lets what was posted arrive. */
-async function turns(count = 5): Promise<void> {
-  for (let i = 0; i < count; i++) await new Promise((resolve) => setTimeout(resolve));
-}
 
 /** Moves the tab's time on in steps, as messages arrive between them. */
 async function pass(tab: FakeTab, durationMs: number): Promise<void> {

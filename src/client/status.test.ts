@@ -5,6 +5,7 @@ import { runCandidate } from '../../worker/boot/candidate.ts';
 import type { ConnectionStatus } from '../contract/connection-status.ts';
 import { storageError } from '../contract/errors.ts';
 import { type FakeTab, FakeTabs } from '../testing/fake-tabs.ts';
+import { turns } from '../testing/turns.ts';
 import { OTHERS_WAIT_MS } from './leader-finder.ts';
 
 let tabs: FakeTabs;
@@ -18,11 +19,6 @@ beforeEach(() => {
 });
 
 afterEach(() => tabs.close());
-
-/** Lets what was posted arrive. */
-async function turns(count = 5): Promise<void> {
-  for (let i = 0; i < count; i++) await new Promise((resolve) => setTimeout(resolve));
-}
 
 /** The states that a listener saw, without repetition. */
 function statesOf(status: ConnectionStatus): string[] {

@@ -4,6 +4,7 @@ import { storageError } from '../contract/errors.ts';
 import type { RemoteStorage } from '../contract/storage.ts';
 import { namesOf, PROTOCOL_VERSION } from '../rpc/control.ts';
 import { type FakeTab, FakeTabs, FakeWorker } from '../testing/fake-tabs.ts';
+import { turns } from '../testing/turns.ts';
 import { CONNECT_WAIT_MS, OTHERS_WAIT_MS } from './leader-finder.ts';
 import { DEFAULT_DIRECTORY } from './worker-choice.ts';
 
@@ -24,11 +25,6 @@ async function openBoth() {
   const mine = await first.open();
   const theirs = await second.open();
   return { mine, theirs };
-}
-
-/** Lets what was posted arrive. */
-async function turns(count = 5): Promise<void> {
-  for (let i = 0; i < count; i++) await new Promise((resolve) => setTimeout(resolve));
 }
 
 describe('two tabs', () => {

@@ -5,6 +5,7 @@ import { runCandidate } from '../../worker/boot/candidate.ts';
 import { storageError } from '../contract/errors.ts';
 import type { RemoteStorage } from '../contract/storage.ts';
 import { type FakeTab, FakeTabs } from '../testing/fake-tabs.ts';
+import { turns } from '../testing/turns.ts';
 import type { WorkerLike } from './environment.ts';
 import { HEARTBEAT_MS, SILENT_BEATS_MAX } from './heartbeat.ts';
 import { SILENT_WAIT_MS } from './leader-finder.ts';
@@ -29,11 +30,6 @@ function failure(call: Promise<unknown>): Promise<unknown> {
     () => expect.fail('it succeeded'),
     (error) => error,
   );
-}
-
-/** Lets what was posted arrive. */
-async function turns(count = 5): Promise<void> {
-  for (let i = 0; i < count; i++) await new Promise((resolve) => setTimeout(resolve));
 }
 
 test('[TAB10] when site data was cleared, calls of every tab reject with the reason, pending and later ones', async () => {

@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { DurableObjectStub, Namespace } from '../../src/contract/object.ts';
 import { Bond } from '../../src/stubs/bond.ts';
 import { DurableObject } from '../library/library.ts';
-import { createTestHost, type TestHost } from '../testing/test-host.ts';
+import { createCalledHost, failure } from '../testing/called-host.ts';
+import type { TestHost } from '../testing/test-host.ts';
 import { Namespaces } from './namespaces.ts';
 
 interface Env {
@@ -106,23 +107,11 @@ let env: Env;
 let room: DurableObjectStub<Room>;
 
 beforeEach(async () => {
-  let namespaces: Namespaces | undefined;
-  host = await createTestHost({}, { Room, Peer, Plain }, (context) => {
-    return namespaces!.bindings(context);
-  });
-  namespaces = new Namespaces(host.host, { greeting: 'hi' });
-  env = namespaces.outsideEnv as Env;
+  ({ host, env } = await createCalledHost<Env>({ Room, Peer, Plain }, { greeting: 'hi' }));
   room = env.Room.getByName('a');
 });
 
 afterEach(() => host.close());
-
-function failure(call: Promise<unknown>): Promise<Error & { code?: string; remote?: boolean }> {
-  return call.then(
-    () => expect.fail('it succeeded'),
-    (error) => error,
-  );
-}
 
 function call(name: string): Promise<unknown> {
   return (room as unknown as Record<string, (value: number) => Promise<unknown>>)[name]!(1);

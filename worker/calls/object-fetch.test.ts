@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { DurableObjectStub, Namespace } from '../../src/contract/object.ts';
 import { DurableObject } from '../library/library.ts';
-import { createTestHost, type TestHost } from '../testing/test-host.ts';
-import { Namespaces } from './namespaces.ts';
+import { createCalledHost, failure } from '../testing/called-host.ts';
+import type { TestHost } from '../testing/test-host.ts';
 
 interface Env {
   Room: Namespace<Room>;
@@ -48,23 +48,11 @@ let env: Env;
 let room: DurableObjectStub<Room>;
 
 beforeEach(async () => {
-  let namespaces: Namespaces | undefined;
-  host = await createTestHost({}, { Room, Peer, Mute }, (context) => {
-    return namespaces!.bindings(context);
-  });
-  namespaces = new Namespaces(host.host, {});
-  env = namespaces.outsideEnv as Env;
+  ({ host, env } = await createCalledHost<Env>({ Room, Peer, Mute }));
   room = env.Room.getByName('a');
 });
 
 afterEach(() => host.close());
-
-function failure(call: Promise<unknown>): Promise<Error & { code?: string; remote?: boolean }> {
-  return call.then(
-    () => expect.fail('it succeeded'),
-    (error) => error,
-  );
-}
 
 test('[STUB30] a request tells what its network knows, and the length of its body', async () => {
   const facts = async (init: object) => {

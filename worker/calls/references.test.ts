@@ -2,8 +2,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { DurableObjectStub, Namespace, RpcStub } from '../../src/contract/object.ts';
 import { RpcTarget } from '../../src/contract/rpc-target.ts';
 import { DurableObject, RpcStub as LocalStub } from '../library/library.ts';
-import { createTestHost, type TestHost } from '../testing/test-host.ts';
-import { Namespaces } from './namespaces.ts';
+import { createCalledHost, failure } from '../testing/called-host.ts';
+import type { TestHost } from '../testing/test-host.ts';
 
 interface Env {
   Room: Namespace<Room>;
@@ -71,23 +71,11 @@ let env: Env;
 let room: DurableObjectStub<Room>;
 
 beforeEach(async () => {
-  let namespaces: Namespaces | undefined;
-  host = await createTestHost({}, { Room, Peer }, (context) => {
-    return namespaces!.bindings(context);
-  });
-  namespaces = new Namespaces(host.host, {});
-  env = namespaces.outsideEnv as Env;
+  ({ host, env } = await createCalledHost<Env>({ Room, Peer }));
   room = env.Room.getByName('a');
 });
 
 afterEach(() => host.close());
-
-function failure(call: Promise<unknown>): Promise<Error & { code?: string; remote?: boolean }> {
-  return call.then(
-    () => expect.fail('it succeeded'),
-    (error) => error,
-  );
-}
 
 test('[STUB8] a function in an argument is called back', async () => {
   const got: number[] = [];
