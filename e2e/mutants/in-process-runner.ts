@@ -8,18 +8,21 @@
 // Stryker replaces the process when a mutant hangs it, so what the first run found is kept in a file.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, vi } from 'vitest';
 import { type DeclaredTest, DeclaredTests } from './declared-tests.ts';
 import { FUNCTIONS, writeBundle } from './test-bundle.ts';
 
+const REPOSITORY = join(import.meta.dirname, '../..');
 const MIN_TIMEOUT_MS = 3_000;
 const TIMEOUT_FACTOR = 3;
 /** A loop that a mutant made endless is cut after so many times the rounds it made without. */
 const HITS_FACTOR = 20;
 const MIN_HITS = 500;
 const CACHES = (process.env.MUTANT_CACHES ?? '').split('\n').filter((file) => file !== '');
+/** Tests that take longer are left out: what only they notice counts as a survivor. */
+const TEST_MS_MAX = Number(process.env.MUTANT_TEST_MS || Number.POSITIVE_INFINITY);
 const FOUND_FILE = 'mutant-tests-found.json';
 
 // The realm of a test host replaces these.
@@ -44,7 +47,12 @@ interface Found {
 }
 
 interface MutantRun {
-  readonly activeMutant: { readonly id: string; readonly fileName: string };
+  readonly activeMutant: {
+    readonly id: string;
+    readonly fileName: string;
+    readonly replacement: string;
+    readonly location: { readonly start: { readonly line: number } };
+  };
   readonly testFilter?: readonly string[];
 }
 
@@ -96,7 +104,9 @@ class InProcessRunner {
       this.#state.currentTestId = undefined;
       const timeSpentMs = performance.now() - beginMs;
       durationMs[id] = timeSpentMs;
-      if (failure === null) tests.push({ id, name: id, fileName: file, timeSpentMs, status: 0 });
+      if (timeSpentMs > TEST_MS_MAX) this.#warn(`Too slow: ${id}`);
+      else if (failure === null)
+        tests.push({ id, name: id, fileName: file, timeSpentMs, status: 0 });
       else this.#warn(`Left out: ${id}: ${failure.message.split('\n')[0]}`);
     }
     this.#found = { durationMs, hits: this.#state.mutantCoverage?.perTest ?? {} };
@@ -104,7 +114,16 @@ class InProcessRunner {
     return { status: 'complete', tests, mutantCoverage: this.#state.mutantCoverage };
   }
 
-  async mutantRun({ activeMutant, testFilter }: MutantRun) {
+  async mutantRun(run: MutantRun) {
+    const result = await this.#tryMutant(run);
+    // Said at once: a slice takes long, and survivors can be read meanwhile.
+    const { fileName, location, replacement } = run.activeMutant;
+    const place = `${relative(REPOSITORY, fileName)}:${location.start.line + 1}`;
+    if (result.status === 'survived') this.#warn(`Survived: ${place} -> ${replacement}`);
+    return result;
+  }
+
+  async #tryMutant({ activeMutant, testFilter }: MutantRun) {
     const { id: mutant, fileName } = activeMutant;
     const order = this.#order(fileName, testFilter ?? Object.keys(this.#found.durationMs));
     const judge = (id: string) => this.#judge(id, mutant);

@@ -16,6 +16,14 @@ export interface Slice {
 }
 
 const LOG_TESTS = ['worker/log', 'worker/storage'];
+/** What the bytes of the log are made of: pure functions, and files in memory. */
+const BYTES = [
+  'bookmark,checksum,checksum-version-1,pages,record,segment,segment-header,segment-index',
+  'segment-remains,window-reader,xxh32',
+].join();
+const BYTES_TESTS = ['bookmark', 'checksum', 'pages', 'record', 'segment'].map(
+  (name) => `worker/log/${name}.test.ts`,
+);
 const SERIALIZER_TESTS = ['src/serializer'];
 const GATE_TESTS = [
   'worker/io',
@@ -31,17 +39,28 @@ export const SLICES: Readonly<Record<string, Slice>> = {
     // Tested on their own, so without the tests that open a whole object.
     tests: ['worker/log/log-end.test.ts', 'worker/log/sealed-segments.test.ts'],
   },
+  'log-checkpoint': {
+    folder: 'worker/log',
+    mutate: ['worker/log/{checkpoint-file,main-file}.ts'],
+    tests: ['worker/log/checkpoint-file.test.ts', 'worker/log/main-file.test.ts'],
+  },
+  'log-bytes': {
+    folder: 'worker/log',
+    mutate: [`worker/log/{${BYTES}}.ts`],
+    tests: BYTES_TESTS,
+  },
   'log-files': {
     folder: 'worker/log',
-    mutate: ['worker/log/{commit-log,committed-pages,checkpoint-file,main-file,page-store}.ts'],
+    mutate: ['worker/log/{commit-log,committed-pages,page-store}.ts'],
     tests: LOG_TESTS,
   },
   'log-history': {
     folder: 'worker/log',
     mutate: [
       'worker/log/*.ts',
-      '!worker/log/{commit-log,committed-pages,checkpoint-file,main-file,page-store}.ts',
-      '!worker/log/{log-end,sealed-segments}.ts',
+      '!worker/log/{log-end,sealed-segments,checkpoint-file,main-file}.ts',
+      '!worker/log/{commit-log,committed-pages,page-store}.ts',
+      `!worker/log/{${BYTES}}.ts`,
     ],
     tests: LOG_TESTS,
   },
@@ -87,6 +106,6 @@ export const SLICES: Readonly<Record<string, Slice>> = {
       '!src/serializer/{encode,byte-writer,slots,object-kind,view-layout,wire}.ts',
     ],
     tests: SERIALIZER_TESTS,
-    caches: ['src/serializer/byte-reader.ts'],
+    caches: ['src/serializer/byte-reader.ts', 'src/serializer/blob-bytes.ts'],
   },
 };

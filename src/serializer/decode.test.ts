@@ -12,14 +12,19 @@ import { NESTING_DEPTH_MAX } from './wire.ts';
 const bytesOf = (hex: string) => Uint8Array.from(Buffer.from(hex.replaceAll(' ', ''), 'hex'));
 const read = (hex: string) => deserialize(bytesOf(hex));
 
-/** The code of the error of reading these bytes, or undefined if they are a value. */
-function codeOf(bytes: Uint8Array): unknown {
+/** The error of reading these bytes, or undefined if they are a value. */
+function errorOf(bytes: Uint8Array): Error | undefined {
   try {
     deserialize(bytes);
     return undefined;
   } catch (error) {
-    return isStorageError(error) ? error.code : error;
+    return error as Error;
   }
+}
+
+function codeOf(bytes: Uint8Array): unknown {
+  const error = errorOf(bytes);
+  return isStorageError(error) ? error.code : error;
 }
 
 const SAMPLE = {
@@ -94,8 +99,24 @@ describe('[VAL6] the bytes', () => {
     for (let offset = 0; offset < 16; offset++) {
       memory.set(bytes, offset);
       const value = deserialize(memory.subarray(offset, offset + bytes.length));
-      expect(serialize(value)).toEqual(bytes);
+      expect(Buffer.from(serialize(value)).equals(bytes)).toBe(true);
     }
+  });
+
+  test('of version 14 say whether a view follows the end of its buffer', () => {
+    const view = read('ff0e 7e 02 04 0708 56 42 00 00 01') as Uint8Array;
+    expect(view).toEqual(new Uint8Array([7, 8]));
+    (view.buffer as ArrayBuffer).resize(3);
+    expect(view.length).toBe(3);
+  });
+
+  test('may hold buffers that may grow to all that is allowed, or not at all', () => {
+    const quarter =
+      'ff0f 41 04 7e 00 80808080 04 7e 00 80808080 04 7e 00 80808080 04 7e 00 80808080 04';
+    const buffers = read(`${quarter} 24 00 04`) as ArrayBuffer[];
+    expect(buffers.map(({ maxByteLength }) => maxByteLength)).toEqual(new Array(4).fill(2 ** 30));
+    const full = deserialize(serialize(new ArrayBuffer(4, { maxByteLength: 4 }))) as ArrayBuffer;
+    expect([full.byteLength, full.maxByteLength, full.resizable]).toEqual([4, 4, true]);
   });
 
   test('are not shared with the value', () => {
@@ -114,56 +135,162 @@ describe('[VAL6] the bytes', () => {
     const value = read('ff0f 6f 22 09 5f5f70726f746f5f5f 6f 22 01 78 49 02 7b01 7b01') as object;
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
     expect((value as { x?: number }).x).toBeUndefined();
+    expect(Object.getOwnPropertyDescriptor(value, '__proto__')).toEqual({
+      value: { x: 1 },
+      writable: true,
+      enumerable: true,
+      configurable: true,
+    });
+  });
+
+  test('may name a property "length", of an object', () => {
+    expect(read('ff0f 6f 22 06 6c656e677468 49 02 7b 01')).toEqual({ length: 1 });
   });
 });
 
 describe('[VAL7] CORRUPT is thrown for', () => {
-  const wrong: Record<string, string> = {
-    'no bytes': '',
-    'a header alone': 'ff0f',
-    'an unknown tag': 'ff0f 23',
-    'a string longer than the bytes': 'ff0f 22 05 61',
-    'half a UTF-16 character': 'ff0f 63 03 610061',
-    'a buffer longer than the bytes': 'ff0f 42 ffffffff0f 00',
-    'a buffer that may grow to less than it has': 'ff0f 7e 02 01 0000',
-    'a buffer that may grow beyond measure': 'ff0f 7e 00 ffffffffff7f',
-    'a bigint longer than the bytes': 'ff0f 5a feffffff0f 00',
-    'a dense array longer than the bytes': 'ff0f 41 ffffffff0f 49 02',
-    'an array beyond the greatest length': 'ff0f 61 8080808010 40 00 8080808010',
-    'an array with two lengths': 'ff0f 41 01 49 02 24 00 02',
-    'an array with an element behind its end': 'ff0f 61 01 49 04 49 02 40 01 01',
-    'an array with a property "length"': 'ff0f 61 01 22 06 6c656e677468 49 02 40 01 01',
-    'an object with a wrong count': 'ff0f 6f 22 01 61 49 02 7b 02',
-    'an object without an end': 'ff0f 6f 22 01 61 49 02',
-    'an object as a key': 'ff0f 6f 6f7b00 49 02 7b 01',
-    'a map with a wrong count': 'ff0f 3b 49 02 49 02 3a 01',
-    'a set with a wrong count': 'ff0f 27 49 02 2c 02',
-    'a reference to nothing': 'ff0f 5e 00',
-    'a reference to an object not yet read': 'ff0f 5c 04 03 01 5e 00',
-    'a malformed regular expression': 'ff0f 52 22 01 28 00',
-    'regular expression flags that exclude each other': 'ff0f 52 22 01 61 9002',
-    'a view beyond its buffer': 'ff0f 42 01 00 56 42 00 02 00',
-    'a view of an unknown class': 'ff0f 42 01 00 56 7a 00 01 00',
-    'half an element': 'ff0f 42 04 00000000 56 57 00 03 00',
-    'a view that follows the end of a fixed buffer': 'ff0f 42 01 00 56 42 00 00 01',
-    'a view at an odd offset': 'ff0f 42 04 00000000 56 57 01 02 00',
-    'a shared buffer': 'ff0f 75 00',
-    'an object only workerd can read': 'ff0f 5c 0d 01',
-    'headers with a guard out of range': 'ff0f 5c 04 04 00',
-    'a header with a number out of range': 'ff0f 5c 04 03 01 30 01 76',
-    'a header with an impossible name': 'ff0f 5c 04 03 01 00 01 20 01 76',
-    'more headers than bytes': 'ff0f 5c 04 03 ffffffff0f 05 01 76',
-    'a request with an impossible address': 'ff0f 5c 05 01 78 6f7b00',
-    'a response with an impossible status': 'ff0f 5c 06 30 6f 22 06 737461747573 49 02 7b01',
-    'an error with malformed properties': 'ff0f 5c 0a 01 22 01 6d 49 02',
-    'an error whose message is not a string': 'ff0f 5c 0a 01 49 02 6f7b00',
-    'an endless number': 'ff0f 55 ffffffffffffffffffffffff',
-  };
-  for (const [name, hex] of Object.entries(wrong)) {
+  /** What is wrong, the bytes, and how the error says it; otherwise the engine says it, as the cause. */
+  const wrong: readonly (readonly [name: string, hex: string, fact?: string])[] = [
+    ['no bytes', '', 'it ends too early'],
+    ['a header alone', 'ff0f', 'it ends too early'],
+    ['an unknown tag', 'ff0f 23', 'byte 35 in place of a value'],
+    ['a string longer than the bytes', 'ff0f 22 05 61', 'it ends too early'],
+    ['half a UTF-16 character', 'ff0f 63 03 610061', 'half a character'],
+    ['a buffer longer than the bytes', 'ff0f 42 ffffffff0f 00', 'it ends too early'],
+    [
+      'a buffer that may grow to less than it has',
+      'ff0f 7e 02 01 0000',
+      'a buffer that may grow to 1 bytes',
+    ],
+    [
+      'a buffer that may grow beyond measure',
+      'ff0f 7e 00 ffffffffff7f',
+      'a buffer that may grow to 4398046511103 bytes',
+    ],
+    [
+      'a bigint longer than the bytes',
+      'ff0f 5a feffffff0f 00',
+      'a bigint of 2147483647 bytes, at most 131072',
+    ],
+    ['a dense array longer than the bytes', 'ff0f 41 ffffffff0f 49 02', 'it ends too early'],
+    [
+      'an array beyond the greatest length',
+      'ff0f 61 8080808010 40 00 8080808010',
+      'an array of length 4294967296',
+    ],
+    [
+      'an array with two lengths',
+      'ff0f 41 01 49 02 24 00 02',
+      'the two lengths of an array differ',
+    ],
+    [
+      'an array with an element behind its end',
+      'ff0f 61 01 49 04 49 02 40 01 01',
+      'an element behind the end of its array',
+    ],
+    [
+      'an array with a property "length"',
+      'ff0f 61 01 22 06 6c656e677468 49 02 40 01 01',
+      'an array with a property "length"',
+    ],
+    [
+      'an object with a wrong count',
+      'ff0f 6f 22 01 61 49 02 7b 02',
+      'the number of properties is wrong',
+    ],
+    ['an object without an end', 'ff0f 6f 22 01 61 49 02', 'it ends too early'],
+    ['an object as a key', 'ff0f 6f 6f7b00 49 02 7b 01', 'a key that is neither string nor number'],
+    ['a map with a wrong count', 'ff0f 3b 49 02 49 02 3a 01', 'the number of items is wrong'],
+    ['a set with a wrong count', 'ff0f 27 49 02 2c 02', 'the number of items is wrong'],
+    ['a reference to nothing', 'ff0f 5e 00', 'object 0 is not there'],
+    ['a malformed regular expression', 'ff0f 52 22 01 28 00'],
+    ['regular expression flags that exclude each other', 'ff0f 52 22 01 61 9002'],
+    ['a view beyond its buffer', 'ff0f 42 01 00 56 42 00 02 00'],
+    [
+      'a view of an unknown class',
+      'ff0f 42 01 00 56 7a 00 01 00',
+      'a view of class 122, unknown to this engine',
+    ],
+    ['half an element', 'ff0f 42 04 00000000 56 57 00 03 00', 'half an element in a view'],
+    [
+      'a view that follows the end of a fixed buffer',
+      'ff0f 42 01 00 56 42 00 00 01',
+      'a view that follows the end of a fixed buffer',
+    ],
+    ['a view at an odd offset', 'ff0f 42 04 00000000 56 57 01 02 00'],
+    ['a shared buffer', 'ff0f 75 00', 'a SharedArrayBuffer, whose content was never stored'],
+    [
+      'an object only workerd can read',
+      'ff0f 5c 0d 01',
+      'an object of workerd (number 13) that only workerd can read',
+    ],
+    ['headers with a guard out of range', 'ff0f 5c 04 04 00', 'headers with guard 4'],
+    ['a header with a number out of range', 'ff0f 5c 04 03 01 30 01 76', 'a header with number 48'],
+    ['a header with an impossible name', 'ff0f 5c 04 03 01 00 01 20 01 76'],
+    ['more headers than bytes', 'ff0f 5c 04 03 ffffffff0f 05 01 76', 'it ends too early'],
+    ['a request with an impossible address', 'ff0f 5c 05 01 78 6f7b00'],
+    ['a response with an impossible status', 'ff0f 5c 06 30 6f 22 06 737461747573 49 02 7b01'],
+    [
+      'an error with malformed properties',
+      'ff0f 5c 0a 01 22 01 6d 49 02',
+      'the properties of an error are not an object',
+    ],
+    [
+      'an error whose message is not a string',
+      'ff0f 5c 0a 01 49 02 6f7b00',
+      'byte 73 in place of a string',
+    ],
+    ['an endless number', 'ff0f 55 ffffffffffffffffffffffff', 'a number of more than 49 bits'],
+    [
+      'a dense array with an element behind its end',
+      'ff0f 41 01 49 02 22 01 35 49 04 24 01 01',
+      'the two lengths of an array differ',
+    ],
+    ['a reference to an object not yet read', 'ff0f 5c 0a 00 5e 00', 'object 0 is not there'],
+    ["a byte that is none of an error's", 'ff0f 72 99', 'byte 153 in an error'],
+    ['a response with a body', 'ff0f 5c 06 5f 6f7b00', 'a response with a body'],
+    [
+      'a request whose members are a number',
+      'ff0f 5c 05 01 78 49 02',
+      'the members of a host object are not an object',
+    ],
+    [
+      'a request whose members are null',
+      'ff0f 5c 05 01 78 30',
+      'the members of a host object are not an object',
+    ],
+    [
+      'an error whose properties are null',
+      'ff0f 5c 0a 01 22 01 6d 30',
+      'the properties of an error are not an object',
+    ],
+    ['a version that is too new', 'ff10 30', 'version 16 of the format; 13 to 15 are known'],
+    ['a version that is too old', 'ff0c 30', 'version 12 of the format; 13 to 15 are known'],
+    [
+      'buffers that may grow beyond measure together',
+      'ff0f 41 02 7e 00 80808080 0c 7e 00 80808080 0c 24 00 02',
+      'a buffer that may grow to 3221225472 bytes',
+    ],
+    ['a boolean as a key', 'ff0f 6f 54 49 02 7b 01', 'a key that is neither string nor number'],
+  ];
+  for (const [name, hex, fact] of wrong) {
     test(name, () => {
-      expect(codeOf(bytesOf(hex))).toBe('CORRUPT');
+      const error = errorOf(bytesOf(hex));
+      expect(error).toMatchObject({ code: 'CORRUPT' });
+      if (fact === undefined) expect(error?.cause).toBeInstanceOf(Error);
+      else expect(error?.message).toBe(`The stored value cannot be read: ${fact}.`);
     });
   }
+
+  test('one level more than may be nested, and one element more than is allowed', () => {
+    const nested = (levels: number) =>
+      bytesOf(`ff0f${'4101'.repeat(levels)}30${'240001'.repeat(levels)}`);
+    expect(codeOf(nested(NESTING_DEPTH_MAX))).toBeUndefined();
+    expect(errorOf(nested(NESTING_DEPTH_MAX + 1))?.message).toMatch(/more than 1000 levels/);
+    const elements = serialize([new Map([[1, 2]]), new Set([1, 2])]);
+    expect(deserialize(elements, 3)).toEqual(deserialize(elements));
+    expect(() => deserialize(elements, 2)).toThrow(/Maps and Sets have too many elements/);
+  });
 
   test('objects nested too deeply', () => {
     const nested = (open: string, levels: number) => bytesOf(`ff0f${open.repeat(levels)}`);
@@ -175,9 +302,8 @@ describe('[VAL7] CORRUPT is thrown for', () => {
 
   test('every beginning of a value', () => {
     const bytes = serialize(SAMPLE);
-    for (let length = 0; length < bytes.length; length++) {
-      expect([length, codeOf(bytes.subarray(0, length))]).toEqual([length, 'CORRUPT']);
-    }
+    const codes = Array.from(bytes, (_, length) => codeOf(bytes.subarray(0, length)));
+    expect(codes.findIndex((code) => code !== 'CORRUPT')).toBe(-1);
   });
 });
 

@@ -1,6 +1,9 @@
+import * as v8 from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { DurableObjectStub, Namespace, RpcStub } from '../../src/contract/object.ts';
 import { RpcTarget } from '../../src/contract/rpc-target.ts';
+import { Imported } from '../../src/membrane/imported.ts';
 import { DurableObject, RpcStub as LocalStub } from '../library/library.ts';
 import { createCalledHost, failure } from '../testing/called-host.ts';
 import type { TestHost } from '../testing/test-host.ts';
@@ -96,6 +99,22 @@ test('[STUB8] an error of the callback reaches the object and comes back', async
 test('[STUB8] functions in a result run as events of their object', async () => {
   const counter = await room.counter();
   expect([await counter.add(2), await counter.add(2), counter.count]).toEqual([3, 5, 1]);
+});
+
+test('[STUB26] functions that an object has forgotten leave nothing behind while it lives', async () => {
+  v8.setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const countOf = v8.queryObjects as unknown as (type: typeof Imported) => number;
+  const left = async () => {
+    for (let i = 0; i < 4; i++) {
+      collect();
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    return countOf(Imported);
+  };
+  const before = await left();
+  for (let i = 0; i < 200; i++) await room.callTwice(async (value) => value);
+  expect((await left()) - before).toBeLessThan(20);
 });
 
 test('[STUB9] an RpcTarget becomes a stub of its methods and getters', async () => {

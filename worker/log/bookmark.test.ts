@@ -23,13 +23,19 @@ test('[LOG9] the end of a timeline is after all its commits and before the resto
   const sequence = 3 * 2 ** 32 + 77;
   expect(timelineEnd(sequence)).toBeGreaterThan(sequence + 1_000_000);
   expect(nextTimeline(sequence)).toBe(timelineEnd(sequence) + 1);
+  expect([0, 2 ** 32 - 1, 2 ** 32, sequence].map(nextTimeline)).toEqual(
+    [1, 1, 2, 4].map((timeline) => timeline * 2 ** 32),
+  );
 });
 
 test.each(['', 'x', '00000000-00000001-00000000-00000000000000000000000000000000'])(
   '[LOG10] "%s" is not a bookmark',
   (text) => {
     expect(() => parseBookmark(text, CHECKSUM)).toThrow(
-      expect.objectContaining({ code: 'BOOKMARK_INVALID' }),
+      expect.objectContaining({
+        code: 'BOOKMARK_INVALID',
+        message: `"${text}" is not a bookmark of this object.`,
+      }),
     );
   },
 );

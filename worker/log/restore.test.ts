@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import {
   all,
+  copyOf,
   noise,
   openLog,
   overwrite,
@@ -62,8 +63,9 @@ async function withImpossibleRestore() {
 }
 
 test('[LOG11] an impossible restore is refused with its reason, whichever call fails meanwhile', async () => {
+  const { directory: original, environment, rows } = await withImpossibleRestore();
   for (let failing = 0, isOver = false; !isOver; failing++) {
-    const { directory, environment, rows } = await withImpossibleRestore();
+    const directory = new WatchedDirectory(await copyOf(original));
     let calls = 0;
     directory.fails = () => calls++ === failing;
     const said: string[] = [];

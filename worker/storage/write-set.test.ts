@@ -45,6 +45,9 @@ describe('meets', () => {
     ['nothing', new WriteSet(), everything, false],
     ['a read of everything', keys('a'), everything, true],
     ['the alarm', writes((set) => set.addAlarm()), reads((set) => set.addAlarm()), true],
+    ['a key, but not the alarm', keys('a'), reads((set) => set.addAlarm()), false],
+    ['one of many keys', keys('d', 'a', 'c', 'b'), range({ start: 'b', end: 'b\0' }), true],
+    ['none of many keys', keys('d', 'a', 'c'), range({ start: 'b', end: 'b\0' }), false],
     ['not the alarm', writes((set) => set.addAlarm()), key('a'), false],
   ])('[LIVE1] %s', ([, written, read, isMet]) => {
     expect(written.meets(read)).toBe(isMet);
@@ -60,6 +63,24 @@ describe('meets', () => {
     const other = keys('b');
     other.addAll(many);
     expect(other.meets(key('c'))).toBe(true);
+  });
+
+  test('[LIVE1] a set has what was added of another one', () => {
+    const all = keys('a');
+    all.addAll(writes((set) => set.addTables(new Set(['t']))));
+    expect([all.meets(tables('t')), all.meets(key('a'))]).toEqual([true, true]);
+    const alarm = reads((set) => set.addAlarm());
+    expect(all.meets(alarm)).toBe(false);
+    all.addAll(writes((set) => set.addAlarm()));
+    all.addAll(keys('b'));
+    expect([all.meets(alarm), all.meets(key('b')), all.meets(key('c'))]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    all.addAll(writes((set) => set.addEverything()));
+    all.addAll(new WriteSet());
+    expect(all.meets(key('c'))).toBe(true);
   });
 
   test('[LIVE1] a set that grows after it was compared is compared again', () => {

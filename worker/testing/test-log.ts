@@ -56,17 +56,22 @@ export function put(db: Database, k: number, v: string | Uint8Array): void {
   db.exec({ sql: 'INSERT OR REPLACE INTO t VALUES(?, ?)', bind: [k, v] });
 }
 
+/** The rows; bytes as hexadecimal text, which compares a hundred times faster. */
 export function all(db: Database): unknown {
-  return db.selectArrays('SELECT k, v FROM t ORDER BY k');
+  return db.selectArrays(
+    "SELECT k, CASE typeof(v) WHEN 'blob' THEN hex(v) ELSE v END FROM t ORDER BY k",
+  );
 }
 
 /** Bytes that differ everywhere from those of another seed, so that the log records whole pages. */
 export function noise(seed: number, sizeBytes: number): Uint8Array {
+  const bytes = new Uint8Array(sizeBytes);
   let state = seed;
-  return Uint8Array.from({ length: sizeBytes }, () => {
+  for (let i = 0; i < sizeBytes; i++) {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state >>> 24;
-  });
+    bytes[i] = state >>> 24;
+  }
+  return bytes;
 }
 
 export async function bytesOf(directory: FileDirectory, name: string): Promise<Uint8Array> {
@@ -75,6 +80,15 @@ export async function bytesOf(directory: FileDirectory, name: string): Promise<U
   file.read(bytes, 0);
   file.close();
   return bytes;
+}
+
+/** A directory in memory with the same files. */
+export async function copyOf(directory: FileDirectory): Promise<MemoryDirectory> {
+  const copy = new MemoryDirectory();
+  for (const name of await directory.names()) {
+    await overwrite(copy, name, await bytesOf(directory, name));
+  }
+  return copy;
 }
 
 /** Replaces the content of a file. */

@@ -219,3 +219,29 @@ test('[LOG18] random numbers of SQLite differ', () => {
   const numbers = db.selectValues('SELECT random() UNION SELECT random() UNION SELECT random()');
   expect(new Set(numbers).size).toBe(3);
 });
+
+test('[LOG18] from the first call on, every call of a database reaches its file', async () => {
+  const module = await sqlite3InitModule();
+  const fresh = new LogVfs(module);
+  const noted = new NotingFile();
+  const address = fresh.attach(noted);
+  const open = () => {
+    const opened = new module.oo1.DB({ filename: address, vfs: fresh.name, flags: 'c' });
+    for (const pragma of LOG_PRAGMAS) opened.exec(pragma);
+    return opened;
+  };
+  let other = open();
+  other.exec('CREATE TABLE t(a); INSERT INTO t VALUES(zeroblob(200000)), (1)');
+  other.exec('DELETE FROM t WHERE length(a) > 1; VACUUM; PRAGMA cache_size=5; BEGIN');
+  for (let i = 0; i < 40; i++) other.exec('INSERT INTO t VALUES(zeroblob(4000))');
+  other.exec('ROLLBACK');
+  other.close();
+  other = open();
+  expect(other.selectValues('SELECT a FROM t')).toEqual([1]);
+  other.close();
+  expect(new Set(noted.calls)).toEqual(
+    new Set(['read', 'write', 'truncate', 'sizeBytes', 'commit', 'endRollback']),
+  );
+  expect(noted.sizeBytes()).toBe(2 * 4096);
+  fresh.detach(address);
+});
