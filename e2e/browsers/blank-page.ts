@@ -1,11 +1,11 @@
 // The page of pages/blank.html in a browser under test, with `window.api` on it.
 
 import type { Page } from '@playwright/test';
-import type { TestServer } from './server.ts';
+import { BLANK_PATH, type TestServer } from './server.ts';
 
 /** Brings a page to the blank page and waits until its module has run. */
 export async function openBlank(page: Page, server: TestServer): Promise<Page> {
-  await page.goto(`${server.origin}/e2e/pages/blank.html`);
+  await page.goto(`${server.origin}${BLANK_PATH}`);
   await whenLoaded(page);
   return page;
 }

@@ -129,11 +129,12 @@ function tryBrowser(name: BrowserName, executablePath: string): FoundBrowser | n
   return status === 0 ? { name, executablePath, version: stdout.trim() } : null;
 }
 
-function installPackage(packageName: string): boolean {
+/** Installs packages of Debian or Ubuntu, as root; false if that is not possible. */
+export function installPackage(...packageNames: string[]): boolean {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return false;
-  console.log(`Installing the system package ${packageName}.`);
+  console.log(`Installing the system packages ${packageNames.join(', ')}.`);
   run('apt-get', ['update']);
-  return run('apt-get', ['install', '-y', '--no-install-recommends', packageName]);
+  return run('apt-get', ['install', '-y', '--no-install-recommends', ...packageNames]);
 }
 
 function run(command: string, parameters: readonly string[]): boolean {

@@ -11,10 +11,14 @@ import { startDemoSite } from './demo-site.ts';
 import { expectBounded, heapBytes, Observer } from './leftovers.ts';
 import { Profile } from './profile.ts';
 import { startServer, type TestServer } from './server.ts';
+import { PlaywrightTabs, type TabBrowser } from './tabs.ts';
+import { WebKitBrowser } from './webkit.ts';
 
 interface Fixtures {
   /** A browser not yet started, whose profile outlives it and ends with the test. */
   readonly profile: Profile;
+  /** The same, in what tests of WebKitGTK can do with it as well. */
+  readonly tabs: TabBrowser;
   /**
    * A blank page with `window.api`, in a browser that other tests use as well, one after the other:
    * a test takes an object name of its own.
@@ -35,7 +39,7 @@ interface WorkerFixtures {
 export const test = base.extend<Fixtures, WorkerFixtures>({
   server: [
     async ({ browserName }, use) => {
-      const server = await startServer({ cache: browserName });
+      const server = await startServer({ cache: browserName, builtPages: true });
       await use(server);
       await server.close();
     },
@@ -71,6 +75,14 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
     const profile = new Profile(requireBrowser(browserName as BrowserName));
     await use(profile);
     await profile.remove();
+  },
+  tabs: async ({ browserName }, use) => {
+    const tabs =
+      browserName === 'webkit'
+        ? new WebKitBrowser()
+        : new PlaywrightTabs(new Profile(requireBrowser(browserName)));
+    await use(tabs);
+    await tabs.remove();
   },
   storagePage: async ({ sharedProfile, server, observer, browserName }, use) => {
     const before = await observer.holdings();

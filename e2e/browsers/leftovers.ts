@@ -23,8 +23,10 @@ const LET_GO_MS = 30_000;
 /** Runs in a worker, which alone may ask for access handles. */
 const LIST_OPEN_FILES = `
   const open = [];
+  const entries = []; // Chromium never answers for one that is collected meanwhile
   async function walk(directory, path) {
     for await (const [name, entry] of directory.entries()) {
+      entries.push(entry);
       if (entry.kind === 'directory') await walk(entry, path + name + '/');
       else await entry.createSyncAccessHandle().then(
         (handle) => handle.close(),

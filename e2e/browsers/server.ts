@@ -4,15 +4,27 @@
 // not bundled yet, which a test would meet as a lost page.
 
 import { readFile } from 'node:fs/promises';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { join, normalize, sep } from 'node:path';
+import type { ServerResponse } from 'node:http';
+import { extname, join, normalize, sep } from 'node:path';
 import { createServer, type Plugin } from 'vite';
 import { ctxStorage } from '../../src/vite/plugin.ts';
+import { buildPages, SCRIPTS } from './built-pages.ts';
 
 export const REPOSITORY = join(import.meta.dirname, '../..');
 
 /** A path whose answer has the browser clear the storage of the server's origin. */
 export const CLEAR_PATH = '/clear-site-data';
+
+/** The page of `openBlank`. */
+export const BLANK_PATH = '/e2e/pages/blank.html';
+
+/** Longer than a run of the tests. */
+const CACHED = 'max-age=3600';
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html',
+  '.wasm': 'application/wasm',
+};
 
 /** What `ctx-storage/worker` is in the sources. */
 const WORKER_ENTRY = join(REPOSITORY, 'worker/entries/objects.ts');
@@ -25,7 +37,7 @@ export const MODULE_ALIASES = ['async-hooks', 'cloudflare-email', 'diagnostics-c
   }),
 );
 
-/** Libraries of e2e/libraries that have many files, or depend on CommonJS. */
+/** Libraries of pages and of e2e/libraries that have many files, or depend on CommonJS. */
 const PREBUNDLED = [
   '@cloudflare/actors',
   '@orpc/server',
@@ -38,6 +50,8 @@ const PREBUNDLED = [
   'drizzle-orm/sqlite-core',
   'kysely',
   'partyserver',
+  'react',
+  'react-dom/client',
   'tinybase',
   'tinybase/persisters/persister-durable-object-sql-storage',
   'tinybase/persisters/persister-durable-object-storage',
@@ -68,17 +82,31 @@ export function folderMount(directory: string): Mount {
 }
 
 interface ServerOptions {
-  /** Serves JavaScript files of other folders as they are, by prefix. */
+  /** Serves files of other folders as they are, by prefix. */
   readonly mounts?: Readonly<Record<string, Mount>>;
   /** Names the cache of pre-bundled libraries; servers that run side by side need one each. */
   readonly cache?: string;
+  /** Serves the blank page as a build, which opens at once, instead of as modules. */
+  readonly builtPages?: boolean;
+  /** Serves pages that are isolated (COOP, COEP). @default false */
+  readonly isolated?: boolean;
 }
+
+const ISOLATION = {
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-embedder-policy': 'require-corp',
+};
 
 /** Starts the server. */
 export async function startServer({
   mounts = {},
   cache = 'tools',
+  builtPages = false,
+  isolated = false,
 }: ServerOptions = {}): Promise<TestServer> {
+  const objects = ctxStorage({ config: 'demo/objects/wrangler.jsonc', workerEntry: WORKER_ENTRY });
+  const resolve = { alias: MODULE_ALIASES };
+  const pages = builtPages ? await buildPages(REPOSITORY, { plugins: [objects], resolve }) : null;
   const server = await createServer({
     configFile: false,
     root: REPOSITORY,
@@ -88,10 +116,11 @@ export async function startServer({
     plugins: [
       mountPlugin(mounts),
       clearPlugin,
-      ctxStorage({ config: 'demo/objects/wrangler.jsonc', workerEntry: WORKER_ENTRY }),
+      ...(pages === null ? [] : [builtPlugin(pages.directory)]),
+      objects,
     ],
     optimizeDeps: { noDiscovery: true, include: PREBUNDLED },
-    resolve: { alias: MODULE_ALIASES },
+    resolve,
     worker: { format: 'es' },
     // A file saved while tests run must not reload their pages.
     server: {
@@ -101,7 +130,7 @@ export async function startServer({
       hmr: false,
       watch: null,
       // Nor must each page ask for every module again: they do not change while tests run.
-      headers: { 'cache-control': 'max-age=3600' },
+      headers: { 'cache-control': CACHED, ...(isolated && ISOLATION) },
     },
   });
   await server.listen();
@@ -109,7 +138,13 @@ export async function startServer({
   if (address === null || typeof address === 'string') {
     throw new Error('The test server has no port.');
   }
-  return { origin: `http://localhost:${address.port}`, close: () => server.close() };
+  return {
+    origin: `http://localhost:${address.port}`,
+    close: async () => {
+      await server.close();
+      pages?.remove();
+    },
+  };
 }
 
 const clearPlugin: Plugin = {
@@ -121,28 +156,45 @@ const clearPlugin: Plugin = {
   },
 };
 
+/** Serves what was built; all else is served from the sources. */
+function builtPlugin(directory: string): Plugin {
+  const mount = folderMount(directory);
+  return {
+    name: 'built-pages',
+    configureServer({ middlewares }) {
+      middlewares.use((request, response, next) => {
+        const { url = '/' } = request;
+        const isBuilt = url === BLANK_PATH || url.startsWith(`/${SCRIPTS}/`);
+        if (!isBuilt) return next();
+        response.setHeader('cache-control', CACHED);
+        void serve(mount(url), response);
+      });
+    },
+  };
+}
+
 function mountPlugin(mounts: Readonly<Record<string, Mount>>): Plugin {
   return {
     name: 'mounts',
     configureServer({ middlewares }) {
       for (const [prefix, mount] of Object.entries(mounts)) {
-        middlewares.use(prefix, (request, response) => void serve(mount, request, response));
+        middlewares.use(prefix, (request, response) => {
+          const { pathname } = new URL(request.url ?? '/', 'http://localhost');
+          // What is mounted may change between two tests.
+          response.setHeader('cache-control', 'no-store');
+          void serve(mount(decodeURIComponent(pathname)), response);
+        });
       }
     },
   };
 }
 
-async function serve(
-  mount: Mount,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const file = mount(decodeURIComponent(new URL(request.url ?? '/', 'http://localhost').pathname));
+async function serve(file: string | null, response: ServerResponse): Promise<void> {
   try {
     if (file === null) throw new Error('outside the folder');
-    const text = await readFile(file, 'utf8');
-    response.setHeader('content-type', 'text/javascript').setHeader('cache-control', 'no-store');
-    response.end(text);
+    const content = await readFile(file);
+    response.setHeader('content-type', TYPES[extname(file)] ?? 'text/javascript');
+    response.end(content);
   } catch (error) {
     response.statusCode = 404;
     response.end(String(error));

@@ -3,10 +3,12 @@
 // The page starts a worker, the worker runs the scenarios beside the storage. When a scenario never
 // ends, the worker is replaced, and with it the page if even that does not answer.
 
-import type { Page } from '@playwright/test';
+import type { StorageMedium } from '../../src/contract/medium.ts';
 import { type BrowserName, requireBrowser } from '../browsers/browser.ts';
 import { Profile } from '../browsers/profile.ts';
 import { folderMount, startServer } from '../browsers/server.ts';
+import { PlaywrightTabs, type Tab, type TabBrowser } from '../browsers/tabs.ts';
+import { requireWebKit, WebKitBrowser } from '../browsers/webkit.ts';
 import { type Corpus, knownDifferences } from './corpus.ts';
 import type { ListedScenario, Result } from './scenario.ts';
 import type { Implementation, ListedFile } from './suite.ts';
@@ -14,47 +16,62 @@ import type { Reply, Request } from './worker/messages.ts';
 
 const PAGE_PATH = '/e2e/conformance/page/index.html';
 
+interface BrowserOptions {
+  readonly browser: BrowserName | 'webkitgtk';
+  /** Null: the best one of this browser. */
+  readonly medium: StorageMedium | null;
+  readonly headed: boolean;
+}
+
+interface Started {
+  readonly title: string;
+  readonly tabs: TabBrowser;
+}
+
+function browserOf({ browser, headed }: BrowserOptions): Started {
+  if (browser === 'webkitgtk') return { title: requireWebKit(), tabs: new WebKitBrowser() };
+  const found = requireBrowser(browser);
+  const profile = new Profile(found, { headless: !headed });
+  return {
+    title: `${found.version}, ${found.executablePath}`,
+    tabs: new PlaywrightTabs(profile),
+  };
+}
+
 /** Starts a browser with the corpus served to it. */
 export async function startBrowser(
   corpus: Corpus,
-  { browser, headed }: { browser: BrowserName; headed: boolean },
+  options: BrowserOptions,
 ): Promise<Implementation> {
-  const found = requireBrowser(browser);
+  const { medium } = options;
+  const { title, tabs } = browserOf(options);
   const tools = new Map(Object.entries(corpus.tools));
   const server = await startServer({
     mounts: {
       '/corpus': folderMount(corpus.directory),
       '/corpus-tools': (path) => tools.get(path.slice(1)) ?? null,
     },
-    cache: browser,
+    cache: options.browser,
   });
-  const profile = new Profile(found, { headless: !headed });
   const close = async () => {
-    await profile.remove();
+    await tabs.remove();
     await server.close();
   };
-  let page: Page;
+  let tab: Tab;
   try {
-    await profile.launch();
-    page = await openPage();
+    tab = await openTab();
   } catch (error) {
     await close();
     throw error;
   }
   let objectNumber = 0;
 
-  async function openPage(): Promise<Page> {
-    const opened = await profile.newPage();
-    opened.on('pageerror', (error) => console.error(`page: ${error.message}`));
-    await opened.goto(server.origin + PAGE_PATH);
-    return opened;
+  function openTab(): Promise<Tab> {
+    return tabs.openTab(server.origin + PAGE_PATH);
   }
 
   async function call(request: Request): Promise<Reply> {
-    const crashed = new Promise<never>((_, reject) => {
-      page.once('crash', () => reject(new Error('the page crashed')));
-    });
-    return await Promise.race([page.evaluate((r) => window.conformance.call(r), request), crashed]);
+    return await tab.evaluate((r) => window.conformance.call(r), request);
   }
 
   async function list(file: string): Promise<ListedFile> {
@@ -64,7 +81,7 @@ export async function startBrowser(
   }
 
   return {
-    title: `${found.version}, ${found.executablePath}`,
+    title: medium === null ? title : `${title}, on ${medium}`,
     known: knownDifferences(corpus),
     async list() {
       const files: ListedFile[] = [];
@@ -73,15 +90,15 @@ export async function startBrowser(
     },
     async run(file, { name }): Promise<Result> {
       const object = `${name} ${objectNumber++}`;
-      const { error, value, notice } = await call({ op: 'run', file, name, object });
+      const { error, value, notice } = await call({ op: 'run', file, name, object, medium });
       if (notice !== undefined) console.error(`${name}: ${notice}`);
       if (error !== undefined) throw new Error(error);
       return value;
     },
     async restart() {
       // First away with the old worker, which may hold the files.
-      await page.close();
-      page = await openPage();
+      await tab.close();
+      tab = await openTab();
     },
     close,
   };

@@ -1,15 +1,29 @@
 // npm run conformance -- <folder or file> [--out results.json] [--filter text] [--verbose]
-//                        [--browser chromium|firefox] [--headed]
+//                        [--browser chromium|firefox|webkitgtk] [--medium opfs|indexeddb|memory]
+//                        [--headed]
 //
-// Runs scenarios on our storage in a real browser, on OPFS, and compares what they come to with
-// what is expected. Without a folder, our own corpus.
+// Runs scenarios on our storage in a real browser, on the best medium that it has or on the one named, and
+// compares their results with what is expected. Without a folder, our own corpus.
 
+import { STORAGE_MEDIA } from '../../src/contract/medium.ts';
 import { startBrowser } from './browser-implementation.ts';
 import { readCommandLine, runCommand } from './suite.ts';
 
-const options = readCommandLine({ browser: { type: 'string' }, headed: { type: 'boolean' } });
+const options = readCommandLine({
+  browser: { type: 'string' },
+  medium: { type: 'string' },
+  headed: { type: 'boolean' },
+});
 const { browser = 'chromium', headed } = options.flags;
-if (browser !== 'chromium' && browser !== 'firefox') {
-  throw new Error(`conformance: --browser is chromium or firefox, not ${browser}.`);
+const medium = STORAGE_MEDIA.find((one) => one === options.flags.medium) ?? null;
+if (medium === null && options.flags.medium !== undefined) {
+  throw new Error(
+    `conformance: --medium is ${STORAGE_MEDIA.join(', ')}, not ${options.flags.medium}.`,
+  );
 }
-await runCommand(options, (corpus) => startBrowser(corpus, { browser, headed: headed === true }));
+if (browser !== 'chromium' && browser !== 'firefox' && browser !== 'webkitgtk') {
+  throw new Error(`conformance: --browser is chromium, firefox or webkitgtk, not ${browser}.`);
+}
+await runCommand(options, (corpus) =>
+  startBrowser(corpus, { browser, medium, headed: headed === true }),
+);

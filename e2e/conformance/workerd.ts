@@ -15,7 +15,9 @@ else await runCommand(options, startWorkerd);
 async function runBoth(): Promise<void> {
   const corpus = readCorpus(options.corpusPath);
   const native = await resultsOf(await startWorkerd(corpus));
-  const ours = await resultsOf(await startBrowser(corpus, { browser: 'chromium', headed: false }));
+  const ours = await resultsOf(
+    await startBrowser(corpus, { browser: 'chromium', medium: null, headed: false }),
+  );
   let different = 0;
   for (const name of Object.keys(native)) {
     const texts = [JSON.stringify(native[name]), JSON.stringify(ours[name])];

@@ -71,12 +71,18 @@ export class LeadingWorker {
     const agent = browser.agent();
     const { port1, port2 } = new MessageChannel();
     runCandidate(
-      async () => ({
-        open: (target) => sessions.open(target),
-        execute: (session, calls) => sessions.execute(session, calls),
-        close: (session) => sessions.close(session),
-        objects: running.namespaces.calls,
-      }),
+      {
+        digest: async () => 'code',
+        createHost: async () => ({
+          medium: 'memory',
+          service: {
+            open: (target) => sessions.open(target),
+            execute: (session, calls) => sessions.execute(session, calls),
+            close: (session) => sessions.close(session),
+            objects: running.namespaces.calls,
+          },
+        }),
+      },
       { page: port1 as never, locks: agent.locks, openChannel: agent.openChannel, after },
     );
     port1.start();
@@ -88,7 +94,13 @@ export class LeadingWorker {
       });
     });
     port2.start();
-    port2.postMessage({ type: 'start', worker: 'leader', directory, wasmUrl: null });
+    port2.postMessage({
+      type: 'start',
+      worker: 'leader',
+      directory,
+      medium: 'memory',
+      wasmUrl: null,
+    });
     return new LeadingWorker(await leads, browser, port2, directory, async () => {
       browser.close();
       await running.close();

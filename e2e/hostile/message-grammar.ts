@@ -65,8 +65,11 @@ export class MessageGrammar {
       'who',
       'connect',
       'leads',
+      'takeover',
       'start',
       'accepted',
+      'yields',
+      'paused',
       'closed',
       'x',
       5,
@@ -76,6 +79,8 @@ export class MessageGrammar {
       draws.pick([
         { type },
         { type, worker: this.#weird(), client: this.#weird(), connection: this.#weird() },
+        { type, worker: draws.pick(['leader', 'other']), by: this.#weird() },
+        { type, worker: 'other', deployment: this.#weird(), version: this.#weird() },
         this.#weird(),
       ]),
     );
@@ -98,7 +103,12 @@ export class MessageGrammar {
       case 'manage':
         return [
           draws.pick<unknown>([
-            { op: 'list', className: draws.pick(['Counter', '__proto__', 'None']) },
+            {
+              op: 'list',
+              className: draws.pick(['Counter', '__proto__', 'None']),
+              after: null,
+              limit: 10,
+            },
             { op: 'delete', address: this.#address() },
             { op: 'now' },
             { op: 'resume' },

@@ -31,6 +31,13 @@ await build({
     'diagnostics-channel': 'worker/modules/diagnostics-channel.ts',
   },
 });
+// React is the app's own; what is imported from the page's entry are types.
+await build({
+  ...forBrowsers,
+  outdir,
+  external: ['react'],
+  entryPoints: { react: 'src/react/index.ts' },
+});
 // For Node: libraries are installed beside the package.
 await build({
   ...bundled,

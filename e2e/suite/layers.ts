@@ -33,8 +33,9 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'src/serializer',
   ],
   'src/migrate': ['src/contract'],
+  'src/react': ['src/contract'],
   'src/vite': [],
-  src: ['src/client', 'src/live', 'src/contract'],
+  src: ['src/client', 'src/live', 'src/stubs', 'src/contract'],
   'worker/file': ['src/contract'],
   'worker/log': ['worker/file', 'src/contract'],
   'worker/vfs': ['worker/file', 'src/contract'],
@@ -77,6 +78,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'worker/host': [
     'worker/instance',
     'worker/log',
+    'worker/file',
     'worker/sockets',
     'worker/alarms',
     'worker/clock',
@@ -91,6 +93,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'worker/calls': [
     'worker/host',
     'worker/instance',
+    'worker/io',
     'worker/live',
     'src/live',
     'src/serializer',

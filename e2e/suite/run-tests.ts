@@ -12,6 +12,7 @@ import {
   getChromium,
   getFirefox,
 } from '../browsers/browser.ts';
+import { getWebKit } from '../browsers/webkit.ts';
 import {
   lastLineTally,
   oneCheck,
@@ -58,11 +59,15 @@ try {
     tally: oneCheck,
   });
 
-  const browsers = [browser('Chromium', getChromium), browser('Firefox', getFirefox)].filter(
-    (found) => found !== null,
-  );
+  const seen = ({ version, executablePath }: FoundBrowser) => `${version}, ${executablePath}`;
+  const browsers = [
+    browser('Chromium', getChromium, seen),
+    browser('Firefox', getFirefox, seen),
+  ].filter((found) => found !== null);
   // One after the other: each keeps two cores busy, so side by side they would only slow each other.
   for (const { name } of browsers) await testIn(name, packed);
+  const webKit = browser('WebKitGTK', getWebKit, (version) => version);
+  if (webKit !== null) await testIn('webkitgtk', packed);
 } finally {
   rmSync(reports, { recursive: true, force: true });
 }
@@ -70,7 +75,7 @@ try {
 console.log(`\n${summary(results)}`);
 if (results.some(({ failed }) => failed > 0)) process.exitCode = 1;
 
-async function testIn(name: BrowserName, packed: string): Promise<void> {
+async function testIn(name: BrowserName | 'webkitgtk', packed: string): Promise<void> {
   const endToEndReport = join(reports, `end-to-end-${name}.json`);
   await run({
     title: `end-to-end tests in ${name}`,
@@ -99,7 +104,11 @@ function tool(name: string, ...parameters: string[]): Pick<Step, 'command' | 'pa
 }
 
 // Counted as a step of its own, because without it others would silently not be run.
-function browser(title: string, get: () => FoundBrowser | null): FoundBrowser | null {
+function browser<Found>(
+  title: string,
+  get: () => Found | null,
+  describe: (found: Found) => string,
+): Found | null {
   console.log(`\n── ${title} ──`);
   const startMs = performance.now();
   const tell = (passed: number, failed: number, fault?: string) => {
@@ -109,9 +118,10 @@ function browser(title: string, get: () => FoundBrowser | null): FoundBrowser | 
   try {
     const found = get();
     if (found === null) {
-      console.log(`not installed, so nothing is tested in it; ${title.toUpperCase()}=1 gets it`);
+      const variable = title.toUpperCase();
+      console.log(`skipped: not installed, so nothing is tested in it; ${variable}=1 gets it`);
     } else {
-      console.log(`${found.version}, ${found.executablePath}`);
+      console.log(describe(found));
       tell(1, 0);
     }
     return found;

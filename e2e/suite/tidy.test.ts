@@ -70,6 +70,7 @@ describe('source', () => {
     const entries = new Set([
       'src/index.ts',
       'src/management/index.ts',
+      'src/react/index.ts',
       PROGRAM,
       'worker/entries/storage-worker.ts',
       'worker/modules/cloudflare-email.ts',

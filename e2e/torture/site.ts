@@ -2,19 +2,12 @@
 // port.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { extname, join } from 'node:path';
+import { join } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 import { REPOSITORY } from '../browsers/server.ts';
+import { serveStatic } from '../browsers/static-site.ts';
 import { bundlePlugins } from '../package/bundle-plugins.ts';
-
-const TYPES: Readonly<Record<string, string>> = {
-  '.js': 'text/javascript',
-  '.html': 'text/html',
-  '.wasm': 'application/wasm',
-};
 
 const PAGE = '<!doctype html><title>tab</title><script type="module" src="/page.js"></script>';
 
@@ -46,24 +39,11 @@ export async function startSite(
     if (path === '/sqlite3.wasm') return readFileSync(join(REPOSITORY, 'worker/vfs/sqlite3.wasm'));
     return readFileSync(join(folder, path));
   };
-  const server = createServer((request, response) => {
-    const { pathname } = new URL(request.url ?? '/', 'http://localhost');
-    try {
-      const content = read(pathname);
-      response.setHeader('content-type', TYPES[extname(pathname) || '.html'] ?? 'text/plain');
-      response.end(content);
-    } catch {
-      response.statusCode = 404;
-      response.end();
-    }
-  });
-  await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
-  const { port } = server.address() as AddressInfo;
+  const site = await serveStatic(read);
   return {
-    origin: `http://localhost:${port}`,
+    origin: site.origin,
     async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      await site.close();
       rmSync(folder, { recursive: true, force: true });
     },
   };

@@ -2,7 +2,7 @@
 // a file of the same kind, the least a commit can cost.
 
 import { idOfStorage } from '../../../src/contract/object-id.ts';
-import { startOpfsHost } from '../../../worker/boot/opfs-host.ts';
+import { startBrowserHost } from '../../../worker/boot/browser-host.ts';
 import type { DurableObjectState } from '../../../worker/instance/durable-object-state.ts';
 import workloads from '../workloads.mjs';
 
@@ -12,7 +12,7 @@ type Workload = {
   run(ctx: unknown): Promise<number>;
 };
 
-const host = startOpfsHost({ directory: 'bench-objects' });
+const host = startBrowserHost({ directory: 'bench-objects' });
 
 /** The host with objects by name. */
 async function openObjects() {

@@ -1,8 +1,17 @@
 // What the runner asks of the worker that runs scenarios, one request at a time.
 
+import type { StorageMedium } from '../../../src/contract/medium.ts';
+
 export type Request =
   | { readonly op: 'list'; readonly file: string }
-  | { readonly op: 'run'; readonly file: string; readonly name: string; readonly object: string };
+  | {
+      readonly op: 'run';
+      readonly file: string;
+      readonly name: string;
+      readonly object: string;
+      /** The medium of all scenarios; null: the best one of the browser. */
+      readonly medium: StorageMedium | null;
+    };
 
 export interface Reply {
   readonly value?: unknown;

@@ -3,7 +3,7 @@
 // Loads scenario files from the runner's server as they are. Answers one request at a time.
 
 import type { AlarmInvocationInfo } from '../../../worker/alarms/alarm-info.ts';
-import { startOpfsHost } from '../../../worker/boot/opfs-host.ts';
+import { type BrowserHost, startBrowserHost } from '../../../worker/boot/browser-host.ts';
 import type { DurableObjectState } from '../../../worker/instance/durable-object-state.ts';
 import { ClassRegistry } from '../../../worker/instance/object-class.ts';
 import { formOf, listed, type Objects, runScenario, type Tools } from '../scenario.ts';
@@ -30,10 +30,9 @@ const addressOf = (name: string) => ({
   className: 'Scenario',
   id: classes.get('Scenario').ids.fromName(name),
 });
-const host = startOpfsHost({ directory: 'conformance', classes });
+let host: Promise<BrowserHost> | undefined;
 const tools = loadTools();
-// Their rejections are answers to requests, not news of their own.
-host.catch(() => {});
+// Its rejection is an answer to requests, not news of its own.
 tools.catch(() => {});
 
 self.addEventListener('message', async ({ data }: MessageEvent<Request>) => {
@@ -46,14 +45,19 @@ async function answer(request: Request): Promise<Reply> {
     if (request.op === 'list') {
       return { value: Object.entries(scenarios).map((entry) => listed(...entry)) };
     }
-    return await run(scenarios[request.name], request.object);
+    const { medium, name, object } = request;
+    host ??= startBrowserHost({ directory: 'conformance', classes, medium });
+    return await run(scenarios[name], object, await host);
   } catch (error) {
     return { error: String(error) };
   }
 }
 
-async function run(scenario: unknown, object: string): Promise<Reply> {
-  const { host: opened } = await host;
+async function run(
+  scenario: unknown,
+  object: string,
+  { host: opened }: BrowserHost,
+): Promise<Reply> {
   const objects: Objects = {
     deliver: (name, event) => opened.deliver(addressOf(name), ({ state }) => event(state)),
     setAlarmHandler: (name, handler) => void alarmHandlers.set(name, handler),

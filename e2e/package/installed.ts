@@ -1,0 +1,51 @@
+// The packed package, installed into a folder as npm would do it, and folders served as static files.
+
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { dirname, extname, join, normalize } from 'node:path';
+import { REPOSITORY } from '../browsers/server.ts';
+import { packTo } from './pack.ts';
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html',
+  '.js': 'text/javascript',
+  '.wasm': 'application/wasm',
+};
+
+/** Installs the package into `node_modules` of a folder. */
+export function installPacked(directory: string): void {
+  // `npm test` packs once for all browsers.
+  const packed = process.env.PACKED_FILE ?? join(directory, 'package.tgz');
+  if (process.env.PACKED_FILE === undefined) packTo(packed);
+  const installed = join(directory, 'node_modules/ctx-storage');
+  mkdirSync(installed, { recursive: true });
+  execFileSync('tar', ['-xzf', packed, '-C', installed, '--strip-components=1']);
+}
+
+/** Links packages of this repository, as if they had been installed beside it. */
+export function linkPackages(directory: string, names: readonly string[]): void {
+  for (const name of names) {
+    const link = join(directory, 'node_modules', name);
+    if (existsSync(link)) continue;
+    mkdirSync(dirname(link), { recursive: true });
+    symlinkSync(join(REPOSITORY, 'node_modules', name), link);
+  }
+}
+
+/** Serves a folder on a free port of localhost; `/` is its index.html. */
+export function serveFolder(root: string): Promise<Server> {
+  const server = createServer((request, response) => {
+    const path = normalize(new URL(request.url!, 'http://localhost').pathname);
+    const file = path.endsWith('/') ? join(path, 'index.html') : path;
+    try {
+      const body = readFileSync(join(root, file));
+      response.setHeader('content-type', TYPES[extname(file)] ?? 'application/octet-stream');
+      response.end(body);
+    } catch {
+      response.statusCode = 404;
+      response.end();
+    }
+  });
+  return new Promise((resolve) => server.listen(0, 'localhost', () => resolve(server)));
+}
