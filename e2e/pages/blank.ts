@@ -1,7 +1,7 @@
 // A page with nothing but the package: what tests do with it, they do from outside.
 
 import startDemo from 'virtual:ctx-storage/start';
-import { connect, live, openStorage } from '../../src/index.ts';
+import { type ConnectOptions, connect, live, openStorage, withSignal } from '../../src/index.ts';
 import { migrate } from '../../src/migrate/migrate.ts';
 import type { Classes } from './objects-worker.ts';
 import { startWriting, verifyWrites } from './writer.ts';
@@ -10,13 +10,12 @@ import { startWriting, verifyWrites } from './writer.ts';
 const workers: Worker[] = [];
 
 function startRooms(): Worker {
-  const address = new URL('./objects-worker.ts', import.meta.url);
-  const worker = new Worker(address, { type: 'module' });
+  const worker = new Worker(new URL('./objects-worker.ts', import.meta.url), { type: 'module' });
   workers.push(worker);
   return worker;
 }
 
-const connectRooms = () => connect<Classes>(startRooms);
+const connectRooms = (options?: ConnectOptions) => connect<Classes>(startRooms, options);
 
 /** The demo's class, as the plugin serves it. */
 const connectDemo = () => connect<{ ROOM: object }>(startDemo, { directory: 'demo' });
@@ -25,6 +24,7 @@ const api = {
   openStorage,
   connect,
   live,
+  withSignal,
   migrate,
   connectRooms,
   startRooms,

@@ -1,7 +1,11 @@
-// Runs the cases of the file contract over the browser's own files, each in a directory of its own,
-// and posts the outcome of each: its name, and why it failed or null.
+// Runs the cases of the file contract over a medium of the browser, each in a directory of its own, and posts
+// the outcome of each: its name, and why it failed or null. The address names the medium: OPFS or, with
+// `?indexeddb`, IndexedDB.
 
+import type { FileDirectory } from '../../worker/file/file.ts';
+import { IdbRows } from '../../worker/file/idb-rows.ts';
 import { HandleCloser, OpfsDirectory } from '../../worker/file/opfs-file.ts';
+import { RowFiles } from '../../worker/file/row-files.ts';
 import { FILE_CASES } from '../../worker/testing/file.suite.ts';
 
 /** Name of a case, and why it failed or null. */
@@ -16,13 +20,21 @@ const environment = {
   },
 };
 
-const root = await navigator.storage.getDirectory();
+async function opfsDirectory(name: string): Promise<FileDirectory> {
+  const root = await navigator.storage.getDirectory();
+  const handle = await root.getDirectoryHandle(name, { create: true });
+  return new OpfsDirectory(handle, environment, new HandleCloser(async () => {}));
+}
+
+async function idbDirectory(name: string): Promise<FileDirectory> {
+  return new RowFiles(await IdbRows.open(name)).directory('object');
+}
+
+const directoryOf = self.location.search === '?indexeddb' ? idbDirectory : opfsDirectory;
 const outcomes: FileOutcome[] = [];
 for (const [i, { name, run }] of FILE_CASES.entries()) {
-  const handle = await root.getDirectoryHandle(`case ${i}`, { create: true });
-  const closer = new HandleCloser(async () => {});
   try {
-    await run(new OpfsDirectory(handle, environment, closer));
+    await run(await directoryOf(`case ${i}`));
     outcomes.push([name, null]);
   } catch (error) {
     outcomes.push([name, String(error)]);

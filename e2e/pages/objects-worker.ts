@@ -10,6 +10,9 @@ export interface Classes {
 
 declare const WebSocketPair: new () => { 0: ObjectWebSocket; 1: ObjectWebSocket };
 
+const ENDLESS =
+  'WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT max(i) FROM c';
+
 class Ticker extends RpcTarget {
   #count = 0;
   next(): number {
@@ -26,6 +29,7 @@ class CodedError extends Error {
 export class Room extends DurableObject<{ Room: { getByName(name: string): Room } }> {
   readonly #made = crypto.randomUUID();
   #listener: RpcStub<(event: string) => void> | undefined;
+  #reads = 0;
 
   add(by: number): number {
     const sum = (this.ctx.storage.kv.get<number>('sum') ?? 0) + by;
@@ -36,6 +40,16 @@ export class Room extends DurableObject<{ Room: { getByName(name: string): Room 
   /** For live reads: what `add` has stored. */
   sum(): number {
     return this.ctx.storage.kv.get<number>('sum') ?? 0;
+  }
+
+  /** The same, and counted: a live read of it shows as reads. */
+  countedSum(): number {
+    this.#reads += 1;
+    return this.sum();
+  }
+
+  reads(): number {
+    return this.#reads;
   }
 
   /** Differs for each instance. */
@@ -77,6 +91,23 @@ export class Room extends DurableObject<{ Room: { getByName(name: string): Room 
 
   remindedAt(): number | undefined {
     return this.ctx.storage.kv.get<number>('reminded at');
+  }
+
+  /** Runs a statement without end; returns the code of the error that ends it. */
+  async search(): Promise<string> {
+    const before = await this.ctx.storage.get<number>('sum');
+    try {
+      this.ctx.storage.sql.exec(ENDLESS).toArray();
+      return `ended after ${before}`;
+    } catch (error) {
+      const { code } = error as { code: string };
+      this.ctx.storage.kv.put('search', code);
+      return code;
+    }
+  }
+
+  searched(): string | undefined {
+    return this.ctx.storage.kv.get<string>('search');
   }
 
   ticker(): Ticker {

@@ -69,3 +69,18 @@ test('[PAGE10] rounds of opening and closing leave no memory behind', async ({
   // 800 when each round left its session; the rest is the engine's own.
   expect(bytesPerRound).toBeLessThan(200);
 });
+
+test('[FILE10] files open although the collector runs', async ({ profile, server }) => {
+  // Only optimized code lets go of a variable that it does not read again.
+  const context = await profile.launch(['--js-flags=--expose-gc --interrupt-budget=1000']);
+  const page = await openBlank(await context.newPage(), server);
+  const missing = await page.evaluate(
+    () =>
+      new Promise<string[]>((resolve, reject) => {
+        const worker = new Worker('/e2e/pages/collecting-worker.ts', { type: 'module' });
+        worker.onmessage = ({ data }) => resolve(data);
+        worker.onerror = ({ message }) => reject(new Error(message));
+      }),
+  );
+  expect(missing).toEqual([]);
+});

@@ -309,12 +309,12 @@ test('[TAB6] a note being saved when the worker is lost is saved by the next wor
   await expect(demo.getByLabel('Text', { exact: true })).toHaveValue('after');
 });
 
-test('[ERR4] a browser without the file system is told so, with the code', async ({
+test('[ERR4] a browser without Web Locks is told so, with the code', async ({
   context,
   openDemo,
 }) => {
   await context.addInitScript(() => {
-    Reflect.deleteProperty(StorageManager.prototype, 'getDirectory');
+    Reflect.deleteProperty(Navigator.prototype, 'locks');
   });
   const demo = await openDemo();
   await expect(demo.getByRole('heading')).toHaveText('The notes cannot be opened');

@@ -1,7 +1,7 @@
 // What goes wrong on a page arrives as the error it was: class, message, code, retryable.
 
 import type { Page } from '@playwright/test';
-import { whenLoaded } from '../browsers/blank-page.ts';
+import { openBlank, whenLoaded } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { INSECURE_HOST } from '../browsers/server.ts';
 
@@ -214,25 +214,114 @@ for (const missing of [
   'StorageManager.prototype.getDirectory',
   'FileSystemFileHandle.prototype.createSyncAccessHandle',
 ]) {
-  test(`[ERR4] without ${missing} the error is OPFS_UNAVAILABLE`, async ({ profile, server }) => {
+  test(`[MEDIUM2] without ${missing} a new directory is kept in IndexedDB, and one that is on OPFS is OPFS_UNAVAILABLE`, async ({
+    profile,
+    server,
+  }) => {
     const context = await profile.launch();
+    const before = await openBlank(await context.newPage(), server);
+    await before.evaluate(async () => {
+      await (await window.api.openStorage('a')).put('key', 'kept');
+    });
+    await before.close();
     const page = await context.newPage();
-    await page.addInitScript(removeFromWorkers, missing);
-    await page.goto(`${server.origin}/e2e/pages/blank.html`);
-    await whenLoaded(page);
+    await page.addInitScript(removeFromWorkers, [missing]);
+    await openBlank(page, server);
     await defineSeen(page);
-    const error = await page.evaluate(() => window.seen(window.api.openStorage('nothing')));
+    const { error, medium } = await page.evaluate(async () => {
+      const error = await window.seen(window.api.openStorage('a'));
+      const storage = await window.api.openStorage('a', { directory: 'new' });
+      await storage.put('key', 'new');
+      return { error, medium: storage.medium };
+    });
     expect(error).toMatchObject({ class: 'Error', code: 'OPFS_UNAVAILABLE' });
+    expect(medium).toBe('indexeddb');
+    await page.close();
+    // With handles, each directory stays where it is.
+    const after = await openBlank(await context.newPage(), server);
+    const found = await after.evaluate(async () => {
+      const [old, later] = [
+        await window.api.openStorage('a'),
+        await window.api.openStorage('a', { directory: 'new' }),
+      ];
+      return [old.medium, await old.get('key'), later.medium, await later.get('key')];
+    });
+    expect(found).toEqual(['opfs', 'kept', 'indexeddb', 'new']);
   });
 }
 
-// Runs on the page before its scripts: every worker begins by deleting the member. The order of
+test('[ERR4] without synchronous handles and IndexedDB the error is OPFS_UNAVAILABLE', async ({
+  profile,
+  server,
+}) => {
+  const context = await profile.launch();
+  const page = await context.newPage();
+  const members = ['StorageManager.prototype.getDirectory', 'IDBFactory.prototype.open'];
+  await page.addInitScript(removeFromWorkers, members);
+  await openBlank(page, server);
+  await defineSeen(page);
+  const error = await page.evaluate(() => window.seen(window.api.openStorage('nothing')));
+  expect(error).toMatchObject({ class: 'Error', code: 'OPFS_UNAVAILABLE' });
+});
+
+test('[MEDIUM3] a medium that was asked for is used or refused, and memory is used by nobody who did not ask', async ({
+  profile,
+  server,
+}) => {
+  const context = await profile.launch();
+  const one = await openBlank(await context.newPage(), server);
+  await defineSeen(one);
+  const asked = await one.evaluate(async () => {
+    const { openStorage } = window.api;
+    const memory = await openStorage('a', { directory: 'forgotten', medium: 'memory' });
+    await memory.put('key', 'in memory');
+    const opfs = await openStorage('a', { directory: 'on opfs' });
+    await opfs.put('key', 1);
+    return {
+      media: [memory.medium, opfs.medium],
+      differs: await window.seen(openStorage('a', { directory: 'on opfs', medium: 'indexeddb' })),
+      unknown: await window.seen(openStorage('a', { medium: 'disk' as 'opfs' })),
+    };
+  });
+  expect(asked.media).toEqual(['memory', 'opfs']);
+  expect(asked.differs).toMatchObject({ code: 'INVALID_ARGUMENT' });
+  expect(asked.unknown).toMatchObject({ class: 'TypeError', code: 'INVALID_ARGUMENT' });
+
+  const two = await openBlank(await context.newPage(), server);
+  await defineSeen(two);
+  const refused = await two.evaluate(async () => ({
+    memory: await window.seen(window.api.openStorage('a', { directory: 'forgotten' })),
+    opfs: await window.seen(
+      window.api.openStorage('a', { directory: 'on opfs', medium: 'indexeddb' }),
+    ),
+  }));
+  expect(refused.memory).toMatchObject({ class: 'Error', code: 'MEDIUM_CONFLICT' });
+  expect(refused.opfs).toMatchObject({ class: 'Error', code: 'MEDIUM_CONFLICT' });
+  await two.close();
+  await one.close();
+
+  const three = await openBlank(await context.newPage(), server);
+  await defineSeen(three);
+  const later = await three.evaluate(async () => {
+    const { openStorage } = window.api;
+    const kept = await openStorage('a', { directory: 'forgotten' });
+    return {
+      kept: [kept.medium, await kept.get('key')],
+      opfs: await window.seen(openStorage('a', { directory: 'on opfs', medium: 'indexeddb' })),
+    };
+  });
+  expect(later.kept).toEqual(['opfs', undefined]);
+  expect(later.opfs).toMatchObject({ code: 'MEDIUM_CONFLICT' });
+});
+
+// Runs on the page before its scripts: every worker begins by deleting the members. The order of
 // imports is kept, and messages wait until the worker's module has run.
-function removeFromWorkers(member: string): void {
+function removeFromWorkers(members: readonly string[]): void {
   const NativeWorker = window.Worker;
   window.Worker = class extends NativeWorker {
     constructor(address: string | URL, options?: WorkerOptions) {
-      const remove = `data:text/javascript,delete ${member}`;
+      const deletions = members.map((member) => `delete ${member}`).join(';');
+      const remove = `data:text/javascript,${deletions}`;
       const url = new URL(address, location.href).href;
       const source = `import ${JSON.stringify(remove)}; import ${JSON.stringify(url)};`;
       const blob = new Blob([source], { type: 'text/javascript' });

@@ -8,13 +8,11 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
-  symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { dirname, extname, join, normalize } from 'node:path';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build as bundle } from 'esbuild';
 import { build, createServer as createVite } from 'vite';
@@ -22,7 +20,7 @@ import type * as Plugin from '../../src/vite/plugin.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { Profile } from '../browsers/profile.ts';
 import { REPOSITORY } from '../browsers/server.ts';
-import { packTo } from '../package/pack.ts';
+import { installPacked, linkPackages, serveFolder } from '../package/installed.ts';
 
 const SCRIPT = `
   import { openStorage } from 'ctx-storage';
@@ -84,22 +82,11 @@ const CALLING_SCRIPT = `
   document.title = (await env.Counter.getByName('a').count()) > 0 ? 'works' : 'wrong';
 `;
 
-const TYPES: Readonly<Record<string, string>> = {
-  '.html': 'text/html',
-  '.js': 'text/javascript',
-  '.wasm': 'application/wasm',
-};
-
 let directory: string;
 
 test.beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'ctx-storage-package-'));
-  // `npm test` packs once for all browsers.
-  const packed = process.env.PACKED_FILE ?? join(directory, 'package.tgz');
-  if (process.env.PACKED_FILE === undefined) packTo(packed);
-  const installed = join(directory, 'node_modules/ctx-storage');
-  mkdirSync(installed, { recursive: true });
-  execFileSync('tar', ['-xzf', packed, '-C', installed, '--strip-components=1']);
+  installPacked(directory);
 });
 
 test.afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -302,6 +289,24 @@ test('[PKG2] the package depends on what its files import, and on nothing else',
   expect([...new Set(names)].sort()).toEqual(declared.sort());
 });
 
+test('[PKG6] the hooks import react and nothing else', async () => {
+  const hooks = join(directory, 'node_modules/ctx-storage/dist/react.js');
+  const { metafile } = await bundle({
+    entryPoints: [hooks],
+    bundle: true,
+    format: 'esm',
+    packages: 'external',
+    write: false,
+    metafile: true,
+  });
+  const [{ imports, inputs }] = Object.values(metafile.outputs) as [(typeof metafile.outputs)[0]];
+  expect(new Set(imports.map(({ path }) => path))).toEqual(new Set(['react']));
+  expect(Object.keys(inputs)).toHaveLength(1);
+  const text = readFileSync(hooks, 'utf8');
+  expect(text.length).toBeLessThan(10_240);
+  expect(text).not.toContain('new Worker');
+});
+
 const TYPED_CLASSES: Readonly<Record<string, string>> = {
   // Types of this package alone, in a project of a page.
   'own.ts': `
@@ -371,16 +376,11 @@ function linkDependencies(): void {
   const { dependencies, peerDependencies } = JSON.parse(
     readFileSync(join(REPOSITORY, 'package.json'), 'utf8'),
   );
-  for (const name of Object.keys({ ...dependencies, ...peerDependencies })) {
-    const link = join(directory, 'node_modules', name);
-    if (existsSync(link)) continue;
-    mkdirSync(dirname(link), { recursive: true });
-    symlinkSync(join(REPOSITORY, 'node_modules', name), link);
-  }
+  linkPackages(directory, Object.keys({ ...dependencies, ...peerDependencies }));
 }
 
 async function expectToWork(root: string, path: string, profile: Profile): Promise<void> {
-  const server = await serve(root);
+  const server = await serveFolder(root);
   try {
     await expectAt(`http://localhost:${(server.address() as AddressInfo).port}${path}`, profile);
   } finally {
@@ -394,19 +394,4 @@ async function expectAt(address: string, profile: Profile): Promise<void> {
   await page.goto(address);
   await expect(page).toHaveTitle('works');
   await page.close();
-}
-
-function serve(root: string): Promise<Server> {
-  const server = createServer((request, response) => {
-    const path = normalize(new URL(request.url!, 'http://localhost').pathname);
-    try {
-      const body = readFileSync(join(root, path));
-      response.setHeader('content-type', TYPES[extname(path)] ?? 'application/octet-stream');
-      response.end(body);
-    } catch {
-      response.statusCode = 404;
-      response.end();
-    }
-  });
-  return new Promise((resolve) => server.listen(0, 'localhost', () => resolve(server)));
 }

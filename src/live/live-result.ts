@@ -17,6 +17,8 @@ import { deserialize } from '../serializer/decode.ts';
 /** A read, and how its result becomes the value. */
 export interface LiveReading<Read extends StorageRead = StorageRead> {
   readonly read: Read;
+  /** What the value is. With the read it says which live values are the same. */
+  readonly form: 'value' | 'entries' | 'rows';
   readonly value: (bytes: Uint8Array) => unknown;
 }
 
@@ -34,15 +36,17 @@ export function liveKeys(args: readonly unknown[]): LiveReading {
   const [options] = args;
   if (typeof options !== 'object' || options === null) throw noKeys();
   const { key, keys } = options as { key?: unknown; keys?: unknown };
-  if (key !== undefined) return { read: { op: 'get', keys: keysOf(key) }, value: oneValue };
+  if (key !== undefined) {
+    return { read: { op: 'get', keys: keysOf(key) }, form: 'value', value: oneValue };
+  }
   if (keys === undefined) {
     const read = { op: 'list', range: convertListOptions('live', options) } as const;
-    return { read, value: entries };
+    return { read, form: 'entries', value: entries };
   }
   if (!Array.isArray(keys)) throw noKeys();
   const sorted = [...new Set(keysOf(keys))].sort(compareKeys);
   const value = (bytes: Uint8Array) => found(sorted, deserialize(bytes) as Values);
-  return { read: { op: 'get', keys: sorted }, value };
+  return { read: { op: 'get', keys: sorted }, form: 'entries', value };
 }
 
 /** The arguments of `sql.live`. @throws INVALID_ARGUMENT */
@@ -51,7 +55,7 @@ export function liveQuery(args: readonly unknown[]): LiveReading {
   const query = convertString('live', args[0]);
   // Copies, because the read is made again and again.
   const bindings = args.slice(1).map((value) => structuredClone(convertBinding(value)));
-  return { read: { op: 'query', query, bindings }, value: rowObjects };
+  return { read: { op: 'query', query, bindings }, form: 'rows', value: rowObjects };
 }
 
 function keysOf(value: unknown): readonly string[] {

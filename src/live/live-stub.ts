@@ -8,6 +8,7 @@ import { serialize } from '../serializer/encode.ts';
 import type { Path } from '../stubs/invoke.ts';
 import { type CallLive, liveCallsOf } from '../stubs/known-stubs.ts';
 import { isRemote } from '../stubs/rpc-promise.ts';
+import { LiveOwner, liveIdentity } from './live-identity.ts';
 import { LiveValue } from './live-value.ts';
 import { type LivePeers, polledSource } from './polled-source.ts';
 
@@ -39,10 +40,15 @@ export function live<Stub extends object>(stub: Stub): LiveStub<Stub> {
 }
 
 /** Makes live calls of objects that these peers serve. */
-export function liveCalls(peers: LivePeers): (address: WireAddress) => CallLive {
-  return (target) => (path: Path, parameters) => {
+export function liveCalls(
+  peers: LivePeers,
+): (address: WireAddress, signal?: AbortSignal) => CallLive {
+  const owner = new LiveOwner();
+  return (target, signal) => (path: Path, parameters) => {
     const read = { op: 'call', path, payload: argumentBytes(path, parameters) } as const;
-    return new LiveValue(polledSource(peers, { target, read }), deserialize);
+    const start = { target, read };
+    const identity = liveIdentity(owner.of(signal), start);
+    return new LiveValue(polledSource(peers, start, signal), deserialize, identity);
   };
 }
 

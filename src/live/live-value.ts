@@ -6,7 +6,7 @@
 // Does not know where results come from.
 
 import { compareBytes } from '../contract/key-order.ts';
-import type { Live, LiveOptions, LiveState } from '../contract/live.ts';
+import type { Live, LiveIdentity, LiveOptions, LiveState } from '../contract/live.ts';
 import { DISPOSE } from '../stubs/rpc-promise.ts';
 import { LiveIterator } from './live-iterator.ts';
 
@@ -33,6 +33,7 @@ export interface Watcher {
 const PENDING = { status: 'pending', value: undefined, error: undefined } as const;
 
 export class LiveValue<T> implements Live<T> {
+  readonly identity: LiveIdentity;
   readonly #source: LiveSource;
   readonly #read: (bytes: Uint8Array) => T;
   readonly #watchers = new Set<Watcher>();
@@ -42,10 +43,11 @@ export class LiveValue<T> implements Live<T> {
   #stop: (() => void) | undefined;
   #end: { readonly error: unknown } | undefined;
 
-  /** `read` makes the value of a result. */
-  constructor(source: LiveSource, read: (bytes: Uint8Array) => T) {
+  /** `read` makes the value of a result. Without an identity, no other live value is the same. */
+  constructor(source: LiveSource, read: (bytes: Uint8Array) => T, identity?: LiveIdentity) {
     this.#source = source;
     this.#read = read;
+    this.identity = identity ?? { owner: this, key: '' };
     Object.defineProperty(this, DISPOSE, { value: () => this.dispose(), configurable: true });
   }
 

@@ -4,12 +4,15 @@
 // Invariant: it reports a result, an error or its end, and never stays silent: what failed twice in a row
 // without a result in between is reported as an error, and is tried again, less and less often.
 
+import type { CallFlags } from '../contract/call-flag.ts';
 import { fromWire } from '../rpc/errors-on-wire.ts';
 import type { LiveNumber, LivePeer, LiveStart } from '../rpc/live-protocol.ts';
 import type { LiveSink, LiveSource } from './live-value.ts';
 
 /** Where live reads are opened. */
 export interface LivePeers {
+  /** Absent where the objects run in the same thread. */
+  readonly flags?: CallFlags;
   /** The one to ask now. */
   peer(): Promise<LivePeer>;
   /** Why nothing can be asked any more; undefined: it can. */
@@ -24,9 +27,14 @@ export interface LivePeers {
 const PAUSE_MS = 50;
 const PAUSE_MS_MAX = 5000;
 
-export function polledSource(peers: LivePeers, start: LiveStart): LiveSource {
+/** `signal` ends it, with its reason. */
+export function polledSource(peers: LivePeers, start: LiveStart, signal?: AbortSignal): LiveSource {
   return (sink) => {
-    const poll = new Poll(peers, start, sink);
+    if (signal?.aborted) {
+      sink.ended(signal.reason);
+      return () => {};
+    }
+    const poll = new Poll(peers, start, sink, signal);
     void poll.run();
     return () => poll.stop();
   };
@@ -40,11 +48,28 @@ class Poll {
   #failures = 0;
   #isStopped = false;
   #forget: () => void = () => {};
+  /** Listens to the signal no more. */
+  readonly #unwatch: () => void;
 
-  constructor(peers: LivePeers, start: LiveStart, sink: LiveSink) {
+  constructor(peers: LivePeers, start: LiveStart, sink: LiveSink, signal?: AbortSignal) {
     this.#peers = peers;
-    this.#start = start;
     this.#sink = sink;
+    if (signal === undefined) {
+      this.#start = start;
+      this.#unwatch = () => {};
+      return;
+    }
+    const aborted = () => {
+      this.stop();
+      sink.ended(signal.reason);
+    };
+    const flagged = peers.flags?.begin(signal, aborted);
+    if (flagged === undefined) signal.addEventListener('abort', aborted);
+    this.#start = flagged === undefined ? start : { ...start, flag: flagged.flag };
+    this.#unwatch = () => {
+      flagged?.end();
+      signal.removeEventListener('abort', aborted);
+    };
   }
 
   async run(): Promise<void> {
@@ -63,6 +88,7 @@ class Poll {
 
   stop(): void {
     this.#isStopped = true;
+    this.#unwatch();
     this.#forget();
     this.#close();
   }

@@ -1,0 +1,84 @@
+// One origin with several deployments of an app, each at an address of its own, as a server has them while
+// tabs of earlier ones are open. Each is bundled with its own build and its own version of the protocol.
+
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { build, type Plugin } from 'esbuild';
+import { REPOSITORY } from '../browsers/server.ts';
+import { serveStatic } from '../browsers/static-site.ts';
+import { bundlePlugins } from '../package/bundle-plugins.ts';
+
+/** What a deployment passes to `serve`, and whether it has the new method. */
+export interface Given {
+  readonly build?: number | string;
+  readonly hasCount?: boolean;
+}
+
+export interface AppDeployment extends Given {
+  /** The version of the protocol that its code speaks. @default this code's */
+  readonly protocol?: number;
+}
+
+export interface DeploymentsSite {
+  /** The address of a deployment's page. */
+  page(name: string): string;
+  close(): Promise<void>;
+}
+
+const PAGE =
+  '<!doctype html><title>app</title><link rel="icon" href="data:,"><script type="module" src="page.js"></script>';
+
+export async function startDeployments(
+  deployments: Readonly<Record<string, AppDeployment>>,
+): Promise<DeploymentsSite> {
+  const folder = mkdtempSync(join(tmpdir(), 'ctx-storage-deployments-'));
+  for (const [name, deployment] of Object.entries(deployments)) {
+    await bundle(join(folder, name), name, deployment);
+  }
+  const read = (path: string): string | Buffer => {
+    if (path.endsWith('/')) return PAGE;
+    const isWasm = path.endsWith('/sqlite3.wasm');
+    return readFileSync(isWasm ? join(REPOSITORY, 'worker/vfs/sqlite3.wasm') : join(folder, path));
+  };
+  const site = await serveStatic(read);
+  return {
+    page: (name) => `${site.origin}/${name}/`,
+    async close() {
+      await site.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function bundle(outdir: string, name: string, { protocol, ...given }: AppDeployment) {
+  await build({
+    bundle: true,
+    format: 'esm',
+    target: 'es2022',
+    logLevel: 'warning',
+    absWorkingDir: REPOSITORY,
+    outdir,
+    entryPoints: { page: 'e2e/deployments/page.ts', worker: 'e2e/deployments/worker.ts' },
+    define: { DEPLOYMENT: JSON.stringify(name), GIVEN: JSON.stringify(given) },
+    plugins: [...(protocol === undefined ? [] : [speaking(protocol)]), ...bundlePlugins],
+  });
+}
+
+/** Code of another version of the protocol, and of no other. */
+function speaking(protocol: number): Plugin {
+  return {
+    name: 'protocol',
+    setup({ onLoad }) {
+      onLoad({ filter: /[\\/]rpc[\\/]control\.ts$/ }, ({ path }) => {
+        const source = readFileSync(path, 'utf8');
+        const changed = source.replace(
+          /(PROTOCOL_(?:VERSION|OLDEST)) = \d+/g,
+          (_, constant) => `${constant} = ${protocol}`,
+        );
+        if (changed === source) throw new Error(`${path}: the version was not found`);
+        return { contents: changed, loader: 'ts' };
+      });
+    },
+  };
+}

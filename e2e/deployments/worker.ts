@@ -1,0 +1,57 @@
+// The class of several deployments of one app: each adds a method to the one before, and the class's text tells
+// which one it is.
+
+import { DurableObject, serve } from '../../worker/entries/objects.ts';
+import type { Given } from './site.ts';
+
+export interface Classes {
+  Book: Book;
+}
+
+export interface Row {
+  readonly id: string;
+  /** The deployment whose code wrote it. */
+  readonly by: string;
+}
+
+/** Put in by the bundler. */
+declare const DEPLOYMENT: string;
+declare const GIVEN: Given;
+
+export class Book extends DurableObject<object> {
+  readonly deployment = DEPLOYMENT;
+
+  constructor(ctx: never, env: object) {
+    super(ctx, env);
+    this.ctx.storage.sql.exec('CREATE TABLE IF NOT EXISTS rows(id TEXT, by TEXT)');
+  }
+
+  /** Takes long enough for a takeover to begin meanwhile. */
+  async add(id: string): Promise<string> {
+    await this.ctx.storage.get('anything');
+    this.ctx.storage.sql.exec('INSERT INTO rows VALUES(?, ?)', id, this.deployment);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    return this.deployment;
+  }
+
+  all(): Row[] {
+    const rows = this.ctx.storage.sql.exec<Row & Record<string, string>>('SELECT id, by FROM rows');
+    return rows.toArray();
+  }
+
+  /** Runs for so long. */
+  async last(durationMs: number): Promise<string> {
+    await new Promise((resolve) => setTimeout(resolve, durationMs));
+    return this.deployment;
+  }
+}
+
+/** Only later deployments have it. */
+export class BookWithCount extends Book {
+  count(): number {
+    return this.all().length;
+  }
+}
+
+const { hasCount, ...options } = GIVEN;
+serve({ Book: hasCount ? BookWithCount : Book }, options);

@@ -1,0 +1,60 @@
+// A worker that may open few files, and counts the synchronous access handles that it has open.
+
+import { DurableObject, serve } from '../../worker/entries/objects.ts';
+
+interface Handle {
+  close(): void;
+}
+
+const files = FileSystemFileHandle.prototype as unknown as {
+  createSyncAccessHandle(): Promise<Handle>;
+};
+const create = files.createSyncAccessHandle;
+let open = 0;
+let most = 0;
+files.createSyncAccessHandle = async function counted(this: FileSystemFileHandle): Promise<Handle> {
+  const handle = await create.call(this as never);
+  open += 1;
+  most = Math.max(most, open);
+  const close = handle.close.bind(handle);
+  handle.close = () => {
+    close();
+    open -= 1;
+  };
+  return handle;
+};
+
+export class Book extends DurableObject {
+  readonly #made = crypto.randomUUID();
+  #release = () => {};
+
+  add(): number {
+    const count = (this.ctx.storage.kv.get<number>('count') ?? 0) + 1;
+    this.ctx.storage.kv.put('count', count);
+    return count;
+  }
+
+  /** Differs for each instance. */
+  made(): string {
+    return this.#made;
+  }
+
+  /** Is under way until `release`. */
+  async hold(): Promise<string> {
+    await new Promise<void>((resolve) => {
+      this.#release = resolve;
+    });
+    return this.#made;
+  }
+
+  release(): void {
+    this.#release();
+  }
+
+  /** Handles open now, and most at once. */
+  handles(): { open: number; most: number } {
+    return { open, most };
+  }
+}
+
+serve({ Book }, { limits: { openFiles: 24 } });

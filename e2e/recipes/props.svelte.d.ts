@@ -1,0 +1,3 @@
+// Types of props.svelte.js.
+
+export const props: Record<string, unknown>;

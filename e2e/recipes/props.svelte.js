@@ -1,0 +1,3 @@
+// Properties of a Svelte component that can change.
+
+export const props = $state({ storage: undefined, tag: 'a' });

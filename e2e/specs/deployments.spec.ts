@@ -1,0 +1,193 @@
+// Tabs of several deployments of an app, in real browsers: the newest one's code runs, whichever was opened first.
+
+import type { BrowserContext, Page } from '@playwright/test';
+import { test as base, expect } from '../browsers/fixtures.ts';
+import { type DeploymentsSite, startDeployments } from '../deployments/site.ts';
+
+const test = base.extend<object, { site: DeploymentsSite }>({
+  site: [
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright finds a fixture's needs by pattern
+    async ({}, use) => {
+      const site = await startDeployments({
+        one: { build: 1 },
+        two: { build: 2, hasCount: true },
+        three: { build: 3, hasCount: true },
+        spring: {},
+        summer: { hasCount: true },
+        future: { build: 9, hasCount: true, protocol: 99 },
+      });
+      await use(site);
+      await site.close();
+    },
+    { scope: 'worker' },
+  ],
+});
+
+/** A tab of a deployment, connected. */
+async function open(context: BrowserContext, site: DeploymentsSite, name: string): Promise<Page> {
+  const page = await context.newPage();
+  await page.goto(site.page(name));
+  await page.waitForFunction(() => 'app' in window);
+  await page.evaluate(() => window.app.outcome(window.app.state()));
+  return page;
+}
+
+const add = (page: Page, id: string) => page.evaluate((id) => window.app.add(id), id);
+const count = (page: Page) => page.evaluate(() => window.app.count());
+const state = (page: Page) => page.evaluate(() => window.app.state());
+const told = (page: Page) => page.evaluate(() => window.app.told);
+const outcome = (page: Page, what: 'count' | 'state') =>
+  page.evaluate((what) => window.app.outcome(window.app[what]()), what);
+
+for (const [older, newer] of [
+  ['one', 'two'],
+  ['spring', 'summer'],
+] as const) {
+  test(`[BUILD1] the older was opened first: ${newer} takes over from ${older}, both tabs call its methods, and the older one goes on alone`, async ({
+    profile,
+    site,
+  }) => {
+    const context = await profile.launch();
+    const old = await open(context, site, older);
+    expect(await add(old, 'a')).toBe(older);
+    expect(await outcome(old, 'count')).toContain('UNKNOWN_METHOD');
+    expect(await state(old)).toEqual(['leading', false]);
+
+    const young = await open(context, site, newer);
+    expect(await add(young, 'b')).toBe(newer);
+    expect(await count(young)).toBe(2);
+    expect(await state(young)).toEqual(['leading', false]);
+    expect(await count(old)).toBe(2);
+    expect(await add(old, 'c')).toBe(newer);
+    await expect.poll(() => state(old)).toEqual(['following', true]);
+    expect((await told(old)).filter((event) => event === 'outdated')).toEqual(['outdated']);
+    expect(await told(young)).toEqual(['leading']);
+
+    await young.close();
+    expect(await retried(() => add(old, 'd'))).toBe(older);
+    expect(await state(old)).toEqual(['leading', true]);
+    expect((await old.evaluate(() => window.app.all())).map(({ id }) => id)).toEqual([...'abcd']);
+  });
+}
+
+test('[BUILD1] the newer was opened first: a tab of an older deployment follows it, and is told at once', async ({
+  profile,
+  site,
+}) => {
+  const context = await profile.launch();
+  const young = await open(context, site, 'two');
+  const old = await open(context, site, 'one');
+  expect(await add(old, 'a')).toBe('two');
+  expect(await count(old)).toBe(1);
+  await expect.poll(() => state(old)).toEqual(['following', true]);
+  expect(await state(young)).toEqual(['leading', false]);
+  expect(await told(young)).toEqual(['leading']);
+});
+
+test('[BUILD3] a second tab of the same deployment takes over from nobody', async ({
+  profile,
+  site,
+}) => {
+  const context = await profile.launch();
+  for (const name of ['one', 'spring']) {
+    const first = await open(context, site, name);
+    await add(first, name);
+    const second = await open(context, site, name);
+    await add(second, name);
+    expect([await state(first), await state(second)]).toEqual([
+      ['leading', false],
+      ['following', false],
+    ]);
+    expect(await told(first)).toEqual(['leading']);
+    await first.close();
+    await second.close();
+  }
+});
+
+/** Its lanes have written some. */
+async function whenWriting(page: Page): Promise<void> {
+  await expect.poll(() => page.evaluate(() => window.app.written())).toBeGreaterThan(20);
+}
+
+test('[BUILD5] two takeovers under load: no write is rejected, and each is there once', async ({
+  profile,
+  site,
+}) => {
+  const context = await profile.launch();
+  const leader = await open(context, site, 'one');
+  const follower = await open(context, site, 'one');
+  for (const [name, page] of Object.entries({ leader, follower })) {
+    await page.evaluate((name) => window.app.startWriting(name, 3), name);
+  }
+  await follower.evaluate(() => window.app.follow());
+  await whenWriting(leader);
+  const middle = await open(context, site, 'two');
+  await middle.evaluate(() => window.app.startWriting('middle', 3));
+  await whenWriting(middle);
+  const last = await open(context, site, 'three');
+  await last.evaluate(() => window.app.startWriting('last', 3));
+  await whenWriting(last);
+  const acknowledged: string[] = [];
+  for (const page of [leader, follower, middle, last]) {
+    const writes = await page.evaluate(() => window.app.stopWriting());
+    expect(writes.rejected).toEqual([]);
+    acknowledged.push(...writes.acknowledged);
+  }
+  const rows = await last.evaluate(() => window.app.all());
+  expect(rows.map(({ id }) => id).sort()).toEqual(acknowledged.sort());
+  // Each deployment has written, one after the other.
+  const writers = rows.map(({ by }) => by).filter((by, i, all) => by !== all[i - 1]);
+  expect(writers).toEqual(['one', 'two', 'three']);
+  await expect
+    .poll(async () => (await follower.evaluate(() => window.app.counts)).at(-1))
+    .toBe(rows.length);
+});
+
+test('[BUILD5] what runs for too long is reset, with an error that can be retried', async ({
+  profile,
+  site,
+}) => {
+  const context = await profile.launch();
+  const old = await open(context, site, 'one');
+  const long = old.evaluate(() => window.app.outcome(window.app.last(60_000)));
+  await add(old, 'a');
+  const young = await open(context, site, 'two');
+  expect(await add(young, 'b')).toBe('two');
+  expect(await long).toContain('OBJECT_RESET');
+  expect(await long).toContain('a newer deployment (build 2) has taken over');
+  expect(await count(old)).toBe(2);
+});
+
+test('[BUILD8] a page whose protocol does not fit is told at once, and goes on when it can', async ({
+  profile,
+  site,
+}) => {
+  const context = await profile.launch();
+  const old = await open(context, site, 'one');
+  await add(old, 'a');
+  const future = await open(context, site, 'future');
+  expect(await add(future, 'b')).toBe('future');
+  await expect.poll(async () => (await told(old)).includes('lost')).toBe(true);
+  const failure = await outcome(old, 'count');
+  expect(failure).toContain('VERSION_MISMATCH');
+  expect(failure).toContain('(build 9) speaks version 99 of the protocol');
+  expect(failure).toContain('Reload this page');
+  expect((await state(old))[1]).toBe(true);
+  const another = await open(context, site, 'one');
+  expect(await outcome(another, 'state')).toContain('VERSION_MISMATCH');
+  await another.close();
+  await future.close();
+  expect(await retried(() => add(old, 'c'))).toBe('one');
+  expect((await old.evaluate(() => window.app.all())).map(({ id }) => id)).toEqual([...'abc']);
+});
+
+/** As an app would repeat a call that was on its way when a tab was closed. */
+async function retried<T>(call: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await call();
+    } catch (error) {
+      if (tries === 10) throw error;
+    }
+  }
+}

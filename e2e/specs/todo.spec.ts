@@ -1,0 +1,135 @@
+// The todo app of e2e/todo, built from the packed package: two tabs, no network, undo.
+
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Page } from '@playwright/test';
+import { build } from 'vite';
+import { expect, test } from '../browsers/fixtures.ts';
+import { REPOSITORY } from '../browsers/server.ts';
+import { installPacked, linkPackages, serveFolder } from '../package/installed.ts';
+
+let directory: string;
+
+test.beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'ctx-storage-todo-'));
+  cpSync(join(REPOSITORY, 'e2e/todo'), directory, { recursive: true });
+  rmSync(join(directory, 'tsconfig.json'));
+  installPacked(directory);
+  writeFileSync(join(directory, 'package.json'), '{ "type": "module" }');
+  linkPackages(directory, ['react', 'react-dom', 'vite']);
+  await build({ root: directory, logLevel: 'error' });
+});
+
+test.afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+test('[APP2] the todo app follows changes in two tabs, says what is saved, and undoes', async ({
+  profile,
+}) => {
+  await served(async (address) => {
+    const context = await profile.launch();
+    const [one, two] = [await context.newPage(), await context.newPage()] as const;
+    for (const tab of [one, two]) await tab.goto(address);
+    await watchStatus(one);
+    await add(one, 'milk');
+    await expect
+      .poll(() => statusesOf(one))
+      .toEqual(['Saving …', expect.stringContaining('Saved at')]);
+    await add(two, 'bread');
+    for (const tab of [one, two]) await expect(tab.locator('li')).toHaveCount(2);
+
+    // It shows what is stored, so it changes when that has.
+    await one.getByRole('checkbox').first().click();
+    await expect(one.getByRole('checkbox').first()).toBeChecked();
+    await expect(two.getByRole('checkbox').first()).toBeChecked();
+    await two.getByRole('button', { name: 'Delete' }).last().click();
+    await expect(one.locator('li')).toHaveText([/milk/]);
+    await two.getByRole('button', { name: 'Undo' }).click();
+    for (const tab of [one, two]) await expect(tab.locator('li')).toHaveText([/milk/, /bread/]);
+    await expect(one.getByRole('checkbox').first()).toBeChecked();
+    await one.getByRole('button', { name: 'Undo' }).click();
+    for (const tab of [one, two]) await expect(tab.getByRole('checkbox').first()).not.toBeChecked();
+    await expect(one.getByRole('alert')).toHaveCount(0);
+
+    await one.close();
+    await expect(two.getByRole('status')).toContainText('Saved at');
+    await add(two, 'eggs');
+    await expect(two.locator('li')).toHaveCount(3);
+  });
+});
+
+test('[APP2] the todo app goes on without its server, and opens again without it', async ({
+  profile,
+}) => {
+  let address = '';
+  const context = await profile.launch();
+  let page = await context.newPage();
+  await served(async (servedAt) => {
+    address = servedAt;
+    await page.goto(address);
+    await add(page, 'milk');
+    await expect(page.locator('li')).toHaveText([/milk/]);
+    await page.evaluate(() => navigator.serviceWorker.ready);
+  });
+  await add(page, 'bread');
+  await expect(page.locator('li')).toHaveText([/milk/, /bread/]);
+  await expect(page.getByRole('status')).toContainText('Saved at');
+  await page.close();
+
+  page = await context.newPage();
+  await page.goto(address);
+  await expect(page.locator('li')).toHaveText([/milk/, /bread/]);
+  await add(page, 'eggs');
+  await expect(page.locator('li')).toHaveCount(3);
+  expect(await fetchFails(page)).toBe(true);
+});
+
+/** Runs the task while the app is served. */
+async function served(task: (address: string) => Promise<void>): Promise<void> {
+  const server: Server = await serveFolder(join(directory, 'built'));
+  try {
+    await task(`http://localhost:${(server.address() as AddressInfo).port}/`);
+  } finally {
+    server.close();
+    server.closeAllConnections();
+  }
+}
+
+async function add(page: Page, text: string): Promise<void> {
+  const input = page.getByLabel('New item');
+  await input.pressSequentially(text); // as a user: React misses what `fill` does in Firefox
+  await expect(input).toHaveValue(text);
+  await input.press('Enter');
+  await expect(input).toHaveValue('');
+}
+
+declare global {
+  interface Window {
+    statuses: string[];
+  }
+}
+
+/** Notes what the badge says from now on. */
+async function watchStatus(page: Page): Promise<void> {
+  await page.getByRole('status').evaluate((status) => {
+    window.statuses = [];
+    const note = () => window.statuses.push(status.textContent);
+    const observer = new MutationObserver(note);
+    observer.observe(status, { childList: true, characterData: true, subtree: true });
+  });
+}
+
+/** What the badge said, without repetitions. */
+const statusesOf = (page: Page) =>
+  page.evaluate(() => window.statuses.filter((text, i, all) => text !== all[i - 1]));
+
+/** Whether the server is really gone. */
+const fetchFails = (page: Page) =>
+  page.evaluate(() =>
+    fetch(`./service-worker.js?${Math.random()}`).then(
+      () => false,
+      () => true,
+    ),
+  );

@@ -1,0 +1,29 @@
+// Entry of the todo app: opens the object, brings its table into shape, and shows it.
+
+import { openStorage } from 'ctx-storage';
+import { migrate } from 'ctx-storage/migrate';
+import { StrictMode, Suspense } from 'react';
+import { createRoot } from 'react-dom/client';
+import { App } from './app.tsx';
+import { ErrorBoundary } from './error-boundary.tsx';
+import { MIGRATIONS, Todos } from './todos.ts';
+
+const root = createRoot(document.getElementById('app')!);
+try {
+  const storage = await openStorage('todos');
+  await migrate(storage, MIGRATIONS);
+  root.render(
+    <StrictMode>
+      <ErrorBoundary>
+        <Suspense fallback={<p>Loading</p>}>
+          <App todos={new Todos(storage)} />
+        </Suspense>
+      </ErrorBoundary>
+    </StrictMode>,
+  );
+} catch (error) {
+  root.render(<p role="alert">The list cannot be opened. {String(error)}</p>);
+}
+
+// Not awaited: the app does not depend on it.
+void navigator.serviceWorker?.register('./service-worker.js');

@@ -1,0 +1,10 @@
+// Builds the todo app. React's own plugin is needed for hot reloading only.
+
+import { defineConfig } from 'vite';
+import { offline } from './offline.ts';
+
+export default defineConfig({
+  base: './',
+  plugins: [offline()],
+  build: { outDir: 'built', target: 'es2023' },
+});

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import { LiveClient } from '../client/live-client.ts';
+import type { Session } from '../client/session.ts';
+import { type LiveReading, liveKeys, liveQuery } from './live-result.ts';
+import { liveCalls } from './live-stub.ts';
+
+const never = () => () => {};
+const session = { finder: {}, target: 'a' } as unknown as Session;
+const handle = new LiveClient(session, never);
+const other = new LiveClient(session, never);
+
+const READS: readonly (() => LiveReading)[] = [
+  () => liveQuery(['SELECT 1']),
+  () => liveQuery(['SELECT 2']),
+  () => liveQuery(['SELECT 2', 1]),
+  () => liveQuery(['SELECT 2', '1']),
+  () => liveQuery(['SELECT 2', null]),
+  () => liveQuery(['SELECT 2', new Uint8Array([1])]),
+  () => liveQuery(['SELECT 2', 1, 2]),
+  () => liveKeys([{ key: 'a' }]),
+  () => liveKeys([{ keys: ['a'] }]),
+  () => liveKeys([{ keys: ['a', 'b'] }]),
+  () => liveKeys([{ prefix: 'a' }]),
+  () => liveKeys([{ prefix: 'a', limit: 1 }]),
+  () => liveKeys([{ prefix: 'a', limit: 1, reverse: true }]),
+  () => liveKeys([{}]),
+];
+
+const keyOf = (read: LiveReading, client = handle) => client.read(read).identity.key;
+
+test('[LIVE15] live values of one handle have the same identity exactly when they read the same', () => {
+  expect(READS.map((read) => keyOf(read()))).toEqual(READS.map((read) => keyOf(read())));
+  expect(new Set(READS.map((read) => keyOf(read()))).size).toBe(READS.length);
+  expect(keyOf(liveKeys([{ keys: ['b', 'a', 'a'] }]))).toBe(
+    keyOf(liveKeys([{ keys: ['a', 'b'] }])),
+  );
+});
+
+test('[LIVE15] live values of two handles differ, and the owner gives nothing away', () => {
+  const [mine, again, others] = [handle, handle, other].map(
+    (client) => client.read(liveQuery(['SELECT 1'])).identity,
+  );
+  expect(mine!.owner).toBe(again!.owner);
+  expect(mine!.owner).not.toBe(others!.owner);
+  expect(Reflect.ownKeys(mine!.owner)).toEqual([]);
+});
+
+test('[LIVE15] live methods differ by connection, object, method and arguments', () => {
+  const calls = () =>
+    liveCalls({
+      peer: () => new Promise(() => {}),
+      end: undefined,
+      whenEnded: never,
+      after: never,
+    });
+  const address = (id: string) => ({ className: 'Room', id }) as never;
+  const call = calls();
+  const identities = [
+    call(address('1'))(['messages'], [10]),
+    call(address('1'))(['messages'], [11]),
+    call(address('1'))(['people'], [10]),
+    call(address('2'))(['messages'], [10]),
+  ].map(({ identity }) => identity);
+  expect(new Set(identities.map(({ key }) => key)).size).toBe(4);
+  expect(new Set(identities.map(({ owner }) => owner)).size).toBe(1);
+  const [first] = identities;
+  const again = call(address('1'))(['messages'], [10]).identity;
+  expect([again.owner, again.key]).toEqual([first!.owner, first!.key]);
+  expect(calls()(address('1'))(['messages'], [10]).identity.owner).not.toBe(first!.owner);
+});

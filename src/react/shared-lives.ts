@@ -1,0 +1,124 @@
+// Live values that components share: one for all components that read the same.
+//
+// Invariant: a live value runs while a component shows it, and not a task longer: an effect that is undone and
+// made again within a task, as StrictMode does, does not restart it. It also runs for a component that waits
+// for the first value, until that component shows it, or has not come for a while.
+//
+// Does not know React.
+
+import type { Live, LiveState } from '../contract/live.ts';
+
+/** Runs the task after the delay; the result cancels it. */
+type After = (delayMs: number, task: () => void) => () => void;
+
+/**
+ * How long a value that has arrived waits for the component that asked for it. A component that suspends is not
+ * mounted before all its siblings are ready, and perhaps never.
+ */
+const UNCLAIMED_MS = 30_000;
+
+/** One that runs. */
+interface Shared {
+  readonly live: Live<unknown>;
+  users: number;
+  /** For components that wait for the first value or error. */
+  first: { readonly arrived: Promise<void>; readonly claim: () => void } | null;
+}
+
+export class SharedLives {
+  readonly #after: After;
+  readonly #ofOwner = new WeakMap<object, Map<string, Shared>>();
+
+  constructor(after: After) {
+    this.#after = after;
+  }
+
+  /** How the read of this live value is doing. */
+  state<T>(live: Live<T>): LiveState<T> {
+    const shared = this.#find(live)?.live as Live<T> | undefined;
+    return (shared ?? live).getState();
+  }
+
+  /** Calls the listener after each change, until the result is called. */
+  subscribe(live: Live<unknown>, listener: () => void): () => void {
+    const shared = this.#findOrOpen(live);
+    let isListening = true;
+    const leave = this.#join(shared, () => {
+      if (isListening) listener();
+    });
+    shared.first?.claim();
+    return () => {
+      isListening = false;
+      this.#after(0, leave);
+    };
+  }
+
+  /** Resolves when there is a value or an error: the same promise for all who ask. */
+  first(live: Live<unknown>): Promise<void> {
+    const shared = this.#findOrOpen(live);
+    shared.first ??= this.#waitFor(shared);
+    return shared.first.arrived;
+  }
+
+  #waitFor(shared: Shared): NonNullable<Shared['first']> {
+    const { promise: arrived, resolve } = withResolvers();
+    let isClaimed = false;
+    let cancelEnd: (() => void) | undefined;
+    const listen = () => {
+      if (cancelEnd !== undefined || shared.live.getState().status === 'pending') return;
+      cancelEnd = this.#after(isClaimed ? 0 : UNCLAIMED_MS, () => leave());
+      resolve();
+    };
+    const leave = this.#join(shared, listen);
+    return {
+      arrived,
+      claim: () => {
+        isClaimed = true;
+        // Before that, it stays: those who wait must get the value, even if those who show it leave.
+        if (cancelEnd === undefined) return;
+        cancelEnd();
+        leave();
+      },
+    };
+  }
+
+  /** Runs the live value for one more user; the result is called once, or more often without effect. */
+  #join(shared: Shared, listener: () => void): () => void {
+    shared.users += 1;
+    const stop = shared.live.subscribe(listener, { onError: listener });
+    let isUser = true;
+    return () => {
+      if (!isUser) return;
+      isUser = false;
+      shared.users -= 1;
+      if (shared.users === 0) this.#forget(shared.live);
+      stop();
+    };
+  }
+
+  #findOrOpen(live: Live<unknown>): Shared {
+    const known = this.#find(live);
+    if (known !== undefined) return known;
+    const { owner, key } = live.identity;
+    const shared: Shared = { live, users: 0, first: null };
+    const reads = this.#ofOwner.get(owner) ?? new Map<string, Shared>();
+    this.#ofOwner.set(owner, reads.set(key, shared));
+    return shared;
+  }
+
+  #find({ identity: { owner, key } }: Live<unknown>): Shared | undefined {
+    return this.#ofOwner.get(owner)?.get(key);
+  }
+
+  #forget({ identity: { owner, key } }: Live<unknown>): void {
+    this.#ofOwner.get(owner)?.delete(key);
+  }
+}
+
+function withResolvers(): { promise: Promise<void>; resolve: () => void } {
+  let resolve = () => {};
+  const promise = new Promise<void>((resolved) => {
+    resolve = resolved;
+  });
+  return { promise, resolve };
+}
