@@ -5,12 +5,29 @@ import { connectObjects, type RemoteObjects } from './client/connect.ts';
 import { LeaderFinders } from './client/leader-finders.ts';
 import { openObjectStorage } from './client/open-storage.ts';
 import { checkStorageName, choiceOfConnect, choiceOfStorage } from './client/worker-choice.ts';
+import type { StorageMedium } from './contract/medium.ts';
 import type { RemoteStorage } from './contract/storage.ts';
 
 export type { RemoteObjects } from './client/connect.ts';
-export type { ConnectionState, ConnectionStatus } from './contract/connection-status.ts';
+export type {
+  ConnectionState,
+  ConnectionStatus,
+  NamedObject,
+  PersistedState,
+  StatusEvents,
+  StorageEvents,
+  StorageSpace,
+} from './contract/connection-status.ts';
 export { isStorageError, type StorageError, type StorageErrorCode } from './contract/errors.ts';
-export type { Live, LiveKeys, LiveOptions, LiveState, LiveStub } from './contract/live.ts';
+export type {
+  Live,
+  LiveIdentity,
+  LiveKeys,
+  LiveOptions,
+  LiveState,
+  LiveStub,
+} from './contract/live.ts';
+export type { StorageMedium } from './contract/medium.ts';
 export type {
   DurableObjectClass,
   DurableObjectFacets,
@@ -28,6 +45,7 @@ export type {
   RpcStub,
 } from './contract/object.ts';
 export type {
+  ListObjectsOptions,
   ManagedObjects,
   NamespacesOf,
   ObjectSummary,
@@ -53,11 +71,12 @@ export type {
   WriteOptions,
 } from './contract/storage.ts';
 export { live } from './live/live-stub.ts';
+export { withSignal } from './stubs/with-signal.ts';
 
 /** Where the objects live and which worker serves them; the same for all handles of a directory. */
 export interface OpenOptions {
   /**
-   * Directory in the origin private file system. Objects of different directories have nothing in
+   * Directory in which the objects are kept. Objects of different directories have nothing in
    * common; each directory has a worker of its own. @default 'ctx-storage'
    */
   directory?: string;
@@ -67,6 +86,11 @@ export interface OpenOptions {
   workerUrl?: string | URL;
   /** Address of `sqlite3.wasm`. @default the file beside the worker */
   wasmUrl?: string | URL;
+  /**
+   * Where the directory is kept. `memory` keeps nothing: what is stored ends with the worker that leads.
+   * @default where the directory is already, else `opfs`, else `indexeddb`
+   */
+  medium?: StorageMedium;
 }
 
 const page = { absoluteUrl, startWorker };
@@ -85,7 +109,7 @@ function finders(operation: string): LeaderFinders {
  * are made again; a write under way, and an open transaction, reject with CONNECTION_CLOSED.
  *
  * @throws StorageError INVALID_ARGUMENT, INSECURE_CONTEXT, OPFS_UNAVAILABLE, WORKER_FAILED,
- *   WORKER_BUSY, STORAGE_LOCKED, SITE_DATA_CLEARED, DISK_FULL, CORRUPT
+ *   WORKER_BUSY, VERSION_MISMATCH, STORAGE_LOCKED, MEDIUM_CONFLICT, SITE_DATA_CLEARED, DISK_FULL, CORRUPT
  */
 export async function openStorage(name: string, options: OpenOptions = {}): Promise<RemoteStorage> {
   const checkedName = checkStorageName(name);
@@ -95,10 +119,15 @@ export async function openStorage(name: string, options: OpenOptions = {}): Prom
 
 /** Where the objects of a worker's classes live. */
 export interface ConnectOptions {
-  /** Directory in the origin private file system. @default 'ctx-storage-objects' */
+  /** Directory in which the objects are kept. @default 'ctx-storage-objects' */
   directory?: string;
   /** Address of `sqlite3.wasm`. @default the file beside the worker */
   wasmUrl?: string | URL;
+  /**
+   * Where the directory is kept. `memory` keeps nothing: what is stored ends with the worker that leads.
+   * @default where the directory is already, else `opfs`, else `indexeddb`
+   */
+  medium?: StorageMedium;
 }
 
 /**
@@ -113,7 +142,7 @@ export interface ConnectOptions {
  * `Classes` names the classes with their types: `connect<{ Counter: Counter }>(…)`.
  *
  * @throws StorageError INVALID_ARGUMENT, INSECURE_CONTEXT, OPFS_UNAVAILABLE, WORKER_FAILED,
- *   WORKER_BUSY, STORAGE_LOCKED, SITE_DATA_CLEARED, DISK_FULL
+ *   WORKER_BUSY, VERSION_MISMATCH, STORAGE_LOCKED, MEDIUM_CONFLICT, SITE_DATA_CLEARED, DISK_FULL
  */
 export async function connect<Classes extends object>(
   worker: Worker | (() => Worker),

@@ -1,11 +1,12 @@
 // The page's browser: the only file of src/client that uses globals, apart from spawn-worker, which
 // bundlers must find.
 //
-// Invariant: a missing browser feature raises an error with a code; there is no fallback to weaker
-// storage.
+// Invariant: a missing browser feature raises an error with a code. Which medium there is, the worker finds out.
 
 import { storageError } from '../contract/errors.ts';
 import type { PageEnvironment, WorkerLike } from './environment.ts';
+import { Flags } from './flags.ts';
+import { Persistence } from './persistence.ts';
 import { spawnWorker } from './spawn-worker.ts';
 
 /** The environment of this page. @throws INSECURE_CONTEXT, OPFS_UNAVAILABLE */
@@ -26,11 +27,11 @@ export function browserEnvironment(operation: string): PageEnvironment {
   }
   // Types say that these are always there; older browsers and some embedders differ.
   const { locks, storage } = navigator as Partial<Navigator>;
-  if (locks === undefined || typeof storage?.getDirectory !== 'function') {
+  if (locks === undefined) {
     throw storageError(
       'OPFS_UNAVAILABLE',
-      `${operation}: this browser has no origin private file system, or no Web Locks; see the ` +
-        'browser table.',
+      `${operation}: this browser has no Web Locks, which keep tabs from using the same files at once; see ` +
+        'the browser table.',
     );
   }
   return {
@@ -38,11 +39,22 @@ export function browserEnvironment(operation: string): PageEnvironment {
     openChannel: (name) => new BroadcastChannel(name),
     randomId: () => crypto.randomUUID(),
     now: () => Date.now(),
+    startedMs: performance.timeOrigin,
     after(delayMs, task) {
       const timer = setTimeout(task, delayMs);
       return () => clearTimeout(timer);
     },
+    flags: new Flags({
+      make: () => URL.createObjectURL(new Blob([])),
+      revoke: (url) => URL.revokeObjectURL(url),
+      now: () => Date.now(),
+    }),
     whenCollected: (owner, task) => collected.register(owner, task),
+    persistence: new Persistence({
+      persist: storage?.persist?.bind(storage),
+      persisted: storage?.persisted?.bind(storage),
+      estimate: storage?.estimate?.bind(storage),
+    }),
   };
 }
 

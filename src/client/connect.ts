@@ -4,6 +4,7 @@
 import { convertTimestamp } from '../contract/arguments.ts';
 import type { ConnectionStatus } from '../contract/connection-status.ts';
 import { storageError } from '../contract/errors.ts';
+import { listParts } from '../contract/list-parts.ts';
 import type { DurableObjectId, DurableObjectStub } from '../contract/object.ts';
 import { ObjectIdFactory } from '../contract/object-id.ts';
 import type { ManagedObjects, NamespacesOf, ObjectsClock } from '../contract/object-management.ts';
@@ -46,7 +47,7 @@ export async function connectObjects<Classes extends object>(
   choice: WorkerChoice,
 ): Promise<RemoteObjects<Classes>> {
   const finder = finders.finderFor(choice);
-  const status = new Status(finder, finders.environment.now);
+  const status = new Status(finder.standing, finders.environment.now);
   const client = new ObjectsClient(finder, status);
   const party = new Party(FREE, () => caller);
   const peers = livePeers(finder, finders.environment.after);
@@ -58,10 +59,14 @@ export async function connectObjects<Classes extends object>(
   const bindings = new Map(served.bindings);
   return {
     env: createEnv(served, caller) as NamespacesOf<Classes>,
-    async list(name) {
+    async list(name, options) {
       const className = bindings.get(name);
       if (className === undefined) throw unknownClass(name, bindings.keys());
-      const found = await client.manage({ op: 'list', className });
+      const found = await listParts(
+        options,
+        (part) => client.manage({ op: 'list', className, ...part }),
+        ({ address }) => address.id,
+      );
       return found.map(({ address, ...facts }) => ({ ...named(address), ...facts }));
     },
     async delete(stub) {
@@ -80,14 +85,26 @@ export async function connectObjects<Classes extends object>(
     get stateReason() {
       return status.stateReason;
     },
+    get medium() {
+      return status.medium;
+    },
     get pendingWrites() {
       return status.pendingWrites;
     },
     get savedAt() {
       return status.savedAt;
     },
-    addEventListener: (type, listener) => status.addEventListener(type, listener),
-    removeEventListener: (type, listener) => status.removeEventListener(type, listener),
+    get isOutdated() {
+      return status.isOutdated;
+    },
+    get persisted() {
+      return status.persisted;
+    },
+    estimate: () => status.estimate(),
+    addEventListener: (type, listener) =>
+      status.addEventListener(type, listener as (event: Event) => void),
+    removeEventListener: (type, listener) =>
+      status.removeEventListener(type, listener as (event: Event) => void),
   };
 }
 

@@ -2,6 +2,8 @@
 // browser.ts creates it from the globals.
 
 import type { Locks } from '../rpc/locks.ts';
+import type { Flags } from './flags.ts';
+import type { Persistence } from './persistence.ts';
 
 export interface PageEnvironment {
   readonly locks: Locks;
@@ -9,10 +11,15 @@ export interface PageEnvironment {
   readonly randomId: () => string;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  /** When the page was opened, in milliseconds since the epoch. */
+  readonly startedMs: number;
   /** Runs the task after the delay; the result cancels it. */
   readonly after: (delayMs: number, task: () => void) => () => void;
+  /** Flags of calls that can be cancelled. */
+  readonly flags: Flags;
   /** Runs the task some time after the owner is collected; the task must not refer to the owner. */
   readonly whenCollected: (owner: object, task: () => void) => void;
+  readonly persistence: Persistence;
 }
 
 /** The part of a Worker that is used. */

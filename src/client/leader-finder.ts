@@ -1,29 +1,38 @@
 // Which worker leads, as this page sees it, and the one connection to it.
 //
-// The page starts its own worker, which queues to lead, and asks the other workers which of them
-// leads. The first to answer gets the connection. When that worker dies, the connection fails; the
+// The page starts its own worker, which queues to lead, and asks the other workers which of them leads. Its own
+// worker hears the answer too, and judges it: it may have to take over from a leader of an older deployment,
+// whose code this page never calls. When the worker that leads dies or steps down, the connection fails; the
 // next request for a connection finds the worker that leads then, which may be the page's own.
 //
 // Invariant: there is one connection at a time, shared by all handles, and a search for the leader
 // ends within CONNECT_WAIT_MS.
 
+import type { Build } from '../contract/deployment.ts';
 import { isStorageError, storageError } from '../contract/errors.ts';
 import { HANDLE_WAIT_MS } from '../contract/limits.ts';
+import { acceptsMedium, mediumIn, type StorageMedium } from '../contract/medium.ts';
 import { ChannelEndpoint } from '../rpc/channel-endpoint.ts';
 import { connectionClosed } from '../rpc/connection-closed.ts';
 import {
   type ConnectionMessage,
   type ControlMessage,
+  commonVersion,
   namesOf,
-  PROTOCOL_VERSION,
+  type OtherLeader,
+  OWN_VERSIONS,
   type StartMessage,
+  type Versions,
+  versionsIn,
 } from '../rpc/control.ts';
 import { holdForLife, whenReleased } from '../rpc/locks.ts';
 import { PageEnd } from '../rpc/page-end.ts';
 import type { PageEnvironment, WorkerLike, WorkerSource } from './environment.ts';
+import type { Flags } from './flags.ts';
 import { HEARTBEAT_MS, Heartbeat, SILENT_BEATS_MAX } from './heartbeat.ts';
+import { busy, misfit, otherMedium } from './leader-errors.ts';
 import { OwnWorker } from './own-worker.ts';
-import type { Standing, StandingSource } from './status.ts';
+import { PageStanding } from './page-standing.ts';
 
 /**
  * How long a page searches for a leader: the time for which a dying worker may keep the files, plus
@@ -39,8 +48,16 @@ export const OTHERS_WAIT_MS = 1000;
 /** How long a page searches for a leader that was silent last time. */
 export const SILENT_WAIT_MS = 1000;
 
+/** A leader in another tab. */
+interface Followed {
+  readonly worker: string;
+  readonly versions: Versions;
+  readonly build: Build | null;
+  readonly medium: StorageMedium;
+}
+
 /** Which leader a page searches for, and with which worker of its own. */
-export interface LeaderOptions extends Pick<StartMessage, 'directory' | 'wasmUrl'> {
+export interface LeaderOptions extends Pick<StartMessage, 'directory' | 'medium' | 'wasmUrl'> {
   /** The user's call, for error messages. */
   readonly operation: string;
   readonly source: WorkerSource;
@@ -52,19 +69,21 @@ interface Search {
   readonly failed: (error: Error) => void;
   /** The leader of another tab that was asked for a connection and has not answered yet. */
   asked: { readonly worker: string; readonly endpoint: ChannelEndpoint } | null;
+  /** The page's own worker cannot be started: the page follows whoever leads. */
+  isAlone: boolean;
 }
 
 const workerIds = new WeakMap<WorkerLike, string>();
 
-export class LeaderFinder implements StandingSource {
+export class LeaderFinder {
   #options: LeaderOptions;
   readonly #environment: PageEnvironment;
   readonly #names: ReturnType<typeof namesOf>;
   readonly #client: string;
   readonly #alive: Promise<void>;
   readonly #control: BroadcastChannel;
-  readonly #watchers = new Set<() => void>();
-  #standing: Standing = { state: 'connecting', reason: null };
+  /** How the page is connected now, and why it is not. */
+  readonly standing: PageStanding;
   #worker: OwnWorker | null = null;
   #wasGiven = false;
   /** The latest one, which may have failed. */
@@ -81,19 +100,21 @@ export class LeaderFinder implements StandingSource {
   constructor(options: LeaderOptions, environment: PageEnvironment) {
     this.#options = options;
     this.#environment = environment;
+    this.standing = new PageStanding(environment.persistence);
     this.#names = namesOf(options.directory);
     this.#client = environment.randomId();
     this.#alive = holdForLife(environment.locks, this.#names.clientLock(this.#client));
     this.#control = environment.openChannel(this.#names.controlChannel);
     this.#control.addEventListener('message', ({ data }: MessageEvent<ControlMessage | null>) => {
-      if (data?.type === 'leads') this.#hear(data.worker, data.version);
+      if (data?.type === 'leads') this.#hear(data);
+      if (data?.type === 'silent') this.#endIfSilent(data.worker);
     });
   }
 
   /**
    * The current connection, or a new one.
    *
-   * @throws WORKER_FAILED, WORKER_BUSY, STORAGE_LOCKED, SITE_DATA_CLEARED, and errors of opening
+   * @throws WORKER_FAILED, WORKER_BUSY, VERSION_MISMATCH, SITE_DATA_CLEARED, and errors of opening
    * the storage
    */
   connection(): Promise<PageEnd> {
@@ -105,6 +126,11 @@ export class LeaderFinder implements StandingSource {
     return this.#connecting;
   }
 
+  /** Of this page's calls that can be cancelled. */
+  get flags(): Flags {
+    return this.#environment.flags;
+  }
+
   /** Why no leader is searched for any more; undefined: one is. */
   get end(): Error | undefined {
     return this.#end?.error;
@@ -112,16 +138,6 @@ export class LeaderFinder implements StandingSource {
 
   get isClosed(): boolean {
     return this.#end?.kind === 'closed';
-  }
-
-  /** How the page is connected now, and why it is not. */
-  get standing(): Standing {
-    return this.#standing;
-  }
-
-  onStanding(changed: () => void): () => void {
-    this.#watchers.add(changed);
-    return () => this.#watchers.delete(changed);
   }
 
   /** True once there was a connection. */
@@ -145,14 +161,14 @@ export class LeaderFinder implements StandingSource {
   }
 
   get #isConnected(): boolean {
-    return this.#connection?.failure === null;
+    return this.#connection?.failure === null && !this.#connection.isYielding;
   }
 
   /** Ends the connection for good, and the worker too if this page started it. */
   close(reason: Error): void {
     if (this.#end !== null) return;
     this.#end = { kind: 'closed', error: reason };
-    this.#stand('lost', reason);
+    this.standing.change('lost', reason);
     this.#connection?.leave(reason);
     this.#search?.failed(reason);
     this.#control.close();
@@ -160,21 +176,20 @@ export class LeaderFinder implements StandingSource {
   }
 
   async #connect(): Promise<PageEnd> {
-    this.#stand('connecting', this.#standing.reason);
+    this.standing.change('connecting', this.standing.standing.reason);
     await this.#alive;
     if (this.#end !== null) throw this.#end.error;
     let cancelTimeout = () => {};
     try {
-      this.#connection = await new Promise<PageEnd>((found, failed) => {
-        this.#search = { found, failed, asked: null };
+      return await new Promise<PageEnd>((found, failed) => {
+        this.#search = { found, failed, asked: null, isAlone: false };
         const waitMs = this.#isSilent ? SILENT_WAIT_MS : CONNECT_WAIT_MS;
         cancelTimeout = this.#environment.after(waitMs, () => failed(this.#lateness()));
         this.#startWorker();
         this.#tell({ type: 'who' });
       });
-      return this.#connection;
     } catch (error) {
-      this.#stand('lost', error as Error);
+      this.standing.change('lost', error as Error);
       throw error;
     } finally {
       cancelTimeout();
@@ -200,8 +215,9 @@ export class LeaderFinder implements StandingSource {
       this.#leaveToOthers(storageError('WORKER_FAILED', message, { cause }));
       return;
     }
-    const { directory, wasmUrl } = this.#options;
-    this.#worker.start({ directory, wasmUrl });
+    const { directory, medium, wasmUrl } = this.#options;
+    const { startedMs } = this.#environment;
+    this.#worker.start({ directory, medium, wasmUrl, startedMs });
   }
 
   // A worker that was given may be given again, to another finder, which alone hears it then.
@@ -219,11 +235,15 @@ export class LeaderFinder implements StandingSource {
     const worker = source.kind === 'given' ? source.worker : source.spawn();
     const id = this.#idOf(worker);
     return new OwnWorker(worker, id, this.#options.operation, this.#names, this.#environment, {
-      leads: (port) => {
+      heard: (leader) => this.#judge(leader),
+      leads: (port, versions, medium) => {
         this.#supersede(id);
         const endpoint = new ChannelEndpoint(port);
-        if (this.#search !== null) {
-          this.#found(id, endpoint);
+        if (commonVersion(OWN_VERSIONS, versions) === null) {
+          endpoint.close();
+          this.#search?.failed(misfit(this.#options.operation, versions, null));
+        } else if (this.#search !== null) {
+          this.#found(id, endpoint, medium);
           return;
         }
         new PageEnd(endpoint).leave(connectionClosed('the page already has one'));
@@ -232,7 +252,11 @@ export class LeaderFinder implements StandingSource {
       failed: (error) => this.#leaveToOthers(error),
       gone: (error) => {
         this.#worker = null;
-        if (this.#leader === id) this.#connection?.fail(error);
+        if (this.#leader === id) {
+          this.#isSilent = false;
+          this.#connection?.fail(error);
+          this.#seek();
+        }
         this.#leaveToOthers(error);
       },
     });
@@ -245,21 +269,47 @@ export class LeaderFinder implements StandingSource {
     return id;
   }
 
-  // A worker of another tab leads.
-  #hear(worker: string, version: number): void {
+  // Only a worker that this page can start again is ended; a worker of the caller may have work of its own.
+  #endIfSilent(worker: string): void {
+    const isSpawned = this.#options.source.kind === 'spawned';
+    if (isSpawned && this.#worker?.id === worker) this.#worker.endIfSilent();
+  }
+
+  // A worker of another tab leads. The page's own worker hears that too, and says what it is to this page;
+  // one that cannot be started says nothing.
+  #hear(leads: ControlMessage & { type: 'leads' }): void {
+    const { worker } = leads;
     if (worker === this.#worker?.id) return; // it brings a port along, which is faster
     this.#supersede(worker);
-    if (this.#search === null) this.#seek();
+    this.#seek();
+    if (!this.#search?.isAlone) return;
+    this.#follow({
+      worker,
+      versions: versionsIn(leads),
+      build: null,
+      medium: mediumIn(leads.medium),
+    });
+  }
+
+  #judge({ order, worker, build, medium, ...versions }: OtherLeader): void {
+    if (order === 'newer') this.standing.outdate();
+    // The page's own worker takes over from one of an older deployment.
+    if (order !== 'older') this.#follow({ worker, versions, build, medium });
+  }
+
+  #follow({ worker, versions, build, medium }: Followed): void {
+    this.#supersede(worker);
+    this.#seek();
     const search = this.#search;
     if (search === null || search.asked?.worker === worker) return;
-    if (version !== PROTOCOL_VERSION) {
-      search.failed(
-        storageError(
-          'STORAGE_LOCKED',
-          `${this.#options.operation}: another tab holds the files with another version of this ` +
-            'package; close or reload that tab.',
-        ),
-      );
+    const version = commonVersion(OWN_VERSIONS, versions);
+    if (version === null) {
+      search.failed(misfit(this.#options.operation, versions, build));
+      return;
+    }
+    const { operation, directory, medium: wanted } = this.#options;
+    if (!acceptsMedium(wanted, medium)) {
+      search.failed(otherMedium(operation, directory, wanted, medium));
       return;
     }
     search.asked?.endpoint.close();
@@ -268,13 +318,13 @@ export class LeaderFinder implements StandingSource {
     const endpoint = new ChannelEndpoint(this.#environment.openChannel(name));
     endpoint.addEventListener('message', (event) => {
       const message = (event as MessageEvent<ConnectionMessage | null>).data;
-      if (message?.type === 'accepted') this.#found(worker, endpoint);
+      if (message?.type === 'accepted') this.#found(worker, endpoint, medium);
     });
     search.asked = { worker, endpoint };
-    this.#tell({ type: 'connect', worker, client: this.#client, connection });
+    this.#tell({ type: 'connect', worker, client: this.#client, connection, version });
   }
 
-  #found(worker: string, endpoint: ChannelEndpoint): void {
+  #found(worker: string, endpoint: ChannelEndpoint, medium: StorageMedium): void {
     const search = this.#search;
     if (search === null) {
       endpoint.close();
@@ -283,13 +333,25 @@ export class LeaderFinder implements StandingSource {
     if (search.asked?.endpoint === endpoint) search.asked = null;
     this.#endSearch();
     const connection = new PageEnd(endpoint);
+    this.#connection = connection;
     this.#leader = worker;
     this.#isSilent = false;
-    this.#stand(worker === this.#worker?.id ? 'leading' : 'following', null);
+    this.standing.change(worker === this.#worker?.id ? 'leading' : 'following', null, medium);
+    connection.onNotice = (notice) => this.standing.tell(notice);
     connection.whenLost((reason) => this.#lose(worker, connection, reason));
+    connection.onYield = () => {
+      this.standing.change(
+        'connecting',
+        connectionClosed('the worker that leads hands over to another'),
+      );
+      this.#seek();
+    };
     new Heartbeat(connection, this.#environment.after, () => {
       this.#isSilent = true;
-      connection.leave(this.#busy(`for ${(SILENT_BEATS_MAX * HEARTBEAT_MS) / 1000} s`));
+      const duration = `for ${(SILENT_BEATS_MAX * HEARTBEAT_MS) / 1000} s`;
+      connection.leave(busy(this.#options.operation, duration));
+      this.#endIfSilent(worker);
+      this.#tell({ type: 'silent', worker });
     });
     if (worker !== this.#worker?.id) {
       const watch = new AbortController();
@@ -306,24 +368,19 @@ export class LeaderFinder implements StandingSource {
   // run. But a worker that dies again and again is not started again and again: only one that served.
   #lose(worker: string, connection: PageEnd, reason: Error): void {
     if (isStorageError(reason) && reason.code === 'SITE_DATA_CLEARED') this.#clear(reason);
-    if (this.#end !== null) return;
+    if (this.#end !== null || connection !== this.#connection) return;
     const isOwn = this.#worker === null || this.#worker.id === worker;
     if (isOwn && connection.heardCount <= 1) {
-      this.#stand('lost', reason);
+      this.standing.change('lost', reason);
       return;
     }
-    this.#stand('connecting', reason);
+    this.standing.change('connecting', reason);
     this.#seek();
   }
 
   #seek(): void {
-    if (this.#end === null && this.hasServed) this.connection().catch(() => {});
-  }
-
-  #stand(state: Standing['state'], reason: Error | null): void {
-    if (this.#standing.state === state && this.#standing.reason === reason) return;
-    this.#standing = { state, reason };
-    for (const changed of this.#watchers) changed();
+    if (this.#search !== null || this.#end !== null || !this.hasServed) return;
+    this.connection().catch(() => {});
   }
 
   // After site data is cleared, pages that were open do not share locks with later pages and
@@ -331,7 +388,7 @@ export class LeaderFinder implements StandingSource {
   #clear(error: Error): void {
     if (this.#end !== null) return;
     this.#end = { kind: 'cleared', error };
-    this.#stand('lost', error);
+    this.standing.change('lost', error);
     this.#search?.failed(error);
     this.#control.close();
     // A worker that led ends itself, after it has told every page.
@@ -346,30 +403,25 @@ export class LeaderFinder implements StandingSource {
     this.#connection?.leave(connectionClosed('another worker leads now'));
   }
 
-  // This page's own worker cannot lead; another tab's worker may.
+  // This page's own worker cannot lead; another tab's worker may. One that runs still judges who leads.
   #leaveToOthers(error: Error): void {
     const search = this.#search;
-    if (search !== null) this.#environment.after(OTHERS_WAIT_MS, () => search.failed(error));
+    if (search === null) return;
+    this.#environment.after(OTHERS_WAIT_MS, () => search.failed(error));
+    if (this.#worker?.isStanding) return;
+    search.isAlone = true;
+    this.#tell({ type: 'who' });
   }
 
   #lateness(): Error {
     const { operation } = this.#options;
     const waitMs = this.#isSilent ? SILENT_WAIT_MS : CONNECT_WAIT_MS;
     const waited = `within ${waitMs / 1000} s`;
-    if (this.#isSilent || this.#worker?.isStanding) return this.#busy(waited);
+    if (this.#isSilent || this.#worker?.isStanding) return busy(operation, waited);
     return storageError(
       'WORKER_FAILED',
       `${operation}: the worker did not start ${waited}: its script still loads, or it never runs this ` +
         "package's code. The worker of connect() calls serve({ … }) of ctx-storage/worker.",
-    );
-  }
-
-  #busy(duration: string): Error {
-    return storageError(
-      'WORKER_BUSY',
-      `${this.#options.operation}: the worker that holds the files (this tab's or another's) did not ` +
-        `answer ${duration}; a long query keeps it busy, or the browser has suspended it. Whether ` +
-        'a write under way takes effect is not known. Try again later.',
     );
   }
 

@@ -44,8 +44,8 @@ export class LeaderFinders {
 }
 
 function optionsOf(choice: WorkerChoice): LeaderOptions {
-  const { operation, directory, wasmUrl } = choice;
-  return { operation, directory, wasmUrl, source: sourceOf(choice) };
+  const { operation, directory, medium, wasmUrl } = choice;
+  return { operation, directory, medium, wasmUrl, source: sourceOf(choice) };
 }
 
 function refusal({ operation, directory }: WorkerChoice, differing: string): Error {

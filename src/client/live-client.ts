@@ -4,24 +4,27 @@
 // else.
 
 import type { Live } from '../contract/live.ts';
+import { LiveOwner, liveIdentity } from '../live/live-identity.ts';
 import type { LiveReading } from '../live/live-result.ts';
 import { LiveValue } from '../live/live-value.ts';
 import { type LivePeers, polledSource } from '../live/polled-source.ts';
 import type { PageEnvironment } from './environment.ts';
 import type { LeaderFinder } from './leader-finder.ts';
-import type { Session } from './session.ts';
+import type { SessionCalls } from './signalled-session.ts';
 
 /** The live reads of a handle. */
 export class LiveClient {
-  readonly #session: Session;
+  readonly #session: SessionCalls;
   readonly #peers: LivePeers;
   readonly #open = new Set<() => void>();
+  readonly #owner = new LiveOwner();
 
-  constructor(session: Session, after: PageEnvironment['after']) {
+  constructor(session: SessionCalls, after: PageEnvironment['after']) {
     const { finder } = session;
     this.#session = session;
     this.#peers = {
       peer: async () => (await finder.connection()).worker,
+      flags: finder.flags,
       get end() {
         return session.end ?? finder.end;
       },
@@ -34,9 +37,10 @@ export class LiveClient {
   }
 
   /** A live read of the storage. */
-  read({ read, value }: LiveReading): Live<unknown> {
+  read({ read, form, value }: LiveReading, signal?: AbortSignal): Live<unknown> {
     const { target } = this.#session;
-    return new LiveValue(polledSource(this.#peers, { target, read }), value);
+    const source = polledSource(this.#peers, { target, read }, signal);
+    return new LiveValue(source, value, liveIdentity(this.#owner.of(signal), { read, form }));
   }
 
   /** The handle was closed. */
@@ -49,6 +53,7 @@ export class LiveClient {
 export function livePeers(finder: LeaderFinder, after: PageEnvironment['after']): LivePeers {
   return {
     peer: async () => (await finder.connection()).worker,
+    flags: finder.flags,
     get end() {
       return finder.end;
     },

@@ -4,6 +4,7 @@
 // A call that was sent when the worker died rejects, because it may have taken effect; one that was
 // not waits for the next worker.
 
+import type { CallFlag } from '../contract/call-flag.ts';
 import type { Answer, OutgoingCall } from '../membrane/caller.ts';
 import { References } from '../membrane/references.ts';
 import { fromWire } from '../rpc/errors-on-wire.ts';
@@ -17,6 +18,10 @@ const ASKS_MAX = 3;
 
 interface Waiting {
   readonly call: OutgoingCall;
+  /** Present if it can be cancelled. */
+  readonly flag?: CallFlag;
+  /** Where it was sent. */
+  connection?: PageEnd;
   readonly resolve: (answer: Promise<Answer>) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -57,17 +62,40 @@ export class ObjectsClient {
 
   readonly carry = (call: OutgoingCall): Promise<Answer> => {
     const answer = new Promise<Answer>((resolve, reject) => {
-      this.#waiting.push({ call, resolve, reject });
+      const waiting = { call, resolve, reject };
+      this.#waiting.push(call.signal ? this.#cancellable(waiting, call.signal) : waiting);
       if (!this.#isConnecting) void this.#send();
     });
     return call.mayWrite ? this.#status.write(answer) : answer;
   };
 
+  #cancellable({ call, resolve, reject }: Waiting, signal: AbortSignal): Waiting {
+    const flagged = this.#finder.flags.begin(signal, () => {
+      this.#waiting = this.#waiting.filter((other) => other !== waiting);
+      waiting.reject(signal.reason);
+      // If it was sent, the caller has stopped waiting, and the worker is told.
+      void waiting.connection?.worker.cancel([flagged.flag.url]).catch(() => {});
+    });
+    const waiting: Waiting = {
+      call,
+      flag: flagged.flag,
+      resolve(answer) {
+        answer.then(flagged.end, flagged.end);
+        resolve(answer);
+      },
+      reject(error) {
+        flagged.end();
+        reject(error);
+      },
+    };
+    return waiting;
+  }
+
   async #send(): Promise<void> {
     this.#isConnecting = true;
     try {
       const connection = await this.#finder.connection();
-      for (const { call, resolve } of this.#take()) resolve(this.#ask(connection, call));
+      for (const waiting of this.#take()) waiting.resolve(this.#ask(connection, waiting));
     } catch (error) {
       for (const { reject } of this.#take()) reject(error);
     }
@@ -80,11 +108,13 @@ export class ObjectsClient {
     return waiting;
   }
 
-  async #ask(connection: PageEnd, call: OutgoingCall): Promise<Answer> {
+  async #ask(connection: PageEnd, waiting: Waiting): Promise<Answer> {
     const channel = this.#referencesOf(connection);
-    const { address, bond, request } = call;
+    const { address, bond, request } = waiting.call;
+    const { flag } = waiting;
+    waiting.connection = connection;
     const payload = await bond.ask(channel, request, (sent) => {
-      return connection.worker.call(address, sent);
+      return connection.worker.call(address, flag === undefined ? sent : { ...sent, flag });
     });
     return { payload, channel };
   }

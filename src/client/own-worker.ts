@@ -9,8 +9,16 @@
 // so a slow network is not mistaken for a script that never serves.
 
 import { storageError } from '../contract/errors.ts';
+import { mediumIn, type StorageMedium } from '../contract/medium.ts';
 import { connectionClosed } from '../rpc/connection-closed.ts';
-import type { namesOf, StartMessage, WorkerMessage } from '../rpc/control.ts';
+import {
+  type namesOf,
+  type OtherLeader,
+  type StartMessage,
+  type Versions,
+  versionsIn,
+  type WorkerMessage,
+} from '../rpc/control.ts';
 import { fromWire } from '../rpc/errors-on-wire.ts';
 import { whenReleased } from '../rpc/locks.ts';
 import type { PageEnvironment, WorkerLike } from './environment.ts';
@@ -20,10 +28,16 @@ export const SERVE_WAIT_MS = 3000;
 
 const SERVE_POLL_MS = 250;
 
+/** How often a worker that others cannot reach is asked once more before it is ended, and how long it has. */
+export const SILENT_ASKS = 3;
+export const SILENT_ASK_MS = 1000;
+
 /** Reports to the page. */
 export interface OwnWorkerEvents {
   /** It leads, and serves this page over the port. May be called again, with a new port. */
-  leads(port: MessagePort): void;
+  leads(port: MessagePort, versions: Versions, medium: StorageMedium): void;
+  /** It heard that another worker leads. */
+  heard(leader: OtherLeader): void;
   /** It obtained the leader's lock, but could not open the storage; or it does not serve. */
   failed(error: Error): void;
   /** It has ended, or could not be loaded. */
@@ -43,6 +57,8 @@ export class OwnWorker {
   /** How often it answered and did not serve, since the page searches. */
   #answerCount = 0;
   #cancelPoll = () => {};
+  #heardCount = 0;
+  #isAsked = false;
 
   constructor(
     worker: WorkerLike,
@@ -59,6 +75,7 @@ export class OwnWorker {
     this.#events = events;
     worker.addEventListener('message', (event) => {
       if (this.#isGone) return;
+      this.#heardCount += 1;
       const message = (event as MessageEvent<WorkerMessage>).data;
       switch (message?.type) {
         case 'loaded':
@@ -72,7 +89,9 @@ export class OwnWorker {
           });
           return;
         case 'leads':
-          return events.leads(message.port);
+          return events.leads(message.port, versionsIn(message), mediumIn(message.medium));
+        case 'heard':
+          return events.heard(message);
         case 'failed':
           return events.failed(fromWire(message.error) as Error);
       }
@@ -88,7 +107,7 @@ export class OwnWorker {
   }
 
   /** Makes it a candidate, or asks for a port if it leads. */
-  start(options: Pick<StartMessage, 'directory' | 'wasmUrl'>): void {
+  start(options: Pick<StartMessage, 'directory' | 'medium' | 'wasmUrl' | 'startedMs'>): void {
     this.#startMessage = { type: 'start', worker: this.id, ...options };
     this.#answerCount = 0;
     this.#worker.postMessage(this.#startMessage);
@@ -100,6 +119,27 @@ export class OwnWorker {
     this.#watch.abort();
     this.#cancelPoll();
     if (isOwn) this.terminate();
+  }
+
+  /** A page hears nothing from it: ends it, unless it answers. */
+  endIfSilent(): void {
+    if (this.#isAsked || this.#isGone || !this.#isStanding) return;
+    this.#isAsked = true;
+    this.#ask(this.#heardCount, 0);
+  }
+
+  // As a heartbeat, it counts what was asked and not answered: a page that was suspended blames nobody.
+  #ask(heardCount: number, askCount: number): void {
+    if (this.#isGone || this.#heardCount !== heardCount) {
+      this.#isAsked = false;
+      return;
+    }
+    if (askCount === SILENT_ASKS) {
+      this.terminate();
+      return;
+    }
+    this.#worker.postMessage(this.#startMessage);
+    this.#after(SILENT_ASK_MS, () => this.#ask(heardCount, askCount + 1));
   }
 
   /** Ends it, if it can be ended. */

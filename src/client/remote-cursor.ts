@@ -10,7 +10,7 @@ import type { RowBatch } from '../contract/operations.ts';
 import type { RemoteSqlCursor, SqlRow, SqlStorageValue } from '../contract/storage.ts';
 import { connectionClosed } from '../rpc/connection-closed.ts';
 import type { PageEnvironment } from './environment.ts';
-import type { Session } from './session.ts';
+import type { SessionCalls } from './signalled-session.ts';
 
 /** Rows of the first batch: enough for most queries, and few if only the first row is wanted. */
 export const FIRST_ROWS = 100;
@@ -24,7 +24,7 @@ export class RemoteCursor<T extends SqlRow> implements RemoteSqlCursor<T> {
   readonly #rows: RowSource;
 
   constructor(
-    session: Session,
+    session: SessionCalls,
     first: Promise<RowBatch>,
     whenCollected: PageEnvironment['whenCollected'],
   ) {
@@ -113,7 +113,7 @@ class RowSource {
   rowsRead = 0;
   rowsWritten = 0;
   readonly ready: Promise<void>;
-  readonly #session: Session;
+  readonly #session: SessionCalls;
   readonly #first: Promise<RowBatch>;
   #generation = 0;
   #rows: Row[] = [];
@@ -126,7 +126,7 @@ class RowSource {
   #turn: Promise<unknown> = Promise.resolve();
   #waiting = 0;
 
-  constructor(session: Session, first: Promise<RowBatch>) {
+  constructor(session: SessionCalls, first: Promise<RowBatch>) {
     this.#session = session;
     this.#first = first;
     this.ready = first.then((batch) => {
@@ -207,7 +207,16 @@ class RowSource {
         throw connectionClosed('the rest of the rows is gone');
       const rowCount = Math.min(this.#batchRows, BATCH_ROWS_MAX);
       this.#batchRows = rowCount * GROWTH;
-      this.#take(await this.#session.call({ op: 'rows', cursor: this.#cursor, rowCount }));
+      this.#take(await this.#pull(this.#cursor, rowCount));
+    }
+  }
+
+  async #pull(cursor: number, rowCount: number): Promise<RowBatch> {
+    try {
+      return await this.#session.call({ op: 'rows', cursor, rowCount });
+    } catch (error) {
+      if (this.#session.signal?.aborted) void this.#free(); // nobody pulls again
+      throw error;
     }
   }
 
@@ -231,6 +240,6 @@ class RowSource {
     this.#cursor = null;
     if (cursor === null || this.#session.generation !== this.#generation) return;
     // Fails only if the session has ended, which closed the cursor.
-    await this.#session.call({ op: 'closeCursor', cursor }, null).catch(() => {});
+    await this.#session.call({ op: 'closeCursor', cursor }, null, null).catch(() => {});
   }
 }

@@ -9,14 +9,18 @@ import { liveQuery } from '../live/live-result.ts';
 import type { PageEnvironment } from './environment.ts';
 import type { LiveClient } from './live-client.ts';
 import { FIRST_ROWS, RemoteCursor } from './remote-cursor.ts';
-import type { Session } from './session.ts';
+import type { SessionCalls } from './signalled-session.ts';
 
 export class RemoteSql implements RemoteSqlStorage {
-  readonly #session: Session;
+  readonly #session: SessionCalls;
   readonly #live: LiveClient;
   readonly #whenCollected: PageEnvironment['whenCollected'];
 
-  constructor(session: Session, live: LiveClient, whenCollected: PageEnvironment['whenCollected']) {
+  constructor(
+    session: SessionCalls,
+    live: LiveClient,
+    whenCollected: PageEnvironment['whenCollected'],
+  ) {
     this.#session = session;
     this.#live = live;
     this.#whenCollected = whenCollected;
@@ -29,7 +33,7 @@ export class RemoteSql implements RemoteSqlStorage {
 
   live<T extends SqlRow = SqlRow>(query: string, ...bindings: unknown[]): Live<T[]>;
   live(...args: unknown[]): Live<unknown> {
-    return this.#live.read(liveQuery(args));
+    return this.#live.read(liveQuery(args), this.#session.signal);
   }
 
   get databaseSize(): Promise<number> {

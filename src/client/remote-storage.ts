@@ -2,9 +2,15 @@
 // more than convert their arguments are written here; the others come from the table of operations.
 
 import { checkArgumentCount, convertBinary, convertString } from '../contract/arguments.ts';
-import type { ConnectionState } from '../contract/connection-status.ts';
+import type {
+  ConnectionState,
+  PersistedState,
+  StatusEvents,
+  StorageSpace,
+} from '../contract/connection-status.ts';
 import { storageError } from '../contract/errors.ts';
 import type { Live, LiveKeys } from '../contract/live.ts';
+import type { StorageMedium } from '../contract/medium.ts';
 import type { MethodName } from '../contract/operations.ts';
 import type {
   BinarySource,
@@ -14,6 +20,7 @@ import type {
   Transaction,
 } from '../contract/storage.ts';
 import { liveKeys } from '../live/live-result.ts';
+import { setWithSignal } from '../stubs/with-signal.ts';
 import type { PageEnvironment } from './environment.ts';
 import { LiveClient } from './live-client.ts';
 import { RemoteKeyValue } from './remote-key-value.ts';
@@ -21,7 +28,7 @@ import { RemoteKv } from './remote-kv.ts';
 import { defineRemoteMethods, type SendCall } from './remote-methods.ts';
 import { RemoteSql } from './remote-sql.ts';
 import { RemoteTransactions } from './remote-transaction.ts';
-import type { Session } from './session.ts';
+import { type SessionCalls, SignalledSession } from './signalled-session.ts';
 
 /** The methods of the table, which the static block defines. */
 export interface RemoteStorage
@@ -32,24 +39,36 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
   readonly sql: RemoteSqlStorage;
   readonly kv: RemoteKvStorage;
   readonly #send: SendCall;
-  readonly #session: Session;
+  readonly #session: SessionCalls;
   readonly #live: LiveClient;
   readonly #transactions: RemoteTransactions;
 
-  constructor(session: Session, environment: Pick<PageEnvironment, 'after' | 'whenCollected'>) {
+  /** `base`: the same handle without the signal of the session. */
+  constructor(
+    session: SessionCalls,
+    environment: Pick<PageEnvironment, 'after' | 'whenCollected'>,
+    base?: RemoteStorage,
+  ) {
     const send: SendCall = (call) => session.call(call);
     super(send);
     this.#send = send;
     this.name = session.name;
-    this.#live = new LiveClient(session, environment.after);
+    this.#live = base ? base.#live : new LiveClient(session, environment.after);
     this.sql = new RemoteSql(session, this.#live, environment.whenCollected);
     this.kv = new RemoteKv(send);
     this.#session = session;
-    this.#transactions = new RemoteTransactions(session, environment.after);
+    this.#transactions = base
+      ? base.#transactions
+      : new RemoteTransactions(session, environment.after);
+    setWithSignal(
+      this,
+      (signal) =>
+        new RemoteStorage(new SignalledSession(session, signal), environment, base ?? this),
+    );
   }
 
   transaction<T>(closure: (txn: Transaction) => T | PromiseLike<T>): Promise<T> {
-    return this.#session.status.write(this.#transactions.run(closure));
+    return this.#session.status.write(this.#transactions.run(closure, this.#session.signal));
   }
 
   get state(): ConnectionState {
@@ -60,6 +79,10 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
     return this.#session.status.stateReason;
   }
 
+  get medium(): StorageMedium | null {
+    return this.#session.status.medium;
+  }
+
   get pendingWrites(): number {
     return this.#session.status.pendingWrites;
   }
@@ -68,12 +91,30 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
     return this.#session.status.savedAt;
   }
 
-  addEventListener(type: 'statechange', listener: (event: Event) => void): void {
-    this.#session.status.addEventListener(type, listener);
+  get isOutdated(): boolean {
+    return this.#session.status.isOutdated;
   }
 
-  removeEventListener(type: 'statechange', listener: (event: Event) => void): void {
-    this.#session.status.removeEventListener(type, listener);
+  get persisted(): PersistedState {
+    return this.#session.status.persisted;
+  }
+
+  estimate(): Promise<StorageSpace> {
+    return this.#session.status.estimate();
+  }
+
+  addEventListener<Type extends keyof StatusEvents>(
+    type: Type,
+    listener: (event: StatusEvents[Type]) => void,
+  ): void {
+    this.#session.status.addEventListener(type, listener as (event: Event) => void);
+  }
+
+  removeEventListener<Type extends keyof StatusEvents>(
+    type: Type,
+    listener: (event: StatusEvents[Type]) => void,
+  ): void {
+    this.#session.status.removeEventListener(type, listener as (event: Event) => void);
   }
 
   transactionSync(_callback: () => unknown): never {
@@ -87,7 +128,7 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
   live<T>(options: { readonly key: string }): Live<T | undefined>;
   live<T>(options: LiveKeys): Live<Map<string, T>>;
   live(...args: unknown[]): Live<unknown> {
-    return this.#live.read(liveKeys(args));
+    return this.#live.read(liveKeys(args), this.#session.signal);
   }
 
   importDatabase(database: BinarySource, wal?: BinarySource | null): Promise<string>;
@@ -114,8 +155,10 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
     }
     const bookmark = given instanceof Date ? await this.getBookmarkForTime(given) : given;
     const undo = await this.onNextSessionRestoreBookmark(bookmark);
-    await this.abort('restore: the object goes back to an earlier moment.');
-    await this.sync(); // starts the object, which makes the restore
+    // Not cancelled half-way: a restore that was requested would come later.
+    const reason = 'restore: the object goes back to an earlier moment.';
+    await this.#session.call({ op: 'abort', reason }, null, null);
+    await this.#session.call({ op: 'sync' }, null, null); // starts the object, which makes the restore
     return undo;
   }
 

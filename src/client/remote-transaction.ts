@@ -8,28 +8,31 @@ import { checkCallback } from '../contract/arguments.ts';
 import { storageError } from '../contract/errors.ts';
 import { CRITICAL_SECTION_MS_MAX } from '../contract/limits.ts';
 import type { Transaction } from '../contract/storage.ts';
+import { untilAborted } from '../stubs/with-signal.ts';
 import type { PageEnvironment } from './environment.ts';
 import { RemoteKeyValue } from './remote-key-value.ts';
-import type { Session } from './session.ts';
+import type { SessionCalls } from './signalled-session.ts';
 import { type TransactionScope, transactionEnded } from './transaction-scope.ts';
 
 type Closure<T> = (txn: Transaction) => T | PromiseLike<T>;
 
 /** The transactions of one handle, one after the other. */
 export class RemoteTransactions {
-  readonly #session: Session;
+  readonly #session: SessionCalls;
   readonly #after: PageEnvironment['after'];
   #last: Promise<unknown> = Promise.resolve();
   /** True while a closure runs up to its first await. */
   #isInClosure = false;
 
-  constructor(session: Session, after: PageEnvironment['after']) {
+  constructor(session: SessionCalls, after: PageEnvironment['after']) {
     this.#session = session;
     this.#after = after;
   }
 
-  async run<T>(closure: unknown): Promise<T> {
+  /** `signal` rolls it back, unless its commit is under way. */
+  async run<T>(closure: unknown, signal?: AbortSignal): Promise<T> {
     checkCallback('transaction', closure);
+    signal?.throwIfAborted();
     if (this.#isInClosure) {
       throw storageError(
         'TRANSACTION_NESTING',
@@ -37,14 +40,32 @@ export class RemoteTransactions {
           'wait for; do its work in the outer closure.',
       );
     }
-    const result = this.#last.then(() => this.#one(closure as unknown as Closure<T>));
+    const run = closure as unknown as Closure<T>;
+    const begun = this.#last.then(() => this.#begin(signal));
+    const result = begun.then((scope) => this.#one(scope, run, signal));
     this.#last = result.catch(() => {}); // the caller receives the error
+    if (signal === undefined) return result;
+    // It may wait for others to end theirs. The worker refuses it, or it is undone.
+    await untilAborted(begun, signal);
     return result;
   }
 
-  async #one<T>(closure: Closure<T>): Promise<T> {
-    const scope = await this.#session.begin();
+  async #begin(signal: AbortSignal | undefined): Promise<TransactionScope> {
+    signal?.throwIfAborted(); // while it waited
+    return await this.#session.begin(signal);
+  }
+
+  async #one<T>(
+    scope: TransactionScope,
+    closure: Closure<T>,
+    signal: AbortSignal | undefined,
+  ): Promise<T> {
     const transaction = new RemoteTransaction(this.#session, scope);
+    if (signal?.aborted) {
+      this.#session.leave(scope);
+      await transaction.undo(transactionEnded('rolled back'));
+      throw signal.reason;
+    }
     const running = this.#start(() => closure(transaction));
     // Not before the closure ends, even after a timeout: until then, its writes must not become
     // single ones.
@@ -52,7 +73,7 @@ export class RemoteTransactions {
     running.then(leave, leave);
     let result: T;
     try {
-      result = await this.#inTime(running, transaction);
+      result = await this.#inTime(running, transaction, signal);
     } catch (error) {
       await transaction.undo(transactionEnded('rolled back'));
       throw error;
@@ -70,8 +91,12 @@ export class RemoteTransactions {
     }
   }
 
-  #inTime<T>(running: Promise<T>, transaction: RemoteTransaction): Promise<T> {
-    return new Promise((resolve, reject) => {
+  #inTime<T>(
+    running: Promise<T>,
+    transaction: RemoteTransaction,
+    signal: AbortSignal | undefined,
+  ): Promise<T> {
+    const inTime = new Promise<T>((resolve, reject) => {
       const cancel = this.#after(CRITICAL_SECTION_MS_MAX, () => {
         const error = storageError(
           'TRANSACTION_TIMEOUT',
@@ -83,17 +108,18 @@ export class RemoteTransactions {
       });
       running.then(resolve, reject).finally(cancel);
     });
+    return signal === undefined ? inTime : untilAborted(inTime, signal);
   }
 }
 
 /** The `txn` that a closure receives. */
 class RemoteTransaction extends RemoteKeyValue implements Transaction {
-  readonly #session: Session;
+  readonly #session: SessionCalls;
   readonly #scope: TransactionScope;
   #state: 'open' | 'committed' | 'undone' = 'open';
   #undoing: Promise<unknown> = Promise.resolve();
 
-  constructor(session: Session, scope: TransactionScope) {
+  constructor(session: SessionCalls, scope: TransactionScope) {
     super((call) => session.call(call, scope));
     this.#session = session;
     this.#scope = scope;

@@ -5,7 +5,7 @@
 // sent again. Writes reject with CONNECTION_CLOSED, because they may have taken effect; so do calls
 // of a transaction, which ended with its worker.
 
-import { storageError } from '../contract/errors.ts';
+import { isStorageError, storageError } from '../contract/errors.ts';
 import { type Call, operationOf, type Results } from '../contract/operations.ts';
 import { connectionClosed } from '../rpc/connection-closed.ts';
 import { fromWire, type Outcome } from '../rpc/errors-on-wire.ts';
@@ -55,6 +55,7 @@ export class Session {
   #state: State = { kind: 'unopened' };
   #isFlushScheduled = false;
   #generation = 0;
+  readonly signal: AbortSignal | undefined = undefined;
   /** The open transaction, which calls of this handle join. */
   #scope: TransactionScope | null = null;
 
@@ -68,7 +69,7 @@ export class Session {
     this.name = name;
     this.target = target;
     this.finder = finder;
-    this.status = new Status(finder, now);
+    this.status = new Status(finder.standing, now);
   }
 
   /**
@@ -93,18 +94,21 @@ export class Session {
 
   /**
    * Makes a call. `scope` is the transaction that it belongs to: by default the open one of this
-   * handle; null for a call outside of any.
+   * handle; null for a call outside of any. `signal` cancels it: by default that of the transaction.
    */
   call<C extends Call>(
     call: C,
     scope: TransactionScope | null = this.#scope,
+    signal: AbortSignal | null | undefined = scope?.signal,
   ): Promise<Results[C['op']]> {
     if (this.#state.kind === 'closed') return Promise.reject(this.#state.error);
     const ended = scope?.ended ?? null;
     if (ended !== null) return Promise.reject(ended);
+    if (signal?.aborted) return Promise.reject(signal.reason);
     const answer = new Promise<Results[C['op']]>((resolve, reject) => {
       const sentCall = scope === null ? call : { ...call, txn: scope.number };
-      this.#queue.push({ call: sentCall, resolve, reject, sends: 0 });
+      const pending = { call: sentCall, resolve, reject, sends: 0 };
+      this.#queue.push(signal ? this.#cancellable(pending, signal) : pending);
       this.#scheduleFlush();
     });
     // The writes of a transaction are durable when it is: remote-transaction counts it as one.
@@ -118,10 +122,10 @@ export class Session {
   }
 
   /** Begins a transaction; until leave(), calls of this handle belong to it. */
-  async begin(): Promise<TransactionScope> {
-    const number = await this.call({ op: 'begin' }, null);
+  async begin(signal?: AbortSignal): Promise<TransactionScope> {
+    const number = await this.call({ op: 'begin' }, null, signal);
     if (this.#state.kind !== 'open') throw connectionClosed('before the transaction could start');
-    this.#scope = new TransactionScope(number);
+    this.#scope = new TransactionScope(number, signal);
     return this.#scope;
   }
 
@@ -149,6 +153,40 @@ export class Session {
     await before.connection.worker.close(before.id).catch(() => {});
   }
 
+  #cancellable(pending: Pending, signal: AbortSignal): Pending {
+    const flagged = this.finder.flags.begin(signal, () => this.#cancel(cancellable, signal));
+    const { call, resolve, reject } = pending;
+    const cancellable: Pending = {
+      ...pending,
+      call: { ...call, flag: flagged.flag },
+      resolve: (result) => {
+        flagged.end();
+        resolve(result);
+      },
+      reject: (error) => {
+        flagged.end();
+        reject(signal.aborted && isCancelled(error) ? signal.reason : error);
+      },
+    };
+    return cancellable;
+  }
+
+  // Whether a call that was sent takes effect is known to the worker alone, unless it has none.
+  #cancel(pending: Pending, signal: AbortSignal): void {
+    if (!this.#sent.has(pending)) {
+      this.#queue = this.#queue.filter((other) => other !== pending);
+      pending.reject(signal.reason);
+      return;
+    }
+    const url = pending.call.flag?.url;
+    if (this.#state.kind === 'open' && url !== undefined) {
+      void this.#state.connection.worker.cancel([url]).catch(() => {}); // lost, and the call with it
+    }
+    if (operationOf(pending.call.op).effect === 'write' || pending.call.op === 'begin') return;
+    this.#sent.delete(pending);
+    pending.reject(signal.reason);
+  }
+
   #scheduleFlush(): void {
     if (this.#isFlushScheduled) return;
     this.#isFlushScheduled = true;
@@ -163,8 +201,10 @@ export class Session {
     if (this.#state.kind === 'unopened') void this.#open();
     if (this.#state.kind !== 'open') return;
     const { connection, id } = this.#state;
-    const queue = this.#queue;
-    this.#queue = [];
+    // A worker that steps down finishes what it has begun; the rest waits for the next one.
+    const isSent = ({ call }: Pending) => !connection.isYielding || isBound(call);
+    const queue = this.#queue.filter(isSent);
+    this.#queue = this.#queue.filter((pending) => !isSent(pending));
     for (const batch of batches(queue)) this.#send(connection, id, batch);
   }
 
@@ -275,6 +315,10 @@ function isUnconfirmed(call: Call): boolean {
 
 function mayRepeat(call: Call): boolean {
   return !isBound(call) && operationOf(call.op).effect === 'read';
+}
+
+function isCancelled(error: unknown): boolean {
+  return isStorageError(error) && error.code === 'CANCELLED';
 }
 
 // Only the worker that these calls were made for can perform them.

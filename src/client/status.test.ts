@@ -1,6 +1,6 @@
 // What handles and connections tell of themselves: their state, and what is written.
 
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { runCandidate } from '../../worker/boot/candidate.ts';
 import type { ConnectionStatus } from '../contract/connection-status.ts';
 import { storageError } from '../contract/errors.ts';
@@ -176,4 +176,37 @@ test('[STATE3] each handle counts its own writes, and a turn has one event at mo
   await Promise.all(writes);
   await turns();
   expect(events).toBe(2);
+});
+
+describe('the medium', () => {
+  test('[MEDIUM1] is known from the first connection on, and after the handle was closed', async () => {
+    const one = await tabs.tab().open();
+    expect(one.medium).toBe('opfs');
+    const two = await tabs.tab().open();
+    expect([two.state, two.medium]).toEqual(['following', 'opfs']);
+    await two.close();
+    expect([two.state, two.medium]).toEqual(['lost', 'opfs']);
+  });
+
+  test('[MEDIUM3] of a tab that leads is never another one than was asked for', async () => {
+    const leading = await tabs.tab().open('object', { medium: 'memory' });
+    expect(leading.medium).toBe('memory');
+    for (const medium of [null, 'opfs', 'indexeddb'] as const) {
+      const refused = tabs.tab().open('object', { medium });
+      await expect(refused, String(medium)).rejects.toMatchObject({ code: 'MEDIUM_CONFLICT' });
+    }
+    const same = await tabs.tab().open('object', { medium: 'memory' });
+    expect([same.state, same.medium]).toEqual(['following', 'memory']);
+  });
+
+  test('[MEDIUM3] of a page that uses a directory cannot be changed; omitted, it is the same', async () => {
+    const tab = tabs.tab();
+    await tab.open('object', { medium: 'indexeddb' });
+    expect((await tab.open('other')).medium).toBe('indexeddb');
+    const refused = tab.open('other', { medium: 'opfs' });
+    await expect(refused).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('medium'),
+    });
+  });
 });

@@ -4,10 +4,20 @@
 // Invariant: listeners hear of every change, at most once a turn, and read the latest state. A closed handle
 // keeps no reference to the page's other state.
 
-import type { ConnectionState, ConnectionStatus } from '../contract/connection-status.ts';
+import type {
+  ConnectionState,
+  ConnectionStatus,
+  PersistedState,
+  StorageSpace,
+} from '../contract/connection-status.ts';
+import type { StorageMedium } from '../contract/medium.ts';
+import type { Notice } from '../rpc/notices.ts';
+import { namedObject } from '../stubs/wire-address.ts';
+import type { Persistence } from './persistence.ts';
 
-/** The state of the connection, and why. */
+/** The state of the connection, why, and from where the worker serves. */
 export interface Standing {
+  readonly medium: StorageMedium | null;
   readonly state: ConnectionState;
   readonly reason: Error | null;
 }
@@ -15,27 +25,44 @@ export interface Standing {
 /** What all handles of a directory share. */
 export interface StandingSource {
   readonly standing: Standing;
+  /** True once a newer deployment has led. */
+  readonly isOutdated: boolean;
+  readonly persistence: Persistence;
   /** Calls back after each change; the result ends this. */
   onStanding(changed: () => void): () => void;
+  /** Calls back for each notice of the worker; the result ends this. */
+  onNotice(told: (notice: Notice) => void): () => void;
 }
 
 /** How a write is counted. `unconfirmed`: its answer does not say that it is durable. */
 export type WriteKind = 'confirmed' | 'unconfirmed';
 
-export class Status extends EventTarget implements ConnectionStatus {
+export class Status
+  extends EventTarget
+  implements Omit<ConnectionStatus, 'addEventListener' | 'removeEventListener'>
+{
   readonly #now: () => number;
-  readonly #unwatch: () => void;
+  readonly #persistence: Persistence;
+  readonly #unwatch: readonly (() => void)[];
   #source: StandingSource | null;
-  #closed: Standing = { state: 'lost', reason: null };
+  #closed: Standing = { state: 'lost', reason: null, medium: null };
   #pendingWrites = 0;
   #savedAt: number | null = null;
   #isToldLater = false;
+  #isOutdated: boolean;
 
   constructor(source: StandingSource, now: () => number) {
     super();
     this.#source = source;
     this.#now = now;
-    this.#unwatch = source.onStanding(() => this.#tell());
+    this.#isOutdated = source.isOutdated;
+    this.#persistence = source.persistence;
+    const changed = () => this.#tell();
+    this.#unwatch = [
+      source.onStanding(changed),
+      source.persistence.onChange(changed),
+      source.onNotice((notice) => this.dispatchEvent(noticeEvent(notice))),
+    ];
   }
 
   get state(): ConnectionState {
@@ -46,12 +73,28 @@ export class Status extends EventTarget implements ConnectionStatus {
     return this.#standing.reason;
   }
 
+  get medium(): StorageMedium | null {
+    return this.#standing.medium;
+  }
+
   get pendingWrites(): number {
     return this.#pendingWrites;
   }
 
   get savedAt(): number | null {
     return this.#savedAt;
+  }
+
+  get isOutdated(): boolean {
+    return this.#isOutdated;
+  }
+
+  get persisted(): PersistedState {
+    return this.#persistence.state;
+  }
+
+  estimate(): Promise<StorageSpace> {
+    return this.#persistence.estimate();
   }
 
   /** Counts a write until it is answered. */
@@ -62,6 +105,7 @@ export class Status extends EventTarget implements ConnectionStatus {
       this.#pendingWrites -= 1;
       // An answer follows the flush of all writes before it.
       if (isSaved && this.#pendingWrites === 0) this.#savedAt = this.#now();
+      if (isSaved) this.#persistence.saved();
       this.#tell();
     };
     work.then(
@@ -74,9 +118,9 @@ export class Status extends EventTarget implements ConnectionStatus {
   /** The handle or connection was closed. */
   close(reason: Error): void {
     if (this.#source === null) return;
-    this.#unwatch();
+    for (const end of this.#unwatch) end();
+    this.#closed = { state: 'lost', reason, medium: this.medium };
     this.#source = null;
-    this.#closed = { state: 'lost', reason };
     this.#tell();
   }
 
@@ -90,6 +134,14 @@ export class Status extends EventTarget implements ConnectionStatus {
     queueMicrotask(() => {
       this.#isToldLater = false;
       this.dispatchEvent(new Event('statechange'));
+      if (this.#isOutdated || this.#source?.isOutdated !== true) return;
+      this.#isOutdated = true;
+      this.dispatchEvent(new Event('outdated'));
     });
   }
+}
+
+function noticeEvent(notice: Notice): Event {
+  const detail = notice.type === 'storagelow' ? notice.space : namedObject(notice.address);
+  return new CustomEvent(notice.type, { detail });
 }

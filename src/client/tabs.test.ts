@@ -296,15 +296,34 @@ describe('what fails', () => {
     });
   });
 
-  test('[TAB9] a leader of another version of this package is refused', async () => {
+  test('[TAB9] a leader that speaks no version of this page is VERSION_MISMATCH, at once and at every call', async () => {
     const agent = tabs.browser.agent();
     const { leaderLock, controlChannel } = namesOf(DEFAULT_DIRECTORY);
     void agent.locks.request(leaderLock, {}, () => new Promise(() => {}));
     const control = agent.openChannel(controlChannel);
-    control.onmessage = () => control.postMessage({ type: 'leads', worker: 'other', version: 0 });
+    const version = PROTOCOL_VERSION + 3;
+    const oldest = PROTOCOL_VERSION + 1;
+    const leads = { type: 'leads', worker: 'other', version, oldest };
+    control.onmessage = () => control.postMessage(leads);
+    for (let tries = 0; tries < 2; tries++) {
+      const error = await first.open().catch((error) => error);
+      expect(error).toMatchObject({ code: 'VERSION_MISMATCH' });
+      expect(error.retryable).toBe(undefined);
+      expect(error.message).toContain(`versions ${oldest} to ${version}`);
+      expect(error.message).toContain(`version ${PROTOCOL_VERSION}.`);
+      expect(error.message).toContain('Reload this page');
+    }
+  });
+
+  test('[TAB9] so is one of a version before ranges were told', async () => {
+    const agent = tabs.browser.agent();
+    const { leaderLock, controlChannel } = namesOf(DEFAULT_DIRECTORY);
+    void agent.locks.request(leaderLock, {}, () => new Promise(() => {}));
+    const control = agent.openChannel(controlChannel);
+    control.onmessage = () => control.postMessage({ type: 'leads', worker: 'other', version: 5 });
     await expect(first.open()).rejects.toMatchObject({
-      code: 'STORAGE_LOCKED',
-      message: expect.stringContaining('version'),
+      code: 'VERSION_MISMATCH',
+      message: expect.stringContaining('Reload or close the other tabs'),
     });
   });
 });

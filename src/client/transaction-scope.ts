@@ -7,10 +7,13 @@ import { storageError } from '../contract/errors.ts';
 export class TransactionScope {
   /** The worker's number; meaningless to another worker. */
   readonly number: number;
+  /** Cancels the transaction, and with it the calls that join it. */
+  readonly signal: AbortSignal | undefined;
   #end: Error | null = null;
 
-  constructor(number: number) {
+  constructor(number: number, signal?: AbortSignal) {
     this.number = number;
+    this.signal = signal;
   }
 
   /** Why its operations fail, or null while it is open. */

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { runCandidate } from '../../worker/boot/candidate.ts';
 import { storageError } from '../contract/errors.ts';
 import type { RemoteStorage } from '../contract/storage.ts';
+import { OWN_VERSIONS } from '../rpc/control.ts';
 import { type FakeTab, FakeTabs } from '../testing/fake-tabs.ts';
 import { turns } from '../testing/turns.ts';
 import type { WorkerLike } from './environment.ts';
@@ -72,7 +73,9 @@ class SilentWorker implements WorkerLike {
     this.#leads = true;
     const { port1, port2 } = this.#channel;
     port1.onmessage = ({ data }) => this.heard.push(data.type);
-    const leads = new MessageEvent('message', { data: { type: 'leads', port: port2 } });
+    const leads = new MessageEvent('message', {
+      data: { type: 'leads', port: port2, ...OWN_VERSIONS },
+    });
     queueMicrotask(() => this.#events.dispatchEvent(leads));
   }
 

@@ -5,6 +5,7 @@
 // been started then.
 
 import { storageError } from '../contract/errors.ts';
+import { STORAGE_MEDIA, type StorageMedium } from '../contract/medium.ts';
 import type { WorkerLike, WorkerSource } from './environment.ts';
 
 /** The directory of handles that name none. */
@@ -24,6 +25,7 @@ export interface WorkerChoice {
   readonly start: (() => WorkerLike) | null;
   readonly workerUrl: string | null;
   readonly wasmUrl: string | null;
+  readonly medium: StorageMedium | null;
   /** Starts the worker if the caller gave neither a worker nor a function. */
   readonly spawn: () => WorkerLike;
 }
@@ -58,6 +60,7 @@ export function choiceOfConnect(
     start: isFunction ? (worker as () => WorkerLike) : null,
     workerUrl: null,
     wasmUrl: addressOf(operation, 'wasmUrl', options.wasmUrl, absoluteUrl),
+    medium: mediumOf(operation, options.medium),
     spawn: NO_SPAWN,
   };
 }
@@ -85,6 +88,7 @@ export function choiceOfStorage(
     start: null,
     workerUrl,
     wasmUrl: addressOf(operation, 'wasmUrl', options.wasmUrl, absoluteUrl),
+    medium: mediumOf(operation, options.medium),
     spawn: () => startWorker(workerUrl),
   };
 }
@@ -102,14 +106,15 @@ export function checkStorageName(name: unknown): string {
 export function completed(choice: WorkerChoice, known: WorkerChoice): WorkerChoice {
   const { operation, worker, workerUrl, start } = choice;
   const wasmUrl = choice.wasmUrl ?? known.wasmUrl;
+  const medium = choice.medium ?? known.medium;
   const choosesWorker = worker !== null || workerUrl !== null || start !== null;
-  return choosesWorker ? { ...choice, wasmUrl } : { ...known, operation, wasmUrl };
+  return choosesWorker ? { ...choice, wasmUrl, medium } : { ...known, operation, wasmUrl, medium };
 }
 
 /** What differs between two choices, in words; null: they are the same. */
 export function difference(choice: WorkerChoice, known: WorkerChoice): string | null {
   if (!isSameFunction(choice.start, known.start)) return 'the function that starts the worker';
-  for (const option of ['worker', 'workerUrl', 'wasmUrl'] as const) {
+  for (const option of ['worker', 'workerUrl', 'wasmUrl', 'medium'] as const) {
     if (choice[option] !== known[option]) return option;
   }
   return null;
@@ -168,6 +173,17 @@ function directoryOf(operation: string, directory: unknown, otherwise: string): 
   throw invalid(
     operation,
     `a directory is the name of one folder, without slashes, such as 'app', not ${nameOf(directory)}.`,
+  );
+}
+
+function mediumOf(operation: string, medium: unknown): StorageMedium | null {
+  if (medium === undefined) return null;
+  const known = STORAGE_MEDIA.find((one) => one === medium);
+  if (known !== undefined) return known;
+  const names = STORAGE_MEDIA.map((one) => `'${one}'`).join(', ');
+  throw invalid(
+    operation,
+    `a medium is one of ${names}, not ${nameOf(medium)}. Omit it, and what is stored is kept on the best one.`,
   );
 }
 

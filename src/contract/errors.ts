@@ -30,6 +30,10 @@ export const ERROR_CODES = {
     class: 'TypeError',
     meaning: 'A synchronous member that exists only in the worker, beside SQLite.',
   },
+  NOT_ON_SERVER: {
+    class: 'Error',
+    meaning: 'A hook that needs the data of the browser was rendered on a server.',
+  },
 
   WRONG_BACKEND: {
     class: 'Error',
@@ -46,6 +50,11 @@ export const ERROR_CODES = {
   SQL_MEMORY: {
     class: 'Error',
     meaning: "A statement needed more of SQLite's memory than an object may have.",
+  },
+  CANCELLED: {
+    class: 'Error',
+    meaning:
+      'The caller cancelled the call by its signal: it was not made, or its statement was undone.',
   },
   CURSOR_ROWS: { class: 'Error', meaning: 'one() met zero rows, or more than one.' },
   CURSOR_CLOSED: { class: 'Error', meaning: 'The cursor was invalidated by a later operation.' },
@@ -99,9 +108,25 @@ export const ERROR_CODES = {
     meaning:
       'The object was reset: unconfirmed writes are gone, and the next call starts it again.',
   },
+  OBJECT_MISSING: {
+    class: 'Error',
+    meaning:
+      'The object was stored, and its files are gone: evicted by the browser, or deleted from outside.',
+  },
+  TOO_MANY_OPEN: {
+    class: 'Error',
+    retryable: true,
+    meaning:
+      'As many files are open as may be, all of objects in use, so no other object can be opened.',
+  },
   DISK_FULL: {
     class: 'Error',
     meaning: 'The disk or the quota of the origin is full; the transaction was rolled back.',
+  },
+  MEMORY_FULL: {
+    class: 'Error',
+    meaning:
+      'On IndexedDB, files in use lie in memory, and have no more room in it; the transaction was rolled back.',
   },
   IO: { class: 'Error', meaning: 'Reading or writing the file failed.' },
   CORRUPT: { class: 'Error', meaning: 'Stored bytes are not what was written.' },
@@ -128,13 +153,24 @@ export const ERROR_CODES = {
   // Opening and reaching the worker.
   OPFS_UNAVAILABLE: {
     class: 'Error',
-    meaning: 'No origin private file system with synchronous access handles here.',
+    meaning:
+      'The browser offers neither of the media on which files can be kept, or not the one asked for.',
+  },
+  MEDIUM_CONFLICT: {
+    class: 'Error',
+    meaning:
+      'What the directory holds is kept on another medium than the one that was asked for, or is offered now.',
   },
   INSECURE_CONTEXT: { class: 'Error', meaning: 'The page is not a secure context (https).' },
   STORAGE_LOCKED: {
     class: 'Error',
     retryable: true,
     meaning: 'Another worker holds the files and did not let go in time.',
+  },
+  VERSION_MISMATCH: {
+    class: 'Error',
+    meaning:
+      'The worker that leads and this page speak no common version of the protocol; reload the older one.',
   },
   WORKER_BUSY: {
     class: 'Error',

@@ -59,3 +59,6 @@ export const FACET_NAME_BYTES_MAX = 256;
 
 /** How deeply facets nest, the object itself included (workerd's). */
 export const FACET_DEPTH_MAX = 4;
+
+/** Most objects in one message of a list of them: each one is measured when it is listed. */
+export const LISTED_OBJECTS_MAX = 250;

@@ -21,6 +21,18 @@ export interface LiveOptions {
 }
 
 /**
+ * What a live value reads, for caches: live values whose owner and key are equal give the same results. Making
+ * a live value costs nothing until somebody listens, so one that is made again is recognized by this. Inside an
+ * object, each live value differs from all others.
+ */
+export interface LiveIdentity {
+  /** Stands for the handle or connection that the live value belongs to. */
+  readonly owner: object;
+  /** The read. */
+  readonly key: string;
+}
+
+/**
  * The result of a read, again after every commit that changes it.
  *
  * It is active while it has a listener or an iterator. A slow consumer misses values in between, never the
@@ -42,6 +54,7 @@ export interface Live<T> extends AsyncIterable<T> {
   readonly getSnapshot: () => T | undefined;
   /** The last value or error: the same object until it changes. */
   readonly getState: () => LiveState<T>;
+  readonly identity: LiveIdentity;
   /** The values, newest first known, then each change. */
   [Symbol.asyncIterator](): AsyncIterableIterator<T>;
   /** Ends it for all its listeners; iterators finish. */

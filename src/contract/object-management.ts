@@ -19,12 +19,25 @@ type ObjectOf<Entry> = Entry extends AnyClass
 export interface ManagedObjects<Env extends object> {
   /** The namespaces, by name of the class and of the binding. */
   readonly env: Env;
-  /** The objects of a class that exist, by its name or a binding. @throws UNKNOWN_CLASS */
-  list(className: keyof Env & string): Promise<ObjectSummary[]>;
+  /**
+   * The objects of a class that exist, by its name or a binding, in order of their ids. Ask for part after
+   * part when there are many: the last id of one part is the next part's `startAfter`.
+   *
+   * @throws UNKNOWN_CLASS, INVALID_ARGUMENT
+   */
+  list(className: keyof Env & string, options?: ListObjectsOptions): Promise<ObjectSummary[]>;
   /** Removes an object with everything it stored; calls of it that are under way reject. */
   delete(stub: DurableObjectStub): Promise<void>;
   /** The time of the objects, for tests and tools. */
   readonly clock: ObjectsClock;
+}
+
+/** Which of the objects of a class are listed. */
+export interface ListObjectsOptions {
+  /** At most this many, 1 or more. @default all */
+  readonly limit?: number;
+  /** Only objects whose id comes after this one, whether or not it still exists. @default from the first on */
+  readonly startAfter?: DurableObjectId | string;
 }
 
 /** An object that exists. */

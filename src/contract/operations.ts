@@ -21,6 +21,7 @@ import {
   convertWriteOptions,
   isEntries,
 } from './arguments.ts';
+import type { CallFlag } from './call-flag.ts';
 import { storageError } from './errors.ts';
 import { compareKeys } from './key-order.ts';
 import type { Entry, FieldCheck, ValueBytes } from './operation-fields.ts';
@@ -297,6 +298,8 @@ export type FieldsOf<Op extends OperationName> = Checked<Table[Op]['fields']>;
  */
 export type CallOf<Op extends OperationName> = { readonly op: Op } & FieldsOf<Op> & {
     readonly txn?: number;
+    /** Present if the call can be cancelled. */
+    readonly flag?: CallFlag;
   };
 
 /** One operation on the object of a session, as plain data. */

@@ -19,8 +19,8 @@ export class OutgoingRequest {
   /** What the body is made from; undefined if it has none, or cannot be sent again. */
   readonly #content: BodyInit | undefined;
 
-  /** @throws TypeError like `new Request` */
-  constructor(input: Request | string | URL, init: RequestInit = {}) {
+  /** `further`: a second signal. @throws TypeError like `new Request` */
+  constructor(input: Request | string | URL, init: RequestInit = {}, further?: AbortSignal) {
     const { source, options } = sourceOf(input, init);
     const { body, signal, cf: _, ...rest } = options;
     const content = body instanceof ReadableStream ? undefined : (body ?? undefined);
@@ -38,7 +38,7 @@ export class OutgoingRequest {
       headers: headersOf(rest.headers ?? source?.headers, checked, bytes ?? undefined),
       redirect: 'manual',
       body: sent,
-      signal: (signal === undefined ? source?.signal : signal) ?? null,
+      signal: either((signal === undefined ? source?.signal : signal) ?? null, further),
       cf: cfOf(options) ?? cfOf(source),
     };
     this.#redirect = checked.redirect;
@@ -76,6 +76,11 @@ export class OutgoingRequest {
     };
     return new OutgoingRequest(new URL(location, url), options);
   }
+}
+
+function either(one: AbortSignal | null, other: AbortSignal | undefined): AbortSignal | null {
+  if (other === undefined) return one;
+  return one === null ? other : AbortSignal.any([one, other]);
 }
 
 /** The request whose members are the defaults, and the options. `fetch` takes a request for either. */

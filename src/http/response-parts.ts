@@ -60,7 +60,7 @@ export function located(response: Response, url: string, isRedirected: boolean):
 }
 
 /** The response, whose body fails when the signal is aborted. */
-export function withSignal(
+export function abortedBy(
   response: Response,
   signal: AbortSignal,
   gate: Gate | undefined,

@@ -211,11 +211,6 @@ function stubOf(imported: Imported): object {
     has: (_target, name) => typeof name === 'string',
   });
   addRpcStub(stub);
-  const release = imported.hold(stub);
-  const forget = party.io.onEnd(release);
-  end = () => {
-    forget();
-    release();
-  };
+  end = imported.holdWithParty(stub);
   return stub;
 }

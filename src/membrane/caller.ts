@@ -3,14 +3,16 @@
 
 import { storageError } from '../contract/errors.ts';
 import { OutgoingRequest } from '../http/outgoing-request.ts';
-import { located, withSignal } from '../http/response-parts.ts';
+import { abortedBy, located } from '../http/response-parts.ts';
 import type { Enter } from '../io/io-context.ts';
 import type { ObjectRequest, Payload, WireAddress } from '../rpc/object-protocol.ts';
 import type { Bond } from '../stubs/bond.ts';
 import type { Path } from '../stubs/invoke.ts';
 import type { Party } from '../stubs/party.ts';
 import { withCallers } from '../stubs/remote-error.ts';
+import { disposeOf } from '../stubs/rpc-promise.ts';
 import type { Callee, ObjectCaller } from '../stubs/stub.ts';
+import { untilAborted } from '../stubs/with-signal.ts';
 import type { Draft, ReferenceChannel } from './channel.ts';
 import { writeDraft } from './payload.ts';
 import { limited } from './payload-limit.ts';
@@ -22,6 +24,8 @@ export interface OutgoingCall {
   readonly bond: Bond;
   /** Makes the request, once the channel is known. */
   readonly request: (channel: ReferenceChannel) => ObjectRequest;
+  /** Cancels the call. */
+  readonly signal?: AbortSignal | undefined;
   /** False: it runs no method of the object. */
   readonly mayWrite: boolean;
 }
@@ -51,6 +55,7 @@ export class PartyCaller implements ObjectCaller {
   }
 
   async call(to: Callee, path: Path, parameters: unknown[]): Promise<unknown> {
+    to.signal?.throwIfAborted();
     const draft = limited(writeDraft(parameters, this.#party));
     return this.#send(to, (channel) => ({ op: 'call', path, payload: channel.send(draft) }));
   }
@@ -62,7 +67,8 @@ export class PartyCaller implements ObjectCaller {
   async watch(to: Callee): Promise<unknown> {
     try {
       // Not sent as the party's code: nothing waits for it, and it keeps no object in memory.
-      await this.#carry({ ...to, request: () => ({ op: 'watch' }), mayWrite: false });
+      const { address, bond } = to;
+      await this.#carry({ address, bond, request: () => ({ op: 'watch' }), mayWrite: false });
       return storageError('INTERNAL', 'The object answered although it has not ended.');
     } catch (reason) {
       return reason;
@@ -78,7 +84,7 @@ export class PartyCaller implements ObjectCaller {
     input: Request | string | URL,
     init: RequestInit | undefined,
   ): Promise<Response> {
-    let outgoing = new OutgoingRequest(input, init);
+    let outgoing = new OutgoingRequest(input, init, to.signal);
     for (let redirects = 0; ; redirects++) {
       const response = await this.#fetchOnce(to, outgoing);
       const next = outgoing.redirected(response);
@@ -109,13 +115,21 @@ export class PartyCaller implements ObjectCaller {
       signal.addEventListener('abort', abort);
     });
     try {
-      return withSignal(await Promise.race([answer, aborted]), signal, this.#party.gate);
+      return abortedBy(await Promise.race([answer, aborted]), signal, this.#party.gate);
     } finally {
       signal.removeEventListener('abort', abort);
     }
   }
 
-  async #send(to: Callee, request: OutgoingCall['request'], mayWrite = true): Promise<unknown> {
+  #send(to: Callee, request: OutgoingCall['request'], mayWrite = true): Promise<unknown> {
+    const { signal } = to;
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    const result = this.#ask(to, request, mayWrite);
+    // Nobody takes what a late result contains.
+    return signal === undefined ? result : untilAborted(result, signal, disposeOf);
+  }
+
+  async #ask(to: Callee, request: OutgoingCall['request'], mayWrite: boolean): Promise<unknown> {
     const party = this.#party;
     let answer: Answer;
     try {

@@ -65,14 +65,23 @@ export class Imported {
     });
   }
 
+  /** A handle that ends when its owner is collected, or the party ends; the result ends it earlier. */
+  holdWithParty(owner: object): () => void {
+    let forget = () => {};
+    const end = this.hold(owner, () => forget());
+    forget = this.party.io.onEnd(end);
+    return end;
+  }
+
   /** A handle that ends when its owner is collected; the result ends it earlier. */
-  hold(owner: object): () => void {
+  hold(owner: object, ended = () => {}): () => void {
     this.#handles += 1;
     let isHeld = true;
     const end = () => {
       if (!isHeld) return;
       isHeld = false;
       collected.unregister(end);
+      ended();
       this.#handles -= 1;
       // A connection that has ended has released everything.
       if (this.#handles === 0) this.#channel.peer.release([this.#number]).catch(() => {});

@@ -4,6 +4,7 @@
 // Invariant: a call that passes can be performed. Whatever else is wrong with it (a closed cursor, an
 // ended transaction, bad SQL) is an outcome of performing it.
 
+import { checkFlag } from '../contract/call-flag.ts';
 import {
   checkArray,
   checkFields,
@@ -39,6 +40,7 @@ export function checkCall(value: unknown): Call {
   if (checks === undefined) throw malformed('op', 'one of the protocol');
   const call: Record<string, unknown> = { op };
   for (const { name, check } of checks) call[name] = check(name, fields[name], op);
+  if (fields.flag !== undefined) call.flag = checkFlag(fields.flag);
   if (fields.txn !== undefined) call.txn = checkNumberOf('txn', fields.txn);
   return call as Call;
 }

@@ -1,6 +1,7 @@
 // Checks messages about objects and references when they arrive, on either side. The content of a
 // payload is checked by its decoder.
 
+import { checkFlag } from '../contract/call-flag.ts';
 import {
   checkArray,
   checkBytes,
@@ -11,7 +12,7 @@ import {
   malformed,
 } from '../contract/check.ts';
 import { storageError } from '../contract/errors.ts';
-import { OBJECT_NAME_BYTES_MAX } from '../contract/limits.ts';
+import { LISTED_OBJECTS_MAX, OBJECT_NAME_BYTES_MAX } from '../contract/limits.ts';
 import { utf8Bytes } from '../contract/utf8.ts';
 import type {
   ManageRequest,
@@ -47,10 +48,14 @@ export function checkAddress(value: unknown): WireAddress {
 
 /** @throws INVALID_ARGUMENT */
 export function checkObjectRequest(value: unknown): ObjectRequest {
-  const { incarnation } = checkFields('request', value);
+  const { incarnation, flag } = checkFields('request', value);
   const operation = checkObjectOperation(value);
-  if (incarnation === undefined) return operation;
-  return { ...operation, incarnation: checkNumberOf('incarnation', incarnation) };
+  if (incarnation === undefined && flag === undefined) return operation;
+  return {
+    ...operation,
+    ...(incarnation !== undefined && { incarnation: checkNumberOf('incarnation', incarnation) }),
+    ...(flag !== undefined && { flag: checkFlag(flag) }),
+  };
 }
 
 function checkObjectOperation(value: unknown): ObjectOperation {
@@ -91,12 +96,26 @@ export function checkReferenceRequest(value: unknown): ReferenceRequest {
   }
 }
 
+function checkLimit(value: unknown): number {
+  const limit = checkNumberOf('limit', value);
+  if (limit <= LISTED_OBJECTS_MAX) return limit;
+  throw malformed('limit', `at most ${LISTED_OBJECTS_MAX}`);
+}
+
 /** @throws INVALID_ARGUMENT */
 export function checkManageRequest(value: unknown): ManageRequest {
-  const { op, className, address, timeMs, durationMs } = checkFields('request', value);
+  const { op, className, address, timeMs, durationMs, after, limit } = checkFields(
+    'request',
+    value,
+  );
   switch (op) {
     case 'list':
-      return { op, className: checkString('className', className) };
+      return {
+        op,
+        className: checkString('className', className),
+        after: after === null ? null : checkString('after', after),
+        limit: checkLimit(limit),
+      };
     case 'delete':
       return { op, address: checkAddress(address) };
     case 'now':

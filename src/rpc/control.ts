@@ -10,21 +10,58 @@
 //   control channel        ControlMessage, heard by all pages and the leader
 //   connection             ConnectionMessage, then comlink's calls and replies
 
+import type { Build, Deployment, Order } from '../contract/deployment.ts';
+import type { StorageMedium } from '../contract/medium.ts';
 import type { WireError } from './errors-on-wire.ts';
+import type { Notice } from './notices.ts';
 
 /**
- * Increased when these messages, protocol.ts or calls of operations change. The names below must
- * not change, so that tabs with different versions still exclude each other from the files.
+ * Increased when protocol.ts or calls of operations change.
+ *
+ * What precedes a connection never changes in a way that an earlier version misunderstands, because it is
+ * how a page learns that the versions differ: the names below, StartMessage, `loaded`, `standing`, `who`,
+ * `leads`, `takeover`, `connect`, and `closed`. Fields may be added to them, and messages of other types;
+ * a field that is there stays, with its meaning. `src/client/deployments.test.ts` speaks to this code as
+ * other versions do.
  */
-export const PROTOCOL_VERSION = 5;
+export const PROTOCOL_VERSION = 6;
+
+/** The oldest version that this code still speaks. */
+export const PROTOCOL_OLDEST = 6;
+
+/** The versions that a page or worker speaks. */
+export interface Versions {
+  /** The newest. */
+  readonly version: number;
+  readonly oldest: number;
+}
+
+export const OWN_VERSIONS: Versions = { version: PROTOCOL_VERSION, oldest: PROTOCOL_OLDEST };
+
+/** The version that two sides speak with each other: the newest of both; null when there is none. */
+export function commonVersion(one: Versions, other: Versions): number | null {
+  const common = Math.min(one.version, other.version);
+  return common >= Math.max(one.oldest, other.oldest) ? common : null;
+}
+
+/** The versions in a message of any shape. One that tells only one version speaks no other. */
+export function versionsIn(message: Partial<Record<keyof Versions, unknown>>): Versions {
+  const { version, oldest } = message;
+  if (typeof version !== 'number') return { version: 0, oldest: 0 };
+  return { version, oldest: typeof oldest === 'number' ? oldest : version };
+}
 
 export interface StartMessage {
   readonly type: 'start';
   /** The worker's name. Its page chooses it, to recognize the worker later. */
   readonly worker: string;
   readonly directory: string;
+  /** Where the files are to be kept; null: where they are already, else on the best medium here. */
+  readonly medium: StorageMedium | null;
   /** Null means the file next to the worker. */
   readonly wasmUrl: string | null;
+  /** When the page was opened, in milliseconds since the epoch. */
+  readonly startedMs: number;
 }
 
 export type WorkerMessage =
@@ -36,22 +73,49 @@ export type WorkerMessage =
   /** The worker runs, and waits for its turn to lead. */
   | { readonly type: 'standing' }
   /** It leads; calls go over the port. */
-  | { readonly type: 'leads'; readonly port: MessagePort }
+  | ({
+      readonly type: 'leads';
+      readonly port: MessagePort;
+      readonly medium: StorageMedium;
+    } & Versions)
+  /** Another worker leads. */
+  | OtherLeader
   /**
    * It obtained the lock but could not open the storage. The next start message makes it try again.
    */
   | { readonly type: 'failed'; readonly error: WireError };
 
+export interface OtherLeader extends Versions {
+  readonly type: 'heard';
+  readonly worker: string;
+  /** What that worker's app calls its deployment. */
+  readonly build: Build | null;
+  readonly medium: StorageMedium;
+  /** How its deployment compares with this worker's. `older`: this worker takes over from it. */
+  readonly order: Order;
+}
+
 export type ControlMessage =
   /** A page asks who leads. */
   | { readonly type: 'who' }
-  | { readonly type: 'leads'; readonly worker: string; readonly version: number }
+  | ({
+      readonly type: 'leads';
+      readonly worker: string;
+      readonly deployment: Deployment;
+      readonly medium: StorageMedium;
+    } & Versions)
+  /** A candidate of a newer deployment, which waits in line, asks the leader to step down. */
+  | { readonly type: 'takeover'; readonly worker: string; readonly by: string }
+  /** A worker answers this page nothing. The page that started it ends it if it finds the same. */
+  | { readonly type: 'silent'; readonly worker: string }
   /** A page asks the leader for a connection; it has opened the channel already. */
   | {
       readonly type: 'connect';
       readonly worker: string;
       readonly client: string;
       readonly connection: string;
+      /** The version of the protocol that both sides speak. */
+      readonly version: number;
     };
 
 export type ConnectionMessage =
@@ -59,6 +123,11 @@ export type ConnectionMessage =
   /** A page checks that the worker still answers. */
   | { readonly type: 'ping' }
   | { readonly type: 'pong' }
+  /** The worker steps down: the page sends no new work, and says so; what it has sent is still answered. */
+  | { readonly type: 'yields' }
+  | { readonly type: 'paused' }
+  /** The worker tells something unasked. */
+  | { readonly type: 'notice'; readonly notice: Notice }
   /** The other side has ended the connection, and answers no more calls. */
   | { readonly type: 'closed'; readonly error?: WireError };
 
@@ -68,6 +137,8 @@ export function namesOf(directory: string) {
   return {
     /** Held by the worker that leads. */
     leaderLock: `${prefix}/leader`,
+    /** Followed by the candidate, as JSON; held while it waits for its turn to lead, and while it leads. */
+    candidateLock: `${prefix}/candidate/`,
     /** Held by a worker from before it becomes a candidate until it dies. */
     workerLock: (worker: string) => `${prefix}/worker/${worker}`,
     /** Held by a page from before it connects until it is closed. */

@@ -2,6 +2,7 @@
 // when there is one that the page does not have. So the page gets the latest result when it is ready for it,
 // and notices a worker that does not answer as for any other call.
 
+import { type CallFlag, checkFlag } from '../contract/call-flag.ts';
 import { checkFields, checkString, malformed } from '../contract/check.ts';
 import type { StorageRead } from '../contract/live.ts';
 import * as field from '../contract/operation-fields.ts';
@@ -19,6 +20,8 @@ export interface LiveStart {
   /** The object, as for `open`. */
   readonly target: string | WireAddress;
   readonly read: LiveRequest;
+  /** Present if it can be cancelled. */
+  readonly flag?: CallFlag;
 }
 
 /** One live read of one connection; the worker counts up. */
@@ -50,8 +53,9 @@ export interface LiveService {
 
 /** @throws INVALID_ARGUMENT, and the errors of limits */
 export function checkLiveStart(value: unknown): LiveStart {
-  const { target, read } = checkFields('live read', value);
-  return { target: checkTarget(target), read: checkRead(read) };
+  const { target, read, flag } = checkFields('live read', value);
+  const start = { target: checkTarget(target), read: checkRead(read) };
+  return flag === undefined ? start : { ...start, flag: checkFlag(flag) };
 }
 
 function checkRead(value: unknown): LiveRequest {

@@ -6,6 +6,7 @@
 // function, an RpcTarget, a stream, a signal) has a number at the side it came from, which the other
 // side names when it asks, and releases when it needs it no more.
 
+import type { CallFlag } from '../contract/call-flag.ts';
 import type { Outcome } from './errors-on-wire.ts';
 
 /** A value with what it refers to, as bytes. */
@@ -27,6 +28,8 @@ export interface WireAddress {
 export type ObjectRequest = ObjectOperation & {
   /** What the stub was told by its first answer. */
   readonly incarnation?: number;
+  /** Present if the call can be cancelled. */
+  readonly flag?: CallFlag;
 };
 
 export type ObjectOperation =
@@ -70,7 +73,13 @@ export interface ReferencePeer {
 }
 
 export type ManageRequest =
-  | { readonly op: 'list'; readonly className: string }
+  /** The objects of a class after an id, at most `limit` of them. */
+  | {
+      readonly op: 'list';
+      readonly className: string;
+      readonly after: string | null;
+      readonly limit: number;
+    }
   | { readonly op: 'delete'; readonly address: WireAddress }
   | { readonly op: 'now' | 'runNextAlarm' | 'resume' }
   | { readonly op: 'set'; readonly timeMs: number }

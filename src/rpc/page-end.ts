@@ -8,6 +8,7 @@ import type { ChannelEndpoint } from './channel-endpoint.ts';
 import { connectionClosed } from './connection-closed.ts';
 import type { ConnectionMessage } from './control.ts';
 import { fromWire, type WireError } from './errors-on-wire.ts';
+import { checkNotice, type Notice } from './notices.ts';
 import type { ReferencePeer } from './object-protocol.ts';
 import { PendingCalls } from './pending-calls.ts';
 import {
@@ -28,8 +29,13 @@ export class PageEnd {
   readonly #users = new Set<(reason: Error) => void>();
   #reportLost: (reason: Error) => void = () => {};
   #heardCount = 0;
+  #isYielding = false;
+  /** Called when the worker steps down: it is asked for nothing new from then on. */
+  onYield: () => void = () => {};
   /** Called when a call begins to wait for its answer. */
   onWaiting: () => void = () => {};
+  /** Called when the worker tells something unasked. */
+  onNotice: (notice: Notice) => void = () => {};
 
   constructor(endpoint: ChannelEndpoint) {
     this.#endpoint = endpoint;
@@ -44,6 +50,9 @@ export class PageEnd {
       const message = (event as MessageEvent<ConnectionMessage | null>).data;
       this.#heardCount += 1;
       if (message?.type === 'closed') this.fail(closingReason(message.error));
+      if (message?.type === 'yields') this.#pause();
+      const notice = message?.type === 'notice' ? checkNotice(message.notice) : null;
+      if (notice !== null) this.onNotice(notice);
     });
     endpoint.addEventListener('messageerror', () => {
       this.leave(connectionClosed('a message from the worker could not be read'));
@@ -53,6 +62,11 @@ export class PageEnd {
   /** Why the connection failed, or null while it works. */
   get failure(): Error | null {
     return this.#pending.failure;
+  }
+
+  /** True once the worker steps down: what was sent is answered, and new work waits for the next worker. */
+  get isYielding(): boolean {
+    return this.#isYielding;
   }
 
   /** True while a call waits for its answer. */
@@ -103,6 +117,15 @@ export class PageEnd {
     const closed: ConnectionMessage = { type: 'closed' };
     this.#endpoint.postMessage(closed);
     this.fail(reason);
+  }
+
+  // In this order: the users hold their work back before the worker hears that they do.
+  #pause(): void {
+    if (this.failure !== null || this.#isYielding) return;
+    this.#isYielding = true;
+    this.onYield();
+    const paused: ConnectionMessage = { type: 'paused' };
+    this.#endpoint.postMessage(paused);
   }
 
   #make<T>(send: () => Promise<T>): Promise<T> {

@@ -8,6 +8,9 @@ import type { WireAddress } from './object-protocol.ts';
 /** Most calls of one message, so that messages of other tabs get their turn. */
 export const BATCH_CALLS_MAX = 512;
 
+/** Most flags of one message. */
+export const CANCELS_MAX = 512;
+
 /** One opened handle of one object; the worker counts up. */
 export type SessionId = number;
 
@@ -25,6 +28,11 @@ export interface StoragePeer {
   open(target: string | WireAddress): Promise<Outcome<SessionId>>;
   /** Runs calls in order; outcomes are parallel to them. */
   execute(session: SessionId, calls: readonly Call[]): Promise<Outcome[]>;
+  /**
+   * The calls with these flags are not wanted any more. One that has not begun is not made, and the statement
+   * that one runs is stopped; both are CANCELLED.
+   */
+  cancel?(flags: readonly string[]): Promise<void>;
   /** Ends a handle: its cursors are closed, its open transaction is rolled back. */
   close(session: SessionId): Promise<void>;
 }

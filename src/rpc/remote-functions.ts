@@ -6,7 +6,8 @@
 // that it expects, whatever the peer sends.
 
 import { wrap } from 'comlink';
-import { checkNumberOf } from '../contract/check.ts';
+import { checkFlagUrl } from '../contract/call-flag.ts';
+import { checkArray, checkNumberOf } from '../contract/check.ts';
 import { type Answerer, answerCalls } from './answer-calls.ts';
 import type { ChannelEndpoint } from './channel-endpoint.ts';
 import { checkCalls, checkTarget } from './check-calls.ts';
@@ -21,7 +22,7 @@ import {
 import { checkOutcome, checkOutcomes } from './check-outcomes.ts';
 import { checkLiveStart, type LivePeer } from './live-protocol.ts';
 import type { ObjectsPeer, ReferencePeer } from './object-protocol.ts';
-import type { StoragePeer } from './protocol.ts';
+import { CANCELS_MAX, type StoragePeer } from './protocol.ts';
 
 interface RemoteFunction<Parameters extends readonly unknown[], Result> {
   /** Each returns its parameter, or throws what the caller receives as the outcome. */
@@ -39,7 +40,7 @@ type Description<Peer> = {
 };
 
 /** What a worker exposes to a page. */
-export type WorkerPeer = StoragePeer & ObjectsPeer & LivePeer & ReferencePeer;
+export type WorkerPeer = Required<StoragePeer> & ObjectsPeer & LivePeer & ReferencePeer;
 
 /** What a page exposes to a worker. */
 export const PAGE_FUNCTIONS: Description<ReferencePeer> = {
@@ -53,6 +54,7 @@ export const WORKER_FUNCTIONS: Description<WorkerPeer> = {
     parameters: [checkSession, checkCalls],
     answer: (answer, _session, calls) => checkOutcomes(answer, calls.length),
   },
+  cancel: { parameters: [checkCancels], answer: nothing },
   close: { parameters: [checkSession], answer: nothing },
   classes: { parameters: [], answer: checkOutcome },
   call: { parameters: [checkAddress, checkObjectRequest], answer: checkOutcome },
@@ -110,6 +112,10 @@ function checkSession(value: unknown): number {
 
 function checkLiveNumber(value: unknown): number {
   return checkNumberOf('live read', value);
+}
+
+function checkCancels(value: unknown): readonly string[] {
+  return checkArray('flags', value, CANCELS_MAX).map(checkFlagUrl);
 }
 
 function nothing(): undefined {

@@ -12,6 +12,7 @@ import { connectionClosed } from './connection-closed.ts';
 import type { ConnectionMessage } from './control.ts';
 import { type Outcome, toWire } from './errors-on-wire.ts';
 import type { LiveConnection, LiveService } from './live-protocol.ts';
+import type { Notices } from './notices.ts';
 import type { ObjectsConnection, ObjectsService, WireAddress } from './object-protocol.ts';
 import { PendingCalls } from './pending-calls.ts';
 import type { SessionId, StoragePeer } from './protocol.ts';
@@ -28,9 +29,20 @@ export interface WorkerService extends StoragePeer {
   readonly objects?: ObjectsService;
   /** Live reads of objects. */
   readonly live?: LiveService;
+  /** What every page is told. */
+  readonly notices?: Notices;
   /** Resolves to the reason when nothing more can be served. */
   readonly lost?: Promise<Error>;
+  /** False while an event runs, or a page holds a transaction open. @default always true */
+  readonly isQuiet?: boolean;
+  /** Begins nothing by itself from now on, such as an alarm. */
+  rest?(): void;
+  /** Ends every object after its last write is durable. What still runs is reset; `fact` says why. */
+  end?(fact: string): Promise<void>;
 }
+
+/** Requests that are answered when something happens, which may be never. */
+const WAITING: ReadonlySet<string> = new Set(['watch', 'wait', 'pull']);
 
 export class WorkerEnd implements StoragePeer {
   readonly #service: WorkerService;
@@ -41,6 +53,9 @@ export class WorkerEnd implements StoragePeer {
   readonly #endpoint: ChannelEndpoint;
   readonly #sessions = new Set<SessionId>();
   readonly #end = new AbortController();
+  /** Calls of the page that are not answered yet, without those that wait for something to happen. */
+  #running = 0;
+  #hasPaused = false;
 
   constructor(service: WorkerService, endpoint: ChannelEndpoint) {
     this.#service = service;
@@ -53,15 +68,35 @@ export class WorkerEnd implements StoragePeer {
       const message = (event as MessageEvent<ConnectionMessage | null>).data;
       if (message?.type === 'closed') this.end();
       if (message?.type === 'ping') this.#post({ type: 'pong' });
+      if (message?.type === 'paused') this.#hasPaused = true;
     });
     // It is not known which call could not be read, so no call could be answered reliably.
     endpoint.addEventListener('messageerror', () => this.end());
     this.#post({ type: 'accepted' });
+    const unsubscribe = service.notices?.subscribe((notice) =>
+      this.#post({ type: 'notice', notice }),
+    );
+    if (unsubscribe !== undefined) this.ended.addEventListener('abort', unsubscribe);
   }
 
   /** Aborted when the connection has ended. */
   get ended(): AbortSignal {
     return this.#end.signal;
+  }
+
+  /** The worker steps down: the page sends no new work from now on. */
+  yield(): void {
+    this.#post({ type: 'yields' });
+  }
+
+  /** True once the page sends no new work: what it has sent before has arrived. */
+  get hasPaused(): boolean {
+    return this.#hasPaused || this.ended.aborted;
+  }
+
+  /** True when every call of the page is answered. */
+  get isQuiet(): boolean {
+    return this.#running === 0 || this.ended.aborted;
   }
 
   async open(target: string | WireAddress): Promise<Outcome<SessionId>> {
@@ -99,13 +134,33 @@ export class WorkerEnd implements StoragePeer {
   }
 
   #functions(): WorkerPeer {
+    const objects = this.#objects;
+    const live = this.#live;
     return {
-      ...this.#objects,
-      ...this.#live,
-      open: (target) => this.open(target),
-      execute: (session, calls) => this.execute(session, calls),
+      ...objects,
+      ...live,
+      open: (target) => this.#run(() => this.open(target)),
+      execute: (session, calls) => this.#run(() => this.execute(session, calls)),
+      cancel: async (flags) => this.#service.cancel?.(flags),
       close: (session) => this.close(session),
+      classes: () => this.#run(() => objects.classes()),
+      call: (address, request) =>
+        this.#run(() => objects.call(address, request), !WAITING.has(request.op)),
+      manage: (request) => this.#run(() => objects.manage(request)),
+      ask: (reference, request) =>
+        this.#run(() => objects.ask(reference, request), !WAITING.has(request.op)),
+      openLive: (start) => this.#run(() => live.openLive(start)),
     };
+  }
+
+  async #run<T>(call: () => Promise<T>, counts = true): Promise<T> {
+    if (!counts) return call();
+    this.#running += 1;
+    try {
+      return await call();
+    } finally {
+      this.#running -= 1;
+    }
   }
 
   #post(message: ConnectionMessage): void {

@@ -46,10 +46,6 @@ export class ByteReader {
     this.#end = bytes.length;
   }
 
-  get remaining(): number {
-    return this.#end - this.#at;
-  }
-
   byte(): number {
     if (this.#at >= this.#end) throw corrupt('it ends too early');
     return this.#bytes[this.#at++]!;

@@ -194,8 +194,7 @@ class Decoder implements ValueReader {
 
   #readDenseArray(): unknown[] {
     const length = this.input.varint();
-    // Each element takes a byte at least.
-    if (length > this.input.remaining) throw corrupt('it ends too early');
+    // It grows with its elements: each takes a byte at least, and the bytes end before a lying length.
     const array: unknown[] = [];
     this.#objects.push(array);
     for (let i = 0; i < length; i++) {
@@ -315,7 +314,7 @@ class Decoder implements ValueReader {
   /** A view follows the buffer it is of, and takes its place as the value. */
   #readViews(buffer: ArrayBuffer): ArrayBuffer | ArrayBufferView {
     const { input } = this;
-    if (input.remaining === 0 || input.peekTag() !== TAG.view) return buffer;
+    if (input.peekTag() !== TAG.view) return buffer;
     input.byte();
     return this.#add(this.#readView(buffer));
   }

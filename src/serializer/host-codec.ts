@@ -132,14 +132,14 @@ function readHeaders({ input }: ValueReader): Headers {
 function readRequest(reader: ValueReader): Request {
   const url = reader.input.utf8();
   const { method, headers, redirect, cache, integrity } = readMembers(reader);
-  return new Request(url, defined({ method, headers, redirect, cache, integrity }));
+  return new Request(url, { method, headers, redirect, cache, integrity } as RequestInit);
 }
 
 function readResponse(reader: ValueReader): Response {
   if (reader.readValue() !== null) throw corrupt('a response with a body');
   const { status, statusText, headers } = readMembers(reader);
   if (status === 0) return Response.error();
-  return new Response(null, defined({ status, statusText, headers }));
+  return new Response(null, { status, statusText, headers } as ResponseInit);
 }
 
 function readDomException({ input }: ValueReader): DOMException {
@@ -154,10 +154,6 @@ function readMembers(reader: ValueReader): Record<string, unknown> {
   const members = reader.readValue();
   if (typeof members === 'object' && members !== null) return members as Record<string, unknown>;
   throw corrupt('the members of a host object are not an object');
-}
-
-function defined(members: Record<string, unknown>): object {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
 
 function unless<Value>(value: Value, usual: Value): Value | undefined {

@@ -13,17 +13,20 @@ import type { Path } from './invoke.ts';
 import { type CallLive, setAddress, setLiveCalls } from './known-stubs.ts';
 import { isRemote, type Remote, remoteMember } from './rpc-promise.ts';
 import { toWireAddress } from './wire-address.ts';
+import { bothSignals, setWithSignal } from './with-signal.ts';
 
 /** What a stub calls. */
 export interface Callee {
   readonly address: WireAddress;
   readonly bond: Bond;
+  /** Cancels its calls. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** How calls reach objects. */
 export interface ObjectCaller {
   /** Absent for the code of objects. */
-  readonly live?: ((address: WireAddress) => CallLive) | undefined;
+  readonly live?: ((address: WireAddress, signal?: AbortSignal) => CallLive) | undefined;
   call(to: Callee, path: Path, parameters: unknown[]): Promise<unknown>;
   get(to: Callee, path: Path): Promise<unknown>;
   fetch(
@@ -65,16 +68,22 @@ class DurableObjectStub {
 Object.defineProperty(DurableObjectStub, 'name', { value: 'DurableObject' });
 refuseToClone(DurableObjectStub);
 
-export function createStub(object: ObjectAddress, caller: ObjectCaller): DurableObjectStub {
-  const address = toWireAddress(object);
-  const callee = { address, bond: new Bond() };
+export function createStub(
+  { id, ...rest }: ObjectAddress,
+  caller: ObjectCaller,
+): DurableObjectStub {
+  return stubOf(id, { address: toWireAddress({ id, ...rest }), bond: new Bond() }, caller);
+}
+
+function stubOf(id: DurableObjectId, callee: Callee, caller: ObjectCaller): DurableObjectStub {
+  const { address, signal } = callee;
   const remote: Remote = {
     get: (path) => caller.get(callee, path),
     call: (path, parameters) => caller.call(callee, path, parameters),
   };
   const breakage = new Breakage(() => caller.watch(callee));
   const onRpcBroken = (callback: unknown) => breakage.onBroken(callback, caller.entrance());
-  const stub = new Proxy(new DurableObjectStub(object.id, callee, caller), {
+  const stub = new Proxy(new DurableObjectStub(id, callee, caller), {
     get(target, name) {
       if (name === 'onRpcBroken') return onRpcBroken;
       if (name in target || !isRemote(name)) return Reflect.get(target, name);
@@ -82,6 +91,9 @@ export function createStub(object: ObjectAddress, caller: ObjectCaller): Durable
     },
   });
   setAddress(stub, address);
-  if (caller.live !== undefined) setLiveCalls(stub, caller.live(address));
+  if (caller.live !== undefined) setLiveCalls(stub, caller.live(address, signal));
+  setWithSignal(stub, (added) =>
+    stubOf(id, { ...callee, signal: bothSignals(signal, added) }, caller),
+  );
   return stub;
 }

@@ -1,5 +1,6 @@
 // Addresses of objects as data, and back.
 
+import type { NamedObject } from '../contract/connection-status.ts';
 import { DurableObjectId, type ObjectAddress } from '../contract/object-id.ts';
 import { checkAddress } from '../rpc/check-objects.ts';
 import type { WireAddress } from '../rpc/object-protocol.ts';
@@ -19,4 +20,10 @@ export function fromWireAddress(address: WireAddress): ObjectAddress {
   // The address may come from a payload, whose content is not checked before.
   const { className, id, name, jurisdiction } = checkAddress(address);
   return { className, id: new DurableObjectId(id, name, jurisdiction) };
+}
+
+/** What users are told of an object. */
+export function namedObject(address: WireAddress): NamedObject {
+  const { className, id } = fromWireAddress(address);
+  return { className, id };
 }

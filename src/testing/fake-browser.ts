@@ -4,6 +4,11 @@
 
 import type { Locks } from '../rpc/locks.ts';
 
+/** What a page or worker finds at `navigator.locks`. */
+export interface FakeLocks extends Locks {
+  query(): Promise<{ readonly held: readonly { readonly name: string }[] }>;
+}
+
 interface LockRequest {
   readonly agent: Agent;
   readonly mode: 'exclusive' | 'shared';
@@ -54,6 +59,10 @@ export class FakeBrowser {
     this.#grant(state);
   }
 
+  heldLocks(): { readonly name: string }[] {
+    return [...this.#locks].flatMap(([name, { held }]) => held.map(() => ({ name })));
+  }
+
   release(agent: Agent): void {
     for (const state of this.#locks.values()) {
       const others = (request: LockRequest) => request.agent !== agent;
@@ -89,7 +98,7 @@ export class FakeBrowser {
 }
 
 export class Agent {
-  readonly locks: Locks;
+  readonly locks: FakeLocks;
   readonly #browser: FakeBrowser;
   readonly #channels: BroadcastChannel[] = [];
   #hasEnded = false;
@@ -99,8 +108,10 @@ export class Agent {
     this.locks = {
       request: (name, { mode = 'exclusive', signal }, callback) =>
         new Promise((resolve) => {
+          if (this.#hasEnded) return;
           browser.request(name, { agent: this, mode, callback, settle: resolve }, signal);
         }),
+      query: () => this.whileAlive(async () => ({ held: browser.heldLocks() })),
     };
   }
 
@@ -111,6 +122,10 @@ export class Agent {
   readonly openChannel = (name: string): BroadcastChannel => {
     const channel = new BroadcastChannel(`${this.#browser.origin}/${name}`);
     this.#channels.push(channel);
+    const post = channel.postMessage.bind(channel);
+    channel.postMessage = (message) => {
+      if (!this.#hasEnded) post(message); // its code may still run; in a browser it would not
+    };
     return channel;
   };
 

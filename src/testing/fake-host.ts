@@ -6,6 +6,7 @@ import { compareBytes } from '../contract/key-order.ts';
 import type { Call, Results, RowBatch } from '../contract/operations.ts';
 import type { SqlStorageValue } from '../contract/storage.ts';
 import { type Outcome, toWire } from '../rpc/errors-on-wire.ts';
+import type { Notice, Notices } from '../rpc/notices.ts';
 import type { WireAddress } from '../rpc/object-protocol.ts';
 import type { SessionId, StoragePeer } from '../rpc/protocol.ts';
 
@@ -21,10 +22,19 @@ interface Session {
 export class FakeHost implements StoragePeer {
   /** Every message, in order. */
   readonly messages: (readonly Call[])[] = [];
+  /** Flags of calls that were cancelled by a message. */
+  readonly cancelled: string[] = [];
   readonly sessions = new Map<SessionId, Session>();
   /** Resolves when a test calls `lose`. */
   readonly lost: Promise<Error>;
   lose: (error: Error) => void = () => {};
+  readonly #listeners = new Set<(notice: Notice) => void>();
+  readonly notices: Notices = {
+    subscribe: (listener) => {
+      this.#listeners.add(listener);
+      return () => this.#listeners.delete(listener);
+    },
+  };
   readonly #disk: Disk;
   #lastNumber = 0;
   #gate: Promise<void> = Promise.resolve();
@@ -34,6 +44,29 @@ export class FakeHost implements StoragePeer {
     this.lost = new Promise((resolve) => {
       this.lose = resolve;
     });
+  }
+
+  /** Whether an event runs that no page has asked for. */
+  isBusy = false;
+  /** Why it was ended. */
+  ended: string | null = null;
+  /** True once it begins nothing by itself. */
+  isResting = false;
+
+  rest(): void {
+    this.isResting = true;
+  }
+
+  get isQuiet(): boolean {
+    return !this.isBusy && [...this.sessions.values()].every((session) => !session.transaction);
+  }
+
+  async end(fact: string): Promise<void> {
+    this.ended = fact;
+    for (const session of this.sessions.values()) {
+      if (session.transaction) this.#disk.set(session.name, session.transaction.before);
+      session.transaction = null;
+    }
   }
 
   /** Every call so far, by name. */
@@ -58,6 +91,16 @@ export class FakeHost implements StoragePeer {
     return { ok: id };
   }
 
+  /** Tells every page. */
+  tell(notice: Notice): void {
+    for (const listener of this.#listeners) listener(notice);
+  }
+
+  /** How many connections hear notices. */
+  get listenerCount(): number {
+    return this.#listeners.size;
+  }
+
   async execute(id: SessionId, calls: readonly Call[]): Promise<Outcome[]> {
     this.messages.push(calls);
     const session = this.sessions.get(id)!;
@@ -70,6 +113,10 @@ export class FakeHost implements StoragePeer {
     });
     await this.#gate;
     return outcomes;
+  }
+
+  async cancel(flags: readonly string[]): Promise<void> {
+    this.cancelled.push(...flags);
   }
 
   async close(id: SessionId): Promise<void> {

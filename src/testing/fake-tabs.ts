@@ -3,23 +3,34 @@
 
 import { connectObjects, type RemoteObjects } from '../client/connect.ts';
 import type { WorkerLike } from '../client/environment.ts';
+import { Flags } from '../client/flags.ts';
 import { CONNECT_WAIT_MS } from '../client/leader-finder.ts';
 import { LeaderFinders } from '../client/leader-finders.ts';
 import { openObjectStorage } from '../client/open-storage.ts';
+import { Persistence, type PersistenceBrowser } from '../client/persistence.ts';
 import { checkStorageName, DEFAULT_DIRECTORY, type WorkerChoice } from '../client/worker-choice.ts';
+import type { Build } from '../contract/deployment.ts';
+import type { StorageMedium } from '../contract/medium.ts';
 import type { RemoteStorage } from '../contract/storage.ts';
 import type { StartMessage, WorkerMessage } from '../rpc/control.ts';
-import type { Locks } from '../rpc/locks.ts';
 import type { ObjectsService } from '../rpc/object-protocol.ts';
 import type { StoragePeer } from '../rpc/protocol.ts';
 import type { WorkerService } from '../rpc/worker-end.ts';
-import { type Agent, FakeBrowser } from './fake-browser.ts';
+import { type Agent, FakeBrowser, type FakeLocks } from './fake-browser.ts';
 import { type Disk, FakeHost } from './fake-host.ts';
 import { Settling } from './settling.ts';
 
 /** worker/boot/candidate, which a page does not import. */
 export type RunCandidate = (
-  createHost: () => Promise<WorkerService>,
+  code: {
+    readonly build?: Build;
+    readonly compareBuilds?: (one: Build, other: Build) => number;
+    digest(): Promise<string>;
+    prepare?(): Promise<unknown>;
+    createHost(options: {
+      readonly medium: StorageMedium | null;
+    }): Promise<{ readonly service: WorkerService; readonly medium: StorageMedium }>;
+  },
   environment: {
     readonly page: {
       postMessage(message: WorkerMessage, transfer: Transferable[]): void;
@@ -29,7 +40,7 @@ export type RunCandidate = (
       ): void;
       close(): void;
     };
-    readonly locks: Locks;
+    readonly locks: FakeLocks;
     readonly after: (delayMs: number, task: () => void) => void;
     readonly openChannel: (name: string) => BroadcastChannel;
   },
@@ -41,6 +52,9 @@ export class FakeTabs {
   readonly runCandidate: RunCandidate;
   readonly objects: (() => ObjectsService) | undefined;
   readonly storage: StoragePeer | undefined;
+  /** Flags that were revoked. */
+  readonly revoked = new Set<string>();
+  readonly flags: Flags;
   readonly #tabs: FakeTab[] = [];
 
   /** `objects` and `storage` replace those of every host, if given. */
@@ -48,10 +62,16 @@ export class FakeTabs {
     this.runCandidate = runCandidate;
     this.objects = objects;
     this.storage = storage;
+    let lastFlag = 0;
+    this.flags = new Flags({
+      make: () => `blob:flag-${++lastFlag}`,
+      revoke: (url) => void this.revoked.add(url),
+      now: () => Date.now(),
+    });
   }
 
-  tab(): FakeTab {
-    const tab = new FakeTab(this);
+  tab(deployment: FakeDeployment = {}): FakeTab {
+    const tab = new FakeTab(this, deployment, this.#tabs.length);
     this.#tabs.push(tab);
     return tab;
   }
@@ -70,6 +90,14 @@ export class FakeTabs {
   }
 }
 
+/** What the worker of a tab runs. */
+export interface FakeDeployment {
+  readonly build?: Build;
+  readonly compareBuilds?: (one: Build, other: Build) => number;
+  readonly code?: string;
+  prepare?(): Promise<unknown>;
+}
+
 export class FakeTab {
   /** One a start of the worker. */
   readonly workers: FakeWorker[] = [];
@@ -78,8 +106,12 @@ export class FakeTab {
    * script that runs the package's code and does not call serve().
    */
   script: 'serves' | 'no script' | 'says nothing' | 'never serves' = 'serves';
+  /** What the browser answers about the site's data. */
+  readonly browserStorage: PersistenceBrowser = {};
   /** Why the next hosts cannot be created. */
   hostError: Error | null = null;
+  /** Of the next workers. */
+  deployment: FakeDeployment;
   readonly #page: Agent;
   readonly #tabs: FakeTabs;
   readonly #finders: LeaderFinders;
@@ -90,8 +122,10 @@ export class FakeTab {
   #nowMs = 0;
   #timers: { readonly dueMs: number; readonly task: () => void }[] = [];
 
-  constructor(tabs: FakeTabs) {
+  /** `startedMs`: when its page was opened. */
+  constructor(tabs: FakeTabs, deployment: FakeDeployment, startedMs: number) {
     this.#tabs = tabs;
+    this.deployment = deployment;
     this.#page = tabs.browser.agent();
     const { locks, openChannel, randomId } = this.#page;
     const after = (delayMs: number, task: () => void) => {
@@ -109,7 +143,18 @@ export class FakeTab {
       collected.register(owner, once);
     };
     const now = () => this.#nowMs;
-    const environment = { locks, openChannel, randomId, now, after, whenCollected };
+    const { flags } = tabs;
+    const environment = {
+      locks,
+      openChannel,
+      randomId,
+      now,
+      startedMs,
+      after,
+      flags,
+      whenCollected,
+      persistence: new Persistence(this.browserStorage),
+    };
     this.#finders = new LeaderFinders(environment);
   }
 
@@ -157,6 +202,7 @@ export class FakeTab {
       start: null,
       workerUrl: null,
       wasmUrl: null,
+      medium: null,
       spawn: () => this.startWorker(),
       ...choice,
     };
@@ -197,23 +243,31 @@ export class FakeTab {
 
   /** A worker of this tab, with the script of the moment. */
   startWorker(script = this.script): FakeWorker {
-    const worker = new FakeWorker(this.#tabs, script, () => this.hostError);
+    const worker = new FakeWorker(this.#tabs, script, () => this.hostError, this.deployment);
     this.workers.push(worker);
     return worker;
   }
 }
 
 export class FakeWorker implements WorkerLike {
-  host: FakeHost | null = null;
+  /** One for each time it has led. */
+  readonly hosts: FakeHost[] = [];
   readonly #tabs: FakeTabs;
   readonly #hostError: () => Error | null;
+  readonly #deployment: FakeDeployment;
   readonly #agent: Agent;
   readonly #events = new EventTarget();
   readonly #channel = new MessageChannel();
 
-  constructor(tabs: FakeTabs, script: FakeTab['script'], hostError: () => Error | null) {
+  constructor(
+    tabs: FakeTabs,
+    script: FakeTab['script'],
+    hostError: () => Error | null,
+    deployment: FakeDeployment = {},
+  ) {
     this.#tabs = tabs;
     this.#hostError = hostError;
+    this.#deployment = deployment;
     this.#agent = tabs.browser.agent();
     const { port1: page, port2: scope } = this.#channel;
     page.addEventListener('message', ({ data }) => {
@@ -242,8 +296,16 @@ export class FakeWorker implements WorkerLike {
       close: () => this.terminate(),
     };
     const after = (delayMs: number, task: () => void) => void setTimeout(task, delayMs);
-    const createHost = () => this.#createHost();
-    this.#tabs.runCandidate(createHost, { page: worker, locks, after, openChannel });
+    const { code: digest = 'code', ...deployment } = this.#deployment;
+    const code: Parameters<RunCandidate>[0] = {
+      ...deployment,
+      digest: async () => digest,
+      createHost: async ({ medium }) => ({
+        service: await this.#createHost(),
+        medium: medium ?? 'opfs',
+      }),
+    };
+    this.#tabs.runCandidate(code, { page: worker, locks, after, openChannel });
     scope.start();
   }
 
@@ -251,14 +313,22 @@ export class FakeWorker implements WorkerLike {
     const error = this.#hostError();
     if (error !== null) throw error;
     const agent = this.#agent;
-    this.host = new FakeHost(this.#tabs.disk);
-    const host = this.#tabs.storage ?? this.host;
+    const fake = new FakeHost(this.#tabs.disk);
+    this.hosts.push(fake);
+    const host = this.#tabs.storage ?? fake;
     const objects = this.#tabs.objects?.();
     return {
       ...(objects !== undefined && { objects: whileAlive(objects, agent) }),
-      lost: this.host.lost,
+      lost: fake.lost,
+      notices: fake.notices,
+      rest: () => fake.rest(),
+      get isQuiet() {
+        return fake.isQuiet;
+      },
+      end: (fact) => agent.whileAlive(() => fake.end(fact)),
       open: (target) => agent.whileAlive(() => host.open(target)),
       execute: (session, calls) => agent.whileAlive(() => host.execute(session, calls)),
+      cancel: (flags) => agent.whileAlive(async () => host.cancel?.(flags)),
       close: (session) => agent.whileAlive(() => host.close(session)),
     };
   }
@@ -269,6 +339,11 @@ export class FakeWorker implements WorkerLike {
 
   addEventListener(type: string, listener: (event: Event) => void): void {
     this.#events.addEventListener(type, listener);
+  }
+
+  /** Of the last time it has led. */
+  get host(): FakeHost | null {
+    return this.hosts.at(-1) ?? null;
   }
 
   get isAlive(): boolean {

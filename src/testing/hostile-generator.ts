@@ -104,12 +104,16 @@ const BYTES = new Uint8Array([0xff, 0x0f, 0x30]);
  */
 const NOBODY = { className: null, id: 'f'.repeat(64) };
 
+/** Of a call that was made long ago, so that the worker looks at it. */
+const FLAG = { url: 'blob:flag', madeMs: 0 };
+
 const SAMPLES: Readonly<Record<string, Sample>> = {
   open: (_session, address, { pick }) => [pick([address, 'hostile', 'other'])],
   execute: (session, _address, draws) => [
     session,
     Array.from({ length: 1 + draws.below(3) }, () => draws.pick(CALLS)),
   ],
+  cancel: (_session, _address, { pick }) => [pick([[FLAG.url], [FLAG.url, 'blob:other'], []])],
   close: (_session, _address, { below }) => [1_000_000 + below(10)],
   classes: () => [],
   call: (_session, address, { pick }) => [
@@ -117,12 +121,13 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
     pick([
       { op: 'call', path: ['echo'], payload: BYTES },
       { op: 'get', path: ['echo', 'deep'] },
+      { op: 'get', path: ['echo'], flag: FLAG },
       { op: 'fetch', payload: BYTES },
     ]),
   ],
   manage: (_session, _address, { pick }) => [
     pick([
-      { op: 'list', className: 'Room' },
+      { op: 'list', className: 'Room', after: null, limit: 10 },
       { op: 'delete', address: NOBODY },
       { op: 'now' },
       { op: 'resume' },
@@ -158,6 +163,7 @@ const RANGE = { start: new Uint8Array(0), end: null, reverse: false, limit: null
 
 const CALLS: readonly object[] = [
   { op: 'get', keys: ['a', 'b'] },
+  { op: 'get', keys: ['a'], flag: FLAG },
   { op: 'put', entries: [['a', BYTES]], unconfirmed: false },
   { op: 'delete', keys: ['a'], unconfirmed: true },
   { op: 'list', range: RANGE },

@@ -158,7 +158,7 @@ function wrong(message: unknown, replies: readonly unknown[]): string | null {
   // These have no result.
   if (
     isCall &&
-    (name === 'close' || name === 'release' || name === 'closeLive') &&
+    (name === 'cancel' || name === 'close' || name === 'release' || name === 'closeLive') &&
     value === undefined
   )
     return null;

@@ -1,37 +1,78 @@
-// Serves a host over OPFS to the page that started this worker and, when it leads, to other tabs.
+// Serves a host to the page that started this worker and, when it leads, to other tabs.
 //
-// Only this file, opfs-host.ts and start-host.ts use the worker's global scope.
+// Only this file, browser-host.ts, browser-medium.ts and start-host.ts use the worker's global scope.
 
+import { WASM_URL } from '../../src/contract/wasm-url.ts';
+import { noticesOf } from '../sessions/page-notices.ts';
 import { PageSessions } from '../sessions/page-sessions.ts';
-import { type CandidateEnvironment, runCandidate } from './candidate.ts';
-import { type OpfsHostOptions, startOpfsHost } from './opfs-host.ts';
+import type { After } from '../sessions/page-transaction.ts';
+import { loadSqlite } from '../vfs/sqlite-module.ts';
+import { type BrowserHostOptions, startBrowserHost } from './browser-host.ts';
+import {
+  type CandidateEnvironment,
+  type DirectoryOptions,
+  type HostedCode,
+  runCandidate,
+  type ServedHost,
+} from './candidate.ts';
+import { codeDigest } from './code-digest.ts';
 import { watchedHost } from './watched-host.ts';
 
 /** What a worker hosts, the same for every page. */
-export type BrowserWorkerOptions = Pick<OpfsHostOptions, 'classes' | 'env' | 'idleMs' | 'limits'>;
+export type BrowserWorkerOptions = Pick<
+  BrowserHostOptions,
+  'classes' | 'env' | 'idleMs' | 'limits'
+> &
+  Pick<HostedCode, 'build' | 'compareBuilds'>;
 
 /** Call it before anything is awaited; otherwise the page's first message is lost. */
 export function startBrowserWorker(options: BrowserWorkerOptions): void {
-  const scope = globalThis as unknown as CandidateEnvironment['page'];
-  const { setTimeout, clearTimeout } = globalThis;
+  const { build, compareBuilds, ...hosted } = options;
+  const { setTimeout, clearTimeout } = globalThis; // before a host replaces them
+  const after: After = (delayMs, task) => {
+    const timer = setTimeout(task, delayMs);
+    return () => clearTimeout(timer);
+  };
   runCandidate(
-    async ({ directory, wasmUrl }) => {
-      const { host, namespaces, watch } = await startOpfsHost({
-        ...options,
-        directory,
-        ...(wasmUrl !== null && { wasm: new URL(wasmUrl) }),
-      });
-      const sessions = new PageSessions(host, (delayMs, task) => {
-        const timer = setTimeout(task, delayMs);
-        return () => clearTimeout(timer);
-      });
-      return watchedHost(sessions, namespaces.calls, namespaces.live, watch);
+    {
+      ...(build !== undefined && { build }),
+      ...(compareBuilds !== undefined && { compareBuilds }),
+      digest: () => codeDigest(location.href, options.classes),
+      prepare: ({ wasmUrl }) => loadSqlite(wasmOf(wasmUrl)),
+      createHost: (directory) => createHost(hosted, directory, after),
     },
     {
-      page: scope,
+      page: globalThis as unknown as CandidateEnvironment['page'],
       locks: navigator.locks,
-      after: (delayMs, task) => void setTimeout(task, delayMs),
+      after,
       openChannel: (name) => new BroadcastChannel(name),
     },
   );
+}
+
+async function createHost(
+  hosted: Omit<BrowserWorkerOptions, 'build' | 'compareBuilds'>,
+  { directory, medium: wanted, wasmUrl }: DirectoryOptions,
+  after: After,
+): Promise<ServedHost> {
+  const { host, namespaces, watch, medium, close } = await startBrowserHost({
+    ...hosted,
+    directory,
+    medium: wanted,
+    wasm: wasmOf(wasmUrl),
+  });
+  const sessions = new PageSessions(host, after);
+  const service = watchedHost(sessions, namespaces.calls, namespaces.live, watch, {
+    get isQuiet() {
+      return host.isQuiet && !sessions.isInTransaction;
+    },
+    rest: () => host.rest(),
+    notices: noticesOf(host),
+    close,
+  });
+  return { service, medium };
+}
+
+function wasmOf(wasmUrl: string | null): URL {
+  return wasmUrl === null ? WASM_URL : new URL(wasmUrl);
 }

@@ -8,6 +8,7 @@ import { Clock } from '../clock/clock.ts';
 import { systemTime } from '../clock/system-time.ts';
 import type { SystemTime } from '../clock/system-timers.ts';
 import type { ObjectMedium } from '../file/medium.ts';
+import type { Space } from '../file/space-watch.ts';
 import { realm } from '../globals/realm.ts';
 import { ClockControl } from '../host/clock-control.ts';
 import { ObjectHost } from '../host/object-host.ts';
@@ -35,6 +36,10 @@ export interface Platform {
   readonly idleMs?: number;
   /** Limits of queries and imports. @default those of query-limits */
   readonly limits?: Limits;
+  /** True when the flag of a call was revoked. @default never: calls are cancelled between turns only */
+  readonly isRevoked?: (flag: string) => boolean;
+  /** How much space there is for files. @default nobody is told that it is short */
+  readonly estimate?: () => Promise<Space>;
   /** True when all code of the scope belongs to the objects, and sees their clock. */
   readonly isDedicated: boolean;
 }
@@ -44,8 +49,11 @@ export interface RunningHost {
   readonly host: ObjectHost;
   readonly namespaces: Namespaces;
   readonly manager: ObjectManager;
-  /** Ends every object after its last write is durable, and removes the host from scope and library. */
-  close(): Promise<void>;
+  /**
+   * Ends every object after its last write is durable, and removes the host from scope and library.
+   * `fact` says why, to what still runs.
+   */
+  close(fact?: string): Promise<void>;
 }
 
 /** Opens nothing until an object is used or its alarm is due. */
@@ -74,9 +82,9 @@ export async function startHost(
       waitUntil: (work) => host.currentContext?.keepAlive(work),
     }),
   ];
-  const close = () => {
+  const close = (fact?: string) => {
     namespaces.close();
-    return host.close().finally(() => {
+    return host.close(fact).finally(() => {
       undoAll(leave);
       platform.catalog.close();
     });
@@ -108,6 +116,8 @@ function environmentOf(
     afterRealTime: (delayMs, task) => time.after(delayMs, task, false),
     medium: platform.medium,
     catalog: platform.catalog,
+    ...(platform.isRevoked && { isRevoked: platform.isRevoked }),
+    ...(platform.estimate !== undefined && { estimate: platform.estimate }),
     ...(platform.idleMs !== undefined && { idleMs: platform.idleMs }),
     limits,
     openDatabase: (store, events) => openLogDatabase(sqlite, store, events, limits),

@@ -5,16 +5,26 @@
 
 import { type Outcome, toWire } from '../../src/rpc/errors-on-wire.ts';
 import type { LiveService } from '../../src/rpc/live-protocol.ts';
+import type { Notices } from '../../src/rpc/notices.ts';
 import type { ObjectsService } from '../../src/rpc/object-protocol.ts';
 import type { StoragePeer } from '../../src/rpc/protocol.ts';
 import type { WorkerService } from '../../src/rpc/worker-end.ts';
 
 /** The part of file/clearance-watch that is used. */
 export interface Watch {
-  /** Resolves to the reason when the files are gone. */
+  /** Resolves to the reason when the files are gone, or cannot be reached any more. */
   readonly cleared: Promise<Error>;
   /** Does the work. @throws the reason when the files are gone */
   during<T>(work: () => Promise<T>): Promise<T>;
+}
+
+/** How the host behind the services ends. */
+export interface HostLife {
+  readonly isQuiet: boolean;
+  rest(): void;
+  close(fact: string): Promise<void>;
+  /** What every page is told. */
+  readonly notices: Notices;
 }
 
 export function watchedHost(
@@ -22,14 +32,22 @@ export function watchedHost(
   objects: ObjectsService,
   live: LiveService,
   watch: Watch,
+  life: HostLife,
 ): WorkerService {
   const guard = <T>(work: () => Promise<Outcome<T>>): Promise<Outcome<T>> =>
     watch.during(work).catch((error) => ({ error: toWire(error) }));
   return {
     lost: watch.cleared,
+    notices: life.notices,
+    get isQuiet() {
+      return life.isQuiet;
+    },
+    rest: () => life.rest(),
+    end: (fact) => life.close(fact),
     open: (target) => guard(() => host.open(target)),
     // If it rejects, the error is the outcome of each call.
     execute: (session, calls) => watch.during(() => host.execute(session, calls)),
+    ...(host.cancel && { cancel: (flags) => host.cancel!(flags) }),
     close: (session) => host.close(session),
     objects: {
       connect(peer) {

@@ -22,6 +22,7 @@ import { callEntry, parametersIn } from '../../src/stubs/invoke.ts';
 import { fromWireAddress } from '../../src/stubs/wire-address.ts';
 import type { ObjectHost } from '../host/object-host.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
+import type { Cancellation } from '../io/cancellation.ts';
 import type { LiveRead, LiveResult } from '../live/live-reads.ts';
 import { storageRead } from '../live/storage-read.ts';
 
@@ -72,9 +73,20 @@ export class LiveCalls implements LiveService {
     };
   }
 
-  async #follow({ target, read }: LiveStart): Promise<Follower> {
-    const instance = await this.#host.instance(addressOf(target));
-    return new Follower(instance, readOf(instance, read));
+  async #follow({ target, read, flag }: LiveStart): Promise<Follower> {
+    const cancellation = flag && this.#host.cancellations.begin(flag);
+    const ended = () => cancellation?.end();
+    try {
+      const instance = await this.#host.instance(addressOf(target));
+      return new Follower(
+        instance,
+        cancellable(instance, readOf(instance, read), cancellation),
+        ended,
+      );
+    } catch (error) {
+      ended();
+      throw error;
+    }
   }
 }
 
@@ -85,7 +97,7 @@ class Follower {
   #answer: ((outcome: LiveOutcome) => void) | undefined;
   readonly #stop: () => void;
 
-  constructor(instance: ObjectInstance, read: LiveRead) {
+  constructor(instance: ObjectInstance, read: LiveRead, ended: () => void) {
     const release = instance.context.retain((reason) => this.end(reason));
     const remove = instance.live.add(read, (result) => {
       this.#result = result;
@@ -94,6 +106,7 @@ class Follower {
     this.#stop = () => {
       remove();
       release();
+      ended();
     };
     if (this.#end !== undefined) this.#stop();
   }
@@ -135,6 +148,27 @@ function addressOf(target: LiveStart['target']): ObjectAddress {
 function readOf(instance: ObjectInstance, request: LiveRequest): LiveRead {
   if (request.op !== 'call') return storageRead(instance.storage, request);
   return { kind: 'method', run: () => call(instance, request) };
+}
+
+function cancellable(
+  { context }: ObjectInstance,
+  read: LiveRead,
+  cancellation: Cancellation | undefined,
+): LiveRead {
+  if (cancellation === undefined) return read;
+  const work = <T>(run: () => T) => {
+    context.workFor(cancellation);
+    return run();
+  };
+  if (read.kind === 'method') return { kind: 'method', run: () => work(() => read.run()) };
+  const run = () => {
+    try {
+      return work(() => read.run());
+    } finally {
+      context.workFor(undefined); // other reads run in the same event
+    }
+  };
+  return { kind: 'storage', run };
 }
 
 async function call(instance: ObjectInstance, request: Call): Promise<Uint8Array> {

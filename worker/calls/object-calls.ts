@@ -29,6 +29,7 @@ import { fromWireAddress, toWireAddress } from '../../src/stubs/wire-address.ts'
 import type { ObjectHost } from '../host/object-host.ts';
 import type { ObjectManager } from '../host/object-manager.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
+import { type Cancellation, cancellationOf } from '../io/cancellation.ts';
 import { WatchedInstances } from './watched-instances.ts';
 
 /** The caller's own code has failed, before the receiver was reached. */
@@ -77,11 +78,14 @@ export class ObjectCalls implements ObjectsService {
     return {
       classes: async () => ({ ok: this.#classes() }),
       call: (address, request) =>
-        this.#outcome(
-          () => this.#object(address),
-          request,
-          references,
-          (context) => watched.watch(context),
+        this.#flagged(request, (cancellation) =>
+          this.#outcome(
+            () => this.#object(address),
+            request,
+            references,
+            (context) => watched.watch(context),
+            cancellation,
+          ),
         ),
       manage: (request) => this.#manage(request),
       ask: (reference, request) => references.ask(reference, request),
@@ -98,10 +102,11 @@ export class ObjectCalls implements ObjectsService {
     this.carryTo(() => this.#object(call.address), call);
 
   /** Carries a call of code in this thread to a receiver, which is found only now. */
-  async carryTo(find: () => Receiver, { bond, request }: OutgoingCall): Promise<Answer> {
+  async carryTo(find: () => Receiver, { bond, request, signal }: OutgoingCall): Promise<Answer> {
     const [caller, callee] = this.#local;
+    const cancellation = signal && cancellationOf(signal);
     const payload = await bond.ask(caller, request, (sent) =>
-      this.#outcome(find, sent, callee, endOf),
+      this.#outcome(find, sent, callee, endOf, cancellation),
     );
     return { payload, channel: caller };
   }
@@ -111,11 +116,21 @@ export class ObjectCalls implements ObjectsService {
     return { address, deliver: (event) => this.#host.deliver(address, event) };
   }
 
+  #flagged<T>(
+    { flag }: ObjectRequest,
+    work: (cancellation?: Cancellation) => Promise<T>,
+  ): Promise<T> {
+    if (flag === undefined) return work();
+    const cancellation = this.#host.cancellations.begin(flag);
+    return work(cancellation).finally(() => cancellation.end());
+  }
+
   async #outcome(
     find: () => Receiver,
     request: ObjectRequest,
     channel: ReferenceChannel,
     watch: Watch,
+    cancellation?: Cancellation,
   ): Promise<ObjectOutcome> {
     const { resets } = this.#host;
     const { incarnation = resets.count } = request;
@@ -127,7 +142,11 @@ export class ObjectCalls implements ObjectsService {
       const before = lastReset();
       if (before !== undefined) throw before.reason;
       if (request.op === 'watch') throw await this.#endOf(receiver, watch);
-      const draft = await receiver.deliver((instance) => this.#perform(instance, request, channel));
+      const draft = await receiver.deliver((instance) => {
+        cancellation?.check();
+        instance.context.workFor(cancellation);
+        return this.#perform(instance, request, channel);
+      });
       return { ok: channel.send(draft), incarnation };
     } catch (thrown) {
       const isOwn = thrown instanceof CallerError;
@@ -203,7 +222,7 @@ async function perform(
   const { clock } = manager;
   switch (request.op) {
     case 'list':
-      return (await manager.list(request.className)).map(({ address, ...facts }) => ({
+      return (await manager.list(request.className, request)).map(({ address, ...facts }) => ({
         address: toWireAddress(address),
         ...facts,
       }));

@@ -15,16 +15,35 @@ export interface CatalogEntry {
   readonly name?: string;
   /** When to look at it, in milliseconds; null: never. */
   readonly wakeMs: number | null;
+  /** True once a commit of it was durable: then it has files. */
+  readonly isStored?: true;
+}
+
+/** A part of the objects of a class. */
+export interface CatalogPart {
+  /** The id after which it begins; null: at the first one. */
+  readonly after: string | null;
+  readonly limit: number;
 }
 
 export interface ObjectCatalog {
-  /** Adds an object, or its name if that is new; resolves when the entry would survive a crash. */
-  add(entry: CatalogEntry): Promise<void>;
+  /**
+   * Adds an object, or its name if that is new; resolves when the entry would survive a crash. True if the
+   * object was stored before.
+   */
+  add(entry: CatalogEntry): Promise<boolean>;
+  /** A commit of the object is durable. */
+  stored(key: string): Promise<void>;
+  /**
+   * The object's files are about to be removed: nobody must miss them if a crash comes before `remove`. The
+   * next host looks at the object. Resolves when that would survive a crash.
+   */
+  leaving(key: string): Promise<void>;
   /** The object was closed with this alarm. */
   rest(key: string, wakeMs: number | null): Promise<void>;
   remove(key: string): Promise<void>;
-  /** The objects of a class, in order of their keys. */
-  list(className: string): Promise<CatalogEntry[]>;
+  /** The objects of a class, in order of their keys; of those after `id`, at most `limit`. */
+  list(className: string, part?: CatalogPart): Promise<CatalogEntry[]>;
   /** The objects that are to be looked at some time, in order of that time. */
   wakes(): Promise<CatalogEntry[]>;
   /** True when nothing was ever added, or all entries were lost. */
@@ -36,8 +55,20 @@ export interface ObjectCatalog {
 export class MemoryCatalog implements ObjectCatalog {
   protected readonly entries = new Map<string, CatalogEntry>();
 
-  async add(entry: CatalogEntry): Promise<void> {
-    this.entries.set(entry.key, withName(entry, this.entries.get(entry.key)));
+  async add(entry: CatalogEntry): Promise<boolean> {
+    const known = this.entries.get(entry.key);
+    this.entries.set(entry.key, withName(entry, known));
+    return known?.isStored === true;
+  }
+
+  async stored(key: string): Promise<void> {
+    const known = this.entries.get(key);
+    if (known !== undefined) this.entries.set(key, { ...known, isStored: true });
+  }
+
+  async leaving(key: string): Promise<void> {
+    const known = this.entries.get(key);
+    if (known !== undefined) this.entries.set(key, asLeaving(known));
   }
 
   async rest(key: string, wakeMs: number | null): Promise<void> {
@@ -49,10 +80,13 @@ export class MemoryCatalog implements ObjectCatalog {
     this.entries.delete(key);
   }
 
-  async list(className: string): Promise<CatalogEntry[]> {
-    return [...this.entries.values()]
-      .filter((entry) => entry.className === className)
-      .sort((a, b) => (a.key < b.key ? -1 : 1));
+  async list(className: string, part: CatalogPart = ALL): Promise<CatalogEntry[]> {
+    const ofClass = [...this.entries.values()].filter((entry) => entry.className === className);
+    const { after, limit } = part;
+    return ofClass
+      .filter(({ id }) => after === null || id > after)
+      .sort((a, b) => (a.key < b.key ? -1 : 1))
+      .slice(0, limit);
   }
 
   async wakes(): Promise<CatalogEntry[]> {
@@ -69,14 +103,26 @@ export class MemoryCatalog implements ObjectCatalog {
   close(): void {}
 }
 
+/** The whole catalog. */
+export const ALL: CatalogPart = { after: null, limit: Number.POSITIVE_INFINITY };
+
 /** True when adding the entry would change nothing. */
 export function isKnown(entry: CatalogEntry, known: CatalogEntry | undefined): boolean {
   const { name } = withName(entry, known);
   return known !== undefined && known.wakeMs === entry.wakeMs && known.name === name;
 }
 
-/** The entry, with the known name if it has none. */
+/** The entry, with the known name if it has none, and stored if it was. */
 export function withName(entry: CatalogEntry, known: CatalogEntry | undefined): CatalogEntry {
   const name = entry.name ?? known?.name;
-  return name === undefined ? entry : { ...entry, name };
+  return {
+    ...entry,
+    ...(name !== undefined && { name }),
+    ...(known?.isStored === true && { isStored: true }),
+  };
+}
+
+/** The entry of an object whose files are about to be removed. */
+export function asLeaving({ isStored, ...entry }: CatalogEntry): CatalogEntry {
+  return { ...entry, wakeMs: 0 };
 }

@@ -7,7 +7,15 @@
 import { type DBSchema, type IDBPDatabase, openDB } from 'idb';
 import { storageError } from '../../src/contract/errors.ts';
 import { isFromFullDisk } from '../file/full-disk.ts';
-import { type CatalogEntry, isKnown, type ObjectCatalog, withName } from './catalog.ts';
+import {
+  ALL,
+  asLeaving,
+  type CatalogEntry,
+  type CatalogPart,
+  isKnown,
+  type ObjectCatalog,
+  withName,
+} from './catalog.ts';
 
 interface Schema extends DBSchema {
   objects: {
@@ -37,7 +45,7 @@ export class IdbCatalog implements ObjectCatalog {
     return new IdbCatalog(await CatalogDatabase.open(`ctx-storage/${directory}`, onTerminated));
   }
 
-  add(entry: CatalogEntry): Promise<void> {
+  add(entry: CatalogEntry): Promise<boolean> {
     return this.#database.use('write', async (database) => {
       // An alarm that survives a loss of power must be found through its entry.
       const durability = entry.wakeMs === null ? 'relaxed' : 'strict';
@@ -45,30 +53,35 @@ export class IdbCatalog implements ObjectCatalog {
       const put = async () => {
         const known = await store.get(entry.key);
         if (!isKnown(entry, known)) await store.put(withName(entry, known));
+        return known?.isStored === true;
       };
-      await Promise.all([put(), done]);
+      const [wasStored] = await Promise.all([put(), done]);
+      return wasStored;
     });
   }
 
+  stored(key: string): Promise<void> {
+    return this.#change(key, 'relaxed', (known) => ({ ...known, isStored: true }));
+  }
+
+  leaving(key: string): Promise<void> {
+    return this.#change(key, 'strict', asLeaving);
+  }
+
   rest(key: string, wakeMs: number | null): Promise<void> {
-    return this.#database.use('write', async (database) => {
-      const { store, done } = database.transaction(STORE, 'readwrite');
-      const put = async () => {
-        const known = await store.get(key);
-        if (known !== undefined) await store.put({ ...known, wakeMs });
-      };
-      await Promise.all([put(), done]);
-    });
+    return this.#change(key, 'default', (known) => ({ ...known, wakeMs }));
   }
 
   remove(key: string): Promise<void> {
     return this.#database.use('write', (database) => database.delete(STORE, key));
   }
 
-  list(className: string): Promise<CatalogEntry[]> {
-    return this.#database.use('read', (database) =>
-      database.getAllFromIndex(STORE, 'className', className),
-    );
+  list(className: string, { after, limit }: CatalogPart = ALL): Promise<CatalogEntry[]> {
+    // The key of an object is the name of its class, a dot and its id.
+    const first = `${className}.${after ?? ''}`;
+    const keys = IDBKeyRange.bound(first, `${className}.g`, true, true);
+    const count = Number.isFinite(limit) ? limit : undefined;
+    return this.#database.use('read', (database) => database.getAll(STORE, keys, count));
   }
 
   wakes(): Promise<CatalogEntry[]> {
@@ -81,6 +94,21 @@ export class IdbCatalog implements ObjectCatalog {
 
   close(): void {
     this.#database.close();
+  }
+
+  #change(
+    key: string,
+    durability: IDBTransactionDurability,
+    change: (known: CatalogEntry) => CatalogEntry,
+  ): Promise<void> {
+    return this.#database.use('write', async (database) => {
+      const { store, done } = database.transaction(STORE, 'readwrite', { durability });
+      const put = async () => {
+        const known = await store.get(key);
+        if (known !== undefined) await store.put(change(known));
+      };
+      await Promise.all([put(), done]);
+    });
   }
 }
 

@@ -18,7 +18,7 @@ import {
 import { dirname } from 'node:path';
 import { storageError } from '../../src/contract/errors.ts';
 import { nodeFileError } from '../file/node-file.ts';
-import { type CatalogEntry, isKnown, MemoryCatalog, withName } from './catalog.ts';
+import { asLeaving, type CatalogEntry, isKnown, MemoryCatalog, withName } from './catalog.ts';
 
 type Change = CatalogEntry | { readonly removed: string };
 
@@ -45,12 +45,30 @@ export class NodeCatalog extends MemoryCatalog {
     });
   }
 
-  override async add(entry: CatalogEntry): Promise<void> {
+  override async add(entry: CatalogEntry): Promise<boolean> {
     const known = this.entries.get(entry.key);
-    if (isKnown(entry, known)) return;
+    if (isKnown(entry, known)) return known?.isStored === true;
     this.#append(withName(entry, known));
     attempt('flush', () => fsyncSync(this.#descriptor!));
-    await super.add(entry);
+    const wasStored = await super.add(entry);
+    this.#compact();
+    return wasStored;
+  }
+
+  override async stored(key: string): Promise<void> {
+    const known = this.entries.get(key);
+    if (known === undefined || known.isStored) return;
+    this.#append({ ...known, isStored: true });
+    await super.stored(key);
+    this.#compact();
+  }
+
+  override async leaving(key: string): Promise<void> {
+    const known = this.entries.get(key);
+    if (known === undefined) return;
+    this.#append(asLeaving(known));
+    attempt('flush', () => fsyncSync(this.#descriptor!));
+    await super.leaving(key);
     this.#compact();
   }
 

@@ -4,7 +4,9 @@
 // Invariant: a caller here is outside of every object, so it gets clones, as a page does.
 
 import { convertTimestamp } from '../../src/contract/arguments.ts';
+import type { StorageEvents } from '../../src/contract/connection-status.ts';
 import { storageError } from '../../src/contract/errors.ts';
+import { listParts } from '../../src/contract/list-parts.ts';
 import type { DurableObjectId } from '../../src/contract/object.ts';
 import type { ObjectAddress } from '../../src/contract/object-id.ts';
 import type {
@@ -19,6 +21,7 @@ import { type Platform, startHost } from '../boot/start-host.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
 import { MemoryMedium, type ObjectMedium } from '../file/medium.ts';
 import type { ClockControl } from '../host/clock-control.ts';
+import type { ObjectHost } from '../host/object-host.ts';
 import type { ClassTable, ClassTableOptions } from '../instance/object-class.ts';
 import { type App, appOf } from '../library/provided-env.ts';
 import { completeLimits, type QueryLimits } from '../sql/query-limits.ts';
@@ -26,6 +29,7 @@ import { loadSqlite } from '../vfs/sqlite-module.ts';
 
 export type { NamespacesOf } from '../../src/contract/object-management.ts';
 export { live } from '../../src/live/live-stub.ts';
+export { withSignal } from '../../src/stubs/with-signal.ts';
 export type { FileDirectory, SyncFile } from '../file/file.ts';
 export { MemoryMedium, type ObjectMedium } from '../file/medium.ts';
 export type { QueryLimits } from '../sql/query-limits.ts';
@@ -42,6 +46,15 @@ export interface InProcessOptions extends ClassTableOptions {
 
 /** Running objects. */
 export interface Objects<Table extends ClassTable> extends ManagedObjects<NamespacesOf<Table>> {
+  /** The events of `StorageEvents`, as a page's connection has them. */
+  addEventListener<Type extends keyof StorageEvents>(
+    type: Type,
+    listener: (event: StorageEvents[Type]) => void,
+  ): void;
+  removeEventListener<Type extends keyof StorageEvents>(
+    type: Type,
+    listener: (event: StorageEvents[Type]) => void,
+  ): void;
   /** Ends every object after its last write is durable. */
   close(): Promise<void>;
 }
@@ -84,9 +97,13 @@ export async function objectsOn<Table extends ClassTable>(
   );
   return {
     env: namespaces.outsideEnv as NamespacesOf<Table>,
-    async list(name) {
+    async list(name, options) {
       const className = app.classes.bindings.get(name) ?? name;
-      const listed = await host.outside.send(() => manager.list(className));
+      const listed = await listParts(
+        options,
+        (part) => host.outside.send(() => manager.list(className, part)),
+        ({ address }) => address.id.toString(),
+      );
       return listed.map(({ address, ...facts }) => ({ ...named(address), ...facts }));
     },
     async delete(stub) {
@@ -97,7 +114,27 @@ export async function objectsOn<Table extends ClassTable>(
       await host.outside.send(() => manager.delete(fromWireAddress(address)));
     },
     clock: clockOf(manager.clock, host.outside),
+    ...eventsOf(host),
     close: () => host.outside.send(close),
+  };
+}
+
+function eventsOf({
+  notices,
+}: Pick<ObjectHost, 'notices'>): Pick<
+  Objects<ClassTable>,
+  'addEventListener' | 'removeEventListener'
+> {
+  const events = new EventTarget();
+  notices.subscribe((notice) => {
+    const detail = notice.type === 'storagelow' ? notice.space : named(notice.address);
+    events.dispatchEvent(new CustomEvent(notice.type, { detail }));
+  });
+  return {
+    addEventListener: (type, listener) =>
+      events.addEventListener(type, listener as (event: Event) => void),
+    removeEventListener: (type, listener) =>
+      events.removeEventListener(type, listener as (event: Event) => void),
   };
 }
 

@@ -173,6 +173,31 @@ describe('objects in Node', () => {
     await objects.close();
   });
 
+  test('[MANY6] many objects are listed as a whole or in parts, in order of their ids', async () => {
+    const objects = await createObjects({ Counter }, { directory, limits: { openFiles: 16 } });
+    const names = Array.from({ length: 12 }, (_, n) => `counter ${n}`);
+    await Promise.all(names.map((name) => objects.env.Counter.getByName(name).add()));
+    const ids = (await objects.list('Counter')).map(({ id }) => id.toString());
+    expect(ids).toEqual(
+      names.map((name) => objects.env.Counter.idFromName(name).toString()).sort(),
+    );
+    const parts: string[][] = [];
+    for (let startAfter: string | undefined; ; startAfter = parts.at(-1)!.at(-1)!) {
+      const options = { limit: 5, ...(startAfter !== undefined && { startAfter }) };
+      const part = await objects.list('Counter', options);
+      if (part.length === 0) break;
+      parts.push(part.map(({ id }) => id.toString()));
+    }
+    expect(parts.map(({ length }) => length)).toEqual([5, 5, 2]);
+    expect(parts.flat()).toEqual(ids);
+    for (const options of [{ limit: 0 }, { limit: 1.5 }, { startAfter: 'not an id' }]) {
+      await expect(objects.list('Counter', options)).rejects.toMatchObject({
+        code: 'INVALID_ARGUMENT',
+      });
+    }
+    await objects.close();
+  });
+
   test('[NODE7] a socket of an object reaches a caller in the same process', async () => {
     class Echo extends DurableObject {
       fetch(): Response {

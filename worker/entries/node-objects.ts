@@ -14,6 +14,7 @@ import { loadSqlite } from '../vfs/sqlite-module.ts';
 import { type InProcessOptions, type Objects, objectsOn } from './in-process.ts';
 
 export { live } from '../../src/live/live-stub.ts';
+export { withSignal } from '../../src/stubs/with-signal.ts';
 export type { ClassOptions, ClassTable, UserClass } from '../instance/object-class.ts';
 export * from '../library/library.ts';
 export type { QueryLimits } from '../sql/query-limits.ts';

@@ -3,12 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { CrashDisk } from '../sim/crash-disk.ts';
+import { CrashRows } from '../sim/crash-rows.ts';
 import { Random } from '../sim/random.ts';
 import { FILE_CASES } from '../testing/file.suite.ts';
 import type { FileDirectory } from './file.ts';
 import { MemoryDirectory } from './memory-file.ts';
 import { NodeDirectory } from './node-file.ts';
 import { HandleCloser, OpfsDirectory } from './opfs-file.ts';
+import { RowFiles } from './row-files.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'files-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -18,6 +20,8 @@ const DIRECTORIES: Record<string, () => FileDirectory> = {
   memory: () => new MemoryDirectory(),
   node: () => new NodeDirectory(join(root, String(++made))),
   'the simulated disk': () => new CrashDisk(new Random(1)),
+  'rows that are stored later': () =>
+    new RowFiles(new CrashRows(new Random(1))).directory('object'),
 };
 
 describe.each(Object.keys(DIRECTORIES))('%s', (kind) => {
@@ -42,7 +46,7 @@ const closer = new HandleCloser(async () => {});
 /** A fake of the browser's directory: `handle` answers for every file. */
 function played(handle: () => object): FileSystemDirectoryHandle {
   return {
-    getFileHandle: async () => ({ createSyncAccessHandle: async () => handle() }),
+    getFileHandle: async (name: string) => ({ name, createSyncAccessHandle: async () => handle() }),
   } as unknown as FileSystemDirectoryHandle;
 }
 

@@ -41,10 +41,24 @@ export interface FileDirectory {
    * @throws STORAGE_LOCKED if another holder keeps it open beyond the waiting time.
    */
   open(name: string): Promise<SyncFile>;
+  /**
+   * Waits until this many files can be opened without waiting. The result returns what was not used.
+   * Missing where the number of open files has no bound.
+   *
+   * @throws TOO_MANY_OPEN
+   */
+  reserveFiles?(count: number): Promise<() => void>;
+  /** Opens a file that is not needed yet; null when as many are open as may be. */
+  openAhead?(name: string): Promise<SyncFile | null>;
   /** Names of the files that exist, in no particular order. */
   names(): Promise<string[]>;
   /** Removes a file; a missing one is not an error. @throws IO while the file is open */
   remove(name: string): Promise<void>;
+}
+
+/** Opens a file that is not needed yet, unless as many are open as may be. */
+export function openAhead(directory: FileDirectory, name: string): Promise<SyncFile | null> {
+  return directory.openAhead?.(name) ?? directory.open(name);
 }
 
 /** The error of using a file after it was closed. */
@@ -57,7 +71,7 @@ export function removeOpenError(name: string): Error {
   return storageError('IO', `remove "${name}": the file is open; close it first.`);
 }
 
-/** True for the error that every file throws when the disk is full. */
+/** True for the errors that every file throws when the disk is full, or the memory that stands for it. */
 export function isDiskFull(error: unknown): boolean {
-  return isStorageError(error) && error.code === 'DISK_FULL';
+  return isStorageError(error) && (error.code === 'DISK_FULL' || error.code === 'MEMORY_FULL');
 }

@@ -22,6 +22,25 @@ interface AccessHandle {
   close(): void;
 }
 
+interface OpenedHandle {
+  readonly name: string;
+  readonly handle: AccessHandle;
+}
+
+/**
+ * Opens the file for its one holder. @throws what the browser throws
+ *
+ * The entry's name is read after the wait for a reason: Chromium (156) never answers if the garbage collector takes
+ * the entry meanwhile.
+ */
+export async function openHandle(entry: FileSystemFileHandle): Promise<OpenedHandle> {
+  const { createSyncAccessHandle } = entry as unknown as {
+    createSyncAccessHandle(): Promise<AccessHandle>;
+  };
+  const handle = await createSyncAccessHandle.call(entry);
+  return { name: entry.name, handle };
+}
+
 /** What is needed to wait for a handle. */
 export interface OpfsEnvironment {
   now(): number;
@@ -73,7 +92,7 @@ class OpfsFile implements SyncFile {
   readonly #closer: HandleCloser;
   #isOpen = true;
 
-  constructor(name: string, handle: AccessHandle, closer: HandleCloser) {
+  constructor({ name, handle }: OpenedHandle, closer: HandleCloser) {
     this.#name = name;
     this.#handle = handle;
     this.#closer = closer;
@@ -153,10 +172,7 @@ export class OpfsDirectory implements FileDirectory {
     for (;;) {
       try {
         const entry = await this.#directory.getFileHandle(name, { create: true });
-        const { createSyncAccessHandle } = entry as unknown as {
-          createSyncAccessHandle(): Promise<AccessHandle>;
-        };
-        return new OpfsFile(name, await createSyncAccessHandle.call(entry), this.#closer);
+        return new OpfsFile(await openHandle(entry), this.#closer);
       } catch (cause) {
         // The holder may be a terminated worker, whose handles outlive it by seconds.
         if ((cause as { name?: string }).name !== 'NoModificationAllowedError') {

@@ -1,6 +1,6 @@
 // A directory in the origin private file system as a medium, with one folder per object.
 //
-// Invariants: without OPFS and its synchronous handles, opening fails; there is no fallback to memory.
+// Invariants: without OPFS and its synchronous handles, opening fails; boot/browser-medium decides what then.
 // Every refusal by the browser becomes an error of this package.
 
 import { storageError } from '../../src/contract/errors.ts';
@@ -8,7 +8,13 @@ import { ClearanceWatch } from './clearance-watch.ts';
 import type { FileDirectory } from './file.ts';
 import { isFromFullDisk } from './full-disk.ts';
 import type { ObjectMedium } from './medium.ts';
-import { HandleCloser, OpfsDirectory, type OpfsEnvironment, opfsFileError } from './opfs-file.ts';
+import {
+  HandleCloser,
+  OpfsDirectory,
+  type OpfsEnvironment,
+  openHandle,
+  opfsFileError,
+} from './opfs-file.ts';
 
 /** What the files and the clearance watch need. */
 export interface OpfsMediumEnvironment extends OpfsEnvironment {
@@ -32,9 +38,29 @@ export class OpfsMedium implements ObjectMedium {
     );
   }
 
-  /** @throws INSECURE_CONTEXT, OPFS_UNAVAILABLE, DISK_FULL */
-  static async open(name: string, environment: OpfsMediumEnvironment): Promise<OpfsMedium> {
-    return new OpfsMedium(await openPlaces(name), environment);
+  /**
+   * `handles`: whether synchronous handles are known to work, or are tried out; some browsers have the method
+   * and always refuse.
+   *
+   * @throws INSECURE_CONTEXT, OPFS_UNAVAILABLE, DISK_FULL
+   */
+  static async open(
+    name: string,
+    environment: OpfsMediumEnvironment,
+    handles: 'known' | 'untried' = 'known',
+  ): Promise<OpfsMedium> {
+    return new OpfsMedium(await openPlaces(name, handles), environment);
+  }
+
+  /** True if the directory has objects; false if it cannot be found out. */
+  static async hasObjects(name: string): Promise<boolean> {
+    try {
+      const root = await (await navigator.storage.getDirectory()).getDirectoryHandle(name);
+      for await (const key of root.keys()) if (key !== MARKS) return true;
+    } catch {
+      // It does not exist, or this browser does not show it.
+    }
+    return false;
   }
 
   async directory(key: string): Promise<FileDirectory> {
@@ -114,6 +140,11 @@ async function leaveMark(root: FileSystemDirectoryHandle): Promise<Places> {
   return { root, marks, mark };
 }
 
+async function tryHandle({ marks, mark }: Places): Promise<void> {
+  const { handle } = await openHandle(await marks.getFileHandle(mark));
+  handle.close();
+}
+
 // Only NotFoundError proves that the mark is gone; any other failure may be temporary.
 async function exists(marks: FileSystemDirectoryHandle, mark: string): Promise<boolean> {
   try {
@@ -137,7 +168,7 @@ function isMissing(error: unknown): boolean {
   return (error as DOMException).name === 'NotFoundError';
 }
 
-async function openPlaces(name: string): Promise<Places> {
+async function openPlaces(name: string, handles: 'known' | 'untried'): Promise<Places> {
   if (!globalThis.isSecureContext) {
     throw storageError(
       'INSECURE_CONTEXT',
@@ -158,7 +189,9 @@ async function openPlaces(name: string): Promise<Places> {
   }
   try {
     const origin = await navigator.storage.getDirectory();
-    return await leaveMark(await origin.getDirectoryHandle(name, { create: true }));
+    const places = await leaveMark(await origin.getDirectoryHandle(name, { create: true }));
+    if (handles === 'untried') await tryHandle(places);
+    return places;
   } catch (cause) {
     if (await isFromFullDisk(cause)) throw fullDisk(`open the directory "${name}"`, cause);
     throw storageError(

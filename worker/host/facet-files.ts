@@ -15,24 +15,32 @@ type Image = Uint8Array | null;
 export class FacetFiles {
   readonly #instances: Instances;
   readonly #environment: HostEnvironment;
+  /** The keys of facets that may have files: those started here, and those found. */
+  readonly #known = new Set<string>();
+  #found: Promise<void> | undefined;
 
   constructor(instances: Instances, environment: HostEnvironment) {
     this.#instances = instances;
     this.#environment = environment;
   }
 
+  /** The facet is being started: it may have files from now on. */
+  started(key: string): void {
+    this.#known.add(key);
+  }
+
   /** Removes the facets below this object or facet. @throws IO */
   async removeBelow(key: string, reason: unknown): Promise<void> {
     const live = this.#instances.keysBelow(key);
     await Promise.all(live.map((facet) => this.#instances.end(facet, reason, async () => {})));
-    for (const facet of await this.#storedBelow(key)) await this.#environment.medium.remove(facet);
+    for (const facet of await this.#storedBelow(key)) await this.#remove(facet);
   }
 
   /** Ends the facet and removes its files. @throws IO */
   remove(key: string, reason: unknown): Promise<void> {
     return this.#instances.end(key, reason, async () => {
       await this.removeBelow(key, reason);
-      await this.#environment.medium.remove(key);
+      await this.#remove(key);
     });
   }
 
@@ -48,7 +56,7 @@ export class FacetFiles {
     for (const image of images.values()) image.catch(() => {}); // reported below
     return this.#instances.end(to, reason, async () => {
       await this.removeBelow(to, reason);
-      await this.#environment.medium.remove(to);
+      await this.#remove(to);
       const keys = new Set([...(await this.#storedBelow(from)), ...live].sort().reverse());
       for (const key of keys) {
         const image = await (images.get(key) ?? this.#read(key));
@@ -58,8 +66,25 @@ export class FacetFiles {
   }
 
   async #storedBelow(key: string): Promise<string[]> {
-    const keys = await this.#environment.medium.keys();
-    return keys.filter((other) => isBelow(other, key));
+    this.#found ??= this.#find();
+    await this.#found;
+    return [...this.#known].filter((other) => isBelow(other, key));
+  }
+
+  // Looks at all folders, which takes long when there are many: once a host, unless it fails.
+  async #find(): Promise<void> {
+    try {
+      const keys = await this.#environment.medium.keys();
+      for (const key of keys) if (key.split('.').length > 2) this.#known.add(key);
+    } catch (error) {
+      this.#found = undefined;
+      throw error;
+    }
+  }
+
+  async #remove(key: string): Promise<void> {
+    await this.#environment.medium.remove(key);
+    this.#known.delete(key);
   }
 
   #read(key: string): Promise<Image> {
@@ -82,6 +107,7 @@ export class FacetFiles {
   }
 
   async #write(key: string, image: Uint8Array): Promise<void> {
+    this.started(key);
     const directory = await this.#environment.medium.directory(key);
     const files = await ObjectFiles.open(directory, this.#environment);
     try {

@@ -55,6 +55,18 @@ export class Instances {
     return this.#slots.has(key);
   }
 
+  /** True while an event of some instance is not answered, or an instance opens or closes. */
+  get isBusy(): boolean {
+    return [...this.#slots.values()].some(
+      (slot) => slot.kind !== 'live' || slot.instance.context.eventCount > 0,
+    );
+  }
+
+  /** The keys of objects with files that an instance has not released yet. */
+  closing(): string[] {
+    return [...this.#slots].flatMap(([key, { kind }]) => (kind === 'closing' ? [key] : []));
+  }
+
   /** Resets the object's instance, if there is one; resolves when its files are free. */
   async reset(key: string, reason: unknown): Promise<void> {
     const slot = this.#slots.get(key);

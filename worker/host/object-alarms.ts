@@ -11,7 +11,7 @@ import type { HostEnvironment } from '../instance/environment.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
 
 /** A run that fails with these has not failed by its handler. */
-const DISK_FAULTS: ReadonlySet<string> = new Set(['IO', 'DISK_FULL', 'CORRUPT']);
+const DISK_FAULTS: ReadonlySet<string> = new Set(['IO', 'DISK_FULL', 'MEMORY_FULL', 'CORRUPT']);
 
 /** An alarm whose handler ran, to its end or to a failure. */
 export interface FinishedAlarm {

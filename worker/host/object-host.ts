@@ -1,11 +1,14 @@
 // All objects of one worker: delivers events to them, and keeps what outlives their instances: alarms,
 // sockets, catalog entries.
 
-import { type StorageError, storageError } from '../../src/contract/errors.ts';
+import { isStorageError, type StorageError, storageError } from '../../src/contract/errors.ts';
 import { addressKey, type ObjectAddress } from '../../src/contract/object-id.ts';
 import { currentContext, runOutside } from '../../src/io/current-context.ts';
 import type { IoHost } from '../../src/io/io-context.ts';
 import type { PartyIo } from '../../src/stubs/party.ts';
+import { CountedMedium } from '../file/counted-medium.ts';
+import { OpenFiles } from '../file/open-files.ts';
+import { SpaceWatch } from '../file/space-watch.ts';
 import { openForeign } from '../import/foreign-database.ts';
 import type { HostEnvironment } from '../instance/environment.ts';
 import type { FacetStartup } from '../instance/facet-startup.ts';
@@ -17,9 +20,12 @@ import {
   type InstanceEvents,
   ObjectInstance,
 } from '../instance/object-instance.ts';
+import { Cancellations } from '../io/cancellation.ts';
 import { HibernatingSockets } from '../sockets/hibernating-sockets.ts';
 import { completeLimits } from '../sql/query-limits.ts';
+import { Crowding } from './crowding.ts';
 import { FacetFiles } from './facet-files.ts';
+import { HostNotices } from './host-notices.ts';
 import { Instances } from './instances.ts';
 import { ObjectAlarms } from './object-alarms.ts';
 import { outsideIo } from './outside.ts';
@@ -33,6 +39,9 @@ export class ObjectHost {
   readonly classes: ClassRegistry;
   readonly alarms: ObjectAlarms;
   readonly resets = new Resets();
+  /** The calls under way that can be cancelled. */
+  readonly cancellations: Cancellations;
+  readonly notices = new HostNotices();
   /** What its objects share. */
   readonly io: IoHost;
   /** How code that belongs to none of them calls them. */
@@ -41,6 +50,10 @@ export class ObjectHost {
   readonly #makeBindings: MakeBindings;
   readonly #instances: Instances;
   readonly #facetFiles: FacetFiles;
+  readonly #openFiles: OpenFiles;
+  readonly #crowding: Crowding;
+  /** Objects whose files are gone, and of which listeners were told. */
+  readonly #missing = new Set<string>();
   /** Sockets that outlive their object's instance. */
   readonly #sockets = new Map<string, HibernatingSockets>();
 
@@ -49,9 +62,20 @@ export class ObjectHost {
     classes = new ClassRegistry(),
     makeBindings: MakeBindings = () => NO_BINDINGS,
   ) {
-    const { nextTurn, beforeNextTurn = nextTurn } = environment;
+    const { nextTurn, beforeNextTurn = nextTurn, limits = completeLimits() } = environment;
+    this.#openFiles = new OpenFiles(limits.openFiles, { after: environment.afterRealTime });
+    const { estimate } = environment;
+    const space =
+      estimate &&
+      new SpaceWatch(estimate, limits.lowSpaceBytes, (space) =>
+        this.notices.tell({ type: 'storagelow', space }),
+      );
+    const medium = new CountedMedium(environment.medium, this.#openFiles, (byteCount) =>
+      space?.wrote(byteCount),
+    );
     this.#environment = {
       ...environment,
+      medium,
       beforeNextTurn,
       nextTurn: (task) => nextTurn(() => runOutside(task)),
     };
@@ -65,6 +89,10 @@ export class ObjectHost {
       beforeNextTurn,
       sendsStreams: environment.sendsStreams ?? false,
     };
+    this.cancellations = new Cancellations({
+      now: () => Date.now(),
+      isRevoked: (flag) => environment.isRevoked?.(flag) ?? false,
+    });
     this.classes = classes;
     this.#makeBindings = makeBindings;
     this.#instances = new Instances({
@@ -73,6 +101,12 @@ export class ObjectHost {
       close: (key, instance, reason) => this.#close(key, instance, reason),
     });
     this.#facetFiles = new FacetFiles(this.#instances, this.#environment);
+    this.#crowding = new Crowding({
+      files: this.#openFiles,
+      nextTurn: this.#environment.nextTurn,
+      openOf: ({ address }) => medium.openOf(addressKey(address)),
+      closing: () => this.#instances.closing().reduce((sum, key) => sum + medium.openOf(key), 0),
+    });
     this.alarms = new ObjectAlarms(this.#environment, (address) => this.instance(address));
   }
 
@@ -119,6 +153,7 @@ export class ObjectHost {
 
   /** The live instance of a facet, which is started if there is none. @throws as `instance` */
   facet(address: ObjectAddress, startup: FacetStartup): Promise<ObjectInstance> {
+    this.#facetFiles.started(addressKey(address));
     return this.#instances.get(address, startup);
   }
 
@@ -163,7 +198,10 @@ export class ObjectHost {
     this.alarms.forget(key);
     this.#sockets.get(key)?.reset();
     this.#sockets.delete(key);
-    const removed = this.#facetFiles.removeBelow(key, reason).then(() => this.#removeFiles(key));
+    const removed = this.#environment.catalog
+      .leaving(key)
+      .then(() => this.#facetFiles.removeBelow(key, reason))
+      .then(() => this.#removeFiles(key));
     this.#instances.release(key, removed); // the next instance begins after it, with nothing
     await removed;
   }
@@ -195,18 +233,30 @@ export class ObjectHost {
     }
   }
 
+  /** Begins no alarm from now on; those that run go on, and the others stay for the next host. */
+  rest(): void {
+    this.alarms.close();
+  }
+
+  /** False while an event or an alarm runs. */
+  get isQuiet(): boolean {
+    return !this.#instances.isBusy;
+  }
+
   /**
    * Closes every instance after its last write is durable, and opens none from then on. Events that
-   * still run reject, sockets break, alarms stay for the next host.
+   * still run reject, sockets break, alarms stay for the next host. `fact` says why.
    *
    * @throws what the last flush of an instance throws, when all are closed
    */
-  async close(): Promise<void> {
+  async close(fact = 'the host of the objects was closed'): Promise<void> {
     this.alarms.close();
+    const closed = storageError('CONNECTION_CLOSED', `Nothing is called any more: ${fact}.`);
+    this.#openFiles.end(closed);
     try {
       await this.#instances.closeAll(
-        storageError('CONNECTION_CLOSED', 'The host of the objects was closed.'),
-        storageError('OBJECT_RESET', 'The host of the object was closed.'),
+        closed,
+        storageError('OBJECT_RESET', `The object was reset: ${fact}.`),
       );
     } finally {
       for (const sockets of this.#sockets.values()) sockets.reset();
@@ -221,11 +271,19 @@ export class ObjectHost {
   ): Promise<ObjectInstance> {
     const construction = this.#construction(key, address, startup);
     const events: InstanceEvents = {
-      onReset: (_instance, released, reason, by) => {
+      onReset: (instance, released, reason, by) => {
+        this.#crowding.ended(instance);
         if (by === 'itself') this.resets.add(key, reason);
         this.#instances.release(key, released);
         this.alarms.reset(key);
       },
+      // Without the note, a later loss of its files is not noticed; the next opening tries again.
+      onStored: ({ startup, address: { className } }) => {
+        if (className === null || startup !== undefined) return;
+        this.#environment.catalog.stored(key).catch(() => {});
+      },
+      onHistoryPruned: (pruned) => this.notices.tell({ type: 'historypruned', address: pruned }),
+      onRest: (instance) => this.#crowding.rested(instance),
       onEvict: (instance) => this.#evict(key, instance),
       onAlarm: (instance, timeMs) => {
         if (instance.startup !== undefined) return;
@@ -234,10 +292,19 @@ export class ObjectHost {
     };
     const admitted = this.#addToCatalog(address);
     const environment = this.#environment;
-    return ObjectInstance.open(
-      { address, construction, environment, host: this.io, events },
-      admitted,
-    );
+    const options = { address, construction, environment, host: this.io, events };
+    return ObjectInstance.open(options, admitted).catch(async (error) => {
+      if (isStorageError(error) && error.code === 'OBJECT_MISSING') await this.#miss(key, address);
+      throw error;
+    });
+  }
+
+  /** The files of an object that was stored are gone. It is told once a host; opening has created new ones. */
+  async #miss(key: string, address: ObjectAddress): Promise<void> {
+    await this.#environment.medium.remove(key).catch(() => {}); // empty files are as good as none
+    if (this.#missing.has(key)) return;
+    this.#missing.add(key);
+    this.notices.tell({ type: 'objectmissing', address });
   }
 
   /** What its user's object is made from; null without a class. @throws UNKNOWN_CLASS */
@@ -270,12 +337,12 @@ export class ObjectHost {
 
   /**
    * Adds an object of a class to the catalog, before its alarm can change. Only its instance knows
-   * whether it has a handler for one.
+   * whether it has a handler for one. True if the object was stored before.
    */
-  async #addToCatalog(address: ObjectAddress): Promise<void> {
+  async #addToCatalog(address: ObjectAddress): Promise<boolean> {
     const { className, id, facet } = address;
-    if (className === null || facet !== undefined) return; // its parent finds a facet
-    await this.#environment.catalog.add({
+    if (className === null || facet !== undefined) return false; // its parent finds a facet
+    return this.#environment.catalog.add({
       key: addressKey(address),
       className,
       id: id.toString(),
@@ -306,6 +373,7 @@ export class ObjectHost {
   async #close(key: string, instance: ObjectInstance, reason: StorageError): Promise<void> {
     const { storage, address } = instance;
     const wakeMs = instance.alarmMs;
+    this.#crowding.ended(instance);
     await instance.close(reason);
     if (address.className === null) return;
     if (this.#sockets.get(key)?.isEmpty) this.#sockets.delete(key);
@@ -315,6 +383,7 @@ export class ObjectHost {
   }
 
   async #removeFiles(key: string): Promise<void> {
+    this.#missing.delete(key);
     await this.#environment.medium.remove(key);
     await this.#environment.catalog.remove(key);
   }

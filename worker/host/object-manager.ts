@@ -1,7 +1,8 @@
 // What tools may do with a host's objects from outside: list them, delete them, drive their clock.
 
+import { isStorageError } from '../../src/contract/errors.ts';
 import { addressKey, DurableObjectId, type ObjectAddress } from '../../src/contract/object-id.ts';
-import type { CatalogEntry } from '../catalog/catalog.ts';
+import type { CatalogEntry, CatalogPart } from '../catalog/catalog.ts';
 import type { HostEnvironment } from '../instance/environment.ts';
 import type { ClockControl } from './clock-control.ts';
 import type { ObjectHost } from './object-host.ts';
@@ -30,10 +31,10 @@ export class ObjectManager {
     this.#environment = environment;
   }
 
-  /** The existing objects of a class, in order of their ids. @throws UNKNOWN_CLASS */
-  async list(className: string): Promise<ListedObject[]> {
+  /** The existing objects of a class, in order of their ids, or a part of them. @throws UNKNOWN_CLASS */
+  async list(className: string, part?: CatalogPart): Promise<ListedObject[]> {
     this.#host.classes.get(className);
-    const entries = await this.#environment.catalog.list(className);
+    const entries = await this.#environment.catalog.list(className, part);
     return Promise.all(entries.map((entry) => this.#describe(entry)));
   }
 
@@ -47,10 +48,16 @@ export class ObjectManager {
     const address = { className, id: new DurableObjectId(id, name) };
     const sizeBytes = await this.#environment.medium.sizeBytes(addressKey(address));
     // 0 while it is in memory: then only the object itself knows its alarm.
-    const nextAlarm =
-      wakeMs === 0
-        ? await this.#host.deliver(address, ({ storage }) => storage.storedAlarm)
-        : wakeMs;
+    const nextAlarm = wakeMs === 0 ? await this.#alarmOf(address) : wakeMs;
     return { address, sizeBytes, nextAlarm };
+  }
+
+  async #alarmOf(address: ObjectAddress): Promise<number | null> {
+    try {
+      return await this.#host.deliver(address, ({ storage }) => storage.storedAlarm);
+    } catch (error) {
+      if (isStorageError(error) && error.code === 'OBJECT_MISSING') return null;
+      throw error;
+    }
   }
 }

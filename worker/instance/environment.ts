@@ -6,6 +6,7 @@
 
 import type { ObjectCatalog } from '../catalog/catalog.ts';
 import type { ObjectMedium } from '../file/medium.ts';
+import type { Space } from '../file/space-watch.ts';
 import type { Turns } from '../io/turns.ts';
 import type { ObjectFiles } from '../log/object-files.ts';
 import type { DatabaseEvents } from '../sql/database.ts';
@@ -32,10 +33,14 @@ export interface HostEnvironment extends Turns {
   readonly medium: ObjectMedium;
   /** How long an instance without events stays in memory, in milliseconds. @default 10,000 */
   readonly idleMs?: number;
+  /** How much space there is for files; without it nobody is told that it is short. */
+  estimate?(): Promise<Space>;
   /** The index of objects with a class. */
   readonly catalog: ObjectCatalog;
   /** Options of objects without a class. */
   readonly storageOptions?: StorageOptions;
+  /** True when the flag of a call was revoked, which cancels the call. @default never */
+  isRevoked?(flag: string): boolean;
   /** Limits of queries and imports. @default those of query-limits */
   readonly limits?: Limits;
   /** Opens SQLite on an object's log, or on a file outside of all objects. */

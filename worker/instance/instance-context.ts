@@ -8,6 +8,7 @@
 
 import { runTask } from '../../src/io/current-context.ts';
 import type { Enter, IoContext, IoHost } from '../../src/io/io-context.ts';
+import type { Cancellation } from '../io/cancellation.ts';
 import type { CriticalSection } from '../io/critical-section.ts';
 import { InputGate } from '../io/input-gate.ts';
 import { Lifecycle, type LifecycleEnvironment } from '../io/lifecycle.ts';
@@ -28,12 +29,18 @@ export class InstanceContext implements IoContext {
   readonly #options: ContextOptions;
   readonly #output: OutputGate;
   readonly #lifecycle: Lifecycle;
+  #eventCount = 0;
+  /** Of the call that the running task works for. */
+  #cancellation: Cancellation | undefined;
 
   constructor(options: ContextOptions) {
     this.host = options.host;
     this.compatibilityDate = options.compatibilityDate;
     this.#options = options;
-    this.gate = new InputGate(options, (task) => runTask(this, task));
+    this.gate = new InputGate(options, (task) => {
+      this.#cancellation = undefined;
+      runTask(this, task);
+    });
     this.#output = new OutputGate(() => options.confirmation());
     this.#lifecycle = new Lifecycle(options);
   }
@@ -42,9 +49,43 @@ export class InstanceContext implements IoContext {
     return this.#lifecycle.hasEnded;
   }
 
+  /** How many events have not been answered. */
+  get eventCount(): number {
+    return this.hasEnded ? 0 : this.#eventCount;
+  }
+
+  /** True if the running task works for a call that its caller has cancelled. */
+  get isCancelled(): boolean {
+    return this.#cancellation?.isCancelled() ?? false;
+  }
+
+  /**
+   * The running task works for this call, until the next task or turn, or until it works for another one;
+   * undefined: for none that can be cancelled.
+   */
+  workFor(cancellation: Cancellation | undefined): void {
+    if (cancellation === this.#cancellation) return;
+    this.#cancellation = cancellation;
+    if (cancellation === undefined) return;
+    const { nextTurn, beforeNextTurn = nextTurn } = this.#options;
+    beforeNextTurn(() => {
+      if (this.#cancellation === cancellation) this.#cancellation = undefined;
+    });
+  }
+
   /** The instance was made: from now on it is evicted when nothing keeps it. */
   start(): void {
     this.#lifecycle.start();
+  }
+
+  /** True while nothing keeps the instance in memory. */
+  get isIdle(): boolean {
+    return this.#lifecycle.isIdle;
+  }
+
+  /** Evicts the instance before its time, if nothing keeps it. */
+  evict(): void {
+    this.#lifecycle.evict();
   }
 
   /** Begins an orderly end: events that still run reject. False when an end has begun already. */
@@ -67,7 +108,12 @@ export class InstanceContext implements IoContext {
    */
   deliver<T>(event: () => T | PromiseLike<T>, section: CriticalSection | null = null): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const release = this.#lifecycle.hold(reject);
+      const unhold = this.#lifecycle.hold(reject);
+      this.#eventCount += 1;
+      const release = () => {
+        this.#eventCount -= 1;
+        unhold();
+      };
       const answer = (settle: () => void) => this.#answer(release, settle, reject);
       this.gate.deliver(section, () => {
         call(event).then(

@@ -38,6 +38,7 @@ import {
   alarmOfFacet,
   alarmTimeout,
   broken,
+  missing,
   sectionTimeout,
   storageReason,
   withReset,
@@ -64,6 +65,12 @@ export type ResetBy = 'itself' | 'outside';
 export interface InstanceEvents {
   /** The instance was reset; `released` settles when its files are free. */
   onReset(instance: ObjectInstance, released: Promise<void>, reason: unknown, by: ResetBy): void;
+  /** A commit of the object is durable for the first time that this instance knows of. */
+  onStored(instance: ObjectInstance): void;
+  /** The disk was full, and the object's oldest history was given up. */
+  onHistoryPruned(address: ObjectAddress): void;
+  /** Nothing uses the instance now. */
+  onRest(instance: ObjectInstance): void;
   /** Nothing has used the instance for a while: it is to be closed. */
   onEvict(instance: ObjectInstance): void;
   /** The object's alarm has changed and the change is committed: its time in milliseconds, or null. */
@@ -93,6 +100,7 @@ export class ObjectInstance {
   readonly #userObject: UserObject | null;
   readonly #sockets: InstanceSockets | null;
   #dropsAlarm = false;
+  #isNoted = false;
   /** Answers wait for it, besides the writes of the storage. */
   #changes: Promise<void> | undefined;
   #released: Promise<void> = Promise.resolve();
@@ -101,24 +109,29 @@ export class ObjectInstance {
    * Opens the object's files, recovers them, applies a pending restore and, once `admitted`, constructs
    * the user's object. A constructor that throws resets the instance.
    *
-   * @throws what the files throw, and the reason of `admitted`; the files are free then
+   * `admitted` resolves to true if the object was stored before.
+   *
+   * @throws what the files throw, and the reason of `admitted`; OBJECT_MISSING; the files are free then
    */
   static async open(
     options: InstanceOptions,
-    admitted: Promise<void> = Promise.resolve(),
+    admitted: Promise<boolean> = Promise.resolve(false),
   ): Promise<ObjectInstance> {
     admitted.catch(() => {}); // reported below
-    const { address, environment } = options;
+    const { address, environment, events } = options;
     const directory = await environment.medium.directory(addressKey(address));
-    const files = await ObjectFiles.open(directory, environment);
+    const historyPruned = () => events.onHistoryPruned(address);
+    const files = await ObjectFiles.open(directory, { ...environment, historyPruned });
     let instance: ObjectInstance;
     try {
-      await admitted;
+      const wasStored = await admitted;
+      if (wasStored && files.committedSequence === 0) throw missing(address);
       instance = new ObjectInstance(options, files);
     } catch (error) {
       await files.close();
       throw error;
     }
+    if (instance.storage.isStored) instance.#noteStored();
     instance.#construct();
     instance.context.start();
     return instance;
@@ -139,6 +152,7 @@ export class ObjectInstance {
       after: environment.after,
       idleMs: environment.idleMs ?? IDLE_MS,
       confirmation: () => this.#confirmation(),
+      onRest: () => events.onRest(this),
       onEvict: () => events.onEvict(this),
     });
     this.storage = new ObjectStorage(
@@ -150,8 +164,10 @@ export class ObjectInstance {
         section: (closure) => this.#section(closure),
         continuation: () => this.context.gate.continuation(),
         onBroken: (error) => this.#break(broken(error)),
+        onFlushed: () => this.#noteStored(),
         onAlarm: (timeMs) => events.onAlarm(this, timeMs),
         checkAlarm: () => this.#checkAlarm(),
+        isCancelled: () => this.context.isCancelled,
         live: (read) => this.#ownLive(read),
       },
       storageOptions,
@@ -323,6 +339,12 @@ export class ObjectInstance {
     this.#released = this.storage.break(storageReason(reason));
     this.#events.onReset(this, this.#released, reason, by);
     this.#sockets?.reset();
+  }
+
+  #noteStored(): void {
+    if (this.#isNoted || !this.storage.isStored) return;
+    this.#isNoted = true;
+    this.#events.onStored(this);
   }
 
   // The constructor is the first task of an instance; events wait for the sections it opens.

@@ -1,7 +1,8 @@
-// Why instances are reset, as errors.
+// Why instances are reset, or cannot be made, as errors.
 
 import { type StorageError, storageError } from '../../src/contract/errors.ts';
 import { ALARM_MS_MAX, CRITICAL_SECTION_MS_MAX } from '../../src/contract/limits.ts';
+import type { ObjectAddress } from '../../src/contract/object-id.ts';
 
 export function sectionTimeout(): StorageError {
   return storageError(
@@ -53,6 +54,16 @@ export function broken(error: unknown): unknown {
   return error instanceof Error
     ? error
     : storageError('INTERNAL', 'The storage failed.', { cause: error });
+}
+
+/** The catalog knows that the object was stored, and nothing of it is there. */
+export function missing({ className, id }: ObjectAddress): StorageError {
+  return storageError(
+    'OBJECT_MISSING',
+    `${className} ${id.name === undefined ? id.toString() : JSON.stringify(id.name)} was stored, and its files are ` +
+      'gone: the browser has evicted them, or something else has deleted them. delete(stub) accepts that; the ' +
+      'next call then starts a new, empty object.',
+  );
 }
 
 /** The reason in the form that the instance's storage throws from then on. */

@@ -9,6 +9,8 @@ export interface LifecycleEnvironment {
   /** Runs the task after the delay; the result cancels it. */
   after(delayMs: number, task: () => void): () => void;
   readonly idleMs: number;
+  /** Nothing is held any more. */
+  onRest?(): void;
   /** Nothing was held for `idleMs`. */
   onEvict(): void;
 }
@@ -73,6 +75,16 @@ export class Lifecycle {
     return () => void this.#watching.delete(watch);
   }
 
+  /** True while nothing holds the instance. */
+  get isIdle(): boolean {
+    return this.#state.kind === 'idle';
+  }
+
+  /** Evicts the instance now, if it is idle. */
+  evict(): void {
+    if (this.isIdle) this.#environment.onEvict();
+  }
+
   /** Begins an orderly end. False when an end has begun already. */
   close(reason: unknown): boolean {
     return !this.hasEnded && this.#leave({ kind: 'closing', reason });
@@ -101,8 +113,9 @@ export class Lifecycle {
 
   #rest(): void {
     if (this.#state.kind !== 'busy' || this.#held.size > 0) return;
-    const { after, idleMs, onEvict } = this.#environment;
+    const { after, idleMs, onEvict, onRest } = this.#environment;
     this.#state = { kind: 'idle', cancelEviction: after(idleMs, onEvict) };
+    onRest?.();
   }
 }
 

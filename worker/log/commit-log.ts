@@ -8,7 +8,7 @@
 //
 // Opening a file is asynchronous and a commit is not, so `maintain` opens the next segment ahead.
 
-import { isDiskFull } from '../file/file.ts';
+import { isDiskFull, openAhead } from '../file/file.ts';
 import type { Flush, Flushing } from '../file/flushing.ts';
 import type { Checksum } from './checksum.ts';
 import { type Append, LogEnd, type LogEnvironment } from './log-end.ts';
@@ -164,9 +164,11 @@ export class CommitLog {
     this.#sealed.add(sealed);
   }
 
-  /** Empties the oldest segment. False if recovery needs it, or it is not open. */
+  /** Empties the oldest segment, to make room. False if recovery needs it, or it is not open. */
   pruneOldest(): boolean {
-    return this.#sealed.pruneOldest();
+    const isPruned = this.#sealed.pruneOldest();
+    if (isPruned) this.#parts.environment.historyPruned?.();
+    return isPruned;
   }
 
   /** True when `maintain` has work to do. */
@@ -175,13 +177,14 @@ export class CommitLog {
   }
 
   /**
-   * Opens the next segment and the oldest ones before they are needed, and removes segments whose
-   * commits are all older than `keepFromMs`.
+   * Opens the next segment and the oldest ones before they are needed, unless too many files are open,
+   * and removes segments whose commits are all older than `keepFromMs`.
    */
   async maintain(keepFromMs: number): Promise<void> {
     if (this.#needsSpare) {
       const number = this.active.number + 1;
-      this.#spare = { number, file: await this.#parts.directory.open(segmentName(number)) };
+      const file = await openAhead(this.#parts.directory, segmentName(number));
+      if (file !== null) this.#spare = { number, file };
     }
     await this.#sealed.maintain(keepFromMs);
   }

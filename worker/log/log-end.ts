@@ -21,6 +21,8 @@ export interface LogEnvironment {
   now(): number;
   /** A whole number below 2^32. */
   randomUint32(): number;
+  /** The disk was full, and the oldest segment was given up. */
+  historyPruned?(): void;
 }
 
 /** The content of a record's header that its caller decides. */

@@ -22,9 +22,13 @@ import { restore } from './restore.ts';
 import { findTime } from './time-search.ts';
 import { SPILL_BYTES } from './transaction-pages.ts';
 
+export { isDiskFull } from '../file/file.ts';
 export type { LogEnvironment } from './log-end.ts';
 
 const WINDOW_MS = RECOVERY_WINDOW_DAYS * 86_400_000;
+
+/** How many files opening an object needs at most, unless a crash left more segments to redo: see OpeningFiles. */
+const OPENING_FILES = 5;
 
 const DEFAULTS: RecoveryOptions = {
   segmentBytes: SEGMENT_BYTES,
@@ -62,7 +66,7 @@ export class ObjectFiles {
    * Opens an object, or creates one in an empty directory. Recovers the committed state and applies
    * a pending restore, both durably.
    *
-   * @throws CORRUPT, IO, DISK_FULL, STORAGE_LOCKED; BOOKMARK_INVALID or BOOKMARK_UNAVAILABLE when
+   * @throws CORRUPT, IO, DISK_FULL, STORAGE_LOCKED, TOO_MANY_OPEN; BOOKMARK_INVALID or BOOKMARK_UNAVAILABLE when
    *   the pending restore is impossible. The restore is then cancelled, and the next opening succeeds
    *   without it; if the disk failed while cancelling, the next opening may throw the same error.
    */
@@ -71,15 +75,20 @@ export class ObjectFiles {
     environment: LogEnvironment,
     options: Partial<RecoveryOptions> = {},
   ): Promise<ObjectFiles> {
-    const recovered = await recover(directory, environment, { ...DEFAULTS, ...options });
-    const files = new ObjectFiles(environment, recovered);
+    const giveBack = await directory.reserveFiles?.(OPENING_FILES);
     try {
-      await files.#applyPendingRestore();
-    } catch (error) {
-      await files.close();
-      throw error;
+      const recovered = await recover(directory, environment, { ...DEFAULTS, ...options });
+      const files = new ObjectFiles(environment, recovered);
+      try {
+        await files.#applyPendingRestore();
+      } catch (error) {
+        await files.close();
+        throw error;
+      }
+      return files;
+    } finally {
+      giveBack?.();
     }
-    return files;
   }
 
   /** The database as SQLite reads and writes it. */

@@ -5,7 +5,7 @@
 // Opening and removing files is asynchronous, but a commit that needs room on a full disk is not. So
 // `maintain` opens the oldest segments ahead, and later removes those that were emptied.
 
-import type { FileDirectory, SyncFile } from '../file/file.ts';
+import { type FileDirectory, openAhead, type SyncFile } from '../file/file.ts';
 import type { Checksum } from './checksum.ts';
 import { damagedSegment, Segment, segmentName } from './segment.ts';
 import type { LogPosition } from './segment-header.ts';
@@ -155,7 +155,8 @@ export class SealedSegments {
     for (;;) {
       const number = this.#nextToOpen;
       if (number >= this.#active().number || this.#ready.length >= READY) break;
-      const file = await this.#directory.open(segmentName(number));
+      const file = await openAhead(this.#directory, segmentName(number));
+      if (file === null) break;
       // The log may have rotated, or pruned segments, while the file was opening.
       if (number === this.#nextToOpen) this.#ready.push({ number, file });
       else file.close();

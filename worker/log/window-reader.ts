@@ -13,7 +13,6 @@ export class WindowReader {
   readonly #end: number;
   #start = 0;
   #length = 0;
-  #buffer = windowBytes;
 
   /** `end` bounds only the read-ahead. */
   constructor(file: SyncFile, end = Number.POSITIVE_INFINITY) {
@@ -23,21 +22,20 @@ export class WindowReader {
 
   /** Bytes of the file, valid until the next call; null if the file is shorter. */
   view(offset: number, length: number): Uint8Array | null {
-    // Another reader may have used, or replaced, the shared buffer since.
-    const held = this.#buffer === windowBytes && windowOwner === this;
-    if (!held || offset < this.#start || offset + length > this.#start + this.#length) {
+    // Only the reader that filled the shared buffer, or replaced it, may use what it holds.
+    const isHeld = windowOwner === this;
+    if (!isHeld || offset < this.#start || offset + length > this.#start + this.#length) {
       if (length > windowBytes.length) {
         if (offset + length > this.#file.sizeBytes()) return null;
-        windowBytes = new Uint8Array((length + WINDOW_BYTES) & ~7);
+        windowBytes = new Uint8Array(length + WINDOW_BYTES);
       }
       windowOwner = this;
-      this.#buffer = windowBytes;
       this.#start = offset;
       const ahead = Math.min(windowBytes.length, Math.max(length, this.#end - offset));
       this.#length = this.#file.read(windowBytes.subarray(0, ahead), offset);
       if (this.#length < length) return null;
     }
     const at = offset - this.#start;
-    return this.#buffer.subarray(at, at + length);
+    return windowBytes.subarray(at, at + length);
   }
 }

@@ -12,6 +12,7 @@ import type { Call, Results } from '../../src/contract/operations.ts';
 import { type Outcome, toWire } from '../../src/rpc/errors-on-wire.ts';
 
 import type { ObjectInstance } from '../instance/object-instance.ts';
+import type { Cancellation } from '../io/cancellation.ts';
 import { perform } from '../storage/perform.ts';
 import { PageCursors } from './page-cursors.ts';
 import { type After, endedTransaction, PageTransaction } from './page-transaction.ts';
@@ -22,6 +23,9 @@ export interface SessionEnvironment {
   /** Runs the task after the delay in real time; the result cancels it. */
   readonly after: After;
 }
+
+/** Parallel to the calls of a message; undefined: the call cannot be cancelled. */
+export type CallCancellations = readonly (Cancellation | undefined)[];
 
 type Result = Results[Call['op']];
 
@@ -48,9 +52,13 @@ export class PageSession {
    * Runs the calls as one event of the instance: one after the other in one task, with nothing in
    * between. Only the end of a transaction delays the calls after it.
    */
-  execute(instance: ObjectInstance, calls: readonly Call[]): Promise<Outcome[]> {
+  execute(
+    instance: ObjectInstance,
+    calls: readonly Call[],
+    flagged: CallCancellations,
+  ): Promise<Outcome[]> {
     const section = this.#transaction?.section ?? null;
-    return instance.deliver(() => this.#run(instance, calls), section);
+    return instance.deliver(() => this.#run(instance, calls, flagged), section);
   }
 
   /** Closes the cursors and undoes the open transaction; resolves when that is done. */
@@ -64,11 +72,15 @@ export class PageSession {
       .catch(() => {}); // it has ended meanwhile, or the object was reset: there is nothing to undo
   }
 
-  async #run(instance: ObjectInstance, calls: readonly Call[]): Promise<Outcome[]> {
+  async #run(
+    instance: ObjectInstance,
+    calls: readonly Call[],
+    flagged: CallCancellations,
+  ): Promise<Outcome[]> {
     const outcomes: (Outcome | Promise<Outcome>)[] = [];
-    for (const call of calls) {
+    for (const [i, call] of calls.entries()) {
       try {
-        const result = this.#perform(instance, call);
+        const result = this.#performFor(instance, call, flagged[i]);
         if (!(result instanceof Promise)) outcomes.push({ ok: result });
         else if (call.op === 'commit' || call.op === 'rollback')
           outcomes.push(await outcome(result));
@@ -78,6 +90,22 @@ export class PageSession {
       }
     }
     return Promise.all(outcomes);
+  }
+
+  #performFor(
+    instance: ObjectInstance,
+    call: Call,
+    cancellation: Cancellation | undefined,
+  ): Result | Promise<Result> {
+    if (cancellation === undefined) return this.#perform(instance, call);
+    cancellation.check();
+    instance.context.workFor(cancellation);
+    try {
+      if (call.op === 'begin') return this.#begin(instance, cancellation);
+      return this.#perform(instance, call);
+    } finally {
+      instance.context.workFor(undefined);
+    }
   }
 
   #perform(instance: ObjectInstance, call: Call): Result | Promise<Result> {
@@ -107,11 +135,12 @@ export class PageSession {
     }
   }
 
-  async #begin(instance: ObjectInstance): Promise<number> {
+  async #begin(instance: ObjectInstance, cancellation?: Cancellation): Promise<number> {
     const { nextId, after } = this.#environment;
     const transaction = new PageTransaction(nextId(), instance, after);
     await transaction.open(() => {
       this.#mustBeginAlone();
+      cancellation?.check();
       this.#transaction = transaction;
     });
     return transaction.id;

@@ -12,7 +12,14 @@ import type { SessionId, StoragePeer } from '../../src/rpc/protocol.ts';
 import { fromWireAddress } from '../../src/stubs/wire-address.ts';
 
 import type { ObjectHost } from '../host/object-host.ts';
-import { handleClosed, outcome, PageSession, type SessionEnvironment } from './page-session.ts';
+import type { Cancellation } from '../io/cancellation.ts';
+import {
+  type CallCancellations,
+  handleClosed,
+  outcome,
+  PageSession,
+  type SessionEnvironment,
+} from './page-session.ts';
 import type { After } from './page-transaction.ts';
 
 export class PageSessions implements StoragePeer {
@@ -24,6 +31,11 @@ export class PageSessions implements StoragePeer {
   constructor(host: ObjectHost, after: After) {
     this.#host = host;
     this.#environment = { after, nextId: () => this.#nextId() };
+  }
+
+  /** True while a page holds a transaction open. */
+  get isInTransaction(): boolean {
+    return [...this.#sessions.values()].some(({ inTransaction }) => inTransaction);
   }
 
   async open(target: string | WireAddress): Promise<Outcome<SessionId>> {
@@ -48,16 +60,36 @@ export class PageSessions implements StoragePeer {
       const closed = toWire(handleClosed());
       return calls.map(() => ({ error: closed }));
     }
+    const { cancellations } = this.#host;
+    const flagged = calls.map(({ flag }) => flag && cancellations.begin(flag));
+    try {
+      return await this.#execute(session, calls, flagged);
+    } finally {
+      for (const cancellation of flagged) cancellation?.end();
+    }
+  }
+
+  async #execute(
+    session: PageSession,
+    calls: readonly Call[],
+    flagged: CallCancellations,
+  ): Promise<Outcome[]> {
     const [first] = calls;
-    if (first?.op === 'importDatabase') return [await outcome(this.#import(session, first))];
+    if (first?.op === 'importDatabase') {
+      return [await outcome(this.#import(session, first, flagged[0]))];
+    }
     try {
       const instance = await this.#host.instance(session.address);
-      return await session.execute(instance, calls);
+      return await session.execute(instance, calls, flagged);
     } catch (error) {
       const wire = toWire(error);
       // For `abort` the reset is the success; unconfirmed earlier calls are lost.
       return calls.map((call) => (call.op === 'abort' ? { ok: null } : { error: wire }));
     }
+  }
+
+  async cancel(flags: readonly string[]): Promise<void> {
+    this.#host.cancellations.cancel(flags);
   }
 
   async close(id: SessionId): Promise<void> {
@@ -66,7 +98,12 @@ export class PageSessions implements StoragePeer {
     await session?.close();
   }
 
-  async #import(session: PageSession, call: CallOf<'importDatabase'>): Promise<string> {
+  async #import(
+    session: PageSession,
+    call: CallOf<'importDatabase'>,
+    cancellation: Cancellation | undefined,
+  ): Promise<string> {
+    cancellation?.check();
     if (session.inTransaction) {
       throw storageError(
         'TRANSACTION_NESTING',

@@ -15,6 +15,21 @@ export interface DiskOptions {
   readonly flush: 'now' | 'late';
 }
 
+/** What a simulation needs of a disk, whatever the medium. */
+export type SimulatedDisk = FileDirectory &
+  Pick<
+    CrashDisk,
+    | 'isOff'
+    | 'failedCalls'
+    | 'violations'
+    | 'capacityBytes'
+    | 'powerOff'
+    | 'powerOffAfter'
+    | 'failAfter'
+    | 'heal'
+    | 'usedBytes'
+  > & { afterLoss(): SimulatedDisk };
+
 /** An injected fault. */
 interface Fault {
   readonly code: 'IO' | 'DISK_FULL';

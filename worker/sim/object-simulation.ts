@@ -9,7 +9,7 @@
 
 import { isStorageError, storageError } from '../../src/contract/errors.ts';
 import { type Contents, EMPTY } from './contents.ts';
-import { CrashDisk } from './crash-disk.ts';
+import { CrashDisk, type SimulatedDisk } from './crash-disk.ts';
 import { checkDamages } from './damage-check.ts';
 import { History, inStep, SimulationFailure } from './history.ts';
 import { type Found, identify } from './identify.ts';
@@ -17,6 +17,7 @@ import type { Plan, Step } from './plan.ts';
 import { Random } from './random.ts';
 import type { RequestedRestores, RestoreRequest } from './requested-restores.ts';
 import { Restores } from './restores.ts';
+import { RowDisk } from './row-disk.ts';
 import { promised } from './settle.ts';
 import { SimulatedObject, type World } from './simulated-object.ts';
 import { NO_TOTALS, type Totals } from './totals.ts';
@@ -36,7 +37,7 @@ export class ObjectSimulation {
   readonly #clock = { nowMs: START_MS };
   readonly #work: Workload;
   readonly #history = new History({ contents: EMPTY, timeMs: START_MS });
-  #disk: CrashDisk;
+  #disk: SimulatedDisk;
   #object!: SimulatedObject;
   readonly #restores = new Restores();
   #image: { readonly bytes: Uint8Array; readonly contents: Contents } | null = null;
@@ -45,7 +46,8 @@ export class ObjectSimulation {
 
   constructor(sqlite: WatchedSqlite, plan: Plan) {
     this.#plan = plan;
-    this.#disk = new CrashDisk(this.#random, plan.disk);
+    const isOfRows = plan.medium === 'rows';
+    this.#disk = isOfRows ? new RowDisk(this.#random) : new CrashDisk(this.#random, plan.disk);
     this.#world = { sqlite, random: this.#random, clock: this.#clock, sizes: plan.sizes };
     this.#work = new Workload(this.#random, () => this.#clock.nowMs);
   }
@@ -328,7 +330,7 @@ export class ObjectSimulation {
   }
 
   /** Opens what a power failure left, with more failures during recovery. */
-  async #survive(crashed: CrashDisk, requested: RequestedRestores): Promise<Opened> {
+  async #survive(crashed: SimulatedDisk, requested: RequestedRestores): Promise<Opened> {
     let disk = crashed;
     for (let losses = 0; ; losses++) {
       this.#totals('crashes');
@@ -427,6 +429,7 @@ export class ObjectSimulation {
     this.#random.reseed(this.#plan.seed);
     this.#disk.heal();
     await this.#object.reset();
+    if (!(this.#disk instanceof CrashDisk)) return; // bytes are damaged alike, whatever holds them
     const restored = this.#restores.ofDamaged.flatMap(({ known }) => known.contents);
     const made = [...this.#history.states, ...this.#history.candidates()];
     const possible = [...made.map(({ contents }) => contents), ...restored];

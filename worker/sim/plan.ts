@@ -43,6 +43,8 @@ export interface Plan {
   readonly seed: number;
   readonly sizes: Sizes;
   readonly disk: DiskOptions;
+  /** A disk of bytes, or the rows of a browser without synchronous files. */
+  readonly medium: 'bytes' | 'rows';
   readonly steps: readonly Step[];
 }
 
@@ -61,6 +63,7 @@ export function planOf(seed: number): Plan {
   return {
     seed,
     sizes: isLarge ? {} : sizesFrom(random),
+    medium: 'bytes',
     disk: { flush: random.pick(['now', 'now', 'late'] as const) },
     steps: isLarge ? withLarge(steps.slice(0, 40), random, step) : steps,
   };

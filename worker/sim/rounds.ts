@@ -7,10 +7,13 @@ import { turnOfEventLoop } from './settle.ts';
 import { shrink } from './shrink.ts';
 import { loadWatchedSqlite, type WatchedSqlite } from './watched-sqlite.ts';
 
-/** What is simulated: single objects through many openings, or hosts with several objects. */
-export type Layer = 'objects' | 'hosts';
+/**
+ * What is simulated: single objects through many openings, on a disk of bytes or on rows, or hosts with several
+ * objects.
+ */
+export type Layer = 'objects' | 'rows' | 'hosts';
 
-export const LAYERS: readonly Layer[] = ['objects', 'hosts'];
+export const LAYERS: readonly Layer[] = ['objects', 'rows', 'hosts'];
 
 export type Counts = Readonly<Record<string, number>>;
 
@@ -98,7 +101,7 @@ export class Rounds {
 
   #round(seed: number): Round {
     const sqlite = this.#sqlite;
-    if (this.#layer !== 'objects') {
+    if (this.#layer === 'hosts') {
       return {
         steps: hostStepsOf(seed),
         run: (steps) => new HostSimulation(sqlite, seed, steps as HostStep[]).run(),
@@ -108,7 +111,8 @@ export class Rounds {
     return {
       steps: plan.steps,
       run: async (steps) => {
-        const some: Plan = { ...plan, steps: steps as Step[] };
+        const medium = this.#layer === 'rows' ? 'rows' : 'bytes';
+        const some: Plan = { ...plan, medium, steps: steps as Step[] };
         return { ...(await new ObjectSimulation(sqlite, some).run()) };
       },
     };

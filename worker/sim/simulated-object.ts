@@ -7,7 +7,7 @@ import { ObjectFiles } from '../log/object-files.ts';
 import { completeLimits } from '../sql/query-limits.ts';
 import { type LogDatabase, openLogDatabase } from '../storage/log-database.ts';
 import { ObjectStorage } from '../storage/object-storage.ts';
-import type { CrashDisk } from './crash-disk.ts';
+import type { SimulatedDisk } from './crash-disk.ts';
 import type { Random } from './random.ts';
 import { settled } from './settle.ts';
 import type { WatchedSqlite } from './watched-sqlite.ts';
@@ -41,7 +41,7 @@ export class SimulatedObject {
   #ended: Promise<void> | undefined;
 
   /** Opens the object. @throws whatever its files and its storage throw */
-  static async open(disk: CrashDisk, world: World): Promise<SimulatedObject> {
+  static async open(disk: SimulatedDisk, world: World): Promise<SimulatedObject> {
     const { clock, random, sizes } = world;
     const environment = { now: () => clock.nowMs, randomUint32: () => random.uint32() };
     const { cachePages: _, ...options } = sizes;

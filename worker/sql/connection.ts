@@ -14,7 +14,7 @@ import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
 import { Guard, type Guarded } from './guard.ts';
 import { completeLimits, type Limits } from './query-limits.ts';
 import { Regulator } from './regulator.ts';
-import { memoryError, OK, sqlError, timeError } from './sql-error.ts';
+import { cancelError, memoryError, OK, sqlError, timeError } from './sql-error.ts';
 
 /** What a database reports to its owner. */
 export interface DatabaseEvents {
@@ -28,6 +28,8 @@ export interface DatabaseEvents {
    * no call of the connection is on the stack any more, so the owner may close it at once.
    */
   onCritical(error: StorageError): void;
+  /** Asked now and then while a statement runs: true if its caller no longer wants it. */
+  isCancelled?(): boolean;
 }
 
 export interface DatabaseOptions {
@@ -133,6 +135,10 @@ export class Connection implements Guarded {
   /** True between BEGIN and COMMIT or ROLLBACK. */
   get transactionOpen(): boolean {
     return this.#transactionOpen;
+  }
+
+  isCancelled(): boolean {
+    return this.events.isCancelled?.() ?? false;
   }
 
   /** Announces a call of SQLite that has no limits of its own. */
@@ -309,7 +315,8 @@ export class Connection implements Guarded {
   }
 
   #describe(resultCode: number): StorageError {
-    if (this.guard.stopped) return timeError(this.limits.queryMs);
+    if (this.guard.stopped === 'late') return timeError(this.limits.queryMs);
+    if (this.guard.stopped === 'cancelled') return cancelError();
     const error = sqlError(this.sqlite, this.pointer, resultCode);
     if (error.code === 'SQL_MEMORY') return memoryError(error, this.limits.heapBytes);
     const beneath = error.code === 'SQL' ? undefined : this.#lastVfsError();

@@ -1,10 +1,11 @@
-// Keeps one call of SQLite from holding the worker: a deadline and a limit on memory.
+// Keeps one call of SQLite from holding the worker: a deadline, a caller who may cancel it, and a limit on
+// memory.
 //
 // SQLite calls its progress handler every few thousand instructions, also while it compiles. Past the
-// deadline a read is interrupted, which undoes nothing. An interrupted write would lose the whole
-// transaction (https://sqlite.org/c3ref/interrupt.html), so its program is overwritten with `Halt`, the
-// instruction of a failed constraint: it ends that statement alone, and the caller, who has set a
-// savepoint, undoes what it wrote. A single call of a function (`replace`, `instr`) cannot be stopped.
+// deadline, or when its caller has cancelled it, a read is interrupted, which undoes nothing. An interrupted
+// write would lose the whole transaction (https://sqlite.org/c3ref/interrupt.html), so its program is
+// overwritten with `Halt`, the instruction of a failed constraint: it ends that statement alone, and the
+// caller, who has set a savepoint, undoes what it wrote. A single call of a function (`replace`, `instr`) cannot be stopped.
 //
 // Memory belongs to the connection whose calls allocate and free it. That includes calls without limits:
 // a reset frees a value that a step has read. So each connection announces that it enters SQLite, and what
@@ -22,6 +23,8 @@ import { timeError } from './sql-error.ts';
 const INSTRUCTIONS_A_TICK = 4000;
 /** A halted statement must end within this time; its instruction may still run another program. */
 const HALT_MS_MAX = 500;
+/** How often the caller is asked: asking may take some milliseconds. */
+export const CANCEL_CHECK_MS = 100;
 // https://sqlite.org/rescode.html, and OE_Abort of sqliteInt.h.
 const ABORT = 4;
 const ON_ERROR_ABORT = 2;
@@ -35,7 +38,12 @@ export interface Guarded {
   heldBytes: number;
   /** When all its calls together must have ended; undefined when each has its own time. */
   readonly endMs: number | undefined;
+  /** True if the caller of what runs has cancelled it. */
+  isCancelled(): boolean;
 }
+
+/** Why the running call was stopped. */
+type Stop = 'late' | 'cancelled';
 
 /** The address of a program that was overwritten, and its instructions. */
 interface Halted {
@@ -51,6 +59,8 @@ export class Guard {
   /** Whose call has limits now. */
   #guarded: Guarded | undefined;
   #endMs: number | undefined;
+  /** When the caller of what runs then is asked next. */
+  #checkMs = 0;
   /** To whom changes of the heap belong, how much of it is not theirs, and how large it may become. */
   #entered: Guarded | undefined;
   #othersBytes = 0;
@@ -58,7 +68,7 @@ export class Guard {
   /** The statement that can be stopped alone; 0 for none. */
   #haltable: Pointer = 0;
   #halted: Halted | undefined;
-  #stopped = false;
+  #stopped: Stop | undefined;
 
   private constructor(sqlite: Sqlite) {
     this.#sqlite = sqlite;
@@ -100,14 +110,14 @@ export class Guard {
     this.enter(guarded);
     this.#guarded = guarded;
     this.#endMs = endMs;
-    this.#stopped = false;
+    this.#stopped = undefined;
     this.#limitHeap(this.#limitBytes);
   }
 
   /** The outermost call has ended. */
   end(): void {
     this.#guarded = undefined;
-    this.#stopped = false;
+    this.#stopped = undefined;
     this.#limitHeap(0);
   }
 
@@ -131,8 +141,8 @@ export class Guard {
     }
   }
 
-  /** True when the running call was stopped at its deadline. */
-  get stopped(): boolean {
+  /** Why the running call was stopped; undefined: it was not. */
+  get stopped(): Stop | undefined {
     return this.#stopped;
   }
 
@@ -153,9 +163,23 @@ export class Guard {
     const nowMs = now();
     // The clock is first read here: most calls end before.
     this.#endMs ??= nowMs + queryMs;
-    if (nowMs < this.#endMs) return CONTINUE;
-    const canHalt = !this.#stopped && this.#runs(this.#haltable);
-    this.#stopped = true;
+    if (nowMs >= this.#endMs) return this.#stop('late', nowMs);
+    if (this.#isCancelled(this.#guarded, nowMs)) return this.#stop('cancelled', now());
+    return CONTINUE;
+  }
+
+  // The storage's own work, which has no deadline, is not stopped half-way.
+  #isCancelled(guarded: Guarded, nowMs: number): boolean {
+    const isDue = nowMs >= this.#checkMs && this.#endMs !== Number.POSITIVE_INFINITY;
+    if (!isDue || this.#stopped !== undefined) return false;
+    const isCancelled = guarded.isCancelled();
+    this.#checkMs = guarded.limits.now() + CANCEL_CHECK_MS;
+    return isCancelled;
+  }
+
+  #stop(reason: Stop, nowMs: number): number {
+    const canHalt = this.#stopped === undefined && this.#runs(this.#haltable);
+    this.#stopped ??= reason;
     if (!canHalt) return INTERRUPT;
     this.#endMs = nowMs + HALT_MS_MAX;
     this.#halt(this.#haltable);

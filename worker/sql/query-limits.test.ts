@@ -196,6 +196,11 @@ describe('the option', () => {
     { heapBytes: 1024 },
     { heapBytes: 2 ** 31 },
     { heapBytes: Number.NaN },
+    { openFiles: 15 },
+    { lowSpaceBytes: -1 },
+    { lowSpaceBytes: Number.NaN },
+    { openFiles: 16.5 },
+    { openFiles: Number.POSITIVE_INFINITY },
   ])('[LIM5] %j is refused', (limits) => {
     expect(codeOf(() => completeLimits(limits))).toBe('INVALID_ARGUMENT');
   });

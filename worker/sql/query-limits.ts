@@ -1,21 +1,29 @@
-// How long a call of SQLite may run, how much memory an object may use, and the clock that measures it.
+// How long a call of SQLite may run, how much memory an object may use, how many files objects may have
+// open, and the clock that measures it.
 //
 // All objects of a worker share its thread and SQLite's heap: without limits, one object could starve
 // the others.
 
 import { storageError } from '../../src/contract/errors.ts';
 
-/** Limits of each object; each one has a default. */
+/** Limits of objects; each one has a default. */
 export interface QueryLimits {
   /**
    * Longest time that one call into SQLite may take, in milliseconds. In a browser, keep it below 40,000:
-   * pages report a worker that does not respond for that long as WORKER_BUSY. @default 30,000
+   * pages report a worker that does not respond for that long as WORKER_BUSY, and then end it. @default 30,000
    */
   readonly queryMs?: number;
   /** Longest time that the checks of an imported file may take in total, in milliseconds. @default 10,000 */
   readonly importMs?: number;
   /** SQLite's memory of one object: sorters, values, pages in the cache. @default 512 MiB */
   readonly heapBytes?: number;
+  /**
+   * Most files that all objects together have open, 3 to 8 each. Beyond it, the idle object that was used
+   * least recently is evicted. Some browsers allow about 252 for all tabs together. @default 200
+   */
+  readonly openFiles?: number;
+  /** With fewer bytes free, `storagelow` is told. @default 32 MiB */
+  readonly lowSpaceBytes?: number;
 }
 
 /** The limits in force. */
@@ -28,7 +36,12 @@ const DEFAULTS: Required<QueryLimits> = {
   queryMs: 30_000,
   importMs: 10_000,
   heapBytes: 512 * 1024 * 1024,
+  openFiles: 200,
+  lowSpaceBytes: 32 * 1024 * 1024,
 };
+
+/** One object has up to 8 files open for long, and others while it is opened, restored or pruned. */
+const OPEN_FILES_MIN = 16;
 
 /** With less, a database could not be opened with its page cache full. */
 const HEAP_BYTES_MIN = 32 * 1024 * 1024;
@@ -42,11 +55,23 @@ export function completeLimits(given: QueryLimits = {}, now = () => performance.
     if (limits[name] > 0) continue;
     throw storageError('INVALID_ARGUMENT', `limits.${name}: takes milliseconds above 0.`);
   }
-  const { heapBytes } = limits;
+  const { heapBytes, lowSpaceBytes } = limits;
+  if (!(lowSpaceBytes >= 0 && lowSpaceBytes < Number.POSITIVE_INFINITY)) {
+    throw storageError(
+      'INVALID_ARGUMENT',
+      'limits.lowSpaceBytes: takes a number of bytes from 0 on.',
+    );
+  }
   if (!(heapBytes >= HEAP_BYTES_MIN && heapBytes <= HEAP_BYTES_MAX)) {
     throw storageError(
       'INVALID_ARGUMENT',
       `limits.heapBytes: takes ${HEAP_BYTES_MIN} to ${HEAP_BYTES_MAX} bytes.`,
+    );
+  }
+  if (!(Number.isInteger(limits.openFiles) && limits.openFiles >= OPEN_FILES_MIN)) {
+    throw storageError(
+      'INVALID_ARGUMENT',
+      `limits.openFiles: takes a whole number from ${OPEN_FILES_MIN} on.`,
     );
   }
   return { ...limits, now };

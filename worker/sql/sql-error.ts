@@ -41,6 +41,15 @@ export function timeError(queryMs: number): StorageError {
   );
 }
 
+/** The error of a call whose caller has cancelled it. */
+export function cancelError(): StorageError {
+  return storageError(
+    'CANCELLED',
+    'The caller cancelled the call by its signal, so the statement was stopped; what it wrote is undone: ' +
+      'SQLITE_INTERRUPT',
+  );
+}
+
 /** The error of a call that ran out of memory, with the limit. */
 export function memoryError(error: StorageError, heapBytes: number): StorageError {
   return storageError(

@@ -3,7 +3,7 @@
 // Only programs with a loop run long enough to be stopped, so only they have one. An INSERT of one row,
 // or an UPDATE or DELETE by key, has no loop.
 
-import { isStorageError } from '../../src/contract/errors.ts';
+import { isStorageError, type StorageErrorCode } from '../../src/contract/errors.ts';
 import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
 import { INSTRUCTION, OPCODE } from '../vfs/vdbe-layout.ts';
 import { programOf } from './program.ts';
@@ -19,6 +19,8 @@ const LOOPS: ReadonlySet<number> = new Set([
   OPCODE.VNext,
   OPCODE.Program,
 ]);
+/** The errors of a statement that was stopped. */
+const STOPS: ReadonlySet<StorageErrorCode> = new Set(['SQL_TIMEOUT', 'CANCELLED']);
 /** Every program jumps back to here once, after its preparations. */
 const FIRST = 1;
 
@@ -41,8 +43,7 @@ export function inSavepoint<T>(owner: SavepointOwner, query: () => T): T {
   } catch (error) {
     // A critical error has ended the whole transaction, and the savepoint with it.
     if (owner.inTransaction) {
-      const wasStopped = isStorageError(error) && error.code === 'SQL_TIMEOUT';
-      if (wasStopped) owner.run(UNDO);
+      if (isStorageError(error) && STOPS.has(error.code)) owner.run(UNDO);
       owner.run(RELEASE);
     }
     throw error;

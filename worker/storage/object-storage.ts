@@ -4,12 +4,11 @@
 // and from pages (sessions/page-session). It opens the implicit transaction before a write, keeps
 // the tickets of the output gate, and refuses every operation once the object is broken.
 //
-// Invariant: `#broken` is set once and thrown by every later operation; a broken storage never
-// writes.
+// Invariant: `#broken` is set once and thrown by every later operation; a broken storage never writes.
 //
 // Does not know events or callers; the input gate decides when this code may run.
 
-import { isStorageError, type StorageError, storageError } from '../../src/contract/errors.ts';
+import { type StorageError, storageError } from '../../src/contract/errors.ts';
 import type { KeyRange } from '../../src/contract/key-range.ts';
 import type { SqlStorage } from '../../src/contract/storage.ts';
 import { type LiveReading, liveQuery } from '../../src/live/live-result.ts';
@@ -17,7 +16,7 @@ import { LiveValue } from '../../src/live/live-value.ts';
 import { emptyDatabase } from '../import/database-header.ts';
 import type { ForeignDatabase } from '../import/foreign-database.ts';
 import { type EntryCursor, KvStore } from '../kv/kv-store.ts';
-import type { ObjectFiles } from '../log/object-files.ts';
+import { isDiskFull, type ObjectFiles } from '../log/object-files.ts';
 import type { Cursor } from '../sql/cursor.ts';
 import type { Database, DatabaseEvents } from '../sql/database.ts';
 import { createSqlStorage } from '../sql/sql-storage.ts';
@@ -72,11 +71,15 @@ export class ObjectStorage {
     this.#commits = new Commits(
       log,
       (error) => environment.onBroken(error),
-      () => this.accesses.flushed(),
+      () => {
+        this.accesses.flushed();
+        environment.onFlushed?.();
+      },
     );
     const { database, close } = openDatabase({
       beforeWrite: () => this.#beforeWrite(CONFIRMED),
       onCritical: (error) => environment.onBroken(error),
+      isCancelled: () => environment.isCancelled?.() ?? false,
     });
     this.#database = database;
     this.#closeDatabase = close;
@@ -243,6 +246,9 @@ export class ObjectStorage {
       }
       this.#mustBeAlive();
       this.#transactions.commit(frame);
+      // Where flushes end later, so does a transaction: once it has resolved, no abort undoes it.
+      const durable = frame.parent === null ? this.#commits.durability() : undefined;
+      if (durable !== undefined) await durable;
       return result;
     });
   }
@@ -356,6 +362,11 @@ export class ObjectStorage {
     return this.#log.committedSequence === 0 && !this.#hasBookmark;
   }
 
+  /** True once a commit is durable: from then on the object has files. */
+  get isStored(): boolean {
+    return this.#log.durableSequence > 0;
+  }
+
   /** Makes sure that the object exists, although it has stored nothing itself. */
   write(): void {
     this.#mustBeAlive();
@@ -435,8 +446,4 @@ export class ObjectStorage {
     const refusal = this.#broken ?? this.#replaced;
     if (refusal !== undefined) throw refusal;
   }
-}
-
-function isDiskFull(error: unknown): boolean {
-  return isStorageError(error) && error.code === 'DISK_FULL';
 }

@@ -13,10 +13,14 @@ export interface StorageEnvironment {
   continuation(): (task: () => void) => void;
   /** The storage is no longer reliable: the object must be reset. */
   onBroken(error: unknown): void;
+  /** A flush has ended. */
+  onFlushed?(): void;
   /** A change of the alarm was committed: its time in milliseconds, or null. */
   onAlarm(timeMs: number | null): void;
   /** Throws if the object cannot handle an alarm. */
   checkAlarm(): void;
+  /** True if the caller for whom the object's code runs now has cancelled the call. */
+  isCancelled?(): boolean;
   /** A live read for the object's own code. */
   live(read: StorageRead): LiveSource;
 }

@@ -61,10 +61,6 @@ export class Transactions {
     return this.#state.kind === 'explicit';
   }
 
-  get isSync(): boolean {
-    return this.#syncDepth > 0;
-  }
-
   /** Opens the implicit transaction unless one is open. Called before every write. */
   beforeWrite(): void {
     if (this.#state.kind !== 'none') return;

@@ -38,6 +38,56 @@ export const CATALOG_CASES: readonly CatalogCase[] = [
     expected: [true, [entry('a'), entry('b', { name: 'second' })], [], ['b'], false],
   },
   {
+    title: '[MANY6] lists a part of the objects of a class, after an id and up to a count',
+    async observe(catalog) {
+      for (const id of ['d', 'b', 'a', 'c']) await catalog.add(entry(id));
+      await catalog.add(entry('b', { className: 'Count', key: 'Count.b' }));
+      await catalog.add(entry('b', { className: 'Counters', key: 'Counters.b' }));
+      const parts = [
+        { after: null, limit: 3 },
+        { after: 'c', limit: 3 },
+        { after: 'd', limit: 3 },
+        { after: 'bb', limit: 1 },
+        { after: null, limit: Number.POSITIVE_INFINITY },
+      ];
+      const seen = [];
+      for (const part of parts) {
+        seen.push((await catalog.list('Counter', part)).map(({ id }) => id).join());
+      }
+      return seen;
+    },
+    expected: ['a,b,c', 'd', '', 'c', 'a,b,c,d'],
+  },
+  {
+    title:
+      '[CARE7] knows which objects were stored, whatever else changes, until their files are to be removed',
+    async observe(catalog) {
+      const seen: unknown[] = [await catalog.add(entry('a', { wakeMs: 0 }))];
+      await catalog.stored('Counter.a');
+      await catalog.stored('Counter.unknown');
+      await catalog.rest('Counter.a', 7);
+      seen.push(await catalog.add(entry('a', { wakeMs: 0, name: 'n' })));
+      seen.push(await catalog.add(entry('a', { wakeMs: 0 })), await catalog.list('Counter'));
+      await catalog.rest('Counter.a', 7);
+      await catalog.leaving('Counter.a');
+      await catalog.leaving('Counter.unknown');
+      seen.push(await catalog.wakes(), await catalog.add(entry('a', { wakeMs: 0 })));
+      await catalog.stored('Counter.a');
+      await catalog.remove('Counter.a');
+      seen.push(await catalog.add(entry('a')));
+      return seen;
+    },
+    expected: [
+      false,
+      true,
+      true,
+      [entry('a', { wakeMs: 0, name: 'n', isStored: true })],
+      [entry('a', { wakeMs: 0, name: 'n' })],
+      false,
+      false,
+    ],
+  },
+  {
     title: '[CAT2] tells which objects are to be looked at, the first one first',
     async observe(catalog) {
       for (const id of ['a', 'b', 'c']) await catalog.add(entry(id, { wakeMs: 0 }));

@@ -149,6 +149,7 @@ export async function createTestHost(
   makeBindings?: MakeBindings,
   world: World = { medium: new MemoryMedium(), catalog: new MemoryCatalog() },
   limits: Limits = completeLimits(),
+  more: Pick<HostEnvironment, 'isRevoked'> = {},
 ): Promise<TestHost> {
   const sqlite = await loadSqliteInNode();
   const opened: ObjectFiles[] = [];
@@ -163,6 +164,7 @@ export async function createTestHost(
     afterRealTime: (delayMs, task) => clock.after(delayMs, task),
     storageOptions: options,
     limits,
+    ...more,
     medium: faults.medium(world.medium),
     catalog: world.catalog,
     openDatabase(files, events) {

@@ -25,7 +25,6 @@ export const LOG_PRAGMAS: readonly string[] = [
 
 /** Milliseconds from SQLite's start of time, in the Julian calendar, to 1970. */
 const JULIAN_EPOCH_MS = 210_866_760_000_000;
-const DAY_MS = 86_400_000;
 const PATH_BYTES_MAX = 64;
 
 interface Attached {
@@ -157,25 +156,20 @@ export class LogVfs {
         name: this.name,
         methods: {
           xOpen: (_, path, pointer, flags, outFlags) => this.#xOpen(path, pointer, flags, outFlags),
-          xAccess: (_, path, __, out) => {
-            const attached = this.#attached.get(wasm.cstrToJs(path) ?? '');
-            const exists = attached !== undefined && attached.file.sizeBytes() > 0;
-            wasm.poke32(out, exists ? 1 : 0);
+          // SQLite asks for journals, of which there are none.
+          xAccess: (_, __, ___, out) => {
+            wasm.poke32(out, 0);
             return capi.SQLITE_OK;
           },
           xDelete: () => capi.SQLITE_OK,
           xFullPathname: (_, path, size, out) =>
             wasm.cstrncpy(out, path, size) < size ? capi.SQLITE_OK : capi.SQLITE_CANTOPEN,
           xSleep: () => capi.SQLITE_OK,
-          xCurrentTime: (_, out) => {
-            wasm.poke(out, (JULIAN_EPOCH_MS + Date.now()) / DAY_MS, 'double');
-            return capi.SQLITE_OK;
-          },
+          // SQLite asks a VFS of version 2 for nothing but this; xCurrentTime is of version 1.
           xCurrentTimeInt64: (_, out) => {
             wasm.poke64(out, BigInt(JULIAN_EPOCH_MS + Date.now()));
             return capi.SQLITE_OK;
           },
-          xGetLastError: () => {},
         },
       },
     });
@@ -222,7 +216,7 @@ export class LogVfs {
 
   #resultCode(error: StorageError, failure: number): number {
     const { capi } = this.#sqlite3;
-    if (error.code === 'DISK_FULL') return capi.SQLITE_FULL;
+    if (error.code === 'DISK_FULL' || error.code === 'MEMORY_FULL') return capi.SQLITE_FULL;
     // The code a file has for it; SQLite reports it as SQLITE_CORRUPT.
     if (error.code === 'CORRUPT') return capi.SQLITE_IOERR_CORRUPTFS;
     return failure;

@@ -105,7 +105,7 @@ export const PUT_BACKS: readonly PutBack[] = [
   {
     name: 'files are closed during a flush',
     layer: 'objects',
-    seeds: [13],
+    seeds: [17],
     edits: [
       {
         file: 'worker/log/object-files.ts',

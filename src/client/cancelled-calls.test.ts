@@ -1,0 +1,239 @@
+// Calls of a page that are cancelled: what is sent, and what the caller learns.
+
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { runCandidate } from '../../worker/boot/candidate.ts';
+import type { RemoteStorage } from '../contract/storage.ts';
+import { withSignal } from '../stubs/with-signal.ts';
+import { type FakeTab, FakeTabs } from '../testing/fake-tabs.ts';
+import { turns } from '../testing/turns.ts';
+
+let tabs: FakeTabs;
+let tab: FakeTab;
+let storage: RemoteStorage;
+let controller: AbortController;
+let calls: RemoteStorage;
+
+beforeEach(async () => {
+  tabs = new FakeTabs(runCandidate);
+  tab = tabs.tab();
+  storage = await tab.open();
+  controller = new AbortController();
+  calls = withSignal(storage, controller.signal);
+});
+afterEach(() => tabs.close());
+
+const enough = new Error('enough');
+
+/** The reason, or the result. */
+function outcome(call: Promise<unknown>): Promise<unknown> {
+  return call.then(
+    (result) => ({ result }),
+    (error) => error,
+  );
+}
+
+describe('withSignal', () => {
+  test.each([
+    ['no signal', () => withSignal(storage, undefined as never)],
+    ['a controller', () => withSignal(storage, new AbortController() as never)],
+    ['what looks like one', () => withSignal(storage, { aborted: false } as never)],
+    ['nothing', () => withSignal(undefined as never, controller.signal)],
+    ['another object', () => withSignal({}, controller.signal)],
+    ['a part of a handle', () => withSignal(storage.sql, controller.signal)],
+  ])('[CANCEL1] refuses %s', (_, call) => {
+    expect(call).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+  });
+
+  test('[CANCEL1] gives the same handle: its name, state and end', async () => {
+    expect([calls.name, calls.state]).toEqual([storage.name, storage.state]);
+    await calls.put('a', 1);
+    expect(await storage.get('a')).toBe(1);
+    await calls.close();
+    await expect(storage.get('a')).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
+    await storage.close();
+  });
+
+  test('[CANCEL1] signals add up', async () => {
+    const other = new AbortController();
+    const both = withSignal(calls, other.signal);
+    other.abort(enough);
+    expect(await outcome(both.get('a'))).toBe(enough);
+    expect(await outcome(calls.get('a'))).toEqual({ result: undefined });
+  });
+});
+
+describe('a call', () => {
+  test('[CANCEL2] of a signal that is aborted rejects, and nothing is sent', async () => {
+    controller.abort(enough);
+    const sent = tab.leadingHost.operations.length;
+    expect(await outcome(calls.put('a', 1))).toBe(enough);
+    expect(await outcome(calls.get('a'))).toBe(enough);
+    expect(await outcome(calls.sql.exec('rows 1').toArray())).toBe(enough);
+    expect(await outcome(calls.transaction(() => 1))).toBe(enough);
+    expect(tab.leadingHost.operations.length).toBe(sent);
+  });
+
+  test('[CANCEL2] that was not sent yet never is', async () => {
+    const call = outcome(calls.put('a', 1));
+    controller.abort(enough);
+    expect(await call).toBe(enough);
+    await turns();
+    expect(tab.leadingHost.operations).toEqual([]);
+  });
+
+  test('[CANCEL2] that waits for a worker is not sent to the next', async () => {
+    tab.terminateWorker();
+    await turns();
+    const call = outcome(calls.put('a', 1));
+    controller.abort(enough);
+    expect(await call).toBe(enough);
+    await storage.put('b', 1);
+    expect(tab.leadingHost.operations).toEqual(['put']);
+  });
+
+  test('[CANCEL4] that only reads rejects at once, and the worker is told', async () => {
+    const release = tab.leadingHost.holdAnswers();
+    const call = outcome(calls.get('a'));
+    await turns();
+    controller.abort(enough);
+    expect(await call).toBe(enough);
+    await turns();
+    const flags = tab.leadingHost.messages.flat().map(({ flag }) => flag?.url);
+    expect(tab.leadingHost.cancelled).toEqual(flags);
+    expect([...tabs.revoked]).toEqual(flags);
+    release();
+  });
+
+  test('[CANCEL4] that may write settles with what the worker says', async () => {
+    const release = tab.leadingHost.holdAnswers();
+    const call = outcome(calls.put('a', 1));
+    await turns();
+    controller.abort(enough);
+    await turns();
+    expect(tab.leadingHost.cancelled.length).toBe(1);
+    release();
+    expect(await call).toEqual({ result: undefined });
+    expect(await storage.get('a')).toBe(1);
+  });
+
+  test('[CANCEL5] that is answered is not concerned; its signal has no listener left', async () => {
+    const added = vi.spyOn(controller.signal, 'addEventListener');
+    const removed = vi.spyOn(controller.signal, 'removeEventListener');
+    await calls.put('a', 1);
+    expect(await calls.get('a')).toBe(1);
+    expect(added.mock.calls.length).toBeGreaterThan(0);
+    expect(removed.mock.calls.length).toBeGreaterThanOrEqual(added.mock.calls.length);
+    controller.abort(enough);
+    await turns();
+    expect([tab.leadingHost.cancelled, tabs.revoked.size]).toEqual([[], 0]);
+  });
+
+  test('[CANCEL5] that is cancelled is not repeated at the next worker', async () => {
+    tab.leadingHost.holdAnswers();
+    const call = outcome(calls.get('a'));
+    await turns();
+    controller.abort(enough);
+    expect(await call).toBe(enough);
+    tab.terminateWorker();
+    await storage.get('b');
+    expect(tab.leadingHost.messages).toEqual([[{ op: 'get', keys: ['b'] }]]);
+  });
+
+  test('[CANCEL4] that may have written when its worker is lost says so', async () => {
+    tab.leadingHost.holdAnswers();
+    const call = outcome(calls.put('a', 1));
+    await turns();
+    controller.abort(enough);
+    await turns();
+    tab.terminateWorker();
+    expect(await call).toMatchObject({ code: 'CONNECTION_CLOSED' });
+  });
+});
+
+describe('a cursor', () => {
+  test('[CANCEL5] whose next rows are cancelled is closed in the worker', async () => {
+    const cursor = calls.sql.exec('rows 5000');
+    await cursor.ready;
+    const [session] = [...tab.leadingHost.sessions.values()];
+    expect(session!.cursors.size).toBe(1);
+    controller.abort(enough);
+    expect(await outcome(cursor.toArray())).toBe(enough);
+    await turns();
+    expect(session!.cursors.size).toBe(0);
+  });
+});
+
+describe('a transaction', () => {
+  test('[CANCEL6] is rolled back, with what it wrote, and its closure can do no more', async () => {
+    let later: Promise<unknown> = Promise.resolve();
+    const call = outcome(
+      calls.transaction(async (txn) => {
+        await txn.put('a', 1);
+        controller.abort(enough);
+        await turns();
+        later = outcome(txn.put('b', 1));
+        await later;
+      }),
+    );
+    expect(await call).toBe(enough);
+    await turns(20);
+    expect(await later).toBeInstanceOf(Error);
+    expect(tab.leadingHost.operations).toEqual(['begin', 'put', 'rollback']);
+    expect((await storage.list()).size).toBe(0);
+  });
+
+  test('[CANCEL6] cancels the calls that join it', async () => {
+    const release = tab.leadingHost.holdAnswers();
+    release();
+    const call = calls.transaction(async () => {
+      const unanswered = tab.leadingHost.holdAnswers();
+      const read = outcome(storage.get('a'));
+      await turns();
+      controller.abort(enough);
+      const seen = await read;
+      unanswered();
+      return seen;
+    });
+    expect(await outcome(call)).toBe(enough);
+    await turns();
+    expect(tab.leadingHost.cancelled.length).toBe(1);
+  });
+
+  test('[CANCEL6] that is committed when the signal comes is committed', async () => {
+    const call = calls.transaction((txn) => txn.put('a', 1));
+    await vi.waitFor(() => expect(tab.leadingHost.operations).toContain('commit'));
+    controller.abort(enough);
+    expect(await outcome(call)).toEqual({ result: undefined });
+    expect(await storage.get('a')).toBe(1);
+  });
+
+  test('[CANCEL6] that waits for an earlier one rejects at once, and never begins', async () => {
+    let end = () => {};
+    const first = storage.transaction(() => new Promise<void>((resolve) => (end = resolve)));
+    const ran = vi.fn();
+    const second = outcome(calls.transaction(ran));
+    await turns();
+    controller.abort(enough);
+    expect(await second).toBe(enough);
+    end();
+    await first;
+    await storage.transaction((txn) => txn.put('a', 1));
+    expect(ran).not.toHaveBeenCalled();
+    expect(tab.leadingHost.operations.filter((op) => op === 'begin').length).toBe(2);
+  });
+
+  test('[CANCEL6] that began although it was cancelled is rolled back', async () => {
+    const release = tab.leadingHost.holdAnswers();
+    const ran = vi.fn();
+    const call = outcome(calls.transaction(ran));
+    await turns();
+    controller.abort(enough);
+    expect(await call).toBe(enough);
+    release();
+    await turns(20);
+    expect(tab.leadingHost.operations).toEqual(['begin', 'rollback']);
+    await storage.put('a', 1);
+    expect(ran).not.toHaveBeenCalled();
+    expect(await storage.get('a')).toBe(1);
+  });
+});

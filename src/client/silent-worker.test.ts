@@ -1,0 +1,134 @@
+// A worker that leads and answers nothing any more: the page it belongs to ends it, and another one leads.
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { runCandidate } from '../../worker/boot/candidate.ts';
+import { namesOf, OWN_VERSIONS, type StartMessage, type WorkerMessage } from '../rpc/control.ts';
+import { holdForLife } from '../rpc/locks.ts';
+import { type FakeTab, FakeTabs } from '../testing/fake-tabs.ts';
+import { turns } from '../testing/turns.ts';
+import type { WorkerLike } from './environment.ts';
+import { HEARTBEAT_MS, SILENT_BEATS_MAX } from './heartbeat.ts';
+import { SILENT_WAIT_MS } from './leader-finder.ts';
+import { SILENT_ASK_MS, SILENT_ASKS } from './own-worker.ts';
+import { DEFAULT_DIRECTORY } from './worker-choice.ts';
+
+let tabs: FakeTabs;
+beforeEach(() => {
+  tabs = new FakeTabs(runCandidate);
+});
+afterEach(() => tabs.close());
+
+const codeOf = (call: Promise<unknown>) =>
+  call.then(
+    () => 'done',
+    ({ code }) => code,
+  );
+
+async function pass(tab: FakeTab, stepMs: number, count: number) {
+  for (let i = 0; i < count; i++) {
+    tab.advance(stepMs);
+    await turns();
+  }
+}
+
+/** As long as it takes until a page gives up. */
+async function staySilent(tab: FakeTab): Promise<void> {
+  await pass(tab, HEARTBEAT_MS, SILENT_BEATS_MAX + 1);
+  await pass(tab, SILENT_WAIT_MS, 1);
+}
+
+const control = () => tabs.browser.agent().openChannel(namesOf(DEFAULT_DIRECTORY).controlChannel);
+
+test('[TAB12] a worker that answers nothing is ended by its own page, at the word of another', async () => {
+  const tab = tabs.tab();
+  const stuck = new StuckWorker();
+  void codeOf(tab.open('object', { spawn: () => stuck }));
+  await turns();
+  control().postMessage({ type: 'silent', worker: stuck.id });
+  await turns();
+  await pass(tab, SILENT_ASK_MS, SILENT_ASKS - 1);
+  expect(stuck.isAlive).toBe(true);
+  await pass(tab, SILENT_ASK_MS, 1);
+  expect(stuck.isAlive).toBe(false);
+});
+
+test('[TAB12] a page whose own worker answers nothing starts another', async () => {
+  const tab = tabs.tab();
+  const stuck = new StuckWorker();
+  let starts = 0;
+  const spawn = () => (starts++ === 0 ? stuck : tab.startWorker());
+  const opening = codeOf(tab.open('object', { spawn }));
+  await turns();
+  const told: unknown[] = [];
+  control().onmessage = ({ data }: MessageEvent) => void told.push(data);
+  await staySilent(tab);
+  expect(await opening).toBe('WORKER_BUSY');
+  expect(told).toContainEqual({ type: 'silent', worker: stuck.id });
+  await pass(tab, SILENT_ASK_MS, SILENT_ASKS + 1);
+  expect(stuck.isAlive).toBe(false);
+  await turns(20);
+  const storage = await tab.open('object', { spawn });
+  await storage.put('a', 1);
+  expect(starts).toBe(2);
+});
+
+test('[TAB12] a worker that answers its own page goes on, whatever others say', async () => {
+  const first = tabs.tab();
+  const mine = await first.open();
+  const channel = control();
+  for (const worker of ['id-1', 'id-2', 'id-3', 'id-4', 'id-5', 'id-6', undefined, {}]) {
+    channel.postMessage({ type: 'silent', worker });
+  }
+  await turns();
+  await pass(first, SILENT_ASK_MS, SILENT_ASKS + 1);
+  expect(first.workers.map(({ isAlive }) => isAlive)).toEqual([true]);
+  expect(await codeOf(mine.put('a', 1))).toBe('done');
+});
+
+test('[TAB12] a worker that the caller started is left alone', async () => {
+  const tab = tabs.tab();
+  const worker = new StuckWorker();
+  const opening = codeOf(tab.open('object', { worker }));
+  await turns();
+  await staySilent(tab);
+  expect(await opening).toBe('WORKER_BUSY');
+  await pass(tab, SILENT_ASK_MS, SILENT_ASKS + 1);
+  expect(worker.isAlive).toBe(true);
+  worker.terminate();
+});
+
+/** Leads, connects, and then runs without end. */
+class StuckWorker implements WorkerLike {
+  readonly #agent = tabs.browser.agent();
+  readonly #events = new EventTarget();
+  readonly #channel = new MessageChannel();
+  id = '';
+
+  postMessage(message: unknown): void {
+    if (this.id !== '') return;
+    this.id = (message as StartMessage).worker;
+    const { workerLock, leaderLock } = namesOf(DEFAULT_DIRECTORY);
+    const held = [workerLock(this.id), leaderLock];
+    void Promise.all(held.map((name) => holdForLife(this.#agent.locks, name))).then(() => {
+      this.#say({ type: 'standing' });
+      this.#say({ type: 'leads', port: this.#channel.port2, medium: 'opfs', ...OWN_VERSIONS });
+    });
+  }
+
+  addEventListener(type: string, listener: (event: Event) => void): void {
+    this.#events.addEventListener(type, listener);
+  }
+
+  get isAlive(): boolean {
+    return !this.#agent.hasEnded;
+  }
+
+  terminate(): void {
+    this.#agent.end();
+    this.#channel.port1.close();
+  }
+
+  #say(data: WorkerMessage): void {
+    this.#events.dispatchEvent(new MessageEvent('message', { data }));
+  }
+}

@@ -1,0 +1,46 @@
+// The flags of calls, as any tab could send them: nothing but a blob URL reaches what looks at them.
+
+import { expect, test } from 'vitest';
+import { checkFlagUrl } from '../contract/call-flag.ts';
+import { checkCall } from './check-calls.ts';
+import { checkObjectRequest } from './check-objects.ts';
+import { checkLiveStart } from './live-protocol.ts';
+
+const REFUSED = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
+const FLAG = { url: 'blob:https://a.example/1', madeMs: 1 };
+const get = { op: 'get', keys: ['a'] };
+
+test('[CANCEL9] a flag arrives with its call, and without other fields', () => {
+  const flag = { ...FLAG, more: 1 };
+  expect(checkCall({ ...get, flag })).toEqual({ ...get, flag: FLAG });
+  expect(checkObjectRequest({ op: 'get', path: ['a'], flag })).toEqual({
+    op: 'get',
+    path: ['a'],
+    flag: FLAG,
+  });
+  expect(checkLiveStart({ target: 'a', read: get, flag })).toEqual({
+    target: 'a',
+    read: get,
+    flag: FLAG,
+  });
+});
+
+test.each([
+  ['null', null],
+  ['a string', 'blob:a'],
+  ['another address', { url: 'https://a.example/', madeMs: 1 }],
+  ['an address of data', { url: 'data:text/plain,a', madeMs: 1 }],
+  ['a long one', { url: `blob:${'a'.repeat(600)}`, madeMs: 1 }],
+  ['one without a time', { url: 'blob:a' }],
+  ['one at no time', { url: 'blob:a', madeMs: Number.NaN }],
+])('[BORDER6] a flag that is %s is refused with its call', (_, flag) => {
+  expect(() => checkCall({ ...get, flag })).toThrow(REFUSED);
+  expect(() => checkObjectRequest({ op: 'get', path: ['a'], flag })).toThrow(REFUSED);
+  expect(() => checkLiveStart({ target: 'a', read: get, flag })).toThrow(REFUSED);
+});
+
+test('[BORDER6] a cancellation names blob URLs only', () => {
+  expect(checkFlagUrl('blob:a')).toBe('blob:a');
+  expect(() => checkFlagUrl('https://a.example/')).toThrow(REFUSED);
+  expect(() => checkFlagUrl(1)).toThrow(REFUSED);
+});

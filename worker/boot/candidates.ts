@@ -1,0 +1,77 @@
+// The candidates of a directory, found by the locks that they hold: each tells its deployment in the name of a
+// lock, which it holds while it waits for its turn to lead, and while it leads.
+//
+// Invariant: a candidate is seen as long as it lives, and not a moment longer, whichever way it ends.
+//
+// The form of the name must not change: candidates of all versions of this package see each other.
+
+import { type Deployment, deploymentIn } from '../../src/contract/deployment.ts';
+import type { Locks } from '../../src/rpc/locks.ts';
+
+/** The part of `navigator.locks` that is used. */
+export interface CandidateLocks extends Locks {
+  query(): Promise<{ readonly held?: readonly { readonly name?: string }[] }>;
+}
+
+export interface LivingCandidate {
+  readonly worker: string;
+  readonly deployment: Deployment;
+}
+
+/** Shows a candidate to the others. */
+export class Presence {
+  readonly #locks: CandidateLocks;
+  readonly #name: string;
+  #release: (() => void) | null = null;
+  #held: Promise<void> = Promise.resolve();
+
+  /** `prefix`: of the names of such locks. */
+  constructor(locks: CandidateLocks, prefix: string, candidate: LivingCandidate) {
+    this.#locks = locks;
+    this.#name = prefix + JSON.stringify(candidate);
+  }
+
+  /** Resolves once the others can see it. */
+  show(): Promise<void> {
+    if (this.#release !== null) return this.#held;
+    const end = new Promise<void>((release) => {
+      this.#release = release;
+    });
+    this.#held = new Promise((held, refused) => {
+      const hold = () => {
+        held();
+        return end;
+      };
+      this.#locks.request(this.#name, {}, hold).catch(refused);
+    });
+    return this.#held;
+  }
+
+  hide(): void {
+    this.#release?.();
+    this.#release = null;
+  }
+}
+
+/** Every candidate that lives now, the caller included. */
+export async function livingCandidates(
+  locks: CandidateLocks,
+  prefix: string,
+): Promise<LivingCandidate[]> {
+  const { held = [] } = await locks.query();
+  return held.flatMap(({ name }) => {
+    const candidate = name?.startsWith(prefix) ? candidateIn(name.slice(prefix.length)) : null;
+    return candidate === null ? [] : [candidate];
+  });
+}
+
+// Any code of the origin can hold a lock of this name.
+function candidateIn(text: string): LivingCandidate | null {
+  try {
+    const { worker, deployment } = JSON.parse(text);
+    const told = deploymentIn(deployment);
+    return typeof worker === 'string' && told !== null ? { worker, deployment: told } : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,385 @@
+// Which of several workers leads: candidates of several deployments that start, close and die in any order.
+
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { Build, Deployment } from '../../src/contract/deployment.ts';
+import { ChannelEndpoint } from '../../src/rpc/channel-endpoint.ts';
+import { namesOf, type StartMessage, type WorkerMessage } from '../../src/rpc/control.ts';
+import { PageEnd } from '../../src/rpc/page-end.ts';
+import type { WorkerService } from '../../src/rpc/worker-end.ts';
+import { type Agent, FakeBrowser } from '../../src/testing/fake-browser.ts';
+import { turns } from '../../src/testing/turns.ts';
+import { runCandidate } from './candidate.ts';
+import { type CompareBuilds, orderOf } from './deployment-order.ts';
+
+interface Code {
+  readonly build?: Build;
+  readonly compareBuilds?: CompareBuilds;
+  readonly code?: string;
+  /** What its host fails with. */
+  failure?: Error;
+  prepare?(): Promise<unknown>;
+}
+
+/** Workers of one directory, and the files that one of them has at a time. */
+class Origin {
+  readonly browser = new FakeBrowser();
+  readonly workers: Worker[] = [];
+  /** What must never be. */
+  readonly faults: string[] = [];
+  /** How many hosts there have been. */
+  hostCount = 0;
+  #holder: Worker | null = null;
+
+  start(code: Code = {}): Worker {
+    const worker = new Worker(this, this.workers.length, code);
+    this.workers.push(worker);
+    return worker;
+  }
+
+  get living(): Worker[] {
+    return this.workers.filter(({ agent }) => !agent.hasEnded);
+  }
+
+  /** The worker whose host has the files. */
+  get leader(): Worker | null {
+    return this.#holder;
+  }
+
+  take(worker: Worker): void {
+    if (this.#holder !== null) this.faults.push(`${worker.id} beside ${this.#holder.id}`);
+    this.#holder = worker;
+    this.hostCount += 1;
+  }
+
+  free(worker: Worker): void {
+    if (this.#holder === worker) this.#holder = null;
+  }
+
+  close(): void {
+    for (const worker of this.living) worker.kill();
+    this.browser.close();
+  }
+}
+
+class Worker {
+  readonly agent: Agent;
+  readonly id: string;
+  readonly deployment: Deployment;
+  /** What its page was told. */
+  readonly told: WorkerMessage[] = [];
+  readonly #origin: Origin;
+  readonly #code: Code;
+  readonly #start: () => void;
+  readonly #ports: MessagePort[] = [];
+
+  constructor(origin: Origin, number: number, given: Code) {
+    this.#origin = origin;
+    this.#code = given;
+    this.agent = origin.browser.agent();
+    this.id = `worker-${number}`;
+    const { code = 'code', ...deployment } = given;
+    const startedMs = number;
+    this.deployment = { build: given.build ?? null, code, startedMs };
+    const page = new EventTarget();
+    runCandidate(
+      {
+        ...deployment,
+        digest: async () => code,
+        createHost: async () => ({ service: await this.#createHost(), medium: 'opfs' }),
+      },
+      {
+        page: {
+          postMessage: (message) => this.#hear(message),
+          addEventListener: page.addEventListener.bind(page) as never,
+          close: () => this.kill(),
+        },
+        locks: this.agent.locks,
+        openChannel: this.agent.openChannel,
+        after: (delayMs, task) => void setTimeout(task, delayMs),
+      },
+    );
+    const data: StartMessage = {
+      type: 'start',
+      worker: this.id,
+      directory: 'd',
+      medium: null,
+      wasmUrl: null,
+      startedMs,
+    };
+    this.#start = () => page.dispatchEvent(new MessageEvent('message', { data }));
+    this.#start();
+  }
+
+  #hear(message: WorkerMessage): void {
+    this.told.push(message);
+    if (message.type !== 'leads') return;
+    this.#ports.push(message.port);
+    new PageEnd(new ChannelEndpoint(message.port));
+  }
+
+  /** Its page looks for a leader again. */
+  startAgain(): void {
+    if (!this.agent.hasEnded) this.#start();
+  }
+
+  /** How it ends in any case: without any notice. */
+  kill(): void {
+    this.agent.end();
+    for (const port of this.#ports) port.close();
+    this.#origin.free(this);
+  }
+
+  /** What the last message of the leader was to it. */
+  get order(): string | undefined {
+    const heard = this.told.filter((message) => message.type === 'heard');
+    return heard.at(-1)?.order;
+  }
+
+  #createHost(): Promise<WorkerService> {
+    return this.agent.whileAlive(async () => {
+      await Promise.resolve();
+      if (this.#code.failure !== undefined) throw this.#code.failure;
+      this.#origin.take(this);
+      return this.#service;
+    });
+  }
+
+  readonly #service = {
+    open: async () => ({ ok: 1 }),
+    execute: async () => [],
+    close: async () => {},
+    end: () =>
+      this.agent.whileAlive(async () => {
+        await Promise.resolve();
+        this.#origin.free(this);
+      }),
+  } satisfies WorkerService;
+}
+
+let origin: Origin;
+
+beforeEach(() => {
+  origin = new Origin();
+});
+
+afterEach(() => {
+  origin.close();
+  expect(origin.faults).toEqual([]);
+});
+
+const whenLeads = (worker: Worker) => vi.waitUntil(() => origin.leader === worker);
+
+describe('two deployments', () => {
+  test('[BUILD1] a newer one takes over; the older one is told, and leads again when it is the last', async () => {
+    const old = origin.start({ build: 1 });
+    await whenLeads(old);
+    const young = origin.start({ build: 2 });
+    await whenLeads(young);
+    await vi.waitUntil(() => old.order === 'newer');
+    expect(young.order).toBe('older');
+    young.kill();
+    await whenLeads(old);
+  });
+
+  test('[BUILD1] an older one that starts later waits', async () => {
+    const young = origin.start({ build: 2 });
+    await whenLeads(young);
+    const old = origin.start({ build: 1 });
+    await vi.waitUntil(() => old.order === 'newer');
+    await turns(10);
+    expect([origin.leader, origin.hostCount]).toEqual([young, 1]);
+  });
+
+  test('[BUILD2] of those that wait, the newest leads next, whatever their order in the queue', async () => {
+    const newest = origin.start({ build: 3 });
+    await whenLeads(newest);
+    origin.start({ build: 1 });
+    origin.start({ build: 1 });
+    const younger = origin.start({ build: 2 });
+    origin.start({ build: 1 });
+    await turns(10);
+    newest.kill();
+    await whenLeads(younger);
+    expect(origin.hostCount).toBe(2);
+  });
+
+  test('[BUILD2] an old one that stepped down does not come before a second tab of the newer one', async () => {
+    const old = origin.start({ build: 1 });
+    await whenLeads(old);
+    const young = origin.start({ build: 2 });
+    await whenLeads(young);
+    const second = origin.start({ build: 2 });
+    await turns(10);
+    young.kill();
+    await whenLeads(second);
+    expect(origin.hostCount).toBe(3);
+  });
+
+  test('[BUILD3] another tab of the same deployment takes over from nobody', async () => {
+    for (const code of [{}, { build: 7 }, { build: 'seven' }]) {
+      const own = new Origin();
+      const first = own.start(code);
+      await vi.waitUntil(() => own.leader === first);
+      const second = own.start(code);
+      await vi.waitUntil(() => second.order === 'same');
+      await turns(10);
+      expect([own.leader, own.hostCount]).toEqual([first, 1]);
+      own.close();
+    }
+  });
+
+  test('[BUILD6] one whose host cannot be made takes over once, and is not let in the way again', async () => {
+    const old = origin.start({ build: 1 });
+    await whenLeads(old);
+    const young = origin.start({ build: 2, failure: new Error('no files') });
+    await vi.waitUntil(() => young.told.some(({ type }) => type === 'failed'));
+    await whenLeads(old);
+    expect(origin.hostCount).toBe(2);
+    young.startAgain();
+    await vi.waitUntil(() => young.order === 'same');
+    await turns(10);
+    expect([origin.leader, origin.hostCount]).toEqual([old, 2]);
+  });
+
+  test('[BUILD6] one that cannot load what it needs takes over from nobody', async () => {
+    const old = origin.start({ build: 1 });
+    await whenLeads(old);
+    const prepare = () => Promise.reject(new Error('no WebAssembly'));
+    const young = origin.start({ build: 2, prepare });
+    await vi.waitUntil(() => young.order === 'same');
+    await turns(10);
+    expect(young.told.map(({ type }) => type)).toEqual(['standing', 'failed', 'heard']);
+    expect([origin.leader, origin.hostCount]).toEqual([old, 1]);
+  });
+
+  test('[BORDER5] nobody steps down for one that does not wait', async () => {
+    const leader = origin.start({ build: 1 });
+    await whenLeads(leader);
+    const anybody = origin.browser.agent();
+    const { controlChannel, candidateLock } = namesOf('d');
+    const control = anybody.openChannel(controlChannel);
+    for (const by of ['nobody', { toString: 1 }, undefined, leader.id.repeat(2)]) {
+      control.postMessage({ type: 'takeover', worker: leader.id, by });
+    }
+    for (const name of ['', '{', 'null', '{"worker":7}', '{"worker":"x","deployment":{}}']) {
+      void anybody.locks.request(candidateLock + name, {}, () => new Promise(() => {}));
+    }
+    for (const deployment of [null, 7, { build: {} }, { build: 9, code: 1, startedMs: 'x' }]) {
+      control.postMessage({ type: 'leads', worker: 'forged', deployment, version: '6' });
+      control.postMessage({ type: 'leads', worker: { toString: 1 }, deployment });
+    }
+    await turns(10);
+    expect([origin.leader, origin.hostCount]).toEqual([leader, 1]);
+    const young = origin.start({ build: 2 });
+    await whenLeads(young);
+  });
+});
+
+/** The deployments of a story: what each worker may run. */
+const numbers = [1, 2, 3].map((build) => ({ build }));
+const semver: CompareBuilds = (one, other) => {
+  const [a, b] = [one, other].map((build) => Number(String(build).split('.')[1]));
+  return a! - b!;
+};
+const consistent: Record<string, readonly Code[]> = {
+  numbers,
+  'a build, or no build': [...numbers, { code: 'a' }, { code: 'b' }],
+  'no build': [{ code: 'a' }, { code: 'b' }, { code: 'c' }],
+  'a comparison': ['1.9', '1.10', '1.2'].map((build) => ({ build, compareBuilds: semver })),
+  'names without a comparison': ['red', 'green', 'blue'].map((build) => ({ build })),
+};
+const inconsistent: Record<string, readonly Code[]> = {
+  'each is newer than all': numbers.map((code) => ({ ...code, compareBuilds: () => 1 })),
+  'comparisons that throw': numbers.map((code) => ({
+    ...code,
+    compareBuilds: () => {
+      throw new Error('no comparison');
+    },
+  })),
+  'a circle': numbers.map((code) => ({
+    ...code,
+    compareBuilds: (one, other) => ((((Number(one) - Number(other)) % 3) + 4) % 3) - 1,
+  })),
+  'comparisons that contradict each other': [
+    { build: 1, compareBuilds: (one, other) => Number(one) - Number(other) },
+    { build: 2, compareBuilds: (one, other) => Number(other) - Number(one) },
+    { build: 3 },
+  ],
+};
+
+type Step =
+  | { readonly kind: 'start'; readonly which: number }
+  | { readonly kind: 'kill' | 'kill the leader' | 'start again'; readonly which: number }
+  | { readonly kind: 'wait'; readonly which: number };
+
+const step: fc.Arbitrary<Step> = fc.record({
+  kind: fc.constantFrom(
+    'start',
+    'start',
+    'start',
+    'kill',
+    'kill the leader',
+    'start again',
+    'wait',
+  ),
+  which: fc.nat(5),
+}) as fc.Arbitrary<Step>;
+
+async function perform(story: Origin, codes: readonly Code[], { kind, which }: Step) {
+  const { living } = story;
+  if (kind === 'start' && living.length < 6) story.start(codes[which % codes.length]);
+  if (kind === 'kill') living[which % Math.max(1, living.length)]?.kill();
+  if (kind === 'kill the leader') story.leader?.kill();
+  if (kind === 'start again') living[which % Math.max(1, living.length)]?.startAgain();
+  if (kind === 'wait') await turns(which);
+}
+
+/** Longer than a change of the leader takes. */
+const QUIET_TURNS = 25;
+
+/** Does the steps, then waits until somebody leads and nothing changes any more: who leads, and who lives. */
+async function tell(codes: readonly Code[], steps: readonly Step[]) {
+  const story = new Origin();
+  story.start(codes[0]);
+  for (const one of steps) await perform(story, codes, one);
+  if (story.living.length === 0) story.start(codes[0]);
+  let quiet = 0;
+  let before = -1;
+  for (let i = 0; i < 500 && quiet < QUIET_TURNS; i++) {
+    quiet = story.leader !== null && story.hostCount === before ? quiet + 1 : 0;
+    before = story.hostCount;
+    await turns(1);
+  }
+  const { faults, leader, living } = story;
+  story.close();
+  expect(faults).toEqual([]);
+  expect(leader).not.toBe(null);
+  expect(quiet).toBe(QUIET_TURNS);
+  return { leader: leader!, living };
+}
+
+for (const [name, codes] of Object.entries(consistent)) {
+  test(`[BUILD2] ${name}: in any order of starts and ends one leads, and it is the newest that lives`, {
+    timeout: 60_000,
+  }, async () => {
+    const property = fc.asyncProperty(fc.array(step, { maxLength: 14 }), async (steps) => {
+      const { leader, living } = await tell(codes, steps);
+      const isNewer = ({ deployment }: Worker) =>
+        orderOf(deployment, leader.deployment, codes[0]!.compareBuilds) === 'newer';
+      expect(living.filter(isNewer).map(({ id }) => id)).toEqual([]);
+    });
+    await fc.assert(property, { numRuns: 30 });
+  });
+}
+
+for (const [name, codes] of Object.entries(inconsistent)) {
+  test(`[BUILD2] ${name}: in any order of starts and ends one leads at last, and stays`, {
+    timeout: 60_000,
+  }, async () => {
+    const property = fc.asyncProperty(fc.array(step, { maxLength: 14 }), async (steps) => {
+      await tell(codes, steps);
+    });
+    await fc.assert(property, { numRuns: 30 });
+  });
+}

@@ -1,0 +1,170 @@
+// How a leader steps down, whatever its pages and objects do.
+
+import { beforeEach, expect, test } from 'vitest';
+import { ChannelEndpoint } from '../../src/rpc/channel-endpoint.ts';
+import { namesOf } from '../../src/rpc/control.ts';
+import { PageEnd } from '../../src/rpc/page-end.ts';
+import type { WorkerService } from '../../src/rpc/worker-end.ts';
+import { FakeBrowser } from '../../src/testing/fake-browser.ts';
+import { turns } from '../../src/testing/turns.ts';
+import { CLOSE_MS, Leadership, PAUSE_MS, YIELD_MS } from './leadership.ts';
+
+let nowMs: number;
+let timers: { dueMs: number; task: () => void }[];
+let isWorkerClosed: boolean;
+
+beforeEach(() => {
+  nowMs = 0;
+  timers = [];
+  isWorkerClosed = false;
+});
+
+/** Moves the time, in steps, so that what happens on the way happens in turns of its own. */
+async function advance(durationMs: number): Promise<void> {
+  const endMs = nowMs + durationMs;
+  while (nowMs < endMs) {
+    nowMs += 5;
+    const due = timers.filter(({ dueMs }) => dueMs <= nowMs);
+    timers = timers.filter(({ dueMs }) => dueMs > nowMs);
+    for (const { task } of due) task();
+    if (due.length > 0) await turns(1);
+  }
+}
+
+function lead(host: Partial<WorkerService>): { leadership: Leadership; port: MessagePort } {
+  const agent = new FakeBrowser().agent();
+  let given: MessagePort | undefined;
+  const leadership = new Leadership(
+    { open: async () => ({ ok: 1 }), execute: async () => [], close: async () => {}, ...host },
+    {
+      locks: agent.locks,
+      names: namesOf('d'),
+      after: (delayMs, task) => void timers.push({ dueMs: nowMs + delayMs, task }),
+      openChannel: agent.openChannel,
+      give: (port) => {
+        given = port;
+      },
+      close: () => {
+        isWorkerClosed = true;
+      },
+    },
+  );
+  leadership.connectOwnPage();
+  return { leadership, port: given! };
+}
+
+/** When it has stepped down; null: it has not. */
+function steppingDown(leadership: Leadership): { tookMs: number | null } {
+  const startMs = nowMs;
+  const seen: { tookMs: number | null } = { tookMs: null };
+  void leadership.yield('build 2 has taken over').then(() => {
+    seen.tookMs = nowMs - startMs;
+  });
+  return seen;
+}
+
+test('[BUILD5] without anything that runs it steps down at once, and tells its page why', async () => {
+  const { leadership, port } = lead({});
+  const page = new PageEnd(new ChannelEndpoint(port));
+  const seen = steppingDown(leadership);
+  await turns(3);
+  await advance(20);
+  expect(seen.tookMs).toBeLessThan(50);
+  expect(page.isYielding).toBe(true);
+  await turns(3);
+  expect(page.failure).toMatchObject({
+    code: 'CONNECTION_CLOSED',
+    message: expect.stringContaining('build 2 has taken over'),
+  });
+});
+
+test('[BUILD5] a page that is suspended delays it only for a moment', async () => {
+  const { leadership, port } = lead({});
+  const seen = steppingDown(leadership);
+  await advance(PAUSE_MS - 50);
+  expect(seen.tookMs).toBe(null);
+  await advance(100);
+  expect(seen.tookMs).not.toBe(null);
+  port.close();
+});
+
+test('[BUILD5] events that do not end are reset when their time is up', async () => {
+  let fact = '';
+  let isClosed = false;
+  const { leadership, port } = lead({
+    get isQuiet() {
+      return isClosed;
+    },
+    end: async (why) => {
+      fact = why;
+      isClosed = true;
+    },
+  });
+  new PageEnd(new ChannelEndpoint(port));
+  const seen = steppingDown(leadership);
+  await advance(YIELD_MS - 100);
+  expect([seen.tookMs, fact]).toEqual([null, '']);
+  await advance(PAUSE_MS + 200);
+  expect(fact).toBe('build 2 has taken over');
+  expect(seen.tookMs).not.toBe(null);
+  expect(isWorkerClosed).toBe(false);
+});
+
+test('[BUILD5] a call that was sent is answered before the connection ends', async () => {
+  let answer = (_: { ok: number }) => {};
+  const { leadership, port } = lead({
+    open: () =>
+      new Promise((resolve) => {
+        answer = resolve;
+      }),
+  });
+  const page = new PageEnd(new ChannelEndpoint(port));
+  const opened = page.worker.open('object');
+  const seen = steppingDown(leadership);
+  await turns(3);
+  await advance(500);
+  expect(seen.tookMs).toBe(null);
+  answer({ ok: 7 });
+  await turns(3);
+  await advance(50);
+  expect(await opened).toEqual({ ok: 7 });
+  expect(seen.tookMs).not.toBe(null);
+});
+
+test('[BUILD5] a call that only waits for something to happen delays nothing', async () => {
+  const { leadership, port } = lead({
+    live: {
+      connect: () => ({
+        openLive: async () => ({ ok: 1 }),
+        nextLive: () => new Promise(() => {}),
+        closeLive: async () => {},
+        end: () => {},
+      }),
+    },
+  });
+  const page = new PageEnd(new ChannelEndpoint(port));
+  page.worker.nextLive(1).catch(() => {});
+  const seen = steppingDown(leadership);
+  await turns(3);
+  await advance(50);
+  expect(seen.tookMs).not.toBe(null);
+});
+
+test('[BUILD5] a host that cannot close ends the worker, which frees its files', async () => {
+  const { leadership, port } = lead({ end: () => new Promise(() => {}) });
+  new PageEnd(new ChannelEndpoint(port));
+  const seen = steppingDown(leadership);
+  await advance(CLOSE_MS - 100);
+  expect(isWorkerClosed).toBe(false);
+  await advance(PAUSE_MS + YIELD_MS);
+  expect([isWorkerClosed, seen.tookMs]).toEqual([true, null]);
+});
+
+test('[BUILD5] a flush that fails at the end does not keep the lock', async () => {
+  const { leadership, port } = lead({ end: () => Promise.reject(new Error('disk')) });
+  new PageEnd(new ChannelEndpoint(port));
+  const seen = steppingDown(leadership);
+  await turns(3);
+  await advance(50);
+  expect(seen.tookMs).not.toBe(null);
+});

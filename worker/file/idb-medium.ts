@@ -1,0 +1,57 @@
+// A directory in IndexedDB as a medium, for browsers without synchronous access handles: the files of an
+// object that is in use lie in memory.
+
+import { ClearanceWatch, type WatchEnvironment } from './clearance-watch.ts';
+import type { FileDirectory } from './file.ts';
+import { IdbRows } from './idb-rows.ts';
+import type { ObjectMedium } from './medium.ts';
+import { MemoryBudget } from './memory-budget.ts';
+import { RowFiles } from './row-files.ts';
+
+export class IdbMedium implements ObjectMedium {
+  /** Reports that site data was cleared. */
+  readonly watch: ClearanceWatch;
+  readonly #rows: IdbRows;
+  readonly #files: RowFiles;
+
+  private constructor(rows: IdbRows, environment: WatchEnvironment, memoryBytes?: number) {
+    this.#rows = rows;
+    this.#files = new RowFiles(rows, new MemoryBudget(memoryBytes));
+    this.watch = new ClearanceWatch(() => rows.exists(), environment);
+    void rows.lost.then(() => this.watch.expire());
+  }
+
+  /**
+   * `memoryBytes`: how much memory the files of all open objects may take.
+   *
+   * @throws OPFS_UNAVAILABLE, DISK_FULL
+   */
+  static async open(
+    name: string,
+    environment: WatchEnvironment,
+    memoryBytes?: number,
+  ): Promise<IdbMedium> {
+    return new IdbMedium(await IdbRows.open(name), environment, memoryBytes);
+  }
+
+  /** Resolves to the reason when nothing can be read or written any more, though the data may exist. */
+  get lost(): Promise<Error> {
+    return this.#rows.lost;
+  }
+
+  async directory(key: string): Promise<FileDirectory> {
+    return this.#files.directory(key);
+  }
+
+  remove(key: string): Promise<void> {
+    return this.#files.removeAll(key);
+  }
+
+  keys(): Promise<string[]> {
+    return this.#files.keys();
+  }
+
+  sizeBytes(key: string): Promise<number> {
+    return this.#files.sizeBytes(key);
+  }
+}

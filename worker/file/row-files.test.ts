@@ -1,0 +1,244 @@
+import { describe, expect, test } from 'vitest';
+import { storageError } from '../../src/contract/errors.ts';
+import { CrashRows } from '../sim/crash-rows.ts';
+import { Random } from '../sim/random.ts';
+import { all, noise, openLog, put, TestEnvironment } from '../testing/test-log.ts';
+import { CHUNK_BYTES, type FileChange } from './file-rows.ts';
+import { MemoryBudget } from './memory-budget.ts';
+import { RowFiles } from './row-files.ts';
+
+/** Rows that are stored when the test says so, and what was stored in each transaction. */
+class HeldRows extends CrashRows {
+  readonly transactions: string[][] = [];
+  failure: Error | null = null;
+  #go: () => void = () => {};
+  #held: Promise<void> | null = null;
+
+  hold(): void {
+    this.#held = new Promise((resolve) => {
+      this.#go = resolve;
+    });
+  }
+
+  release(): void {
+    this.#held = null;
+    this.#go();
+  }
+
+  override async save(changes: readonly FileChange[]): Promise<void> {
+    this.transactions.push(changes.map(({ path }) => path.name));
+    await this.#held;
+    const isRefused = this.failure !== null && changes.some(({ path }) => path.name === 'large');
+    if (isRefused) throw this.failure;
+    await super.save(changes);
+  }
+}
+
+const bytes = (...values: number[]) => new Uint8Array(values);
+
+async function contentOf(files: RowFiles, name: string): Promise<number[]> {
+  const file = await files.directory('o').open(name);
+  const target = new Uint8Array(file.sizeBytes());
+  file.read(target, 0);
+  file.close();
+  return [...target];
+}
+
+describe('flushes to rows', () => {
+  test('[MEDIUM6] flushes made while a transaction runs share the next one', async () => {
+    const rows = new HeldRows(new Random(1));
+    const directory = new RowFiles(rows).directory('o');
+    const files = await Promise.all(['a', 'b', 'c'].map((name) => directory.open(name)));
+    rows.hold();
+    const flushes = files.map((file, i) => {
+      file.write(bytes(i), 0);
+      return file.flush();
+    });
+    rows.release();
+    await Promise.all(flushes);
+    expect(rows.transactions).toEqual([['a'], ['b', 'c']]);
+  });
+
+  test('[MEDIUM6] a flush covers what was written before it while another one ran, and stores only what changed', async () => {
+    const rows = new HeldRows(new Random(1));
+    const files = new RowFiles(rows);
+    const file = await files.directory('o').open('a');
+    file.write(bytes(1), 0);
+    rows.hold();
+    const first = file.flush();
+    file.write(bytes(2), CHUNK_BYTES);
+    const second = file.flush();
+    rows.release();
+    await Promise.all([first, second]);
+    await file.flush();
+    expect(rows.transactions).toEqual([['a'], ['a']]);
+    const later = rows.afterLoss();
+    expect(await contentOf(new RowFiles(later), 'a')).toHaveLength(CHUNK_BYTES + 1);
+  });
+
+  test('[MEDIUM6] a file that does not fit fails alone, and is stored by a later flush', async () => {
+    const rows = new HeldRows(new Random(1));
+    rows.failure = storageError('DISK_FULL', 'no room');
+    const directory = new RowFiles(rows).directory('o');
+    const [first, large, small] = await Promise.all(
+      ['first', 'large', 'small'].map((name) => directory.open(name)),
+    );
+    rows.hold();
+    const flushes = [first!, large!, small!].map((file) => {
+      file.write(bytes(7), 0);
+      return file.flush();
+    });
+    rows.release();
+    const codes = await Promise.all(
+      flushes.map((flush) =>
+        Promise.resolve(flush).then(
+          () => 'ok',
+          (error) => error.code,
+        ),
+      ),
+    );
+    expect(codes).toEqual(['ok', 'DISK_FULL', 'ok']);
+    rows.failure = null;
+    await large!.flush();
+    expect(await contentOf(new RowFiles(rows.afterLoss()), 'large')).toEqual([7]);
+  });
+
+  test('[MEDIUM6] a file that is closed before it is stored is opened with all its bytes', async () => {
+    const rows = new HeldRows(new Random(1));
+    const files = new RowFiles(rows);
+    const file = await files.directory('o').open('a');
+    file.write(bytes(1, 2), 0);
+    rows.hold();
+    const flushed = file.flush();
+    file.write(bytes(3), 2);
+    file.close();
+    const again = contentOf(files, 'a');
+    rows.release();
+    await flushed;
+    expect(await again).toEqual([1, 2, 3]);
+    expect(await files.sizeBytes('o')).toBe(3);
+  });
+
+  test('[MEDIUM6] a file closed while its flush fails is opened as it was flushed last', async () => {
+    const rows = new HeldRows(new Random(1));
+    const files = new RowFiles(rows);
+    const file = await files.directory('o').open('large');
+    file.write(noise(1, 3 * CHUNK_BYTES), 0);
+    await file.flush();
+    rows.failure = storageError('DISK_FULL', 'no room');
+    file.truncate(5);
+    file.write(bytes(9), 2 * CHUNK_BYTES);
+    const flushed = file.flush();
+    file.close();
+    await expect(flushed).rejects.toMatchObject({ code: 'DISK_FULL' });
+    expect(await contentOf(files, 'large')).toEqual([...noise(1, 3 * CHUNK_BYTES)]);
+  });
+});
+
+describe('files that lie in memory', () => {
+  test('[MEDIUM5] a transaction beyond the bound of memory is MEMORY_FULL and undone; the object continues', async () => {
+    const budget = new MemoryBudget(400_000);
+    const rows = new CrashRows(new Random(1));
+    const log = await openLog(new RowFiles(rows, budget).directory('o'), new TestEnvironment());
+    put(log.db, 0, 'kept');
+    await log.files.flush();
+    let count = 0;
+    const fill = () => {
+      for (; count < 100; count++) put(log.db, count + 1, noise(count, 20_000));
+    };
+    expect(fill).toThrow(/full/);
+    expect(count).toBeGreaterThan(3);
+    expect(budget.usedBytes).toBeLessThanOrEqual(400_000);
+    await log.files.flush();
+    log.db.exec('DELETE FROM t WHERE k > 2');
+    put(log.db, 0, 'changed');
+    await log.files.flush();
+    const rest = all(log.db);
+    await log.close();
+    const again = await openLog(new RowFiles(rows).directory('o'));
+    expect(all(again.db)).toEqual(rest);
+    await again.close();
+    expect(budget.usedBytes).toBe(0);
+  });
+
+  test('[MEDIUM5] a file larger than the memory left is MEMORY_FULL before it is loaded, and opens once there is room', async () => {
+    const rows = new CrashRows(new Random(1));
+    const file = await new RowFiles(rows).directory('o').open('a');
+    file.write(noise(1, 10 * CHUNK_BYTES), 0);
+    await file.flush();
+    const budget = new MemoryBudget(10 * CHUNK_BYTES);
+    const files = new RowFiles(rows, budget);
+    const other = await files.directory('o').open('b');
+    other.write(bytes(1), 0);
+    const refused = files.directory('o').open('a');
+    await expect(refused).rejects.toMatchObject({
+      code: 'MEMORY_FULL',
+      message: expect.stringContaining(String(10 * CHUNK_BYTES)),
+    });
+    expect(budget.usedBytes).toBe(CHUNK_BYTES);
+    other.close();
+    expect(await contentOf(files, 'a')).toHaveLength(10 * CHUNK_BYTES);
+  });
+
+  test('[MEDIUM5] zeros take neither memory nor rows', async () => {
+    const rows = new CrashRows(new Random(1));
+    const budget = new MemoryBudget();
+    const files = new RowFiles(rows, budget);
+    const file = await files.directory('o').open('a');
+    file.write(new Uint8Array(1 << 20), 0);
+    file.write(bytes(1), 5);
+    expect(budget.usedBytes).toBe(CHUNK_BYTES);
+    await file.flush();
+    expect(await rows.chunkCount({ key: 'o', name: 'a' })).toBe(1);
+    file.truncate(5);
+    await file.flush();
+    expect(await rows.chunkCount({ key: 'o', name: 'a' })).toBe(0);
+    expect(file.sizeBytes()).toBe(5);
+  });
+});
+
+test('[MEDIUM6] a content of any history reads like plain bytes, now and from its rows', async () => {
+  for (let seed = 1; seed <= 40; seed++) {
+    const random = new Random(seed);
+    const rows = new CrashRows(random);
+    let files = new RowFiles(rows);
+    let file = await files.directory('o').open('a');
+    let model = new Uint8Array();
+    for (let step = 0; step < 60; step++) {
+      const offset = random.below(5 * CHUNK_BYTES);
+      switch (random.below(6)) {
+        case 0:
+          file.truncate(offset);
+          model = resized(model, offset);
+          break;
+        case 1:
+          await file.flush();
+          break;
+        case 2:
+          file.close();
+          if (random.onceIn(2)) {
+            await files.directory('o').names(); // when it is stored
+            files = new RowFiles(rows);
+          }
+          file = await files.directory('o').open('a');
+          break;
+        default: {
+          const length = random.below(2 * CHUNK_BYTES);
+          const written = random.onceIn(3) ? new Uint8Array(length) : noise(step, length);
+          file.write(written, offset);
+          if (length > 0) model = resized(model, Math.max(model.length, offset + length));
+          model.set(written, Math.min(offset, model.length));
+        }
+      }
+      const target = new Uint8Array(file.sizeBytes()).fill(1);
+      file.read(target, 0);
+      expect(Buffer.from(target).equals(model), `seed ${seed}, step ${step}`).toBe(true);
+    }
+  }
+});
+
+function resized(model: Uint8Array, sizeBytes: number): Uint8Array<ArrayBuffer> {
+  const next = new Uint8Array(sizeBytes);
+  next.set(model.subarray(0, sizeBytes));
+  return next;
+}

@@ -1,0 +1,192 @@
+// Synchronous files over rows that can only be stored asynchronously: an open file lies in memory, and a
+// flush stores what has changed.
+//
+// Invariants: a file has one holder. What was flushed survives anything; what was not is stored when the file
+// is closed, if its worker lives long enough. A file that is being closed is opened again with all its bytes.
+
+import { storageError } from '../../src/contract/errors.ts';
+import { ChunkedContent } from './chunked-content.ts';
+import { closedError, type FileDirectory, removeOpenError, type SyncFile } from './file.ts';
+import { CHUNK_BYTES, type FilePath, type FileRows } from './file-rows.ts';
+import { MemoryBudget } from './memory-budget.ts';
+import { SaveQueue } from './save-queue.ts';
+
+/** A file that is open, or being opened or closed. */
+type Held =
+  | { readonly state: 'open'; readonly path: FilePath; readonly content: ChunkedContent | null }
+  | { readonly state: 'closing'; readonly path: FilePath; readonly stored: Promise<void> };
+
+export class RowFiles {
+  readonly #rows: FileRows;
+  readonly #budget: MemoryBudget;
+  readonly #queue: SaveQueue;
+  readonly #held = new Map<string, Held>();
+
+  constructor(rows: FileRows, budget = new MemoryBudget()) {
+    this.#rows = rows;
+    this.#budget = budget;
+    this.#queue = new SaveQueue(rows);
+  }
+
+  /** The files of one directory. */
+  directory(key: string): FileDirectory {
+    return {
+      open: (name) => this.#open({ key, name }),
+      names: () => this.#names(key),
+      remove: (name) => this.#remove({ key, name }),
+    };
+  }
+
+  /** Removes all files of a directory, none of which may be open. */
+  async removeAll(key: string): Promise<void> {
+    await this.#closed(key);
+    const open = this.#heldOf(key)[0];
+    if (open !== undefined) throw removeOpenError(open.path.name);
+    await this.#rows.remove(key);
+  }
+
+  /** The directories that have files. */
+  async keys(): Promise<string[]> {
+    const held = [...this.#held.values()].map(({ path }) => path.key);
+    return [...new Set([...(await this.#rows.keys()), ...held])];
+  }
+
+  /** Size of the files of a directory, in bytes. */
+  async sizeBytes(key: string): Promise<number> {
+    await this.#closed(key);
+    const sizes = new Map(await this.#rows.files(key));
+    for (const held of this.#heldOf(key)) {
+      if (held.state === 'open' && held.content !== null)
+        sizes.set(held.path.name, held.content.sizeBytes);
+    }
+    return [...sizes.values()].reduce((sum, size) => sum + size, 0);
+  }
+
+  /** @throws STORAGE_LOCKED, MEMORY_FULL, IO */
+  async #open(path: FilePath): Promise<SyncFile> {
+    const id = idOf(path);
+    for (let held = this.#held.get(id); held !== undefined; held = this.#held.get(id)) {
+      if (held.state === 'open') {
+        throw storageError('STORAGE_LOCKED', `open("${path.name}"): already open.`);
+      }
+      await held.stored;
+    }
+    this.#held.set(id, { state: 'open', path, content: null });
+    try {
+      const content = await this.#load(path);
+      this.#held.set(id, { state: 'open', path, content });
+      return new RowFile(path.name, content, this.#queue, () => this.#close(path, content));
+    } catch (error) {
+      this.#held.delete(id);
+      throw error;
+    }
+  }
+
+  async #load(path: FilePath): Promise<ChunkedContent> {
+    const stored = (await this.#rows.files(path.key)).get(path.name);
+    if (stored === undefined) return new ChunkedContent(path, null, this.#budget);
+    const count = await this.#rows.chunkCount(path);
+    this.#budget.take(count * CHUNK_BYTES, `open "${path.name}"`);
+    const content = new ChunkedContent(path, stored, this.#budget);
+    try {
+      await this.#rows.load(path, (index, bytes) => content.load(index, bytes));
+    } catch (error) {
+      this.#budget.release(count * CHUNK_BYTES);
+      throw error;
+    }
+    return content;
+  }
+
+  #close(path: FilePath, content: ChunkedContent): void {
+    const id = idOf(path);
+    const end = () => {
+      content.free();
+      this.#held.delete(id);
+    };
+    if (!content.hasChanges && !this.#queue.isStoring(content)) {
+      end();
+      return;
+    }
+    // A failure loses what was never promised; the next opening finds what was flushed.
+    const stored = this.#queue.save(content).then(end, end);
+    this.#held.set(id, { state: 'closing', path, stored });
+  }
+
+  async #names(key: string): Promise<string[]> {
+    await this.#closed(key);
+    const stored = await this.#rows.files(key);
+    const held = this.#heldOf(key).map(({ path }) => path.name);
+    return [...new Set([...stored.keys(), ...held])];
+  }
+
+  async #remove(path: FilePath): Promise<void> {
+    const held = this.#held.get(idOf(path));
+    if (held?.state === 'open') throw removeOpenError(path.name);
+    await held?.stored;
+    await this.#rows.remove(path.key, path.name);
+  }
+
+  /** Resolves when every file of the directory that was closed so far is stored. */
+  async #closed(key: string): Promise<void> {
+    const held = this.#heldOf(key);
+    await Promise.all(held.map((one) => (one.state === 'closing' ? one.stored : undefined)));
+  }
+
+  #heldOf(key: string): Held[] {
+    return [...this.#held.values()].filter(({ path }) => path.key === key);
+  }
+}
+
+function idOf({ key, name }: FilePath): string {
+  return `${key}/${name}`;
+}
+
+class RowFile implements SyncFile {
+  readonly #name: string;
+  readonly #content: ChunkedContent;
+  readonly #queue: SaveQueue;
+  readonly #release: () => void;
+  #isOpen = true;
+
+  constructor(name: string, content: ChunkedContent, queue: SaveQueue, release: () => void) {
+    this.#name = name;
+    this.#content = content;
+    this.#queue = queue;
+    this.#release = release;
+  }
+
+  read(target: Uint8Array, offset: number): number {
+    this.#mustBeOpen('read');
+    return this.#content.read(target, offset);
+  }
+
+  write(bytes: Uint8Array, offset: number): void {
+    this.#mustBeOpen('write');
+    if (bytes.length > 0) this.#content.write(bytes, offset);
+  }
+
+  truncate(sizeBytes: number): void {
+    this.#mustBeOpen('truncate');
+    this.#content.resize(sizeBytes);
+  }
+
+  sizeBytes(): number {
+    this.#mustBeOpen('size');
+    return this.#content.sizeBytes;
+  }
+
+  flush(): Promise<void> {
+    this.#mustBeOpen('flush');
+    return this.#queue.save(this.#content);
+  }
+
+  close(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#release();
+  }
+
+  #mustBeOpen(operation: string): void {
+    if (!this.#isOpen) throw closedError(operation, this.#name);
+  }
+}

@@ -1,0 +1,85 @@
+// Stores the changes of files, one transaction at a time: those that come while one runs share the next.
+//
+// Invariant: `save` resolves when everything that the file contained at the call is durable. After a failure
+// the changes count as not stored, and each file is told the failure of its own.
+
+import type { FileChange, FileRows } from './file-rows.ts';
+
+/** The part of chunked-content that is used. */
+export interface Saved {
+  takeChange(): FileChange | null;
+  putBack(change: FileChange): void;
+}
+
+interface Waiting {
+  readonly done: Promise<void>;
+  readonly settle: (outcome: Promise<void>) => void;
+}
+
+export class SaveQueue {
+  readonly #rows: Pick<FileRows, 'save'>;
+  /** Files to store in the next transaction. */
+  #waiting = new Map<Saved, Waiting>();
+  /** Files in the transaction that runs. */
+  #running: ReadonlyMap<Saved, Waiting> = new Map();
+  #isRunning = false;
+
+  constructor(rows: Pick<FileRows, 'save'>) {
+    this.#rows = rows;
+  }
+
+  /** True while changes that were taken from the file may still be put back. */
+  isStoring(file: Saved): boolean {
+    return this.#running.has(file) || this.#waiting.has(file);
+  }
+
+  /** @throws DISK_FULL, IO */
+  save(file: Saved): Promise<void> {
+    const known = this.#waiting.get(file);
+    if (known !== undefined) return known.done;
+    let settle: Waiting['settle'] = () => {};
+    const done = new Promise<void>((resolve) => {
+      settle = resolve;
+    });
+    this.#waiting.set(file, { done, settle });
+    if (!this.#isRunning) void this.#run();
+    return done;
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    while (this.#waiting.size > 0) {
+      const files = this.#waiting;
+      this.#waiting = new Map();
+      this.#running = files;
+      const together = this.#store([...files.keys()]);
+      const isStored = await together.then(
+        () => true,
+        () => false,
+      );
+      for (const [file, { settle }] of files) {
+        // What fits no more need not keep the others from being stored.
+        const outcome = isStored || files.size === 1 ? together : this.#store([file]);
+        settle(outcome);
+        await outcome.catch(() => {}); // reported by `done`
+      }
+    }
+    this.#running = new Map();
+    this.#isRunning = false;
+  }
+
+  /** In one transaction. Takes the changes during the call. */
+  async #store(files: readonly Saved[]): Promise<void> {
+    const taken = files.flatMap((file) => {
+      const change = file.takeChange();
+      return change === null ? [] : [{ file, change }];
+    });
+    if (taken.length === 0) return;
+    try {
+      await this.#rows.save(taken.map(({ change }) => change));
+    } catch (error) {
+      for (const { file, change } of taken) file.putBack(change);
+      throw error;
+    }
+  }
+}

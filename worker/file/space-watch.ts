@@ -1,0 +1,55 @@
+// Notices that the space for files is about to run out, before a write fails.
+//
+// The browser is asked after the first write, and then whenever a quarter of what was left has been
+// written, so that a fast writer is noticed in time and a slow one costs nothing. Invariant: told once,
+// and again only after twice the bound was free.
+
+/** What the browser, or the file system, says. */
+export interface Space {
+  readonly usage: number;
+  readonly quota: number;
+}
+
+/** Fewer bytes are not worth a question. */
+const STEP_BYTES_MIN = 256 * 1024;
+
+export class SpaceWatch {
+  readonly #estimate: () => Promise<Space>;
+  readonly #lowBytes: number;
+  readonly #onLow: (space: Space) => void;
+  /** May still be written before the next question. */
+  #leftBytes = 0;
+  #state: 'enough' | 'low' = 'enough';
+  #isAsking = false;
+
+  /** `lowBytes`: with fewer free, `onLow` is called. */
+  constructor(estimate: () => Promise<Space>, lowBytes: number, onLow: (space: Space) => void) {
+    this.#estimate = estimate;
+    this.#lowBytes = lowBytes;
+    this.#onLow = onLow;
+  }
+
+  /** So many bytes were written, or could not be. */
+  wrote(byteCount: number): void {
+    this.#leftBytes -= byteCount;
+    if (this.#leftBytes > 0 || this.#isAsking) return;
+    this.#isAsking = true;
+    void this.#look().finally(() => {
+      this.#isAsking = false;
+    });
+  }
+
+  async #look(): Promise<void> {
+    try {
+      const space = await this.#estimate();
+      const freeBytes = space.quota - space.usage;
+      this.#leftBytes = Math.max(STEP_BYTES_MIN, (freeBytes - this.#lowBytes) / 4);
+      if (freeBytes >= 2 * this.#lowBytes) this.#state = 'enough';
+      if (freeBytes >= this.#lowBytes || this.#state === 'low') return;
+      this.#state = 'low';
+      this.#onLow(space);
+    } catch {
+      this.#leftBytes = Number.POSITIVE_INFINITY; // nobody can tell
+    }
+  }
+}

@@ -1,0 +1,82 @@
+// What a host tells unasked: that space is short, and that history was given up.
+
+import { afterEach, expect, test } from 'vitest';
+import { type Platform, startHost } from '../boot/start-host.ts';
+import { MemoryCatalog } from '../catalog/catalog.ts';
+import type { FileDirectory } from '../file/file.ts';
+import { MemoryMedium } from '../file/medium.ts';
+import type { MemoryDirectory } from '../file/memory-file.ts';
+import { ClassRegistry } from '../instance/object-class.ts';
+import { DurableObject } from '../library/library.ts';
+import { completeLimits } from '../sql/query-limits.ts';
+import { loadSqliteInNode } from '../testing/sqlite.ts';
+import type { HostNotice } from './host-notices.ts';
+
+const MIB = 1024 * 1024;
+
+class Store extends DurableObject {
+  /** Replaces the content by other bytes. */
+  async fill(byteCount: number): Promise<void> {
+    this.ctx.storage.sql.exec('CREATE TABLE IF NOT EXISTS t(id INTEGER PRIMARY KEY, x)');
+    this.ctx.storage.sql.exec('INSERT OR REPLACE INTO t VALUES (1, randomblob(?))', byteCount);
+    await this.ctx.storage.sync();
+  }
+}
+
+class SmallMedium extends MemoryMedium {
+  capacityBytes = Number.POSITIVE_INFINITY;
+  override async directory(key: string): Promise<FileDirectory> {
+    const directory = (await super.directory(key)) as MemoryDirectory;
+    directory.capacityBytes = this.capacityBytes;
+    return directory;
+  }
+}
+
+const ends: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0)) await end();
+});
+
+async function start(platform: Partial<Platform>) {
+  const sqlite = await loadSqliteInNode();
+  const medium = new SmallMedium();
+  const all = { sqlite, medium, catalog: new MemoryCatalog(), isDedicated: false, ...platform };
+  const { host, namespaces, close } = await startHost(all, new ClassRegistry({ Store }), {});
+  ends.push(close);
+  const notices: HostNotice[] = [];
+  const unsubscribe = host.notices.subscribe((notice) => void notices.push(notice));
+  const env = namespaces.outsideEnv as { Store: { getByName(name: string): Store } };
+  return { medium, notices, unsubscribe, store: (name: string) => env.Store.getByName(name) };
+}
+
+test('[CARE3] with less free than limits.lowSpaceBytes, listeners are told once', async () => {
+  let usage = 0;
+  const { store, notices } = await start({
+    estimate: async () => ({ usage, quota: 100 * MIB }),
+    limits: completeLimits({ lowSpaceBytes: 10 * MIB }),
+  });
+  await store('a').fill(1000);
+  expect(notices).toEqual([]);
+  usage = 95 * MIB;
+  for (let n = 0; n < 30; n++) await store('a').fill(MIB);
+  expect(notices).toEqual([{ type: 'storagelow', space: { usage, quota: 100 * MIB } }]);
+});
+
+test('[CARE4] history that is given up because the disk is full is told, with the object', async () => {
+  const { store, notices, medium, unsubscribe } = await start({});
+  medium.capacityBytes = 40 * MIB;
+  for (let n = 0; n < 24; n++) await store('full').fill(2 * MIB);
+  expect(new Set(notices.map(({ type }) => type))).toEqual(new Set(['historypruned']));
+  const [first] = notices;
+  expect(first?.type === 'historypruned' && first.address.id.name).toBe('full');
+  const count = notices.length;
+  unsubscribe();
+  for (let n = 0; n < 12; n++) await store('full').fill(2 * MIB);
+  expect(notices).toHaveLength(count);
+});
+
+test('[CARE4] without a full disk nothing is told', async () => {
+  const { store, notices } = await start({});
+  for (let n = 0; n < 12; n++) await store('a').fill(2 * MIB);
+  expect(notices).toEqual([]);
+});

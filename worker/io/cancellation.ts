@@ -1,0 +1,116 @@
+// Which calls their callers have cancelled. A worker between two tasks learns it by a message; one that is
+// busy looks whether the call's flag is still there.
+//
+// Invariant: a flag is looked at only where that is worth a few milliseconds: in a statement that runs for
+// long, and before a call that was made some time ago, whose caller may have cancelled it while the worker
+// was busy.
+//
+// Does not know how a flag is looked at, nor what is stopped.
+
+import type { CallFlag } from '../../src/contract/call-flag.ts';
+import { type StorageError, storageError } from '../../src/contract/errors.ts';
+
+/** Whether the caller still wants a call. */
+export interface Cancellation {
+  /** True once it was cancelled; may take a few milliseconds. */
+  isCancelled(): boolean;
+  /** Before the call begins. @throws CANCELLED */
+  check(): void;
+}
+
+export interface CancellationEnvironment {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** True when the page that made the flag has revoked it, or is gone. */
+  isRevoked(url: string): boolean;
+}
+
+/**
+ * How long what is known of a flag is good enough: a look takes some milliseconds, and in a worker that is not
+ * busy a message comes sooner.
+ */
+const LOOK_MS = 100;
+
+/**
+ * Firefox makes a blob URL known to the threads of other tabs a moment after the page has it. So a flag that
+ * was never seen there counts as revoked only when it has been made this long ago.
+ */
+export const KNOWN_MS = 2000;
+
+interface FlaggedCalls {
+  isCancelled: boolean;
+  /** The flag was seen once. */
+  isKnown: boolean;
+  /** When the first of the calls was made. */
+  readonly madeMs: number;
+  /** When the flag was there for certain. */
+  lookMs: number;
+  count: number;
+}
+
+export class Cancellations {
+  readonly #environment: CancellationEnvironment;
+  readonly #calls = new Map<string, FlaggedCalls>();
+
+  constructor(environment: CancellationEnvironment) {
+    this.#environment = environment;
+  }
+
+  /** Calls under way, for tests. */
+  get size(): number {
+    return this.#calls.size;
+  }
+
+  /** A call with this flag is under way until `end` is called. */
+  begin({ url, madeMs }: CallFlag): Cancellation & { end(): void } {
+    const calls = this.#calls.get(url) ?? this.#first(madeMs);
+    this.#calls.set(url, calls);
+    calls.count += 1;
+    const { now, isRevoked } = this.#environment;
+    calls.lookMs = Math.max(calls.lookMs, Math.min(madeMs, now()));
+    const isCancelled = () => {
+      if (calls.isCancelled || now() - calls.lookMs < LOOK_MS) return calls.isCancelled;
+      const isGone = isRevoked(url);
+      calls.lookMs = now();
+      calls.isKnown ||= !isGone;
+      calls.isCancelled = isGone && (calls.isKnown || calls.lookMs - calls.madeMs >= KNOWN_MS);
+      return calls.isCancelled;
+    };
+    return {
+      isCancelled,
+      check: () => {
+        if (isCancelled()) throw cancelled();
+      },
+      end: () => {
+        calls.count -= 1;
+        if (calls.count === 0) this.#calls.delete(url);
+      },
+    };
+  }
+
+  #first(madeMs: number): FlaggedCalls {
+    return { isCancelled: false, isKnown: false, madeMs, lookMs: 0, count: 0 };
+  }
+
+  /** The calls with these flags are cancelled; those that are over stay as they are. */
+  cancel(urls: readonly string[]): void {
+    for (const url of urls) {
+      const calls = this.#calls.get(url);
+      if (calls !== undefined) calls.isCancelled = true;
+    }
+  }
+}
+
+/** For a caller in this thread. */
+export function cancellationOf(signal: AbortSignal): Cancellation {
+  return {
+    isCancelled: () => signal.aborted,
+    check() {
+      if (signal.aborted) throw cancelled();
+    },
+  };
+}
+
+function cancelled(): StorageError {
+  return storageError('CANCELLED', 'The caller cancelled the call by its signal; it was not made.');
+}

@@ -1,0 +1,119 @@
+// Calls of pages that are cancelled before they begin in the worker, or while they run.
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Call } from '../../src/contract/operations.ts';
+import type { Outcome } from '../../src/rpc/errors-on-wire.ts';
+import type { SessionId } from '../../src/rpc/protocol.ts';
+import { serialize } from '../../src/serializer/encode.ts';
+import { createTestHost, type TestHost } from '../testing/test-host.ts';
+import { PageSessions } from './page-sessions.ts';
+
+const ENDLESS = 'WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c)';
+
+let host: TestHost;
+let sessions: PageSessions;
+let revoked: Set<string>;
+/** Looks at flags after which all of them are revoked. */
+let looksLeft: number;
+
+beforeEach(async () => {
+  revoked = new Set();
+  looksLeft = Number.POSITIVE_INFINITY;
+  host = await createTestHost({}, {}, undefined, undefined, undefined, {
+    isRevoked: (flag) => --looksLeft < 0 || revoked.has(flag),
+  });
+  sessions = new PageSessions(host.host, () => () => {});
+});
+afterEach(() => host.close());
+
+async function open(): Promise<SessionId> {
+  const outcome = await sessions.open('object');
+  if ('error' in outcome) throw new Error(outcome.error.message);
+  return outcome.ok;
+}
+
+const flag = (url: string, agoMs = 0) => ({ url, madeMs: Date.now() - agoMs });
+const put = (key: string): Call => ({
+  op: 'put',
+  entries: [[key, serialize(1)]],
+  unconfirmed: false,
+});
+const exec = (query: string): Call => ({ op: 'exec', query, bindings: [], rowCount: 10 });
+const codes = (outcomes: readonly Outcome[]) =>
+  outcomes.map((outcome) => ('ok' in outcome ? 'ok' : outcome.error.properties.code));
+const keys = () => host.run(async (state) => [...(await state.storage.list()).keys()]);
+
+test('[CANCEL2] of the calls of a message, those that were cancelled while they waited are not made', async () => {
+  const session = await open();
+  revoked.add('blob:b');
+  const outcomes = await sessions.execute(session, [
+    { ...put('a'), flag: flag('blob:a', 5000) },
+    { ...put('b'), flag: flag('blob:b', 5000) },
+    put('c'),
+  ]);
+  expect(codes(outcomes)).toEqual(['ok', 'CANCELLED', 'ok']);
+  expect(await keys()).toEqual(['a', 'c']);
+  expect(host.host.cancellations.size).toBe(0);
+});
+
+test('[CANCEL2] a cancellation that arrives while the object is opened is heeded', async () => {
+  const session = await open();
+  const executing = sessions.execute(session, [{ ...put('a'), flag: flag('blob:x') }]);
+  await sessions.cancel(['blob:x']);
+  expect(codes(await executing)).toEqual(['CANCELLED']);
+  expect(await keys()).toEqual([]);
+});
+
+test('[CANCEL2] an import that has waited is not made', async () => {
+  const session = await open();
+  revoked.add('blob:x');
+  const database = new Uint8Array(0);
+  const outcomes = await sessions.execute(session, [
+    { op: 'importDatabase', database, wal: null, flag: flag('blob:x', 5000) },
+  ]);
+  expect(codes(outcomes)).toEqual(['CANCELLED']);
+});
+
+test('[CANCEL2] calls that wait for the transaction of another are cancelled by a message', async () => {
+  const [one, other] = [await open(), await open()];
+  const [begun] = await sessions.execute(one, [{ op: 'begin' }]);
+  const txn = (begun as { ok: number }).ok;
+  const waiting = [
+    sessions.execute(other, [{ ...put('a'), flag: flag('blob:x') }, put('b')]),
+    sessions.execute(other, [{ op: 'begin', flag: flag('blob:x') }]),
+  ];
+  await host.turns(3);
+  await sessions.cancel(['blob:x']);
+  await sessions.execute(one, [{ op: 'commit', txn }]);
+  expect(codes((await Promise.all(waiting)).flat())).toEqual(['CANCELLED', 'ok', 'CANCELLED']);
+  expect(await keys()).toEqual(['b']);
+  // The transaction that was cancelled holds nobody up.
+  expect(codes(await sessions.execute(one, [{ op: 'begin' }]))).toEqual(['ok']);
+  expect(host.host.cancellations.size).toBe(0);
+});
+
+test.each([
+  ['a read', `${ENDLESS} SELECT max(i) FROM c`],
+  ['a write', `INSERT INTO t ${ENDLESS} SELECT i FROM c`],
+])('[CANCEL3] [CANCEL4] %s that runs is stopped when its flag is gone', async (_, query) => {
+  const session = await open();
+  await sessions.execute(session, [exec('CREATE TABLE t(i); INSERT INTO t VALUES (0)')]);
+  looksLeft = 1;
+  const outcomes = await sessions.execute(session, [
+    put('before'),
+    { ...exec(query), flag: flag('blob:x') },
+    put('after'),
+  ]);
+  expect(codes(outcomes)).toEqual(['ok', 'CANCELLED', 'ok']);
+  const [count] = await sessions.execute(session, [exec('SELECT count(*) FROM t')]);
+  expect(count).toMatchObject({ ok: { rows: [[1]] } });
+  expect(await keys()).toEqual(['after', 'before']);
+});
+
+test('[CANCEL3] a statement of a call without a flag is not asked for', async () => {
+  const session = await open();
+  looksLeft = 0;
+  const finite = `${ENDLESS} SELECT max(i) FROM (SELECT i FROM c LIMIT 300000)`;
+  expect(codes(await sessions.execute(session, [exec(finite)]))).toEqual(['ok']);
+  expect(looksLeft).toBe(0);
+});
