@@ -1,10 +1,10 @@
 // The page of pages/blank.html in a browser under test, with `window.api` on it.
 
 import type { Page } from '@playwright/test';
-import { BLANK_PATH, type TestServer } from './server.ts';
+import { BLANK_PATH, type Served } from './server.ts';
 
 /** Brings a page to the blank page and waits until its module has run. */
-export async function openBlank(page: Page, server: TestServer): Promise<Page> {
+export async function openBlank(page: Page, server: Served): Promise<Page> {
   await page.goto(`${server.origin}${BLANK_PATH}`);
   await whenLoaded(page);
   return page;

@@ -1,20 +1,28 @@
 // What end-to-end tests start from: the repository served on a free port, and a browser with a
-// profile of its own on disk.
+// profile on disk.
 //
-// Keeps true: a test on the shared browser leaves no lock, no open file and no worker behind, and its
-// page's heap is bounded; a leak fails the test that made it.
+// Keeps true: a test on the blank page leaves no lock, no open file and no worker behind, and its
+// page's heap is bounded; a leak fails the test that made it. Tests that share the browser share no origin,
+// those of the blank page aside.
 
-import { test as base, type Page } from '@playwright/test';
+import { type BrowserContext, test as base, type Page } from '@playwright/test';
 import { openBlank } from './blank-page.ts';
 import { type BrowserName, requireBrowser } from './browser.ts';
 import { startDemoSite } from './demo-site.ts';
 import { expectBounded, heapBytes, Observer } from './leftovers.ts';
+import { ownOrigin } from './own-origin.ts';
 import { Profile } from './profile.ts';
-import { startServer, type TestServer } from './server.ts';
+import { type Served, startServer, type TestServer } from './server.ts';
 import { PlaywrightTabs, type TabBrowser } from './tabs.ts';
 import { WebKitBrowser } from './webkit.ts';
 
 interface Fixtures {
+  /** The shared browser. What the test opens in it, or sets, ends with the test. */
+  readonly context: BrowserContext;
+  /** The repository, served at an origin that no other test uses. */
+  readonly server: Served;
+  /** The built demo, at an origin that no other test uses. */
+  readonly demoSite: Served;
   /** A browser not yet started, whose profile outlives it and ends with the test. */
   readonly profile: Profile;
   /** The same, in what tests of WebKitGTK can do with it as well. */
@@ -27,9 +35,9 @@ interface Fixtures {
 }
 
 interface WorkerFixtures {
-  readonly server: TestServer;
-  /** The built demo. */
-  readonly demoSite: TestServer;
+  /** Where `storagePage` comes from. */
+  readonly sharedServer: TestServer;
+  readonly builtDemo: TestServer;
   /** Sees what the pages of the shared browser hold. */
   readonly observer: Observer;
   /** A started browser for tests that neither restart nor kill it. */
@@ -37,7 +45,7 @@ interface WorkerFixtures {
 }
 
 export const test = base.extend<Fixtures, WorkerFixtures>({
-  server: [
+  sharedServer: [
     async ({ browserName }, use) => {
       const server = await startServer({ cache: browserName, builtPages: true });
       await use(server);
@@ -45,7 +53,7 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
     },
     { scope: 'worker' },
   ],
-  demoSite: [
+  builtDemo: [
     // biome-ignore lint/correctness/noEmptyPattern: Playwright finds a fixture's needs by pattern
     async ({}, use) => {
       const site = await startDemoSite();
@@ -64,13 +72,22 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
     { scope: 'worker' },
   ],
   observer: [
-    async ({ sharedProfile, server }, use) => {
-      const observer = await Observer.open(sharedProfile.context, server);
+    async ({ sharedProfile, sharedServer }, use) => {
+      const observer = await Observer.open(sharedProfile.context, sharedServer);
       await use(observer);
       await observer.close();
     },
     { scope: 'worker' },
   ],
+  server: ({ sharedServer }, use) => use(ownOrigin(sharedServer)),
+  demoSite: ({ builtDemo }, use) => use(ownOrigin(builtDemo)),
+  context: async ({ sharedProfile: { context } }, use) => {
+    const before = new Set(context.pages());
+    await use(context);
+    await context.unrouteAll({ behavior: 'ignoreErrors' });
+    await context.setOffline(false);
+    await Promise.all(context.pages().map((page) => !before.has(page) && page.close()));
+  },
   profile: async ({ browserName }, use) => {
     const profile = new Profile(requireBrowser(browserName as BrowserName));
     await use(profile);
@@ -84,9 +101,9 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
     await use(tabs);
     await tabs.remove();
   },
-  storagePage: async ({ sharedProfile, server, observer, browserName }, use) => {
+  storagePage: async ({ sharedProfile, sharedServer, observer, browserName }, use) => {
     const before = await observer.holdings();
-    const page = await openBlank(await sharedProfile.newPage(), server);
+    const page = await openBlank(await sharedProfile.newPage(), sharedServer);
     const tellsHeap = browserName === 'chromium';
     const heapBefore = tellsHeap ? await heapBytes(page) : 0;
     await use(page);

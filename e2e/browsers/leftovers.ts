@@ -5,7 +5,7 @@
 
 import type { BrowserContext, Page } from '@playwright/test';
 import { expect } from '@playwright/test';
-import type { TestServer } from './server.ts';
+import type { Served } from './server.ts';
 
 /** What is held by all pages of the origin together. */
 export interface Holdings {
@@ -49,7 +49,7 @@ export class Observer {
     this.#page = page;
   }
 
-  static async open(context: BrowserContext, server: TestServer): Promise<Observer> {
+  static async open(context: BrowserContext, server: Served): Promise<Observer> {
     const page = await context.newPage();
     await page.goto(`${server.origin}/e2e/pages/observer.html`);
     return new Observer(page);

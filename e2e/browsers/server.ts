@@ -64,9 +64,13 @@ const PREBUNDLED = [
 /** A host by which tests reach the server as an insecure page would. */
 export const INSECURE_HOST = 'insecure.test';
 
-export interface TestServer {
+/** Where pages come from. */
+export interface Served {
   /** Without a trailing slash; a secure context, because it is on localhost. */
   readonly origin: string;
+}
+
+export interface TestServer extends Served {
   close(): Promise<void>;
 }
 

@@ -74,10 +74,10 @@ const STOPPED = [
 ];
 
 test('[DEMO1] in development every panel works under the policy, and inline code does not run', async ({
-  profile,
+  context,
   server,
 }) => {
-  const page = await (await profile.launch()).newPage();
+  const page = await context.newPage();
   const watch = await watchPage(page, server.origin);
   await page.goto(`${server.origin}/demo/index.html`);
   await useEveryPanel(page);
@@ -86,12 +86,12 @@ test('[DEMO1] in development every panel works under the policy, and inline code
   expect(await page.evaluate(() => window.pwned)).toBe(undefined);
 });
 
-test('[DEMO1] so it is in a build, with the policy on its workers too', async ({ profile }) => {
+test('[DEMO1] so it is in a build, with the policy on its workers too', async ({ context }) => {
   const folder = mkdtempSync(join(tmpdir(), 'ctx-storage-demo-'));
   await buildDemo(folder);
   const built = await serveBuilt(folder);
   try {
-    const page = await (await profile.launch()).newPage();
+    const page = await context.newPage();
     const watch = await watchPage(page, built.origin);
     await page.goto(`${built.origin}/`);
     await useEveryPanel(page);
@@ -104,9 +104,9 @@ test('[DEMO1] so it is in a build, with the policy on its workers too', async ({
   }
 });
 
-test('[DEMO2] hostile names stay text in every panel', async ({ profile, server }) => {
+test('[DEMO2] hostile names stay text in every panel', async ({ context, server }) => {
   test.slow();
-  const page = await (await profile.launch()).newPage();
+  const page = await context.newPage();
   const watch = await watchPage(page, server.origin);
   await page.goto(`${server.origin}/demo/index.html`);
   await expect(page.getByText('No notes yet')).toBeVisible();

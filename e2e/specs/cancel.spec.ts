@@ -4,7 +4,7 @@
 import type { Page } from '@playwright/test';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import { startServer, type TestServer } from '../browsers/server.ts';
+import { type Served, startServer } from '../browsers/server.ts';
 
 /** Far below the 30 s after which the statement would end by itself, far above what a slow machine needs. */
 const SOON_MS = 5000;
@@ -20,12 +20,11 @@ for (const isolated of [false, true]) {
   const pages = isolated ? 'isolated pages' : 'pages that are not isolated';
 
   test(`[CANCEL3] in ${pages}, each tab ends its endless query, and the calls of others go on`, async ({
-    profile,
+    context,
     server,
     browserName,
   }, info) => {
     await withServer(isolated, server, browserName, async (origin) => {
-      const context = await profile.launch();
       const leader = await openTab(await context.newPage(), origin);
       const follower = await openTab(await context.newPage(), origin);
       expect(await leader.evaluate(() => crossOriginIsolated)).toBe(isolated);
@@ -53,10 +52,9 @@ for (const isolated of [false, true]) {
 }
 
 test('[CANCEL4] an endless write that is cancelled leaves nothing, and what was written before stays', async ({
-  profile,
+  context,
   server,
 }) => {
-  const context = await profile.launch();
   const leader = await openTab(await context.newPage(), server);
   const follower = await openTab(await context.newPage(), server);
   await leader.evaluate(async () => {
@@ -72,10 +70,9 @@ test('[CANCEL4] an endless write that is cancelled leaves nothing, and what was 
 });
 
 test('[CANCEL4] whenever a write is cancelled, a rejection means none of it, a result all of it', async ({
-  profile,
+  context,
   server,
 }) => {
-  const context = await profile.launch();
   await openTab(await context.newPage(), server);
   const tab = await openTab(await context.newPage(), server);
   const outcomes = await tab.evaluate(async () => {
@@ -126,10 +123,9 @@ test('[CANCEL4] whenever a write is cancelled, a rejection means none of it, a r
 });
 
 test('[CANCEL3] the endless query of a tab that closes ends with it', async ({
-  profile,
+  context,
   server,
 }) => {
-  const context = await profile.launch();
   const leader = await openTab(await context.newPage(), server);
   const follower = await openTab(await context.newPage(), server);
   await startEndless(follower, 'SELECT max(i) FROM c');
@@ -140,10 +136,9 @@ test('[CANCEL3] the endless query of a tab that closes ends with it', async ({
 });
 
 test('[CANCEL7] the endless query of a method is stopped where it runs, and the object lives on', async ({
-  profile,
+  context,
   server,
 }) => {
-  const context = await profile.launch();
   const leader = await openBlank(await context.newPage(), server);
   await leader.evaluate(async () => {
     const { env } = await window.api.connectRooms();
@@ -164,9 +159,9 @@ test('[CANCEL7] the endless query of a method is stopped where it runs, and the 
 /** Isolated pages need headers of their own. */
 async function withServer(
   isolated: boolean,
-  server: TestServer,
+  server: Served,
   browserName: string,
-  use: (server: TestServer) => Promise<void>,
+  use: (server: Served) => Promise<void>,
 ): Promise<void> {
   if (!isolated) return use(server);
   const own = await startServer({ cache: `${browserName}-isolated`, isolated });
@@ -177,7 +172,7 @@ async function withServer(
   }
 }
 
-async function openTab(page: Page, server: TestServer): Promise<Page> {
+async function openTab(page: Page, server: Served): Promise<Page> {
   await openBlank(page, server);
   await page.evaluate(async () => (await window.api.openStorage('shared')).get('a'));
   return page;

@@ -3,10 +3,9 @@
 import { expect, test } from '../browsers/fixtures.ts';
 
 test('a room is an object: it is made, talked to, seen in two tabs, and forgets by its alarm', async ({
-  profile,
+  context,
   demoSite,
 }) => {
-  const context = await profile.launch();
   const open = async () => {
     const page = await context.newPage();
     await page.goto(`${demoSite.origin}/index.html#view=objects`);
@@ -40,10 +39,10 @@ test('a room is an object: it is made, talked to, seen in two tabs, and forgets 
 });
 
 test('the first screen says what the page is, and leads to the source of its class', async ({
-  profile,
+  context,
   demoSite,
 }) => {
-  const page = await (await profile.launch()).newPage();
+  const page = await context.newPage();
   await page.goto(`${demoSite.origin}/index.html`);
   await expect(
     page.getByRole('heading', { name: /^Write a Durable Object\. Run it in the browser/ }),

@@ -3,10 +3,10 @@
 import { expect, test } from '../browsers/fixtures.ts';
 
 test('[MG43] the date is moved, and what changes that day is shown; the state outlives a reload', async ({
-  profile,
+  context,
   demoSite,
 }) => {
-  const page = await (await profile.launch()).newPage();
+  const page = await context.newPage();
   const address = `${demoSite.origin}/index.html#view=provider`;
   await page.goto(address);
   const answer = (day: string) => page.getByRole('region', { name: `Answer on ${day}` });
@@ -37,10 +37,10 @@ test('[MG43] the date is moved, and what changes that day is shown; the state ou
 });
 
 test('[MG43] the provider goes back to a moment that was remembered', async ({
-  profile,
+  context,
   demoSite,
 }) => {
-  const page = await (await profile.launch()).newPage();
+  const page = await context.newPage();
   await page.goto(`${demoSite.origin}/index.html#view=provider`);
   const answers = page.getByRole('region', { name: /Answer on 2024-11-30/ });
   await page.getByRole('button', { name: 'Records' }).click();

@@ -1,12 +1,11 @@
 // The demo as a visitor uses it, on the real storage.
 
-import type { BrowserContext, Page } from '@playwright/test';
+import type { Page } from '@playwright/test';
 import { test as base, expect } from '../browsers/fixtures.ts';
 
 const CHARACTERS = '40,470';
 
 interface Fixtures {
-  readonly context: BrowserContext;
   /** The demo, opened for the first time. */
   readonly demo: Page;
   /** Opens the demo in one more tab. */
@@ -14,9 +13,6 @@ interface Fixtures {
 }
 
 const test = base.extend<Fixtures>({
-  context: async ({ profile }, use) => {
-    await use(await profile.launch());
-  },
   openDemo: async ({ context, demoSite }, use) => {
     await use(async () => {
       const page = await context.newPage();

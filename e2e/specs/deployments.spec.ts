@@ -44,10 +44,9 @@ for (const [older, newer] of [
   ['spring', 'summer'],
 ] as const) {
   test(`[BUILD1] the older was opened first: ${newer} takes over from ${older}, both tabs call its methods, and the older one goes on alone`, async ({
-    profile,
+    context,
     site,
   }) => {
-    const context = await profile.launch();
     const old = await open(context, site, older);
     expect(await add(old, 'a')).toBe(older);
     expect(await outcome(old, 'count')).toContain('UNKNOWN_METHOD');
@@ -71,10 +70,9 @@ for (const [older, newer] of [
 }
 
 test('[BUILD1] the newer was opened first: a tab of an older deployment follows it, and is told at once', async ({
-  profile,
+  context,
   site,
 }) => {
-  const context = await profile.launch();
   const young = await open(context, site, 'two');
   const old = await open(context, site, 'one');
   expect(await add(old, 'a')).toBe('two');
@@ -85,10 +83,9 @@ test('[BUILD1] the newer was opened first: a tab of an older deployment follows 
 });
 
 test('[BUILD3] a second tab of the same deployment takes over from nobody', async ({
-  profile,
+  context,
   site,
 }) => {
-  const context = await profile.launch();
   for (const name of ['one', 'spring']) {
     const first = await open(context, site, name);
     await add(first, name);
@@ -110,10 +107,9 @@ async function whenWriting(page: Page): Promise<void> {
 }
 
 test('[BUILD5] two takeovers under load: no write is rejected, and each is there once', async ({
-  profile,
+  context,
   site,
 }) => {
-  const context = await profile.launch();
   const leader = await open(context, site, 'one');
   const follower = await open(context, site, 'one');
   for (const [name, page] of Object.entries({ leader, follower })) {
@@ -144,10 +140,9 @@ test('[BUILD5] two takeovers under load: no write is rejected, and each is there
 });
 
 test('[BUILD5] what runs for too long is reset, with an error that can be retried', async ({
-  profile,
+  context,
   site,
 }) => {
-  const context = await profile.launch();
   const old = await open(context, site, 'one');
   const long = old.evaluate(() => window.app.outcome(window.app.last(60_000)));
   await add(old, 'a');
@@ -159,10 +154,9 @@ test('[BUILD5] what runs for too long is reset, with an error that can be retrie
 });
 
 test('[BUILD8] a page whose protocol does not fit is told at once, and goes on when it can', async ({
-  profile,
+  context,
   site,
 }) => {
-  const context = await profile.launch();
   const old = await open(context, site, 'one');
   await add(old, 'a');
   const future = await open(context, site, 'future');

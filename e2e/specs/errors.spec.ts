@@ -192,8 +192,7 @@ test('[ERR6] a closed handle rejects every call, and the data stays', async ({ s
   expect(value).toBe(1);
 });
 
-test('[ERR4] an insecure page gets INSECURE_CONTEXT', async ({ profile, server }) => {
-  const context = await profile.launch();
+test('[ERR4] an insecure page gets INSECURE_CONTEXT', async ({ context, server }) => {
   const page = await context.newPage();
   // The host exists in this test alone; any http host but localhost is insecure.
   const insecure = `http://${INSECURE_HOST}`;
@@ -215,10 +214,9 @@ for (const missing of [
   'FileSystemFileHandle.prototype.createSyncAccessHandle',
 ]) {
   test(`[MEDIUM2] without ${missing} a new directory is kept in IndexedDB, and one that is on OPFS is OPFS_UNAVAILABLE`, async ({
-    profile,
+    context,
     server,
   }) => {
-    const context = await profile.launch();
     const before = await openBlank(await context.newPage(), server);
     await before.evaluate(async () => {
       await (await window.api.openStorage('a')).put('key', 'kept');
@@ -251,10 +249,9 @@ for (const missing of [
 }
 
 test('[ERR4] without synchronous handles and IndexedDB the error is OPFS_UNAVAILABLE', async ({
-  profile,
+  context,
   server,
 }) => {
-  const context = await profile.launch();
   const page = await context.newPage();
   const members = ['StorageManager.prototype.getDirectory', 'IDBFactory.prototype.open'];
   await page.addInitScript(removeFromWorkers, members);
@@ -265,10 +262,9 @@ test('[ERR4] without synchronous handles and IndexedDB the error is OPFS_UNAVAIL
 });
 
 test('[MEDIUM3] a medium that was asked for is used or refused, and memory is used by nobody who did not ask', async ({
-  profile,
+  context,
   server,
 }) => {
-  const context = await profile.launch();
   const one = await openBlank(await context.newPage(), server);
   await defineSeen(one);
   const asked = await one.evaluate(async () => {

@@ -3,7 +3,7 @@
 
 import { FILE_CASES } from '../../worker/testing/file.suite.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import type { TestServer } from '../browsers/server.ts';
+import type { Served } from '../browsers/server.ts';
 import type { Tab, TabBrowser } from '../browsers/tabs.ts';
 import type { FileOutcome } from '../pages/files-worker.ts';
 
@@ -16,7 +16,7 @@ function choiceIn(browserName: string): Choice {
   return browserName === 'webkit' ? {} : { medium: 'indexeddb' };
 }
 
-async function openBlankTab(tabs: TabBrowser, server: TestServer): Promise<Tab> {
+async function openBlankTab(tabs: TabBrowser, server: Served): Promise<Tab> {
   const tab = await tabs.openTab(`${server.origin}/e2e/pages/blank.html`);
   await whenReady(tab);
   return tab;

@@ -5,11 +5,11 @@ import { expect, test } from '../browsers/fixtures.ts';
 
 test('[DUR6] an open page holds locks, files and a worker; a closed one nothing', async ({
   sharedProfile,
-  server,
+  sharedServer,
   observer,
 }) => {
   const before = await observer.holdings();
-  const page = await openBlank(await sharedProfile.newPage(), server);
+  const page = await openBlank(await sharedProfile.newPage(), sharedServer);
   await page.evaluate(async () => {
     const storage = await window.api.openStorage('held');
     await storage.put('a', 1);

@@ -33,10 +33,9 @@ test('[DUR2] a reload in the middle of writes loses no acknowledged one', async 
 });
 
 test('[DUR2] a worker terminated in the middle of writes loses no acknowledged one', async ({
-  profile,
+  context,
   server,
 }) => {
-  const context = await profile.launch();
   const page = await context.newPage();
   await page.addInitScript(recordWorkers);
   await openBlank(page, server);
@@ -48,10 +47,9 @@ test('[DUR2] a worker terminated in the middle of writes loses no acknowledged o
 });
 
 test('[TAB6] a handle goes on with a new worker when its worker was terminated', async ({
-  profile,
+  context,
   server,
 }) => {
-  const context = await profile.launch();
   const page = await context.newPage();
   await page.addInitScript(recordWorkers);
   await openBlank(page, server);

@@ -6,10 +6,9 @@ import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 
 test('[LIVE13] each of three tabs sees what any of them writes, rows, keys and methods', async ({
-  profile,
+  context,
   server,
 }) => {
-  const context = await profile.launch();
   const tabs: Page[] = [];
   for (let i = 0; i < 3; i++) tabs.push(await openBlank(await context.newPage(), server));
   for (const tab of tabs) await follow(tab);
@@ -28,10 +27,9 @@ test('[LIVE13] each of three tabs sees what any of them writes, rows, keys and m
 });
 
 test('[LIVE14] when the leading tab closes, live reads go on, without a gap', async ({
-  profile,
+  context,
   server,
 }) => {
-  const context = await profile.launch();
   const leader = await openBlank(await context.newPage(), server);
   await follow(leader);
   const follower = await openBlank(await context.newPage(), server);

@@ -13,10 +13,10 @@ import { runScenario, SCENARIO_ACCOUNT, scenarioOptions } from '../management/sc
 const MODULE = '/e2e/management/page.ts';
 
 test('[MG37] the same calls have the same answers in a page and in Node', async ({
-  profile,
+  context,
   server,
 }) => {
-  const page = await openBlank(await (await profile.launch()).newPage(), server);
+  const page = await openBlank(await context.newPage(), server);
   const there = await page.evaluate(async (module) => (await import(module)).transcript(), MODULE);
   const objects = await createObjects({ ManagementObject });
   const namespace = objects.env.ManagementObject;
@@ -25,8 +25,8 @@ test('[MG37] the same calls have the same answers in a page and in Node', async 
   expect(there).toEqual(here);
 });
 
-test('[MG38] in a page the state outlives a reload', async ({ profile, server }) => {
-  const page = await openBlank(await (await profile.launch()).newPage(), server);
+test('[MG38] in a page the state outlives a reload', async ({ context, server }) => {
+  const page = await openBlank(await context.newPage(), server);
   const made = await page.evaluate(async (module) => {
     const calls = [{ operation: 'POST /zones', body: { name: 'kept.example' } }];
     return (await import(module)).fetched(calls);
@@ -39,8 +39,7 @@ test('[MG38] in a page the state outlives a reload', async ({ profile, server })
   expect(kept).toMatchObject([{ result: [{ name: 'kept.example' }] }]);
 });
 
-test('[MG35] a Playwright route answers the requests of a page', async ({ profile, server }) => {
-  const context = await profile.launch();
+test('[MG35] a Playwright route answers the requests of a page', async ({ context, server }) => {
   const objects = await createObjects({ ManagementObject });
   const accounts = [{ id: SCENARIO_ACCOUNT, name: 'First' }];
   const api = createManagementApi({ namespace: objects.env.ManagementObject, accounts });
@@ -59,8 +58,8 @@ test('[MG35] a Playwright route answers the requests of a page', async ({ profil
   await objects.close();
 });
 
-test('[MG34] a service worker is the provider for its pages', async ({ profile, server }) => {
-  const page = await openBlank(await (await profile.launch()).newPage(), server);
+test('[MG34] a service worker is the provider for its pages', async ({ context, server }) => {
+  const page = await openBlank(await context.newPage(), server);
   await page.evaluate(async () => {
     const address = '/e2e/management/service-worker.ts';
     const { installing } = await navigator.serviceWorker.register(address, { type: 'module' });

@@ -5,11 +5,10 @@ import { expect, test } from '../browsers/fixtures.ts';
 import type { Book } from '../pages/many-worker.ts';
 
 test('[MANY2] [MANY3] [MANY6] 32 objects of two tabs share 24 handles: nothing is lost, what is in use stays, and a list comes in parts', async ({
-  profile,
+  context,
   server,
 }) => {
   test.setTimeout(120_000);
-  const context = await profile.launch();
   const one = await openBlank(await context.newPage(), server);
   const two = await openBlank(await context.newPage(), server);
   const addAll = (tab: number) =>

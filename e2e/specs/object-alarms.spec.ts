@@ -29,8 +29,7 @@ test('[CAT4] an alarm outlives the browser, and runs without a call of its objec
   expect(seen).toEqual({ soon: 'number', ran: 'later', next: null });
 });
 
-test('[CAT5] the alarm of a killed tab is run by the next worker', async ({ profile, server }) => {
-  const context = await profile.launch();
+test('[CAT5] the alarm of a killed tab is run by the next worker', async ({ context, server }) => {
   const one = await openBlank(await context.newPage(), server);
   await one.evaluate(async () => {
     const { env } = await window.api.connectRooms();
@@ -74,10 +73,9 @@ test('[CLOCK2] a reload gives the system’s time back; object code saw the othe
 });
 
 test('[WS12] a socket outlives the eviction of its object, also in another tab', async ({
-  profile,
+  context,
   server,
 }) => {
-  const context = await profile.launch();
   const leader = await openBlank(await context.newPage(), server);
   await leader.evaluate(() => window.api.connectRooms());
   const follower = await openBlank(await context.newPage(), server);

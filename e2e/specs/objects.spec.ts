@@ -7,10 +7,9 @@ import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 
 test('[CONN1] two tabs call one object, whose worker one of them runs', async ({
-  profile,
+  context,
   server,
 }) => {
-  const context = await profile.launch();
   const one = await openBlank(await context.newPage(), server);
   const two = await openBlank(await context.newPage(), server);
   const sums = [];
@@ -37,8 +36,7 @@ test('[CONN1] two tabs call one object, whose worker one of them runs', async ({
   ).toBe(4);
 });
 
-test('[STUB8] functions are called across tabs', async ({ profile, server }) => {
-  const context = await profile.launch();
+test('[STUB8] functions are called across tabs', async ({ context, server }) => {
   const one = await openBlank(await context.newPage(), server);
   const two = await openBlank(await context.newPage(), server);
   await one.evaluate(async () => {
@@ -275,8 +273,7 @@ test('[CONN10] objects are listed and deleted', async ({ storagePage }) => {
   expect(seen.sizeBytes).toBeGreaterThan(0);
 });
 
-test('[CONN11] an alarm is driven by the clock, from another tab', async ({ profile, server }) => {
-  const context = await profile.launch();
+test('[CONN11] an alarm is driven by the clock, from another tab', async ({ context, server }) => {
   const one = await openBlank(await context.newPage(), server);
   const two = await openBlank(await context.newPage(), server);
   await one.evaluate(async () => {

@@ -2,13 +2,12 @@
 
 import type { Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
-import type { TestServer } from '../browsers/server.ts';
+import type { Served } from '../browsers/server.ts';
 
 test('[REACT8] components of two tabs show what either writes, and go on when the leading tab closes', async ({
-  profile,
+  context,
   server,
 }) => {
-  const context = await profile.launch();
   const leader = await openReact(await context.newPage(), server, 'react');
   const follower = await openReact(await context.newPage(), server, 'react');
   await expect(follower.locator('#badge')).toHaveText('following saved');
@@ -31,10 +30,10 @@ test('[REACT8] components of two tabs show what either writes, and go on when th
 });
 
 test('[REACT8] components go on when the worker that leads is terminated', async ({
-  sharedProfile,
+  context,
   server,
 }) => {
-  const page = await openReact(await sharedProfile.newPage(), server, 'react-terminated');
+  const page = await openReact(await context.newPage(), server, 'react-terminated');
   await page.evaluate(() => window.react.note('one'));
   await expect(page.locator('#notes')).toHaveText('one');
   await page.evaluate(() => {
@@ -47,10 +46,10 @@ test('[REACT8] components go on when the worker that leads is terminated', async
 });
 
 test('[REACT3] the object reads for components in StrictMode once, and no more when they are gone', async ({
-  sharedProfile,
+  context,
   server,
 }) => {
-  const page = await openReact(await sharedProfile.newPage(), server, 'react-left');
+  const page = await openReact(await context.newPage(), server, 'react-left');
   await expect(page.locator('#sum')).toHaveText('ready 0');
   expect(await readsOf(page)).toBe(1);
   await page.evaluate(() => window.react.leave());
@@ -67,7 +66,7 @@ test('[REACT3] the object reads for components in StrictMode once, and no more w
 });
 
 /** The page of pages/react.html, which shows the object of this name. */
-async function openReact(page: Page, server: TestServer, name: string): Promise<Page> {
+async function openReact(page: Page, server: Served, name: string): Promise<Page> {
   await page.goto(`${server.origin}/e2e/pages/react.html`);
   await page.waitForFunction(() => 'react' in window);
   await page.evaluate((name) => window.react.show(name), name);

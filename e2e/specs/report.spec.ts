@@ -15,10 +15,9 @@ import { expect, test } from '../browsers/fixtures.ts';
 const ACCOUNT = '0123456789abcdef0123456789abcdef';
 
 test('[REP5] what the pages of a context call is in the report', async ({
-  profile,
+  context,
   browserName,
 }) => {
-  const context = await profile.launch();
   const objects = await createObjects({ ManagementObject });
   const accounts = [{ id: ACCOUNT, name: 'First' }];
   const api = createManagementApi({ namespace: objects.env.ManagementObject, accounts });
@@ -58,7 +57,6 @@ test('[REP5] what the pages of a context call is in the report', async ({
 });
 
 const recording = test.extend<{ calls: CallLog }>({
-  context: async ({ profile }, use) => use(await profile.launch()),
   calls: recordedCalls,
 });
 

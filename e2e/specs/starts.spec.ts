@@ -46,11 +46,10 @@ const classesOnly = (origin: string) =>
    export class Room extends DurableObject {}`;
 
 test('[START3] a script that does not call serve() is said to be so in seconds, and the next start heals it', async ({
-  profile,
+  context,
   server,
 }) => {
-  await profile.launch();
-  const page = await openBlank(await profile.newPage(), server);
+  const page = await openBlank(await context.newPage(), server);
   const outcome = await failedStart(page, { text: classesOnly(server.origin) });
   expect(outcome).toMatchObject({ code: 'WORKER_FAILED' });
   expect(outcome.message).toContain('has not called serve()');
@@ -59,11 +58,10 @@ test('[START3] a script that does not call serve() is said to be so in seconds, 
 });
 
 test('[START3] a script that serves only after it has awaited something is waited for', async ({
-  profile,
+  context,
   server,
 }) => {
-  await profile.launch();
-  const page = await openBlank(await profile.newPage(), server);
+  const page = await openBlank(await context.newPage(), server);
   const text = `import { DurableObject, serve } from '${server.origin}/worker/entries/objects.ts';
     await new Promise((resolve) => setTimeout(resolve, 1000));
     serve({ Room: class Room extends DurableObject { add() { return 7; } } });`;
@@ -75,11 +73,10 @@ for (const [what, script] of [
   ['a script that throws', { text: 'throw new Error("broken")' }],
 ] as const) {
   test(`[START1] after ${what}, another function of the page is used`, async ({
-    profile,
+    context,
     server,
   }) => {
-    await profile.launch();
-    const page = await openBlank(await profile.newPage(), server);
+    const page = await openBlank(await context.newPage(), server);
     const outcome = await failedStart(page, script);
     expect(outcome).toMatchObject({ code: 'WORKER_FAILED' });
     expect(outcome.tookMs).toBeLessThan(SECONDS_MS);

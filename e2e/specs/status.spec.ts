@@ -50,10 +50,9 @@ async function say(page: Page, event: string): Promise<void> {
 const seenOf = (page: Page) => page.evaluate(() => window.subscription);
 
 test('[STUB36] a subscription survives the leading tab, a terminated worker and a reset, because its page is told', async ({
-  profile,
+  context,
   server,
 }) => {
-  const context = await profile.launch();
   const one = await openBlank(await context.newPage(), server);
   await one.evaluate(async () => void (await window.api.connectRooms()));
   const two = await openBlank(await context.newPage(), server);

@@ -3,21 +3,21 @@
 import type { BrowserContext, Page } from '@playwright/test';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import type { TestServer } from '../browsers/server.ts';
+import type { Served } from '../browsers/server.ts';
 
 test('[TAB1] two tabs share an object: each sees what the other wrote', async ({
-  profile,
+  context,
   server,
 }) => {
-  const [one, two] = await openTabs(await profile.launch(), server);
+  const [one, two] = await openTabs(context, server);
   await put(one, 'one', 1);
   await put(two, 'two', 2);
   expect(await list(one)).toEqual(['one', 'two']);
   expect(await list(two)).toEqual(['one', 'two']);
 });
 
-test('[SES6] transactions of two tabs do not mix', async ({ profile, server }) => {
-  const tabs = await openTabs(await profile.launch(), server);
+test('[SES6] transactions of two tabs do not mix', async ({ context, server }) => {
+  const tabs = await openTabs(context, server);
   await Promise.all(
     tabs.map((tab) =>
       tab.evaluate(async () => {
@@ -33,8 +33,8 @@ test('[SES6] transactions of two tabs do not mix', async ({ profile, server }) =
   expect(await get(tabs[0], 'count')).toBe(40);
 });
 
-test('[ERR1] errors keep their class and code in the second tab', async ({ profile, server }) => {
-  const [, two] = await openTabs(await profile.launch(), server);
+test('[ERR1] errors keep their class and code in the second tab', async ({ context, server }) => {
+  const [, two] = await openTabs(context, server);
   const seen = await two.evaluate(async () => {
     const storage = await window.api.openStorage('shared');
     const seen = (promise: Promise<unknown>) =>
@@ -52,10 +52,10 @@ test('[ERR1] errors keep their class and code in the second tab', async ({ profi
 
 for (const leaver of [0, 1] as const) {
   test(`[TAB2] when the ${leaver === 0 ? 'first' : 'second'} tab closes, the other goes on`, async ({
-    profile,
+    context,
     server,
   }) => {
-    const tabs = await openTabs(await profile.launch(), server);
+    const tabs = await openTabs(context, server);
     await put(tabs[0], 'one', 1);
     await put(tabs[1], 'two', 2);
     await tabs[leaver].close();
@@ -66,10 +66,10 @@ for (const leaver of [0, 1] as const) {
 }
 
 test('[TAB2] a handle opened before the other tab closed still works after it', async ({
-  profile,
+  context,
   server,
 }) => {
-  const [one, two] = await openTabs(await profile.launch(), server);
+  const [one, two] = await openTabs(context, server);
   await put(one, 'one', 1);
   await two.evaluate(async () => {
     const storage = await window.api.openStorage('shared');
@@ -88,10 +88,10 @@ const FREE_MS = 10_000;
 
 for (const waits of [false, true]) {
   test(`[SES12] a closed tab whose transaction ${waits ? 'waits' : 'is open'} holds nobody up`, async ({
-    profile,
+    context,
     server,
   }) => {
-    const [one, two] = await openTabs(await profile.launch(), server);
+    const [one, two] = await openTabs(context, server);
     if (waits) await hold(one, 1000);
     await two.evaluate(async (waits) => {
       const storage = await window.api.openStorage('shared');
@@ -133,7 +133,7 @@ declare global {
 }
 
 /** Two tabs, the first of which leads: it has opened the object before the second exists. */
-async function openTabs(context: BrowserContext, server: TestServer): Promise<[Page, Page]> {
+async function openTabs(context: BrowserContext, server: Served): Promise<[Page, Page]> {
   const one = await openBlank(await context.newPage(), server);
   await list(one);
   const two = await openBlank(await context.newPage(), server);

@@ -1,6 +1,6 @@
 // What docs/testing.md tells suites to do, done.
 
-import type { BrowserContext, Page } from '@playwright/test';
+import type { Page } from '@playwright/test';
 import type { connect } from '../../src/index.ts';
 import { openBlank } from '../browsers/blank-page.ts';
 import { test as base, expect } from '../browsers/fixtures.ts';
@@ -12,9 +12,8 @@ declare global {
   }
 }
 
-/** A context of its own, and a page of it that shows its connection. */
-const test = base.extend<{ context: BrowserContext; page: Page }>({
-  context: async ({ profile }, use) => use(await profile.launch()),
+/** A page that shows its connection. */
+const test = base.extend<{ page: Page }>({
   page: async ({ context, server }, use) => {
     const page = await openBlank(await context.newPage(), server);
     await page.evaluate(async () => {

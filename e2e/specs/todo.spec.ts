@@ -26,10 +26,9 @@ test.beforeAll(async () => {
 test.afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 test('[APP2] the todo app follows changes in two tabs, says what is saved, and undoes', async ({
-  profile,
+  context,
 }) => {
   await served(async (address) => {
-    const context = await profile.launch();
     const [one, two] = [await context.newPage(), await context.newPage()] as const;
     for (const tab of [one, two]) await tab.goto(address);
     await watchStatus(one);
@@ -61,10 +60,9 @@ test('[APP2] the todo app follows changes in two tabs, says what is saved, and u
 });
 
 test('[APP2] the todo app goes on without its server, and opens again without it', async ({
-  profile,
+  context,
 }) => {
   let address = '';
-  const context = await profile.launch();
   let page = await context.newPage();
   await served(async (servedAt) => {
     address = servedAt;

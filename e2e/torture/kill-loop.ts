@@ -8,7 +8,7 @@ import type { BrowserContext, Page } from '@playwright/test';
 import { openBlank } from '../browsers/blank-page.ts';
 import { killBrowser, killRenderers } from '../browsers/processes.ts';
 import type { Profile } from '../browsers/profile.ts';
-import type { TestServer } from '../browsers/server.ts';
+import type { Served } from '../browsers/server.ts';
 
 export type Victim = 'renderer' | 'browser';
 
@@ -24,12 +24,12 @@ export interface Round {
 
 export class KillLoop {
   readonly #profile: Profile;
-  readonly #server: TestServer;
+  readonly #server: Served;
   #context: BrowserContext | null = null;
   #acknowledged = 0;
   #onAcknowledged = (): void => {};
 
-  constructor(profile: Profile, server: TestServer) {
+  constructor(profile: Profile, server: Served) {
     this.#profile = profile;
     this.#server = server;
   }

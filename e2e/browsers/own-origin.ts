@@ -1,0 +1,17 @@
+// An origin that no other test uses, on a server that all tests use.
+//
+// Storage, locks and service workers belong to an origin, so tests that have one each may share a browser, whose
+// start takes longer than most tests. Browsers resolve every name under `localhost` to this machine and treat it
+// as secure (Secure Contexts, 3.1).
+
+import type { Served } from './server.ts';
+
+let count = 0;
+
+/** The same server at an address of its own. Names are unique in a run, also among its processes. */
+export function ownOrigin({ origin }: Served): Served {
+  count += 1;
+  const address = new URL(origin);
+  address.hostname = `test-${process.pid}-${count}.localhost`;
+  return { origin: address.origin };
+}
