@@ -14,10 +14,22 @@ export interface BuiltPages {
   remove(): void;
 }
 
-/** The folder of scripts, at the root of the server. */
-export const SCRIPTS = 'built-pages';
+/** What is built: pages, and modules that pages import, by their paths in the repository. */
+const PAGES = ['/e2e/pages/blank.html', '/e2e/pages/react.html'];
+const MODULES = ['/e2e/management/page.ts'];
 
-/** Builds the blank page with the plugins and aliases of a server. */
+/** The folder of scripts, at the root of the server. */
+const SCRIPTS = 'built-pages';
+
+/** The built file that is served at a path, from the folder of built files; null when the path is not of one. */
+export function builtFile(url: string): string | null {
+  if (PAGES.includes(url) || url.startsWith(`/${SCRIPTS}/`)) return url;
+  return MODULES.includes(url) ? scriptOf(url) : null;
+}
+
+const scriptOf = (module: string) => `/${SCRIPTS}/${module.replaceAll('/', '-').slice(1)}.js`;
+
+/** Builds them with the plugins and aliases of a server. */
 export async function buildPages(
   root: string,
   { plugins, resolve }: Pick<InlineConfig, 'plugins' | 'resolve'>,
@@ -37,7 +49,16 @@ export async function buildPages(
       target: 'es2023',
       // Tests read stacks and names.
       minify: false,
-      rollupOptions: { input: join(root, 'e2e/pages/blank.html') },
+      rollupOptions: {
+        input: [...PAGES, ...MODULES].map((path) => join(root, path)),
+        preserveEntrySignatures: 'exports-only',
+        output: {
+          entryFileNames({ facadeModuleId }) {
+            const module = MODULES.find((path) => facadeModuleId === join(root, path));
+            return module === undefined ? `${SCRIPTS}/[name]-[hash].js` : scriptOf(module).slice(1);
+          },
+        },
+      },
     },
   });
   return { directory, remove: () => rmSync(directory, { recursive: true, force: true }) };

@@ -8,7 +8,7 @@ import type { ServerResponse } from 'node:http';
 import { extname, join, normalize, sep } from 'node:path';
 import { createServer, type Plugin } from 'vite';
 import { ctxStorage } from '../../src/vite/plugin.ts';
-import { buildPages, SCRIPTS } from './built-pages.ts';
+import { buildPages, builtFile } from './built-pages.ts';
 
 export const REPOSITORY = join(import.meta.dirname, '../..');
 
@@ -90,7 +90,7 @@ interface ServerOptions {
   readonly mounts?: Readonly<Record<string, Mount>>;
   /** Names the cache of pre-bundled libraries; servers that run side by side need one each. */
   readonly cache?: string;
-  /** Serves the blank page as a build, which opens at once, instead of as modules. */
+  /** Serves the pages of tests as a build, which opens at once, instead of as modules. */
   readonly builtPages?: boolean;
   /** Serves pages that are isolated (COOP, COEP). @default false */
   readonly isolated?: boolean;
@@ -167,11 +167,12 @@ function builtPlugin(directory: string): Plugin {
     name: 'built-pages',
     configureServer({ middlewares }) {
       middlewares.use((request, response, next) => {
-        const { url = '/' } = request;
-        const isBuilt = url === BLANK_PATH || url.startsWith(`/${SCRIPTS}/`);
-        if (!isBuilt) return next();
+        const file = builtFile(request.url ?? '/');
+        if (file === null) return next();
+        // Not served at the module's own address: what it imports is beside the built file.
+        if (file !== request.url) return response.writeHead(302, { location: file }).end();
         response.setHeader('cache-control', CACHED);
-        void serve(mount(url), response);
+        void serve(mount(file), response);
       });
     },
   };
