@@ -3,6 +3,7 @@
 // Keeps true: the page needs no special headers (no cross-origin isolation), and the worker is an
 // ES module. sqlite-wasm is not pre-bundled: its dependency scan would break the wasm's address.
 
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { ctxStorage } from './src/vite/plugin.ts';
@@ -25,6 +26,8 @@ export default defineConfig({
     root: '.',
     include: ['src/**/*.test.ts', 'worker/**/*.test.ts', 'e2e/**/*.test.ts'],
     environment: 'node',
+    // By default one less, which on two cores is one.
+    maxWorkers: availableParallelism(),
     // A bound for what hangs, never a measure of speed: the machine may be busy.
     testTimeout: 30_000,
     setupFiles: [file('e2e/suite/unit-setup.ts')],

@@ -18,8 +18,8 @@ const FALLBACK = '**/fallback.spec.ts';
 export default defineConfig({
   testDir: '.',
   testMatch: '**/*.spec.ts',
-  // Tests kill and restart whole browsers; side by side they would only wait for each other.
-  workers: 1,
+  // Each has browsers of its own. More would only wait for each other, and for their own bounds.
+  workers: 2,
   timeout: 60_000,
   // Bounds for what hangs, never a measure of speed: the machine may be busy.
   expect: { timeout: 20_000 },

@@ -46,8 +46,9 @@ interface WorkerFixtures {
 
 export const test = base.extend<Fixtures, WorkerFixtures>({
   sharedServer: [
-    async ({ browserName }, use) => {
-      const server = await startServer({ cache: browserName, builtPages: true });
+    async ({ browserName }, use, { parallelIndex }) => {
+      const cache = `${browserName}-${parallelIndex}`;
+      const server = await startServer({ cache, builtPages: true });
       await use(server);
       await server.close();
     },

@@ -1,7 +1,8 @@
 // `npm test`: everything, in order, with one count at the end.
 //
 // A failing step does not stop the next. Ends with code 0 only when every step ran something and
-// nothing failed; the last line is the count, alone.
+// nothing failed; the last line is the count, alone. With CI set, a browser that is missing is installed, or has
+// failed; elsewhere it is skipped, and the summary says so.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,6 +27,13 @@ import {
 
 const REPOSITORY = join(import.meta.dirname, '../..');
 
+const isContinuous = Boolean(process.env.CI);
+if (isContinuous) {
+  process.env.FIREFOX = '1';
+  process.env.WEBKITGTK = '1';
+}
+
+const skipped: string[] = [];
 const reports = mkdtempSync(join(tmpdir(), 'ctx-storage-reports-'));
 const results: StepResult[] = [];
 
@@ -72,6 +80,7 @@ try {
   rmSync(reports, { recursive: true, force: true });
 }
 
+for (const reason of skipped) console.log(`\nskipped: ${reason}`);
 console.log(`\n${summary(results)}`);
 if (results.some(({ failed }) => failed > 0)) process.exitCode = 1;
 
@@ -79,7 +88,15 @@ async function testIn(name: BrowserName | 'webkitgtk', packed: string): Promise<
   const endToEndReport = join(reports, `end-to-end-${name}.json`);
   await run({
     title: `end-to-end tests in ${name}`,
-    ...tool('playwright', 'test', '-c', 'e2e', `--project=${name}`, '--reporter=list,json'),
+    ...tool(
+      'playwright',
+      'test',
+      '-c',
+      'e2e',
+      `--project=${name}`,
+      '--retries=1',
+      '--reporter=list,json',
+    ),
     env: { PLAYWRIGHT_JSON_OUTPUT_NAME: endToEndReport, PACKED_FILE: packed },
     tally: () => playwrightTally(endToEndReport),
   });
@@ -119,7 +136,8 @@ function browser<Found>(
     const found = get();
     if (found === null) {
       const variable = title.toUpperCase();
-      console.log(`skipped: not installed, so nothing is tested in it; ${variable}=1 gets it`);
+      skipped.push(`${title} is not installed, so nothing was tested in it; ${variable}=1 gets it`);
+      console.log(`skipped: ${skipped.at(-1)}`);
     } else {
       console.log(describe(found));
       tell(1, 0);

@@ -1,7 +1,8 @@
 // The steps of `npm test`: a command each, and how its own report becomes counts.
 //
 // Keeps true: a step that ran nothing has failed, and so has one whose command failed while its
-// report shows no failure. A test that was skipped counts as failed: nothing looks green unrun.
+// report shows no failure. A test that was skipped counts as failed: nothing looks green unrun. A test in a browser
+// that failed and passed when it was run once more counts as passed, and the summary names it.
 
 import { type SpawnOptions, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -10,6 +11,8 @@ import { readFileSync } from 'node:fs';
 export interface Tally {
   readonly passed: number;
   readonly failed: number;
+  /** The titles of tests that passed at their second run only. */
+  readonly flaky?: readonly string[];
 }
 
 export interface Step {
@@ -52,11 +55,11 @@ export function settle(exitCode: number, tally: () => Tally): Tally & { fault?: 
     return { passed: 0, failed: 1, fault: `no report: ${(error as Error).message}` };
   }
   const { passed, failed } = counted;
-  if (passed + failed === 0) return { passed, failed: 1, fault: 'it ran nothing' };
+  if (passed + failed === 0) return { ...counted, failed: 1, fault: 'it ran nothing' };
   if (exitCode !== 0 && failed === 0) {
-    return { passed, failed: 1, fault: `its command ended with ${exitCode}` };
+    return { ...counted, failed: 1, fault: `its command ended with ${exitCode}` };
   }
-  return { passed, failed };
+  return counted;
 }
 
 /** A command that is one check: it passes when it ends with 0. */
@@ -82,16 +85,30 @@ export function vitestTally(path: string): Tally {
   };
 }
 
-interface PlaywrightReport {
+interface PlaywrightSuite {
+  readonly suites?: readonly PlaywrightSuite[];
+  readonly specs?: readonly {
+    readonly title: string;
+    readonly tests: readonly { readonly status: string }[];
+  }[];
+}
+
+interface PlaywrightReport extends PlaywrightSuite {
   readonly stats: Readonly<Record<'expected' | 'unexpected' | 'flaky' | 'skipped', number>>;
   readonly errors: readonly unknown[];
 }
 
 /** Counts of Playwright's JSON report; an error outside of any test is one failure. */
 export function playwrightTally(path: string): Tally {
-  const { stats, errors } = readJson<PlaywrightReport>(path);
-  const { expected, unexpected, flaky, skipped } = stats;
-  return { passed: expected, failed: unexpected + flaky + skipped + errors.length };
+  const report = readJson<PlaywrightReport>(path);
+  const { expected, unexpected, flaky, skipped } = report.stats;
+  const failed = unexpected + skipped + report.errors.length;
+  return { passed: expected + flaky, failed, flaky: flakyTitles(report) };
+}
+
+function flakyTitles({ suites = [], specs = [] }: PlaywrightSuite): readonly string[] {
+  const own = specs.filter(({ tests }) => tests.some(({ status }) => status === 'flaky'));
+  return [...own.map(({ title }) => title), ...suites.flatMap(flakyTitles)];
 }
 
 /** The counts of a last line `N passed, N failed`. */
@@ -110,12 +127,15 @@ export function summary(results: readonly StepResult[]): string {
     const note = fault === undefined ? '' : `  (${fault})`;
     return `${title.padEnd(width)}  ${counts}  ${seconds.toFixed(1).padStart(6)} s${note}`;
   });
-  return [...rows, '', totalLine(results)].join('\n');
+  const flaky = results.flatMap(({ title, flaky = [] }) =>
+    flaky.map((test) => `passed at its second run only, ${title}: ${test}`),
+  );
+  return [...rows, ...flaky, '', totalLine(results)].join('\n');
 }
 
 /** `N passed, N failed` over all steps. */
 export function totalLine(results: readonly Tally[]): string {
-  const total = (kind: keyof Tally) => results.reduce((sum, tally) => sum + tally[kind], 0);
+  const total = (kind: 'passed' | 'failed') => results.reduce((sum, tally) => sum + tally[kind], 0);
   return `${total('passed')} passed, ${total('failed')} failed`;
 }
 
