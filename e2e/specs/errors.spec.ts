@@ -192,12 +192,12 @@ test('[ERR6] a closed handle rejects every call, and the data stays', async ({ s
   expect(value).toBe(1);
 });
 
-test('[ERR4] an insecure page gets INSECURE_CONTEXT', async ({ context, server }) => {
+test('[ERR4] an insecure page gets INSECURE_CONTEXT', async ({ context, sharedServer }) => {
   const page = await context.newPage();
   // The host exists in this test alone; any http host but localhost is insecure.
   const insecure = `http://${INSECURE_HOST}`;
   await page.route(`${insecure}/**`, async (route) => {
-    const url = route.request().url().replace(insecure, server.origin);
+    const url = route.request().url().replace(insecure, sharedServer.origin);
     await route.fulfill({ response: await route.fetch({ url }) });
   });
   await page.goto(`${insecure}/e2e/pages/blank.html`);
