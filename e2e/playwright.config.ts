@@ -13,7 +13,7 @@ const KILLS = ['**/crash.spec.ts'];
 const CHROMIUM_ONLY = [...KILLS, '**/quota.spec.ts', '**/collector.spec.ts'];
 
 /** What must hold on IndexedDB, in tests that need no more of a browser than tabs. */
-const FALLBACK = '**/fallback.spec.ts';
+const FALLBACK = '**/fallback*.spec.ts';
 
 export default defineConfig({
   testDir: '.',

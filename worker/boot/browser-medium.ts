@@ -8,6 +8,7 @@ import type { StorageMedium } from '../../src/contract/medium.ts';
 import type { WatchEnvironment } from '../file/clearance-watch.ts';
 import { isFromFullDisk } from '../file/full-disk.ts';
 import { IdbMedium } from '../file/idb-medium.ts';
+import { lockedError, SilentDatabase } from '../file/idb-turns.ts';
 import { MemoryMedium, type ObjectMedium } from '../file/medium.ts';
 import { recordedMedium, recordMedium } from '../file/medium-record.ts';
 import type { OpfsEnvironment } from '../file/opfs-file.ts';
@@ -33,7 +34,7 @@ const REASON_WAIT_MS = 1000;
  * Opens the directory on the medium that was asked for; null: on the one that it has, else on the best one
  * here.
  *
- * @throws MEDIUM_CONFLICT, OPFS_UNAVAILABLE, INSECURE_CONTEXT, DISK_FULL
+ * @throws MEDIUM_CONFLICT, OPFS_UNAVAILABLE, INSECURE_CONTEXT, DISK_FULL, STORAGE_LOCKED
  */
 export async function openBrowserMedium(
   directory: string,
@@ -124,6 +125,7 @@ async function readRecord(directory: string): Promise<StorageMedium | null> {
   } catch (cause) {
     // Otherwise it may be in IndexedDB, and a new one on OPFS would look empty.
     if (await OpfsMedium.hasObjects(directory)) return 'opfs';
+    if (cause instanceof SilentDatabase) throw recordLocked(directory, cause);
     const isFull = await isFromFullDisk(cause);
     throw storageError(
       isFull ? 'DISK_FULL' : 'OPFS_UNAVAILABLE',
@@ -140,6 +142,7 @@ async function writeRecord(directory: string, kind: StorageMedium): Promise<void
     await recordMedium(directory, kind);
   } catch (cause) {
     if (kind === 'opfs') return; // its folder is a record too
+    if (cause instanceof SilentDatabase) throw recordLocked(directory, cause);
     const isFull = await isFromFullDisk(cause);
     throw storageError(
       isFull ? 'DISK_FULL' : 'IO',
@@ -147,6 +150,10 @@ async function writeRecord(directory: string, kind: StorageMedium): Promise<void
       { cause },
     );
   }
+}
+
+function recordLocked(directory: string, cause: SilentDatabase): Error {
+  return lockedError(`The record of the medium of the directory "${directory}" (IndexedDB)`, cause);
 }
 
 function conflict(directory: string, wanted: StorageMedium, kept: StorageMedium): Error {

@@ -4,9 +4,10 @@
 // if the database was deleted meanwhile, a new one would hold only later entries and look complete. The
 // next host finds it empty and rebuilds it from the folders.
 
-import { type DBSchema, type IDBPDatabase, openDB } from 'idb';
-import { storageError } from '../../src/contract/errors.ts';
+import { type DBSchema, type IDBPDatabase, type IDBPObjectStore, openDB } from 'idb';
+import { isStorageError, storageError } from '../../src/contract/errors.ts';
 import { isFromFullDisk } from '../file/full-disk.ts';
+import { answered, IdbTurns, lockedError, SilentDatabase } from '../file/idb-turns.ts';
 import {
   ALL,
   asLeaving,
@@ -39,7 +40,7 @@ export class IdbCatalog implements ObjectCatalog {
   /**
    * Calls `onTerminated` when the browser removes the database, because it removes the files too.
    *
-   * @throws OPFS_UNAVAILABLE when the browser refuses, DISK_FULL
+   * @throws OPFS_UNAVAILABLE when the browser refuses, DISK_FULL, STORAGE_LOCKED
    */
   static async open(directory: string, onTerminated = () => {}): Promise<IdbCatalog> {
     return new IdbCatalog(await CatalogDatabase.open(`ctx-storage/${directory}`, onTerminated));
@@ -81,19 +82,29 @@ export class IdbCatalog implements ObjectCatalog {
     const first = `${className}.${after ?? ''}`;
     const keys = IDBKeyRange.bound(first, `${className}.g`, true, true);
     const count = Number.isFinite(limit) ? limit : undefined;
-    return this.#database.use('read', (database) => database.getAll(STORE, keys, count));
+    return this.#read((store) => store.getAll(keys, count));
   }
 
   wakes(): Promise<CatalogEntry[]> {
-    return this.#database.use('read', (database) => database.getAllFromIndex(STORE, 'wakeMs'));
+    return this.#read((store) => store.index('wakeMs').getAll());
   }
 
   async isEmpty(): Promise<boolean> {
-    return (await this.#database.use('read', (database) => database.count(STORE))) === 0;
+    return (await this.#read((store) => store.count())) === 0;
   }
 
   close(): void {
     this.#database.close();
+  }
+
+  #read<T>(
+    read: (store: IDBPObjectStore<Schema, ['objects'], 'objects'>) => Promise<T>,
+  ): Promise<T> {
+    return this.#database.use('read', async (database) => {
+      const { store, done } = database.transaction(STORE);
+      const [result] = await Promise.all([read(store), done]);
+      return result;
+    });
   }
 
   #change(
@@ -114,6 +125,7 @@ export class IdbCatalog implements ObjectCatalog {
 
 /** The IndexedDB database. Once it is lost it says why; its errors have codes. */
 class CatalogDatabase {
+  readonly #turns = new IdbTurns();
   #database: IDBPDatabase<Schema> | undefined;
   /** Why the connection is lost; undefined while it is open. */
   #lost: string | undefined;
@@ -121,44 +133,52 @@ class CatalogDatabase {
   static async open(name: string, onTerminated: () => void): Promise<CatalogDatabase> {
     const catalog = new CatalogDatabase();
     try {
-      catalog.#database = await openDB<Schema>(name, VERSION, {
-        upgrade(database) {
-          const store = database.createObjectStore(STORE, { keyPath: 'key' });
-          store.createIndex('className', 'className');
-          store.createIndex('wakeMs', 'wakeMs');
-        },
-        // To stay connected would block the other for as long as this worker lives.
-        blocking: (_version, otherVersion) =>
-          catalog.#lose(
-            otherVersion === null
-              ? 'it was deleted'
-              : 'a newer version of this package has opened it',
-          ),
-        // Site data was cleared, or the disk failed.
-        terminated() {
-          catalog.#lose('the browser has closed it');
-          onTerminated();
-        },
-      });
+      await answered(() => catalog.#open(name, onTerminated));
     } catch (cause) {
+      catalog.close();
       throw await openError(cause as DOMException);
     }
     return catalog;
+  }
+
+  async #open(name: string, onTerminated: () => void): Promise<void> {
+    this.#database = await openDB<Schema>(name, VERSION, {
+      upgrade(database) {
+        const store = database.createObjectStore(STORE, { keyPath: 'key' });
+        store.createIndex('className', 'className');
+        store.createIndex('wakeMs', 'wakeMs');
+      },
+      // To stay connected would block the other for as long as this worker lives.
+      blocking: (_version, otherVersion) =>
+        this.#lose(
+          otherVersion === null
+            ? 'it was deleted'
+            : 'a newer version of this package has opened it',
+        ),
+      // Site data was cleared, or the disk failed.
+      terminated: () => {
+        this.#lose('the browser has closed it');
+        onTerminated();
+      },
+    });
+    // The browser has answered when nobody waited any more.
+    if (this.#lost !== undefined) this.#database.close();
   }
 
   async use<T>(
     operation: 'read' | 'write',
     action: (database: IDBPDatabase<Schema>) => Promise<T>,
   ): Promise<T> {
-    if (this.#lost !== undefined || this.#database === undefined) {
-      throw storageError(
-        'IO',
-        `The catalog of objects (IndexedDB), ${operation}: ${this.#lost}. Reload the page.`,
-      );
-    }
     try {
-      return await action(this.#database);
+      return await this.#turns.take(() => {
+        if (this.#lost === undefined && this.#database !== undefined) return action(this.#database);
+        throw storageError(
+          'IO',
+          `The catalog of objects (IndexedDB), ${operation}: ${this.#lost}. Reload the page.`,
+        );
+      });
     } catch (cause) {
+      if (isStorageError(cause)) throw cause;
       if (await isFromFullDisk(cause)) throw diskFull(cause);
       const { message } = cause as DOMException;
       throw storageError('IO', `The catalog of objects (IndexedDB), ${operation}: ${message}`, {
@@ -179,6 +199,8 @@ class CatalogDatabase {
 
 async function openError(cause: DOMException): Promise<Error> {
   if (await isFromFullDisk(cause)) return diskFull(cause);
+  if (cause instanceof SilentDatabase)
+    return lockedError('The catalog of objects (IndexedDB)', cause);
   if (cause.name === 'VersionError') {
     return storageError(
       'OPFS_UNAVAILABLE',

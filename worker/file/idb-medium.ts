@@ -24,7 +24,7 @@ export class IdbMedium implements ObjectMedium {
   /**
    * `memoryBytes`: how much memory the files of all open objects may take.
    *
-   * @throws OPFS_UNAVAILABLE, DISK_FULL
+   * @throws OPFS_UNAVAILABLE, DISK_FULL, STORAGE_LOCKED
    */
   static async open(
     name: string,

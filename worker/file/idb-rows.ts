@@ -1,12 +1,21 @@
 // Rows of files in IndexedDB: one database per directory of a host, used by one worker, the one that leads.
 //
 // Invariants: a transaction that stores anything is strict, so that what it stored survives a loss of power. A
-// lost connection is not opened again: whoever holds these rows ends, and the next worker opens them.
+// lost connection, or one that the browser does not answer, is not used again: whoever holds these rows ends,
+// and the next worker opens them.
 
-import { type DBSchema, type IDBPDatabase, openDB } from 'idb';
+import { type DBSchema, type IDBPDatabase, type IDBPObjectStore, openDB } from 'idb';
 import { storageError } from '../../src/contract/errors.ts';
 import type { FileChange, FilePath, FileRows } from './file-rows.ts';
 import { isFromFullDisk } from './full-disk.ts';
+import {
+  answered,
+  type Heard,
+  IdbTurns,
+  lockedError,
+  SILENCE,
+  SilentDatabase,
+} from './idb-turns.ts';
 
 interface Schema extends DBSchema {
   /** Sizes of files. */
@@ -35,8 +44,10 @@ export class IdbRows implements FileRows {
   readonly lost: Promise<Error>;
   readonly #name: string;
   readonly #mark = crypto.randomUUID();
+  readonly #turns = new IdbTurns();
   #database!: IDBPDatabase<Schema>;
   #loss: Error | undefined;
+  #isSilent = false;
   #tellLoss: (reason: Error) => void = () => {};
 
   private constructor(name: string) {
@@ -46,30 +57,40 @@ export class IdbRows implements FileRows {
     });
   }
 
-  /** Opens the rows of a directory, and leaves the mark of this opening. @throws OPFS_UNAVAILABLE, DISK_FULL */
+  /**
+   * Opens the rows of a directory, and leaves the mark of this opening.
+   *
+   * @throws OPFS_UNAVAILABLE, DISK_FULL, STORAGE_LOCKED
+   */
   static async open(directory: string): Promise<IdbRows> {
     const rows = new IdbRows(databaseName(directory));
     try {
-      rows.#database = await openDB<Schema>(rows.#name, VERSION, {
-        upgrade(database) {
-          for (const store of STORES) database.createObjectStore(store);
-        },
-        // To stay connected would block the other for as long as this worker lives.
-        blocking: (_version, otherVersion) =>
-          rows.#lose(
-            otherVersion === null
-              ? 'it was deleted'
-              : 'a newer version of this package has opened it',
-          ),
-        // Site data was cleared, the disk failed, or the browser's database process ended.
-        terminated: () => rows.#lose('the browser has closed it'),
-      });
-      await rows.#database.put('marks', rows.#mark, MARK);
+      await answered(() => rows.#open());
+      await rows.#turns.take(() => rows.#database.put('marks', rows.#mark, MARK));
     } catch (cause) {
       rows.close();
       throw await openError(cause as DOMException);
     }
     return rows;
+  }
+
+  async #open(): Promise<void> {
+    this.#database = await openDB<Schema>(this.#name, VERSION, {
+      upgrade(database) {
+        for (const store of STORES) database.createObjectStore(store);
+      },
+      // To stay connected would block the other for as long as this worker lives.
+      blocking: (_version, otherVersion) =>
+        this.#lose(
+          otherVersion === null
+            ? 'it was deleted'
+            : 'a newer version of this package has opened it',
+        ),
+      // Site data was cleared, the disk failed, or the browser's database process ended.
+      terminated: () => this.#lose('the browser has closed it'),
+    });
+    // The browser has answered when nobody waited any more.
+    if (this.#loss !== undefined) this.#database.close();
   }
 
   /**
@@ -78,48 +99,49 @@ export class IdbRows implements FileRows {
    */
   async exists(): Promise<boolean> {
     try {
-      if (this.#loss === undefined) return (await this.#readMark(this.#database)) === this.#mark;
-    } catch {
-      // The connection is being lost; another one tells.
+      if (this.#loss === undefined) {
+        return (await this.#turns.take(() => readMark(this.#database))) === this.#mark;
+      }
+    } catch (error) {
+      if (error instanceof SilentDatabase) this.#lose(SILENCE);
+      // Otherwise the connection is being lost; another one tells.
     }
+    if (this.#isSilent) return true;
     try {
-      return (
-        (await openExisting(this.#name, (database) => this.#readMark(database))) === this.#mark
-      );
+      return (await answered(() => openExisting(this.#name, readMark))) === this.#mark;
     } catch {
       return true;
     }
   }
 
   async keys(): Promise<string[]> {
-    const paths = await this.#use('list', (database) => database.getAllKeys('files'));
+    const paths = await this.#read('list', 'files', (store) => store.getAllKeys());
     return [...new Set(paths.map(([key]) => key))];
   }
 
-  async files(key: string): Promise<ReadonlyMap<string, number>> {
+  files(key: string): Promise<ReadonlyMap<string, number>> {
     const range = below([key]);
-    return await this.#use('list', async (database) => {
-      const { store } = database.transaction('files');
+    return this.#read('list', 'files', async (store) => {
       const [paths, sizes] = await Promise.all([store.getAllKeys(range), store.getAll(range)]);
       return new Map(paths.map(([, name], i) => [name, sizes[i]!]));
     });
   }
 
   chunkCount({ key, name }: FilePath): Promise<number> {
-    return this.#use('read', (database) => database.count('chunks', below([key, name])));
+    return this.#read('read', 'chunks', (store) => store.count(below([key, name])));
   }
 
   async load(
     { key, name }: FilePath,
     take: (index: number, bytes: Uint8Array) => void,
   ): Promise<void> {
-    await this.#use('read', async (database) => {
-      const { store } = database.transaction('chunks');
+    await this.#read('read', 'chunks', async (store, heard) => {
       for (let range = below([key, name]); ; ) {
         const [keys, chunks] = await Promise.all([
           store.getAllKeys(range, LOADED_CHUNKS),
           store.getAll(range, LOADED_CHUNKS),
         ]);
+        heard();
         for (const [i, [, , index]] of keys.entries()) take(index, chunks[i]!);
         const last = keys.at(-1);
         if (last === undefined || keys.length < LOADED_CHUNKS) return;
@@ -129,7 +151,7 @@ export class IdbRows implements FileRows {
   }
 
   async save(changes: readonly FileChange[]): Promise<void> {
-    await this.#use('write', async (database) => {
+    await this.#use('write', async (database, heard) => {
       const transaction = database.transaction(['files', 'chunks'], 'readwrite', {
         durability: 'strict',
       });
@@ -145,20 +167,21 @@ export class IdbRows implements FileRows {
         }
         if (sizeBytes !== null) requests.push(files.put(sizeBytes, [key, name]));
       }
-      await committed(transaction, requests);
+      await committed(transaction.done, requests, heard);
     });
   }
 
   async remove(key: string, name?: string): Promise<void> {
     const range = below(name === undefined ? [key] : [key, name]);
-    await this.#use('write', async (database) => {
+    await this.#use('write', async (database, heard) => {
       const transaction = database.transaction(['files', 'chunks'], 'readwrite');
       const files = transaction.objectStore('files');
       const chunks = transaction.objectStore('chunks');
-      await committed(transaction, [
+      const requests = [
         files.delete(name === undefined ? range : IDBKeyRange.only([key, name])),
         chunks.delete(range),
-      ]);
+      ];
+      await committed(transaction.done, requests, heard);
     });
   }
 
@@ -166,14 +189,29 @@ export class IdbRows implements FileRows {
     this.#lose('it is closed');
   }
 
+  #read<T, S extends Store>(
+    operation: 'list' | 'read',
+    name: S,
+    read: (store: IDBPObjectStore<Schema, [S], S>, heard: Heard) => Promise<T>,
+  ): Promise<T> {
+    return this.#use(operation, async (database, heard) => {
+      const { store, done } = database.transaction(name);
+      const [result] = await Promise.all([read(store, heard), done]);
+      return result;
+    });
+  }
+
   async #use<T>(
     operation: 'list' | 'read' | 'write',
-    action: (database: IDBPDatabase<Schema>) => Promise<T>,
+    action: (database: IDBPDatabase<Schema>, heard: Heard) => Promise<T>,
   ): Promise<T> {
-    if (this.#loss !== undefined) throw this.#loss;
     try {
-      return await action(this.#database);
+      return await this.#turns.take(async (heard) => {
+        if (this.#loss !== undefined) throw this.#loss;
+        return await action(this.#database, heard);
+      });
     } catch (cause) {
+      if (cause instanceof SilentDatabase) this.#lose(SILENCE);
       if (await isFromFullDisk(cause)) throw diskFull(cause);
       if (this.#loss !== undefined) throw this.#loss;
       const { message } = cause as DOMException;
@@ -181,12 +219,9 @@ export class IdbRows implements FileRows {
     }
   }
 
-  #readMark(database: IDBPDatabase<Schema>): Promise<string | undefined> {
-    return database.get('marks', MARK);
-  }
-
   #lose(reason: string): void {
     if (this.#loss !== undefined) return;
+    this.#isSilent = reason === SILENCE;
     this.#loss = storageError(
       'IO',
       `The connection to the database of this site (IndexedDB) is lost: ${reason}. The next call opens it ` +
@@ -204,17 +239,31 @@ function below(key: readonly string[], first?: number): IDBKeyRange {
   return IDBKeyRange.bound(lower, [...key, []], false, true);
 }
 
-interface Transaction {
-  readonly done: Promise<void>;
-  commit(): void;
+async function readMark(database: IDBPDatabase<Schema>): Promise<string | undefined> {
+  const { store, done } = database.transaction('marks');
+  const [mark] = await Promise.all([store.get(MARK), done]);
+  return mark;
 }
 
-/** Why a transaction was aborted is its own error; that of a request may only say that it was. */
-async function committed(transaction: Transaction, requests: Promise<unknown>[]): Promise<void> {
-  const all = Promise.all(requests);
-  all.catch(() => {});
-  transaction.commit();
-  await transaction.done;
+/** @throws why a request was refused or, if none was, why the transaction was aborted */
+async function committed(
+  done: Promise<void>,
+  requests: readonly Promise<unknown>[],
+  heard: Heard,
+): Promise<void> {
+  let refusal: unknown;
+  for (const request of requests) {
+    request.then(heard, (error: unknown) => {
+      refusal ??= error;
+    });
+  }
+  try {
+    await done;
+  } catch (cause) {
+    // A request that was not refused itself says only that it was aborted.
+    const isRefused = refusal !== undefined && (refusal as DOMException).name !== 'AbortError';
+    throw isRefused ? refusal : cause;
+  }
 }
 
 /** Uses a database that exists; undefined if it does not. */
@@ -241,6 +290,9 @@ async function openExisting<T>(
 
 async function openError(cause: DOMException): Promise<Error> {
   if (await isFromFullDisk(cause)) return diskFull(cause);
+  if (cause instanceof SilentDatabase) {
+    return lockedError('The files in IndexedDB', cause);
+  }
   if (cause.name === 'VersionError') {
     return storageError(
       'OPFS_UNAVAILABLE',

@@ -1,0 +1,38 @@
+// The worker of objects-worker, in a browser whose IndexedDB fails as a message says, or the address (`?silent`):
+//
+// `silent`: nothing that happens to requests and transactions is told any more.
+// `close`: the browser closes every connection, as it does when its database process ends.
+
+import './objects-worker.ts';
+
+export type Fault = 'silent' | 'close';
+
+/** Where pages name the fault. */
+export const FAULT_CHANNEL = 'faults of IndexedDB';
+
+let isSilent = self.location.search === '?silent';
+const connections = new Set<IDBDatabase>();
+
+new BroadcastChannel(FAULT_CHANNEL).onmessage = ({ data }: MessageEvent<Fault>) => {
+  if (data === 'silent') isSilent = true;
+  if (data !== 'close') return;
+  for (const connection of connections) {
+    connection.close();
+    connection.dispatchEvent(new Event('close'));
+  }
+  connections.clear();
+};
+
+const { addEventListener } = EventTarget.prototype;
+
+function hear(this: EventTarget, type: string, listener: (event: Event) => void): void {
+  addEventListener.call(this, type, (event) => {
+    if (isSilent) return;
+    const { result } = event.target as Partial<IDBOpenDBRequest>;
+    if (type === 'success' && result instanceof IDBDatabase) connections.add(result);
+    listener.call(this, event);
+  });
+}
+
+for (const { prototype } of [IDBRequest, IDBTransaction])
+  prototype.addEventListener = hear as never;

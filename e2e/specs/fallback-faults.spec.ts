@@ -1,0 +1,176 @@
+// What objects on IndexedDB do when the browser closes the database, never answers, clears the site's data, or has
+// no room left.
+
+import { expect, test } from '../browsers/fixtures.ts';
+import { CLEAR_PATH, type Served } from '../browsers/server.ts';
+import type { Tab, TabBrowser } from '../browsers/tabs.ts';
+import type { Classes } from '../pages/objects-worker.ts';
+
+async function openBlankTab(tabs: TabBrowser, server: Served): Promise<Tab> {
+  const tab = await tabs.openTab(`${server.origin}/e2e/pages/blank.html`);
+  await expect.poll(() => tab.evaluate(() => 'api' in window, null)).toBe(true);
+  return tab;
+}
+
+/** What became of writes that were under way when the fault came, and of what came after it. */
+interface Course {
+  readonly acknowledged: number;
+  /** What each call under way rejected with. */
+  readonly codes: readonly string[];
+  /** What the first call after the fault found. */
+  readonly found: number;
+  readonly elapsedMs: number;
+}
+
+/** Writes without end, lets the fault come, and calls again. */
+async function courseOf(tab: Tab, fault: 'silent' | 'close'): Promise<Course> {
+  return await tab.evaluate(async (fault) => {
+    const { env } = await window.api.connect<Classes>(
+      () => new Worker('/e2e/pages/faulty-worker.ts', { type: 'module' }),
+      { medium: 'indexeddb' },
+    );
+    const room = env.Room.getByName('faulty');
+    let acknowledged = await room.add(0);
+    const codes: string[] = [];
+    const lane = async () => {
+      try {
+        for (;;) acknowledged = Math.max(acknowledged, await room.add(1));
+      } catch (error) {
+        codes.push((error as { code?: string }).code ?? String(error));
+      }
+    };
+    const lanes = [lane(), lane(), lane()];
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const startMs = performance.now();
+    new BroadcastChannel('faults of IndexedDB').postMessage(fault);
+    await Promise.all(lanes);
+    const again = env.Room.getByName('faulty');
+    const found = await again.add(0);
+    return { acknowledged, codes, found, elapsedMs: performance.now() - startMs };
+  }, fault);
+}
+
+test('[MEDIUM8] a worker that is terminated among reads and writes leaves the database to the next', async ({
+  tabs,
+  server,
+}) => {
+  const tab = await openBlankTab(tabs, server);
+  const outcomes = await tab.evaluate(async () => {
+    const outcomes: unknown[] = [];
+    for (let round = 0; round < 20; round++) {
+      const posted: Promise<unknown>[] = [];
+      for (const search of ['', '?once']) {
+        const worker = new Worker(`/e2e/pages/rows-worker.ts${search}`, { type: 'module' });
+        const first = new Promise((resolve) => {
+          worker.onmessage = ({ data }) => resolve(data);
+          worker.onerror = ({ message }) => resolve(`failed: ${message}`);
+          setTimeout(() => resolve('not answered'), 15_000);
+        });
+        posted.push(first);
+        await first;
+        await new Promise((resolve) => setTimeout(resolve, 3 * round));
+        worker.terminate();
+      }
+      outcomes.push(...(await Promise.all(posted)));
+      if (outcomes.at(-1) !== 'stored') break;
+    }
+    return outcomes;
+  }, null);
+  expect(outcomes).toEqual(Array.from({ length: 20 }, () => ['opened', 'stored']).flat());
+});
+
+test('[MEDIUM10] when the browser closes the database, every call under way rejects with a code, and the next call goes on with everything acknowledged', async ({
+  tabs,
+  server,
+}) => {
+  const { acknowledged, codes, found } = await courseOf(await openBlankTab(tabs, server), 'close');
+  expect(codes).toHaveLength(3);
+  for (const code of codes) expect(['IO', 'CONNECTION_CLOSED', 'OBJECT_RESET']).toContain(code);
+  expect(acknowledged).toBeGreaterThan(0);
+  // Writes whose answers were lost may have been stored.
+  expect(found).toBeGreaterThanOrEqual(acknowledged);
+  expect(found).toBeLessThanOrEqual(acknowledged + 3);
+});
+
+test('[MEDIUM9] when the browser answers nothing more, every call under way rejects with a code, and the next call goes on with everything acknowledged', async ({
+  tabs,
+  server,
+}) => {
+  test.setTimeout(150_000);
+  const tab = await openBlankTab(tabs, server);
+  const { acknowledged, codes, found } = await courseOf(tab, 'silent');
+  expect(codes).toHaveLength(3);
+  for (const code of codes) expect(['IO', 'CONNECTION_CLOSED', 'OBJECT_RESET']).toContain(code);
+  expect(acknowledged).toBeGreaterThan(0);
+  expect(found).toBeGreaterThanOrEqual(acknowledged);
+  expect(found).toBeLessThanOrEqual(acknowledged + 3);
+});
+
+test('[MEDIUM9] a database that is never opened is STORAGE_LOCKED, and may be tried again', async ({
+  tabs,
+  server,
+}) => {
+  test.setTimeout(150_000);
+  const tab = await openBlankTab(tabs, server);
+  const error = await tab.evaluate(
+    () =>
+      window.api
+        .connect<Classes>(
+          () => new Worker('/e2e/pages/faulty-worker.ts?silent', { type: 'module' }),
+          { medium: 'indexeddb' },
+        )
+        .then(
+          () => null,
+          ({ code, retryable }) => [code, retryable],
+        ),
+    null,
+  );
+  expect(error).toEqual(['STORAGE_LOCKED', true]);
+});
+
+test('[DUR4] on IndexedDB, site data that is cleared is reported to every call of every tab, and a reload starts from nothing', async ({
+  tabs,
+  server,
+}) => {
+  const both = [await openBlankTab(tabs, server), await openBlankTab(tabs, server)];
+  for (const tab of both) {
+    await tab.evaluate(async () => {
+      const storage = await window.api.openStorage('cleared', { medium: 'indexeddb' });
+      await storage.put('kept', 'yes');
+    }, null);
+  }
+  await both[1]!.evaluate((path) => fetch(path).then(({ status }) => status), CLEAR_PATH);
+  for (const tab of both) {
+    const codes = await tab.evaluate(async () => {
+      const codeOf = (call: Promise<unknown>) =>
+        call.then(
+          () => undefined,
+          (error) => error.code ?? String(error),
+        );
+      const choice = { medium: 'indexeddb' } as const;
+      const storage = await window.api.openStorage('cleared', choice).catch((error) => error);
+      if (storage instanceof Error) return [(storage as { code?: string }).code];
+      const deadlineMs = performance.now() + 20_000;
+      let first: unknown;
+      for (let n = 0; first === undefined && performance.now() < deadlineMs; n++) {
+        first = await codeOf(storage.put('n', n));
+      }
+      return [
+        first,
+        await codeOf(storage.get('kept')),
+        await codeOf(window.api.openStorage('x', choice)),
+      ];
+    }, null);
+    for (const code of codes) expect(code).toBe('SITE_DATA_CLEARED');
+  }
+  await both[1]!.close();
+  await both[0]!.reload();
+  await expect.poll(() => both[0]!.evaluate(() => 'api' in window, null)).toBe(true);
+  const found = await both[0]!.evaluate(async () => {
+    const storage = await window.api.openStorage('cleared', { medium: 'indexeddb' });
+    const before = await storage.get('kept');
+    await storage.put('kept', 'again');
+    return [before ?? null, await storage.get('kept')];
+  }, null);
+  expect(found).toEqual([null, 'again']);
+});

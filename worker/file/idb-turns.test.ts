@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest';
+import { answered, IdbTurns, SilentDatabase } from './idb-turns.ts';
+
+/** Time that passes when the test says so. */
+class Beats {
+  #tasks: (() => void)[] = [];
+  readonly after = (_delayMs: number, task: () => void) => {
+    this.#tasks.push(task);
+    return () => {
+      this.#tasks = this.#tasks.filter((other) => other !== task);
+    };
+  };
+
+  get isWaiting(): boolean {
+    return this.#tasks.length > 0;
+  }
+
+  async pass(beats: number): Promise<void> {
+    for (let i = 0; i < beats; i++) {
+      for (const task of this.#tasks.splice(0)) task();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+}
+
+const unanswered = () => new Promise<never>(() => {});
+
+test('[MEDIUM8] a transaction begins when those before it have ended, however they end', async () => {
+  const turns = new IdbTurns();
+  const events: string[] = [];
+  let end = () => {};
+  const first = turns.take(async () => {
+    events.push('first begins');
+    await new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    events.push('first ends');
+    throw new Error('refused');
+  });
+  const second = turns.take(async () => {
+    events.push('second begins');
+    return 2;
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(events).toEqual(['first begins']);
+  end();
+  await expect(first).rejects.toThrow('refused');
+  expect(await second).toBe(2);
+  expect(events).toEqual(['first begins', 'first ends', 'second begins']);
+});
+
+test('[MEDIUM9] a transaction that the browser never answers is reported, and the next one begins', async () => {
+  const beats = new Beats();
+  const turns = new IdbTurns(beats.after);
+  const outcome = turns.take(unanswered).catch((error: unknown) => error);
+  const next = turns.take(async () => 'next');
+  await beats.pass(20);
+  expect(await outcome).toBeInstanceOf(SilentDatabase);
+  expect(await next).toBe('next');
+  expect(beats.isWaiting).toBe(false);
+});
+
+test('[MEDIUM9] a long transaction is not silent while parts of it are answered', async () => {
+  const beats = new Beats();
+  let hear = () => {};
+  let end = (_value: string) => {};
+  const outcome = answered((heard) => {
+    hear = heard;
+    return new Promise<string>((resolve) => {
+      end = resolve;
+    });
+  }, beats.after);
+  for (let i = 0; i < 10; i++) {
+    await beats.pass(8);
+    hear();
+  }
+  end('whole');
+  expect(await outcome).toBe('whole');
+});

@@ -1,0 +1,88 @@
+// The use of one database of IndexedDB: one transaction after the other, and each step is answered or reported.
+//
+// Invariants: two transactions of a connection are never under way together, and nobody calls `commit()` of one.
+// When WebKit ends a worker among either (2.50; WebKit bug 324094), it keeps what the worker had locked, and every
+// later transaction on that database, of whichever tab, waits for good. A step resolves when its transaction is
+// done, not when its requests are. And a turn ends: a browser that answers nothing for SILENT_BEATS_MAX beats is
+// reported, and the next turn begins.
+//
+// Silence is counted in beats, not by a clock: a worker that was suspended itself does not blame the browser.
+// Does not know what is stored.
+
+import { storageError } from '../../src/contract/errors.ts';
+
+// Before a host replaces the realm's timers.
+const { setTimeout, clearTimeout } = globalThis;
+
+const BEAT_MS = 2000;
+const SILENT_BEATS_MAX = 10;
+
+/** For messages. */
+export const SILENCE = `the browser has not answered for ${(BEAT_MS * SILENT_BEATS_MAX) / 1000} s`;
+
+/** Runs the task after the delay; the result cancels it. */
+type After = (delayMs: number, task: () => void) => () => void;
+
+const realTime: After = (delayMs, task) => {
+  const timer = setTimeout(task, delayMs);
+  return () => clearTimeout(timer);
+};
+
+/** The browser does not answer. The step may still take effect. */
+export class SilentDatabase extends Error {
+  override name = 'SilentDatabase';
+
+  constructor() {
+    super(SILENCE);
+  }
+}
+
+/** Why something could not be opened. */
+export function lockedError(what: string, cause: SilentDatabase): Error {
+  return storageError(
+    'STORAGE_LOCKED',
+    `${what} could not be opened: ${cause.message}. It is busy, or has not released what a worker that ended ` +
+      'had locked. Try again later; if that does not help, restart the browser. What is stored is kept.',
+    { cause },
+  );
+}
+
+/** Tells that the browser has answered a part of the step. */
+export type Heard = () => void;
+
+/** Does one step. @throws SilentDatabase, or whatever the step throws */
+export function answered<T>(step: (heard: Heard) => Promise<T>, after = realTime): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let silentBeats = 0;
+    let cancel = () => {};
+    const beat = () => {
+      silentBeats += 1;
+      if (silentBeats > SILENT_BEATS_MAX) reject(new SilentDatabase());
+      else cancel = after(BEAT_MS, beat);
+    };
+    const heard = () => {
+      silentBeats = 0;
+    };
+    beat();
+    step(heard)
+      .then(resolve, reject)
+      .finally(() => cancel());
+  });
+}
+
+/** The turns of one connection. */
+export class IdbTurns {
+  readonly #after: After;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(after = realTime) {
+    this.#after = after;
+  }
+
+  /** Does the step once those before it have ended. @throws SilentDatabase, or whatever the step throws */
+  take<T>(step: (heard: Heard) => Promise<T>): Promise<T> {
+    const turn = this.#last.then(() => answered(step, this.#after));
+    this.#last = turn.catch(() => {});
+    return turn;
+  }
+}
