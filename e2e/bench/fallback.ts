@@ -1,5 +1,6 @@
 // The speed of a put on IndexedDB, beside what it cannot do without: one strict transaction of `idb` that puts
-// the same bytes. Both from the same page, in turns, so that the machine's load affects both.
+// the same bytes. Both from the same page, in turns, so that the machine's load affects both; by one writer, and
+// by several, each of whose puts is a transaction of its own where nobody shares them.
 //
 //   npx tsx e2e/bench/fallback.ts [--rounds 20] [--browser chromium|firefox|webkitgtk]
 //
@@ -18,7 +19,11 @@ const { values: options } = parseArgs({
     browser: { type: 'string', default: 'chromium' },
   },
 });
-const PUTS = 20;
+/** How many write at once, and how many puts each of them makes in a round. */
+const WRITERS = [
+  { writers: 1, puts: 20 },
+  { writers: 15, puts: 5 },
+] as const;
 
 const { browser } = options;
 const server = await startServer({ cache: browser });
@@ -31,22 +36,28 @@ try {
   while (!(await tab.evaluate(() => 'fallback' in window, null))) {
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  const ours: number[] = [];
-  const bare: number[] = [];
+  const times = WRITERS.map(() => ({ ours: [] as number[], bare: [] as number[] }));
   for (let round = 0; round <= Number(options.rounds); round++) {
-    const here = await tab.evaluate((count) => window.fallback.puts(count), PUTS);
-    const there = await tab.evaluate((count) => window.fallback.barePuts(count), PUTS);
-    if (round === 0) continue; // the first one warms both up
-    ours.push(...here);
-    bare.push(...there);
+    for (const [i, { writers, puts }] of WRITERS.entries()) {
+      const how = { writers, puts };
+      const here = await tab.evaluate((how) => window.fallback.puts(how.puts, how.writers), how);
+      const there = await tab.evaluate(
+        (how) => window.fallback.barePuts(how.puts, how.writers),
+        how,
+      );
+      if (round === 0) continue; // the first one warms both up
+      times[i]!.ours.push(...here);
+      times[i]!.bare.push(...there);
+    }
   }
-  const [a, b] = [median(ours), median(bare)];
   console.log(
     '| median, ms | put on IndexedDB | bare strict put | ratio |\n| --- | --- | --- | --- |',
   );
-  console.log(
-    `| 100 bytes, ${browser} | ${a.toFixed(2)} | ${b.toFixed(2)} | ${(a / b).toFixed(2)} × |`,
-  );
+  for (const [i, { writers }] of WRITERS.entries()) {
+    const [a, b] = [median(times[i]!.ours), median(times[i]!.bare)];
+    const what = `100 bytes, ${browser}, ${writers} in flight`;
+    console.log(`| ${what} | ${a.toFixed(2)} | ${b.toFixed(2)} | ${(a / b).toFixed(2)} × |`);
+  }
 } finally {
   await tabs.remove();
   await server.close();

@@ -55,6 +55,52 @@ test('[FULL1] a full disk is DISK_FULL, loses nothing, and the object works on w
   expect(after).toEqual({ quick_check: 'ok', n: rows.written + 1 });
 });
 
+test('[FULL1] on IndexedDB, a full disk is DISK_FULL, loses nothing, and the object works on when there is room', async ({
+  profile,
+  server,
+}) => {
+  const context = await profile.launch();
+  const page = await openBlank(await profile.newPage(), server);
+  const cdp = await context.newCDPSession(page);
+  const { origin } = server;
+  // Before the first write: Chromium's IndexedDB remembers for a while how much room it was told.
+  await cdp.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 4_000_000 });
+
+  const full = await page.evaluate(async () => {
+    const storage = await window.api.openStorage('full', { medium: 'indexeddb' });
+    await storage.put('kept', 'before');
+    await storage.sql.exec('CREATE TABLE t(x)').ready;
+    let written = 0;
+    let code: unknown;
+    while (code === undefined && written < 500) {
+      try {
+        await storage.sql.exec('INSERT INTO t VALUES (randomblob(100000))').ready;
+        written += 1;
+      } catch (error) {
+        code = (error as { code?: string }).code ?? String(error);
+      }
+    }
+    const { n } = await storage.sql.exec<{ n: number }>('SELECT count(*) n FROM t').one();
+    return { code, written, found: n, kept: await storage.get('kept') };
+  });
+  expect(full.code).toBe('DISK_FULL');
+  expect(full.kept).toBe('before');
+  expect(full.found).toBe(full.written);
+
+  await cdp.send('Storage.overrideQuotaForOrigin', { origin });
+  const look = async () => {
+    const storage = await window.api.openStorage('full', { medium: 'indexeddb' });
+    await storage.sql.exec('INSERT INTO t VALUES (randomblob(100000))').ready;
+    const { quick_check } = await storage.sql.exec('PRAGMA quick_check').one();
+    const { n } = await storage.sql.exec<{ n: number }>('SELECT count(*) n FROM t').one();
+    return [quick_check, n, await storage.get('kept')];
+  };
+  expect(await page.evaluate(look)).toEqual(['ok', full.written + 1, 'before']);
+  await page.reload();
+  await page.waitForFunction(() => 'api' in window);
+  expect(await page.evaluate(look)).toEqual(['ok', full.written + 2, 'before']);
+});
+
 for (const quotaSize of [1, 1024, 100 * 1024, 1024 * 1024]) {
   test(`[FULL2] a quota of ${quotaSize} bytes is DISK_FULL or enough, from the first call on`, async ({
     profile,

@@ -25,6 +25,8 @@ export class Arena {
   readonly ledger = new Ledger();
   readonly #profile: Profile;
   readonly #origin: string;
+  /** Of the page that writes. */
+  readonly #address: string;
   #context: BrowserContext | null = null;
   #tabs: Page[] = [];
   #tabCount = 0;
@@ -35,9 +37,11 @@ export class Arena {
   #fault: Gap['after'] = 'the start';
   #onAcknowledged = (): void => {};
 
-  constructor(profile: Profile, origin: string) {
+  /** `search`: what the address of each tab ends with. */
+  constructor(profile: Profile, origin: string, search = '') {
     this.#profile = profile;
     this.#origin = origin;
+    this.#address = `${origin}/${search}`;
   }
 
   /** The longest time without an acknowledgement so far. */
@@ -70,7 +74,7 @@ export class Arena {
     while (this.#tabs.length < TABS) {
       const page = await this.#context.newPage();
       this.#tabs.push(page);
-      await page.goto(this.#origin);
+      await page.goto(this.#address);
       this.#start(page);
     }
   }
@@ -138,7 +142,7 @@ export class Arena {
       case 'navigate away': {
         const page = this.#chosen(tab);
         await page.goto(`${this.#origin}/blank.html`);
-        await page.goto(this.#origin);
+        await page.goto(this.#address);
         return this.#start(page);
       }
       case 'reload': {

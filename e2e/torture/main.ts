@@ -1,4 +1,4 @@
-// npm run torture -- [--rounds N] [--seed N] [--browser chromium|firefox] [--broken early]
+// npm run torture -- [--rounds N] [--seed N] [--browser chromium|firefox] [--medium indexeddb] [--broken early]
 //
 // Several tabs write without end, through `openStorage` and `connect`; each round one fault of a mix
 // that the seed decides takes a tab, a worker, a process or the whole browser. Everything that was
@@ -20,30 +20,34 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '40' },
     seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
     browser: { type: 'string', default: 'chromium' },
+    medium: { type: 'string' },
     broken: { type: 'string' },
   },
 });
 const rounds = Number(values.rounds);
 const seed = Number(values.seed);
-const { browser: name, broken } = values;
+const { browser: name, medium, broken } = values;
 if (!(rounds >= 1) || !Number.isInteger(rounds + seed)) {
   throw new Error(
     'torture: --rounds and --seed take whole numbers, and there is at least 1 round.',
   );
 }
 if (!isBrowser(name)) throw new Error('torture: --browser is chromium or firefox.');
+if (medium !== undefined && medium !== 'indexeddb') {
+  throw new Error('torture: --medium is indexeddb, or omitted.');
+}
 if (broken !== undefined && !isDefect(broken)) {
   throw new Error(`torture: --broken is one of: ${Object.keys(DEFECTS).join(', ')}.`);
 }
 
 const browser = requireBrowser(name);
-console.log(`${browser.version}, ${rounds} faults, seed ${seed}`);
+console.log(`${browser.version}, ${medium ?? 'its own medium'}, ${rounds} faults, seed ${seed}`);
 const site = await startSite(
   { page: 'e2e/torture/page.ts', 'objects-worker': 'e2e/torture/worker.ts' },
   broken === undefined ? [] : [breaking(broken)],
 );
 const profile = new Profile(browser);
-const arena = new Arena(profile, site.origin);
+const arena = new Arena(profile, site.origin, medium === undefined ? '' : `?medium=${medium}`);
 const counts = new Map<string, number>();
 const faults: string[] = [];
 let passed = 0;

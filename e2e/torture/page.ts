@@ -2,13 +2,16 @@
 // `connect`, and tells what became of every one to whoever is outside.
 
 import type { RemoteStorage } from '../../src/contract/storage.ts';
-import { connect, openStorage } from '../../src/index.ts';
+import { type ConnectOptions, connect, openStorage } from '../../src/index.ts';
 import type { Found, FoundRow, LoadEvent } from './ledger.ts';
 import type { Kind } from './plan.ts';
 import type { Classes } from './worker.ts';
 
 const OBJECT = 'tortured';
 const PAUSE_MS = 15;
+/** `?medium=indexeddb` in the address: the fallback; else what the browser has. */
+const OPTIONS: ConnectOptions =
+  location.search === '?medium=indexeddb' ? { medium: 'indexeddb' } : {};
 const DIRECTORIES: Readonly<Record<Kind, string>> = {
   storage: 'ctx-storage',
   objects: 'ctx-storage-objects',
@@ -34,7 +37,7 @@ Worker.prototype.postMessage = function (this: Worker, message: { worker?: strin
 
 const connectBook = () => {
   const address = new URL('./objects-worker.js', import.meta.url);
-  return connect<Classes>(() => new Worker(address, { type: 'module' }));
+  return connect<Classes>(() => new Worker(address, { type: 'module' }), OPTIONS);
 };
 
 const sleep = (delayMs: number) => new Promise((resolve) => setTimeout(resolve, delayMs));
@@ -76,7 +79,7 @@ async function lane(name: string, write: (id: string) => Promise<unknown>): Prom
 }
 
 async function openTable(): Promise<RemoteStorage> {
-  const storage = await openStorage(OBJECT);
+  const storage = await openStorage(OBJECT, OPTIONS);
   await storage.sql.exec('CREATE TABLE IF NOT EXISTS rows(id TEXT, n INTEGER)').ready;
   return storage;
 }
@@ -127,7 +130,7 @@ const tab = {
   },
 
   async abort(kind: Kind): Promise<void> {
-    if (kind === 'storage') await (await openStorage(OBJECT)).abort();
+    if (kind === 'storage') await (await openStorage(OBJECT, OPTIONS)).abort();
     else await (await book()).abort().catch(() => {}); // it rejects with what it asked for
   },
 

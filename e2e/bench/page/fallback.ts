@@ -6,10 +6,10 @@ import { openStorage } from '../../../src/index.ts';
 declare global {
   interface Window {
     fallback: {
-      /** Milliseconds of each of `count` puts of 100 bytes, one after the other, through the package. */
-      puts(count: number): Promise<number[]>;
+      /** Milliseconds of each of `count` puts of 100 bytes, by so many writers at once, through the package. */
+      puts(count: number, writers: number): Promise<number[]>;
       /** The same by a strict transaction of `idb` each. */
-      barePuts(count: number): Promise<number[]>;
+      barePuts(count: number, writers: number): Promise<number[]>;
     };
   }
 }
@@ -20,30 +20,34 @@ const database = openDB('bench-bare', 1, {
 });
 
 window.fallback = {
-  async puts(count) {
+  async puts(count, writers) {
     const opened = await storage;
-    return timesOf(count, (i, bytes) => opened.put(`k${i}`, bytes));
+    return timesOf(count, writers, (key, bytes) => opened.put(key, bytes));
   },
-  async barePuts(count) {
+  async barePuts(count, writers) {
     const opened = await database;
-    return timesOf(count, async (i, bytes) => {
+    return timesOf(count, writers, async (key, bytes) => {
       const transaction = opened.transaction('values', 'readwrite', { durability: 'strict' });
-      await Promise.all([transaction.store.put(bytes, `k${i}`), transaction.done]);
+      await Promise.all([transaction.store.put(bytes, key), transaction.done]);
     });
   },
 };
 
 async function timesOf(
   count: number,
-  put: (i: number, bytes: Uint8Array) => Promise<unknown>,
+  writers: number,
+  put: (key: string, bytes: Uint8Array) => Promise<unknown>,
 ): Promise<number[]> {
   const times: number[] = [];
-  for (let i = 0; i < count; i++) {
-    // Other bytes each time: writing what is stored already changes nothing.
-    const bytes = crypto.getRandomValues(new Uint8Array(100));
-    const startMs = performance.now();
-    await put(i, bytes);
-    times.push(performance.now() - startMs);
-  }
+  const write = async (writer: number) => {
+    for (let i = 0; i < count; i++) {
+      // Other bytes each time: writing what is stored already changes nothing.
+      const bytes = crypto.getRandomValues(new Uint8Array(100));
+      const startMs = performance.now();
+      await put(`k${i * writers + writer}`, bytes);
+      times.push(performance.now() - startMs);
+    }
+  };
+  await Promise.all(Array.from({ length: writers }, (_, writer) => write(writer)));
   return times;
 }
