@@ -255,6 +255,11 @@ export class LeaderFinder {
         if (this.#leader === id) {
           this.#isSilent = false;
           this.#connection?.fail(error);
+          // It told why it ends before it did, and a search began meanwhile: that one needs another worker.
+          if (this.#search !== null && this.#options.source.kind === 'spawned') {
+            this.#startWorker();
+            return;
+          }
           this.#seek();
         }
         this.#leaveToOthers(error);

@@ -113,6 +113,24 @@ describe('two tabs', () => {
     expect(await theirs.get('a')).toBe(1);
   });
 
+  test('[MEDIUM10] a worker that loses its files tells why, and the next one of the same page goes on', async () => {
+    const mine = await first.open();
+    await mine.put('kept', 1);
+    first.leadingHost.holdAnswers();
+    const outcome = mine.put('a', 1).then(
+      () => expect.fail('it succeeded'),
+      (error) => error,
+    );
+    await turns();
+    first.leadingHost.lose(storageError('IO', 'The files are lost.'));
+    expect(await outcome).toMatchObject({ code: 'IO' });
+    const next = mine.get('kept');
+    await turns();
+    first.advance(500); // the worker ends when everybody has heard why
+    expect(await next).toBe(1);
+    expect(first.workers).toHaveLength(2);
+  });
+
   test('[TAB3] the rest of a cursor’s rows is gone with its worker', async () => {
     const { theirs } = await openBoth();
     const cursor = theirs.sql.exec('rows 101');

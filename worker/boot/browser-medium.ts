@@ -108,7 +108,15 @@ async function onIndexedDb(
     medium,
     watch: {
       cleared: Promise.race([watch.cleared, lost]),
-      during: (work) => watch.during(work),
+      // What failed by the loss is told as the reason why this worker ends, so that the next call of whoever
+      // hears it meets the next worker.
+      during: (work) =>
+        watch.during(work).catch(async (error) => {
+          if (!medium.isLost) throw error;
+          const reason = await lost;
+          await environment.sleep(0); // the connections have ended by then
+          throw reason;
+        }),
     },
     suspect: () => watch.expire(),
   };

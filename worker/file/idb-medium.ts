@@ -39,6 +39,10 @@ export class IdbMedium implements ObjectMedium {
     return this.#rows.lost;
   }
 
+  get isLost(): boolean {
+    return this.#rows.isLost;
+  }
+
   async directory(key: string): Promise<FileDirectory> {
     return this.#files.directory(key);
   }

@@ -93,6 +93,10 @@ export class IdbRows implements FileRows {
     if (this.#loss !== undefined) this.#database.close();
   }
 
+  get isLost(): boolean {
+    return this.#loss !== undefined;
+  }
+
   /**
    * False if the database was deleted, even if another page has created it again since. Never rejects; true
    * if it cannot be found out.
