@@ -90,29 +90,35 @@ test('[DUR4] a page that did nothing meanwhile is told, although another has sta
   await openAll(idle);
   const other = await openBlank(await context.newPage(), server);
   await other.evaluate(async (path) => {
+    const sleep = (delayMs: number) => new Promise((resolve) => setTimeout(resolve, delayMs));
     const origin = async () => await navigator.storage.getDirectory();
     const names: string[] = [];
     for await (const name of (await origin()).keys()) names.push(name);
-    // What is being deleted is refused.
-    const isGone = async (name: string) =>
-      await (await origin()).getDirectoryHandle(name).then(
-        () => false,
-        // Firefox 153 may reject with nothing while it deletes.
-        (error) => error?.name === 'NotFoundError',
-      );
-    const make = async (name: string) =>
-      await (await origin()).getDirectoryHandle(name, { create: true }).then(
-        () => true,
-        () => false,
-      );
-    const until = async (holds: () => Promise<boolean>) => {
-      while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 250));
+    /** 'ok', or why not. A question that the deletion swallows is asked again. */
+    const ask = (name: string, create: boolean): Promise<string> =>
+      Promise.race([
+        origin()
+          .then((root) => root.getDirectoryHandle(name, { create }))
+          .then(
+            () => 'ok',
+            // Firefox 153 may reject with nothing while it deletes.
+            (error) => String(error?.name),
+          ),
+        sleep(5000).then(() => 'not answered'),
+      ]);
+    const until = async (what: string, name: string, create: boolean, wanted: string) => {
+      for (const startMs = performance.now(); ; await sleep(250)) {
+        const answer = await ask(name, create);
+        if (answer === wanted) return;
+        const waitedMs = performance.now() - startMs;
+        if (waitedMs > 60_000) throw new Error(`"${name}" is not ${what} after 60 s: ${answer}`);
+      }
     };
     // The answer may come seconds later, when the idle objects are closed and their files looked for.
     void fetch(path);
-    await Promise.all(names.map((name) => until(() => isGone(name))));
-    // As the worker of a later page makes them.
-    for (const name of names) await until(() => make(name));
+    await Promise.all(names.map((name) => until('deleted', name, false, 'NotFoundError')));
+    // As the worker of a later page makes them; what is being deleted is refused.
+    for (const name of names) await until('made again', name, true, 'ok');
   }, CLEAR_PATH);
   const { codes } = await callAll(idle);
   for (const [call, code] of Object.entries(codes)) expect(code, call).toBe(CLEARED);
