@@ -1,4 +1,4 @@
-// A short torture: tabs that write while tabs, workers and processes are taken from them.
+// A short torture: tabs that write and hold live reads while tabs, workers and processes are taken from them.
 
 import { expect, test } from '../browsers/fixtures.ts';
 import { Arena } from '../torture/arena.ts';
@@ -10,7 +10,7 @@ const ROUNDS = 8;
 /** More than a dying worker may keep the files, and a slow machine needs to open a tab. */
 const GAP_MS_MAX = 15_000;
 
-test('[DUR5] through a mix of faults every acknowledged write is there once, whole and in order', async ({
+test('[DUR5] [LIVE14] through a mix of faults every acknowledged write is there once, whole and in order, and live reads of three tabs show it so', async ({
   profile,
   browserName,
 }) => {
@@ -23,6 +23,8 @@ test('[DUR5] through a mix of faults every acknowledged write is there once, who
   for (let round = 0; round < ROUNDS; round++) await arena.round(plan.next().value);
   expect(await arena.audit()).toEqual([]);
   expect(arena.ledger.acknowledged).toBeGreaterThan(ROUNDS);
+  expect(arena.failovers).toBeGreaterThan(0);
+  expect(arena.sightings.count).toBeGreaterThan(ROUNDS);
   expect(arena.longestGap.durationMs).toBeLessThan(GAP_MS_MAX);
   await site.close();
 });

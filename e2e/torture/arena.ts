@@ -1,18 +1,20 @@
-// Several tabs that write through one profile, and what is done to them.
+// Several tabs that write through one profile and hold live reads, and what is done to them.
 //
-// Keeps true: faults hit tabs in the middle of writes; a tab that goes is replaced; the longest time
-// without an acknowledgement is measured over all tabs together, except while none of them runs.
+// Keeps true: faults hit tabs in the middle of writes, when every live read has shown what was acknowledged
+// before; a tab that goes is replaced; the longest time without an acknowledgement is measured over all tabs
+// together, except while none of them runs.
 
 import type { BrowserContext, Page } from '@playwright/test';
 import { killBrowser, killRenderers } from '../browsers/processes.ts';
 import type { Profile } from '../browsers/profile.ts';
-import { Ledger, type LoadEvent } from './ledger.ts';
+import { committedIn, Ledger, type LoadEvent, type Places } from './ledger.ts';
 import type {} from './page.ts';
-import type { Fault, Step } from './plan.ts';
+import { type Fault, KINDS, type Step } from './plan.ts';
+import { type Sighting, Sightings } from './sightings.ts';
 
 const TABS = 3;
 
-/** How long nothing may be acknowledged before it counts as hanging. */
+/** How long nothing may be acknowledged, or shown by a live read, before it counts as hanging. */
 const HANGING_MS = 90_000;
 
 export interface Gap {
@@ -23,6 +25,7 @@ export interface Gap {
 
 export class Arena {
   readonly ledger = new Ledger();
+  readonly sightings = new Sightings();
   readonly #profile: Profile;
   readonly #origin: string;
   /** Of the page that writes. */
@@ -30,6 +33,8 @@ export class Arena {
   #context: BrowserContext | null = null;
   #tabs: Page[] = [];
   #tabCount = 0;
+  #failovers = 0;
+  readonly #names = new Map<Page, string>();
   /** Tabs being opened, which write as soon as they are. */
   #opening: Promise<void>[] = [];
   #lastMs: number | null = null;
@@ -49,10 +54,16 @@ export class Arena {
     return this.#longest;
   }
 
-  /** Lets the writes of the step be acknowledged, then does its fault. */
+  /** How many faults took a leader or reset an object. */
+  get failovers(): number {
+    return this.#failovers;
+  }
+
+  /** Lets the writes of the step be acknowledged, and shown by all live reads, then does its fault. */
   async round(step: Step): Promise<void> {
     await this.#fill();
     await this.#acknowledged(step.writes);
+    await this.#seen(this.ledger.places);
     this.#fault = step.fault;
     await this.#perform(step);
   }
@@ -64,7 +75,12 @@ export class Arena {
     await this.#acknowledged(1);
     this.#lastMs = null;
     await Promise.all(this.#tabs.map((page) => page.evaluate(() => window.tab.stop())));
-    const faults = this.ledger.audit(await this.#tabs[0]!.evaluate(() => window.tab.find()));
+    this.sightings.pause();
+    const found = await this.#tabs[0]!.evaluate(() => window.tab.find());
+    const committed = committedIn(found);
+    const last = Object.entries(committed).map(([read, entries]) => [read, entries.length]);
+    await this.sightings.reached(Object.fromEntries(last), HANGING_MS);
+    const faults = [...this.ledger.audit(found), ...this.sightings.audit(committed)];
     for (const page of this.#tabs) this.#start(page);
     return faults;
   }
@@ -82,15 +98,25 @@ export class Arena {
   async #launch(): Promise<BrowserContext> {
     const context = await this.#profile.launch();
     await context.exposeFunction('report', (event: LoadEvent) => this.#hear(event));
+    await context.exposeFunction('see', (seen: readonly Sighting[]) => {
+      const nowMs = performance.now();
+      for (const sighting of seen) this.sightings.enter(sighting, nowMs);
+    });
     return context;
   }
 
   #start(page: Page): void {
     const name = `t${++this.#tabCount}`;
+    this.#forget(page);
+    this.#names.set(page, name);
+    this.sightings.begin(name);
     this.#lastMs ??= performance.now();
     const starting = page
       .waitForFunction(() => 'tab' in window)
-      .then(() => page.evaluate((name) => window.tab.start(name), name));
+      .then(() => page.evaluate((name) => window.tab.start(name), name))
+      .then(() => {
+        if (this.#names.get(page) === name) this.sightings.began(name);
+      });
     // A fault may take the tab while it starts.
     const started = starting.catch(() => {});
     this.#opening.push(started);
@@ -125,7 +151,29 @@ export class Arena {
     });
   }
 
-  async #perform({ fault, kind, tab }: Step): Promise<void> {
+  /** Until the live reads of all tabs have shown them. */
+  async #seen(places: Places): Promise<void> {
+    if (await this.sightings.reached(places, HANGING_MS)) return;
+    throw new Error(
+      `Live reads showed nothing new for ${HANGING_MS / 1000} s; the audit names them.`,
+    );
+  }
+
+  async #perform(step: Step): Promise<void> {
+    if (await this.#takesLeader(step)) this.#failovers += 1;
+    await this.#inflict(step);
+  }
+
+  /** True when a leader or an instance has to be replaced after the fault. */
+  async #takesLeader({ fault, tab }: Step): Promise<boolean> {
+    if (fault === 'close a tab that follows') return false;
+    if (fault !== 'navigate away' && fault !== 'reload' && fault !== 'crash the page') return true;
+    const page = this.#chosen(tab);
+    const leads = await page.evaluate((kinds) => Promise.all(kinds.map(window.tab.leads)), KINDS);
+    return leads.includes(true);
+  }
+
+  async #inflict({ fault, kind, tab }: Step): Promise<void> {
     switch (fault) {
       case 'close the leading tab':
         return await this.#close(await this.#leading(kind));
@@ -141,12 +189,14 @@ export class Arena {
       }
       case 'navigate away': {
         const page = this.#chosen(tab);
+        this.#forget(page);
         await page.goto(`${this.#origin}/blank.html`);
         await page.goto(this.#address);
         return this.#start(page);
       }
       case 'reload': {
         const page = this.#chosen(tab);
+        this.#forget(page);
         await page.reload();
         return this.#start(page);
       }
@@ -169,6 +219,7 @@ export class Arena {
 
   async #killRenderers(): Promise<void> {
     const pages = this.#tabs;
+    for (const page of pages) this.#forget(page);
     this.#tabs = [];
     const crashes = pages.map((page) => page.waitForEvent('crash'));
     killRenderers(this.#profile.directory);
@@ -182,8 +233,17 @@ export class Arena {
     killBrowser(this.#profile.directory);
     await closed;
     this.#lastMs = null;
+    for (const page of this.#tabs) this.#forget(page);
     this.#tabs = [];
     this.#context = null;
+  }
+
+  /** The page's live reads are gone, or about to go. */
+  #forget(page: Page): void {
+    const name = this.#names.get(page);
+    if (name === undefined) return;
+    this.#names.delete(page);
+    this.sightings.end(name);
   }
 
   #chosen(tab: number): Page {
@@ -202,6 +262,7 @@ export class Arena {
 
   async #close(page: Page): Promise<void> {
     this.#tabs = this.#tabs.filter((other) => other !== page);
+    this.#forget(page);
     await page.close();
   }
 }

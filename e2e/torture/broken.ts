@@ -19,6 +19,24 @@ export const DEFECTS = {
       '? (setTimeout(() => host.execute(session, calls), 50), Promise.resolve(calls.map(() => ({ ok: null })))) ' +
       ': host.execute(session, calls)),',
   },
+  /** A live read is not opened again when its leader or its object has ended. */
+  silent: {
+    file: /live[\\/]polled-source\.ts$/,
+    from: 'if (this.#failures === 1) continue;',
+    to: 'return;',
+  },
+  /** Live reads do not run for a few of the commits that concern them. */
+  missed: {
+    file: /live[\\/]live-reads\.ts$/,
+    from: '!writes.meets(entry.reads)',
+    to: '!writes.meets(entry.reads) || Math.random() < 0.3',
+  },
+  /** A live read that is opened again gives its last value again. */
+  twice: {
+    file: /live[\\/]live-value\.ts$/,
+    from: "if (isSame && this.#state.status === 'ready') return;",
+    to: '',
+  },
 } as const satisfies Record<string, Defect>;
 
 export type DefectName = keyof typeof DEFECTS;

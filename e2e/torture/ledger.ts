@@ -3,6 +3,8 @@
 // A write has an id of its own, "tab:lane:number"; a lane makes one write after the other. A write that
 // was rejected may be there or not, but never twice, and never in a place of its own choosing.
 
+import { type Committed, SIGHTED_READS, type SightedRead } from './sightings.ts';
+
 /** One write as it is found; `n` counts within its transaction or object. */
 export interface FoundRow {
   readonly id: string;
@@ -23,11 +25,16 @@ export interface Found {
   readonly checks: readonly string[];
 }
 
-/** What is told of one write, or of opening (without an id). */
+/** At which place of the order of commits a write is, for the live reads that show it. */
+export type Places = Partial<Record<SightedRead, number>>;
+
+/** What is told of one write, of opening, or of a live read. */
 export interface LoadEvent {
   readonly id: string;
   /** Null: acknowledged. */
   readonly failure: { readonly code: string; readonly retryable: boolean } | null;
+  /** Of a write that was acknowledged. */
+  readonly places?: Places;
 }
 
 /** Errors that a fault may cause beside the retryable ones: an object that aborts says so once. */
@@ -36,6 +43,7 @@ const EXPECTED: ReadonlySet<string> = new Set(['TRANSACTION_ENDED', 'OBJECT_RESE
 export class Ledger {
   readonly #acknowledged = new Set<string>();
   readonly #faults: string[] = [];
+  readonly #places = new Map<SightedRead, number>();
   #rejected = 0;
 
   get acknowledged(): number {
@@ -46,10 +54,18 @@ export class Ledger {
     return this.#rejected;
   }
 
+  /** The last place of a write that was acknowledged, for each live read that shows it. */
+  get places(): Places {
+    return Object.fromEntries(this.#places);
+  }
+
   /** Enters what became of a write. */
-  enter({ id, failure }: LoadEvent): void {
+  enter({ id, failure, places = {} }: LoadEvent): void {
     if (failure === null) {
       this.#acknowledged.add(id);
+      for (const read of SIGHTED_READS) {
+        this.#places.set(read, Math.max(places[read] ?? 0, this.#places.get(read) ?? 0));
+      }
       return;
     }
     this.#rejected += 1;
@@ -75,6 +91,17 @@ export class Ledger {
     for (const check of checks) if (check !== 'ok') faults.push(`quick_check: ${check}`);
     return faults;
   }
+}
+
+/** What was found, as live reads show it. */
+export function committedIn({ rows, transactions, calls }: Found): Committed {
+  const numbers = Array.from({ length: transactions }, (_, i) => String(i + 1));
+  return {
+    rows: rows.map(({ id }) => id),
+    key: numbers,
+    keys: numbers,
+    method: calls.map(({ id }) => id),
+  };
 }
 
 // A transaction, and a call, writes its row and the count of all so far, or neither.

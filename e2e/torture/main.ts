@@ -1,9 +1,10 @@
-// npm run torture -- [--rounds N] [--seed N] [--browser chromium|firefox] [--medium indexeddb] [--broken early]
+// npm run torture -- [--rounds N] [--seed N] [--browser chromium|firefox] [--medium indexeddb] [--broken NAME]
 //
-// Several tabs write without end, through `openStorage` and `connect`; each round one fault of a mix
-// that the seed decides takes a tab, a worker, a process or the whole browser. Everything that was
-// acknowledged must be there exactly once, whole and in order, and the longest time without an
-// acknowledgement is told. `--broken` puts a defect into the package, which must be found.
+// Several tabs write without end, through `openStorage` and `connect`, and hold live reads; each round one
+// fault of a mix that the seed decides takes a tab, a worker, a process or the whole browser. Everything that
+// was acknowledged must be there exactly once, whole and in order; live reads must show it in that order, up to
+// the last write; and the longest time without an acknowledgement is told. `--broken` puts a defect into the
+// package, which must be found.
 
 import { parseArgs } from 'node:util';
 import { type BrowserName, requireBrowser } from '../browsers/browser.ts';
@@ -70,8 +71,12 @@ try {
 
 const { durationMs, after } = arena.longestGap;
 const { acknowledged, rejected } = arena.ledger;
+const { count: shown, longestSilenceMs } = arena.sightings;
 for (const [fault, count] of [...counts].sort()) console.log(`${count} × ${fault}`);
 console.log(`${acknowledged} writes acknowledged, ${rejected} rejected`);
+console.log(`${arena.failovers} failovers (a leader was taken, or an object reset)`);
+console.log(`${shown} values of live reads`);
+console.log(`longest time between two values of a live read: ${Math.round(longestSilenceMs)} ms`);
 console.log(`longest time without an acknowledgement: ${Math.round(durationMs)} ms (${after})`);
 console.log(`${((performance.now() - startMs) / 1000 / rounds).toFixed(2)} s a round`);
 console.log(`${passed} passed, ${faults.length} failed`);

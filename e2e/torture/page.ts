@@ -1,10 +1,12 @@
 // A tab under torture: it writes in lanes, each one write after the other, through `openStorage` and
-// `connect`, and tells what became of every one to whoever is outside.
+// `connect`, holds live reads meanwhile, and tells what became of every write to whoever is outside.
 
 import type { RemoteStorage } from '../../src/contract/storage.ts';
 import { type ConnectOptions, connect, openStorage } from '../../src/index.ts';
-import type { Found, FoundRow, LoadEvent } from './ledger.ts';
+import type { Found, FoundRow, LoadEvent, Places } from './ledger.ts';
 import type { Kind } from './plan.ts';
+import { NEWEST, type SightedRead } from './sightings.ts';
+import { watch } from './watch.ts';
 import type { Classes } from './worker.ts';
 
 const OBJECT = 'tortured';
@@ -65,15 +67,15 @@ async function surely<T>(id: string, act: () => Promise<T>): Promise<T> {
 /** Those that write; they end when they are told to. */
 const lanes: Promise<void>[] = [];
 let isWriting = false;
+/** Ends the live reads. */
+let unwatch = () => {};
 
-async function lane(name: string, write: (id: string) => Promise<unknown>): Promise<void> {
+/** `write` gives the place of what it wrote in the order of commits, by the live reads that show it. */
+async function lane(name: string, write: (id: string) => Promise<Places>): Promise<void> {
   for (let number = 0; isWriting; number++) {
     const id = `${name}:${number}`;
-    const isDone = await attempt(id, async () => {
-      await write(id);
-      return true;
-    });
-    if (isDone) await window.report({ id, failure: null });
+    const places = await attempt(id, () => write(id));
+    if (places !== undefined) await window.report({ id, failure: null, places });
     await sleep(PAUSE_MS);
   }
 }
@@ -89,29 +91,40 @@ async function book() {
 }
 
 const tab = {
-  /** Writes until it is stopped. Resolves when the lanes run. */
+  /** Watches, and writes until it is stopped. Resolves when the lanes run. */
   async start(name: string): Promise<void> {
     isWriting = true;
     const storage = await surely(`${name}:open`, openTable);
     // A transaction takes in what its own handle is asked meanwhile.
     const apart = await surely(`${name}:open`, openTable);
-    await surely(`${name}:connect`, connectBook);
+    const watched = await surely(`${name}:connect`, book);
+    unwatch();
+    const failed = (read: SightedRead, error: unknown) =>
+      void attempt(`${name}:live ${read}`, () => Promise.reject(error));
+    unwatch = await watch(name, { storage, book: watched, failed });
     lanes.push(
-      lane(`${name}:sql`, (id) => storage.sql.exec('INSERT INTO rows VALUES(?, 0)', id).ready),
-      lane(`${name}:put`, (id) => storage.put(`op:${id}`, { id, text: 'x'.repeat(50) })),
+      lane(`${name}:sql`, async (id) => {
+        const insert = 'INSERT INTO rows VALUES(?, 0) RETURNING rowid AS n';
+        return { rows: (await storage.sql.exec<{ n: number }>(insert, id).one()).n };
+      }),
+      lane(`${name}:put`, async (id) => {
+        await storage.put(`op:${id}`, { id, text: 'x'.repeat(50) });
+        return {};
+      }),
       // By a new stub each time: one whose object was reset rejects from then on.
-      lane(`${name}:call`, async (id) => (await book()).add(id)),
+      lane(`${name}:call`, async (id) => ({ method: await (await book()).add(id) })),
       lane(`${name}:txn`, (id) =>
         apart.transaction(async (txn) => {
           const n = ((await txn.get<number>('count')) ?? 0) + 1;
           await apart.sql.exec('INSERT INTO rows VALUES(?, ?)', id, n).ready;
-          await txn.put('count', n);
+          await txn.put({ count: n, [`newest:${n % NEWEST}`]: n });
+          return { key: n, keys: n };
         }),
       ),
     );
   },
 
-  /** Resolves when every write is answered. */
+  /** Resolves when every write is answered. The live reads go on until the next start. */
   async stop(): Promise<void> {
     isWriting = false;
     await Promise.all(lanes.splice(0));

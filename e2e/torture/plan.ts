@@ -13,6 +13,7 @@ export type Fault =
 
 /** Objects of `openStorage`, and of classes: each kind has a leader of its own. */
 export type Kind = 'storage' | 'objects';
+export const KINDS: readonly Kind[] = ['storage', 'objects'];
 
 export interface Step {
   readonly fault: Fault;

@@ -21,6 +21,14 @@ export class Book extends DurableObject<object> {
     return n;
   }
 
+  /** How many calls there were, and the last of them, the newest one last. */
+  newest(limit: number): { count: number; ids: string[] } {
+    const { kv, sql } = this.ctx.storage;
+    const query = 'SELECT id FROM calls ORDER BY rowid DESC LIMIT ?';
+    const ids = sql.exec<{ id: string }>(query, limit).toArray();
+    return { count: kv.get<number>('count') ?? 0, ids: ids.map(({ id }) => id).reverse() };
+  }
+
   abort(): void {
     this.ctx.abort('by the torture');
   }
