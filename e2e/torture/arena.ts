@@ -79,8 +79,8 @@ export class Arena {
     const found = await this.#tabs[0]!.evaluate(() => window.tab.find());
     const committed = committedIn(found);
     const last = Object.entries(committed).map(([read, entries]) => [read, entries.length]);
-    await this.sightings.reached(Object.fromEntries(last), HANGING_MS);
-    const faults = [...this.ledger.audit(found), ...this.sightings.audit(committed)];
+    const silent = await this.sightings.silent(Object.fromEntries(last), HANGING_MS);
+    const faults = [...this.ledger.audit(found), ...silent, ...this.sightings.audit(committed)];
     for (const page of this.#tabs) this.#start(page);
     return faults;
   }
@@ -153,10 +153,9 @@ export class Arena {
 
   /** Until the live reads of all tabs have shown them. */
   async #seen(places: Places): Promise<void> {
-    if (await this.sightings.reached(places, HANGING_MS)) return;
-    throw new Error(
-      `Live reads showed nothing new for ${HANGING_MS / 1000} s; the audit names them.`,
-    );
+    const silent = await this.sightings.silent(places, HANGING_MS);
+    if (silent.length === 0) return;
+    throw new Error(`Live reads showed nothing for ${HANGING_MS / 1000} s: ${silent.join('; ')}.`);
   }
 
   async #perform(step: Step): Promise<void> {

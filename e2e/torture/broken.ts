@@ -1,9 +1,10 @@
-// Defects to be put into the package, to see that a torture finds them.
+// Defects to be put into the package, to see that a torture finds them; and other edits of a bundle.
 
 import { readFileSync } from 'node:fs';
 import type { Plugin } from 'esbuild';
 
-interface Defect {
+/** Text that is replaced in one file of a bundle. */
+export interface Edit {
   readonly file: RegExp;
   readonly from: string;
   readonly to: string;
@@ -37,19 +38,23 @@ export const DEFECTS = {
     from: "if (isSame && this.#state.status === 'ready') return;",
     to: '',
   },
-} as const satisfies Record<string, Defect>;
+} as const satisfies Record<string, Edit>;
 
 export type DefectName = keyof typeof DEFECTS;
 
 /** Puts the defect into the bundle. */
 export function breaking(name: DefectName): Plugin {
-  const { file, from, to } = DEFECTS[name];
+  return edited(`defect-${name}`, DEFECTS[name]);
+}
+
+/** Makes the edit in the bundle. */
+export function edited(name: string, { file, from, to }: Edit): Plugin {
   return {
-    name: `defect-${name}`,
+    name,
     setup(bundle) {
       bundle.onLoad({ filter: file }, ({ path }) => {
         const source = readFileSync(path, 'utf8');
-        if (!source.includes(from)) throw new Error(`${path}: the place to break was not found`);
+        if (!source.includes(from)) throw new Error(`${path}: the place to edit was not found`);
         return { contents: source.replace(from, to), loader: 'ts' };
       });
     },

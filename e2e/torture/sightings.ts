@@ -44,7 +44,6 @@ export class Sightings {
   readonly #tabs = new Set<string>();
   readonly #highest = new Map<SightedRead, number>();
   readonly #waiting = new Set<() => void>();
-  readonly #faults: string[] = [];
   #count = 0;
   #longestMs = 0;
 
@@ -102,31 +101,30 @@ export class Sightings {
     this.#tell();
   }
 
-  /** Resolves when every live read has shown these positions; false if one is silent for too long. */
-  async reached(positions: Partial<Record<SightedRead, number>>, waitMs: number): Promise<boolean> {
+  /** Waits until every live read has shown these positions; gives those that are silent for too long, in words. */
+  async silent(positions: Partial<Record<SightedRead, number>>, waitMs: number): Promise<string[]> {
     const behind = () =>
       [...this.#streams.values()].filter(
         ({ tab, read, sightings }) =>
           this.#tabs.has(tab) && (sightings.at(-1)?.position ?? -1) < (positions[read] ?? 0),
       );
     const deadline = performance.now() + waitMs;
-    for (let silent = behind(); silent.length > 0; silent = behind()) {
+    for (;;) {
+      const silent = behind();
       const leftMs = deadline - performance.now();
-      if (leftMs <= 0) {
-        for (const { tab, read, sightings } of silent) {
+      if (silent.length === 0 || leftMs <= 0) {
+        return silent.map(({ tab, read, sightings }) => {
           const shown = sightings.at(-1)?.position ?? 'nothing';
-          this.#faults.push(`${tab} ${read} is silent at ${shown}, not at ${positions[read]}`);
-        }
-        return false;
+          return `${tab} ${read} is silent at ${shown}, not at ${positions[read]}`;
+        });
       }
       await this.#next(leftMs);
     }
-    return true;
   }
 
   /** What is wrong, in words; empty when nothing is. */
   audit(committed: Committed): string[] {
-    const faults = this.#faults.splice(0);
+    const faults: string[] = [];
     for (const [name, stream] of this.#streams) {
       faults.push(...faultsOf(name, stream, committed[stream.read]));
       stream.audited = stream.sightings.length;
