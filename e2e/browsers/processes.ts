@@ -1,4 +1,4 @@
-// Kills browser processes as an operating system would, to see what survives.
+// Kills browser processes as an operating system would, to see what survives; and tells what memory they use.
 //
 // Only processes that this one started are ever touched: they are found as its descendants that
 // carry the profile's directory on their command line, never by name. Linux only, by /proc.
@@ -22,6 +22,17 @@ export function killRenderers(profileDirectory: string): void {
 /** Kills the browser on this profile with all its processes, the first one first. */
 export function killBrowser(profileDirectory: string): void {
   kill(browserProcesses(profileDirectory));
+}
+
+/** Memory that the renderers of the browser on this profile use, what they share with other processes included. */
+export function rendererBytes(profileDirectory: string): number {
+  let bytes = 0;
+  for (const { pid, commandLine } of browserProcesses(profileDirectory)) {
+    if (!commandLine.includes('--type=renderer')) continue;
+    const [, residentPages] = readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ');
+    bytes += Number(residentPages) * 4096;
+  }
+  return bytes;
 }
 
 // The browser's first process names the profile; what it started need not.

@@ -2,7 +2,8 @@
 
 import type { RemoteStorage } from '../../src/contract/storage.ts';
 import { connect, openStorage } from '../../src/index.ts';
-import type { Classes } from '../torture/worker.ts';
+import type { HandleCount } from '../pages/handle-count.ts';
+import type { Classes } from './scale-worker.ts';
 
 declare global {
   interface Window {
@@ -42,7 +43,7 @@ const keyOf = (n: number) => `key ${String(n).padStart(9, '0')}`;
 const scale = {
   async makeObjects(count: number): Promise<number> {
     const { env } = await connection();
-    await each(count, (n) => env.Book.getByName(`object ${n}`).add('made'));
+    await each(count, (n) => env.Book.getByName(`object ${n}`).add());
     return count;
   },
 
@@ -50,12 +51,22 @@ const scale = {
     return (await (await connection()).list('Book')).length;
   },
 
+  /** The first part of the list, as a page of a user interface would ask for it. */
+  async listPart(limit: number): Promise<number> {
+    return (await (await connection()).list('Book', { limit })).length;
+  },
+
+  /** Files that the worker of the objects has open. */
+  async handles(): Promise<HandleCount> {
+    return await (await connection()).env.Book.getByName('object 0').handles();
+  },
+
   /** Opens every `stride`th object again and reads it. */
   async readObjects(count: number, stride: number): Promise<number> {
     const { env } = await connection();
     let found = 0;
     await each(Math.floor(count / stride), async (n) => {
-      const { count } = await env.Book.getByName(`object ${n * stride}`).all();
+      const count = await env.Book.getByName(`object ${n * stride}`).count();
       found += count;
     });
     return found;

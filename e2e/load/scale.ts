@@ -1,18 +1,22 @@
 // npm run scale -- [--objects N] [--keys N] [--rows N] [--browser chromium|firefox]
 //
 // How the storage does when there is much of it: objects made, listed and opened again, keys and rows of
-// one object written, found and opened again. Prints how long each took; fails when a count is wrong.
+// one object written, found and opened again. Prints how long each took, what memory it takes and how many
+// files are open; fails when a count is wrong.
 // The defaults are the small form; the large one is --objects 10000 --keys 1000000 --rows 5000000.
 
 import { parseArgs } from 'node:util';
 import type { Page } from '@playwright/test';
 import { type BrowserName, requireBrowser } from '../browsers/browser.ts';
+import { rendererBytes } from '../browsers/processes.ts';
 import { Profile } from '../browsers/profile.ts';
 import { startSite } from '../torture/site.ts';
+import { HeapReader } from './heap-reader.ts';
 import type {} from './scale-page.ts';
 
 /** Looks at single objects, keys and rows. */
 const SAMPLES = 2000;
+const LIST_LIMIT = 100;
 
 const { values } = parseArgs({
   options: {
@@ -34,7 +38,7 @@ if (![objects, keys, rows].every((count) => Number.isInteger(count) && count >= 
 const browser = requireBrowser(values.browser as BrowserName);
 const site = await startSite({
   page: 'e2e/load/scale-page.ts',
-  'objects-worker': 'e2e/torture/worker.ts',
+  'objects-worker': 'e2e/load/scale-worker.ts',
 });
 const profile = new Profile(browser);
 let failed = 0;
@@ -42,10 +46,18 @@ console.log(`${browser.version}: ${objects} objects, ${keys} keys, ${rows} rows`
 try {
   const samples = (count: number) => Math.min(SAMPLES, count);
   let page = await openPage();
+  let heaps = await readerOf(page);
+  await use('at the start', page, heaps);
   await measure(
     'objects made',
     objects,
     page.evaluate((n) => window.scale.makeObjects(n), objects),
+  );
+  await use('after that', page, heaps);
+  await measure(
+    'objects listed, the first',
+    Math.min(LIST_LIMIT, objects),
+    page.evaluate((limit) => window.scale.listPart(limit), LIST_LIMIT),
   );
   await measure(
     'objects listed',
@@ -63,8 +75,10 @@ try {
     page.evaluate((n) => window.scale.insertRows(n), rows),
   );
 
+  await use('after that', page, heaps);
   await profile.quit();
   page = await openPage();
+  heaps = await readerOf(page);
   await measure(
     'keys got, all over, after a restart',
     samples(keys),
@@ -96,6 +110,7 @@ try {
     objects,
     page.evaluate(() => window.scale.listObjects()),
   );
+  await use('after that', page, heaps);
   const megabytes = (await page.evaluate(() => window.scale.databaseBytes())) / 1e6;
   console.log(`database of keys and rows: ${megabytes.toFixed(1)} MB`);
 } finally {
@@ -110,6 +125,30 @@ async function openPage(): Promise<Page> {
   await page.goto(site.origin);
   await page.waitForFunction(() => 'scale' in window);
   return page;
+}
+
+/** Chromium tells heaps. */
+async function readerOf(page: Page): Promise<HeapReader | null> {
+  return browser.name === 'chromium' ? await HeapReader.attach(page) : null;
+}
+
+async function use(when: string, page: Page, reader: HeapReader | null): Promise<void> {
+  const { open, most } = await page.evaluate(() => window.scale.handles());
+  const parts = [`${open} files open (${most} at most)`];
+  if (reader !== null) {
+    const { pageBytes, workerBytes } = await reader.read();
+    const workers = workerBytes.map(inMegabytes).join(' and ');
+    parts.push(`JavaScript heaps: page ${inMegabytes(pageBytes)}, workers ${workers} MB`);
+  }
+  if (process.platform === 'linux') {
+    const bytes = rendererBytes(profile.directory);
+    if (bytes > 0) parts.push(`renderers ${inMegabytes(bytes)} MB`);
+  }
+  console.log(`  ${when}: ${parts.join('; ')}`);
+}
+
+function inMegabytes(bytes: number): string {
+  return (bytes / 1e6).toFixed(1);
 }
 
 async function measure(what: string, expected: number, counting: Promise<number>): Promise<void> {

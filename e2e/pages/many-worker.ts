@@ -1,28 +1,9 @@
 // A worker that may open few files, and counts the synchronous access handles that it has open.
 
 import { DurableObject, serve } from '../../worker/entries/objects.ts';
+import { countHandles } from './handle-count.ts';
 
-interface Handle {
-  close(): void;
-}
-
-const files = FileSystemFileHandle.prototype as unknown as {
-  createSyncAccessHandle(): Promise<Handle>;
-};
-const create = files.createSyncAccessHandle;
-let open = 0;
-let most = 0;
-files.createSyncAccessHandle = async function counted(this: FileSystemFileHandle): Promise<Handle> {
-  const handle = await create.call(this as never);
-  open += 1;
-  most = Math.max(most, open);
-  const close = handle.close.bind(handle);
-  handle.close = () => {
-    close();
-    open -= 1;
-  };
-  return handle;
-};
+const handles = countHandles();
 
 export class Book extends DurableObject {
   readonly #made = crypto.randomUUID();
@@ -53,7 +34,7 @@ export class Book extends DurableObject {
 
   /** Handles open now, and most at once. */
   handles(): { open: number; most: number } {
-    return { open, most };
+    return { ...handles };
   }
 }
 

@@ -71,6 +71,9 @@ interface Search {
   asked: { readonly worker: string; readonly endpoint: ChannelEndpoint } | null;
   /** The page's own worker cannot be started: the page follows whoever leads. */
   isAlone: boolean;
+  /** How long it may take. */
+  waitMs: number;
+  cancelTimeout: () => void;
 }
 
 const workerIds = new WeakMap<WorkerLike, string>();
@@ -179,12 +182,12 @@ export class LeaderFinder {
     this.standing.change('connecting', this.standing.standing.reason);
     await this.#alive;
     if (this.#end !== null) throw this.#end.error;
-    let cancelTimeout = () => {};
     try {
       return await new Promise<PageEnd>((found, failed) => {
-        this.#search = { found, failed, asked: null, isAlone: false };
         const waitMs = this.#isSilent ? SILENT_WAIT_MS : CONNECT_WAIT_MS;
-        cancelTimeout = this.#environment.after(waitMs, () => failed(this.#lateness()));
+        const timing = { waitMs, cancelTimeout: () => {} };
+        this.#search = { found, failed, asked: null, isAlone: false, ...timing };
+        this.#endSearchAfter(this.#search, waitMs);
         this.#startWorker();
         this.#tell({ type: 'who' });
       });
@@ -192,12 +195,19 @@ export class LeaderFinder {
       this.standing.change('lost', error as Error);
       throw error;
     } finally {
-      cancelTimeout();
       this.#endSearch();
     }
   }
 
+  #endSearchAfter(search: Search, waitMs: number): void {
+    search.cancelTimeout();
+    search.waitMs = waitMs;
+    const end = () => search.failed(this.#lateness(search));
+    search.cancelTimeout = this.#environment.after(waitMs, end);
+  }
+
   #endSearch(): void {
+    this.#search?.cancelTimeout();
     this.#search?.asked?.endpoint.close();
     this.#search = null;
   }
@@ -253,11 +263,14 @@ export class LeaderFinder {
       gone: (error) => {
         this.#worker = null;
         if (this.#leader === id) {
+          const [search, wasSilent] = [this.#search, this.#isSilent];
           this.#isSilent = false;
           this.#connection?.fail(error);
-          // It told why it ends before it did, and a search began meanwhile: that one needs another worker.
-          if (this.#search !== null && this.#options.source.kind === 'spawned') {
+          // It was silent, or told its end before it ended: the search that began meanwhile needs another worker.
+          if (search !== null && (wasSilent || this.#options.source.kind === 'spawned')) {
+            if (wasSilent) this.#endSearchAfter(search, CONNECT_WAIT_MS);
             this.#startWorker();
+            this.#tell({ type: 'who' });
             return;
           }
           this.#seek();
@@ -418,9 +431,8 @@ export class LeaderFinder {
     this.#tell({ type: 'who' });
   }
 
-  #lateness(): Error {
+  #lateness({ waitMs }: Search): Error {
     const { operation } = this.#options;
-    const waitMs = this.#isSilent ? SILENT_WAIT_MS : CONNECT_WAIT_MS;
     const waited = `within ${waitMs / 1000} s`;
     if (this.#isSilent || this.#worker?.isStanding) return busy(operation, waited);
     return storageError(

@@ -72,6 +72,29 @@ test('[TAB12] a page whose own worker answers nothing starts another', async () 
   expect(starts).toBe(2);
 });
 
+test('[TAB12] a call that waits while its worker is ended reaches the next one', async () => {
+  const tab = tabs.tab();
+  const stuck = new StuckWorker();
+  let starts = 0;
+  const spawn = () => (starts++ === 0 ? stuck : tab.startWorker());
+  const opening = codeOf(tab.open('object', { spawn }));
+  await turns();
+  await staySilent(tab);
+  expect(await opening).toBe('WORKER_BUSY');
+  // A page that waits for a silent worker waits for a second. The worker ends in the middle of it.
+  await pass(tab, SILENT_ASK_MS, SILENT_ASKS - 2);
+  await pass(tab, SILENT_ASK_MS / 2, 1);
+  const waiting = tab.open('object', { spawn }).then((storage) => storage.put('a', 1));
+  const code = codeOf(waiting);
+  expect(stuck.isAlive).toBe(true);
+  await pass(tab, SILENT_ASK_MS / 2, 1);
+  expect(stuck.isAlive).toBe(false);
+  await turns(20);
+  await pass(tab, SILENT_WAIT_MS, 1);
+  expect(await code).toBe('done');
+  expect(starts).toBe(2);
+});
+
 test('[TAB12] a worker that answers its own page goes on, whatever others say', async () => {
   const first = tabs.tab();
   const mine = await first.open();
