@@ -125,9 +125,13 @@ async function mustBe(page: Page, expected: string): Promise<void> {
   }
 }
 
-const statesOf = (page: Page) => page.evaluate(() => window.tabBench.state());
+function statesOf(page: Page): Promise<readonly string[]> {
+  return page.evaluate(() => window.tabBench.state());
+}
 
-const pause = (delayMs: number) => new Promise((resolve) => setTimeout(resolve, delayMs));
+function pause(delayMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, delayMs));
+}
 
 function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
