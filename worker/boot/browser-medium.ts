@@ -109,14 +109,17 @@ async function onIndexedDb(
     watch: {
       cleared: Promise.race([watch.cleared, lost]),
       // What failed by the loss is told as the reason why this worker ends, so that the next call of whoever
-      // hears it meets the next worker.
-      during: (work) =>
-        watch.during(work).catch(async (error) => {
-          if (!medium.isLost) throw error;
+      // hears it meets the next worker. Most failures are outcomes, not rejections.
+      async during(work) {
+        const [settled] = await Promise.allSettled([watch.during(work)]);
+        if (medium.isLost) {
           const reason = await lost;
           await environment.sleep(0); // the connections have ended by then
           throw reason;
-        }),
+        }
+        if (settled.status === 'rejected') throw settled.reason;
+        return settled.value;
+      },
     },
     suspect: () => watch.expire(),
   };

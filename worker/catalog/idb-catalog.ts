@@ -170,8 +170,10 @@ class CatalogDatabase {
     action: (database: IDBPDatabase<Schema>) => Promise<T>,
   ): Promise<T> {
     try {
-      return await this.#turns.take(() => {
-        if (this.#lost === undefined && this.#database !== undefined) return action(this.#database);
+      return await this.#turns.take(async () => {
+        if (this.#lost === undefined && this.#database !== undefined) {
+          return await action(this.#database);
+        }
         throw storageError(
           'IO',
           `The catalog of objects (IndexedDB), ${operation}: ${this.#lost}. Reload the page.`,
@@ -179,6 +181,7 @@ class CatalogDatabase {
       });
     } catch (cause) {
       if (isStorageError(cause)) throw cause;
+      if (cause instanceof SilentDatabase) this.#lose(cause.message);
       if (await isFromFullDisk(cause)) throw diskFull(cause);
       const { message } = cause as DOMException;
       throw storageError('IO', `The catalog of objects (IndexedDB), ${operation}: ${message}`, {
