@@ -3,7 +3,9 @@
 // page beside the official OPFS VFS.
 //
 //   npm run bench [-- --rounds 5]
+//   npm run bench -- --against HEAD~1 [--rounds 9] [--only calls]
 //
+// With `--against`, this version is compared with an earlier one instead (against.ts).
 // Ratios are the result; times depend on the machine and its load.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -15,11 +17,22 @@ import { Log, LogLevel, Miniflare } from 'miniflare';
 import { requireBrowser } from '../browsers/browser.ts';
 import { Profile } from '../browsers/profile.ts';
 import { startServer } from '../browsers/server.ts';
+import { besideCommit } from './against.ts';
 import workloads from './workloads.mjs';
 
-const { values: options } = parseArgs({ options: { rounds: { type: 'string', default: '5' } } });
+const { values: options } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '5' },
+    against: { type: 'string' },
+    only: { type: 'string', default: '' },
+  },
+});
 const rounds = Number(options.rounds);
 
+if (options.against !== undefined) {
+  await compare(options.against, options.only);
+  process.exit();
+}
 const server = await startServer();
 const profile = new Profile(requireBrowser('chromium'));
 const persist = mkdtempSync(join(tmpdir(), 'ctx-storage-bench-'));
@@ -38,6 +51,23 @@ try {
   await profile.remove();
   await server.close();
   rmSync(persist, { recursive: true, force: true });
+}
+
+async function compare(commit: string, only: string): Promise<void> {
+  const earlier = new Profile(requireBrowser('chromium'));
+  try {
+    await earlier.launch();
+    const compared = await besideCommit(earlier, commit, rounds, only);
+    const rows = compared.map(({ name, beforeMs, nowMs }) => [
+      name,
+      beforeMs.toFixed(2),
+      nowMs.toFixed(2),
+      (nowMs / beforeMs).toFixed(2),
+    ]);
+    table(['the fastest quarter of the rounds', `${commit}, ms`, 'now, ms', 'now / before'], rows);
+  } finally {
+    await earlier.remove();
+  }
 }
 
 async function besideWorkerd(page: Page): Promise<void> {
@@ -136,7 +166,8 @@ async function besideCopy(page: Page): Promise<void> {
 function startWorkerd(directory: string): Miniflare {
   const main = `
     import { DurableObject } from 'cloudflare:workers';
-    import workloads from './workloads.mjs';
+    import { besideCommit } from './against.ts';
+import workloads from './workloads.mjs';
     export class Bench extends DurableObject {
       async setup(name) { await workloads[name].setup?.(this.ctx); }
       run(name) { return workloads[name].run(this.ctx); }

@@ -1,0 +1,57 @@
+// The class whose calls are measured, and what is measured inside a worker.
+
+import { DurableObject } from '../../../worker/entries/objects.ts';
+
+export class Bench extends DurableObject {
+  echo(value: unknown): unknown {
+    return value;
+  }
+
+  write(key: string, value: number): void {
+    this.ctx.storage.put(key, value);
+  }
+
+  /** Milliseconds of so many puts of other bytes, each with its flush. */
+  async putSync(count: number, length: number): Promise<number> {
+    const { storage } = this.ctx;
+    const bytes = new Uint8Array(length);
+    return this.#timed(count, async (i) => {
+      new DataView(bytes.buffer).setFloat64(0, Math.random());
+      for (let at = 0; at < length; at += 97) bytes[at] = Math.floor(Math.random() * 256);
+      storage.put(`p${length}-${i % 10}`, bytes);
+      await storage.sync();
+    });
+  }
+
+  /** Milliseconds of so many commits that nobody waits for. */
+  async unconfirmed(count: number): Promise<number> {
+    const { storage } = this.ctx;
+    const { port1, port2 } = new MessageChannel();
+    const nextTurn = () =>
+      new Promise((resolve) => {
+        port1.onmessage = resolve;
+        port2.postMessage(null);
+      });
+    return this.#timed(count, async () => {
+      storage.put('unconfirmed', Math.random(), { allowUnconfirmed: true });
+      await nextTurn();
+      await nextTurn();
+    });
+  }
+
+  async #timed(count: number, once: (i: number) => Promise<void>): Promise<number> {
+    const commits = await this.#commits();
+    const startMs = performance.now();
+    for (let i = 0; i < count; i++) await once(i);
+    const elapsedMs = performance.now() - startMs;
+    const made = (await this.#commits()) - commits;
+    if (made < count)
+      throw new Error(`${made} commits in ${count} rounds: a round changed nothing`);
+    return elapsedMs;
+  }
+
+  async #commits(): Promise<number> {
+    const [, sequence] = (await this.ctx.storage.getCurrentBookmark()).split('-');
+    return Number.parseInt(sequence!, 16);
+  }
+}
