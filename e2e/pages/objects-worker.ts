@@ -13,6 +13,9 @@ declare const WebSocketPair: new () => { 0: ObjectWebSocket; 1: ObjectWebSocket 
 const ENDLESS =
   'WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT max(i) FROM c';
 
+/** What calls of `step` did, in order, whichever room they called. */
+const steps: string[] = [];
+
 class Ticker extends RpcTarget {
   #count = 0;
   next(): number {
@@ -50,6 +53,20 @@ export class Room extends DurableObject<{ Room: { getByName(name: string): Room 
 
   reads(): number {
     return this.#reads;
+  }
+
+  /** Goes on in microtasks after it has answered. */
+  step(name: string): void {
+    steps.push(name);
+    void (async () => {
+      for (let i = 0; i < 20; i++) await null;
+      steps.push(`${name}, after`);
+    })();
+  }
+
+  /** What `step` did since the last time. */
+  steps(): string[] {
+    return steps.splice(0);
   }
 
   /** Differs for each instance. */

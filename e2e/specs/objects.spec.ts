@@ -36,6 +36,29 @@ test('[CONN1] two tabs call one object, whose worker one of them runs', async ({
   ).toBe(4);
 });
 
+test('[GATE21] calls of one turn travel together, and each has a turn of its own', async ({
+  context,
+  server,
+}) => {
+  const page = await openBlank(await context.newPage(), server);
+  const { steps, posts } = await page.evaluate(async () => {
+    const { env } = await window.api.connectRooms();
+    const rooms = ['a', 'b', 'c'].map((name) => env.Room.getByName(name));
+    for (const room of rooms) await room.steps();
+    const { postMessage } = MessagePort.prototype;
+    let posts = 0;
+    MessagePort.prototype.postMessage = function (this: MessagePort, message: unknown) {
+      posts += 1;
+      postMessage.call(this, message);
+    } as never;
+    await Promise.all(Array.from({ length: 300 }, (_, i) => rooms[i % 3]!.step(`${i}`)));
+    MessagePort.prototype.postMessage = postMessage;
+    return { steps: await rooms[0]!.steps(), posts };
+  });
+  expect(steps).toEqual(Array.from({ length: 300 }, (_, i) => [`${i}`, `${i}, after`]).flat());
+  expect(posts).toBe(1);
+});
+
 test('[STUB8] functions are called across tabs', async ({ context, server }) => {
   const one = await openBlank(await context.newPage(), server);
   const two = await openBlank(await context.newPage(), server);

@@ -2,8 +2,14 @@
 // BroadcastChannel that only these two have to another tab's. It names no type of comlink, which is
 // bundled: the types of the package must not need it.
 //
-// Keeps true: after close() posting does nothing. comlink posts a release message when its proxies
-// are collected, which may be long after, and a closed BroadcastChannel would throw.
+// What is posted in one turn travels in one message, in order: a message takes several times as long as
+// what most calls do. Nothing is transferred: a channel cannot, and what is sent here is small or must be kept.
+//
+// Invariant: after close() posting does nothing. comlink posts a release message when its proxies
+// are collected, which may be long after, and a closed BroadcastChannel would throw. What was posted
+// before close() is sent. A message that cannot be cloned fails its own call, and no other.
+
+import { toWire } from './errors-on-wire.ts';
 
 /** What a MessagePort and a BroadcastChannel have in common. */
 export interface WireChannel {
@@ -15,31 +21,131 @@ export interface WireChannel {
   close(): void;
 }
 
+/** When what arrives together is delivered, and what is posted is sent. */
+export interface Pace {
+  /** Delivers one of several messages that have arrived together; in order. */
+  deliver(task: () => void): void;
+  /** Sends what was posted. */
+  send(task: () => void): void;
+}
+
+/** Several messages that travel as one. */
+interface Pack {
+  readonly type: 'pack';
+  readonly messages: readonly unknown[];
+}
+
+/** Most messages of a pack, so that what others send gets its turn. */
+export const PACK_MAX = 512;
+
+/** For code that may run at any time. */
+const AT_ONCE: Pace = {
+  deliver: (task) => task(),
+  send: (task) => queueMicrotask(task),
+};
+
+type Listener = (event: Event) => void;
+
 export class ChannelEndpoint {
   readonly #channel: WireChannel;
+  readonly #pace: Pace;
+  readonly #listeners = new Set<EventListenerOrEventListenerObject>();
+  #posted: unknown[] = [];
+  /** Messages that wait for their delivery. */
+  readonly #arrived: unknown[] = [];
   #isClosed = false;
 
-  constructor(channel: WireChannel) {
+  constructor(channel: WireChannel, pace: Pace = AT_ONCE) {
     this.#channel = channel;
+    this.#pace = pace;
+    channel.addEventListener('message', (event) => this.#receive(event as MessageEvent));
     channel.start?.();
   }
 
-  // Nothing is transferred: a channel cannot, and what is sent here is small or must be kept.
   postMessage(message: unknown): void {
-    if (!this.#isClosed) this.#channel.postMessage(message);
+    if (this.#isClosed) return;
+    this.#posted.push(message);
+    if (this.#posted.length === 1) this.#pace.send(() => this.#send());
   }
 
   addEventListener(type: string, listener: EventListenerOrEventListenerObject): void {
-    this.#channel.addEventListener(type, listener);
+    if (type === 'message') this.#listeners.add(listener);
+    else this.#channel.addEventListener(type, listener);
   }
 
   removeEventListener(type: string, listener: EventListenerOrEventListenerObject): void {
-    this.#channel.removeEventListener(type, listener);
+    if (type === 'message') this.#listeners.delete(listener);
+    else this.#channel.removeEventListener(type, listener);
   }
 
   /** Idempotent. */
   close(): void {
+    if (this.#isClosed) return;
+    this.#send();
     this.#isClosed = true;
     this.#channel.close();
   }
+
+  #send(): void {
+    const posted = this.#posted;
+    this.#posted = [];
+    for (let first = 0; first < posted.length; first += PACK_MAX) {
+      this.#sendTogether(posted.slice(first, first + PACK_MAX));
+    }
+  }
+
+  #sendTogether(messages: readonly unknown[]): void {
+    const pack: Pack = { type: 'pack', messages };
+    try {
+      this.#channel.postMessage(messages.length === 1 ? messages[0] : pack);
+    } catch (error) {
+      if (messages.length === 1) this.#refuse(messages[0], error);
+      else for (const message of messages) this.#sendTogether([message]);
+    }
+  }
+
+  // The message cannot be cloned. A call of this side rejects, as if comlink had thrown; a reply to the
+  // other side becomes the error.
+  #refuse(message: unknown, error: unknown): void {
+    const { id, path } = message as { readonly id?: unknown; readonly path?: unknown };
+    if (typeof id !== 'string') throw error;
+    if (path === undefined) {
+      this.#channel.postMessage({ id, type: 'RAW', value: { error: toWire(error) } });
+      return;
+    }
+    const thrown = { isError: false, value: error };
+    this.#deliver({ id, type: 'HANDLER', name: 'throw', value: thrown });
+  }
+
+  #receive({ data }: MessageEvent<unknown>): void {
+    if (!isPack(data) && this.#arrived.length === 0) {
+      this.#deliver(data);
+      return;
+    }
+    const messages = isPack(data) ? data.messages : [data];
+    this.#arrived.push(...messages);
+    for (const _ of messages) this.#pace.deliver(() => this.#deliver(this.#arrived.shift()));
+  }
+
+  #deliver(data: unknown): void {
+    if (this.#isClosed) return;
+    const event = { data } as unknown as Event;
+    for (const listener of this.#listeners) {
+      try {
+        if (typeof listener === 'function') (listener as Listener)(event);
+        else listener.handleEvent(event);
+      } catch (error) {
+        // As a listener that throws: reported, and the others are called.
+        queueMicrotask(() => {
+          throw error;
+        });
+      }
+    }
+  }
+}
+
+function isPack(data: unknown): data is Pack {
+  if (typeof data !== 'object' || data === null) return false;
+  const { type, messages } = data as Partial<Pack>;
+  return type === 'pack' && Array.isArray(messages) && messages.length <= PACK_MAX;
 }

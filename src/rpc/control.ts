@@ -16,7 +16,7 @@ import type { WireError } from './errors-on-wire.ts';
 import type { Notice } from './notices.ts';
 
 /**
- * Increased when protocol.ts or calls of operations change.
+ * Increased when protocol.ts, calls of operations or how messages travel together change.
  *
  * What precedes a connection never changes in a way that an earlier version misunderstands, because it is
  * how a page learns that the versions differ: the names below, StartMessage, `loaded`, `standing`, `who`,
@@ -24,10 +24,10 @@ import type { Notice } from './notices.ts';
  * a field that is there stays, with its meaning. `src/client/deployments.test.ts` speaks to this code as
  * other versions do.
  */
-export const PROTOCOL_VERSION = 6;
+export const PROTOCOL_VERSION = 7;
 
 /** The oldest version that this code still speaks. */
-export const PROTOCOL_OLDEST = 6;
+export const PROTOCOL_OLDEST = 7;
 
 /** The versions that a page or worker speaks. */
 export interface Versions {

@@ -7,7 +7,7 @@
 
 import { storageError } from '../contract/errors.ts';
 import type { Call } from '../contract/operations.ts';
-import type { ChannelEndpoint } from './channel-endpoint.ts';
+import type { ChannelEndpoint, Pace } from './channel-endpoint.ts';
 import { connectionClosed } from './connection-closed.ts';
 import type { ConnectionMessage } from './control.ts';
 import { type Outcome, toWire } from './errors-on-wire.ts';
@@ -31,6 +31,8 @@ export interface WorkerService extends StoragePeer {
   readonly live?: LiveService;
   /** What every page is told. */
   readonly notices?: Notices;
+  /** When what a page has sent together is delivered. @default at once */
+  readonly pace?: Pace;
   /** Resolves to the reason when nothing more can be served. */
   readonly lost?: Promise<Error>;
   /** False while an event runs, or a page holds a transaction open. @default always true */

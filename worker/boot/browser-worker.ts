@@ -55,7 +55,7 @@ async function createHost(
   { directory, medium: wanted, wasmUrl }: DirectoryOptions,
   after: After,
 ): Promise<ServedHost> {
-  const { host, namespaces, watch, medium, close } = await startBrowserHost({
+  const { host, namespaces, turns, watch, medium, close } = await startBrowserHost({
     ...hosted,
     directory,
     medium: wanted,
@@ -68,6 +68,11 @@ async function createHost(
     },
     rest: () => host.rest(),
     notices: noticesOf(host),
+    // Each message has a turn, as if it had come alone: in a browser, an event lasts as long as its turn.
+    pace: {
+      deliver: (task) => turns.nextTurn(task),
+      send: (task) => turns.afterTurns(task),
+    },
     close,
   });
   return { service, medium };

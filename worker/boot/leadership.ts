@@ -53,7 +53,7 @@ export class Leadership {
   connectOwnPage(): void {
     const { port1, port2 } = new MessageChannel();
     // The page may have a connection with a call under way; it closes the one that it does not use.
-    const admitted = new WorkerEnd(this.#host, new ChannelEndpoint(port1));
+    const admitted = new WorkerEnd(this.#host, new ChannelEndpoint(port1, this.#host.pace));
     this.#own.add(admitted);
     admitted.ended.addEventListener('abort', () => this.#own.delete(admitted));
     this.#environment.give(port2);
@@ -64,7 +64,7 @@ export class Leadership {
     if (typeof client !== 'string' || typeof connection !== 'string') return;
     const { locks, names, openChannel } = this.#environment;
     const channel = openChannel(names.connectionChannel(connection));
-    const admitted = this.#admit(client, new ChannelEndpoint(channel));
+    const admitted = this.#admit(client, new ChannelEndpoint(channel, this.#host.pace));
     whenReleased(locks, names.clientLock(client), admitted.ended, () => admitted.end());
   }
 

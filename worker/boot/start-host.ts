@@ -1,6 +1,7 @@
 // Starts a host of objects on any platform, which is passed in, and registers it with the global scope
 // and the library that object code uses.
 
+import { isTaskExact } from '../../src/io/current-context.ts';
 import { undoAll } from '../../src/io/replace-global.ts';
 import { Namespaces } from '../calls/namespaces.ts';
 import type { ObjectCatalog } from '../catalog/catalog.ts';
@@ -15,7 +16,7 @@ import { ObjectHost } from '../host/object-host.ts';
 import { ObjectManager } from '../host/object-manager.ts';
 import type { HostEnvironment } from '../instance/environment.ts';
 import type { ClassRegistry } from '../instance/object-class.ts';
-import { MessageTurns, type Turns } from '../io/turns.ts';
+import { MessageTurns, TURNS_PER_MESSAGE, type Turns } from '../io/turns.ts';
 import { registerRunningHost } from '../library/running-hosts.ts';
 import { completeLimits, type Limits } from '../sql/query-limits.ts';
 import { openLogDatabase } from '../storage/log-database.ts';
@@ -49,6 +50,8 @@ export interface RunningHost {
   readonly host: ObjectHost;
   readonly namespaces: Namespaces;
   readonly manager: ObjectManager;
+  /** Turns of the thread. */
+  readonly turns: MessageTurns;
   /**
    * Ends every object after its last write is durable, and removes the host from scope and library.
    * `fact` says why, to what still runs.
@@ -63,7 +66,7 @@ export async function startHost(
   env: object,
 ): Promise<RunningHost> {
   const { time = systemTime } = platform;
-  const messages = new MessageTurns();
+  const messages = new MessageTurns(isTaskExact ? 1 : TURNS_PER_MESSAGE);
   const clock = new Clock(time);
   const environment = environmentOf(platform, platform.turns ?? messages, time, clock);
   const host = new ObjectHost(environment, classes, (instance) => namespaces.bindings(instance));
@@ -95,7 +98,7 @@ export async function startHost(
     await close();
     throw error;
   }
-  return { host, namespaces, manager, close };
+  return { host, namespaces, manager, turns: messages, close };
 }
 
 function environmentOf(

@@ -3,6 +3,7 @@
 // Does not know files: the watch is passed in. `ask` and `release` are about references, so their
 // answers do not depend on anything stored.
 
+import type { Pace } from '../../src/rpc/channel-endpoint.ts';
 import { type Outcome, toWire } from '../../src/rpc/errors-on-wire.ts';
 import type { LiveService } from '../../src/rpc/live-protocol.ts';
 import type { Notices } from '../../src/rpc/notices.ts';
@@ -25,6 +26,7 @@ export interface HostLife {
   close(fact: string): Promise<void>;
   /** What every page is told. */
   readonly notices: Notices;
+  readonly pace: Pace;
 }
 
 export function watchedHost(
@@ -39,6 +41,7 @@ export function watchedHost(
   return {
     lost: watch.cleared,
     notices: life.notices,
+    pace: life.pace,
     get isQuiet() {
       return life.isQuiet;
     },

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { MessageTurns } from './turns.ts';
+import { MessageTurns, TURNS_PER_MESSAGE } from './turns.ts';
 
 describe('turns by messages', () => {
   test('[GATE19] each task has a turn of its own, with its microtasks, in order', async () => {
@@ -39,88 +39,173 @@ describe('turns by messages', () => {
 });
 
 describe('the messages behind the turns', () => {
-  /** Channels of which the test delivers the messages. */
-  function watched() {
-    const sent: (() => void)[] = [];
+  /** Channels of which the test delivers the messages, in a runtime that completes microtasks between listeners. */
+  function watched(turnsMax = 1) {
+    const sent: (() => Promise<void>)[] = [];
     const channels = { opened: 0, closed: 0 };
     class Channel {
-      readonly port1: { onmessage: (() => void) | null } = { onmessage: null };
+      readonly #listeners: ((event: object) => void)[] = [];
+      readonly port1 = {
+        start() {},
+        addEventListener: (_type: string, listener: (event: object) => void) =>
+          void this.#listeners.push(listener),
+      };
       readonly port2 = {
-        postMessage: () => void sent.push(() => this.port1.onmessage?.()),
+        postMessage: () => void sent.push(() => this.#dispatch()),
         close: () => void channels.closed++,
       };
       constructor() {
         channels.opened += 1;
       }
+      async #dispatch() {
+        let isStopped = false;
+        const event = { stopImmediatePropagation: () => void (isStopped = true) };
+        for (const listener of this.#listeners) {
+          if (isStopped) return;
+          listener(event);
+          for (let i = 0; i < 5; i++) await null;
+        }
+      }
     }
     vi.stubGlobal('MessageChannel', Channel);
     const log: string[] = [];
-    const turns = new MessageTurns();
+    const turns = new MessageTurns(turnsMax);
     return {
       turns,
       sent,
       channels,
       log,
       note: (text: string) => () => void log.push(text),
-      turn: () => sent.shift()!(),
+      message: () => sent.shift()!(),
     };
   }
-  afterEach(() => vi.unstubAllGlobals());
+  afterEach(() => {
+    vi.unstubAllGlobals();
+    vi.restoreAllMocks();
+  });
 
-  test('[GATE19] each task has a message, bookkeeping shares that of the next task', () => {
-    const { turns, sent, log, note, turn } = watched();
+  test('[GATE19] each task has a message, bookkeeping shares that of the next task', async () => {
+    const { turns, sent, log, note, message } = watched();
     turns.nextTurn(note('a'));
     turns.nextTurn(note('b'));
     turns.beforeNextTurn(note('before a'));
-    expect(sent).toHaveLength(2);
-    turn();
+    await message();
     expect(log).toEqual(['before a', 'a']);
-    turn();
+    await message();
     expect([log, sent]).toEqual([['before a', 'a', 'b'], []]);
   });
 
-  test('[GATE19] bookkeeping that comes first has a message, which the next task shares', () => {
-    const { turns, sent, log, note, turn } = watched();
+  test('[GATE19] bookkeeping that comes first has a message, which the next task shares', async () => {
+    const { turns, sent, log, note, message } = watched();
     turns.beforeNextTurn(note('before'));
     expect(sent).toHaveLength(1);
     turns.beforeNextTurn(note('before, too'));
     turns.nextTurn(note('a'));
-    expect(sent).toHaveLength(1);
     turns.nextTurn(note('b'));
-    expect(sent).toHaveLength(2);
-    turn();
+    expect(sent).toHaveLength(1);
+    await message();
     expect(log).toEqual(['before', 'before, too', 'a']);
-    turn();
+    await message();
     expect(log.at(-1)).toBe('b');
   });
 
-  test('[NODE4] turns that are closed keep no channel, except while a task waits', () => {
-    const { turns, channels, log, note, turn } = watched();
+  test('[GATE21] one message brings many turns, each with its microtasks, and those they ask for', async () => {
+    const { turns, sent, log, note, message } = watched(8);
+    for (const name of ['a', 'b']) {
+      turns.nextTurn(() => {
+        log.push(name);
+        queueMicrotask(note(`${name}, after`));
+        turns.beforeNextTurn(note(`before what follows ${name}`));
+      });
+    }
+    turns.nextTurn(() => turns.nextTurn(note('asked for')));
+    await message();
+    const ofA = ['a', 'a, after', 'before what follows a'];
+    const ofB = ['b', 'b, after', 'before what follows b'];
+    expect(log).toEqual([...ofA, ...ofB, 'asked for']);
+    expect(sent).toEqual([]);
+  });
+
+  test('[GATE21] a message brings only so many turns, and the next one goes on', async () => {
+    const { turns, sent, log, note, message } = watched(2);
+    for (const name of ['a', 'b', 'c']) turns.nextTurn(note(name));
+    await message();
+    expect(log).toEqual(['a', 'b']);
+    expect(sent).toHaveLength(1);
+    await message();
+    expect(log).toEqual(['a', 'b', 'c']);
+    expect(sent).toEqual([]);
+  });
+
+  test('[GATE21] turns that take long leave the others to the next message', async () => {
+    const { turns, sent, log, note, message } = watched(8);
+    let nowMs = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
+    turns.nextTurn(() => {
+      nowMs += 5;
+    });
+    turns.nextTurn(note('later'));
+    await message();
+    expect(log).toEqual([]);
+    expect(sent).toHaveLength(1);
+    await message();
+    expect(log).toEqual(['later']);
+  });
+
+  test('[GATE21] what is to follow the turns runs when they are over; without turns, soon', async () => {
+    const { turns, log, note, message } = watched(8);
+    turns.afterTurns(note('soon'));
+    await null;
+    turns.nextTurn(() => turns.afterTurns(note('after')));
+    turns.nextTurn(note('a'));
+    await message();
+    expect(log).toEqual(['soon', 'a', 'after']);
+  });
+
+  test('[NODE4] turns that are closed keep no channel, except while a task waits', async () => {
+    const { turns, channels, log, note, message } = watched();
     for (const name of ['a', 'b']) {
       turns.nextTurn(note(name));
-      turn();
+      await message();
     }
     expect(channels).toEqual({ opened: 1, closed: 0 });
     turns.nextTurn(note('waits'));
     turns.nextTurn(note('waits, too'));
     turns.close();
-    turn();
+    await message();
     expect(channels).toEqual({ opened: 1, closed: 0 });
-    turn();
+    await message();
     expect(channels).toEqual({ opened: 1, closed: 1 });
     turns.nextTurn(note('late'));
-    turn();
+    await message();
     expect(channels).toEqual({ opened: 2, closed: 2 });
     expect(log).toEqual(['a', 'b', 'waits', 'waits, too', 'late']);
   });
 
-  test('[NODE4] turns that are closed while nothing waits keep no channel', () => {
-    const { turns, channels, note, turn } = watched();
+  test('[NODE4] turns that are closed while nothing waits keep no channel', async () => {
+    const { turns, channels, note, message } = watched();
     turns.nextTurn(note('a'));
-    turn();
+    await message();
     turns.close();
     expect(channels).toEqual({ opened: 1, closed: 1 });
     turns.close();
     expect(channels).toEqual({ opened: 1, closed: 1 });
   });
+});
+
+test('[GATE21] a runtime that calls all listeners before any microtask gives each task a message', async () => {
+  vi.spyOn(process, 'emitWarning').mockImplementation(() => {}); // Node counts listeners
+  const turns = new MessageTurns(TURNS_PER_MESSAGE);
+  const log: string[] = [];
+  await new Promise<void>((resolve) => {
+    for (const name of ['a', 'b']) {
+      turns.nextTurn(() => {
+        log.push(name);
+        queueMicrotask(() => log.push(`${name}, after`));
+      });
+    }
+    turns.nextTurn(resolve);
+  });
+  turns.close();
+  expect(log).toEqual(['a', 'a, after', 'b', 'b, after']);
 });

@@ -1,5 +1,10 @@
 // Turns of the JavaScript event loop, in the order in which they are requested.
+//
+// A browser completes the microtasks of one event listener before it calls the next. So one message with
+// many listeners brings many turns, each with its own microtasks, for the price of one message, which
+// takes longer than a read or write of a key.
 
+/** A turn ends when the microtasks of its task have run. */
 export interface Turns {
   /** Runs the task in the next turn; turns come in the order of the calls. */
   nextTurn(task: () => void): void;
@@ -7,25 +12,46 @@ export interface Turns {
   beforeNextTurn?(task: () => void): void;
 }
 
-/**
- * Turns by messages that a thread posts to itself: they queue behind whatever already waits. A message
- * takes longer than a read or write of a key, so bookkeeping shares the next task's message.
- */
+/** How many turns one message brings in a browser. */
+export const TURNS_PER_MESSAGE = 64;
+
+/** How long one message may bring further turns, because what others have sent waits meanwhile. */
+const TURNS_MS_MAX = 2;
+
+/** Turns by messages that a thread posts to itself: they queue behind whatever already waits. */
 export class MessageTurns implements Turns {
+  readonly #turnsMax: number;
   readonly #tasks: (() => void)[] = [];
   #before: (() => void)[] = [];
-  #messages = 0;
+  #afterwards: (() => void)[] = [];
+  /** A message is on its way, or brings turns now. */
+  #isExpected = false;
+  #isInTurns = false;
+  /** The microtasks of the last turn have run. */
+  #isDrained = true;
+  #startMs = 0;
   #port: MessagePort | undefined;
   #isClosed = false;
 
+  /** `turnsMax` is how many turns one message brings. */
+  constructor(turnsMax = 1) {
+    this.#turnsMax = turnsMax;
+  }
+
   nextTurn(task: () => void): void {
     this.#tasks.push(task);
-    if (this.#messages < this.#tasks.length) this.#post();
+    this.#expect();
   }
 
   beforeNextTurn(task: () => void): void {
     this.#before.push(task);
-    if (this.#messages === 0) this.#post();
+    this.#expect();
+  }
+
+  /** Runs the task when the turns that a message brings are over; if none does now, in a microtask. */
+  afterTurns(task: () => void): void {
+    if (this.#isInTurns) this.#afterwards.push(task);
+    else queueMicrotask(task);
   }
 
   /**
@@ -37,30 +63,64 @@ export class MessageTurns implements Turns {
     this.#closeWhenIdle();
   }
 
-  #post(): void {
+  #expect(): void {
+    if (this.#isExpected) return;
+    this.#isExpected = true;
     this.#port ??= this.#open();
-    this.#messages += 1;
     this.#port.postMessage(null);
   }
 
   #open(): MessagePort {
     const { port1, port2 } = new MessageChannel();
-    port1.onmessage = () => this.#turn();
+    for (let number = 0; number < this.#turnsMax; number++) {
+      port1.addEventListener('message', (event) => this.#turn(event, number));
+    }
+    port1.addEventListener('message', () => this.#end());
+    port1.start();
     return port2;
   }
 
-  #closeWhenIdle(): void {
-    if (!this.#isClosed || this.#messages > 0) return;
-    this.#port?.close(); // closes the other end too
-    this.#port = undefined;
-  }
-
-  #turn(): void {
-    this.#messages -= 1;
-    this.#closeWhenIdle();
+  #turn(event: Event, number: number): void {
+    if (number === 0) {
+      this.#isInTurns = true;
+      this.#startMs = performance.now();
+    } else if (!this.#mayGoOn()) {
+      event.stopImmediatePropagation();
+      this.#end();
+      return;
+    }
+    this.#isDrained = false;
+    queueMicrotask(() => {
+      this.#isDrained = true;
+    });
     const before = this.#before;
     this.#before = [];
     for (const task of before) task();
     this.#tasks.shift()?.();
+  }
+
+  // Not drained: the runtime calls all listeners before any microtask, so each turn needs a message.
+  #mayGoOn(): boolean {
+    return !this.#isIdle && this.#isDrained && performance.now() - this.#startMs < TURNS_MS_MAX;
+  }
+
+  get #isIdle(): boolean {
+    return this.#tasks.length === 0 && this.#before.length === 0;
+  }
+
+  #end(): void {
+    this.#isInTurns = false;
+    this.#isExpected = false;
+    if (!this.#isIdle) this.#expect();
+    const afterwards = this.#afterwards;
+    this.#afterwards = [];
+    for (const task of afterwards) task();
+    this.#closeWhenIdle();
+  }
+
+  #closeWhenIdle(): void {
+    if (!this.#isClosed || this.#isExpected) return;
+    this.#port?.close(); // closes the other end too
+    this.#port = undefined;
   }
 }

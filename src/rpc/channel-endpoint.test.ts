@@ -1,0 +1,129 @@
+import { expect, test } from 'vitest';
+import { ChannelEndpoint, PACK_MAX, type Pace, type WireChannel } from './channel-endpoint.ts';
+
+/** A channel whose messages the test sees, and delivers. */
+class SeenChannel extends EventTarget implements WireChannel {
+  readonly sent: unknown[] = [];
+  isClosed = false;
+  postMessage(message: unknown): void {
+    this.sent.push(structuredClone(message));
+  }
+  close(): void {
+    this.isClosed = true;
+  }
+  arrive(data: unknown): void {
+    this.dispatchEvent(new MessageEvent('message', { data }));
+  }
+}
+
+function opened(pace?: Pace) {
+  const channel = new SeenChannel();
+  const endpoint = new ChannelEndpoint(channel, pace);
+  const heard: unknown[] = [];
+  endpoint.addEventListener('message', (event) => void heard.push((event as MessageEvent).data));
+  return { channel, endpoint, heard };
+}
+
+test('[RPC6] what is posted in one turn travels in one message, in order', async () => {
+  const { channel, endpoint } = opened();
+  for (const number of [1, 2, 3]) endpoint.postMessage({ number });
+  expect(channel.sent).toEqual([]);
+  await null;
+  endpoint.postMessage({ number: 4 });
+  await null;
+  const messages = [{ number: 1 }, { number: 2 }, { number: 3 }];
+  expect(channel.sent).toEqual([{ type: 'pack', messages }, { number: 4 }]);
+});
+
+test('[RPC6] more than a message holds travel in several', async () => {
+  const { channel, endpoint } = opened();
+  for (let number = 0; number <= PACK_MAX; number++) endpoint.postMessage({ number });
+  await null;
+  expect(channel.sent).toHaveLength(2);
+  expect(channel.sent[1]).toEqual({ number: PACK_MAX });
+});
+
+test('[RPC6] messages that travelled together are delivered one after the other', () => {
+  const { channel, heard } = opened();
+  channel.arrive({ type: 'pack', messages: [1, 2] });
+  channel.arrive(3);
+  expect(heard).toEqual([1, 2, 3]);
+});
+
+test('[RPC6] what arrives while others still wait for their turn is delivered after them', () => {
+  const turns: (() => void)[] = [];
+  const { channel, heard } = opened({ deliver: (task) => turns.push(task), send: queueMicrotask });
+  channel.arrive(0);
+  expect(heard).toEqual([0]);
+  channel.arrive({ type: 'pack', messages: [1, 2] });
+  turns.shift()!();
+  channel.arrive(3);
+  expect(heard).toEqual([0, 1]);
+  for (const turn of turns) turn();
+  expect(heard).toEqual([0, 1, 2, 3]);
+});
+
+test('[RPC6] one listener that throws keeps no message from the others', async () => {
+  const channel = new SeenChannel();
+  const endpoint = new ChannelEndpoint(channel);
+  const heard: unknown[] = [];
+  const reported = new Promise((resolve) => process.once('uncaughtException', resolve));
+  endpoint.addEventListener('message', () => {
+    if (heard.length === 0) throw new Error('on purpose');
+  });
+  endpoint.addEventListener('message', (event) => void heard.push((event as MessageEvent).data));
+  channel.arrive({ type: 'pack', messages: [1, 2] });
+  expect(heard).toEqual([1, 2]);
+  expect(await reported).toMatchObject({ message: 'on purpose' });
+});
+
+test('[RPC6] what is no pack is delivered as it is', () => {
+  const { channel, heard } = opened();
+  const wrong = [
+    null,
+    { type: 'pack' },
+    { type: 'pack', messages: 'ab' },
+    { type: 'pack', messages: new Array(PACK_MAX + 1).fill(0) },
+  ];
+  for (const message of wrong) channel.arrive(message);
+  expect(heard).toEqual(wrong);
+});
+
+test("[RPC6] a message that cannot be cloned fails alone: a call of this side, or the other side's", async () => {
+  const { channel, endpoint, heard } = opened();
+  endpoint.postMessage({ id: 'first', path: ['open'] });
+  endpoint.postMessage({ id: 'call', path: ['open'], argumentList: [() => {}] });
+  endpoint.postMessage({ id: 'reply', type: 'RAW', value: () => {} });
+  endpoint.postMessage({ id: 'last', path: ['open'] });
+  await null;
+  expect(channel.sent).toEqual([
+    { id: 'first', path: ['open'] },
+    {
+      id: 'reply',
+      type: 'RAW',
+      value: { error: expect.objectContaining({ name: 'DataCloneError' }) },
+    },
+    { id: 'last', path: ['open'] },
+  ]);
+  expect(heard).toEqual([
+    {
+      id: 'call',
+      type: 'HANDLER',
+      name: 'throw',
+      value: expect.objectContaining({ isError: false }),
+    },
+  ]);
+});
+
+test('[RPC6] what was posted before the end is sent; nothing is sent or delivered after it', async () => {
+  const { channel, endpoint, heard } = opened();
+  endpoint.postMessage({ type: 'closed' });
+  endpoint.close();
+  endpoint.close();
+  endpoint.postMessage({ number: 1 });
+  channel.arrive({ number: 2 });
+  await null;
+  expect(channel.sent).toEqual([{ type: 'closed' }]);
+  expect(channel.isClosed).toBe(true);
+  expect(heard).toEqual([]);
+});
