@@ -1,9 +1,13 @@
 // Several tabs on one object: one leads, the others reach it, and one of them takes over.
 
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import type { BrowserContext, Page } from '@playwright/test';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import type { Served } from '../browsers/server.ts';
+import { REPOSITORY, type Served } from '../browsers/server.ts';
 
 test('[TAB1] two tabs share an object: each sees what the other wrote', async ({
   context,
@@ -131,6 +135,40 @@ declare global {
     readOne(): Promise<unknown>;
   }
 }
+
+test('[TAB13] a tab that waited in line takes over while the server of its files is gone', async ({
+  context,
+  server,
+}) => {
+  const wasm = readFileSync(join(REPOSITORY, 'worker/vfs/sqlite3.wasm'));
+  const headers = {
+    'content-type': 'application/wasm',
+    'access-control-allow-origin': '*',
+    'cache-control': 'no-store',
+  };
+  let answers = 0;
+  const files = createServer((_request, response) => {
+    answers += 1;
+    response.writeHead(200, headers).end(wasm);
+  });
+  await new Promise<void>((resolve) => files.listen(0, 'localhost', resolve));
+  const wasmUrl = `http://localhost:${(files.address() as AddressInfo).port}/sqlite3.wasm`;
+  const one = await openBlank(await context.newPage(), server);
+  const two = await openBlank(await context.newPage(), server);
+  for (const tab of [one, two]) {
+    await tab.evaluate(async (wasmUrl) => {
+      await (await window.api.openStorage('shared', { wasmUrl })).put('key', 1);
+    }, wasmUrl);
+  }
+  await expect.poll(() => answers).toBe(2);
+  files.closeAllConnections();
+  await new Promise((resolve) => files.close(resolve));
+  await one.close();
+  const seen = await two.evaluate(async (wasmUrl) => {
+    return (await window.api.openStorage('shared', { wasmUrl })).get('key');
+  }, wasmUrl);
+  expect(seen).toBe(1);
+});
 
 /** Two tabs, the first of which leads: it has opened the object before the second exists. */
 async function openTabs(context: BrowserContext, server: Served): Promise<[Page, Page]> {

@@ -60,6 +60,9 @@ export interface CandidateEnvironment {
  */
 const LAST_WORDS_MS = 500;
 
+/** How long a worker waits in line before it prepares to lead, so that its page's first answers come first. */
+const PREPARE_MS = 1000;
+
 /** What a worker that leads serves, and from which medium. */
 export interface ServedHost {
   readonly service: WorkerService;
@@ -75,7 +78,10 @@ export interface HostedCode {
   readonly compareBuilds?: CompareBuilds;
   /** A digest that differs when the code does. */
   digest(): Promise<string>;
-  /** Loads what the host needs, while another still leads. The page receives its rejection. */
+  /**
+   * Loads what the host needs, while another still leads. Whoever is to take over has its page told of a
+   * rejection; one that waits in line tries again when its turn comes.
+   */
   prepare?(options: DirectoryOptions): Promise<unknown>;
   /** Creates the host. The page receives its rejection. */
   createHost(options: DirectoryOptions): Promise<ServedHost>;
@@ -132,6 +138,7 @@ class Candidate {
   /** Its host could not be created: it leads if nobody else does, and takes over from nobody. */
   #hasFailed = false;
   #heardCount = 0;
+  #isPreparing = false;
   #state: State = { kind: 'idle' };
 
   constructor(identity: StartMessage, code: HostedCode, environment: CandidateEnvironment) {
@@ -269,9 +276,22 @@ class Candidate {
       medium: mediumIn(leads.medium),
       ...versionsIn(leads),
     });
-    if (order !== 'older') return;
+    if (order !== 'older') {
+      this.#prepareInLine();
+      return;
+    }
     this.#asked = worker;
     this.#control.postMessage({ type: 'takeover', worker, by: this.#identity.worker });
+  }
+
+  // What it would load when its turn comes would make everyone wait who calls then.
+  #prepareInLine(): void {
+    if (this.#isPreparing) return;
+    this.#isPreparing = true;
+    this.#environment.after(PREPARE_MS, () => {
+      // Nobody waits for it yet: when its turn comes, creating the host fails likewise, and its page is told.
+      if (this.#state.kind === 'standing') this.#code.prepare?.(this.#identity).catch(() => {});
+    });
   }
 
   async #mayTakeOverFrom(leader: string): Promise<boolean> {

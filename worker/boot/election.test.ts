@@ -253,6 +253,21 @@ describe('two deployments', () => {
     expect([origin.leader, origin.hostCount]).toEqual([old, 1]);
   });
 
+  test('[TAB13] one that waits in line prepares to lead, once, and whether or not it can', async () => {
+    const leader = origin.start();
+    await whenLeads(leader);
+    const prepare = vi.fn(() => Promise.reject(new Error('offline')));
+    const waiting = origin.start({ prepare });
+    await vi.waitUntil(() => waiting.order === 'same');
+    expect(prepare).not.toHaveBeenCalled();
+    waiting.startAgain();
+    await vi.waitUntil(() => prepare.mock.calls.length > 0, { timeout: 5000 });
+    expect(origin.leader).toBe(leader);
+    leader.kill();
+    await whenLeads(waiting);
+    expect(prepare).toHaveBeenCalledTimes(1);
+  });
+
   test('[BORDER5] nobody steps down for one that does not wait', async () => {
     const leader = origin.start({ build: 1 });
     await whenLeads(leader);

@@ -200,13 +200,29 @@ function memoryOf(sqlite3: Sqlite3Static): WebAssembly.Memory {
 async function compile(wasm: URL | WebAssembly.Module | Uint8Array): Promise<WebAssembly.Module> {
   if (wasm instanceof WebAssembly.Module) return wasm;
   if (wasm instanceof Uint8Array) return WebAssembly.compile(wasm as Uint8Array<ArrayBuffer>);
-  const response = await fetch(wasm);
-  if (!response.ok) {
-    throw storageError('WORKER_FAILED', `Loading SQLite: ${wasm} answered ${response.status}.`);
+  const response = await answerOf(wasm);
+  // Compiled while it arrives, and browsers keep what they compiled. It insists on the MIME type, which
+  // static hosts often lack.
+  if (response.headers.get('content-type') === 'application/wasm') {
+    try {
+      return await WebAssembly.compileStreaming(response);
+    } catch {
+      // What is wrong with it, its bytes tell.
+      return await compileBytes(wasm, await answerOf(wasm));
+    }
   }
+  return await compileBytes(wasm, response);
+}
+
+async function answerOf(wasm: URL): Promise<Response> {
+  const response = await fetch(wasm);
+  if (response.ok) return response;
+  throw storageError('WORKER_FAILED', `Loading SQLite: ${wasm} answered ${response.status}.`);
+}
+
+async function compileBytes(wasm: URL, response: Response): Promise<WebAssembly.Module> {
   const bytes = new Uint8Array(await response.arrayBuffer());
   if (!MAGIC.every((byte, index) => bytes[index] === byte)) throw notWasm(wasm, response);
-  // Not compileStreaming: it insists on the MIME type, which static hosts often lack.
   return WebAssembly.compile(bytes);
 }
 
