@@ -26,17 +26,45 @@ const openCursors = () =>
   [...host.sessions.values()].reduce((n, { cursors }) => n + cursors.size, 0);
 
 describe('rows', () => {
-  test('[CUR1] come in batches: 100 with the statement, then 1,000, then 10,000', async () => {
+  test('[CUR1] come in batches: 100 with the statement, then 1,000, then 2,500', async () => {
     const rows = await sql.exec('rows 12500').toArray();
     expect(rows.length).toBe(12_500);
     expect(rows.at(-1)).toEqual({ n: 12_500, name: 'row 12500' });
     const counts = host.messages.flat().map((call) => ('rowCount' in call ? call.rowCount : 0));
-    expect(counts).toEqual([100, 1000, 10_000, 10_000]);
+    expect(counts).toEqual([100, 1000, 2500, 2500, 2500, 2500, 2500]);
   });
 
   test('[CUR1] the statement is sent without a pull', async () => {
     await sql.exec('rows 0').ready;
     expect(host.operations).toEqual(['exec']);
+  });
+
+  test('[CUR8] a reader of a second batch has the next one asked for, one that stops before has none', async () => {
+    const rows = sql.exec('rows 5000');
+    for (let i = 0; i < 100; i++) await rows.next();
+    expect(host.operations).toEqual(['exec']);
+    await rows.next();
+    await vi.waitUntil(() => host.operations.length === 3);
+    await rows.next();
+    expect(host.operations).toEqual(['exec', 'rows', 'rows']);
+    expect((await rows.toArray()).map(({ n }) => n).slice(0, 2)).toEqual([103, 104]);
+  });
+
+  test('[CUR8] the error of a batch that was asked for early comes in its place, once it is needed', async () => {
+    const cursor = sql.exec('rows 5000');
+    for (let i = 0; i < 101; i++) await cursor.next();
+    await vi.waitUntil(() => host.operations.length === 3);
+    for (const { cursors } of host.sessions.values()) cursors.clear();
+    for (let i = 101; i < 3600; i++) await cursor.next();
+    await expect(cursor.next()).rejects.toMatchObject({ code: 'CURSOR_CLOSED' });
+  });
+
+  test('[CUR8] close() frees a cursor whose next batch was asked for', async () => {
+    const cursor = sql.exec('rows 50000');
+    for (let i = 0; i < 101; i++) await cursor.next();
+    await cursor.close();
+    expect(openCursors()).toBe(0);
+    expect(await cursor.next()).toEqual({ done: true, value: undefined });
   });
 
   test('[CUR1] for await gives every row once', async () => {

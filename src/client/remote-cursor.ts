@@ -3,9 +3,11 @@
 // The cursor and all its views share one position. `break` in a loop keeps the position, as in the
 // worker. The cursor is freed in the worker by close(), or after it is collected, once every pull
 // that was made has its rows.
+//
+// A reader that has taken a second batch reads on: from then on, the next one is asked for when one
+// arrives, so that the worker reads rows while the page makes objects of them.
 
 import { storageError } from '../contract/errors.ts';
-import { BATCH_ROWS_MAX } from '../contract/operation-fields.ts';
 import type { RowBatch } from '../contract/operations.ts';
 import type { RemoteSqlCursor, SqlRow, SqlStorageValue } from '../contract/storage.ts';
 import { connectionClosed } from '../rpc/connection-closed.ts';
@@ -15,8 +17,11 @@ import type { SessionCalls } from './signalled-session.ts';
 /** Rows of the first batch: enough for most queries, and few if only the first row is wanted. */
 export const FIRST_ROWS = 100;
 
-/** A reader that wants more rows wants many: each batch may have so many times the rows of the last. */
-const GROWTH = 10;
+/** Rows of the second batch: a reader that wants more rows wants many. */
+const SECOND_ROWS = 1000;
+
+/** Rows of each later batch: few enough that several overlap, and many beside the cost of a message. */
+const LATER_ROWS = 2500;
 
 type Row = SqlStorageValue[];
 
@@ -56,8 +61,8 @@ export class RemoteCursor<T extends SqlRow> implements RemoteSqlCursor<T> {
       : { done: false, value: this.#object(row) };
   }
 
-  async toArray(): Promise<T[]> {
-    return (await this.#rows.rest()).map((row) => this.#object(row));
+  toArray(): Promise<T[]> {
+    return this.#rows.rest((row) => this.#object(row));
   }
 
   async one(): Promise<T> {
@@ -74,7 +79,7 @@ export class RemoteCursor<T extends SqlRow> implements RemoteSqlCursor<T> {
           ? { done: true, value: undefined }
           : { done: false, value: row as U };
       },
-      toArray: () => source().rest() as Promise<U[]>,
+      toArray: () => source().rest((row) => row as U),
       one: () => source().one() as Promise<U>,
       [Symbol.asyncIterator]() {
         return this;
@@ -119,7 +124,9 @@ class RowSource {
   #rows: Row[] = [];
   #position = 0;
   /** Rows of the next batch. */
-  #batchRows = FIRST_ROWS * GROWTH;
+  #batchRows = SECOND_ROWS;
+  /** The batch after this one, if it was asked for before it is needed. */
+  #ahead: Promise<RowBatch> | null = null;
   /** The worker's number of the cursor, or null if no rows are left in the worker. */
   #cursor: number | null = null;
   /** Pulls run one after the other; settles when the last one ends, and never rejects. */
@@ -145,14 +152,16 @@ class RowSource {
     });
   }
 
-  rest(): Promise<Row[]> {
+  rest<T>(convert: (row: Row) => T): Promise<T[]> {
     return this.#inTurn(async () => {
-      const rows: Row[] = [];
-      do {
+      const converted: T[] = [];
+      for (;;) {
+        const rows = this.#rows;
+        for (let i = this.#position; i < rows.length; i++) converted.push(convert(rows[i]!));
+        this.#position = rows.length;
+        if (this.#cursor === null) return converted;
         await this.#fill(1);
-        for (let row = this.#shift(); row !== undefined; row = this.#shift()) rows.push(row);
-      } while (this.#cursor !== null);
-      return rows;
+      }
     });
   }
 
@@ -203,15 +212,19 @@ class RowSource {
   // Pulls until this many rows are available, or none is left.
   async #fill(count: number): Promise<void> {
     while (this.#rows.length - this.#position < count && this.#cursor !== null) {
-      if (this.#session.generation !== this.#generation)
-        throw connectionClosed('the rest of the rows is gone');
-      const rowCount = Math.min(this.#batchRows, BATCH_ROWS_MAX);
-      this.#batchRows = rowCount * GROWTH;
-      this.#take(await this.#pull(this.#cursor, rowCount));
+      const batch = await (this.#ahead ?? this.#pull(this.#cursor));
+      this.#take(batch);
+      this.#ahead = batch.cursor === null ? null : this.#pull(batch.cursor);
+      this.#ahead?.catch(() => {}); // the pull that needs it receives the error
     }
   }
 
-  async #pull(cursor: number, rowCount: number): Promise<RowBatch> {
+  async #pull(cursor: number): Promise<RowBatch> {
+    if (this.#session.generation !== this.#generation) {
+      throw connectionClosed('the rest of the rows is gone');
+    }
+    const rowCount = this.#batchRows;
+    this.#batchRows = LATER_ROWS;
     try {
       return await this.#session.call({ op: 'rows', cursor, rowCount });
     } catch (error) {
@@ -238,6 +251,7 @@ class RowSource {
     this.#rows = [];
     this.#position = 0;
     this.#cursor = null;
+    this.#ahead = null; // the worker answers it before it closes the cursor
     if (cursor === null || this.#session.generation !== this.#generation) return;
     // Fails only if the session has ended, which closed the cursor.
     await this.#session.call({ op: 'closeCursor', cursor }, null, null).catch(() => {});
