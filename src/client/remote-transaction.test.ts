@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { runCandidate } from '../../worker/boot/candidate.ts';
 import type { RemoteStorage, Transaction } from '../contract/storage.ts';
+import { toWire } from '../rpc/errors-on-wire.ts';
 import type { FakeHost } from '../testing/fake-host.ts';
 import { type FakeTab, FakeTabs } from '../testing/fake-tabs.ts';
+import { turns } from '../testing/turns.ts';
 
 let tabs: FakeTabs;
 let tab: FakeTab;
@@ -111,6 +113,64 @@ test('[PTX4] after the commit every operation of txn fails, rollback() too', asy
   const empty = { start: 'b', end: 'a' };
   await expect(kept?.list(empty)).rejects.toMatchObject({ code: 'TRANSACTION_ENDED' });
   expect(() => kept?.rollback()).toThrowError(/committed/);
+});
+
+describe('the first calls', () => {
+  test('[PTX8] are sent with the beginning, and the commit after its answer', async () => {
+    const release = host.holdAnswers();
+    const value = storage.transaction(async (txn) => {
+      void txn.put('count', 2);
+      return txn.get('count');
+    });
+    await vi.waitUntil(() => host.operations.includes('begin'));
+    await turns();
+    expect(host.operations).toEqual(['begin', 'put', 'get']);
+    release();
+    expect(await value).toBe(2);
+    expect(host.operations).toEqual(['begin', 'put', 'get', 'commit']);
+  });
+
+  test('[PTX8] a closure that ends before the transaction is open has it committed after that', async () => {
+    const release = host.holdAnswers();
+    const done = storage.transaction((txn) => void txn.put('count', 2));
+    await turns();
+    expect(host.operations).toEqual(['begin', 'put']);
+    release();
+    await done;
+    expect(host.operations).toEqual(['begin', 'put', 'commit']);
+  });
+
+  test('[PTX8] one that is lost before it was open begins again, with its calls, at the next worker', async () => {
+    const other = tabs.tab();
+    const theirs = await other.open('object');
+    host.holdAnswers();
+    const run = vi.fn();
+    const value = theirs.transaction(async (txn) => {
+      run();
+      await txn.put('count', ((await txn.get<number>('count')) ?? 0) + 1);
+      return txn.get('count');
+    });
+    await vi.waitUntil(() => host.operations.includes('get'));
+    tab.close();
+    expect(await value).toBe(2);
+    expect(run).toHaveBeenCalledTimes(1);
+    expect(other.leadingHost.operations).toEqual(['begin', 'get', 'put', 'get', 'commit']);
+  });
+
+  test('[PTX8] a beginning that is refused is what the transaction rejects with, and its calls too', async () => {
+    vi.spyOn(host, 'execute').mockImplementation(async (_session, calls) =>
+      calls.map(() => ({ error: toWire(new Error('refused')) })),
+    );
+    let first: Promise<unknown> = Promise.resolve();
+    const refused = storage.transaction((txn) => {
+      first = txn.get('count').catch((error) => error);
+    });
+    await expect(refused).rejects.toThrow('refused');
+    expect(await first).toMatchObject({ message: 'refused' });
+    vi.restoreAllMocks();
+    await storage.transaction((txn) => txn.put('count', 3));
+    expect(await storage.get('count')).toBe(3);
+  });
 });
 
 describe('two transactions of a handle', () => {

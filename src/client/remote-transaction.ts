@@ -3,6 +3,9 @@
 // Invariant: a handle has one transaction at a time. The worker learns how the closure ended before
 // the promise settles. A closure may not run longer than the worker lets a transaction hold an
 // object.
+//
+// The closure starts as the transaction begins: its first calls travel with the beginning, and wait in the
+// worker until the transaction is open.
 
 import { checkCallback } from '../contract/arguments.ts';
 import { storageError } from '../contract/errors.ts';
@@ -41,18 +44,17 @@ export class RemoteTransactions {
       );
     }
     const run = closure as unknown as Closure<T>;
-    const begun = this.#last.then(() => this.#begin(signal));
-    const result = begun.then((scope) => this.#one(scope, run, signal));
+    const started = this.#last.then(() => {
+      signal?.throwIfAborted(); // while it waited
+      return this.#session.begin(signal);
+    });
+    const result = started.then((scope) => this.#one(scope, run, signal));
     this.#last = result.catch(() => {}); // the caller receives the error
     if (signal === undefined) return result;
     // It may wait for others to end theirs. The worker refuses it, or it is undone.
+    const begun = started.then((scope) => scope.begun);
     await untilAborted(begun, signal);
     return result;
-  }
-
-  async #begin(signal: AbortSignal | undefined): Promise<TransactionScope> {
-    signal?.throwIfAborted(); // while it waited
-    return await this.#session.begin(signal);
   }
 
   async #one<T>(
@@ -61,11 +63,6 @@ export class RemoteTransactions {
     signal: AbortSignal | undefined,
   ): Promise<T> {
     const transaction = new RemoteTransaction(this.#session, scope);
-    if (signal?.aborted) {
-      this.#session.leave(scope);
-      await transaction.undo(transactionEnded('rolled back'));
-      throw signal.reason;
-    }
     const running = this.#start(() => closure(transaction));
     // Not before the closure ends, even after a timeout: until then, its writes must not become
     // single ones.
@@ -73,7 +70,10 @@ export class RemoteTransactions {
     running.then(leave, leave);
     let result: T;
     try {
-      result = await this.#inTime(running, transaction, signal);
+      result = await this.#inTime(running, transaction, scope, signal);
+      // Not before it is open: one that is cancelled while it waits is not committed.
+      await scope.begun;
+      signal?.throwIfAborted();
     } catch (error) {
       await transaction.undo(transactionEnded('rolled back'));
       throw error;
@@ -94,19 +94,29 @@ export class RemoteTransactions {
   #inTime<T>(
     running: Promise<T>,
     transaction: RemoteTransaction,
+    scope: TransactionScope,
     signal: AbortSignal | undefined,
   ): Promise<T> {
     const inTime = new Promise<T>((resolve, reject) => {
-      const cancel = this.#after(CRITICAL_SECTION_MS_MAX, () => {
-        const error = storageError(
-          'TRANSACTION_TIMEOUT',
-          `transaction: the closure did not end within ${CRITICAL_SECTION_MS_MAX / 1000} s; its ` +
-            'transaction was rolled back. Do slow work outside of it.',
-        );
-        void transaction.undo(error);
-        reject(error);
+      let hasEnded = false;
+      let cancel = () => {};
+      // The time that it waits for others does not count.
+      scope.begun.then(() => {
+        if (hasEnded) return;
+        cancel = this.#after(CRITICAL_SECTION_MS_MAX, () => {
+          const error = storageError(
+            'TRANSACTION_TIMEOUT',
+            `transaction: the closure did not end within ${CRITICAL_SECTION_MS_MAX / 1000} s; its ` +
+              'transaction was rolled back. Do slow work outside of it.',
+          );
+          void transaction.undo(error);
+          reject(error);
+        });
+      }, reject);
+      running.then(resolve, reject).finally(() => {
+        hasEnded = true;
+        cancel();
       });
-      running.then(resolve, reject).finally(cancel);
     });
     return signal === undefined ? inTime : untilAborted(inTime, signal);
   }

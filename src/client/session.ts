@@ -3,11 +3,11 @@
 //
 // When the worker dies, the session is opened again at the next one. Reads that had been sent are
 // sent again. Writes reject with CONNECTION_CLOSED, because they may have taken effect; so do calls
-// of a transaction, which ended with its worker.
+// of a transaction, which ended with its worker. One that the worker had not opened yet begins again,
+// with its calls, of which none was answered.
 
 import { isStorageError, storageError } from '../contract/errors.ts';
 import { type Call, operationOf, type Results } from '../contract/operations.ts';
-import { connectionClosed } from '../rpc/connection-closed.ts';
 import { fromWire, type Outcome } from '../rpc/errors-on-wire.ts';
 import type { WireAddress } from '../rpc/object-protocol.ts';
 import type { PageEnd } from '../rpc/page-end.ts';
@@ -58,6 +58,9 @@ export class Session {
   readonly signal: AbortSignal | undefined = undefined;
   /** The open transaction, which calls of this handle join. */
   #scope: TransactionScope | null = null;
+  /** The transaction whose beginning is not answered. */
+  #beginning: TransactionScope | null = null;
+  #lastTransaction = 0;
 
   /** `target` is the address of an object of a class; by default, the object of this name. */
   constructor(
@@ -121,12 +124,25 @@ export class Session {
     return this.#scope !== null;
   }
 
-  /** Begins a transaction; until leave(), calls of this handle belong to it. */
-  async begin(signal?: AbortSignal): Promise<TransactionScope> {
-    const number = await this.call({ op: 'begin' }, null, signal);
-    if (this.#state.kind !== 'open') throw connectionClosed('before the transaction could start');
-    this.#scope = new TransactionScope(number, signal);
-    return this.#scope;
+  /**
+   * Begins a transaction; until leave(), calls of this handle belong to it. They need not wait for its
+   * beginning.
+   */
+  begin(signal?: AbortSignal): TransactionScope {
+    this.#lastTransaction += 1;
+    const number = this.#lastTransaction;
+    const answer = this.call({ op: 'begin', number }, null, signal);
+    const answered = () => {
+      if (this.#beginning === scope) this.#beginning = null;
+    };
+    const begun = answer.then(answered, (error) => {
+      answered();
+      throw error;
+    });
+    const scope = new TransactionScope(number, begun, signal);
+    this.#scope = scope;
+    this.#beginning = scope;
+    return scope;
   }
 
   /** Later calls no longer belong to the transaction. */
@@ -202,7 +218,7 @@ export class Session {
     if (this.#state.kind !== 'open') return;
     const { connection, id } = this.#state;
     // A worker that steps down finishes what it has begun; the rest waits for the next one.
-    const isSent = ({ call }: Pending) => !connection.isYielding || isBound(call);
+    const isSent = ({ call }: Pending) => !connection.isYielding || this.#isBoundNow(call);
     const queue = this.#queue.filter(isSent);
     this.#queue = this.#queue.filter((pending) => !isSent(pending));
     for (const batch of batches(queue)) this.#send(connection, id, batch);
@@ -285,11 +301,15 @@ export class Session {
     if (this.#state.kind !== 'open' || this.#state.connection !== connection) return;
     this.#state = { kind: 'unopened' };
     this.#generation += 1;
-    this.#scope?.end(reason);
     const sent = [...this.#sent];
     const queue = this.#queue;
-    const again = sent.filter(({ call, sends }) => mayRepeat(call) && sends < SENDS_MAX);
-    const waiting = queue.filter(({ call }) => !isBound(call));
+    const beginning = this.#beginning;
+    const beginsAgain = beginning !== null && mayBeginAgain(beginning, sent);
+    if (!beginsAgain) this.#scope?.end(reason);
+    const isAgain = ({ call }: Pending) =>
+      beginning !== null && belongsTo(beginning, call) ? beginsAgain : mayRepeat(call);
+    const again = sent.filter((pending) => isAgain(pending) && pending.sends < SENDS_MAX);
+    const waiting = queue.filter((pending) => !isBound(pending.call) || isAgain(pending));
     const kept = new Set([...again, ...waiting]);
     this.#sent.clear();
     this.#queue = [...kept];
@@ -298,6 +318,13 @@ export class Session {
       reason,
     );
     this.#flush();
+  }
+
+  /** Whether only the worker of the connection can perform the call, which knows its transaction already. */
+  #isBoundNow(call: Call): boolean {
+    const beginning = this.#beginning;
+    if (beginning === null || !belongsTo(beginning, call)) return isBound(call);
+    return call.op !== 'begin' && [...this.#sent].some((sent) => sent.call.op === 'begin');
   }
 
   #isClosed(): boolean {
@@ -324,6 +351,15 @@ function isCancelled(error: unknown): boolean {
 // Only the worker that these calls were made for can perform them.
 function isBound({ op, txn }: Call): boolean {
   return txn !== undefined || operationOf(op).isBound === true;
+}
+
+function belongsTo({ number }: TransactionScope, call: Call): boolean {
+  return call.op === 'begin' ? call.number === number : call.txn === number;
+}
+
+/** One of which nothing was answered has had no effect: its commit is sent after that. */
+function mayBeginAgain(scope: TransactionScope, sent: readonly Pending[]): boolean {
+  return sent.every(({ call, sends }) => !belongsTo(scope, call) || sends < SENDS_MAX);
 }
 
 function travelsAlone({ op }: Call): boolean {

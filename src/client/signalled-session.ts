@@ -67,7 +67,7 @@ export class SignalledSession implements SessionCalls {
     return this.#session.call(call, scope, signal);
   }
 
-  begin(signal?: AbortSignal): Promise<TransactionScope> {
+  begin(signal?: AbortSignal): TransactionScope {
     return this.#session.begin(signal);
   }
 

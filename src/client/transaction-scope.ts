@@ -5,14 +5,18 @@
 import { storageError } from '../contract/errors.ts';
 
 export class TransactionScope {
-  /** The worker's number; meaningless to another worker. */
+  /** Among the transactions of its session. */
   readonly number: number;
+  /** Resolves when the worker has opened it; its calls, which may be sent before, wait for that there. */
+  readonly begun: Promise<void>;
   /** Cancels the transaction, and with it the calls that join it. */
   readonly signal: AbortSignal | undefined;
   #end: Error | null = null;
 
-  constructor(number: number, signal?: AbortSignal) {
+  constructor(number: number, begun: Promise<void>, signal?: AbortSignal) {
     this.number = number;
+    this.begun = begun;
+    begun.catch((error) => this.end(error));
     this.signal = signal;
   }
 

@@ -270,7 +270,8 @@ export const OPERATIONS = {
   }),
   closeCursor: operation({ effect: 'read', fields: { cursor: field.numberOf }, isBound: true }),
   // A read, because the transaction that it began has ended with the worker.
-  begin: operation({ effect: 'read', fields: {}, travelsAlone: true }),
+  // The page numbers its transactions, so that it can send calls of one with its beginning.
+  begin: operation({ effect: 'read', fields: { number: field.numberOf }, travelsAlone: true }),
   commit: operation({ effect: 'write', fields: { txn: field.numberOf } }),
   rollback: operation({ effect: 'write', fields: { txn: field.numberOf } }),
 } satisfies { readonly [Op in OperationName]: Operation<FieldChecks, Results[Op], MethodOwner> };

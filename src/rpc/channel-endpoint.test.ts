@@ -16,6 +16,9 @@ class SeenChannel extends EventTarget implements WireChannel {
   }
 }
 
+/** When what was posted has left. */
+const sent = () => new Promise((resolve) => setTimeout(resolve));
+
 function opened(pace?: Pace) {
   const channel = new SeenChannel();
   const endpoint = new ChannelEndpoint(channel, pace);
@@ -28,9 +31,9 @@ test('[RPC6] what is posted in one turn travels in one message, in order', async
   const { channel, endpoint } = opened();
   for (const number of [1, 2, 3]) endpoint.postMessage({ number });
   expect(channel.sent).toEqual([]);
-  await null;
+  await sent();
   endpoint.postMessage({ number: 4 });
-  await null;
+  await sent();
   const messages = [{ number: 1 }, { number: 2 }, { number: 3 }];
   expect(channel.sent).toEqual([{ type: 'pack', messages }, { number: 4 }]);
 });
@@ -38,7 +41,7 @@ test('[RPC6] what is posted in one turn travels in one message, in order', async
 test('[RPC6] more than a message holds travel in several', async () => {
   const { channel, endpoint } = opened();
   for (let number = 0; number <= PACK_MAX; number++) endpoint.postMessage({ number });
-  await null;
+  await sent();
   expect(channel.sent).toHaveLength(2);
   expect(channel.sent[1]).toEqual({ number: PACK_MAX });
 });
@@ -95,7 +98,7 @@ test("[RPC6] a message that cannot be cloned fails alone: a call of this side, o
   endpoint.postMessage({ id: 'call', path: ['open'], argumentList: [() => {}] });
   endpoint.postMessage({ id: 'reply', type: 'RAW', value: () => {} });
   endpoint.postMessage({ id: 'last', path: ['open'] });
-  await null;
+  await sent();
   expect(channel.sent).toEqual([
     { id: 'first', path: ['open'] },
     {
@@ -122,7 +125,7 @@ test('[RPC6] what was posted before the end is sent; nothing is sent or delivere
   endpoint.close();
   endpoint.postMessage({ number: 1 });
   channel.arrive({ number: 2 });
-  await null;
+  await sent();
   expect(channel.sent).toEqual([{ type: 'closed' }]);
   expect(channel.isClosed).toBe(true);
   expect(heard).toEqual([]);

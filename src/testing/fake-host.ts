@@ -155,7 +155,7 @@ export class FakeHost implements StoragePeer {
         session.cursors.delete(call.cursor);
         return null;
       case 'begin':
-        session.transaction = { number: ++this.#lastNumber, before: new Map(entries) };
+        session.transaction = { number: call.number, before: new Map(entries) };
         return session.transaction.number;
       case 'commit':
         session.transaction = null;

@@ -10,6 +10,10 @@ import { PageSessions } from '../sessions/page-sessions.ts';
 import { loadSqliteInNode } from '../testing/sqlite.ts';
 import { type RunningHost, startHost } from './start-host.ts';
 
+let transactions = 0;
+/** The beginning of another transaction. */
+const begin = () => ({ op: 'begin', number: ++transactions }) as const;
+
 let endEvent = () => {};
 let alarmsBegun = 0;
 
@@ -112,7 +116,7 @@ test('[BUILD5] an open transaction of a page is not quiet', async () => {
   const sessions = new PageSessions(host, () => () => {});
   const opened = await sessions.open('plain');
   const session = 'ok' in opened ? opened.ok : -1;
-  const [begun] = await sessions.execute(session, [{ op: 'begin' }]);
+  const [begun] = await sessions.execute(session, [begin()]);
   const txn = (begun as { ok: number }).ok;
   await vi.waitUntil(() => host.isQuiet);
   expect(sessions.isInTransaction).toBe(true);

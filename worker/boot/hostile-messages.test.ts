@@ -172,7 +172,10 @@ describe('a peer with other code', () => {
     const session = 'ok' in opened ? opened.ok : expect.fail();
     const outcomes = await connection.worker.execute(session, Array(513).fill({ op: 'sync' }));
     expect(outcomes[0]).toMatchObject(refused);
-    const alone = await connection.worker.execute(session, [{ op: 'sync' }, { op: 'begin' }]);
+    const alone = await connection.worker.execute(session, [
+      { op: 'sync' },
+      { op: 'begin', number: 1 },
+    ]);
     expect(alone).toMatchObject([refused, refused]);
   });
 

@@ -217,7 +217,7 @@ describe('into an object', () => {
     const [mine, other] = [await open(), await open()];
     const import_ = (session: number) =>
       sessions.execute(session, [{ op: 'importDatabase', database: file, wal: null }]);
-    const [begun] = await sessions.execute(mine.ok, [{ op: 'begin' }]);
+    const [begun] = await sessions.execute(mine.ok, [{ op: 'begin', number: 1 }]);
     const put = { op: 'put', entries: [['a', new Uint8Array([1])]], unconfirmed: false } as const;
     await sessions.execute(mine.ok, [put]);
     expect(await import_(mine.ok)).toMatchObject([
@@ -240,7 +240,7 @@ describe('into an object', () => {
     const file = await exportOf('empty');
     const sessions = new PageSessions(host.host, () => () => {});
     const { ok: session } = (await sessions.open('object')) as { ok: number };
-    await sessions.execute(session, [{ op: 'begin' }]);
+    await sessions.execute(session, [{ op: 'begin', number: 1 }]);
     (await host.host.instance(host.address())).reset(new Error('mine'));
     expect(
       await sessions.execute(session, [{ op: 'importDatabase', database: file, wal: null }]),

@@ -8,6 +8,10 @@ import { serialize } from '../../src/serializer/encode.ts';
 import { createTestHost, type TestHost } from '../testing/test-host.ts';
 import { PageSessions } from './page-sessions.ts';
 
+let transactions = 0;
+/** The beginning of another transaction. */
+const begin = () => ({ op: 'begin', number: ++transactions }) as const;
+
 const ENDLESS = 'WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c)';
 
 let host: TestHost;
@@ -76,11 +80,11 @@ test('[CANCEL2] an import that has waited is not made', async () => {
 
 test('[CANCEL2] calls that wait for the transaction of another are cancelled by a message', async () => {
   const [one, other] = [await open(), await open()];
-  const [begun] = await sessions.execute(one, [{ op: 'begin' }]);
+  const [begun] = await sessions.execute(one, [begin()]);
   const txn = (begun as { ok: number }).ok;
   const waiting = [
     sessions.execute(other, [{ ...put('a'), flag: flag('blob:x') }, put('b')]),
-    sessions.execute(other, [{ op: 'begin', flag: flag('blob:x') }]),
+    sessions.execute(other, [{ ...begin(), flag: flag('blob:x') }]),
   ];
   await host.turns(3);
   await sessions.cancel(['blob:x']);
@@ -88,7 +92,7 @@ test('[CANCEL2] calls that wait for the transaction of another are cancelled by 
   expect(codes((await Promise.all(waiting)).flat())).toEqual(['CANCELLED', 'ok', 'CANCELLED']);
   expect(await keys()).toEqual(['b']);
   // The transaction that was cancelled holds nobody up.
-  expect(codes(await sessions.execute(one, [{ op: 'begin' }]))).toEqual(['ok']);
+  expect(codes(await sessions.execute(one, [begin()]))).toEqual(['ok']);
   expect(host.host.cancellations.size).toBe(0);
 });
 

@@ -18,7 +18,7 @@ import { PageCursors } from './page-cursors.ts';
 import { type After, endedTransaction, PageTransaction } from './page-transaction.ts';
 
 export interface SessionEnvironment {
-  /** A number for a cursor or a transaction, never used before. */
+  /** A number for a cursor, never used before. */
   readonly nextId: () => number;
   /** Runs the task after the delay in real time; the result cancels it. */
   readonly after: After;
@@ -35,6 +35,8 @@ export class PageSession {
   readonly #cursors: PageCursors;
   /** The one that opened last. */
   #transaction: PageTransaction | undefined;
+  /** The one that a page has asked for last: calls of it may arrive before it is open. */
+  #asked: PageTransaction | undefined;
   #isClosed = false;
 
   constructor(address: ObjectAddress, environment: SessionEnvironment) {
@@ -52,11 +54,23 @@ export class PageSession {
    * Runs the calls as one event of the instance: one after the other in one task, with nothing in
    * between. Only the end of a transaction delays the calls after it.
    */
-  execute(
+  async execute(
     instance: ObjectInstance,
     calls: readonly Call[],
     flagged: CallCancellations,
   ): Promise<Outcome[]> {
+    const [first] = calls;
+    if (first?.op === 'begin') {
+      this.#asked = new PageTransaction(first.number, instance, this.#environment.after);
+    }
+    const asked = this.#asked;
+    if (asked?.isWaiting && calls.some(({ txn }) => txn === asked.id)) {
+      await asked.admitted;
+      // Those of one that was refused wait for nobody else's.
+      if (!asked.isOpen && calls.every(({ txn }) => txn === asked.id)) {
+        return calls.map(() => refusal(asked));
+      }
+    }
     const section = this.#transaction?.section ?? null;
     return instance.deliver(() => this.#run(instance, calls, flagged), section);
   }
@@ -97,11 +111,11 @@ export class PageSession {
     call: Call,
     cancellation: Cancellation | undefined,
   ): Result | Promise<Result> {
+    if (call.op === 'begin') return this.#begin(this.#transactionOf(call.number), cancellation);
     if (cancellation === undefined) return this.#perform(instance, call);
     cancellation.check();
     instance.context.workFor(cancellation);
     try {
-      if (call.op === 'begin') return this.#begin(instance, cancellation);
       return this.#perform(instance, call);
     } finally {
       instance.context.workFor(undefined);
@@ -121,7 +135,7 @@ export class PageSession {
         cursors.end(call.cursor);
         return null;
       case 'begin':
-        return this.#begin(instance);
+        throw storageError('INTERNAL', 'begin: it was sent together with other calls.');
       case 'commit':
         return this.#transactionOf(call.txn).commit().then(nothing);
       case 'rollback':
@@ -135,15 +149,19 @@ export class PageSession {
     }
   }
 
-  async #begin(instance: ObjectInstance, cancellation?: Cancellation): Promise<number> {
-    const { nextId, after } = this.#environment;
-    const transaction = new PageTransaction(nextId(), instance, after);
-    await transaction.open(() => {
-      this.#mustBeginAlone();
+  async #begin(transaction: PageTransaction, cancellation?: Cancellation): Promise<number> {
+    try {
       cancellation?.check();
-      this.#transaction = transaction;
-    });
-    return transaction.id;
+      await transaction.open(() => {
+        this.#mustBeginAlone();
+        cancellation?.check();
+        this.#transaction = transaction;
+      });
+      return transaction.id;
+    } catch (error) {
+      transaction.refuse(error);
+      throw error;
+    }
   }
 
   // Checked when the transaction begins, because the handle may have been closed, or its tab lost,
@@ -158,8 +176,9 @@ export class PageSession {
   }
 
   #transactionOf(id: number): PageTransaction {
-    if (this.#transaction?.id !== id) throw endedTransaction();
-    return this.#transaction;
+    const transaction = [this.#transaction, this.#asked].find((known) => known?.id === id);
+    if (transaction === undefined) throw endedTransaction();
+    return transaction;
   }
 }
 
@@ -170,6 +189,16 @@ export function handleClosed(): Error {
 export async function outcome(result: Promise<unknown>): Promise<Outcome> {
   try {
     return { ok: await result };
+  } catch (error) {
+    return { error: toWire(error) };
+  }
+}
+
+/** The outcome of a call of a transaction that is not open. */
+function refusal(transaction: PageTransaction): Outcome {
+  try {
+    transaction.mustBeOpen();
+    return { ok: null };
   } catch (error) {
     return { error: toWire(error) };
   }

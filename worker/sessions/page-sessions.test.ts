@@ -6,6 +6,10 @@ import { serialize } from '../../src/serializer/encode.ts';
 import { createTestHost, type TestHost } from '../testing/test-host.ts';
 import { PageSessions } from './page-sessions.ts';
 
+let transactions = 0;
+/** The beginning of another transaction. */
+const begin = () => ({ op: 'begin', number: ++transactions }) as const;
+
 let host: TestHost;
 let sessions: PageSessions;
 let timeouts: (() => void)[];
@@ -130,7 +134,7 @@ describe('sessions of pages', () => {
 
   test('[SES5] a transaction commits what its session wrote meanwhile', async () => {
     const session = await open();
-    const txn = (await call(session, { op: 'begin' })) as number;
+    const txn = (await call(session, begin())) as number;
     await call(session, put('a', 'with txn', txn));
     await call(session, put('b', 'joined'));
     await call(session, { op: 'commit', txn });
@@ -143,7 +147,7 @@ describe('sessions of pages', () => {
   test('[PTX7] a write in a transaction is answered at once, the commit when it is on disk', async () => {
     const session = await open();
     const other = await open();
-    const txn = (await call(session, { op: 'begin' })) as number;
+    const txn = (await call(session, begin())) as number;
     host.holdFlushes();
     await call(session, put('a', 'with txn', txn));
     await call(session, put('b', 'joined'));
@@ -163,7 +167,7 @@ describe('sessions of pages', () => {
   test('[PTX7] a write of the handle that was answered is undone with the transaction', async () => {
     const session = await open();
     await call(session, put('a', 'before'));
-    const txn = (await call(session, { op: 'begin' })) as number;
+    const txn = (await call(session, begin())) as number;
     await call(session, put('a', 'joined'));
     await call(session, { op: 'rollback', txn });
     expect(await call(session, get('a'))).toEqual([value('before')]);
@@ -172,7 +176,7 @@ describe('sessions of pages', () => {
   test('[SES6] calls of another session wait until the transaction ends', async () => {
     const session = await open();
     const other = await open();
-    const txn = (await call(session, { op: 'begin' })) as number;
+    const txn = (await call(session, begin())) as number;
     await call(session, put('a', 'inside', txn));
     let answered = false;
     const read = call(other, get('a')).then((result) => {
@@ -187,7 +191,7 @@ describe('sessions of pages', () => {
 
   test('[SES7] operations of an ended transaction fail', async () => {
     const session = await open();
-    const txn = (await call(session, { op: 'begin' })) as number;
+    const txn = (await call(session, begin())) as number;
     await call(session, { op: 'commit', txn });
     await expect(call(session, put('a', 'late', txn))).rejects.toMatchObject({
       code: 'TRANSACTION_ENDED',
@@ -197,7 +201,7 @@ describe('sessions of pages', () => {
   test('[SES8] a transaction open for too long is undone, and says so', async () => {
     const session = await open();
     const other = await open();
-    const txn = (await call(session, { op: 'begin' })) as number;
+    const txn = (await call(session, begin())) as number;
     await call(session, put('a', 'slow', txn));
     timeouts.at(-1)!();
     await expect(call(session, { op: 'commit', txn })).rejects.toMatchObject({
@@ -209,7 +213,7 @@ describe('sessions of pages', () => {
   test('[SES9] closing a handle undoes its open transaction and frees the object', async () => {
     const session = await open();
     const other = await open();
-    const txn = (await call(session, { op: 'begin' })) as number;
+    const txn = (await call(session, begin())) as number;
     await call(session, put('a', 'inside', txn));
     const read = call(other, get('a'));
     await sessions.close(session);
@@ -220,8 +224,8 @@ describe('sessions of pages', () => {
   describe('[SES12] a transaction that waits for its turn', () => {
     test('never opens when its handle was closed meanwhile', async () => {
       const [holder, closed, other] = [await open(), await open(), await open()];
-      const txn = (await call(holder, { op: 'begin' })) as number;
-      const begun = sessions.execute(closed, [{ op: 'begin' }]);
+      const txn = (await call(holder, begin())) as number;
+      const begun = sessions.execute(closed, [begin()]);
       const read = call(other, get('a'));
       await host.turns(2);
       await sessions.close(closed);
@@ -236,7 +240,7 @@ describe('sessions of pages', () => {
     test('never opens when its handle is closed in any turn of the way', async () => {
       for (let turns = 0; turns < 6; turns++) {
         const [closed, other] = [await open(), await open()];
-        const begun = sessions.execute(closed, [{ op: 'begin' }]);
+        const begun = sessions.execute(closed, [begin()]);
         await host.turns(turns);
         const closing = sessions.close(closed);
         await call(other, put('a', 'free'));
@@ -252,7 +256,7 @@ describe('sessions of pages', () => {
 
   test('[SES12] a query that waits for its turn when its handle is closed leaves no cursor', async () => {
     const [holder, closed] = [await open(), await open()];
-    const txn = (await call(holder, { op: 'begin' })) as number;
+    const txn = (await call(holder, begin())) as number;
     const query = 'SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3';
     const rows = sessions.execute(closed, [{ op: 'exec', query, bindings: [], rowCount: 1 }]);
     await host.turns(2);
@@ -264,11 +268,61 @@ describe('sessions of pages', () => {
     expect(instance.hasEnded).toBe(true);
   });
 
+  describe('[SES14] calls of a transaction that arrive before it is open', () => {
+    test('wait for it, in order, and for nothing of others', async () => {
+      const holder = await open();
+      const session = await open();
+      const held = (await call(holder, begin())) as number;
+      const beginning = begin();
+      const txn = beginning.number;
+      const answers = [
+        call(session, beginning),
+        call(session, put('a', 'mine', txn)),
+        call(session, { op: 'get', keys: ['a'], txn }),
+        call(session, { op: 'commit', txn }),
+        call(session, get('a')),
+      ];
+      await call(holder, put('a', 'theirs', held));
+      await call(holder, { op: 'commit', txn: held });
+      const mine = [value('mine')];
+      expect(await Promise.all(answers)).toEqual([txn, null, mine, null, mine]);
+    });
+
+    test('are refused as it is, while another is open', async () => {
+      const holder = await open();
+      const session = await open();
+      const held = (await call(holder, begin())) as number;
+      const beginning = begin();
+      const begun = call(session, beginning);
+      const early = call(session, put('a', 'x', beginning.number));
+      await sessions.close(session);
+      await call(holder, { op: 'rollback', txn: held });
+      for (const refused of [begun, early]) {
+        await expect(refused).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
+      }
+      expect(await call(holder, get('a'))).toEqual([null]);
+    });
+
+    test('reject with a reset that comes first', async () => {
+      const holder = await open();
+      const session = await open();
+      await call(holder, begin());
+      const beginning = begin();
+      const begun = call(session, beginning);
+      const early = call(session, put('a', 'x', beginning.number));
+      await call(holder, { op: 'abort', reason: 'test' });
+      for (const lost of [begun, early]) {
+        await expect(lost).rejects.toMatchObject({ code: 'OBJECT_RESET' });
+      }
+      expect(await call(holder, get('a'))).toEqual([null]);
+    });
+  });
+
   test('[SES13] a second begin inside the transaction of its session is refused', async () => {
     const session = await open();
     const other = await open();
-    const txn = (await call(session, { op: 'begin' })) as number;
-    await expect(call(session, { op: 'begin' })).rejects.toMatchObject({
+    const txn = (await call(session, begin())) as number;
+    await expect(call(session, begin())).rejects.toMatchObject({
       code: 'TRANSACTION_NESTING',
     });
     await call(session, put('a', 'inside', txn));
@@ -278,7 +332,7 @@ describe('sessions of pages', () => {
 
   test('[SES8] the time of a transaction that a reset ended is not counted on', async () => {
     const session = await open();
-    await call(session, { op: 'begin' });
+    await call(session, begin());
     const instance = await host.host.instance(host.address());
     instance.reset(new Error('mine'));
     expect(() => timeouts.at(-1)!()).not.toThrow();
@@ -298,7 +352,7 @@ describe('sessions of pages', () => {
       ],
     ])('%s', async ([, end]) => {
       const session = await open();
-      const txn = (await call(session, { op: 'begin' })) as number;
+      const txn = (await call(session, begin())) as number;
       await call(session, put('a', 'inside', txn));
       expect(running.size).toBe(1);
       await end(session, txn);
@@ -309,7 +363,7 @@ describe('sessions of pages', () => {
 
   test('[SES7] an operation of a transaction that a reset ended says so', async () => {
     const session = await open();
-    const txn = (await call(session, { op: 'begin' })) as number;
+    const txn = (await call(session, begin())) as number;
     (await host.host.instance(host.address())).reset(new Error('mine'));
     for (const op of ['commit', 'rollback'] as const) {
       await expect(call(session, { op, txn })).rejects.toMatchObject({ code: 'OBJECT_RESET' });
@@ -317,7 +371,7 @@ describe('sessions of pages', () => {
     await expect(call(session, put('a', 'late', txn))).rejects.toMatchObject({
       code: 'OBJECT_RESET',
     });
-    const next = (await call(session, { op: 'begin' })) as number;
+    const next = (await call(session, begin())) as number;
     await call(session, { op: 'commit', txn: next });
   });
 
@@ -335,7 +389,7 @@ describe('sessions of pages', () => {
     expect((await call(session, { op: 'rows', cursor: cursor!, rowCount: 9 })) as RowBatch).toEqual(
       expect.objectContaining({ rows: [[2], [3]], cursor: null }),
     );
-    const txn = (await call(session, { op: 'begin' })) as number;
+    const txn = (await call(session, begin())) as number;
     await host.advance(20_000);
     await call(session, put('a', 'kept', txn));
     await call(session, { op: 'commit', txn });

@@ -4,7 +4,7 @@
 //   waiting  for the events before it; nothing is open yet
 //   open     the closure of ObjectStorage.transaction waits for the page
 //   ended    by the page
-//   lost     without the page's doing: it was open for too long, or the object was reset
+//   lost     without the page's doing: it was refused, open for too long, or the object was reset
 //
 // Invariant: an open transaction has a time limit, because all others wait for it, and nothing of it
 // outlives the instance: neither the limit nor the open state.
@@ -26,7 +26,7 @@ type State =
   | { readonly kind: 'waiting' }
   | OpenState
   | { readonly kind: 'ended' }
-  | { readonly kind: 'lost'; readonly error: StorageError };
+  | { readonly kind: 'lost'; readonly error: unknown };
 
 interface OpenState {
   readonly kind: 'open';
@@ -46,11 +46,25 @@ export class PageTransaction {
   #state: State = { kind: 'waiting' };
   /** Settles when the storage has ended it. */
   #ended: Promise<void> = Promise.resolve();
+  /** Resolves when it no longer waits: it is open, or was refused. */
+  readonly admitted: Promise<void>;
+  #admit = () => {};
 
   constructor(id: number, instance: ObjectInstance, after: After) {
     this.id = id;
     this.instance = instance;
     this.#after = after;
+    this.admitted = new Promise((resolve) => {
+      const forget = instance.context.onEnd((reason) => this.refuse(reason));
+      this.#admit = () => {
+        resolve();
+        forget();
+      };
+    });
+  }
+
+  get isWaiting(): boolean {
+    return this.#state.kind === 'waiting';
   }
 
   get isOpen(): boolean {
@@ -71,11 +85,19 @@ export class PageTransaction {
       this.#ended = this.instance.storage.transaction((frame) => {
         admit();
         const held = this.#hold(frame);
+        this.#admit();
         resolve();
         return held;
       });
       this.#ended.catch(reject); // does nothing once it is open; `commit` returns the error
     });
+  }
+
+  /** It does not open, for this reason, which its calls reject with. */
+  refuse(error: unknown): void {
+    if (!this.isWaiting) return;
+    this.#state = { kind: 'lost', error };
+    this.#admit();
   }
 
   /** Resolves when it is committed. @throws as mustBeOpen */
