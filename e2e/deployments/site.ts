@@ -21,8 +21,8 @@ export interface AppDeployment extends Given {
 }
 
 export interface DeploymentsSite {
-  /** The address of a deployment's page. */
-  page(name: string): string;
+  /** The page of a deployment has its name as path. */
+  readonly origin: string;
   close(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export async function startDeployments(
   };
   const site = await serveStatic(read);
   return {
-    page: (name) => `${site.origin}/${name}/`,
+    origin: site.origin,
     async close() {
       await site.close();
       rmSync(folder, { recursive: true, force: true });

@@ -2,10 +2,13 @@
 
 import type { BrowserContext, Page } from '@playwright/test';
 import { test as base, expect } from '../browsers/fixtures.ts';
+import { ownOrigin } from '../browsers/own-origin.ts';
+import type { Served } from '../browsers/server.ts';
 import { type DeploymentsSite, startDeployments } from '../deployments/site.ts';
 
-const test = base.extend<object, { site: DeploymentsSite }>({
-  site: [
+const test = base.extend<{ site: Served }, { deployments: DeploymentsSite }>({
+  site: ({ deployments }, use) => use(ownOrigin(deployments)),
+  deployments: [
     // biome-ignore lint/correctness/noEmptyPattern: Playwright finds a fixture's needs by pattern
     async ({}, use) => {
       const site = await startDeployments({
@@ -24,9 +27,9 @@ const test = base.extend<object, { site: DeploymentsSite }>({
 });
 
 /** A tab of a deployment, connected. */
-async function open(context: BrowserContext, site: DeploymentsSite, name: string): Promise<Page> {
+async function open(context: BrowserContext, site: Served, name: string): Promise<Page> {
   const page = await context.newPage();
-  await page.goto(site.page(name));
+  await page.goto(`${site.origin}/${name}/`);
   await page.waitForFunction(() => 'app' in window);
   await page.evaluate(() => window.app.outcome(window.app.state()));
   return page;
