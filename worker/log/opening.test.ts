@@ -12,6 +12,7 @@ import {
 import { CheckpointFile } from './checkpoint-file.ts';
 import { ObjectFiles } from './object-files.ts';
 import { PAGE_BYTES } from './pages.ts';
+import { SEGMENT_HEADER_BYTES } from './segment-header.ts';
 
 const SMALL = { segmentBytes: 8 * PAGE_BYTES, checkpointLogBytes: 4 * PAGE_BYTES };
 
@@ -31,18 +32,24 @@ async function checkpointOf(directory: WatchedDirectory) {
   return last;
 }
 
-/** An object whose newest checkpoint lies in the second segment, and the one before it in the first. */
-async function withHistory(): Promise<WatchedDirectory> {
+/** An object whose newest checkpoint lies in the second segment, behind its beginning or at it. */
+async function withHistory(where: 'behind' | 'at' = 'behind'): Promise<WatchedDirectory> {
   const directory = new WatchedDirectory();
   const files = await open(directory);
   for (let seed = 1; !directory.written.has('log-00000002'); seed++) {
     await commit(files, seed);
     await files.maintain();
   }
-  await commit(files, 1000);
-  await files.checkpoint();
+  if (where === 'behind') {
+    await commit(files, 1000);
+    await files.checkpoint();
+  }
   await files.close();
-  expect(await checkpointOf(directory)).toMatchObject({ segment: 2 });
+  // An opening that finds the checkpoint in an older segment makes one where it ends.
+  if (where === 'at') await (await open(directory)).close();
+  const { segment, position } = await checkpointOf(directory);
+  expect(segment).toBe(2);
+  expect(position.offset === SEGMENT_HEADER_BYTES).toBe(where === 'at');
   return directory;
 }
 
@@ -71,16 +78,19 @@ test('[LOG7] files without a slot of a checkpoint are damage, whether it is the 
   }
 });
 
-test('[LOG8] a segment with the position of the checkpoint that is missing is damage, and no new one takes its place', async () => {
-  const directory = await withHistory();
-  const { segment, position } = await checkpointOf(directory);
-  expect(position.sequence).toBeGreaterThan(0);
-  const name = `log-${String(segment).padStart(8, '0')}`;
-  await directory.remove(name);
-  const message = new RegExp(`^CORRUPT: open: segment ${segment} of the log is missing`);
-  expect(await refusal(directory)).toMatch(message);
-  expect(await directory.names()).not.toContain(name);
-});
+test.each(['behind', 'at'] as const)(
+  '[LOG8] a missing segment is damage, and no new one takes its place, if the checkpoint lies %s its beginning',
+  async (where) => {
+    const directory = await withHistory(where);
+    const { segment, position } = await checkpointOf(directory);
+    expect(position.sequence).toBeGreaterThan(0);
+    const name = `log-${String(segment).padStart(8, '0')}`;
+    await directory.remove(name);
+    const message = new RegExp(`^CORRUPT: open: segment ${segment} of the log is missing`);
+    expect(await refusal(directory)).toMatch(message);
+    expect(await directory.names()).not.toContain(name);
+  },
+);
 
 test('[LOG8] a segment whose header is damaged is named, and stays as it is', async () => {
   const directory = await withHistory();
