@@ -182,3 +182,69 @@ test.each(Object.entries(WAYS))(
   },
   60_000,
 );
+
+/** An object with five pages, of which a transaction keeps one in memory. */
+async function withPages() {
+  const directory = new WatchedDirectory();
+  const options = { ...RARELY, spillBytes: PAGE_BYTES };
+  const files = await ObjectFiles.open(directory, new TestEnvironment(), options);
+  const write = (at: number, number: number) =>
+    files.file.write(contentOf(number), at * PAGE_BYTES);
+  const commit = async () => {
+    files.file.commit();
+    await files.flush();
+  };
+  for (let at = 0; at < 5; at++) write(at, 11 + 2 * at);
+  await commit();
+  const readsAs = (at: number, number: number) => {
+    const target = new Uint8Array(PAGE_BYTES).fill(0xee);
+    files.file.read(target, at * PAGE_BYTES);
+    return Buffer.from(target).equals(contentOf(number));
+  };
+  return { files, write, commit, readsAs };
+}
+
+test('[LOG19] a page that was moved to the log, cut off and skipped is zeros', async () => {
+  for (const cutAt of [2, 3]) {
+    const { files, write, commit, readsAs } = await withPages();
+    for (const at of [2, 3, 0]) write(at, 101 + 2 * at); // the first two are in the log now
+    files.file.truncate(cutAt * PAGE_BYTES);
+    write(4, 201);
+    const isZero = () => [readsAs(2, cutAt === 3 ? 105 : 0), readsAs(3, 0), readsAs(4, 201)];
+    expect(isZero()).toEqual([true, true, true]);
+    await commit();
+    expect(isZero()).toEqual([true, true, true]);
+    await files.close();
+  }
+});
+
+test('[LOG4] one page in memory that differs is committed, although those in the log are as they were', async () => {
+  const { files, write, commit, readsAs } = await withPages();
+  const sequence = files.committedSequence;
+  for (const at of [0, 1, 2]) write(at, 11 + 2 * at);
+  write(3, 301);
+  await commit();
+  expect(files.committedSequence).toBe(sequence + 1);
+  expect([readsAs(2, 15), readsAs(3, 301)]).toEqual([true, true]);
+  await files.close();
+});
+
+test('[LOG4] a page in memory counts, not what the log has of it', async () => {
+  const { files, write, commit } = await withPages();
+  const sequence = files.committedSequence;
+  write(0, 401);
+  write(1, 13); // moves the page before to the log
+  write(0, 11);
+  await commit();
+  expect(files.committedSequence).toBe(sequence);
+  await files.close();
+});
+
+test('[LOG4] pages that are written as they were commit nothing, in memory too', async () => {
+  const { files, write, commit } = await withPages();
+  const { committedSequence } = files;
+  write(0, 11);
+  await commit();
+  expect(files.committedSequence).toBe(committedSequence);
+  await files.close();
+});
