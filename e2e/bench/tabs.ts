@@ -1,5 +1,5 @@
 // What it costs not to lead, in one run: a call of a tab that follows beside the same call of the tab that leads;
-// and how long nothing is answered when the tab that leads is closed, or its worker is ended.
+// and how long nothing is answered when the tab that leads is closed.
 //
 //   npx tsx e2e/bench/tabs.ts [--browser chromium|firefox] [--rounds 15] [--only calls|takeover]
 
