@@ -8,7 +8,7 @@
 // each record contains the checksum of the one before.
 
 import { pageSum1, recordSum1 } from './checksum-version-1.ts';
-import { xxh32 } from './xxh32.ts';
+import { xxh32, xxh32Pair } from './xxh32.ts';
 
 export type FormatVersion = 1 | 2;
 
@@ -32,9 +32,9 @@ export class Checksum {
   /** The 53-bit checksum of `words[start, end)`: an integer below 2^53. */
   ofRecord(words: Uint32Array, start: number, end: number): number {
     if (this.version === 1) return recordSum1(words, start, end, this.salt);
-    const lower = xxh32(words, start, end, this.salt);
-    const upper = xxh32(words, start, end, this.salt ^ UPPER_SEED) & UPPER_MASK;
-    return upper * 0x1_0000_0000 + lower;
+    const seeds = [this.salt, this.salt ^ UPPER_SEED] as const;
+    const [lower, upper] = xxh32Pair(words, start, end, seeds);
+    return (upper & UPPER_MASK) * 0x1_0000_0000 + lower;
   }
 
   /** The 32-bit checksum of a page; the same bytes at another index give another one. */

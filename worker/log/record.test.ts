@@ -251,7 +251,7 @@ test('[LOG6] only an entry with the whole new page has an image', () => {
   const tail = other.slice();
   tail.set(OLD.subarray(PAGE_BYTES - 4), PAGE_BYTES - 4);
   const hole = other.slice();
-  hole.set(OLD.subarray(2000, 2004), 2000);
+  hole.set(OLD.subarray(2048, 2052), 2048);
   for (const after of [NEW, tail, hole, null]) expect(entryOf(OLD, after).word).toBe(-1);
 });
 
@@ -289,4 +289,33 @@ test('[LOG11] a marker has two numbers and no pages', () => {
   const read = window.subarray(64);
   expect(markerBody(read)).toEqual({ sequence: 2 ** 33 + 1, sum: 2 ** 52 + 3 });
   expect(entriesOf(read, parseHeader(read)!)).toEqual([]);
+});
+
+test('[LOG22] a page that is replaced is one range, and redo and undo are exact where words are the same', () => {
+  const other = page((i) => (i % 251) ^ 0xff);
+  other.set(OLD.subarray(2000, 2040), 2000);
+  for (const [before, after] of [
+    [OLD, other],
+    [null, other],
+    [other, null],
+  ] as const) {
+    const bytes = recordOf(before, after);
+    const copies = before === null || after === null ? 1 : 2;
+    expect(bytes.length).toBe(RECORD_HEADER_BYTES + 16 + copies * PAGE_BYTES);
+    const [entry] = entriesOf(bytes, parseHeader(bytes)!);
+    const work = before?.slice() ?? new Uint8Array(PAGE_BYTES);
+    if (after !== null) {
+      entry!.redo(wordsOf(work));
+      expect(isSame(work, after)).toBe(true);
+    } else work.fill(0);
+    entry!.undo(wordsOf(work));
+    if (before !== null) expect(isSame(work, before)).toBe(true);
+  }
+});
+
+test('[LOG22] a page of which a part is new stays in ranges', () => {
+  const half = page((i) => (i < 2048 ? (i % 251) ^ 0xff : OLD[i]!));
+  expect(recordOf(OLD, half).length).toBeLessThan(RECORD_HEADER_BYTES + 2 * 2048 + 64);
+  const value = page((i) => (i < 1000 ? 1 + (i % 200) : 0));
+  expect(recordOf(null, value).length).toBeLessThan(RECORD_HEADER_BYTES + 1000 + 64);
 });

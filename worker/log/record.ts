@@ -116,7 +116,9 @@ export class RecordWriter {
     const before = change.before === null ? null : wordsOf(change.before);
     const after = change.after === null ? null : wordsOf(change.after);
     const start = this.#end >> 2;
-    const rangeCount = this.#addRanges(before, after);
+    const rangeCount = isReplaced(before ?? ZERO_WORDS, after ?? ZERO_WORDS)
+      ? this.#addWhole(before, after)
+      : this.#addRanges(before, after);
     const isFresh = before === null;
     const isGone = after === null;
     if (rangeCount === 0 && !isFresh && !isGone) return;
@@ -184,6 +186,21 @@ export class RecordWriter {
     return { bytes: this.#bytes.subarray(0, this.#end), sum };
   }
 
+  /** One range over the whole page. */
+  #addWhole(before: Uint32Array | null, after: Uint32Array | null): number {
+    const words = this.#words;
+    let at = (this.#end + ENTRY_HEADER_BYTES) >> 2;
+    this.#halves[at * 2] = 0;
+    this.#halves[at * 2 + 1] = PAGE_WORDS;
+    at++;
+    if (before !== null) words.set(before, at);
+    if (before !== null) at += PAGE_WORDS;
+    if (after !== null) words.set(after, at);
+    if (after !== null) at += PAGE_WORDS;
+    this.#end = at << 2;
+    return 1;
+  }
+
   #addRanges(before: Uint32Array | null, after: Uint32Array | null): number {
     const oldWords = before ?? ZERO_WORDS;
     const newWords = after ?? ZERO_WORDS;
@@ -217,6 +234,18 @@ export class RecordWriter {
     this.#halves = new Uint16Array(buffer);
     this.#doubles = new Float64Array(buffer);
   }
+}
+
+/** Every so many words of a page are looked at first. */
+const SAMPLE_WORDS = 32;
+
+/**
+ * True if no sampled word is the same: the page of a large value that was overwritten, whose ranges would
+ * be looked for in vain. Of a page that is the same in between, more is logged than changed.
+ */
+function isReplaced(before: Uint32Array, after: Uint32Array): boolean {
+  for (let i = 0; i < PAGE_WORDS; i += SAMPLE_WORDS) if (before[i] === after[i]) return false;
+  return before[PAGE_WORDS - 1] !== after[PAGE_WORDS - 1];
 }
 
 /**
