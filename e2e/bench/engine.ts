@@ -8,11 +8,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import sqlite3InitModule, { type Database } from '@sqlite.org/sqlite-wasm';
+import type { Database } from '@sqlite.org/sqlite-wasm';
 import type { FileDirectory, SyncFile } from '../../worker/file/file.ts';
 import { NodeDirectory } from '../../worker/file/node-file.ts';
 import { ObjectFiles } from '../../worker/log/object-files.ts';
-import { LOG_PRAGMAS, LogVfs } from '../../worker/vfs/log-vfs.ts';
+import { logVfsOf, startOfficial } from '../../worker/testing/official-sqlite.ts';
+import { LOG_PRAGMAS } from '../../worker/vfs/log-vfs.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -28,8 +29,9 @@ const environment = {
   now: () => Date.now(),
   randomUint32: () => Math.floor(Math.random() * 0x1_0000_0000),
 };
-const sqlite3 = await sqlite3InitModule();
-const vfs = new LogVfs(sqlite3);
+const official = await startOfficial();
+const { sqlite3 } = official;
+const vfs = logVfsOf(official);
 const root = mkdtempSync(join(options.directory, 'engine-bench-'));
 const rows: Record<string, string | number>[] = [];
 

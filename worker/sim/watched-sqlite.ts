@@ -1,5 +1,5 @@
-// SQLite for the simulations. It does not report failed steps, which are intended here. It is watched:
-// using a pointer after its end is a failure, whatever the effect. One per process.
+// SQLite for the simulations. It is watched: using a pointer after its end is a failure, whatever the effect.
+// One per process.
 
 import { withLivePointers } from '../testing/live-pointers.ts';
 import { loadSqliteInNode } from '../testing/sqlite.ts';
@@ -14,8 +14,6 @@ export interface WatchedSqlite {
 export async function loadWatchedSqlite(): Promise<WatchedSqlite> {
   const violations: string[] = [];
   const module = await loadSqliteInNode();
-  module.sqlite3.config.warn = () => {};
-  module.sqlite3.config.error = () => {};
   return {
     sqlite: withLivePointers(module, (found) => void violations.push(found)),
     takeViolations: () => violations.splice(0),

@@ -72,7 +72,7 @@ export class Guard {
 
   private constructor(sqlite: Sqlite) {
     this.#sqlite = sqlite;
-    this.#handler = sqlite.sqlite3.wasm.installFunction('i(p)', () => this.#tick()) as Pointer;
+    this.#handler = sqlite.install({ parameters: 'i', call: () => this.#tick() });
   }
 
   /** The guard of a module, shared by its connections: only one runs at a time. */

@@ -108,9 +108,9 @@ export class Regulator {
 
   private constructor(sqlite: Sqlite) {
     this.#sqlite = sqlite;
-    this.#callback = sqlite.sqlite3.wasm.installFunction(
-      'i(pipppp)',
-      (
+    this.#callback = sqlite.install({
+      parameters: 'iiiiii',
+      call: (
         _: Pointer,
         action: number,
         first: Pointer,
@@ -119,7 +119,7 @@ export class Regulator {
         origin: Pointer,
       ) =>
         this.regulating ? this.#decide(action, first, second, schema) : this.#decideTrusted(origin),
-    ) as Pointer;
+    });
   }
 
   /** The regulator of a module, shared by its connections: only one runs at a time. */

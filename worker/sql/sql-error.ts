@@ -79,9 +79,25 @@ function storageCode(resultCode: number): StorageErrorCode {
 }
 
 function codeName(sqlite: Sqlite, resultCode: number): string {
-  const name = (code: number) => sqlite.sqlite3.capi.sqlite3_js_rc_str(code) ?? `SQLITE_${code}`;
+  const name = (code: number) => namesOf(sqlite).get(code) ?? `SQLITE_${code}`;
   const primary = resultCode & 0xff;
   return resultCode === primary
     ? name(primary)
     : `${name(primary)} (extended: ${name(resultCode)})`;
+}
+
+const namesOfModule = new WeakMap<Sqlite, ReadonlyMap<number, string>>();
+
+/** The names of result codes, as SQLite itself lists them. */
+function namesOf(sqlite: Sqlite): ReadonlyMap<number, string> {
+  let names = namesOfModule.get(sqlite);
+  if (names === undefined) {
+    const { exports, memory } = sqlite;
+    const listed = JSON.parse(memory.readCString(exports.sqlite3__wasm_enum_json())) as {
+      readonly resultCodes: Readonly<Record<string, number>>;
+    };
+    names = new Map(Object.entries(listed.resultCodes).map(([name, code]) => [code, name]));
+    namesOfModule.set(sqlite, names);
+  }
+  return names;
 }

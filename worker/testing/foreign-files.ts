@@ -1,15 +1,23 @@
 // SQLite files for tests, created by SQLite in memory: sound ones, unusual ones, hostile ones whose schema
 // was written by hand, and WALs for them.
 
-import { loadSqliteInNode } from './sqlite.ts';
+import { startOfficial } from './official-sqlite.ts';
 
 const WAL_HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 const PAGE_BYTES = 4096;
 
+let official: ReturnType<typeof startOfficial> | undefined;
+
+/** One for all files: each is 8 MiB of memory. */
+function sharedOfficial(): ReturnType<typeof startOfficial> {
+  official ??= startOfficial();
+  return official;
+}
+
 /** The file that the statements create. */
 export async function makeFile(sql: string): Promise<Uint8Array> {
-  const { sqlite3 } = await loadSqliteInNode();
+  const { sqlite3 } = await sharedOfficial();
   const database = new sqlite3.oo1.DB(':memory:');
   try {
     database.exec(`PRAGMA page_size=${PAGE_BYTES};${sql}`);
@@ -21,7 +29,7 @@ export async function makeFile(sql: string): Promise<Uint8Array> {
 
 /** The result of a query on a file, opened by plain SQLite. */
 export async function queryFile(file: Uint8Array, sql: string): Promise<unknown[][]> {
-  const { sqlite3 } = await loadSqliteInNode();
+  const { sqlite3 } = await sharedOfficial();
   const { capi, wasm } = sqlite3;
   const database = new sqlite3.oo1.DB(':memory:');
   try {

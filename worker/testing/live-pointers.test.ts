@@ -48,16 +48,19 @@ test('[SQL21] the checker finds what is freed in the middle of its own call', as
   const { sqlite, db, found, prepare } = await opened();
   const { exports } = sqlite;
   const statement = prepare('CREATE TABLE t(a)');
-  const authorizer = sqlite.sqlite3.wasm.installFunction('i(pipppp)', () => {
-    for (const call of [
-      () => exports.sqlite3_close_v2(db),
-      () => exports.sqlite3_finalize(statement),
-    ]) {
-      expect(call).toThrow('up the stack');
-    }
-    return 0;
+  const authorizer = sqlite.install({
+    parameters: 'iiiiii',
+    call: () => {
+      for (const call of [
+        () => exports.sqlite3_close_v2(db),
+        () => exports.sqlite3_finalize(statement),
+      ]) {
+        expect(call).toThrow('up the stack');
+      }
+      return 0;
+    },
   });
-  exports.sqlite3_set_authorizer(db, authorizer as Pointer, 0);
+  exports.sqlite3_set_authorizer(db, authorizer, 0);
   // Its step recompiles it, and so asks about it.
   expect(exports.sqlite3_step(statement)).toBe(101);
   expect(found).not.toEqual([]);

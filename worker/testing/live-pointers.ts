@@ -13,7 +13,12 @@ export type ReportViolation = (violation: string) => void;
 
 type Call = (...args: never[]) => unknown;
 
-const TAKES_NOTHING = new Set(['sqlite3_malloc', 'sqlite3_free', 'sqlite3_status']);
+const TAKES_NOTHING = new Set([
+  'sqlite3_malloc',
+  'sqlite3_free',
+  'sqlite3_status',
+  'sqlite3__wasm_enum_json',
+]);
 const TAKES_STATEMENT = /^sqlite3_(finalize|step|reset|clear_bindings|stmt_|bind_|column_|sql$)/;
 /** Documented to do nothing for a null pointer. */
 const TAKES_NULL = new Set(['sqlite3_finalize', 'sqlite3_reset', 'sqlite3_close_v2']);

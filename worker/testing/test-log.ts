@@ -1,17 +1,19 @@
 // Shared by tests of the log: SQLite on an object's log in a directory in memory, which can delay flushes,
 // records what was flushed, and records every use of a closed file.
 
-import sqlite3InitModule, { type Database } from '@sqlite.org/sqlite-wasm';
+import type { Database } from '@sqlite.org/sqlite-wasm';
 import { storageError } from '../../src/contract/errors.ts';
 import type { FileDirectory, SyncFile } from '../file/file.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { ObjectFiles } from '../log/object-files.ts';
-import { LOG_PRAGMAS, LogVfs } from '../vfs/log-vfs.ts';
+import { LOG_PRAGMAS } from '../vfs/log-vfs.ts';
+import { logVfsOf, startOfficial } from './official-sqlite.ts';
 
 export const START_MS = Date.UTC(2030, 0, 1);
 
-export const sqlite3 = await sqlite3InitModule();
-export const vfs = new LogVfs(sqlite3);
+const official = await startOfficial();
+export const { sqlite3 } = official;
+export const vfs = logVfsOf(official);
 
 /** Time that stands still unless it is moved, and the same random numbers in every run. */
 export class TestEnvironment {

@@ -1,18 +1,19 @@
 // What SQLite is told about its files: results and errors of each call, time, and what has no file.
 
-import type { Database } from '@sqlite.org/sqlite-wasm';
-import sqlite3InitModule from '@sqlite.org/sqlite-wasm';
+import type { Database, Sqlite3Static } from '@sqlite.org/sqlite-wasm';
 import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { storageError } from '../../src/contract/errors.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
-import { LOG_PRAGMAS, LogVfs } from './log-vfs.ts';
+import { logVfsOf, startOfficial } from '../testing/official-sqlite.ts';
+import { LOG_PRAGMAS, type LogVfs } from './log-vfs.ts';
 
-let sqlite3: Awaited<ReturnType<typeof sqlite3InitModule>>;
+let sqlite3: Sqlite3Static;
 let vfs: LogVfs;
 
 beforeAll(async () => {
-  sqlite3 = await sqlite3InitModule();
-  vfs = new LogVfs(sqlite3);
+  const official = await startOfficial();
+  sqlite3 = official.sqlite3;
+  vfs = logVfsOf(official);
 });
 
 type Call = keyof DatabaseFile;
@@ -221,12 +222,12 @@ test('[LOG18] random numbers of SQLite differ', () => {
 });
 
 test('[LOG18] from the first call on, every call of a database reaches its file', async () => {
-  const module = await sqlite3InitModule();
-  const fresh = new LogVfs(module);
+  const official = await startOfficial();
+  const fresh = logVfsOf(official);
   const noted = new NotingFile();
   const address = fresh.attach(noted);
   const open = () => {
-    const opened = new module.oo1.DB({ filename: address, vfs: fresh.name, flags: 'c' });
+    const opened = new official.sqlite3.oo1.DB({ filename: address, vfs: fresh.name, flags: 'c' });
     for (const pragma of LOG_PRAGMAS) opened.exec(pragma);
     return opened;
   };

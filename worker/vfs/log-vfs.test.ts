@@ -1,17 +1,19 @@
-import sqlite3InitModule from '@sqlite.org/sqlite-wasm';
+import type { Sqlite3Static } from '@sqlite.org/sqlite-wasm';
 import { beforeAll, expect, test, vi } from 'vitest';
 import { storageError } from '../../src/contract/errors.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
-import { LOG_PRAGMAS, LogVfs } from './log-vfs.ts';
+import { logVfsOf, startOfficial } from '../testing/official-sqlite.ts';
+import { LOG_PRAGMAS, type LogVfs } from './log-vfs.ts';
 
-let sqlite3: Awaited<ReturnType<typeof sqlite3InitModule>>;
+let sqlite3: Sqlite3Static;
 let vfs: LogVfs;
 
 beforeAll(async () => {
   vi.spyOn(console, 'error').mockImplementation(() => {});
   vi.spyOn(console, 'warn').mockImplementation(() => {});
-  sqlite3 = await sqlite3InitModule();
-  vfs = new LogVfs(sqlite3);
+  const official = await startOfficial();
+  sqlite3 = official.sqlite3;
+  vfs = logVfsOf(official);
 });
 
 /** A database file in memory, whose calls can be made to throw. */

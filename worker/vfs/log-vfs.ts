@@ -6,9 +6,20 @@
 //
 // Knows nothing of pages, logs or durability.
 
-import type { Sqlite3Static, WasmPointer } from '@sqlite.org/sqlite-wasm';
 import { isStorageError, type StorageError, storageError } from '../../src/contract/errors.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
+import type { Pointer, SqliteExports } from './sqlite-module.ts';
+import {
+  CONTROL,
+  DEVICE,
+  FILE_BYTES,
+  IO_METHODS,
+  OPENS_MAIN_DATABASE,
+  RESULT,
+  VFS,
+} from './vfs-layout.ts';
+import { type Callback, installFunctions } from './wasm-functions.ts';
+import type { WasmMemory } from './wasm-memory.ts';
 
 /**
  * Settings of a connection on this VFS, before it does anything else: the log is the journal, so
@@ -31,36 +42,51 @@ interface Attached {
   readonly file: DatabaseFile;
   error: StorageError | undefined;
   /** The connection that has the file open: a `sqlite3*`. */
-  connection: WasmPointer;
+  connection: Pointer;
   /** VACUUM is about to overwrite the file, in a transaction that it commits itself. */
   isVacuuming: boolean;
 }
 
 const NAME = 'ctx-log';
+const TWO_32 = 2 ** 32;
 
 export class LogVfs {
   /** For the last argument of sqlite3_open_v2. */
   readonly name = NAME;
-  readonly #sqlite3: Sqlite3Static;
+  readonly #memory: WasmMemory;
   readonly #attached = new Map<string, Attached>();
-  readonly #open = new Map<WasmPointer, Attached>();
+  readonly #open = new Map<Pointer, Attached>();
   /** Address of the method table every open file points at. */
-  readonly #methods: WasmPointer;
-  /** SQLite's own function, without conversions around it: every commit calls it. */
-  readonly #autocommit: (connection: WasmPointer) => number;
+  readonly #methods: Pointer;
+  /** SQLite's own function: every commit calls it. */
+  readonly #autocommit: (connection: Pointer) => number;
   #attachedCount = 0;
 
   /** Registers the VFS with a module, which has one for its life: `Sqlite.vfs`. */
-  constructor(sqlite3: Sqlite3Static) {
-    this.#sqlite3 = sqlite3;
-    this.#autocommit = sqlite3.wasm.exports.sqlite3_get_autocommit as (_: WasmPointer) => number;
-    const methods = new sqlite3.capi.sqlite3_io_methods();
-    // The package's types misspell the member.
-    (methods as unknown as { $iVersion: number }).$iVersion = 1;
-    this.#methods = methods.pointer;
-    const io = { struct: methods, methods: this.#fileMethods() };
-    sqlite3.vfs.installVfs({ io });
-    this.#register();
+  constructor(exports: SqliteExports, memory: WasmMemory) {
+    this.#memory = memory;
+    this.#autocommit = exports.sqlite3_get_autocommit;
+    const install = (callbacks: Readonly<Record<string, Callback>>) => {
+      const names = Object.keys(callbacks);
+      const addresses = installFunctions(
+        exports.__indirect_function_table,
+        Object.values(callbacks),
+      );
+      return names.map((name, index) => [name, addresses[index]!] as const);
+    };
+    this.#methods = memory.allocate(IO_METHODS.sizeBytes);
+    fill(memory, this.#methods, IO_METHODS, [['iVersion', 1], ...install(this.#fileMethods())]);
+    const vfs = memory.allocate(VFS.sizeBytes);
+    const name = memory.allocate(NAME.length + 1);
+    memory.write(NAME, name);
+    fill(memory, vfs, VFS, [
+      ['iVersion', 2],
+      ['szOsFile', FILE_BYTES],
+      ['mxPathname', PATH_BYTES_MAX],
+      ['zName', name],
+      ...install(this.#vfsMethods()),
+    ]);
+    exports.sqlite3_vfs_register(vfs, 0);
   }
 
   /** Makes a file openable; returns the name to open it by. */
@@ -83,109 +109,112 @@ export class LogVfs {
     return error;
   }
 
-  #fileMethods() {
-    const { capi, wasm } = this.#sqlite3;
-    const { SQLITE_FCNTL_PDB: tellsConnection, SQLITE_FCNTL_OVERWRITE: overwrites } = capi;
+  #fileMethods(): Readonly<Record<string, Callback>> {
     return {
-      xClose: (pointer: WasmPointer) => {
+      xClose: callback('i', (pointer: Pointer) => {
         this.#open.delete(pointer);
-        return capi.SQLITE_OK;
-      },
-      xRead: (pointer: WasmPointer, buffer: WasmPointer, size: number, offset: number) =>
-        this.#call(pointer, capi.SQLITE_IOERR_READ, (file) => {
-          const target = wasm.heap8u().subarray(buffer, buffer + size);
-          return file.read(target, Number(offset)) ? capi.SQLITE_OK : capi.SQLITE_IOERR_SHORT_READ;
+        return RESULT.ok;
+      }),
+      xRead: callback('iiij', (pointer: Pointer, buffer: Pointer, size: number, offset: bigint) =>
+        this.#call(pointer, RESULT.ioRead, (file) => {
+          const target = this.#memory.u8.subarray(buffer, buffer + size);
+          return file.read(target, Number(offset)) ? RESULT.ok : RESULT.ioShortRead;
         }),
-      xWrite: (pointer: WasmPointer, buffer: WasmPointer, size: number, offset: number) =>
-        this.#call(pointer, capi.SQLITE_IOERR_WRITE, (file) => {
-          file.write(wasm.heap8u().subarray(buffer, buffer + size), Number(offset));
-          return capi.SQLITE_OK;
+      ),
+      xWrite: callback('iiij', (pointer: Pointer, buffer: Pointer, size: number, offset: bigint) =>
+        this.#call(pointer, RESULT.ioWrite, (file) => {
+          file.write(this.#memory.u8.subarray(buffer, buffer + size), Number(offset));
+          return RESULT.ok;
         }),
-      xTruncate: (pointer: WasmPointer, size: number) =>
-        this.#call(pointer, capi.SQLITE_IOERR_TRUNCATE, (file) => {
+      ),
+      xTruncate: callback('ij', (pointer: Pointer, size: bigint) =>
+        this.#call(pointer, RESULT.ioTruncate, (file) => {
           file.truncate(Number(size));
-          return capi.SQLITE_OK;
+          return RESULT.ok;
         }),
-      xSync: (pointer: WasmPointer) =>
-        this.#call(pointer, capi.SQLITE_IOERR_FSYNC, (file) => {
+      ),
+      xSync: callback('ii', (pointer: Pointer) =>
+        this.#call(pointer, RESULT.ioSync, (file) => {
           if (this.#isRollingBack(pointer)) file.endRollback();
           else file.commit();
-          return capi.SQLITE_OK;
+          return RESULT.ok;
         }),
-      xFileSize: (pointer: WasmPointer, out: WasmPointer) =>
-        this.#call(pointer, capi.SQLITE_IOERR_FSTAT, (file) => {
-          wasm.poke64(out, BigInt(file.sizeBytes()));
-          return capi.SQLITE_OK;
+      ),
+      xFileSize: callback('ii', (pointer: Pointer, out: Pointer) =>
+        this.#call(pointer, RESULT.ioStat, (file) => {
+          this.#writeI64(out, file.sizeBytes());
+          return RESULT.ok;
         }),
-      xLock: () => capi.SQLITE_OK,
-      xUnlock: () => capi.SQLITE_OK,
-      xCheckReservedLock: (_: WasmPointer, out: WasmPointer) => {
-        wasm.poke32(out, 0);
-        return capi.SQLITE_OK;
-      },
-      xFileControl: (pointer: WasmPointer, operation: number, argument: WasmPointer) => {
-        if (operation === tellsConnection) {
+      ),
+      xLock: callback('ii', () => RESULT.ok),
+      xUnlock: callback('ii', () => RESULT.ok),
+      xCheckReservedLock: callback('ii', (_: Pointer, out: Pointer) => this.#writeI32(out, 0)),
+      xFileControl: callback('iii', (pointer: Pointer, operation: number, argument: Pointer) => {
+        if (operation === CONTROL.tellsConnection) {
           // Sent once the file is open, with the address of the connection's pointer.
-          this.#open.get(pointer)!.connection = wasm.peekPtr(argument);
-        } else if (operation === overwrites) this.#open.get(pointer)!.isVacuuming = true;
-        return capi.SQLITE_NOTFOUND;
-      },
-      xSectorSize: () => 4096 as never,
-      xDeviceCharacteristics: () =>
-        (capi.SQLITE_IOCAP_UNDELETABLE_WHEN_OPEN |
-          capi.SQLITE_IOCAP_SAFE_APPEND |
-          capi.SQLITE_IOCAP_POWERSAFE_OVERWRITE) as never,
+          this.#open.get(pointer)!.connection = this.#memory.i32[argument >> 2]!;
+        } else if (operation === CONTROL.overwrites) this.#open.get(pointer)!.isVacuuming = true;
+        return RESULT.notFound;
+      }),
+      xSectorSize: callback('i', () => 4096),
+      xDeviceCharacteristics: callback(
+        'i',
+        () => DEVICE.undeletableWhenOpen | DEVICE.safeAppend | DEVICE.powersafeOverwrite,
+      ),
     };
   }
 
-  #register(): void {
-    const { capi, wasm } = this.#sqlite3;
-    const vfs = new capi.sqlite3_vfs();
-    const official = new capi.sqlite3_vfs(capi.sqlite3_vfs_find(null as never) as WasmPointer);
-    vfs.$iVersion = 2;
-    vfs.$szOsFile = (
-      capi.sqlite3_file as unknown as { structInfo: { sizeof: number } }
-    ).structInfo.sizeof;
-    vfs.$mxPathname = PATH_BYTES_MAX;
-    const random = vfs as unknown as { $xRandomness: WasmPointer };
-    random.$xRandomness = (official as unknown as { $xRandomness: WasmPointer }).$xRandomness;
-    official.dispose();
-    this.#sqlite3.vfs.installVfs({
-      vfs: {
-        struct: vfs,
-        name: this.name,
-        methods: {
-          xOpen: (_, path, pointer, flags, outFlags) => this.#xOpen(path, pointer, flags, outFlags),
-          // SQLite asks for journals, of which there are none.
-          xAccess: (_, __, ___, out) => {
-            wasm.poke32(out, 0);
-            return capi.SQLITE_OK;
-          },
-          xDelete: () => capi.SQLITE_OK,
-          xFullPathname: (_, path, size, out) =>
-            wasm.cstrncpy(out, path, size) < size ? capi.SQLITE_OK : capi.SQLITE_CANTOPEN,
-          xSleep: () => capi.SQLITE_OK,
-          // SQLite asks a VFS of version 2 for nothing but this; xCurrentTime is of version 1.
-          xCurrentTimeInt64: (_, out) => {
-            wasm.poke64(out, BigInt(JULIAN_EPOCH_MS + Date.now()));
-            return capi.SQLITE_OK;
-          },
-        },
-      },
-    });
+  #vfsMethods(): Readonly<Record<string, Callback>> {
+    return {
+      xOpen: callback(
+        'iiiii',
+        (_: Pointer, path: Pointer, pointer: Pointer, flags: number, outFlags: Pointer) =>
+          this.#xOpen(path, pointer, flags, outFlags),
+      ),
+      // SQLite asks for journals, of which there are none.
+      xAccess: callback('iiii', (_: Pointer, __: Pointer, ___: number, out: Pointer) =>
+        this.#writeI32(out, 0),
+      ),
+      xDelete: callback('iii', () => RESULT.ok),
+      xFullPathname: callback('iiii', (_: Pointer, path: Pointer, size: number, out: Pointer) => {
+        const { u8 } = this.#memory;
+        const end = u8.indexOf(0, path) + 1;
+        if (end - path > size) return RESULT.cantOpen;
+        u8.copyWithin(out, path, end);
+        return RESULT.ok;
+      }),
+      xRandomness: callback('iii', (_: Pointer, size: number, out: Pointer) => {
+        // The platform fills no view of memory that grows in some browsers, and at most 64 KiB at once.
+        this.#memory.u8.set(crypto.getRandomValues(new Uint8Array(size)), out);
+        return size;
+      }),
+      xSleep: callback('ii', () => RESULT.ok),
+      // SQLite asks a VFS of version 2 for nothing but this; xCurrentTime is of version 1.
+      xCurrentTimeInt64: callback('ii', (_: Pointer, out: Pointer) => {
+        this.#writeI64(out, JULIAN_EPOCH_MS + Date.now());
+        return RESULT.ok;
+      }),
+    };
   }
 
-  #xOpen(path: WasmPointer, pointer: WasmPointer, flags: number, outFlags: WasmPointer) {
-    const { capi, wasm } = this.#sqlite3;
-    const attached = path ? this.#attached.get(wasm.cstrToJs(path) ?? '') : undefined;
-    const isMain = (flags & capi.SQLITE_OPEN_MAIN_DB) !== 0;
-    if (!isMain || attached === undefined) return capi.SQLITE_CANTOPEN;
-    const file = new capi.sqlite3_file(pointer);
-    file.$pMethods = this.#methods;
-    file.dispose();
+  #xOpen(path: Pointer, pointer: Pointer, flags: number, outFlags: Pointer): number {
+    const attached = path ? this.#attached.get(this.#memory.readCString(path)) : undefined;
+    const isMain = (flags & OPENS_MAIN_DATABASE) !== 0;
+    if (!isMain || attached === undefined) return RESULT.cantOpen;
+    // A file begins with the address of its methods, and needs no more.
+    this.#writeI32(pointer, this.#methods);
     this.#open.set(pointer, attached);
-    if (outFlags) wasm.poke32(outFlags, flags);
-    return capi.SQLITE_OK;
+    return outFlags ? this.#writeI32(outFlags, flags) : RESULT.ok;
+  }
+
+  #writeI32(pointer: Pointer, value: number): number {
+    this.#memory.i32[pointer >> 2] = value;
+    return RESULT.ok;
+  }
+
+  #writeI64(pointer: Pointer, value: number): void {
+    this.#writeI32(pointer, (value % TWO_32) | 0);
+    this.#writeI32(pointer + 4, Math.floor(value / TWO_32));
   }
 
   /**
@@ -193,7 +222,7 @@ export class LogVfs {
    * autocommit before it syncs, and ROLLBACK, or the rollback after an error, once it is done:
    * https://www.sqlite.org/src/file/src/vdbe.c (OP_AutoCommit). Only VACUUM commits in between.
    */
-  #isRollingBack(pointer: WasmPointer): boolean {
+  #isRollingBack(pointer: Pointer): boolean {
     const attached = this.#open.get(pointer)!;
     const { isVacuuming, connection } = attached;
     attached.isVacuuming = false;
@@ -201,24 +230,38 @@ export class LogVfs {
   }
 
   /** Runs a call on an open file; keeps the error it throws, and returns a result code for it. */
-  #call(pointer: WasmPointer, failure: number, action: (file: DatabaseFile) => number): never {
+  #call(pointer: Pointer, failure: number, action: (file: DatabaseFile) => number): number {
     const attached = this.#open.get(pointer)!;
     try {
-      return action(attached.file) as never;
+      return action(attached.file);
     } catch (cause) {
       const error = isStorageError(cause)
         ? cause
         : storageError('INTERNAL', `file call: ${String(cause)}`, { cause });
       attached.error = error;
-      return this.#resultCode(error, failure) as never;
+      return resultCode(error, failure);
     }
   }
+}
 
-  #resultCode(error: StorageError, failure: number): number {
-    const { capi } = this.#sqlite3;
-    if (error.code === 'DISK_FULL' || error.code === 'MEMORY_FULL') return capi.SQLITE_FULL;
-    // The code a file has for it; SQLite reports it as SQLITE_CORRUPT.
-    if (error.code === 'CORRUPT') return capi.SQLITE_IOERR_CORRUPTFS;
-    return failure;
-  }
+function resultCode(error: StorageError, failure: number): number {
+  if (error.code === 'DISK_FULL' || error.code === 'MEMORY_FULL') return RESULT.full;
+  // The code a file has for it; SQLite reports it as SQLITE_CORRUPT.
+  if (error.code === 'CORRUPT') return RESULT.ioCorrupt;
+  return failure;
+}
+
+function callback(parameters: string, call: Callback['call']): Callback {
+  return { parameters, call };
+}
+
+/** Writes a structure: these members, and 0 for the others. */
+function fill(
+  { u8, i32 }: WasmMemory,
+  pointer: Pointer,
+  layout: Readonly<Record<string, number>> & { readonly sizeBytes: number },
+  members: readonly (readonly [string, number])[],
+): void {
+  u8.fill(0, pointer, pointer + layout.sizeBytes);
+  for (const [name, value] of members) i32[(pointer + layout[name]!) >> 2] = value;
 }

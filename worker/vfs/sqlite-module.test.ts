@@ -8,7 +8,6 @@ import { loadSqliteInNode } from '../testing/sqlite.ts';
 import { loadSqlite } from './sqlite-module.ts';
 
 beforeAll(() => {
-  // The official code reports on the console what the promise rejects with as well.
   vi.spyOn(console, 'error').mockImplementation(() => {});
 });
 

@@ -1,16 +1,16 @@
-// The SQLite module of this worker: official code, instrumented WebAssembly, loaded once.
+// The SQLite module of this worker: the official build, instrumented, loaded once.
 //
-// Gives the layers above a small typed handle: the functions they call by pointer, the memory, the VFS,
-// and the official API object. The official OPFS and key-value VFSes are disabled: they would start a
-// worker of their own and write to the console.
+// Gives the layers above a small typed handle: the functions they call by pointer, the memory, the VFS, and
+// a way to install functions that SQLite calls.
 //
 // Knows nothing of databases.
 
-import sqlite3InitModule, { type Sqlite3Static } from '@sqlite.org/sqlite-wasm';
 import { isStorageError, storageError } from '../../src/contract/errors.ts';
 import { COUNT_TABLE, COUNT_TABLE_BYTES, COUNTED_STATEMENT } from './count-table.ts';
 import { CountedStatement } from './counted-statement.ts';
 import { LogVfs } from './log-vfs.ts';
+import { type Callback, installFunctions } from './wasm-functions.ts';
+import { startWasm } from './wasm-host.ts';
 import { WasmMemory } from './wasm-memory.ts';
 
 /** An address in the module's memory; 0 is the null pointer. */
@@ -87,6 +87,11 @@ export interface SqliteExports {
   sqlite3_column_bytes(statement: Pointer, column: number): number;
   /** `sqlite3_db_config` for options that take an int and return one. */
   sqlite3__wasm_db_config_ip(db: Pointer, option: number, on: number, result: Pointer): number;
+  /** SQLite's numbers and their names, as JSON. */
+  sqlite3__wasm_enum_json(): Pointer;
+  sqlite3_vfs_register(vfs: Pointer, isDefault: number): number;
+  /** Functions that SQLite can call by address. */
+  readonly __indirect_function_table: WebAssembly.Table;
   /** The statement whose instructions are counted; 0 for none. */
   readonly [COUNTED_STATEMENT]: WebAssembly.Global<'i32'>;
   /** Address of the count table. */
@@ -101,30 +106,11 @@ export interface Sqlite {
   readonly countTable: Pointer;
   /** The statement whose instructions the table counts. */
   readonly counted: CountedStatement;
-  /** The official API, to install functions. */
-  readonly sqlite3: Sqlite3Static;
+  /** Makes a function callable for SQLite, for the life of the module; returns its address. */
+  readonly install: (callback: Callback) => Pointer;
   /** The file system of every database of this module. */
   readonly vfs: LogVfs;
 }
-
-interface ModuleOptions {
-  instantiateWasm(
-    imports: WebAssembly.Imports,
-    done: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void,
-  ): object;
-  print(text: string): void;
-  printErr(text: string): void;
-}
-
-interface ApiConfig {
-  readonly disable: { readonly vfs: Readonly<Record<string, boolean>> };
-}
-
-const OFFICIAL_VFS_OFF: ApiConfig = {
-  disable: {
-    vfs: { kvvfs: true, opfs: true, 'opfs-vfs': true, 'opfs-wl': true, 'opfs-sahpool': true },
-  },
-};
 
 // Of the module, since a worker loads SQLite once, whoever asks: it takes memory and is never released.
 let loading: Promise<Sqlite> | undefined;
@@ -149,52 +135,30 @@ export function loadSqlite(wasm: URL | WebAssembly.Module | Uint8Array): Promise
 }
 
 async function load(wasm: URL | WebAssembly.Module | Uint8Array): Promise<Sqlite> {
-  const module = await compile(wasm);
-  // The package's types omit Emscripten's options on purpose.
-  const start = sqlite3InitModule as unknown as (options: ModuleOptions) => Promise<Sqlite3Static>;
-  const global = globalThis as { sqlite3ApiConfig?: ApiConfig };
-  global.sqlite3ApiConfig = OFFICIAL_VFS_OFF;
-
-  // Emscripten's promise never settles when instantiation fails, so failure has its own.
-  let fail: (reason: unknown) => void = () => {};
-  const failure = new Promise<never>((_, reject) => {
-    fail = reject;
-  });
-  const sqlite3 = await Promise.race([
-    start({
-      instantiateWasm(imports, done) {
-        WebAssembly.instantiate(module, imports).then((instance) => done(instance, module), fail);
-        return {};
-      },
-      print() {},
-      printErr() {},
-    }),
-    failure,
-  ]).finally(() => {
-    delete global.sqlite3ApiConfig;
-  });
-
-  const exports = sqlite3.wasm.exports as unknown as SqliteExports;
+  const { exports, memory } = await startWasm(await compile(wasm));
+  return sqliteOf(exports as unknown as SqliteExports, memory);
+}
+/** The handle on a module that has been started. @throws WORKER_FAILED if it is another build */
+export function sqliteOf(exports: SqliteExports, wasmMemory: WebAssembly.Memory): Sqlite {
   if (exports[COUNTED_STATEMENT] === undefined) {
     throw storageError(
       'WORKER_FAILED',
       'Loading SQLite: this sqlite3.wasm is not the one of this package; use the file it ships.',
     );
   }
-  const memory = new WasmMemory(memoryOf(sqlite3), {
-    malloc: exports.sqlite3_malloc,
-    free: exports.sqlite3_free,
-  });
+  const memory = memoryOf(exports, wasmMemory);
   const countTable = memory.allocate(COUNT_TABLE_BYTES);
   memory.u8.fill(0, countTable, countTable + COUNT_TABLE_BYTES);
   exports[COUNT_TABLE].value = countTable;
   const counted = new CountedStatement(exports[COUNTED_STATEMENT]);
-  return { exports, memory, countTable, counted, sqlite3, vfs: new LogVfs(sqlite3) };
+  const install = (callback: Callback) =>
+    installFunctions(exports.__indirect_function_table, [callback])[0]!;
+  return { exports, memory, countTable, counted, install, vfs: new LogVfs(exports, memory) };
 }
 
-// The package's types lack it.
-function memoryOf(sqlite3: Sqlite3Static): WebAssembly.Memory {
-  return (sqlite3.wasm as unknown as { memory: WebAssembly.Memory }).memory;
+/** The memory of a module that has been started. */
+export function memoryOf(exports: SqliteExports, memory: WebAssembly.Memory): WasmMemory {
+  return new WasmMemory(memory, { malloc: exports.sqlite3_malloc, free: exports.sqlite3_free });
 }
 
 async function compile(wasm: URL | WebAssembly.Module | Uint8Array): Promise<WebAssembly.Module> {

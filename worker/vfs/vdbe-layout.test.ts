@@ -1,14 +1,21 @@
 // Every number of the layout against what SQLite itself says of the same statement.
 
+import { readFileSync } from 'node:fs';
+import type { Sqlite3Static } from '@sqlite.org/sqlite-wasm';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { loadSqliteInNode } from '../testing/sqlite.ts';
-import type { Sqlite, SqliteExports } from './sqlite-module.ts';
+import { startOfficial } from '../testing/official-sqlite.ts';
+import { type Sqlite, sqliteOf } from './sqlite-module.ts';
 import { FLAG, HEAP, INSTRUCTION, OPCODE, VALUE, VDBE } from './vdbe-layout.ts';
 
 let sqlite: Sqlite;
+/** SQLite's own interface to the same module. */
+let sqlite3: Sqlite3Static;
 
 beforeAll(async () => {
-  sqlite = await loadSqliteInNode();
+  const file = readFileSync(new URL('./sqlite3.wasm', import.meta.url));
+  const official = await startOfficial(new WebAssembly.Module(file));
+  sqlite3 = official.sqlite3;
+  sqlite = sqliteOf(official.exports, official.memory);
 });
 
 const SCHEMA = `
@@ -57,7 +64,7 @@ interface Explained {
 
 describe('the layout', () => {
   test('[SQL20] programs lie where it says, with the opcodes it says', () => {
-    const db = new sqlite.sqlite3.oo1.DB(':memory:');
+    const db = new sqlite3.oo1.DB(':memory:');
     db.exec(SCHEMA);
     const met = new Map<string, number>();
     for (const sql of STATEMENTS) {
@@ -92,10 +99,9 @@ describe('the layout', () => {
   });
 
   test('[SQL20] values of a row lie where it says, with the flags it says', () => {
-    const db = new sqlite.sqlite3.oo1.DB(':memory:');
+    const db = new sqlite3.oo1.DB(':memory:');
     const statement = db.prepare("SELECT NULL, 'text', 7, 2.5, x'0102', ?");
-    // Not those that the checker of live pointers watches: the statement was not made through them.
-    const exports = sqlite.sqlite3.wasm.exports as unknown as SqliteExports;
+    const { exports } = sqlite;
     exports.sqlite3_bind_zeroblob(statement.pointer as number, 1, 3);
     statement.step();
     const { memory } = sqlite;
@@ -123,13 +129,13 @@ describe('the layout', () => {
   });
 
   test('[SQL20] the status counters lie where it says', () => {
-    const db = new sqlite.sqlite3.oo1.DB(':memory:');
+    const db = new sqlite3.oo1.DB(':memory:');
     db.exec('CREATE TABLE t(a); INSERT INTO t VALUES (3), (1), (2)');
     const statement = db.prepare('SELECT * FROM t ORDER BY a');
     while (statement.step());
     const pointer = statement.pointer as number;
     const counters = (pointer + VDBE.statusCounters) >> 2;
-    const { capi } = sqlite.sqlite3;
+    const { capi } = sqlite3;
     for (const counter of [1, 2, 3, 4, 5, 6] as const) {
       const told = capi.sqlite3_stmt_status(pointer, counter, 0);
       expect(sqlite.memory.i32[counters + counter]).toBe(told);
@@ -140,7 +146,7 @@ describe('the layout', () => {
   });
 
   test('[SQL20] the limits of the heap lie where it says', () => {
-    const { exports, memory, sqlite3 } = sqlite;
+    const { exports, memory } = sqlite;
     const used = memory.allocate(8);
     exports.sqlite3_status(0, used, used + 4, 0);
     expect(memory.i32[HEAP.usedBytes >> 2]).toBe(memory.i32[used >> 2]);

@@ -1,0 +1,67 @@
+// The structures of C that a file system of SQLite consists of, and SQLite's numbers that it uses.
+//
+// Where each member lies in its structure, in bytes: every member is 4 bytes long. A test compares all of
+// them with what SQLite says of its own build.
+
+/** `sqlite3_file`: the address of its methods. */
+export const FILE_BYTES = 4;
+
+/** `sqlite3_vfs` of version 2. */
+export const VFS = {
+  sizeBytes: 88,
+  iVersion: 0,
+  szOsFile: 4,
+  mxPathname: 8,
+  zName: 16,
+  xOpen: 24,
+  xDelete: 28,
+  xAccess: 32,
+  xFullPathname: 36,
+  xRandomness: 56,
+  xSleep: 60,
+  xCurrentTimeInt64: 72,
+} as const;
+
+/** `sqlite3_io_methods` of version 1; those of later versions follow. */
+export const IO_METHODS = {
+  sizeBytes: 76,
+  iVersion: 0,
+  xClose: 4,
+  xRead: 8,
+  xWrite: 12,
+  xTruncate: 16,
+  xSync: 20,
+  xFileSize: 24,
+  xLock: 28,
+  xUnlock: 32,
+  xCheckReservedLock: 36,
+  xFileControl: 40,
+  xSectorSize: 44,
+  xDeviceCharacteristics: 48,
+} as const;
+
+export const RESULT = {
+  ok: 0,
+  notFound: 12,
+  full: 13,
+  cantOpen: 14,
+  ioRead: 10 | (1 << 8),
+  ioShortRead: 10 | (2 << 8),
+  ioWrite: 10 | (3 << 8),
+  ioSync: 10 | (4 << 8),
+  ioTruncate: 10 | (6 << 8),
+  ioStat: 10 | (7 << 8),
+  ioCorrupt: 10 | (33 << 8),
+} as const;
+
+/** `xFileControl`: which connection has the file open, and that VACUUM overwrites it. */
+export const CONTROL = { tellsConnection: 30, overwrites: 11 } as const;
+
+/** `xDeviceCharacteristics`. */
+export const DEVICE = {
+  safeAppend: 0x200,
+  undeletableWhenOpen: 0x800,
+  powersafeOverwrite: 0x1000,
+} as const;
+
+export const OPENS_MAIN_DATABASE = 0x100;

@@ -1,0 +1,79 @@
+// Functions of JavaScript in SQLite's table of functions, so that it can call them by address.
+//
+// A table takes functions of WebAssembly only. A module that imports functions and exports them again turns
+// any number of them into such; the module is written here byte by byte.
+//
+// Knows nothing of what they do. What was installed stays for the life of the module.
+
+/** A parameter as SQLite passes it: `i` is a number of 32 bits or an address, `j` a bigint of 64 bits. */
+export type Parameters = string;
+
+/** A function that SQLite calls; it returns a number of 32 bits. */
+export interface Callback {
+  readonly parameters: Parameters;
+  readonly call: (...parameters: never[]) => number;
+}
+
+const I32 = 0x7f;
+const I64 = 0x7e;
+const HEADER = [0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00];
+const SECTION = { types: 1, imports: 2, exports: 7 } as const;
+const FUNCTION_TYPE = 0x60;
+const FUNCTION = 0x00;
+const MODULE = 'm';
+
+/** Installs the functions; returns their addresses, in the same order. */
+export function installFunctions(
+  table: WebAssembly.Table,
+  callbacks: readonly Callback[],
+): number[] {
+  const module = new WebAssembly.Module(moduleOf(callbacks));
+  const imports = Object.fromEntries(callbacks.map(({ call }, index) => [index, call]));
+  const { exports } = new WebAssembly.Instance(module, { [MODULE]: imports as never });
+  const start = table.grow(callbacks.length);
+  return callbacks.map((_, index) => {
+    table.set(start + index, exports[index]);
+    return start + index;
+  });
+}
+
+function moduleOf(callbacks: readonly Callback[]): Uint8Array<ArrayBuffer> {
+  const names = callbacks.map((_, index) => text(String(index)));
+  return Uint8Array.from([
+    ...HEADER,
+    ...section(
+      SECTION.types,
+      callbacks.map(({ parameters }) => [
+        FUNCTION_TYPE,
+        ...vector([...parameters].map((type) => [type === 'j' ? I64 : I32])),
+        ...vector([[I32]]),
+      ]),
+    ),
+    ...section(
+      SECTION.imports,
+      names.map((name, index) => [...text(MODULE), ...name, FUNCTION, ...number(index)]),
+    ),
+    ...section(
+      SECTION.exports,
+      names.map((name, index) => [...name, FUNCTION, ...number(index)]),
+    ),
+  ]);
+}
+
+function section(id: number, entries: readonly number[][]): number[] {
+  const content = vector(entries);
+  return [id, ...number(content.length), ...content];
+}
+
+function vector(entries: readonly number[][]): number[] {
+  return [...number(entries.length), ...entries.flat()];
+}
+
+function text(ascii: string): number[] {
+  return vector([...ascii].map((letter) => [letter.charCodeAt(0)]));
+}
+
+/** LEB128: seven bits a byte, the lowest first. */
+function number(value: number): number[] {
+  return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...number(value >>> 7)];
+}
