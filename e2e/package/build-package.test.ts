@@ -35,6 +35,9 @@ test('[OBJ17] classes of the platform keep their names in the bundles for browse
         ...[ctx, storage, storage.sql, storage.sql.exec('SELECT 1'), storage.kv].map(nameOf),
         ...[ctx.id, env.Named, pair, pair[0]!].map(nameOf),
         transaction,
+        ...[storage.sql.exec('SELECT 1').raw(), storage.kv.list(), ctx.facets].map(nameOf),
+        ...[ctx.exports.Named!, caches, navigator].map(nameOf),
+        ...[fetch, setTimeout, Date.now, queueMicrotask, Headers.prototype.getAll!].map(ownName),
       ];
     }
   }
@@ -46,15 +49,26 @@ test('[OBJ17] classes of the platform keep their names in the bundles for browse
       ...['DurableObjectState', 'DurableObjectStorage', 'SqlStorage', 'Cursor', 'SyncKvStorage'],
       ...['DurableObjectId', 'DurableObjectNamespace', 'WebSocketPair', 'WebSocket'],
       'DurableObjectTransaction',
+      ...['RawIterator', 'ListIterator', 'DurableObjectFacets', 'LoopbackDurableObjectNamespace'],
+      ...['CacheStorage', 'Navigator', 'fetch', 'setTimeout', 'now', 'queueMicrotask', 'getAll'],
     ]);
   } finally {
     await objects.close();
   }
-  expect([bundle.DurableObject.name, bundle.RpcTarget.name]).toEqual([
-    'DurableObject',
-    'RpcTarget',
-  ]);
+  const { DurableObject, RpcTarget, RpcStub, WorkerEntrypoint, WorkflowEntrypoint } = bundle;
+  const exported = { DurableObject, RpcTarget, RpcStub, WorkerEntrypoint, WorkflowEntrypoint };
+  expect(Object.values(exported).map(({ name }) => name)).toEqual(Object.keys(exported));
 });
+
+declare global {
+  interface Headers {
+    getAll?: () => string[];
+  }
+}
+
+function ownName({ name }: { readonly name: string }): string {
+  return name;
+}
 
 function nameOf(value: object): string {
   return value.constructor.name;

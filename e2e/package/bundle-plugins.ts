@@ -1,31 +1,9 @@
-// What esbuild must be told to bundle this package: of sqlite-wasm what is not used is left out, and the
-// worker and its WebAssembly lie beside the page's bundle.
+// What esbuild must be told to bundle this package: the worker and its WebAssembly lie beside the page's
+// bundle, and names that programs see are kept.
 
 import { readFileSync } from 'node:fs';
 import type { Plugin } from 'esbuild';
-
-// sqlite-wasm can start workers of its own, for interfaces that are not used here. Bundlers would
-// follow their addresses to files that a bundle does not have.
-const UNUSED_WORKERS = [
-  'new Worker(new URL("sqlite3-worker1.mjs", import.meta.url), { type: "module" })',
-  'new URL("sqlite3-opfs-async-proxy.js", import.meta.url)',
-];
-
-const withoutUnusedWorkers: Plugin = {
-  name: 'without-unused-sqlite-workers',
-  setup(bundle) {
-    bundle.onLoad({ filter: /sqlite-wasm[\\/]dist[\\/]index\.mjs$/ }, ({ path }) => {
-      let contents = readFileSync(path, 'utf8');
-      for (const expression of UNUSED_WORKERS) {
-        if (!contents.includes(expression)) {
-          throw new Error(`sqlite-wasm changed: not found: ${expression}`);
-        }
-        contents = contents.replace(expression, '(() => { throw new Error("not bundled"); })()');
-      }
-      return { contents, loader: 'js' };
-    });
-  },
-};
+import { keptNames } from './kept-names.ts';
 
 // In the sources the worker and its WebAssembly lie in their folders; in the package, beside it.
 const ADDRESSES: Readonly<Record<string, readonly [string, string]>> = {
@@ -45,4 +23,17 @@ const flatAddresses: Plugin = {
   },
 };
 
-export const bundlePlugins: Plugin[] = [withoutUnusedWorkers, flatAddresses];
+// What a code means is for readers of the source and the documents.
+const withoutMeanings: Plugin = {
+  name: 'without-meanings',
+  setup(bundle) {
+    bundle.onLoad({ filter: /[\\/]contract[\\/]errors\.ts$/ }, ({ path }) => {
+      const source = readFileSync(path, 'utf8');
+      const contents = source.replaceAll(/\bmeaning:\s*(?:'[^'\n]*'|"[^"\n]*"),?/g, '');
+      if (contents.length > source.length * 0.7) throw new Error(`${path}: has no meanings`);
+      return { contents, loader: 'ts' };
+    });
+  },
+};
+
+export const bundlePlugins: Plugin[] = [flatAddresses, keptNames, withoutMeanings];

@@ -9,8 +9,6 @@ export const bundled = {
   target: 'es2022',
   sourcemap: true,
   logLevel: 'warning',
-  // `ctx.constructor.name` is what programs print, and compare; also when they are minified again.
-  keepNames: true,
   plugins: bundlePlugins,
 } satisfies BuildOptions;
 

@@ -3,8 +3,16 @@
 // Invariant: restoring brings the property back with its attributes. If other code has replaced the
 // replacement, nothing is restored, because that code relies on it.
 
-/** Replaces or adds a property of the scope; the result restores it. */
+/** Replaces or adds a property of the scope by one of this package's; the result restores it. */
 export function replaceGlobal(scope: object, name: string, value: unknown): () => void {
+  // A function is called what programs call it, whatever a minifier made of its name.
+  if (typeof value === 'function') {
+    Object.defineProperty(value, 'name', { value: name, configurable: true });
+  }
+  return replace(scope, name, value);
+}
+
+function replace(scope: object, name: string, value: unknown): () => void {
   const original = Object.getOwnPropertyDescriptor(scope, name);
   const enumerable = original?.enumerable ?? false;
   Object.defineProperty(scope, name, { value, enumerable, configurable: true, writable: true });
@@ -33,7 +41,7 @@ export function replaceRead(
   const original = readerOf(scope, name);
   const get = () => read(original);
   // Assigned to, it is as any property that somebody else has replaced.
-  const set = (value: unknown) => void replaceGlobal(scope, name, value);
+  const set = (value: unknown) => void replace(scope, name, value);
   const enumerable = own?.enumerable ?? false;
   Object.defineProperty(scope, name, { get, set, enumerable, configurable: true });
   return () => {

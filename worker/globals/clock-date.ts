@@ -11,16 +11,17 @@ export function installDate(
   controlledNow: () => number | undefined,
 ): () => void {
   const Original = scope.Date;
-  const now = () => controlledNow() ?? Original.now();
+  // A member, so that it is called `now` in bundles too.
+  const clock = { now: () => controlledNow() ?? Original.now() };
   const controlled: DateConstructor = new Proxy(Original, {
     construct: (target, args, newTarget) =>
       Reflect.construct(
         target,
-        args.length === 0 ? [now()] : args,
+        args.length === 0 ? [clock.now()] : args,
         newTarget === controlled ? target : newTarget,
       ),
-    apply: () => new Original(now()).toString(),
-    get: (target, name) => (name === 'now' ? now : Reflect.get(target, name)),
+    apply: () => new Original(clock.now()).toString(),
+    get: (target, name) => (name === 'now' ? clock.now : Reflect.get(target, name)),
   });
   const undo = replaceGlobal(scope, 'Date', controlled);
   // `new Date().constructor` is the Date that code knows.

@@ -93,18 +93,24 @@ export class WorkflowEntrypoint<Env = unknown, Props = unknown> extends WorkerEn
  * Makes a stub of a function or RpcTarget on this side, like the stub another side would receive. Pass
  * it to several receivers, each of which disposes of its own. `instanceof` recognizes every such stub.
  */
-export const RpcStub: { new <T extends object>(target: T): RpcStubOf<T> } = class {
-  constructor(target: object) {
-    const [here, there] = pairOfReferences();
-    const party = new Party(OWN, () => runningHostBindings()!.caller);
-    // biome-ignore lint/correctness/noConstructorReturn: a stub is a proxy of its target's members
-    return there.receive(here.send(here.draft(target, party)), party) as object;
-  }
+// Named here, because a variable's name does not outlive a minifier.
+export const RpcStub: { new <T extends object>(target: T): RpcStubOf<T> } =
+  /* @__PURE__ */ Object.defineProperty(
+    class {
+      constructor(target: object) {
+        const [here, there] = pairOfReferences();
+        const party = new Party(OWN, () => runningHostBindings()!.caller);
+        // biome-ignore lint/correctness/noConstructorReturn: a stub is a proxy of its target's members
+        return there.receive(here.send(here.draft(target, party)), party) as object;
+      }
 
-  static [Symbol.hasInstance](value: unknown): boolean {
-    return typeof value === 'function' && isRpcStub(value);
-  }
-} as never;
+      static [Symbol.hasInstance](value: unknown): boolean {
+        return typeof value === 'function' && isRpcStub(value);
+      }
+    },
+    'name',
+    { value: 'RpcStub', configurable: true },
+  ) as never;
 
 export type RpcStub<T extends object> = RpcStubOf<T>;
 
