@@ -3,23 +3,37 @@
 // The form every bundler accepts, and none needs: `dist/index.js` keeps the literal
 // `new Worker(new URL('./worker.js', import.meta.url), …)`, so a bundler finds the worker, and a
 // page without one loads it as it is. Checked by e2e/specs/package.spec.ts.
+//
+// Source maps are left out: they were two thirds of the package, and name no file of it.
 
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, rmSync } from 'node:fs';
-import { build } from 'esbuild';
+import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type BuildOptions, build } from 'esbuild';
 import { bundled, forBrowsers } from './package-bundle.ts';
 
 rmSync('dist', { recursive: true, force: true });
 const outdir = 'dist';
-await build({
+/** Every package whose code is in a bundle: its licence goes along. */
+const packages = new Set(['@sqlite.org/sqlite-wasm']);
+async function bundle(options: BuildOptions): Promise<void> {
+  const { metafile } = await build({ ...options, outdir, metafile: true });
+  for (const input of Object.keys(metafile!.inputs)) {
+    const [, name] = /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input) ?? [];
+    if (name !== undefined) packages.add(name);
+  }
+}
+
+// The page's client is loaded with the first call, and `openStorage`, whose worker a bundler emits, lies in a
+// module that `connect` does not need.
+await bundle({
   ...forBrowsers,
-  outdir,
-  entryPoints: { index: 'src/index.ts', worker: 'worker/entries/storage-worker.ts' },
+  splitting: true,
+  entryPoints: { index: 'src/index.ts', connect: 'src/connect.ts' },
 });
+await bundle({ ...forBrowsers, entryPoints: { worker: 'worker/entries/storage-worker.ts' } });
 // Base classes and their host are one module each, whichever entries a program takes them from.
-await build({
+await bundle({
   ...forBrowsers,
-  outdir,
   splitting: true,
   entryPoints: {
     objects: 'worker/entries/objects.ts',
@@ -32,19 +46,18 @@ await build({
   },
 });
 // React is the app's own; what is imported from the page's entry are types.
-await build({
+await bundle({
   ...forBrowsers,
-  outdir,
   external: ['react'],
   entryPoints: { react: 'src/react/index.ts' },
 });
-// For Node: libraries are installed beside the package.
-await build({
+// For Node: what is a peer is the project's own.
+await bundle({
   ...bundled,
-  outdir,
   platform: 'node',
   target: 'node20',
-  packages: 'external',
+  external: ['vite', 'esbuild'],
+  mainFields: ['module', 'main'],
   splitting: true,
   entryPoints: {
     node: 'worker/entries/node-objects.ts',
@@ -54,7 +67,26 @@ await build({
     cli: 'src/cli/node-main.ts',
   },
 });
+writeFileSync('dist/licences.txt', licences());
 copyFileSync('worker/vfs/sqlite3.wasm', 'dist/sqlite3.wasm');
 copyFileSync('src/vite/client.d.ts', 'dist/vite-client.d.ts');
 execFileSync('npx', ['tsc', '-p', 'e2e/package/types'], { stdio: 'inherit' });
 console.log('dist/ is built');
+
+/** The licences of what is bundled, as they ask for. */
+function licences(): string {
+  return [...packages]
+    .sort()
+    .map((name) => {
+      const folder = `node_modules/${name}`;
+      const { version, license } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8')) as {
+        readonly version: string;
+        readonly license: string;
+      };
+      const file = ['LICENSE', 'LICENSE.md', 'LICENSE.txt', 'license', 'LICENCE']
+        .map((each) => `${folder}/${each}`)
+        .find((each) => existsSync(each));
+      return `${name} ${version} (${license})\n\n${file === undefined ? '' : readFileSync(file, 'utf8')}`;
+    })
+    .join(`\n${'-'.repeat(80)}\n\n`);
+}

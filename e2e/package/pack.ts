@@ -3,21 +3,42 @@
 //   npx tsx e2e/package/pack.ts <file>
 
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 const REPOSITORY = join(import.meta.dirname, '../..');
 
-/** Writes the packed package to a file. Its build replaces `dist/`, so two must not run at once. */
+const OF_THE_REPOSITORY = ['scripts', 'devDependencies', 'overrides'] as const;
+
+/**
+ * Writes the packed package to a file. Its manifest has neither scripts, which installers warn about, nor
+ * tools. The build replaces `dist/`, so two must not run at once.
+ */
 export function packTo(file: string): void {
-  const run = (...parameters: string[]) =>
-    execFileSync('npm', parameters, { cwd: REPOSITORY, encoding: 'utf8' });
+  const run = (cwd: string, ...parameters: string[]) =>
+    execFileSync('npm', parameters, { cwd, encoding: 'utf8' });
   const directory = mkdtempSync(join(tmpdir(), 'ctx-storage-pack-'));
   try {
-    run('run', 'build');
-    const json = run('pack', '--json', '--ignore-scripts', '--pack-destination', directory);
+    run(REPOSITORY, 'run', 'build');
+    const manifest = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'));
+    for (const part of OF_THE_REPOSITORY) delete manifest[part];
+    for (const name of ['dist', 'docs', 'README.md', 'CHANGELOG.md', 'LICENSE']) {
+      cpSync(join(REPOSITORY, name), join(directory, name), {
+        recursive: true,
+        filter: (path) => !path.startsWith(join(REPOSITORY, 'dist/demo')),
+      });
+    }
+    writeFileSync(join(directory, 'package.json'), JSON.stringify(manifest, null, 2));
+    const json = run(directory, 'pack', '--json', '--ignore-scripts');
     // npm 12 prints an object by name, earlier versions an array.
     const packed = JSON.parse(json) as Record<string, { filename: string }>;
     copyFileSync(join(directory, Object.values(packed)[0]!.filename), file);

@@ -7,7 +7,6 @@ export const bundled = {
   bundle: true,
   format: 'esm',
   target: 'es2022',
-  sourcemap: true,
   logLevel: 'warning',
   plugins: bundlePlugins,
 } satisfies BuildOptions;

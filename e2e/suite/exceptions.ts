@@ -11,10 +11,13 @@ const REALM = 'the one of this global scope';
 /** Module-level mutable state of the product, `file name`, and why it is not a parameter. */
 export const MODULE_STATE: Readonly<Record<string, string>> = {
   'src/client/browser.ts collected': COLLECTED,
+  'src/client-code.ts client': 'a page has one client',
+  'src/client-code.ts loading': 'a page loads its client once',
+  'src/client-code.ts workers': 'workers wait here until the page has its client',
   'src/client/leader-finder.ts workerIds': BY_OBJECT,
+  'src/contract/sha256.ts words': 'scratch memory, never used across turns',
   'src/http/body.ts streamsTaken': 'a fact about the engine, tested once',
   'src/http/stream-length.ts lengths': BY_OBJECT,
-  'src/index.ts known': 'a page has one leader for each worker address',
   'src/io/async-frame.ts current': `${REALM}: the frame of the code that runs`,
   'src/io/async-frame.ts isFollowing': `${REALM}: whether its promises are followed`,
   'src/io/current-context.ts tasks': `${REALM}: whose task is running`,
@@ -55,6 +58,7 @@ export const MODULE_STATE: Readonly<Record<string, string>> = {
   'worker/sql/cursor.ts DROPPED': COLLECTED,
   'worker/sql/guard.ts Guard.#ofModule': BY_OBJECT,
   'worker/sql/regulator.ts Regulator.#ofModule': BY_OBJECT,
+  'worker/sql/sql-error.ts namesOfModule': BY_OBJECT,
   'worker/vfs/sqlite-module.ts loading': 'a realm compiles SQLite once',
 };
 

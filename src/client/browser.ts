@@ -1,23 +1,15 @@
 // The page's browser: the only file of src/client that uses globals, apart from spawn-worker, which
-// bundlers must find.
+// bundlers must find, and which is loaded earlier.
 //
 // Invariant: a missing browser feature raises an error with a code. Which medium there is, the worker finds out.
 
 import { storageError } from '../contract/errors.ts';
-import type { PageEnvironment, WorkerLike } from './environment.ts';
+import type { PageEnvironment } from './environment.ts';
 import { Flags } from './flags.ts';
 import { Persistence } from './persistence.ts';
-import { spawnWorker } from './spawn-worker.ts';
 
 /** The environment of this page. @throws INSECURE_CONTEXT, OPFS_UNAVAILABLE */
 export function browserEnvironment(operation: string): PageEnvironment {
-  if ((globalThis as { isSecureContext?: boolean }).isSecureContext === undefined) {
-    throw storageError(
-      'OPFS_UNAVAILABLE',
-      `${operation}: this is not a browser. In Node, use createObjects() of ctx-storage/node; in ` +
-        'other runtimes, that of ctx-storage/in-process.',
-    );
-  }
   if (!globalThis.isSecureContext) {
     throw storageError(
       'INSECURE_CONTEXT',
@@ -59,11 +51,6 @@ export function browserEnvironment(operation: string): PageEnvironment {
 }
 
 const collected = new FinalizationRegistry<() => void>((task) => task());
-
-/** Starts the worker at the address, or the one that comes with the package. */
-export function startWorker(url: string | null): WorkerLike {
-  return url === null ? spawnWorker() : new Worker(url, { type: 'module' });
-}
 
 /** The address resolved against the page's; the worker would resolve it against its own. */
 export function absoluteUrl(url: string | URL): string {

@@ -9,7 +9,7 @@ import type { DurableObjectId, DurableObjectStub } from '../contract/object.ts';
 import { ObjectIdFactory } from '../contract/object-id.ts';
 import type { ManagedObjects, NamespacesOf, ObjectsClock } from '../contract/object-management.ts';
 import type { RemoteStorage as RemoteStorageInterface } from '../contract/storage.ts';
-import { liveCalls } from '../live/live-stub.ts';
+import { liveCalls } from '../live/live-calls.ts';
 import { PartyCaller } from '../membrane/caller.ts';
 import type { ClassList, WireAddress } from '../rpc/object-protocol.ts';
 import { addressOf } from '../stubs/known-stubs.ts';

@@ -219,6 +219,7 @@ describe('wrong arguments', () => {
   const page = {
     absoluteUrl: (url: string | URL) => new URL(url, 'https://app.test/').href,
     startWorker: () => expect.fail('it started'),
+    startBy: () => expect.fail('it started'),
   };
   const connecting = (...args: unknown[]) => choiceOfConnect(args[0], args[1], page);
 

@@ -23,6 +23,8 @@ export interface WorkerChoice {
   readonly worker: WorkerLike | null;
   /** The caller's function that starts the worker. */
   readonly start: (() => WorkerLike) | null;
+  /** Calls that function, or returns the worker of a call that was made ahead. */
+  readonly startBy: StartBy;
   readonly workerUrl: string | null;
   readonly wasmUrl: string | null;
   readonly medium: StorageMedium | null;
@@ -30,19 +32,28 @@ export interface WorkerChoice {
   readonly spawn: () => WorkerLike;
 }
 
+type StartBy = (start: () => WorkerLike) => WorkerLike;
+
 /** What the checks need of the page. */
 export interface ChoiceEnvironment {
   /** @throws TypeError if it is not an address */
   absoluteUrl(url: string | URL): string;
+}
+
+interface StorageEnvironment extends ChoiceEnvironment {
   /** Starts the worker at the address; null: the one that comes with the package. */
   startWorker(url: string | null): WorkerLike;
+}
+
+interface ConnectEnvironment extends ChoiceEnvironment {
+  startBy(start: () => WorkerLike): WorkerLike;
 }
 
 /** The choice of `connect(worker, options)`. @throws INVALID_ARGUMENT */
 export function choiceOfConnect(
   worker: unknown,
   given: unknown,
-  { absoluteUrl }: ChoiceEnvironment,
+  { absoluteUrl, startBy }: ConnectEnvironment,
 ): WorkerChoice {
   const operation = 'connect';
   const isFunction = typeof worker === 'function';
@@ -58,6 +69,7 @@ export function choiceOfConnect(
     directory: directoryOf(operation, options.directory, OBJECTS_DIRECTORY),
     worker: isFunction ? null : worker,
     start: isFunction ? (worker as () => WorkerLike) : null,
+    startBy,
     workerUrl: null,
     wasmUrl: addressOf(operation, 'wasmUrl', options.wasmUrl, absoluteUrl),
     medium: mediumOf(operation, options.medium),
@@ -68,7 +80,7 @@ export function choiceOfConnect(
 /** The choice of `openStorage(name, options)`. @throws INVALID_ARGUMENT */
 export function choiceOfStorage(
   given: unknown,
-  { absoluteUrl, startWorker }: ChoiceEnvironment,
+  { absoluteUrl, startWorker }: StorageEnvironment,
 ): WorkerChoice {
   const operation = 'openStorage';
   const options = optionsOf(operation, given);
@@ -86,6 +98,7 @@ export function choiceOfStorage(
     directory: directoryOf(operation, options.directory, DEFAULT_DIRECTORY),
     worker,
     start: null,
+    startBy: (start) => start(),
     workerUrl,
     wasmUrl: addressOf(operation, 'wasmUrl', options.wasmUrl, absoluteUrl),
     medium: mediumOf(operation, options.medium),
@@ -128,10 +141,10 @@ function isSameFunction(one: WorkerChoice['start'], other: WorkerChoice['start']
   return text === String(other) && !text.includes('[native code]');
 }
 
-export function sourceOf({ worker, start, spawn, operation }: WorkerChoice): WorkerSource {
+export function sourceOf({ worker, start, startBy, spawn, operation }: WorkerChoice): WorkerSource {
   if (worker !== null) return { kind: 'given', worker };
   if (start === null) return { kind: 'spawned', spawn };
-  return { kind: 'spawned', spawn: () => mustBeWorker(operation, start()) };
+  return { kind: 'spawned', spawn: () => mustBeWorker(operation, startBy(start)) };
 }
 
 function mustBeWorker(operation: string, started: unknown): WorkerLike {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { LiveClient } from '../client/live-client.ts';
 import type { Session } from '../client/session.ts';
+import { liveCalls } from './live-calls.ts';
 import { type LiveReading, liveKeys, liveQuery } from './live-result.ts';
-import { liveCalls } from './live-stub.ts';
 
 const never = () => () => {};
 const session = { finder: {}, target: 'a' } as unknown as Session;

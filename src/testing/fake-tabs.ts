@@ -200,6 +200,7 @@ export class FakeTab {
       directory: DEFAULT_DIRECTORY,
       worker: null,
       start: null,
+      startBy: (start) => start(),
       workerUrl: null,
       wasmUrl: null,
       medium: null,

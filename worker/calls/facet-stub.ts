@@ -4,7 +4,8 @@
 
 import { refuseToClone } from '../../src/serializer/object-kind.ts';
 import { setFixed } from '../../src/stubs/known-stubs.ts';
-import { isRemote, type Remote, remoteMember } from '../../src/stubs/rpc-promise.ts';
+import { isRemote } from '../../src/stubs/remote-name.ts';
+import { type Remote, remoteMember } from '../../src/stubs/rpc-promise.ts';
 import type { Callee, ObjectCaller } from '../../src/stubs/stub.ts';
 
 class ServiceStub {

@@ -3,7 +3,7 @@
 // writes are durable, and answers arrive through its input gate.
 
 import { storageError } from '../../src/contract/errors.ts';
-import { liveCalls } from '../../src/live/live-stub.ts';
+import { liveCalls } from '../../src/live/live-calls.ts';
 import type { LivePeers } from '../../src/live/polled-source.ts';
 import { PartyCaller } from '../../src/membrane/caller.ts';
 import { pairOfReferences } from '../../src/membrane/references.ts';

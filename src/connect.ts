@@ -1,0 +1,40 @@
+// `connect`: the classes that a worker of the app serves.
+
+import type { RemoteObjects } from './client/connect.ts';
+import { withClient } from './client-code.ts';
+import type { StorageMedium } from './contract/medium.ts';
+
+/** Where the objects of a worker's classes live. */
+export interface ConnectOptions {
+  /** Directory in which the objects are kept. @default 'ctx-storage-objects' */
+  directory?: string;
+  /** Address of `sqlite3.wasm`. @default the file beside the worker */
+  wasmUrl?: string | URL;
+  /**
+   * Where the directory is kept. `memory` keeps nothing: what is stored ends with the worker that leads.
+   * @default where the directory is already, else `opfs`, else `indexeddb`
+   */
+  medium?: StorageMedium;
+}
+
+/**
+ * The classes that the worker serves (`serve` of `ctx-storage/worker`), as namespaces.
+ *
+ * One worker of all tabs on this directory leads, and hosts every object; the others wait. A function
+ * starts the page's worker, and again when it was terminated; a worker that is passed is used as it
+ * is. A page has one worker for a directory: while it is in use, another function or worker is
+ * INVALID_ARGUMENT (functions of equal text are the same); after a failed start, the next one is used. Stubs stay valid when the worker behind them is replaced: a call under way rejects with
+ * CONNECTION_CLOSED, which is `retryable`, and later calls reach the next worker.
+ *
+ * `Classes` names the classes with their types: `connect<{ Counter: Counter }>(…)`.
+ *
+ * @throws StorageError INVALID_ARGUMENT, INSECURE_CONTEXT, OPFS_UNAVAILABLE, WORKER_FAILED,
+ *   WORKER_BUSY, VERSION_MISMATCH, STORAGE_LOCKED, MEDIUM_CONFLICT, SITE_DATA_CLEARED, DISK_FULL
+ */
+export async function connect<Classes extends object>(
+  worker: Worker | (() => Worker),
+  options: ConnectOptions = {},
+): Promise<RemoteObjects<Classes>> {
+  const first = typeof worker === 'function' ? { key: worker, start: worker } : null;
+  return withClient('connect', first, (client) => client.connect<Classes>(worker, options));
+}

@@ -1,0 +1,65 @@
+// Workers that are started before the page's client is loaded, so that both load at the same time.
+//
+// Invariant: a worker is given to the client once, as if the client had just started it: what went wrong with
+// it meanwhile is said again. One that the client does not ask for is ended.
+
+import type { WorkerLike } from './client/environment.ts';
+
+type Start = () => WorkerLike;
+
+export class FirstWorkers {
+  readonly #started = new Map<unknown, Start>();
+
+  /** Starts the worker of this key, unless one waits already. */
+  start(key: unknown, start: Start): void {
+    if (!this.#started.has(key)) this.#started.set(key, startNow(start));
+  }
+
+  /** The worker that was started, or a new one. @throws what starting it has thrown */
+  take(key: unknown, start: Start): WorkerLike {
+    const started = this.#started.get(key) ?? start;
+    this.#started.delete(key);
+    return started();
+  }
+
+  /** Ends the worker of this key if nobody has taken it. */
+  end(key: unknown): void {
+    const started = this.#started.get(key);
+    if (started === undefined) return;
+    this.#started.delete(key);
+    try {
+      started().terminate?.();
+    } catch {
+      // It never ran, and nobody wants it any more.
+    }
+  }
+}
+
+function startNow(start: Start): Start {
+  try {
+    const worker = start();
+    // What is no worker is the client's to refuse.
+    return typeof worker?.addEventListener === 'function' ? kept(worker) : () => worker;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
+  }
+}
+
+/** A worker that cannot be loaded says so once, perhaps before the client listens. */
+function kept(worker: WorkerLike): Start {
+  let failure: Event | undefined;
+  worker.addEventListener('error', (event) => {
+    failure ??= event;
+  });
+  return () => ({
+    postMessage: (message) => worker.postMessage(message),
+    terminate: () => worker.terminate?.(),
+    addEventListener(type, listener) {
+      worker.addEventListener(type, listener);
+      const missed = failure;
+      if (type === 'error' && missed !== undefined) queueMicrotask(() => listener(missed));
+    },
+  });
+}
