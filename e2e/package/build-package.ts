@@ -37,6 +37,12 @@ await bundle({
   splitting: true,
   entryPoints: {
     objects: 'worker/entries/objects.ts',
+    // Entries of their own so that they are files of their own, of which a bundler takes what is used.
+    serve: 'worker/entries/serve.ts',
+    'base-classes': 'worker/library/base-classes.ts',
+    'rpc-stub': 'worker/library/rpc-stub.ts',
+    'running-object': 'worker/library/running-object.ts',
+    'rpc-target': 'src/contract/rpc-target.ts',
     'in-process': 'worker/entries/in-process.ts',
     management: 'src/management/index.ts',
     migrate: 'src/migrate/migrate.ts',

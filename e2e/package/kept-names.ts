@@ -34,7 +34,7 @@ const KEPT: Readonly<Record<string, readonly string[]>> = {
   'worker/globals/cloudflare.ts': ['Cloudflare'],
   'worker/globals/navigator.ts': ['Navigator'],
   'worker/instance/durable-object-state.ts': ['DurableObjectState'],
-  'worker/library/library.ts': ['DurableObject', 'WorkerEntrypoint', 'WorkflowEntrypoint'],
+  'worker/library/base-classes.ts': ['DurableObject', 'WorkerEntrypoint', 'WorkflowEntrypoint'],
   'worker/modules/async-hooks.ts': ['AsyncLocalStorage', 'AsyncResource'],
   'worker/modules/cloudflare-email.ts': ['EmailMessage'],
   'worker/modules/diagnostics-channel.ts': ['Channel', 'TracingChannel'],

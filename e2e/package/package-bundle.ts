@@ -8,6 +8,7 @@ export const bundled = {
   format: 'esm',
   target: 'es2022',
   logLevel: 'warning',
+  legalComments: 'none', // they are in licences.txt
   plugins: bundlePlugins,
 } satisfies BuildOptions;
 

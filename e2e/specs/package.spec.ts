@@ -14,6 +14,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { brotliCompressSync } from 'node:zlib';
 import { build as bundle } from 'esbuild';
 import { build, createServer as createVite } from 'vite';
 import type * as Plugin from '../../src/vite/plugin.ts';
@@ -282,11 +283,45 @@ test('[PKG2] the package depends on what its files import, and on nothing else',
     .flatMap((text) => [...text.matchAll(/(?:from|import\() ?'([^.'][^']*)'/g)])
     .map(([, path]) => path!);
   const names = [...imported, ...typed].filter((path) => !path.startsWith('node:')).map(packageOf);
-  const { dependencies, peerDependencies } = JSON.parse(
-    readFileSync(join(installed, 'package.json'), 'utf8'),
-  );
-  const declared = Object.keys({ ...dependencies, ...peerDependencies });
+  const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
+  expect(manifest).not.toHaveProperty('scripts');
+  const declared = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies });
   expect([...new Set(names)].sort()).toEqual(declared.sort());
+});
+
+/** What a bundler makes of an import, in bytes of brotli: what a page loads before it calls anything. */
+async function sizeOf(code: string): Promise<{ bytes: number; later: number; text: string }> {
+  const { outputFiles } = await bundle({
+    stdin: { contents: code, resolveDir: directory },
+    outdir: directory,
+    bundle: true,
+    splitting: true,
+    minify: true,
+    format: 'esm',
+    write: false,
+    logLevel: 'error',
+  });
+  const sizes = outputFiles.map(({ contents }) => brotliCompressSync(contents).length);
+  const index = outputFiles.findIndex(({ path }) => path.endsWith('stdin.js'));
+  const later = sizes.reduce((sum, bytes) => sum + bytes) - sizes[index]!;
+  return { bytes: sizes[index]!, later, text: outputFiles[index]!.text };
+}
+
+test('[PKG7] a page, a file of classes and the worker are as small as is promised', async () => {
+  const page = await sizeOf("export * from 'ctx-storage'");
+  expect(page.bytes).toBeLessThan(6_000);
+  expect(page.later).toBeLessThan(40_000);
+  const connecting = await sizeOf("export { connect } from 'ctx-storage'");
+  expect(connecting.bytes).toBeLessThan(2_000);
+  expect(connecting.text).not.toContain('new Worker(');
+  expect((await sizeOf("export { isStorageError } from 'ctx-storage'")).bytes).toBeLessThan(1_000);
+  const classes = await sizeOf("export { DurableObject, env } from 'ctx-storage/worker'");
+  expect(classes.bytes + classes.later).toBeLessThan(3_000);
+  const dist = join(directory, 'node_modules/ctx-storage/dist');
+  const worker = brotliCompressSync(readFileSync(join(dist, 'worker.js')));
+  expect(worker.length).toBeLessThan(98_000);
+  const files = readdirSync(dist, { recursive: true, encoding: 'utf8' });
+  expect(files.filter((file) => file.endsWith('.map'))).toEqual([]);
 });
 
 test('[PKG6] the hooks import react and nothing else', async () => {
@@ -373,10 +408,8 @@ function packageOf(path: string): string {
 
 /** What an installation would bring along, and what a project has of optional peers. */
 function linkDependencies(): void {
-  const { dependencies, peerDependencies } = JSON.parse(
-    readFileSync(join(REPOSITORY, 'package.json'), 'utf8'),
-  );
-  linkPackages(directory, Object.keys({ ...dependencies, ...peerDependencies }));
+  const { peerDependencies } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'));
+  linkPackages(directory, Object.keys(peerDependencies));
 }
 
 async function expectToWork(root: string, path: string, profile: Profile): Promise<void> {

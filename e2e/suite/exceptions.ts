@@ -40,8 +40,7 @@ export const MODULE_STATE: Readonly<Record<string, string>> = {
   'src/stubs/known-stubs.ts rpcStubs': BY_OBJECT,
   'src/stubs/loopback.ts classes': BY_OBJECT,
   'worker/globals/realm.ts realm': `${REALM}: the globals its hosts replace together`,
-  'worker/library/provided-env.ts provided':
-    'modules read env while they load, before a host starts',
+  'worker/library/provided.ts latest': 'modules read env while they load, before a host starts',
   'worker/library/running-hosts.ts running': `${REALM}: \`cloudflare:workers\` is a module`,
   'worker/log/checksum-version-1.ts high': 'the second result of a function that must not allocate',
   'worker/log/committed-pages.ts run': SCRATCH,

@@ -7,20 +7,11 @@ import { storageError } from '../../src/contract/errors.ts';
 import { ObjectIdFactory } from '../../src/contract/object-id.ts';
 import { DurableObjectNamespace } from '../../src/stubs/namespace.ts';
 import type { ObjectCaller } from '../../src/stubs/stub.ts';
-import {
-  ClassRegistry,
-  type ClassTable,
-  type ClassTableOptions,
-  uniqueKeyOf,
-} from '../instance/object-class.ts';
+import { ClassRegistry, type ClassTable, uniqueKeyOf } from '../instance/object-class.ts';
+import { type AppOptions, type EnvNames, provide, provided } from './provided.ts';
 import { runningHostBindings } from './running-hosts.ts';
 
-/** The names that ids and namespaces are made from, as in a host's options. */
-export type EnvNames = Pick<ClassTableOptions, 'bindings' | 'scriptName'>;
-
-interface AppOptions extends ClassTableOptions {
-  readonly env?: object;
-}
+export type { EnvNames } from './provided.ts';
 
 /** What a host runs: the classes and the `env` of one script. */
 export interface App {
@@ -28,16 +19,6 @@ export interface App {
   /** What the app passes to its objects. */
   readonly env: object;
 }
-
-interface Provided {
-  /** Defaults of hosts that start later. */
-  readonly options: AppOptions;
-  /** What `env` shows while no host runs. */
-  readonly env: object;
-}
-
-// Of the module, since modules that read `env` import it before anything could be passed to them.
-let provided: Provided = { options: {}, env: {} };
 
 /**
  * Fills `env` of this module before a host runs, for modules that read it while they are evaluated.
@@ -52,15 +33,10 @@ export function provideEnv(env: object, names: EnvNames = {}): void {
     const ids = new ObjectIdFactory(uniqueKeyOf(className, scriptName));
     return [binding, new DurableObjectNamespace({ className, ids, caller })];
   });
-  provided = {
+  provide({
     options: { env, bindings, ...(scriptName !== undefined && { scriptName }) },
     env: { ...env, ...Object.fromEntries(namespaces) },
-  };
-}
-
-/** What `env` shows while no host runs. */
-export function providedEnv(): object {
-  return provided.env;
+  });
 }
 
 /**
@@ -69,9 +45,9 @@ export function providedEnv(): object {
  * @throws CLASS_INVALID
  */
 export function appOf(table: ClassTable, options: AppOptions): App {
-  const complete = { ...provided.options, ...options };
+  const complete = { ...provided().options, ...options };
   const classes = new ClassRegistry(table, complete);
-  const { bindings = {}, scriptName } = provided.options;
+  const { bindings = {}, scriptName } = provided().options;
   for (const [binding, className] of Object.entries(bindings)) {
     const key = uniqueKeyOf(className, scriptName);
     const served = classes.find(className)?.uniqueKey ?? key;

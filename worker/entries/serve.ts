@@ -1,0 +1,70 @@
+// `serve`: runs classes in this worker.
+//
+// Invariant: classes are checked when serve() is called, so a mistake fails the worker's start, which
+// every page is told, and not the first call.
+
+import { BUILD_CHARS_MAX, type Build, isBuild } from '../../src/contract/deployment.ts';
+import { storageError } from '../../src/contract/errors.ts';
+import { answerStarts } from '../boot/answer-starts.ts';
+import { startBrowserWorker } from '../boot/browser-worker.ts';
+import type { CompareBuilds } from '../boot/deployment-order.ts';
+import type { ClassTable, ClassTableOptions } from '../instance/object-class.ts';
+import { appOf } from '../library/provided-env.ts';
+import { completeLimits, type QueryLimits } from '../sql/query-limits.ts';
+
+answerStarts();
+
+/** Options of `serve`. */
+export interface ServeOptions extends ClassTableOptions {
+  /** What the app passes to its objects as `env`, besides the namespaces. @default as given to `provideEnv` */
+  readonly env?: object;
+  /** How long an idle object stays in memory, in milliseconds. @default 10,000 */
+  readonly idleMs?: number;
+  /** How long a query may run, and how much of SQLite's memory an object may take. */
+  readonly limits?: QueryLimits;
+  /**
+   * What the app calls this deployment. When tabs of several deployments are open, the newest one's code
+   * runs, and the others are told (`outdated`). The greater number is newer; strings need `compareBuilds`.
+   *
+   * @default nothing: of deployments that differ in the worker's address or the text of its classes, the one
+   * whose page was opened last is newer
+   */
+  readonly build?: Build;
+  /** Positive when `one` is newer than `other`, negative when it is older, 0 when they are the same. */
+  readonly compareBuilds?: CompareBuilds;
+}
+
+/**
+ * Runs the classes in this worker and serves them to pages (`connect`). Each class is bound in `env` to
+ * its own name, and to its names in `bindings`.
+ *
+ * Call it once, at most 3 seconds after the script has run. Objects are stored in the directory that the page names.
+ *
+ * @throws CLASS_INVALID, INVALID_ARGUMENT, which fail the worker's start
+ */
+export function serve(classes: ClassTable, options: ServeOptions = {}): void {
+  const { idleMs, limits, build, compareBuilds } = options;
+  checkBuild(build, compareBuilds);
+  startBrowserWorker({
+    ...appOf(classes, options),
+    limits: completeLimits(limits),
+    ...(idleMs !== undefined && { idleMs }),
+    ...(build !== undefined && { build }),
+    ...(compareBuilds !== undefined && { compareBuilds }),
+  });
+}
+
+function checkBuild(build: unknown, compareBuilds: unknown): void {
+  if (build !== undefined && !isBuild(build)) {
+    throw storageError(
+      'INVALID_ARGUMENT',
+      `serve: build is a finite number, or a string of 1 to ${BUILD_CHARS_MAX} characters, not ` +
+        `${typeof build === 'string' ? `one of ${build.length}` : String(build)}.`,
+    );
+  }
+  if (compareBuilds === undefined || typeof compareBuilds === 'function') return;
+  throw storageError(
+    'INVALID_ARGUMENT',
+    'serve: compareBuilds is a function of two builds, such as (one, other) => Number(one) - Number(other).',
+  );
+}

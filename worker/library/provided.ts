@@ -1,0 +1,29 @@
+// What was provided before a host ran (provided-env.ts), for those who read it.
+
+import type { ClassTableOptions } from '../instance/object-class.ts';
+
+/** The names that ids and namespaces are made from, as in a host's options. */
+export type EnvNames = Pick<ClassTableOptions, 'bindings' | 'scriptName'>;
+
+/** Options of a host that concern its app. */
+export interface AppOptions extends ClassTableOptions {
+  readonly env?: object;
+}
+
+interface Provided {
+  /** Defaults of hosts that start later. */
+  readonly options: AppOptions;
+  /** What `env` shows while no host runs. */
+  readonly env: object;
+}
+
+// Of the module, since modules that read `env` import it before anything could be passed to them.
+let latest: Provided = { options: {}, env: {} };
+
+export function provided(): Provided {
+  return latest;
+}
+
+export function provide(given: Provided): void {
+  latest = given;
+}
