@@ -2,7 +2,7 @@
 //
 // A module of its own, because a bundler that follows it emits that worker.
 
-import { spawnWorker } from './client/spawn-worker.ts';
+import { spawnWorker, workerAt } from './client/spawn-worker.ts';
 import { withClient } from './client-code.ts';
 import type { StorageMedium } from './contract/medium.ts';
 import type { RemoteStorage } from './contract/storage.ts';
@@ -56,5 +56,5 @@ function firstWorker(options: unknown): { readonly key: string | null; start(): 
 }
 
 function spawn(url: string | null): Worker {
-  return url === null ? spawnWorker() : new Worker(url, { type: 'module' });
+  return url === null ? spawnWorker() : workerAt(url);
 }

@@ -7,7 +7,15 @@
 // Source maps are left out: they were two thirds of the package, and name no file of it.
 
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
 import { type BuildOptions, build } from 'esbuild';
 import { bundled, forBrowsers } from './package-bundle.ts';
 
@@ -77,6 +85,7 @@ writeFileSync('dist/licences.txt', licences());
 copyFileSync('worker/vfs/sqlite3.wasm', 'dist/sqlite3.wasm');
 copyFileSync('src/vite/client.d.ts', 'dist/vite-client.d.ts');
 execFileSync('npx', ['tsc', '-p', 'e2e/package/types'], { stdio: 'inherit' });
+for (const file of unreachable('dist/types')) rmSync(file);
 console.log('dist/ is built');
 
 /** The licences of what is bundled, as they ask for. */
@@ -95,4 +104,27 @@ function licences(): string {
       return `${name} ${version} (${license})\n\n${file === undefined ? '' : readFileSync(file, 'utf8')}`;
     })
     .join(`\n${'-'.repeat(80)}\n\n`);
+}
+
+/** Declarations that no entry of the package leads to: those of what is inside. */
+function unreachable(folder: string): string[] {
+  const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+    readonly exports: Readonly<Record<string, string | { readonly types?: string }>>;
+  };
+  const reached = new Set<string>();
+  const follow = (file: string): void => {
+    if (reached.has(file)) return;
+    reached.add(file);
+    const text = readFileSync(file, 'utf8');
+    for (const [, path] of text.matchAll(/(?:from|import\() ?['"](\.[^'"]+)\.(?:ts|js)['"]/g)) {
+      follow(normalize(join(dirname(file), `${path}.d.ts`)));
+    }
+  };
+  for (const entry of Object.values(exports)) {
+    const types = typeof entry === 'string' ? undefined : entry.types;
+    if (types?.startsWith(`./${folder}/`)) follow(normalize(types));
+  }
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((file) => join(folder, file))
+    .filter((file) => file.endsWith('.d.ts') && !reached.has(file));
 }

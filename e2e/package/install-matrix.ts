@@ -1,132 +1,169 @@
-// npm run install-matrix -- [--vite 7 --vite 8] [--short]
+// npm run install-matrix -- [--only vite] [--folder <kept>] [--build-only] [--types]
 //
-// Installs the packed package into empty projects, with npm and from its registry, and opens each in a
-// browser: Vite's development server and its build, without the plugin and with no setting of the package's.
-// The last line is the count; ends with 1 if a project fails. `--short` tries the oldest Vite only.
+// Installs the packed package into empty projects, with npm and from its registry, builds each with one tool,
+// and opens it in Chromium. Then type-checks every entry with TypeScript 5.4 to 7, and asks publint and attw.
+// The last line is the count; ends with 1 if anything fails.
+//
+//   --only        projects whose name has this in it, in any case; `types` for the checks of types
+//   --folder      where the projects are made and kept: what is there already is not installed again
+//   --build-only  stops before a browser is opened
 
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import type { Page } from '@playwright/test';
 import { requireBrowser } from '../browsers/browser.ts';
 import { Profile } from '../browsers/profile.ts';
+import { serveFolder } from './installed.ts';
+import { FILES, type MatrixProject, PAGES, PROJECTS, type Served } from './matrix-projects.ts';
 import { packTo } from './pack.ts';
+import { checkTypes } from './type-matrix.ts';
 
-/** Until a page works or has failed; Vite bundles what it discovers, and reloads. */
+/** Until a page works or has failed; a development server bundles what it discovers, and reloads. */
 const PAGE_MS_MAX = 60_000;
-
-/** Vite's program, from a project's folder. */
-const VITE = 'node_modules/vite/bin/vite.js';
-
-/** Each page writes how it ended into its title. */
-const title = (body: string) => `
-  (async () => { ${body} })().then(
-    (value) => { document.title = value === 1 ? 'works' : 'got ' + value; },
-    (error) => { document.title = String(error); },
-  );`;
-
-const FILES: Readonly<Record<string, string>> = {
-  'package.json': '{ "name": "app", "private": true, "type": "module" }',
-  'vite.config.js': `export default {
-    build: { target: 'esnext', rollupOptions: { input: ['storage.html', 'classes.html'] } },
-  };`,
-  'storage.html': '<script type="module" src="./storage.js"></script>',
-  'storage.js': `import { openStorage } from 'ctx-storage';
-    ${title(`
-      const storage = await openStorage('app');
-      await storage.put('a', 1);
-      return storage.get('a');`)}`,
-  'classes.html': '<script type="module" src="./classes.js"></script>',
-  'classes.js': `import { connect } from 'ctx-storage';
-    const start = () => new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
-    ${title(`
-      const { env } = await connect(start);
-      return env.Counter.getByName(crypto.randomUUID()).add();`)}`,
-  'worker.js': `import { DurableObject, serve } from 'ctx-storage/worker';
-    class Counter extends DurableObject {
-      add() {
-        this.ctx.storage.kv.put('count', (this.ctx.storage.kv.get('count') ?? 0) + 1);
-        return this.ctx.storage.kv.get('count');
-      }
-    }
-    serve({ Counter });`,
-};
-const PAGES = ['storage.html', 'classes.html'];
 
 const { values } = parseArgs({
   options: {
-    vite: { type: 'string', multiple: true, default: ['7', '8'] },
-    short: { type: 'boolean', default: false },
+    only: { type: 'string', multiple: true, default: [''] },
+    folder: { type: 'string' },
+    'build-only': { type: 'boolean', default: false },
   },
 });
+const isWanted = (name: string) =>
+  values.only.some((part) => name.toLowerCase().includes(part.toLowerCase()));
 
-const folder = mkdtempSync(join(tmpdir(), 'ctx-storage-install-'));
-const profile = new Profile(requireBrowser('chromium'));
+const folder = resolve(values.folder ?? mkdtempSync(join(tmpdir(), 'ctx-storage-install-')));
 let passed = 0;
 let failed = 0;
 try {
+  mkdirSync(folder, { recursive: true });
   const file = join(folder, 'ctx-storage.tgz');
-  packTo(file);
-  await profile.launch();
-  for (const range of values.short ? values.vite.slice(0, 1) : values.vite) {
-    await tryVite(range, install(`vite-${range}`, [`vite@${range}`, file]));
+  if (!existsSync(file)) packTo(file);
+  const built: [MatrixProject, string][] = [];
+  for (const [index, project] of PROJECTS.entries()) {
+    if (!isWanted(project.name)) continue;
+    const root = join(folder, `project-${index}`);
+    if (existsSync(join(root, 'built'))) built.push([project, root]);
+    else if (attempt(`${project.name}, installation and build`, () => make(project, root, file))) {
+      writeFileSync(join(root, 'built'), '');
+      built.push([project, root]);
+    }
   }
+  if (isWanted('types')) checkTypes(join(folder, 'types'), file, report);
+  if (!values['build-only']) await openAll(built);
 } finally {
-  await profile.remove();
-  rmSync(folder, { recursive: true, force: true });
+  if (values.folder === undefined) rmSync(folder, { recursive: true, force: true });
 }
 console.log(`${passed} passed, ${failed} failed`);
 if (failed > 0 || passed === 0) process.exitCode = 1;
 
-/** A project of the files above, with these packages. */
-function install(name: string, packages: readonly string[]): string {
-  const project = join(folder, name);
-  mkdirSync(project);
-  for (const [path, text] of Object.entries(FILES)) writeFileSync(join(project, path), text);
-  execFileSync('npm', ['install', ...packages], { cwd: project, stdio: 'pipe' });
-  return project;
+/** Installs the project, and runs its build. */
+function make({ files, packages, build }: MatrixProject, root: string, file: string): void {
+  for (const [path, text] of Object.entries({ ...FILES, ...files })) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+  run(root, 'npm', ['install', '--no-audit', '--no-fund', ...packages, file]);
+  for (const command of build) run(root, process.execPath, command);
 }
 
-async function tryVite(range: string, project: string): Promise<void> {
-  const manifest = readFileSync(join(project, 'node_modules/vite/package.json'), 'utf8');
-  const { version } = JSON.parse(manifest) as { version: string };
-  if (!version.startsWith(range)) throw new Error(`npm installed Vite ${version}, not ${range}.`);
-  await tryPages(`Vite ${version}, development`, project, []);
-  execFileSync(process.execPath, [VITE, 'build'], { cwd: project, stdio: 'pipe' });
-  await tryPages(`Vite ${version}, build`, project, ['preview']);
+function run(cwd: string, program: string, parameters: readonly string[]): void {
+  execFileSync(program, parameters, { cwd, stdio: 'pipe', env: { ...process.env, CI: '1' } });
 }
 
-async function tryPages(what: string, project: string, command: readonly string[]): Promise<void> {
-  const server = spawn(process.execPath, [VITE, ...command], {
-    cwd: project,
-    env: { ...process.env, NO_COLOR: '1' },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+function attempt(what: string, action: () => void): boolean {
   try {
-    const origin = await originOf(server.stdout);
-    for (const path of PAGES) {
-      const page = await profile.newPage();
-      await page.goto(`${origin}/${path}`);
-      report(`${what}, ${path}`, await titleOf(page));
-      await page.close();
-    }
-  } finally {
-    server.kill();
+    action();
+    report(what, 'works');
+    return true;
+  } catch (error) {
+    const { stdout = '', stderr = '' } = error as { stdout?: Buffer; stderr?: Buffer };
+    report(what, `${String(error)}\n${stdout}\n${stderr}`.slice(0, 3000));
+    return false;
   }
 }
 
-/** The address that Vite prints. Its output is read to the end, because a full pipe would stop it. */
-function originOf(output: NodeJS.ReadableStream): Promise<string> {
+async function openAll(built: readonly (readonly [MatrixProject, string])[]): Promise<void> {
+  const profile = new Profile(requireBrowser('chromium'));
+  try {
+    await profile.launch();
+    for (const [project, root] of built) {
+      for (const served of project.served) {
+        const { origin, end } = await serve(root, served);
+        try {
+          for (const path of served.pages ?? PAGES) {
+            const page = await profile.newPage();
+            await page.goto(`${origin}/${path}`);
+            report(`${project.name}, ${served.what}, ${path}`, await titleOf(page));
+            await page.close();
+          }
+        } finally {
+          end();
+        }
+      }
+    }
+  } finally {
+    await profile.remove();
+  }
+}
+
+async function serve(
+  root: string,
+  { folder: path, command, isApart }: Served,
+): Promise<{ readonly origin: string; end(): void }> {
+  if (command !== undefined) return startServer(root, command);
+  const servers = [await serveFolder(join(root, path!))];
+  const originOf = (index: number) =>
+    `http://localhost:${(servers[index]!.address() as AddressInfo).port}`;
+  if (isApart) {
+    servers.push(await serveFolder(join(root, path!)));
+    for (const file of [...PAGES, 'objects.worker.js']) {
+      const text = readFileSync(join(root, file), 'utf8');
+      writeFileSync(
+        join(root, file),
+        text.replaceAll(/OTHER|http:\/\/localhost:\d+/g, originOf(1)),
+      );
+    }
+  }
+  return {
+    origin: originOf(0),
+    end() {
+      for (const server of servers) {
+        server.close();
+        server.closeAllConnections();
+      }
+    },
+  };
+}
+
+async function startServer(root: string, command: readonly string[]) {
+  const server = spawn(process.execPath, command, {
+    cwd: root,
+    env: { ...process.env, NO_COLOR: '1' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const end = () => void server.kill();
+  try {
+    return { origin: await originIn(server.stdout), end };
+  } catch (error) {
+    end();
+    throw error;
+  }
+}
+
+/** The address that a server prints. Its output is read to the end, because a full pipe would stop it. */
+function originIn(output: NodeJS.ReadableStream): Promise<string> {
   return new Promise((resolve, reject) => {
     const lines = createInterface(output);
     lines.on('line', (line) => {
       const [origin] = /http:\/\/localhost:\d+/.exec(line) ?? [];
       if (origin !== undefined) resolve(origin);
     });
-    lines.on('close', () => reject(new Error('Vite ended without an address.')));
+    lines.on('close', () => reject(new Error('The server ended without an address.')));
   });
 }
 

@@ -40,6 +40,8 @@ export function serveFolder(root: string): Promise<Server> {
     const file = path.endsWith('/') ? join(path, 'index.html') : path;
     try {
       const body = readFileSync(join(root, file));
+      // As a CDN: pages of other origins may load it.
+      response.setHeader('access-control-allow-origin', '*');
       response.setHeader('content-type', TYPES[extname(file)] ?? 'application/octet-stream');
       response.end(body);
     } catch {

@@ -236,6 +236,37 @@ test('[VITE4] a wrangler project is built with the plugin, and its class runs in
   await expectToWork(join(project, 'built'), '/index.html', sharedProfile);
 });
 
+test('[PKG8] outside of a page the error says where to call it, and nothing is loaded', () => {
+  writeFileSync(
+    join(directory, 'server.mjs'),
+    `import { connect, openStorage } from 'ctx-storage';
+    for (const call of [() => openStorage('a'), () => connect(() => new Worker('x'))]) {
+      console.log(await call().catch(({ code, message }) => code + ' ' + message));
+    }`,
+  );
+  const said = execFileSync(process.execPath, ['server.mjs'], { cwd: directory, encoding: 'utf8' });
+  const [storage, connection] = said.trim().split('\n');
+  expect(storage).toMatch(/^OPFS_UNAVAILABLE openStorage: .* Call openStorage\(\) in a browser/);
+  expect(connection).toMatch(/^OPFS_UNAVAILABLE connect: .* Call connect\(\) in a browser/);
+});
+
+test('[PKG9] a page loads the package from another origin', async ({ sharedProfile }) => {
+  const other = await serveFolder(directory);
+  try {
+    const { port } = other.address() as AddressInfo;
+    const address = `http://localhost:${port}/node_modules/ctx-storage/dist/index.js`;
+    const map = JSON.stringify({ imports: { 'ctx-storage': address } });
+    writeFileSync(
+      join(directory, 'apart.html'),
+      `<script type="importmap">${map}</script><script type="module">${SCRIPT}</script>`,
+    );
+    await expectToWork(directory, '/apart.html', sharedProfile);
+  } finally {
+    other.close();
+    other.closeAllConnections();
+  }
+});
+
 test('[NODE10] classes run in Node, and the program starts', () => {
   linkDependencies();
   writeFileSync(join(directory, 'classes.mjs'), NODE_SCRIPT);

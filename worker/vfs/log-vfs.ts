@@ -8,7 +8,7 @@
 
 import { isStorageError, type StorageError, storageError } from '../../src/contract/errors.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
-import type { Pointer, SqliteExports } from './sqlite-module.ts';
+import type { Pointer, SqliteExports } from './sqlite-exports.ts';
 import {
   CONTROL,
   DEVICE,

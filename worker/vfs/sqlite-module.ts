@@ -9,94 +9,12 @@ import { isStorageError, storageError } from '../../src/contract/errors.ts';
 import { COUNT_TABLE, COUNT_TABLE_BYTES, COUNTED_STATEMENT } from './count-table.ts';
 import { CountedStatement } from './counted-statement.ts';
 import { LogVfs } from './log-vfs.ts';
+import type { Pointer, SqliteExports } from './sqlite-exports.ts';
 import { type Callback, installFunctions } from './wasm-functions.ts';
 import { startWasm } from './wasm-host.ts';
 import { WasmMemory } from './wasm-memory.ts';
 
-/** An address in the module's memory; 0 is the null pointer. */
-export type Pointer = number;
-
-/** The functions of SQLite that are called with pointers, without any conversion. */
-export interface SqliteExports {
-  sqlite3_malloc(sizeBytes: number): Pointer;
-  sqlite3_free(pointer: Pointer): void;
-  sqlite3_open_v2(filename: Pointer, db: Pointer, flags: number, vfs: Pointer): number;
-  sqlite3_close_v2(db: Pointer): number;
-  sqlite3_exec(db: Pointer, sql: Pointer, callback: Pointer, arg: Pointer, error: Pointer): number;
-  sqlite3_extended_result_codes(db: Pointer, on: number): number;
-  sqlite3_limit(db: Pointer, limit: number, value: number): number;
-  sqlite3_set_authorizer(db: Pointer, callback: Pointer, arg: Pointer): number;
-  sqlite3_progress_handler(
-    db: Pointer,
-    instructionCount: number,
-    callback: Pointer,
-    arg: Pointer,
-  ): void;
-  sqlite3_status(counter: number, current: Pointer, highest: Pointer, reset: number): number;
-  sqlite3_drop_modules(db: Pointer, keptNames: Pointer): number;
-  sqlite3_get_autocommit(db: Pointer): number;
-  sqlite3_errmsg(db: Pointer): Pointer;
-  sqlite3_extended_errcode(db: Pointer): number;
-  sqlite3_error_offset(db: Pointer): number;
-  sqlite3_changes(db: Pointer): number;
-  sqlite3_total_changes(db: Pointer): number;
-  sqlite3_prepare_v3(
-    db: Pointer,
-    sql: Pointer,
-    sizeBytes: number,
-    flags: number,
-    statement: Pointer,
-    tail: Pointer,
-  ): number;
-  sqlite3_finalize(statement: Pointer): number;
-  sqlite3_step(statement: Pointer): number;
-  sqlite3_reset(statement: Pointer): number;
-  sqlite3_clear_bindings(statement: Pointer): number;
-  /** The text of the statement. */
-  sqlite3_sql(statement: Pointer): Pointer;
-  sqlite3_stmt_readonly(statement: Pointer): number;
-  /** Not 0 while the statement's program runs; 0 while its step recompiles it. */
-  sqlite3_stmt_busy(statement: Pointer): number;
-  sqlite3_stmt_isexplain(statement: Pointer): number;
-  sqlite3_bind_parameter_count(statement: Pointer): number;
-  sqlite3_bind_text(
-    statement: Pointer,
-    index: number,
-    text: Pointer,
-    sizeBytes: number,
-    destructor: number,
-  ): number;
-  sqlite3_bind_blob(
-    statement: Pointer,
-    index: number,
-    bytes: Pointer,
-    sizeBytes: number,
-    destructor: number,
-  ): number;
-  sqlite3_bind_zeroblob(statement: Pointer, index: number, sizeBytes: number): number;
-  sqlite3_bind_double(statement: Pointer, index: number, value: number): number;
-  sqlite3_bind_int64(statement: Pointer, index: number, value: bigint): number;
-  sqlite3_bind_null(statement: Pointer, index: number): number;
-  sqlite3_column_count(statement: Pointer): number;
-  sqlite3_column_name(statement: Pointer, column: number): Pointer;
-  sqlite3_column_type(statement: Pointer, column: number): number;
-  sqlite3_column_double(statement: Pointer, column: number): number;
-  sqlite3_column_int64(statement: Pointer, column: number): bigint;
-  sqlite3_column_text(statement: Pointer, column: number): Pointer;
-  sqlite3_column_blob(statement: Pointer, column: number): Pointer;
-  sqlite3_column_bytes(statement: Pointer, column: number): number;
-  /** `sqlite3_db_config` for options that take an int and return one. */
-  sqlite3__wasm_db_config_ip(db: Pointer, option: number, on: number, result: Pointer): number;
-  /** SQLite's numbers and their names, as JSON. */
-  sqlite3__wasm_enum_json(): Pointer;
-  sqlite3_vfs_register(vfs: Pointer, isDefault: number): number;
-  /** Functions that SQLite can call by address. */
-  readonly __indirect_function_table: WebAssembly.Table;
-  /** The statement whose instructions are counted; 0 for none. */
-  readonly [COUNTED_STATEMENT]: WebAssembly.Global<'i32'>;
-  /** Address of the count table. */
-  readonly [COUNT_TABLE]: WebAssembly.Global<'i32'>;
-}
+export type { Pointer, SqliteExports } from './sqlite-exports.ts';
 
 /** The loaded module; one per worker. */
 export interface Sqlite {

@@ -1,0 +1,210 @@
+// The projects of the install matrix: empty ones, each with one tool and the settings that the documents name.
+
+/** One tool, and what of it is tried. */
+export interface MatrixProject {
+  readonly name: string;
+  /** What npm installs beside the package. */
+  readonly packages: readonly string[];
+  /** Besides the files of all projects. */
+  readonly files: Readonly<Record<string, string>>;
+  /** Run one after the other; each must succeed. The program is run by Node. */
+  readonly build: readonly (readonly string[])[];
+  /** What a browser opens: a folder, or a server of the tool's own. */
+  readonly served: readonly Served[];
+}
+
+export interface Served {
+  readonly what: string;
+  /** A folder of the project, served as static files. */
+  readonly folder?: string;
+  /** The tool's own server, which prints its address. */
+  readonly command?: readonly string[];
+  /** The folder of scripts is another origin than the pages. */
+  readonly isApart?: boolean;
+  /** @default both pages */
+  readonly pages?: readonly string[];
+}
+
+/** Each page writes how it ended into its title. */
+const title = (body: string) => `
+  (async () => { ${body} })().then(
+    (value) => { document.title = value === 1 ? 'works' : 'got ' + value; },
+    (error) => { document.title = String(error); },
+  );`;
+
+const OPEN = `
+  const storage = await openStorage('app');
+  await storage.put('a', 1);
+  return storage.get('a');`;
+
+const CALL = `
+  const { env } = await connect(start);
+  return env.Counter.getByName(crypto.randomUUID()).add();`;
+
+const CLASS = `
+  class Counter extends DurableObject {
+    add() {
+      this.ctx.storage.kv.put('count', (this.ctx.storage.kv.get('count') ?? 0) + 1);
+      return this.ctx.storage.kv.get('count');
+    }
+  }
+  serve({ Counter });`;
+
+export const PAGES: readonly string[] = ['storage.html', 'classes.html'];
+
+/** What every project has. */
+export const FILES: Readonly<Record<string, string>> = {
+  'package.json':
+    '{ "name": "app", "private": true, "type": "module", ' +
+    '"@parcel/resolver-default": { "packageExports": true } }',
+  'storage.html': '<script type="module" src="./storage.js"></script>',
+  'storage.js': `import { openStorage } from 'ctx-storage'; ${title(OPEN)}`,
+  'classes.html': '<script type="module" src="./classes.js"></script>',
+  'classes.js': `import { connect } from 'ctx-storage';
+    const start = () => new Worker(new URL('./objects.worker.js', import.meta.url), { type: 'module' });
+    ${title(CALL)}`,
+  'objects.worker.js': `import { DurableObject, serve } from 'ctx-storage/worker'; ${CLASS}`,
+  // In Node: what a server that renders does.
+  'server.js': `import { openStorage } from 'ctx-storage';
+    const error = await openStorage('app').then(() => 'opened', String);
+    if (!/Call openStorage\\(\\) in a browser/.test(error)) throw new Error(error);`,
+  // A bundler that follows no workers: the class worker is an entry, and two files lie beside its output.
+  'copy.js': `import { copyFileSync } from 'node:fs';
+    for (const file of ['worker.js', 'sqlite3.wasm']) {
+      copyFileSync('node_modules/ctx-storage/dist/' + file, 'out/' + file);
+    }
+    for (const file of ['storage.html', 'classes.html']) copyFileSync(file, 'out/' + file);`,
+};
+
+const SERVER = ['server.js'];
+
+function vite(range: string): MatrixProject {
+  const program = 'node_modules/vite/bin/vite.js';
+  return {
+    name: `Vite ${range}`,
+    packages: [`vite@${range}`],
+    files: {
+      'vite.config.js': `export default {
+        build: { target: 'esnext', rollupOptions: { input: ['storage.html', 'classes.html'] } },
+      };`,
+    },
+    build: [[program, 'build'], SERVER],
+    served: [
+      { what: 'development', command: [program] },
+      { what: 'build', folder: 'dist' },
+    ],
+  };
+}
+
+const map = (path: string) =>
+  `<script type="importmap">{ "imports": { "ctx-storage": "${path}/index.js" } }</script>`;
+
+export const PROJECTS: readonly MatrixProject[] = [
+  vite('7'),
+  vite('8'),
+  {
+    name: 'webpack 5',
+    packages: ['webpack@5', 'webpack-cli@6'],
+    files: {
+      'webpack.config.js': `export default {
+        mode: 'production', entry: { storage: './storage.js', classes: './classes.js' },
+        output: { path: import.meta.dirname + '/out', publicPath: '/' },
+      };`,
+    },
+    build: [['node_modules/webpack/bin/webpack.js'], ['copy.js']],
+    served: [{ what: 'build', folder: 'out' }],
+  },
+  {
+    name: 'Rollup 4',
+    packages: ['rollup@4', '@rollup/plugin-node-resolve@16'],
+    files: {
+      'rollup.config.js': `import resolve from '@rollup/plugin-node-resolve';
+        export default {
+          input: ['storage.js', 'classes.js', 'objects.worker.js'],
+          output: { dir: 'out' }, plugins: [resolve({ browser: true })],
+        };`,
+    },
+    build: [['node_modules/rollup/dist/bin/rollup', '-c'], ['copy.js']],
+    served: [{ what: 'build', folder: 'out' }],
+  },
+  {
+    name: 'esbuild',
+    packages: ['esbuild'],
+    files: {
+      'build.js': `import { build } from 'esbuild';
+        await build({
+          entryPoints: ['storage.js', 'classes.js', 'objects.worker.js'],
+          bundle: true, splitting: true, format: 'esm', outdir: 'out',
+        });`,
+    },
+    build: [['build.js'], ['copy.js']],
+    served: [{ what: 'build', folder: 'out' }],
+  },
+  {
+    name: 'Parcel 2',
+    packages: ['parcel@2'],
+    files: {},
+    build: [
+      ['node_modules/parcel/lib/bin.js', 'build', ...PAGES, '--dist-dir', 'out', '--no-cache'],
+    ],
+    served: [{ what: 'build', folder: 'out' }],
+  },
+  {
+    name: 'Next.js 16',
+    packages: ['next@16', 'react@19', 'react-dom@19'],
+    files: {
+      'app/layout.js': 'export default ({ children }) => <html><body>{children}</body></html>;',
+      'app/storage/page.js': `'use client';
+        import { useEffect } from 'react';
+        import { openStorage } from 'ctx-storage';
+        export default function Page() {
+          useEffect(() => { ${title(OPEN)} }, []);
+          return null;
+        }`,
+      'app/classes/page.js': `'use client';
+        import { useEffect } from 'react';
+        import { connect } from 'ctx-storage';
+        const start = () =>
+          new Worker(new URL('../../objects.worker.js', import.meta.url), { type: 'module' });
+        export default function Page() {
+          useEffect(() => { ${title(CALL)} }, []);
+          return null;
+        }`,
+    },
+    build: [['node_modules/next/dist/bin/next', 'build'], SERVER],
+    served: [
+      {
+        what: 'build',
+        command: ['node_modules/next/dist/bin/next', 'start', '-p', '0'],
+        pages: ['storage', 'classes'],
+      },
+      {
+        what: 'development',
+        command: ['node_modules/next/dist/bin/next', 'dev', '-p', '0'],
+        pages: ['storage', 'classes'],
+      },
+    ],
+  },
+  {
+    name: 'No bundler',
+    packages: [],
+    files: {
+      'storage.html': `${map('/node_modules/ctx-storage/dist')}<script type="module" src="./storage.js"></script>`,
+      'classes.html': `${map('/node_modules/ctx-storage/dist')}<script type="module" src="./classes.js"></script>`,
+      'objects.worker.js': `import { DurableObject, serve } from '/node_modules/ctx-storage/dist/objects.js'; ${CLASS}`,
+    },
+    build: [SERVER],
+    served: [{ what: 'import map', folder: '.' }],
+  },
+  {
+    name: 'No bundler',
+    packages: [],
+    files: {
+      'storage.html': `${map('OTHER/node_modules/ctx-storage/dist')}<script type="module" src="./storage.js"></script>`,
+      'classes.html': `${map('OTHER/node_modules/ctx-storage/dist')}<script type="module" src="./classes.js"></script>`,
+      'objects.worker.js': `import { DurableObject, serve } from 'OTHER/node_modules/ctx-storage/dist/objects.js'; ${CLASS}`,
+    },
+    build: [],
+    served: [{ what: 'import map to another origin', folder: '.', isApart: true }],
+  },
+];

@@ -1,0 +1,80 @@
+// The types of the packed package, as projects of several versions and settings of TypeScript see them, and
+// what the tools that check packages say.
+
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const VERSIONS = ['5.4', '5.9', '6', '7'];
+const RESOLUTIONS = { bundler: 'preserve', node16: 'node16', nodenext: 'nodenext' } as const;
+
+/** Entries that need nothing but a browser's types; the others need those of Node, Vite or React. */
+const SOURCE = `
+  import { connect, isStorageError, live, openStorage, type RemoteStorage } from 'ctx-storage';
+  import { DurableObject, type DurableObjectState } from 'ctx-storage/worker';
+  import { createObjects } from 'ctx-storage/in-process';
+  import { migrate } from 'ctx-storage/migrate';
+  export class Counter extends DurableObject {
+    constructor(ctx: DurableObjectState, env: unknown) { super(ctx, env); }
+    async add(): Promise<number> { return this.ctx.storage.sql.databaseSize; }
+  }
+  export async function use(worker: () => Worker): Promise<number> {
+    const storage: RemoteStorage = await openStorage('a');
+    await storage.put('a', 1);
+    const { env } = await connect<{ Counter: Counter }>(worker);
+    return env.Counter.getByName('a').add();
+  }
+  export { createObjects, isStorageError, live, migrate };
+`;
+
+type Report = (what: string, ending: string) => void;
+
+/** Checks the packed file in a folder of its own. */
+export function checkTypes(root: string, file: string, report: Report): void {
+  const run = (program: string, ...parameters: string[]) =>
+    spawnSync(program, parameters, { cwd: root, encoding: 'utf8' });
+  const tell = (what: string, { status, stdout, stderr }: ReturnType<typeof run>) =>
+    report(what, status === 0 ? 'works' : `${stdout}${stderr}`.slice(0, 2000));
+  if (!existsSync(join(root, 'node_modules'))) {
+    mkdirSync(root, { recursive: true });
+    writeFileSync(join(root, 'package.json'), '{ "private": true, "type": "module" }');
+    writeFileSync(join(root, 'use.ts'), SOURCE);
+    const compilers = VERSIONS.map((version) => `ts${version}@npm:typescript@${version}`);
+    const tools = ['publint@0.3', '@arethetypeswrong/cli@0.18'];
+    run('npm', 'install', '--no-audit', '--no-fund', file, ...compilers, ...tools);
+  }
+  for (const version of VERSIONS) {
+    for (const [moduleResolution, module] of Object.entries(RESOLUTIONS)) {
+      const compilerOptions = {
+        target: 'es2022',
+        lib: ['esnext', 'dom', 'dom.iterable', ...(version === '5.4' ? [] : ['dom.asynciterable'])],
+        module,
+        moduleResolution,
+        types: [],
+        strict: true,
+        skipLibCheck: false,
+        noEmit: true,
+      };
+      const config = `tsconfig.${moduleResolution}.json`;
+      writeFileSync(join(root, config), JSON.stringify({ compilerOptions, files: ['use.ts'] }));
+      const tsc = `node_modules/ts${version}/bin/tsc`;
+      tell(`TypeScript ${version}, ${moduleResolution}`, run(process.execPath, tsc, '-p', config));
+    }
+  }
+  tell('publint', run('npx', 'publint', 'node_modules/ctx-storage', '--strict'));
+  tell(
+    'attw',
+    run(
+      'npx',
+      'attw',
+      file,
+      '--profile',
+      'esm-only',
+      '--exclude-entrypoints',
+      'worker.js',
+      'sqlite3.wasm',
+      'package.json',
+      'vite/client',
+    ),
+  );
+}
