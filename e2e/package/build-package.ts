@@ -9,6 +9,7 @@
 import { execFileSync } from 'node:child_process';
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   readdirSync,
   readFileSync,
@@ -86,6 +87,7 @@ copyFileSync('worker/vfs/sqlite3.wasm', 'dist/sqlite3.wasm');
 copyFileSync('src/vite/client.d.ts', 'dist/vite-client.d.ts');
 execFileSync('npx', ['tsc', '-p', 'e2e/package/types'], { stdio: 'inherit' });
 for (const file of unreachable('dist/types')) rmSync(file);
+writeOlderTypes('dist/types', 'dist/types-5.4');
 console.log('dist/ is built');
 
 /** The licences of what is bundled, as they ask for. */
@@ -127,4 +129,16 @@ function unreachable(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .map((file) => join(folder, file))
     .filter((file) => file.endsWith('.d.ts') && !reached.has(file));
+}
+
+/** The declarations for TypeScript 5.4 to 5.6, where typed arrays have no parameter. */
+function writeOlderTypes(from: string, to: string): void {
+  cpSync(from, to, { recursive: true });
+  for (const file of readdirSync(to, { recursive: true, encoding: 'utf8' })) {
+    if (!file.endsWith('.d.ts')) continue;
+    const text = readFileSync(join(to, file), 'utf8')
+      .replaceAll(/\b(\w+Array|ArrayBufferView|DataView)<ArrayBuffer(?:Like)?>/g, '$1')
+      .replaceAll(/\bArrayIterator</g, 'IterableIterator<');
+    writeFileSync(join(to, file), text);
+  }
 }

@@ -24,6 +24,7 @@ export function packTo(file: string): void {
     run(REPOSITORY, 'run', 'build');
     const manifest = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'));
     for (const part of OF_THE_REPOSITORY) delete manifest[part];
+    manifest.exports = withOlderTypes(manifest.exports);
     for (const name of ['dist', 'docs', 'README.md', 'CHANGELOG.md', 'LICENSE']) {
       cpSync(join(REPOSITORY, name), join(directory, name), {
         recursive: true,
@@ -38,6 +39,17 @@ export function packTo(file: string): void {
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
+}
+
+type Conditions = Readonly<Record<string, string>>;
+
+/** TypeScript before 5.7 knows no typed arrays of a kind of buffer: it is given declarations without. */
+function withOlderTypes(exports: Readonly<Record<string, string | Conditions>>) {
+  const of = (entry: string | Conditions) => {
+    if (typeof entry === 'string' || !entry.types?.startsWith('./dist/types/')) return entry;
+    return { 'types@<5.7': entry.types.replace('/types/', '/types-5.4/'), ...entry };
+  };
+  return Object.fromEntries(Object.entries(exports).map(([path, entry]) => [path, of(entry)]));
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {

@@ -11,14 +11,15 @@ import { NodeMedium } from '../file/node-medium.ts';
 import type { ClassTable } from '../instance/object-class.ts';
 import { appOf } from '../library/provided-env.ts';
 import { loadSqlite } from '../vfs/sqlite-module.ts';
-import { type InProcessOptions, type Objects, objectsOn } from './in-process.ts';
+import { objectsOn } from './objects-on.ts';
+import type { InProcessOptions, Objects } from './running-objects.ts';
 
 export { live } from '../../src/live/live-stub.ts';
 export { withSignal } from '../../src/stubs/with-signal.ts';
 export type { ClassOptions, ClassTable, UserClass } from '../instance/object-class.ts';
 export * from '../library/library.ts';
 export type { QueryLimits } from '../sql/query-limits.ts';
-export type { Objects } from './in-process.ts';
+export type { Objects } from './running-objects.ts';
 
 /** Options of objects in Node. */
 export interface NodeOptions extends InProcessOptions {
