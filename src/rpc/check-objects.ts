@@ -117,6 +117,8 @@ export function checkManageRequest(value: unknown): ManageRequest {
         limit: checkLimit(limit),
       };
     case 'delete':
+    case 'runAlarm':
+    case 'evict':
       return { op, address: checkAddress(address) };
     case 'now':
     case 'runNextAlarm':

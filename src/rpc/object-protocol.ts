@@ -80,7 +80,7 @@ export type ManageRequest =
       readonly after: string | null;
       readonly limit: number;
     }
-  | { readonly op: 'delete'; readonly address: WireAddress }
+  | { readonly op: 'delete' | 'runAlarm' | 'evict'; readonly address: WireAddress }
   | { readonly op: 'now' | 'runNextAlarm' | 'resume' }
   | { readonly op: 'set'; readonly timeMs: number }
   | { readonly op: 'advance'; readonly durationMs: number };
@@ -89,6 +89,9 @@ export type ManageRequest =
 export interface ManageResults {
   list: { address: WireAddress; sizeBytes: number; nextAlarm: number | null }[];
   delete: null;
+  /** True if an alarm was set. */
+  runAlarm: boolean;
+  evict: null;
   now: number;
   runNextAlarm: { address: WireAddress; dueMs: number } | null;
   resume: null;

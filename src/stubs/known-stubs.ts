@@ -7,6 +7,7 @@ const addresses = new WeakMap<object, WireAddress>();
 const rpcStubs = new WeakSet<object>();
 const members = new WeakSet<object>();
 const fixed = new WeakMap<object, string>();
+const callers = new WeakMap<object, object>();
 const liveCallers = new WeakMap<object, CallLive>();
 
 /** Makes a live call of the object behind a stub. */
@@ -19,6 +20,15 @@ export function addressOf(stub: object): WireAddress | undefined {
 
 export function setAddress(stub: object, address: WireAddress): void {
   addresses.set(stub, address);
+}
+
+/** Whose calls a stub or a namespace makes; undefined if the value is neither. */
+export function callerOf(value: object): object | undefined {
+  return callers.get(value);
+}
+
+export function setCaller(value: object, caller: object): void {
+  callers.set(value, caller);
 }
 
 /** Why the value cannot be sent; undefined if nothing was said about it. */

@@ -10,7 +10,7 @@ import { refuseToClone } from '../serializer/object-kind.ts';
 import { Bond } from './bond.ts';
 import { Breakage } from './breakage.ts';
 import type { Path } from './invoke.ts';
-import { type CallLive, setAddress, setLiveCalls } from './known-stubs.ts';
+import { type CallLive, setAddress, setCaller, setLiveCalls } from './known-stubs.ts';
 import { isRemote } from './remote-name.ts';
 import { type Remote, remoteMember } from './rpc-promise.ts';
 import { toWireAddress } from './wire-address.ts';
@@ -92,6 +92,7 @@ function stubOf(id: DurableObjectId, callee: Callee, caller: ObjectCaller): Dura
     },
   });
   setAddress(stub, address);
+  setCaller(stub, caller);
   if (caller.live !== undefined) setLiveCalls(stub, caller.live(address, signal));
   setWithSignal(stub, (added) =>
     stubOf(id, { ...callee, signal: bothSignals(signal, added) }, caller),

@@ -76,6 +76,11 @@ export class Namespaces {
     };
   }
 
+  /** Who makes the calls of code that runs beside the objects. */
+  get outsideCaller(): ObjectCaller {
+    return this.#worker.caller;
+  }
+
   /** `env` for code that runs beside the objects and never belongs to one. */
   get outsideEnv(): object {
     return this.#envOf(this.#worker.caller);

@@ -229,6 +229,11 @@ async function perform(
     case 'delete':
       await manager.delete(fromWireAddress(request.address));
       return null;
+    case 'runAlarm':
+      return manager.runAlarm(fromWireAddress(request.address));
+    case 'evict':
+      await manager.evict(fromWireAddress(request.address));
+      return null;
     case 'now':
       return clock.now();
     case 'runNextAlarm': {

@@ -19,6 +19,13 @@ export { withSignal } from '../../src/stubs/with-signal.ts';
 export type { ClassOptions, ClassTable, UserClass } from '../instance/object-class.ts';
 export * from '../library/library.ts';
 export type { QueryLimits } from '../sql/query-limits.ts';
+export {
+  evictDurableObject,
+  listDurableObjectIds,
+  reset,
+  runDurableObjectAlarm,
+  runInDurableObject,
+} from './object-tools.ts';
 export type { Objects } from './running-objects.ts';
 
 /** Options of objects in Node. */

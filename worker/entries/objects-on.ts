@@ -17,6 +17,7 @@ import type { ObjectHost } from '../host/object-host.ts';
 import type { ClassTable } from '../instance/object-class.ts';
 import type { App } from '../library/provided-env.ts';
 import { completeLimits } from '../sql/query-limits.ts';
+import { registerTools } from './object-tools.ts';
 import type { InProcessOptions, Objects } from './running-objects.ts';
 
 /** Runs the app on a platform that the caller provides. */
@@ -34,8 +35,10 @@ export async function objectsOn<Table extends ClassTable>(
     app.classes,
     app.env,
   );
+  const env = namespaces.outsideEnv as NamespacesOf<Table>;
+  const leave = registerTools({ host, manager, env }, namespaces.outsideCaller);
   return {
-    env: namespaces.outsideEnv as NamespacesOf<Table>,
+    env,
     async list(name, options) {
       const className = app.classes.bindings.get(name) ?? name;
       const listed = await listParts(
@@ -54,7 +57,7 @@ export async function objectsOn<Table extends ClassTable>(
     },
     clock: clockOf(manager.clock, host.outside),
     ...eventsOf(host),
-    close: () => host.outside.send(close),
+    close: () => host.outside.send(close).finally(leave),
   };
 }
 

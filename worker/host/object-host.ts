@@ -115,6 +115,7 @@ export class ObjectHost {
    * every object is looked at once.
    */
   async start(): Promise<void> {
+    if (!this.classes.runsAlarms) this.rest();
     const { catalog } = this.#environment;
     if (await catalog.isEmpty()) await this.#rebuildCatalog();
     for (const entry of await catalog.wakes()) {
@@ -188,6 +189,14 @@ export class ObjectHost {
   /** Resets the object, if it is live: unconfirmed writes are gone, unanswered events reject. */
   reset(address: ObjectAddress, reason: unknown): Promise<void> {
     return this.#instances.reset(addressKey(address), reason);
+  }
+
+  /** Ends the object's instance after its last write is durable; calls under way reject. @throws IO, DISK_FULL */
+  async evict(address: ObjectAddress): Promise<void> {
+    const key = addressKey(address);
+    if (!this.#instances.has(key)) return;
+    const reason = storageError('OBJECT_RESET', 'The object was evicted.');
+    await this.#instances.close(key, await this.instance(address), reason);
   }
 
   /** Removes the object and its files, and its facets; its unanswered events reject. */

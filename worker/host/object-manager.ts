@@ -2,6 +2,7 @@
 
 import { isStorageError } from '../../src/contract/errors.ts';
 import { addressKey, DurableObjectId, type ObjectAddress } from '../../src/contract/object-id.ts';
+import { AlarmInvocationInfo } from '../alarms/alarm-info.ts';
 import type { CatalogEntry, CatalogPart } from '../catalog/catalog.ts';
 import type { HostEnvironment } from '../instance/environment.ts';
 import type { ClockControl } from './clock-control.ts';
@@ -42,6 +43,27 @@ export class ObjectManager {
   async delete(address: ObjectAddress): Promise<void> {
     if (address.className !== null) this.#host.classes.get(address.className);
     await this.#host.erase(address);
+  }
+
+  /**
+   * Runs the alarm's handler now, whenever it is due, and removes the alarm; false if none is set. A handler that
+   * fails rejects and is not tried again.
+   */
+  async runAlarm(address: ObjectAddress): Promise<boolean> {
+    const instance = await this.#host.instance(address);
+    return await instance.deliver(async ({ storage }) => {
+      const scheduledTime = await storage.getAlarm();
+      if (scheduledTime === null) return false;
+      await storage.deleteAlarm();
+      const info = new AlarmInvocationInfo({ scheduledTime, retryCount: 0 });
+      await instance.handlers.alarm?.(info);
+      return true;
+    });
+  }
+
+  /** Ends the object's instance in order, if it has one: the next event constructs it again. */
+  async evict(address: ObjectAddress): Promise<void> {
+    await this.#host.evict(address);
   }
 
   async #describe({ className, id, name, wakeMs }: CatalogEntry): Promise<ListedObject> {

@@ -81,6 +81,11 @@ export class ClassRegistry {
     return this.#classes.size === 0;
   }
 
+  /** False: the code of the classes is elsewhere, so their alarms stay for a host that has it. */
+  get runsAlarms(): boolean {
+    return true;
+  }
+
   get all(): Iterable<ObjectClass> {
     return this.#classes.values();
   }
@@ -174,8 +179,13 @@ function isOptions(given: UserClass | ClassOptions): given is ClassOptions {
   return typeof given === 'object' && given !== null && 'class' in given;
 }
 
+/** Whether a class can have this name. */
+export function isClassName(name: string): boolean {
+  return /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(name);
+}
+
 function check(name: string, chosen: ClassOptions): void {
-  if (!/^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(name)) {
+  if (!isClassName(name)) {
     throw storageError(
       'CLASS_INVALID',
       `serve: "${name}" is not the name of a class; use an identifier.`,
