@@ -66,6 +66,23 @@ await bundle({
   external: ['react'],
   entryPoints: { react: 'src/react/index.ts' },
 });
+// The helper page of tests, and its worker.
+await bundle({
+  ...forBrowsers,
+  entryPoints: {
+    'playwright-helper': 'src/playwright/page/helper.ts',
+    'playwright-worker': 'worker/entries/unhosted-worker.ts',
+  },
+});
+// Of tests. Its functions run in pages as their text, in which a helper of the bundler would be missing.
+await bundle({
+  ...bundled,
+  platform: 'node',
+  target: 'node20',
+  external: ['@playwright/test'],
+  mainFields: ['module', 'main'],
+  entryPoints: { playwright: 'src/playwright/index.ts' },
+});
 // For Node: what is a peer is the project's own.
 await bundle({
   ...bundled,

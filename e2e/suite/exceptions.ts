@@ -24,6 +24,7 @@ export const MODULE_STATE: Readonly<Record<string, string>> = {
   'src/membrane/imported.ts collected': COLLECTED,
   'src/membrane/payload.ts lastNumber': 'numbers must differ in all connections of a realm',
   'src/membrane/signal.ts controllers': BY_OBJECT,
+  'src/playwright/test-objects.ts known': BY_OBJECT,
   'src/react/use-live.ts lives':
     'facts about each handle, which it does not keep alive: components share live values',
   'src/serializer/blob-bytes.ts thread': 'a thread of Node, started by the first Blob',

@@ -1,0 +1,6 @@
+// The worker of the app's objects.
+
+import { serve } from 'ctx-storage/worker';
+import { Counter, Room } from './counter.ts';
+
+serve({ Counter, Room });

@@ -1,0 +1,69 @@
+// The fixtures, and the `test` that has them.
+
+import { test as base } from '@playwright/test';
+import { attachStorages } from './failure-report.ts';
+import type { ObjectsOptions } from './options.ts';
+import type { ObjectsSnapshot } from './snapshots.ts';
+import { TestClock } from './test-clock.ts';
+import { TestFaults } from './test-faults.ts';
+import { TestManagement } from './test-management.ts';
+import { defineObjects, type Seed, type TestObjects } from './test-objects.ts';
+import { TestTabs } from './test-tabs.ts';
+
+/** What a test asks for by name. */
+export interface ObjectsFixtures {
+  /** What the harness cannot know of the app: `test.use({ objectsOptions: { … } })`. */
+  readonly objectsOptions: ObjectsOptions;
+  /** The objects of the app: their storage, by class and name. */
+  readonly objects: TestObjects;
+  /** Stores what the test begins with; before `page.goto`, before the app's first script. */
+  readonly seed: Seed;
+  /** Marks the state of all objects. */
+  readonly snapshot: () => Promise<ObjectsSnapshot>;
+  /** Takes all objects back to a snapshot. */
+  readonly restore: (snapshot: ObjectsSnapshot) => Promise<void>;
+  /** The time of objects and pages. */
+  readonly clock: TestClock;
+  /** The tabs of the app, and which of them leads. */
+  readonly tabs: TestTabs;
+  /** Breaks the disk and the worker. */
+  readonly faults: TestFaults;
+  /** The emulated management interface, as a route. */
+  readonly management: TestManagement;
+}
+
+/** Playwright's `test`, with the fixtures of this package. */
+export const test = base.extend<ObjectsFixtures>({
+  objectsOptions: [{}, { option: true }],
+  objects: async ({ context, baseURL, objectsOptions }, use, testInfo) => {
+    const objects = defineObjects({ context, baseURL, ...objectsOptions });
+    const startedMs = Date.now();
+    await use(objects);
+    if (testInfo.status !== testInfo.expectedStatus) {
+      await attachStorages(objects.touched, testInfo, startedMs);
+      return;
+    }
+    await objects.verify();
+  },
+  seed: ({ objects }, use) => use(objects.seed),
+  snapshot: ({ objects }, use) => use(objects.snapshot),
+  restore: ({ objects }, use) => use(objects.restore),
+  clock: ({ objects }, use) => use(new TestClock(objects.origin)),
+  tabs: async ({ objects }, use) => {
+    const tabs = new TestTabs(objects.origin);
+    await tabs.watch();
+    await use(tabs);
+  },
+  faults: async ({ objects }, use) => {
+    const faults = new TestFaults(objects.origin);
+    await faults.arm();
+    await use(faults);
+  },
+  management: async ({ context }, use) => {
+    // Beside this file; only the tests that ask for it load it.
+    const load = (name: string) => import(new URL(`./${name}.js`, import.meta.url).href);
+    const management = new TestManagement(context, load);
+    await use(management);
+    await management.close();
+  },
+});

@@ -1,0 +1,84 @@
+// The objects of a browser context, asked through the helper pages of its origins.
+//
+// Invariant: a context has one of these, whoever asks for it, so that two fixtures never open two helpers.
+
+import type { BrowserContext } from '@playwright/test';
+import { storageError } from '../contract/errors.ts';
+import { HelperTab } from './helper-tab.ts';
+import type { HarnessOptions } from './options.ts';
+import {
+  type DirectoryFacts,
+  HELPER_PATH,
+  type HelperRequest,
+  type ObjectName,
+} from './page/helper-protocol.ts';
+
+type WithoutFacts<Request> = Request extends unknown ? Omit<Request, 'facts' | 'waitMs'> : never;
+
+/** A request as callers write it: the context knows the rest. */
+export type Asked = WithoutFacts<HelperRequest>;
+
+export class OriginObjects {
+  readonly context: BrowserContext;
+  readonly options: HarnessOptions;
+  readonly #baseUrl: string | undefined;
+  readonly #tabs = new Map<string, HelperTab>();
+  readonly #touched = new Map<string, ObjectName>();
+
+  constructor(context: BrowserContext, options: HarnessOptions, baseUrl: string | undefined) {
+    this.context = context;
+    this.options = options;
+    this.#baseUrl = baseUrl;
+  }
+
+  /** @throws what the helper page answers, and an error if the origin is not known */
+  async ask(asked: Asked, { waitMs = this.options.waitMs, touches = true } = {}): Promise<unknown> {
+    const facts = this.#factsOf(asked);
+    if ('object' in asked && touches) this.#touch(asked.object);
+    const request = { ...asked, facts, waitMs } as HelperRequest;
+    return await this.#tab(this.origin(asked.op)).ask(request);
+  }
+
+  /** The objects that the test has asked for. */
+  get touched(): readonly ObjectName[] {
+    return [...this.#touched.values()];
+  }
+
+  /** True if a helper page was opened. */
+  get isUsed(): boolean {
+    return this.#tabs.size > 0;
+  }
+
+  /** The origin of the app. `what` begins the error. */
+  origin(what: string): string {
+    if (this.options.origin !== null) return this.options.origin;
+    if (this.#baseUrl !== undefined) return new URL(this.#baseUrl).origin;
+    for (const page of this.context.pages()) {
+      const { origin, pathname, protocol } = new URL(page.url());
+      const isApp = /^https?:$/.test(protocol) && !pathname.startsWith(HELPER_PATH);
+      if (isApp) return origin;
+    }
+    throw storageError(
+      'INVALID_ARGUMENT',
+      `${what}: the origin of the app is not known: no page is loaded yet, and the configuration has no baseURL. ` +
+        "Set use: { baseURL: 'http://localhost:5173' }, or load a page first (await page.goto(…)).",
+    );
+  }
+
+  #tab(origin: string): HelperTab {
+    const known = this.#tabs.get(origin);
+    if (known !== undefined) return known;
+    const tab = new HelperTab(this.context, origin);
+    this.#tabs.set(origin, tab);
+    return tab;
+  }
+
+  #factsOf(asked: Asked): DirectoryFacts {
+    const isStorage = 'object' in asked && asked.object.className === null;
+    return isStorage ? this.options.storages : this.options.objects;
+  }
+
+  #touch(object: ObjectName): void {
+    this.#touched.set(JSON.stringify(object), object);
+  }
+}

@@ -1,0 +1,152 @@
+// The helper page of a test: another tab of the app's origin, which answers what the test asks of the storage.
+//
+// The test's process serves it, under a path that the app does not have; neither the app nor its server know it.
+
+import { browserEnvironment } from '../../client/browser.ts';
+import type { PageEnvironment } from '../../client/environment.ts';
+import { Persistence } from '../../client/persistence.ts';
+import type { RemoteStorage } from '../../client/remote-storage.ts';
+import { isStorageError, storageError } from '../../contract/errors.ts';
+import { listParts } from '../../contract/list-parts.ts';
+import { toWire } from '../../rpc/errors-on-wire.ts';
+import { HELPER_STARTED_MS, leadingWorker } from './app-candidates.ts';
+import { Directory } from './directory.ts';
+import {
+  type DirectoryFacts,
+  fromText,
+  HELPER_FUNCTION,
+  type HelperAnswer,
+  type HelperRequest,
+  type ListedByHelper,
+  toText,
+} from './helper-protocol.ts';
+import { RealTimers } from './real-timers.ts';
+
+/** How often a read is made again whose worker went away. */
+const TRIES_MAX = 4;
+
+class Helper {
+  readonly #timers = new RealTimers();
+  readonly #environment: PageEnvironment = {
+    ...browserEnvironment('objects'),
+    startedMs: HELPER_STARTED_MS,
+    after: this.#timers.after,
+    persistence: new Persistence({}), // the app's page asks its user, or does not
+  };
+  readonly #directories = new Map<string, Directory>();
+
+  /** Answers one request. Never rejects. */
+  async answer(text: string): Promise<string> {
+    let answer: HelperAnswer;
+    try {
+      answer = { ok: await this.#perform(fromText(text) as HelperRequest) };
+    } catch (error) {
+      answer = { error: toWire(error) };
+    }
+    return toText(answer);
+  }
+
+  #directory(facts: DirectoryFacts): Directory {
+    const known = this.#directories.get(facts.directory);
+    if (known !== undefined) return known;
+    const made = new Directory(facts, this.#environment, this.#timers);
+    this.#directories.set(facts.directory, made);
+    return made;
+  }
+
+  async #perform(request: HelperRequest): Promise<unknown> {
+    const directory = this.#directory(request.facts);
+    const { waitMs } = request;
+    const app = () => directory.link(request.op, 'app', waitMs);
+    switch (request.op) {
+      case 'storage': {
+        const { object, method, parameters, need } = request;
+        const run = (storage: RemoteStorage) =>
+          (storage as unknown as Methods)[method]!(...parameters);
+        return await this.#repeat(need === 'stored', async () =>
+          run(await directory.storage(method, object, need, waitMs)),
+        );
+      }
+      case 'sql': {
+        const { object, query, bindings, need } = request;
+        return await this.#repeat(need === 'stored', async () => {
+          const storage = await directory.storage('sql', object, need, waitMs);
+          return await storage.sql.exec(query, ...bindings).toArray();
+        });
+      }
+      case 'call': {
+        const { link, address } = await directory.find('call', request.object, 'app', waitMs);
+        return await link.stub(address)[request.method]!(...request.parameters);
+      }
+      case 'runAlarm':
+      case 'evict': {
+        const { link, address } = await directory.find(request.op, request.object, 'app', waitMs);
+        return await link.client.manage({ op: request.op, address });
+      }
+      case 'delete': {
+        const { link, address } = await directory.find('delete', request.object, 'storage', waitMs);
+        return await link.client.manage({ op: 'delete', address });
+      }
+      case 'list':
+        return await this.#repeat(true, () => this.#list(directory, request.className, waitMs));
+      case 'classNames':
+        return await directory.classNames();
+      case 'verify':
+        return await directory.verify();
+      case 'leader':
+        await app();
+        return await leadingWorker(directory.names, this.#timers.after, waitMs);
+      case 'now':
+        return await (await app()).client.manage({ op: 'now' });
+      case 'resume':
+        return await (await app()).client.manage({ op: 'resume' });
+      case 'runNextAlarm':
+        return await (await app()).client.manage({ op: 'runNextAlarm' });
+      case 'set':
+        return await (await app()).client.manage({ op: 'set', timeMs: request.timeMs });
+      case 'advance':
+        return await (await app()).client.manage({ op: 'advance', durationMs: request.durationMs });
+      default:
+        throw storageError('INTERNAL', 'A request of the test is not known to its helper page.');
+    }
+  }
+
+  async #list(directory: Directory, name: string, waitMs: number): Promise<ListedByHelper[]> {
+    const link = await directory.link('list', 'storage', waitMs);
+    const className = await directory.className('list', name);
+    const found = await listParts(
+      undefined,
+      (part) => link.client.manage({ op: 'list', className, ...part }),
+      ({ address }) => address.id,
+    );
+    return found.map(({ address: { id, name: own }, ...facts }) => ({
+      className,
+      id,
+      ...(own !== undefined && { name: own }),
+      ...facts,
+    }));
+  }
+
+  // A read may be repeated; of a write it is not known whether it took effect.
+  async #repeat<T>(isRead: boolean, action: () => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await action();
+      } catch (error) {
+        const isGone = isStorageError(error) && error.code === 'CONNECTION_CLOSED';
+        if (!isRead || !isGone || tries === TRIES_MAX) throw error;
+      }
+    }
+  }
+}
+
+type Methods = Record<string, (...parameters: readonly unknown[]) => Promise<unknown>>;
+
+Reflect.set(
+  globalThis,
+  HELPER_FUNCTION,
+  (
+    (helper: Helper) => (text: string) =>
+      helper.answer(text)
+  )(new Helper()),
+);

@@ -1,0 +1,31 @@
+// Runs what a test asks of the harness as a step of its report, at the test's own line.
+
+import { test } from '@playwright/test';
+import { type CallSite, callSite, thrownAt } from './call-site.ts';
+
+/** A step of the running test; outside of a test, only the action. */
+export async function inStep<T>(title: string, action: () => Promise<T>): Promise<T> {
+  const site = callSite();
+  const located = () => at(site, action);
+  if (!isInTest()) return await located();
+  const { place } = site;
+  return await test.step(title, located, place === undefined ? {} : { location: place });
+}
+
+/** Errors of the action begin at the place of the call. */
+export async function at<T>(site: CallSite, action: () => Promise<T>): Promise<T> {
+  try {
+    return await action();
+  } catch (error) {
+    throw thrownAt(error, site);
+  }
+}
+
+function isInTest(): boolean {
+  try {
+    test.info();
+    return true;
+  } catch {
+    return false; // Playwright throws outside of tests
+  }
+}

@@ -1,0 +1,85 @@
+// The time of the objects and that of the pages, moved together.
+//
+// The objects' clock is in the app's worker, which Playwright's does not reach; the pages' `Date` is Playwright's. The
+// timers of pages go on by themselves: a test that drives them too calls `page.clock`.
+
+import type { BrowserContext } from '@playwright/test';
+import { storageError } from '../contract/errors.ts';
+import type { OriginObjects } from './origin-objects.ts';
+import { inStep } from './steps.ts';
+
+/** An alarm that ran. */
+export interface RanObjectAlarm {
+  readonly className: string;
+  readonly id: string;
+  readonly name: string | undefined;
+  /** When it was due, in milliseconds since the epoch. */
+  readonly dueTime: number;
+}
+
+interface RanByHelper {
+  readonly address: { readonly className: string; readonly id: string; readonly name?: string };
+  readonly dueMs: number;
+}
+
+export class TestClock {
+  readonly #objects: OriginObjects;
+  readonly #pages: BrowserContext['clock'];
+
+  constructor(objects: OriginObjects) {
+    this.#objects = objects;
+    this.#pages = objects.context.clock;
+  }
+
+  /** The objects' time, in milliseconds since the epoch. */
+  now(): Promise<number> {
+    return inStep('clock: now', () => this.#now());
+  }
+
+  /** Stops the time of objects and pages at this moment, and runs what is overdue then. */
+  set(time: number | Date | string): Promise<void> {
+    return inStep('clock: set', async () => {
+      const timeMs = new Date(time).getTime();
+      if (Number.isNaN(timeMs)) {
+        throw storageError('INVALID_ARGUMENT', `clock.set: ${String(time)} is not a time.`);
+      }
+      await this.#objects.ask({ op: 'set', timeMs });
+      await this.#pages.setFixedTime(timeMs);
+    });
+  }
+
+  /** Moves the time on, running every alarm on the way. */
+  advance(durationMs: number): Promise<void> {
+    return inStep(`clock: advance ${durationMs} ms`, async () => {
+      await this.#objects.ask({ op: 'advance', durationMs });
+      await this.#follow();
+    });
+  }
+
+  /** Moves to the next alarm and runs it; null if none is set. */
+  runNextAlarm(): Promise<RanObjectAlarm | null> {
+    return inStep('clock: run the next alarm', async () => {
+      const ran = (await this.#objects.ask({ op: 'runNextAlarm' })) as RanByHelper | null;
+      await this.#follow();
+      if (ran === null) return null;
+      const { className, id, name } = ran.address;
+      return { className, id, name, dueTime: ran.dueMs };
+    });
+  }
+
+  /** Returns to the system's time. */
+  resume(): Promise<void> {
+    return inStep('clock: resume', async () => {
+      await this.#objects.ask({ op: 'resume' });
+      await this.#pages.setSystemTime(Date.now());
+    });
+  }
+
+  async #follow(): Promise<void> {
+    await this.#pages.setFixedTime(await this.#now());
+  }
+
+  async #now(): Promise<number> {
+    return (await this.#objects.ask({ op: 'now' })) as number;
+  }
+}

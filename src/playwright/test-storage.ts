@@ -1,0 +1,191 @@
+// The storage of one object, in a test: `ctx.storage`, from outside of the browser.
+//
+// It holds nothing open: each call finds the worker that leads then, so it works before the app has loaded, while it
+// runs, after a reload, and after its last page was closed.
+
+import { readFile } from 'node:fs/promises';
+import type { ListOptions, SqlRow } from '../contract/storage.ts';
+import { wordsOfObject } from './object-names.ts';
+import type { OriginObjects } from './origin-objects.ts';
+import type { Need, ObjectName } from './page/helper-protocol.ts';
+import { inStep } from './steps.ts';
+
+/** What reads resolve to without a step in the report, for matchers and reports. */
+export interface QuietReads {
+  read(method: string, ...parameters: unknown[]): Promise<unknown>;
+  sql(query: string, bindings: readonly unknown[]): Promise<SqlRow[]>;
+}
+
+export class TestStorage {
+  readonly #objects: OriginObjects;
+  readonly #object: ObjectName;
+
+  constructor(objects: OriginObjects, object: ObjectName) {
+    this.#objects = objects;
+    this.#object = object;
+  }
+
+  /** The name of its class; null for an object of `openStorage`. */
+  get className(): string | null {
+    return this.#object.className;
+  }
+
+  /** Its name; undefined for an object that was named by its id. */
+  get name(): string | undefined {
+    return this.#object.name;
+  }
+
+  /** The value as written, or undefined; or the entries that exist among several keys. */
+  get<T = unknown>(key: string): Promise<T | undefined>;
+  get<T = unknown>(keys: string[]): Promise<Map<string, T>>;
+  get(key: string | string[]): Promise<unknown> {
+    return this.#step(`get ${quoted(key)}`, 'get', [key], 'stored');
+  }
+
+  /** The entries of a range, in order of their keys. */
+  list<T = unknown>(options: ListOptions = {}): Promise<Map<string, T>> {
+    return this.#step('list', 'list', [options], 'stored') as Promise<Map<string, T>>;
+  }
+
+  /** Stores a value, or all of several entries or none. */
+  put<T>(key: string, value: T): Promise<void>;
+  put<T>(entries: Record<string, T>): Promise<void>;
+  async put(key: string | Record<string, unknown>, ...value: unknown[]): Promise<void> {
+    const keys = typeof key === 'string' ? key : Object.keys(key);
+    await this.#step(`put ${quoted(keys)}`, 'put', [key, ...value], 'storage');
+  }
+
+  /** True when the key existed, or how many of several did. */
+  delete(key: string): Promise<boolean>;
+  delete(keys: string[]): Promise<number>;
+  delete(key: string | string[]): Promise<unknown> {
+    return this.#step(`delete ${quoted(key)}`, 'delete', [key], 'storage');
+  }
+
+  /** Removes everything but the alarm. */
+  async deleteAll(): Promise<void> {
+    await this.#step('deleteAll', 'deleteAll', [], 'storage');
+  }
+
+  /** All rows of a query. */
+  sql<T extends SqlRow = SqlRow>(query: string, ...bindings: unknown[]): Promise<T[]> {
+    // What writes may precede the app; what reads waits for it. The statement itself tells which it is.
+    const need = READS.test(query) ? 'stored' : 'storage';
+    return inStep(`${this}: sql ${shortened(query)}`, () =>
+      this.#sql(query, bindings, need),
+    ) as Promise<T[]>;
+  }
+
+  /** When the alarm is due, in milliseconds; null when none is set. */
+  getAlarm(): Promise<number | null> {
+    return this.#step('getAlarm', 'getAlarm', [], 'stored') as Promise<number | null>;
+  }
+
+  async setAlarm(time: number | Date): Promise<void> {
+    await this.#step('setAlarm', 'setAlarm', [time], 'storage');
+  }
+
+  async deleteAlarm(): Promise<void> {
+    await this.#step('deleteAlarm', 'deleteAlarm', [], 'storage');
+  }
+
+  /** The text name of this moment, for `restore`. */
+  getCurrentBookmark(): Promise<string> {
+    return this.#step('getCurrentBookmark', 'getCurrentBookmark', [], 'storage') as Promise<string>;
+  }
+
+  /** Takes the object back to a bookmark or a time; resolves to the bookmark that undoes it. */
+  restore(moment: string | Date): Promise<string> {
+    return this.#step('restore', 'restore', [moment], 'storage') as Promise<string>;
+  }
+
+  /** The database as a SQLite file. */
+  exportDatabase(): Promise<Uint8Array> {
+    return this.#step('exportDatabase', 'exportDatabase', [], 'stored') as Promise<Uint8Array>;
+  }
+
+  /** Replaces everything by a SQLite file: its path, or its bytes. */
+  importDatabase(file: string | Uint8Array): Promise<string> {
+    return inStep(`${this}: importDatabase`, async () => {
+      const bytes = typeof file === 'string' ? new Uint8Array(await readFile(file)) : file;
+      const parameters = [new Uint8Array(bytes)];
+      return (await this.#ask('importDatabase', parameters, 'storage')) as string;
+    });
+  }
+
+  /** Discards the object's memory, with writes that are not durable: the next call constructs it again. */
+  async abort(reason?: string): Promise<void> {
+    await this.#step('abort', 'abort', reason === undefined ? [] : [reason], 'storage');
+  }
+
+  /** Calls a method of the object, in the app's worker. */
+  call<T = unknown>(method: string, ...parameters: unknown[]): Promise<T> {
+    return inStep(`${this}: ${method}()`, () =>
+      this.#objects.ask({ op: 'call', object: this.#object, method, parameters }),
+    ) as Promise<T>;
+  }
+
+  /** Runs the alarm's handler now and removes the alarm; false if none is set. */
+  runAlarm(): Promise<boolean> {
+    return inStep(`${this}: run the alarm`, () =>
+      this.#objects.ask({ op: 'runAlarm', object: this.#object }),
+    ) as Promise<boolean>;
+  }
+
+  /** Ends the object's instance in order: the next call constructs it again. */
+  evict(): Promise<void> {
+    return inStep(`${this}: evict`, async () => {
+      await this.#objects.ask({ op: 'evict', object: this.#object });
+    });
+  }
+
+  /** `Room 'lobby'`. */
+  toString(): string {
+    return wordsOfObject(this.#object);
+  }
+
+  /** For matchers and reports: reads without a step, which do not wait for what is not stored. */
+  quietly(waitMs: number): QuietReads {
+    const options = { waitMs };
+    return {
+      read: (method, ...parameters) =>
+        this.#objects.ask(
+          { op: 'storage', object: this.#object, method, parameters, need: 'stored' },
+          options,
+        ),
+      sql: (query, bindings) =>
+        this.#objects.ask(
+          { op: 'sql', object: this.#object, query, bindings, need: 'stored' },
+          options,
+        ) as Promise<SqlRow[]>,
+    };
+  }
+
+  #step(title: string, method: string, parameters: unknown[], need: Need): Promise<unknown> {
+    return inStep(`${this}: ${title}`, () => this.#ask(method, parameters, need));
+  }
+
+  #ask(method: string, parameters: readonly unknown[], need: Need): Promise<unknown> {
+    return this.#objects.ask({ op: 'storage', object: this.#object, method, parameters, need });
+  }
+
+  #sql(query: string, bindings: readonly unknown[], need: Need): Promise<unknown> {
+    return this.#objects.ask({ op: 'sql', object: this.#object, query, bindings, need });
+  }
+}
+
+const READS = /^\s*(?:select|values|with|pragma|explain)\b/i;
+
+const TITLE_CHARS = 60;
+
+function shortened(query: string): string {
+  const line = query.replace(/\s+/g, ' ').trim();
+  return line.length > TITLE_CHARS ? `${line.slice(0, TITLE_CHARS)}…` : line;
+}
+
+function quoted(keys: unknown): string {
+  return [keys]
+    .flat()
+    .map((key) => `'${String(key)}'`)
+    .join(', ');
+}

@@ -1,0 +1,140 @@
+// What tests of tabs and faults add to pages of the app and to their workers, and nothing to any build: scripts that
+// Playwright runs, as text.
+//
+// Each function here runs in another place than this module: it may use nothing but its arguments and globals.
+
+/** The parameter that marks the address of a worker's script, so that the script can be answered with faults. */
+export const FAULTS_PARAMETER = 'ctx-storage-faults';
+
+/** The channel by which a page tells the app's workers how to fail. */
+export const FAULTS_CHANNEL = 'ctx-storage-test/faults';
+
+/** The list of a page's workers. */
+export const WORKERS_LIST = 'ctxStorageTestWorkers';
+
+/** A worker of a page. */
+export interface KnownWorker {
+  readonly worker: Worker;
+  /** As the page of the package has named it. */
+  name: string | null;
+}
+
+/** How the worker that leads is to fail from now on. */
+export interface WorkerFaults {
+  /** How many of the next flushes fail. */
+  readonly failFlushes?: number;
+  /** Whether writes fail as they do on a full disk. */
+  readonly isFull?: boolean;
+  /** How much longer each flush takes. */
+  readonly delayMs?: number;
+  /** How long it does nothing at all. */
+  readonly freezeMs?: number;
+}
+
+/** In a page, before its first script: keeps a list of its workers, and marks their addresses if told to. */
+export function watchWorkers({
+  list,
+  parameter,
+}: {
+  readonly list: string;
+  readonly parameter: string | null;
+}): void {
+  if (typeof Worker === 'undefined') return;
+  const scope = globalThis as unknown as Record<string, unknown>;
+  const known = (scope[list] ?? []) as KnownWorker[];
+  const isWatched = list in scope;
+  scope[list] = known;
+  const marked = (address: unknown) => {
+    const url = new URL(String(address), document.baseURI);
+    if (parameter === null || !/^https?:$/.test(url.protocol)) return address;
+    if (!url.searchParams.has(parameter)) {
+      // Not through searchParams, which would write the rest of the query in another way.
+      url.search += `${url.search === '' ? '?' : '&'}${parameter}`;
+    }
+    return url.href;
+  };
+  globalThis.Worker = new Proxy(Worker, {
+    construct(target, [address, ...rest], newTarget) {
+      const worker = Reflect.construct(target, [marked(address), ...rest], newTarget) as Worker;
+      if (isWatched) return worker;
+      const entry: KnownWorker = { worker, name: null };
+      known.push(entry);
+      const post = worker.postMessage.bind(worker) as (...message: unknown[]) => void;
+      worker.postMessage = (...message: unknown[]) => {
+        const start = message[0] as { type?: unknown; worker?: unknown } | null | undefined;
+        if (start?.type === 'start' && typeof start.worker === 'string') entry.name = start.worker;
+        post(...message);
+      };
+      return worker;
+    },
+  });
+}
+
+/** In a worker of the app, before it opens a file. */
+export function failOnDemand(channelName: string): void {
+  interface Handle {
+    flush(): void;
+    write(...parameters: unknown[]): number;
+    truncate(size: number): void;
+  }
+  let name: unknown = null;
+  let failFlushes = 0;
+  let isFull = false;
+  let delayMs = 0;
+  const spin = (durationMs: number) => {
+    const untilMs = performance.now() + durationMs;
+    while (performance.now() < untilMs);
+  };
+  const { prototype } = (
+    globalThis as unknown as { FileSystemSyncAccessHandle: { prototype: Handle } }
+  ).FileSystemSyncAccessHandle;
+  const { flush, write, truncate } = prototype;
+  const full = () => new DOMException('The test has filled the disk.', 'QuotaExceededError');
+  prototype.flush = function (this: Handle) {
+    spin(delayMs);
+    if (failFlushes > 0) {
+      failFlushes -= 1;
+      throw new DOMException('The test made this flush fail.', 'InvalidStateError');
+    }
+    flush.call(this);
+  };
+  prototype.write = function (this: Handle, ...parameters: unknown[]) {
+    if (isFull) throw full();
+    return write.apply(this, parameters);
+  };
+  prototype.truncate = function (this: Handle, size: number) {
+    if (isFull) throw full();
+    truncate.call(this, size);
+  };
+  addEventListener('message', ({ data }: MessageEvent) => {
+    if (data?.type === 'start') name = data.worker;
+  });
+  const channel = new BroadcastChannel(channelName);
+  channel.addEventListener('message', ({ data }: MessageEvent) => {
+    if (data?.type !== 'fail' || data.worker !== name) return;
+    const { faults } = data as { faults: WorkerFaults };
+    failFlushes = faults.failFlushes ?? failFlushes;
+    isFull = faults.isFull ?? isFull;
+    delayMs = faults.delayMs ?? delayMs;
+    channel.postMessage({ type: 'done', number: data.number });
+    spin(faults.freezeMs ?? 0);
+  });
+}
+
+/** In a page of the app: tells the worker of this name how to fail, and waits until it knows. */
+export function tellFaults([channelName, worker, faults]: [
+  string,
+  string,
+  WorkerFaults,
+]): Promise<void> {
+  return new Promise((resolve) => {
+    const channel = new BroadcastChannel(channelName);
+    const number = Math.random();
+    channel.addEventListener('message', ({ data }: MessageEvent) => {
+      if (data?.type !== 'done' || data.number !== number) return;
+      channel.close();
+      resolve();
+    });
+    channel.postMessage({ type: 'fail', worker, number, faults });
+  });
+}

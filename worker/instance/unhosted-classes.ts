@@ -1,0 +1,53 @@
+// Classes whose code is elsewhere: a host of them keeps the storage of any class's objects for tools, and runs no
+// code of theirs.
+//
+// Invariant: what is stored meanwhile is what a host with the code finds: objects are in the catalog, and alarms
+// stay set. A host of these begins no alarm.
+
+import { storageError } from '../../src/contract/errors.ts';
+import { ObjectIdFactory } from '../../src/contract/object-id.ts';
+import { ClassRegistry, isClassName, type ObjectClass, uniqueKeyOf } from './object-class.ts';
+
+/** Every name is that of a class. */
+export class UnhostedClasses extends ClassRegistry {
+  readonly #known = new Map<string, ObjectClass>();
+
+  override get isEmpty(): boolean {
+    return false;
+  }
+
+  override get runsAlarms(): boolean {
+    return false;
+  }
+
+  override find(name: string): ObjectClass | undefined {
+    return isClassName(name) ? this.#unhosted(name) : undefined;
+  }
+
+  /** @throws UNKNOWN_CLASS */
+  override get(name: string): ObjectClass {
+    const found = this.find(name);
+    if (found !== undefined) return found;
+    throw storageError('UNKNOWN_CLASS', `"${name}" is not the name of a class; use an identifier.`);
+  }
+
+  #unhosted(name: string): ObjectClass {
+    const known = this.#known.get(name);
+    if (known !== undefined) return known;
+    const uniqueKey = uniqueKeyOf(name);
+    const made: ObjectClass = {
+      name,
+      uniqueKey,
+      ids: new ObjectIdFactory(uniqueKey),
+      construct: Unhosted,
+      options: { backend: 'sql' },
+    };
+    this.#known.set(name, made);
+    return made;
+  }
+}
+
+/** Has a handler, so that alarms can be set; it never runs. */
+class Unhosted {
+  alarm(): void {}
+}
