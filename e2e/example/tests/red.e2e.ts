@@ -34,7 +34,7 @@ test('toHaveRows', async ({ objects }) => {
   });
 });
 
-test('toHaveRows of a table that does not exist', async ({ objects }) => {
+test('toHaveRows of a query that fails', async ({ objects }) => {
   await expect(objects.storage('Room', 'lobby')).toHaveRows('SELECT * FROM nothing', [], {
     timeout,
   });
@@ -67,12 +67,4 @@ test('a second set of options', async ({ context, objects }) => {
 
 test('a matcher on something else', async ({ page }) => {
   await expect(page).toHaveStored('count', 5, { timeout });
-});
-
-test.describe('without the app', () => {
-  test.use({ objectsOptions: { directory: 'another', timeout } });
-
-  test('a directory that no page uses', async ({ objects }) => {
-    await objects.storage('Counter', 'nobody').get('count');
-  });
 });
