@@ -17,7 +17,7 @@ import { PlaywrightTabs, type TabBrowser } from './tabs.ts';
 import { WebKitBrowser } from './webkit.ts';
 
 interface Fixtures {
-  /** The shared browser. What the test opens in it, or sets, ends with the test. */
+  /** The shared browser. What the test opens in it, or routes, ends with the test; a script for all pages would not. */
   readonly context: BrowserContext;
   /** The repository, served at an origin that no other test uses. */
   readonly server: Served;

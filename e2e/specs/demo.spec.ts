@@ -8,14 +8,15 @@ const CHARACTERS = '40,470';
 interface Fixtures {
   /** The demo, opened for the first time. */
   readonly demo: Page;
-  /** Opens the demo in one more tab. */
-  readonly openDemo: () => Promise<Page>;
+  /** Opens the demo in one more tab; the script runs in it before the demo does. */
+  readonly openDemo: (script?: () => void) => Promise<Page>;
 }
 
 const test = base.extend<Fixtures>({
   openDemo: async ({ context, demoSite }, use) => {
-    await use(async () => {
+    await use(async (script = () => {}) => {
       const page = await context.newPage();
+      await page.addInitScript(script);
       await page.goto(`${demoSite.origin}/index.html`);
       return page;
     });
@@ -271,10 +272,9 @@ test('keys are shown as JavaScript, added, edited, deleted and filtered', async 
 });
 
 test('[TAB6] a note being saved when the worker is lost is saved by the next worker', async ({
-  context,
   openDemo,
 }) => {
-  await context.addInitScript(() => {
+  const demo = await openDemo(() => {
     const started: Worker[] = [];
     window.Worker = class extends Worker {
       constructor(...parameters: ConstructorParameters<typeof Worker>) {
@@ -286,7 +286,6 @@ test('[TAB6] a note being saved when the worker is lost is saved by the next wor
       for (const worker of started) worker.terminate();
     };
   });
-  const demo = await openDemo();
   await writeNote(demo, 'Lost', 'before');
   // A query that does not end keeps the write waiting in the worker.
   await runSql(
@@ -305,14 +304,10 @@ test('[TAB6] a note being saved when the worker is lost is saved by the next wor
   await expect(demo.getByLabel('Text', { exact: true })).toHaveValue('after');
 });
 
-test('[ERR4] a browser without Web Locks is told so, with the code', async ({
-  context,
-  openDemo,
-}) => {
-  await context.addInitScript(() => {
+test('[ERR4] a browser without Web Locks is told so, with the code', async ({ openDemo }) => {
+  const demo = await openDemo(() => {
     Reflect.deleteProperty(Navigator.prototype, 'locks');
   });
-  const demo = await openDemo();
   await expect(demo.getByRole('heading')).toHaveText('The notes cannot be opened');
   await expect(demo.getByText('OPFS_UNAVAILABLE')).toBeVisible();
 });
