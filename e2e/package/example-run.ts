@@ -53,17 +53,8 @@ interface JsonSuite {
   }[];
 }
 
-/** What the example imports, besides the package; and what the package itself does. */
-const PACKAGES = [
-  '@playwright/test',
-  'vite',
-  'idb',
-  'comlink',
-  '@noble/hashes',
-  'jsonc-parser',
-  'valibot',
-  '@sqlite.org/sqlite-wasm',
-];
+/** What the example imports, besides the package. */
+const PACKAGES = ['@playwright/test', 'vite'];
 
 /** Makes the project in an empty folder. */
 export function makeExample(folder: string): void {

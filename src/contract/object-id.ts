@@ -7,10 +7,12 @@
 // Invariant: everything here is synchronous, as `idFromName` must be; page and worker get the same
 // ids.
 
+import { hmac } from '@noble/hashes/hmac.js';
+import { sha256 } from '@noble/hashes/sha2.js';
+import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 import { refuseToClone } from '../serializer/object-kind.ts';
 import { storageError } from './errors.ts';
 import { OBJECT_NAME_BYTES_MAX } from './limits.ts';
-import { hmacSha256, sha256 } from './sha256.ts';
 import { encodeText } from './utf8.ts';
 
 const HALF_BYTES = 16;
@@ -37,7 +39,7 @@ export function isBelow(key: string, other: string): boolean {
 
 /** The address of a facet of an object, or of another facet. */
 export function facetAddress(parent: ObjectAddress, name: string): ObjectAddress {
-  const digest = hexOf(sha256(encodeText(name)).slice(0, HALF_BYTES));
+  const digest = bytesToHex(sha256(encodeText(name)).slice(0, HALF_BYTES));
   return { ...parent, facet: [...(parent.facet ?? []), digest] };
 }
 
@@ -75,14 +77,14 @@ export class ObjectIdFactory {
   readonly #randomBytes: (count: number) => Uint8Array;
 
   constructor(uniqueKey: string, randomBytes = secureRandomBytes) {
-    this.#key = sha256(encodeText(uniqueKey));
+    this.#key = sha256(utf8ToBytes(uniqueKey));
     this.#randomBytes = randomBytes;
   }
 
   /** The same name always has the same id. @throws INVALID_ARGUMENT for a lone surrogate */
   fromName(name: string, jurisdiction?: string): DurableObjectId {
     const bytes = nameBytes(name);
-    const base = hmacSha256(this.#key, bytes).slice(0, HALF_BYTES);
+    const base = hmac(sha256, this.#key, bytes).slice(0, HALF_BYTES);
     const kept = bytes.length <= OBJECT_NAME_BYTES_MAX ? name : undefined;
     return new DurableObjectId(this.#complete(base), kept, jurisdiction);
   }
@@ -96,7 +98,7 @@ export class ObjectIdFactory {
       );
     }
     const lower = hex.toLowerCase();
-    if (this.#complete(bytesOf(lower).slice(0, HALF_BYTES)) !== lower) {
+    if (this.#complete(hexToBytes(lower).slice(0, HALF_BYTES)) !== lower) {
       throw storageError(
         'INVALID_ARGUMENT',
         'Durable Object ID is not valid for this namespace; it was made by another class.',
@@ -111,34 +113,26 @@ export class ObjectIdFactory {
   }
 
   #complete(base: Uint8Array): string {
-    const code = hmacSha256(this.#key, base).slice(0, HALF_BYTES);
-    return `${hexOf(base)}${hexOf(code)}`;
+    const code = hmac(sha256, this.#key, base).slice(0, HALF_BYTES);
+    return bytesToHex(concatBytes(base, code));
   }
 }
 
 /** The id of an object of `openStorage`. @throws INVALID_ARGUMENT for a lone surrogate */
 export function idOfStorage(name: string): DurableObjectId {
-  return new DurableObjectId(hexOf(sha256(nameBytes(name))), name);
+  return new DurableObjectId(bytesToHex(sha256(nameBytes(name))), name);
 }
 
 /**
  * UTF-8 would replace every lone surrogate by U+FFFD, so different names would share one object.
  */
 function nameBytes(name: string): Uint8Array {
-  if (name.isWellFormed()) return encodeText(name);
+  if (name.isWellFormed()) return utf8ToBytes(name);
   throw storageError(
     'INVALID_ARGUMENT',
     `The object name ${JSON.stringify(name.slice(0, 80))} holds a surrogate without its partner, ` +
       'which has no form in UTF-8; encode such a name first, for example as hexadecimal digits.',
   );
-}
-
-function hexOf(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
-}
-
-function bytesOf(hex: string): Uint8Array {
-  return Uint8Array.from(hex.match(/../g)!, (byte) => Number.parseInt(byte, 16));
 }
 
 function secureRandomBytes(count: number): Uint8Array {
