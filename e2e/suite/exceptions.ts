@@ -15,7 +15,6 @@ export const MODULE_STATE: Readonly<Record<string, string>> = {
   'src/client-code.ts loading': 'a page loads its client once',
   'src/client-code.ts workers': 'workers wait here until the page has its client',
   'src/client/leader-finder.ts workerIds': BY_OBJECT,
-  'src/contract/sha256.ts words': 'scratch memory, never used across turns',
   'src/http/body.ts streamsTaken': 'a fact about the engine, tested once',
   'src/http/stream-length.ts lengths': BY_OBJECT,
   'src/io/async-frame.ts current': `${REALM}: the frame of the code that runs`,

@@ -6,7 +6,7 @@ import { storageError } from '../contract/errors.ts';
 import { namesOf, PROTOCOL_VERSION } from '../rpc/control.ts';
 import { FakeTabs } from '../testing/fake-tabs.ts';
 import { turns } from '../testing/turns.ts';
-import { CONNECT_WAIT_MS, OTHERS_WAIT_MS } from './leader-finder.ts';
+import { CONNECT_WAIT_MS, OTHERS_WAIT_MS } from './leader-waits.ts';
 import { DEFAULT_DIRECTORY } from './worker-choice.ts';
 
 let tabs: FakeTabs;
@@ -88,6 +88,36 @@ test('[BUILD5] what was sent is answered, and what comes after it waits for the 
   expect(young.leadingHost.operations).toEqual(['put', 'get', 'put', 'get']);
   expect(oldHost.ended).toBe('a newer deployment (build 2) has taken over');
   expect([mine.state, (await opening).state]).toEqual(['following', 'leading']);
+});
+
+test('[BUILD5] an answer that comes later than the news of the next leader is an answer', async () => {
+  const old = tabs.tab({ build: 1 });
+  const mine = await old.open();
+  const release = old.leadingHost.holdAnswers();
+  const sent = mine.put('a', 1);
+  await turns();
+  const opening = tabs.tab({ build: 2 }).open();
+  await vi.waitUntil(() => mine.state === 'connecting');
+  // What a connection carries is slow from now on; the news of leaders is not.
+  const { postMessage, close } = MessagePort.prototype;
+  vi.spyOn(MessagePort.prototype, 'postMessage').mockImplementation(function (
+    this: MessagePort,
+    ...message: unknown[]
+  ) {
+    const isNews = (message[0] as { readonly type?: string }).type === 'leads';
+    const post = () => postMessage.apply(this, message as never);
+    if (isNews) return post();
+    setTimeout(post, 100);
+    return true;
+  } as never);
+  vi.spyOn(MessagePort.prototype, 'close').mockImplementation(function (this: MessagePort) {
+    setTimeout(() => close.call(this), 100);
+  });
+  release();
+  await sent;
+  vi.restoreAllMocks();
+  await opening;
+  expect(await mine.get('a')).toBe(1);
 });
 
 test('[BUILD5] an open transaction ends where it began; calls outside of it wait', async () => {

@@ -10,7 +10,6 @@
 
 import type { Build } from '../contract/deployment.ts';
 import { isStorageError, storageError } from '../contract/errors.ts';
-import { HANDLE_WAIT_MS } from '../contract/limits.ts';
 import { acceptsMedium, mediumIn, type StorageMedium } from '../contract/medium.ts';
 import { ChannelEndpoint } from '../rpc/channel-endpoint.ts';
 import { connectionClosed } from '../rpc/connection-closed.ts';
@@ -31,22 +30,14 @@ import type { PageEnvironment, WorkerLike, WorkerSource } from './environment.ts
 import type { Flags } from './flags.ts';
 import { HEARTBEAT_MS, Heartbeat, SILENT_BEATS_MAX } from './heartbeat.ts';
 import { busy, misfit, otherMedium } from './leader-errors.ts';
+import {
+  CONNECT_WAIT_MS,
+  LAST_ANSWERS_MS,
+  OTHERS_WAIT_MS,
+  SILENT_WAIT_MS,
+} from './leader-waits.ts';
 import { OwnWorker } from './own-worker.ts';
 import { PageStanding } from './page-standing.ts';
-
-/**
- * How long a page searches for a leader: the time for which a dying worker may keep the files, plus
- * the time to load the worker over a slow network.
- */
-export const CONNECT_WAIT_MS = HANDLE_WAIT_MS + 24_000;
-
-/**
- * How long another tab may take to announce that it leads, once this page's own worker has failed.
- */
-export const OTHERS_WAIT_MS = 1000;
-
-/** How long a page searches for a leader that was silent last time. */
-export const SILENT_WAIT_MS = 1000;
 
 /** A leader in another tab. */
 interface Followed {
@@ -415,10 +406,15 @@ export class LeaderFinder {
 
   // Normally, a worker that leads proves that the one before it is dead. But the announcement may
   // come from a worker that has died since, so the abandoned worker is told to close this page's
-  // sessions.
+  // sessions. One that steps down has answered everything before; but its answers come by another channel than
+  // this news, and may come later. They end with its word that the connection is closed.
   #supersede(worker: string): void {
     if (this.#leader === worker) return;
-    this.#connection?.leave(connectionClosed('another worker leads now'));
+    const connection = this.#connection;
+    const leave = () => connection?.leave(connectionClosed('another worker leads now'));
+    const isAnswering = connection?.isYielding === true && connection.isWaiting;
+    if (isAnswering) this.#environment.after(LAST_ANSWERS_MS, leave);
+    else leave();
   }
 
   // This page's own worker cannot lead; another tab's worker may. One that runs still judges who leads.

@@ -6,7 +6,7 @@ import type { RemoteStorage } from '../contract/storage.ts';
 import { type FakeTab, FakeTabs } from '../testing/fake-tabs.ts';
 import { Settling } from '../testing/settling.ts';
 import { turns } from '../testing/turns.ts';
-import { CONNECT_WAIT_MS } from './leader-finder.ts';
+import { CONNECT_WAIT_MS } from './leader-waits.ts';
 
 const STEPS = [
   'put',

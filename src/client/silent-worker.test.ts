@@ -8,7 +8,7 @@ import { type FakeTab, FakeTabs } from '../testing/fake-tabs.ts';
 import { turns } from '../testing/turns.ts';
 import type { WorkerLike } from './environment.ts';
 import { HEARTBEAT_MS, SILENT_BEATS_MAX } from './heartbeat.ts';
-import { SILENT_WAIT_MS } from './leader-finder.ts';
+import { SILENT_WAIT_MS } from './leader-waits.ts';
 import { SILENT_ASK_MS, SILENT_ASKS } from './own-worker.ts';
 import { DEFAULT_DIRECTORY } from './worker-choice.ts';
 

@@ -6,7 +6,7 @@ import { isStorageError, type StorageError } from '../contract/errors.ts';
 import { namesOf } from '../rpc/control.ts';
 import { type FakeTab, FakeTabs, type FakeWorker } from '../testing/fake-tabs.ts';
 import { turns } from '../testing/turns.ts';
-import { OTHERS_WAIT_MS } from './leader-finder.ts';
+import { OTHERS_WAIT_MS } from './leader-waits.ts';
 import { SERVE_WAIT_MS } from './own-worker.ts';
 import {
   checkStorageName,

@@ -6,7 +6,7 @@ import type { ConnectionStatus } from '../contract/connection-status.ts';
 import { storageError } from '../contract/errors.ts';
 import { type FakeTab, FakeTabs } from '../testing/fake-tabs.ts';
 import { turns } from '../testing/turns.ts';
-import { OTHERS_WAIT_MS } from './leader-finder.ts';
+import { OTHERS_WAIT_MS } from './leader-waits.ts';
 
 let tabs: FakeTabs;
 let first: FakeTab;

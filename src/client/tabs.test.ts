@@ -5,7 +5,7 @@ import type { RemoteStorage } from '../contract/storage.ts';
 import { namesOf, PROTOCOL_VERSION } from '../rpc/control.ts';
 import { type FakeTab, FakeTabs, FakeWorker } from '../testing/fake-tabs.ts';
 import { turns } from '../testing/turns.ts';
-import { CONNECT_WAIT_MS, OTHERS_WAIT_MS } from './leader-finder.ts';
+import { CONNECT_WAIT_MS, OTHERS_WAIT_MS } from './leader-waits.ts';
 import { DEFAULT_DIRECTORY } from './worker-choice.ts';
 
 let tabs: FakeTabs;

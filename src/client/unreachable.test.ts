@@ -9,7 +9,7 @@ import { type FakeTab, FakeTabs } from '../testing/fake-tabs.ts';
 import { turns } from '../testing/turns.ts';
 import type { WorkerLike } from './environment.ts';
 import { HEARTBEAT_MS, SILENT_BEATS_MAX } from './heartbeat.ts';
-import { SILENT_WAIT_MS } from './leader-finder.ts';
+import { SILENT_WAIT_MS } from './leader-waits.ts';
 
 const CLEARED = { code: 'SITE_DATA_CLEARED' };
 const BUSY = { code: 'WORKER_BUSY', retryable: true };

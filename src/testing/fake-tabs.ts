@@ -4,8 +4,8 @@
 import { connectObjects, type RemoteObjects } from '../client/connect.ts';
 import type { WorkerLike } from '../client/environment.ts';
 import { Flags } from '../client/flags.ts';
-import { CONNECT_WAIT_MS } from '../client/leader-finder.ts';
 import { LeaderFinders } from '../client/leader-finders.ts';
+import { CONNECT_WAIT_MS } from '../client/leader-waits.ts';
 import { openObjectStorage } from '../client/open-storage.ts';
 import { Persistence, type PersistenceBrowser } from '../client/persistence.ts';
 import { checkStorageName, DEFAULT_DIRECTORY, type WorkerChoice } from '../client/worker-choice.ts';
