@@ -50,6 +50,16 @@ async function courseOf(tab: Tab, fault: 'silent' | 'close'): Promise<Course> {
   }, fault);
 }
 
+/** Each call under way was rejected with a code, and the next one found all that was acknowledged. */
+function expectGoneOn({ acknowledged, codes, found }: Course): void {
+  expect(codes).toHaveLength(3);
+  for (const code of codes) expect(['IO', 'CONNECTION_CLOSED', 'OBJECT_RESET']).toContain(code);
+  expect(acknowledged).toBeGreaterThan(0);
+  // Writes whose answers were lost may have been stored.
+  expect(found).toBeGreaterThanOrEqual(acknowledged);
+  expect(found).toBeLessThanOrEqual(acknowledged + 3);
+}
+
 test('[MEDIUM8] a worker that is terminated among reads and writes leaves the database to the next', async ({
   tabs,
   server,
@@ -83,13 +93,7 @@ test('[MEDIUM10] when the browser closes the database, every call under way reje
   tabs,
   server,
 }) => {
-  const { acknowledged, codes, found } = await courseOf(await openBlankTab(tabs, server), 'close');
-  expect(codes).toHaveLength(3);
-  for (const code of codes) expect(['IO', 'CONNECTION_CLOSED', 'OBJECT_RESET']).toContain(code);
-  expect(acknowledged).toBeGreaterThan(0);
-  // Writes whose answers were lost may have been stored.
-  expect(found).toBeGreaterThanOrEqual(acknowledged);
-  expect(found).toBeLessThanOrEqual(acknowledged + 3);
+  expectGoneOn(await courseOf(await openBlankTab(tabs, server), 'close'));
 });
 
 test('[MEDIUM9] when the browser answers nothing more, every call under way rejects with a code, and the next call goes on with everything acknowledged', async ({
@@ -98,12 +102,7 @@ test('[MEDIUM9] when the browser answers nothing more, every call under way reje
 }) => {
   test.setTimeout(150_000);
   const tab = await openBlankTab(tabs, server);
-  const { acknowledged, codes, found } = await courseOf(tab, 'silent');
-  expect(codes).toHaveLength(3);
-  for (const code of codes) expect(['IO', 'CONNECTION_CLOSED', 'OBJECT_RESET']).toContain(code);
-  expect(acknowledged).toBeGreaterThan(0);
-  expect(found).toBeGreaterThanOrEqual(acknowledged);
-  expect(found).toBeLessThanOrEqual(acknowledged + 3);
+  expectGoneOn(await courseOf(tab, 'silent'));
 });
 
 test('[MEDIUM9] a database that is never opened is STORAGE_LOCKED, and may be tried again', async ({
