@@ -2,8 +2,7 @@
 // profile on disk.
 //
 // Keeps true: a test on the blank page leaves no lock, no open file and no worker behind, and its
-// page's heap is bounded; a leak fails the test that made it. Tests that share the browser share no origin,
-// those of the blank page aside.
+// page's heap is bounded; a leak fails the test that made it. Tests that share the browser share no origin.
 
 import { type BrowserContext, test as base, type Page } from '@playwright/test';
 import { openBlank } from './blank-page.ts';
@@ -27,19 +26,17 @@ interface Fixtures {
   readonly profile: Profile;
   /** The same, in what tests of WebKitGTK can do with it as well. */
   readonly tabs: TabBrowser;
-  /**
-   * A blank page with `window.api`, in a browser that other tests use as well, one after the other:
-   * a test takes an object name of its own.
-   */
+  /** A blank page of `server` with `window.api`, in the shared browser. */
   readonly storagePage: Page;
+  /** Sees what the pages of `server` hold. */
+  readonly observer: Observer;
 }
 
 interface WorkerFixtures {
-  /** Where `storagePage` comes from. */
   readonly sharedServer: TestServer;
   readonly builtDemo: TestServer;
-  /** Sees what the pages of the shared browser hold. */
-  readonly observer: Observer;
+  /** Kept, because to open a page takes longer than to look. */
+  readonly observerPage: Page;
   /** A started browser for tests that neither restart nor kill it. */
   readonly sharedProfile: Profile;
 }
@@ -51,6 +48,14 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
       const server = await startServer({ cache, builtPages: true });
       await use(server);
       await server.close();
+    },
+    { scope: 'worker' },
+  ],
+  observerPage: [
+    async ({ sharedProfile }, use) => {
+      const page = await sharedProfile.newPage();
+      await use(page);
+      await page.close();
     },
     { scope: 'worker' },
   ],
@@ -69,14 +74,6 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
       await profile.launch();
       await use(profile);
       await profile.remove();
-    },
-    { scope: 'worker' },
-  ],
-  observer: [
-    async ({ sharedProfile, sharedServer }, use) => {
-      const observer = await Observer.open(sharedProfile.context, sharedServer);
-      await use(observer);
-      await observer.close();
     },
     { scope: 'worker' },
   ],
@@ -102,15 +99,17 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
     await use(tabs);
     await tabs.remove();
   },
-  storagePage: async ({ sharedProfile, sharedServer, observer, browserName }, use) => {
-    const before = await observer.holdings();
-    const page = await openBlank(await sharedProfile.newPage(), sharedServer);
+  observer: async ({ observerPage, server }, use) => {
+    await use(await Observer.open(observerPage, server));
+  },
+  storagePage: async ({ sharedProfile, server, observer, browserName }, use) => {
+    const page = await openBlank(await sharedProfile.newPage(), server);
     const tellsHeap = browserName === 'chromium';
     const heapBefore = tellsHeap ? await heapBytes(page) : 0;
     await use(page);
     if (tellsHeap && !page.isClosed()) expectBounded(heapBefore, await heapBytes(page));
     await page.close();
-    await observer.expectNoMoreThan(before);
+    await observer.expectNothing();
   },
 });
 

@@ -75,7 +75,7 @@ test('[MOVE6] a refused import leaves the data, and says why', async ({ storageP
 test('[MOVE3] 100,000 keys move between objects, also from a tab that does not lead', async ({
   storagePage,
   sharedProfile,
-  sharedServer,
+  server,
 }) => {
   // Opened first, so that the page's worker leads.
   await storagePage.evaluate(async () => {
@@ -87,7 +87,7 @@ test('[MOVE3] 100,000 keys move between objects, also from a tab that does not l
     }
     await storage.sync();
   });
-  const follower = await openBlank(await sharedProfile.newPage(), sharedServer);
+  const follower = await openBlank(await sharedProfile.newPage(), server);
   const moved = await follower.evaluate(async () => {
     const source = await window.api.openStorage('export-many');
     const target = await window.api.openStorage('export-many-copy');
