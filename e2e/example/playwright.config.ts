@@ -1,37 +1,45 @@
-// The tests run against the development server, or with MODE=preview against the build.
+// The tests run against the build, and those of what is served differently against the development server too.
 
 import { defineConfig } from '@playwright/test';
 
 const port = Number(process.env.PORT ?? 4173);
-const isPreview = process.env.MODE === 'preview';
-const command = isPreview ? 'vite build && npx vite preview' : 'vite';
+const devPort = port + 1;
+
+const chromium = {
+  browserName: 'chromium' as const,
+  launchOptions: { ...launch('CHROMIUM_PATH'), chromiumSandbox: false },
+};
+const firefox = {
+  browserName: 'firefox' as const,
+  channel: 'moz-firefox',
+  launchOptions: launch('FIREFOX_PATH'),
+};
+const onDevServer = { baseURL: `http://localhost:${devPort}` };
+const RED = '**/red*.e2e.ts';
+const dev = { testMatch: ['**/suite.e2e.ts', '**/stored.e2e.ts', '**/running.e2e.ts'] };
 
 export default defineConfig({
   testDir: 'tests',
   testMatch: '**/*.e2e.ts',
+  testIgnore: process.env.RED === undefined ? RED : [],
   fullyParallel: true,
   workers: 2,
+  // Bounds for what hangs: two servers and two browsers may share a small machine.
+  timeout: 120_000,
+  expect: { timeout: 20_000 },
   use: { baseURL: `http://localhost:${port}` },
-  webServer: {
-    command: `npx ${command} --port ${port} --strictPort`,
-    url: `http://localhost:${port}`,
-  },
+  webServer: [
+    {
+      command: `npx vite build && npx vite preview --port ${port} --strictPort`,
+      url: `http://localhost:${port}`,
+    },
+    { command: `npx vite --port ${devPort} --strictPort`, url: `http://localhost:${devPort}` },
+  ],
   projects: [
-    {
-      name: 'chromium',
-      use: {
-        browserName: 'chromium',
-        launchOptions: { ...launch('CHROMIUM_PATH'), chromiumSandbox: false },
-      },
-    },
-    {
-      name: 'firefox',
-      use: {
-        browserName: 'firefox',
-        channel: 'moz-firefox',
-        launchOptions: launch('FIREFOX_PATH'),
-      },
-    },
+    { name: 'chromium', use: chromium },
+    { name: 'firefox', use: firefox },
+    { name: 'chromium-dev', use: { ...chromium, ...onDevServer }, ...dev },
+    { name: 'firefox-dev', use: { ...firefox, ...onDevServer }, ...dev },
   ],
 });
 

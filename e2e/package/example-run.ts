@@ -1,38 +1,37 @@
 // The example project as a user of the package has it: in a folder of its own, with the packed package installed,
 // and its tests run by its own Playwright.
 
-import { spawn } from 'node:child_process';
-import { cpSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { cpSync, readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
-import { join } from 'node:path';
-import { requireBrowser } from '../browsers/browser.ts';
+import { createServer, type Server } from 'node:net';
+import { basename, join } from 'node:path';
+import { type BrowserName, requireBrowser } from '../browsers/browser.ts';
 import { REPOSITORY } from '../browsers/server.ts';
-import { installPacked, linkPackages } from './installed.ts';
+import { packedFile } from './installed.ts';
 
 /** How one test ended. */
 export interface RanTest {
+  /** The file's name, without its ending. */
+  readonly file: string;
+  readonly project: string;
   readonly title: string;
   readonly status: string;
-  /** Without colours. */
-  readonly message: string;
-  /** Where the failure is shown, `file:line`. */
-  readonly line: string;
+  readonly failures: readonly Failure[];
   readonly attachments: readonly { readonly name: string; readonly body: Buffer }[];
   readonly steps: readonly string[];
 }
 
-export interface RunOptions {
-  readonly project: string;
-  readonly files: readonly string[];
-  readonly mode: 'dev' | 'preview';
-  /** Whether the tests that are meant to fail run. */
-  readonly red?: boolean;
+export interface Failure {
+  /** Without colours and excerpts of the test. */
+  readonly message: string;
+  /** Where it is shown, `file:line`. */
+  readonly line: string;
 }
 
 interface JsonResult {
   readonly status: string;
-  readonly error?: { readonly message?: string; readonly location?: JsonPlace };
+  readonly errors: readonly { readonly message: string; readonly location?: JsonPlace }[];
   readonly attachments: readonly {
     readonly name: string;
     readonly body?: string;
@@ -47,31 +46,44 @@ interface JsonPlace {
 
 interface JsonSuite {
   readonly suites?: readonly JsonSuite[];
-  readonly specs: readonly {
-    readonly title: string;
-    readonly tests: readonly { readonly results: readonly JsonResult[] }[];
+  readonly specs: readonly JsonSpec[];
+}
+
+interface JsonSpec {
+  readonly file: string;
+  readonly title: string;
+  readonly tests: readonly {
+    readonly projectName: string;
+    readonly results: readonly JsonResult[];
   }[];
 }
 
-/** What the example imports, besides the package. */
+/** What the example needs besides the package, in the versions that this repository is tested with. */
 const PACKAGES = ['@playwright/test', 'vite'];
 
-/** Makes the project in an empty folder. */
+/** Makes the project in an empty folder, and installs what it needs by npm. */
 export function makeExample(folder: string): void {
   cpSync(join(REPOSITORY, 'e2e/example'), folder, { recursive: true });
-  installPacked(folder);
-  linkPackages(folder, PACKAGES);
+  const { devDependencies } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'));
+  const others = PACKAGES.map((name) => `${name}@${devDependencies[name]}`);
+  execFileSync(
+    'npm',
+    ['install', '--no-audit', '--no-fund', '--prefer-offline', packedFile(folder), ...others],
+    { cwd: folder, stdio: 'pipe' },
+  );
 }
 
-/** Runs tests of the project. @throws Error with all that was printed, if it reports nothing */
-export async function runExample(folder: string, options: RunOptions): Promise<RanTest[]> {
-  const { project, files, mode, red = false } = options;
-  const output = await run(folder, ['test', `--project=${project}`, '--reporter=json', ...files], {
-    PORT: String(await freePort()),
-    MODE: mode,
-    ...(red && { RED: '1' }),
-    CHROMIUM_PATH: project === 'chromium' ? requireBrowser('chromium').executablePath : '',
-    FIREFOX_PATH: project === 'firefox' ? requireBrowser('firefox').executablePath : '',
+/**
+ * Runs the project's tests in one browser, on both of its servers, those that are meant to fail too.
+ *
+ * @throws Error with all that was printed, if they report nothing
+ */
+export async function runExample(folder: string, browser: BrowserName): Promise<RanTest[]> {
+  const projects = [`--project=${browser}`, `--project=${browser}-dev`];
+  const output = await run(folder, ['test', ...projects, '--reporter=json'], {
+    PORT: String(await freePorts()),
+    RED: '1',
+    [`${browser.toUpperCase()}_PATH`]: requireBrowser(browser).executablePath,
   });
   const start = output.indexOf('{\n');
   if (start === -1) throw new Error(`The example's tests reported nothing:\n${output}`);
@@ -85,29 +97,35 @@ export async function runExample(folder: string, options: RunOptions): Promise<R
 }
 
 function testsIn({ suites = [], specs }: JsonSuite): RanTest[] {
-  const own = specs.flatMap(({ title, tests }) =>
-    tests.flatMap(({ results }) => results.slice(-1).map((result) => ran(title, result))),
-  );
-  return [...own, ...suites.flatMap(testsIn)];
+  return [...specs.flatMap(ran), ...suites.flatMap(testsIn)];
 }
 
-function ran(title: string, { status, error, attachments, steps = [] }: JsonResult): RanTest {
-  const { file = '', line = 0 } = error?.location ?? {};
-  return {
-    title,
-    status,
-    message: plain(error?.message ?? ''),
-    line: `${file.split('/').at(-1)}:${line}`,
-    attachments: attachments.map(({ name, body = '' }) => ({
-      name,
-      body: Buffer.from(body, 'base64'),
+function ran({ file, title, tests }: JsonSpec): RanTest[] {
+  return tests.flatMap(({ projectName, results }) =>
+    results.slice(-1).map(({ status, errors, attachments, steps = [] }) => ({
+      file: basename(file, '.e2e.ts'),
+      project: projectName,
+      title,
+      status,
+      failures: errors.map(({ message, location }) => ({
+        message: plain(message),
+        line: location === undefined ? '' : `${basename(location.file)}:${location.line}`,
+      })),
+      attachments: attachments.map(({ name, body = '' }) => ({
+        name,
+        body: Buffer.from(body, 'base64'),
+      })),
+      steps: steps.map((step) => step.title),
     })),
-    steps: steps.map((step) => step.title),
-  };
+  );
 }
 
 function plain(text: string): string {
-  return text.replace(/\u001b\[[0-9;]*m/g, '').replace(/localhost:\d+/g, 'localhost:PORT');
+  const [message = ''] = text
+    .replace(/\u001b\[[0-9;]*m/g, '')
+    .replace(/localhost:\d+/g, 'localhost:PORT')
+    .split(/\n+ *>? *\d+ \||\n +at /);
+  return message;
 }
 
 function run(
@@ -138,12 +156,23 @@ function run(
   });
 }
 
-function freePort(): Promise<number> {
+/** A free port, after which another is free. */
+async function freePorts(): Promise<number> {
+  for (;;) {
+    const first = (await listening(0))!;
+    const { port } = first.address() as AddressInfo;
+    const second = await listening(port + 1);
+    first.close();
+    second?.close();
+    if (second !== null) return port;
+  }
+}
+
+/** A server at the port, or null if another has it. */
+function listening(port: number): Promise<Server | null> {
   const server = createServer();
   return new Promise((resolve) => {
-    server.listen(0, 'localhost', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
+    server.on('error', () => resolve(null));
+    server.listen(port, 'localhost', () => resolve(server));
   });
 }

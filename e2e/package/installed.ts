@@ -13,11 +13,16 @@ const TYPES: Readonly<Record<string, string>> = {
   '.wasm': 'application/wasm',
 };
 
+/** The packed package; made in the folder, unless PACKED_FILE names it: `npm test` packs once for all browsers. */
+export function packedFile(directory: string): string {
+  const { PACKED_FILE: packed = join(directory, 'package.tgz') } = process.env;
+  if (process.env.PACKED_FILE === undefined) packTo(packed);
+  return packed;
+}
+
 /** Installs the package into `node_modules` of a folder. */
 export function installPacked(directory: string): void {
-  // `npm test` packs once for all browsers.
-  const packed = process.env.PACKED_FILE ?? join(directory, 'package.tgz');
-  if (process.env.PACKED_FILE === undefined) packTo(packed);
+  const packed = packedFile(directory);
   const installed = join(directory, 'node_modules/ctx-storage');
   mkdirSync(installed, { recursive: true });
   execFileSync('tar', ['-xzf', packed, '-C', installed, '--strip-components=1']);

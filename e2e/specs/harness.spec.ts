@@ -2,57 +2,62 @@
 // seen green and seen red.
 
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@playwright/test';
+import type { BrowserName } from '../browsers/browser.ts';
 import { REPOSITORY } from '../browsers/server.ts';
 import { makeExample, type RanTest, runExample } from '../package/example-run.ts';
 
 /** The failures of the red tests, as they are printed. UPDATE_FAILURES=1 writes them. */
 const EXPECTED = join(REPOSITORY, 'e2e/example/failures.txt');
-
-test.describe.configure({ timeout: 300_000 });
+const RUN_MS_MAX = 600_000;
 
 let folder: string;
-// biome-ignore lint/correctness/noEmptyPattern: Playwright finds a fixture's needs by pattern
-test.beforeAll(({}, testInfo) => {
-  testInfo.setTimeout(300_000);
+/** Run once: a browser and a server start for all that is asked here. */
+let tests: readonly RanTest[];
+
+test.beforeAll(async ({ browserName }, testInfo) => {
+  testInfo.setTimeout(RUN_MS_MAX);
   folder = mkdtempSync(join(tmpdir(), 'ctx-storage-example-'));
   makeExample(folder);
+  tests = await runExample(folder, browserName as BrowserName);
 });
 test.afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-for (const mode of ['dev', 'preview'] as const) {
-  test(`[HARN1] the example's tests are green on Vite's ${mode} server`, async ({
-    browserName,
-  }) => {
-    const tests = await runExample(folder, {
-      project: browserName,
-      mode,
-      files: ['visits', 'suite'],
-    });
-    expect(failuresIn(tests)).toEqual([]);
-    expect(tests).toHaveLength(11);
-  });
+const ON_BOTH = ['chromium', 'chromium-dev', 'firefox', 'firefox-dev'];
 
-  test(`[HARN3] time, tabs and faults work on Vite's ${mode} server`, async ({ browserName }) => {
-    const tests = await runExample(folder, { project: browserName, mode, files: ['running'] });
-    expect(failuresIn(tests)).toEqual([]);
-    expect(tests).toHaveLength(10);
-  });
-}
+test("[HARN1] an app's tests see and seed what it stores, on its build and in development", () => {
+  const ran = testsOf('stored', 'suite');
+  expect(failuresIn(ran)).toEqual([]);
+  expect(countsOf(ran)).toEqual([6, 6]);
+});
 
-test('[HARN4] each failure has the expected text; [HARN5] and the storage attached', async ({
-  browserName,
-}) => {
-  const files = ['red'];
-  const tests = await runExample(folder, { project: browserName, mode: 'dev', files, red: true });
-  const printed = tests.map(textOf).join('\n');
+test('[HARN3] time, tabs, faults and the management interface are driven from the test', () => {
+  const ran = testsOf('running');
+  expect(failuresIn(ran)).toEqual([]);
+  expect(countsOf(ran)).toEqual([3, 3]);
+  const around = testsOf('around');
+  expect(failuresIn(around)).toEqual([]);
+  expect(countsOf(around)).toEqual([4]);
+});
+
+test('[HARN4] each failure has the expected text; [HARN5] and the storage attached', () => {
+  const red = testsOf('red', 'red-use');
+  const printed = red.map(textOf).join('\n');
   if (process.env.UPDATE_FAILURES !== undefined) writeFileSync(EXPECTED, printed);
   expect(printed).toBe(readFileSync(EXPECTED, 'utf8'));
 
-  const failed = tests.find(({ title }) => title === 'toHaveStored');
+  const failed = red.find(({ title }) => title === 'matchers');
   const attached = failed?.attachments.map(({ name }) => name) ?? [];
   expect(attached).toEqual(
     expect.arrayContaining(['Counter-visits.sqlite', 'Counter-visits.txt', 'Room-lobby.txt']),
@@ -62,30 +67,54 @@ test('[HARN4] each failure has the expected text; [HARN5] and the storage attach
   const summary = failed!.attachments.find(({ name }) => name === 'Counter-visits.txt')!.body;
   expect(String(summary)).toContain('count: 5');
   expect(String(summary)).toMatch(/last commits[\s\S]*\n {2}20\d\d-[\s\S]*[0-9a-f]{8}-/);
-  const unserved = tests.find(({ title }) => title.startsWith('a class that the app does not'));
+  const unserved = red.find(({ title }) => title.startsWith('a class that the app does not'));
   expect(unserved!.steps).toContain("Visits 'visits': get 'count'");
 });
 
-test('[HARN6] the build of the app has nothing of the harness', () => {
-  const vite = join(folder, 'node_modules/vite/bin/vite.js');
-  execFileSync(process.execPath, [vite, 'build', '--outDir', 'built'], { cwd: folder });
-  const assets = join(folder, 'built/assets');
-  const names = readdirSync(assets);
+test('[HARN6] the build of the app has nothing of the harness, and is as large without it', () => {
+  const built = filesIn(join(folder, 'dist'));
+  const names = Object.keys(built);
   expect(names.filter((name) => /playwright|helper|unhosted/i.test(name))).toEqual([]);
   const texts = names
     .filter((name) => name.endsWith('.js'))
-    .map((name) => readFileSync(join(assets, name), 'utf8'));
+    .map((name) => readFileSync(join(folder, 'dist', name), 'utf8'));
   expect(texts.length).toBeGreaterThan(1);
   const words = /ctxStorageHelper|ctx-storage-test|ctx-storage-faults|Unhosted/;
   expect(texts.filter((text) => words.test(text))).toEqual([]);
+
+  // The same app, with a package that has no harness to take anything from.
+  const packaged = join(folder, 'node_modules/ctx-storage/dist');
+  const harness = readdirSync(packaged).filter((name) => /^playwright/.test(name));
+  expect(harness.length).toBeGreaterThan(2);
+  for (const name of harness) renameSync(join(packaged, name), join(folder, name));
+  const vite = join(folder, 'node_modules/vite/bin/vite.js');
+  execFileSync(process.execPath, [vite, 'build', '--outDir', 'bare'], { cwd: folder });
+  expect(filesIn(join(folder, 'bare'))).toEqual(built);
 });
 
-function failuresIn(tests: readonly RanTest[]): string[] {
-  return tests
-    .filter(({ status }) => status !== 'passed')
-    .map(({ title, status, message }) => `${title}: ${status}: ${message}`);
+function testsOf(...files: string[]): RanTest[] {
+  return tests.filter(({ file }) => files.includes(file));
 }
 
-function textOf({ title, status, message, line }: RanTest): string {
-  return `## ${title}: ${status}, at ${line}\n\n${message}\n`;
+/** How many ran on the build, and how many in development. */
+function countsOf(ran: readonly RanTest[]): number[] {
+  const counts = ON_BOTH.map((name) => ran.filter(({ project }) => project === name).length);
+  return counts.filter((count) => count > 0);
+}
+
+function failuresIn(ran: readonly RanTest[]): string[] {
+  return ran
+    .filter(({ status }) => status !== 'passed')
+    .map((failed) => `${failed.project}: ${textOf(failed)}`);
+}
+
+function textOf({ title, status, failures }: RanTest): string {
+  const messages = failures.map(({ message, line }) => `At ${line}: ${message}\n`);
+  return `## ${title}: ${status}\n\n${messages.join('\n')}`;
+}
+
+/** The files of a folder, by path, with their sizes in bytes. */
+function filesIn(root: string): Readonly<Record<string, number>> {
+  const paths = readdirSync(root, { recursive: true, encoding: 'utf8' }).sort();
+  return Object.fromEntries(paths.map((path) => [path, statSync(join(root, path)).size]));
 }

@@ -2,7 +2,7 @@
 //
 // A failing step does not stop the next. Ends with code 0 only when every step ran something and
 // nothing failed; the last line is the count, alone. With CI set, a browser that is missing is installed, or has
-// failed; elsewhere it is skipped, and the summary says so.
+// failed; elsewhere it is skipped: the count says so, and the summary says how to get it.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,6 +22,7 @@ import {
   type Step,
   type StepResult,
   summary,
+  type Tally,
   vitestTally,
 } from './steps.ts';
 
@@ -33,7 +34,6 @@ if (isContinuous) {
   process.env.WEBKITGTK = '1';
 }
 
-const skipped: string[] = [];
 const reports = mkdtempSync(join(tmpdir(), 'ctx-storage-reports-'));
 const results: StepResult[] = [];
 
@@ -80,7 +80,6 @@ try {
   rmSync(reports, { recursive: true, force: true });
 }
 
-for (const reason of skipped) console.log(`\nskipped: ${reason}`);
 console.log(`\n${summary(results)}`);
 if (results.some(({ failed }) => failed > 0)) process.exitCode = 1;
 
@@ -128,25 +127,27 @@ function browser<Found>(
 ): Found | null {
   console.log(`\n── ${title} ──`);
   const startMs = performance.now();
-  const tell = (passed: number, failed: number, fault?: string) => {
+  const tell = (counts: Partial<Tally>, fault?: string) => {
     const seconds = (performance.now() - startMs) / 1000;
-    results.push({ title, passed, failed, seconds, ...(fault !== undefined && { fault }) });
+    const told = fault !== undefined && { fault };
+    results.push({ title, passed: 0, failed: 0, ...counts, seconds, ...told });
   };
   try {
     const found = get();
     if (found === null) {
       const variable = title.toUpperCase();
-      skipped.push(`${title} is not installed, so nothing was tested in it; ${variable}=1 gets it`);
-      console.log(`skipped: ${skipped.at(-1)}`);
+      const reason = `${title} is not installed, so nothing was tested in it; ${variable}=1 gets it`;
+      console.log(`skipped: ${reason}`);
+      tell({ skipped: 1 }, reason);
     } else {
       console.log(describe(found));
-      tell(1, 0);
+      tell({ passed: 1 });
     }
     return found;
   } catch (error) {
     const { message } = error as Error;
     console.log(message);
-    tell(0, 1, message);
+    tell({ failed: 1 }, message);
     return null;
   }
 }

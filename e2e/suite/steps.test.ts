@@ -78,4 +78,21 @@ describe('steps of npm test', () => {
     ];
     expect(summary(results).split('\n').at(-1)).toBe('5 passed, 1 failed');
   });
+
+  test('what this machine cannot run is counted as skipped, and the reason is told', () => {
+    const results = [
+      { title: 'one', passed: 2, failed: 0, seconds: 1 },
+      {
+        title: 'Firefox',
+        passed: 0,
+        failed: 0,
+        skipped: 1,
+        seconds: 0,
+        fault: 'FIREFOX=1 gets it',
+      },
+    ];
+    const lines = summary(results).split('\n');
+    expect(lines[1]).toMatch(/^Firefox .* 1 skipped .*FIREFOX=1 gets it/);
+    expect(lines.at(-1)).toBe('2 passed, 0 failed, 1 skipped');
+  });
 });

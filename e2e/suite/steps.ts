@@ -1,7 +1,8 @@
 // The steps of `npm test`: a command each, and how its own report becomes counts.
 //
 // Keeps true: a step that ran nothing has failed, and so has one whose command failed while its
-// report shows no failure. A test that was skipped counts as failed: nothing looks green unrun. A test in a browser
+// report shows no failure. A test that was skipped counts as failed: nothing looks green unrun; a browser that is not
+// installed counts as skipped. A test in a browser
 // that failed and passed when it was run once more counts as passed, and the summary names it.
 
 import { type SpawnOptions, spawn } from 'node:child_process';
@@ -11,6 +12,8 @@ import { readFileSync } from 'node:fs';
 export interface Tally {
   readonly passed: number;
   readonly failed: number;
+  /** Counted as neither: what this machine cannot run. Absent is 0. */
+  readonly skipped?: number;
   /** The titles of tests that passed at their second run only. */
   readonly flaky?: readonly string[];
 }
@@ -122,8 +125,9 @@ export function lastLineTally(output: string): Tally {
 /** The summary: a line a step, then the total alone on the last line. */
 export function summary(results: readonly StepResult[]): string {
   const width = Math.max(...results.map(({ title }) => title.length));
-  const rows = results.map(({ title, passed, failed, seconds, fault }) => {
-    const counts = `${String(passed).padStart(6)} passed  ${String(failed).padStart(5)} failed`;
+  const rows = results.map(({ title, passed, failed, skipped = 0, seconds, fault }) => {
+    const ran = `${String(passed).padStart(6)} passed  ${String(failed).padStart(5)} failed`;
+    const counts = skipped === 0 ? ran : `${ran}  ${skipped} skipped`;
     const note = fault === undefined ? '' : `  (${fault})`;
     return `${title.padEnd(width)}  ${counts}  ${seconds.toFixed(1).padStart(6)} s${note}`;
   });
@@ -133,10 +137,13 @@ export function summary(results: readonly StepResult[]): string {
   return [...rows, ...flaky, '', totalLine(results)].join('\n');
 }
 
-/** `N passed, N failed` over all steps. */
+/** `N passed, N failed` over all steps, and `, N skipped` if any was. */
 export function totalLine(results: readonly Tally[]): string {
-  const total = (kind: 'passed' | 'failed') => results.reduce((sum, tally) => sum + tally[kind], 0);
-  return `${total('passed')} passed, ${total('failed')} failed`;
+  const total = (kind: 'passed' | 'failed' | 'skipped') =>
+    results.reduce((sum, tally) => sum + (tally[kind] ?? 0), 0);
+  const skipped = total('skipped');
+  const counts = `${total('passed')} passed, ${total('failed')} failed`;
+  return skipped === 0 ? counts : `${counts}, ${skipped} skipped`;
 }
 
 function readJson<T>(path: string): T {

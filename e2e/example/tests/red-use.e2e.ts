@@ -1,12 +1,34 @@
-// Red as well: nothing is loaded yet, or what is loaded is not the app.
+// Red as well: wrong use. Expected failures, so that Playwright starts no new browser after each.
 
-import { defineObjects, test } from 'ctx-storage/playwright';
+import { defineObjects, expect, test } from 'ctx-storage/playwright';
 
-test.skip(process.env.RED === undefined, 'only to be read as failures');
+test.fail();
 
 test('a page that is not loaded', async ({ browser }) => {
   const context = await browser.newContext();
   await defineObjects({ context }).storage('Counter', 'visits').get('count');
+});
+
+test('a class that the app does not serve', async ({ page, objects }) => {
+  await page.goto('/');
+  await expect(page.locator('#visits')).toHaveText('0');
+  await objects.storage('Visits', 'visits').get('count');
+});
+
+test('a seed with a value that cannot be stored', async ({ seed }) => {
+  await seed('Counter', 'visits', { entries: { act: () => 1 } });
+});
+
+test('a seed with its keys in the wrong place', async ({ seed }) => {
+  await seed('Counter', 'visits', { count: 5 } as object);
+});
+
+test('a second set of options', async ({ context, objects }) => {
+  defineObjects({ context, directory: `other than ${objects}` });
+});
+
+test('a matcher on something else', async ({ page }) => {
+  await expect(page).toHaveStored('count', 5);
 });
 
 test.describe('with little patience', () => {

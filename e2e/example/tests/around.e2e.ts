@@ -1,0 +1,99 @@
+// Green: beside Playwright's own tools, other fixtures, and the names of the real runtime.
+
+import { test as base, mergeExpects, mergeTests } from '@playwright/test';
+import {
+  defineObjects,
+  evictDurableObject,
+  expect as expectStored,
+  listDurableObjectIds,
+  reset,
+  runDurableObjectAlarm,
+  runInDurableObject,
+  test as withObjects,
+} from 'ctx-storage/playwright';
+
+const withUser = withObjects.extend<{ visitor: string }>({
+  visitor: async ({ seed }, use) => {
+    await seed('Counter', 'visits', { entries: { count: 1 } });
+    await use('first');
+  },
+});
+const withGreeting = base.extend<{ greeting: string }>({ greeting: 'Hello' });
+const test = mergeTests(withGreeting, withUser, withObjects);
+const expect = mergeExpects(base.expect, expectStored);
+
+test('merged with other tests, has the names of the real runtime', async ({
+  page,
+  objects,
+  greeting,
+  visitor,
+}) => {
+  expect([greeting, visitor]).toEqual(['Hello', 'first']);
+  await page.goto('/');
+  await page.getByRole('button', { name: 'Visit' }).click();
+  await expect(page.locator('#visits')).toHaveText('2');
+  const visits = objects.storage('Counter', 'visits');
+  await expect(visits).toHaveStored('count', 2);
+  const sum = await runInDurableObject(visits, async (instance, { storage }) => {
+    await storage.put('count', 10);
+    return await instance.add?.(5);
+  });
+  expect(sum).toBe(15);
+  expect(await listDurableObjectIds(objects, 'Counter')).toHaveLength(1);
+  await evictDurableObject(visits);
+  expect(await visits.call('add', 0)).toBe(15);
+  expect(await runDurableObjectAlarm(visits)).toBe(true);
+  expect(await runDurableObjectAlarm(visits)).toBe(false);
+  expect(await visits.list()).toEqual(new Map());
+  await reset(objects);
+  expect(await objects.list('Room')).toEqual([]);
+});
+
+test('works while page.clock stands still', async ({ page, objects }) => {
+  await page.clock.install({ time: new Date('2030-01-01') });
+  await page.goto('/');
+  await expect(page.locator('#visits')).toHaveText('0'); // the page's own timers stand still as well
+  await page.clock.pauseAt(new Date('2030-01-02'));
+  await page.getByRole('button', { name: 'Visit' }).click();
+  await expect(objects.storage('Counter', 'visits')).toHaveStored('count', 1);
+});
+
+test('the management interface answers on the date of the test', async ({ page, management }) => {
+  await management.emulate('2023-01-01', { accounts: [{ id: 'a'.repeat(32), name: 'First' }] });
+  await page.goto('/');
+  const ask = () =>
+    page.evaluate(async () => {
+      const response = await fetch('/client/v4/user/billing/profile');
+      return response.status;
+    });
+  expect(await ask()).not.toBe(410);
+  await management.moveTo('2024-01-01');
+  expect(await ask()).toBe(410);
+});
+
+test("Playwright's own capture of files begins another context, without fixtures too", async ({
+  page,
+  browser,
+  baseURL,
+  objects,
+}) => {
+  await page.goto('/');
+  await page.getByRole('button', { name: 'Visit' }).click();
+  await expect(objects.storage('Counter', 'visits')).toHaveStored('count', 1);
+  // The app's worker holds the files open; which objects there are is in IndexedDB.
+  const storageState = await page.context().storageState({ opfs: true, indexedDB: true });
+  await page.getByRole('button', { name: 'Visit' }).click();
+  await expect(page.locator('#visits')).toHaveText('2');
+
+  const context = await browser.newContext({ baseURL, storageState });
+  const next = defineObjects({ context, baseURL });
+  await expect(next.storage('Counter', 'visits')).toHaveStored('count', 1);
+  await expect(next.storage('Counter', 'visits')).toHaveAlarm();
+  const reopened = await context.newPage();
+  await reopened.goto('/');
+  await expect(reopened.locator('#visits')).toHaveText('1');
+  await next.seed('Counter', 'visits', { entries: { count: 8 } });
+  await reopened.reload();
+  await expect(reopened.locator('#visits')).toHaveText('8');
+  await context.close();
+});
