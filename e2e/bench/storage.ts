@@ -1,12 +1,12 @@
-// The storage's speed in a real browser, each number beside what it is measured against, in one run:
-// the workloads beside native workerd, a commit beside a raw write and flush, puts in flight from a
-// page beside the official OPFS VFS.
+// The storage's speed in a real browser, each number beside what it is measured against, in one run: every
+// operation beside peers and the least it can cost, workloads against native workerd, a restore beside a copy.
 //
-//   npm run bench [-- --rounds 5]
+//   npm run bench [-- --rounds 5] [--only 'put'] [--json]
 //   npm run bench -- --against HEAD~1 [--rounds 9] [--only calls]
 //
-// With `--against`, this version is compared with an earlier one instead (against.ts).
-// Ratios are the result; times depend on the machine and its load.
+// `--only` selects rows by a part of their names ("page: get", "visit", "workerd", "restore"). With `--against`,
+// this version is compared with an earlier one instead (against.ts). Ratios are the result; times depend on the
+// machine and its load.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,6 +18,9 @@ import { requireBrowser } from '../browsers/browser.ts';
 import { Profile } from '../browsers/profile.ts';
 import { startServer } from '../browsers/server.ts';
 import { besideCommit } from './against.ts';
+import { measureRows, measureVisits, peerFiles } from './peers/peer-rounds.ts';
+import { peerRow, peerTables } from './peers/peer-table.ts';
+import { ROWS } from './peers/rows.ts';
 import workloads from './workloads.mjs';
 
 const { values: options } = parseArgs({
@@ -25,32 +28,63 @@ const { values: options } = parseArgs({
     rounds: { type: 'string', default: '5' },
     against: { type: 'string' },
     only: { type: 'string', default: '' },
+    json: { type: 'boolean', default: false },
   },
 });
 const rounds = Number(options.rounds);
+const isWanted = (name: string) => name.includes(options.only);
 
 if (options.against !== undefined) {
   await compare(options.against, options.only);
   process.exit();
 }
-const server = await startServer();
-const profile = new Profile(requireBrowser('chromium'));
-const persist = mkdtempSync(join(tmpdir(), 'ctx-storage-bench-'));
-const workerd = startWorkerd(persist);
-try {
-  await profile.launch();
-  const page = await profile.newPage();
-  await page.goto(`${server.origin}/e2e/bench/page/index.html`);
-  await page.waitForFunction(() => window.bench !== undefined);
-  await besideWorkerd(page);
-  await besideRawFile(page);
-  await besideSahpool(page);
-  await besideCopy(page);
-} finally {
-  await workerd.dispose();
-  await profile.remove();
-  await server.close();
-  rmSync(persist, { recursive: true, force: true });
+/** What `--json` prints: the rows of each table. */
+const results: Record<string, unknown> = {};
+await besidePeers();
+await besideOthers();
+if (options.json) console.log(JSON.stringify(results, null, 1));
+
+async function besidePeers(): Promise<void> {
+  const wanted = ROWS.flatMap((row) =>
+    row.places
+      .filter((place) => isWanted(`${place}: ${row.name}`))
+      .map((place) => [row, place] as const),
+  );
+  const wantsVisits = isWanted('visit');
+  if (wanted.length === 0 && !wantsVisits) return;
+  const profile = new Profile(requireBrowser('chromium'));
+  try {
+    await profile.launch();
+    const files = await peerFiles();
+    const measured = [
+      ...(wanted.length > 0 ? await measureRows(profile, files, wanted, rounds) : []),
+      ...(wantsVisits ? await measureVisits(profile, files, rounds) : []),
+    ];
+    const rows = measured.map(peerRow);
+    results.peers = rows;
+    for (const [head, ...lines] of peerTables(rows)) table(head!, lines);
+  } finally {
+    await profile.remove();
+  }
+}
+
+/** Workloads against workerd, and a restore. */
+async function besideOthers(): Promise<void> {
+  const names = Object.keys(workloads).filter((name) => isWanted(`workerd: ${name}`));
+  if (names.length === 0 && !isWanted('restore')) return;
+  const server = await startServer();
+  const profile = new Profile(requireBrowser('chromium'));
+  try {
+    await profile.launch();
+    const page = await profile.newPage();
+    await page.goto(`${server.origin}/e2e/bench/page/index.html`);
+    await page.waitForFunction(() => window.bench !== undefined);
+    if (names.length > 0) await besideWorkerd(page, names);
+    if (isWanted('restore')) await besideCopy(page);
+  } finally {
+    await profile.remove();
+    await server.close();
+  }
 }
 
 async function compare(commit: string, only: string): Promise<void> {
@@ -70,9 +104,21 @@ async function compare(commit: string, only: string): Promise<void> {
   }
 }
 
-async function besideWorkerd(page: Page): Promise<void> {
+async function besideWorkerd(page: Page, names: readonly string[]): Promise<void> {
+  const persist = mkdtempSync(join(tmpdir(), 'ctx-storage-bench-'));
+  const workerd = startWorkerd(persist);
+  try {
+    await inAlternation(page, workerd, names);
+  } finally {
+    await workerd.dispose();
+    rmSync(persist, { recursive: true, force: true });
+  }
+}
+
+async function inAlternation(page: Page, workerd: Miniflare, names: readonly string[]) {
   const rows: string[][] = [];
-  for (const name of Object.keys(workloads)) {
+  const times: Record<string, { ours: number; theirs: number }> = {};
+  for (const name of names) {
     const ours: number[] = [];
     const theirs: number[] = [];
     let operations = 0;
@@ -83,13 +129,14 @@ async function besideWorkerd(page: Page): Promise<void> {
         operations: number;
         elapsedMs: number;
       };
-      const native = await runInWorkerd(name, object);
+      const native = await runInWorkerd(workerd, name, object);
       operations = result.operations;
       if (round === 0) continue; // the first one warms both up
       ours.push(result.elapsedMs);
       theirs.push(native);
     }
     const [a, b] = [median(ours), median(theirs)];
+    times[name] = { ours: a, theirs: b };
     rows.push([
       name,
       perSecond(operations, a),
@@ -97,51 +144,8 @@ async function besideWorkerd(page: Page): Promise<void> {
       `${(b / a).toFixed(2)} ×`,
     ]);
   }
+  results.workerd = times;
   table(['workload', 'here, ops/s', 'workerd, ops/s', 'here / workerd'], rows);
-}
-
-async function besideRawFile(page: Page): Promise<void> {
-  const request = { op: 'commits', count: 500 };
-  const { commitMs, rawMs } = (await page.evaluate(
-    (r) => window.bench.ask('objects', r),
-    request,
-  )) as { commitMs: number; rawMs: number };
-  table(
-    ['median, ms', 'put + sync', 'raw write + flush', 'ratio'],
-    [['100-byte put', commitMs.toFixed(3), rawMs.toFixed(3), `${(commitMs / rawMs).toFixed(2)} ×`]],
-  );
-}
-
-async function besideSahpool(page: Page): Promise<void> {
-  const measures = {
-    '1,000 puts in flight': {
-      ours: () => page.evaluate(() => window.bench.putsInFlight(1000)),
-      theirs: () => page.evaluate(() => window.bench.sahpoolPutsInFlight(1000)),
-    },
-    'select of 100 rows': {
-      ours: () => page.evaluate(() => window.bench.selectedRows(100)),
-      theirs: () => page.evaluate(() => window.bench.sahpoolSelectedRows(100)),
-    },
-    'select of 10,000 rows': {
-      ours: () => page.evaluate(() => window.bench.selectedRows(10_000)),
-      theirs: () => page.evaluate(() => window.bench.sahpoolSelectedRows(10_000)),
-    },
-  };
-  const rows: string[][] = [];
-  for (const [name, measure] of Object.entries(measures)) {
-    const ours: number[] = [];
-    const theirs: number[] = [];
-    for (let round = 0; round <= rounds; round++) {
-      const here = await measure.ours();
-      const pool = await measure.theirs();
-      if (round === 0) continue;
-      ours.push(here);
-      theirs.push(pool);
-    }
-    const [a, b] = [median(ours), median(theirs)];
-    rows.push([name, a.toFixed(1), b.toFixed(1), `${(b / a).toFixed(1)} ×`]);
-  }
-  table(['from a page', 'here, ms', 'opfs-sahpool, ms', 'ratio'], rows);
 }
 
 async function besideCopy(page: Page): Promise<void> {
@@ -150,6 +154,7 @@ async function besideCopy(page: Page): Promise<void> {
     (r) => window.bench.ask('objects', r),
     request,
   )) as { databaseBytes: number; restoreMs: number; copyMs: number };
+  results.restore = { databaseBytes, restoreMs, copyMs };
   table(
     ['database', 'restore of 10,000 commits, ms', 'copy of its file, ms', 'ratio'],
     [
@@ -166,8 +171,7 @@ async function besideCopy(page: Page): Promise<void> {
 function startWorkerd(directory: string): Miniflare {
   const main = `
     import { DurableObject } from 'cloudflare:workers';
-    import { besideCommit } from './against.ts';
-import workloads from './workloads.mjs';
+    import workloads from './workloads.mjs';
     export class Bench extends DurableObject {
       async setup(name) { await workloads[name].setup?.(this.ctx); }
       run(name) { return workloads[name].run(this.ctx); }
@@ -193,7 +197,7 @@ import workloads from './workloads.mjs';
 }
 
 /** Milliseconds of one run. workerd's own clock stands still while code runs. */
-async function runInWorkerd(name: string, object: string): Promise<number> {
+async function runInWorkerd(workerd: Miniflare, name: string, object: string): Promise<number> {
   const call = async (step: 'setup' | 'run') => {
     const body = JSON.stringify({ step, name, object });
     const response = await workerd.dispatchFetch('http://bench/', { method: 'POST', body });
@@ -214,7 +218,8 @@ function perSecond(operations: number, elapsedMs: number): string {
   return Math.round((operations / elapsedMs) * 1000).toLocaleString('en');
 }
 
-function table(head: string[], rows: string[][]): void {
-  const line = (cells: string[]) => `| ${cells.join(' | ')} |`;
+function table(head: readonly string[], rows: readonly (readonly string[])[]): void {
+  if (options.json) return;
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
   console.log([line(head), line(head.map(() => '---')), ...rows.map(line), ''].join('\n'));
 }

@@ -17,12 +17,16 @@ export interface StaticSite {
 }
 
 /** `read` gives the content of a path; what it throws for is not found. A path without an extension is HTML. */
-export async function serveStatic(read: (path: string) => string | Buffer): Promise<StaticSite> {
+export async function serveStatic(
+  read: (path: string) => string | Buffer,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<StaticSite> {
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://localhost');
     try {
       const content = read(pathname);
       response.setHeader('content-type', TYPES[extname(pathname) || '.html'] ?? 'text/plain');
+      for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
       response.end(content);
     } catch {
       response.statusCode = 404;

@@ -1,5 +1,4 @@
-// Runs workloads on objects of the package, beside the storage; and times a raw write and flush on
-// a file of the same kind, the least a commit can cost.
+// Runs workloads on objects of the package, beside the storage; and times a restore, and a copy of as many bytes.
 
 import { idOfStorage } from '../../../src/contract/object-id.ts';
 import { startBrowserHost } from '../../../worker/boot/browser-host.ts';
@@ -28,7 +27,6 @@ async function openObjects() {
 
 type Request =
   | { readonly op: 'workload'; readonly name: string; readonly object: string }
-  | { readonly op: 'commits'; readonly count: number }
   | { readonly op: 'restore'; readonly entries: number; readonly commits: number };
 
 self.addEventListener('message', async ({ data: { id, request } }: MessageEvent) => {
@@ -43,8 +41,6 @@ async function answer(request: Request): Promise<unknown> {
   switch (request.op) {
     case 'workload':
       return runWorkload(request);
-    case 'commits':
-      return timeCommits(request.count);
     case 'restore':
       return timeRestore(request.entries, request.commits);
   }
@@ -71,38 +67,6 @@ async function runWorkload({ name, object }: { name: string; object: string }) {
 async function commitCount({ storage }: DurableObjectState): Promise<number> {
   const [, sequence] = (await storage.getCurrentBookmark()).split('-');
   return Number.parseInt(sequence!, 16);
-}
-
-/** How many are timed together: the clock of a page ticks every 0.1 ms. */
-const BLOCK = 20;
-
-/** Milliseconds each, medians of blocks: a put with its sync, and a raw write and flush. */
-async function timeCommits(count: number) {
-  const objects = await openObjects();
-  const put = await objects.deliver('commits', async ({ storage }) => {
-    // Other bytes each time: writing what is stored already changes nothing.
-    const once = async (i: number) => {
-      await storage.put(`k${i % 100}`, crypto.getRandomValues(new Uint8Array(100)));
-      await storage.sync();
-    };
-    for (let i = 0; i < 200; i++) await once(i); // the pages exist, the log has grown ahead
-    return await timeBlocks(count, once);
-  });
-  await objects.erase('commits');
-
-  const root = await navigator.storage.getDirectory();
-  const file = await root.getFileHandle('bench-raw', { create: true });
-  const handle = await file.createSyncAccessHandle();
-  const record = new Uint8Array(384).fill(1);
-  handle.write(new Uint8Array(count * record.length));
-  handle.flush();
-  const raw = await timeBlocks(count, async (i) => {
-    handle.write(record, { at: i * record.length });
-    handle.flush();
-  });
-  handle.close();
-  await root.removeEntry('bench-raw');
-  return { commitMs: put, rawMs: raw };
 }
 
 /** Milliseconds of a restore over so many commits, and of a copy of a file as big as the database. */
@@ -151,18 +115,4 @@ async function timeCopy(sizeBytes: number): Promise<number> {
   to.close();
   await Promise.all([root.removeEntry('bench-from'), root.removeEntry('bench-to')]);
   return copyMs;
-}
-
-async function timeBlocks(count: number, once: (i: number) => Promise<void>): Promise<number> {
-  const blocks: number[] = [];
-  for (let first = 0; first < count; first += BLOCK) {
-    const startMs = performance.now();
-    for (let i = first; i < first + BLOCK; i++) await once(i);
-    blocks.push((performance.now() - startMs) / BLOCK);
-  }
-  return median(blocks);
-}
-
-function median(values: number[]): number {
-  return values.sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }

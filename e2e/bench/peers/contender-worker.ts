@@ -1,0 +1,21 @@
+// What the worker of a contender answers: calls of its store, and the times of rows beside it.
+
+import { answerCalls } from './rpc.ts';
+import { Stopwatch } from './stopwatch.ts';
+import type { Configuration, Store } from './store.ts';
+
+/** A page calls what the store has, and nothing else. */
+export function serveStore(open: (configuration: Configuration) => Promise<Store>): void {
+  let store: Store;
+  let watch: Stopwatch;
+  answerCalls({
+    open: async (configuration: Configuration) => {
+      store = await open(configuration);
+      watch = new Stopwatch(store);
+      return Object.keys(store);
+    },
+    call: (name: keyof Store, parameters: readonly unknown[]) =>
+      (store[name] as (...parameters: readonly unknown[]) => unknown)(...parameters),
+    time: (row: string) => watch.time(row),
+  });
+}

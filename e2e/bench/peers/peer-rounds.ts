@@ -1,0 +1,99 @@
+// Rounds of every contender in one browser, in alternation: what an operation takes beside what it takes others.
+
+import type { Page } from '@playwright/test';
+import type { Profile } from '../../browsers/profile.ts';
+import { CONTENDERS, type Contender } from './contenders.ts';
+import { bundlePeers, type PeerFiles, servePeers } from './peer-site.ts';
+import type { Place, Row } from './rows.ts';
+
+/** One row in one place: microseconds of each round, by contender. */
+export interface Measured {
+  readonly name: string;
+  readonly place: Place | 'visit';
+  readonly rounds: ReadonlyMap<string, readonly number[]>;
+}
+
+export async function peerFiles(): Promise<PeerFiles> {
+  return await bundlePeers(new Set(CONTENDERS.map(({ kit }) => kit)));
+}
+
+/** Measures what `isWanted` names. The first contender to run is another one in each round. */
+export async function measureRows(
+  profile: Profile,
+  files: PeerFiles,
+  wanted: readonly (readonly [row: Row, place: Place])[],
+  roundCount: number,
+): Promise<Measured[]> {
+  const site = await servePeers(files);
+  try {
+    const pages: [Contender, Page][] = [];
+    for (const contender of CONTENDERS) {
+      pages.push([contender, await openPage(profile, site.origin, contender)]);
+    }
+    const measured: Measured[] = [];
+    for (const [{ name }, place] of wanted) {
+      const rounds = new Map<string, number[]>();
+      for (let round = 0; round <= roundCount; round++) {
+        for (const [contender, page] of rotated(pages, round)) {
+          const time = await page.evaluate(([row, place]) => window.contender.time(row, place), [
+            name,
+            place,
+          ] as const);
+          // The first round warms up.
+          if (time === null || round === 0) continue;
+          rounds.set(contender.name, [...(rounds.get(contender.name) ?? []), time]);
+        }
+      }
+      measured.push({ name, place, rounds });
+    }
+    for (const [, page] of pages) await page.close();
+    return measured;
+  } finally {
+    await site.close();
+  }
+}
+
+async function openPage(profile: Profile, origin: string, { name, kit, configuration }: Contender) {
+  const page = await profile.newPage();
+  page.on('pageerror', (error) => console.error(`${name}: ${error.stack ?? error}`));
+  await page.goto(`${origin}/${kit}/`);
+  await page.waitForFunction(() => window.contender !== undefined);
+  await page.evaluate((c) => window.contender.open(c), configuration);
+  await page.evaluate(() => window.contender.fill());
+  return page;
+}
+
+/** Navigation to the first answer: of an origin that was never visited, and of the same once more. */
+export async function measureVisits(
+  profile: Profile,
+  files: PeerFiles,
+  roundCount: number,
+): Promise<Measured[]> {
+  const visits = ['first visit', 'second visit'];
+  const measured = visits.map((name) => ({
+    name,
+    place: 'visit' as const,
+    rounds: new Map<string, number[]>(),
+  }));
+  for (let round = 0; round <= roundCount; round++) {
+    for (const { name, kit, configuration } of rotated(CONTENDERS, round)) {
+      const site = await servePeers(files);
+      const query = encodeURIComponent(JSON.stringify(configuration));
+      for (const { rounds } of measured) {
+        const page = await profile.newPage();
+        await page.goto(`${site.origin}/${kit}/?${query}`);
+        const answered = await page.waitForFunction(() => window.firstAnswerMs);
+        const elapsedMs = (await answered.jsonValue()) as number;
+        if (round > 0) rounds.set(name, [...(rounds.get(name) ?? []), elapsedMs * 1000]);
+        await page.close();
+      }
+      await site.close();
+    }
+  }
+  return measured;
+}
+
+function rotated<T>(list: readonly T[], count: number): T[] {
+  const from = count % list.length;
+  return [...list.slice(from), ...list.slice(0, from)];
+}

@@ -1,0 +1,77 @@
+// The pages of all contenders on one origin: /<kit>/ is a page, its scripts and files are beside it.
+//
+// Each site has a port of its own, so that a page of a new one is a first visit: nothing is cached or stored.
+
+import { readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { build } from 'esbuild';
+import { REPOSITORY } from '../../browsers/server.ts';
+import { type StaticSite, serveStatic } from '../../browsers/static-site.ts';
+import { forBrowsers } from '../../package/package-bundle.ts';
+import { KITS, type Kit } from './contenders.ts';
+
+const HTML =
+  '<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">' +
+  '<script type="module" src="page.js"></script>';
+
+/** What is served, by path. */
+export type PeerFiles = ReadonlyMap<string, string | Buffer>;
+
+/** Bundles what the named kits need, as small as their users would. */
+export async function bundlePeers(kits: Iterable<string>): Promise<PeerFiles> {
+  const files = new Map<string, string | Buffer>();
+  for (const name of kits) {
+    const { scripts, files: beside = [] } = KITS[name]!;
+    files.set(`/${name}/`, HTML);
+    for (const file of beside) {
+      files.set(`/${name}/${basename(file)}`, readFileSync(join(REPOSITORY, file)));
+    }
+    for (const { path, contents } of await bundle(scripts)) {
+      files.set(`/${name}/${basename(path)}`, Buffer.from(contents));
+    }
+  }
+  return files;
+}
+
+/** Serves them to pages that are isolated, because one of the contenders needs that. */
+export async function servePeers(files: PeerFiles): Promise<StaticSite> {
+  return await serveStatic(
+    (path) => {
+      const content = files.get(path);
+      if (content === undefined) throw new Error(`not found: ${path}`);
+      return content;
+    },
+    {
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-embedder-policy': 'require-corp',
+      'cache-control': 'max-age=3600',
+    },
+  );
+}
+
+async function bundle(scripts: Kit['scripts']) {
+  const { outputFiles } = await build({
+    ...forBrowsers,
+    logLevel: 'error',
+    splitting: true,
+    sourcemap: false,
+    absWorkingDir: REPOSITORY,
+    write: false,
+    outdir: 'out',
+    // Libraries that also run in Node name its modules, which a page never loads.
+    external: [
+      'node:*',
+      'fs',
+      'path',
+      'module',
+      'crypto',
+      'util',
+      'url',
+      'os',
+      'ws',
+      'fs/promises',
+    ],
+    entryPoints: { ...scripts },
+  });
+  return outputFiles;
+}

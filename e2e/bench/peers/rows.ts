@@ -1,0 +1,153 @@
+// The rows of the table: what each does, and where. Times are of one `once`.
+
+import {
+  freshRows,
+  freshValue,
+  key,
+  LARGE_BYTES,
+  ROW_COUNT,
+  randomBelow,
+  randomKey,
+  word,
+} from './data.ts';
+import type { Answer, Entry, Store } from './store.ts';
+
+/**
+ * Who makes the calls: a page; a page that calls methods of a class (of contenders without classes, the same as
+ * `page`); or code in the worker, beside the database.
+ */
+export type Place = 'page' | 'class' | 'worker';
+
+export interface Row {
+  readonly name: string;
+  readonly places: readonly Place[];
+  /** What a contender must have to take part. */
+  readonly needs: keyof Store;
+  /** The least number of commits that `once` makes. */
+  readonly commits?: number;
+  /** What `once` needs beside what every store is filled with. */
+  prepare?(store: Store): Answer<unknown>;
+  once(store: Store): unknown;
+  /** @throws Error when the last `once` has not stored what it wrote */
+  check?(store: Store): Promise<void>;
+}
+
+let last: Entry = ['', new Uint8Array()];
+let lastText = '';
+
+function freshEntry(name = randomKey(), length?: number): Entry {
+  last = [name, freshValue(length)];
+  return last;
+}
+
+async function checkEntry(store: Store): Promise<void> {
+  const stored = await store.get(last[0]);
+  if (stored?.length === last[1].length && stored.every((byte, i) => byte === last[1][i])) return;
+  throw new Error(`${last[0]} is not what was written last`);
+}
+
+async function checkText(store: Store): Promise<void> {
+  if ((await store.lastInserted!()) !== lastText) throw new Error('the rows were not inserted');
+}
+
+function together(once: (i: number) => unknown): Promise<unknown> {
+  return Promise.all(Array.from({ length: 1000 }, (_, i) => once(i)));
+}
+
+function expect(count: number, wanted: number): void {
+  if (count !== wanted) throw new Error(`${count} instead of ${wanted}`);
+}
+
+export const ROWS: readonly Row[] = [
+  {
+    name: 'put',
+    places: ['page', 'worker'],
+    needs: 'put',
+    commits: 1,
+    once: (store) => store.put(...freshEntry()),
+    check: checkEntry,
+  },
+  {
+    name: '1,000 puts in flight',
+    places: ['page', 'class'],
+    needs: 'put',
+    commits: 1,
+    once: (store) => together((i) => store.put(...freshEntry(key(i)))),
+    check: checkEntry,
+  },
+  {
+    name: 'get',
+    places: ['page', 'worker'],
+    needs: 'get',
+    once: (store) => store.get(randomKey()),
+  },
+  {
+    name: '1,000 gets in flight',
+    places: ['page', 'class'],
+    needs: 'get',
+    once: (store) => together((i) => store.get(key(i))),
+  },
+  {
+    name: 'select by key',
+    places: ['page', 'worker'],
+    needs: 'select',
+    once: (store) => store.select!(1 + randomBelow(ROW_COUNT)),
+  },
+  {
+    name: 'list of 1,000',
+    places: ['page', 'worker'],
+    needs: 'list',
+    once: async (store) => expect(await store.list!(), 1000),
+  },
+  {
+    name: '10 writes in a transaction',
+    places: ['page', 'worker'],
+    needs: 'transaction',
+    commits: 1,
+    once: (store) => store.transaction!(Array.from({ length: 10 }, () => freshEntry())),
+    check: checkEntry,
+  },
+  {
+    name: 'put of 128 KiB',
+    places: ['page', 'worker'],
+    needs: 'put',
+    commits: 1,
+    once: (store) => store.put(...freshEntry('large', LARGE_BYTES)),
+    check: checkEntry,
+  },
+  {
+    name: 'get of 128 KiB',
+    places: ['page', 'worker'],
+    needs: 'get',
+    prepare: (store) => store.put(...freshEntry('large', LARGE_BYTES)),
+    once: async (store) => expect((await store.get('large'))!.length, LARGE_BYTES),
+  },
+  {
+    name: '10,000 rows inserted',
+    places: ['page', 'worker'],
+    needs: 'insert',
+    commits: 1,
+    once: (store) => {
+      const rows = freshRows();
+      lastText = rows.at(-1)!.a;
+      return store.insert!(rows);
+    },
+    check: checkText,
+  },
+  {
+    name: '10,000 rows read',
+    places: ['page', 'worker'],
+    needs: 'scan',
+    once: async (store) => {
+      const rows = await store.scan!();
+      expect(rows.length, ROW_COUNT);
+      if (rows[5]!.a === undefined) throw new Error('rows are not objects');
+    },
+  },
+  {
+    name: 'search (FTS5)',
+    places: ['page', 'worker'],
+    needs: 'search',
+    once: async (store) => expect((await store.search!(word(randomBelow(1000)))).length, 20),
+  },
+];
