@@ -161,6 +161,7 @@ export class ObjectInstance {
       {
         now: environment.now,
         nextTurn: environment.nextTurn,
+        afterRealTime: environment.afterRealTime,
         section: (closure) => this.#section(closure),
         continuation: () => this.context.gate.continuation(),
         onBroken: (error) => this.#break(broken(error)),

@@ -2,7 +2,7 @@
 // bookmarks it has returned.
 
 import { isStorageError } from '../../src/contract/errors.ts';
-import type { Contents } from './contents.ts';
+import { type Contents, MARK } from './contents.ts';
 
 const WINDOW_MS = 30 * 86_400_000;
 /** Error codes of an impossible restore. */
@@ -28,6 +28,11 @@ export interface Known {
 
 /** A fact that contradicts the model. */
 export class SimulationFailure extends Error {}
+
+/** True for two states that nothing distinguishes, because neither has its mark. */
+function isEmptyLike(a: Contents, b: Contents): boolean {
+  return !a.keys.has(MARK) && !b.keys.has(MARK) && a.alarm === b.alarm;
+}
 
 /** The failure, with its step. */
 export function inStep(error: unknown, index: number, kind: string): SimulationFailure {
@@ -79,7 +84,13 @@ export class History {
   /** The object was opened in this state: it must survive, and later states are lost. */
   found(state: State): void {
     this.committed();
-    this.states.splice(this.states.indexOf(state) + 1);
+    const index = this.states.indexOf(state);
+    this.states.splice(index + 1);
+    // An object without entries may be that of the beginning, or of another deleteAll.
+    const first = this.states.findIndex(
+      (other, i) => i >= this.acknowledged && isEmptyLike(state.contents, other.contents),
+    );
+    if (first >= 0) for (const other of this.states.slice(first + 1)) this.#perhapsLost.add(other);
     this.acknowledged = this.states.length - 1;
     const lost = this.known.filter(({ isDurable }) => !isDurable);
     for (const known of lost) this.known.splice(this.known.indexOf(known), 1);

@@ -98,11 +98,11 @@ export class ObjectSimulation {
     if (found.length > 0) throw inStep(new SimulationFailure(found.join('; ')), index, step.kind);
   }
 
-  async #perform({ kind }: Step): Promise<void> {
+  async #perform({ kind, seed }: Step): Promise<void> {
     const random = this.#random;
     switch (kind) {
-      case 'write':
-        return this.#write((draft) => this.#changes(draft));
+      case 'write': // half of them are unconfirmed
+        return this.#write((draft) => this.#changes(draft, seed % 2 === 0));
       case 'acknowledgedWrite':
         this.#write((draft) => this.#changes(draft));
         return this.#acknowledge();
@@ -193,8 +193,9 @@ export class ObjectSimulation {
     this.#totals('commits');
   }
 
-  #changes(draft: Draft): void {
-    this.#work.changes(this.#object, draft, this.#random.pick([1, 1, 1, 4, 20]));
+  #changes(draft: Draft, isUnconfirmed = false): void {
+    const kind = isUnconfirmed ? 'unconfirmed' : 'changes';
+    this.#work[kind](this.#object, draft, this.#random.pick([1, 1, 1, 4, 20]));
   }
 
   async #large(): Promise<void> {

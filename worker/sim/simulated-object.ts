@@ -30,12 +30,17 @@ export interface World {
   readonly sizes: Sizes;
 }
 
+/** What is put off runs at the end of every so many turns. */
+const TURNS_PER_DELAY = 5;
+
 export class SimulatedObject {
   readonly files: ObjectFiles;
   readonly storage: ObjectStorage;
   readonly #world: World;
   #database!: LogDatabase;
   #tasks: (() => void)[] = [];
+  #later: (() => void)[] = [];
+  #turnCount = 0;
   /** Why it can no longer be used. */
   #broken: unknown;
   #ended: Promise<void> | undefined;
@@ -67,6 +72,7 @@ export class SimulatedObject {
       {
         now: () => world.clock.nowMs,
         nextTurn: (task) => void this.#tasks.push(task),
+        afterRealTime: (_, task) => void this.#later.push(task),
         section: async (closure) => closure(),
         continuation: () => (task) => task(),
         onBroken: (error) => this.#break(error),
@@ -90,8 +96,10 @@ export class SimulatedObject {
 
   /** One turn of the event loop. */
   turn(): void {
+    this.#turnCount += 1;
     const tasks = this.#tasks;
     this.#tasks = [];
+    if (this.#turnCount % TURNS_PER_DELAY === 0) tasks.push(...this.#later.splice(0));
     for (const task of tasks) task();
   }
 

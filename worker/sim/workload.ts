@@ -8,6 +8,8 @@ import type { SimulatedObject } from './simulated-object.ts';
 const KEYS = 40;
 const ROWS = 60;
 
+const UNCONFIRMED = { confirmed: false };
+
 /** Thrown to undo a transaction. */
 export class Undo extends Error {}
 
@@ -44,6 +46,19 @@ export class Workload {
   changes({ storage }: SimulatedObject, draft: Draft, count: number): void {
     for (let i = 0; i < count; i++) this.#change(storage, draft);
     this.mark(storage, draft);
+  }
+
+  /** Makes changes that no reply waits for, whose flush may be put off. */
+  unconfirmed({ storage }: SimulatedObject, draft: Draft, count: number): void {
+    const entries = Array.from({ length: count }, () => [this.#key(), this.#value()] as const);
+    entries.push([MARK, this.#value()]);
+    for (const [key, value] of entries) {
+      storage.put([[key, bytesOf(value)]], UNCONFIRMED);
+      draft.keys.set(key, value);
+    }
+    const key = this.#key();
+    storage.delete([key], UNCONFIRMED);
+    draft.keys.delete(key);
   }
 
   mark(storage: SimulatedObject['storage'], draft: Draft): void {

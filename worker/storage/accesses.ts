@@ -33,6 +33,11 @@ export class Accesses {
     };
   }
 
+  /** Somebody is live, and waits for what is written. */
+  get isWatched(): boolean {
+    return this.#onFlushed !== undefined;
+  }
+
   /** Nobody is live any more. */
   unwatch(): void {
     this.#onFlushed = undefined;

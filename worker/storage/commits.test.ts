@@ -72,3 +72,71 @@ test('[LOG20] what was committed and nobody waits for is flushed on demand, once
   commits.flush();
   expect(log.count).toBe(1);
 });
+
+test('[LOG23] commits that nobody waits for share a flush, which whoever waits for them starts', async () => {
+  let count = 0;
+  const log = {
+    needsFlush: false,
+    flush() {
+      count++;
+      log.needsFlush = false;
+    },
+  };
+  const putOff: (() => void)[] = [];
+  const commits = new Commits(
+    log,
+    () => expect.unreachable(),
+    undefined,
+    (_, task) => putOff.push(task),
+  );
+  const commit = (confirmed: boolean) => {
+    commits.written({ confirmed });
+    log.needsFlush = true;
+    commits.committed();
+  };
+  for (let i = 0; i < 5; i++) commit(false);
+  expect(count).toBe(0);
+  expect(putOff.length).toBe(1);
+  putOff.pop()!();
+  expect(count).toBe(1);
+  expect(commits.durability()).toBeUndefined();
+
+  commit(false);
+  await commits.durability();
+  expect(count).toBe(2);
+
+  commit(false);
+  commit(true);
+  expect(count).toBe(3);
+
+  commit(false);
+  commits.flush();
+  expect(count).toBe(4);
+
+  // The delay that had begun is over, and has nothing left to do.
+  putOff.pop()!();
+  expect(count).toBe(4);
+});
+
+test('[LOG23] waiting for commits whose flush was put off rejects when that flush fails', async () => {
+  const failures: unknown[] = [];
+  const log = {
+    needsFlush: true,
+    flush() {
+      throw new Error('no disk');
+    },
+  };
+  const commits: Commits = new Commits(
+    log,
+    (error) => {
+      failures.push(error);
+      commits.fail(error);
+    },
+    undefined,
+    () => {},
+  );
+  commits.written({ confirmed: false });
+  commits.committed();
+  await expect(commits.durability()).rejects.toThrow('no disk');
+  expect(failures.length).toBe(1);
+});

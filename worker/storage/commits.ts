@@ -7,7 +7,11 @@
 // A ticket represents the writes of one implicit transaction, or of one that has just committed.
 // The first write opens it, and the flush that covers it settles it.
 //
-// Invariant: tickets settle in order, so waiting for the newest means waiting for all before it.
+// A flush takes longer than a commit. Commits that nobody waits for share one, a few milliseconds later; whoever
+// comes to wait for them starts it.
+//
+// Invariant: tickets settle in order, so waiting for the newest means waiting for all before it. A ticket that
+// somebody waits for is covered by a flush as soon as it is committed and no earlier flush runs.
 
 /** What this module needs of the log. */
 export interface Flushable {
@@ -16,9 +20,17 @@ export interface Flushable {
   flush(): void | Promise<void>;
 }
 
+/**
+ * How long a flush is put off that nobody waits for: hundreds of commits share it, and what a power failure may
+ * take is not older.
+ */
+const FLUSH_DELAY_MS = 10;
+
 interface Ticket {
   /** Replies wait for it, because at least one of its writes was made without allowUnconfirmed. */
   confirmed: boolean;
+  /** Its flush is not put off: it is confirmed, or somebody waits for it. */
+  isAwaited: boolean;
   readonly settled: Promise<void>;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
@@ -28,6 +40,8 @@ export class Commits {
   readonly #log: Flushable;
   readonly #onFailure: (error: unknown) => void;
   readonly #onDurable: () => void;
+  readonly #after: ((delayMs: number, task: () => void) => void) | undefined;
+  #isPutOff = false;
   /** The open implicit transaction's. */
   #open: Ticket | undefined;
   /** Committed, waiting for a flush to begin; then those the running flush covers. */
@@ -36,18 +50,25 @@ export class Commits {
 
   /**
    * `onFailure` is called once, when a flush fails; nothing after that is reliable. `onDurable` is called
-   * after each flush, when its tickets have settled.
+   * after each flush, when its tickets have settled. `after` runs a flush that nobody waits for, in real
+   * time; without it, that flush is not put off.
    */
-  constructor(log: Flushable, onFailure: (error: unknown) => void, onDurable = () => {}) {
+  constructor(
+    log: Flushable,
+    onFailure: (error: unknown) => void,
+    onDurable = () => {},
+    after?: (delayMs: number, task: () => void) => void,
+  ) {
     this.#log = log;
     this.#onFailure = onFailure;
     this.#onDurable = onDurable;
+    this.#after = after;
   }
 
   /** A write was made in the implicit transaction. */
   written(options: { confirmed: boolean }): void {
     this.#open ??= ticket();
-    if (options.confirmed) this.#open.confirmed = true;
+    if (options.confirmed) confirm(this.#open);
   }
 
   /**
@@ -58,23 +79,25 @@ export class Commits {
     this.#open = undefined;
   }
 
-  /** SQLite has committed: makes that durable, together with everything that waits. */
-  committed(): void {
+  /** SQLite has committed: makes that durable, together with everything before it. */
+  committed({ isAwaited = false } = {}): void {
     const committed = this.#open ?? ticket(true);
     this.#open = undefined;
+    committed.isAwaited ||= isAwaited;
     this.#committed.push(committed);
-    if (this.#flushing.length === 0) this.#flush();
+    this.#flushInTime();
   }
 
   /** A reply will name the last commit, so it waits for every commit so far. */
   named(): void {
-    for (const ticket of this.#waiting()) ticket.confirmed = true;
+    for (const ticket of this.#waiting()) confirm(ticket);
     this.flush();
   }
 
   /** Flushes commits that no flush covers yet. */
   flush(): void {
-    if (this.#log.needsFlush && this.#waiting().length === 0) this.committed();
+    if (this.#waiting().length > 0) this.#await();
+    else if (this.#log.needsFlush) this.committed();
   }
 
   /** Settles when every confirmed write so far is durable; undefined if they all are. */
@@ -82,9 +105,11 @@ export class Commits {
     return this.#newest((ticket) => ticket.confirmed);
   }
 
-  /** Settles when every write so far is durable; undefined if they all are. */
+  /** Settles when every write so far is durable, and sees to that; undefined if they all are. */
   durability(): Promise<void> | undefined {
-    return this.#newest(() => true);
+    const newest = this.#newest(() => true);
+    this.#await(); // a flush that fails rejects it
+    return newest;
   }
 
   /** The object is reset: everything that waits rejects. */
@@ -93,6 +118,28 @@ export class Commits {
     this.#open = undefined;
     this.#committed = [];
     this.#flushing = [];
+  }
+
+  /** Somebody waits for every write so far. */
+  #await(): void {
+    for (const ticket of this.#waiting()) ticket.isAwaited = true;
+    this.#flushInTime();
+  }
+
+  /** Flushes what was committed: now if somebody waits for it, otherwise soon. A running flush comes first. */
+  #flushInTime(): void {
+    if (this.#committed.length === 0 || this.#flushing.length > 0) return;
+    if (this.#after === undefined || this.#committed.some(({ isAwaited }) => isAwaited)) {
+      this.#flush();
+      return;
+    }
+    if (this.#isPutOff) return;
+    this.#isPutOff = true;
+    this.#after(FLUSH_DELAY_MS, () => {
+      this.#isPutOff = false;
+      for (const ticket of this.#committed) ticket.isAwaited = true;
+      this.#flushInTime();
+    });
   }
 
   #flush(): void {
@@ -115,7 +162,7 @@ export class Commits {
     flushed.then(
       () => {
         this.#settle(this.#flushing.splice(0));
-        if (this.#committed.length > 0) this.#flush();
+        this.#flushInTime();
       },
       (error) => this.#onFailure(error),
     );
@@ -135,6 +182,11 @@ export class Commits {
   }
 }
 
+function confirm(ticket: Ticket): void {
+  ticket.confirmed = true;
+  ticket.isAwaited = true;
+}
+
 function ticket(confirmed = false): Ticket {
   let resolve = () => {};
   let reject: Ticket['reject'] = () => {};
@@ -143,5 +195,5 @@ function ticket(confirmed = false): Ticket {
     reject = onLost;
   });
   settled.catch(() => {}); // perhaps nothing waits; onFailure reports the failure
-  return { confirmed, settled, resolve, reject };
+  return { confirmed, isAwaited: confirmed, settled, resolve, reject };
 }

@@ -75,6 +75,7 @@ export class ObjectStorage {
         this.accesses.flushed();
         environment.onFlushed?.();
       },
+      environment.afterRealTime,
     );
     const { database, close } = openDatabase({
       beforeWrite: () => this.#beforeWrite(CONFIRMED),
@@ -393,9 +394,8 @@ export class ObjectStorage {
     return this.accesses.writes;
   }
 
-  // A query may write in an implicit transaction that an unconfirmed write has opened. Whether it
-  // does is not known before it runs, so the transaction counts as confirmed, which only delays a
-  // reply.
+  // A query may write in an implicit transaction that an unconfirmed write has opened. Whether it does
+  // is not known before it runs, so the transaction counts as confirmed, which only delays a reply.
   #databaseForQuery(): Database {
     this.#mustBeAlive();
     if (this.#transactions.isImplicit && this.#database.inTransaction) {
@@ -422,7 +422,7 @@ export class ObjectStorage {
 
   #committed(): void {
     this.accesses.committed();
-    this.#commits.committed();
+    this.#commits.committed({ isAwaited: this.accesses.isWatched }); // live reads wait for it
     if (this.#broken !== undefined) return; // its flush has failed, and the database is closed
     if (this.#alarmChanged) {
       this.#alarmChanged = false;

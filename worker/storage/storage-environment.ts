@@ -7,6 +7,8 @@ export interface StorageEnvironment {
   now(): number;
   /** Runs the task in the next turn of the event loop, in order of the calls. */
   nextTurn(task: () => void): void;
+  /** Runs the task after the delay, in real time. Without it, no flush is put off. */
+  afterRealTime?(delayMs: number, task: () => void): void;
   /** Runs the closure as a critical section: other events of the object wait until it settles. */
   section<T>(closure: () => T | PromiseLike<T>): Promise<T>;
   /** Remembers the running event; the result delivers the continuation of I/O to that event. */
