@@ -138,6 +138,16 @@ export const ERROR_CODES = {
     meaning: 'The moment lies outside the window, in the future, or its history was pruned.',
   },
 
+  READ_ONLY: {
+    class: 'Error',
+    meaning: 'An earlier moment was asked to write, which it cannot; nothing was written.',
+  },
+  MOMENT_CLOSED: {
+    class: 'Error',
+    retryable: true,
+    meaning: 'The handle of an earlier moment was closed, or its state made room for others.',
+  },
+
   // Migrations.
   MIGRATION_CONFLICT: {
     class: 'Error',

@@ -12,10 +12,13 @@ import type { FileDirectory } from '../file/file.ts';
 import { type Flushing, runFlushing } from '../file/flushing.ts';
 import { formatBookmark, parseBookmark, timelineEnd } from './bookmark.ts';
 import { NO_RESTORE, type PendingRestore } from './checkpoint-file.ts';
+import { type CommitRange, type ListedCommit, listCommits } from './commit-list.ts';
 import { SEGMENT_BYTES } from './commit-log.ts';
 import { CHECKPOINT_LOG_BYTES, CHECKPOINT_OVERLAY_BYTES } from './committed-pages.ts';
 import type { LogEnvironment } from './log-end.ts';
 import { PAGE_BYTES } from './pages.ts';
+import type { PastState } from './past-state.ts';
+import { PAST_BYTES } from './past-states.ts';
 import { MARKER, RecordWriter } from './record.ts';
 import { type Recovered, type RecoveryOptions, recover } from './recovery.ts';
 import { restore } from './restore.ts';
@@ -33,11 +36,19 @@ const OPENING_FILES = 5;
 const DEFAULTS: RecoveryOptions = {
   segmentBytes: SEGMENT_BYTES,
   spillBytes: SPILL_BYTES,
+  pastBytes: PAST_BYTES,
   checkpointOverlayBytes: CHECKPOINT_OVERLAY_BYTES,
   checkpointLogBytes: CHECKPOINT_LOG_BYTES,
 };
 
 const writer = new RecordWriter();
+
+/** Which commits are listed; `before` is a bookmark. */
+export type HistoryRange = Omit<CommitRange, 'beforeSequence'> & { readonly before: string | null };
+
+export interface BookmarkedCommit extends ListedCommit {
+  readonly bookmark: string;
+}
 
 export class ObjectFiles {
   readonly #environment: LogEnvironment;
@@ -230,20 +241,49 @@ export class ObjectFiles {
    * @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE
    */
   scheduleRestore(bookmark: string): string {
-    const { checksum, position, oldestBase } = this.#log;
-    const target = parseBookmark(bookmark, checksum);
+    this.#requestedRestore = this.#targetOf(bookmark);
+    const { checksum, position } = this.#log;
     const end = timelineEnd(position.sequence);
-    if (target.sequence > (target.sum === 0 ? end : position.sequence)) {
-      throw storageError('BOOKMARK_INVALID', `"${bookmark}" names a commit that does not exist.`);
-    }
-    if (oldestBase !== null && target.sequence < oldestBase.sequence) {
-      throw storageError(
-        'BOOKMARK_UNAVAILABLE',
-        `"${bookmark}": the history of that moment was pruned.`,
-      );
-    }
-    this.#requestedRestore = { sequence: target.sequence, sum: target.sum };
     return formatBookmark({ sequence: end, timeMs: this.#log.timeMs(), sum: 0 }, checksum);
+  }
+
+  /**
+   * The commits of a range, the newest first, each with its bookmark. `before`: a bookmark; null: the end.
+   *
+   * @throws BOOKMARK_INVALID, CORRUPT
+   */
+  listCommits({ before, ...range }: HistoryRange): Promise<BookmarkedCommit[]> {
+    const { checksum } = this.#log;
+    const beforeSequence =
+      before === null ? Number.POSITIVE_INFINITY : parseBookmark(before, checksum).sequence;
+    return this.#exclusively(async () => {
+      if (this.#closed !== undefined) throw closed('history');
+      const commits = await listCommits({ ...range, beforeSequence }, this.#log);
+      return commits.map((commit) => ({ ...commit, bookmark: formatBookmark(commit, checksum) }));
+    });
+  }
+
+  /**
+   * Opens the state of a bookmark beside the present one, for SQLite to read. It stays as it is, whatever is
+   * committed or pruned, until it or the files are closed, or it makes room for others (MOMENT_CLOSED).
+   *
+   * @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, CORRUPT, MEMORY_FULL
+   */
+  openPast(bookmark: string): Promise<PastState> {
+    const target = this.#targetOf(bookmark);
+    return this.#exclusively(async () => {
+      if (this.#closed !== undefined) throw closed('at');
+      return await this.#pages.past.open(target, this.#log);
+    });
+  }
+
+  /** A past state is in use: others are closed before it. */
+  usePast(state: PastState): void {
+    this.#pages.past.use(state);
+  }
+
+  closePast(state: PastState): void {
+    this.#pages.past.end(state);
   }
 
   /** A plain SQLite image of the committed state. Call it between transactions only. */
@@ -284,6 +324,22 @@ export class ObjectFiles {
     const result = this.#opening.then(action);
     this.#opening = result.catch(() => {});
     return result;
+  }
+
+  /** @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE */
+  #targetOf(bookmark: string): PendingRestore {
+    const { checksum, position, oldestBase } = this.#log;
+    const { sequence, sum } = parseBookmark(bookmark, checksum);
+    if (sequence > (sum === 0 ? timelineEnd(position.sequence) : position.sequence)) {
+      throw storageError('BOOKMARK_INVALID', `"${bookmark}" names a commit that does not exist.`);
+    }
+    if (oldestBase !== null && sequence < oldestBase.sequence) {
+      throw storageError(
+        'BOOKMARK_UNAVAILABLE',
+        `"${bookmark}": the history of that moment was pruned.`,
+      );
+    }
+    return { sequence, sum };
   }
 
   #appendRequestedRestore(): void {

@@ -296,7 +296,7 @@ test('[LOG11] after an impossible restore the object opens as it was, and the re
   await overwrite(directory.inner, 'log-00000001', new Uint8Array());
   await expect(ObjectFiles.open(directory, environment, SMALL)).rejects.toMatchObject({
     code: 'BOOKMARK_UNAVAILABLE',
-    message: 'restore: the history of that moment was pruned.',
+    message: 'The history of that moment was pruned.',
   });
   const again = await ObjectFiles.open(directory, environment, SMALL);
   expect(isSame(again.databaseBytes(), moments.at(-1)!.image)).toBe(true);

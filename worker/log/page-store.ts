@@ -12,6 +12,7 @@ import type { CommitLog } from './commit-log.ts';
 import type { CommittedPages } from './committed-pages.ts';
 import type { MainFile } from './main-file.ts';
 import { PAGE_BYTES } from './pages.ts';
+import { PastStates } from './past-states.ts';
 import { TransactionPages } from './transaction-pages.ts';
 
 /**
@@ -25,19 +26,35 @@ type Failed =
   | { readonly kind: 'rollingBack' }
   | { readonly kind: 'ended' };
 
+/** How much is kept in memory, in bytes. */
+interface Bounds {
+  /** Of changed pages of the running transaction. */
+  readonly spillBytes: number;
+  /** Of pages of open past states. */
+  readonly pastBytes: number;
+}
+
 // Shared by all objects of a worker: never in use across turns of the event loop.
 const wholePage = new Uint8Array(PAGE_BYTES);
 
 export class PageStore implements DatabaseFile {
   /** The state before the running transaction. */
   readonly committed: CommittedPages;
+  /** Earlier states that are open beside it. */
+  readonly past: PastStates;
   readonly #log: CommitLog;
   readonly #transaction: TransactionPages;
   #isHeld = false;
   #failed: Failed = { kind: 'no' };
 
-  constructor(committed: CommittedPages, main: MainFile, log: CommitLog, spillBytes: number) {
+  constructor(
+    committed: CommittedPages,
+    main: MainFile,
+    log: CommitLog,
+    { spillBytes, pastBytes }: Bounds,
+  ) {
     this.committed = committed;
+    this.past = new PastStates(committed, pastBytes);
     this.#log = log;
     this.#transaction = new TransactionPages(committed, main, log, spillBytes);
   }
@@ -137,8 +154,12 @@ export class PageStore implements DatabaseFile {
       return;
     }
     this.committed.refuseWhenBlocked();
-    if (this.#transaction.append(flags, sequence)) this.#transaction.becomeCommitted();
-    else this.#dropUnchanged();
+    if (!this.#transaction.append(flags, sequence)) {
+      this.#dropUnchanged();
+      return;
+    }
+    if (this.past.areOpen) this.past.keep(this.#transaction.replacedPages());
+    this.#transaction.becomeCommitted();
   }
 
   /** A page of the running transaction, to be changed in place. Zeros beyond the end. */
@@ -162,6 +183,7 @@ export class PageStore implements DatabaseFile {
     if (this.#failed.kind === 'ended') return;
     this.#failed = { kind: 'ended' };
     this.#log.dropOpenParts();
+    this.past.endAll(ended('at'));
   }
 
   /**

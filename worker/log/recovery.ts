@@ -22,6 +22,8 @@ import { isEmptied, provesFlushed } from './segment-remains.ts';
 
 export interface RecoveryOptions extends CheckpointOptions {
   readonly spillBytes: number;
+  /** Bytes of pages that open past states keep in memory. */
+  readonly pastBytes: number;
   readonly segmentBytes: number;
 }
 
@@ -72,7 +74,7 @@ export async function recover(
     });
     const main = new MainFile(files.main, checkpoints, flushesAtOnce, () => log.pruneOldest());
     const committed = new CommittedPages(main, checkpoints, log, replay.redo, options);
-    const pages = new PageStore(committed, main, log, options.spillBytes);
+    const pages = new PageStore(committed, main, log, options);
     // The newest slot was lost. Without a new one, each such crash would make the next opening longer
     // (as it does when the disk is too full for a checkpoint).
     const isBehind = active.number !== checkpoints.last.segment;

@@ -25,6 +25,9 @@ export interface FoundRecord {
   readonly offset: number;
 }
 
+/** Records up to this size are verified when only their headers are wanted: they are read with them. */
+const VERIFIED_BYTES = 1 << 16;
+
 /** File name of a segment. */
 export function segmentName(number: number): string {
   return `log-${number.toString(16).padStart(8, '0')}`;
@@ -122,6 +125,30 @@ export class Segment {
    */
   cutBehind(end: number): void {
     if (!isZeroFrom(this.file, end)) this.file.truncate(end);
+  }
+
+  /**
+   * The headers of the records from a position on, in order. Ends like `records`, but only small records are
+   * read and verified whole: of a large one, the chain tells that its header has its place.
+   */
+  *headers(
+    from: LogPosition,
+    end = Number.POSITIVE_INFINITY,
+  ): Generator<Pick<FoundRecord, 'record' | 'offset'>> {
+    let { offset, sum } = from;
+    const reader = new WindowReader(this.file, end);
+    while (offset < end) {
+      const head = reader.view(offset, RECORD_HEADER_BYTES);
+      const record = head === null ? null : parseHeader(head);
+      if (record === null || record.previousSum !== sum) return;
+      if (record.length <= VERIFIED_BYTES) {
+        const bytes = reader.view(offset, record.length);
+        if (bytes === null || !isIntact(bytes, record, this.#checksum)) return;
+      }
+      yield { record, offset };
+      offset += record.length;
+      sum = record.sum;
+    }
   }
 
   /**

@@ -31,7 +31,7 @@ export async function findTarget(target: PendingRestore, log: CommitLog): Promis
     if (!isAnyCommit && !isNamed && !kept.isNamed) {
       throw storageError(
         'BOOKMARK_INVALID',
-        'restore: the commit of that bookmark was never flushed and is not part of the history.',
+        'The commit of that bookmark was never flushed and is not part of the history.',
       );
     }
     return { segment: number, position: kept.position };
@@ -39,7 +39,7 @@ export async function findTarget(target: PendingRestore, log: CommitLog): Promis
 }
 
 export function prunedHistory() {
-  return storageError('BOOKMARK_UNAVAILABLE', 'restore: the history of that moment was pruned.');
+  return storageError('BOOKMARK_UNAVAILABLE', 'The history of that moment was pruned.');
 }
 
 interface Found {

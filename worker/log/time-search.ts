@@ -13,19 +13,7 @@ import type { LogPosition } from './segment-header.ts';
  * @throws BOOKMARK_UNAVAILABLE if the history does not go back far enough, CORRUPT if it is damaged.
  */
 export async function findTime(timeMs: number, log: CommitLog): Promise<Bookmark> {
-  let low = log.oldest;
-  let high = log.active.number;
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2);
-    const place = await log.withSegment(middle, (segment) => {
-      // Pruned: the segments before it are unreachable too.
-      if (segment === null) return 'gone';
-      return segment.base.timeMs <= timeMs ? 'before' : 'after';
-    });
-    if (place === 'gone') low = middle + 1;
-    else if (place === 'before') low = middle;
-    else high = middle - 1;
-  }
+  const low = await lastSegment((base) => base.timeMs <= timeMs, log);
   const isNewest = low === log.active.number;
   const next = isNewest ? null : await log.withSegment(low + 1, (segment) => segment?.base ?? null);
   return log.withSegment(low, (segment) => {
@@ -42,6 +30,27 @@ export async function findTime(timeMs: number, log: CommitLog): Promise<Bookmark
     }
     return lastCommit(segment, timeMs, next ?? log.position);
   });
+}
+
+/** The number of the last segment whose base the test accepts; of the oldest one if it accepts none. */
+export async function lastSegment(
+  accepts: (base: LogPosition) => boolean,
+  log: CommitLog,
+): Promise<number> {
+  let low = log.oldest;
+  let high = log.active.number;
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    const place = await log.withSegment(middle, (segment) => {
+      // Pruned: the segments before it are unreachable too.
+      if (segment === null) return 'gone';
+      return accepts(segment.base) ? 'before' : 'after';
+    });
+    if (place === 'gone') low = middle + 1;
+    else if (place === 'before') low = middle;
+    else high = middle - 1;
+  }
+  return low;
 }
 
 /** `end`: the position after the segment's last commit; its checksum reveals missing records. */

@@ -173,6 +173,14 @@ export class TransactionPages {
     return true;
   }
 
+  /** The committed pages that the transaction replaces or removes. Those beyond their end are new. */
+  *replacedPages(): Generator<number> {
+    const { pageCount } = this.#committed;
+    for (const pageIndex of this.#spilled.keys()) if (pageIndex < pageCount) yield pageIndex;
+    for (const pageIndex of this.#pending.keys()) if (pageIndex < pageCount) yield pageIndex;
+    for (let i = this.#pageCount; i < pageCount; i++) yield i;
+  }
+
   /** Moves every page to the committed state, and begins the next transaction. */
   becomeCommitted(): void {
     for (const [pageIndex, image] of this.#spilled) this.#committed.put(pageIndex, image);

@@ -1,0 +1,108 @@
+// Lists the commits of the history, newest first, from the headers of their records.
+//
+// It begins at the segment of the range's end and goes back in ranges that the sparse index knows, so its
+// cost is that of the commits it lists. Does not know what a commit changed: no record tells a method.
+
+import type { CommitLog } from './commit-log.ts';
+import { CONTINUES, MARKER, RESTORE } from './record.ts';
+import { damagedSegment, type Segment } from './segment.ts';
+import type { LogPosition } from './segment-header.ts';
+import { lastSegment } from './time-search.ts';
+import { endBefore } from './undo.ts';
+
+/** Which commits are listed. */
+export interface CommitRange {
+  /** Not before and not after these times, in milliseconds. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Only commits with a smaller sequence. */
+  readonly beforeSequence: number;
+  /** At most this many: the newest ones. */
+  readonly limit: number;
+}
+
+/** A commit, as the log knows it. */
+export interface ListedCommit {
+  readonly sequence: number;
+  readonly timeMs: number;
+  /** Checksum of its last record. */
+  readonly sum: number;
+  /** Of all its records in the log. */
+  readonly bytes: number;
+  /** Database pages after it. */
+  readonly pageCount: number;
+  readonly isRestore: boolean;
+}
+
+/**
+ * The commits of a range, the newest first. History that was pruned is left out.
+ *
+ * @throws CORRUPT if the history of the range is damaged
+ */
+export async function listCommits(range: CommitRange, log: CommitLog): Promise<ListedCommit[]> {
+  const listed: ListedCommit[] = [];
+  const newest = { number: log.active.number, end: log.position };
+  const isBefore = (known: LogPosition) =>
+    known.timeMs <= range.toMs && known.sequence < range.beforeSequence;
+  let number = Math.min(await lastSegment(isBefore, log), newest.number);
+  let end: LogPosition | null = newest.end;
+  if (number < newest.number) {
+    end = await log.withSegment(number + 1, (next) => next && endBefore(next));
+  }
+  for (; end !== null && number >= log.oldest && listed.length < range.limit; number--) {
+    if (end.timeMs < range.fromMs) break;
+    const until: LogPosition = end;
+    end = await log.withSegment(number, (segment) => {
+      if (segment === null) return null;
+      addCommits(segment, until, range, listed);
+      return endBefore(segment);
+    });
+  }
+  return listed.slice(0, range.limit);
+}
+
+/** Adds those of one segment, until there are enough. */
+function addCommits(
+  segment: Segment,
+  until: LogPosition,
+  range: CommitRange,
+  listed: ListedCommit[],
+): void {
+  const starts = segment.positions().filter((known) => known.offset < until.offset);
+  let end = until;
+  for (const start of starts.reverse()) {
+    if (listed.length >= range.limit || end.timeMs < range.fromMs) return;
+    const mayHold = start.timeMs <= range.toMs && start.sequence < range.beforeSequence;
+    const commits = mayHold ? readCommits(segment, start, end) : [];
+    listed.push(...commits.filter((commit) => isWithin(commit, range)).reverse());
+    end = start;
+  }
+}
+
+/** The commits between two positions. @throws CORRUPT */
+function readCommits(segment: Segment, start: LogPosition, end: LogPosition): ListedCommit[] {
+  const commits: ListedCommit[] = [];
+  let { sum, sequence: lastSequence, timeMs: lastMs } = start;
+  let bytes = 0;
+  for (const { record } of segment.headers(start, end.offset)) {
+    if (sum === end.sum) break;
+    if (record.sequence < lastSequence || record.timeMs < lastMs) break;
+    const { sequence, timeMs, flags, pageCount } = record;
+    sum = record.sum;
+    lastSequence = sequence;
+    lastMs = timeMs;
+    if ((flags & MARKER) !== 0) continue;
+    bytes += record.length;
+    if ((flags & CONTINUES) !== 0) continue;
+    const isRestore = (flags & RESTORE) !== 0;
+    commits.push({ sequence, timeMs, sum, bytes, pageCount, isRestore });
+    bytes = 0;
+  }
+  if (sum !== end.sum) throw damagedSegment(segment.number);
+  return commits;
+}
+
+function isWithin({ timeMs, sequence }: ListedCommit, range: CommitRange): boolean {
+  const isInTime = timeMs >= range.fromMs && timeMs <= range.toMs;
+  return isInTime && sequence < range.beforeSequence;
+}

@@ -1,0 +1,137 @@
+// An earlier state of the database as a file that SQLite reads, beside the running one.
+//
+// A page is looked up in `#kept` (pages that differ from what is committed now), then in the committed
+// state. Opening fills `#kept` by undoing the records after the moment; from then on, a commit that is
+// about to replace a page has it kept first. So neither pruning, nor checkpoints, nor rotation of the
+// log concern a state that is open.
+//
+// Invariant: what it shows never changes. Ended, it throws the reason.
+
+import { storageError } from '../../src/contract/errors.ts';
+import type { DatabaseFile } from '../file/database-file.ts';
+import { PAGE_BYTES } from './pages.ts';
+import type { UndonePages } from './undo.ts';
+
+/** What a past state needs of the present one. */
+export interface PresentPages {
+  readonly pageCount: number;
+  /** @throws CORRUPT */
+  read(pageIndex: number, target: Uint8Array): void;
+}
+
+// Shared by all past states: never in use across turns of the event loop.
+const wholePage = new Uint8Array(PAGE_BYTES);
+
+export class PastState implements DatabaseFile, UndonePages {
+  readonly #present: PresentPages;
+  /** Asked before one more page is kept. @throws MEMORY_FULL */
+  readonly #makeRoom: (state: PastState) => void;
+  readonly #kept = new Map<number, Uint8Array>();
+  #pageCount: number;
+  /** Pages from here on are not those of the present state, even if it has them. */
+  #sharedPages: number;
+  #ended: Error | undefined;
+
+  /** It begins as the present state; undoing takes it back from there. */
+  constructor(present: PresentPages, makeRoom: (state: PastState) => void) {
+    this.#present = present;
+    this.#makeRoom = makeRoom;
+    this.#pageCount = present.pageCount;
+    this.#sharedPages = present.pageCount;
+  }
+
+  /** How many pages it keeps in memory. */
+  get keptPages(): number {
+    return this.#kept.size;
+  }
+
+  /** Why it can no longer be read; undefined while it can. */
+  get ended(): Error | undefined {
+    return this.#ended;
+  }
+
+  /** The last call here but reads, which throw the reason. Idempotent. */
+  end(reason: Error): void {
+    this.#ended ??= reason;
+    this.#kept.clear();
+  }
+
+  /** A commit is about to replace or remove this page. Ends the state if it cannot be kept. */
+  keep(pageIndex: number): void {
+    if (this.#ended || pageIndex >= this.#sharedPages || this.#kept.has(pageIndex)) return;
+    try {
+      this.edit(pageIndex);
+    } catch (error) {
+      this.end(error as Error);
+    }
+  }
+
+  // ---- Called while records are undone.
+
+  edit(pageIndex: number): Uint8Array {
+    this.#mustBeOpen();
+    let page = this.#kept.get(pageIndex);
+    if (page === undefined) {
+      this.#makeRoom(this);
+      page = new Uint8Array(PAGE_BYTES);
+      if (pageIndex < this.#sharedPages) this.#present.read(pageIndex, page);
+      this.#kept.set(pageIndex, page);
+      this.#pageCount = Math.max(this.#pageCount, pageIndex + 1);
+    }
+    return page;
+  }
+
+  truncate(sizeBytes: number): void {
+    const pageCount = sizeBytes / PAGE_BYTES;
+    if (pageCount < this.#pageCount) {
+      for (const pageIndex of this.#kept.keys()) {
+        if (pageIndex >= pageCount) this.#kept.delete(pageIndex);
+      }
+    }
+    this.#pageCount = pageCount;
+    this.#sharedPages = Math.min(this.#sharedPages, pageCount);
+  }
+
+  // ---- Called by SQLite.
+
+  read(target: Uint8Array, offset: number): boolean {
+    this.#mustBeOpen();
+    const pageIndex = Math.floor(offset / PAGE_BYTES);
+    if (pageIndex >= this.#pageCount) {
+      target.fill(0);
+      return false;
+    }
+    const start = offset - pageIndex * PAGE_BYTES;
+    const page = this.#kept.get(pageIndex) ?? this.#readPresent(pageIndex);
+    target.set(page.subarray(start, start + target.length));
+    return true;
+  }
+
+  sizeBytes(): number {
+    return this.#pageCount * PAGE_BYTES;
+  }
+
+  write(): never {
+    throw pastWritten();
+  }
+
+  commit(): never {
+    throw pastWritten();
+  }
+
+  endRollback(): void {}
+
+  #readPresent(pageIndex: number): Uint8Array {
+    if (pageIndex < this.#sharedPages) this.#present.read(pageIndex, wholePage);
+    else wholePage.fill(0);
+    return wholePage;
+  }
+
+  #mustBeOpen(): void {
+    if (this.#ended) throw this.#ended;
+  }
+}
+
+function pastWritten(): Error {
+  return storageError('INTERNAL', 'A past state was written to, which its connection refuses.');
+}

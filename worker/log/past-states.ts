@@ -1,0 +1,110 @@
+// The past states of one object that are open, and the memory that they share.
+//
+// Invariant: every page that a commit replaces is offered to each of them before. When memory runs out,
+// the state that was used longest ago is ended; whoever needs it opens it again.
+
+import { storageError } from '../../src/contract/errors.ts';
+import type { PendingRestore } from './checkpoint-file.ts';
+import type { CommitLog } from './commit-log.ts';
+import { PAGE_BYTES } from './pages.ts';
+import { PastState, type PresentPages } from './past-state.ts';
+import { findTarget } from './target-search.ts';
+import { undoBackTo } from './undo.ts';
+
+/** How many states of one object are open at once: each has a connection of SQLite. */
+export const PAST_STATES_MAX = 4;
+
+/** Bytes of pages that the open states of one object keep in memory. */
+export const PAST_BYTES = 64 << 20;
+
+export class PastStates {
+  readonly #present: PresentPages;
+  readonly #pagesMax: number;
+  /** In order of use, the latest last. */
+  readonly #open = new Set<PastState>();
+
+  constructor(present: PresentPages, bytesMax: number) {
+    this.#present = present;
+    this.#pagesMax = Math.floor(bytesMax / PAGE_BYTES);
+  }
+
+  /** True while a commit must offer the pages that it replaces. */
+  get areOpen(): boolean {
+    return this.#open.size > 0;
+  }
+
+  /**
+   * Opens the state after the target's commit. What is committed meanwhile is not part of it.
+   *
+   * @throws BOOKMARK_UNAVAILABLE, BOOKMARK_INVALID, CORRUPT, MEMORY_FULL
+   */
+  async open(target: PendingRestore, log: CommitLog): Promise<PastState> {
+    const place = await findTarget(target, log);
+    while (this.#open.size >= PAST_STATES_MAX) this.#endOldest();
+    const state = new PastState(this.#present, (asking) => this.#makeRoom(asking));
+    this.#open.add(state);
+    try {
+      await undoBackTo(place, log, state);
+    } catch (error) {
+      this.end(state, error as Error);
+      throw error;
+    }
+    if (state.ended) throw state.ended;
+    return state;
+  }
+
+  /** The state is in use: others are ended before it. */
+  use(state: PastState): void {
+    if (this.#open.delete(state)) this.#open.add(state);
+  }
+
+  /** A commit is about to replace or remove these pages. */
+  keep(pageIndexes: Iterable<number>): void {
+    for (const pageIndex of pageIndexes) {
+      for (const state of this.#open) {
+        state.keep(pageIndex);
+        if (state.ended) this.#open.delete(state);
+      }
+    }
+  }
+
+  end(state: PastState, reason: Error = closedPast()): void {
+    this.#open.delete(state);
+    state.end(reason);
+  }
+
+  endAll(reason: Error): void {
+    for (const state of this.#open) this.end(state, reason);
+  }
+
+  #makeRoom(asking: PastState): void {
+    const kept = () => [...this.#open].reduce((pages, state) => pages + state.keptPages, 0);
+    while (kept() >= this.#pagesMax) {
+      const [oldest] = [...this.#open].filter((state) => state !== asking);
+      if (oldest === undefined) throw this.#memoryFull();
+      this.end(oldest);
+    }
+  }
+
+  #endOldest(): void {
+    const [oldest] = this.#open;
+    if (oldest !== undefined) this.end(oldest);
+  }
+
+  #memoryFull(): Error {
+    const megabytes = (this.#pagesMax * PAGE_BYTES) / 2 ** 20;
+    return storageError(
+      'MEMORY_FULL',
+      `at: more than ${megabytes} MiB of pages differ between that moment and now; restore it instead, or ` +
+        'choose a later one.',
+    );
+  }
+}
+
+/** The reason of a state that made room for others, or whose handle was closed. */
+export function closedPast(): Error {
+  return storageError(
+    'MOMENT_CLOSED',
+    'The earlier state was closed, or made room for others that were opened later; open it again.',
+  );
+}
