@@ -48,9 +48,11 @@ export type {
 export { RpcTarget } from './contract/rpc-target.ts';
 export type {
   BinarySource,
+  HistoryOptions,
   KeyValueOperations,
   ListOptions,
   LiveKeyValue,
+  PastReading,
   ReadOptions,
   Recovery,
   RemoteKvStorage,
@@ -59,6 +61,9 @@ export type {
   RemoteStorage,
   SqlRow,
   SqlStorageValue,
+  StorageCommit,
+  StorageHandle,
+  StorageMoment,
   SyncListOptions,
   Transaction,
   WriteOptions,

@@ -50,6 +50,7 @@ export const MODULE_STATE: Readonly<Record<string, string>> = {
   'worker/log/log-end.ts ZEROS': 'a constant: zeros to write',
   'worker/log/object-files.ts writer': SCRATCH,
   'worker/log/page-store.ts wholePage': SCRATCH,
+  'worker/log/past-state.ts wholePage': SCRATCH,
   'worker/log/pages.ts ZERO_WORDS': 'a constant: a page of zeros',
   'worker/log/transaction-pages.ts before': SCRATCH,
   'worker/log/transaction-pages.ts spilledPage': SCRATCH,

@@ -198,12 +198,16 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'worker/entries': [
     'worker/boot',
     'worker/library',
+    'worker/sessions',
+    'worker/calls',
+    'worker/clock',
     'worker/host',
     'worker/instance',
     'worker/catalog',
     'worker/sql',
     'worker/vfs',
     'worker/file',
+    'src/client',
     'src/live',
     'src/membrane',
     'src/stubs',
@@ -213,6 +217,9 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 
 /** The program of the command line is where page and worker meet. */
 export const PROGRAM = 'src/cli/node-main.ts';
+
+/** Handles on objects in the same process: a page's client, on sessions of the worker. */
+export const LOCAL_STORAGE = 'worker/entries/local-storage.ts';
 
 /** Tools of the tests and the build may import everything, and no product file imports them. */
 const TOOLS = [

@@ -11,29 +11,19 @@ import type { LiveClient } from './live-client.ts';
 import { FIRST_ROWS, RemoteCursor } from './remote-cursor.ts';
 import type { SessionCalls } from './signalled-session.ts';
 
-export class RemoteSql implements RemoteSqlStorage {
+/** Queries of an object, or of an earlier moment of it. */
+export class RemoteQueries {
   readonly #session: SessionCalls;
-  readonly #live: LiveClient;
   readonly #whenCollected: PageEnvironment['whenCollected'];
 
-  constructor(
-    session: SessionCalls,
-    live: LiveClient,
-    whenCollected: PageEnvironment['whenCollected'],
-  ) {
+  constructor(session: SessionCalls, whenCollected: PageEnvironment['whenCollected']) {
     this.#session = session;
-    this.#live = live;
     this.#whenCollected = whenCollected;
   }
 
   exec<T extends SqlRow = SqlRow>(query: string, ...bindings: unknown[]): RemoteSqlCursor<T>;
   exec<T extends SqlRow>(...args: unknown[]): RemoteSqlCursor<T> {
     return new RemoteCursor<T>(this.#session, this.#run(args), this.#whenCollected);
-  }
-
-  live<T extends SqlRow = SqlRow>(query: string, ...bindings: unknown[]): Live<T[]>;
-  live(...args: unknown[]): Live<unknown> {
-    return this.#live.read(liveQuery(args), this.#session.signal);
   }
 
   get databaseSize(): Promise<number> {
@@ -47,6 +37,26 @@ export class RemoteSql implements RemoteSqlStorage {
     const query = convertString('exec', args[0]);
     const bindings = args.slice(1).map((value) => ownBytes(convertBinding(value)));
     return this.#session.call({ op: 'exec', query, bindings, rowCount: FIRST_ROWS });
+  }
+}
+
+export class RemoteSql extends RemoteQueries implements RemoteSqlStorage {
+  readonly #session: SessionCalls;
+  readonly #live: LiveClient;
+
+  constructor(
+    session: SessionCalls,
+    live: LiveClient,
+    whenCollected: PageEnvironment['whenCollected'],
+  ) {
+    super(session, whenCollected);
+    this.#session = session;
+    this.#live = live;
+  }
+
+  live<T extends SqlRow = SqlRow>(query: string, ...bindings: unknown[]): Live<T[]>;
+  live(...args: unknown[]): Live<unknown> {
+    return this.#live.read(liveQuery(args), this.#session.signal);
   }
 }
 

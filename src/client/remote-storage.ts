@@ -1,7 +1,12 @@
 // An object's storage on a page: the asynchronous counterpart of `ctx.storage`. Methods that do
 // more than convert their arguments are written here; the others come from the table of operations.
 
-import { checkArgumentCount, convertBinary, convertString } from '../contract/arguments.ts';
+import {
+  checkArgumentCount,
+  convertBinary,
+  convertString,
+  convertTimestamp,
+} from '../contract/arguments.ts';
 import type {
   ConnectionState,
   PersistedState,
@@ -17,18 +22,23 @@ import type {
   RemoteKvStorage,
   RemoteSqlStorage,
   RemoteStorage as RemoteStorageInterface,
+  StorageMoment,
   Transaction,
 } from '../contract/storage.ts';
 import { liveKeys } from '../live/live-result.ts';
 import { setWithSignal } from '../stubs/with-signal.ts';
 import type { PageEnvironment } from './environment.ts';
 import { LiveClient } from './live-client.ts';
+import { MomentSession } from './moment-session.ts';
 import { RemoteKeyValue } from './remote-key-value.ts';
 import { RemoteKv } from './remote-kv.ts';
 import { defineRemoteMethods, type SendCall } from './remote-methods.ts';
+import { RemoteMoment } from './remote-moment.ts';
 import { RemoteSql } from './remote-sql.ts';
 import { RemoteTransactions } from './remote-transaction.ts';
 import { type SessionCalls, SignalledSession } from './signalled-session.ts';
+
+type HandleEnvironment = Pick<PageEnvironment, 'after' | 'whenCollected'>;
 
 /** The methods of the table, which the static block defines. */
 export interface RemoteStorage
@@ -42,13 +52,10 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
   readonly #session: SessionCalls;
   readonly #live: LiveClient;
   readonly #transactions: RemoteTransactions;
+  readonly #environment: HandleEnvironment;
 
   /** `base`: the same handle without the signal of the session. */
-  constructor(
-    session: SessionCalls,
-    environment: Pick<PageEnvironment, 'after' | 'whenCollected'>,
-    base?: RemoteStorage,
-  ) {
+  constructor(session: SessionCalls, environment: HandleEnvironment, base?: RemoteStorage) {
     const send: SendCall = (call) => session.call(call);
     super(send);
     this.#send = send;
@@ -57,6 +64,7 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
     this.sql = new RemoteSql(session, this.#live, environment.whenCollected);
     this.kv = new RemoteKv(send);
     this.#session = session;
+    this.#environment = environment;
     this.#transactions = base
       ? base.#transactions
       : new RemoteTransactions(session, environment.after);
@@ -160,6 +168,17 @@ export class RemoteStorage extends RemoteKeyValue implements RemoteStorageInterf
     await this.#session.call({ op: 'abort', reason }, null, null);
     await this.#session.call({ op: 'sync' }, null, null); // starts the object, which makes the restore
     return undo;
+  }
+
+  at(moment: string | Date): Promise<StorageMoment>;
+  async at(...args: unknown[]): Promise<StorageMoment> {
+    checkArgumentCount('at', args.length, 1);
+    const [moment] = args;
+    const at =
+      moment instanceof Date
+        ? { timeMs: convertTimestamp('at', moment) }
+        : { bookmark: convertString('at', moment) };
+    return new RemoteMoment(await MomentSession.open(this.#session, at), this.#environment);
   }
 
   async abort(reason?: string): Promise<void> {

@@ -10,9 +10,8 @@ import { isStorageError, storageError } from '../contract/errors.ts';
 import { type Call, operationOf, type Results } from '../contract/operations.ts';
 import { fromWire, type Outcome } from '../rpc/errors-on-wire.ts';
 import type { WireAddress } from '../rpc/object-protocol.ts';
-import type { PageEnd } from '../rpc/page-end.ts';
 import { BATCH_CALLS_MAX, type SessionId } from '../rpc/protocol.ts';
-import type { LeaderFinder } from './leader-finder.ts';
+import type { SessionConnection, SessionFinder } from './session-finder.ts';
 import { Status } from './status.ts';
 import { TransactionScope } from './transaction-scope.ts';
 
@@ -35,7 +34,7 @@ type State =
   | { readonly kind: 'opening' }
   | {
       readonly kind: 'open';
-      readonly connection: PageEnd;
+      readonly connection: SessionConnection;
       readonly id: SessionId;
       /** Stops watching the connection. */
       readonly unwatch: () => void;
@@ -45,7 +44,7 @@ type State =
 export class Session {
   readonly name: string;
   readonly status: Status;
-  readonly finder: LeaderFinder;
+  readonly finder: SessionFinder;
   /** What it opens at a worker. */
   readonly target: string | WireAddress;
   /** Calls that are not sent yet. */
@@ -65,7 +64,7 @@ export class Session {
   /** `target` is the address of an object of a class; by default, the object of this name. */
   constructor(
     name: string,
-    finder: LeaderFinder,
+    finder: SessionFinder,
     now: () => number,
     target: string | WireAddress = name,
   ) {
@@ -115,7 +114,8 @@ export class Session {
       this.#scheduleFlush();
     });
     // The writes of a transaction are durable when it is: remote-transaction counts it as one.
-    if (scope !== null || operationOf(call.op).effect === 'read') return answer;
+    const isRead = operationOf(call.op).effect === 'read' || call.moment !== undefined;
+    if (scope !== null || isRead) return answer;
     return this.status.write(answer, isUnconfirmed(call) ? 'unconfirmed' : 'confirmed');
   }
 
@@ -224,7 +224,7 @@ export class Session {
     for (const batch of batches(queue)) this.#send(connection, id, batch);
   }
 
-  #send(connection: PageEnd, id: SessionId, batch: readonly Pending[]): void {
+  #send(connection: SessionConnection, id: SessionId, batch: readonly Pending[]): void {
     for (const pending of batch) {
       pending.sends += 1;
       this.#sent.add(pending);
@@ -286,7 +286,7 @@ export class Session {
     }
   }
 
-  #opened(connection: PageEnd, id: SessionId): Error | null {
+  #opened(connection: SessionConnection, id: SessionId): Error | null {
     if (this.#state.kind === 'closed') {
       void connection.worker.close(id).catch(() => {});
       return this.#state.error;
@@ -297,7 +297,7 @@ export class Session {
     return null;
   }
 
-  #lose(connection: PageEnd, reason: Error): void {
+  #lose(connection: SessionConnection, reason: Error): void {
     if (this.#state.kind !== 'open' || this.#state.connection !== connection) return;
     this.#state = { kind: 'unopened' };
     this.#generation += 1;
@@ -349,8 +349,8 @@ function isCancelled(error: unknown): boolean {
 }
 
 // Only the worker that these calls were made for can perform them.
-function isBound({ op, txn }: Call): boolean {
-  return txn !== undefined || operationOf(op).isBound === true;
+function isBound({ op, txn, moment }: Call): boolean {
+  return txn !== undefined || moment !== undefined || operationOf(op).isBound === true;
 }
 
 function belongsTo({ number }: TransactionScope, call: Call): boolean {

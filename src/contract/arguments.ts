@@ -7,7 +7,13 @@
 
 import { storageError } from './errors.ts';
 import { type ConvertedListOptions, compileRange, type KeyRange } from './key-range.ts';
-import { ALARM_TIME_MS_MAX, KEY_BYTES_MAX, KEYS_PER_CALL_MAX } from './limits.ts';
+import {
+  ALARM_TIME_MS_MAX,
+  HISTORY_COMMITS_DEFAULT,
+  HISTORY_COMMITS_MAX,
+  KEY_BYTES_MAX,
+  KEYS_PER_CALL_MAX,
+} from './limits.ts';
 import { utf8Bytes } from './utf8.ts';
 
 /** One key or many: the difference decides the shape of the result. */
@@ -168,6 +174,35 @@ export function convertTimestamp(operation: string, value: unknown): number {
     );
   }
   return timeMs;
+}
+
+/** Which commits `history` lists; null: no bound. */
+export interface ConvertedHistoryOptions {
+  readonly fromMs: number | null;
+  readonly toMs: number | null;
+  readonly before: string | null;
+  readonly limit: number;
+}
+
+/** Options of `history`. @throws INVALID_ARGUMENT */
+export function convertHistoryOptions(operation: string, value: unknown): ConvertedHistoryOptions {
+  const { from, to, before, limit } = convertOptions(operation, value);
+  const time = (bound: unknown) => (bound == null ? null : convertTimestamp(operation, bound));
+  return {
+    fromMs: time(from),
+    toMs: time(to),
+    before: before == null ? null : convertString(operation, before),
+    limit: limit === undefined ? HISTORY_COMMITS_DEFAULT : convertCommitCount(operation, limit),
+  };
+}
+
+function convertCommitCount(operation: string, limit: unknown): number {
+  if (Number.isInteger(limit) && (limit as number) >= 1 && (limit as number) <= HISTORY_COMMITS_MAX)
+    return limit as number;
+  throw storageError(
+    'INVALID_ARGUMENT',
+    `${operation}: limit is a whole number from 1 to ${HISTORY_COMMITS_MAX}; list more with "before".`,
+  );
 }
 
 /** A callback argument. @throws INVALID_ARGUMENT */

@@ -32,6 +32,10 @@ export const KEYS_PER_CALL_MAX = 128;
 /** How far back point-in-time recovery reaches, in days (interface, "Limits"). */
 export const RECOVERY_WINDOW_DAYS = 30;
 
+/** Most commits that one call of `history` lists, and how many it lists unless it is told. */
+export const HISTORY_COMMITS_MAX = 1000;
+export const HISTORY_COMMITS_DEFAULT = 100;
+
 /** Latest alarm time, in milliseconds: workerd keeps nanoseconds in a signed 64-bit integer. */
 export const ALARM_TIME_MS_MAX = 9_223_372_036_854;
 

@@ -19,6 +19,7 @@ import { storageError } from './errors.ts';
 import type { KeyRange } from './key-range.ts';
 import {
   ALARM_TIME_MS_MAX,
+  HISTORY_COMMITS_MAX,
   KEYS_PER_CALL_MAX,
   VALUE_BYTES_MAX,
   VALUE_FRAME_BYTES_MAX,
@@ -89,6 +90,15 @@ export const rowCount: FieldCheck<number> = (name, value) =>
 
 export const bytesOrNull: FieldCheck<Uint8Array | null> = (name, value) =>
   value === null ? null : checkBytes(name, value);
+
+export const stringOrNull: FieldCheck<string | null> = (name, value) =>
+  value === null ? null : checkString(name, value);
+
+export const timeOrNull: FieldCheck<number | null> = (name, value) =>
+  value === null ? null : checkNumber(name, value);
+
+export const commitCount: FieldCheck<number> = (name, value) =>
+  checkInteger(name, value, 1, HISTORY_COMMITS_MAX);
 
 function checkKey(operation: string, value: unknown): string {
   return convertKey(operation, checkString('key', value));

@@ -11,6 +11,7 @@ import {
   checkArgumentCount,
   convertAlarmTime,
   convertEntries,
+  convertHistoryOptions,
   convertKey,
   convertKeys,
   convertListOptions,
@@ -53,11 +54,31 @@ export interface Results {
   getCurrentBookmark: string;
   getBookmarkForTime: string;
   onNextSessionRestoreBookmark: string;
+  /** The newest first. */
+  history: CommitFacts[];
+  openMoment: OpenedMoment;
+  closeMoment: null;
   /** A plain SQLite file. */
   exportDatabase: Uint8Array<ArrayBuffer>;
   /** The bookmark that undoes the import. */
   importDatabase: string;
   abort: null;
+}
+
+/** One commit, as the log knows it. */
+export interface CommitFacts {
+  readonly bookmark: string;
+  readonly timeMs: number;
+  readonly bytes: number;
+  readonly pageCount: number;
+  readonly isRestore: boolean;
+}
+
+/** An earlier moment that a session has opened. */
+export interface OpenedMoment {
+  /** Its number, for `moment` of calls. */
+  readonly moment: number;
+  readonly bookmark: string;
 }
 
 /** Rows of a cursor, as arrays in the order of `columnNames`. */
@@ -247,6 +268,33 @@ export const OPERATIONS = {
       },
     },
   }),
+  history: operation({
+    effect: 'read',
+    fields: {
+      fromMs: field.timeOrNull,
+      toMs: field.timeOrNull,
+      before: field.stringOrNull,
+      limit: field.commitCount,
+    },
+    method: {
+      on: 'page',
+      fields: ([options]) => convertHistoryOptions('history', options),
+      returns: (commits) =>
+        commits.map(({ bookmark, timeMs, bytes, pageCount, isRestore }) => ({
+          bookmark,
+          time: new Date(timeMs),
+          bytes,
+          pages: pageCount,
+          isRestore,
+        })),
+    },
+  }),
+  // Reads: what they open and close is gone with the worker.
+  openMoment: operation({
+    effect: 'read',
+    fields: { bookmark: field.stringOrNull, timeMs: field.timeOrNull },
+  }),
+  closeMoment: operation({ effect: 'read', fields: { id: field.numberOf }, isBound: true }),
   exportDatabase: operation({
     effect: 'read',
     fields: {},
@@ -299,6 +347,8 @@ export type FieldsOf<Op extends OperationName> = Checked<Table[Op]['fields']>;
  */
 export type CallOf<Op extends OperationName> = { readonly op: Op } & FieldsOf<Op> & {
     readonly txn?: number;
+    /** The earlier moment that it reads; without it, the object as it is. */
+    readonly moment?: number;
     /** Present if the call can be cancelled. */
     readonly flag?: CallFlag;
   };

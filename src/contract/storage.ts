@@ -226,15 +226,80 @@ export interface RemoteKvStorage {
   list<T = unknown>(options?: SyncListOptions): AsyncIterableIterator<[string, T]>;
 }
 
+/** Which commits `history` lists. Times are Dates, or milliseconds since the epoch. */
+export interface HistoryOptions {
+  /** Not before this time. @default as far as the history goes back */
+  from?: number | Date;
+  /** Not after this time. @default now */
+  to?: number | Date;
+  /** Only commits before the one of this bookmark: the last one of a list, to list on from there. */
+  before?: string;
+  /** At most this many, from 1 to 1,000. @default 100 */
+  limit?: number;
+}
+
+/** One commit of an object: a transaction, or the writes of one turn. */
+export interface StorageCommit {
+  /** Names the state after it: for `at` and `restore`. */
+  readonly bookmark: string;
+  /** When it was made; never before the commit before it. */
+  readonly time: Date;
+  /** What it took in the log: what it changed, old and new. */
+  readonly bytes: number;
+  /** Pages of the database after it, of 4,096 bytes each. */
+  readonly pages: number;
+  /** True if it brought an earlier state back. */
+  readonly isRestore: boolean;
+}
+
+/**
+ * An earlier moment of an object, to be read beside the object, which goes on. What it shows never changes.
+ * Close it when it is no longer needed; it ends with its handle too.
+ *
+ * @throws StorageError `READ_ONLY` for a statement that writes; `BOOKMARK_UNAVAILABLE` if it had to be opened
+ *   again (after a reset, or because it made room for others) and its history was given up meanwhile;
+ *   `MOMENT_CLOSED` after `close`
+ */
+export interface StorageMoment extends Pick<KeyValueOperations, 'get' | 'list' | 'getAlarm'> {
+  /** Names the moment. */
+  readonly bookmark: string;
+  /** Queries, with the rules of the object's own; a statement that would write is READ_ONLY. */
+  readonly sql: Pick<RemoteSqlStorage, 'exec' | 'databaseSize'>;
+  readonly kv: Pick<RemoteKvStorage, 'get' | 'list'>;
+  /** The database at that moment, as a plain SQLite file. */
+  exportDatabase(): Promise<Uint8Array<ArrayBuffer>>;
+  /** Frees what the worker holds for it; idempotent. */
+  close(): Promise<void>;
+}
+
+/** The past of an object, beside the present. */
+export interface PastReading {
+  /**
+   * The commits of the last 30 days, the newest first, a part at a time. The log does not know which method or
+   * statement made one.
+   *
+   * @throws StorageError `INVALID_ARGUMENT`; `BOOKMARK_INVALID`; `CORRUPT` if the history of that part is damaged
+   */
+  history(options?: HistoryOptions): Promise<StorageCommit[]>;
+  /**
+   * Opens an earlier moment for reading. Its cost is that of what has changed since, and it keeps the pages
+   * that differ in memory: 64 MiB for all moments of an object. An object has four open at once; another
+   * one closes the one that was used longest ago, whose handle opens it again when it is used.
+   *
+   * @throws StorageError `BOOKMARK_INVALID`; `BOOKMARK_UNAVAILABLE` for a moment in the future or whose history
+   *   is gone; `MEMORY_FULL` if too much has changed since; `CORRUPT`
+   */
+  at(moment: string | Date): Promise<StorageMoment>;
+}
+
 /**
  * An object's storage on a page. The promise of a write resolves once the write is durable, except
  * with `allowUnconfirmed`, and for a write that joins an open `transaction` (described there).
  */
-export interface RemoteStorage
-  extends KeyValueOperations,
-    LiveKeyValue,
-    Recovery,
-    ConnectionStatus {
+export interface RemoteStorage extends StorageHandle, ConnectionStatus {}
+
+/** An object's storage from outside of the object: on a page, or in the process that runs the object. */
+export interface StorageHandle extends KeyValueOperations, LiveKeyValue, Recovery, PastReading {
   /** The name the object was opened by. */
   readonly name: string;
   readonly sql: RemoteSqlStorage;

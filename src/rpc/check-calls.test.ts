@@ -11,6 +11,9 @@ const SAMPLES = new Map<unknown, unknown>([
   [field.numberOf, 3],
   [field.bytes, new Uint8Array(2)],
   [field.bytesOrNull, null],
+  [field.stringOrNull, 'text'],
+  [field.timeOrNull, 1_700_000_000_000],
+  [field.commitCount, 7],
   [field.keys, ['a', 'b']],
   [field.entries, [['a', new Uint8Array([0xff, 0x0f, 0x30])]]],
   [field.range, { start: new Uint8Array(0), end: null, reverse: false, limit: 5 }],
@@ -39,16 +42,17 @@ describe.for(NAMES)('%s', (op) => {
     const call = wellFormed(op);
     expect(checkCall({ ...call, extra: 1, toString: 2 })).toEqual(call);
     expect(checkCall({ ...call, txn: 7 })).toEqual({ ...call, txn: 7 });
+    expect(checkCall({ ...call, moment: 8 })).toEqual({ ...call, moment: 8 });
   });
 
   test('[BORDER6] is refused when a field has another type', () => {
     const call = wellFormed(op);
-    const names = [...Object.keys(operationOf(op).fields), 'op', 'txn'];
+    const names = [...Object.keys(operationOf(op).fields), 'op', 'txn', 'moment'];
     for (const name of names) {
       for (const odd of [{}, 10n, Number.NaN, new Map(), [[]], new Float64Array(1)]) {
         expect(() => checkCall({ ...call, [name]: odd }), name).toThrow(malformed);
       }
-      if (name === 'txn' && !('txn' in call)) continue; // optional
+      if (name === 'txn' ? !('txn' in call) : name === 'moment') continue; // optional
       const { [name]: _missing, ...rest } = call;
       expect(() => checkCall(rest), name).toThrow(malformed);
     }

@@ -41,6 +41,7 @@ export function checkCall(value: unknown): Call {
   const call: Record<string, unknown> = { op };
   for (const { name, check } of checks) call[name] = check(name, fields[name], op);
   if (fields.flag !== undefined) call.flag = checkFlag(fields.flag);
+  if (fields.moment !== undefined) call.moment = checkNumberOf('moment', fields.moment);
   if (fields.txn !== undefined) call.txn = checkNumberOf('txn', fields.txn);
   return call as Call;
 }

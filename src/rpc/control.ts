@@ -24,10 +24,10 @@ import type { Notice } from './notices.ts';
  * a field that is there stays, with its meaning. `src/client/deployments.test.ts` speaks to this code as
  * other versions do.
  */
-export const PROTOCOL_VERSION = 8;
+export const PROTOCOL_VERSION = 9;
 
 /** The oldest version that this code still speaks. */
-export const PROTOCOL_OLDEST = 8;
+export const PROTOCOL_OLDEST = 9;
 
 /** The versions that a page or worker speaks. */
 export interface Versions {

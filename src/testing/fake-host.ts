@@ -145,7 +145,9 @@ export class FakeHost implements StoragePeer {
           .filter(({ bytes }) => end === null || compareBytes(bytes, end) < 0)
           .sort((a, b) => compareBytes(a.bytes, b.bytes));
         if (reverse) inRange.reverse();
-        return inRange.slice(0, limit ?? undefined).map(({ key, value }) => [key, value]);
+        return inRange
+          .slice(0, limit ?? undefined)
+          .map(({ key, value }): [string, Uint8Array] => [key, value]);
       }
       case 'exec':
         return this.#exec(session, call.query, call.bindings.length, call.rowCount);

@@ -12,11 +12,13 @@ import { addressOf } from '../../src/stubs/known-stubs.ts';
 import type { PartyIo } from '../../src/stubs/party.ts';
 import { fromWireAddress } from '../../src/stubs/wire-address.ts';
 import { type Platform, startHost } from '../boot/start-host.ts';
+import { systemTime } from '../clock/system-time.ts';
 import type { ClockControl } from '../host/clock-control.ts';
 import type { ObjectHost } from '../host/object-host.ts';
 import type { ClassTable } from '../instance/object-class.ts';
 import type { App } from '../library/provided-env.ts';
 import { completeLimits } from '../sql/query-limits.ts';
+import { localStorageOf } from './local-storage.ts';
 import { registerTools } from './object-tools.ts';
 import type { InProcessOptions, Objects } from './running-objects.ts';
 
@@ -36,6 +38,7 @@ export async function objectsOn<Table extends ClassTable>(
     app.env,
   );
   const env = namespaces.outsideEnv as NamespacesOf<Table>;
+  const storage = localStorageOf(host, platform.time ?? systemTime);
   const leave = registerTools({ host, manager, env }, namespaces.outsideCaller);
   return {
     env,
@@ -55,9 +58,15 @@ export async function objectsOn<Table extends ClassTable>(
       }
       await host.outside.send(() => manager.delete(fromWireAddress(address)));
     },
+    storage: (stub) => storage.open(stub),
     clock: clockOf(manager.clock, host.outside),
     ...eventsOf(host),
-    close: () => host.outside.send(close).finally(leave),
+    close() {
+      storage.close(
+        storageError('CONNECTION_CLOSED', 'The objects were closed; create them again.'),
+      );
+      return host.outside.send(close).finally(leave);
+    },
   };
 }
 

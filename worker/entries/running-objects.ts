@@ -1,7 +1,9 @@
 // What `createObjects` takes and returns, in every runtime that has no page.
 
 import type { StorageEvents } from '../../src/contract/connection-status.ts';
+import type { DurableObjectStub } from '../../src/contract/object.ts';
 import type { ManagedObjects, NamespacesOf } from '../../src/contract/object-management.ts';
+import type { StorageHandle } from '../../src/contract/storage.ts';
 import type { ClassTable, ClassTableOptions } from '../instance/object-class.ts';
 import type { QueryLimits } from '../sql/query-limits.ts';
 
@@ -26,6 +28,8 @@ export interface Objects<Table extends ClassTable> extends ManagedObjects<Namesp
     type: Type,
     listener: (event: StorageEvents[Type]) => void,
   ): void;
+  /** The storage of an object: to look into it, and change it, from beside the object. */
+  storage(stub: DurableObjectStub): Promise<StorageHandle>;
   /** Ends every object after its last write is durable. */
   close(): Promise<void>;
 }

@@ -157,7 +157,7 @@ export class ObjectInstance {
     });
     this.storage = new ObjectStorage(
       files,
-      (report) => environment.openDatabase(files, report),
+      (store, report) => environment.openDatabase(store, report),
       {
         now: environment.now,
         nextTurn: environment.nextTurn,

@@ -186,7 +186,7 @@ test('[HIST1] a restore is listed as one; the marker that asked for it is not', 
   await files.close();
 });
 
-test('[HIST1] a transaction in parts is one commit; parts without their end are none', async () => {
+test('[HIST1] a transaction in parts is one commit; parts without their end are not listed', async () => {
   const environment = new TestEnvironment();
   const options = { ...SMALL, spillBytes: 2 * PAGE_BYTES };
   const files = await ObjectFiles.open(new MemoryDirectory(), environment, options);

@@ -31,6 +31,7 @@ export class PastState implements DatabaseFile, UndonePages {
   /** Pages from here on are not those of the present state, even if it has them. */
   #sharedPages: number;
   #ended: Error | undefined;
+  #onEnd = () => {};
 
   /** It begins as the present state; undoing takes it back from there. */
   constructor(present: PresentPages, makeRoom: (state: PastState) => void) {
@@ -52,8 +53,15 @@ export class PastState implements DatabaseFile, UndonePages {
 
   /** The last call here but reads, which throw the reason. Idempotent. */
   end(reason: Error): void {
-    this.#ended ??= reason;
+    if (this.#ended) return;
+    this.#ended = reason;
     this.#kept.clear();
+    this.#onEnd();
+  }
+
+  /** Calls the task when it ends, perhaps while SQLite commits: it must not call SQLite. */
+  whenEnded(task: () => void): void {
+    this.#onEnd = task;
   }
 
   /** A commit is about to replace or remove this page. Ends the state if it cannot be kept. */

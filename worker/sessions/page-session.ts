@@ -13,8 +13,9 @@ import { type Outcome, toWire } from '../../src/rpc/errors-on-wire.ts';
 
 import type { ObjectInstance } from '../instance/object-instance.ts';
 import type { Cancellation } from '../io/cancellation.ts';
-import { perform } from '../storage/perform.ts';
+import { perform, performAt } from '../storage/perform.ts';
 import { PageCursors } from './page-cursors.ts';
+import { PageMoments } from './page-moments.ts';
 import { type After, endedTransaction, PageTransaction } from './page-transaction.ts';
 
 export interface SessionEnvironment {
@@ -33,6 +34,7 @@ export class PageSession {
   readonly address: ObjectAddress;
   readonly #environment: SessionEnvironment;
   readonly #cursors: PageCursors;
+  readonly #moments: PageMoments;
   /** The one that opened last. */
   #transaction: PageTransaction | undefined;
   /** The one that a page has asked for last: calls of it may arrive before it is open. */
@@ -43,6 +45,7 @@ export class PageSession {
     this.address = address;
     this.#environment = environment;
     this.#cursors = new PageCursors(environment.nextId);
+    this.#moments = new PageMoments(environment.nextId);
   }
 
   /** True while the page holds a transaction open. */
@@ -79,6 +82,7 @@ export class PageSession {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#cursors.close();
+    this.#moments.close();
     const transaction = this.#transaction;
     if (!transaction?.isOpen) return;
     await transaction.instance
@@ -126,6 +130,11 @@ export class PageSession {
     const { storage } = instance;
     const cursors = this.#cursors;
     if (call.txn !== undefined) this.#transactionOf(call.txn).mustBeOpen();
+    if (call.moment !== undefined) {
+      const moment = this.#moments.get(call.moment);
+      if (call.op !== 'exec') return performAt(moment, call);
+      return cursors.first(instance, moment.exec(call.query, call.bindings), call.rowCount);
+    }
     switch (call.op) {
       case 'exec':
         return cursors.first(instance, storage.exec(call.query, call.bindings), call.rowCount);
@@ -142,6 +151,11 @@ export class PageSession {
         return this.#transactionOf(call.txn).rollback().then(nothing);
       case 'importDatabase':
         throw storageError('INTERNAL', 'importDatabase: it was sent together with other calls.');
+      case 'openMoment':
+        return this.#moments.open(instance, call);
+      case 'closeMoment':
+        this.#moments.end(call.id);
+        return null;
       case 'abort':
         return resetFor(instance, call.reason);
       default:

@@ -274,7 +274,7 @@ export class ObjectSimulation {
     const isDurable = this.#history.states.indexOf(possible[0]!) <= this.#history.acknowledged;
     let text: string;
     try {
-      const found = promised(() => storage.bookmarkForTime(timeMs));
+      const found = promised(() => storage.past.bookmarkForTime(timeMs));
       text = await this.#object.outcome('bookmarkForTime', found);
     } catch (error) {
       const isPruned = isStorageError(error) && error.code === 'BOOKMARK_UNAVAILABLE';

@@ -65,9 +65,10 @@ export class SimulatedObject {
     const { sqlite } = world.sqlite;
     this.storage = new ObjectStorage(
       files,
-      (events) => {
-        this.#database = openLogDatabase(sqlite, files, events);
-        return this.#database;
+      (store, events) => {
+        const opened = openLogDatabase(sqlite, store, events);
+        if (store === files) this.#database = opened;
+        return opened;
       },
       {
         now: () => world.clock.nowMs,

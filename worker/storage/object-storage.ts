@@ -18,14 +18,15 @@ import type { ForeignDatabase } from '../import/foreign-database.ts';
 import { type EntryCursor, KvStore } from '../kv/kv-store.ts';
 import { isDiskFull, type ObjectFiles } from '../log/object-files.ts';
 import type { Cursor } from '../sql/cursor.ts';
-import type { Database, DatabaseEvents } from '../sql/database.ts';
+import type { Database } from '../sql/database.ts';
 import { createSqlStorage } from '../sql/sql-storage.ts';
 import { Accesses } from './accesses.ts';
 import { Alarm } from './alarm.ts';
 import { Commits } from './commits.ts';
-import type { LogDatabase } from './log-database.ts';
 import { Metadata } from './metadata.ts';
+import type { OpenDatabase } from './moment.ts';
 import { deleteAllDeletesAlarm, type StorageOptions } from './options.ts';
+import { Past } from './past.ts';
 import type { StorageEnvironment } from './storage-environment.ts';
 import { type Frame, Transactions } from './transactions.ts';
 import type { WriteSet } from './write-set.ts';
@@ -44,6 +45,7 @@ export class ObjectStorage {
   readonly options: StorageOptions;
   /** What is read and written, for live reads. */
   readonly accesses: Accesses;
+  readonly past: Past;
   readonly #database: Database;
   readonly #closeDatabase: () => void;
   readonly #log: ObjectFiles;
@@ -58,10 +60,9 @@ export class ObjectStorage {
   #alarmChanged = false;
   #hasBookmark = false;
 
-  /** `openDatabase` opens SQLite on the log's file and reports to the events it is given. */
   constructor(
     log: ObjectFiles,
-    openDatabase: (events: DatabaseEvents) => LogDatabase,
+    openDatabase: OpenDatabase,
     environment: StorageEnvironment,
     options: StorageOptions = {},
   ) {
@@ -77,7 +78,7 @@ export class ObjectStorage {
       },
       environment.afterRealTime,
     );
-    const { database, close } = openDatabase({
+    const { database, close } = openDatabase(log, {
       beforeWrite: () => this.#beforeWrite(CONFIRMED),
       onCritical: (error) => environment.onBroken(error),
       isCancelled: () => environment.isCancelled?.() ?? false,
@@ -101,6 +102,10 @@ export class ObjectStorage {
           if (this.#broken === undefined) task();
         }),
       failed: (error) => environment.onBroken(error),
+    });
+    this.past = new Past(log, openDatabase, environment, () => {
+      this.commitImplicit();
+      this.#commits.named();
     });
     this.sql = createSqlStorage(
       () => this.#databaseForQuery(),
@@ -293,13 +298,6 @@ export class ObjectStorage {
     return this.#log.currentBookmark();
   }
 
-  /** @throws BOOKMARK_UNAVAILABLE */
-  bookmarkForTime(timeMs: number): string | Promise<string> {
-    this.commitImplicit();
-    this.#commits.named();
-    return this.#log.bookmarkForTime(timeMs);
-  }
-
   /**
    * Restores at the next start. Returns the bookmark that undoes the restore.
    *
@@ -353,6 +351,7 @@ export class ObjectStorage {
     if (this.#broken !== undefined) return;
     this.#broken = reason;
     this.#commits.fail(reason);
+    this.past.end();
     this.#closeDatabase();
     this.#log.discardUnflushed();
     await this.#log.close();

@@ -4,7 +4,8 @@
 // Operations on what belongs to a session (cursors, transactions of pages) or on the instance itself
 // are performed by worker/sessions.
 
-import type { FieldsOf, OperationName, Results } from '../../src/contract/operations.ts';
+import type { Call, FieldsOf, OperationName, Results } from '../../src/contract/operations.ts';
+import { type Moment, readOnly } from './moment.ts';
 import type { Confirmation, ObjectStorage } from './object-storage.ts';
 
 /** Operations on a session or on the instance. */
@@ -16,10 +17,15 @@ export type SessionOperation =
   | 'commit'
   | 'rollback'
   | 'importDatabase'
+  | 'openMoment'
+  | 'closeMoment'
   | 'abort';
 
 /** Operations on the storage alone. */
 export type StorageOperation = Exclude<OperationName, SessionOperation>;
+
+/** The object as it is, or an earlier moment of it. */
+type KeyValueSource = Pick<ObjectStorage | Moment, 'get' | 'list'>;
 
 type Performed<Op extends OperationName> = Results[Op] | Promise<Results[Op]>;
 
@@ -31,20 +37,13 @@ type Performers = {
 };
 
 const PERFORMERS: Performers = {
-  get: (storage, { keys }) => keys.map((key) => storage.get(key, copied) ?? null),
+  get: valuesOf,
   put(storage, { entries, unconfirmed }) {
     storage.put(entries, confirmation(unconfirmed));
     return null;
   },
   delete: (storage, { keys, unconfirmed }) => storage.delete(keys, confirmation(unconfirmed)),
-  list(storage, { range }) {
-    const entries: [string, Uint8Array][] = [];
-    const cursor = storage.list(range);
-    for (let entry = cursor.next(); entry !== undefined; entry = cursor.next()) {
-      entries.push([entry.key, copied(entry.value)]);
-    }
-    return entries;
-  },
+  list: entriesOf,
   deleteAll(storage) {
     storage.deleteAll();
     return null;
@@ -61,8 +60,15 @@ const PERFORMERS: Performers = {
   sync: (storage) => storage.durability()?.then(() => null) ?? null,
   databaseSize: (storage) => storage.databaseSize,
   getCurrentBookmark: (storage) => storage.currentBookmark(),
-  getBookmarkForTime: (storage, { timeMs }) => storage.bookmarkForTime(timeMs),
+  getBookmarkForTime: (storage, { timeMs }) => storage.past.bookmarkForTime(timeMs),
   onNextSessionRestoreBookmark: (storage, { bookmark }) => storage.restoreAtNextStart(bookmark),
+  history: (storage, { fromMs, toMs, before, limit }) =>
+    storage.past.commits({
+      fromMs: fromMs ?? Number.NEGATIVE_INFINITY,
+      toMs: toMs ?? Number.POSITIVE_INFINITY,
+      before,
+      limit,
+    }),
   exportDatabase: (storage) => storage.databaseBytes(),
 };
 
@@ -78,6 +84,37 @@ export function perform<Op extends StorageOperation>(
   fields: FieldsOf<Op>,
 ): Performed<Op> {
   return PERFORMERS[op](storage, fields);
+}
+
+/** Performs a call on an earlier moment. @throws READ_ONLY for anything but a read, MOMENT_CLOSED */
+export function performAt(moment: Moment, call: Call): Results[OperationName] {
+  switch (call.op) {
+    case 'get':
+      return valuesOf(moment, call);
+    case 'list':
+      return entriesOf(moment, call);
+    case 'getAlarm':
+      return moment.alarm;
+    case 'databaseSize':
+      return moment.databaseSize;
+    case 'exportDatabase':
+      return moment.databaseBytes();
+    default:
+      throw readOnly(call.op);
+  }
+}
+
+function valuesOf(source: KeyValueSource, { keys }: FieldsOf<'get'>): Results['get'] {
+  return keys.map((key) => source.get(key, copied) ?? null);
+}
+
+function entriesOf(source: KeyValueSource, { range }: FieldsOf<'list'>): Results['list'] {
+  const entries: [string, Uint8Array][] = [];
+  const cursor = source.list(range);
+  for (let entry = cursor.next(); entry !== undefined; entry = cursor.next()) {
+    entries.push([entry.key, copied(entry.value)]);
+  }
+  return entries;
 }
 
 function confirmation(unconfirmed: boolean): Confirmation {

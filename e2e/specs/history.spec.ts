@@ -1,0 +1,76 @@
+// The history of an object and its earlier moments, from a page, through another tab's worker.
+
+import type { RemoteStorage, StorageMoment } from '../../src/index.ts';
+import { openBlank } from '../browsers/blank-page.ts';
+import { expect, test } from '../browsers/fixtures.ts';
+
+declare global {
+  interface Window {
+    past?: { readonly storage: RemoteStorage; readonly moment: StorageMoment };
+  }
+}
+
+test('[HIST1] [HIST3] [HIST5] [HIST7] a page lists commits and reads an earlier moment, through writes, a restore and a failover', async ({
+  context,
+  server,
+}) => {
+  const leader = await openBlank(await context.newPage(), server);
+  await leader.evaluate(async () => {
+    const storage = await window.api.openStorage('past');
+    await storage.sql.exec('CREATE TABLE t(id INTEGER PRIMARY KEY, v)').ready;
+    for (let i = 0; i < 20; i++) {
+      await storage.put('n', i);
+      await storage.sql.exec('INSERT INTO t VALUES (?, randomblob(20000))', i).ready;
+    }
+  });
+  const follower = await openBlank(await context.newPage(), server);
+  const seen = await follower.evaluate(async () => {
+    const storage = await window.api.openStorage('past');
+    const commits = await storage.history({ limit: 1000 });
+    const at10 = commits.at(-1 - 21)!;
+    const moment = await storage.at(at10.bookmark);
+    window.past = { storage, moment };
+    await storage.sql.exec('DROP TABLE t').ready;
+    await storage.deleteAll();
+    const code = await moment.sql.exec('DELETE FROM t').ready.catch((error) => error.code);
+    const n = await moment.get('n');
+    const rows = await moment.sql.exec('SELECT count(*) FROM t').raw().one();
+    const file = await moment.exportDatabase();
+    const undo = await storage.restore(at10.bookmark);
+    return {
+      commits: commits.length,
+      isOrdered: commits.every(({ time }, i) => i === 0 || time <= commits[i - 1]!.time),
+      pages: [commits[0]!.pages > at10.pages, at10.pages > 1],
+      code,
+      n,
+      rows,
+      file: new TextDecoder().decode(file.subarray(0, 15)),
+      restored: await storage.get('n'),
+      afterRestore: await moment.get('n'),
+      isRestore: (await storage.history({ limit: 1 }))[0]?.isRestore,
+      undo: undo.length,
+    };
+  });
+  expect(seen).toEqual({
+    commits: 41,
+    isOrdered: true,
+    pages: [true, true],
+    code: 'READ_ONLY',
+    n: 10,
+    rows: [10],
+    file: 'SQLite format 3',
+    restored: 10,
+    afterRestore: 10,
+    isRestore: true,
+    undo: 58,
+  });
+  await leader.close();
+  const after = await follower.evaluate(async () => {
+    const { storage, moment } = window.past!;
+    await storage.put('n', 'later');
+    const results = [await moment.get('n'), await storage.get('n')];
+    await moment.close();
+    return [...results, await moment.get('n').catch((error) => error.code)];
+  });
+  expect(after).toEqual([10, 'later', 'MOMENT_CLOSED']);
+});

@@ -1,0 +1,110 @@
+// The storage of objects in this process as handles, like those of a page: the same client, on sessions that
+// are reached by calls instead of messages.
+//
+// Invariant: a caller here is outside of every object. Values cross as their stored bytes.
+
+import { Flags } from '../../src/client/flags.ts';
+import { Persistence } from '../../src/client/persistence.ts';
+import { RemoteStorage } from '../../src/client/remote-storage.ts';
+import { Session } from '../../src/client/session.ts';
+import type { SessionConnection, SessionFinder } from '../../src/client/session-finder.ts';
+import { storageError } from '../../src/contract/errors.ts';
+import type { DurableObjectStub } from '../../src/contract/object.ts';
+import type { StorageHandle } from '../../src/contract/storage.ts';
+import { addressOf } from '../../src/stubs/known-stubs.ts';
+import { LiveCalls } from '../calls/live-calls.ts';
+import type { SystemTime } from '../clock/system-timers.ts';
+import type { ObjectHost } from '../host/object-host.ts';
+import { PageSessions } from '../sessions/page-sessions.ts';
+
+export interface LocalStorage {
+  /** @throws INVALID_ARGUMENT if it is not the stub of an object; what opening the object throws */
+  open(stub: DurableObjectStub): Promise<StorageHandle>;
+  /** Ends every handle for this reason. */
+  close(reason: Error): void;
+}
+
+/** The handles of one host. */
+export function localStorageOf(host: ObjectHost, time: SystemTime): LocalStorage {
+  const after = (delayMs: number, task: () => void) => time.after(delayMs, task, false);
+  const finder = new LocalFinder(host, after, () => time.now());
+  const collected = new FinalizationRegistry<() => void>((task) => task());
+  const environment = {
+    after,
+    whenCollected: (owner: object, task: () => void) => collected.register(owner, task),
+  };
+  return {
+    async open(stub) {
+      const address = addressOf(stub);
+      if (address === undefined) {
+        throw storageError('INVALID_ARGUMENT', 'storage: takes the stub of an object.');
+      }
+      const name = address.name ?? address.id;
+      const session = new Session(name, finder, () => time.now(), address);
+      await session.open();
+      return new RemoteStorage(session, environment);
+    },
+    close: (reason) => finder.close(reason),
+  };
+}
+
+type After = (delayMs: number, task: () => void) => () => void;
+
+class LocalFinder implements SessionFinder {
+  readonly flags: Flags;
+  readonly standing: SessionFinder['standing'];
+  readonly #connection: SessionConnection;
+  readonly #watchers = new Set<(reason: Error) => void>();
+  #end: Error | undefined;
+
+  constructor(host: ObjectHost, after: After, now: () => number) {
+    const sessions = new PageSessions(host, after);
+    const live = new LiveCalls(host).connect();
+    const { send } = host.outside;
+    const finder = this;
+    let flagCount = 0;
+    // Nothing looks at flags here: a call that waits is told by the call of `cancel`.
+    this.flags = new Flags({ make: () => `local:${++flagCount}`, revoke() {}, now });
+    this.standing = {
+      standing: { state: 'leading', reason: null, medium: null },
+      isOutdated: false,
+      persistence: new Persistence({}),
+      onStanding: () => () => {},
+      onNotice: () => () => {},
+    };
+    this.#connection = {
+      get failure() {
+        return finder.#end ?? null;
+      },
+      isYielding: false,
+      whenLost: (lost) => {
+        this.#watchers.add(lost);
+        return () => this.#watchers.delete(lost);
+      },
+      worker: {
+        open: (target) => send(() => sessions.open(target)),
+        execute: (id, calls) => send(() => sessions.execute(id, calls)),
+        cancel: (flags) => send(() => sessions.cancel(flags)),
+        close: (id) => send(() => sessions.close(id)),
+        openLive: (start) => send(() => live.openLive(start)),
+        nextLive: (number) => send(() => live.nextLive(number)),
+        closeLive: (number) => send(() => live.closeLive(number)),
+      },
+    };
+  }
+
+  get end(): Error | undefined {
+    return this.#end;
+  }
+
+  async connection(): Promise<SessionConnection> {
+    if (this.#end) throw this.#end;
+    return this.#connection;
+  }
+
+  close(reason: Error): void {
+    this.#end ??= reason;
+    for (const lost of this.#watchers) lost(this.#end);
+    this.#watchers.clear();
+  }
+}
