@@ -15,7 +15,7 @@ export interface BuiltPages {
 }
 
 /** What is built: pages, and modules that pages import, by their paths in the repository. */
-const PAGES = ['/e2e/pages/blank.html', '/e2e/pages/react.html'];
+const PAGES = ['/e2e/pages/blank.html', '/e2e/pages/react.html', '/e2e/pages/inspector.html'];
 const MODULES = ['/e2e/management/page.ts'];
 
 /** The folder of scripts, at the root of the server. */

@@ -37,7 +37,12 @@ async function bundle(options: BuildOptions): Promise<void> {
 await bundle({
   ...forBrowsers,
   splitting: true,
-  entryPoints: { index: 'src/index.ts', connect: 'src/connect.ts' },
+  entryPoints: {
+    index: 'src/index.ts',
+    connect: 'src/connect.ts',
+    // Beside them, because it shares what they know of handles and signals.
+    inspector: 'src/inspector/index.ts',
+  },
 });
 await bundle({ ...forBrowsers, entryPoints: { worker: 'worker/entries/storage-worker.ts' } });
 // Base classes and their host are one module each, whichever entries a program takes them from.

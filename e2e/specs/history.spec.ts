@@ -62,7 +62,7 @@ test('[HIST1] [HIST3] [HIST5] [HIST7] a page lists commits and reads an earlier 
     restored: 10,
     afterRestore: 10,
     isRestore: true,
-    undo: 58,
+    undo: 59,
   });
   await leader.close();
   const after = await follower.evaluate(async () => {

@@ -44,6 +44,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'src/playwright': ['src/playwright/page', 'src/rpc', 'src/contract', 'src/serializer'],
   'src/migrate': ['src/contract'],
   'src/react': ['src/contract'],
+  'src/inspector': ['src/client', 'src/stubs', 'src/contract'],
   'src/vite': [],
   src: ['src/client', 'src/live', 'src/stubs', 'src/contract'],
   'worker/file': ['src/contract'],
@@ -233,6 +234,7 @@ const TOOLS = [
 /** The demo is a user: it imports what the package exports. */
 const ENTRIES = [
   'src/index.ts',
+  'src/inspector/index.ts',
   'src/management/index.ts',
   'src/vite/client.d.ts',
   'worker/entries/objects.ts',

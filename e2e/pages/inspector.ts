@@ -1,0 +1,26 @@
+// The blank page with an inspector on it, of an object or of the classes of a worker.
+
+import { type MountedInspector, mountInspector } from '../../src/inspector/index.ts';
+import './blank.ts';
+
+const app = () => document.getElementById('app')!;
+
+/** Inspects the object of this name. */
+async function inspectStorage(name: string): Promise<MountedInspector> {
+  return mountInspector(app(), { storage: await window.api.openStorage(name) });
+}
+
+/** Inspects the objects of the test's classes. */
+async function inspectObjects(): Promise<MountedInspector> {
+  return mountInspector(app(), { objects: await window.api.connectRooms() });
+}
+
+const inspector = { inspectStorage, inspectObjects };
+
+declare global {
+  interface Window {
+    inspector: typeof inspector;
+  }
+}
+
+window.inspector = inspector;

@@ -1,0 +1,164 @@
+// `ctx-storage/inspector` on a page: what it shows, what it changes, what another tab changes meanwhile.
+
+import AxeBuilder from '@axe-core/playwright';
+import type { Page } from '@playwright/test';
+import { whenLoaded } from '../browsers/blank-page.ts';
+import { expect, test } from '../browsers/fixtures.ts';
+import type { Served } from '../browsers/server.ts';
+
+async function openInspector(page: Page, server: Served, name: string): Promise<Page> {
+  await page.goto(`${server.origin}/e2e/pages/inspector.html`);
+  await whenLoaded(page);
+  await page.evaluate((object) => window.inspector.inspectStorage(object), name);
+  return page;
+}
+
+/** What axe finds that is serious or worse. */
+async function faultsOf(page: Page): Promise<string[]> {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+  return serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+}
+
+const panel = (page: Page, name: string) => page.getByRole('tab', { name }).click();
+
+test('[INSP1] [INSP2] [INSP3] [INSP4] [INSP5] an inspector shows and changes keys, rows and history, and what another tab writes', async ({
+  context,
+  server,
+}, info) => {
+  const page = await openInspector(await context.newPage(), server, 'inspected');
+  const errors: string[] = [];
+  page.on('pageerror', (error) => errors.push(error.message));
+  await expect(page.getByText('No keys.')).toBeVisible();
+
+  // Another tab writes.
+  const other = await context.newPage();
+  await other.goto(`${server.origin}/e2e/pages/blank.html`);
+  await whenLoaded(other);
+  await other.evaluate(async () => {
+    const storage = await window.api.openStorage('inspected');
+    await storage.put({
+      'user/ada': { name: 'Ada', tags: new Set(['a']), born: new Date(0), big: 12n },
+      'user/bob': new Map([['name', 'Bob']]),
+      count: 1,
+    });
+    await storage.sql.exec(
+      'CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, body); CREATE TABLE pair(a, b, PRIMARY KEY (a, b)) WITHOUT ROWID',
+    ).ready;
+    const numbers =
+      'WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 1000000)';
+    await storage.sql.exec(`${numbers} INSERT INTO note SELECT x, 'note ' || x, NULL FROM n`).ready;
+    await storage.sql.exec("INSERT INTO pair VALUES ('x', 1), ('y', 2)").ready;
+  });
+  const keys = page.getByRole('list', { name: 'Keys' });
+  await expect(keys.getByRole('button')).toHaveCount(3);
+  await page.getByRole('searchbox', { name: 'Prefix' }).fill('user/');
+  await expect(keys.getByRole('button')).toHaveCount(2);
+  await keys.getByRole('button', { name: 'user/ada' }).click();
+  const entry = page.getByRole('region', { name: 'Entry' });
+  await expect(entry.getByText('1970-01-01T00:00:00.000Z')).toBeVisible();
+  await entry.getByRole('button', { name: 'Edit name' }).click();
+  await entry.getByRole('textbox').fill('"Lovelace"');
+  await entry.getByRole('textbox').press('Enter');
+  await expect(entry.getByText('"Lovelace"')).toBeVisible();
+  const stored = () =>
+    other.evaluate(async () => {
+      const storage = await window.api.openStorage('inspected');
+      const ada = await storage.get<{ name: string; tags: Set<string>; big: bigint }>('user/ada');
+      return [ada?.name, ada?.tags.has('a'), ada?.big === 12n];
+    });
+  expect(await stored()).toEqual(['Lovelace', true, true]);
+  await other.evaluate(async () => {
+    const storage = await window.api.openStorage('inspected');
+    await storage.put('user/bob', 'changed');
+  });
+  await expect(page.locator('li.changed')).toHaveText(/user\/bob/);
+  expect(await faultsOf(page)).toEqual([]);
+  await page.screenshot({ path: info.outputPath('keys.png') });
+
+  await panel(page, 'Tables');
+  const grid = page.getByRole('grid');
+  await expect(page.getByRole('status')).toHaveText('1,000,000 rows');
+  await expect(grid.getByRole('row').nth(1)).toContainText('note 1');
+  await grid.evaluate((element) => element.scrollTo(0, element.scrollHeight));
+  await expect(grid.getByText('note 1000000')).toBeVisible();
+  await grid.getByRole('button', { name: 'title' }).first().click();
+  await page.getByRole('searchbox', { name: 'Filter' }).fill('note 99999');
+  await expect(page.getByRole('status')).toHaveText('11 rows');
+  await grid.getByRole('button', { name: 'Edit title of row 1:' }).click();
+  await grid.getByRole('textbox', { name: 'title of row 1' }).fill('note 99999 edited');
+  await page.keyboard.press('Enter');
+  await expect(grid.getByText('note 99999 edited')).toBeVisible();
+  await page.screenshot({ path: info.outputPath('tables.png') });
+  await page.getByRole('navigation').getByRole('button', { name: /pair/ }).click();
+  await expect(grid.getByRole('row')).toHaveCount(3);
+  expect(await faultsOf(page)).toEqual([]);
+
+  await panel(page, 'SQL');
+  const sql = page.getByRole('textbox', { name: 'SQL' });
+  await sql.fill('SELECT count(*) AS n FROM note');
+  await sql.press('Control+Enter');
+  await expect(page.getByRole('status')).toContainText('1 row, 1000000 read, 0 written');
+  await page.getByRole('button', { name: 'Explain' }).click();
+  await expect(page.getByRole('grid')).toContainText('SCAN note');
+  await sql.fill(
+    'WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n',
+  );
+  await page.getByRole('button', { name: 'Run' }).click();
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await expect(page.getByRole('alert')).toHaveText('Stopped.');
+  await sql.fill('DROP TABLE pair');
+  await page.getByRole('button', { name: 'Run' }).click();
+  await expect(
+    page.getByRole('button', { name: 'Go back to before this statement' }),
+  ).toBeVisible();
+  expect(await faultsOf(page)).toEqual([]);
+  await page.screenshot({ path: info.outputPath('sql.png') });
+  await page.getByRole('button', { name: 'Go back to before this statement' }).click();
+  await expect(page.getByRole('status')).toContainText('as it was before');
+
+  await panel(page, 'Timeline');
+  const slider = page.getByRole('slider', { name: 'Moment' });
+  await slider.press('Home');
+  const differences = page.getByRole('region', { name: 'What differs' });
+  await expect(differences).toContainText('pair added');
+  await expect(differences)
+    .toContainText('"Lovelace"', { timeout: 1 })
+    .catch(() => {});
+  expect(await faultsOf(page)).toEqual([]);
+  await page.screenshot({ path: info.outputPath('timeline.png') });
+  await page.getByRole('button', { name: 'Go back to here' }).click();
+  await page.getByRole('button', { name: 'Undo going back' }).click();
+  await panel(page, 'Tables');
+  await expect(page.getByRole('navigation').getByRole('button', { name: /pair/ })).toBeVisible();
+  expect(errors).toEqual([]);
+  await page.evaluate(() => document.body.replaceChildren());
+});
+
+test('[INSP1] [INSP6] an inspector of classes lists their objects and opens one; it fits a phone, light and dark', async ({
+  context,
+  server,
+}, info) => {
+  const page = await context.newPage();
+  await page.setViewportSize({ width: 390, height: 800 });
+  await page.goto(`${server.origin}/e2e/pages/inspector.html`);
+  await whenLoaded(page);
+  await page.evaluate(async () => {
+    const { env } = await window.api.connectRooms();
+    await env.Room.getByName('lobby').countedSum();
+    await window.inspector.inspectObjects();
+  });
+  await page.getByRole('combobox', { name: 'Class' }).selectOption('Room');
+  await page.getByRole('button', { name: 'lobby' }).click();
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    for (const name of ['Objects', 'Keys', 'Tables', 'SQL', 'Timeline']) {
+      await panel(page, name);
+      await page.screenshot({ path: info.outputPath(`phone-${colorScheme}-${name}.png`) });
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+      expect(await faultsOf(page)).toEqual([]);
+    }
+  }
+  await page.getByRole('tab', { name: 'Timeline' }).press('ArrowRight');
+  await expect(page.getByRole('tab', { name: 'Objects' })).toBeFocused();
+});

@@ -1,0 +1,136 @@
+// The inspector: which object is open, and which of its panels is shown.
+
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { ObjectSummary } from '../contract/object-management.ts';
+import type { StorageHandle } from '../contract/storage.ts';
+import { ConsolePanel } from './console-panel.tsx';
+import { KeysPanel } from './keys-panel.tsx';
+import { ObjectsPanel } from './objects-panel.tsx';
+import type { InspectedObjects, InspectorSource } from './source.ts';
+import { TablesPanel } from './tables-panel.tsx';
+import { errorText } from './text.ts';
+import { TimelinePanel } from './timeline-panel.tsx';
+
+const PANELS = ['Keys', 'Tables', 'SQL', 'Timeline'] as const;
+
+type Panel = 'Objects' | (typeof PANELS)[number];
+
+export function Inspector({ source }: { readonly source: InspectorSource }) {
+  return 'storage' in source ? (
+    <Panels storage={source.storage} />
+  ) : (
+    <OfObjects objects={source.objects} />
+  );
+}
+
+interface Opened {
+  readonly summary: ObjectSummary;
+  readonly storage: StorageHandle;
+}
+
+function OfObjects({ objects }: { readonly objects: InspectedObjects }) {
+  const [opened, setOpened] = useState<Opened | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  useEffect(() => () => void opened?.storage.close(), [opened]);
+  const open = async (summary: ObjectSummary) => {
+    try {
+      const namespace = Reflect.get(objects.env, summary.className);
+      const storage = await objects.storage(namespace.get(summary.id));
+      setOpened({ summary, storage });
+      setProblem(null);
+    } catch (error) {
+      setProblem(errorText(error));
+    }
+  };
+  const openId = opened === null ? null : String(opened.summary.id);
+  return (
+    <Panels
+      storage={opened?.storage ?? null}
+      name={
+        opened === null ? null : `${opened.summary.className} ${opened.summary.id.name ?? openId}`
+      }
+      objects={
+        <>
+          {problem !== null && <p role="alert">{problem}</p>}
+          <ObjectsPanel objects={objects} open={open} openId={openId} />
+        </>
+      }
+    />
+  );
+}
+
+interface PanelsProps {
+  readonly storage: StorageHandle | null;
+  readonly name?: string | null;
+  /** The panel of objects, if there are several. */
+  readonly objects?: ComponentChildren;
+}
+
+function Panels({ storage, name, objects }: PanelsProps) {
+  const panels: readonly Panel[] = objects === undefined ? PANELS : ['Objects', ...PANELS];
+  const [panel, setPanel] = useState<Panel>(panels[0]!);
+  const choose = (step: number) => {
+    const next = (panels.indexOf(panel) + step + panels.length) % panels.length;
+    setPanel(panels[next]!);
+  };
+  return (
+    <>
+      <div
+        class="tabs"
+        role="tablist"
+        aria-label="Panels"
+        onKeyDown={(event) => {
+          if (event.key === 'ArrowRight') choose(1);
+          else if (event.key === 'ArrowLeft') choose(-1);
+          else return;
+          const list = event.currentTarget;
+          requestAnimationFrame(() => list.querySelector<HTMLElement>('[tabindex="0"]')?.focus());
+        }}
+      >
+        {panels.map((each) => (
+          <button
+            key={each}
+            id={`tab-${each}`}
+            type="button"
+            role="tab"
+            aria-selected={each === panel}
+            aria-controls="panel"
+            tabIndex={each === panel ? 0 : -1}
+            onClick={() => setPanel(each)}
+          >
+            {each}
+          </button>
+        ))}
+        {name != null && <span class="open-name">{name}</span>}
+      </div>
+      <div class="content" id="panel" role="tabpanel" aria-labelledby={`tab-${panel}`}>
+        {panel === 'Objects' ? (
+          objects
+        ) : storage === null ? (
+          <p class="panel empty">Open an object in the first panel.</p>
+        ) : (
+          <StoragePanel key={name} panel={panel} storage={storage} />
+        )}
+      </div>
+    </>
+  );
+}
+
+interface StoragePanelProps {
+  readonly panel: (typeof PANELS)[number];
+  readonly storage: StorageHandle;
+}
+
+function StoragePanel({ panel, storage }: StoragePanelProps) {
+  switch (panel) {
+    case 'Keys':
+      return <KeysPanel storage={storage} />;
+    case 'Tables':
+      return <TablesPanel storage={storage} />;
+    case 'SQL':
+      return <ConsolePanel storage={storage} />;
+    case 'Timeline':
+      return <TimelinePanel storage={storage} />;
+  }
+}

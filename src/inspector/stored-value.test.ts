@@ -1,0 +1,74 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { fingerprintOf, literalOf, membersOf, parseLiteral } from './stored-value.ts';
+
+test('[INSP2] an edit of one member leaves the value as it was, and copies the rest', () => {
+  const date = new Date(7);
+  const values: unknown[] = [
+    { a: 1, b: date },
+    [1, date],
+    new Map<string, unknown>([
+      ['a', 1],
+      ['b', date],
+    ]),
+    new Set<unknown>([1, date]),
+  ];
+  for (const value of values) {
+    const before = fingerprintOf(value);
+    const [first] = membersOf(value);
+    const edited = first!.replaced!('new');
+    expect(fingerprintOf(value)).toBe(before);
+    expect(Object.getPrototypeOf(edited)).toBe(Object.getPrototypeOf(value));
+    expect(membersOf(edited).map((member) => member.value)).toEqual(['new', date]);
+    expect(membersOf(edited).map(({ name }) => name)).toEqual(
+      membersOf(value).map(({ name }) => name),
+    );
+  }
+  for (const leaf of [null, 1, 'a', date, /x/, new Uint8Array(2), new Error('x')]) {
+    expect(membersOf(leaf)).toEqual([]);
+  }
+});
+
+test('[INSP2] what is written to be edited reads as the same value', () => {
+  fc.assert(
+    fc.property(
+      fc.oneof(fc.jsonValue(), fc.bigInt(), fc.date({ noInvalidDate: true })),
+      (value) => {
+        const literal = literalOf(value);
+        if (literal === null) expect(fingerprintOf(value)).toContain('-0');
+        else expect(fingerprintOf(parseLiteral(literal))).toBe(fingerprintOf(value));
+      },
+    ),
+  );
+  for (const value of [Number.NaN, -0, undefined, new Uint8Array(1), new Map(), { a: 1n }, /x/]) {
+    expect(literalOf(value)).toBe(null);
+  }
+  for (const text of ['', '{', 'new Date("never")', 'alert(1)', '12m']) {
+    expect(() => parseLiteral(text)).toThrow(SyntaxError);
+  }
+});
+
+test('[INSP5] values are told apart by content and type, not by identity', () => {
+  const different: unknown[] = [
+    1,
+    1n,
+    '1',
+    0,
+    -0,
+    null,
+    undefined,
+    [1],
+    [[1]],
+    { 0: 1 },
+    new Set([1]),
+    new Map([[0, 1]]),
+    new Date(1),
+    new Uint8Array([1]),
+    new Int8Array([1]),
+    new Uint8Array([1]).buffer,
+    new Error('1'),
+  ];
+  const texts = different.map((value) => fingerprintOf(value));
+  expect(new Set(texts).size).toBe(different.length);
+  expect(different.map((value) => fingerprintOf(structuredClone(value)))).toEqual(texts);
+});

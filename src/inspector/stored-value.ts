@@ -1,0 +1,117 @@
+// Stored values as trees: their members, edits of one place, and whether two are equal.
+//
+// Knows every type of structured clone. An edit makes a copy, so the value on screen stays as it was read.
+
+/** A member of a value: how it is named, and how it is reached. */
+export interface Member {
+  readonly name: string;
+  readonly value: unknown;
+  /** The copy of the parent with another value here; undefined: it cannot be changed. */
+  readonly replaced?: (value: unknown) => unknown;
+}
+
+/** The members of a value; empty for one that has none. */
+export function membersOf(value: unknown): Member[] {
+  if (typeof value !== 'object' || value === null) return [];
+  if (value instanceof Map) {
+    return Array.from(value, ([key, member]) => ({
+      name: nameOf(key),
+      value: member,
+      replaced: (next) => new Map(value).set(key, next),
+    }));
+  }
+  if (value instanceof Set) {
+    return Array.from(value, (member, index) => ({
+      name: String(index),
+      value: member,
+      replaced: (next) => new Set(Array.from(value, (old) => (old === member ? next : old))),
+    }));
+  }
+  if (Array.isArray(value)) {
+    return value.map((member, index) => ({
+      name: String(index),
+      value: member,
+      replaced: (next) => value.with(index, next),
+    }));
+  }
+  if (!isPlain(value)) return [];
+  return Object.entries(value).map(([name, member]) => ({
+    name,
+    value: member,
+    replaced: (next) => ({ ...value, [name]: next }),
+  }));
+}
+
+/** True for a value that is shown as a tree. */
+export function hasMembers(value: unknown): boolean {
+  return (
+    value instanceof Map ||
+    value instanceof Set ||
+    Array.isArray(value) ||
+    (typeof value === 'object' && value !== null && isPlain(value))
+  );
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+function nameOf(key: unknown): string {
+  return typeof key === 'string' ? key : typeof key === 'object' ? '(object)' : String(key);
+}
+
+/** How a value is written to be edited; null if it has no such form. */
+export function literalOf(value: unknown): string | null {
+  if (typeof value === 'bigint') return `${value}n`;
+  if (value instanceof Date && !Number.isNaN(value.getTime())) {
+    return `new Date("${value.toISOString()}")`;
+  }
+  const text = isJson(value) ? JSON.stringify(value, null, 1) : undefined;
+  return text ?? null;
+}
+
+/**
+ * The value of a literal: JSON, a bigint such as `12n`, or `new Date("…")`.
+ *
+ * @throws SyntaxError
+ */
+export function parseLiteral(literal: string): unknown {
+  const text = literal.trim();
+  if (/^-?\d+n$/.test(text)) return BigInt(text.slice(0, -1));
+  const [, time] = /^new Date\("([^"]+)"\)$/.exec(text) ?? [];
+  if (time !== undefined) {
+    const date = new Date(time);
+    if (Number.isNaN(date.getTime())) throw new SyntaxError(`"${time}" is not a time.`);
+    return date;
+  }
+  return JSON.parse(text) as unknown;
+}
+
+/** True when JSON holds the value without loss. */
+function isJson(value: unknown, depth = 0): boolean {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return true;
+  if (typeof value === 'number') return Number.isFinite(value) && !Object.is(value, -0);
+  if (typeof value !== 'object' || depth > 50) return false;
+  if (Array.isArray(value)) return Array.from(value).every((item) => isJson(item, depth + 1));
+  return isPlain(value) && Object.values(value).every((item) => isJson(item, depth + 1));
+}
+
+/** A text that is the same for equal values, of any type: to see that one has changed. */
+export function fingerprintOf(value: unknown, depth = 0): string {
+  if (depth > 20) return '…';
+  if (hasMembers(value)) {
+    const members = membersOf(value).map(
+      (member) => `${JSON.stringify(member.name)}:${fingerprintOf(member.value, depth + 1)}`,
+    );
+    return `${Object.prototype.toString.call(value)}{${members.join()}}`;
+  }
+  if (value instanceof ArrayBuffer) return `bytes ${new Uint8Array(value).join()}`;
+  if (ArrayBuffer.isView(value)) {
+    const bytes = new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+    return `${Object.prototype.toString.call(value)} ${bytes.join()}`;
+  }
+  if (value instanceof Date) return `date ${value.getTime()}`;
+  if (value instanceof Error) return `error ${value.name} ${value.message}`;
+  return `${typeof value} ${Object.is(value, -0) ? '-0' : String(value)}`;
+}
