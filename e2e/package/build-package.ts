@@ -42,9 +42,14 @@ await bundle({
     connect: 'src/connect.ts',
     // Beside them, because it shares what they know of handles and signals.
     inspector: 'src/inspector/index.ts',
+    source: 'src/connect-source.ts',
   },
 });
 await bundle({ ...forBrowsers, entryPoints: { worker: 'worker/entries/storage-worker.ts' } });
+await bundle({
+  ...forBrowsers,
+  entryPoints: { 'source-worker': 'worker/entries/source-worker.ts' },
+});
 // Base classes and their host are one module each, whichever entries a program takes them from.
 await bundle({
   ...forBrowsers,

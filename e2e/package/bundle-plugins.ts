@@ -8,18 +8,22 @@ import { keptNames } from './kept-names.ts';
 // In the sources the worker and its WebAssembly lie in their folders; in the package, beside it.
 const ADDRESSES: Readonly<Record<string, readonly [string, string]>> = {
   'spawn-worker.ts': ["'../../worker/entries/storage-worker.ts'", "'./worker.js'"],
+  'spawn-source-worker.ts': ["'../../worker/entries/source-worker.ts'", "'./source-worker.js'"],
   'wasm-url.ts': ["'../../worker/vfs/sqlite3.wasm'", "'./sqlite3.wasm'"],
 };
 
 const flatAddresses: Plugin = {
   name: 'flat-addresses',
   setup(bundle) {
-    bundle.onLoad({ filter: /[\\/](spawn-worker|wasm-url)\.ts$/ }, ({ path }) => {
-      const [from, to] = ADDRESSES[path.split(/[\\/]/).at(-1)!]!;
-      const source = readFileSync(path, 'utf8');
-      if (!source.includes(from)) throw new Error(`${path}: ${from} was not found`);
-      return { contents: source.replace(from, to), loader: 'ts' };
-    });
+    bundle.onLoad(
+      { filter: /[\\/](spawn-worker|spawn-source-worker|wasm-url)\.ts$/ },
+      ({ path }) => {
+        const [from, to] = ADDRESSES[path.split(/[\\/]/).at(-1)!]!;
+        const source = readFileSync(path, 'utf8');
+        if (!source.includes(from)) throw new Error(`${path}: ${from} was not found`);
+        return { contents: source.replace(from, to), loader: 'ts' };
+      },
+    );
   },
 };
 

@@ -1,6 +1,7 @@
 // A page with nothing but the package: what tests do with it, they do from outside.
 
 import startDemo from 'virtual:ctx-storage/start';
+import { connectSource } from '../../src/connect-source.ts';
 import { type ConnectOptions, connect, live, openStorage, withSignal } from '../../src/index.ts';
 import { migrate } from '../../src/migrate/migrate.ts';
 import type { Classes } from './objects-worker.ts';
@@ -23,6 +24,7 @@ const connectDemo = () => connect<{ ROOM: object }>(startDemo, { directory: 'dem
 const api = {
   openStorage,
   connect,
+  connectSource,
   live,
   withSignal,
   migrate,

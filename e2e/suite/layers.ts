@@ -196,7 +196,9 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'src/io',
     'src/contract',
   ],
+  'worker/source': ['worker/library', 'worker/instance', 'src/rpc', 'src/contract'],
   'worker/entries': [
+    'worker/source',
     'worker/boot',
     'worker/library',
     'worker/sessions',
@@ -235,9 +237,11 @@ const TOOLS = [
 const ENTRIES = [
   'src/index.ts',
   'src/inspector/index.ts',
+  'src/connect-source.ts',
   'src/management/index.ts',
   'src/vite/client.d.ts',
   'worker/entries/objects.ts',
+  'worker/entries/in-process.ts',
 ];
 
 /** Whether the file is a tool, and not part of the product. */

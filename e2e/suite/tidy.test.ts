@@ -69,6 +69,7 @@ describe('source', () => {
   test('no module is left that nothing imports', () => {
     const entries = new Set([
       'src/index.ts',
+      'src/connect-source.ts',
       'src/management/index.ts',
       'src/react/index.ts',
       'src/playwright/index.ts',

@@ -56,3 +56,9 @@ const collected = new FinalizationRegistry<() => void>((task) => task());
 export function absoluteUrl(url: string | URL): string {
   return new URL(url, document.baseURI).href;
 }
+
+/** SHA-256, in hexadecimal digits. */
+export async function digest(text: string): Promise<string> {
+  const bytes = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
+  return Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}

@@ -41,24 +41,47 @@ export interface RemoteObjects<Classes extends object>
   close(): void;
 }
 
+/** A connection, and how it learns that the worker serves other classes than before. */
+export interface ConnectedClasses<Classes extends object> {
+  readonly objects: RemoteObjects<Classes>;
+  /** Asks for the classes again; `env` has them from then on. */
+  readClasses(): Promise<void>;
+}
+
 /** Connects to the worker that serves the directory. @throws as `connect` */
 export async function connectObjects<Classes extends object>(
   finders: LeaderFinders,
   choice: WorkerChoice,
 ): Promise<RemoteObjects<Classes>> {
+  return (await connectClasses<Classes>(finders, choice)).objects;
+}
+
+/** The same, for classes that may change. @throws as `connect` */
+export async function connectClasses<Classes extends object>(
+  finders: LeaderFinders,
+  choice: WorkerChoice,
+): Promise<ConnectedClasses<Classes>> {
   const finder = finders.finderFor(choice);
   const status = new Status(finder.standing, finders.environment.now);
   const client = new ObjectsClient(finder, status);
   const party = new Party(FREE, () => caller);
   const peers = livePeers(finder, finders.environment.after);
   const caller = new PartyCaller(party, client.carry, liveCalls(peers));
-  const served = await client.classes().catch((error) => {
+  let bindings = new Map<string, string>();
+  let env: object = {};
+  const readClasses = async () => {
+    const served = await client.classes();
+    bindings = new Map(served.bindings);
+    env = createEnv(served, caller);
+  };
+  await readClasses().catch((error) => {
     status.close(error);
     throw error;
   });
-  const bindings = new Map(served.bindings);
-  return {
-    env: createEnv(served, caller) as NamespacesOf<Classes>,
+  const objects: RemoteObjects<Classes> = {
+    get env() {
+      return env as NamespacesOf<Classes>;
+    },
     async list(name, options) {
       const className = bindings.get(name);
       if (className === undefined) throw unknownClass(name, bindings.keys());
@@ -106,6 +129,7 @@ export async function connectObjects<Classes extends object>(
     removeEventListener: (type, listener) =>
       status.removeEventListener(type, listener as (event: Event) => void),
   };
+  return { objects, readClasses };
 }
 
 function createEnv({ classes, bindings }: ClassList, caller: ObjectCaller): object {

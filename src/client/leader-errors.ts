@@ -46,3 +46,14 @@ export function busy(operation: string, duration: string): Error {
       'a write under way takes effect is not known. Try again later.',
   );
 }
+
+/** No leader was found in time. `isStanding`: the page's own worker runs this package's code. */
+export function late(operation: string, waitMs: number, isStanding: boolean): Error {
+  const waited = `within ${waitMs / 1000} s`;
+  if (isStanding) return busy(operation, waited);
+  return storageError(
+    'WORKER_FAILED',
+    `${operation}: the worker did not start ${waited}: its script still loads, or it never runs this ` +
+      "package's code. The worker of connect() calls serve({ … }) of ctx-storage/worker.",
+  );
+}

@@ -8,7 +8,6 @@
 // Invariant: there is one connection at a time, shared by all handles, and a search for the leader
 // ends within CONNECT_WAIT_MS.
 
-import type { Build } from '../contract/deployment.ts';
 import { isStorageError, storageError } from '../contract/errors.ts';
 import { acceptsMedium, mediumIn, type StorageMedium } from '../contract/medium.ts';
 import { ChannelEndpoint } from '../rpc/channel-endpoint.ts';
@@ -20,8 +19,6 @@ import {
   namesOf,
   type OtherLeader,
   OWN_VERSIONS,
-  type StartMessage,
-  type Versions,
   versionsIn,
 } from '../rpc/control.ts';
 import { holdForLife, whenReleased } from '../rpc/locks.ts';
@@ -29,7 +26,8 @@ import { PageEnd } from '../rpc/page-end.ts';
 import type { PageEnvironment, WorkerLike, WorkerSource } from './environment.ts';
 import type { Flags } from './flags.ts';
 import { HEARTBEAT_MS, Heartbeat, SILENT_BEATS_MAX } from './heartbeat.ts';
-import { busy, misfit, otherMedium } from './leader-errors.ts';
+import { busy, late, misfit, otherMedium } from './leader-errors.ts';
+import type { Followed, LeaderOptions, Search } from './leader-search.ts';
 import {
   CONNECT_WAIT_MS,
   LAST_ANSWERS_MS,
@@ -38,34 +36,9 @@ import {
 } from './leader-waits.ts';
 import { OwnWorker } from './own-worker.ts';
 import { PageStanding } from './page-standing.ts';
+import { Succession } from './succession.ts';
 
-/** A leader in another tab. */
-interface Followed {
-  readonly worker: string;
-  readonly versions: Versions;
-  readonly build: Build | null;
-  readonly medium: StorageMedium;
-}
-
-/** Which leader a page searches for, and with which worker of its own. */
-export interface LeaderOptions extends Pick<StartMessage, 'directory' | 'medium' | 'wasmUrl'> {
-  /** The user's call, for error messages. */
-  readonly operation: string;
-  readonly source: WorkerSource;
-}
-
-/** A search under way. */
-interface Search {
-  readonly found: (connection: PageEnd) => void;
-  readonly failed: (error: Error) => void;
-  /** The leader of another tab that was asked for a connection and has not answered yet. */
-  asked: { readonly worker: string; readonly endpoint: ChannelEndpoint } | null;
-  /** The page's own worker cannot be started: the page follows whoever leads. */
-  isAlone: boolean;
-  /** How long it may take. */
-  waitMs: number;
-  cancelTimeout: () => void;
-}
+export type { LeaderOptions } from './leader-search.ts';
 
 const workerIds = new WeakMap<WorkerLike, string>();
 
@@ -86,6 +59,7 @@ export class LeaderFinder {
   #leader = '';
   #connecting: Promise<PageEnd> | null = null;
   #search: Search | null = null;
+  #succession: Succession | null = null;
   /** True after the worker was silent for too long, until it is heard again. */
   #isSilent = false;
   /** Why no leader is searched for any more. */
@@ -154,6 +128,36 @@ export class LeaderFinder {
     if (this.#isConnected) this.#startWorker();
   }
 
+  /**
+   * Another worker of this page, which runs newer code, takes over from its worker in order.
+   * @throws what the next worker has failed with; the one before goes on then
+   */
+  async succeed(source: WorkerSource): Promise<void> {
+    if (this.#end !== null) throw this.#end.error;
+    const [before, options] = [this.#worker, this.#options];
+    const succession = new Succession(before, {
+      standing: this.standing,
+      after: this.#environment.after,
+      leader: () => (this.#isConnected ? this.#leader : null),
+      undo: () => {
+        this.#abandonWorker();
+        this.#options = options;
+        this.#worker = before;
+      },
+    });
+    this.#succession = succession;
+    this.#worker = null;
+    this.#options = { ...options, source };
+    this.#startWorker();
+    if (!this.#isConnected) this.connection().catch((error) => succession.fail(error));
+    await succession.done;
+  }
+
+  /** Ends this page's worker, whatever it does; it is started again. */
+  restart(): void {
+    this.#worker?.terminate();
+  }
+
   get #isConnected(): boolean {
     return this.#connection?.failure === null && !this.#connection.isYielding;
   }
@@ -165,6 +169,7 @@ export class LeaderFinder {
     this.standing.change('lost', reason);
     this.#connection?.leave(reason);
     this.#search?.failed(reason);
+    this.#succession?.fail(reason);
     this.#control.close();
     this.#abandonWorker();
   }
@@ -193,7 +198,8 @@ export class LeaderFinder {
   #endSearchAfter(search: Search, waitMs: number): void {
     search.cancelTimeout();
     search.waitMs = waitMs;
-    const end = () => search.failed(this.#lateness(search));
+    const isStanding = () => this.#isSilent || this.#worker?.isStanding === true;
+    const end = () => search.failed(late(this.#options.operation, search.waitMs, isStanding()));
     search.cancelTimeout = this.#environment.after(waitMs, end);
   }
 
@@ -236,7 +242,9 @@ export class LeaderFinder {
     const worker = source.kind === 'given' ? source.worker : source.spawn();
     const id = this.#idOf(worker);
     return new OwnWorker(worker, id, this.#options.operation, this.#names, this.#environment, {
-      heard: (leader) => this.#judge(leader),
+      heard: (leader) => {
+        if (this.#worker?.id === id) this.#judge(leader);
+      },
       leads: (port, versions, medium) => {
         this.#supersede(id);
         const endpoint = new ChannelEndpoint(port);
@@ -250,9 +258,9 @@ export class LeaderFinder {
         new PageEnd(endpoint).leave(connectionClosed('the page already has one'));
         this.#seek();
       },
-      failed: (error) => this.#leaveToOthers(error),
+      failed: (error) => this.#leaveToOthers(error, id),
       gone: (error) => {
-        this.#worker = null;
+        if (this.#worker?.id === id) this.#worker = null;
         if (this.#leader === id) {
           const [search, wasSilent] = [this.#search, this.#isSilent];
           this.#isSilent = false;
@@ -266,7 +274,7 @@ export class LeaderFinder {
           }
           this.#seek();
         }
-        this.#leaveToOthers(error);
+        this.#leaveToOthers(error, id);
       },
     });
   }
@@ -418,24 +426,16 @@ export class LeaderFinder {
   }
 
   // This page's own worker cannot lead; another tab's worker may. One that runs still judges who leads.
-  #leaveToOthers(error: Error): void {
+  #leaveToOthers(error: Error, id?: string): void {
+    if (id === undefined || this.#worker === null || this.#worker.id === id) {
+      this.#succession?.fail(error);
+    }
     const search = this.#search;
     if (search === null) return;
     this.#environment.after(OTHERS_WAIT_MS, () => search.failed(error));
     if (this.#worker?.isStanding) return;
     search.isAlone = true;
     this.#tell({ type: 'who' });
-  }
-
-  #lateness({ waitMs }: Search): Error {
-    const { operation } = this.#options;
-    const waited = `within ${waitMs / 1000} s`;
-    if (this.#isSilent || this.#worker?.isStanding) return busy(operation, waited);
-    return storageError(
-      'WORKER_FAILED',
-      `${operation}: the worker did not start ${waited}: its script still loads, or it never runs this ` +
-        "package's code. The worker of connect() calls serve({ … }) of ctx-storage/worker.",
-    );
   }
 
   #tell(message: ControlMessage): void {

@@ -18,3 +18,9 @@ export const OTHERS_WAIT_MS = 1000;
 
 /** How long a page searches for a leader that was silent last time. */
 export const SILENT_WAIT_MS = 1000;
+
+/**
+ * How long a page's worker may take to step down for the page's next one: the events that run end within 3 s, and
+ * the last flush within 10 s.
+ */
+export const SUCCESSION_WAIT_MS = 15_000;

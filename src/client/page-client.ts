@@ -1,11 +1,12 @@
 // What `openStorage` and `connect` do once this code is loaded, which they do when they are called first.
 
 import type { RemoteStorage } from '../contract/storage.ts';
-import { absoluteUrl, browserEnvironment } from './browser.ts';
+import { absoluteUrl, browserEnvironment, digest } from './browser.ts';
 import { connectObjects, type RemoteObjects } from './connect.ts';
 import type { WorkerLike } from './environment.ts';
 import { LeaderFinders } from './leader-finders.ts';
 import { openObjectStorage } from './open-storage.ts';
+import { SourceClient, type SourceClientOptions, type SourceObjects } from './source-client.ts';
 import { checkStorageName, choiceOfConnect, choiceOfStorage } from './worker-choice.ts';
 
 /** Workers that may have been started before this code was loaded. */
@@ -47,6 +48,26 @@ export class PageClient {
       startBy: (start) => this.#workers.take(start, start),
     });
     return connectObjects<Classes>(this.#findersFor('connect'), choice);
+  }
+
+  /** As `connectSource`; `spawn` starts the worker that comes with the package for it. */
+  async connectSource<Classes extends object>(
+    files: unknown,
+    options: object,
+    spawn: () => WorkerLike,
+  ): Promise<SourceObjects<Classes>> {
+    const { directory, medium, wasmUrl, ...given } = options as Record<string, unknown>;
+    const places = { directory, medium, wasmUrl };
+    const choose = (start: () => WorkerLike) =>
+      choiceOfConnect(start, places, { absoluteUrl, startBy: (startNow) => startNow() });
+    choose(spawn); // a wrong option is refused before anything is started
+    const finders = this.#findersFor('connectSource');
+    const { now, after } = finders.environment;
+    const environment = { now, after, digest, spawn };
+    return new SourceClient(finders, environment, given as SourceClientOptions).connect(
+      files,
+      choose,
+    );
   }
 
   #findersFor(operation: string): LeaderFinders {

@@ -8,7 +8,7 @@ export function spawnWorker(): Worker {
     return new Worker(new URL('worker.js', FOLDER_LEFT), { type: 'module' });
   }
   // On another origin than the page, such as a CDN's. Not tried first: Chromium throws, Firefox tells it much later.
-  if (!isOwn(import.meta.url)) return workerAt(new URL('worker.js', WASM_URL).href);
+  if (!isOwnOrigin(import.meta.url)) return workerAt(new URL('worker.js', WASM_URL).href);
   return new Worker(new URL('../../worker/entries/storage-worker.ts', import.meta.url), {
     type: 'module',
   });
@@ -20,11 +20,11 @@ export function spawnWorker(): Worker {
  */
 export function workerAt(url: string): Worker {
   const script = new Blob([`import ${JSON.stringify(url)};`], { type: 'text/javascript' });
-  return new Worker(isOwn(url) ? url : URL.createObjectURL(script), { type: 'module' });
+  return new Worker(isOwnOrigin(url) ? url : URL.createObjectURL(script), { type: 'module' });
 }
 
 /** Whether the page may start a worker at this address. */
-function isOwn(url: string): boolean {
+export function isOwnOrigin(url: string): boolean {
   const { origin, protocol } = new URL(url);
   return origin === location.origin || protocol === 'blob:' || protocol === 'data:';
 }

@@ -86,6 +86,14 @@ export const ERROR_CODES = {
     class: 'TypeError',
     meaning: 'What was given to serve() is not a class, or names one that is not there.',
   },
+  SOURCE_INVALID: {
+    class: 'TypeError',
+    meaning: 'Code that was given as source cannot be loaded, or exports no class of objects.',
+  },
+  SOURCE_TIMEOUT: {
+    class: 'Error',
+    meaning: 'Code that was given as source did not end while it was loaded.',
+  },
   UNKNOWN_CLASS: { class: 'TypeError', meaning: 'The worker serves no class of this name.' },
   UNKNOWN_METHOD: {
     class: 'TypeError',

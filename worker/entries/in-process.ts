@@ -10,11 +10,14 @@ import { objectsOn } from './objects-on.ts';
 import type { InProcessOptions, Objects } from './running-objects.ts';
 
 export type { NamespacesOf } from '../../src/contract/object-management.ts';
+export type { SourceFiles } from '../../src/contract/source.ts';
 export { live } from '../../src/live/live-stub.ts';
 export { withSignal } from '../../src/stubs/with-signal.ts';
 export type { FileDirectory, SyncFile } from '../file/file.ts';
 export { MemoryMedium, type ObjectMedium } from '../file/medium.ts';
+export type { LoadedSource } from '../source/load-source.ts';
 export type { QueryLimits } from '../sql/query-limits.ts';
+export { loadSource } from './load-source.ts';
 export type { InProcessOptions, Objects } from './running-objects.ts';
 
 /**

@@ -1,0 +1,53 @@
+// `ctx-storage/source`: classes whose code the page gives as text.
+//
+// A module of its own, because a bundler that follows it emits the worker that runs them.
+
+import type { SourceObjects } from './client/source-client.ts';
+import { spawnSourceWorker } from './client/spawn-source-worker.ts';
+import { withClient } from './client-code.ts';
+import type { ConnectOptions } from './connect.ts';
+import type { ConsoleEntry, SourceFiles } from './contract/source.ts';
+
+export type { SourceObjects } from './client/source-client.ts';
+export type { ConsoleEntry, ConsoleLevel, SourceFiles } from './contract/source.ts';
+
+/** How classes from source are loaded and run, and where their objects live. */
+export interface SourceConnectOptions extends ConnectOptions {
+  /** The module that exports the classes. @default the only one, or `main`, `index` or `worker` */
+  main?: string;
+  /** What the objects find in `env` besides the namespaces; it is sent to the worker as a clone. */
+  env?: object;
+  /** More names of classes in `env`: name in `env` to name of the class. */
+  bindings?: Readonly<Record<string, string>>;
+  /** First part of the unique keys of the classes. @default 'worker' */
+  scriptName?: string;
+  /** `YYYY-MM-DD`. */
+  compatibilityDate?: string;
+  /** How long an idle object stays in memory, in milliseconds. @default 10,000 */
+  idleMs?: number;
+  /** How long source may take to load, in milliseconds. @default 10,000 */
+  loadMs?: number;
+  /** Hears what the code writes to its console while the worker of this page runs it. */
+  onConsole?: (entry: ConsoleEntry) => void;
+}
+
+/**
+ * Runs classes whose code is given as text: every exported class that extends `DurableObject`.
+ *
+ * Files import each other by relative paths, the base classes from `cloudflare:workers`, and modules of
+ * the web by address. The text is JavaScript; compile TypeScript first. The code runs with the rights of the page's
+ * origin: do not pass what a stranger wrote.
+ *
+ * `replace(files)` runs another version; of versions that several tabs give for one directory, the latest runs. For the
+ * rest, this is `connect`.
+ *
+ * @throws StorageError INVALID_ARGUMENT, SOURCE_INVALID, SOURCE_TIMEOUT, and as `connect`
+ */
+export async function connectSource<Classes extends object = Record<string, object>>(
+  files: SourceFiles,
+  options: SourceConnectOptions = {},
+): Promise<SourceObjects<Classes>> {
+  return withClient('connectSource', null, (client) =>
+    client.connectSource<Classes>(files, options, spawnSourceWorker),
+  );
+}

@@ -1,0 +1,11 @@
+// The worker of `connectSource`: classes whose code its page sends.
+
+import { browserLoader } from '../source/browser-loader.ts';
+import { runSource, type SourceScope } from '../source/run-source.ts';
+import { serve } from './serve.ts';
+
+runSource(
+  globalThis as unknown as SourceScope,
+  browserLoader,
+  serve as Parameters<typeof runSource>[2],
+);

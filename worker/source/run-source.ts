@@ -1,0 +1,59 @@
+// Runs source in this worker: waits for it, loads it, and serves its classes.
+//
+// Does not know how classes are served.
+
+import { compareSourceBuilds } from '../../src/contract/source-build.ts';
+import { toWire } from '../../src/rpc/errors-on-wire.ts';
+import type { ConsoleMessage, SourceAnswer, SourceMessage } from '../../src/rpc/source-messages.ts';
+import type { ClassTable } from '../instance/object-class.ts';
+import { relayConsole } from './console-relay.ts';
+import { loadModules, type ModuleLoader } from './load-source.ts';
+
+/** The part of a worker's global scope that is used. */
+export interface SourceScope {
+  postMessage(message: SourceAnswer | ConsoleMessage): void;
+  addEventListener(
+    type: 'message',
+    listener: (event: MessageEvent<SourceMessage | null>) => void,
+  ): void;
+  readonly console: Parameters<typeof relayConsole>[0];
+}
+
+/** `serve` of this package. */
+export type Serve = (
+  classes: ClassTable,
+  options: SourceMessage['options'] & {
+    readonly exports: Readonly<Record<string, unknown>>;
+    readonly build: string;
+    readonly compareBuilds: typeof compareSourceBuilds;
+  },
+) => void;
+
+export function runSource(scope: SourceScope, loader: ModuleLoader, serve: Serve): void {
+  let isGiven = false;
+  // Kept, because object code may replace the method.
+  const post = scope.postMessage.bind(scope);
+  const { now } = Date;
+  scope.addEventListener('message', ({ data }) => {
+    if (data?.type !== 'source' || isGiven) return;
+    isGiven = true;
+    if (data.tellsConsole) {
+      relayConsole(scope.console, now, (entry) => post({ type: 'console', entry }));
+    }
+    void load(data, loader, serve).then(post);
+  });
+}
+
+async function load(
+  { options, build, ...source }: SourceMessage,
+  loader: ModuleLoader,
+  serve: Serve,
+): Promise<SourceAnswer> {
+  try {
+    const { classes, exports } = await loadModules(source, loader);
+    serve(classes, { ...options, exports, build, compareBuilds: compareSourceBuilds });
+    return { type: 'source-loaded', classes: Object.keys(classes) };
+  } catch (error) {
+    return { type: 'source-failed', error: toWire(error) };
+  }
+}
