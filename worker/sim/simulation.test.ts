@@ -52,6 +52,7 @@ describe('single objects through power failures, faults and full disks', () => {
     [5094, 'power that returned when a second power failure was requested'],
     [6378, 'a refused restore whose cancellation was damaged, so that it is refused again'],
     [10516, 'a restore refused after a close, and forgotten when power failed in the next opening'],
+    [34013, 'a close that reported commits as durable whose flush had been put off, and failed'],
     [13350, 'the bookmark of a time whose commits were lost in a power failure before a restore'],
   ])(
     '[SIM1] seed %i: %s',

@@ -118,7 +118,10 @@ test('[LOG23] commits that nobody waits for share a flush, which whoever waits f
   expect(count).toBe(4);
 });
 
-test('[LOG23] waiting for commits whose flush was put off rejects when that flush fails', async () => {
+test.each([
+  ['durability', (commits: Commits) => commits.durability()],
+  ['flush', (commits: Commits) => commits.flush()],
+])('[LOG23] %s of commits that were put off rejects when it fails', async (_, wait) => {
   const failures: unknown[] = [];
   const log = {
     needsFlush: true,
@@ -137,6 +140,6 @@ test('[LOG23] waiting for commits whose flush was put off rejects when that flus
   );
   commits.written({ confirmed: false });
   commits.committed();
-  await expect(commits.durability()).rejects.toThrow('no disk');
+  await expect(wait(commits)).rejects.toThrow('no disk');
   expect(failures.length).toBe(1);
 });

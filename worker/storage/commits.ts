@@ -91,13 +91,13 @@ export class Commits {
   /** A reply will name the last commit, so it waits for every commit so far. */
   named(): void {
     for (const ticket of this.#waiting()) confirm(ticket);
-    this.flush();
+    void this.flush();
   }
 
-  /** Flushes commits that no flush covers yet. */
-  flush(): void {
-    if (this.#waiting().length > 0) this.#await();
-    else if (this.#log.needsFlush) this.committed();
+  /** Flushes what no flush covers yet, and settles like `durability`. */
+  flush(): Promise<void> | undefined {
+    if (this.#log.needsFlush && this.#waiting().length === 0) this.#committed.push(ticket(true));
+    return this.durability();
   }
 
   /** Settles when every confirmed write so far is durable; undefined if they all are. */

@@ -379,8 +379,7 @@ export class ObjectStorage {
   async close(): Promise<void> {
     if (this.#broken !== undefined) return;
     this.#transactions.commitImplicit();
-    this.#commits.flush();
-    await this.#commits.durability();
+    await this.#commits.flush();
     await this.break(storageError('OBJECT_RESET', 'The object was closed while idle.'));
   }
 
