@@ -217,10 +217,14 @@ export class Session {
     if (this.#state.kind === 'unopened') void this.#open();
     if (this.#state.kind !== 'open') return;
     const { connection, id } = this.#state;
-    // A worker that steps down finishes what it has begun; the rest waits for the next one.
-    const isSent = ({ call }: Pending) => !connection.isYielding || this.#isBoundNow(call);
-    const queue = this.#queue.filter(isSent);
-    this.#queue = this.#queue.filter((pending) => !isSent(pending));
+    let queue = this.#queue;
+    this.#queue = [];
+    if (connection.isYielding) {
+      // A worker that steps down finishes what it has begun; the rest waits for the next one.
+      const isBound = queue.map(({ call }) => this.#isBoundNow(call));
+      this.#queue = queue.filter((_, i) => !isBound[i]);
+      queue = queue.filter((_, i) => isBound[i]);
+    }
     for (const batch of batches(queue)) this.#send(connection, id, batch);
   }
 
@@ -367,7 +371,11 @@ function travelsAlone({ op }: Call): boolean {
 }
 
 /** Divides calls into messages, in order. */
-function* batches(queue: readonly Pending[]): Generator<readonly Pending[]> {
+function batches(queue: readonly Pending[]): Iterable<readonly Pending[]> {
+  return queue.length === 1 ? [queue] : dividedBatches(queue);
+}
+
+function* dividedBatches(queue: readonly Pending[]): Generator<readonly Pending[]> {
   let batch: Pending[] = [];
   let bytes = 0;
   for (const pending of queue) {

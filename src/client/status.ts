@@ -49,6 +49,8 @@ export class Status
   #pendingWrites = 0;
   #savedAt: number | null = null;
   #isToldLater = false;
+  /** Without one, no event is made: each write would make two. */
+  #hasListener = false;
   #isOutdated: boolean;
 
   constructor(source: StandingSource, now: () => number) {
@@ -97,6 +99,11 @@ export class Status
     return this.#persistence.estimate();
   }
 
+  override addEventListener(...listening: Parameters<EventTarget['addEventListener']>): void {
+    this.#hasListener = true;
+    super.addEventListener(...listening);
+  }
+
   /** Counts a write until it is answered. */
   write<T>(work: Promise<T>, kind: WriteKind = 'confirmed'): Promise<T> {
     this.#pendingWrites += 1;
@@ -133,7 +140,7 @@ export class Status
     this.#isToldLater = true;
     queueMicrotask(() => {
       this.#isToldLater = false;
-      this.dispatchEvent(new Event('statechange'));
+      if (this.#hasListener) this.dispatchEvent(new Event('statechange'));
       if (this.#isOutdated || this.#source?.isOutdated !== true) return;
       this.#isOutdated = true;
       this.dispatchEvent(new Event('outdated'));

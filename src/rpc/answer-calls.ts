@@ -99,21 +99,22 @@ function plainValuesIn(argumentList: unknown): object[] {
   if (!Array.isArray(argumentList) || argumentList.length > PARAMETERS_MAX) {
     throw storageError('INVALID_ARGUMENT', `A call has at most ${PARAMETERS_MAX} parameters.`);
   }
-  return Array.from(argumentList, (parameter: unknown) => {
-    const isPlain =
-      typeof parameter === 'object' &&
-      parameter !== null &&
-      Reflect.get(parameter, 'type') === 'RAW';
-    if (isPlain) return { type: 'RAW', value: Reflect.get(parameter, 'value') };
-    throw storageError('INVALID_ARGUMENT', 'A parameter of a call is not a plain value.');
-  });
+  const values: object[] = [];
+  for (const parameter of argumentList as readonly { type?: unknown; value?: unknown }[]) {
+    if (parameter?.type !== 'RAW') {
+      throw storageError('INVALID_ARGUMENT', 'A parameter of a call is not a plain value.');
+    }
+    values.push({ type: 'RAW', value: parameter.value });
+  }
+  return values;
 }
 
 /** The function with failures as outcomes, because comlink would drop the error's code. */
 function settling(answer: Answerer): Answerer {
-  return async (...parameters) => {
+  return (...parameters) => {
     try {
-      return await answer(...parameters);
+      const answered = answer(...parameters);
+      return answered instanceof Promise ? answered.catch(failure) : answered;
     } catch (error) {
       return failure(error);
     }

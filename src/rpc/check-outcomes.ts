@@ -15,7 +15,9 @@ export function checkOutcome<T>(answer: unknown): Outcome<T> {
 /** One outcome for each of `count` calls. A single error is the outcome of all of them. */
 export function checkOutcomes(answer: unknown, count: number): Outcome[] {
   if (Array.isArray(answer)) {
-    return Array.from({ length: count }, (_, i) => checkOutcome(answer[i]));
+    const outcomes: Outcome[] = [];
+    for (let i = 0; i < count; i++) outcomes.push(checkOutcome(answer[i]));
+    return outcomes;
   }
   const outcome = checkOutcome(answer);
   return new Array(count).fill('error' in outcome ? outcome : checkOutcome(undefined));

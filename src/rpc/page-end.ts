@@ -39,7 +39,9 @@ export class PageEnd {
 
   constructor(endpoint: ChannelEndpoint) {
     this.#endpoint = endpoint;
-    this.worker = remoteFunctions(WORKER_FUNCTIONS, endpoint, (send) => this.#make(send));
+    this.worker = remoteFunctions(WORKER_FUNCTIONS, endpoint, (send, read) =>
+      this.#make(send, read),
+    );
     this.lost = new Promise((resolve) => {
       this.#reportLost = resolve;
     });
@@ -128,8 +130,8 @@ export class PageEnd {
     this.#endpoint.postMessage(paused);
   }
 
-  #make<T>(send: () => Promise<T>): Promise<T> {
-    const answer = this.#pending.make(send);
+  #make<T, R>(send: () => Promise<T>, read: (answer: T) => R): Promise<R> {
+    const answer = this.#pending.make(send, read);
     this.onWaiting();
     return answer;
   }

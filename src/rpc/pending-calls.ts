@@ -22,15 +22,15 @@ export class PendingCalls {
 
   // A peer answers with outcomes and never rejects. A rejection means a defect of the peer, or an
   // argument that cannot be cloned.
-  /** Makes a call, which settles with its answer, or rejects when the connection fails. */
-  make<T>(send: () => Promise<T>): Promise<T> {
+  /** Makes a call, which settles with what `read` makes of its answer, or rejects when the connection fails. */
+  make<T, R>(send: () => Promise<T>, read: (answer: T) => R): Promise<R> {
     if (this.#failure !== null) return Promise.reject(this.#failure);
     return new Promise((resolve, reject) => {
       this.#pending.add(reject);
       send().then(
-        (result) => {
+        (answer) => {
           this.#pending.delete(reject);
-          resolve(result);
+          resolve(read(answer));
         },
         (cause) => {
           this.#pending.delete(reject);

@@ -85,14 +85,14 @@ export function serveFunctions<Peer extends object>(
 }
 
 /**
- * The peer's functions. `make` sends a call and settles as its answer arrives.
+ * The peer's functions. `make` sends a call, and settles with what is made of its answer.
  *
  * comlink releases a peer whose proxies are all collected; the result holds them.
  */
 export function remoteFunctions<Peer extends object>(
   description: Description<Peer>,
   endpoint: ChannelEndpoint,
-  make: <T>(send: () => Promise<T>) => Promise<T>,
+  make: <T, R>(send: () => Promise<T>, read: (answer: T) => R) => Promise<R>,
 ): Peer {
   const remote = wrap(endpoint) as unknown as AnyPeer;
   const functions = Object.entries(description as AnyDescription).map(([name, { answer }]) => {
@@ -100,7 +100,10 @@ export function remoteFunctions<Peer extends object>(
     return [
       name,
       (...parameters: unknown[]) =>
-        make(() => call(...parameters)).then((answered) => answer(answered, ...parameters)),
+        make(
+          () => call(...parameters),
+          (answered) => answer(answered, ...parameters),
+        ),
     ];
   });
   return Object.fromEntries(functions) as Peer;

@@ -57,12 +57,17 @@ export class WorkerEnd implements StoragePeer {
   readonly #end = new AbortController();
   /** Calls of the page that are not answered yet, without those that wait for something to happen. */
   #running = 0;
+  readonly #answered = () => {
+    this.#running -= 1;
+  };
   #hasPaused = false;
 
   constructor(service: WorkerService, endpoint: ChannelEndpoint) {
     this.#service = service;
     this.#endpoint = endpoint;
-    const page = remoteFunctions(PAGE_FUNCTIONS, endpoint, (send) => this.#pending.make(send));
+    const page = remoteFunctions(PAGE_FUNCTIONS, endpoint, (send, read) =>
+      this.#pending.make(send, read),
+    );
     this.#objects = service.objects?.connect(page) ?? NO_OBJECTS;
     this.#live = service.live?.connect() ?? NO_LIVE_READS;
     serveFunctions(WORKER_FUNCTIONS, this.#functions(), endpoint);
@@ -110,11 +115,11 @@ export class WorkerEnd implements StoragePeer {
   }
 
   /** @throws CONNECTION_CLOSED for a session that is closed, or not this page's */
-  async execute(session: SessionId, calls: readonly Call[]): Promise<Outcome[]> {
-    if (!this.#sessions.has(session)) {
-      throw storageError('CONNECTION_CLOSED', 'This handle was closed; open the object again.');
-    }
-    return this.#service.execute(session, calls);
+  execute(session: SessionId, calls: readonly Call[]): Promise<Outcome[]> {
+    if (this.#sessions.has(session)) return this.#service.execute(session, calls);
+    return Promise.reject(
+      storageError('CONNECTION_CLOSED', 'This handle was closed; open the object again.'),
+    );
   }
 
   async close(session: SessionId): Promise<void> {
@@ -155,14 +160,13 @@ export class WorkerEnd implements StoragePeer {
     };
   }
 
-  async #run<T>(call: () => Promise<T>, counts = true): Promise<T> {
-    if (!counts) return call();
-    this.#running += 1;
-    try {
-      return await call();
-    } finally {
-      this.#running -= 1;
+  #run<T>(call: () => Promise<T>, counts = true): Promise<T> {
+    const answer = call();
+    if (counts) {
+      this.#running += 1;
+      answer.then(this.#answered, this.#answered);
     }
+    return answer;
   }
 
   #post(message: ConnectionMessage): void {

@@ -32,7 +32,8 @@ export class ClearanceWatch {
   #failures = 0;
   #error: Error | undefined;
   #underWay = 0;
-  #cancelTimer: (() => void) | undefined;
+  /** The next regular look has its timer, which costs more than many a call. */
+  #looksRegularly = false;
   #reportCleared: (error: Error) => void = () => {};
 
   /** `exists` never rejects; it returns true if it cannot find out. */
@@ -52,8 +53,7 @@ export class ClearanceWatch {
       return await work();
     } finally {
       this.#underWay -= 1;
-      if (this.#underWay === 0) this.#cancelTimer?.();
-      await this.#confirm();
+      if (!this.#hasSeenLately) await this.#confirm();
     }
   }
 
@@ -73,14 +73,21 @@ export class ClearanceWatch {
 
   async #confirm(): Promise<void> {
     if (this.#error !== undefined) throw this.#error;
-    if (this.#environment.now() - this.#seenMs >= CHECK_MS) await this.look();
+    if (!this.#hasSeenLately) await this.look();
   }
 
+  get #hasSeenLately(): boolean {
+    return this.#error === undefined && this.#environment.now() - this.#seenMs < CHECK_MS;
+  }
+
+  /** From the first call on, until none is under way when a look is due. */
   #lookRegularly(): void {
-    if (this.#underWay > 1) return;
+    if (this.#looksRegularly) return;
     const next = () => {
+      this.#looksRegularly = this.#underWay > 0;
+      if (!this.#looksRegularly) return;
       this.#confirm().catch(() => {}); // reported by `cleared`
-      this.#cancelTimer = this.#environment.after(CHECK_MS, next);
+      this.#environment.after(CHECK_MS, next);
     };
     next();
   }

@@ -149,6 +149,7 @@ export class ObjectInstance {
       compatibilityDate: storageOptions?.compatibilityDate,
       nextTurn: environment.nextTurn,
       ...(environment.beforeNextTurn && { beforeNextTurn: environment.beforeNextTurn }),
+      now: environment.now,
       after: environment.after,
       idleMs: environment.idleMs ?? IDLE_MS,
       confirmation: () => this.#confirmation(),

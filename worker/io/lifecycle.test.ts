@@ -336,35 +336,64 @@ describe('any order of calls, ends and failures', () => {
 
 describe('what keeps an instance', () => {
   function make() {
-    let evict: (() => void) | undefined;
+    let nowMs = 0;
+    let timer: { readonly dueMs: number; readonly task: () => void } | undefined;
     const onEvict = vi.fn();
     const lifecycle = new Lifecycle({
       idleMs: 10,
       onEvict,
-      after: (_delayMs, task) => {
-        evict = task;
+      now: () => nowMs,
+      after: (delayMs, task) => {
+        expect(timer).toBeUndefined();
+        timer = { dueMs: nowMs + delayMs, task };
         return () => {
-          evict = undefined;
+          timer = undefined;
         };
       },
     });
-    return { lifecycle, onEvict, isTimed: () => evict !== undefined };
+    const pass = (durationMs: number) => {
+      nowMs += durationMs;
+      if (timer === undefined || timer.dueMs > nowMs) return;
+      const { task } = timer;
+      timer = undefined;
+      task();
+    };
+    return { lifecycle, onEvict, pass, isTimed: () => timer !== undefined };
   }
 
-  test('[OBJ2] it is timed while nothing is held, and by its own timer only', () => {
-    const { lifecycle, isTimed } = make();
+  test('[OBJ2] it is evicted when nothing was held for the whole time, by its own timer only', () => {
+    const { lifecycle, onEvict, pass, isTimed } = make();
+    pass(100);
     expect(isTimed()).toBe(false); // it is being made
     lifecycle.start();
-    expect(isTimed()).toBe(true);
+    pass(9);
     const releases = [lifecycle.hold(vi.fn()), lifecycle.hold(vi.fn())];
-    expect(isTimed()).toBe(false);
     releases[0]!();
     releases[0]!();
-    expect(isTimed()).toBe(false);
+    pass(100);
+    expect(isTimed()).toBe(false); // it is held
     releases[1]!();
+    pass(9);
+    lifecycle.hold(vi.fn())();
+    pass(9);
+    expect(onEvict).not.toHaveBeenCalled();
+    pass(1);
+    expect(onEvict).toHaveBeenCalledOnce();
+    lifecycle.hold(vi.fn())();
     expect(isTimed()).toBe(true);
     lifecycle.end('over');
     expect(isTimed()).toBe(false);
+  });
+
+  test('[OBJ2] a clock that is set back does not keep it', () => {
+    const { lifecycle, onEvict, pass } = make();
+    lifecycle.start();
+    pass(5);
+    lifecycle.hold(vi.fn())();
+    pass(-1000);
+    pass(1005);
+    pass(10);
+    expect(onEvict).toHaveBeenCalled();
   });
 
   test('[OBJ14] whatever is held is told of the end, once; what is held later, at once', () => {

@@ -6,6 +6,8 @@
 // Knows nothing of files and events.
 
 export interface LifecycleEnvironment {
+  /** Milliseconds of the clock of `after`. */
+  now(): number;
   /** Runs the task after the delay; the result cancels it. */
   after(delayMs: number, task: () => void): () => void;
   readonly idleMs: number;
@@ -18,7 +20,7 @@ export interface LifecycleEnvironment {
 /** `closing`: no event runs any more; answers wait for the flush of the writes they report. */
 type State =
   | { readonly kind: 'busy' }
-  | { readonly kind: 'idle'; readonly cancelEviction: () => void }
+  | { readonly kind: 'idle'; readonly sinceMs: number }
   | { readonly kind: 'closing'; readonly reason: unknown }
   | { readonly kind: 'ended'; readonly reason: unknown };
 
@@ -29,7 +31,9 @@ export class Lifecycle {
   readonly #held = new Set<{ readonly onEnd: OnEnd }>();
   /** Told of the end too, without keeping the instance in memory. */
   readonly #watching = new Set<{ readonly onEnd: OnEnd }>();
-  #state: State = { kind: 'busy' };
+  #state: State = BUSY;
+  /** The eviction timer: it goes on through short work, because it costs more than a call. */
+  #cancelTimer: (() => void) | undefined;
 
   constructor(environment: LifecycleEnvironment) {
     this.#environment = environment;
@@ -101,22 +105,34 @@ export class Lifecycle {
     const told = [...this.#held, ...this.#watching];
     this.#held.clear();
     this.#watching.clear();
+    this.#cancelTimer?.();
     for (const { onEnd } of told) onEnd(state.reason);
     return true;
   }
 
   #wake(): void {
-    if (this.#state.kind !== 'idle') return;
-    this.#state.cancelEviction();
-    this.#state = { kind: 'busy' };
+    if (this.#state.kind === 'idle') this.#state = BUSY;
   }
 
   #rest(): void {
     if (this.#state.kind !== 'busy' || this.#held.size > 0) return;
-    const { after, idleMs, onEvict, onRest } = this.#environment;
-    this.#state = { kind: 'idle', cancelEviction: after(idleMs, onEvict) };
-    onRest?.();
+    this.#state = { kind: 'idle', sinceMs: this.#environment.now() };
+    if (this.#cancelTimer === undefined) this.#evictAfter(this.#environment.idleMs);
+    this.#environment.onRest?.();
+  }
+
+  #evictAfter(delayMs: number): void {
+    const { after, now, idleMs, onEvict } = this.#environment;
+    this.#cancelTimer = after(delayMs, () => {
+      this.#cancelTimer = undefined;
+      if (this.#state.kind !== 'idle') return; // the next rest sets it again
+      const leftMs = this.#state.sinceMs + idleMs - now();
+      if (leftMs <= 0) onEvict();
+      else this.#evictAfter(Math.min(leftMs, idleMs)); // the clock may have been set back
+    });
   }
 }
+
+const BUSY = { kind: 'busy' } as const;
 
 const NOTHING = () => {};

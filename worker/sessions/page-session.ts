@@ -96,18 +96,23 @@ export class PageSession {
     flagged: CallCancellations,
   ): Promise<Outcome[]> {
     const outcomes: (Outcome | Promise<Outcome>)[] = [];
-    for (const [i, call] of calls.entries()) {
+    let isComplete = true;
+    for (let i = 0; i < calls.length; i++) {
+      const call = calls[i]!;
       try {
         const result = this.#performFor(instance, call, flagged[i]);
         if (!(result instanceof Promise)) outcomes.push({ ok: result });
         else if (call.op === 'commit' || call.op === 'rollback')
           outcomes.push(await outcome(result));
-        else outcomes.push(outcome(result));
+        else {
+          outcomes.push(outcome(result));
+          isComplete = false;
+        }
       } catch (error) {
         outcomes.push({ error: toWire(error) });
       }
     }
-    return Promise.all(outcomes);
+    return isComplete ? (outcomes as Outcome[]) : Promise.all(outcomes);
   }
 
   #performFor(

@@ -60,6 +60,7 @@ export class PageSessions implements StoragePeer {
       const closed = toWire(handleClosed());
       return calls.map(() => ({ error: closed }));
     }
+    if (calls.every(({ flag }) => flag === undefined)) return this.#execute(session, calls, []);
     const { cancellations } = this.#host;
     const flagged = calls.map(({ flag }) => flag && cancellations.begin(flag));
     try {
