@@ -2,9 +2,15 @@
 
 import type { Page } from '@playwright/test';
 import type { Profile } from '../../browsers/profile.ts';
-import { CONTENDERS, type Contender } from './contenders.ts';
+import { CONTENDERS, type Contender, LIMITS } from './contenders.ts';
 import { bundlePeers, type PeerFiles, servePeers } from './peer-site.ts';
 import type { Place, Row } from './rows.ts';
+
+/** How long a page may take on a busy machine, where some contenders create a database cluster first. */
+const ANSWER_MS_MAX = 120_000;
+
+/** A browser releases the files of a closed page a moment later; some contenders do not wait for them. */
+const RELEASE_MS = 500;
 
 /** One row in one place: microseconds of each round, by contender. */
 export interface Measured {
@@ -31,10 +37,12 @@ export async function measureRows(
       pages.push([contender, await openPage(profile, site.origin, contender)]);
     }
     const measured: Measured[] = [];
-    for (const [{ name }, place] of wanted) {
+    for (const [{ name, isFreeInWorker = false }, place] of wanted) {
       const rounds = new Map<string, number[]>();
+      const isLimited = place !== 'worker' || !isFreeInWorker;
+      const taking = pages.filter(([contender]) => isLimited || contender.name !== LIMITS);
       for (let round = 0; round <= roundCount; round++) {
-        for (const [contender, page] of rotated(pages, round)) {
+        for (const [contender, page] of rotated(taking, round)) {
           const time = await page.evaluate(([row, place]) => window.contender.time(row, place), [
             name,
             place,
@@ -54,12 +62,18 @@ export async function measureRows(
 }
 
 async function openPage(profile: Profile, origin: string, { name, kit, configuration }: Contender) {
-  const page = await profile.newPage();
-  page.on('pageerror', (error) => console.error(`${name}: ${error.stack ?? error}`));
+  const page = await newPage(profile, name);
   await page.goto(`${origin}/${kit}/`);
   await page.waitForFunction(() => window.contender !== undefined);
   await page.evaluate((c) => window.contender.open(c), configuration);
   await page.evaluate(() => window.contender.fill());
+  return page;
+}
+
+async function newPage(profile: Profile, contender: string): Promise<Page> {
+  const page = await profile.newPage();
+  page.setDefaultTimeout(ANSWER_MS_MAX);
+  page.on('pageerror', (error) => console.error(`${contender}: ${error.stack ?? error}`));
   return page;
 }
 
@@ -80,12 +94,13 @@ export async function measureVisits(
       const site = await servePeers(files);
       const query = encodeURIComponent(JSON.stringify(configuration));
       for (const { rounds } of measured) {
-        const page = await profile.newPage();
+        const page = await newPage(profile, name);
         await page.goto(`${site.origin}/${kit}/?${query}`);
         const answered = await page.waitForFunction(() => window.firstAnswerMs);
         const elapsedMs = (await answered.jsonValue()) as number;
         if (round > 0) rounds.set(name, [...(rounds.get(name) ?? []), elapsedMs * 1000]);
         await page.close();
+        await new Promise((resolve) => setTimeout(resolve, RELEASE_MS));
       }
       await site.close();
     }

@@ -23,6 +23,8 @@ export interface Row {
   readonly places: readonly Place[];
   /** What a contender must have to take part. */
   readonly needs: keyof Store;
+  /** Nothing is the least that it can cost in a worker, only the message to a page. */
+  readonly isFreeInWorker?: boolean;
   /** The least number of commits that `once` makes. */
   readonly commits?: number;
   /** What `once` needs beside what every store is filled with. */
@@ -79,6 +81,7 @@ export const ROWS: readonly Row[] = [
     name: 'get',
     places: ['page', 'worker'],
     needs: 'get',
+    isFreeInWorker: true,
     once: (store) => store.get(randomKey()),
   },
   {
@@ -119,6 +122,7 @@ export const ROWS: readonly Row[] = [
     name: 'get of 128 KiB',
     places: ['page', 'worker'],
     needs: 'get',
+    isFreeInWorker: true,
     prepare: (store) => store.put(...freshEntry('large', LARGE_BYTES)),
     once: async (store) => expect((await store.get('large'))!.length, LARGE_BYTES),
   },
@@ -138,6 +142,7 @@ export const ROWS: readonly Row[] = [
     name: '10,000 rows read',
     places: ['page', 'worker'],
     needs: 'scan',
+    isFreeInWorker: true,
     once: async (store) => {
       const rows = await store.scan!();
       expect(rows.length, ROW_COUNT);
