@@ -11,6 +11,10 @@ export class Bench extends DurableObject {
     this.ctx.storage.put(key, value);
   }
 
+  read(key: string): Promise<unknown> {
+    return this.ctx.storage.get(key);
+  }
+
   /** Milliseconds of so many puts of other bytes, each with its flush. */
   async putSync(count: number, length: number): Promise<number> {
     const { storage } = this.ctx;

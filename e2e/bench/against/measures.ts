@@ -77,6 +77,12 @@ const MEASURES: Readonly<Record<string, Measure>> = {
       return together(1000, (i) => stubs[i % 100]!.echo(i));
     },
   },
+  '1,000 calls that read in flight': {
+    run: (opened) => {
+      const stub = bench(opened);
+      return together(1000, (i) => stub.read(`k${i}`));
+    },
+  },
   '1,000 calls that write in flight': {
     run: (opened) => {
       const stub = bench(opened);
