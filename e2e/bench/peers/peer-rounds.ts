@@ -2,7 +2,7 @@
 
 import type { Page } from '@playwright/test';
 import type { Profile } from '../../browsers/profile.ts';
-import { CONTENDERS, type Contender, LIMITS } from './contenders.ts';
+import { BY_COMLINK, CONTENDERS, type Contender, LIMITS } from './contenders.ts';
 import { bundlePeers, type PeerFiles, servePeers } from './peer-site.ts';
 import type { Place, Row } from './rows.ts';
 
@@ -84,13 +84,14 @@ export async function measureVisits(
   roundCount: number,
 ): Promise<Measured[]> {
   const visits = ['first visit', 'second visit'];
+  const libraries = CONTENDERS.filter(({ name }) => name !== LIMITS && name !== BY_COMLINK);
   const measured = visits.map((name) => ({
     name,
     place: 'visit' as const,
     rounds: new Map<string, number[]>(),
   }));
   for (let round = 0; round <= roundCount; round++) {
-    for (const { name, kit, configuration } of rotated(CONTENDERS, round)) {
+    for (const { name, kit, configuration } of rotated(libraries, round)) {
       const site = await servePeers(files);
       const query = encodeURIComponent(JSON.stringify(configuration));
       for (const { rounds } of measured) {
