@@ -39,7 +39,7 @@ await bundle({
   splitting: true,
   entryPoints: {
     index: 'src/index.ts',
-    connect: 'src/connect.ts',
+    connect: 'src/connect-only.ts',
     // Beside them, because it shares what they know of handles and signals.
     inspector: 'src/inspector/index.ts',
     source: 'src/connect-source.ts',

@@ -52,6 +52,11 @@ const CLASS = `
 
 export const PAGES: readonly string[] = ['storage.html', 'classes.html'];
 
+/** `entry` is what a page imports of the package. */
+const classesOf = (entry: string) => `import { connect } from '${entry}';
+  const start = () => new Worker(new URL('./objects.worker.js', import.meta.url), { type: 'module' });
+  ${title(CALL)}`;
+
 /** What every project has. */
 export const FILES: Readonly<Record<string, string>> = {
   'package.json':
@@ -60,14 +65,18 @@ export const FILES: Readonly<Record<string, string>> = {
   'storage.html': '<script type="module" src="./storage.js"></script>',
   'storage.js': `import { openStorage } from 'ctx-storage'; ${title(OPEN)}`,
   'classes.html': '<script type="module" src="./classes.js"></script>',
-  'classes.js': `import { connect } from 'ctx-storage';
-    const start = () => new Worker(new URL('./objects.worker.js', import.meta.url), { type: 'module' });
-    ${title(CALL)}`,
+  'classes.js': classesOf('ctx-storage'),
   'objects.worker.js': `import { DurableObject, serve } from 'ctx-storage/worker'; ${CLASS}`,
   // In Node: what a server that renders does.
   'server.js': `import { openStorage } from 'ctx-storage';
     const error = await openStorage('app').then(() => 'opened', String);
     if (!/Call openStorage\\(\\) in a browser/.test(error)) throw new Error(error);`,
+  // An app that only calls connect() must not emit openStorage's worker beside its own. A
+  // worker is larger than all else, because SQLite is in it.
+  'one-worker.js': `import { readdirSync, statSync } from 'node:fs';
+    const files = readdirSync('connecting', { recursive: true }).filter((file) => file.endsWith('.js'));
+    const workers = files.filter((file) => statSync('connecting/' + file).size > 250_000);
+    if (workers.length !== 1) throw new Error('Workers: ' + workers.join(', '));`,
   // A bundler that follows no workers: the class worker is an entry, and two files lie beside its output.
   'copy.js': `import { copyFileSync } from 'node:fs';
     for (const file of ['worker.js', 'sqlite3.wasm']) {
@@ -77,6 +86,7 @@ export const FILES: Readonly<Record<string, string>> = {
 };
 
 const SERVER = ['server.js'];
+const ONE_WORKER = ['one-worker.js'];
 
 function vite(range: string): MatrixProject {
   const program = 'node_modules/vite/bin/vite.js';
@@ -84,11 +94,21 @@ function vite(range: string): MatrixProject {
     name: `Vite ${range}`,
     packages: [`vite@${range}`],
     files: {
-      'vite.config.js': `export default {
-        build: { target: 'esnext', rollupOptions: { input: ['storage.html', 'classes.html'] } },
-      };`,
+      // Vite 7 emits a worker that nothing uses.
+      'classes.js': classesOf(range === '7' ? 'ctx-storage/connect' : 'ctx-storage'),
+      'vite.config.js': `export default ({ mode }) => ({
+        build: {
+          target: 'esnext',
+          rollupOptions: { input: mode === 'connecting' ? ['classes.html'] : ['storage.html', 'classes.html'] },
+        },
+      });`,
     },
-    build: [[program, 'build'], SERVER],
+    build: [
+      [program, 'build'],
+      [program, 'build', '--mode', 'connecting', '--outDir', 'connecting'],
+      ONE_WORKER,
+      SERVER,
+    ],
     served: [
       { what: 'development', command: [program] },
       { what: 'build', folder: 'dist' },
@@ -106,12 +126,13 @@ export const PROJECTS: readonly MatrixProject[] = [
     name: 'webpack 5',
     packages: ['webpack@5', 'webpack-cli@6'],
     files: {
-      'webpack.config.js': `export default {
-        mode: 'production', entry: { storage: './storage.js', classes: './classes.js' },
-        output: { path: import.meta.dirname + '/out', publicPath: '/' },
-      };`,
+      'webpack.config.js': `const of = (entry, folder) => ({
+          mode: 'production', entry, output: { path: import.meta.dirname + '/' + folder, publicPath: '/' },
+        });
+        const [storage, classes] = ['./storage.js', './classes.js'];
+        export default [of({ storage, classes }, 'out'), of({ classes }, 'connecting')];`,
     },
-    build: [['node_modules/webpack/bin/webpack.js'], ['copy.js']],
+    build: [['node_modules/webpack/bin/webpack.js'], ONE_WORKER, ['copy.js']],
     served: [{ what: 'build', folder: 'out' }],
   },
   {
@@ -119,12 +140,11 @@ export const PROJECTS: readonly MatrixProject[] = [
     packages: ['rollup@4', '@rollup/plugin-node-resolve@16'],
     files: {
       'rollup.config.js': `import resolve from '@rollup/plugin-node-resolve';
-        export default {
-          input: ['storage.js', 'classes.js', 'objects.worker.js'],
-          output: { dir: 'out' }, plugins: [resolve({ browser: true })],
-        };`,
+        const of = (input, dir) => ({ input, output: { dir }, plugins: [resolve({ browser: true })] });
+        const connecting = ['classes.js', 'objects.worker.js'];
+        export default [of(['storage.js', ...connecting], 'out'), of(connecting, 'connecting')];`,
     },
-    build: [['node_modules/rollup/dist/bin/rollup', '-c'], ['copy.js']],
+    build: [['node_modules/rollup/dist/bin/rollup', '-c'], ONE_WORKER, ['copy.js']],
     served: [{ what: 'build', folder: 'out' }],
   },
   {
@@ -132,12 +152,12 @@ export const PROJECTS: readonly MatrixProject[] = [
     packages: ['esbuild'],
     files: {
       'build.js': `import { build } from 'esbuild';
-        await build({
-          entryPoints: ['storage.js', 'classes.js', 'objects.worker.js'],
-          bundle: true, splitting: true, format: 'esm', outdir: 'out',
-        });`,
+        const options = { bundle: true, splitting: true, format: 'esm' };
+        const connecting = ['classes.js', 'objects.worker.js'];
+        await build({ ...options, entryPoints: ['storage.js', ...connecting], outdir: 'out' });
+        await build({ ...options, entryPoints: connecting, outdir: 'connecting' });`,
     },
-    build: [['build.js'], ['copy.js']],
+    build: [['build.js'], ONE_WORKER, ['copy.js']],
     served: [{ what: 'build', folder: 'out' }],
   },
   {

@@ -320,17 +320,21 @@ test('[PKG2] the package depends on what its files import, and on nothing else',
   expect([...new Set(names)].sort()).toEqual(declared.sort());
 });
 
+const intoParts = {
+  bundle: true,
+  splitting: true,
+  minify: true,
+  format: 'esm',
+  write: false,
+  logLevel: 'error',
+} as const;
+
 /** What a bundler makes of an import, in bytes of brotli: what a page loads before it calls anything. */
 async function sizeOf(code: string): Promise<{ bytes: number; later: number; text: string }> {
   const { outputFiles } = await bundle({
+    ...intoParts,
     stdin: { contents: code, resolveDir: directory },
     outdir: directory,
-    bundle: true,
-    splitting: true,
-    minify: true,
-    format: 'esm',
-    write: false,
-    logLevel: 'error',
   });
   const sizes = outputFiles.map(({ contents }) => brotliCompressSync(contents).length);
   const index = outputFiles.findIndex(({ path }) => path.endsWith('stdin.js'));
@@ -353,6 +357,33 @@ test('[PKG7] a page, a file of classes and the worker are as small as is promise
   expect(worker.length).toBeLessThan(102_000);
   const files = readdirSync(dist, { recursive: true, encoding: 'utf8' });
   expect(files.filter((file) => file.endsWith('.map'))).toEqual([]);
+});
+
+test('[PKG10] an app that only connects emits no worker of the package', async () => {
+  const emitted = async (code: string) => {
+    const stdin = { contents: code, resolveDir: directory };
+    const { outputFiles, metafile } = await bundle({
+      ...intoParts,
+      stdin,
+      outdir: directory,
+      metafile: true,
+    });
+    const named = /new URL\("\.\/worker\.js"/;
+    const all = Object.keys(metafile.inputs).filter((file) => file.includes('ctx-storage/dist'));
+    return {
+      used: outputFiles.some(({ text }) => named.test(text)),
+      seen: all.some((file) => named.test(readFileSync(file, 'utf8'))),
+    };
+  };
+  expect(await emitted("export { openStorage } from 'ctx-storage'")).toEqual({
+    used: true,
+    seen: true,
+  });
+  expect(await emitted("export { connect } from 'ctx-storage'")).toMatchObject({ used: false });
+  expect(await emitted("export * from 'ctx-storage/connect'")).toEqual({
+    used: false,
+    seen: false,
+  });
 });
 
 test('[PKG6] the hooks import react and nothing else', async () => {

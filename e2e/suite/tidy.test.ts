@@ -70,6 +70,7 @@ describe('source', () => {
     const entries = new Set([
       'src/index.ts',
       'src/connect-source.ts',
+      'src/connect-only.ts',
       'src/management/index.ts',
       'src/react/index.ts',
       'src/playwright/index.ts',
