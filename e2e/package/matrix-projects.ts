@@ -81,7 +81,8 @@ export const FILES: Readonly<Record<string, string>> = {
   'copy.js': `import { copyFileSync } from 'node:fs';
     for (const file of ['worker.js', 'sqlite3.wasm']) {
       copyFileSync('node_modules/ctx-storage/dist/' + file, 'out/' + file);
-    }
+    }`,
+  'pages.js': `import { copyFileSync } from 'node:fs';
     for (const file of ['storage.html', 'classes.html']) copyFileSync(file, 'out/' + file);`,
 };
 
@@ -132,7 +133,7 @@ export const PROJECTS: readonly MatrixProject[] = [
         const [storage, classes] = ['./storage.js', './classes.js'];
         export default [of({ storage, classes }, 'out'), of({ classes }, 'connecting')];`,
     },
-    build: [['node_modules/webpack/bin/webpack.js'], ONE_WORKER, ['copy.js']],
+    build: [['node_modules/webpack/bin/webpack.js'], ONE_WORKER, ['pages.js']],
     served: [{ what: 'build', folder: 'out' }],
   },
   {
@@ -144,7 +145,7 @@ export const PROJECTS: readonly MatrixProject[] = [
         const connecting = ['classes.js', 'objects.worker.js'];
         export default [of(['storage.js', ...connecting], 'out'), of(connecting, 'connecting')];`,
     },
-    build: [['node_modules/rollup/dist/bin/rollup', '-c'], ONE_WORKER, ['copy.js']],
+    build: [['node_modules/rollup/dist/bin/rollup', '-c'], ONE_WORKER, ['copy.js'], ['pages.js']],
     served: [{ what: 'build', folder: 'out' }],
   },
   {
@@ -157,7 +158,7 @@ export const PROJECTS: readonly MatrixProject[] = [
         await build({ ...options, entryPoints: ['storage.js', ...connecting], outdir: 'out' });
         await build({ ...options, entryPoints: connecting, outdir: 'connecting' });`,
     },
-    build: [['build.js'], ONE_WORKER, ['copy.js']],
+    build: [['build.js'], ONE_WORKER, ['copy.js'], ['pages.js']],
     served: [{ what: 'build', folder: 'out' }],
   },
   {

@@ -8,7 +8,7 @@ export function spawnWorker(): Worker {
     return new Worker(new URL('worker.js', FOLDER_LEFT), { type: 'module' });
   }
   // On another origin than the page, such as a CDN's. Not tried first: Chromium throws, Firefox tells it much later.
-  if (!isOwnOrigin(import.meta.url)) return workerAt(new URL('worker.js', WASM_URL).href);
+  if (isElsewhere(import.meta.url)) return workerAt(new URL('worker.js', WASM_URL).href);
   return new Worker(new URL('../../worker/entries/storage-worker.ts', import.meta.url), {
     type: 'module',
   });
@@ -21,6 +21,11 @@ export function spawnWorker(): Worker {
 export function workerAt(url: string): Worker {
   const script = new Blob([`import ${JSON.stringify(url)};`], { type: 'text/javascript' });
   return new Worker(isOwnOrigin(url) ? url : URL.createObjectURL(script), { type: 'module' });
+}
+
+/** False for what some bundlers put in place of a module's address: a file's path, or one that names no origin. */
+function isElsewhere(url: string): boolean {
+  return /^https?:/.test(url) && !isOwnOrigin(url);
 }
 
 /** Whether the page may start a worker at this address. */
