@@ -87,7 +87,7 @@ export async function post(text: string): Promise<boolean> {
 export async function deleteRoom(name: string): Promise<void> {
   await attempt(async () => {
     const objectsHere = await objects();
-    await objectsHere.delete(await stubOf(name));
+    await objectsHere.deleteObject(await stubOf(name));
     await refreshRooms();
   });
 }

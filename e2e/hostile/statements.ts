@@ -204,7 +204,7 @@ export async function openStatements(): Promise<Surface> {
       return undefined;
     } finally {
       running.delete(name);
-      await objects.delete(stub);
+      await objects.deleteObject(stub);
     }
   };
   return {

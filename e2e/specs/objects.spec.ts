@@ -288,7 +288,7 @@ test('[CONN10] objects are listed and deleted', async ({ storagePage }) => {
     await room.add(1);
     const find = async () => (await objects.list('Room')).find(({ id }) => id.equals(room.id));
     const listed = await find();
-    await objects.delete(room);
+    await objects.deleteObject(room);
     const left = await find();
     return { name: listed?.id.name, sizeBytes: listed?.sizeBytes ?? 0, isLeft: left !== undefined };
   });

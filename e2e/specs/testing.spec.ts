@@ -55,7 +55,7 @@ test('[SUITE1] a suite seeds with a file, and begins again', async ({ page }) =>
     const storage = await objects.storage(second!);
     await storage.importDatabase(file);
     const imported = await second!.add(1);
-    await objects.delete(second!);
+    await objects.deleteObject(second!);
     return [imported, await second!.add(1)];
   });
   expect(seen).toEqual([6, 1]);

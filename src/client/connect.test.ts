@@ -258,11 +258,11 @@ describe('a page', () => {
 
 describe('tools', () => {
   test('[CONN10] objects are listed and deleted through the worker that leads', async () => {
-    const { env, list, delete: remove } = await connect(second);
+    const { env, list, deleteObject } = await connect(second);
     const [found] = await list('Room');
     expect(found).toMatchObject({ className: 'Room', sizeBytes: 4096, nextAlarm: 5 });
     expect(found!.id.equals(env.Room.idFromName('a'))).toBe(true);
-    await remove(env.Room.get(found!.id));
+    await deleteObject(env.Room.get(found!.id));
     expect(asked).toEqual(['a']);
     expect(await failure(list('Nope' as 'Room'))).toMatchObject({ code: 'UNKNOWN_CLASS' });
   });

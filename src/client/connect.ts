@@ -92,8 +92,8 @@ export async function connectClasses<Classes extends object>(
       );
       return found.map(({ address, ...facts }) => ({ ...named(address), ...facts }));
     },
-    async delete(stub) {
-      await client.manage({ op: 'delete', address: mustBeStub('delete', stub) });
+    async deleteObject(stub) {
+      await client.manage({ op: 'delete', address: mustBeStub('deleteObject', stub) });
     },
     clock: clockOf(client),
     storage: (stub) => openObject(stub, finder, finders),

@@ -27,7 +27,7 @@ export interface ManagedObjects<Env extends object> {
    */
   list(className: keyof Env & string, options?: ListObjectsOptions): Promise<ObjectSummary[]>;
   /** Removes an object with everything it stored; calls of it that are under way reject. */
-  delete(stub: DurableObjectStub): Promise<void>;
+  deleteObject(stub: DurableObjectStub): Promise<void>;
   /** The time of the objects, for tests and tools. */
   readonly clock: ObjectsClock;
 }

@@ -68,8 +68,8 @@ export class TestObjects {
   }
 
   /** Removes an object and everything that it stored. */
-  delete(className: string, name: string | ById): Promise<void> {
-    const object = objectName('objects.delete', className, name);
+  deleteObject(className: string, name: string | ById): Promise<void> {
+    const object = objectName('objects.deleteObject', className, name);
     return inStep(`objects: delete ${className}`, async () => {
       await this.#objects.ask({ op: 'delete', object });
     });

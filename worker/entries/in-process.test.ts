@@ -79,7 +79,7 @@ describe('code beside the objects, by turns', () => {
     expect(await isOutside()).toBe(true);
     expect(await objects.list('Notes')).toHaveLength(1);
     expect(await isOutside()).toBe(true);
-    await objects.delete(notes);
+    await objects.deleteObject(notes);
     expect(await isOutside()).toBe(true);
     await objects.clock.advance(0);
     expect(await isOutside()).toBe(true);

@@ -160,10 +160,10 @@ describe('objects in Node', () => {
     await stub.add();
     const [listed] = await objects.list('COUNTER' as 'Counter');
     expect(listed?.sizeBytes).toBeGreaterThan(0);
-    await objects.delete(stub);
+    await objects.deleteObject(stub);
     expect(await objects.list('Counter')).toEqual([]);
     expect(await stub.add()).toBe(1);
-    await expect(objects.delete({} as never)).rejects.toMatchObject({
+    await expect(objects.deleteObject({} as never)).rejects.toMatchObject({
       name: 'TypeError',
       code: 'INVALID_ARGUMENT',
     });

@@ -51,10 +51,10 @@ export async function objectsOn<Table extends ClassTable>(
       );
       return listed.map(({ address, ...facts }) => ({ ...named(address), ...facts }));
     },
-    async delete(stub) {
+    async deleteObject(stub) {
       const address = addressOf(stub);
       if (address === undefined) {
-        throw storageError('INVALID_ARGUMENT', 'delete: takes the stub of an object.');
+        throw storageError('INVALID_ARGUMENT', 'deleteObject: takes the stub of an object.');
       }
       await host.outside.send(() => manager.delete(fromWireAddress(address)));
     },

@@ -61,7 +61,7 @@ export function missing({ className, id }: ObjectAddress): StorageError {
   return storageError(
     'OBJECT_MISSING',
     `${className} ${id.name === undefined ? id.toString() : JSON.stringify(id.name)} was stored, and its files are ` +
-      'gone: the browser has evicted them, or something else has deleted them. delete(stub) accepts that; the ' +
+      'gone: the browser has evicted them, or something else has deleted them. deleteObject(stub) accepts that; the ' +
       'next call then starts a new, empty object.',
   );
 }

@@ -140,7 +140,7 @@ class SimulatedHost {
   }
 
   delete(name: string): Promise<void> {
-    return this.#objects.delete(this.stub(name) as unknown as DurableObjectStub);
+    return this.#objects.deleteObject(this.stub(name) as unknown as DurableObjectStub);
   }
 
   close(): Promise<void> {
