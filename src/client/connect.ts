@@ -189,7 +189,10 @@ function named(address: WireAddress): { className: string; id: DurableObjectId }
 function mustBeStub(operation: string, stub: object): WireAddress {
   const address = addressOf(stub);
   if (address !== undefined) return address;
-  throw storageError('INVALID_ARGUMENT', `${operation}: takes a stub of an object.`);
+  throw storageError(
+    'INVALID_ARGUMENT',
+    `${operation}: takes a stub of an object, such as env.Room.getByName('lobby').`,
+  );
 }
 
 function unknownClass(name: string, served: Iterable<string>): Error {

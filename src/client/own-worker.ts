@@ -187,8 +187,8 @@ function loadError(operation: string, event: Event): Error {
       ? `${operation}: the worker failed while it was loaded: ${message}`
       : `${operation}: the worker could not be loaded. Check its address ` +
           `(${operation === 'connect' ? 'what the function passes to new Worker()' : 'workerUrl'}), ` +
-          'its MIME type and the Content-Security-Policy (worker-src). In Vite, name this package: ' +
-          "optimizeDeps: { exclude: ['ctx-storage'] }.",
+          'its MIME type and the Content-Security-Policy (worker-src). Rollup and esbuild follow no workers, and Vite 7 ' +
+          'finds none of a package above its root: docs/bundlers.md of ctx-storage has the settings.',
     cause === undefined ? undefined : { cause },
   );
 }

@@ -2,13 +2,13 @@
 // this form; the package build rewrites the address.
 
 import { FOLDER_LEFT, WASM_URL } from '../contract/wasm-url.ts';
-import { isOwnOrigin, workerAt } from './spawn-worker.ts';
+import { isElsewhere, workerAt } from './spawn-worker.ts';
 
 export function spawnSourceWorker(): Worker {
   if (FOLDER_LEFT !== null) {
     return new Worker(new URL('source-worker.js', FOLDER_LEFT), { type: 'module' });
   }
-  if (!isOwnOrigin(import.meta.url)) return workerAt(new URL('source-worker.js', WASM_URL).href);
+  if (isElsewhere(import.meta.url)) return workerAt(new URL('source-worker.js', WASM_URL).href);
   return new Worker(new URL('../../worker/entries/source-worker.ts', import.meta.url), {
     type: 'module',
   });

@@ -24,12 +24,12 @@ export function workerAt(url: string): Worker {
 }
 
 /** False for what some bundlers put in place of a module's address: a file's path, or one that names no origin. */
-function isElsewhere(url: string): boolean {
+export function isElsewhere(url: string): boolean {
   return /^https?:/.test(url) && !isOwnOrigin(url);
 }
 
 /** Whether the page may start a worker at this address. */
-export function isOwnOrigin(url: string): boolean {
+function isOwnOrigin(url: string): boolean {
   const { origin, protocol } = new URL(url);
   return origin === location.origin || protocol === 'blob:' || protocol === 'data:';
 }

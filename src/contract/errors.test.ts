@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { deserialize } from '../serializer/decode.ts';
 import { serialize } from '../serializer/encode.ts';
@@ -14,6 +15,19 @@ describe('an error of this package', () => {
     expect(error).toMatchObject({ code, message: 'why', cause });
     expect(error.retryable ?? false).toBe(retryable ?? false);
     expect(isStorageError(error)).toBe(true);
+  });
+
+  test('[ERR1] each code has a row in docs/errors.md, as the table has it, and a way out', () => {
+    const document = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8');
+    const rows = [...document.matchAll(/^\| `(.*)` \| (.*) \| (.*) \| (.*) \| (.{20,}) \|$/gm)];
+    const documented = rows.map(([, code, name, isRetryable, meaning]) => {
+      return [code, name, isRetryable === 'yes', meaning];
+    });
+    const known = CODES.map((code) => {
+      const facts: { class: string; meaning: string; retryable?: boolean } = ERROR_CODES[code];
+      return [code, facts.class, facts.retryable ?? false, facts.meaning];
+    });
+    expect(documented).toEqual(known);
   });
 
   test('[ERR1] its facts do not show when it is listed, and are kept when it is stored', () => {

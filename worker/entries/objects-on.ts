@@ -54,7 +54,10 @@ export async function objectsOn<Table extends ClassTable>(
     async deleteObject(stub) {
       const address = addressOf(stub);
       if (address === undefined) {
-        throw storageError('INVALID_ARGUMENT', 'deleteObject: takes the stub of an object.');
+        throw storageError(
+          'INVALID_ARGUMENT',
+          "deleteObject: takes a stub of an object, such as env.Room.getByName('lobby').",
+        );
       }
       await host.outside.send(() => manager.delete(fromWireAddress(address)));
     },
