@@ -26,6 +26,7 @@ const outdir = 'dist';
 const packages = new Set(['@sqlite.org/sqlite-wasm']);
 async function bundle(options: BuildOptions): Promise<void> {
   const { metafile } = await build({ ...options, outdir, metafile: true });
+  for (const output of Object.keys(metafile!.outputs)) keepAddresses(output);
   for (const input of Object.keys(metafile!.inputs)) {
     const [, name] = /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input) ?? [];
     if (name !== undefined) packages.add(name);
@@ -116,6 +117,20 @@ execFileSync('npx', ['tsc', '-p', 'e2e/package/types'], { stdio: 'inherit' });
 for (const file of unreachable('dist/types')) rmSync(file);
 writeOlderTypes('dist/types', 'dist/types-5.4');
 console.log('dist/ is built');
+
+/**
+ * Imports of addresses that are known only at run time stay imports for the bundlers of those who take the package.
+ * Minifying removes the comments that say so.
+ */
+function keepAddresses(file: string): void {
+  if (!file.endsWith('.js')) return;
+  const text = readFileSync(file, 'utf8');
+  const kept = text.replaceAll(
+    /\bimport\(([\w$]+)\)/g,
+    'import(/* webpackIgnore: true */ /* @vite-ignore */ $1)',
+  );
+  if (kept !== text) writeFileSync(file, kept);
+}
 
 /** The licences of what is bundled, as they ask for. */
 function licences(): string {

@@ -156,6 +156,9 @@ export class LeaderFinder {
   /** Ends this page's worker, whatever it does; it is started again. */
   restart(): void {
     this.#worker?.terminate();
+    // At once, so that what is called from now on reaches the next one.
+    const isLed = this.#worker?.id === this.#leader;
+    if (isLed) this.#connection?.fail(connectionClosed('its worker was stopped'));
   }
 
   get #isConnected(): boolean {

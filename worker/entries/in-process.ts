@@ -10,7 +10,7 @@ import { objectsOn } from './objects-on.ts';
 import type { InProcessOptions, Objects } from './running-objects.ts';
 
 export type { NamespacesOf } from '../../src/contract/object-management.ts';
-export type { SourceFiles } from '../../src/contract/source.ts';
+export type { ConsoleEntry, SourceFiles } from '../../src/contract/source.ts';
 export { live } from '../../src/live/live-stub.ts';
 export { withSignal } from '../../src/stubs/with-signal.ts';
 export type { FileDirectory, SyncFile } from '../file/file.ts';

@@ -1,7 +1,8 @@
 // `loadSource`: classes from source, for a runtime without pages and for sandboxes.
 
-import { checkSource, type SourceFiles } from '../../src/contract/source.ts';
+import { type ConsoleEntry, checkSource, type SourceFiles } from '../../src/contract/source.ts';
 import { browserLoader } from '../source/browser-loader.ts';
+import { relayConsole } from '../source/console-relay.ts';
 import { type LoadedSource, loadModules } from '../source/load-source.ts';
 
 /**
@@ -13,7 +14,13 @@ import { type LoadedSource, loadModules } from '../source/load-source.ts';
  */
 export async function loadSource(
   files: SourceFiles,
-  options: { readonly main?: string } = {},
+  options: {
+    readonly main?: string;
+    /** Hears what this thread's console is given from now on. */
+    readonly onConsole?: (entry: ConsoleEntry) => void;
+  } = {},
 ): Promise<LoadedSource> {
-  return loadModules(checkSource('loadSource', files, options.main), browserLoader);
+  const source = checkSource('loadSource', files, options.main);
+  if (options.onConsole !== undefined) relayConsole(console, Date.now, options.onConsole);
+  return loadModules(source, browserLoader);
 }
