@@ -6,6 +6,8 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { offline } from './demo/offline/offline-plugin.ts';
+import { playgroundSandbox } from './demo/sandbox/sandbox-plugin.ts';
 import { ctxStorage } from './src/vite/plugin.ts';
 
 // Absolute: the demo and the tests have different roots.
@@ -19,9 +21,16 @@ export default defineConfig({
       config: file('demo/objects/wrangler.jsonc'),
       workerEntry: file('worker/entries/objects.ts'),
     }),
+    playgroundSandbox(),
+    offline(),
   ],
   optimizeDeps: { exclude: ['@sqlite.org/sqlite-wasm'] },
-  build: { outDir: '../dist/demo', emptyOutDir: true, target: 'es2023' },
+  build: {
+    outDir: '../dist/demo',
+    emptyOutDir: true,
+    target: 'es2023',
+    rollupOptions: { input: ['index', 'notes', 'api'].map((name) => file(`demo/${name}.html`)) },
+  },
   test: {
     root: '.',
     include: ['src/**/*.test.ts', 'worker/**/*.test.ts', 'e2e/**/*.test.ts'],

@@ -9,7 +9,6 @@ import { startCharacters } from './panels/characters.ts';
 import { KeyPanel } from './panels/key-panel.tsx';
 import { startKeys } from './panels/keys.ts';
 import { ObjectPanel } from './panels/object-panel.tsx';
-import { ProviderPanel } from './panels/provider-panel.tsx';
 import { SqlPanel } from './panels/sql-panel.tsx';
 import { navigate, type Panel, type Route, route, showNotes } from './route.ts';
 import { connection } from './storage.ts';
@@ -24,7 +23,6 @@ const VIEWS: readonly { readonly view: Route['view']; readonly label: string }[]
   { view: 'keys', label: 'Keys' },
   { view: 'characters', label: 'Data set' },
   { view: 'objects', label: 'Objects' },
-  { view: 'provider', label: 'API' },
 ];
 
 const PANEL_LABELS: Readonly<Record<Panel, string>> = {
@@ -32,7 +30,6 @@ const PANEL_LABELS: Readonly<Record<Panel, string>> = {
   keys: 'Keys',
   characters: 'Data set',
   objects: 'Objects',
-  provider: 'API',
 };
 
 export function App() {
@@ -63,6 +60,9 @@ function OpenApp() {
         <h1>ctx-storage</h1>
         <p class="tagline">Durable Objects in the browser</p>
         <nav class="tabs" aria-label="Views">
+          <a href="./" class="tab">
+            Playground
+          </a>
           {VIEWS.map(({ view: target, label }) => (
             <a
               key={target}
@@ -80,6 +80,9 @@ function OpenApp() {
               {label}
             </a>
           ))}
+          <a href="./api.html" class="tab">
+            API
+          </a>
         </nav>
       </header>
       <Intro />
@@ -106,8 +109,6 @@ function PanelContent({ panel }: { panel: Panel }) {
       return <CharacterPanel />;
     case 'objects':
       return <ObjectPanel />;
-    case 'provider':
-      return <ProviderPanel />;
   }
 }
 

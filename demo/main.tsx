@@ -2,7 +2,9 @@
 
 import { render } from 'preact';
 import { App } from './app.tsx';
+import { keepOffline } from './offline/register.ts';
 import { connect } from './storage.ts';
 
 render(<App />, document.getElementById('app')!);
 void connect();
+keepOffline();

@@ -185,7 +185,8 @@ function AnswerView(props: {
           </code>
         </p>
       ))}
-      <pre class="answer">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards need to scroll a long answer */}
+      <pre class="answer" tabIndex={0}>
         {answer.lines.map((line, index) => {
           const isNew = other !== null && !known.has(bare(line));
           return (

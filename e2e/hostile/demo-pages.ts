@@ -39,7 +39,7 @@ export async function serveBuilt(folder: string) {
   const mount = folderMount(folder);
   const server = createServer(async ({ url }, response) => {
     const path = new URL(url ?? '/', 'http://localhost').pathname;
-    const file = mount(path === '/' ? '/index.html' : path);
+    const file = mount(path === '/' ? '/notes.html' : path);
     try {
       if (file === null) throw new Error('outside the folder');
       const content = await readFile(file);

@@ -8,7 +8,7 @@ test('a room is an object: it is made, talked to, seen in two tabs, and forgets 
 }) => {
   const open = async () => {
     const page = await context.newPage();
-    await page.goto(`${demoSite.origin}/index.html#view=objects`);
+    await page.goto(`${demoSite.origin}/notes.html#view=objects`);
     return page;
   };
   const one = await open();
@@ -43,7 +43,7 @@ test('the first screen says what the page is, and leads to the source of its cla
   demoSite,
 }) => {
   const page = await context.newPage();
-  await page.goto(`${demoSite.origin}/index.html`);
+  await page.goto(`${demoSite.origin}/notes.html`);
   await expect(
     page.getByRole('heading', { name: /^Write a Durable Object\. Run it in the browser/ }),
   ).toBeInViewport();

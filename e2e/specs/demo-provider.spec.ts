@@ -7,7 +7,7 @@ test('[MG43] the date is moved, and what changes that day is shown; the state ou
   demoSite,
 }) => {
   const page = await context.newPage();
-  const address = `${demoSite.origin}/index.html#view=provider`;
+  const address = `${demoSite.origin}/api.html`;
   await page.goto(address);
   const answer = (day: string) => page.getByRole('region', { name: `Answer on ${day}` });
 
@@ -41,7 +41,7 @@ test('[MG43] the provider goes back to a moment that was remembered', async ({
   demoSite,
 }) => {
   const page = await context.newPage();
-  await page.goto(`${demoSite.origin}/index.html#view=provider`);
+  await page.goto(`${demoSite.origin}/api.html`);
   const answers = page.getByRole('region', { name: /Answer on 2024-11-30/ });
   await page.getByRole('button', { name: 'Records' }).click();
   await expect(answers).toContainText('"total_count": 1');

@@ -17,7 +17,7 @@ const test = base.extend<Fixtures>({
     await use(async (script = () => {}) => {
       const page = await context.newPage();
       await page.addInitScript(script);
-      await page.goto(`${demoSite.origin}/index.html`);
+      await page.goto(`${demoSite.origin}/notes.html`);
       return page;
     });
   },

@@ -242,6 +242,9 @@ const ENTRIES = [
   'src/vite/client.d.ts',
   'worker/entries/objects.ts',
   'worker/entries/in-process.ts',
+  // As texts: the declarations of what objects find in `ctx`.
+  'src/contract/object.ts?raw',
+  'src/contract/storage.ts?raw',
 ];
 
 /** Whether the file is a tool, and not part of the product. */

@@ -87,13 +87,23 @@ describe('source', () => {
       'worker/vfs/build/write-wasm.ts',
       'worker/sim/main.ts',
       'demo/main.tsx',
+      'demo/playground/main.tsx',
+      'demo/provider/main.tsx',
+      'demo/sandbox/sandbox-worker.ts',
+      'demo/sandbox/sandbox-plugin.ts',
+      'demo/offline/offline-plugin.ts',
+      'demo/offline/service-worker.ts',
     ]);
     const named = new Set(
       [...references.values()].flatMap(({ imports, addresses }) => [...imports, ...addresses]),
     );
-    const html = readSource('demo/index.html');
+    const html = readSource('demo/notes.html');
     const dead = sources.filter(
-      (file) => !entries.has(file) && !named.has(file) && !html.includes(file.slice(5)),
+      (file) =>
+        !entries.has(file) &&
+        !named.has(file) &&
+        !named.has(`${file}?raw`) &&
+        !html.includes(file.slice(5)),
     );
     expect(dead).toEqual([]);
   });

@@ -1,0 +1,81 @@
+// For Vite: the service worker with the list of all files of a build, and the check of how much a visitor loads first.
+
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { build } from 'esbuild';
+import type { Plugin } from 'vite';
+
+/** Most bytes of scripts, compressed, that the playground loads before it can be used. */
+const INITIAL_BYTES_MAX = 400_000;
+
+export function offline(): Plugin {
+  let publicDir = '';
+  return {
+    name: 'playground-offline',
+    apply: 'build',
+    configResolved(config) {
+      publicDir = config.publicDir;
+    },
+    generateBundle: {
+      order: 'post',
+      async handler(_options, bundle) {
+        if (this.environment.config.isWorker) return;
+        const built = Object.values(bundle).map((file) =>
+          entryOf(file.fileName, file.type === 'asset' ? file.source : file.code),
+        );
+        const copied = readdirSync(publicDir).map((name) =>
+          entryOf(name, readFileSync(join(publicDir, name))),
+        );
+        const entries = [...built, ...copied].filter(({ url }) => !url.endsWith('.map'));
+        const { outputFiles } = await build({
+          entryPoints: [fileURLToPath(new URL('service-worker.ts', import.meta.url))],
+          bundle: true,
+          format: 'iife',
+          target: 'es2022',
+          minify: true,
+          write: false,
+          logLevel: 'warning',
+          define: { FILES: JSON.stringify(entries), 'process.env.NODE_ENV': '"production"' },
+        });
+        const source = outputFiles[0]!.text;
+        this.emitFile({ type: 'asset', fileName: 'service-worker.js', source });
+
+        const initialBytes = initialScripts(bundle, 'index').reduce((sum, code) => {
+          return sum + gzipSync(code).length;
+        }, 0);
+        this.info(`The playground loads ${initialBytes} bytes of scripts first, compressed.`);
+        if (initialBytes > INITIAL_BYTES_MAX) {
+          this.error(`More than ${INITIAL_BYTES_MAX} bytes: load part of it later.`);
+        }
+      },
+    },
+  };
+}
+
+function entryOf(url: string, content: string | Uint8Array) {
+  return { url, revision: createHash('sha256').update(content).digest('hex').slice(0, 16) };
+}
+
+type Bundle = Parameters<
+  Extract<NonNullable<Plugin['generateBundle']>, (...given: never) => unknown>
+>[1];
+
+/** The scripts of an entry and of all that it imports at once. */
+function initialScripts(bundle: Bundle, entry: string): string[] {
+  const codes = new Map<string, string>();
+  const add = (fileName: string): void => {
+    const chunk = bundle[fileName];
+    if (chunk?.type !== 'chunk' || codes.has(fileName)) return;
+    codes.set(fileName, chunk.code);
+    for (const imported of chunk.imports) add(imported);
+  };
+  const first = Object.values(bundle).find(
+    (file) => file.type === 'chunk' && file.isEntry && file.name === entry,
+  );
+  if (first === undefined) throw new Error(`The build has no entry ${entry}.`);
+  add(first.fileName);
+  return [...codes.values()];
+}

@@ -1,0 +1,12 @@
+// Keeps the site for visits without a network, once it is loaded. Only a built site has the service worker.
+
+export function keepOffline(): void {
+  if (!import.meta.env.PROD || !('serviceWorker' in navigator)) return;
+  const register = () => {
+    navigator.serviceWorker
+      .register(new URL('service-worker.js', document.baseURI), { scope: './' })
+      .catch((error) => console.warn('The site is not kept for visits without a network.', error));
+  };
+  if (document.readyState === 'complete') register();
+  else window.addEventListener('load', register, { once: true });
+}

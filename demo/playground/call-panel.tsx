@@ -1,0 +1,211 @@
+// Calls the object by hand: its methods as forms, requests, a socket.
+
+import { useSignal } from '@preact/signals';
+import { goTo } from './code-pane.tsx';
+import type { Method } from './outline.ts';
+import { project } from './project.ts';
+import { hearSocket, make, outline, placeIn, runner, runState, target } from './session.ts';
+
+export function CallPanel() {
+  const state = runState.value;
+  return (
+    <section class="side-panel" aria-label="Call">
+      <h2>Call it</h2>
+      {state.kind === 'idle' && (
+        <p class="empty">
+          {project.value.kind === 'shared'
+            ? 'This code has not run. Read it first.'
+            : 'Nothing runs. Press “Run”.'}
+        </p>
+      )}
+      {state.kind === 'starting' && <p class="empty">Starting the objects…</p>}
+      {state.kind === 'failed' && <Failed />}
+      {runner.value !== null && <Forms />}
+    </section>
+  );
+}
+
+function Failed() {
+  const state = runState.value;
+  if (state.kind !== 'failed') return null;
+  const { code, message, stack } = state.failure;
+  const place = placeIn(message) ?? placeIn(stack);
+  return (
+    <div class="problem" role="alert">
+      <p class="problem-title">
+        {state.runner === null ? 'The code does not run.' : 'The version before runs on.'}
+      </p>
+      <p>
+        <code class="problem-code">{code}</code> {message}
+      </p>
+      {place !== null && (
+        <button type="button" class="link" onClick={() => goTo(place)}>
+          Go to line {place.line} of {place.path}
+        </button>
+      )}
+    </div>
+  );
+}
+
+function Forms() {
+  const { className, name } = target.value;
+  const methods = outline.value.find((one) => one.name === className)?.methods ?? [];
+  return (
+    <>
+      <div class="target">
+        <select
+          aria-label="Class"
+          value={className}
+          onChange={({ currentTarget: { value } }) => {
+            target.value = { className: value, name };
+          }}
+        >
+          {runner.value?.classes.map((each) => (
+            <option key={each} value={each}>
+              {each}
+            </option>
+          ))}
+        </select>
+        <input
+          aria-label="Name of the object"
+          value={name}
+          onInput={({ currentTarget: { value } }) => {
+            target.value = { className, name: value };
+          }}
+        />
+      </div>
+      {methods.map((method) => (
+        <MethodForm key={`${className}.${method.name}`} method={method} />
+      ))}
+      <RequestForm />
+    </>
+  );
+}
+
+function MethodForm({ method: { name, parameters } }: { method: Method }) {
+  const texts = useSignal<Readonly<Record<string, string>>>({});
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const args = parameters.map((parameter) => argumentOf(texts.value[parameter] ?? ''));
+    // What is left out at the end takes its default.
+    while (args.length > 0 && args.at(-1) === undefined) args.pop();
+    const { className } = target.value;
+    const shown = args.map((arg) => JSON.stringify(arg) ?? 'undefined').join(', ');
+    const object = target.value;
+    void make(`${className}.${name}(${shown})`, ({ calls }) => calls.call(object, name, args));
+  };
+  return (
+    <form class="method" onSubmit={submit}>
+      <button type="submit">{name}</button>
+      {parameters.map((parameter) => (
+        <input
+          key={parameter}
+          aria-label={`${parameter} of ${name}`}
+          placeholder={parameter}
+          title="JSON, or text"
+          autocomplete="off"
+          value={texts.value[parameter] ?? ''}
+          onInput={({ currentTarget: { value } }) => {
+            texts.value = { ...texts.value, [parameter]: value };
+          }}
+        />
+      ))}
+    </form>
+  );
+}
+
+/** JSON if it is, else the text; nothing for an empty field. */
+function argumentOf(text: string): unknown {
+  if (text.trim() === '') return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function RequestForm() {
+  const method = useSignal('GET');
+  const url = useSignal('/');
+  const body = useSignal('');
+  const line = useSignal('');
+  const object = target.value;
+  return (
+    <details class="request">
+      <summary>Requests, sockets, alarms</summary>
+      <form
+        class="method"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const request = { method: method.value, url: url.value, body: body.value };
+          void make(`${method.value} ${url.value}`, ({ calls }) => calls.fetch(object, request));
+        }}
+      >
+        <button type="submit">fetch</button>
+        <select
+          aria-label="Method of the request"
+          value={method}
+          onChange={({ currentTarget: { value } }) => {
+            method.value = value;
+          }}
+        >
+          {['GET', 'POST', 'PUT', 'DELETE'].map((each) => (
+            <option key={each}>{each}</option>
+          ))}
+        </select>
+        <input
+          aria-label="Path of the request"
+          value={url}
+          onInput={({ currentTarget: { value } }) => {
+            url.value = value;
+          }}
+        />
+        {method.value !== 'GET' && (
+          <input
+            aria-label="Body of the request"
+            placeholder="body"
+            value={body}
+            onInput={({ currentTarget: { value } }) => {
+              body.value = value;
+            }}
+          />
+        )}
+      </form>
+      <form
+        class="method"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const text = line.value;
+          hearSocket(`→ ${text}`);
+          void runner.value?.calls.send(text);
+        }}
+      >
+        <button
+          type="button"
+          onClick={() =>
+            void make(`socket ${url.value}`, ({ calls }) =>
+              calls.openSocket(object, url.value, hearSocket),
+            )
+          }
+        >
+          Open a socket
+        </button>
+        <input
+          aria-label="Text for the socket"
+          placeholder="text"
+          value={line}
+          onInput={({ currentTarget: { value } }) => {
+            line.value = value;
+          }}
+        />
+        <button type="submit">Send</button>
+      </form>
+      <button
+        type="button"
+        onClick={() => void make('next alarm', ({ calls }) => calls.runNextAlarm())}
+      >
+        Run the next alarm
+      </button>
+    </details>
+  );
+}

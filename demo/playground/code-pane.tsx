@@ -1,0 +1,194 @@
+// The left side: which code, its files, the editor, and the buttons that run, stop and share it.
+
+import { effect, useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import type { CodeEditor } from './editor.ts';
+import { EXAMPLES } from './examples.ts';
+import {
+  addFile,
+  edit,
+  openExample,
+  openFile,
+  path,
+  project,
+  removeFile,
+  shown,
+} from './project.ts';
+import { end, isStale, mistakes, run, runState, stop } from './session.ts';
+import { toHash } from './share-link.ts';
+
+export function CodePane() {
+  return (
+    <section class="code-pane" aria-label="Code">
+      <div class="code-bar">
+        <ExampleChoice />
+        <RunButtons />
+      </div>
+      <FileTabs />
+      <Editor />
+    </section>
+  );
+}
+
+function ExampleChoice() {
+  const { id, kind, name } = project.value;
+  const isExample = kind === 'own' && EXAMPLES.some((one) => one.id === id);
+  return (
+    <select
+      aria-label="Example"
+      value={isExample ? id : ''}
+      onChange={({ currentTarget: { value } }) => {
+        end();
+        openExample(value);
+        void run();
+      }}
+    >
+      {!isExample && (
+        <option value="" disabled>
+          {name}
+        </option>
+      )}
+      {EXAMPLES.map((example) => (
+        <option key={example.id} value={example.id}>
+          {example.label}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function RunButtons() {
+  const said = useSignal('');
+  const { kind } = runState.value;
+  const share = async () => {
+    const { name, files } = project.value;
+    const address = new URL(await toHash({ name, files }), location.href).href;
+    try {
+      await navigator.clipboard.writeText(address);
+      said.value = 'The link is copied; it carries the whole code.';
+    } catch {
+      history.replaceState(null, '', address);
+      said.value = 'The link is in the address bar; it carries the whole code.';
+    }
+  };
+  return (
+    <>
+      {project.value.kind === 'own' && (
+        <button
+          type="button"
+          class="primary"
+          aria-keyshortcuts="Control+Enter Meta+Enter"
+          disabled={kind === 'starting'}
+          onClick={() => void run()}
+        >
+          {kind === 'starting' ? 'Starting…' : isStale.value ? 'Run the changes' : 'Run'}
+        </button>
+      )}
+      <button type="button" disabled={kind === 'idle'} onClick={stop}>
+        Stop
+      </button>
+      <button type="button" class="quiet" onClick={() => void share()}>
+        Share
+      </button>
+      <span class="said" role="status">
+        {said}
+      </span>
+    </>
+  );
+}
+
+function FileTabs() {
+  const name = useSignal<string | null>(null);
+  const problem = useSignal('');
+  const paths = Object.keys(project.value.files);
+  return (
+    <div class="file-tabs">
+      {paths.map((each) => (
+        <button
+          key={each}
+          type="button"
+          class="file-tab"
+          aria-pressed={each === path.value}
+          onClick={() => openFile(each)}
+        >
+          {each}
+        </button>
+      ))}
+      {project.value.kind === 'own' && name.value === null && (
+        <button type="button" class="quiet" onClick={() => (name.value = '')}>
+          Add file
+        </button>
+      )}
+      {project.value.kind === 'own' && paths.length > 1 && path.value !== 'main.ts' && (
+        <button type="button" class="quiet" onClick={() => removeFile(path.value)}>
+          Delete {path}
+        </button>
+      )}
+      {name.value !== null && (
+        <form
+          class="file-form"
+          onSubmit={(event) => {
+            event.preventDefault();
+            problem.value = addFile(name.value ?? '') ?? '';
+            if (problem.value === '') name.value = null;
+          }}
+        >
+          <input
+            aria-label="Name of the file"
+            placeholder="words.ts"
+            value={name.value}
+            onInput={(event) => {
+              name.value = event.currentTarget.value;
+            }}
+          />
+          <button type="submit">Add</button>
+          <button type="button" class="quiet" onClick={() => (name.value = null)}>
+            Cancel
+          </button>
+          <span role="alert">{problem}</span>
+        </form>
+      )}
+    </div>
+  );
+}
+
+let editor: CodeEditor | null = null;
+
+/** Opens the file, and puts the cursor there. */
+export function goTo(place: { readonly path: string; readonly line: number }): void {
+  if (path.value !== place.path) openFile(place.path);
+  editor?.goTo(place.line);
+}
+
+function Editor() {
+  const host = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    let dispose = () => {};
+    // Apart from what the page needs to begin: the code is shown as text until it is there.
+    void import('./editor.ts').then(({ createEditor }) => {
+      if (host.current === null) return;
+      host.current.replaceChildren();
+      const created = createEditor(host.current, edit, () => {
+        if (project.value.kind === 'own') void run();
+      });
+      editor = created;
+      const stops = [
+        effect(() => {
+          void shown.value;
+          const { files, kind } = project.peek();
+          created.show(path.peek(), files[path.peek()] ?? '', kind === 'shared');
+        }),
+        effect(() => created.mark(mistakes.value.filter((one) => one.path === path.value))),
+      ];
+      dispose = () => {
+        for (const stopOne of stops) stopOne();
+      };
+    });
+    return () => dispose();
+  }, []);
+  return (
+    <div class="editor-host" ref={host}>
+      <pre class="code-still">{project.peek().files[path.peek()]}</pre>
+    </div>
+  );
+}

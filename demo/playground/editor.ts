@@ -1,0 +1,130 @@
+// The code editor: CodeMirror, its colours from the page's, mistakes shown where they are.
+
+import {
+  autocompletion,
+  closeBrackets,
+  closeBracketsKeymap,
+  completionKeymap,
+} from '@codemirror/autocomplete';
+import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
+import { javascript } from '@codemirror/lang-javascript';
+import {
+  bracketMatching,
+  HighlightStyle,
+  indentOnInput,
+  syntaxHighlighting,
+} from '@codemirror/language';
+import { type Diagnostic, lintGutter, setDiagnostics } from '@codemirror/lint';
+import { EditorState } from '@codemirror/state';
+import { drawSelection, EditorView, keymap, lineNumbers } from '@codemirror/view';
+import { tags } from '@lezer/highlight';
+import type { Mistake } from './compile-worker.ts';
+import { complete } from './completion.ts';
+
+const colours = HighlightStyle.define([
+  { tag: [tags.keyword, tags.modifier, tags.self], color: 'var(--code-keyword)' },
+  { tag: [tags.string, tags.regexp, tags.special(tags.string)], color: 'var(--code-string)' },
+  { tag: [tags.number, tags.bool, tags.null], color: 'var(--code-number)' },
+  { tag: [tags.comment], color: 'var(--text-soft)', fontStyle: 'italic' },
+  { tag: [tags.typeName, tags.className], color: 'var(--code-type)' },
+  {
+    tag: [tags.function(tags.variableName), tags.function(tags.propertyName)],
+    color: 'var(--accent)',
+  },
+]);
+
+const look = EditorView.theme({
+  '&': { height: '100%', backgroundColor: 'var(--ground)', color: 'var(--text)' },
+  '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '-2px' },
+  '.cm-scroller': { fontFamily: 'var(--mono)', fontSize: '0.8125rem', lineHeight: '1.55' },
+  '.cm-gutters': { backgroundColor: 'var(--sunken)', color: 'var(--text-soft)', border: 'none' },
+  '.cm-content': { caretColor: 'var(--text)' },
+  '.cm-cursor': { borderLeftColor: 'var(--text)' },
+  '.cm-selectionBackground, &.cm-focused .cm-selectionBackground': {
+    backgroundColor: 'var(--accent-soft) !important',
+  },
+  '.cm-tooltip': {
+    backgroundColor: 'var(--raised)',
+    color: 'var(--text)',
+    border: '1px solid var(--line-strong)',
+  },
+  '.cm-tooltip-autocomplete ul li[aria-selected]': {
+    backgroundColor: 'var(--accent)',
+    color: 'var(--accent-text)',
+  },
+});
+
+export interface CodeEditor {
+  /** Shows another file. */
+  show(path: string, text: string, isReadOnly: boolean): void;
+  mark(mistakes: readonly Mistake[]): void;
+  /** Puts the cursor at the start of a line, counted from 1. */
+  goTo(line: number): void;
+}
+
+export function createEditor(
+  parent: HTMLElement,
+  onChange: (text: string) => void,
+  onRun: () => void,
+): CodeEditor {
+  const stateOf = (path: string, text: string, isReadOnly: boolean) =>
+    EditorState.create({
+      doc: text,
+      extensions: [
+        lineNumbers(),
+        lintGutter(),
+        history(),
+        drawSelection(),
+        indentOnInput(),
+        bracketMatching(),
+        closeBrackets(),
+        autocompletion({ override: [complete] }),
+        javascript({ typescript: /\.[mc]?ts$/.test(path) }),
+        syntaxHighlighting(colours),
+        look,
+        EditorView.cspNonce.of('editor'),
+        EditorView.contentAttributes.of({ 'aria-label': `Code of ${path}` }),
+        EditorState.readOnly.of(isReadOnly),
+        EditorView.updateListener.of((update) => {
+          if (update.docChanged) onChange(update.state.doc.toString());
+        }),
+        keymap.of([
+          {
+            key: 'Mod-Enter',
+            run: () => {
+              onRun();
+              return true;
+            },
+          },
+          ...closeBracketsKeymap,
+          ...defaultKeymap,
+          ...historyKeymap,
+          ...completionKeymap,
+          indentWithTab,
+        ]),
+      ],
+    });
+  // With a state, because its style sheet takes the nonce from there.
+  const view = new EditorView({ parent, state: stateOf('main.ts', '', true) });
+  // It scrolls, so keyboards reach it.
+  view.scrollDOM.tabIndex = 0;
+  view.scrollDOM.setAttribute('role', 'group');
+  view.scrollDOM.setAttribute('aria-label', 'Code');
+  return {
+    show: (path, text, isReadOnly) => view.setState(stateOf(path, text, isReadOnly)),
+    mark(mistakes) {
+      const { doc } = view.state;
+      const diagnostics = mistakes.map(({ line, column, message }): Diagnostic => {
+        const at = doc.line(Math.min(Math.max(line, 1), doc.lines));
+        const from = Math.min(at.from + column, at.to);
+        return { from, to: at.to, severity: 'error', message };
+      });
+      view.dispatch(setDiagnostics(view.state, diagnostics));
+    },
+    goTo(line) {
+      const at = view.state.doc.line(Math.min(Math.max(line, 1), view.state.doc.lines));
+      view.dispatch({ selection: { anchor: at.from }, scrollIntoView: true });
+      view.focus();
+    },
+  };
+}

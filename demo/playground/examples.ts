@@ -1,0 +1,27 @@
+// Code to start from.
+
+import type { SourceFiles } from '../../src/connect-source.ts';
+import chat from './examples/chat.ts?raw';
+import counter from './examples/counter.ts?raw';
+import limiter from './examples/limiter.ts?raw';
+import limits from './examples/limits.ts?raw';
+import list from './examples/list.ts?raw';
+import notes from './examples/notes.ts?raw';
+import queue from './examples/queue.ts?raw';
+
+export interface Example {
+  readonly id: string;
+  readonly label: string;
+  readonly files: SourceFiles;
+  /** Called when nothing is stored yet, so that there is something to see. */
+  readonly first?: string;
+}
+
+export const EXAMPLES: readonly Example[] = [
+  { id: 'counter', label: 'Counter', files: { 'main.ts': counter }, first: 'add' },
+  { id: 'chat', label: 'Chat with sockets', files: { 'main.ts': chat } },
+  { id: 'notes', label: 'Notes with full-text search', files: { 'main.ts': notes } },
+  { id: 'limiter', label: 'Rate limiter', files: { 'main.ts': limiter, 'limits.ts': limits } },
+  { id: 'queue', label: 'Queue with an alarm', files: { 'main.ts': queue } },
+  { id: 'list', label: 'Shared list, read live', files: { 'main.ts': list } },
+];

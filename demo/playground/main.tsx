@@ -1,0 +1,25 @@
+// Entry of the playground.
+
+import { render } from 'preact';
+import { keepOffline } from '../offline/register.ts';
+import { EXAMPLES } from './examples.ts';
+import { Playground } from './playground.tsx';
+import { openFirst, project } from './project.ts';
+import { make, objects, run, runner, target } from './session.ts';
+
+const root = document.getElementById('app')!;
+
+await openFirst();
+root.replaceChildren();
+render(<Playground />, root);
+keepOffline();
+// The visitor's own code runs at once. What came by a link waits for a click.
+if (project.value.kind === 'own') void begin();
+
+async function begin(): Promise<void> {
+  await run();
+  const { first } = EXAMPLES.find(({ id }) => id === project.value.id) ?? {};
+  if (first === undefined || runner.value === null || objects.value.length > 0) return;
+  const { className, name } = target.value;
+  await make(`${className}.${first}()`, ({ calls }) => calls.call({ className, name }, first, []));
+}

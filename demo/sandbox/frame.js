@@ -1,0 +1,11 @@
+// The script of the sandbox's document, which it carries inline: starts the worker that the page sends.
+addEventListener(
+  'message',
+  ({ data, ports, source }) => {
+    if (source !== parent) return;
+    const script = new Blob([data.workerText], { type: 'text/javascript' });
+    const worker = new Worker(URL.createObjectURL(script));
+    worker.postMessage({ wasm: data.wasm }, [...ports, data.wasm]);
+  },
+  { once: true },
+);

@@ -1,0 +1,309 @@
+// The playground, as a visitor uses it: write, call, see what is stored; mistakes, endless loops, shared links.
+
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import AxeBuilder from '@axe-core/playwright';
+import type { Page } from '@playwright/test';
+import { expect, test } from '../browsers/fixtures.ts';
+import type { Served } from '../browsers/server.ts';
+
+async function open(page: Page, { origin }: Served, hash = ''): Promise<Page> {
+  await page.goto(`${origin}/index.html${hash}`);
+  return page;
+}
+
+/** Puts a text in place of the editor's. */
+async function write(page: Page, text: string): Promise<void> {
+  const editor = page.locator('.cm-content');
+  await editor.click();
+  await page.keyboard.press('ControlOrMeta+a');
+  await page.keyboard.press('Delete');
+  await page.evaluate((text) => {
+    const data = new DataTransfer();
+    data.setData('text/plain', text);
+    const event = new ClipboardEvent('paste', {
+      clipboardData: data,
+      bubbles: true,
+      cancelable: true,
+    });
+    document.querySelector('.cm-content')!.dispatchEvent(event);
+  }, text);
+}
+
+const log = (page: Page) => page.getByRole('list', { name: 'Entries, the newest first' });
+const keys = (page: Page) => page.getByRole('list', { name: 'Keys' });
+const runButton = (page: Page) => page.getByRole('button', { name: 'Run', exact: true });
+const changesButton = (page: Page) => page.getByRole('button', { name: 'Run the changes' });
+
+/** What axe calls serious or critical. */
+async function seriousFindings(page: Page): Promise<string[]> {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes[0]!.html}`);
+}
+
+/** A link's hash, as the page makes it. */
+function hashOf(page: Page, files: Record<string, string>): Promise<string> {
+  return page.evaluate(async (files) => {
+    const bytes = new TextEncoder().encode(JSON.stringify({ name: 'A gift', files }));
+    const stream = new Blob([bytes]).stream().pipeThrough(new CompressionStream('deflate-raw'));
+    const packed = new Uint8Array(await new Response(stream).arrayBuffer());
+    const text = btoa(String.fromCharCode(...packed));
+    return `#code=${text.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')}`;
+  }, files);
+}
+
+test('[DEMO3] the first screen says what it is and runs: a call, its answer, the console, the storage; code is replaced and the storage kept', async ({
+  context,
+  demoSite,
+}) => {
+  const page = await open(await context.newPage(), demoSite);
+  await expect(
+    page.getByRole('heading', { name: /^Write a stateful object\. Run it here, with no server\./ }),
+  ).toBeInViewport();
+  await expect(log(page)).toContainText('The count is 1');
+  await page.getByLabel('step of add').fill('5');
+  await page.getByRole('button', { name: 'add', exact: true }).click();
+  await expect(log(page)).toContainText('Counter.add(5)');
+  await expect(log(page)).toContainText('The count is 6');
+  await expect(keys(page)).toContainText('6');
+
+  // A mistake is shown where it is, and the version before runs on.
+  await write(page, 'export class {');
+  await changesButton(page).click();
+  await expect(page.getByRole('alert')).toContainText('The version before runs on.');
+  await expect(page.locator('.cm-lint-marker-error')).toBeVisible();
+  await write(
+    page,
+    `import { DurableObject } from 'cloudflare:workers';
+export class Counter extends DurableObject {
+  twice(): number {
+    return 2 * (this.ctx.storage.kv.get<number>('count') ?? 0);
+  }
+  fail() {
+    throw new RangeError('on purpose');
+  }
+  loop() {
+    for (;;);
+  }
+}`,
+  );
+  await changesButton(page).click();
+  await page.getByRole('button', { name: 'twice' }).click();
+  await expect(log(page)).toContainText('12');
+  await page.getByRole('button', { name: 'fail', exact: true }).click();
+  await expect(log(page)).toContainText('RangeError on purpose');
+  await page.getByRole('button', { name: 'line 7 of main.ts' }).click();
+  await expect(page.locator('.cm-content')).toBeFocused();
+
+  // What does not end is stopped; the objects keep what they stored.
+  await page.getByRole('button', { name: 'loop' }).click();
+  await expect(log(page)).toContainText('waiting');
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await expect(log(page)).toContainText('stopped');
+  await page.getByRole('button', { name: 'twice' }).click();
+  await expect(log(page).getByText('12', { exact: true })).toHaveCount(2);
+
+  await page.reload();
+  await page.getByRole('button', { name: 'twice' }).click();
+  await expect(log(page)).toContainText('12');
+});
+
+test('[DEMO3] every example runs, in several files too; requests, sockets and alarms answer; SQL shows the tables', async ({
+  context,
+  demoSite,
+}) => {
+  const page = await open(await context.newPage(), demoSite);
+  const choose = async (label: string) => {
+    await page.getByLabel('Example').selectOption({ label });
+    await expect(page.getByLabel('Class')).toBeVisible();
+    await page.getByText('Requests, sockets, alarms').click();
+  };
+  await choose('Chat with sockets');
+  await page.getByRole('button', { name: 'Open a socket' }).click();
+  await expect(log(page)).toContainText('open');
+  await page.getByLabel('Text for the socket').fill('hello');
+  await page.getByRole('button', { name: 'Send' }).click();
+  await expect(log(page)).toContainText('"text":"hello"');
+  await page.getByRole('button', { name: 'message', exact: true }).click();
+  await expect(page.getByRole('region', { name: 'Result', exact: true })).toContainText('hello');
+
+  await choose('Rate limiter');
+  await expect(page.getByRole('button', { name: 'limits.ts' })).toBeVisible();
+  await page.getByRole('button', { name: 'fetch' }).click();
+  await expect(log(page)).toContainText('isAllowed');
+
+  await choose('Queue with an alarm');
+  await page.getByLabel('task of push').fill('a letter');
+  await page.getByRole('button', { name: 'push' }).click();
+  await expect(page.getByRole('list', { name: 'Objects' })).toContainText('alarm');
+  await page.getByRole('button', { name: 'Run the next alarm' }).click();
+  await expect(log(page)).toContainText('Done: a letter');
+
+  await choose('Notes with full-text search');
+  await page.getByLabel('title of add').fill('Shopping');
+  await page.getByLabel('body of add').fill('bread and cheese');
+  await page.getByRole('button', { name: 'add', exact: true }).click();
+  await page.getByLabel('words of search').fill('cheese');
+  await page.getByRole('button', { name: 'search' }).click();
+  await expect(log(page)).toContainText('[cheese]');
+
+  // Another tab's change shows at once.
+  await choose('Shared list, read live');
+  await page.getByLabel('item of add').fill('milk');
+  await page.getByRole('button', { name: 'add', exact: true }).click();
+  await expect(keys(page)).toContainText('milk');
+  const other = await open(await context.newPage(), demoSite);
+  await other.getByLabel('item of add').fill('honey');
+  await other.getByRole('button', { name: 'add', exact: true }).click();
+  await expect(keys(page)).toContainText('honey');
+
+  // Completion from the package's own types.
+  await write(other, 'const use = (ctx) => ctx.storage.');
+  await other.keyboard.type('trans');
+  await expect(other.locator('.cm-tooltip-autocomplete')).toContainText('transaction');
+});
+
+/** Tries to read, write and send, and says what came of it. */
+const HOSTILE = `import { DurableObject } from 'cloudflare:workers';
+const attempt = async (name, action) => {
+  try { return name + ': ' + (await action()); } catch (error) { return name + ': refused'; }
+};
+export class Thief extends DurableObject {
+  async steal(address) {
+    this.ctx.storage.kv.put('mine', 1);
+    const inNamed = (name) => globalThis[name] ?? undefined;
+    return [
+      await attempt('fetch', async () => (await fetch(address)).status),
+      await attempt('import', async () => Object.keys(await import(address + '.js')).length),
+      await attempt('socket', () => new Promise((done, fail) => {
+        const socket = new (inNamed('WebSocket'))(address.replace('http', 'ws'));
+        socket.onopen = () => done('open'); socket.onerror = () => fail(); socket.onclose = () => fail();
+      })),
+      await attempt('worker', () => new Promise((done, fail) => {
+        const text = 'fetch(' + JSON.stringify(address) + ').then(() => postMessage(1), () => postMessage(0))';
+        const worker = new Worker(URL.createObjectURL(new Blob([text])));
+        worker.onmessage = ({ data }) => data ? done('sent') : fail(); worker.onerror = fail;
+      })),
+      await attempt('opfs', async () => {
+        const names = [];
+        for await (const name of (await navigator.storage.getDirectory()).keys()) names.push(name);
+        return names.length;
+      }),
+      await attempt('databases', () => new Promise((done, fail) => {
+        const request = indexedDB.open('playground'); request.onsuccess = () => done('open'); request.onerror = fail;
+      })),
+      await attempt('origin', () => self.origin === 'null' ? 'none' : self.origin),
+    ];
+  }
+  loop() { for (;;); }
+}
+console.log('it runs');`;
+
+test("[DEMO4] a link's code does not run by itself, reaches nothing of the visitor's, sends nothing, is stopped, and can be kept", async ({
+  context,
+  demoSite,
+}) => {
+  const page = await open(await context.newPage(), demoSite);
+  await page.getByRole('button', { name: 'count', exact: true }).click();
+  await expect(keys(page)).toContainText('count');
+  const hash = await hashOf(page, { 'main.ts': HOSTILE });
+  // What a server hears, because a request that the policy stops is told to tests all the same.
+  const heard: string[] = [];
+  const server = createServer(({ url }, response) => {
+    heard.push(url ?? '');
+    response.setHeader('access-control-allow-origin', '*');
+    response.setHeader('content-type', 'text/javascript');
+    response.end('export const loot = 1;');
+  });
+  await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
+  const target = `http://localhost:${(server.address() as AddressInfo).port}/stolen`;
+
+  const victim = await open(await context.newPage(), demoSite, hash);
+  await expect(victim.getByText('Somebody shared this code: “A gift”.')).toBeVisible();
+  await expect(victim.locator('.cm-content')).toContainText('export class Thief');
+  await expect(victim.getByText('This code has not run. Read it first.')).toBeVisible();
+  await expect(victim.locator('.log-entry')).toHaveCount(0);
+  expect(victim.workers()).toEqual([]);
+
+  await victim.getByRole('button', { name: 'Run in a sandbox' }).click();
+  await expect(log(victim)).toContainText('it runs');
+  await victim.getByLabel('address of steal').fill(target);
+  await victim.getByRole('button', { name: 'steal' }).click();
+  const answer = log(victim).locator('.log-value');
+  for (const name of ['fetch', 'import', 'socket', 'worker', 'opfs', 'databases']) {
+    await expect(answer).toContainText(`${name}: refused`);
+  }
+  await expect(answer).toContainText('origin: none');
+  expect(heard).toEqual([]);
+
+  await victim.getByRole('button', { name: 'loop' }).click();
+  await expect(log(victim)).toContainText('waiting');
+  await victim.getByRole('button', { name: 'Stop' }).click();
+  await expect(victim.locator('iframe')).toHaveCount(0);
+  await expect(victim.getByText('This code has not run. Read it first.')).toBeVisible();
+
+  // The visitor's own object is as it was, and the code is not stored.
+  await page.reload();
+  await expect(keys(page)).toContainText('count');
+  await expect(page.locator('.cm-content')).toContainText('class Counter');
+
+  await victim.getByRole('button', { name: 'Keep it: copy it to my own' }).click();
+  expect(new URL(victim.url()).hash).toBe('');
+  await expect(runButton(victim)).toBeVisible();
+  await expect(victim.getByText('Nothing runs.')).toBeVisible();
+  await expect(victim.locator('.cm-content')).toContainText('export class Thief');
+  // Kept, it is the visitor's own, and runs as such: the attempts above can succeed.
+  await runButton(victim).click();
+  await victim.getByLabel('address of steal').fill(target);
+  await victim.getByRole('button', { name: 'steal' }).click();
+  await expect(answer).toContainText(/fetch: \d/);
+  await expect(answer).toContainText('databases: open');
+  expect(heard).toContain('/stolen');
+  server.close();
+
+  const damaged = await open(await context.newPage(), demoSite, '#code=abc');
+  await expect(damaged.getByText('The link is damaged')).toBeVisible();
+});
+
+for (const scheme of ['light', 'dark'] as const) {
+  test(`[DEMO6] accessible in ${scheme} colours, and on a phone without sideways scrolling`, async ({
+    context,
+    demoSite,
+  }) => {
+    const page = await context.newPage();
+    await page.emulateMedia({ colorScheme: scheme });
+    await open(page, demoSite);
+    await expect(log(page)).toContainText('The count is');
+    for (const width of [1280, 390]) {
+      await page.setViewportSize({ width, height: 800 });
+      expect(await seriousFindings(page)).toEqual([]);
+      const overflow = await page.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      );
+      expect(overflow).toBe(0);
+    }
+    await page.goto(`${demoSite.origin}/api.html`);
+    await page.getByRole('button', { name: 'Records' }).click();
+    await expect(page.getByRole('region', { name: 'Answer on 2024-11-30' })).toBeVisible();
+    expect(await seriousFindings(page)).toEqual([]);
+  });
+}
+
+test('[DEMO5] opens without a network, in a new tab, with what was stored', async ({
+  context,
+  demoSite,
+}) => {
+  const page = await open(await context.newPage(), demoSite);
+  await expect(log(page)).toContainText('The count is 1');
+  await page.evaluate(() => navigator.serviceWorker.ready.then(() => {}));
+  await page.close();
+  await context.setOffline(true);
+  const later = await open(await context.newPage(), demoSite);
+  await later.getByRole('button', { name: 'count', exact: true }).click();
+  await expect(log(later)).toContainText('Counter.count()');
+  await expect(keys(later)).toContainText('1');
+  await later.goto(`${demoSite.origin}/notes.html`);
+  await expect(later.getByText('No notes yet')).toBeVisible();
+});
