@@ -19,13 +19,12 @@ async function write(page: Page, text: string): Promise<void> {
   await page.keyboard.press('ControlOrMeta+a');
   await page.keyboard.press('Delete');
   await page.evaluate((text) => {
-    const data = new DataTransfer();
-    data.setData('text/plain', text);
-    const event = new ClipboardEvent('paste', {
-      clipboardData: data,
-      bubbles: true,
-      cancelable: true,
-    });
+    const clipboardData = new DataTransfer();
+    clipboardData.setData('text/plain', text);
+    // Firefox takes the text by the names of an older standard.
+    const inFirefox = { dataType: 'text/plain', data: text };
+    const how = { bubbles: true, cancelable: true, clipboardData, ...inFirefox };
+    const event = new ClipboardEvent('paste', how);
     document.querySelector('.cm-content')!.dispatchEvent(event);
   }, text);
 }
@@ -146,7 +145,7 @@ test('[DEMO3] every example runs, in several files too; requests, sockets and al
   await page.getByLabel('body of add').fill('bread and cheese');
   await page.getByRole('button', { name: 'add', exact: true }).click();
   await page.getByLabel('words of search').fill('cheese');
-  await page.getByRole('button', { name: 'search' }).click();
+  await page.getByRole('button', { name: 'search', exact: true }).click();
   await expect(log(page)).toContainText('[cheese]');
 
   // Another tab's change shows at once.
