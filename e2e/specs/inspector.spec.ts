@@ -14,21 +14,20 @@ async function openInspector(page: Page, server: Served, name: string): Promise<
 }
 
 /** What axe finds that is serious or worse. */
-async function faultsOf(page: Page): Promise<string[]> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
+async function faultsOf(page: Page, rules: string[] | null = null): Promise<string[]> {
+  const builder = new AxeBuilder({ page });
+  const { violations } = await (rules === null ? builder : builder.withRules(rules)).analyze();
   const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
   return serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
 }
 
 const panel = (page: Page, name: string) => page.getByRole('tab', { name }).click();
 
-test('[INSP1] [INSP2] [INSP3] [INSP4] [INSP5] an inspector shows and changes keys, rows and history, and what another tab writes', async ({
+test('[INSP1] [INSP2] [INSP3] an inspector shows and changes keys and rows, and shows what another tab writes', async ({
   context,
   server,
 }, info) => {
   const page = await openInspector(await context.newPage(), server, 'inspected');
-  const errors: string[] = [];
-  page.on('pageerror', (error) => errors.push(error.message));
   await expect(page.getByText('No keys.')).toBeVisible();
 
   // Another tab writes.
@@ -43,11 +42,13 @@ test('[INSP1] [INSP2] [INSP3] [INSP4] [INSP5] an inspector shows and changes key
       count: 1,
     });
     await storage.sql.exec(
-      'CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, body); CREATE TABLE pair(a, b, PRIMARY KEY (a, b)) WITHOUT ROWID',
+      'CREATE TABLE big(id INTEGER PRIMARY KEY, title); CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, body); CREATE TABLE pair(a, b, PRIMARY KEY (a, b)) WITHOUT ROWID',
     ).ready;
-    const numbers =
-      'WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 1000000)';
-    await storage.sql.exec(`${numbers} INSERT INTO note SELECT x, 'note ' || x, NULL FROM n`).ready;
+    const numbers = 'WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < ?)';
+    await storage.sql.exec(`${numbers} INSERT INTO big SELECT x, 'row ' || x FROM n`, 1_000_000)
+      .ready;
+    await storage.sql.exec(`${numbers} INSERT INTO note SELECT x, 'note ' || x, NULL FROM n`, 1000)
+      .ready;
     await storage.sql.exec("INSERT INTO pair VALUES ('x', 1), ('y', 2)").ready;
   });
   const keys = page.getByRole('list', { name: 'Keys' });
@@ -79,28 +80,45 @@ test('[INSP1] [INSP2] [INSP3] [INSP4] [INSP5] an inspector shows and changes key
   await panel(page, 'Tables');
   const grid = page.getByRole('grid');
   await expect(page.getByRole('status')).toHaveText('1,000,000 rows');
-  await expect(grid.getByRole('row').nth(1)).toContainText('note 1');
+  await expect(grid.getByRole('row').nth(1)).toContainText('row 1');
   await grid.evaluate((element) => element.scrollTo(0, element.scrollHeight));
-  await expect(grid.getByText('note 1000000')).toBeVisible();
+  await expect(grid.getByText('row 1000000')).toBeVisible();
+  const tables = page.getByRole('navigation', { name: 'Tables' });
+  await tables.getByRole('button', { name: 'note table' }).click();
+  await expect(page.getByRole('status')).toHaveText('1,000 rows');
   await grid.getByRole('button', { name: 'title' }).first().click();
-  await page.getByRole('searchbox', { name: 'Filter' }).fill('note 99999');
+  await page.getByRole('searchbox', { name: 'Filter' }).fill('note 99');
   await expect(page.getByRole('status')).toHaveText('11 rows');
   await grid.getByRole('button', { name: 'Edit title of row 1:' }).click();
-  await grid.getByRole('textbox', { name: 'title of row 1' }).fill('note 99999 edited');
+  await grid.getByRole('textbox', { name: 'title of row 1' }).fill('note 99 edited');
   await page.keyboard.press('Enter');
-  await expect(grid.getByText('note 99999 edited')).toBeVisible();
+  await expect(grid.getByText('note 99 edited')).toBeVisible();
   await page.screenshot({ path: info.outputPath('tables.png') });
-  await page.getByRole('navigation').getByRole('button', { name: /pair/ }).click();
+  await tables.getByRole('button', { name: /pair/ }).click();
   await expect(grid.getByRole('row')).toHaveCount(3);
   expect(await faultsOf(page)).toEqual([]);
+});
 
+test('[INSP4] [INSP5] an inspector stops a statement, and goes back to before one, and along the timeline', async ({
+  context,
+  server,
+}, info) => {
+  const page = await openInspector(await context.newPage(), server, 'history');
+  await page.evaluate(async () => {
+    const storage = await window.api.openStorage('history');
+    await storage.put('user/ada', { name: 'Ada', born: new Date(0) });
+    await storage.put('user/ada', { name: 'Lovelace', born: new Date(0) });
+    await storage.sql.exec(
+      "CREATE TABLE pair(a, b, PRIMARY KEY (a, b)) WITHOUT ROWID; INSERT INTO pair VALUES ('x', 1)",
+    ).ready;
+  });
   await panel(page, 'SQL');
   const sql = page.getByRole('textbox', { name: 'SQL' });
-  await sql.fill('SELECT count(*) AS n FROM note');
+  await sql.fill('SELECT count(*) AS n FROM pair');
   await sql.press('Control+Enter');
-  await expect(page.getByRole('status')).toContainText('1 row, 1000000 read, 0 written');
+  await expect(page.getByRole('status')).toContainText('1 row, 1 read, 0 written');
   await page.getByRole('button', { name: 'Explain' }).click();
-  await expect(page.getByRole('grid')).toContainText('SCAN note');
+  await expect(page.getByRole('grid')).toContainText('SCAN pair');
   await sql.fill(
     'WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n',
   );
@@ -122,17 +140,13 @@ test('[INSP1] [INSP2] [INSP3] [INSP4] [INSP5] an inspector shows and changes key
   await slider.press('Home');
   const differences = page.getByRole('region', { name: 'What differs' });
   await expect(differences).toContainText('pair added');
-  await expect(differences)
-    .toContainText('"Lovelace"', { timeout: 1 })
-    .catch(() => {});
+  await expect(differences).toContainText('{name: "Ada", born: 1970-01-01T00:00:00.000Z}');
   expect(await faultsOf(page)).toEqual([]);
   await page.screenshot({ path: info.outputPath('timeline.png') });
   await page.getByRole('button', { name: 'Go back to here' }).click();
   await page.getByRole('button', { name: 'Undo going back' }).click();
   await panel(page, 'Tables');
   await expect(page.getByRole('navigation').getByRole('button', { name: /pair/ })).toBeVisible();
-  expect(errors).toEqual([]);
-  await page.evaluate(() => document.body.replaceChildren());
 });
 
 test('[INSP1] [INSP6] an inspector of classes lists their objects and opens one; it fits a phone, light and dark', async ({
@@ -144,8 +158,20 @@ test('[INSP1] [INSP6] an inspector of classes lists their objects and opens one;
   await page.goto(`${server.origin}/e2e/pages/inspector.html`);
   await whenLoaded(page);
   await page.evaluate(async () => {
-    const { env } = await window.api.connectRooms();
-    await env.Room.getByName('lobby').countedSum();
+    const { env, storage } = await window.api.connectRooms();
+    const room = await storage(env.Room.getByName('lobby'));
+    for (let i = 0; i < 40; i++) {
+      await room.put(`message/${i}`, {
+        from: 'Ada',
+        text: 'x'.repeat(i * 20),
+        sent: new Date(i * 1000),
+      });
+    }
+    await room.sql.exec('CREATE TABLE seat(id INTEGER PRIMARY KEY, guest, since, note, price REAL)')
+      .ready;
+    await room.sql.exec(
+      "INSERT INTO seat VALUES (1, 'Ada', '1815-12-10', NULL, 9.5), (2, 'Bob', '', 'x', 7)",
+    ).ready;
     await window.inspector.inspectObjects();
   });
   await page.getByRole('combobox', { name: 'Class' }).selectOption('Room');
@@ -154,9 +180,24 @@ test('[INSP1] [INSP6] an inspector of classes lists their objects and opens one;
     await page.emulateMedia({ colorScheme });
     for (const name of ['Objects', 'Keys', 'Tables', 'SQL', 'Timeline']) {
       await panel(page, name);
+      if (name === 'Keys')
+        await page.getByRole('button', { name: 'message/1', exact: false }).first().click();
+      if (name === 'SQL') {
+        await page.getByRole('textbox', { name: 'SQL' }).fill('SELECT * FROM seat');
+        await page.getByRole('button', { name: 'Run' }).click();
+        await expect(page.getByRole('status')).toContainText('2 rows');
+      }
+      if (name === 'Timeline') {
+        await page.getByRole('slider', { name: 'Moment' }).press('Home');
+        await expect(page.getByRole('region', { name: 'What differs' })).toContainText(
+          'seat added',
+        );
+      }
       await page.screenshot({ path: info.outputPath(`phone-${colorScheme}-${name}.png`) });
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
-      expect(await faultsOf(page)).toEqual([]);
+      // What was found in light is the same in dark, colours aside.
+      const rules = colorScheme === 'light' ? null : ['color-contrast'];
+      expect(await faultsOf(page, rules)).toEqual([]);
     }
   }
   await page.getByRole('tab', { name: 'Timeline' }).press('ArrowRight');

@@ -9,19 +9,19 @@ import { type Readable, rowsQuery, type Table, tablesOf, valuesOf } from './tabl
 /** How many keys, and rows of a table, are compared. */
 export const COMPARED_MAX = 1000;
 
-export type Kind = 'added' | 'removed' | 'changed';
+export type DifferenceKind = 'added' | 'removed' | 'changed';
 
 /** Since the moment: added, removed or changed. */
 export interface Difference<T> {
   readonly name: string;
-  readonly kind: Kind;
+  readonly kind: DifferenceKind;
   readonly past: T | undefined;
   readonly now: T | undefined;
 }
 
 export interface TableDifference {
   readonly name: string;
-  readonly kind: Kind;
+  readonly kind: DifferenceKind;
   readonly columns: readonly string[];
   readonly rows: readonly Difference<readonly SqlStorageValue[]>[];
   /** More rows exist than were compared. */

@@ -76,32 +76,34 @@ function Panels({ storage, name, objects }: PanelsProps) {
   };
   return (
     <>
-      <div
-        class="tabs"
-        role="tablist"
-        aria-label="Panels"
-        onKeyDown={(event) => {
-          if (event.key === 'ArrowRight') choose(1);
-          else if (event.key === 'ArrowLeft') choose(-1);
-          else return;
-          const list = event.currentTarget;
-          requestAnimationFrame(() => list.querySelector<HTMLElement>('[tabindex="0"]')?.focus());
-        }}
-      >
-        {panels.map((each) => (
-          <button
-            key={each}
-            id={`tab-${each}`}
-            type="button"
-            role="tab"
-            aria-selected={each === panel}
-            aria-controls="panel"
-            tabIndex={each === panel ? 0 : -1}
-            onClick={() => setPanel(each)}
-          >
-            {each}
-          </button>
-        ))}
+      <div class="head">
+        <div
+          class="tabs"
+          role="tablist"
+          aria-label="Panels"
+          onKeyDown={(event) => {
+            if (event.key === 'ArrowRight') choose(1);
+            else if (event.key === 'ArrowLeft') choose(-1);
+            else return;
+            const list = event.currentTarget;
+            requestAnimationFrame(() => list.querySelector<HTMLElement>('[tabindex="0"]')?.focus());
+          }}
+        >
+          {panels.map((each) => (
+            <button
+              key={each}
+              id={`tab-${each}`}
+              type="button"
+              role="tab"
+              aria-selected={each === panel}
+              aria-controls="panel"
+              tabIndex={each === panel ? 0 : -1}
+              onClick={() => setPanel(each)}
+            >
+              {each}
+            </button>
+          ))}
+        </div>
         {name != null && <span class="open-name">{name}</span>}
       </div>
       <div class="content" id="panel" role="tabpanel" aria-labelledby={`tab-${panel}`}>

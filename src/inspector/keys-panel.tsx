@@ -4,7 +4,7 @@ import { useMemo, useState } from 'preact/hooks';
 import type { StorageHandle } from '../contract/storage.ts';
 import { fingerprintOf, parseLiteral } from './stored-value.ts';
 import { counted, errorText, leafText, typeText } from './text.ts';
-import { useChanges, useLive } from './use-live.ts';
+import { useChanges, useFollowed } from './use-followed.ts';
 import { ValueTree } from './value-tree.tsx';
 
 const LISTED = 100;
@@ -22,7 +22,10 @@ export function KeysPanel({ storage }: { readonly storage: StorageHandle }) {
     ...(startAfter !== undefined && { startAfter }),
   };
   const subject = `${prefix}\n${startAfter ?? ''}`;
-  const { value: found, error } = useLive(() => storage.live<unknown>(range), [storage, subject]);
+  const { value: found, error } = useFollowed(
+    () => storage.live<unknown>(range),
+    [storage, subject],
+  );
   const texts = useMemo(
     () => found && new Map([...found].map(([key, value]) => [key, fingerprintOf(value)])),
     [found],

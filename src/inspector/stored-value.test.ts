@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { fingerprintOf, literalOf, membersOf, parseLiteral } from './stored-value.ts';
+import { fingerprintOf, lineOf, literalOf, membersOf, parseLiteral } from './stored-value.ts';
 
 test('[INSP2] an edit of one member leaves the value as it was, and copies the rest', () => {
   const date = new Date(7);
@@ -71,4 +71,20 @@ test('[INSP5] values are told apart by content and type, not by identity', () =>
   const texts = different.map((value) => fingerprintOf(value));
   expect(new Set(texts).size).toBe(different.length);
   expect(different.map((value) => fingerprintOf(structuredClone(value)))).toEqual(texts);
+});
+
+test('[INSP5] a value is told on one line, with its types', () => {
+  const value = {
+    name: 'Ada',
+    tags: new Set(['a']),
+    by: new Map([['x', [1, 2n]]]),
+    at: new Date(0),
+  };
+  expect(lineOf(value)).toBe(
+    '{name: "Ada", tags: Set(1) ["a"], by: Map(1) {x: [1, 2n]}, at: 1970-01-01T00:00:00.000Z}',
+  );
+  const cyclic: { self?: unknown } = {};
+  cyclic.self = cyclic;
+  expect(lineOf(cyclic)).toContain('Object');
+  expect(lineOf('x'.repeat(9999)).length).toBeLessThan(300);
 });

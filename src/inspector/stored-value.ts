@@ -2,6 +2,8 @@
 //
 // Knows every type of structured clone. An edit makes a copy, so the value on screen stays as it was read.
 
+import { leafText, typeText } from './text.ts';
+
 /** A member of a value: how it is named, and how it is reached. */
 export interface Member {
   readonly name: string;
@@ -59,6 +61,28 @@ function isPlain(value: object): boolean {
 
 function nameOf(key: unknown): string {
   return typeof key === 'string' ? key : typeof key === 'object' ? '(object)' : String(key);
+}
+
+const LINE_LENGTH_MAX = 160;
+
+/** A value on one line, cut if it is long: to compare it with another one. */
+export function lineOf(value: unknown): string {
+  const line = lineOfMember(value, 0);
+  return line.length > LINE_LENGTH_MAX ? `${line.slice(0, LINE_LENGTH_MAX)}…` : line;
+}
+
+function lineOfMember(value: unknown, depth: number): string {
+  if (!hasMembers(value)) return leafText(value);
+  if (depth > 3) return typeText(value);
+  const isList = Array.isArray(value) || value instanceof Set;
+  const members = membersOf(value)
+    .slice(0, 20)
+    .map((member) => {
+      const text = lineOfMember(member.value, depth + 1);
+      return isList ? text : `${member.name}: ${text}`;
+    });
+  const type = value instanceof Map || value instanceof Set ? `${typeText(value)} ` : '';
+  return isList ? `${type}[${members.join(', ')}]` : `${type}{${members.join(', ')}}`;
 }
 
 /** How a value is written to be edited; null if it has no such form. */

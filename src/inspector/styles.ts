@@ -60,7 +60,8 @@ textarea { width: 100%; resize: vertical; }
 .number { font-variant-numeric: tabular-nums; text-align: right; }
 [role='alert'] { color: var(--bad); padding: 0.25rem 0; overflow-wrap: anywhere; }
 .changed, .changed > * { background: var(--mark); }
-.tabs { display: flex; flex-wrap: wrap; gap: 0.25rem; align-items: center; padding: 0.4rem 0.6rem 0; border-bottom: 1px solid var(--line); }
+.head { display: flex; flex-wrap: wrap; align-items: center; gap: 0 0.5rem; padding: 0.4rem 0.6rem 0; border-bottom: 1px solid var(--line); }
+.tabs { display: flex; flex-wrap: wrap; gap: 0.25rem; }
 .tabs [role='tab'] { border: 0; border-bottom: 3px solid transparent; border-radius: 0; background: none; }
 .tabs [aria-selected='true'] { border-bottom-color: var(--accent); font-weight: 600; }
 .open-name { margin-left: auto; color: var(--soft); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; max-width: 50%; }
@@ -77,6 +78,7 @@ textarea { width: 100%; resize: vertical; }
 .actions { display: flex; flex-wrap: wrap; align-items: center; gap: 0.5rem; }
 .field { display: flex; flex-direction: column; gap: 0.15rem; }
 .field.inline { flex-direction: row; align-items: center; gap: 0.4rem; }
+.field.inline select { max-width: 20rem; }
 .new-entry form { display: flex; flex-direction: column; gap: 0.4rem; padding-top: 0.4rem; align-items: flex-start; }
 .new-entry .field { width: 100%; }
 summary { cursor: pointer; }
@@ -98,7 +100,7 @@ th { color: var(--soft); font-weight: 600; }
 .row-number { color: var(--soft); text-align: right; font-variant-numeric: tabular-nums; }
 .cell { width: 100%; overflow: hidden; text-align: inherit; text-overflow: ellipsis; }
 .cell-editor { display: flex; gap: 0.25rem; position: relative; z-index: 1; width: max-content; padding: 0.25rem; margin: -0.25rem; background: var(--ground); border: 1px solid var(--line-strong); border-radius: 5px; }
-.bars { width: 100%; height: 56px; background: var(--sunken); border-radius: 5px; }
+.bars { flex: none; width: 100%; height: 56px; background: var(--sunken); border-radius: 5px; }
 .bar { fill: var(--line-strong); }
 .bar.restore { fill: var(--bad); }
 .bar.chosen { fill: var(--accent); }

@@ -15,7 +15,7 @@ import {
   valuesOf,
 } from './tables.ts';
 import { counted, errorText } from './text.ts';
-import { useChanges, useLive } from './use-live.ts';
+import { useChanges, useFollowed } from './use-followed.ts';
 
 const SCHEMA = "SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE '\\_cf\\_%' ESCAPE '\\'";
 
@@ -23,7 +23,7 @@ export function TablesPanel({ storage }: { readonly storage: StorageHandle }) {
   const [tables, setTables] = useState<readonly Table[]>([]);
   const [chosen, setChosen] = useState<string | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
-  const { value: schema, error } = useLive(() => storage.sql.live(SCHEMA), [storage]);
+  const { value: schema, error } = useFollowed(() => storage.sql.live(SCHEMA), [storage]);
   useEffect(() => {
     if (schema === undefined) return;
     tablesOf(storage).then(setTables, (failure) => setProblem(errorText(failure)));
@@ -82,8 +82,11 @@ function Rows({ storage, table }: RowsProps) {
   const first = Math.floor(view.first / 50) * 50;
   const count = Math.ceil((view.first + view.count - first) / 50) * 50 + 50;
   const about = [storage, table, choice] as const;
-  const total = useLive(() => storage.sql.live<{ n: number }>(...countQuery(table, choice)), about);
-  const part = useLive(() => {
+  const total = useFollowed(
+    () => storage.sql.live<{ n: number }>(...countQuery(table, choice)),
+    about,
+  );
+  const part = useFollowed(() => {
     if (view.count === 0) return null;
     const [query, ...bindings] = rowsQuery(table, choice, first, count);
     return storage.sql.live(query, ...bindings);

@@ -5,21 +5,24 @@ import { useEffect, useState } from 'preact/hooks';
 import type { StorageCommit, StorageHandle } from '../contract/storage.ts';
 import { COMPARED_MAX, type Difference, type Differences, differencesOf } from './differences.ts';
 import { cellText } from './grid.tsx';
-import { bytesText, counted, errorText, leafText, timeText } from './text.ts';
+import { lineOf } from './stored-value.ts';
+import { bytesText, counted, errorText, timeText } from './text.ts';
 
 /** How many commits are drawn: the newest ones. */
 const COMMITS = 400;
 /** How often the panel looks for new commits: the history has no event of its own. */
 const AGAIN_MS = 1000;
 const BAR_HEIGHT = 48;
+/** How many rows of a table are shown of those that differ. */
+const SHOWN_MAX = 100;
 
 export function TimelinePanel({ storage }: { readonly storage: StorageHandle }) {
-  const [commits, setCommits] = useState<readonly StorageCommit[]>([]);
+  const [commits, setCommits] = useState<readonly StorageCommit[] | null>(null);
   const [chosen, setChosen] = useState<string | null>(null);
   const [differences, setDifferences] = useState<Differences | null>(null);
   const [undo, setUndo] = useState<string | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
-  const newest = commits.at(-1)?.bookmark;
+  const newest = commits?.at(-1)?.bookmark;
 
   useEffect(() => {
     let isOver = false;
@@ -28,6 +31,7 @@ export function TimelinePanel({ storage }: { readonly storage: StorageHandle }) 
       let last = known;
       try {
         const [head] = await storage.history({ limit: 1 });
+        if (head === undefined && !isOver) setCommits([]);
         if (head !== undefined && head.bookmark !== known) {
           const found = await storage.history({ limit: COMMITS });
           if (isOver) return;
@@ -81,6 +85,7 @@ export function TimelinePanel({ storage }: { readonly storage: StorageHandle }) 
       setProblem(errorText(error));
     }
   };
+  if (commits === null) return <Waiting problem={problem} />;
   const index = commits.findIndex(({ bookmark }) => bookmark === chosen);
   const commit = commits[index === -1 ? commits.length - 1 : index];
   if (commit === undefined) return <p class="panel empty">Nothing was committed yet.</p>;
@@ -123,6 +128,14 @@ export function TimelinePanel({ storage }: { readonly storage: StorageHandle }) 
           made and what it took, not which statement made it.
         </p>
       )}
+    </div>
+  );
+}
+
+function Waiting({ problem }: { readonly problem: string | null }) {
+  return (
+    <div class="panel">
+      {problem === null ? <p class="empty">Reading…</p> : <p role="alert">{problem}</p>}
     </div>
   );
 }
@@ -174,7 +187,7 @@ function DifferenceList({ differences }: { readonly differences: Differences }) 
         <>
           <h2>{counted(keys.length, 'key')}</h2>
           {areKeysCut && <p class="empty">Of the first {COMPARED_MAX} keys.</p>}
-          <Rows differences={keys} text={leafText} columns={['Value']} />
+          <Rows differences={keys} text={lineOf} columns={['Value']} />
         </>
       )}
       {tables.map((table) => (
@@ -184,8 +197,9 @@ function DifferenceList({ differences }: { readonly differences: Differences }) 
             {counted(table.rows.length, 'row')}
           </h2>
           {table.isCut && <p class="empty">Of the first {COMPARED_MAX} rows.</p>}
+          {table.rows.length > SHOWN_MAX && <p class="empty">The first {SHOWN_MAX} are shown.</p>}
           <Rows
-            differences={table.rows.slice(0, 200)}
+            differences={table.rows.slice(0, SHOWN_MAX)}
             text={(row) => row.map(cellText).join(' · ')}
             columns={[table.columns.join(' · ')]}
           />

@@ -3,14 +3,17 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Live } from '../contract/live.ts';
 
-export interface LiveResult<T> {
+export interface FollowedValue<T> {
   readonly value: T | undefined;
   readonly error: unknown;
 }
 
 /** Follows what `open` gives, again when one of the inputs changes; null: nothing is followed. */
-export function useLive<T>(open: () => Live<T> | null, inputs: readonly unknown[]): LiveResult<T> {
-  const [result, setResult] = useState<LiveResult<T>>({ value: undefined, error: undefined });
+export function useFollowed<T>(
+  open: () => Live<T> | null,
+  inputs: readonly unknown[],
+): FollowedValue<T> {
+  const [result, setResult] = useState<FollowedValue<T>>({ value: undefined, error: undefined });
   useEffect(() => {
     const live = open();
     if (live === null) return;
