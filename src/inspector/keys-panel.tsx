@@ -22,15 +22,16 @@ export function KeysPanel({ storage }: { readonly storage: StorageHandle }) {
     ...(startAfter !== undefined && { startAfter }),
   };
   const subject = `${prefix}\n${startAfter ?? ''}`;
-  const { value: found, error } = useFollowed(
-    () => storage.live<unknown>(range),
-    [storage, subject],
-  );
+  const {
+    value: found,
+    error,
+    about,
+  } = useFollowed(() => storage.live<unknown>(range), [storage, subject], subject);
   const texts = useMemo(
     () => found && new Map([...found].map(([key, value]) => [key, fingerprintOf(value)])),
     [found],
   );
-  const changed = useChanges(texts, subject);
+  const changed = useChanges(texts, about);
   const entries = [...(found ?? [])].slice(0, LISTED);
   const attempt = (work: Promise<unknown>) =>
     work.then(

@@ -61,6 +61,7 @@ textarea { width: 100%; resize: vertical; }
 [role='alert'] { color: var(--bad); padding: 0.25rem 0; overflow-wrap: anywhere; }
 .changed, .changed > * { background: var(--mark); }
 .head { display: flex; flex-wrap: wrap; align-items: center; gap: 0 0.5rem; padding: 0.4rem 0.6rem 0; border-bottom: 1px solid var(--line); }
+.changed .type, .changed .soft, .changed .row-number { color: var(--text); }
 .tabs { display: flex; flex-wrap: wrap; gap: 0.25rem; }
 .tabs [role='tab'] { border: 0; border-bottom: 3px solid transparent; border-radius: 0; background: none; }
 .tabs [aria-selected='true'] { border-bottom-color: var(--accent); font-weight: 600; }

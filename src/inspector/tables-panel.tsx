@@ -86,20 +86,24 @@ function Rows({ storage, table }: RowsProps) {
     () => storage.sql.live<{ n: number }>(...countQuery(table, choice)),
     about,
   );
-  const part = useFollowed(() => {
-    if (view.count === 0) return null;
-    const [query, ...bindings] = rowsQuery(table, choice, first, count);
-    return storage.sql.live(query, ...bindings);
-  }, [...about, first, count]);
-  const rows = useMemo(() => {
-    const found = part.value?.map((row) => valuesOf(table, row));
-    return new Map(found?.map((row, index) => [first + index, row]));
-  }, [part.value]);
-  const texts = useMemo(
-    () => new Map([...rows].map(([index, row]) => [String(index), fingerprintOf(row)])),
-    [rows],
+  const part = useFollowed(
+    () => {
+      if (view.count === 0) return null;
+      const [query, ...bindings] = rowsQuery(table, choice, first, count);
+      return storage.sql.live(query, ...bindings);
+    },
+    [...about, first, count],
+    { first, subject: `${first} ${JSON.stringify(choice)}` },
   );
-  const changed = useChanges(texts, `${first} ${JSON.stringify(choice)}`);
+  const rows = useMemo(() => {
+    const from = part.about?.first ?? 0;
+    return new Map(part.value?.map((row, index) => [from + index, valuesOf(table, row)]));
+  }, [part.value]);
+  const texts = useMemo(() => {
+    if (part.value === undefined) return undefined;
+    return new Map([...rows].map(([index, row]) => [String(index), fingerprintOf(row)]));
+  }, [rows]);
+  const changed = useChanges(texts, part.about?.subject);
   const keysOf = (index: number) => rows.get(index)!.slice(table.columns.length);
   const attempt = async (query: string, ...bindings: SqlStorageValue[]) => {
     try {

@@ -3,22 +3,32 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Live } from '../contract/live.ts';
 
-export interface FollowedValue<T> {
+export interface FollowedValue<T, About> {
   readonly value: T | undefined;
   readonly error: unknown;
+  /** What the value is of: an earlier one stays until that of the new inputs has arrived. */
+  readonly about: About | undefined;
 }
 
 /** Follows what `open` gives, again when one of the inputs changes; null: nothing is followed. */
-export function useFollowed<T>(
+export function useFollowed<T, About = undefined>(
   open: () => Live<T> | null,
   inputs: readonly unknown[],
-): FollowedValue<T> {
-  const [result, setResult] = useState<FollowedValue<T>>({ value: undefined, error: undefined });
+  about?: About,
+): FollowedValue<T, About> {
+  const [result, setResult] = useState<FollowedValue<T, About>>({
+    value: undefined,
+    error: undefined,
+    about: undefined,
+  });
   useEffect(() => {
     const live = open();
     if (live === null) return;
-    return live.subscribe((value) => setResult({ value, error: undefined }), {
-      onError: (error) => setResult({ value: undefined, error }),
+    const arrived = (value: T | undefined) => {
+      if (value !== undefined) setResult({ value, error: undefined, about });
+    };
+    return live.subscribe(arrived, {
+      onError: (error) => setResult({ value: undefined, error, about }),
     });
   }, inputs);
   return result;
@@ -33,20 +43,26 @@ const MARK_MS = 3000;
  */
 export function useChanges(
   texts: ReadonlyMap<string, string> | undefined,
-  subject: string,
+  subject: string | undefined,
 ): ReadonlySet<string> {
-  const last = useRef<{ readonly subject: string; texts: ReadonlyMap<string, string> }>(undefined);
+  const last = useRef<{ readonly subject: string | undefined; texts: ReadonlyMap<string, string> }>(
+    undefined,
+  );
   const [changed, setChanged] = useState<ReadonlySet<string>>(new Set());
   useEffect(() => {
     if (texts === undefined) return;
-    const before = last.current?.subject === subject ? last.current.texts : undefined;
+    const known = last.current;
+    const before = known !== undefined && known.subject === subject ? known.texts : undefined;
     last.current = { subject, texts };
     if (before === undefined) return;
     const names = [...texts].filter(([name, text]) => before.get(name) !== text);
     if (names.length === 0) return;
     setChanged(new Set(names.map(([name]) => name)));
     const timer = setTimeout(() => setChanged(new Set()), MARK_MS);
-    return () => clearTimeout(timer);
+    return () => {
+      clearTimeout(timer);
+      setChanged(new Set());
+    };
   }, [texts, subject]);
   return changed;
 }

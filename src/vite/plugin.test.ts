@@ -1,6 +1,8 @@
 // The plugin in Vite itself, on a small project: what it serves in development, what it builds.
 
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { build, createLogger, createServer, type InlineConfig } from 'vite';
@@ -81,6 +83,29 @@ describe('plugin', () => {
     expect(await transform('/src/index.ts')).toContain('worker/entries/objects.ts');
     expect(await transform('/src/index.ts')).toContain('/src/schema.sql?import&raw');
     expect(await transform('/src/schema.sql?raw')).toContain('"CREATE TABLE notes (text);"');
+    await server.close();
+  });
+
+  test('[VITE17] in development, /__ctx-storage is the inspector on the classes of the project', async () => {
+    mkdirSync(join(root, 'node_modules/ctx-storage'), { recursive: true });
+    write(
+      'node_modules/ctx-storage/package.json',
+      '{ "name": "ctx-storage", "type": "module", "exports": { ".": "./a.js", "./inspector": "./b.js" } }',
+    );
+    write('node_modules/ctx-storage/a.js', 'export function connect() {}');
+    write('node_modules/ctx-storage/b.js', 'export function mountInspector() {}');
+    const server = await createServer(config());
+    const http = createHttpServer(server.middlewares).listen(0);
+    const { port } = http.address() as AddressInfo;
+    const page = await fetch(`http://localhost:${port}/__ctx-storage?directory=x`);
+    expect(page.headers.get('content-type')).toBe('text/html');
+    const [, script] = /src="([^"]+inspector)"/.exec(await page.text())!;
+    const code = await (await fetch(`http://localhost:${port}${script}`)).text();
+    expect(code).toContain('/.cache/ctx-storage/start.js');
+    expect(code).toContain('/node_modules/ctx-storage/b.js');
+    const other = await fetch(`http://localhost:${port}/__ctx-storage/other`);
+    expect(await other.text()).not.toContain('virtual:ctx-storage/inspector');
+    http.close();
     await server.close();
   });
 

@@ -3,6 +3,7 @@
 //   cloudflare:workers            resolves to `ctx-storage/worker`
 //   cloudflare:email, node:…      resolve to modules of this package (platform-modules.ts)
 //   virtual:ctx-storage/start     a function that starts the worker with the classes of wrangler.jsonc
+//   /__ctx-storage                in development, the inspector of the project's objects
 //   *.txt, *.bin, *.wasm, …       modules by wrangler's rules
 //
 // The worker and its starter are files in Vite's cache folder, so that Vite handles them like any worker
@@ -13,6 +14,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { DepOptimizationConfig, Plugin, ViteDevServer } from 'vite';
 import { decoratorsPlugin } from './decorators.ts';
 import { GeneratedWorker } from './generated-worker.ts';
+import { inspectorRoute } from './inspector-route.ts';
 import { missingModules } from './missing-modules.ts';
 import { type KindOf, kindsBy, moduleRules, moduleRulesOfLibraries } from './module-rules.ts';
 import { CLOUDFLARE_NAMES, NODE_NAMES, platformModules } from './platform-modules.ts';
@@ -92,7 +94,7 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
       );
     },
   };
-  return [...common(), missingModules(() => root), starter];
+  return [...common(), missingModules(() => root), starter, inspectorRoute(isNotWorkerd)];
 }
 
 // Vite 7 pre-bundles with esbuild; the types of Vite 8 lack its options.
