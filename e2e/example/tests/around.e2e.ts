@@ -45,6 +45,8 @@ test('merged with other tests, has the names of the real runtime', async ({
   expect(await runDurableObjectAlarm(visits)).toBe(true);
   expect(await runDurableObjectAlarm(visits)).toBe(false);
   expect(await visits.list()).toEqual(new Map());
+  await objects.deleteObject('Counter', 'visits');
+  expect(await objects.list('Counter')).toEqual([]);
   await reset(objects);
   expect(await objects.list('Room')).toEqual([]);
 });
