@@ -176,6 +176,8 @@ describe('facets', () => {
     host.holdFlushes();
     await host.run((ctx) => facetOf(ctx).putUnconfirmed('key', 1));
     const closed = host.host.close();
+    closed.catch(() => {});
+    await host.turns(5); // nobody waited for the write, so closing begins its flush
     host.failHeldFlushes();
     await expect(closed).rejects.toMatchObject({ code: 'IO' });
   });

@@ -138,6 +138,7 @@ export class ObjectSimulation {
         return this.#object.outcome('maintain', this.#object.files.maintain());
       case 'close':
         await this.#object.close();
+        if (this.#object.isBroken) return; // by a flush that had been put off
         this.#acknowledged();
         return this.#open();
       case 'reset':
