@@ -35,7 +35,7 @@ export const PUT_BACKS: readonly PutBack[] = [
   {
     name: 'a rollback makes a commit that is never flushed',
     layer: 'objects',
-    seeds: [14],
+    seeds: [16],
     edits: [
       {
         file: 'worker/vfs/log-vfs.ts',
@@ -68,8 +68,13 @@ export const PUT_BACKS: readonly PutBack[] = [
     edits: [
       {
         file: 'worker/io/lifecycle.ts',
-        from: '    this.#wake();\n    this.#state = state;',
-        to: '    this.#state = state;',
+        from: '    this.#cancelTimer?.();\n',
+        to: '',
+      },
+      {
+        file: 'worker/io/lifecycle.ts',
+        from: "      if (this.#state.kind !== 'idle') return; // the next rest sets it again\n",
+        to: "      if (this.#state.kind !== 'idle') return onEvict();\n",
       },
       {
         file: 'worker/host/instances.ts',
@@ -105,7 +110,7 @@ export const PUT_BACKS: readonly PutBack[] = [
   {
     name: 'files are closed during a flush',
     layer: 'objects',
-    seeds: [17],
+    seeds: [12],
     edits: [
       {
         file: 'worker/log/object-files.ts',
