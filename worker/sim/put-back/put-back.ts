@@ -64,7 +64,7 @@ export const PUT_BACKS: readonly PutBack[] = [
   {
     name: 'the eviction of an instance that has ended closes the next one',
     layer: 'hosts',
-    seeds: [27],
+    seeds: [20],
     edits: [
       {
         file: 'worker/io/lifecycle.ts',
