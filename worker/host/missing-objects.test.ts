@@ -69,7 +69,9 @@ describe('an object whose files are gone', () => {
       await restart(how);
       await lose('a');
       expect(await codeOf(get('a'))).toBe('OBJECT_MISSING');
-      await expect(put('a')).rejects.toThrow(/Note "a" was stored.*deleteObject\(stub\) accepts that/);
+      await expect(put('a')).rejects.toThrow(
+        /Note "a" was stored.*deleteObject\(stub\) accepts that/,
+      );
       expect(notices).toEqual([{ type: 'objectmissing', address: host.address('a') }]);
       await restart('dead');
       expect(await codeOf(get('a'))).toBe('OBJECT_MISSING');

@@ -128,12 +128,11 @@ export class ObjectSimulation {
         return this.#export();
       case 'importDatabase':
         return this.#import();
-      case 'checkpoint':
-        await this.#object.outcome(
-          'checkpoint',
-          promised(() => this.#object.files.checkpoint()),
-        );
+      case 'checkpoint': {
+        const made = promised(() => this.#object.files.checkpoint());
+        await this.#object.outcome('checkpoint', made);
         return;
+      }
       case 'maintain':
         return this.#object.outcome('maintain', this.#object.files.maintain());
       case 'close':
