@@ -22,7 +22,7 @@ export class PendingCalls {
 
   // A peer answers with outcomes and never rejects. A rejection means a defect of the peer, or an
   // argument that cannot be cloned.
-  /** Makes a call, which settles with what `read` makes of its answer, or rejects when the connection fails. */
+  /** Makes a call, which settles with what `read` makes of its answer, or rejects when the connection fails. `read` never throws. */
   make<T, R>(send: () => Promise<T>, read: (answer: T) => R): Promise<R> {
     if (this.#failure !== null) return Promise.reject(this.#failure);
     return new Promise((resolve, reject) => {

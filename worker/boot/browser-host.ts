@@ -2,14 +2,18 @@
 
 import type { StorageMedium } from '../../src/contract/medium.ts';
 import { WASM_URL } from '../../src/contract/wasm-url.ts';
-import { MemoryCatalog } from '../catalog/catalog.ts';
+import { MemoryCatalog, type ObjectCatalog } from '../catalog/catalog.ts';
 import { IdbCatalog } from '../catalog/idb-catalog.ts';
 import { systemTime } from '../clock/system-time.ts';
 import type { Space } from '../file/space-watch.ts';
 import { ClassRegistry } from '../instance/object-class.ts';
 import type { Limits } from '../sql/query-limits.ts';
-import { loadSqlite } from '../vfs/sqlite-module.ts';
-import { type BrowserMediumEnvironment, openBrowserMedium } from './browser-medium.ts';
+import { loadSqlite, type Sqlite } from '../vfs/sqlite-module.ts';
+import {
+  type BrowserMedium,
+  type BrowserMediumEnvironment,
+  openBrowserMedium,
+} from './browser-medium.ts';
 import { workerFlagReader } from './flag-reader.ts';
 import { type RunningHost, startHost } from './start-host.ts';
 import type { Watch } from './watched-host.ts';
@@ -48,22 +52,43 @@ async function estimate(): Promise<Space> {
   return { usage, quota };
 }
 
+/** Side by side, because whoever takes over makes everyone wait. The medium's error comes before the catalog's. */
+async function openParts(
+  { directory, medium: wanted = null, wasm = WASM_URL }: BrowserHostOptions,
+  classes: ClassRegistry,
+): Promise<[Sqlite, BrowserMedium, ObjectCatalog]> {
+  const opening = openBrowserMedium(directory, wanted, FILE_TIME);
+  const suspect = () =>
+    void opening.then(
+      (medium) => medium.suspect(),
+      () => {},
+    );
+  // Objects without a class have no alarm handler, and are never listed.
+  const isListed = !classes.isEmpty && wanted !== 'memory';
+  const listing = isListed
+    ? IdbCatalog.open(directory, suspect)
+    : Promise.resolve(new MemoryCatalog());
+  listing.catch(() => {}); // thrown below
+  try {
+    const [sqlite, medium] = await Promise.all([loadSqlite(wasm), opening]);
+    return [sqlite, medium, await listing];
+  } catch (error) {
+    void listing.then(
+      (catalog) => catalog.close(),
+      () => {},
+    );
+    throw error;
+  }
+}
+
 /**
  * Starts a host on the directory. It opens nothing until an object is used or its alarm is due.
  *
  * @throws OPFS_UNAVAILABLE, MEDIUM_CONFLICT, INSECURE_CONTEXT, DISK_FULL, WORKER_FAILED
  */
 export async function startBrowserHost(options: BrowserHostOptions): Promise<BrowserHost> {
-  const [sqlite, { kind, medium, watch, suspect }] = await Promise.all([
-    loadSqlite(options.wasm ?? WASM_URL),
-    openBrowserMedium(options.directory, options.medium ?? null, FILE_TIME),
-  ]);
   const { classes = new ClassRegistry(), env = {} } = options;
-  // Objects without a class have no alarm handler, and are never listed.
-  const isListed = !classes.isEmpty && kind !== 'memory';
-  const catalog = isListed
-    ? await IdbCatalog.open(options.directory, suspect)
-    : new MemoryCatalog();
+  const [sqlite, { kind, medium, watch }, catalog] = await openParts(options, classes);
   const chosen = {
     ...(options.idleMs !== undefined && { idleMs: options.idleMs }),
     ...(options.limits !== undefined && { limits: options.limits }),

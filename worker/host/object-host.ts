@@ -117,8 +117,9 @@ export class ObjectHost {
   async start(): Promise<void> {
     if (!this.classes.runsAlarms) this.rest();
     const { catalog } = this.#environment;
-    if (await catalog.isEmpty()) await this.#rebuildCatalog();
-    for (const entry of await catalog.wakes()) {
+    const [isEmpty, wakes] = await Promise.all([catalog.isEmpty(), catalog.wakes()]);
+    if (isEmpty) await this.#rebuildCatalog();
+    for (const entry of isEmpty ? await catalog.wakes() : wakes) {
       if (this.classes.find(entry.className) !== undefined) this.alarms.listed(entry);
     }
   }
