@@ -10,6 +10,9 @@ import { killBrowser, killRenderers } from '../browsers/processes.ts';
 import type { Profile } from '../browsers/profile.ts';
 import type { Served } from '../browsers/server.ts';
 
+/** Longer than a step takes on a busy machine, and shorter than a test may. */
+const STEP_MS = 40_000;
+
 export type Victim = 'renderer' | 'browser';
 
 /** What a round found when it opened the storage after the kill before it. */
@@ -44,7 +47,7 @@ export class KillLoop {
       };
     });
     await page.evaluate(() => window.api.startWriting());
-    await enough;
+    await within(`${writes} writes`, enough);
     await this.#kill(victim, page);
     return round;
   }
@@ -66,7 +69,8 @@ export class KillLoop {
   }
 
   async #verify(page: Page): Promise<Round> {
-    const { last, faults } = await page.evaluate(() => window.api.verifyWrites());
+    const verified = page.evaluate(() => window.api.verifyWrites());
+    const { last, faults } = await within('what is stored', verified);
     const acknowledged = this.#acknowledged;
     const lost =
       acknowledged > last ? [`write ${acknowledged} was acknowledged, ${last} is last`] : [];
@@ -78,13 +82,27 @@ export class KillLoop {
     if (victim === 'renderer') {
       const crashed = page.waitForEvent('crash');
       killRenderers(directory);
-      await crashed;
+      await within('the end of the renderer', crashed);
       await page.close();
     } else {
       const closed = this.#context!.waitForEvent('close');
       killBrowser(directory);
-      await closed;
+      await within('the end of the browser', closed);
       this.#context = null;
     }
+  }
+}
+
+/** Says what does not come, instead of a test that ends without a word. */
+async function within<T>(what: string, wanted: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const fact = `${what}: not within ${STEP_MS / 1000} s`;
+    timer = setTimeout(() => reject(new Error(fact)), STEP_MS);
+  });
+  try {
+    return await Promise.race([wanted, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
