@@ -38,6 +38,9 @@ function browserOf({ browser, headed }: BrowserOptions): Started {
   };
 }
 
+const LOAD_MS = 60_000;
+const POLL_MS = 50;
+
 /** Starts a browser with the corpus served to it. */
 export async function startBrowser(
   corpus: Corpus,
@@ -66,8 +69,17 @@ export async function startBrowser(
   }
   let objectNumber = 0;
 
-  function openTab(): Promise<Tab> {
-    return tabs.openTab(server.origin + PAGE_PATH);
+  async function openTab(): Promise<Tab> {
+    const tab = await tabs.openTab(server.origin + PAGE_PATH);
+    // WebKitGTK may report a page as loaded before its modules have run.
+    const endMs = performance.now() + LOAD_MS;
+    while (!(await tab.evaluate(() => 'conformance' in window, null))) {
+      if (performance.now() > endMs) {
+        throw new Error(`The page of the suite did not run its module within ${LOAD_MS / 1000} s.`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+    return tab;
   }
 
   async function call(request: Request): Promise<Reply> {
