@@ -93,7 +93,7 @@ export class KillLoop {
   }
 }
 
-/** Says what does not come, instead of a test that ends without a word. */
+/** Rejects with the name of what did not come in time. */
 async function within<T>(what: string, wanted: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
