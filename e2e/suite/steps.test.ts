@@ -36,11 +36,49 @@ describe('steps of npm test', () => {
       numPassedTests: 3,
       numTotalTests: 3,
       testResults: [
-        { status: 'failed', assertionResults: [] },
-        { status: 'passed', assertionResults: [1, 2, 3] },
+        { name: 'broken.test.ts', status: 'failed', message: 'no such file', assertionResults: [] },
+        { name: 'whole.test.ts', status: 'passed', assertionResults: [] },
       ],
     });
-    expect(vitestTally(path)).toEqual({ passed: 3, failed: 1 });
+    expect(vitestTally(path)).toEqual({
+      passed: 3,
+      failed: 1,
+      failures: ['broken.test.ts\n  no such file'],
+    });
+  });
+
+  test('a test that failed is named in the summary, with the start of its error', () => {
+    const unit = vitestTally(
+      report({
+        numPassedTests: 1,
+        numTotalTests: 2,
+        testResults: [
+          {
+            status: 'failed',
+            assertionResults: [
+              { fullName: 'counts', status: 'passed', failureMessages: [] },
+              { fullName: 'adds', status: 'failed', failureMessages: ['\u001b[31mis 3\u001b[39m'] },
+            ],
+          },
+        ],
+      }),
+    );
+    const results = [{}, { error: { message: `timed out${'\nat a line'.repeat(40)}` } }];
+    const specs = [{ title: 'opens', tests: [{ status: 'unexpected', results }] }];
+    const stats = { expected: 0, unexpected: 1, flaky: 0, skipped: 0 };
+    const browser = playwrightTally(report({ stats, errors: [], specs }));
+    const lines = summary([
+      { title: 'unit', seconds: 1, ...unit },
+      { title: 'browser', seconds: 1, ...browser },
+    ]).split('\n');
+    expect(lines.slice(2, 6)).toEqual([
+      'failed, unit: adds',
+      '  is 3',
+      'failed, browser: opens',
+      '  timed out',
+    ]);
+    expect(lines.length).toBeLessThan(25);
+    expect(lines.at(-1)).toBe('1 passed, 2 failed');
   });
 
   test('skipped tests, and errors outside of tests, count as failures', () => {
@@ -60,7 +98,7 @@ describe('steps of npm test', () => {
     const tally = settle(0, () =>
       playwrightTally(report({ stats, errors: [], suites: [{ suites: [{ specs }] }] })),
     );
-    expect(tally).toEqual({ passed: 2, failed: 0, flaky: ['unsure'] });
+    expect(tally).toEqual({ passed: 2, failed: 0, flaky: ['unsure'], failures: [] });
     const lines = summary([{ title: 'browser', seconds: 1, ...tally }]).split('\n');
     expect(lines).toContain('passed at its second run only, browser: unsure');
     expect(lines.at(-1)).toBe('2 passed, 0 failed');

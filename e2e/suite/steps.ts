@@ -2,11 +2,16 @@
 //
 // Keeps true: a step that ran nothing has failed, and so has one whose command failed while its
 // report shows no failure. A test that was skipped counts as failed: nothing looks green unrun; a browser that is not
-// installed counts as skipped. A test in a browser
-// that failed and passed when it was run once more counts as passed, and the summary names it.
+// installed counts as skipped. A test in a browser that failed and passed when it was run once more counts as passed.
+// The summary names every test that failed, because of a long output often only the end is kept.
 
 import { type SpawnOptions, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { stripVTControlCharacters } from 'node:util';
+
+/** Of an error, the summary shows so much. */
+const ERROR_LINES_MAX = 12;
+const ERROR_LINE_LENGTH_MAX = 200;
 
 /** How many checks of a step passed and failed. */
 export interface Tally {
@@ -16,6 +21,8 @@ export interface Tally {
   readonly skipped?: number;
   /** The titles of tests that passed at their second run only. */
   readonly flaky?: readonly string[];
+  /** The titles of tests that failed, each with the start of its error. Absent where the report tells none. */
+  readonly failures?: readonly string[];
 }
 
 export interface Step {
@@ -73,7 +80,16 @@ export function oneCheck(_output: string, exitCode: number): Tally {
 interface VitestReport {
   readonly numPassedTests: number;
   readonly numTotalTests: number;
-  readonly testResults: readonly { status: string; assertionResults: readonly unknown[] }[];
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly message?: string;
+    readonly assertionResults: readonly {
+      readonly fullName: string;
+      readonly status: string;
+      readonly failureMessages: readonly string[];
+    }[];
+  }[];
 }
 
 /** Counts of Vitest's JSON report; a file that could not be loaded is one failure. */
@@ -82,9 +98,16 @@ export function vitestTally(path: string): Tally {
   const broken = report.testResults.filter(
     ({ status, assertionResults }) => status === 'failed' && assertionResults.length === 0,
   );
+  const failed = report.testResults
+    .flatMap(({ assertionResults }) => assertionResults)
+    .filter(({ status }) => status !== 'passed');
   return {
     passed: report.numPassedTests,
     failed: report.numTotalTests - report.numPassedTests + broken.length,
+    failures: [
+      ...broken.map(({ name, message = '' }) => failure(name, message)),
+      ...failed.map((test) => failure(test.fullName, test.failureMessages[0] ?? test.status)),
+    ],
   };
 }
 
@@ -92,13 +115,20 @@ interface PlaywrightSuite {
   readonly suites?: readonly PlaywrightSuite[];
   readonly specs?: readonly {
     readonly title: string;
-    readonly tests: readonly { readonly status: string }[];
+    readonly tests: readonly {
+      readonly status: string;
+      readonly results?: readonly { readonly error?: PlaywrightError }[];
+    }[];
   }[];
+}
+
+interface PlaywrightError {
+  readonly message?: string;
 }
 
 interface PlaywrightReport extends PlaywrightSuite {
   readonly stats: Readonly<Record<'expected' | 'unexpected' | 'flaky' | 'skipped', number>>;
-  readonly errors: readonly unknown[];
+  readonly errors: readonly PlaywrightError[];
 }
 
 /** Counts of Playwright's JSON report; an error outside of any test is one failure. */
@@ -106,12 +136,41 @@ export function playwrightTally(path: string): Tally {
   const report = readJson<PlaywrightReport>(path);
   const { expected, unexpected, flaky, skipped } = report.stats;
   const failed = unexpected + skipped + report.errors.length;
-  return { passed: expected + flaky, failed, flaky: flakyTitles(report) };
+  const tests = testsOf(report);
+  return {
+    passed: expected + flaky,
+    failed,
+    flaky: tests.filter(({ status }) => status === 'flaky').map(({ title }) => title),
+    failures: [
+      ...report.errors.map(({ message = '' }) => failure('outside of tests', message)),
+      ...tests
+        .filter(({ status }) => status === 'unexpected' || status === 'skipped')
+        .map(({ title, status, error }) => failure(title, error ?? status)),
+    ],
+  };
 }
 
-function flakyTitles({ suites = [], specs = [] }: PlaywrightSuite): readonly string[] {
-  const own = specs.filter(({ tests }) => tests.some(({ status }) => status === 'flaky'));
-  return [...own.map(({ title }) => title), ...suites.flatMap(flakyTitles)];
+interface PlaywrightTest {
+  readonly title: string;
+  readonly status: string;
+  /** Of its last run that failed. */
+  readonly error: string | undefined;
+}
+
+function testsOf({ suites = [], specs = [] }: PlaywrightSuite): readonly PlaywrightTest[] {
+  const own = specs.flatMap(({ title, tests }) =>
+    tests.map(({ status, results = [] }) => {
+      const error = results.findLast(({ error }) => error !== undefined)?.error?.message;
+      return { title, status, error };
+    }),
+  );
+  return [...own, ...suites.flatMap(testsOf)];
+}
+
+/** A line that names a test, and the start of what it threw below it. */
+function failure(title: string, error: string): string {
+  const lines = stripVTControlCharacters(error).split('\n').slice(0, ERROR_LINES_MAX);
+  return [title, ...lines.map((line) => `  ${line.slice(0, ERROR_LINE_LENGTH_MAX)}`)].join('\n');
 }
 
 /** The counts of a last line `N passed, N failed`. */
@@ -122,7 +181,7 @@ export function lastLineTally(output: string): Tally {
   return { passed: Number(counts[1]), failed: Number(counts[2]) };
 }
 
-/** The summary: a line a step, then the total alone on the last line. */
+/** The summary: a line a step, the tests that failed, then the total alone on the last line. */
 export function summary(results: readonly StepResult[]): string {
   const width = Math.max(...results.map(({ title }) => title.length));
   const rows = results.map(({ title, passed, failed, skipped = 0, seconds, fault }) => {
@@ -134,7 +193,10 @@ export function summary(results: readonly StepResult[]): string {
   const flaky = results.flatMap(({ title, flaky = [] }) =>
     flaky.map((test) => `passed at its second run only, ${title}: ${test}`),
   );
-  return [...rows, ...flaky, '', totalLine(results)].join('\n');
+  const failed = results.flatMap(({ title, failures = [] }) =>
+    failures.map((test) => `failed, ${title}: ${test}`),
+  );
+  return [...rows, ...flaky, ...failed, '', totalLine(results)].join('\n');
 }
 
 /** `N passed, N failed` over all steps, and `, N skipped` if any was. */
