@@ -8,6 +8,7 @@ import { type BrowserContext, test as base, type Page } from '@playwright/test';
 import { openBlank } from './blank-page.ts';
 import { type BrowserName, requireBrowser } from './browser.ts';
 import { startDemoSite } from './demo-site.ts';
+import { KeptPage } from './kept-page.ts';
 import { expectBounded, heapBytes, Observer } from './leftovers.ts';
 import { ownOrigin } from './own-origin.ts';
 import { Profile } from './profile.ts';
@@ -26,17 +27,16 @@ interface Fixtures {
   readonly profile: Profile;
   /** The same, in what tests of WebKitGTK can do with it as well. */
   readonly tabs: TabBrowser;
-  /** A blank page of `server` with `window.api`, in the shared browser. */
+  /** A blank page of `server` with `window.api`, in the shared browser; for tests that add no script to it. */
   readonly storagePage: Page;
-  /** Sees what the pages of `server` hold. */
+  /** Sees what the pages of `server` hold, from a page of its own. */
   readonly observer: Observer;
 }
 
 interface WorkerFixtures {
   readonly sharedServer: TestServer;
   readonly builtDemo: TestServer;
-  /** Kept, because to open a page takes longer than to look. */
-  readonly observerPage: Page;
+  readonly keptPage: KeptPage;
   /** A started browser for tests that neither restart nor kill it. */
   readonly sharedProfile: Profile;
 }
@@ -51,9 +51,9 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
     },
     { scope: 'worker' },
   ],
-  observerPage: [
+  keptPage: [
     async ({ sharedProfile }, use) => {
-      const page = await sharedProfile.newPage();
+      const page = new KeptPage(sharedProfile);
       await use(page);
       await page.close();
     },
@@ -99,16 +99,19 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
     await use(tabs);
     await tabs.remove();
   },
-  observer: async ({ observerPage, server }, use) => {
-    await use(await Observer.open(observerPage, server));
+  observer: async ({ sharedProfile, server }, use) => {
+    const page = await sharedProfile.newPage();
+    await use(await Observer.open(page, server));
+    await page.close();
   },
-  storagePage: async ({ sharedProfile, server, observer, browserName }, use) => {
-    const page = await openBlank(await sharedProfile.newPage(), server);
+  storagePage: async ({ keptPage, server, browserName }, use) => {
+    const page = await openBlank(await keptPage.open(), server);
     const tellsHeap = browserName === 'chromium';
     const heapBefore = tellsHeap ? await heapBytes(page) : 0;
     await use(page);
     if (tellsHeap && !page.isClosed()) expectBounded(heapBefore, await heapBytes(page));
-    await page.close();
+    // The page that leaves the test looks at what is left.
+    const observer = await Observer.open(await keptPage.open(), server);
     await observer.expectNothing();
   },
 });

@@ -2,7 +2,7 @@
 //
 // Storage, locks and service workers belong to an origin, so tests that have one each may share a browser, whose
 // start takes longer than most tests. Browsers resolve every name under `localhost` to this machine and treat it
-// as secure (Secure Contexts, 3.1).
+// as secure (Secure Contexts, 3.1). All are one site, because Firefox starts processes for each site anew.
 
 import type { Served } from './server.ts';
 
@@ -12,6 +12,6 @@ let count = 0;
 export function ownOrigin({ origin }: Served): Served {
   count += 1;
   const address = new URL(origin);
-  address.hostname = `test-${process.pid}-${count}.localhost`;
+  address.hostname = `test-${process.pid}-${count}.tests.localhost`;
   return { origin: address.origin };
 }

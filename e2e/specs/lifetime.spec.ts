@@ -25,11 +25,13 @@ test('[DUR1] data outlives a restart of the browser', async ({ profile, server }
 });
 
 test('[DUR2] a reload in the middle of writes loses no acknowledged one', async ({
-  storagePage,
+  context,
+  server,
 }) => {
-  const acknowledged = await writeUntil(storagePage, 30);
-  await storagePage.reload();
-  await expectWrites(storagePage, acknowledged());
+  const page = await openBlank(await context.newPage(), server);
+  const acknowledged = await writeUntil(page, 30);
+  await page.reload();
+  await expectWrites(page, acknowledged());
 });
 
 test('[DUR2] a worker terminated in the middle of writes loses no acknowledged one', async ({
