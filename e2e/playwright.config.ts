@@ -5,6 +5,7 @@
 
 import { defineConfig } from '@playwright/test';
 import { getFirefox } from './browsers/browser.ts';
+import { ONCE } from './browsers/once.ts';
 import { getWebKit } from './browsers/webkit.ts';
 
 /** Processes are found by /proc; and a killed tab's process takes a whole Firefox session with it. */
@@ -41,6 +42,7 @@ export default defineConfig({
             outputDir: '../test-results/firefox',
             use: { browserName: 'firefox' as const },
             testIgnore: CHROMIUM_ONLY,
+            grepInvert: new RegExp(ONCE),
             timeout: 120_000,
           },
         ]

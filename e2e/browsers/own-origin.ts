@@ -2,7 +2,7 @@
 //
 // Storage, locks and service workers belong to an origin, so tests that have one each may share a browser, whose
 // start takes longer than most tests. Browsers resolve every name under `localhost` to this machine and treat it
-// as secure (Secure Contexts, 3.1). All are one site, because Firefox starts processes for each site anew.
+// as secure (Secure Contexts, 3.1). All are one site, because Firefox starts processes for each site.
 
 import type { Served } from './server.ts';
 

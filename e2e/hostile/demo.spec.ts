@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
+import { ONCE } from '../browsers/once.ts';
 import { buildDemo, serveBuilt, watchPage } from './demo-pages.ts';
 
 const VIEWS = ['sql', 'keys', 'characters', 'objects'];
@@ -106,7 +107,10 @@ test('[DEMO1] so it is in a build, with the policy on its workers too', async ({
   }
 });
 
-test('[DEMO2] hostile names stay text in every panel', async ({ context, server }) => {
+test('[DEMO2] hostile names stay text in every panel', { tag: ONCE }, async ({
+  context,
+  server,
+}) => {
   test.slow();
   const page = await context.newPage();
   const watch = await watchPage(page, server.origin);

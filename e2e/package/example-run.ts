@@ -74,15 +74,19 @@ export function makeExample(folder: string): void {
 }
 
 /**
- * Runs the project's tests in one browser, on both of its servers, those that are meant to fail too.
+ * Runs the project's tests in one browser, on both of its servers; those that are meant to fail too, if `red`.
  *
  * @throws Error with all that was printed, if they report nothing
  */
-export async function runExample(folder: string, browser: BrowserName): Promise<RanTest[]> {
+export async function runExample(
+  folder: string,
+  browser: BrowserName,
+  { red }: { red: boolean },
+): Promise<RanTest[]> {
   const projects = [`--project=${browser}`, `--project=${browser}-dev`];
   const output = await run(folder, ['test', ...projects, '--reporter=json'], {
     PORT: String(await freePorts()),
-    RED: '1',
+    ...(red && { RED: '1' }),
     [`${browser.toUpperCase()}_PATH`]: requireBrowser(browser).executablePath,
   });
   const start = output.indexOf('{\n');

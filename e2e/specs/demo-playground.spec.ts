@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import AxeBuilder from '@axe-core/playwright';
 import type { Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
+import { ONCE } from '../browsers/once.ts';
 import type { Served } from '../browsers/server.ts';
 
 async function open(page: Page, { origin }: Served, hash = ''): Promise<Page> {
@@ -267,10 +268,9 @@ test("[DEMO4] a link's code does not run by itself, reaches nothing of the visit
 });
 
 for (const scheme of ['light', 'dark'] as const) {
-  test(`[DEMO6] accessible in ${scheme} colours, and on a phone without sideways scrolling`, async ({
-    context,
-    demoSite,
-  }) => {
+  test(`[DEMO6] accessible in ${scheme} colours, and on a phone without sideways scrolling`, {
+    tag: ONCE,
+  }, async ({ context, demoSite }) => {
     const page = await context.newPage();
     await page.emulateMedia({ colorScheme: scheme });
     await open(page, demoSite);

@@ -6,24 +6,24 @@ import { ownOrigin } from '../browsers/own-origin.ts';
 import type { Served } from '../browsers/server.ts';
 import { type DeploymentsSite, startDeployments } from '../deployments/site.ts';
 
-const test = base.extend<{ site: Served }, { deployments: DeploymentsSite }>({
-  site: ({ deployments }, use) => use(ownOrigin(deployments)),
-  deployments: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright finds a fixture's needs by pattern
-    async ({}, use) => {
-      const site = await startDeployments({
-        one: { build: 1 },
-        two: { build: 2, hasCount: true },
-        three: { build: 3, hasCount: true },
-        spring: {},
-        summer: { hasCount: true },
-        future: { build: 9, hasCount: true, protocol: 99 },
-      });
-      await use(site);
-      await site.close();
-    },
-    { scope: 'worker' },
-  ],
+let deployments: DeploymentsSite;
+
+// Not a fixture of the process: Playwright would start another, with a browser, for this file alone.
+base.beforeAll(async () => {
+  deployments = await startDeployments({
+    one: { build: 1 },
+    two: { build: 2, hasCount: true },
+    three: { build: 3, hasCount: true },
+    spring: {},
+    summer: { hasCount: true },
+    future: { build: 9, hasCount: true, protocol: 99 },
+  });
+});
+base.afterAll(() => deployments.close());
+
+const test = base.extend<{ site: Served }>({
+  // biome-ignore lint/correctness/noEmptyPattern: Playwright finds a fixture's needs by pattern
+  site: ({}, use) => use(ownOrigin(deployments)),
 });
 
 /** A tab of a deployment, connected. */

@@ -13,8 +13,9 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from '@playwright/test';
 import type { BrowserName } from '../browsers/browser.ts';
+import { expect, test } from '../browsers/fixtures.ts';
+import { ONCE } from '../browsers/once.ts';
 import { REPOSITORY } from '../browsers/server.ts';
 import { makeExample, type RanTest, runExample } from '../package/example-run.ts';
 
@@ -30,7 +31,8 @@ test.beforeAll(async ({ browserName }, testInfo) => {
   testInfo.setTimeout(RUN_MS_MAX);
   folder = mkdtempSync(join(tmpdir(), 'ctx-storage-example-'));
   makeExample(folder);
-  tests = await runExample(folder, browserName as BrowserName);
+  // What a failure shows is asked once.
+  tests = await runExample(folder, browserName as BrowserName, { red: browserName === 'chromium' });
 });
 test.afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -51,7 +53,9 @@ test('[HARN3] time, tabs, faults and the management interface are driven from th
   expect(countsOf(around)).toEqual([4]);
 });
 
-test('[HARN4] each failure has the expected text; [HARN5] and the storage attached', () => {
+test('[HARN4] each failure has the expected text; [HARN5] and the storage attached', {
+  tag: ONCE,
+}, () => {
   const red = testsOf('red', 'red-use');
   const printed = red.map(textOf).join('\n');
   if (process.env.UPDATE_FAILURES !== undefined) writeFileSync(EXPECTED, printed);
@@ -71,7 +75,9 @@ test('[HARN4] each failure has the expected text; [HARN5] and the storage attach
   expect(unserved!.steps).toContain("Visits 'visits': get 'count'");
 });
 
-test('[HARN6] the build of the app has nothing of the harness, and is as large without it', () => {
+test('[HARN6] the build of the app has nothing of the harness, and is as large without it', {
+  tag: ONCE,
+}, () => {
   const built = filesIn(join(folder, 'dist'));
   const names = Object.keys(built);
   expect(names.filter((name) => /playwright|helper|unhosted/i.test(name))).toEqual([]);

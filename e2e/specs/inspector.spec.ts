@@ -4,6 +4,7 @@ import AxeBuilder from '@axe-core/playwright';
 import type { Page } from '@playwright/test';
 import { whenLoaded } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
+import { ONCE } from '../browsers/once.ts';
 import type { Served } from '../browsers/server.ts';
 
 async function openInspector(page: Page, server: Served, name: string): Promise<Page> {
@@ -149,57 +150,59 @@ test('[INSP4] [INSP5] an inspector stops a statement, and goes back to before on
   await expect(page.getByRole('navigation').getByRole('button', { name: /pair/ })).toBeVisible();
 });
 
-test('[INSP1] [INSP6] an inspector of classes lists their objects and opens one; it fits a phone, light and dark', async ({
-  context,
-  server,
-}, info) => {
-  const page = await context.newPage();
-  await page.setViewportSize({ width: 390, height: 800 });
-  await page.goto(`${server.origin}/e2e/pages/inspector.html`);
-  await whenLoaded(page);
-  await page.evaluate(async () => {
-    const { env, storage } = await window.api.connectRooms();
-    const room = await storage(env.Room.getByName('lobby'));
-    for (let i = 0; i < 40; i++) {
-      await room.put(`message/${i}`, {
-        from: 'Ada',
-        text: 'x'.repeat(i * 20),
-        sent: new Date(i * 1000),
-      });
-    }
-    await room.sql.exec('CREATE TABLE seat(id INTEGER PRIMARY KEY, guest, since, note, price REAL)')
-      .ready;
-    await room.sql.exec(
-      "INSERT INTO seat VALUES (1, 'Ada', '1815-12-10', NULL, 9.5), (2, 'Bob', '', 'x', 7)",
-    ).ready;
-    await window.inspector.inspectObjects();
-  });
-  await page.getByRole('combobox', { name: 'Class' }).selectOption('Room');
-  await page.getByRole('button', { name: 'lobby' }).click();
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme });
-    for (const name of ['Objects', 'Keys', 'Tables', 'SQL', 'Timeline']) {
-      await panel(page, name);
-      if (name === 'Keys')
-        await page.getByRole('button', { name: 'message/1', exact: false }).first().click();
-      if (name === 'SQL') {
-        await page.getByRole('textbox', { name: 'SQL' }).fill('SELECT * FROM seat');
-        await page.getByRole('button', { name: 'Run' }).click();
-        await expect(page.getByRole('status')).toContainText('2 rows');
+test(
+  '[INSP1] [INSP6] an inspector of classes lists their objects and opens one; it fits a phone, light and dark',
+  { tag: ONCE },
+  async ({ context, server }, info) => {
+    const page = await context.newPage();
+    await page.setViewportSize({ width: 390, height: 800 });
+    await page.goto(`${server.origin}/e2e/pages/inspector.html`);
+    await whenLoaded(page);
+    await page.evaluate(async () => {
+      const { env, storage } = await window.api.connectRooms();
+      const room = await storage(env.Room.getByName('lobby'));
+      for (let i = 0; i < 40; i++) {
+        await room.put(`message/${i}`, {
+          from: 'Ada',
+          text: 'x'.repeat(i * 20),
+          sent: new Date(i * 1000),
+        });
       }
-      if (name === 'Timeline') {
-        await page.getByRole('slider', { name: 'Moment' }).press('Home');
-        await expect(page.getByRole('region', { name: 'What differs' })).toContainText(
-          'seat added',
-        );
+      await room.sql.exec(
+        'CREATE TABLE seat(id INTEGER PRIMARY KEY, guest, since, note, price REAL)',
+      ).ready;
+      await room.sql.exec(
+        "INSERT INTO seat VALUES (1, 'Ada', '1815-12-10', NULL, 9.5), (2, 'Bob', '', 'x', 7)",
+      ).ready;
+      await window.inspector.inspectObjects();
+    });
+    await page.getByRole('combobox', { name: 'Class' }).selectOption('Room');
+    await page.getByRole('button', { name: 'lobby' }).click();
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      for (const name of ['Objects', 'Keys', 'Tables', 'SQL', 'Timeline']) {
+        await panel(page, name);
+        if (name === 'Keys')
+          await page.getByRole('button', { name: 'message/1', exact: false }).first().click();
+        if (name === 'SQL') {
+          await page.getByRole('textbox', { name: 'SQL' }).fill('SELECT * FROM seat');
+          await page.getByRole('button', { name: 'Run' }).click();
+          await expect(page.getByRole('status')).toContainText('2 rows');
+        }
+        if (name === 'Timeline') {
+          await page.getByRole('slider', { name: 'Moment' }).press('Home');
+          await expect(page.getByRole('region', { name: 'What differs' })).toContainText(
+            'seat added',
+          );
+        }
+        await page.screenshot({ path: info.outputPath(`phone-${colorScheme}-${name}.png`) });
+        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+        // What was found in light is the same in dark, colours aside.
+        const rules = colorScheme === 'light' ? null : ['color-contrast'];
+        expect(await faultsOf(page, rules)).toEqual([]);
       }
-      await page.screenshot({ path: info.outputPath(`phone-${colorScheme}-${name}.png`) });
-      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
-      // What was found in light is the same in dark, colours aside.
-      const rules = colorScheme === 'light' ? null : ['color-contrast'];
-      expect(await faultsOf(page, rules)).toEqual([]);
     }
-  }
-  await page.getByRole('tab', { name: 'Timeline' }).press('ArrowRight');
-  await expect(page.getByRole('tab', { name: 'Objects' })).toBeFocused();
-});
+    await page.getByRole('tab', { name: 'Timeline' }).press('ArrowRight');
+    await expect(page.getByRole('tab', { name: 'Objects' })).toBeFocused();
+  },
+);

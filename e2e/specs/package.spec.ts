@@ -19,6 +19,7 @@ import { build as bundle } from 'esbuild';
 import { build, createServer as createVite } from 'vite';
 import type * as Plugin from '../../src/vite/plugin.ts';
 import { expect, test } from '../browsers/fixtures.ts';
+import { ONCE } from '../browsers/once.ts';
 import type { Profile } from '../browsers/profile.ts';
 import { REPOSITORY } from '../browsers/server.ts';
 import { installPacked, linkPackages, serveFolder } from '../package/installed.ts';
@@ -113,9 +114,9 @@ test('[PKG1] the package works in a page without a bundler', async ({ sharedProf
   await expectToWork(directory, '/plain.html', sharedProfile);
 });
 
-test('[PKG3] Vite’s development server needs neither the plugin nor a setting', async ({
-  sharedProfile,
-}) => {
+test('[PKG3] Vite’s development server needs neither the plugin nor a setting', {
+  tag: ONCE,
+}, async ({ sharedProfile }) => {
   writeFileSync(join(directory, 'dev.html'), '<script type="module" src="./dev.js"></script>');
   writeFileSync(join(directory, 'dev.js'), SCRIPT);
   const server = await createVite({
@@ -138,9 +139,9 @@ test('[PKG3] Vite’s development server needs neither the plugin nor a setting'
   }
 });
 
-test('[PKG3] modules that Vite 7 has moved to its cache find the files that stayed', async ({
-  sharedProfile,
-}) => {
+test('[PKG3] modules that Vite 7 has moved to its cache find the files that stayed', {
+  tag: ONCE,
+}, async ({ sharedProfile }) => {
   const cache = join(directory, 'node_modules/.vite/deps');
   const inspector = await sizeOf("export { mountInspector } from 'ctx-storage/inspector'");
   expect(inspector.bytes).toBeLessThan(20_000);
@@ -239,7 +240,9 @@ test('[VITE4] a wrangler project is built with the plugin, and its class runs in
   await expectToWork(join(project, 'built'), '/index.html', sharedProfile);
 });
 
-test('[PKG8] outside of a page the error says where to call it, and nothing is loaded', () => {
+test('[PKG8] outside of a page the error says where to call it, and nothing is loaded', {
+  tag: ONCE,
+}, () => {
   writeFileSync(
     join(directory, 'server.mjs'),
     `import { connect, openStorage } from 'ctx-storage';
@@ -270,7 +273,7 @@ test('[PKG9] a page loads the package from another origin', async ({ sharedProfi
   }
 });
 
-test('[NODE10] classes run in Node, and the program starts', () => {
+test('[NODE10] classes run in Node, and the program starts', { tag: ONCE }, () => {
   linkDependencies();
   writeFileSync(join(directory, 'classes.mjs'), NODE_SCRIPT);
   const run = (...parameters: string[]) =>
@@ -293,7 +296,9 @@ test('[NODE10] classes run in Node, and the program starts', () => {
   expect(run(program, 'deprecations', 'list', '--at', '2025-06-15')).toContain('2025-06-15');
 });
 
-test('[PKG2] the package depends on what its files import, and on nothing else', async () => {
+test('[PKG2] the package depends on what its files import, and on nothing else', {
+  tag: ONCE,
+}, async () => {
   const installed = join(directory, 'node_modules/ctx-storage');
   const dist = join(installed, 'dist');
   const files = readdirSync(dist, { recursive: true, encoding: 'utf8' });
@@ -345,7 +350,9 @@ async function sizeOf(code: string): Promise<{ bytes: number; later: number; tex
   return { bytes: sizes[index]!, later, text: outputFiles[index]!.text };
 }
 
-test('[PKG7] a page, a file of classes and the worker are as small as is promised', async () => {
+test('[PKG7] a page, a file of classes and the worker are as small as is promised', {
+  tag: ONCE,
+}, async () => {
   const page = await sizeOf("export * from 'ctx-storage'");
   expect(page.bytes).toBeLessThan(6_000);
   expect(page.later).toBeLessThan(46_000);
@@ -362,7 +369,9 @@ test('[PKG7] a page, a file of classes and the worker are as small as is promise
   expect(files.filter((file) => file.endsWith('.map'))).toEqual([]);
 });
 
-test('[PKG10] an app that only connects emits no worker of the package', async () => {
+test('[PKG10] an app that only connects emits no worker of the package', {
+  tag: ONCE,
+}, async () => {
   const emitted = async (code: string) => {
     const stdin = { contents: code, resolveDir: directory };
     const { outputFiles, metafile } = await bundle({
@@ -389,7 +398,7 @@ test('[PKG10] an app that only connects emits no worker of the package', async (
   });
 });
 
-test('[PKG6] the hooks import react and nothing else', async () => {
+test('[PKG6] the hooks import react and nothing else', { tag: ONCE }, async () => {
   const hooks = join(directory, 'node_modules/ctx-storage/dist/react.js');
   const { metafile } = await bundle({
     entryPoints: [hooks],
@@ -435,7 +444,9 @@ const TYPED_CLASSES: Readonly<Record<string, string>> = {
   `,
 };
 
-test('[PKG5] a class with a typed constructor compiles with the types of this package and of workerd', () => {
+test('[PKG5] a class with a typed constructor compiles with the types of this package and of workerd', {
+  tag: ONCE,
+}, () => {
   linkDependencies();
   const project = join(directory, 'types');
   mkdirSync(project, { recursive: true });

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '../browsers/fixtures.ts';
+import { ONCE } from '../browsers/once.ts';
 import { REPOSITORY } from '../browsers/server.ts';
 import { bundlePage, recipeOf } from '../recipes/recipes.ts';
 
@@ -18,7 +19,7 @@ const RECIPES = {
 
 const BUILDERS = join(REPOSITORY, 'e2e/recipes/query-builders.ts');
 
-test('[LIVE16] [APP3] the recipes compile with the types of their libraries', () => {
+test('[LIVE16] [APP3] the recipes compile with the types of their libraries', { tag: ONCE }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'ctx-storage-recipes-'));
   try {
     symlinkSync(join(REPOSITORY, 'node_modules'), join(folder, 'node_modules'));
