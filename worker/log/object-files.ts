@@ -59,6 +59,8 @@ export class ObjectFiles {
   #pendingRestore: PendingRestore | null;
   /** A requested restore that the next flush writes to the log. */
   #requestedRestore: PendingRestore | null = null;
+  /** A restore waits in the log for its checkpoint: see `owesCheckpoint`. */
+  #isRestoreUnfolded = false;
   /** Serializes operations that open files, because a file has only one holder. */
   #opening: Promise<unknown> = Promise.resolve();
   /** Flushes and checkpoints that end in a later turn. The files stay open until all have ended. */
@@ -169,6 +171,8 @@ export class ObjectFiles {
    */
   discardUnflushed(): void {
     if (this.#closed !== undefined) return;
+    // The main file must not get pages of commits that are cut off the log.
+    if (this.needsFlush) this.#isRestoreUnfolded = false;
     this.#requestedRestore = null;
     this.#pages.end();
     // A disk that still fails is reported by the next opening.
@@ -188,6 +192,14 @@ export class ObjectFiles {
     if (this.needsFlush || this.#pages.committed.isCheckpointing) return false;
     if (this.#pages.committed.isCheckpointed) return true;
     return this.#track(runFlushing(this.#pages.checkpoint(this.#pendingRestore)));
+  }
+
+  /**
+   * True if opening has made a restore and left its pages in memory and in the log, so that the object answers
+   * sooner. `checkpoint` copies them into the main file; so does the next flush, or closing.
+   */
+  get owesCheckpoint(): boolean {
+    return this.#isRestoreUnfolded && !this.#pages.committed.isCheckpointed;
   }
 
   /** True when `maintain` has work to do. It is not urgent. */
@@ -304,6 +316,7 @@ export class ObjectFiles {
     this.#closed ??= this.#exclusively(async () => {
       await Promise.allSettled(this.#underWay);
       await this.#pages.committed.settled();
+      if (this.owesCheckpoint && !this.needsFlush) await this.#checkpointAtEnd();
       this.#log.close();
       this.#main.close();
     });
@@ -371,8 +384,18 @@ export class ObjectFiles {
       throw await this.#cancelRestore(error);
     }
     this.#pendingRestore = null;
-    await this.flush();
-    await this.checkpoint();
+    // Without its checkpoint, which takes as long again: whoever opens the object waits for an answer.
+    await runFlushing(this.#log.flush());
+    this.#isRestoreUnfolded = true;
+  }
+
+  async #checkpointAtEnd(): Promise<void> {
+    try {
+      await runFlushing(this.#pages.checkpoint(this.#pendingRestore));
+    } catch (error) {
+      // Nothing is lost: the next opening redoes the restore from the log.
+      if (!isStorageError(error)) throw error;
+    }
   }
 
   /** Cancels an impossible restore. Returns the reason, which is reported even if the disk fails. */

@@ -16,6 +16,8 @@ import { CONTINUES, RecordWriter } from './record.ts';
 
 /** Bytes of changed pages a transaction keeps in memory before it spills. */
 export const SPILL_BYTES = 4 << 20;
+/** How many pages that are edited in place are kept as they were; the rest is read again for the record. */
+const ORIGINALS_MAX = (32 << 20) / PAGE_BYTES;
 
 // Shared by all objects of a worker: never in use across turns of the event loop.
 const writer = new RecordWriter();
@@ -31,6 +33,8 @@ export class TransactionPages {
   #spillBytes: number;
 
   readonly #pending = new Map<number, Uint8Array>();
+  /** Committed pages that were edited in place, as they were: most of them, so that a restore reads them once. */
+  readonly #originals = new Map<number, Uint8Array>();
   readonly #spilled = new Map<number, LoggedImage>();
   /** Spilled, then truncated: the newest logged images of pages that do not exist now. */
   readonly #cut = new Map<number, LoggedImage>();
@@ -95,6 +99,7 @@ export class TransactionPages {
       this.#makeRoom(pageIndex);
       page = new Uint8Array(PAGE_BYTES);
       if (pageIndex < this.#pageCount) this.read(pageIndex, page);
+      this.#keepOriginal(pageIndex, page);
       this.#pending.set(pageIndex, page);
       this.#grow(pageIndex);
     }
@@ -196,6 +201,7 @@ export class TransactionPages {
   forget(): void {
     if (this.#wroteDirect) this.#giveBackSpace();
     this.#pending.clear();
+    this.#originals.clear();
     this.#spilled.clear();
     this.#cut.clear();
     this.#direct.clear();
@@ -207,10 +213,18 @@ export class TransactionPages {
     if (pageIndex >= this.#pageCount) this.#pageCount = pageIndex + 1;
   }
 
+  /** Keeps a page that was just read, unless it differs from what is committed. */
+  #keepOriginal(pageIndex: number, page: Uint8Array): void {
+    if (this.#originals.size >= ORIGINALS_MAX || pageIndex >= this.#visiblePages) return;
+    if (!this.#spilled.has(pageIndex)) this.#originals.set(pageIndex, page.slice());
+  }
+
   /** A page as redoing the log so far would give it; null if it would not exist. */
   #readLogged(pageIndex: number): Uint8Array | null {
     const image = this.#spilled.get(pageIndex) ?? this.#cut.get(pageIndex);
+    const original = this.#originals.get(pageIndex);
     if (image !== undefined) this.#log.readImage(image, before, pageIndex);
+    else if (original !== undefined) return original;
     else if (pageIndex < this.#committed.pageCount) this.#committed.read(pageIndex, before);
     else return null;
     return before;

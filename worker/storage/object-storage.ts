@@ -16,7 +16,7 @@ import { LiveValue } from '../../src/live/live-value.ts';
 import { emptyDatabase } from '../import/database-header.ts';
 import type { ForeignDatabase } from '../import/foreign-database.ts';
 import { type EntryCursor, KvStore } from '../kv/kv-store.ts';
-import { isDiskFull, type ObjectFiles } from '../log/object-files.ts';
+import type { ObjectFiles } from '../log/object-files.ts';
 import type { Cursor } from '../sql/cursor.ts';
 import type { Database } from '../sql/database.ts';
 import { createSqlStorage } from '../sql/sql-storage.ts';
@@ -29,6 +29,7 @@ import { deleteAllDeletesAlarm, type StorageOptions } from './options.ts';
 import { Past } from './past.ts';
 import type { StorageEnvironment } from './storage-environment.ts';
 import { type Frame, Transactions } from './transactions.ts';
+import { Upkeep } from './upkeep.ts';
 import type { WriteSet } from './write-set.ts';
 
 /** Whether replies wait for a write. */
@@ -54,6 +55,7 @@ export class ObjectStorage {
   readonly #alarm: Alarm;
   readonly #transactions: Transactions;
   readonly #commits: Commits;
+  readonly #upkeep: Upkeep;
   #broken: StorageError | undefined;
   /** The error of every operation after the database was replaced and closed. */
   #replaced: StorageError | undefined;
@@ -111,6 +113,7 @@ export class ObjectStorage {
       () => this.#databaseForQuery(),
       (args) => this.live(liveQuery(args)),
     );
+    this.#upkeep = new Upkeep(log, environment, () => this.#broken !== undefined);
   }
 
   /**
@@ -426,12 +429,7 @@ export class ObjectStorage {
       this.#alarmChanged = false;
       this.environment.onAlarm(this.#alarm.storedMs);
     }
-    if (this.#log.needsMaintenance) {
-      this.#log.maintain().catch((error: unknown) => {
-        // On a full disk, maintenance waits; the next commit asks for it again.
-        if (!isDiskFull(error)) this.environment.onBroken(error);
-      });
-    }
+    this.#upkeep.committed();
   }
 
   #forgetSchema(options: { closeWalk: boolean }): void {

@@ -104,6 +104,11 @@ export class TestHost {
     return this.#opened.at(-1)?.durableSequence ?? 0;
   }
 
+  /** True while the restore of the object that was opened last is in its log alone. */
+  owesCheckpoint(): boolean {
+    return this.#opened.at(-1)?.owesCheckpoint ?? false;
+  }
+
   /** From now on, flushes do not end before `releaseFlushes`. */
   holdFlushes(): void {
     this.#faults.hold();
