@@ -1,9 +1,12 @@
 // Loads the page's client, which is ten times as large as what an app needs of this package to begin.
 //
-// Until it is there, the worker of the first call is started ahead, so that both are loaded at the same time.
+// Until it is there, the worker of the first call is started ahead, and what that worker loads, so that all are loaded
+// at the same time.
 
 import type { PageClient } from './client/page-client.ts';
 import { storageError } from './contract/errors.ts';
+import { WASM_URL } from './contract/wasm-url.ts';
+import { sendWasm } from './first-wasm.ts';
 import { FirstWorkers } from './first-workers.ts';
 
 type Start = Parameters<FirstWorkers['start']>[1];
@@ -12,6 +15,8 @@ interface First {
   /** What tells this worker from others. */
   readonly key: unknown;
   readonly start: Start;
+  /** Where `sqlite3.wasm` lies, as the caller says. */
+  readonly wasmUrl: unknown;
 }
 
 const workers = new FirstWorkers();
@@ -33,11 +38,29 @@ export async function withClient<T>(
     throw notBrowser(operation);
   }
   if (client !== undefined) return use(client);
-  if (first !== null && isSecureContext) workers.start(first.key, first.start);
+  if (first !== null && isSecureContext) startFirst(first);
   try {
     return await use(await loadClient(operation));
   } finally {
     if (first !== null) workers.end(first.key);
+  }
+}
+
+function startFirst({ key, start, wasmUrl }: First): void {
+  workers.start(key, () => {
+    const worker = start();
+    const url = wasmUrl === undefined ? WASM_URL.href : addressOf(wasmUrl);
+    // What is no worker, or no address, is the client's to refuse.
+    if (url !== null && typeof worker?.postMessage === 'function') void sendWasm(worker, url);
+    return worker;
+  });
+}
+
+function addressOf(url: unknown): string | null {
+  try {
+    return new URL(url as string, document.baseURI).href;
+  } catch {
+    return null;
   }
 }
 

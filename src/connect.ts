@@ -35,6 +35,7 @@ export async function connect<Classes extends object>(
   worker: Worker | (() => Worker),
   options: ConnectOptions = {},
 ): Promise<RemoteObjects<Classes>> {
-  const first = typeof worker === 'function' ? { key: worker, start: worker } : null;
+  const { wasmUrl } = options ?? {};
+  const first = typeof worker === 'function' ? { key: worker, start: worker, wasmUrl } : null;
   return withClient('connect', first, (client) => client.connect<Classes>(worker, options));
 }

@@ -43,13 +43,13 @@ export async function openStorage(name: string, options: OpenOptions = {}): Prom
   );
 }
 
-function firstWorker(options: unknown): { readonly key: string | null; start(): Worker } | null {
-  const { worker, workerUrl } = (options ?? {}) as OpenOptions;
+function firstWorker(options: unknown) {
+  const { worker, workerUrl, wasmUrl } = (options ?? {}) as OpenOptions;
   if (worker !== undefined) return null;
-  if (workerUrl === undefined) return { key: null, start: spawnWorker };
+  if (workerUrl === undefined) return { key: null, start: spawnWorker, wasmUrl };
   try {
     const key = new URL(workerUrl, document.baseURI).href;
-    return { key, start: () => spawn(key) };
+    return { key, start: () => spawn(key), wasmUrl };
   } catch {
     return null; // the client says what is wrong with it
   }

@@ -1,8 +1,13 @@
 // How a page starts its worker, in real browsers: failed starts, and scripts that do not serve.
 
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import type { Page } from '@playwright/test';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
+import { REPOSITORY } from '../browsers/server.ts';
 
 /** Far above what a slow machine needs for the 3 s and the second after it, far below the 30 s of a search. */
 const SECONDS_MS = 15_000;
@@ -85,6 +90,39 @@ for (const [what, script] of [
     expect(refused).toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
 }
+
+test('[START7] the page loads sqlite3.wasm for its worker, and nobody loads it twice', async ({
+  context,
+  server,
+}) => {
+  const headers = {
+    'content-type': 'application/wasm',
+    'access-control-allow-origin': '*',
+    'cache-control': 'no-store',
+  };
+  let answers = 0;
+  const files = createServer((_request, response) => {
+    answers += 1;
+    response.writeHead(200, headers);
+    response.end(readFileSync(join(REPOSITORY, 'worker/vfs/sqlite3.wasm')));
+  });
+  await new Promise<void>((resolve) => files.listen(0, 'localhost', resolve));
+  const wasmUrl = `http://localhost:${(files.address() as AddressInfo).port}/sqlite3.wasm`;
+  try {
+    const page = await openBlank(await context.newPage(), server);
+    const seen = await page.evaluate(async (wasmUrl) => {
+      const storage = await window.api.openStorage('loaded', { directory: 'starts', wasmUrl });
+      await storage.put('key', 1);
+      // The browser lists what the page has loaded, without what its workers have.
+      return [await storage.get('key'), performance.getEntriesByName(wasmUrl).length];
+    }, wasmUrl);
+    expect(seen).toEqual([1, 1]);
+    expect(answers).toBe(1);
+  } finally {
+    files.closeAllConnections();
+    files.close();
+  }
+});
 
 test('[START4] wrong arguments are INVALID_ARGUMENT and say what to write', async ({
   storagePage,

@@ -18,13 +18,15 @@ import { workerFlagReader } from './flag-reader.ts';
 import { type RunningHost, startHost } from './start-host.ts';
 import type { Watch } from './watched-host.ts';
 
+type Wasm = URL | WebAssembly.Module;
+
 export interface BrowserHostOptions {
   /** Name of the directory; one host uses it at a time. */
   readonly directory: string;
   /** Where its files are kept. @default null: where they are already, else on the best medium here */
   readonly medium?: StorageMedium | null;
   /** The instrumented SQLite, compiled or as its address. @default the file beside the worker */
-  readonly wasm?: URL | WebAssembly.Module;
+  readonly wasm?: Wasm | Promise<Wasm>;
   /** The classes of its objects. @default none: objects of `openStorage` only */
   readonly classes?: ClassRegistry;
   /** What the app passes to its objects. @default nothing */
@@ -70,7 +72,10 @@ async function openParts(
     : Promise.resolve(new MemoryCatalog());
   listing.catch(() => {}); // thrown below
   try {
-    const [sqlite, medium] = await Promise.all([loadSqlite(wasm), opening]);
+    const [sqlite, medium] = await Promise.all([
+      Promise.resolve(wasm).then((found) => loadSqlite(found)),
+      opening,
+    ]);
     return [sqlite, medium, await listing];
   } catch (error) {
     void listing.then(

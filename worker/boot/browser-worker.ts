@@ -16,6 +16,7 @@ import {
   type ServedHost,
 } from './candidate.ts';
 import { codeDigest } from './code-digest.ts';
+import { PageModule } from './page-module.ts';
 import { watchedHost } from './watched-host.ts';
 
 /** What a worker hosts, the same for every page. */
@@ -33,16 +34,21 @@ export function startBrowserWorker(options: BrowserWorkerOptions): void {
     const timer = setTimeout(task, delayMs);
     return () => clearTimeout(timer);
   };
+  const page = globalThis as unknown as CandidateEnvironment['page'];
+  const pageModule = new PageModule(globalThis);
+  const wasmOf = (wasmUrl: string | null) =>
+    pageModule.of(wasmUrl === null ? WASM_URL : new URL(wasmUrl));
   runCandidate(
     {
       ...(build !== undefined && { build }),
       ...(compareBuilds !== undefined && { compareBuilds }),
       digest: () => codeDigest(location.href, options.classes),
-      prepare: ({ wasmUrl }) => loadSqlite(wasmOf(wasmUrl)),
-      createHost: (directory) => createHost(hosted, directory, after),
+      prepare: async ({ wasmUrl }) => loadSqlite(await wasmOf(wasmUrl)),
+      createHost: (directory) =>
+        createHost({ ...hosted, wasm: wasmOf(directory.wasmUrl) }, directory, after),
     },
     {
-      page: globalThis as unknown as CandidateEnvironment['page'],
+      page,
       locks: navigator.locks,
       after,
       openChannel: (name) => new BroadcastChannel(name),
@@ -51,15 +57,14 @@ export function startBrowserWorker(options: BrowserWorkerOptions): void {
 }
 
 async function createHost(
-  hosted: Omit<BrowserWorkerOptions, 'build' | 'compareBuilds'>,
-  { directory, medium: wanted, wasmUrl }: DirectoryOptions,
+  hosted: Omit<BrowserHostOptions, 'directory' | 'medium'>,
+  { directory, medium: wanted }: DirectoryOptions,
   after: After,
 ): Promise<ServedHost> {
   const { host, namespaces, turns, watch, medium, close } = await startBrowserHost({
     ...hosted,
     directory,
     medium: wanted,
-    wasm: wasmOf(wasmUrl),
   });
   const sessions = new PageSessions(host, after);
   const service = watchedHost(sessions, namespaces.calls, namespaces.live, watch, {
@@ -76,8 +81,4 @@ async function createHost(
     close,
   });
   return { service, medium };
-}
-
-function wasmOf(wasmUrl: string | null): URL {
-  return wasmUrl === null ? WASM_URL : new URL(wasmUrl);
 }
