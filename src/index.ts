@@ -39,9 +39,9 @@ export type {
 } from './contract/object.ts';
 export type {
   ListObjectsOptions,
-  ManagedObjects,
   NamespacesOf,
   ObjectSummary,
+  Objects,
   ObjectsClock,
   RanAlarm,
 } from './contract/object-management.ts';

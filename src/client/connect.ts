@@ -2,17 +2,18 @@
 // tools.
 
 import { convertTimestamp } from '../contract/arguments.ts';
-import type { ConnectionStatus } from '../contract/connection-status.ts';
+import type { ConnectionStatus, StatusEvents } from '../contract/connection-status.ts';
 import { storageError } from '../contract/errors.ts';
 import { listParts } from '../contract/list-parts.ts';
 import type { DurableObjectId, DurableObjectStub } from '../contract/object.ts';
 import { ObjectIdFactory } from '../contract/object-id.ts';
-import type { ManagedObjects, NamespacesOf, ObjectsClock } from '../contract/object-management.ts';
+import type { NamespacesOf, Objects, ObjectsClock } from '../contract/object-management.ts';
 import type { RemoteStorage as RemoteStorageInterface } from '../contract/storage.ts';
 import { liveCalls } from '../live/live-calls.ts';
 import { PartyCaller } from '../membrane/caller.ts';
 import type { ClassList, WireAddress } from '../rpc/object-protocol.ts';
-import { addressOf } from '../stubs/known-stubs.ts';
+import { checkedEnv, unknownClass } from '../stubs/checked-env.ts';
+import { mustBeStub } from '../stubs/known-stubs.ts';
 import { DurableObjectNamespace } from '../stubs/namespace.ts';
 import { FREE, Party } from '../stubs/party.ts';
 import type { ObjectCaller } from '../stubs/stub.ts';
@@ -26,19 +27,17 @@ import { Session } from './session.ts';
 import { Status } from './status.ts';
 import type { WorkerChoice } from './worker-choice.ts';
 
-/** A connection to the classes of a worker. */
-export interface RemoteObjects<Classes extends object>
-  extends ManagedObjects<NamespacesOf<Classes>>,
-    ConnectionStatus {
-  /** A name that the worker does not serve throws UNKNOWN_CLASS. */
-  readonly env: NamespacesOf<Classes>;
-  /** The storage of an object, as `openStorage` gives it: to look into it, from beside the object. */
+/** A page's connection to the classes of a worker. */
+export interface RemoteObjects<Classes extends object> extends Objects<Classes>, ConnectionStatus {
   storage(stub: DurableObjectStub): Promise<RemoteStorageInterface>;
-  /**
-   * Ends the connection: what is under way rejects with CONNECTION_CLOSED. A worker that `connect`
-   * started is terminated.
-   */
-  close(): void;
+  addEventListener<Type extends keyof StatusEvents>(
+    type: Type,
+    listener: (event: StatusEvents[Type]) => void,
+  ): void;
+  removeEventListener<Type extends keyof StatusEvents>(
+    type: Type,
+    listener: (event: StatusEvents[Type]) => void,
+  ): void;
 }
 
 /** A connection, and how it learns that the worker serves other classes than before. */
@@ -97,7 +96,7 @@ export async function connectClasses<Classes extends object>(
     },
     clock: clockOf(client),
     storage: (stub) => openObject(stub, finder, finders),
-    close() {
+    async close() {
       const reason = storageError('CONNECTION_CLOSED', 'The connection was closed; connect again.');
       finder.close(reason);
       status.close(reason);
@@ -140,14 +139,7 @@ function createEnv({ classes, bindings }: ClassList, caller: ObjectCaller): obje
       return [binding, new DurableObjectNamespace({ className, ids, caller })];
     }),
   );
-  return new Proxy(Object.fromEntries(namespaces), {
-    get(target, name) {
-      if (typeof name === 'symbol' || name in target || name === 'then' || name === 'toJSON') {
-        return Reflect.get(target, name);
-      }
-      throw unknownClass(name, namespaces.keys());
-    },
-  });
+  return checkedEnv(Object.fromEntries(namespaces), namespaces.keys());
 }
 
 async function openObject(
@@ -184,20 +176,4 @@ function clockOf(client: ObjectsClient): ObjectsClock {
 function named(address: WireAddress): { className: string; id: DurableObjectId } {
   const { className, id } = fromWireAddress(address);
   return { className: className ?? '', id };
-}
-
-function mustBeStub(operation: string, stub: object): WireAddress {
-  const address = addressOf(stub);
-  if (address !== undefined) return address;
-  throw storageError(
-    'INVALID_ARGUMENT',
-    `${operation}: takes a stub of an object, such as env.Room.getByName('lobby').`,
-  );
-}
-
-function unknownClass(name: string, served: Iterable<string>): Error {
-  return storageError(
-    'UNKNOWN_CLASS',
-    `The worker serves no class "${name}"; it serves: ${[...served].join(', ') || 'none'}.`,
-  );
 }

@@ -1,6 +1,8 @@
-// What tools do with objects from outside: find them, delete them, and drive their time.
+// Objects from outside: what a page's connection and a process that hosts them both offer.
 
+import type { StorageEvents } from './connection-status.ts';
 import type { DurableObjectId, DurableObjectNamespace, DurableObjectStub } from './object.ts';
+import type { StorageHandle } from './storage.ts';
 
 /** The namespaces of classes, by name. For each name: the class, its options, or its objects' type. */
 export type NamespacesOf<Classes extends object> = {
@@ -15,21 +17,48 @@ type ObjectOf<Entry> = Entry extends AnyClass
     ? InstanceType<Class>
     : Extract<Entry, object>;
 
-/** Running objects, from outside of them: on a page, or in the process that hosts them. */
-export interface ManagedObjects<Env extends object> {
-  /** The namespaces, by name of the class and of the binding. */
-  readonly env: Env;
+/**
+ * Running objects, from outside of them: what `connect` gives to a page, and `createObjects` to a Node process.
+ * Functions and `clock` may be destructured.
+ */
+export interface Objects<Classes extends object> {
+  /** The namespaces, by name of the class and of the binding. A name that is not served throws UNKNOWN_CLASS. */
+  readonly env: NamespacesOf<Classes>;
   /**
    * The objects of a class that exist, by its name or a binding, in order of their ids. Ask for part after
    * part when there are many: the last id of one part is the next part's `startAfter`.
    *
    * @throws UNKNOWN_CLASS, INVALID_ARGUMENT
    */
-  list(className: keyof Env & string, options?: ListObjectsOptions): Promise<ObjectSummary[]>;
-  /** Removes an object with everything it stored; calls of it that are under way reject. */
+  list(className: keyof Classes & string, options?: ListObjectsOptions): Promise<ObjectSummary[]>;
+  /**
+   * The storage of an object, as `openStorage` gives it: to look into it, and change it, from beside the object.
+   *
+   * @throws INVALID_ARGUMENT
+   */
+  storage(stub: DurableObjectStub): Promise<StorageHandle>;
+  /**
+   * Removes an object with everything it stored; calls of it that are under way reject.
+   *
+   * @throws INVALID_ARGUMENT
+   */
   deleteObject(stub: DurableObjectStub): Promise<void>;
   /** The time of the objects, for tests and tools. */
   readonly clock: ObjectsClock;
+  addEventListener<Type extends keyof StorageEvents>(
+    type: Type,
+    listener: (event: StorageEvents[Type]) => void,
+  ): void;
+  removeEventListener<Type extends keyof StorageEvents>(
+    type: Type,
+    listener: (event: StorageEvents[Type]) => void,
+  ): void;
+  /**
+   * Ends the use of the objects: handles of `storage` reject with CONNECTION_CLOSED. On a page it ends the
+   * connection, and a worker that `connect` started; other tabs go on. In a process it ends every object, after
+   * its last write is durable.
+   */
+  close(): Promise<void>;
 }
 
 /** Which of the objects of a class are listed. */

@@ -1,5 +1,6 @@
 // Which values are stubs: every stub made in this realm is registered here.
 
+import { storageError } from '../contract/errors.ts';
 import type { Live } from '../contract/live.ts';
 import type { WireAddress } from '../rpc/object-protocol.ts';
 
@@ -16,6 +17,16 @@ export type CallLive = (path: readonly string[], parameters: readonly unknown[])
 /** The object that a stub calls; undefined if the value is not the stub of an object. */
 export function addressOf(stub: object): WireAddress | undefined {
   return addresses.get(stub);
+}
+
+/** The same, of what must be one. @throws INVALID_ARGUMENT */
+export function mustBeStub(operation: string, stub: object): WireAddress {
+  const address = addressOf(stub);
+  if (address !== undefined) return address;
+  throw storageError(
+    'INVALID_ARGUMENT',
+    `${operation}: takes a stub of an object, such as env.Room.getByName('lobby').`,
+  );
 }
 
 export function setAddress(stub: object, address: WireAddress): void {

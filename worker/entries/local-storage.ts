@@ -8,10 +8,9 @@ import { Persistence } from '../../src/client/persistence.ts';
 import { RemoteStorage } from '../../src/client/remote-storage.ts';
 import { Session } from '../../src/client/session.ts';
 import type { SessionConnection, SessionFinder } from '../../src/client/session-finder.ts';
-import { storageError } from '../../src/contract/errors.ts';
 import type { DurableObjectStub } from '../../src/contract/object.ts';
 import type { StorageHandle } from '../../src/contract/storage.ts';
-import { addressOf } from '../../src/stubs/known-stubs.ts';
+import { mustBeStub } from '../../src/stubs/known-stubs.ts';
 import { LiveCalls } from '../calls/live-calls.ts';
 import type { SystemTime } from '../clock/system-timers.ts';
 import type { ObjectHost } from '../host/object-host.ts';
@@ -35,10 +34,7 @@ export function localStorageOf(host: ObjectHost, time: SystemTime): LocalStorage
   };
   return {
     async open(stub) {
-      const address = addressOf(stub);
-      if (address === undefined) {
-        throw storageError('INVALID_ARGUMENT', 'storage: takes the stub of an object.');
-      }
+      const address = mustBeStub('storage', stub);
       const name = address.name ?? address.id;
       const session = new Session(name, finder, () => time.now(), address);
       await session.open();

@@ -2,6 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Objects } from '../../src/contract/object-management.ts';
 import { WASM_URL } from '../../src/contract/wasm-url.ts';
 import type { Platform } from '../boot/start-host.ts';
 import { MemoryCatalog, type ObjectCatalog } from '../catalog/catalog.ts';
@@ -11,9 +12,10 @@ import { NodeMedium } from '../file/node-medium.ts';
 import type { ClassTable } from '../instance/object-class.ts';
 import { appOf } from '../library/provided-env.ts';
 import { loadSqlite } from '../vfs/sqlite-module.ts';
+import type { InProcessOptions } from './in-process-options.ts';
 import { objectsOn } from './objects-on.ts';
-import type { InProcessOptions, Objects } from './running-objects.ts';
 
+export type { Objects } from '../../src/contract/object-management.ts';
 export { live } from '../../src/live/live-stub.ts';
 export { withSignal } from '../../src/stubs/with-signal.ts';
 export type { ClassOptions, ClassTable, UserClass } from '../instance/object-class.ts';
@@ -26,7 +28,6 @@ export {
   runDurableObjectAlarm,
   runInDurableObject,
 } from './object-tools.ts';
-export type { Objects } from './running-objects.ts';
 
 /** Options of objects in Node. */
 export interface NodeOptions extends InProcessOptions {

@@ -7,8 +7,9 @@ import { storageError } from '../../src/contract/errors.ts';
 import { listParts } from '../../src/contract/list-parts.ts';
 import type { DurableObjectId } from '../../src/contract/object.ts';
 import type { ObjectAddress } from '../../src/contract/object-id.ts';
-import type { NamespacesOf, ObjectsClock } from '../../src/contract/object-management.ts';
-import { addressOf } from '../../src/stubs/known-stubs.ts';
+import type { NamespacesOf, Objects, ObjectsClock } from '../../src/contract/object-management.ts';
+import { checkedEnv, unknownClass } from '../../src/stubs/checked-env.ts';
+import { mustBeStub } from '../../src/stubs/known-stubs.ts';
 import type { PartyIo } from '../../src/stubs/party.ts';
 import { fromWireAddress } from '../../src/stubs/wire-address.ts';
 import { type Platform, startHost } from '../boot/start-host.ts';
@@ -18,9 +19,9 @@ import type { ObjectHost } from '../host/object-host.ts';
 import type { ClassTable } from '../instance/object-class.ts';
 import type { App } from '../library/provided-env.ts';
 import { completeLimits } from '../sql/query-limits.ts';
+import type { InProcessOptions } from './in-process-options.ts';
 import { localStorageOf } from './local-storage.ts';
 import { registerTools } from './object-tools.ts';
-import type { InProcessOptions, Objects } from './running-objects.ts';
 
 /** Runs the app on a platform that the caller provides. */
 export async function objectsOn<Table extends ClassTable>(
@@ -37,13 +38,15 @@ export async function objectsOn<Table extends ClassTable>(
     app.classes,
     app.env,
   );
-  const env = namespaces.outsideEnv as NamespacesOf<Table>;
+  const { bindings } = app.classes;
+  const env = checkedEnv(namespaces.outsideEnv, bindings.keys()) as NamespacesOf<Table>;
   const storage = localStorageOf(host, platform.time ?? systemTime);
   const leave = registerTools({ host, manager, env }, namespaces.outsideCaller);
   return {
     env,
     async list(name, options) {
-      const className = app.classes.bindings.get(name) ?? name;
+      const className = bindings.get(name);
+      if (className === undefined) throw unknownClass(name, bindings.keys());
       const listed = await listParts(
         options,
         (part) => host.outside.send(() => manager.list(className, part)),
@@ -52,13 +55,7 @@ export async function objectsOn<Table extends ClassTable>(
       return listed.map(({ address, ...facts }) => ({ ...named(address), ...facts }));
     },
     async deleteObject(stub) {
-      const address = addressOf(stub);
-      if (address === undefined) {
-        throw storageError(
-          'INVALID_ARGUMENT',
-          "deleteObject: takes a stub of an object, such as env.Room.getByName('lobby').",
-        );
-      }
+      const address = mustBeStub('deleteObject', stub);
       await host.outside.send(() => manager.delete(fromWireAddress(address)));
     },
     storage: (stub) => storage.open(stub),

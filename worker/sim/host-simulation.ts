@@ -9,9 +9,9 @@
 
 import { isStorageError } from '../../src/contract/errors.ts';
 import type { DurableObjectStub } from '../../src/contract/object.ts';
+import type { Objects } from '../../src/contract/object-management.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
 import { objectsOn } from '../entries/objects-on.ts';
-import type { Objects } from '../entries/running-objects.ts';
 import { ClassRegistry } from '../instance/object-class.ts';
 import { CrashMedium } from './crash-medium.ts';
 import { DrivenTime } from './driven-time.ts';
