@@ -54,7 +54,7 @@ function hashOf(page: Page, files: Record<string, string>): Promise<string> {
   }, files);
 }
 
-test('[DEMO3] the first screen says what it is and runs: a call, its answer, the console, the storage; code is replaced and the storage kept', async ({
+test('[DEMO3] [DEMO7] the first screen says what it is and runs: a call, its answer, the console, the storage; code is replaced and the storage kept', async ({
   context,
   demoSite,
 }) => {
@@ -126,8 +126,8 @@ test('[DEMO3] every example runs, in several files too; requests, sockets and al
   await page.getByLabel('Text for the socket').fill('hello');
   await page.getByRole('button', { name: 'Send' }).click();
   await expect(log(page)).toContainText('"text":"hello"');
-  await page.getByRole('button', { name: 'message', exact: true }).click();
-  await expect(page.getByRole('region', { name: 'Result', exact: true })).toContainText('hello');
+  await page.getByRole('tab', { name: 'Tables' }).click();
+  await expect(page.getByRole('grid', { name: 'Rows of message' })).toContainText('hello');
 
   await choose('Rate limiter');
   await expect(page.getByRole('button', { name: 'limits.ts' })).toBeVisible();

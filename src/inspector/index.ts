@@ -26,11 +26,13 @@ export function mountInspector(element: HTMLElement, source: InspectorSource): M
   const host = document.createElement('div');
   host.style.cssText = 'display: block; height: 100%; min-height: 0';
   const root = host.attachShadow({ mode: 'open' });
-  const style = document.createElement('style');
-  style.textContent = STYLES;
+  // Not an element with styles, which a page's Content-Security-Policy may refuse.
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(STYLES);
+  root.adoptedStyleSheets = [sheet];
   const content = document.createElement('div');
   content.className = 'inspector';
-  root.append(style, content);
+  root.append(content);
   element.append(host);
   render(h(Inspector, { source }), content);
   return {

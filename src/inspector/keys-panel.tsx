@@ -2,7 +2,7 @@
 
 import { useMemo, useState } from 'preact/hooks';
 import type { StorageHandle } from '../contract/storage.ts';
-import { fingerprintOf, parseLiteral } from './stored-value.ts';
+import { fingerprintOf, lineOf, parseLiteral } from './stored-value.ts';
 import { counted, errorText, leafText, typeText } from './text.ts';
 import { useChanges, useFollowed } from './use-followed.ts';
 import { ValueTree } from './value-tree.tsx';
@@ -65,7 +65,9 @@ export function KeysPanel({ storage }: { readonly storage: StorageHandle }) {
                 onClick={() => setChosen(key)}
               >
                 <span class="mono">{key}</span>
-                <span class="type">{typeText(value)}</span>
+                <span class="type" title={typeText(value)}>
+                  {lineOf(value)}
+                </span>
               </button>
             </li>
           ))}

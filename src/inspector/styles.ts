@@ -1,7 +1,7 @@
 // The styles of the inspector, inside its shadow root. Light and dark follow `color-scheme`.
 
 export const STYLES = `
-:host { color-scheme: inherit; }
+:host { color-scheme: inherit; container-type: inline-size; }
 .inspector {
   --ground: light-dark(#ffffff, #15181b);
   --sunken: light-dark(#f4f6f6, #0f1214);
@@ -68,10 +68,11 @@ textarea { width: 100%; resize: vertical; }
 .open-name { margin-left: auto; color: var(--soft); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; max-width: 50%; }
 .content { flex: 1; min-height: 0; display: flex; flex-direction: column; overflow: auto; }
 .panel { flex: 1; min-height: 0; display: flex; flex-direction: column; gap: 0.5rem; padding: 0.6rem; }
-.split { display: grid; grid-template-columns: minmax(12rem, 20rem) minmax(0, 1fr); gap: 0.8rem; }
+.split { display: grid; grid-template-columns: minmax(10rem, 2fr) minmax(0, 3fr); gap: 0.8rem; }
 .side, .main { min-height: 0; min-width: 0; display: flex; flex-direction: column; gap: 0.5rem; }
 .side { overflow: auto; }
 .main { overflow: auto; }
+.row .type { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; max-width: 60%; }
 .list li { border-radius: 5px; }
 .row { display: flex; justify-content: space-between; gap: 0.5rem; width: 100%; border: 0; background: none; text-align: left; white-space: normal; }
 .row[aria-pressed='true'], td [aria-pressed='true'] { background: var(--chosen); }
@@ -109,7 +110,7 @@ th { color: var(--soft); font-weight: 600; }
 .kind { font-size: 0.85em; padding: 0 0.35rem; border-radius: 4px; background: var(--sunken); font-weight: 400; }
 .kind.added { color: var(--accent); }
 .kind.removed { color: var(--bad); }
-@media (max-width: 600px) {
+@container (max-width: 480px) {
   .split { grid-template-columns: minmax(0, 1fr); grid-auto-rows: min-content; }
   .side { max-height: 40vh; }
   .main { overflow: visible; }
