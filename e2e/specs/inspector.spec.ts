@@ -150,23 +150,91 @@ test('[INSP4] [INSP5] an inspector stops a statement, and goes back to before on
   await expect(page.getByRole('navigation').getByRole('button', { name: /pair/ })).toBeVisible();
 });
 
-test(
-  '[INSP1] [INSP6] an inspector of classes lists their objects and opens one; it fits a phone, light and dark',
-  { tag: ONCE },
-  async ({ context, server }, info) => {
-    const page = await context.newPage();
-    await page.setViewportSize({ width: 390, height: 800 });
-    await page.goto(`${server.origin}/e2e/pages/inspector.html`);
-    await whenLoaded(page);
-    await page.evaluate(async () => {
-      const { env, storage } = await window.api.connectRooms();
-      const room = await storage(env.Room.getByName('lobby'));
-      for (let i = 0; i < 40; i++) {
-        await room.put(`message/${i}`, {
-          from: 'Ada',
-          text: 'x'.repeat(i * 20),
-          sent: new Date(i * 1000),
-        });
+test('[INSP7] [INSP8] files are opened and saved; a mistake is told with its line, and the object goes back', async ({
+  context,
+  server,
+}, info) => {
+  const page = await openInspector(await context.newPage(), server, 'files');
+  await panel(page, 'Files');
+  const give = (name: string, text: string) =>
+    page
+      .getByLabel('Open a file, or drop it here')
+      .setInputFiles({ name, mimeType: 'text/csv', buffer: Buffer.from(text) });
+  const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
+  await give('people.csv', 'id,name\n1,Ada\n2\n');
+  await press('Import');
+  await expect(page.getByRole('alert')).toContainText('people.csv, line 3: this row has 1 fields');
+  const rows = Array.from({ length: 5000 }, (_, i) => `${i},"Person ""${i}"""`);
+  await give('people.csv', `id,name\n${rows.join('\n')}\n`);
+  await press('Import');
+  await expect(page.getByRole('status')).toContainText('5,000 rows of people.csv');
+  expect(await faultsOf(page)).toEqual([]);
+  await page.screenshot({ path: info.outputPath('files.png') });
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    press('All as one .sqlite file'),
+  ]);
+  expect(download.suggestedFilename()).toBe('files.sqlite');
+  const saved = info.outputPath('files.sqlite');
+  await download.saveAs(saved);
+
+  await give('damaged.sqlite', 'hello');
+  await press('Replace');
+  await expect(page.getByRole('alert')).toContainText('IMPORT_INVALID');
+  await give('few.json', '[{"a": 1}]');
+  await press('Import');
+  await expect(page.getByRole('status')).toContainText('1 row of few.json');
+  await press('Go back to before the import');
+  await expect(page.getByRole('status')).toContainText('as it was before');
+  const tables = page.getByRole('combobox', { name: 'Table' });
+  await expect(tables.getByRole('option')).toHaveText(['people']);
+
+  const other = await openInspector(await context.newPage(), server, 'copy');
+  await panel(other, 'Files');
+  await other.getByLabel('Open a file, or drop it here').setInputFiles(saved);
+  await other.getByRole('button', { name: 'Replace' }).click();
+  await expect(other.getByRole('status')).toContainText('now holds files.sqlite');
+  await panel(other, 'Tables');
+  await expect(other.getByRole('status').last()).toHaveText('5,000 rows');
+});
+
+test('[INSP1] [INSP6] an inspector of classes lists their objects and opens one; it fits a phone, light and dark', { tag: ONCE }, async ({
+  context,
+  server,
+}, info) => {
+  const page = await context.newPage();
+  await page.setViewportSize({ width: 390, height: 800 });
+  await page.goto(`${server.origin}/e2e/pages/inspector.html`);
+  await whenLoaded(page);
+  await page.evaluate(async () => {
+    const { env, storage } = await window.api.connectRooms();
+    const room = await storage(env.Room.getByName('lobby'));
+    for (let i = 0; i < 40; i++) {
+      await room.put(`message/${i}`, {
+        from: 'Ada',
+        text: 'x'.repeat(i * 20),
+        sent: new Date(i * 1000),
+      });
+    }
+    await room.sql.exec('CREATE TABLE seat(id INTEGER PRIMARY KEY, guest, since, note, price REAL)')
+      .ready;
+    await room.sql.exec(
+      "INSERT INTO seat VALUES (1, 'Ada', '1815-12-10', NULL, 9.5), (2, 'Bob', '', 'x', 7)",
+    ).ready;
+    await window.inspector.inspectObjects();
+  });
+  await page.getByRole('combobox', { name: 'Class' }).selectOption('Room');
+  await page.getByRole('button', { name: 'lobby' }).click();
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    for (const name of ['Objects', 'Keys', 'Tables', 'SQL', 'Timeline', 'Files']) {
+      await panel(page, name);
+      if (name === 'Keys')
+        await page.getByRole('button', { name: 'message/1', exact: false }).first().click();
+      if (name === 'SQL') {
+        await page.getByRole('textbox', { name: 'SQL' }).fill('SELECT * FROM seat');
+        await page.getByRole('button', { name: 'Run' }).click();
+        await expect(page.getByRole('status')).toContainText('2 rows');
       }
       await room.sql.exec(
         'CREATE TABLE seat(id INTEGER PRIMARY KEY, guest, since, note, price REAL)',

@@ -145,7 +145,8 @@ test('[PKG3] modules that Vite 7 has moved to its cache find the files that stay
   const cache = join(directory, 'node_modules/.vite/deps');
   const inspector = await sizeOf("export { mountInspector } from 'ctx-storage/inspector'");
   expect(inspector.bytes).toBeLessThan(20_000);
-  expect(inspector.later).toBe(0);
+  // What reads files of rows.
+  expect(inspector.later).toBeLessThan(12_000);
   const dist = join(directory, 'node_modules/ctx-storage/dist');
   await bundle({
     entryPoints: ['index', 'objects'].map((name) => join(dist, `${name}.js`)),

@@ -4,11 +4,13 @@ import { useRef, useState } from 'preact/hooks';
 import type { SqlStorageValue, StorageHandle } from '../contract/storage.ts';
 import { withSignal } from '../stubs/with-signal.ts';
 import { Grid } from './grid.tsx';
+import { rowsAsFile, saveFile } from './row-text.ts';
 import { counted, durationText, errorText } from './text.ts';
 
 /** How many rows of a result are read. */
 const ROWS_MAX = 10_000;
 const STATEMENTS_MAX = 50;
+const FORMATS = ['csv', 'json'] as const;
 
 interface Result {
   readonly columns: readonly string[];
@@ -146,6 +148,18 @@ function Outcome({ result, goBack }: OutcomeProps) {
             Go back to before this statement
           </button>
         )}
+        {rows.length > 0 &&
+          FORMATS.map((format) => (
+            <button
+              key={format}
+              type="button"
+              onClick={async () =>
+                saveFile(`result.${format}`, await rowsAsFile(format, () => columns, rows))
+              }
+            >
+              Save as {format.toUpperCase()}
+            </button>
+          ))}
       </div>
       {columns.length > 0 && (
         <Grid

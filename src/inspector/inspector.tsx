@@ -1,10 +1,11 @@
 // The inspector: which object is open, and which of its panels is shown.
 
-import type { ComponentChildren } from 'preact';
+import { type ComponentChildren, Fragment } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { ObjectSummary } from '../contract/object-management.ts';
 import type { StorageHandle } from '../contract/storage.ts';
 import { ConsolePanel } from './console-panel.tsx';
+import { FilesPanel } from './files-panel.tsx';
 import { KeysPanel } from './keys-panel.tsx';
 import { ObjectsPanel } from './objects-panel.tsx';
 import type { InspectedObjects, InspectorSource } from './source.ts';
@@ -12,7 +13,9 @@ import { TablesPanel } from './tables-panel.tsx';
 import { errorText } from './text.ts';
 import { TimelinePanel } from './timeline-panel.tsx';
 
-const PANELS = ['Keys', 'Tables', 'SQL', 'Timeline'] as const;
+const PANELS = ['Keys', 'Tables', 'SQL', 'Timeline', 'Files'] as const;
+/** Stay as they are while another panel is shown: a statement or an import goes on. */
+const KEPT = ['SQL', 'Files'] as const;
 
 type Panel = 'Objects' | (typeof PANELS)[number];
 
@@ -70,6 +73,8 @@ interface PanelsProps {
 function Panels({ storage, name, objects }: PanelsProps) {
   const panels: readonly Panel[] = objects === undefined ? PANELS : ['Objects', ...PANELS];
   const [panel, setPanel] = useState<Panel>(panels[0]!);
+  const [visited, setVisited] = useState<ReadonlySet<Panel>>(new Set());
+  useEffect(() => setVisited(new Set([...visited, panel])), [panel]);
   const choose = (step: number) => {
     const next = (panels.indexOf(panel) + step + panels.length) % panels.length;
     setPanel(panels[next]!);
@@ -112,7 +117,16 @@ function Panels({ storage, name, objects }: PanelsProps) {
         ) : storage === null ? (
           <p class="panel empty">Open an object in the first panel.</p>
         ) : (
-          <StoragePanel key={name} panel={panel} storage={storage} />
+          <Fragment key={name}>
+            {KEPT.filter((kept) => kept === panel || visited.has(kept)).map((kept) => (
+              <div key={kept} class="kept" hidden={kept !== panel}>
+                <StoragePanel panel={kept} storage={storage} />
+              </div>
+            ))}
+            {panel !== 'SQL' && panel !== 'Files' && (
+              <StoragePanel key={panel} panel={panel} storage={storage} />
+            )}
+          </Fragment>
         )}
       </div>
     </>
@@ -134,5 +148,7 @@ function StoragePanel({ panel, storage }: StoragePanelProps) {
       return <ConsolePanel storage={storage} />;
     case 'Timeline':
       return <TimelinePanel storage={storage} />;
+    case 'Files':
+      return <FilesPanel storage={storage} />;
   }
 }

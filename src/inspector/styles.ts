@@ -67,6 +67,11 @@ textarea { width: 100%; resize: vertical; }
 .tabs [aria-selected='true'] { border-bottom-color: var(--accent); font-weight: 600; }
 .open-name { margin-left: auto; color: var(--soft); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; max-width: 50%; }
 .content { flex: 1; min-height: 0; display: flex; flex-direction: column; overflow: auto; }
+.kept { flex: 1; min-height: 0; display: flex; flex-direction: column; }
+.kept[hidden] { display: none; }
+.drop { padding: 0.75rem; border: 2px dashed var(--line-strong); border-radius: 5px; align-items: flex-start; }
+.drop-over .drop { border-color: var(--accent); background: var(--chosen); }
+progress { accent-color: var(--accent); width: 10rem; max-width: 100%; }
 .panel { flex: 1; min-height: 0; display: flex; flex-direction: column; gap: 0.5rem; padding: 0.6rem; }
 .split { display: grid; grid-template-columns: minmax(10rem, 2fr) minmax(0, 3fr); gap: 0.8rem; }
 .side, .main { min-height: 0; min-width: 0; display: flex; flex-direction: column; gap: 0.5rem; }
@@ -79,7 +84,7 @@ textarea { width: 100%; resize: vertical; }
 .columns { padding: 0 0 0.3rem 1.2rem; }
 .actions { display: flex; flex-wrap: wrap; align-items: center; gap: 0.5rem; }
 .field { display: flex; flex-direction: column; gap: 0.15rem; }
-.field.inline { flex-direction: row; align-items: center; gap: 0.4rem; }
+.field.inline { flex-flow: row wrap; align-items: center; gap: 0.4rem; }
 .field.inline select { max-width: 20rem; }
 .new-entry form { display: flex; flex-direction: column; gap: 0.4rem; padding-top: 0.4rem; align-items: flex-start; }
 .new-entry .field { width: 100%; }

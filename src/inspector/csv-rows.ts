@@ -1,0 +1,79 @@
+// The records of a text file with delimiters, in the order of the file, each with its line.
+//
+// Papa Parse reads the text, a part at a time; what it has not completed is given to it again with the next part.
+
+import Papa from 'papaparse';
+import { FileFault } from './file-fault.ts';
+import { newlinesIn, textChunks } from './text-chunks.ts';
+
+export interface CsvRecord {
+  readonly fields: readonly string[];
+  /** Where it begins; the first line is 1. */
+  readonly line: number;
+}
+
+export interface CsvPart {
+  readonly records: readonly CsvRecord[];
+  readonly readBytes: number;
+}
+
+/** A record that is longer has a quote that is not closed, in all likelihood. */
+const RECORD_LENGTH_MAX = 4 * 1024 * 1024;
+/** How many lines tell the delimiter. */
+const GUESSED_LINES = 20;
+
+interface Parsed {
+  readonly data: string[][];
+  readonly errors: readonly {
+    readonly type: string;
+    readonly row?: number;
+    readonly message: string;
+  }[];
+  readonly meta: { readonly cursor: number };
+}
+
+/** @throws FileFault with the line */
+export async function* csvParts(file: File, signal: AbortSignal): AsyncGenerator<CsvPart> {
+  let parser: Papa.Parser | null = null;
+  let rest = '';
+  let line = 1;
+  const parse = (whole: string, isLast: boolean): CsvRecord[] => {
+    // Half of a line break looks like text behind a quote.
+    const text = !isLast && whole.endsWith('\r') ? whole.slice(0, -1) : whole;
+    parser ??= parserFor(text);
+    const { data, errors, meta } = parser.parse(text, 0, !isLast) as Parsed;
+    const records = data.map((fields) => {
+      const record = { fields, line };
+      line += 1 + fields.reduce((sum, field) => sum + newlinesIn(field), 0);
+      return record;
+    });
+    const [fault] = errors;
+    if (fault !== undefined) {
+      const at = records[fault.row ?? -1]?.line ?? line;
+      throw new FileFault(file.name, at, `a quote is not closed, or text follows one that is`);
+    }
+    rest = isLast ? '' : whole.slice(meta.cursor);
+    if (rest.length > RECORD_LENGTH_MAX) {
+      throw new FileFault(
+        file.name,
+        line,
+        `the record that begins here is longer than ${RECORD_LENGTH_MAX} characters; a quote may not be closed`,
+      );
+    }
+    // A line with nothing on it is not a record.
+    return records.filter(({ fields }) => fields.length > 1 || fields[0] !== '');
+  };
+  let readBytes = 0;
+  for await (const chunk of textChunks(file, signal)) {
+    readBytes = chunk.readBytes;
+    const records = parse(rest + chunk.text, false);
+    if (records.length > 0) yield { records, readBytes };
+  }
+  const records = parse(rest, true);
+  if (records.length > 0) yield { records, readBytes };
+}
+
+function parserFor(head: string): Papa.Parser {
+  const { meta } = Papa.parse(head, { preview: GUESSED_LINES, skipEmptyLines: true });
+  return new Papa.Parser({ delimiter: meta.delimiter, newline: meta.linebreak as '\n' });
+}
