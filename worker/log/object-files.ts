@@ -22,6 +22,7 @@ import { PAST_BYTES } from './past-states.ts';
 import { MARKER, RecordWriter } from './record.ts';
 import { type Recovered, type RecoveryOptions, recover } from './recovery.ts';
 import { restore } from './restore.ts';
+import type { LogPosition } from './segment-header.ts';
 import { findTime } from './time-search.ts';
 import { SPILL_BYTES } from './transaction-pages.ts';
 
@@ -59,8 +60,8 @@ export class ObjectFiles {
   #pendingRestore: PendingRestore | null;
   /** A requested restore that the next flush writes to the log. */
   #requestedRestore: PendingRestore | null = null;
-  /** A restore waits in the log for its checkpoint: see `owesCheckpoint`. */
-  #isRestoreUnfolded = false;
+  /** Where the log ended after the restore that opening made; null if it made none. */
+  #restoredAt: LogPosition | null = null;
   /** Serializes operations that open files, because a file has only one holder. */
   #opening: Promise<unknown> = Promise.resolve();
   /** Flushes and checkpoints that end in a later turn. The files stay open until all have ended. */
@@ -172,7 +173,7 @@ export class ObjectFiles {
   discardUnflushed(): void {
     if (this.#closed !== undefined) return;
     // The main file must not get pages of commits that are cut off the log.
-    if (this.needsFlush) this.#isRestoreUnfolded = false;
+    if (this.needsFlush) this.#restoredAt = null;
     this.#requestedRestore = null;
     this.#pages.end();
     // A disk that still fails is reported by the next opening.
@@ -196,10 +197,11 @@ export class ObjectFiles {
 
   /**
    * True if opening has made a restore and left its pages in memory and in the log, so that the object answers
-   * sooner. `checkpoint` copies them into the main file; so does the next flush, or closing.
+   * sooner, and nothing was committed since. `checkpoint` copies them into the main file; so does closing. After
+   * another commit they wait like any other's.
    */
   get owesCheckpoint(): boolean {
-    return this.#isRestoreUnfolded && !this.#pages.committed.isCheckpointed;
+    return this.#restoredAt === this.#log.position && !this.#pages.committed.isCheckpointed;
   }
 
   /** True when `maintain` has work to do. It is not urgent. */
@@ -386,7 +388,7 @@ export class ObjectFiles {
     this.#pendingRestore = null;
     // Without its checkpoint, which takes as long again: whoever opens the object waits for an answer.
     await runFlushing(this.#log.flush());
-    this.#isRestoreUnfolded = true;
+    this.#restoredAt = this.#log.position;
   }
 
   async #checkpointAtEnd(): Promise<void> {
