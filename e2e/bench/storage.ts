@@ -4,7 +4,7 @@
 //   npm run bench [-- --rounds 5] [--only 'put'] [--json]
 //   npm run bench -- --against HEAD~1 [--rounds 9] [--only calls]
 //
-// `--only` selects rows by a part of their names ("page: get", "visit", "workerd", "restore"). With `--against`,
+// `--only` selects rows by a part of their names ("page: get", "visit", "slow visit", "workerd", "restore"). With `--against`,
 // this version is compared with an earlier one instead (against.ts). Ratios are the result; times depend on the
 // machine and its load.
 
@@ -18,7 +18,7 @@ import { requireBrowser } from '../browsers/browser.ts';
 import { Profile } from '../browsers/profile.ts';
 import { startServer } from '../browsers/server.ts';
 import { besideCommit } from './against.ts';
-import { measureRows, measureVisits, peerFiles } from './peers/peer-rounds.ts';
+import { measureRows, measureSlowVisits, measureVisits, peerFiles } from './peers/peer-rounds.ts';
 import { peerRow, peerTables } from './peers/peer-table.ts';
 import { ROWS } from './peers/rows.ts';
 import workloads from './workloads.mjs';
@@ -51,7 +51,8 @@ async function besidePeers(): Promise<void> {
       .map((place) => [row, place] as const),
   );
   const wantsVisits = isWanted('visit');
-  if (wanted.length === 0 && !wantsVisits) return;
+  const wantsSlowVisits = isWanted('slow visit');
+  if (wanted.length === 0 && !wantsVisits && !wantsSlowVisits) return;
   const profile = new Profile(requireBrowser('chromium'));
   try {
     await profile.launch();
@@ -59,6 +60,7 @@ async function besidePeers(): Promise<void> {
     const measured = [
       ...(wanted.length > 0 ? await measureRows(profile, files, wanted, rounds) : []),
       ...(wantsVisits ? await measureVisits(profile, files, rounds) : []),
+      ...(wantsSlowVisits ? [await measureSlowVisits(profile, files, rounds)] : []),
     ];
     const rows = measured.map(peerRow);
     results.peers = rows;

@@ -3,8 +3,9 @@
 import type { Page } from '@playwright/test';
 import type { Profile } from '../../browsers/profile.ts';
 import { BY_COMLINK, CONTENDERS, type Contender, LIMITS } from './contenders.ts';
-import { bundlePeers, type PeerFiles, servePeers } from './peer-site.ts';
+import { bundlePeers, PEER_HEADERS, type PeerFiles, servePeers } from './peer-site.ts';
 import type { Place, Row } from './rows.ts';
+import { compressed, serveSlowly } from './slow-site.ts';
 
 /** How long a page may take on a busy machine, where some contenders create a database cluster first. */
 const ANSWER_MS_MAX = 120_000;
@@ -77,36 +78,67 @@ async function newPage(profile: Profile, contender: string): Promise<Page> {
   return page;
 }
 
+const VISITED = CONTENDERS.filter(({ name }) => name !== LIMITS && name !== BY_COMLINK);
+
+const visitRow = (name: string) => ({
+  name,
+  place: 'visit' as const,
+  rounds: new Map<string, number[]>(),
+});
+
 /** Navigation to the first answer: of an origin that was never visited, and of the same once more. */
 export async function measureVisits(
   profile: Profile,
   files: PeerFiles,
   roundCount: number,
 ): Promise<Measured[]> {
-  const visits = ['first visit', 'second visit'];
-  const libraries = CONTENDERS.filter(({ name }) => name !== LIMITS && name !== BY_COMLINK);
-  const measured = visits.map((name) => ({
-    name,
-    place: 'visit' as const,
-    rounds: new Map<string, number[]>(),
-  }));
+  const measured = ['first visit', 'second visit'].map(visitRow);
   for (let round = 0; round <= roundCount; round++) {
-    for (const { name, kit, configuration } of rotated(libraries, round)) {
+    for (const contender of rotated(VISITED, round)) {
       const site = await servePeers(files);
-      const query = encodeURIComponent(JSON.stringify(configuration));
       for (const { rounds } of measured) {
-        const page = await newPage(profile, name);
-        await page.goto(`${site.origin}/${kit}/?${query}`);
-        const answered = await page.waitForFunction(() => window.firstAnswerMs);
-        const elapsedMs = (await answered.jsonValue()) as number;
-        if (round > 0) rounds.set(name, [...(rounds.get(name) ?? []), elapsedMs * 1000]);
-        await page.close();
-        await new Promise((resolve) => setTimeout(resolve, RELEASE_MS));
+        const time = await timeVisit(profile, site.origin, contender);
+        if (round > 0) rounds.set(contender.name, [...(rounds.get(contender.name) ?? []), time]);
       }
       await site.close();
     }
   }
   return measured;
+}
+
+/** A network of a phone: what a first visit loads counts more than what it computes. */
+const SLOW = { latencyMs: 60, bytesPerSecond: 1_250_000 };
+
+export async function measureSlowVisits(
+  profile: Profile,
+  files: PeerFiles,
+  roundCount: number,
+): Promise<Measured> {
+  const measured = visitRow('first visit, 60 ms, 10 Mbit/s');
+  const sent = compressed(files);
+  for (let round = 0; round <= roundCount; round++) {
+    for (const contender of rotated(VISITED, round)) {
+      const site = await serveSlowly(sent, SLOW, PEER_HEADERS);
+      const time = await timeVisit(profile, site.origin, contender);
+      const { rounds } = measured;
+      if (round > 0) rounds.set(contender.name, [...(rounds.get(contender.name) ?? []), time]);
+      await site.close();
+    }
+  }
+  return measured;
+}
+
+/** Microseconds. */
+async function timeVisit(profile: Profile, origin: string, contender: Contender): Promise<number> {
+  const { name, kit, configuration } = contender;
+  const query = encodeURIComponent(JSON.stringify(configuration));
+  const page = await newPage(profile, name);
+  await page.goto(`${origin}/${kit}/?${query}`);
+  const answered = await page.waitForFunction(() => window.firstAnswerMs);
+  const elapsedMs = (await answered.jsonValue()) as number;
+  await page.close();
+  await new Promise((resolve) => setTimeout(resolve, RELEASE_MS));
+  return elapsedMs * 1000;
 }
 
 function rotated<T>(list: readonly T[], count: number): T[] {

@@ -26,27 +26,29 @@ export async function bundlePeers(kits: Iterable<string>): Promise<PeerFiles> {
     for (const file of beside) {
       files.set(`/${name}/${basename(file)}`, readFileSync(join(REPOSITORY, file)));
     }
-    for (const { path, contents } of await bundle(scripts)) {
-      files.set(`/${name}/${basename(path)}`, Buffer.from(contents));
+    // Apart from each other, as packages ship their workers: shared parts would be loaded one after the other.
+    for (const script of Object.entries(scripts)) {
+      for (const { path, contents } of await bundle(Object.fromEntries([script]))) {
+        files.set(`/${name}/${basename(path)}`, Buffer.from(contents));
+      }
     }
   }
   return files;
 }
 
-/** Serves them to pages that are isolated, because one of the contenders needs that. */
+/** Of pages that are isolated, because one of the contenders needs that. */
+export const PEER_HEADERS = {
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-embedder-policy': 'require-corp',
+  'cache-control': 'max-age=3600',
+};
+
 export async function servePeers(files: PeerFiles): Promise<StaticSite> {
-  return await serveStatic(
-    (path) => {
-      const content = files.get(path);
-      if (content === undefined) throw new Error(`not found: ${path}`);
-      return content;
-    },
-    {
-      'cross-origin-opener-policy': 'same-origin',
-      'cross-origin-embedder-policy': 'require-corp',
-      'cache-control': 'max-age=3600',
-    },
-  );
+  return await serveStatic((path) => {
+    const content = files.get(path);
+    if (content === undefined) throw new Error(`not found: ${path}`);
+    return content;
+  }, PEER_HEADERS);
 }
 
 async function bundle(scripts: Kit['scripts']) {
