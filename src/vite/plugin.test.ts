@@ -123,6 +123,36 @@ describe('plugin', () => {
     expect(readFileSync(join(root, 'built/assets', page), 'utf8')).toContain(worker);
   });
 
+  test('[VITE18] a built page that starts the worker has links to the worker and the WebAssembly', {
+    timeout: 60_000,
+  }, async () => {
+    write('other.html', '<script type="module">console.log(1)</script>');
+    const input = ['index.html', 'other.html'].map((name) => join(root, name));
+    const linksOf = (page: string) => {
+      const html = readFileSync(join(root, 'built', page), 'utf8');
+      return [...html.matchAll(/<link rel="(\w+)" crossorigin href="([^"]+)"/g)].map(
+        ([, rel, href]) => `${rel} ${href!.replace(/-[\w-]{8}\./, '.')}`,
+      );
+    };
+    for (const [base, options, links] of [
+      [
+        '/app/',
+        {},
+        ['modulepreload /app/assets/objects.worker.js', 'preload /app/assets/sqlite3.wasm'],
+      ],
+      ['./', {}, ['modulepreload ./assets/objects.worker.js', 'preload ./assets/sqlite3.wasm']],
+      ['/', { preload: false }, []],
+    ] as const) {
+      await build({
+        ...config(options),
+        base,
+        build: { outDir: 'built', modulePreload: { polyfill: false }, rollupOptions: { input } },
+      });
+      expect(linksOf('index.html').sort()).toEqual(links);
+      expect(linksOf('other.html')).toEqual([]);
+    }
+  });
+
   test('[VITE12] env is filled before the modules of main are evaluated, in development and built', {
     timeout: 60_000,
   }, async () => {

@@ -18,6 +18,7 @@ import { inspectorRoute } from './inspector-route.ts';
 import { missingModules } from './missing-modules.ts';
 import { type KindOf, kindsBy, moduleRules, moduleRulesOfLibraries } from './module-rules.ts';
 import { CLOUDFLARE_NAMES, NODE_NAMES, platformModules } from './platform-modules.ts';
+import { preloads } from './preloads.ts';
 import type { ObjectsConfig } from './wrangler-config.ts';
 
 export interface CtxStorageOptions {
@@ -28,6 +29,11 @@ export interface CtxStorageOptions {
   readonly config?: string | false;
   /** The module that `cloudflare:workers` resolves to. @default 'ctx-storage/worker' */
   readonly workerEntry?: string;
+  /**
+   * Whether built pages that import `virtual:ctx-storage/start` load the worker and SQLite at once, by links in their
+   * head. `false` for pages that connect later, or never. @default true
+   */
+  readonly preload?: boolean;
 }
 
 const START = 'virtual:ctx-storage/start';
@@ -36,7 +42,7 @@ const CONFIG_NAMES = ['wrangler.jsonc', 'wrangler.json'];
 
 /** For `plugins` of a Vite configuration. An invalid wrangler configuration fails Vite's start. */
 export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
-  const { workerEntry = 'ctx-storage/worker' } = options;
+  const { workerEntry = 'ctx-storage/worker', preload = true } = options;
   let root = '';
   // Resolved from the root for every importer: libraries and the generated worker must share one module.
   const modules = () => platformModules(workerEntry, () => join(root, 'index.html'));
@@ -94,7 +100,13 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
       );
     },
   };
-  return [...common(), missingModules(() => root), starter, inspectorRoute(isNotWorkerd)];
+  return [
+    ...common(),
+    missingModules(() => root),
+    starter,
+    preloads(() => (preload ? worker?.startPath : undefined)),
+    inspectorRoute(isNotWorkerd),
+  ];
 }
 
 // Vite 7 pre-bundles with esbuild; the types of Vite 8 lack its options.

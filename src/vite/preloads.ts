@@ -1,0 +1,71 @@
+// Links in built pages that load the worker and SQLite's WebAssembly together with the page's script.
+//
+// Invariant: a page has them only if its script imports the starter of the worker, and only for files that the
+// build has emitted. The forms are those that browsers use again: a worker finds what `modulepreload` has loaded in
+// the browser's cache (Chromium has no `as=worker`), and `fetch` takes over a preload with `crossorigin`.
+
+import { posix } from 'node:path';
+import type { HtmlTagDescriptor, Plugin, Rollup } from 'vite';
+
+const WASM = /(?:^|\/)sqlite3[^/]*\.wasm$/;
+
+/** `starter` is the file of the module that starts the worker; undefined: the project has none. */
+export function preloads(starter: () => string | undefined): Plugin {
+  let base = '/';
+  return {
+    name: 'ctx-storage:preloads',
+    apply: 'build',
+    configResolved: (config) => {
+      base = config.base;
+    },
+    transformIndexHtml: {
+      order: 'post',
+      handler(_html, { bundle, chunk, path }) {
+        const file = starter();
+        if (bundle === undefined || chunk === undefined || file === undefined) return [];
+        const starting = importedBy(chunk, bundle).find(({ moduleIds }) =>
+          moduleIds.includes(file),
+        );
+        if (starting === undefined) return [];
+        const assets = Object.values(bundle).filter(({ type }) => type === 'asset');
+        const names = assets.map(({ fileName }) => fileName);
+        // With a relative base, the script names the worker without its folder.
+        const isStarted = (name: string) =>
+          name.endsWith('.js') && starting.code.includes(posix.basename(name));
+        const address = addressIn(base, path);
+        return [
+          ...names.filter(isStarted).map((name) => link('modulepreload', address(name))),
+          ...names
+            .filter((name) => WASM.test(name))
+            .map((name) =>
+              link('preload', address(name), { as: 'fetch', type: 'application/wasm' }),
+            ),
+        ];
+      },
+    },
+  };
+}
+
+/** The chunk and all that it imports when it is loaded. */
+function importedBy(chunk: Rollup.OutputChunk, bundle: Rollup.OutputBundle): Rollup.OutputChunk[] {
+  const found = new Set([chunk]);
+  // A set's loop visits what is added meanwhile.
+  for (const { imports } of found) {
+    for (const name of imports) {
+      const imported = bundle[name];
+      if (imported?.type === 'chunk') found.add(imported);
+    }
+  }
+  return [...found];
+}
+
+/** A base of `./` or none is relative to the page. */
+function addressIn(base: string, page: string): (name: string) => string {
+  const depth = page.split('/').length - 2;
+  const folder = base === '' || base === './' ? '../'.repeat(depth) || './' : base;
+  return (name) => `${folder}${name}`;
+}
+
+function link(rel: string, href: string, more: Record<string, string> = {}): HtmlTagDescriptor {
+  return { tag: 'link', attrs: { rel, crossorigin: true, href, ...more }, injectTo: 'head' };
+}
