@@ -10,6 +10,9 @@ import { pathToFileURL } from 'node:url';
 
 const REPOSITORY = join(import.meta.dirname, '../..');
 
+/** What else is built into `dist`: the playground and the guide. */
+const OTHER_BUILDS = ['dist/demo', 'dist/site'];
+
 const OF_THE_REPOSITORY = ['scripts', 'devDependencies', 'overrides'] as const;
 
 /**
@@ -28,7 +31,7 @@ export function packTo(file: string): void {
     for (const name of ['dist', 'docs', 'README.md', 'CHANGELOG.md', 'LICENSE']) {
       cpSync(join(REPOSITORY, name), join(directory, name), {
         recursive: true,
-        filter: (path) => !path.startsWith(join(REPOSITORY, 'dist/demo')),
+        filter: (path) => !OTHER_BUILDS.some((build) => path.startsWith(join(REPOSITORY, build))),
       });
     }
     writeFileSync(join(directory, 'package.json'), JSON.stringify(manifest, null, 2));

@@ -1,0 +1,121 @@
+// The documents and the site made of them: links, navigation, code, and the reference of the entries.
+
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { listFiles, ROOT, readSource } from '../suite/source-files.ts';
+import { apiEntries, apiItems } from './api-reference.ts';
+import { modulesOf } from './code-blocks.ts';
+import { anchorsIn, linksIn, replaceLinks, targetOf } from './links.ts';
+import { PAGES, SECTIONS } from './pages.ts';
+
+test('[DOC1] every link between documents leads to a file and a heading that exist', () => {
+  const broken = PAGES.flatMap(({ file }) =>
+    linksIn(readSource(file)).flatMap(({ target }) => {
+      const to = targetOf(file, target);
+      if (to === null) return [];
+      if (!existsSync(join(ROOT, to.file))) return [`${file}: ${target}`];
+      const isMissing = to.anchor !== '' && !anchorsIn(readSource(to.file)).has(to.anchor);
+      return isMissing ? [`${file}: ${target}: no such heading`] : [];
+    }),
+  );
+  expect(broken).toEqual([]);
+});
+
+test('[DOC2] every document is a page of the site, once, and every page is a document', () => {
+  const documents = listFiles(['docs'], /\.md$/).filter((file) => !file.includes('/examples/'));
+  const files = PAGES.map(({ file }) => file);
+  expect(files.filter((file) => file.startsWith('docs/')).sort()).toEqual(documents.sort());
+  expect(files.filter((file) => !existsSync(join(ROOT, file)))).toEqual([]);
+  expect(new Set(PAGES.map(({ page }) => page)).size).toBe(PAGES.length);
+  expect(SECTIONS.every(({ pages }) => pages.length > 0)).toBe(true);
+});
+
+test('[DOC1] links are replaced outside of code only', () => {
+  const text = 'a [b](c.md#d) `[e](f)`\n```ts\n[g](h)\n```\n';
+  expect(replaceLinks(text, ({ text, target }) => `${text}:${target}`)).toBe(
+    'a b:c.md#d `[e](f)`\n```ts\n[g](h)\n```\n',
+  );
+});
+
+/** A bound for what hangs: it compiles the package as well. */
+const COMPILER_WAIT_MS = 180_000;
+
+/** Files that blocks import, and other documents or the reader's app have. */
+const SHARED: Readonly<Record<string, string>> = {
+  'testing/counter.ts': "export { Counter } from '../README/counter.ts';",
+  'src/app.ts': 'export type Classes = globalThis.Classes;',
+};
+
+test(
+  '[DOC3] every block of TypeScript in the documents compiles with the types of the package',
+  () => {
+    const folder = mkdtempSync(join(tmpdir(), 'ctx-storage-documents-'));
+    try {
+      symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+      const modules = PAGES.flatMap(({ file }) => modulesOf(file));
+      // Elsewhere in this repository, JSX is Preact's.
+      const jsx = (path: string) =>
+        path.endsWith('.tsx') ? '/** @jsxImportSource react */\n' : '';
+      const texts = new Map(
+        modules.map(({ path, code }) => [path, `${jsx(path)}${code}\nexport {};\n`]),
+      );
+      for (const [path, code] of [...texts, ...Object.entries(SHARED)]) {
+        mkdirSync(dirname(join(folder, path)), { recursive: true });
+        writeFileSync(join(folder, path), code);
+      }
+      expect(texts.size, 'two files of one name in a document').toBe(modules.length);
+      const entries = apiEntries().map(({ name, module }) => [name, [join(ROOT, module)]]);
+      const config = {
+        extends: join(ROOT, 'tsconfig.base.json'),
+        compilerOptions: {
+          lib: ['ESNext', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'],
+          types: ['node', 'vite/client'],
+          jsx: 'react-jsx',
+          jsxImportSource: 'preact',
+          noUnusedLocals: false,
+          noUnusedParameters: false,
+          skipLibCheck: true,
+          noEmit: true,
+          paths: Object.fromEntries(entries),
+        },
+        files: [join(ROOT, 'e2e/site/prelude.d.ts'), ...texts.keys()],
+      };
+      writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
+      expect(problemsIn(folder)).toEqual([]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  },
+  COMPILER_WAIT_MS,
+);
+
+test('[DOC4] the reference has every name that an entry exports, with its declaration', () => {
+  const entries = apiEntries();
+  expect(entries.map(({ name }) => name)).toContain('ctx-storage/react');
+  for (const { name, module } of entries) {
+    const items = apiItems(module);
+    expect(
+      items.filter(({ declaration }) => declaration.trim() === ''),
+      name,
+    ).toEqual([]);
+    expect(items.length, name).toBeGreaterThan(0);
+  }
+  const page = new Map(apiItems('src/index.ts').map((item) => [item.name, item]));
+  expect(page.get('openStorage')?.prose).not.toBe('');
+  expect(page.get('connect')?.declaration).toMatch(/^async function connect<[\s\S]*;$/);
+  expect(page.get('RpcTarget')).toBeDefined();
+});
+
+/** What the compiler prints about the project, a line each. */
+function problemsIn(folder: string): string[] {
+  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+  try {
+    execFileSync(process.execPath, [tsc, '-p', folder, '--pretty', 'false'], { encoding: 'utf8' });
+    return [];
+  } catch (error) {
+    return (error as { stdout: string }).stdout.trim().split('\n');
+  }
+}
