@@ -3,10 +3,19 @@
 //   npx tsx e2e/package/pack.ts <file>
 
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { registryReadme } from './registry-readme.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../..');
 
@@ -34,6 +43,11 @@ export function packTo(file: string): void {
         filter: (path) => !OTHER_BUILDS.some((build) => path.startsWith(join(REPOSITORY, build))),
       });
     }
+    const readme = readFileSync(join(REPOSITORY, 'README.md'), 'utf8');
+    const isPacked = (file: string) =>
+      /^docs\/[^/]+\.md$|^(?:CHANGELOG\.md|LICENSE)$/.test(file) &&
+      existsSync(join(directory, file));
+    writeFileSync(join(directory, 'README.md'), registryReadme(readme, manifest, isPacked));
     writeFileSync(join(directory, 'package.json'), JSON.stringify(manifest, null, 2));
     const json = run(directory, 'pack', '--json', '--ignore-scripts');
     // npm 12 prints an object by name, earlier versions an array.
