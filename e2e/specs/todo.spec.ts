@@ -1,6 +1,6 @@
 // The todo app of e2e/todo, built from the packed package: two tabs, no network, undo.
 
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,6 @@ test.beforeAll(async () => {
   cpSync(join(REPOSITORY, 'e2e/todo'), directory, { recursive: true });
   rmSync(join(directory, 'tsconfig.json'));
   installPacked(directory);
-  writeFileSync(join(directory, 'package.json'), '{ "type": "module" }');
   linkPackages(directory, ['react', 'react-dom', 'vite']);
   await build({ root: directory, logLevel: 'error' });
 });
