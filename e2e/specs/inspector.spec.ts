@@ -100,7 +100,7 @@ test('[INSP1] [INSP2] [INSP3] an inspector shows and changes keys and rows, and 
   expect(await faultsOf(page)).toEqual([]);
 });
 
-test('[INSP4] [INSP5] an inspector stops a statement, and goes back to before one, and along the timeline', async ({
+test('[INSP4] [INSP5] [INSP9] an inspector completes SQL, stops a statement, and goes back to before one, and along the timeline', async ({
   context,
   server,
 }, info) => {
@@ -115,7 +115,11 @@ test('[INSP4] [INSP5] an inspector stops a statement, and goes back to before on
   });
   await panel(page, 'SQL');
   const sql = page.getByRole('textbox', { name: 'SQL' });
-  await sql.fill('SELECT count(*) AS n FROM pair');
+  await sql.pressSequentially('SELECT count(*) AS n FROM pa');
+  await expect(page.getByRole('option', { name: 'pair table' })).toBeVisible();
+  expect(await faultsOf(page)).toEqual([]);
+  await sql.press('Tab');
+  await expect(sql).toHaveValue('SELECT count(*) AS n FROM pair');
   await sql.press('Control+Enter');
   await expect(page.getByRole('status')).toContainText('1 row, 1 read, 0 written');
   await page.getByRole('button', { name: 'Explain' }).click();
@@ -228,7 +232,7 @@ test(
     await page.getByRole('button', { name: 'lobby' }).click();
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
-      for (const name of ['Objects', 'Keys', 'Tables', 'SQL', 'Timeline', 'Files']) {
+      for (const name of ['Objects', 'Keys', 'Tables', 'SQL', 'Timeline']) {
         await panel(page, name);
         if (name === 'Keys')
           await page.getByRole('button', { name: 'message/1', exact: false }).first().click();

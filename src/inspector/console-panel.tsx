@@ -3,8 +3,10 @@
 import { useRef, useState } from 'preact/hooks';
 import type { SqlStorageValue, StorageHandle } from '../contract/storage.ts';
 import { withSignal } from '../stubs/with-signal.ts';
+import { Chart } from './chart.tsx';
 import { Grid } from './grid.tsx';
 import { rowsAsFile, saveFile } from './row-text.ts';
+import { SqlInput } from './sql-input.tsx';
 import { counted, durationText, errorText } from './text.ts';
 
 /** How many rows of a result are read. */
@@ -62,20 +64,7 @@ export function ConsolePanel({ storage }: { readonly storage: StorageHandle }) {
   };
   return (
     <div class="panel">
-      <textarea
-        class="code"
-        aria-label="SQL"
-        rows={5}
-        spellcheck={false}
-        placeholder="SELECT name FROM sqlite_schema"
-        value={text}
-        onInput={(event) => setText(event.currentTarget.value)}
-        onKeyDown={(event) => {
-          if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
-          event.preventDefault();
-          void start(text);
-        }}
-      />
+      <SqlInput storage={storage} text={text} change={setText} run={() => start(text)} />
       <div class="actions">
         <button
           type="button"
@@ -161,6 +150,7 @@ function Outcome({ result, goBack }: OutcomeProps) {
             </button>
           ))}
       </div>
+      <Chart columns={columns} rows={rows} />
       {columns.length > 0 && (
         <Grid
           label="Result"

@@ -85,7 +85,8 @@ progress { accent-color: var(--accent); width: 10rem; max-width: 100%; }
 .actions { display: flex; flex-wrap: wrap; align-items: center; gap: 0.5rem; }
 .field { display: flex; flex-direction: column; gap: 0.15rem; }
 .field.inline { flex-flow: row wrap; align-items: center; gap: 0.4rem; }
-.field.inline select { max-width: 20rem; }
+.field.inline { max-width: 100%; }
+.field.inline select { max-width: min(20rem, 100%); }
 .new-entry form { display: flex; flex-direction: column; gap: 0.4rem; padding-top: 0.4rem; align-items: flex-start; }
 .new-entry .field { width: 100%; }
 summary { cursor: pointer; }
@@ -107,6 +108,14 @@ th { color: var(--soft); font-weight: 600; }
 .row-number { color: var(--soft); text-align: right; font-variant-numeric: tabular-nums; }
 .cell { width: 100%; overflow: hidden; text-align: inherit; text-overflow: ellipsis; }
 .cell-editor { display: flex; gap: 0.25rem; position: relative; z-index: 1; width: max-content; padding: 0.25rem; margin: -0.25rem; background: var(--ground); border: 1px solid var(--line-strong); border-radius: 5px; }
+.sql-input { position: relative; }
+.suggestions { position: absolute; z-index: 2; top: 100%; left: 0; min-width: 14rem; max-width: 100%; border: 1px solid var(--line-strong); border-radius: 5px; background: var(--ground); }
+.suggestions [role='option'] { display: flex; justify-content: space-between; gap: 1rem; padding: 0.2rem 0.6rem; cursor: pointer; }
+.suggestions [aria-selected='true'] { background: var(--chosen); }
+.drawing { display: block; width: 100%; max-height: 14rem; font-size: 12px; }
+.drawing text { fill: var(--soft); }
+.chart-line { stroke: var(--line); }
+.chart-curve { fill: none; stroke: var(--accent); stroke-width: 2; }
 .bars { flex: none; width: 100%; height: 56px; background: var(--sunken); border-radius: 5px; }
 .bar { fill: var(--line-strong); }
 .bar.restore { fill: var(--bad); }
@@ -116,6 +125,7 @@ th { color: var(--soft); font-weight: 600; }
 .kind.added { color: var(--accent); }
 .kind.removed { color: var(--bad); }
 @container (max-width: 480px) {
+  .drawing { font-size: 20px; }
   .split { grid-template-columns: minmax(0, 1fr); grid-auto-rows: min-content; }
   .side { max-height: 40vh; }
   .main { overflow: visible; }
