@@ -232,7 +232,7 @@ test(
     await page.getByRole('button', { name: 'lobby' }).click();
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
-      for (const name of ['Objects', 'Keys', 'Tables', 'SQL', 'Timeline']) {
+      for (const name of ['Objects', 'Keys', 'Tables', 'SQL', 'Timeline', 'Files']) {
         await panel(page, name);
         if (name === 'Keys')
           await page.getByRole('button', { name: 'message/1', exact: false }).first().click();
@@ -254,7 +254,7 @@ test(
         expect(await faultsOf(page, rules)).toEqual([]);
       }
     }
-    await page.getByRole('tab', { name: 'Timeline' }).press('ArrowRight');
+    await page.getByRole('tab', { name: 'Files' }).press('ArrowRight');
     await expect(page.getByRole('tab', { name: 'Objects' })).toBeFocused();
   },
 );
