@@ -11,7 +11,6 @@ import type { Checksum } from './checksum.ts';
 import type { CommitLog } from './commit-log.ts';
 import type { CommittedPages } from './committed-pages.ts';
 import type { MainFile } from './main-file.ts';
-import { PageSlab } from './page-slab.ts';
 import { type LoggedImage, nextDifference, PAGE_BYTES, PAGE_WORDS, wordsOf } from './pages.ts';
 import { CONTINUES, RecordWriter } from './record.ts';
 
@@ -36,9 +35,6 @@ export class TransactionPages {
   readonly #pending = new Map<number, Uint8Array>();
   /** Committed pages that were edited in place, as they were: most of them, so that a restore reads them once. */
   readonly #originals = new Map<number, Uint8Array>();
-  /** Memory of pages that are edited, which become committed, and of the originals, which do not. */
-  readonly #slab = new PageSlab();
-  readonly #originalsSlab = new PageSlab();
   readonly #spilled = new Map<number, LoggedImage>();
   /** Spilled, then truncated: the newest logged images of pages that do not exist now. */
   readonly #cut = new Map<number, LoggedImage>();
@@ -101,7 +97,7 @@ export class TransactionPages {
     let page = this.#pending.get(pageIndex);
     if (page === undefined) {
       this.#makeRoom(pageIndex);
-      page = this.#slab.take();
+      page = new Uint8Array(PAGE_BYTES);
       if (pageIndex < this.#pageCount) this.read(pageIndex, page);
       this.#keepOriginal(pageIndex, page);
       this.#pending.set(pageIndex, page);
@@ -206,8 +202,6 @@ export class TransactionPages {
     if (this.#wroteDirect) this.#giveBackSpace();
     this.#pending.clear();
     this.#originals.clear();
-    this.#slab.end();
-    this.#originalsSlab.end();
     this.#spilled.clear();
     this.#cut.clear();
     this.#direct.clear();
@@ -222,10 +216,7 @@ export class TransactionPages {
   /** Keeps a page that was just read, unless it differs from what is committed. */
   #keepOriginal(pageIndex: number, page: Uint8Array): void {
     if (this.#originals.size >= ORIGINALS_MAX || pageIndex >= this.#visiblePages) return;
-    if (this.#spilled.has(pageIndex)) return;
-    const original = this.#originalsSlab.take();
-    original.set(page);
-    this.#originals.set(pageIndex, original);
+    if (!this.#spilled.has(pageIndex)) this.#originals.set(pageIndex, page.slice());
   }
 
   /** A page as redoing the log so far would give it; null if it would not exist. */
