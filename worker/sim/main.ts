@@ -21,6 +21,11 @@ const { values } = parseArgs({
   },
 });
 const layers = LAYERS.filter((layer) => (values.layer ?? layer) === layer);
+if (layers.length === 0) {
+  throw new Error(
+    `--layer is one of ${LAYERS.join(', ')}; ${values.layer} is none, so nothing ran`,
+  );
+}
 if (values['put-back']) await showPutBacks();
 else if (values.share !== undefined) await runShare(values.share);
 else await runAll(Number(values.seed), Number(values.rounds), Number(values.jobs));
