@@ -25,7 +25,8 @@ class Clock {
   readonly #timers = new Set<{ readonly dueMs: number; readonly task: () => void }>();
 
   after(delayMs: number, task: () => void): () => void {
-    const timer = { dueMs: this.nowMs + delayMs, task };
+    // What was due earlier is due now: time never goes back.
+    const timer = { dueMs: this.nowMs + Math.max(0, delayMs), task };
     this.#timers.add(timer);
     return () => this.#timers.delete(timer);
   }
