@@ -1,7 +1,8 @@
 // A page of the shared browser that one test after the other uses, each at an origin of its own.
 //
 // To open a page and close it costs Firefox half a second of processor time, which is more than most tests need; to
-// bring an open one elsewhere costs a quarter of that. What a document holds ends with the document either way.
+// bring an open one elsewhere costs a quarter of that. Firefox may keep a document that it can go back to, with its
+// workers: so the package has to let go of everything in `pagehide`, and a test ends workers of its own.
 // Does not know scripts or functions that a test adds for all documents of a page: such a test opens its own.
 
 import type { Page } from '@playwright/test';

@@ -11,7 +11,11 @@ test('[FILE1] [FILE2] [FILE3] [FILE4] [FILE5] [FILE6] [FILE7] files of the brows
     () =>
       new Promise<readonly FileOutcome[]>((resolve, reject) => {
         const worker = new Worker('/e2e/pages/files-worker.ts', { type: 'module' });
-        worker.onmessage = ({ data }) => resolve(data);
+        worker.onmessage = ({ data }) => {
+          // Firefox keeps the page to go back to it, and with it a worker whose files are open.
+          worker.terminate();
+          resolve(data);
+        };
         worker.onerror = ({ message }) => reject(new Error(message));
       }),
   );

@@ -115,9 +115,13 @@ test('[INSP4] [INSP5] [INSP9] an inspector completes SQL, stops a statement, and
   });
   await panel(page, 'SQL');
   const sql = page.getByRole('textbox', { name: 'SQL' });
-  await sql.pressSequentially('SELECT count(*) AS n FROM pa');
-  await expect(page.getByRole('option', { name: 'pair table' })).toBeVisible();
+  const suggestion = page.getByRole('option', { name: 'pair table' });
+  await sql.pressSequentially('SELECT count(*) AS n FROM p');
+  await expect(suggestion).toBeVisible();
   expect(await faultsOf(page)).toEqual([]);
+  // In Firefox, the check takes the focus, which closes the list.
+  await sql.pressSequentially('a');
+  await expect(suggestion).toBeVisible();
   await sql.press('Tab');
   await expect(sql).toHaveValue('SELECT count(*) AS n FROM pair');
   await sql.press('Control+Enter');
@@ -154,53 +158,57 @@ test('[INSP4] [INSP5] [INSP9] an inspector completes SQL, stops a statement, and
   await expect(page.getByRole('navigation').getByRole('button', { name: /pair/ })).toBeVisible();
 });
 
-test('[INSP7] [INSP8] files are opened and saved; a mistake is told with its line, and the object goes back', async ({
-  context,
-  server,
-}, info) => {
-  const page = await openInspector(await context.newPage(), server, 'files');
-  await panel(page, 'Files');
-  const give = (name: string, text: string) =>
-    page
-      .getByLabel('Open a file, or drop it here')
-      .setInputFiles({ name, mimeType: 'text/csv', buffer: Buffer.from(text) });
-  const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
-  await give('people.csv', 'id,name\n1,Ada\n2\n');
-  await press('Import');
-  await expect(page.getByRole('alert')).toContainText('people.csv, line 3: this row has 1 fields');
-  const rows = Array.from({ length: 5000 }, (_, i) => `${i},"Person ""${i}"""`);
-  await give('people.csv', `id,name\n${rows.join('\n')}\n`);
-  await press('Import');
-  await expect(page.getByRole('status')).toContainText('5,000 rows of people.csv');
-  expect(await faultsOf(page)).toEqual([]);
-  await page.screenshot({ path: info.outputPath('files.png') });
-  const [download] = await Promise.all([
-    page.waitForEvent('download'),
-    press('All as one .sqlite file'),
-  ]);
-  expect(download.suggestedFilename()).toBe('files.sqlite');
-  const saved = info.outputPath('files.sqlite');
-  await download.saveAs(saved);
+// Once, because the driver of Firefox does not tell of downloads.
+test(
+  '[INSP7] [INSP8] files are opened and saved; a mistake is told with its line, and the object goes back',
+  { tag: ONCE },
+  async ({ context, server }, info) => {
+    const page = await openInspector(await context.newPage(), server, 'files');
+    await panel(page, 'Files');
+    const give = (name: string, text: string) =>
+      page
+        .getByLabel('Open a file, or drop it here')
+        .setInputFiles({ name, mimeType: 'text/csv', buffer: Buffer.from(text) });
+    const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
+    await give('people.csv', 'id,name\n1,Ada\n2\n');
+    await press('Import');
+    await expect(page.getByRole('alert')).toContainText(
+      'people.csv, line 3: this row has 1 fields',
+    );
+    const rows = Array.from({ length: 5000 }, (_, i) => `${i},"Person ""${i}"""`);
+    await give('people.csv', `id,name\n${rows.join('\n')}\n`);
+    await press('Import');
+    await expect(page.getByRole('status')).toContainText('5,000 rows of people.csv');
+    expect(await faultsOf(page)).toEqual([]);
+    await page.screenshot({ path: info.outputPath('files.png') });
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      press('All as one .sqlite file'),
+    ]);
+    expect(download.suggestedFilename()).toBe('files.sqlite');
+    const saved = info.outputPath('files.sqlite');
+    await download.saveAs(saved);
 
-  await give('damaged.sqlite', 'hello');
-  await press('Replace');
-  await expect(page.getByRole('alert')).toContainText('IMPORT_INVALID');
-  await give('few.json', '[{"a": 1}]');
-  await press('Import');
-  await expect(page.getByRole('status')).toContainText('1 row of few.json');
-  await press('Go back to before the import');
-  await expect(page.getByRole('status')).toContainText('as it was before');
-  const tables = page.getByRole('combobox', { name: 'Table' });
-  await expect(tables.getByRole('option')).toHaveText(['people']);
+    await give('damaged.sqlite', 'hello');
+    await press('Replace');
+    await expect(page.getByRole('alert')).toContainText('IMPORT_INVALID');
+    await give('few.json', '[{"a": 1}]');
+    await press('Import');
+    await expect(page.getByRole('status')).toContainText('1 row of few.json');
+    await press('Go back to before the import');
+    await expect(page.getByRole('status')).toContainText('as it was before');
+    const tables = page.getByRole('combobox', { name: 'Table' });
+    await expect(tables.getByRole('option')).toHaveText(['people']);
 
-  const other = await openInspector(await context.newPage(), server, 'copy');
-  await panel(other, 'Files');
-  await other.getByLabel('Open a file, or drop it here').setInputFiles(saved);
-  await other.getByRole('button', { name: 'Replace' }).click();
-  await expect(other.getByRole('status')).toContainText('now holds files.sqlite');
-  await panel(other, 'Tables');
-  await expect(other.getByRole('status').last()).toHaveText('5,000 rows');
-});
+    const other = await openInspector(await context.newPage(), server, 'copy');
+    await panel(other, 'Files');
+    await other.getByLabel('Open a file, or drop it here').setInputFiles(saved);
+    await other.getByRole('button', { name: 'Replace' }).click();
+    await expect(other.getByRole('status')).toContainText('now holds files.sqlite');
+    await panel(other, 'Tables');
+    await expect(other.getByRole('status').last()).toHaveText('5,000 rows');
+  },
+);
 
 test(
   '[INSP1] [INSP6] an inspector of classes lists their objects and opens one; it fits a phone, light and dark',
