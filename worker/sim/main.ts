@@ -22,9 +22,7 @@ const { values } = parseArgs({
 });
 const layers = LAYERS.filter((layer) => (values.layer ?? layer) === layer);
 if (layers.length === 0) {
-  throw new Error(
-    `--layer is one of ${LAYERS.join(', ')}; ${values.layer} is none, so nothing ran`,
-  );
+  throw new Error(`--layer ${values.layer} does not exist; there are ${LAYERS.join(', ')}.`);
 }
 if (values['put-back']) await showPutBacks();
 else if (values.share !== undefined) await runShare(values.share);
