@@ -5,13 +5,25 @@
 
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 import { offline } from './demo/offline/offline-plugin.ts';
 import { playgroundSandbox } from './demo/sandbox/sandbox-plugin.ts';
 import { ctxStorage } from './src/vite/plugin.ts';
 
 // Absolute: the demo and the tests have different roots.
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+/** Most unit tests share a process with others: loading the same modules anew for every file took a third of the time. */
+const UNIT_TESTS = ['src/**/*.test.ts', 'worker/**/*.test.ts', 'e2e/**/*.test.ts'];
+
+/** Tests of what a process has once: its wasm module, its collector, globals that are replaced for good. */
+const ISOLATED = [
+  'e2e/differential/surface.test.ts',
+  'src/client/remote-cursor.test.ts',
+  'worker/sql/cancelled-query.test.ts',
+  'worker/vfs/sqlite-module.test.ts',
+  'worker/vfs/wasm-memory.test.ts',
+];
 
 export default defineConfig({
   root: 'demo',
@@ -33,8 +45,19 @@ export default defineConfig({
   },
   test: {
     root: '.',
-    include: ['src/**/*.test.ts', 'worker/**/*.test.ts', 'e2e/**/*.test.ts'],
     environment: 'node',
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: UNIT_TESTS,
+          exclude: [...configDefaults.exclude, ...ISOLATED],
+          isolate: false,
+        },
+      },
+      { extends: true, test: { name: 'isolated', include: ISOLATED } },
+    ],
     // By default one less, which on two cores is one.
     maxWorkers: availableParallelism(),
     // A bound for what hangs, never a measure of speed: the machine may be busy.

@@ -5,7 +5,7 @@
 
 import { defineConfig } from '@playwright/test';
 import { getFirefox } from './browsers/browser.ts';
-import { ONCE } from './browsers/once.ts';
+import { ONCE } from './browsers/tags.ts';
 import { getWebKit } from './browsers/webkit.ts';
 
 /** Processes are found by /proc; and a killed tab's process takes a whole Firefox session with it. */

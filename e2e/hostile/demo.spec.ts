@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
-import { ONCE } from '../browsers/once.ts';
+import { LONG, ONCE } from '../browsers/tags.ts';
 import { buildDemo, serveBuilt, watchPage } from './demo-pages.ts';
 
 const VIEWS = ['sql', 'keys', 'characters', 'objects'];
@@ -19,7 +19,7 @@ const NAMES = [
   '</textarea><base href="https://pwned.example/"><style>@import "/pwned.css"</style>',
   `${RTL}gpj.exe`,
 ];
-const LONG = `long${'W'.repeat(10_000)}`;
+const ENDLESS = `long${'W'.repeat(10_000)}`;
 
 /** Uses every panel once. */
 async function useEveryPanel(page: Page): Promise<void> {
@@ -76,10 +76,9 @@ const STOPPED = [
   'connect-src',
 ];
 
-test('[DEMO1] in development every panel works under the policy, and inline code does not run', async ({
-  context,
-  server,
-}) => {
+test('[DEMO1] in development every panel works under the policy, and inline code does not run', {
+  tag: LONG,
+}, async ({ context, server }) => {
   const page = await context.newPage();
   const watch = await watchPage(page, server.origin);
   await page.goto(`${server.origin}/demo/notes.html`);
@@ -116,7 +115,7 @@ test('[DEMO2] hostile names stay text in every panel', { tag: ONCE }, async ({
   const watch = await watchPage(page, server.origin);
   await page.goto(`${server.origin}/demo/notes.html`);
   await expect(page.getByText('No notes yet')).toBeVisible();
-  const names = [...NAMES, LONG];
+  const names = [...NAMES, ENDLESS];
   await page.evaluate(async (hostile) => {
     // The storage that the demo has open, by the module it runs.
     const path = '/src/index.ts';
@@ -200,7 +199,7 @@ test('[DEMO2] hostile names stay text in every panel', { tag: ONCE }, async ({
   await expectText([NAMES.at(-1)!]);
 
   await page.locator('.tab[data-view="objects"]').click();
-  for (const name of [...NAMES, LONG.slice(0, 1000)]) {
+  for (const name of [...NAMES, ENDLESS.slice(0, 1000)]) {
     await page.getByLabel('Name of a room').fill(name);
     await page.getByRole('button', { name: 'Open room' }).click();
     await page.getByLabel('Message', { exact: true }).fill(name);

@@ -5,6 +5,7 @@ import type { Page } from '@playwright/test';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { type Served, startServer } from '../browsers/server.ts';
+import { LONG } from '../browsers/tags.ts';
 
 /** Far below the 30 s after which the statement would end by itself, far above what a slow machine needs. */
 const SOON_MS = 5000;
@@ -69,10 +70,9 @@ test('[CANCEL4] an endless write that is cancelled leaves nothing, and what was 
   }
 });
 
-test('[CANCEL4] whenever a write is cancelled, a rejection means none of it, a result all of it', async ({
-  context,
-  server,
-}) => {
+test('[CANCEL4] whenever a write is cancelled, a rejection means none of it, a result all of it', {
+  tag: LONG,
+}, async ({ context, server }) => {
   await openTab(await context.newPage(), server);
   const tab = await openTab(await context.newPage(), server);
   const outcomes = await tab.evaluate(async () => {
@@ -122,7 +122,7 @@ test('[CANCEL4] whenever a write is cancelled, a rejection means none of it, a r
   expect(outcomes.cancelled).toBeGreaterThan(0);
 });
 
-test('[CANCEL3] the endless query of a tab that closes ends with it', async ({
+test('[CANCEL3] the endless query of a tab that closes ends with it', { tag: LONG }, async ({
   context,
   server,
 }) => {

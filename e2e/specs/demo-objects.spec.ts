@@ -1,6 +1,7 @@
 // The demo's panel of hosted objects, as a visitor uses it.
 
 import { expect, test } from '../browsers/fixtures.ts';
+import { LONG } from '../browsers/tags.ts';
 
 test('a room is an object: it is made, talked to, seen in two tabs, and forgets by its alarm', async ({
   context,
@@ -38,10 +39,9 @@ test('a room is an object: it is made, talked to, seen in two tabs, and forgets 
   await expect(one.getByText('No rooms yet')).toBeVisible();
 });
 
-test('the first screen says what the page is, and leads to the source of its class', async ({
-  context,
-  demoSite,
-}) => {
+test('the first screen says what the page is, and leads to the source of its class', {
+  tag: LONG,
+}, async ({ context, demoSite }) => {
   const page = await context.newPage();
   await page.goto(`${demoSite.origin}/notes.html`);
   await expect(

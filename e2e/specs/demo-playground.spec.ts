@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 import AxeBuilder from '@axe-core/playwright';
 import type { Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
-import { ONCE } from '../browsers/once.ts';
 import type { Served } from '../browsers/server.ts';
+import { LONG, ONCE } from '../browsers/tags.ts';
 
 async function open(page: Page, { origin }: Served, hash = ''): Promise<Page> {
   await page.goto(`${origin}/index.html${hash}`);
@@ -110,10 +110,9 @@ export class Counter extends DurableObject {
   await expect(log(page)).toContainText('12');
 });
 
-test('[DEMO3] every example runs, in several files too; requests, sockets and alarms answer; SQL shows the tables', async ({
-  context,
-  demoSite,
-}) => {
+test('[DEMO3] every example runs, in several files too; requests, sockets and alarms answer; SQL shows the tables', {
+  tag: LONG,
+}, async ({ context, demoSite }) => {
   const page = await open(await context.newPage(), demoSite);
   const choose = async (label: string) => {
     await page.getByLabel('Example').selectOption({ label });

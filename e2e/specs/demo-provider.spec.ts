@@ -1,6 +1,7 @@
 // The demo's API panel: the emulated provider in the page, and a date that is moved.
 
 import { expect, test } from '../browsers/fixtures.ts';
+import { LONG } from '../browsers/tags.ts';
 
 test('[MG43] the date is moved, and what changes that day is shown; the state outlives a reload', async ({
   context,
@@ -36,7 +37,7 @@ test('[MG43] the date is moved, and what changes that day is shown; the state ou
   await expect(answer('2024-11-30')).toContainText('"SRV"');
 });
 
-test('[MG43] the provider goes back to a moment that was remembered', async ({
+test('[MG43] the provider goes back to a moment that was remembered', { tag: LONG }, async ({
   context,
   demoSite,
 }) => {

@@ -2,6 +2,7 @@
 
 import type { Page } from '@playwright/test';
 import { test as base, expect } from '../browsers/fixtures.ts';
+import { LONG } from '../browsers/tags.ts';
 
 const CHARACTERS = '40,470';
 
@@ -52,9 +53,9 @@ test('what was typed last is saved, and is not called saved before', async ({ de
   await expect(text).toHaveValue('one two');
 });
 
-test('search finds beginnings of words without accents, phrases, emoji and scripts without spaces', async ({
-  demo,
-}) => {
+test('search finds beginnings of words without accents, phrases, emoji and scripts without spaces', {
+  tag: LONG,
+}, async ({ demo }) => {
   await addExamples(demo);
   const finds = async (text: string, titles: string[]) => {
     await demo.getByLabel('Search notes').fill(text);
@@ -69,7 +70,7 @@ test('search finds beginnings of words without accents, phrases, emoji and scrip
   await finds('file browser', ['What happens when you type']);
 });
 
-test('search takes any text as text', async ({ demo }) => {
+test('search takes any text as text', { tag: LONG }, async ({ demo }) => {
   await addExamples(demo);
   const search = demo.getByLabel('Search notes');
   for (const text of ["O'Brien", '((', 'NEAR(', 'title:', 'a AND', '^*', '-', '\\', '%_']) {
@@ -84,7 +85,9 @@ test('search takes any text as text', async ({ demo }) => {
   await expect(demo.locator('.line')).toHaveCount(1);
 });
 
-test('slash, arrows, Enter and Escape lead through search, list and text', async ({ demo }) => {
+test('slash, arrows, Enter and Escape lead through search, list and text', { tag: LONG }, async ({
+  demo,
+}) => {
   await addExamples(demo);
   await demo.keyboard.press('/');
   await expect(demo.getByLabel('Search notes')).toBeFocused();
@@ -99,7 +102,7 @@ test('slash, arrows, Enter and Escape lead through search, list and text', async
   await expect(demo.locator('.line').nth(1)).toBeFocused();
 });
 
-test('a deleted note is gone, and comes back by undo', async ({ demo }) => {
+test('a deleted note is gone, and comes back by undo', { tag: LONG }, async ({ demo }) => {
   await writeNote(demo, 'Keep me', 'or not');
   const remove = demo.locator('.editor').getByRole('button', { name: 'Delete' });
   await remove.click();
@@ -141,9 +144,9 @@ test('a second tab sees what the first wrote, and a conflict is told', async ({
   await expect(winner.getByLabel('Text', { exact: true })).toHaveValue(kept);
 });
 
-test('the data set is loaded with progress, searched, loaded again and removed', async ({
-  demo,
-}) => {
+test('the data set is loaded with progress, searched, loaded again and removed', {
+  tag: LONG,
+}, async ({ demo }) => {
   await demo.getByRole('link', { name: 'Data set' }).click();
   await recordProgress(demo);
   await demo.getByRole('button', { name: `Load ${CHARACTERS} rows` }).click();
@@ -188,7 +191,7 @@ test('[DUR2] an import cut off by a reload keeps whole batches and is continued'
   await expect(count).toHaveText(`${CHARACTERS} rows`, { timeout: 60_000 });
 });
 
-test('SQL shows rows by pages, types, counts and errors', async ({ demo }) => {
+test('SQL shows rows by pages, types, counts and errors', { tag: LONG }, async ({ demo }) => {
   await runSql(demo, `SELECT NULL AS a, 1.5 AS b, 'é' AS b, x'00ff' AS c, '' AS d`);
   await expect(demo.locator('.grid th')).toHaveText(['Row', 'a', 'b', 'b', 'c', 'd']);
   await expect(demo.locator('.grid td')).toHaveText([
@@ -212,7 +215,7 @@ test('SQL shows rows by pages, types, counts and errors', async ({ demo }) => {
   await expect(problem(demo)).toContainText('SQL_FORBIDDEN');
 });
 
-test('a note written by SQL appears in the list', async ({ demo }) => {
+test('a note written by SQL appears in the list', { tag: LONG }, async ({ demo }) => {
   await runSql(demo, `INSERT INTO notes VALUES (1, 'By SQL', 'inserted', 1)`);
   await expect(demo.getByText('Done')).toBeVisible();
   await expect(demo.locator('.line-title')).toHaveText('By SQL');
@@ -220,9 +223,9 @@ test('a note written by SQL appears in the list', async ({ demo }) => {
   await expect(demo.locator('.line-excerpt mark')).toHaveText('inserted');
 });
 
-test('dropping the tables of the notes loses no text on screen, and is repaired', async ({
-  demo,
-}) => {
+test('dropping the tables of the notes loses no text on screen, and is repaired', {
+  tag: LONG,
+}, async ({ demo }) => {
   await writeNote(demo, 'Open', 'on screen');
   await runSql(demo, 'DROP TABLE notes');
   await expect(demo.locator('.note-list')).toContainText('no such table: notes');
@@ -234,7 +237,9 @@ test('dropping the tables of the notes loses no text on screen, and is repaired'
   await expect(demo.locator('.line-excerpt')).toHaveText('still here');
 });
 
-test('keys are shown as JavaScript, added, edited, deleted and filtered', async ({ demo }) => {
+test('keys are shown as JavaScript, added, edited, deleted and filtered', { tag: LONG }, async ({
+  demo,
+}) => {
   await demo.getByRole('link', { name: 'Keys' }).click();
   await demo.getByRole('button', { name: 'Add sample values' }).click();
   await expect(demo.locator('.entry-type')).toHaveText([

@@ -4,6 +4,7 @@
 import { join } from 'node:path';
 import { expect, test } from '../browsers/fixtures.ts';
 import { REPOSITORY } from '../browsers/server.ts';
+import { LONG } from '../browsers/tags.ts';
 import type { Rooms } from '../differential/conversation.ts';
 import { askInWorkerd } from '../differential/in-workerd.ts';
 import { cutTo } from '../differential/words.ts';
@@ -18,9 +19,9 @@ const MAIN = `
     },
   };`;
 
-test('[TWO1] a class file of a wrangler project answers in a page as it does in workerd', async ({
-  storagePage,
-}) => {
+test('[TWO1] a class file of a wrangler project answers in a page as it does in workerd', {
+  tag: LONG,
+}, async ({ storagePage }) => {
   const here = await storagePage.evaluate(async () => {
     const { env } = await window.api.connectDemo();
     const { converse } = await import('/e2e/differential/conversation.ts' as string);
@@ -60,14 +61,16 @@ const ASKED = [
   },
 ] as const;
 
+/** What asks about the browser's own part: what storage gives, its globals, its words for errors. */
+const OF_EVERY_BROWSER: ReadonlySet<string> = new Set(['Desk', 'Surface', 'Words']);
+
 /** Firefox follows promises on the page that a debugger, like these tests, watches; never in a worker. */
 const IN_FIREFOX = { 'the stack of a call between objects': ['RangeError: failed', false] };
 
 for (const asked of ASKED) {
-  test(`[${asked.rule}] a page gets of a ${asked.className} what workerd gives`, async ({
-    storagePage,
-    browserName,
-  }) => {
+  test(`[${asked.rule}] a page gets of a ${asked.className} what workerd gives`, {
+    tag: OF_EVERY_BROWSER.has(asked.className) ? [] : LONG,
+  }, async ({ storagePage, browserName }) => {
     const here = await storagePage.evaluate(async ({ module, className, ask }) => {
       const start = () => new Worker('/e2e/differential/worker.ts', { type: 'module' });
       const { env } = await window.api.connect<Record<string, object>>(start, {

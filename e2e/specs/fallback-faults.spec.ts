@@ -4,6 +4,7 @@
 import { expect, test } from '../browsers/fixtures.ts';
 import { CLEAR_PATH, type Served } from '../browsers/server.ts';
 import type { Tab, TabBrowser } from '../browsers/tabs.ts';
+import { LONG } from '../browsers/tags.ts';
 import type { Classes } from '../pages/objects-worker.ts';
 
 async function openBlankTab(tabs: TabBrowser, server: Served): Promise<Tab> {
@@ -60,10 +61,9 @@ function expectGoneOn({ acknowledged, codes, found }: Course): void {
   expect(found).toBeLessThanOrEqual(acknowledged + 3);
 }
 
-test('[MEDIUM8] a worker that is terminated among reads and writes leaves the database to the next', async ({
-  tabs,
-  server,
-}) => {
+test('[MEDIUM8] a worker that is terminated among reads and writes leaves the database to the next', {
+  tag: LONG,
+}, async ({ tabs, server }) => {
   const tab = await openBlankTab(tabs, server);
   const outcomes = await tab.evaluate(async () => {
     const outcomes: unknown[] = [];
@@ -89,26 +89,23 @@ test('[MEDIUM8] a worker that is terminated among reads and writes leaves the da
   expect(outcomes).toEqual(Array.from({ length: 20 }, () => ['opened', 'stored']).flat());
 });
 
-test('[MEDIUM10] when the browser closes the database, every call under way rejects with a code, and the next call goes on with everything acknowledged', async ({
-  tabs,
-  server,
-}) => {
+test('[MEDIUM10] when the browser closes the database, every call under way rejects with a code, and the next call goes on with everything acknowledged', {
+  tag: LONG,
+}, async ({ tabs, server }) => {
   expectGoneOn(await courseOf(await openBlankTab(tabs, server), 'close'));
 });
 
-test('[MEDIUM9] when the browser answers nothing more, every call under way rejects with a code, and the next call goes on with everything acknowledged', async ({
-  tabs,
-  server,
-}) => {
+test('[MEDIUM9] when the browser answers nothing more, every call under way rejects with a code, and the next call goes on with everything acknowledged', {
+  tag: LONG,
+}, async ({ tabs, server }) => {
   test.setTimeout(150_000);
   const tab = await openBlankTab(tabs, server);
   expectGoneOn(await courseOf(tab, 'silent'));
 });
 
-test('[MEDIUM9] a database that is never opened is STORAGE_LOCKED, and may be tried again', async ({
-  tabs,
-  server,
-}) => {
+test('[MEDIUM9] a database that is never opened is STORAGE_LOCKED, and may be tried again', {
+  tag: LONG,
+}, async ({ tabs, server }) => {
   test.setTimeout(150_000);
   const tab = await openBlankTab(tabs, server);
   const error = await tab.evaluate(

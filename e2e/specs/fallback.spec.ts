@@ -5,6 +5,7 @@ import { FILE_CASES } from '../../worker/testing/file.suite.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { Served } from '../browsers/server.ts';
 import type { Tab, TabBrowser } from '../browsers/tabs.ts';
+import { LONG } from '../browsers/tags.ts';
 import type { FileOutcome } from '../pages/files-worker.ts';
 
 interface Choice {
@@ -128,7 +129,7 @@ test('[TAB1] [TAB2] on IndexedDB tabs share an object, and when the leader close
   expect(after).toEqual(['leading', 'indexeddb']);
 });
 
-test('[SES6] on IndexedDB transactions of two tabs do not mix', async ({
+test('[SES6] on IndexedDB transactions of two tabs do not mix', { tag: LONG }, async ({
   tabs,
   server,
   browserName,

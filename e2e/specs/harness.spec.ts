@@ -15,8 +15,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BrowserName } from '../browsers/browser.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import { ONCE } from '../browsers/once.ts';
 import { REPOSITORY } from '../browsers/server.ts';
+import { ONCE } from '../browsers/tags.ts';
 import { makeExample, type RanTest, runExample } from '../package/example-run.ts';
 
 /** The failures of the red tests, as they are printed. UPDATE_FAILURES=1 writes them. */

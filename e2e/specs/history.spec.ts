@@ -3,6 +3,7 @@
 import type { RemoteStorage, StorageMoment } from '../../src/index.ts';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
+import { LONG } from '../browsers/tags.ts';
 
 declare global {
   interface Window {
@@ -10,10 +11,9 @@ declare global {
   }
 }
 
-test('[HIST1] [HIST3] [HIST5] [HIST7] a page lists commits and reads an earlier moment, through writes, a restore and a failover', async ({
-  context,
-  server,
-}) => {
+test('[HIST1] [HIST3] [HIST5] [HIST7] a page lists commits and reads an earlier moment, through writes, a restore and a failover', {
+  tag: LONG,
+}, async ({ context, server }) => {
   const leader = await openBlank(await context.newPage(), server);
   await leader.evaluate(async () => {
     const storage = await window.api.openStorage('past');

@@ -4,8 +4,8 @@ import AxeBuilder from '@axe-core/playwright';
 import type { Page } from '@playwright/test';
 import { whenLoaded } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import { ONCE } from '../browsers/once.ts';
 import type { Served } from '../browsers/server.ts';
+import { ONCE } from '../browsers/tags.ts';
 
 async function openInspector(page: Page, server: Served, name: string): Promise<Page> {
   await page.goto(`${server.origin}/e2e/pages/inspector.html`);

@@ -3,6 +3,7 @@
 import type { Page } from '@playwright/test';
 import type { Miniflare } from 'miniflare';
 import { expect, test } from '../browsers/fixtures.ts';
+import { LONG } from '../browsers/tags.ts';
 import { type Findings, inBrowser, inWorkerd, startInBrowser } from '../libraries/engines.ts';
 import { PROGRAMS, type Program, STORES } from '../libraries/programs.ts';
 import { startWorkerd } from '../libraries/workerd.ts';
@@ -34,9 +35,9 @@ function betweenInBrowser(page: Page): Promise<unknown> {
   });
 }
 
-test('[LIB1] Drizzle with its migrator: inserts, joins, a rolled back transaction', async ({
-  storagePage,
-}) => {
+test('[LIB1] Drizzle with its migrator: inserts, joins, a rolled back transaction', {
+  tag: LONG,
+}, async ({ storagePage }) => {
   await startInBrowser(storagePage);
   expect(await findings(storagePage, 'drizzle-orm')).toMatchObject({
     author: { id: 1, name: 'Ursula' },
@@ -50,9 +51,9 @@ test('[LIB1] Drizzle with its migrator: inserts, joins, a rolled back transactio
   });
 });
 
-test('[LIB2] TinyBase’s persisters, over keys and over SQL, return what was saved', async ({
-  storagePage,
-}) => {
+test('[LIB2] TinyBase’s persisters, over keys and over SQL, return what was saved', {
+  tag: LONG,
+}, async ({ storagePage }) => {
   await startInBrowser(storagePage);
   const content = [
     { pets: { fido: { species: 'dog' }, cat: { species: 'cat' } } },
@@ -65,7 +66,7 @@ test('[LIB2] TinyBase’s persisters, over keys and over SQL, return what was sa
   });
 });
 
-test('[LIB3] partyserver: connections with state, broadcasts, requests', async ({
+test('[LIB3] partyserver: connections with state, broadcasts, requests', { tag: LONG }, async ({
   storagePage,
 }) => {
   await startInBrowser(storagePage);
@@ -80,9 +81,9 @@ test('[LIB3] partyserver: connections with state, broadcasts, requests', async (
   ]);
 });
 
-test('[LIB4] agents: state, SQL, a queue, schedules, the current agent, calls over sockets', async ({
-  storagePage,
-}) => {
+test('[LIB4] agents: state, SQL, a queue, schedules, the current agent, calls over sockets', {
+  tag: LONG,
+}, async ({ storagePage }) => {
   await startInBrowser(storagePage);
   const found = await findings(storagePage, 'agents');
   expect(found).toMatchObject({
@@ -101,9 +102,9 @@ test('[LIB4] agents: state, SQL, a queue, schedules, the current agent, calls ov
   expect(found.two).toContain('room: there true');
 });
 
-test('[LIB8] y-partyserver: editors agree on a document, which outlives a reset of its object', async ({
-  storagePage,
-}) => {
+test('[LIB8] y-partyserver: editors agree on a document, which outlives a reset of its object', {
+  tag: LONG,
+}, async ({ storagePage }) => {
   await startInBrowser(storagePage);
   const { merged, last, heard } = await findings(storagePage, 'y-partyserver');
   expect(merged).toEqual(['hello from one from two', 'hello from one from two']);
@@ -113,7 +114,9 @@ test('[LIB8] y-partyserver: editors agree on a document, which outlives a reset 
 
 const OTHERS = ['hono', 'kysely', 'workers-qb', '@cloudflare/actors', 'capnweb', '@orpc/server'];
 
-test(`[LIB5] ${OTHERS.join(', ')} find what they find in workerd`, async ({ storagePage }) => {
+test(`[LIB5] ${OTHERS.join(', ')} find what they find in workerd`, { tag: LONG }, async ({
+  storagePage,
+}) => {
   await startInBrowser(storagePage);
   for (const name of OTHERS) {
     await test.step(name, () => findings(storagePage, name));

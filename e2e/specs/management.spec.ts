@@ -8,11 +8,12 @@ import {
 import { createObjects } from '../../worker/entries/node-objects.ts';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
+import { LONG } from '../browsers/tags.ts';
 import { runScenario, SCENARIO_ACCOUNT, scenarioOptions } from '../management/scenario.ts';
 
 const MODULE = '/e2e/management/page.ts';
 
-test('[MG37] the same calls have the same answers in a page and in Node', async ({
+test('[MG37] the same calls have the same answers in a page and in Node', { tag: LONG }, async ({
   context,
   server,
 }) => {

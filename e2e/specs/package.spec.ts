@@ -19,9 +19,9 @@ import { build as bundle } from 'esbuild';
 import { build, createServer as createVite } from 'vite';
 import type * as Plugin from '../../src/vite/plugin.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import { ONCE } from '../browsers/once.ts';
 import type { Profile } from '../browsers/profile.ts';
 import { REPOSITORY } from '../browsers/server.ts';
+import { ONCE } from '../browsers/tags.ts';
 import { installPacked, linkPackages, serveFolder } from '../package/installed.ts';
 
 const SCRIPT = `

@@ -3,6 +3,7 @@
 import type { Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { Served } from '../browsers/server.ts';
+import { LONG } from '../browsers/tags.ts';
 
 test('[REACT8] components of two tabs show what either writes, and go on when the leading tab closes', async ({
   context,
@@ -45,10 +46,9 @@ test('[REACT8] components go on when the worker that leads is terminated', async
   await page.close();
 });
 
-test('[REACT3] the object reads for components in StrictMode once, and no more when they are gone', async ({
-  context,
-  server,
-}) => {
+test('[REACT3] the object reads for components in StrictMode once, and no more when they are gone', {
+  tag: LONG,
+}, async ({ context, server }) => {
   const page = await openReact(await context.newPage(), server, 'react-left');
   await expect(page.locator('#sum')).toHaveText('ready 0');
   expect(await readsOf(page)).toBe(1);

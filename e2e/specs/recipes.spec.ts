@@ -5,8 +5,8 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '../browsers/fixtures.ts';
-import { ONCE } from '../browsers/once.ts';
 import { REPOSITORY } from '../browsers/server.ts';
+import { LONG, ONCE } from '../browsers/tags.ts';
 import { bundlePage, recipeOf } from '../recipes/recipes.ts';
 
 const RECIPES = {
@@ -89,9 +89,9 @@ test('[LIVE16] the recipes of the guide show each change, other reads and errors
   }
 });
 
-test('[APP3] Drizzle on a page: queries, and transactions that are whole or absent', async ({
-  storagePage: page,
-}) => {
+test('[APP3] Drizzle on a page: queries, and transactions that are whole or absent', {
+  tag: LONG,
+}, async ({ storagePage: page }) => {
   await page.addScriptTag({ content: await bundlePage(BUILDERS, RECIPES) });
   const seen = await page.evaluate(async () =>
     window.builders.drizzle(await window.api.openStorage('recipes-drizzle')),
@@ -109,9 +109,9 @@ test('[APP3] Drizzle on a page: queries, and transactions that are whole or abse
   });
 });
 
-test('[APP3] Kysely on a page: queries, and transactions that other queries wait for', async ({
-  storagePage: page,
-}) => {
+test('[APP3] Kysely on a page: queries, and transactions that other queries wait for', {
+  tag: LONG,
+}, async ({ storagePage: page }) => {
   await page.addScriptTag({ content: await bundlePage(BUILDERS, RECIPES) });
   const seen = await page.evaluate(async () =>
     window.builders.kysely(await window.api.openStorage('recipes-kysely')),

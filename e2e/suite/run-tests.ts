@@ -1,7 +1,7 @@
 // `npm test`: everything, in order, with one count at the end.
 //
 // A failing step does not stop the next. Ends with code 0 only when every step ran something and
-// nothing failed; the last line is the count, alone. With CI set, a browser that is missing is installed, or has
+// nothing failed; the last line is the count, alone. Tests with the tag LONG run in the first browser only. With CI set, a browser that is missing is installed, or has
 // failed; elsewhere it is skipped: the count says so, and the summary says how to get it.
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -13,6 +13,7 @@ import {
   getChromium,
   getFirefox,
 } from '../browsers/browser.ts';
+import { LONG } from '../browsers/tags.ts';
 import { getWebKit } from '../browsers/webkit.ts';
 import {
   lastLineTally,
@@ -48,24 +49,18 @@ try {
     tally: () => vitestTally(unitReport),
   });
 
-  await run({
+  const fuzz: Step = {
     title: 'fuzz against workerd',
     ...tool('tsx', 'e2e/fuzz/main.ts', '--seed', '1', '--count', '200'),
     tally: lastLineTally,
-  });
-
-  await run({
-    title: 'hostile input',
-    ...tool('tsx', 'e2e/hostile/main.ts', '--seed', '1', '--count', '5'),
-    tally: lastLineTally,
-  });
-
+  };
   const packed = join(reports, 'package.tgz');
-  await run({
+  const pack: Step = {
     title: 'package',
     ...tool('tsx', 'e2e/package/pack.ts', packed),
     tally: oneCheck,
-  });
+  };
+  await runSideBySide([fuzz], [pack]);
 
   const seen = ({ version, executablePath }: FoundBrowser) => `${version}, ${executablePath}`;
   const browsers = [
@@ -73,9 +68,16 @@ try {
     browser('Firefox', getFirefox, seen),
   ].filter((found) => found !== null);
   // One after the other: each keeps two cores busy, so side by side they would only slow each other.
-  for (const { name } of browsers) await testIn(name, packed);
+  const [first] = browsers;
+  for (const { name } of browsers) {
+    await run(endToEnd(name, packed, name === first?.name ? [] : ['--grep-invert', LONG]));
+  }
   const webKit = browser('WebKitGTK', getWebKit, (version) => version);
-  if (webKit !== null) await testIn('webkitgtk', packed);
+  // These keep one core busy at most.
+  await runSideBySide(
+    browsers.map(({ name }) => conformance(name)),
+    webKit === null ? [] : [endToEnd('webkitgtk', packed), conformance('webkitgtk')],
+  );
 } finally {
   rmSync(reports, { recursive: true, force: true });
 }
@@ -83,34 +85,54 @@ try {
 console.log(`\n${summary(results)}`);
 if (results.some(({ failed }) => failed > 0)) process.exitCode = 1;
 
-async function testIn(name: BrowserName | 'webkitgtk', packed: string): Promise<void> {
-  const endToEndReport = join(reports, `end-to-end-${name}.json`);
-  await run({
+function endToEnd(
+  name: BrowserName | 'webkitgtk',
+  packed: string,
+  parameters: readonly string[] = [],
+): Step {
+  const report = join(reports, `end-to-end-${name}.json`);
+  const project = ['-c', 'e2e', `--project=${name}`];
+  return {
     title: `end-to-end tests in ${name}`,
-    ...tool(
-      'playwright',
-      'test',
-      '-c',
-      'e2e',
-      `--project=${name}`,
-      '--retries=1',
-      '--reporter=list,json',
-    ),
-    env: { PLAYWRIGHT_JSON_OUTPUT_NAME: endToEndReport, PACKED_FILE: packed },
-    tally: () => playwrightTally(endToEndReport),
-  });
-  await run({
+    ...tool('playwright', 'test', ...project, '--retries=1', '--reporter=list,json', ...parameters),
+    env: { PLAYWRIGHT_JSON_OUTPUT_NAME: report, PACKED_FILE: packed },
+    tally: () => playwrightTally(report),
+  };
+}
+
+function conformance(name: BrowserName | 'webkitgtk'): Step {
+  return {
     title: `conformance in ${name}`,
     ...tool('tsx', 'e2e/conformance/run.ts', '--browser', name),
     tally: lastLineTally,
-  });
+  };
 }
 
+/** Runs a step, printing its output as it comes. */
 async function run(step: Step): Promise<void> {
   console.log(`\n── ${step.title} ──`);
-  const result = await runStep(step, REPOSITORY, (lines) => process.stdout.write(lines));
-  const { passed, failed } = result;
-  console.log(`\n── ${step.title}: ${passed} passed, ${failed} failed ──`);
+  tell(await runStep(step, REPOSITORY, (lines) => process.stdout.write(lines)));
+}
+
+/** Runs the steps of each lane in order, and the lanes at once; prints the output of a step when it has ended. */
+async function runSideBySide(...lanes: readonly (readonly Step[])[]): Promise<void> {
+  await Promise.all(
+    lanes.map(async (steps) => {
+      for (const step of steps) {
+        let output = '';
+        const result = await runStep(step, REPOSITORY, (lines) => {
+          output += lines;
+        });
+        process.stdout.write(`\n── ${step.title} ──\n${output}`);
+        tell(result);
+      }
+    }),
+  );
+}
+
+function tell(result: StepResult): void {
+  const { title, passed, failed } = result;
+  console.log(`\n── ${title}: ${passed} passed, ${failed} failed ──`);
   results.push(result);
 }
 
@@ -127,7 +149,7 @@ function browser<Found>(
 ): Found | null {
   console.log(`\n── ${title} ──`);
   const startMs = performance.now();
-  const tell = (counts: Partial<Tally>, fault?: string) => {
+  const count = (counts: Partial<Tally>, fault?: string) => {
     const seconds = (performance.now() - startMs) / 1000;
     const told = fault !== undefined && { fault };
     results.push({ title, passed: 0, failed: 0, ...counts, seconds, ...told });
@@ -138,16 +160,16 @@ function browser<Found>(
       const variable = title.toUpperCase();
       const reason = `${title} is not installed, so nothing was tested in it; ${variable}=1 gets it`;
       console.log(`skipped: ${reason}`);
-      tell({ skipped: 1 }, reason);
+      count({ skipped: 1 }, reason);
     } else {
       console.log(describe(found));
-      tell({ passed: 1 });
+      count({ passed: 1 });
     }
     return found;
   } catch (error) {
     const { message } = error as Error;
     console.log(message);
-    tell({ failed: 1 }, message);
+    count({ failed: 1 }, message);
     return null;
   }
 }
