@@ -15,13 +15,15 @@ const firefox = {
   launchOptions: launch('FIREFOX_PATH'),
 };
 const onDevServer = { baseURL: `http://localhost:${devPort}` };
+/** Those that show what a failure looks like. */
 const RED = '**/red*.e2e.ts';
+const isRed = process.env.RED !== undefined;
 const dev = { testMatch: ['**/suite.e2e.ts', '**/stored.e2e.ts', '**/running.e2e.ts'] };
 
 export default defineConfig({
   testDir: 'tests',
-  testMatch: '**/*.e2e.ts',
-  testIgnore: process.env.RED === undefined ? RED : [],
+  testMatch: isRed ? RED : '**/*.e2e.ts',
+  testIgnore: isRed ? [] : RED,
   fullyParallel: true,
   workers: 2,
   // Bounds for what hangs: two servers and two browsers may share a small machine.

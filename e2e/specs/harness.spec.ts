@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import type { BrowserName } from '../browsers/browser.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { REPOSITORY } from '../browsers/server.ts';
-import { ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE } from '../browsers/tags.ts';
 import { makeExample, type RanTest, runExample } from '../package/example-run.ts';
 
 /** The failures of the red tests, as they are printed. UPDATE_FAILURES=1 writes them. */
@@ -24,56 +24,71 @@ const EXPECTED = join(REPOSITORY, 'e2e/example/failures.txt');
 const RUN_MS_MAX = 600_000;
 
 let folder: string;
-/** Run once: a browser and a server start for all that is asked here. */
-let tests: readonly RanTest[];
 
-test.beforeAll(async ({ browserName }, testInfo) => {
+test.beforeAll(({ browserName: _ }, testInfo) => {
   testInfo.setTimeout(RUN_MS_MAX);
   folder = mkdtempSync(join(tmpdir(), 'ctx-storage-example-'));
   makeExample(folder);
-  // What a failure shows is asked once.
-  tests = await runExample(folder, browserName as BrowserName, { red: browserName === 'chromium' });
 });
 test.afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const ON_BOTH = ['chromium', 'chromium-dev', 'firefox', 'firefox-dev'];
+describeOn('build');
+describeOn('dev', LONG);
 
-test("[HARN1] an app's tests see and seed what it stores, on its build and in development", () => {
-  const ran = testsOf('stored', 'suite');
-  expect(failuresIn(ran)).toEqual([]);
-  expect(countsOf(ran)).toEqual([6, 6]);
-});
+/** What an app's tests do with the harness, on one of the app's servers. */
+function describeOn(served: 'build' | 'dev', tag?: string): void {
+  const title = served === 'build' ? 'on the build of an app' : 'on its development server';
+  test.describe(title, tag === undefined ? {} : { tag }, () => {
+    /** Run once: a browser and a server start for all that is asked here. */
+    let tests: readonly RanTest[];
+    test.beforeAll(async ({ browserName }, testInfo) => {
+      testInfo.setTimeout(RUN_MS_MAX);
+      tests = await runExample(folder, browserName as BrowserName, served);
+    });
 
-test('[HARN3] time, tabs, faults and the management interface are driven from the test', () => {
-  const ran = testsOf('running');
-  expect(failuresIn(ran)).toEqual([]);
-  expect(countsOf(ran)).toEqual([3, 3]);
-  const around = testsOf('around');
-  expect(failuresIn(around)).toEqual([]);
-  expect(countsOf(around)).toEqual([4]);
-});
+    test("[HARN1] an app's tests see and seed what it stores", () => {
+      const ran = testsOf(tests, 'stored', 'suite');
+      expect(failuresIn(ran)).toEqual([]);
+      expect(ran).toHaveLength(6);
+    });
 
-test('[HARN4] each failure has the expected text; [HARN5] and the storage attached', {
-  tag: ONCE,
-}, () => {
-  const red = testsOf('red', 'red-use');
-  const printed = red.map(textOf).join('\n');
-  if (process.env.UPDATE_FAILURES !== undefined) writeFileSync(EXPECTED, printed);
-  expect(printed).toBe(readFileSync(EXPECTED, 'utf8'));
+    test('[HARN3] time, tabs, faults and the management interface are driven from the test', () => {
+      const ran = testsOf(tests, 'running');
+      expect(failuresIn(ran)).toEqual([]);
+      expect(ran).toHaveLength(3);
+      const around = testsOf(tests, 'around');
+      expect(failuresIn(around)).toEqual([]);
+      expect(around).toHaveLength(served === 'build' ? 4 : 0);
+    });
+  });
+}
 
-  const failed = red.find(({ title }) => title === 'matchers');
-  const attached = failed?.attachments.map(({ name }) => name) ?? [];
-  expect(attached).toEqual(
-    expect.arrayContaining(['Counter-visits.sqlite', 'Counter-visits.txt', 'Room-lobby.txt']),
-  );
-  const file = failed!.attachments.find(({ name }) => name === 'Counter-visits.sqlite')!.body;
-  expect(file.subarray(0, 15).toString()).toBe('SQLite format 3');
-  const summary = failed!.attachments.find(({ name }) => name === 'Counter-visits.txt')!.body;
-  expect(String(summary)).toContain('count: 5');
-  expect(String(summary)).toMatch(/last commits[\s\S]*\n {2}20\d\d-[\s\S]*[0-9a-f]{8}-/);
-  const unserved = red.find(({ title }) => title.startsWith('a class that the app does not'));
-  expect(unserved!.steps).toContain("Visits 'visits': get 'count'");
-});
+test(
+  '[HARN4] each failure has the expected text; [HARN5] and the storage attached',
+  {
+    tag: ONCE,
+  },
+  async ({ browserName }, testInfo) => {
+    testInfo.setTimeout(RUN_MS_MAX);
+    const red = await runExample(folder, browserName as BrowserName, 'red');
+    const printed = red.map(textOf).join('\n');
+    if (process.env.UPDATE_FAILURES !== undefined) writeFileSync(EXPECTED, printed);
+    expect(printed).toBe(readFileSync(EXPECTED, 'utf8'));
+
+    const failed = red.find(({ title }) => title === 'matchers');
+    const attached = failed?.attachments.map(({ name }) => name) ?? [];
+    expect(attached).toEqual(
+      expect.arrayContaining(['Counter-visits.sqlite', 'Counter-visits.txt', 'Room-lobby.txt']),
+    );
+    const file = failed!.attachments.find(({ name }) => name === 'Counter-visits.sqlite')!.body;
+    expect(file.subarray(0, 15).toString()).toBe('SQLite format 3');
+    const summary = failed!.attachments.find(({ name }) => name === 'Counter-visits.txt')!.body;
+    expect(String(summary)).toContain('count: 5');
+    expect(String(summary)).toMatch(/last commits[\s\S]*\n {2}20\d\d-[\s\S]*[0-9a-f]{8}-/);
+    const unserved = red.find(({ title }) => title.startsWith('a class that the app does not'));
+    expect(unserved!.steps).toContain("Visits 'visits': get 'count'");
+  },
+);
 
 test('[HARN6] the build of the app has nothing of the harness, and is as large without it', {
   tag: ONCE,
@@ -98,14 +113,8 @@ test('[HARN6] the build of the app has nothing of the harness, and is as large w
   expect(filesIn(join(folder, 'bare'))).toEqual(built);
 });
 
-function testsOf(...files: string[]): RanTest[] {
+function testsOf(tests: readonly RanTest[], ...files: string[]): RanTest[] {
   return tests.filter(({ file }) => files.includes(file));
-}
-
-/** How many ran on the build, and how many in development. */
-function countsOf(ran: readonly RanTest[]): number[] {
-  const counts = ON_BOTH.map((name) => ran.filter(({ project }) => project === name).length);
-  return counts.filter((count) => count > 0);
 }
 
 function failuresIn(ran: readonly RanTest[]): string[] {
