@@ -4,7 +4,7 @@
 // What is accepted although it breaks a rule is in exceptions.ts, with its reason.
 
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { MODULE_STATE, SHARED_NAMES, TESTS_WITHOUT_RULE } from './exceptions.ts';
 import { exportedNames } from './exported-names.ts';
@@ -149,8 +149,9 @@ describe('words', () => {
     const missing = documents.flatMap((file) =>
       [...readSource(file).matchAll(/`((?:src|worker|demo|e2e|docs)\/[\w./-]+)`/g)]
         .map(([, path]) => path!)
-        // A module may be named without its ending.
+        // A module may be named without its ending, and an example names its own files.
         .filter((path) => !['', '.ts'].some((ending) => existsSync(join(ROOT, path + ending))))
+        .filter((path) => !existsSync(join(ROOT, dirname(file), path)))
         .map((path) => `${file}: ${path}`),
     );
     expect([...new Set(missing)]).toEqual([]);

@@ -1,0 +1,64 @@
+// A chat room: its sockets are the people in it, its table is what they have said.
+//
+// The same class runs in a worker of the page and on workerd.
+
+import { DurableObject } from 'cloudflare:workers';
+import type { Message } from './message.ts';
+
+const HISTORY_LENGTH_MAX = 100;
+const TEXT_LENGTH_MAX = 1000;
+const MESSAGE_TOO_BIG = 1009;
+
+export class Room extends DurableObject {
+  constructor(ctx: DurableObjectState, env: object) {
+    super(ctx, env);
+    ctx.storage.sql.exec(
+      `CREATE TABLE IF NOT EXISTS message(
+         id INTEGER PRIMARY KEY, author TEXT NOT NULL, text TEXT NOT NULL, at INTEGER NOT NULL)`,
+    );
+  }
+
+  /** Lets somebody in, and sends what was said after the message that they have seen last. */
+  override fetch(request: Request): Response {
+    if (request.headers.get('Upgrade') !== 'websocket') {
+      return new Response('A room is entered by a WebSocket.', { status: 426 });
+    }
+    const { searchParams } = new URL(request.url);
+    const { 0: client, 1: socket } = new WebSocketPair();
+    // The socket stays open while the object is out of memory; its next message wakes the object.
+    this.ctx.acceptWebSocket(socket);
+    socket.serializeAttachment(searchParams.get('author') ?? 'Somebody');
+    for (const message of this.#messagesAfter(Number(searchParams.get('after')))) {
+      socket.send(JSON.stringify(message));
+    }
+    return new Response(null, { status: 101, webSocket: client });
+  }
+
+  /** Stores what somebody says, and sends it to all. Nothing leaves the object before it is on disk. */
+  override webSocketMessage(socket: WebSocket, text: string | ArrayBuffer): void {
+    if (typeof text !== 'string' || text.length > TEXT_LENGTH_MAX) {
+      socket.close(MESSAGE_TOO_BIG, `A message has at most ${TEXT_LENGTH_MAX} characters.`);
+      return;
+    }
+    const message = this.ctx.storage.sql
+      .exec<Message>(
+        'INSERT INTO message(author, text, at) VALUES (?, ?, ?) RETURNING *',
+        socket.deserializeAttachment(),
+        text,
+        Date.now(),
+      )
+      .one();
+    for (const other of this.ctx.getWebSockets()) other.send(JSON.stringify(message));
+  }
+
+  /** The newest messages after this one, the oldest first. */
+  #messagesAfter(id: number): Message[] {
+    return this.ctx.storage.sql
+      .exec<Message>(
+        `SELECT * FROM (SELECT * FROM message WHERE id > ? ORDER BY id DESC LIMIT ?) ORDER BY id`,
+        id,
+        HISTORY_LENGTH_MAX,
+      )
+      .toArray();
+  }
+}

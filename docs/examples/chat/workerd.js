@@ -1,0 +1,30 @@
+// npm run dev:workerd: the page from Vite, the rooms on workerd. They are kept in rooms/.
+
+import { Miniflare } from 'miniflare';
+import { build, createServer } from 'vite';
+
+await build({
+  configFile: false,
+  logLevel: 'warn',
+  build: {
+    ssr: 'src/server.ts',
+    outDir: 'dist-server',
+    rollupOptions: { external: ['cloudflare:workers'] },
+  },
+});
+
+const workerd = new Miniflare({
+  modules: true,
+  scriptPath: 'dist-server/server.js',
+  compatibilityDate: '2026-07-01',
+  durableObjects: { ROOM: { className: 'Room', useSQLite: true } },
+  durableObjectsPersist: 'rooms',
+});
+
+const { href } = await workerd.ready;
+const page = await createServer({
+  mode: 'workerd',
+  server: { proxy: { '/room': { target: href, ws: true } } },
+});
+await page.listen();
+page.printUrls();

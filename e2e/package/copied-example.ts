@@ -1,0 +1,77 @@
+// An example of docs/examples as its reader has it: copied to a folder of its own, with the packed package installed.
+//
+// What else it depends on is linked from this repository, so it is not checked here whether npm would install it;
+// e2e/package/examples.test.ts checks that the versions are the same.
+
+import { execFileSync, spawn } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { REPOSITORY } from '../browsers/server.ts';
+import { installPacked, linkPackages } from './installed.ts';
+
+export const EXAMPLES = join(REPOSITORY, 'docs/examples');
+
+/** The parts of a package.json that are read here. */
+export interface ExampleManifest {
+  readonly scripts: Readonly<Record<string, string>>;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly devDependencies: Readonly<Record<string, string>>;
+}
+
+export function manifestOf(name: string): ExampleManifest {
+  return JSON.parse(readFileSync(join(EXAMPLES, name, 'package.json'), 'utf8'));
+}
+
+/** Copies the example, and returns its folder. */
+export function copyExample(name: string): string {
+  const folder = mkdtempSync(join(tmpdir(), `ctx-storage-${name}-`));
+  cpSync(join(EXAMPLES, name), folder, { recursive: true });
+  installPacked(folder);
+  const { dependencies, devDependencies } = manifestOf(name);
+  linkPackages(folder, Object.keys({ ...dependencies, ...devDependencies }));
+  return folder;
+}
+
+export function removeExample(folder: string): void {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** Runs one of the example's scripts to its end. @throws Error with what it printed, when it fails */
+export function runScript(folder: string, script: string): string {
+  const { PATH, ...rest } = process.env;
+  const env = { ...rest, PATH: `${join(REPOSITORY, 'node_modules/.bin')}:${PATH}` };
+  const options = { cwd: folder, env, encoding: 'utf8', stdio: 'pipe' } as const;
+  return execFileSync('npm', ['run', '--silent', script], options);
+}
+
+/** Starts a script that serves, and returns the address that it prints. Ends it after the task. */
+export async function whileServing(
+  folder: string,
+  file: string,
+  task: (address: string) => Promise<void>,
+): Promise<void> {
+  const env = { ...process.env, NO_COLOR: '1' }; // the test runner asks for colours
+  const child = spawn(process.execPath, [file], { cwd: folder, env });
+  const ended = new Promise<void>((resolve) => child.on('close', () => resolve()));
+  try {
+    await task(await addressPrintedBy(child));
+  } finally {
+    child.kill();
+    await ended;
+  }
+}
+
+function addressPrintedBy(child: ReturnType<typeof spawn>): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let printed = '';
+    for (const output of [child.stdout!, child.stderr!]) {
+      output.setEncoding('utf8').on('data', (text: string) => {
+        printed += text;
+        const [address] = /http:\/\/localhost:\d+\//.exec(printed) ?? [];
+        if (address !== undefined) resolve(address);
+      });
+    }
+    child.on('close', () => reject(new Error(`It ended before it served:\n${printed}`)));
+  });
+}

@@ -1,0 +1,27 @@
+// The manifests of the examples: what a reader installs is what the tests have run.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { REPOSITORY } from '../browsers/server.ts';
+import { EXAMPLES, manifestOf } from './copied-example.ts';
+
+const names = readdirSync(EXAMPLES, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name);
+const { version, devDependencies } = JSON.parse(
+  readFileSync(join(REPOSITORY, 'package.json'), 'utf8'),
+);
+const tested: Readonly<Record<string, string>> = { 'ctx-storage': version, ...devDependencies };
+
+test.each(names)(
+  '[DOC5] %s depends on the versions that this repository is tested with',
+  (name) => {
+    const { dependencies, devDependencies: tools } = manifestOf(name);
+    const wanted = { ...dependencies, ...tools };
+    expect(dependencies['ctx-storage']).toBeDefined();
+    expect(wanted).toEqual(
+      Object.fromEntries(Object.keys(wanted).map((each) => [each, tested[each]])),
+    );
+  },
+);

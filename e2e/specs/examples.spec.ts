@@ -1,0 +1,76 @@
+// The examples of docs/examples that no other file tests, with the packed package.
+
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { BrowserContext, Page } from '@playwright/test';
+import { expect, test } from '../browsers/fixtures.ts';
+import { ONCE } from '../browsers/once.ts';
+import { copyExample, removeExample, runScript, whileServing } from '../package/copied-example.ts';
+import { serveFolder } from '../package/installed.ts';
+
+test.describe('chat', { tag: ONCE }, () => {
+  let folder: string;
+  test.beforeAll(() => {
+    folder = copyExample('chat');
+  });
+  test.afterAll(() => removeExample(folder));
+
+  test('[APP4] two tabs talk in a room of their browser, and go on when one is closed', async ({
+    context,
+  }) => {
+    runScript(folder, 'build');
+    const server = await serveFolder(join(folder, 'dist'));
+    try {
+      const { port } = server.address() as AddressInfo;
+      const other = await talk(context, `http://localhost:${port}/`);
+      await expect(other.getByRole('status')).toHaveText('Connected');
+      await say(other, 'alone');
+      await expect(other.getByRole('listitem')).toHaveText([/Adahello/, /Bobhi/, /Bobalone/]);
+    } finally {
+      server.close();
+      server.closeAllConnections();
+    }
+  });
+
+  test('[APP4] they talk in the same room on workerd', async ({ context }) => {
+    await whileServing(folder, 'workerd.js', async (address) => {
+      const other = await talk(context, address);
+      await say(other, 'alone');
+      await expect(other.getByRole('listitem')).toHaveText([/Adahello/, /Bobhi/, /Bobalone/]);
+    });
+  });
+
+  test('[DOC5] it compiles with the types of the package and of workerd', () => {
+    expect(runScript(folder, 'check')).toBe('');
+  });
+});
+
+/** Two tabs enter, talk, load again what was said; the first leaves. */
+async function talk(context: BrowserContext, address: string): Promise<Page> {
+  const one = await enter(context, address, 'Ada');
+  const other = await enter(context, address, 'Bob');
+  await say(one, 'hello');
+  await expect(other.getByRole('listitem')).toHaveText([/Adahello/]);
+  await say(other, 'hi');
+  for (const tab of [one, other]) {
+    await expect(tab.getByRole('listitem')).toHaveText([/Adahello/, /Bobhi/]);
+  }
+  await one.reload();
+  await expect(one.getByRole('listitem')).toHaveText([/Adahello/, /Bobhi/]);
+  await one.close();
+  return other;
+}
+
+async function enter(context: BrowserContext, address: string, name: string): Promise<Page> {
+  const page = await context.newPage();
+  await page.goto(address);
+  await page.getByLabel('Your name').fill(name);
+  await page.getByRole('button', { name: 'Enter' }).click();
+  await expect(page.getByRole('status')).toHaveText('Connected');
+  return page;
+}
+
+async function say(page: Page, text: string): Promise<void> {
+  await page.getByLabel('Message').fill(text);
+  await page.getByRole('button', { name: 'Send' }).click();
+}
