@@ -3,8 +3,8 @@
 // What else it depends on is linked from this repository, so it is not checked here whether npm would install it;
 // e2e/package/examples.test.ts checks that the versions are the same.
 
-import { execFileSync, spawn } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { REPOSITORY } from '../browsers/server.ts';
@@ -17,6 +17,11 @@ export interface ExampleManifest {
   readonly scripts: Readonly<Record<string, string>>;
   readonly dependencies: Readonly<Record<string, string>>;
   readonly devDependencies: Readonly<Record<string, string>>;
+}
+
+export function exampleNames(): string[] {
+  const entries = readdirSync(EXAMPLES, { withFileTypes: true });
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
 }
 
 export function manifestOf(name: string): ExampleManifest {
@@ -37,12 +42,13 @@ export function removeExample(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Runs one of the example's scripts to its end. @throws Error with what it printed, when it fails */
+/** Runs one of the example's scripts to its end, and returns what it printed. @throws Error with that, when it fails */
 export function runScript(folder: string, script: string): string {
   const { PATH, ...rest } = process.env;
   const env = { ...rest, PATH: `${join(REPOSITORY, 'node_modules/.bin')}:${PATH}` };
-  const options = { cwd: folder, env, encoding: 'utf8', stdio: 'pipe' } as const;
-  return execFileSync('npm', ['run', '--silent', script], options);
+  const run = spawnSync('npm', ['run', '--silent', script], { cwd: folder, env, encoding: 'utf8' });
+  if (run.status === 0) return run.stdout;
+  throw new Error(`${folder}: npm run ${script}:\n${run.stdout}${run.stderr}`);
 }
 
 /** Starts a script that serves, and returns the address that it prints. Ends it after the task. */

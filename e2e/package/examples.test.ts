@@ -1,20 +1,17 @@
 // The manifests of the examples: what a reader installs is what the tests have run.
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { REPOSITORY } from '../browsers/server.ts';
-import { EXAMPLES, manifestOf } from './copied-example.ts';
+import { exampleNames, manifestOf } from './copied-example.ts';
 
-const names = readdirSync(EXAMPLES, { withFileTypes: true })
-  .filter((entry) => entry.isDirectory())
-  .map(({ name }) => name);
 const { version, devDependencies } = JSON.parse(
   readFileSync(join(REPOSITORY, 'package.json'), 'utf8'),
 );
 const tested: Readonly<Record<string, string>> = { 'ctx-storage': version, ...devDependencies };
 
-test.each(names)(
+test.each(exampleNames())(
   '[DOC5] %s depends on the versions that this repository is tested with',
   (name) => {
     const { dependencies, devDependencies: tools } = manifestOf(name);

@@ -1,11 +1,17 @@
-// The examples of docs/examples that no other file tests, with the packed package.
+// The examples of docs/examples, with the packed package: their types, and the runs of those that no other file tests.
 
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { BrowserContext, Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
 import { ONCE } from '../browsers/once.ts';
-import { copyExample, removeExample, runScript, whileServing } from '../package/copied-example.ts';
+import {
+  copyExample,
+  exampleNames,
+  removeExample,
+  runScript,
+  whileServing,
+} from '../package/copied-example.ts';
 import { serveFolder } from '../package/installed.ts';
 
 test.describe('chat', { tag: ONCE }, () => {
@@ -39,11 +45,18 @@ test.describe('chat', { tag: ONCE }, () => {
       await expect(other.getByRole('listitem')).toHaveText([/Adahello/, /Bobhi/, /Bobalone/]);
     });
   });
-
-  test('[DOC5] it compiles with the types of the package and of workerd', () => {
-    expect(runScript(folder, 'check')).toBe('');
-  });
 });
+
+for (const name of exampleNames()) {
+  test(`[DOC5] ${name} compiles with the types of the package`, { tag: ONCE }, () => {
+    const folder = copyExample(name);
+    try {
+      expect(runScript(folder, 'check')).toBe('');
+    } finally {
+      removeExample(folder);
+    }
+  });
+}
 
 /** Two tabs enter, talk, load again what was said; the first leaves. */
 async function talk(context: BrowserContext, address: string): Promise<Page> {

@@ -1,28 +1,21 @@
-// The todo app of e2e/todo, built from the packed package: two tabs, no network, undo.
+// The todo app of docs/examples/todo, built from the packed package: two tabs, no network, undo.
 
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from '@playwright/test';
-import { build } from 'vite';
 import { expect, test } from '../browsers/fixtures.ts';
-import { REPOSITORY } from '../browsers/server.ts';
-import { installPacked, linkPackages, serveFolder } from '../package/installed.ts';
+import { copyExample, removeExample, runScript } from '../package/copied-example.ts';
+import { serveFolder } from '../package/installed.ts';
 
 let directory: string;
 
-test.beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'ctx-storage-todo-'));
-  cpSync(join(REPOSITORY, 'e2e/todo'), directory, { recursive: true });
-  rmSync(join(directory, 'tsconfig.json'));
-  installPacked(directory);
-  linkPackages(directory, ['react', 'react-dom', 'vite']);
-  await build({ root: directory, logLevel: 'error' });
+test.beforeAll(() => {
+  directory = copyExample('todo');
+  runScript(directory, 'build');
 });
 
-test.afterAll(() => rmSync(directory, { recursive: true, force: true }));
+test.afterAll(() => removeExample(directory));
 
 test('[APP2] the todo app follows changes in two tabs, says what is saved, and undoes', async ({
   context,
@@ -85,7 +78,7 @@ test('[APP2] the todo app goes on without its server, and opens again without it
 
 /** Runs the task while the app is served. */
 async function served(task: (address: string) => Promise<void>): Promise<void> {
-  const server: Server = await serveFolder(join(directory, 'built'));
+  const server: Server = await serveFolder(join(directory, 'dist'));
   try {
     await task(`http://localhost:${(server.address() as AddressInfo).port}/`);
   } finally {

@@ -1,4 +1,4 @@
-// Builds the todo app. React's own plugin is needed for hot reloading only.
+// React's own plugin is needed for hot reloading only.
 
 import { defineConfig } from 'vite';
 import { offline } from './offline.ts';
@@ -6,5 +6,5 @@ import { offline } from './offline.ts';
 export default defineConfig({
   base: './',
   plugins: [offline()],
-  build: { outDir: 'built', target: 'es2023' },
+  build: { target: 'es2023' },
 });

@@ -25,5 +25,5 @@ try {
   root.render(<p role="alert">The list cannot be opened. {String(error)}</p>);
 }
 
-// Not awaited: the app does not depend on it.
-void navigator.serviceWorker?.register('./service-worker.js');
+// Not awaited: the app does not depend on it. In development, there is no list of files.
+if (import.meta.env.PROD) void navigator.serviceWorker?.register('./service-worker.js');
