@@ -132,7 +132,7 @@ function RequestForm() {
   const object = target.value;
   return (
     <details class="request">
-      <summary>Requests, sockets, alarms</summary>
+      <summary>Requests, sockets</summary>
       <form
         class="method"
         onSubmit={(event) => {
@@ -200,12 +200,6 @@ function RequestForm() {
         />
         <button type="submit">Send</button>
       </form>
-      <button
-        type="button"
-        onClick={() => void make('next alarm', ({ calls }) => calls.runNextAlarm())}
-      >
-        Run the next alarm
-      </button>
     </details>
   );
 }

@@ -1,7 +1,7 @@
 // What the page asks of running objects, with answers as plain text, so that it is the same whether they run in
 // the visitor's own space or in a sandbox.
 
-import type { DurableObjectNamespace, ObjectWebSocket } from '../../src/index.ts';
+import type { DurableObjectNamespace, ObjectsClock, ObjectWebSocket } from '../../src/index.ts';
 import { describeType, formatValue } from '../ui/js-literal.ts';
 
 export interface Target {
@@ -39,7 +39,13 @@ export interface Calls {
   openSocket(target: Target, url: string, hear: (line: string) => void): Promise<Answer>;
   send(text: string): Promise<void>;
   objects(classNames: readonly string[]): Promise<ObjectLine[]>;
-  runNextAlarm(): Promise<Answer>;
+  /** The time of the objects, in milliseconds. */
+  now(): Promise<number>;
+  advance(durationMs: number): Promise<void>;
+  /** Whose alarm ran; null: none is set. */
+  runNextAlarm(): Promise<Target | null>;
+  /** Back to the system's time. */
+  resume(): Promise<void>;
 }
 
 /** The part of a connection, or of objects in this thread, that is used. */
@@ -56,10 +62,7 @@ export interface Running {
       readonly nextAlarm: number | null;
     }[]
   >;
-  readonly clock: {
-    runNextAlarm(): Promise<{ className: string } | null>;
-    resume(): Promise<void>;
-  };
+  readonly clock: ObjectsClock;
 }
 
 const OBJECTS_MAX = 200;
@@ -114,12 +117,13 @@ export function callsOf(running: Running): Calls {
         nextAlarm,
       }));
     },
-    runNextAlarm: () =>
-      answer(async () => {
-        const ran = await running.clock.runNextAlarm();
-        await running.clock.resume();
-        return ran === null ? 'No alarm is set.' : `The alarm of a ${ran.className} ran.`;
-      }),
+    now: () => running.clock.now(),
+    advance: (durationMs) => running.clock.advance(durationMs),
+    async runNextAlarm() {
+      const ran = await running.clock.runNextAlarm();
+      return ran && { className: ran.className, name: ran.id.name ?? ran.id.toString() };
+    },
+    resume: () => running.clock.resume(),
   };
 }
 

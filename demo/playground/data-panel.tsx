@@ -3,9 +3,10 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { MountedInspector } from '../../src/inspector/index.ts';
-import { formatBytes, formatDateTime } from '../ui/format.ts';
+import { formatBytes } from '../ui/format.ts';
 import { type Problem, problemOf } from '../ui/problem.ts';
 import { ProblemNote } from '../ui/problem-note.tsx';
+import { Alarms } from './alarms.tsx';
 import { objects, refresh, runner, target } from './session.ts';
 
 /** How often the objects are listed again: an alarm, another tab or the inspector may have written. */
@@ -25,6 +26,7 @@ export function DataPanel() {
     <section class="side-panel" aria-label="Storage">
       <h2>Storage</h2>
       <Objects />
+      <Alarms />
       {exists && runner.value?.status != null && <Inspected key={`${className}/${name}`} />}
     </section>
   );
@@ -73,7 +75,7 @@ function Objects() {
   }
   return (
     <ul class="entries objects" aria-label="Objects">
-      {objects.value.map(({ className, name, sizeBytes, nextAlarm }) => {
+      {objects.value.map(({ className, name, sizeBytes }) => {
         const isTarget = className === target.value.className && name === target.value.name;
         return (
           <li key={`${className}/${name}`} class="entry object-line">
@@ -87,10 +89,7 @@ function Objects() {
             >
               {String(className)} “{String(name)}”
             </button>
-            <span class="entry-type">
-              {formatBytes(sizeBytes)}
-              {nextAlarm !== null && `, alarm ${formatDateTime(nextAlarm)}`}
-            </span>
+            <span class="entry-type">{formatBytes(sizeBytes)}</span>
           </li>
         );
       })}

@@ -29,11 +29,15 @@ export type LogEntry =
     };
 
 const LOG_MAX = 200;
+/** How far a clock that follows the system may seem to be off. */
+const DRIFT_MS = 1000;
 
 export const runState = signal<RunState>({ kind: 'idle' });
 export const mistakes = signal<readonly Mistake[]>([]);
 export const log = signal<readonly LogEntry[]>([]);
 export const objects = signal<readonly ObjectLine[]>([]);
+/** Where the clock of the objects stands; null: it follows the system. */
+export const heldMs = signal<number | null>(null);
 /** The object that is called, and whose storage is shown. */
 export const target = signal<Target>({ className: '', name: 'first' });
 
@@ -135,6 +139,7 @@ export function end(): void {
   runState.value = { kind: 'idle' };
   mistakes.value = [];
   objects.value = [];
+  heldMs.value = null;
   log.value = [];
 }
 
@@ -171,8 +176,15 @@ export async function refresh(): Promise<void> {
   const { value } = runner;
   if (value === null) return;
   try {
-    const found = await value.calls.objects(value.classes);
-    if (runner.value === value) objects.value = found;
+    const [found, nowMs] = await Promise.all([
+      value.calls.objects(value.classes),
+      value.calls.now(),
+    ]);
+    if (runner.value !== value) return;
+    objects.value = found;
+    // A clock says only what time it is: it stands if it says the same as before, or another time than the page's.
+    const stands = nowMs === heldMs.value || Math.abs(nowMs - Date.now()) > DRIFT_MS;
+    heldMs.value = stands ? nowMs : null;
   } catch (error) {
     // Its worker was stopped meanwhile; the next call says more.
     console.warn('The objects could not be listed.', error);

@@ -51,7 +51,13 @@ export async function openSandbox(
     },
     send: async (text) => void (await api.send(text)),
     objects: async (classNames) => Array.from(await api.objects(classNames), lineOf),
-    runNextAlarm: async () => answerOf(await api.runNextAlarm()),
+    now: async () => timeOf(await api.now()) ?? Date.now(),
+    advance: async (durationMs) => void (await api.advance(durationMs)),
+    async runNextAlarm() {
+      const ran = await api.runNextAlarm();
+      return ran === null ? null : { className: String(ran.className), name: String(ran.name) };
+    },
+    resume: async () => void (await api.resume()),
   };
   return {
     calls,
@@ -78,11 +84,16 @@ function answerOf(answer: Answer): Answer {
   return { kind: 'failed', failure };
 }
 
+/** Null: it is not a time. */
+function timeOf(value: unknown): number | null {
+  return typeof value === 'number' && !Number.isNaN(new Date(value).getTime()) ? value : null;
+}
+
 function lineOf({ className, name, sizeBytes, nextAlarm }: ObjectLine): ObjectLine {
   return {
     className: String(className),
     name: String(name),
     sizeBytes: Number(sizeBytes),
-    nextAlarm: typeof nextAlarm === 'number' ? nextAlarm : null,
+    nextAlarm: timeOf(nextAlarm),
   };
 }

@@ -44,7 +44,10 @@ addEventListener('message', ({ data, ports }: MessageEvent<{ wasm: ArrayBuffer }
       loaded().openSocket(target, url, (line) => tell({ type: 'socket', line })),
     send: (...given) => loaded().send(...given),
     objects: (...given) => loaded().objects(...given),
+    now: () => loaded().now(),
+    advance: (...given) => loaded().advance(...given),
     runNextAlarm: () => loaded().runNextAlarm(),
+    resume: () => loaded().resume(),
   };
   expose(api, port);
 });

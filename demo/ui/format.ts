@@ -26,6 +26,20 @@ export function formatDurationMs(durationMs: number): string {
   return `${oneDigit.format(durationMs / 1000)} s`;
 }
 
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1000],
+] as const;
+
+/** "in 59 min", "due". */
+export function formatUntil(timeMs: number, nowMs: number): string {
+  const leftMs = timeMs - nowMs;
+  const unit = UNITS.find(([, unitMs]) => leftMs >= unitMs);
+  return unit === undefined ? 'due' : `in ${Math.floor(leftMs / unit[1])} ${unit[0]}`;
+}
+
 /** The time if it is today, else the day. */
 export function formatShortTime(timeMs: number): string {
   const date = new Date(timeMs);

@@ -12,7 +12,8 @@ async function inspectStorage(name: string): Promise<MountedInspector> {
 
 /** Inspects the objects of the test's classes. */
 async function inspectObjects(): Promise<MountedInspector> {
-  return mountInspector(app(), { objects: await window.api.connectRooms() });
+  const objects = await window.api.connectRooms();
+  return mountInspector(app(), { objects, clock: objects.clock });
 }
 
 const inspector = { inspectStorage, inspectObjects };

@@ -117,7 +117,7 @@ test('[DEMO3] every example runs, in several files too; requests, sockets and al
   const choose = async (label: string) => {
     await page.getByLabel('Example').selectOption({ label });
     await expect(page.getByLabel('Class')).toBeVisible();
-    await page.getByText('Requests, sockets, alarms').click();
+    await page.getByText('Requests, sockets').click();
   };
   await choose('Chat with sockets');
   await page.getByRole('button', { name: 'Open a socket' }).click();
@@ -136,9 +136,14 @@ test('[DEMO3] every example runs, in several files too; requests, sockets and al
   await choose('Queue with an alarm');
   await page.getByLabel('task of push').fill('a letter');
   await page.getByRole('button', { name: 'push' }).click();
-  await expect(page.getByRole('list', { name: 'Objects' })).toContainText('alarm');
-  await page.getByRole('button', { name: 'Run the next alarm' }).click();
+  const alarms = page.getByRole('region', { name: 'Alarms' });
+  await expect(alarms.getByRole('listitem')).toHaveText(/Alarm of Queue “first”in \d+ s/);
+  await alarms.getByRole('button', { name: 'To the next alarm' }).click();
   await expect(log(page)).toContainText('Done: a letter');
+  await expect(alarms.getByRole('status')).toContainText('stands at');
+  await expect(alarms.getByRole('status')).toContainText('The alarm of Queue “first” ran.');
+  await alarms.getByRole('button', { name: 'Back to real time' }).click();
+  await expect(alarms.getByRole('status')).not.toContainText('stands at');
 
   await choose('Notes with full-text search');
   await page.getByLabel('title of add').fill('Shopping');

@@ -211,7 +211,7 @@ test(
 );
 
 test(
-  '[INSP1] [INSP6] an inspector of classes lists their objects and opens one; it fits a phone, light and dark',
+  '[INSP1] [INSP6] [INSP10] an inspector of classes lists their objects and opens one, and moves their clock to an alarm; it fits a phone, light and dark',
   { tag: ONCE },
   async ({ context, server }, info) => {
     const page = await context.newPage();
@@ -221,6 +221,7 @@ test(
     await page.evaluate(async () => {
       const { env, storage } = await window.api.connectRooms();
       const room = await storage(env.Room.getByName('lobby'));
+      await env.Room.getByName('lobby').remind(86_400_000);
       for (let i = 0; i < 40; i++) {
         await room.put(`message/${i}`, {
           from: 'Ada',
@@ -240,7 +241,7 @@ test(
     await page.getByRole('button', { name: 'lobby' }).click();
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
-      for (const name of ['Objects', 'Keys', 'Tables', 'SQL', 'Timeline', 'Files']) {
+      for (const name of ['Objects', 'Keys', 'Tables', 'SQL', 'Timeline', 'Alarms', 'Files']) {
         await panel(page, name);
         if (name === 'Keys')
           await page.getByRole('button', { name: 'message/1', exact: false }).first().click();
@@ -248,6 +249,17 @@ test(
           await page.getByRole('textbox', { name: 'SQL' }).fill('SELECT * FROM seat');
           await page.getByRole('button', { name: 'Run' }).click();
           await expect(page.getByRole('status')).toContainText('2 rows');
+        }
+        if (name === 'Alarms') {
+          const status = page.getByRole('status');
+          await page.getByRole('button', { name: 'Advance 1 h' }).click();
+          await expect(status).toContainText('The clock of all objects stands at');
+          await expect(page.getByRole('cell', { name: 'Room lobby' })).toBeVisible();
+          if (colorScheme === 'dark') {
+            await page.getByRole('button', { name: 'To the next alarm' }).click();
+            await expect(status).toContainText('The alarm of Room “lobby” ran.');
+            await expect(page.getByText('No alarm is set.')).toBeVisible();
+          }
         }
         if (name === 'Timeline') {
           await page.getByRole('slider', { name: 'Moment' }).press('Home');

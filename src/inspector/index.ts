@@ -8,6 +8,7 @@ import { Inspector } from './inspector.tsx';
 import type { InspectorSource } from './source.ts';
 import { STYLES } from './styles.ts';
 
+export type { DrivenClock } from './clock-time.ts';
 export type { InspectedObjects, InspectorSource } from './source.ts';
 
 /** A mounted inspector. */

@@ -4,6 +4,8 @@ import { type ComponentChildren, Fragment } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { ObjectSummary } from '../contract/object-management.ts';
 import type { StorageHandle } from '../contract/storage.ts';
+import { AlarmsPanel } from './alarms-panel.tsx';
+import type { DrivenClock } from './clock-time.ts';
 import { ConsolePanel } from './console-panel.tsx';
 import { FilesPanel } from './files-panel.tsx';
 import { KeysPanel } from './keys-panel.tsx';
@@ -13,7 +15,7 @@ import { TablesPanel } from './tables-panel.tsx';
 import { errorText } from './text.ts';
 import { TimelinePanel } from './timeline-panel.tsx';
 
-const PANELS = ['Keys', 'Tables', 'SQL', 'Timeline', 'Files'] as const;
+const PANELS = ['Keys', 'Tables', 'SQL', 'Timeline', 'Alarms', 'Files'] as const;
 /** Stay as they are while another panel is shown: a statement or an import goes on. */
 const KEPT = ['SQL', 'Files'] as const;
 
@@ -21,9 +23,12 @@ type Panel = 'Objects' | (typeof PANELS)[number];
 
 export function Inspector({ source }: { readonly source: InspectorSource }) {
   return 'storage' in source ? (
-    <Panels storage={source.storage} />
+    <Panels
+      storage={source.storage}
+      alarms={<AlarmsPanel storage={source.storage} clock={source.clock ?? null} />}
+    />
   ) : (
-    <OfObjects objects={source.objects} />
+    <OfObjects objects={source.objects} clock={source.clock ?? null} />
   );
 }
 
@@ -32,7 +37,12 @@ interface Opened {
   readonly storage: StorageHandle;
 }
 
-function OfObjects({ objects }: { readonly objects: InspectedObjects }) {
+interface OfObjectsProps {
+  readonly objects: InspectedObjects;
+  readonly clock: DrivenClock | null;
+}
+
+function OfObjects({ objects, clock }: OfObjectsProps) {
   const [opened, setOpened] = useState<Opened | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   useEffect(() => () => void opened?.storage.close(), [opened]);
@@ -59,6 +69,7 @@ function OfObjects({ objects }: { readonly objects: InspectedObjects }) {
           <ObjectsPanel objects={objects} open={open} openId={openId} />
         </>
       }
+      alarms={<AlarmsPanel objects={objects} storage={opened?.storage ?? null} clock={clock} />}
     />
   );
 }
@@ -68,9 +79,11 @@ interface PanelsProps {
   readonly name?: string | null;
   /** The panel of objects, if there are several. */
   readonly objects?: ComponentChildren;
+  /** The panel of alarms, which shows those of all objects. */
+  readonly alarms: ComponentChildren;
 }
 
-function Panels({ storage, name, objects }: PanelsProps) {
+function Panels({ storage, name, objects, alarms }: PanelsProps) {
   const panels: readonly Panel[] = objects === undefined ? PANELS : ['Objects', ...PANELS];
   const [panel, setPanel] = useState<Panel>(panels[0]!);
   const [visited, setVisited] = useState<ReadonlySet<Panel>>(new Set());
@@ -112,20 +125,19 @@ function Panels({ storage, name, objects }: PanelsProps) {
         {name != null && <span class="open-name">{name}</span>}
       </div>
       <div class="content" id="panel" role="tabpanel" aria-labelledby={`tab-${panel}`}>
-        {panel === 'Objects' ? (
-          objects
-        ) : storage === null ? (
+        {panel === 'Objects' && objects}
+        {panel === 'Alarms' && alarms}
+        {storage === null && panel !== 'Objects' && panel !== 'Alarms' && (
           <p class="panel empty">Open an object in the first panel.</p>
-        ) : (
+        )}
+        {storage !== null && (
           <Fragment key={name}>
             {KEPT.filter((kept) => kept === panel || visited.has(kept)).map((kept) => (
               <div key={kept} class="kept" hidden={kept !== panel}>
                 <StoragePanel panel={kept} storage={storage} />
               </div>
             ))}
-            {panel !== 'SQL' && panel !== 'Files' && (
-              <StoragePanel key={panel} panel={panel} storage={storage} />
-            )}
+            {!isOneOf(KEPT, panel) && <StoragePanel key={panel} panel={panel} storage={storage} />}
           </Fragment>
         )}
       </div>
@@ -133,8 +145,12 @@ function Panels({ storage, name, objects }: PanelsProps) {
   );
 }
 
+function isOneOf(panels: readonly Panel[], panel: Panel): boolean {
+  return panels.includes(panel);
+}
+
 interface StoragePanelProps {
-  readonly panel: (typeof PANELS)[number];
+  readonly panel: Panel;
   readonly storage: StorageHandle;
 }
 
@@ -150,5 +166,8 @@ function StoragePanel({ panel, storage }: StoragePanelProps) {
       return <TimelinePanel storage={storage} />;
     case 'Files':
       return <FilesPanel storage={storage} />;
+    case 'Objects':
+    case 'Alarms':
+      return null;
   }
 }

@@ -2,6 +2,7 @@
 
 import type { RemoteObjects } from '../client/connect.ts';
 import type { StorageHandle } from '../contract/storage.ts';
+import type { DrivenClock } from './clock-time.ts';
 
 /** The classes of a connection. */
 export type InspectedObjects = Pick<
@@ -10,6 +11,13 @@ export type InspectedObjects = Pick<
 >;
 
 /** The classes of a connection, or one object's storage. */
-export type InspectorSource =
+export type InspectorSource = (
   | { readonly objects: InspectedObjects }
-  | { readonly storage: StorageHandle };
+  | { readonly storage: StorageHandle }
+) & {
+  /**
+   * The clock of the connection, if the inspector may move it: the time of all objects of the worker, in every tab,
+   * stands until it is moved on or goes back to real time. @default none
+   */
+  readonly clock?: DrivenClock;
+};

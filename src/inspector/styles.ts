@@ -83,6 +83,7 @@ progress { accent-color: var(--accent); width: 10rem; max-width: 100%; }
 .row[aria-pressed='true'], td [aria-pressed='true'] { background: var(--chosen); }
 .columns { padding: 0 0 0.3rem 1.2rem; }
 .actions { display: flex; flex-wrap: wrap; align-items: center; gap: 0.5rem; }
+fieldset { margin: 0; padding: 0; border: 0; min-width: 0; }
 .field { display: flex; flex-direction: column; gap: 0.15rem; }
 .field.inline { flex-flow: row wrap; align-items: center; gap: 0.4rem; }
 .field.inline { max-width: 100%; }

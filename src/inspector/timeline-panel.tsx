@@ -7,11 +7,10 @@ import { COMPARED_MAX, type Difference, type Differences, differencesOf } from '
 import { cellText } from './grid.tsx';
 import { lineOf } from './stored-value.ts';
 import { bytesText, counted, errorText, timeText } from './text.ts';
+import { useCommits } from './use-commits.ts';
 
 /** How many commits are drawn: the newest ones. */
 const COMMITS = 400;
-/** How often the panel looks for new commits: the history has no event of its own. */
-const AGAIN_MS = 1000;
 const BAR_HEIGHT = 48;
 /** How many rows of a table are shown of those that differ. */
 const SHOWN_MAX = 100;
@@ -24,31 +23,14 @@ export function TimelinePanel({ storage }: { readonly storage: StorageHandle }) 
   const [problem, setProblem] = useState<string | null>(null);
   const newest = commits?.at(-1)?.bookmark;
 
-  useEffect(() => {
-    let isOver = false;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const load = async (known: string | undefined) => {
-      let last = known;
-      try {
-        const [head] = await storage.history({ limit: 1 });
-        if (head === undefined && !isOver) setCommits([]);
-        if (head !== undefined && head.bookmark !== known) {
-          const found = await storage.history({ limit: COMMITS });
-          if (isOver) return;
-          setCommits(found.reverse());
-          last = head.bookmark;
-        }
-      } catch (error) {
-        if (!isOver) setProblem(errorText(error));
-      }
-      if (!isOver) timer = setTimeout(load, AGAIN_MS, last);
-    };
-    void load(undefined);
-    return () => {
-      isOver = true;
-      clearTimeout(timer);
-    };
-  }, [storage]);
+  useCommits(
+    storage,
+    async (isOver) => {
+      const found = await storage.history({ limit: COMMITS });
+      if (!isOver()) setCommits(found.reverse());
+    },
+    (error) => setProblem(errorText(error)),
+  );
 
   useEffect(() => {
     setDifferences(null);

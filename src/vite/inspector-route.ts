@@ -16,7 +16,7 @@ import { mountInspector } from 'ctx-storage/inspector';
 const directory = new URLSearchParams(location.search).get('directory');
 try {
   const objects = await connect(start, directory === null ? {} : { directory });
-  mountInspector(document.body, { objects });
+  mountInspector(document.body, { objects, clock: objects.clock });
 } catch (error) {
   document.body.textContent = String(error);
 }

@@ -1,4 +1,4 @@
-// A queue that an alarm works off, also when nobody calls. "Run the next alarm" does not wait for it.
+// A queue that an alarm works off, also when nobody calls. "To the next alarm" does not wait for it.
 import { DurableObject } from 'cloudflare:workers';
 
 export class Queue extends DurableObject {
@@ -12,7 +12,7 @@ export class Queue extends DurableObject {
 
   async push(task: string) {
     this.ctx.storage.sql.exec('INSERT INTO job (task) VALUES (?)', task);
-    await this.ctx.storage.setAlarm(Date.now() + 3_000);
+    await this.ctx.storage.setAlarm(Date.now() + 20_000);
   }
 
   jobs() {
@@ -25,6 +25,6 @@ export class Queue extends DurableObject {
     if (job === undefined) return;
     sql.exec("UPDATE job SET state = 'done' WHERE id = ?", job.id);
     console.log('Done:', job.task);
-    await this.ctx.storage.setAlarm(Date.now() + 3_000);
+    await this.ctx.storage.setAlarm(Date.now() + 20_000);
   }
 }
