@@ -34,15 +34,39 @@ const CALLS = {
 
 export type CallName = keyof typeof CALLS;
 
-let gap: Promise<{ beforeMs: number; afterMs: number }> = Promise.reject('not watched');
+/** What moves from the tab that closes to the other; `lock` is a lock of a bare worker, and nothing of the package. */
+export type Moving = 'storage' | 'objects' | 'lock';
+
+/** A worker that says every few milliseconds that it holds the lock. */
+const LOCK_WORKER = `
+  const beats = new BroadcastChannel('bench');
+  navigator.locks.request('bench', () => {
+    postMessage('held');
+    beats.postMessage(performance.timeOrigin + performance.now());
+    setInterval(() => beats.postMessage(performance.timeOrigin + performance.now()), 4);
+    return new Promise(() => {});
+  });`;
+
+interface Gap {
+  readonly beforeMs: number;
+  readonly afterMs: number;
+}
+
+let gap: Promise<Gap> = Promise.reject('not watched');
 gap.catch(() => {});
 let isWatching = false;
+let isHolding = false;
 
 const bench = {
-  /** Both leaders are in the tab that calls this first. */
-  async open(): Promise<void> {
-    await (await openStorage('bench')).put('key', 0);
-    await (await connection()).env.Counter.getByName('bench').add();
+  /** The tab that calls this first leads. */
+  async open(moving: Moving): Promise<void> {
+    if (moving === 'storage') await (await openStorage('bench')).put('key', 0);
+    if (moving === 'objects') await (await connection()).env.Counter.getByName('bench').add();
+    if (moving !== 'lock') return;
+    const code = URL.createObjectURL(new Blob([LOCK_WORKER], { type: 'text/javascript' }));
+    new Worker(code, { type: 'module' }).onmessage = () => {
+      isHolding = true;
+    };
   },
 
   /** Milliseconds of one call, on average. */
@@ -54,43 +78,66 @@ const bench = {
     return (performance.now() - begunMs) / count;
   },
 
-  /** Writes one after the other, until `watched` is asked for the longest time between two answers. */
-  async watch(kind: 'storage' | 'objects'): Promise<void> {
-    const storage = await openStorage('bench');
-    const counter = (await connection()).env.Counter.getByName('bench');
-    let n = 0;
-    const write = kind === 'storage' ? () => storage.put('key', n++) : () => counter.add();
-    await write();
+  /** Looks for the longest time between two answers, until `watched` is asked for it. */
+  async watch(moving: Moving): Promise<void> {
     isWatching = true;
-    gap = (async () => {
-      let longest = { beforeMs: 0, afterMs: 0 };
-      let beforeMs = performance.timeOrigin + performance.now();
-      while (isWatching) {
-        const isAnswered = await write().then(
-          () => true,
-          (error: { retryable?: boolean }) => {
-            if (error.retryable !== true) throw error;
-            return false;
-          },
-        );
-        if (!isAnswered) continue;
-        const afterMs = performance.timeOrigin + performance.now();
-        if (afterMs - beforeMs > longest.afterMs - longest.beforeMs)
-          longest = { beforeMs, afterMs };
-        beforeMs = afterMs;
-      }
-      return longest;
-    })();
+    gap = moving === 'lock' ? longestSilence() : longestWait(await writer(moving));
   },
 
-  async watched(): Promise<{ beforeMs: number; afterMs: number }> {
+  async watched(): Promise<Gap> {
     isWatching = false;
     return await gap;
   },
 
-  async state(): Promise<readonly string[]> {
-    return [(await openStorage('bench')).state, (await connection()).state];
+  async state(moving: Moving): Promise<string> {
+    if (moving === 'lock') return isHolding ? 'leading' : 'following';
+    return moving === 'storage' ? (await openStorage('bench')).state : (await connection()).state;
   },
 };
+
+async function writer(moving: Moving): Promise<() => Promise<unknown>> {
+  const write = moving === 'storage' ? await CALLS.put() : await addsOne();
+  await write();
+  return write;
+}
+
+async function addsOne(): Promise<() => Promise<unknown>> {
+  const counter = (await connection()).env.Counter.getByName('bench');
+  return async () => await counter.add();
+}
+
+/** Writes one after the other. */
+async function longestWait(write: () => Promise<unknown>): Promise<Gap> {
+  let longest: Gap = { beforeMs: 0, afterMs: 0 };
+  let beforeMs = performance.timeOrigin + performance.now();
+  while (isWatching) {
+    const isAnswered = await write().then(
+      () => true,
+      (error: { retryable?: boolean }) => {
+        if (error.retryable !== true) throw error;
+        return false;
+      },
+    );
+    if (!isAnswered) continue;
+    const afterMs = performance.timeOrigin + performance.now();
+    if (afterMs - beforeMs > longest.afterMs - longest.beforeMs) longest = { beforeMs, afterMs };
+    beforeMs = afterMs;
+  }
+  return longest;
+}
+
+/** Between two beats of whoever holds the lock. */
+async function longestSilence(): Promise<Gap> {
+  let longest: Gap = { beforeMs: 0, afterMs: 0 };
+  let beforeMs = performance.timeOrigin + performance.now();
+  const beats = new BroadcastChannel('bench');
+  beats.onmessage = ({ data: afterMs }: MessageEvent<number>) => {
+    if (afterMs - beforeMs > longest.afterMs - longest.beforeMs) longest = { beforeMs, afterMs };
+    beforeMs = afterMs;
+  };
+  while (isWatching) await new Promise((resolve) => setTimeout(resolve, 10));
+  beats.close();
+  return longest;
+}
 
 window.tabBench = bench;

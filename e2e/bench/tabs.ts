@@ -1,5 +1,6 @@
 // What it costs not to lead, in one run: a call of a tab that follows beside the same call of the tab that leads;
-// and how long nothing is answered when the tab that leads is closed.
+// and how long nothing is answered when the tab that leads is closed, beside what the browser alone takes to end a
+// worker and pass on its lock.
 //
 //   npx tsx e2e/bench/tabs.ts [--browser chromium|firefox] [--rounds 15] [--only calls|takeover]
 
@@ -8,7 +9,7 @@ import type { BrowserContext, Page } from '@playwright/test';
 import { type BrowserName, requireBrowser } from '../browsers/browser.ts';
 import { Profile } from '../browsers/profile.ts';
 import { startSite } from '../torture/site.ts';
-import type { CallName } from './tabs-page.ts';
+import type { CallName, Moving } from './tabs-page.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -28,6 +29,12 @@ const AROUND_MS = 300;
 /** Longer than a takeover takes on a machine that does other work too. */
 const TAKEOVER_MS_MAX = 20_000;
 
+const MOVING: Readonly<Record<Moving, string>> = {
+  storage: '`put`, after the leading tab was closed',
+  objects: 'a method that writes, after the leading tab was closed',
+  lock: '*limit*: a lock of a bare worker, after its tab was closed',
+};
+
 const browser = requireBrowser(options.browser as BrowserName);
 const site = await startSite({
   page: 'e2e/bench/tabs-page.ts',
@@ -44,19 +51,21 @@ try {
   await site.close();
 }
 
-async function open(context: BrowserContext): Promise<Page> {
+async function open(context: BrowserContext, ...moving: Moving[]): Promise<Page> {
   const page = await context.newPage();
   await page.goto(site.origin);
   await page.waitForFunction(() => 'tabBench' in window);
-  await page.evaluate(() => window.tabBench.open());
+  for (const kind of moving) await page.evaluate((kind) => window.tabBench.open(kind), kind);
   return page;
 }
 
 async function compareCalls(context: BrowserContext): Promise<void> {
-  const leader = await open(context);
-  const follower = await open(context);
-  await mustBe(leader, 'leading');
-  await mustBe(follower, 'following');
+  const leader = await open(context, 'storage', 'objects');
+  const follower = await open(context, 'storage', 'objects');
+  for (const kind of ['storage', 'objects'] as const) {
+    await mustBe(leader, kind, 'leading');
+    await mustBe(follower, kind, 'following');
+  }
   console.log(
     '\n| a call, ms | the tab that leads | a tab that follows | ratio |\n| --- | --- | --- | --- |',
   );
@@ -80,53 +89,60 @@ async function compareCalls(context: BrowserContext): Promise<void> {
   await leader.close();
 }
 
-/** Each round, the tab that leads goes and the one that follows takes over; then a new one follows. */
+/**
+ * Each round, the tab that leads goes and the one that follows takes over. A tab has one worker, as an app has: two
+ * would take over at once, and share the processor.
+ */
 async function takeOver(context: BrowserContext): Promise<void> {
   console.log(
     '\n| nothing is answered, ms | median | shortest | longest |\n| --- | --- | --- | --- |',
   );
-  for (const kind of ['storage', 'objects'] as const) {
-    let leader = await open(context);
-    const times: number[] = [];
-    for (let round = 0; round <= rounds; round++) {
-      const follower = await open(context);
-      await mustBe(leader, 'leading');
-      await mustBe(follower, 'following');
-      await follower.evaluate((kind) => window.tabBench.watch(kind), kind);
-      await pause(AROUND_MS);
-      await leader.close();
-      await whenLeading(follower);
-      await pause(AROUND_MS);
-      const { beforeMs, afterMs } = await follower.evaluate(() => window.tabBench.watched());
-      if (round > 0) times.push(afterMs - beforeMs);
-      leader = follower;
+  const kinds = Object.keys(MOVING) as Moving[];
+  const times: Record<Moving, number[]> = { storage: [], objects: [], lock: [] };
+  for (let round = 0; round <= rounds; round++) {
+    for (const kind of kinds) {
+      const takenMs = await takenOver(context, kind);
+      if (round > 0) times[kind].push(takenMs);
     }
-    await leader.close();
-    const [shortest, longest] = [Math.min(...times), Math.max(...times)];
-    const row = [median(times), shortest, longest].map((ms) => ms.toFixed(0)).join(' | ');
-    console.log(
-      `| ${kind === 'storage' ? 'put' : 'a method that writes'}, after the leading tab was closed | ${row} |`,
-    );
+  }
+  for (const kind of kinds) {
+    const [shortest, longest] = [Math.min(...times[kind]), Math.max(...times[kind])];
+    const row = [median(times[kind]), shortest, longest].map((ms) => ms.toFixed(0)).join(' | ');
+    console.log(`| ${MOVING[kind]} | ${row} |`);
   }
 }
 
-async function whenLeading(page: Page): Promise<void> {
+/** How long nothing was answered. */
+async function takenOver(context: BrowserContext, kind: Moving): Promise<number> {
+  const leader = await open(context, kind);
+  await whenLeading(leader, kind);
+  const follower = await open(context, kind);
+  await mustBe(follower, kind, 'following');
+  await follower.evaluate((kind) => window.tabBench.watch(kind), kind);
+  await pause(AROUND_MS);
+  await leader.close();
+  await whenLeading(follower, kind);
+  await pause(AROUND_MS);
+  const { beforeMs, afterMs } = await follower.evaluate(() => window.tabBench.watched());
+  await follower.close();
+  return afterMs - beforeMs;
+}
+
+async function whenLeading(page: Page, kind: Moving): Promise<void> {
   const endMs = performance.now() + TAKEOVER_MS_MAX;
-  while ((await statesOf(page)).some((state) => state !== 'leading')) {
+  while ((await stateOf(page, kind)) !== 'leading') {
     if (performance.now() > endMs) throw new Error('The tab that follows does not take over.');
     await pause(20);
   }
 }
 
-async function mustBe(page: Page, expected: string): Promise<void> {
-  const states = await statesOf(page);
-  if (states.some((state) => state !== expected)) {
-    throw new Error(`The tab is ${states.join(' and ')}, not ${expected}.`);
-  }
+async function mustBe(page: Page, kind: Moving, expected: string): Promise<void> {
+  const state = await stateOf(page, kind);
+  if (state !== expected) throw new Error(`The tab is ${state}, not ${expected}.`);
 }
 
-function statesOf(page: Page): Promise<readonly string[]> {
-  return page.evaluate(() => window.tabBench.state());
+function stateOf(page: Page, kind: Moving): Promise<string> {
+  return page.evaluate((kind) => window.tabBench.state(kind), kind);
 }
 
 function pause(delayMs: number): Promise<void> {
