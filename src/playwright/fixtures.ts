@@ -1,6 +1,13 @@
 // The fixtures, and the `test` that has them.
 
-import { test as base } from '@playwright/test';
+import {
+  test as base,
+  type PlaywrightTestArgs,
+  type PlaywrightTestOptions,
+  type PlaywrightWorkerArgs,
+  type PlaywrightWorkerOptions,
+  type TestType,
+} from '@playwright/test';
 import { attachStorages } from './failure-report.ts';
 import type { ObjectsOptions } from './options.ts';
 import type { ObjectsSnapshot } from './snapshots.ts';
@@ -32,8 +39,12 @@ export interface ObjectsFixtures {
   readonly management: TestManagement;
 }
 
+// Typed, because the compiler would name `playwright`, which not every installation lets this package find.
 /** Playwright's `test`, with the fixtures of this package. */
-export const test = base.extend<ObjectsFixtures>({
+export const test: TestType<
+  PlaywrightTestArgs & PlaywrightTestOptions & ObjectsFixtures,
+  PlaywrightWorkerArgs & PlaywrightWorkerOptions
+> = base.extend<ObjectsFixtures>({
   objectsOptions: [{}, { option: true }],
   objects: async ({ context, baseURL, objectsOptions }, use, testInfo) => {
     const objects = defineObjects({ context, baseURL, ...objectsOptions });

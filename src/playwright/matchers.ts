@@ -2,6 +2,7 @@
 
 import {
   expect as baseExpect,
+  type Expect,
   type ExpectMatcherState,
   type MatcherReturnType,
 } from '@playwright/test';
@@ -96,7 +97,7 @@ const matchers = {
 const ANYTHING = Symbol('anything');
 
 /** Playwright's `expect`, with the matchers of this package. */
-export const expect = baseExpect.extend(matchers);
+export const expect: Expect<typeof matchers> = baseExpect.extend(matchers);
 
 async function compare(
   state: ExpectMatcherState,
