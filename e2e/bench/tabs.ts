@@ -24,8 +24,10 @@ const CALLS: readonly (readonly [CallName, count: number])[] = [
   ['method', 200],
   ['put', 50],
 ];
-/** A tab that follows writes for so long before and after the fault. */
-const AROUND_MS = 300;
+/** A tab that follows writes for so long before the fault: a tab in line prepares to lead after a second. */
+const BEFORE_MS = 2000;
+/** And for so long after it. */
+const AFTER_MS = 300;
 /** Longer than a takeover takes on a machine that does other work too. */
 const TAKEOVER_MS_MAX = 20_000;
 
@@ -119,10 +121,10 @@ async function takenOver(context: BrowserContext, kind: Moving): Promise<number>
   const follower = await open(context, kind);
   await mustBe(follower, kind, 'following');
   await follower.evaluate((kind) => window.tabBench.watch(kind), kind);
-  await pause(AROUND_MS);
+  await pause(BEFORE_MS);
   await leader.close();
   await whenLeading(follower, kind);
-  await pause(AROUND_MS);
+  await pause(AFTER_MS);
   const { beforeMs, afterMs } = await follower.evaluate(() => window.tabBench.watched());
   await follower.close();
   return afterMs - beforeMs;

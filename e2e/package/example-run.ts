@@ -1,14 +1,18 @@
-// The example project as a user of the package has it: in a folder of its own, with the packed package installed,
-// and its tests run by its own Playwright.
+// The example of a Playwright suite as a user of the package has it: in a folder of its own, with the packed package
+// installed, and its tests run by its own Playwright. e2e/example-rig adds tests, and how they run here.
 
 import { execFileSync, spawn } from 'node:child_process';
-import { cpSync, readFileSync } from 'node:fs';
+import { cpSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { createServer, type Server } from 'node:net';
 import { basename, join } from 'node:path';
 import { type BrowserName, requireBrowser } from '../browsers/browser.ts';
 import { REPOSITORY } from '../browsers/server.ts';
+import { EXAMPLES } from './copied-example.ts';
 import { packedFile } from './installed.ts';
+
+/** What is copied over the example. */
+const RIG = join(REPOSITORY, 'e2e/example-rig');
 
 /** How one test ended. */
 export interface RanTest {
@@ -58,17 +62,12 @@ interface JsonSpec {
   }[];
 }
 
-/** What the example needs besides the package, in the versions that this repository is tested with. */
-const PACKAGES = ['@playwright/test', 'vite'];
-
 /** Makes the project in an empty folder, and installs what it needs by npm. */
 export function makeExample(folder: string): void {
-  cpSync(join(REPOSITORY, 'e2e/example'), folder, { recursive: true });
-  const { devDependencies } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'));
-  const others = PACKAGES.map((name) => `${name}@${devDependencies[name]}`);
+  for (const from of [join(EXAMPLES, 'playwright'), RIG]) cpSync(from, folder, { recursive: true });
   execFileSync(
     'npm',
-    ['install', '--no-audit', '--no-fund', '--prefer-offline', packedFile(folder), ...others],
+    ['install', '--no-audit', '--no-fund', '--prefer-offline', packedFile(folder)],
     { cwd: folder, stdio: 'pipe' },
   );
 }
@@ -87,7 +86,7 @@ export async function runExample(
   part: Part,
 ): Promise<RanTest[]> {
   const project = `--project=${browser}${part === 'dev' ? '-dev' : ''}`;
-  const output = await run(folder, ['test', project, '--reporter=json'], {
+  const output = await run(folder, ['test', '--config=rig.config.ts', project, '--reporter=json'], {
     PORT: String(await freePorts()),
     ...(part === 'red' && { RED: '1' }),
     [`${browser.toUpperCase()}_PATH`]: requireBrowser(browser).executablePath,
@@ -110,7 +109,7 @@ function testsIn({ suites = [], specs }: JsonSuite): RanTest[] {
 function ran({ file, title, tests }: JsonSpec): RanTest[] {
   return tests.flatMap(({ projectName, results }) =>
     results.slice(-1).map(({ status, errors, attachments, steps = [] }) => ({
-      file: basename(file, '.e2e.ts'),
+      file: basename(file).replace(/\..*$/, ''),
       project: projectName,
       title,
       status,

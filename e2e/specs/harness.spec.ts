@@ -20,7 +20,7 @@ import { LONG, ONCE } from '../browsers/tags.ts';
 import { makeExample, type RanTest, runExample } from '../package/example-run.ts';
 
 /** The failures of the red tests, as they are printed. UPDATE_FAILURES=1 writes them. */
-const EXPECTED = join(REPOSITORY, 'e2e/example/failures.txt');
+const EXPECTED = join(REPOSITORY, 'e2e/example-rig/failures.txt');
 const RUN_MS_MAX = 600_000;
 
 let folder: string;

@@ -1,4 +1,4 @@
-// Green: what is stored, before, while and after the app runs.
+// What is stored, before, while and after the app runs.
 
 import { writeFile } from 'node:fs/promises';
 import { expect, test } from 'ctx-storage/playwright';

@@ -1,4 +1,4 @@
-// Green: the suite of docs/testing.md, as it is printed there.
+// The suite of docs/testing.md, as it is printed there.
 
 import { expect, test } from 'ctx-storage/playwright';
 

@@ -1,6 +1,8 @@
-// The tests run against the build, and those of what is served differently against the development server too.
+// The suite of docs/examples/playwright as this repository runs it, with more tests beside it: against the build, and
+// those of what is served differently against the development server too, in browsers of the system.
 
 import { defineConfig } from '@playwright/test';
+import example from './playwright.config.ts';
 
 const port = Number(process.env.PORT ?? 4173);
 const devPort = port + 1;
@@ -18,18 +20,17 @@ const onDevServer = { baseURL: `http://localhost:${devPort}` };
 /** Those that show what a failure looks like. */
 const RED = '**/red*.e2e.ts';
 const isRed = process.env.RED !== undefined;
-const dev = { testMatch: ['**/suite.e2e.ts', '**/stored.e2e.ts', '**/running.e2e.ts'] };
+const dev = { testMatch: '**/*.spec.ts' };
 
 export default defineConfig({
-  testDir: 'tests',
-  testMatch: isRed ? RED : '**/*.e2e.ts',
+  ...example,
+  testMatch: isRed ? RED : ['**/*.spec.ts', '**/*.e2e.ts'],
   testIgnore: isRed ? [] : RED,
-  fullyParallel: true,
   workers: 2,
   // Bounds for what hangs: two servers and two browsers may share a small machine.
   timeout: 120_000,
   expect: { timeout: 20_000 },
-  use: { baseURL: `http://localhost:${port}` },
+  use: { ...example.use, baseURL: `http://localhost:${port}` },
   webServer: [
     {
       command: `npx vite build && npx vite preview --port ${port} --strictPort`,

@@ -1,4 +1,4 @@
-// Green: time, tabs and faults, while the app runs.
+// Time, tabs and faults, while the app runs.
 
 import { expect, test } from 'ctx-storage/playwright';
 
