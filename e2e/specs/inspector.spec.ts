@@ -1,11 +1,13 @@
 // `ctx-storage/inspector` on a page: what it shows, what it changes, what another tab changes meanwhile.
 
+import { readFile } from 'node:fs/promises';
 import AxeBuilder from '@axe-core/playwright';
 import type { Page } from '@playwright/test';
 import { whenLoaded } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { Served } from '../browsers/server.ts';
 import { ONCE } from '../browsers/tags.ts';
+import { Workerd } from '../import-export/workerd.ts';
 
 async function openInspector(page: Page, server: Served, name: string): Promise<Page> {
   await page.goto(`${server.origin}/e2e/pages/inspector.html`);
@@ -207,6 +209,84 @@ test(
     await expect(other.getByRole('status')).toContainText('now holds files.sqlite');
     await panel(other, 'Tables');
     await expect(other.getByRole('status').last()).toHaveText('5,000 rows');
+  },
+);
+
+// Once, because the driver of Firefox does not tell of downloads.
+test(
+  '[INSP7] [INSP8] files of workerd with their -wal are dropped in, an import is stopped and undone, a table is saved as CSV and JSON',
+  { tag: ONCE },
+  async ({ context, server }, info) => {
+    const workerd = await Workerd.start(info.outputPath('workerd'));
+    await workerd.call('lobby', 'put', 'from', 'workerd');
+    const given = {
+      'lobby.sqlite': [...workerd.databaseFile('lobby')],
+      'lobby.sqlite-wal': [...(workerd.walFile('lobby') ?? [])],
+    };
+    await workerd.close();
+    expect(given['lobby.sqlite-wal'].length).toBeGreaterThan(0);
+    const page = await openInspector(await context.newPage(), server, 'dropped');
+    await page.evaluate(async () => {
+      const storage = await window.api.openStorage('dropped');
+      await storage.put('before', 'it');
+    });
+    await panel(page, 'Files');
+    const files = page.getByRole('region', { name: 'Files' });
+    const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
+    await files.evaluate((element, given) => {
+      const dataTransfer = new DataTransfer();
+      for (const [name, bytes] of Object.entries(given)) {
+        dataTransfer.items.add(new File([new Uint8Array(bytes)], name));
+      }
+      const how = { dataTransfer, bubbles: true, cancelable: true };
+      for (const type of ['dragover', 'drop']) element.dispatchEvent(new DragEvent(type, how));
+    }, given);
+    await expect(files).toContainText('replaced by lobby.sqlite and lobby.sqlite-wal');
+    await press('Replace');
+    await expect(page.getByRole('status')).toContainText('now holds lobby.sqlite');
+    const stored = () =>
+      page.evaluate(async () => {
+        const storage = await window.api.openStorage('dropped');
+        const tables = await storage.sql.exec(
+          "SELECT name FROM sqlite_master WHERE name = 'guest'",
+        );
+        return [[...(await storage.list())], await tables.toArray()];
+      });
+    const moved = [[['from', 'workerd']], []];
+    expect(await stored()).toEqual(moved);
+
+    const give = async (rows: readonly string[]) => {
+      const buffer = Buffer.from(`id,name,paid\n${rows.join('\n')}\n`);
+      const file = { name: 'guest.csv', mimeType: 'text/csv', buffer };
+      await page.getByLabel('Open a file, or drop it here').setInputFiles(file);
+      await press('Import');
+    };
+    await give(Array.from({ length: 200_000 }, (_, i) => `${i},Guest ${i},1`));
+    await expect(page.getByRole('status')).toContainText('Writing row');
+    await press('Stop');
+    await expect(page.getByRole('alert')).toContainText('of 200,000 were written to guest');
+    await press('Go back to before the import');
+    await expect(page.getByRole('status')).toContainText('as it was before');
+    expect(await stored()).toEqual(moved);
+
+    await give(['1,"Ada, ""the first""",9.5', '2,,7.25']);
+    await expect(page.getByRole('status')).toContainText('2 rows of guest.csv');
+    const save = async (format: string) => {
+      const [download] = await Promise.all([page.waitForEvent('download'), press(format)]);
+      return [download.suggestedFilename(), await readFile(await download.path(), 'utf8')];
+    };
+    expect(await save('As CSV')).toEqual([
+      'guest.csv',
+      'id,name,paid\r\n1,"Ada, ""the first""",9.5\r\n2,,7.25\r\n',
+    ]);
+    const [name, text] = await save('As JSON');
+    expect([name, JSON.parse(text!)]).toEqual([
+      'guest.json',
+      [
+        { id: 1, name: 'Ada, "the first"', paid: 9.5 },
+        { id: 2, name: null, paid: 7.25 },
+      ],
+    ]);
   },
 );
 
