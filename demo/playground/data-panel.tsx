@@ -9,8 +9,10 @@ import { ProblemNote } from '../ui/problem-note.tsx';
 import { Alarms } from './alarms.tsx';
 import { objects, refresh, runner, target } from './session.ts';
 
-/** How often the objects are listed again: an alarm, another tab or the inspector may have written. */
-const AGAIN_MS = 2000;
+/** How often the objects are listed again: of those that are not shown below, no event tells. */
+const AGAIN_MS = 5000;
+/** A live query on a counter of the connection runs after every commit, and a random number differs each time. */
+const EVERY_COMMIT = 'SELECT total_changes(), random()';
 
 export function DataPanel() {
   const { className, name } = target.value;
@@ -41,9 +43,15 @@ function Inspected() {
     if (opened === null || opened === undefined) return;
     let mounted: MountedInspector | null = null;
     let isOver = false;
+    let endCommits = () => {};
     void Promise.all([opened, import('../../src/inspector/index.ts')]).then(
       ([storage, { mountInspector }]) => {
-        if (!isOver) mounted = mountInspector(place.current!, { storage });
+        if (isOver) return;
+        mounted = mountInspector(place.current!, { storage });
+        // What another tab or an alarm has written shows in the list and in the state, too. Errors are the inspector's.
+        endCommits = storage.sql
+          .live(EVERY_COMMIT)
+          .subscribe(() => void refresh(), { onError: () => {} });
       },
       (error) => {
         problem.value = problemOf(error);
@@ -51,6 +59,7 @@ function Inspected() {
     );
     return () => {
       isOver = true;
+      endCommits();
       mounted?.unmount();
       // What could not be opened is told above.
       void opened.then(

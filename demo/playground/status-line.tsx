@@ -1,6 +1,8 @@
-// The line at the bottom: whether the objects answer, whether everything is saved, and where it is kept.
+// The line at the bottom: whether the objects answer, whether everything is saved, where it is kept and for how long.
 
+import { useSignal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
+import type { ConnectionStatus } from '../../src/index.ts';
 import { formatBytes } from '../ui/format.ts';
 import { objects, runner } from './session.ts';
 
@@ -39,6 +41,37 @@ export function StatusLine() {
         </>
       )}
       <span>{formatBytes(sizeBytes)}</span>
+      {status !== null && status.medium !== 'memory' && <Keeping persisted={status.persisted} />}
     </footer>
+  );
+}
+
+/** Whether the browser may delete it, and the request not to. At a click, because some browsers ask their user. */
+function Keeping({ persisted }: { persisted: ConnectionStatus['persisted'] }) {
+  const answer = useSignal<'none' | 'waiting' | 'granted' | 'refused'>('none');
+  if (persisted === 'granted' || answer.value === 'granted') {
+    return <span role="status">Only you can delete it</span>;
+  }
+  if (persisted === 'unavailable') return null;
+  const ask = async () => {
+    answer.value = 'waiting';
+    // Without an answer, the browser decides as if it had refused.
+    const isGranted = await navigator.storage.persist().catch(() => false);
+    answer.value = isGranted ? 'granted' : 'refused';
+  };
+  return (
+    <span role="status">
+      {answer.value === 'refused' &&
+        'The browser refused: it may delete this when space is short. Bookmark or install the site, then ask again. '}
+      <button
+        type="button"
+        class="link"
+        title="Asks the browser not to delete it when space is short"
+        disabled={answer.value === 'waiting'}
+        onClick={() => void ask()}
+      >
+        {answer.value === 'refused' ? 'Ask again' : 'Keep this data'}
+      </button>
+    </span>
   );
 }

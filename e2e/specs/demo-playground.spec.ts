@@ -169,6 +169,64 @@ test('[DEMO3] every example runs, in several files too; requests, sockets and al
   await expect(other.locator('.cm-tooltip-autocomplete')).toContainText('transaction');
 });
 
+test('[DEMO8] the state says what is so: connected, saved, kept where and how large; keeping the data is asked for at a click', async ({
+  context,
+  demoSite,
+}) => {
+  const page = await context.newPage();
+  // What this browser would answer depends on its user and its history.
+  await page.addInitScript(() => {
+    const answers = [false, false, true];
+    navigator.storage.persisted = async () => false;
+    navigator.storage.persist = async () => answers.shift() ?? false;
+  });
+  await open(page, demoSite);
+  const state = page.getByRole('contentinfo');
+  await expect(log(page)).toContainText('The count is 1');
+  await expect(state).toContainText('Connected');
+  await expect(state).toContainText('Saved');
+  await expect(state).toContainText('Kept in this browser');
+  await state.getByRole('button', { name: 'Keep this data' }).click();
+  await expect(state).toContainText('The browser refused');
+  await state.getByRole('button', { name: 'Ask again' }).click();
+  await expect(state).toContainText('Only you can delete it');
+
+  const size = async () => {
+    const [, count, unit] = /([\d.]+) (B|KiB|MiB)/.exec(await state.innerText())!;
+    return Number(count) * { B: 1, KiB: 1024, MiB: 1024 ** 2 }[unit as 'B'];
+  };
+  const stored = () =>
+    page.evaluate(async () => {
+      const sizeOf = async (folder: FileSystemDirectoryHandle): Promise<number> => {
+        let bytes = 0;
+        for await (const entry of folder.values()) {
+          bytes += entry.kind === 'file' ? (await entry.getFile()).size : await sizeOf(entry);
+        }
+        return bytes;
+      };
+      return sizeOf(await navigator.storage.getDirectory());
+    });
+  const before = await size();
+  const other = await open(await context.newPage(), demoSite);
+  await expect(other.getByRole('contentinfo')).toContainText('Connected, by another tab');
+  await write(
+    other,
+    `import { DurableObject } from 'cloudflare:workers';
+export class Counter extends DurableObject {
+  fill() {
+    const noise = Uint8Array.from({ length: 2 ** 17 }, () => 256 * Math.random());
+    for (let i = 0; i < 8; i++) this.ctx.storage.kv.put('block ' + i, noise);
+  }
+}`,
+  );
+  await changesButton(other).click();
+  await other.getByRole('button', { name: 'fill' }).click();
+  await expect(keys(page)).toContainText('block 7');
+  await expect.poll(size).toBeGreaterThan(before + 2 ** 20);
+  // The files of the object are nearly all that there is.
+  expect(Math.abs((await stored()) - (await size()))).toBeLessThan(2 ** 18);
+});
+
 /** Tries to read, write and send, and says what came of it. */
 const HOSTILE = `import { DurableObject } from 'cloudflare:workers';
 const attempt = async (name, action) => {
