@@ -6,7 +6,7 @@ import type { Page } from '@playwright/test';
 import { whenLoaded } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { Served } from '../browsers/server.ts';
-import { ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE } from '../browsers/tags.ts';
 import { Workerd } from '../import-export/workerd.ts';
 
 async function openInspector(page: Page, server: Served, name: string): Promise<Page> {
@@ -26,81 +26,84 @@ async function faultsOf(page: Page, rules: string[] | null = null): Promise<stri
 
 const panel = (page: Page, name: string) => page.getByRole('tab', { name }).click();
 
-test('[INSP1] [INSP2] [INSP3] an inspector shows and changes keys and rows, and shows what another tab writes', async ({
-  context,
-  server,
-}, info) => {
-  const page = await openInspector(await context.newPage(), server, 'inspected');
-  await expect(page.getByText('No keys.')).toBeVisible();
+test(
+  '[INSP1] [INSP2] [INSP3] an inspector shows and changes keys and rows, and shows what another tab writes',
+  { tag: LONG },
+  async ({ context, server }, info) => {
+    const page = await openInspector(await context.newPage(), server, 'inspected');
+    await expect(page.getByText('No keys.')).toBeVisible();
 
-  // Another tab writes.
-  const other = await context.newPage();
-  await other.goto(`${server.origin}/e2e/pages/blank.html`);
-  await whenLoaded(other);
-  await other.evaluate(async () => {
-    const storage = await window.api.openStorage('inspected');
-    await storage.put({
-      'user/ada': { name: 'Ada', tags: new Set(['a']), born: new Date(0), big: 12n },
-      'user/bob': new Map([['name', 'Bob']]),
-      count: 1,
-    });
-    await storage.sql.exec(
-      'CREATE TABLE big(id INTEGER PRIMARY KEY, title); CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, body); CREATE TABLE pair(a, b, PRIMARY KEY (a, b)) WITHOUT ROWID',
-    ).ready;
-    const numbers = 'WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < ?)';
-    await storage.sql.exec(`${numbers} INSERT INTO big SELECT x, 'row ' || x FROM n`, 1_000_000)
-      .ready;
-    await storage.sql.exec(`${numbers} INSERT INTO note SELECT x, 'note ' || x, NULL FROM n`, 1000)
-      .ready;
-    await storage.sql.exec("INSERT INTO pair VALUES ('x', 1), ('y', 2)").ready;
-  });
-  const keys = page.getByRole('list', { name: 'Keys' });
-  await expect(keys.getByRole('button')).toHaveCount(3);
-  await page.getByRole('searchbox', { name: 'Prefix' }).fill('user/');
-  await expect(keys.getByRole('button')).toHaveCount(2);
-  await keys.getByRole('button', { name: 'user/ada' }).click();
-  const entry = page.getByRole('region', { name: 'Entry' });
-  await expect(entry.getByText('1970-01-01T00:00:00.000Z')).toBeVisible();
-  await entry.getByRole('button', { name: 'Edit name' }).click();
-  await entry.getByRole('textbox').fill('"Lovelace"');
-  await entry.getByRole('textbox').press('Enter');
-  await expect(entry.getByText('"Lovelace"')).toBeVisible();
-  const stored = () =>
-    other.evaluate(async () => {
+    // Another tab writes.
+    const other = await context.newPage();
+    await other.goto(`${server.origin}/e2e/pages/blank.html`);
+    await whenLoaded(other);
+    await other.evaluate(async () => {
       const storage = await window.api.openStorage('inspected');
-      const ada = await storage.get<{ name: string; tags: Set<string>; big: bigint }>('user/ada');
-      return [ada?.name, ada?.tags.has('a'), ada?.big === 12n];
+      await storage.put({
+        'user/ada': { name: 'Ada', tags: new Set(['a']), born: new Date(0), big: 12n },
+        'user/bob': new Map([['name', 'Bob']]),
+        count: 1,
+      });
+      await storage.sql.exec(
+        'CREATE TABLE big(id INTEGER PRIMARY KEY, title); CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, body); CREATE TABLE pair(a, b, PRIMARY KEY (a, b)) WITHOUT ROWID',
+      ).ready;
+      const numbers = 'WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < ?)';
+      await storage.sql.exec(`${numbers} INSERT INTO big SELECT x, 'row ' || x FROM n`, 1_000_000)
+        .ready;
+      await storage.sql.exec(
+        `${numbers} INSERT INTO note SELECT x, 'note ' || x, NULL FROM n`,
+        1000,
+      ).ready;
+      await storage.sql.exec("INSERT INTO pair VALUES ('x', 1), ('y', 2)").ready;
     });
-  expect(await stored()).toEqual(['Lovelace', true, true]);
-  await other.evaluate(async () => {
-    const storage = await window.api.openStorage('inspected');
-    await storage.put('user/bob', 'changed');
-  });
-  await expect(page.locator('li.changed')).toHaveText(/user\/bob/);
-  expect(await faultsOf(page)).toEqual([]);
-  await page.screenshot({ path: info.outputPath('keys.png') });
+    const keys = page.getByRole('list', { name: 'Keys' });
+    await expect(keys.getByRole('button')).toHaveCount(3);
+    await page.getByRole('searchbox', { name: 'Prefix' }).fill('user/');
+    await expect(keys.getByRole('button')).toHaveCount(2);
+    await keys.getByRole('button', { name: 'user/ada' }).click();
+    const entry = page.getByRole('region', { name: 'Entry' });
+    await expect(entry.getByText('1970-01-01T00:00:00.000Z')).toBeVisible();
+    await entry.getByRole('button', { name: 'Edit name' }).click();
+    await entry.getByRole('textbox').fill('"Lovelace"');
+    await entry.getByRole('textbox').press('Enter');
+    await expect(entry.getByText('"Lovelace"')).toBeVisible();
+    const stored = () =>
+      other.evaluate(async () => {
+        const storage = await window.api.openStorage('inspected');
+        const ada = await storage.get<{ name: string; tags: Set<string>; big: bigint }>('user/ada');
+        return [ada?.name, ada?.tags.has('a'), ada?.big === 12n];
+      });
+    expect(await stored()).toEqual(['Lovelace', true, true]);
+    await other.evaluate(async () => {
+      const storage = await window.api.openStorage('inspected');
+      await storage.put('user/bob', 'changed');
+    });
+    await expect(page.locator('li.changed')).toHaveText(/user\/bob/);
+    expect(await faultsOf(page)).toEqual([]);
+    await page.screenshot({ path: info.outputPath('keys.png') });
 
-  await panel(page, 'Tables');
-  const grid = page.getByRole('grid');
-  await expect(page.getByRole('status')).toHaveText('1,000,000 rows');
-  await expect(grid.getByRole('row').nth(1)).toContainText('row 1');
-  await grid.evaluate((element) => element.scrollTo(0, element.scrollHeight));
-  await expect(grid.getByText('row 1000000')).toBeVisible();
-  const tables = page.getByRole('navigation', { name: 'Tables' });
-  await tables.getByRole('button', { name: 'note table' }).click();
-  await expect(page.getByRole('status')).toHaveText('1,000 rows');
-  await grid.getByRole('button', { name: 'title' }).first().click();
-  await page.getByRole('searchbox', { name: 'Filter' }).fill('note 99');
-  await expect(page.getByRole('status')).toHaveText('11 rows');
-  await grid.getByRole('button', { name: 'Edit title of row 1:' }).click();
-  await grid.getByRole('textbox', { name: 'title of row 1' }).fill('note 99 edited');
-  await page.keyboard.press('Enter');
-  await expect(grid.getByText('note 99 edited')).toBeVisible();
-  await page.screenshot({ path: info.outputPath('tables.png') });
-  await tables.getByRole('button', { name: /pair/ }).click();
-  await expect(grid.getByRole('row')).toHaveCount(3);
-  expect(await faultsOf(page)).toEqual([]);
-});
+    await panel(page, 'Tables');
+    const grid = page.getByRole('grid');
+    await expect(page.getByRole('status')).toHaveText('1,000,000 rows');
+    await expect(grid.getByRole('row').nth(1)).toContainText('row 1');
+    await grid.evaluate((element) => element.scrollTo(0, element.scrollHeight));
+    await expect(grid.getByText('row 1000000')).toBeVisible();
+    const tables = page.getByRole('navigation', { name: 'Tables' });
+    await tables.getByRole('button', { name: 'note table' }).click();
+    await expect(page.getByRole('status')).toHaveText('1,000 rows');
+    await grid.getByRole('button', { name: 'title' }).first().click();
+    await page.getByRole('searchbox', { name: 'Filter' }).fill('note 99');
+    await expect(page.getByRole('status')).toHaveText('11 rows');
+    await grid.getByRole('button', { name: 'Edit title of row 1:' }).click();
+    await grid.getByRole('textbox', { name: 'title of row 1' }).fill('note 99 edited');
+    await page.keyboard.press('Enter');
+    await expect(grid.getByText('note 99 edited')).toBeVisible();
+    await page.screenshot({ path: info.outputPath('tables.png') });
+    await tables.getByRole('button', { name: /pair/ }).click();
+    await expect(grid.getByRole('row')).toHaveCount(3);
+    expect(await faultsOf(page)).toEqual([]);
+  },
+);
 
 test('[INSP4] [INSP5] [INSP9] an inspector completes SQL, stops a statement, and goes back to before one, and along the timeline', async ({
   context,
