@@ -140,7 +140,8 @@ class Worker {
     return this.agent.whileAlive(async () => {
       await Promise.resolve();
       if (this.#code.failure !== undefined) throw this.#code.failure;
-      this.#origin.take(this);
+      // A browser ends a worker between two of its tasks; this code runs on.
+      if (!this.agent.hasEnded) this.#origin.take(this);
       return this.#service;
     });
   }
