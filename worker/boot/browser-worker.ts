@@ -3,9 +3,12 @@
 // Only this file, browser-host.ts, browser-medium.ts and start-host.ts use the worker's global scope.
 
 import { WASM_URL } from '../../src/contract/wasm-url.ts';
+import { rehearse } from '../instance/rehearsal.ts';
 import { noticesOf } from '../sessions/page-notices.ts';
 import { PageSessions } from '../sessions/page-sessions.ts';
 import type { After } from '../sessions/page-transaction.ts';
+import { completeLimits } from '../sql/query-limits.ts';
+import { openLogDatabase } from '../storage/log-database.ts';
 import { loadSqlite } from '../vfs/sqlite-module.ts';
 import { type BrowserHostOptions, startBrowserHost } from './browser-host.ts';
 import {
@@ -43,7 +46,10 @@ export function startBrowserWorker(options: BrowserWorkerOptions): void {
       ...(build !== undefined && { build }),
       ...(compareBuilds !== undefined && { compareBuilds }),
       digest: () => codeDigest(location.href, options.classes),
-      prepare: async ({ wasmUrl }) => loadSqlite(await wasmOf(wasmUrl)),
+      prepare: async ({ wasmUrl }) => {
+        const sqlite = await loadSqlite(await wasmOf(wasmUrl));
+        await rehearse((log, events) => openLogDatabase(sqlite, log, events, completeLimits()));
+      },
       createHost: (directory) =>
         createHost({ ...hosted, wasm: wasmOf(directory.wasmUrl) }, directory, after),
     },

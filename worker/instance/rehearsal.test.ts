@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest';
+import { completeLimits } from '../sql/query-limits.ts';
+import { openLogDatabase } from '../storage/log-database.ts';
+import type { OpenDatabase } from '../storage/moment.ts';
+import { loadSqliteInNode } from '../testing/sqlite.ts';
+import { rehearse } from './rehearsal.ts';
+
+const ROUNDS = 100;
+
+test('[TAB13] a rehearsal writes, opens and reads an object, and leaves no memory behind', async () => {
+  const sqlite = await loadSqliteInNode();
+  const limits = completeLimits();
+  const openDatabase: OpenDatabase = (log, events) => openLogDatabase(sqlite, log, events, limits);
+  await rehearse(openDatabase);
+  const heapBytes = sqlite.memory.u8.length;
+  for (let round = 0; round < ROUNDS; round++) await rehearse(openDatabase);
+  expect(sqlite.memory.u8.length).toBe(heapBytes);
+});
