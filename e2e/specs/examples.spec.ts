@@ -47,6 +47,15 @@ test.describe('chat', { tag: ONCE }, () => {
   });
 });
 
+test('[APP5] the tests of the API client pass', { tag: ONCE }, () => {
+  const folder = copyExample('api-client');
+  try {
+    expect(runScript(folder, 'test')).toMatch(/5 passed/);
+  } finally {
+    removeExample(folder);
+  }
+});
+
 for (const name of exampleNames()) {
   test(`[DOC5] ${name} compiles with the types of the package`, { tag: ONCE }, () => {
     const folder = copyExample(name);
