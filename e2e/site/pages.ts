@@ -24,6 +24,7 @@ export const SECTIONS: readonly SiteSection[] = [
       doc('quick-start', 'Quick start'),
       { file: 'README.md', page: 'overview', title: 'Overview and guarantees' },
       doc('classes', 'Classes'),
+      { file: 'docs/examples/README.md', page: 'examples', title: 'Examples' },
     ],
   },
   {
