@@ -41,6 +41,7 @@ test.describe('chat', { tag: ONCE }, () => {
   test('[APP4] they talk in the same room on workerd', async ({ context }) => {
     await whileServing(folder, 'workerd.js', async (address) => {
       const other = await talk(context, address);
+      expect(other.workers(), 'nothing runs in the page').toEqual([]);
       await say(other, 'alone');
       await expect(other.getByRole('listitem')).toHaveText([/Adahello/, /Bobhi/, /Bobalone/]);
     });
