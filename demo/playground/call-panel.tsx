@@ -6,6 +6,9 @@ import type { Method } from './outline.ts';
 import { project } from './project.ts';
 import { hearSocket, make, outline, placeIn, runner, runState, target } from './session.ts';
 
+/** So much of the arguments is repeated above the answer. */
+const SHOWN_MAX = 200;
+
 export function CallPanel() {
   const state = runState.value;
   return (
@@ -90,7 +93,7 @@ function MethodForm({ method: { name, parameters } }: { method: Method }) {
     // What is left out at the end takes its default.
     while (args.length > 0 && args.at(-1) === undefined) args.pop();
     const { className } = target.value;
-    const shown = args.map((arg) => JSON.stringify(arg) ?? 'undefined').join(', ');
+    const shown = shortened(args.map((arg) => JSON.stringify(arg) ?? 'undefined').join(', '));
     const object = target.value;
     void make(`${className}.${name}(${shown})`, ({ calls }) => calls.call(object, name, args));
   };
@@ -112,6 +115,10 @@ function MethodForm({ method: { name, parameters } }: { method: Method }) {
       ))}
     </form>
   );
+}
+
+function shortened(text: string): string {
+  return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text;
 }
 
 /** JSON if it is, else the text; nothing for an empty field. */

@@ -1,5 +1,6 @@
 // A full disk, as the browser's quota makes it. Only Chromium lets a test set the quota.
 
+import { randomBytes } from 'node:crypto';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 
@@ -188,3 +189,55 @@ for (const freeBytes of [-100_000, 0, 1500, 5000]) {
     expect(after).toEqual(['value', 2, 1]);
   });
 }
+
+test('[DEMO9] the playground tells of a full disk in the panel where it happened, keeps what is stored, and works on', async ({
+  profile,
+  demoSite,
+}) => {
+  const context = await profile.launch();
+  const page = await profile.newPage();
+  await page.goto(demoSite.origin);
+  await page.getByLabel('Example').selectOption({ label: 'Queue with an alarm' });
+  const task = page.getByLabel('task of push');
+  const button = (name: string) => page.getByRole('button', { name, exact: true });
+  const log = page.getByRole('list', { name: 'Entries, the newest first' });
+  await task.fill('a letter');
+  await button('push').click();
+  await expect(page.getByRole('list', { name: 'Objects' })).toContainText('Queue “first”');
+
+  const cdp = await context.newCDPSession(page);
+  const { origin } = demoSite;
+  await cdp.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 1024 });
+  // The log leaves out what repeats.
+  const noise = randomBytes(2 ** 20).toString('hex');
+  await task.fill(noise.slice(0, 200_000));
+  // Files grow by more than is asked for, so the first calls may find room.
+  await expect(async () => {
+    await button('push').click();
+    await expect(log).toContainText('DISK_FULL', { timeout: 500 });
+  }).toPass();
+
+  const tab = (name: string) => page.getByRole('tab', { name, exact: true }).click();
+  const alert = page.getByRole('tabpanel').getByRole('alert');
+  await tab('SQL');
+  const blobs = 'WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 10)';
+  const sql = page.getByRole('textbox', { name: 'SQL' });
+  await sql.fill(`CREATE TABLE big AS ${blobs} SELECT randomblob(1000000) AS b FROM n`);
+  await sql.press('Control+Enter');
+  await expect(alert).toContainText('DISK_FULL');
+  await tab('Files');
+  const lines = noise.match(/.{1000}/g)!.join('\n');
+  await page.getByLabel('Open a file, or drop it here').setInputFiles({
+    name: 'noise.csv',
+    mimeType: 'text/csv',
+    buffer: Buffer.from(`text\n${lines}`),
+  });
+  await button('Import').click();
+  await expect(alert).toContainText('DISK_FULL');
+
+  await cdp.send('Storage.overrideQuotaForOrigin', { origin });
+  await task.fill('a parcel');
+  await button('push').click();
+  await button('jobs').click();
+  await expect(log).toContainText(/a letter.*a parcel/s);
+});
