@@ -6,6 +6,7 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
+import { firstLoad } from './demo/offline/first-load-plugin.ts';
 import { offline } from './demo/offline/offline-plugin.ts';
 import { playgroundSandbox } from './demo/sandbox/sandbox-plugin.ts';
 import { ctxStorage } from './src/vite/plugin.ts';
@@ -32,8 +33,11 @@ export default defineConfig({
     ctxStorage({
       config: file('demo/objects/wrangler.jsonc'),
       workerEntry: file('worker/entries/objects.ts'),
+      // No page starts them at once.
+      preload: false,
     }),
     playgroundSandbox(),
+    firstLoad(),
     offline(),
   ],
   optimizeDeps: { exclude: ['@sqlite.org/sqlite-wasm'] },

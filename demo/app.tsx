@@ -12,7 +12,7 @@ import { ObjectPanel } from './panels/object-panel.tsx';
 import { SqlPanel } from './panels/sql-panel.tsx';
 import { navigate, type Panel, type Route, route, showNotes } from './route.ts';
 import { connection } from './storage.ts';
-import { FailurePage, OpeningPage } from './ui/failure-page.tsx';
+import { FailurePage, Opening } from './ui/failure-page.tsx';
 import { Intro } from './ui/intro.tsx';
 import { Messages } from './ui/messages.tsx';
 import { StatusStrip, startStatus } from './ui/status-strip.tsx';
@@ -34,24 +34,20 @@ const PANEL_LABELS: Readonly<Record<Panel, string>> = {
 
 export function App() {
   const state = connection.value;
-  switch (state.kind) {
-    case 'opening':
-      return <OpeningPage />;
-    case 'refused':
-      return <FailurePage problem={state.problem} />;
-    default:
-      return <OpenApp />;
-  }
+  if (state.kind === 'refused') return <FailurePage problem={state.problem} />;
+  return <Frame isOpen={state.kind !== 'opening'} />;
 }
 
-function OpenApp() {
+/** What needs no storage is there at once, and stays where it is. */
+function Frame({ isOpen }: { isOpen: boolean }) {
   useEffect(() => {
+    if (!isOpen) return;
     startNotes();
     startKeys();
     startCharacters();
     startStatus();
     document.addEventListener('keydown', onShortcut);
-  }, []);
+  }, [isOpen]);
   const { view, note } = route.value;
   const panel: Panel = view === 'notes' ? 'sql' : view;
   return (
@@ -86,15 +82,21 @@ function OpenApp() {
         </nav>
       </header>
       <Intro />
-      <main class="main">
-        <NoteList />
-        <NoteEditor />
-        <section class="panel" aria-label={PANEL_LABELS[panel]}>
-          <PanelContent panel={panel} />
-        </section>
-      </main>
-      <StatusStrip />
-      <Messages />
+      {isOpen ? (
+        <>
+          <main class="main">
+            <NoteList />
+            <NoteEditor />
+            <section class="panel" aria-label={PANEL_LABELS[panel]}>
+              <PanelContent panel={panel} />
+            </section>
+          </main>
+          <StatusStrip />
+          <Messages />
+        </>
+      ) : (
+        <Opening />
+      )}
     </div>
   );
 }

@@ -38,7 +38,8 @@ export function FailurePage({ problem }: { problem: Problem }) {
   );
 }
 
-export function OpeningPage() {
+/** In place of the notes. */
+export function Opening() {
   return (
     <main class="opening">
       <p role="status">Opening the database…</p>

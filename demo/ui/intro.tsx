@@ -1,12 +1,21 @@
 // What a first visitor reads: what this page shows, and where to find the source of its class. Hidden
 // once there is a note.
 
+import { useEffect } from 'preact/hooks';
 import { listState } from '../notes/notes.ts';
 import { route } from '../route.ts';
 
+/** Remembers for the next visit whether there were notes: until they are listed, the page must not jump. */
+const HAS_NOTES = 'ctx-storage-notes';
+const wasEmpty = read() === null;
+
 export function Intro() {
   const state = listState.value;
-  const isEmpty = state.kind === 'listed' && state.list.total === 0 && state.search.trim() === '';
+  const isKnown = state.kind === 'listed' && state.search.trim() === '';
+  const isEmpty = isKnown ? state.list.total === 0 : wasEmpty && state.kind === 'loading';
+  useEffect(() => {
+    if (isKnown) remember(isEmpty);
+  }, [isKnown, isEmpty]);
   const { view, note } = route.value;
   if (!isEmpty || view !== 'notes' || note !== null) return null;
   return (
@@ -20,4 +29,20 @@ export function Intro() {
       </p>
     </section>
   );
+}
+
+// Storage that is forbidden remembers nothing.
+function read(): string | null {
+  try {
+    return localStorage.getItem(HAS_NOTES);
+  } catch {
+    return '';
+  }
+}
+
+function remember(isEmpty: boolean): void {
+  try {
+    if (isEmpty) localStorage.removeItem(HAS_NOTES);
+    else localStorage.setItem(HAS_NOTES, 'yes');
+  } catch {}
 }

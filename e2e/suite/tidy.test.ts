@@ -91,6 +91,7 @@ describe('source', () => {
       'demo/provider/main.tsx',
       'demo/sandbox/sandbox-worker.ts',
       'demo/sandbox/sandbox-plugin.ts',
+      'demo/offline/first-load-plugin.ts',
       'demo/offline/offline-plugin.ts',
       'demo/offline/service-worker.ts',
     ]);
