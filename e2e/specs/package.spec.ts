@@ -320,7 +320,7 @@ test('[PKG2] the package depends on what its files import, and on nothing else',
   const typed = files
     .filter((file) => file.endsWith('.d.ts'))
     .map((file) => readFileSync(join(dist, file), 'utf8'))
-    .flatMap((text) => [...text.matchAll(/(?:from|import\() ?'([^.'][^']*)'/g)])
+    .flatMap((text) => [...text.matchAll(/(?:from|import\() ?['"]([^.'"][^'"]*)['"]/g)])
     .map(([, path]) => path!);
   const names = [...imported, ...typed].filter((path) => !path.startsWith('node:')).map(packageOf);
   const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
