@@ -17,10 +17,15 @@ const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 /** Most unit tests share a process with others: loading the same modules anew for every file took a third of the time. */
 const UNIT_TESTS = ['src/**/*.test.ts', 'worker/**/*.test.ts', 'e2e/**/*.test.ts'];
 
-/** Tests of what a process has once: its wasm module, its collector, globals that are replaced for good. */
+/**
+ * Tests of what a process has once: its channels, on which the tabs of one file would hear those of another; its
+ * collector; globals that are replaced for good.
+ */
 const ISOLATED = [
+  'src/client/*.test.ts',
+  'src/rpc/*.test.ts',
+  'worker/boot/*.test.ts',
   'e2e/differential/surface.test.ts',
-  'src/client/remote-cursor.test.ts',
   'worker/sql/cancelled-query.test.ts',
   'worker/vfs/sqlite-module.test.ts',
   'worker/vfs/wasm-memory.test.ts',
