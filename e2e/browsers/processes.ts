@@ -27,12 +27,18 @@ export function killBrowser(profileDirectory: string): void {
 /** Memory that the renderers of the browser on this profile use, what they share with other processes included. */
 export function rendererBytes(profileDirectory: string): number {
   let bytes = 0;
-  for (const { pid, commandLine } of browserProcesses(profileDirectory)) {
-    if (!commandLine.includes('--type=renderer')) continue;
+  for (const pid of rendererIds(profileDirectory)) {
     const [, residentPages] = readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ');
     bytes += Number(residentPages) * 4096;
   }
   return bytes;
+}
+
+/** The processes that render pages of the browser on this profile. */
+export function rendererIds(profileDirectory: string): number[] {
+  return browserProcesses(profileDirectory)
+    .filter(({ commandLine }) => commandLine.includes('--type=renderer'))
+    .map(({ pid }) => pid);
 }
 
 // The browser's first process names the profile; what it started need not.

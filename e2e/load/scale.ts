@@ -1,8 +1,8 @@
-// npm run scale -- [--objects N] [--keys N] [--rows N] [--browser chromium|firefox]
+// npm run scale -- [--objects N] [--keys N] [--rows N] [--idle SECONDS] [--browser chromium|firefox]
 //
 // How the storage does when there is much of it: objects made, listed and opened again, keys and rows of
 // one object written, found and opened again. Prints how long each took, what memory it takes and how many
-// files are open; fails when a count is wrong.
+// files are open, also when everything has been idle for so long; fails when a count is wrong.
 // The defaults are the small form; the large one is --objects 10000 --keys 1000000 --rows 5000000.
 
 import { parseArgs } from 'node:util';
@@ -23,6 +23,7 @@ const { values } = parseArgs({
     objects: { type: 'string', default: '200' },
     keys: { type: 'string', default: '20000' },
     rows: { type: 'string', default: '100000' },
+    idle: { type: 'string', default: '0' },
     browser: { type: 'string', default: 'chromium' },
   },
 });
@@ -34,6 +35,8 @@ const [objects, keys, rows] = [values.objects, values.keys, values.rows].map(Num
 if (![objects, keys, rows].every((count) => Number.isInteger(count) && count >= 1)) {
   throw new Error('scale: --objects, --keys and --rows take whole numbers from 1 on.');
 }
+
+const idleMs = Number(values.idle) * 1000;
 
 const browser = requireBrowser(values.browser as BrowserName);
 const site = await startSite({
@@ -76,6 +79,10 @@ try {
   );
 
   await use('after that', page, heaps);
+  if (idleMs > 0) {
+    await page.waitForTimeout(idleMs);
+    await use(`idle for ${values.idle} s`, page, heaps);
+  }
   await profile.quit();
   page = await openPage();
   heaps = await readerOf(page);

@@ -19,7 +19,7 @@ import type { ClassRegistry } from '../instance/object-class.ts';
 import { MessageTurns, TURNS_PER_MESSAGE, type Turns } from '../io/turns.ts';
 import { registerRunningHost } from '../library/running-hosts.ts';
 import { completeLimits, type Limits } from '../sql/query-limits.ts';
-import { openLogDatabase } from '../storage/log-database.ts';
+import { Databases } from '../storage/databases.ts';
 import type { Sqlite } from '../vfs/sqlite-module.ts';
 
 /** What a host runs on. */
@@ -65,7 +65,8 @@ export async function startHost(
   classes: ClassRegistry,
   env: object,
 ): Promise<RunningHost> {
-  const { time = systemTime } = platform;
+  // Not the platform itself: it would keep the first instance of SQLite, and all of its memory.
+  const { time = systemTime, catalog, isDedicated } = platform;
   const messages = new MessageTurns(isTaskExact ? 1 : TURNS_PER_MESSAGE);
   const clock = new Clock(time);
   const environment = environmentOf(platform, platform.turns ?? messages, time, clock);
@@ -77,7 +78,7 @@ export async function startHost(
   const leave = [
     () => messages.close(),
     () => clock.close(),
-    realm.register({ host: host.io, isDedicated: platform.isDedicated }),
+    realm.register({ host: host.io, isDedicated }),
     registerRunningHost(host.io, {
       caller: namespaces.ambient,
       env: namespaces.ambientEnv,
@@ -89,7 +90,7 @@ export async function startHost(
     namespaces.close();
     return host.close(fact).finally(() => {
       undoAll(leave);
-      platform.catalog.close();
+      catalog.close();
     });
   };
   try {
@@ -107,7 +108,8 @@ function environmentOf(
   time: SystemTime,
   clock: Clock,
 ): HostEnvironment {
-  const { sqlite, limits = completeLimits() } = platform;
+  const { limits = completeLimits() } = platform;
+  const databases = new Databases(platform.sqlite, limits);
   return {
     now: () => clock.now(),
     randomUint32: () => crypto.getRandomValues(new Uint32Array(1))[0]!,
@@ -123,6 +125,6 @@ function environmentOf(
     ...(platform.estimate !== undefined && { estimate: platform.estimate }),
     ...(platform.idleMs !== undefined && { idleMs: platform.idleMs }),
     limits,
-    openDatabase: (store, events) => openLogDatabase(sqlite, store, events, limits),
+    openDatabase: (files, events) => databases.open(files, events),
   };
 }

@@ -69,8 +69,13 @@ const LIMITS: readonly (readonly [limit: number, value: number])[] = [
   [10, 10], // TRIGGER_DEPTH
 ];
 
-// The log's settings, and 16 MiB of cache.
-const PRAGMAS = [...LOG_PRAGMAS, 'PRAGMA cache_size=-16384'].join(';');
+// The log's settings, and 16 MiB of cache. All connections together keep to 64 MiB where they can: beyond, a page that is
+// read takes the place of another one in its connection's cache.
+const PRAGMAS = [
+  ...LOG_PRAGMAS,
+  'PRAGMA cache_size=-16384',
+  'PRAGMA soft_heap_limit=67108864',
+].join(';');
 
 // Settings that user SQL may change, with their values when an object starts.
 const INITIAL_SETTINGS =

@@ -11,12 +11,13 @@ export interface LogDatabase {
   close(): void;
 }
 
-/** @throws CORRUPT, IO, DISK_FULL */
+/** `onClosed` is called once it has been closed. @throws CORRUPT, IO, DISK_FULL */
 export function openLogDatabase(
   sqlite: Sqlite,
   files: Pick<ObjectFiles, 'file'>,
   events: DatabaseEvents,
   limits?: Limits,
+  onClosed: () => void = () => {},
 ): LogDatabase {
   const { vfs } = sqlite;
   const name = vfs.attach(files.file);
@@ -27,7 +28,10 @@ export function openLogDatabase(
     return {
       database,
       close() {
-        database.close(() => vfs.detach(name));
+        database.close(() => {
+          vfs.detach(name);
+          onClosed();
+        });
       },
     };
   } catch (error) {

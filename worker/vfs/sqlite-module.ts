@@ -16,7 +16,7 @@ import { WasmMemory } from './wasm-memory.ts';
 
 export type { Pointer, SqliteExports } from './sqlite-exports.ts';
 
-/** The loaded module; one per worker. */
+/** The loaded module; one per worker at a time. */
 export interface Sqlite {
   readonly exports: SqliteExports;
   readonly memory: WasmMemory;
@@ -28,9 +28,11 @@ export interface Sqlite {
   readonly install: (callback: Callback) => Pointer;
   /** The file system of every database of this module. */
   readonly vfs: LogVfs;
+  /** Another instance, with memory of its own; `loadSqlite` gives that one from now on. */
+  readonly renew: () => Sqlite;
 }
 
-// Of the module, since a worker loads SQLite once, whoever asks: it takes memory and is never released.
+// Of the module, since a worker loads SQLite once, whoever asks. An instance is given up for another, never for none.
 let loading: Promise<Sqlite> | undefined;
 
 /** The first bytes of every WebAssembly module. */
@@ -53,11 +55,24 @@ export function loadSqlite(wasm: URL | WebAssembly.Module | Uint8Array): Promise
 }
 
 async function load(wasm: URL | WebAssembly.Module | Uint8Array): Promise<Sqlite> {
-  const { exports, memory } = await startWasm(await compile(wasm));
-  return sqliteOf(exports as unknown as SqliteExports, memory);
+  return startSqlite(await compile(wasm));
 }
+
+function startSqlite(module: WebAssembly.Module): Sqlite {
+  const { exports, memory } = startWasm(module);
+  return sqliteOf(exports as unknown as SqliteExports, memory, () => {
+    const renewed = startSqlite(module);
+    loading = Promise.resolve(renewed);
+    return renewed;
+  });
+}
+
 /** The handle on a module that has been started. @throws WORKER_FAILED if it is another build */
-export function sqliteOf(exports: SqliteExports, wasmMemory: WebAssembly.Memory): Sqlite {
+export function sqliteOf(
+  exports: SqliteExports,
+  wasmMemory: WebAssembly.Memory,
+  renew: () => Sqlite,
+): Sqlite {
   if (exports[COUNTED_STATEMENT] === undefined) {
     throw storageError(
       'WORKER_FAILED',
@@ -71,7 +86,7 @@ export function sqliteOf(exports: SqliteExports, wasmMemory: WebAssembly.Memory)
   const counted = new CountedStatement(exports[COUNTED_STATEMENT]);
   const install = (callback: Callback) =>
     installFunctions(exports.__indirect_function_table, [callback])[0]!;
-  return { exports, memory, countTable, counted, install, vfs: new LogVfs(exports, memory) };
+  return { exports, memory, countTable, counted, install, vfs: new LogVfs(exports, memory), renew };
 }
 
 /** The memory of a module that has been started. */

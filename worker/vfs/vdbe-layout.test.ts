@@ -15,7 +15,7 @@ beforeAll(async () => {
   const file = readFileSync(new URL('./sqlite3.wasm', import.meta.url));
   const official = await startOfficial(new WebAssembly.Module(file));
   sqlite3 = official.sqlite3;
-  sqlite = sqliteOf(official.exports, official.memory);
+  sqlite = sqliteOf(official.exports, official.memory, () => sqlite);
 });
 
 const SCHEMA = `

@@ -8,9 +8,9 @@ import { startWasm } from './wasm-host.ts';
 
 const module = new WebAssembly.Module(readFileSync(new URL('./sqlite3.wasm', import.meta.url)));
 
-async function started(): Promise<Sqlite> {
-  const { exports, memory } = await startWasm(module);
-  return sqliteOf(exports as never, memory);
+function started(): Sqlite {
+  const { exports, memory } = startWasm(module);
+  return sqliteOf(exports as never, memory, started);
 }
 
 /** The first value of a query, as text. */

@@ -26,11 +26,14 @@ export interface StartedWasm {
   readonly memory: WebAssembly.Memory;
 }
 
-/** Starts SQLite's module. @throws an error of WebAssembly if it is of another program */
-export async function startWasm(module: WebAssembly.Module): Promise<StartedWasm> {
+/**
+ * Starts SQLite's module, which takes a millisecond: what takes time is to compile it.
+ *
+ * @throws an error of WebAssembly if it is of another program
+ */
+export function startWasm(module: WebAssembly.Module): StartedWasm {
   const memory = new WebAssembly.Memory(MEMORY_PAGES);
-  const instance = await WebAssembly.instantiate(module, importsOf(module, memory));
-  const { exports } = instance;
+  const { exports } = new WebAssembly.Instance(module, importsOf(module, memory));
   const start = exports.__wasm_call_ctors;
   if (typeof start !== 'function') throw new Error('this WebAssembly is not a build of SQLite');
   start();
