@@ -59,3 +59,19 @@ test('[MANY7] memory that has grown is given back when the last database is clos
   await again.close();
   expect(renew).toHaveBeenCalledTimes(1);
 });
+
+test('[MANY7] without memory for a fresh instance, the one that has grown is used on', async () => {
+  const sqlite = await loadSqliteInNode();
+  const renew = vi.fn(() => {
+    throw new RangeError('WebAssembly.Memory(): could not allocate memory');
+  });
+  const databases = new Databases({ ...sqlite, renew }, completeLimits());
+  const directory = new MemoryDirectory();
+  const filled = await open(databases, directory);
+  await fill(filled);
+  await filled.close();
+  expect(renew).toHaveBeenCalledTimes(1);
+  const again = await open(databases, directory);
+  expect(again.get('key 7', (bytes) => bytes[0])).toBe(7);
+  await again.close();
+});

@@ -36,6 +36,11 @@ export class Databases {
   }
 
   #giveMemoryBack(): void {
-    if (this.#sqlite.memory.u8.length > KEPT_BYTES) this.#sqlite = this.#sqlite.renew();
+    if (this.#sqlite.memory.u8.length <= KEPT_BYTES) return;
+    try {
+      this.#sqlite = this.#sqlite.renew();
+    } catch {
+      // The device has no memory for another one; this one is sound, and is used on.
+    }
   }
 }
