@@ -54,6 +54,7 @@ export async function measureRows(
         }
       }
       measured.push({ name, place, rounds });
+      console.error(`${place}: ${name} measured`);
     }
     for (const [, page] of pages) await page.close();
     return measured;
