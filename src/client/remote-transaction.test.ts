@@ -116,7 +116,7 @@ test('[PTX4] after the commit every operation of txn fails, rollback() too', asy
 });
 
 describe('the first calls', () => {
-  test('[PTX8] are sent with the beginning, and the commit after its answer', async () => {
+  test('[PTX8] are sent with the beginning, and the commit when the closure has ended', async () => {
     const release = host.holdAnswers();
     const value = storage.transaction(async (txn) => {
       void txn.put('count', 2);
@@ -130,14 +130,26 @@ describe('the first calls', () => {
     expect(host.operations).toEqual(['begin', 'put', 'get', 'commit']);
   });
 
-  test('[PTX8] a closure that ends before the transaction is open has it committed after that', async () => {
+  test('[PTX8] the commit of a closure that ends before the transaction is open waits for no answer', async () => {
     const release = host.holdAnswers();
     const done = storage.transaction((txn) => void txn.put('count', 2));
     await turns();
-    expect(host.operations).toEqual(['begin', 'put']);
+    expect(host.operations).toEqual(['begin', 'put', 'commit']);
     release();
     await done;
-    expect(host.operations).toEqual(['begin', 'put', 'commit']);
+    expect(await storage.get('count')).toBe(2);
+  });
+
+  test('[PTX8] one whose commit was sent does not begin again: it may have taken effect', async () => {
+    const other = tabs.tab();
+    const theirs = await other.open('object');
+    host.holdAnswers();
+    const lost = theirs.transaction((txn) => void txn.put('count', 2).catch(() => {}));
+    await vi.waitUntil(() => host.operations.includes('commit'));
+    tab.close();
+    await expect(lost).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' });
+    expect(await theirs.get('count')).toBe(2); // here it has
+    expect(other.leadingHost.operations).toEqual(['get']);
   });
 
   test('[PTX8] one that is lost before it was open begins again, with its calls, at the next worker', async () => {

@@ -5,7 +5,7 @@
 // object.
 //
 // The closure starts as the transaction begins: its first calls travel with the beginning, and wait in the
-// worker until the transaction is open.
+// worker until the transaction is open. So does the commit of one that has ended by then.
 
 import { checkCallback } from '../contract/arguments.ts';
 import { storageError } from '../contract/errors.ts';
@@ -71,14 +71,19 @@ export class RemoteTransactions {
     let result: T;
     try {
       result = await this.#inTime(running, transaction, scope, signal);
-      // Not before it is open: one that is cancelled while it waits is not committed.
-      await scope.begun;
-      signal?.throwIfAborted();
+      if (signal !== undefined) {
+        // Not before it is open: one that is cancelled while it waits is not committed.
+        await scope.begun;
+        signal.throwIfAborted();
+      }
     } catch (error) {
       await transaction.undo(transactionEnded('rolled back'));
       throw error;
     }
-    await transaction.commit();
+    const committed = transaction.commit();
+    committed.catch(() => {}); // thrown below, unless it never began, which is why then
+    await scope.begun;
+    await committed;
     return result;
   }
 

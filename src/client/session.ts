@@ -7,6 +7,7 @@
 // with its calls, of which none was answered.
 
 import { isStorageError, storageError } from '../contract/errors.ts';
+import { inMicrotask } from '../contract/microtask.ts';
 import { type Call, operationOf, type Results } from '../contract/operations.ts';
 import { fromWire, type Outcome } from '../rpc/errors-on-wire.ts';
 import type { WireAddress } from '../rpc/object-protocol.ts';
@@ -206,7 +207,7 @@ export class Session {
   #scheduleFlush(): void {
     if (this.#isFlushScheduled) return;
     this.#isFlushScheduled = true;
-    queueMicrotask(() => {
+    inMicrotask(() => {
       this.#isFlushScheduled = false;
       this.#flush();
     });
@@ -361,9 +362,11 @@ function belongsTo({ number }: TransactionScope, call: Call): boolean {
   return call.op === 'begin' ? call.number === number : call.txn === number;
 }
 
-/** One of which nothing was answered has had no effect: its commit is sent after that. */
+/** One whose beginning was not answered has had no effect, unless its commit was sent too. */
 function mayBeginAgain(scope: TransactionScope, sent: readonly Pending[]): boolean {
-  return sent.every(({ call, sends }) => !belongsTo(scope, call) || sends < SENDS_MAX);
+  return sent.every(
+    ({ call, sends }) => !belongsTo(scope, call) || (call.op !== 'commit' && sends < SENDS_MAX),
+  );
 }
 
 function travelsAlone({ op }: Call): boolean {

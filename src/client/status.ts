@@ -11,6 +11,7 @@ import type {
   StorageSpace,
 } from '../contract/connection-status.ts';
 import type { StorageMedium } from '../contract/medium.ts';
+import { inMicrotask } from '../contract/microtask.ts';
 import type { Notice } from '../rpc/notices.ts';
 import { namedObject } from '../stubs/wire-address.ts';
 import type { Persistence } from './persistence.ts';
@@ -138,7 +139,7 @@ export class Status
   #tell(): void {
     if (this.#isToldLater) return;
     this.#isToldLater = true;
-    queueMicrotask(() => {
+    inMicrotask(() => {
       this.#isToldLater = false;
       if (this.#hasListener) this.dispatchEvent(new Event('statechange'));
       if (this.#isOutdated || this.#source?.isOutdated !== true) return;

@@ -56,5 +56,12 @@ export function checkArray(what: string, value: unknown, countMax: number): read
   if (value.length > countMax) {
     throw malformed(`${what} (${value.length} elements)`, `an array of at most ${countMax}`);
   }
-  return Array.from(value);
+  return eachOf(value, (element) => element);
+}
+
+/** What `check` makes of each element, holes included. A loop: `Array.from` asks the array for an iterator. */
+export function eachOf<T>(values: readonly unknown[], check: (value: unknown) => T): T[] {
+  const checked: T[] = [];
+  for (let i = 0; i < values.length; i++) checked.push(check(values[i]));
+  return checked;
 }

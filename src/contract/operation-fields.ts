@@ -13,6 +13,7 @@ import {
   checkNumber,
   checkNumberOf,
   checkString,
+  eachOf,
   malformed,
 } from './check.ts';
 import { storageError } from './errors.ts';
@@ -56,13 +57,13 @@ export const numberOf: FieldCheck<number> = checkNumberOf;
 export const keys: FieldCheck<readonly string[]> = (name, value, operation) => {
   if (!Array.isArray(value)) throw malformed(name, 'an array');
   checkCount(operation, value.length);
-  return Array.from(value, (key) => checkKey(operation, key));
+  return eachOf(value, (key) => checkKey(operation, key));
 };
 
 export const entries: FieldCheck<readonly Entry[]> = (name, value, operation) => {
   if (!Array.isArray(value)) throw malformed(name, 'an array');
   checkCount(operation, value.length);
-  return Array.from(value, (entry: unknown) => {
+  return eachOf(value, (entry) => {
     const [key, content] = checkArray('entry', entry, 2);
     return [checkKey(operation, key), checkValue(operation, content)] as const;
   });

@@ -9,6 +9,7 @@
 // are collected, which may be long after, and a closed BroadcastChannel would throw. What was posted
 // before close() is sent. A message that cannot be cloned fails its own call, and no other.
 
+import { inMicrotask } from '../contract/microtask.ts';
 import { toWire } from './errors-on-wire.ts';
 
 /** What a MessagePort and a BroadcastChannel have in common. */
@@ -43,7 +44,7 @@ const AT_ONCE: Pace = {
   deliver: (task) => task(),
   // The second microtask comes after the calls of code that was waiting for the first: those of a
   // transaction's closure travel with its beginning.
-  send: (task) => queueMicrotask(() => queueMicrotask(task)),
+  send: (task) => inMicrotask(() => inMicrotask(task)),
 };
 
 type Listener = (event: Event) => void;

@@ -20,14 +20,22 @@ export type SessionId = number;
  * Every promise settles only after the flush that covers the writes before it (the output gate).
  * For the page, a rejection is an outcome; that of `execute` is the outcome of each of its calls.
  */
-export interface StoragePeer {
+export interface StoragePeer extends StorageFunctions {
+  /** Runs calls in order; outcomes are parallel to them. */
+  execute(session: SessionId, calls: readonly Call[]): Promise<Outcome[]>;
+}
+
+/** The same on the side of the worker, where an answer that is there already needs no promise. */
+export interface StorageService extends StorageFunctions {
+  execute(session: SessionId, calls: readonly Call[]): Outcome[] | Promise<Outcome[]>;
+}
+
+interface StorageFunctions {
   /**
    * Opens an object for this client, by its name or as an object of a class; recovers it when it is
    * the first handle on it.
    */
   open(target: string | WireAddress): Promise<Outcome<SessionId>>;
-  /** Runs calls in order; outcomes are parallel to them. */
-  execute(session: SessionId, calls: readonly Call[]): Promise<Outcome[]>;
   /**
    * The calls with these flags are not wanted any more. One that has not begun is not made, and the statement
    * that one runs is stopped; both are CANCELLED.

@@ -39,6 +39,15 @@ type Description<Peer> = {
     : never;
 };
 
+/** The functions of a peer where they are: an answer that is there already needs no promise. */
+export type Served<Peer> = {
+  readonly [Name in keyof Peer]: Peer[Name] extends (
+    ...parameters: infer Parameters
+  ) => Promise<infer Result>
+    ? (...parameters: Parameters) => Result | Promise<Result>
+    : never;
+};
+
 /** What a worker exposes to a page. */
 export type WorkerPeer = Required<StoragePeer> & ObjectsPeer & LivePeer & ReferencePeer;
 
@@ -71,10 +80,10 @@ type AnyPeer = Readonly<Record<string, (...parameters: unknown[]) => Promise<unk
 /** Answers the peer's calls of these functions. */
 export function serveFunctions<Peer extends object>(
   description: Description<Peer>,
-  functions: Peer,
+  functions: Served<Peer>,
   endpoint: ChannelEndpoint,
 ): void {
-  const peer = functions as AnyPeer;
+  const peer = functions as Readonly<Record<string, (...parameters: unknown[]) => unknown>>;
   const answers = Object.entries(description as AnyDescription).map(
     ([name, { parameters }]): [string, Answerer] => [
       name,

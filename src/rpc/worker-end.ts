@@ -15,17 +15,18 @@ import type { LiveConnection, LiveService } from './live-protocol.ts';
 import type { Notices } from './notices.ts';
 import type { ObjectsConnection, ObjectsService, WireAddress } from './object-protocol.ts';
 import { PendingCalls } from './pending-calls.ts';
-import type { SessionId, StoragePeer } from './protocol.ts';
+import type { SessionId, StorageService } from './protocol.ts';
 import {
   PAGE_FUNCTIONS,
   remoteFunctions,
+  type Served,
   serveFunctions,
   WORKER_FUNCTIONS,
   type WorkerPeer,
 } from './remote-functions.ts';
 
 /** What a worker that leads serves: storage, and objects if it hosts classes. */
-export interface WorkerService extends StoragePeer {
+export interface WorkerService extends StorageService {
   readonly objects?: ObjectsService;
   /** Live reads of objects. */
   readonly live?: LiveService;
@@ -46,7 +47,7 @@ export interface WorkerService extends StoragePeer {
 /** Requests that are answered when something happens, which may be never. */
 const WAITING: ReadonlySet<string> = new Set(['watch', 'wait', 'pull']);
 
-export class WorkerEnd implements StoragePeer {
+export class WorkerEnd implements StorageService {
   readonly #service: WorkerService;
   readonly #objects: ObjectsConnection;
   readonly #live: LiveConnection;
@@ -115,7 +116,7 @@ export class WorkerEnd implements StoragePeer {
   }
 
   /** @throws CONNECTION_CLOSED for a session that is closed, or not this page's */
-  execute(session: SessionId, calls: readonly Call[]): Promise<Outcome[]> {
+  execute(session: SessionId, calls: readonly Call[]): Outcome[] | Promise<Outcome[]> {
     if (this.#sessions.has(session)) return this.#service.execute(session, calls);
     return Promise.reject(
       storageError('CONNECTION_CLOSED', 'This handle was closed; open the object again.'),
@@ -140,7 +141,7 @@ export class WorkerEnd implements StoragePeer {
     this.#live.end();
   }
 
-  #functions(): WorkerPeer {
+  #functions(): Served<WorkerPeer> {
     const objects = this.#objects;
     const live = this.#live;
     return {
@@ -160,9 +161,9 @@ export class WorkerEnd implements StoragePeer {
     };
   }
 
-  #run<T>(call: () => Promise<T>, counts = true): Promise<T> {
+  #run<T, A extends T | Promise<T>>(call: () => A, counts = true): A {
     const answer = call();
-    if (counts) {
+    if (counts && answer instanceof Promise) {
       this.#running += 1;
       answer.then(this.#answered, this.#answered);
     }

@@ -14,7 +14,7 @@ import type { StorageMedium } from '../contract/medium.ts';
 import type { RemoteStorage } from '../contract/storage.ts';
 import type { StartMessage, WorkerMessage } from '../rpc/control.ts';
 import type { ObjectsService } from '../rpc/object-protocol.ts';
-import type { StoragePeer } from '../rpc/protocol.ts';
+import type { StorageService } from '../rpc/protocol.ts';
 import type { WorkerService } from '../rpc/worker-end.ts';
 import { type Agent, FakeBrowser, type FakeLocks } from './fake-browser.ts';
 import { type Disk, FakeHost } from './fake-host.ts';
@@ -51,14 +51,18 @@ export class FakeTabs {
   readonly disk: Disk = new Map();
   readonly runCandidate: RunCandidate;
   readonly objects: (() => ObjectsService) | undefined;
-  readonly storage: StoragePeer | undefined;
+  readonly storage: StorageService | undefined;
   /** Flags that were revoked. */
   readonly revoked = new Set<string>();
   readonly flags: Flags;
   readonly #tabs: FakeTab[] = [];
 
   /** `objects` and `storage` replace those of every host, if given. */
-  constructor(runCandidate: RunCandidate, objects?: () => ObjectsService, storage?: StoragePeer) {
+  constructor(
+    runCandidate: RunCandidate,
+    objects?: () => ObjectsService,
+    storage?: StorageService,
+  ) {
     this.runCandidate = runCandidate;
     this.objects = objects;
     this.storage = storage;
@@ -328,7 +332,7 @@ export class FakeWorker implements WorkerLike {
       },
       end: (fact) => agent.whileAlive(() => fake.end(fact)),
       open: (target) => agent.whileAlive(() => host.open(target)),
-      execute: (session, calls) => agent.whileAlive(() => host.execute(session, calls)),
+      execute: (session, calls) => agent.whileAlive(async () => host.execute(session, calls)),
       cancel: (flags) => agent.whileAlive(async () => host.cancel?.(flags)),
       close: (session) => agent.whileAlive(() => host.close(session)),
     };

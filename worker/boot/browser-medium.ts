@@ -103,6 +103,16 @@ async function onIndexedDb(
       (cleared: Error) => cleared,
     );
   });
+  const unlessLost = async <T>(result: T | Promise<T>): Promise<T> => {
+    const [settled] = await Promise.allSettled([result]);
+    if (medium.isLost) {
+      const reason = await lost;
+      await environment.sleep(0); // the connections have ended by then
+      throw reason;
+    }
+    if (settled.status === 'rejected') throw settled.reason;
+    return settled.value;
+  };
   return {
     kind: 'indexeddb',
     medium,
@@ -110,15 +120,9 @@ async function onIndexedDb(
       cleared: Promise.race([watch.cleared, lost]),
       // What failed by the loss is told as the reason why this worker ends, so that the next call of whoever
       // hears it meets the next worker. Most failures are outcomes, not rejections.
-      async during(work) {
-        const [settled] = await Promise.allSettled([watch.during(work)]);
-        if (medium.isLost) {
-          const reason = await lost;
-          await environment.sleep(0); // the connections have ended by then
-          throw reason;
-        }
-        if (settled.status === 'rejected') throw settled.reason;
-        return settled.value;
+      during(work) {
+        const result = watch.during(work);
+        return result instanceof Promise || medium.isLost ? unlessLost(result) : result;
       },
     },
     suspect: () => watch.expire(),

@@ -8,15 +8,19 @@ import { type Outcome, toWire } from '../../src/rpc/errors-on-wire.ts';
 import type { LiveService } from '../../src/rpc/live-protocol.ts';
 import type { Notices } from '../../src/rpc/notices.ts';
 import type { ObjectsService } from '../../src/rpc/object-protocol.ts';
-import type { StoragePeer } from '../../src/rpc/protocol.ts';
+import type { StorageService } from '../../src/rpc/protocol.ts';
 import type { WorkerService } from '../../src/rpc/worker-end.ts';
 
 /** The part of file/clearance-watch that is used. */
 export interface Watch {
   /** Resolves to the reason when the files are gone, or cannot be reached any more. */
   readonly cleared: Promise<Error>;
-  /** Does the work. @throws the reason when the files are gone */
-  during<T>(work: () => Promise<T>): Promise<T>;
+  /**
+   * Does the work; its result itself if that is there, and the files were seen lately.
+   *
+   * @throws the reason, as a rejection, when the files are gone
+   */
+  during<T>(work: () => T | Promise<T>): T | Promise<T>;
 }
 
 /** How the host behind the services ends. */
@@ -30,14 +34,19 @@ export interface HostLife {
 }
 
 export function watchedHost(
-  host: StoragePeer,
+  host: StorageService,
   objects: ObjectsService,
   live: LiveService,
   watch: Watch,
   life: HostLife,
 ): WorkerService {
-  const guard = <T>(work: () => Promise<Outcome<T>>): Promise<Outcome<T>> =>
-    watch.during(work).catch((error) => ({ error: toWire(error) }));
+  const guard = async <T>(work: () => Promise<Outcome<T>>): Promise<Outcome<T>> => {
+    try {
+      return await watch.during(work);
+    } catch (error) {
+      return { error: toWire(error) };
+    }
+  };
   return {
     lost: watch.cleared,
     notices: life.notices,

@@ -32,6 +32,8 @@ export class ClearanceWatch {
   #failures = 0;
   #error: Error | undefined;
   #underWay = 0;
+  /** There was a call since the last regular look. */
+  #isUsed = false;
   /** The next regular look has its timer, which costs more than many a call. */
   #looksRegularly = false;
   #reportCleared: (error: Error) => void = () => {};
@@ -45,16 +47,21 @@ export class ClearanceWatch {
     });
   }
 
-  /** Does the work, with regular looks. @throws SITE_DATA_CLEARED in place of any outcome */
-  async during<T>(work: () => Promise<T>): Promise<T> {
-    this.#underWay += 1;
+  /**
+   * Does the work, with regular looks; its result itself if that is there, and the last look is valid.
+   *
+   * @throws SITE_DATA_CLEARED, as a rejection, in place of any outcome
+   */
+  during<T>(work: () => T | Promise<T>): T | Promise<T> {
     this.#lookRegularly();
+    let result: T | Promise<T>;
     try {
-      return await work();
-    } finally {
-      this.#underWay -= 1;
-      if (!this.#hasSeenLately) await this.#confirm();
+      result = work();
+    } catch (error) {
+      result = Promise.reject(error);
     }
+    const isOver = !(result instanceof Promise) && this.#hasSeenLately;
+    return isOver ? result : this.#confirmed(result);
   }
 
   /** Invalidates the last look: something failed, and a deletion would explain it. */
@@ -71,6 +78,16 @@ export class ClearanceWatch {
     return this.#look;
   }
 
+  async #confirmed<T>(result: T | Promise<T>): Promise<T> {
+    this.#underWay += 1;
+    try {
+      return await result;
+    } finally {
+      this.#underWay -= 1;
+      if (!this.#hasSeenLately) await this.#confirm();
+    }
+  }
+
   async #confirm(): Promise<void> {
     if (this.#error !== undefined) throw this.#error;
     if (!this.#hasSeenLately) await this.look();
@@ -80,11 +97,13 @@ export class ClearanceWatch {
     return this.#error === undefined && this.#environment.now() - this.#seenMs < CHECK_MS;
   }
 
-  /** From the first call on, until none is under way when a look is due. */
+  /** From the first call on, until there was none between two looks. */
   #lookRegularly(): void {
+    this.#isUsed = true;
     if (this.#looksRegularly) return;
     const next = () => {
-      this.#looksRegularly = this.#underWay > 0;
+      this.#looksRegularly = this.#underWay > 0 || this.#isUsed;
+      this.#isUsed = false;
       if (!this.#looksRegularly) return;
       this.#confirm().catch(() => {}); // reported by `cleared`
       this.#environment.after(CHECK_MS, next);

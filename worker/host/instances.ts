@@ -50,6 +50,12 @@ export class Instances {
     }
   }
 
+  /** The instance of an address, if it is live now; undefined also after the end of all. */
+  live(address: ObjectAddress): ObjectInstance | undefined {
+    const slot = this.#closed === undefined ? this.#slots.get(addressKey(address)) : undefined;
+    return slot?.kind === 'live' ? slot.instance : undefined;
+  }
+
   /** True while the object has an instance, or files that one has not released. */
   has(key: string): boolean {
     return this.#slots.has(key);

@@ -153,6 +153,11 @@ export class ObjectHost {
     return this.#instances.get(address);
   }
 
+  /** The instance of an address, if it is live now. */
+  liveInstance(address: ObjectAddress): ObjectInstance | undefined {
+    return this.#instances.live(address);
+  }
+
   /** The live instance of a facet, which is started if there is none. @throws as `instance` */
   facet(address: ObjectAddress, startup: FacetStartup): Promise<ObjectInstance> {
     this.#facetFiles.started(addressKey(address));

@@ -215,7 +215,7 @@ describe('into an object', () => {
     const sessions = new PageSessions(host.host, () => () => {});
     const open = async () => (await sessions.open('object')) as { ok: number };
     const [mine, other] = [await open(), await open()];
-    const import_ = (session: number) =>
+    const import_ = async (session: number) =>
       sessions.execute(session, [{ op: 'importDatabase', database: file, wal: null }]);
     const [begun] = await sessions.execute(mine.ok, [{ op: 'begin', number: 1 }]);
     const put = { op: 'put', entries: [['a', new Uint8Array([1])]], unconfirmed: false } as const;

@@ -107,21 +107,29 @@ export class InstanceContext implements IoContext {
    * end that comes first.
    */
   deliver<T>(event: () => T | PromiseLike<T>, section: CriticalSection | null = null): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      const unhold = this.#lifecycle.hold(reject);
-      this.#eventCount += 1;
-      const release = () => {
-        this.#eventCount -= 1;
-        unhold();
-      };
-      const answer = (settle: () => void) => this.#answer(release, settle, reject);
-      this.gate.deliver(section, () => {
-        call(event).then(
-          (value) => answer(() => resolve(value)),
-          (error) => answer(() => reject(error)),
-        );
-      });
+    return this.#answered((settle) => this.gate.deliver(section, () => settle(call(event))));
+  }
+
+  /**
+   * Delivers an event that runs no code of the object: like `deliver`, but within this call if the gate admits
+   * it now, and with its result itself if that is there and waits for nothing.
+   *
+   * @throws the reason of the end that the event has brought
+   */
+  deliverNow<T>(event: () => T | Promise<T>, section: CriticalSection | null): T | Promise<T> {
+    const results: (T | Promise<T>)[] = [];
+    const isAdmitted = this.gate.runNow(section, () => {
+      this.#cancellation = undefined;
+      results.push(event());
     });
+    if (!isAdmitted) return this.deliver(event, section);
+    if (this.hasEnded) throw this.#lifecycle.reason;
+    const result = results[0]!;
+    if (result instanceof Promise || this.#options.confirmation() !== undefined) {
+      return this.#answered((settle) => settle(Promise.resolve(result)));
+    }
+    this.retain()(); // it was used: it rests from now on
+    return result;
   }
 
   entrance(): Enter {
@@ -179,6 +187,25 @@ export class InstanceContext implements IoContext {
   keepAlive(work: Promise<unknown>): void {
     const release = this.retain();
     work.then(release, release);
+  }
+
+  /** Settles like the result that the event gives to `settle`, behind the output gate. */
+  #answered<T>(start: (settle: (result: Promise<T>) => void) => void): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const unhold = this.#lifecycle.hold(reject);
+      this.#eventCount += 1;
+      const release = () => {
+        this.#eventCount -= 1;
+        unhold();
+      };
+      const answer = (settle: () => void) => this.#answer(release, settle, reject);
+      start((result) => {
+        result.then(
+          (value) => answer(() => resolve(value)),
+          (error) => answer(() => reject(error)),
+        );
+      });
+    });
   }
 
   // An event that has run no longer rejects when a close begins (`release`): its answer waits for the

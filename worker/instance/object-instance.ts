@@ -255,6 +255,20 @@ export class ObjectInstance {
   }
 
   /**
+   * Delivers calls of a page, which run no code of the object, as one event and one turn of the storage.
+   * The result itself, if it waits for nothing; otherwise as `deliver`.
+   *
+   * @throws the reason of an end that they have brought
+   */
+  deliverNow<T>(
+    event: (storage: ObjectStorage) => T | Promise<T>,
+    section: CriticalSection | null = null,
+  ): T | Promise<T> {
+    const turn = () => this.storage.turn(() => event(this.storage));
+    return this.context.deliverNow(turn, section);
+  }
+
+  /**
    * Runs the alarm's handler as an event; rejects when it fails. Resolves to the time of an alarm
    * that is not due, otherwise to null; without an alarm nothing happens.
    */

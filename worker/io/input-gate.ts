@@ -53,6 +53,17 @@ export class InputGate {
     } else this.#waiting.add(section, event);
   }
 
+  /**
+   * Runs work that starts nothing in the caller's turn, which stays free for an event. False if the gate
+   * does not admit it now.
+   */
+  runNow(section: CriticalSection | null, work: () => void): boolean {
+    if (this.#isClosed || this.#turnIsTaken || !this.#admitsNow(section)) return false;
+    this.#current = this.#active;
+    work();
+    return true;
+  }
+
   /** Continues what runs: in the caller's turn when the gate admits it now, otherwise when it does. */
   resume(section: CriticalSection | null, task: () => void): void {
     if (this.#isClosed) return;

@@ -4,6 +4,8 @@
 // many listeners brings many turns, each with its own microtasks, for the price of one message, which
 // takes longer than a read or write of a key.
 
+import { inMicrotask } from '../../src/contract/microtask.ts';
+
 /** A turn ends when the microtasks of its task have run. */
 export interface Turns {
   /** Runs the task in the next turn; turns come in the order of the calls. */
@@ -51,7 +53,7 @@ export class MessageTurns implements Turns {
   /** Runs the task when the turns that a message brings are over; if none does now, in a microtask. */
   afterTurns(task: () => void): void {
     if (this.#isInTurns) this.#afterwards.push(task);
-    else queueMicrotask(task);
+    else inMicrotask(task);
   }
 
   /**
@@ -90,7 +92,7 @@ export class MessageTurns implements Turns {
       return;
     }
     this.#isDrained = false;
-    queueMicrotask(() => {
+    inMicrotask(() => {
       this.#isDrained = true;
     });
     const before = this.#before;

@@ -1,6 +1,7 @@
 // Calls of pages that are cancelled before they begin in the worker, or while they run.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { idOfStorage } from '../../src/contract/object-id.ts';
 import type { Call } from '../../src/contract/operations.ts';
 import type { Outcome } from '../../src/rpc/errors-on-wire.ts';
 import type { SessionId } from '../../src/rpc/protocol.ts';
@@ -62,6 +63,7 @@ test('[CANCEL2] of the calls of a message, those that were cancelled while they 
 
 test('[CANCEL2] a cancellation that arrives while the object is opened is heeded', async () => {
   const session = await open();
+  await host.host.evict({ className: null, id: idOfStorage('object') });
   const executing = sessions.execute(session, [{ ...put('a'), flag: flag('blob:x') }]);
   await sessions.cancel(['blob:x']);
   expect(codes(await executing)).toEqual(['CANCELLED']);

@@ -9,12 +9,15 @@ import type { SqlStorageValue } from '../../src/contract/storage.ts';
 
 import type { ObjectInstance } from '../instance/object-instance.ts';
 import { Cursor } from '../sql/cursor.ts';
+import type { Moment } from '../storage/moment.ts';
 
 /** Content of one batch of a cursor: however many rows a page asks for, both sides keep few of large ones. */
 const BATCH_BYTES_MAX = 1_048_576;
 
 interface OpenCursor {
   readonly cursor: Cursor;
+  /** The earlier moment that it reads, which may be closed a turn before its cursors. */
+  readonly moment: Moment | undefined;
   /** Lets the instance be evicted. */
   readonly release: () => void;
 }
@@ -29,20 +32,21 @@ export class PageCursors {
   }
 
   /** The first rows of a query's cursor, which stays open if more are left. */
-  first(instance: ObjectInstance, cursor: Cursor, rowCount: number): RowBatch {
+  first(instance: ObjectInstance, cursor: Cursor, rowCount: number, moment?: Moment): RowBatch {
     const { rows, isAtEnd } = Cursor.takeBatch(cursor, rowCount, BATCH_BYTES_MAX);
     if (this.#isClosed) Cursor.close(cursor);
     if (isAtEnd || this.#isClosed) return batch(cursor, null, rows);
     const id = this.#nextId();
     const release = instance.context.retain(() => this.#open.delete(id));
-    this.#open.set(id, { cursor, release });
+    this.#open.set(id, { cursor, moment, release });
     return batch(cursor, id, rows);
   }
 
   /** The next rows of an open cursor. @throws CURSOR_CLOSED, and what its query throws */
   next(id: number, rowCount: number): RowBatch {
     const open = this.#open.get(id);
-    if (open === undefined) {
+    if (open === undefined || open.moment?.isClosed) {
+      this.end(id);
       throw storageError(
         'CURSOR_CLOSED',
         'The cursor was closed, or its object was reset; run the query again.',

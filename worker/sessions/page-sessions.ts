@@ -8,7 +8,7 @@ import { idOfStorage, type ObjectAddress } from '../../src/contract/object-id.ts
 import type { Call, CallOf } from '../../src/contract/operations.ts';
 import { type Outcome, toWire } from '../../src/rpc/errors-on-wire.ts';
 import type { WireAddress } from '../../src/rpc/object-protocol.ts';
-import type { SessionId, StoragePeer } from '../../src/rpc/protocol.ts';
+import type { SessionId, StorageService } from '../../src/rpc/protocol.ts';
 import { fromWireAddress } from '../../src/stubs/wire-address.ts';
 
 import type { ObjectHost } from '../host/object-host.ts';
@@ -22,7 +22,7 @@ import {
 } from './page-session.ts';
 import type { After } from './page-transaction.ts';
 
-export class PageSessions implements StoragePeer {
+export class PageSessions implements StorageService {
   readonly #host: ObjectHost;
   readonly #environment: SessionEnvironment;
   readonly #sessions = new Map<SessionId, PageSession>();
@@ -54,13 +54,17 @@ export class PageSessions implements StoragePeer {
     return { ok: id };
   }
 
-  async execute(id: SessionId, calls: readonly Call[]): Promise<Outcome[]> {
+  execute(id: SessionId, calls: readonly Call[]): Outcome[] | Promise<Outcome[]> {
     const session = this.#sessions.get(id);
     if (session === undefined) {
       const closed = toWire(handleClosed());
       return calls.map(() => ({ error: closed }));
     }
-    if (calls.every(({ flag }) => flag === undefined)) return this.#execute(session, calls, []);
+    if (calls.some(({ flag }) => flag !== undefined)) return this.#executeFlagged(session, calls);
+    return this.#execute(session, calls, []);
+  }
+
+  async #executeFlagged(session: PageSession, calls: readonly Call[]): Promise<Outcome[]> {
     const { cancellations } = this.#host;
     const flagged = calls.map(({ flag }) => flag && cancellations.begin(flag));
     try {
@@ -70,22 +74,35 @@ export class PageSessions implements StoragePeer {
     }
   }
 
-  async #execute(
+  #execute(
+    session: PageSession,
+    calls: readonly Call[],
+    flagged: CallCancellations,
+  ): Outcome[] | Promise<Outcome[]> {
+    const [first] = calls;
+    if (first?.op === 'importDatabase') {
+      return outcome(this.#import(session, first, flagged[0])).then((imported) => [imported]);
+    }
+    const live = this.#host.liveInstance(session.address);
+    if (live === undefined) return this.#executeAtNext(session, calls, flagged);
+    try {
+      const outcomes = session.execute(live, calls, flagged);
+      return outcomes instanceof Promise ? outcomes.catch((e) => failures(calls, e)) : outcomes;
+    } catch (error) {
+      return failures(calls, error);
+    }
+  }
+
+  async #executeAtNext(
     session: PageSession,
     calls: readonly Call[],
     flagged: CallCancellations,
   ): Promise<Outcome[]> {
-    const [first] = calls;
-    if (first?.op === 'importDatabase') {
-      return [await outcome(this.#import(session, first, flagged[0]))];
-    }
     try {
       const instance = await this.#host.instance(session.address);
       return await session.execute(instance, calls, flagged);
     } catch (error) {
-      const wire = toWire(error);
-      // For `abort` the reset is the success; unconfirmed earlier calls are lost.
-      return calls.map((call) => (call.op === 'abort' ? { ok: null } : { error: wire }));
+      return failures(calls, error);
     }
   }
 
@@ -118,4 +135,10 @@ export class PageSessions implements StoragePeer {
     this.#lastId += 1;
     return this.#lastId;
   }
+}
+
+/** For `abort` the reset is the success; unconfirmed earlier calls are lost. */
+function failures(calls: readonly Call[], error: unknown): Outcome[] {
+  const wire = toWire(error);
+  return calls.map((call) => (call.op === 'abort' ? { ok: null } : { error: wire }));
 }

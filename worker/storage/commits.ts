@@ -13,6 +13,11 @@
 // Invariant: tickets settle in order, so waiting for the newest means waiting for all before it. A ticket that
 // somebody waits for is covered by a flush as soon as it is committed and no earlier flush runs.
 
+/** Whether replies wait for a write. */
+export interface Confirmation {
+  readonly confirmed: boolean;
+}
+
 /** What this module needs of the log. */
 export interface Flushable {
   /** True if something was written that is not durable. */
@@ -66,7 +71,7 @@ export class Commits {
   }
 
   /** A write was made in the implicit transaction. */
-  written(options: { confirmed: boolean }): void {
+  written(options: Confirmation): void {
     this.#open ??= ticket();
     if (options.confirmed) confirm(this.#open);
   }

@@ -22,7 +22,7 @@ import type { Database } from '../sql/database.ts';
 import { createSqlStorage } from '../sql/sql-storage.ts';
 import { Accesses } from './accesses.ts';
 import { Alarm } from './alarm.ts';
-import { Commits } from './commits.ts';
+import { Commits, type Confirmation } from './commits.ts';
 import { Metadata } from './metadata.ts';
 import type { OpenDatabase } from './moment.ts';
 import { deleteAllDeletesAlarm, type StorageOptions } from './options.ts';
@@ -31,11 +31,6 @@ import type { StorageEnvironment } from './storage-environment.ts';
 import { type Frame, Transactions } from './transactions.ts';
 import { Upkeep } from './upkeep.ts';
 import type { WriteSet } from './write-set.ts';
-
-/** Whether replies wait for a write. */
-export interface Confirmation {
-  readonly confirmed: boolean;
-}
 
 const CONFIRMED: Confirmation = { confirmed: true };
 
@@ -183,6 +178,13 @@ export class ObjectStorage {
     this.accesses.writes?.addEverything();
     this.#alarmChanged = true;
     this.#committed();
+  }
+
+  /** Runs the work as a turn of its own: its writes are committed when it ends, and need no later turn. */
+  turn<T>(work: () => T): T {
+    const result = this.#transactions.turn(work);
+    if (this.#broken === undefined) this.#transactions.endTurn();
+    return result;
   }
 
   /** Size of the database, in bytes. */

@@ -5,8 +5,9 @@
 // are performed by worker/sessions.
 
 import type { Call, FieldsOf, OperationName, Results } from '../../src/contract/operations.ts';
+import type { Confirmation } from './commits.ts';
 import { type Moment, readOnly } from './moment.ts';
-import type { Confirmation, ObjectStorage } from './object-storage.ts';
+import type { ObjectStorage } from './object-storage.ts';
 
 /** Operations on a session or on the instance. */
 export type SessionOperation =

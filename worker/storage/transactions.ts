@@ -1,7 +1,7 @@
 // Which transaction SQLite is in, and who opened it.
 //
 //   none      no transaction; the first write opens the implicit one
-//   implicit  writes made since the last turn of the event loop; committed in the next turn
+//   implicit  writes made since the last turn of the event loop; committed in the next turn, or by `endTurn`
 //   explicit  a stack of frames opened by transaction(): the first is BEGIN, inner ones savepoints
 //
 // transactionSync() adds savepoints of its own that never outlive the call, in any state.
@@ -44,6 +44,8 @@ export class Transactions {
   readonly #events: TransactionEvents;
   #state: State = NONE;
   #syncDepth = 0;
+  /** No later turn is needed for a commit: the running code ends its own. */
+  #isInTurn = false;
   /** Counts resets of the database, which take every savepoint with them. */
   #epoch = 0;
 
@@ -66,7 +68,22 @@ export class Transactions {
     if (this.#state.kind !== 'none') return;
     this.#database.run('BEGIN');
     this.#state = { kind: 'implicit' };
-    this.#events.nextTurn(() => this.#commitPending());
+    if (!this.#isInTurn) this.#events.nextTurn(() => this.endTurn());
+  }
+
+  /** Runs the work as a turn of its own, which the caller ends with `endTurn`. */
+  turn<T>(work: () => T): T {
+    this.#isInTurn = true;
+    try {
+      return work();
+    } finally {
+      this.#isInTurn = false;
+    }
+  }
+
+  /** Commits the implicit transaction, if one is open; a failure is reported to the events. */
+  endTurn(): void {
+    this.#commitPending();
   }
 
   /** Commits the implicit transaction now, if one is open. @throws why the commit failed */

@@ -1,0 +1,137 @@
+// Calls of pages that wait for nothing: their outcomes are there when `execute` returns. Everything else waits
+// as it always does.
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Call } from '../../src/contract/operations.ts';
+import type { Outcome } from '../../src/rpc/errors-on-wire.ts';
+import type { SessionId } from '../../src/rpc/protocol.ts';
+import { serialize } from '../../src/serializer/encode.ts';
+import { createTestHost, type TestHost } from '../testing/test-host.ts';
+import { PageSessions } from './page-sessions.ts';
+
+let host: TestHost;
+let sessions: PageSessions;
+let session: SessionId;
+
+beforeEach(async () => {
+  host = await createTestHost();
+  sessions = new PageSessions(host.host, () => () => {});
+  session = await open();
+  await host.turns(3);
+});
+afterEach(() => host.close());
+
+async function open(): Promise<SessionId> {
+  return ((await sessions.open('object')) as { ok: SessionId }).ok;
+}
+
+const put = (key: string, value: unknown = 1): Call => ({
+  op: 'put',
+  entries: [[key, serialize(value)]],
+  unconfirmed: false,
+});
+const get = (key: string): Call => ({ op: 'get', keys: [key] });
+const exec = (query: string): Call => ({ op: 'exec', query, bindings: [], rowCount: 10 });
+
+/** The outcomes, which must be there. */
+function now(...calls: Call[]): Outcome[] {
+  const outcomes = sessions.execute(session, calls);
+  if (outcomes instanceof Promise) throw new Error('the outcomes are a promise');
+  return outcomes;
+}
+
+/** The outcomes, which must not be there. */
+function later(calls: Call[], from = session): Promise<Outcome[]> {
+  const outcomes = sessions.execute(from, calls);
+  if (!(outcomes instanceof Promise)) throw new Error('the outcomes are there');
+  return outcomes;
+}
+
+test('[SES15] a read is answered at once', () => {
+  expect(now(get('a'))).toEqual([{ ok: [null] }]);
+  expect(now(exec('SELECT 1 AS x'))).toMatchObject([{ ok: { rows: [[1]], cursor: null } }]);
+});
+
+test('[SES15] a write whose flush has ended is answered at once: each message is a commit', () => {
+  const before = host.committed();
+  expect(now(put('a'))).toEqual([{ ok: null }]);
+  expect(host.durable() - before).toBe(1);
+  expect(now(put('a', 2), get('a'))).toEqual([{ ok: null }, { ok: [serialize(2)] }]);
+  expect(host.durable() - before).toBe(2);
+});
+
+test('[SES15] a write whose flush ends later, and a read after it, wait for the flush', async () => {
+  host.holdFlushes();
+  let answered = 0;
+  const count = () => void answered++;
+  const written = later([put('a')]);
+  const read = later([get('a')]);
+  void written.then(count);
+  void read.then(count);
+  await host.turns(5);
+  expect([host.committed(), answered]).toEqual([1, 0]);
+  host.releaseFlushes();
+  expect([await written, await read]).toEqual([[{ ok: null }], [{ ok: [serialize(1)] }]]);
+  expect(now(get('a'))).toEqual([{ ok: [serialize(1)] }]);
+});
+
+test('[SES15] a statement that fails is an outcome, and the writes beside it are stored', () => {
+  expect(now(put('a'), exec('SELECT * FROM missing'), put('b'))).toMatchObject([
+    { ok: null },
+    { error: { properties: { code: 'SQL' } } },
+    { ok: null },
+  ]);
+  expect(host.durable()).toBe(1);
+});
+
+test('[SES15] a commit that fails resets the object: every call of the message says so', async () => {
+  now(put('a'));
+  host.failNextFlush();
+  const failed = { error: { properties: { code: 'IO' } } };
+  expect(await sessions.execute(session, [put('a', 2), get('a')])).toMatchObject([failed, failed]);
+  expect(await sessions.execute(session, [get('a')])).toEqual([{ ok: [serialize(1)] }]);
+});
+
+test('[SES15] calls wait for an event of the object that runs, and for its microtasks', async () => {
+  const seen: string[] = [];
+  let read: Promise<Outcome[]> | undefined;
+  await host.run(async ({ storage }) => {
+    await null;
+    read = later([get('a')]);
+    void read.then(() => seen.push('read'));
+    await null;
+    await storage.put('a', 'mine');
+    seen.push('event ends');
+  });
+  expect(await read).toEqual([{ ok: [serialize('mine')] }]);
+  expect(seen).toEqual(['event ends', 'read']);
+});
+
+test('[SES15] calls wait for a critical section, and for the transaction of another session', async () => {
+  const other = await open();
+  await sessions.execute(session, [{ op: 'begin', number: 1 }]);
+  await host.turns(3);
+  const waiting = later([get('a')], other);
+  now({ ...put('a'), txn: 1 });
+  await sessions.execute(session, [{ op: 'commit', txn: 1 }]);
+  expect(await waiting).toEqual([{ ok: [serialize(1)] }]);
+
+  let release = () => {};
+  const blocked = host.run((state) =>
+    state.blockConcurrencyWhile(() => new Promise<void>((end) => (release = end))),
+  );
+  await host.turns(3);
+  const read = later([get('a')]);
+  release();
+  await blocked;
+  expect(await read).toEqual([{ ok: [serialize(1)] }]);
+});
+
+test('[SES15] an object that is answered at once stays in memory, and is evicted when it rests', async () => {
+  await host.advance(9000);
+  now(put('a'));
+  await host.advance(9000);
+  expect(now(get('a'))).toEqual([{ ok: [serialize(1)] }]);
+  await host.advance(11_000);
+  expect(await later([get('a')])).toEqual([{ ok: [serialize(1)] }]);
+});
