@@ -24,6 +24,7 @@ const UNIT_TESTS = ['src/**/*.test.ts', 'worker/**/*.test.ts', 'e2e/**/*.test.ts
 const ISOLATED = [
   'src/client/*.test.ts',
   'src/rpc/*.test.ts',
+  'src/serializer/long-strings.test.ts',
   'worker/boot/*.test.ts',
   'e2e/differential/surface.test.ts',
   'worker/sql/cancelled-query.test.ts',

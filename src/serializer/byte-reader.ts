@@ -5,6 +5,7 @@
 
 import { type StorageError, storageError } from '../contract/errors.ts';
 import { VALUE_BYTES_MAX } from '../contract/limits.ts';
+import { nodeBuffer } from './node-buffer.ts';
 import { TAG } from './wire.ts';
 
 /** Strings up to this length are looked up among those read before; most keys are shorter. */
@@ -134,6 +135,8 @@ export class ByteReader {
     const length = this.varint();
     if (length % 2 === 1) throw corrupt('half a character');
     const at = this.#take(length);
+    const buffer = length < LONG_STRING ? undefined : nodeBuffer(this.#bytes, at, length);
+    if (buffer !== undefined) return buffer.ucs2Slice();
     const text = utf16Decoder.decode(this.#bytes.subarray(at, at + length));
     // The decoder replaces lone surrogates by U+FFFD; strings may hold them.
     return text.includes('\ufffd') ? utf16(this.#bytes.slice(at, at + length)) : text;
@@ -190,6 +193,8 @@ function cachedString(bytes: Uint8Array, at: number, length: number): string {
 function latin1(bytes: Uint8Array, at: number, length: number): string {
   const part = bytes.subarray(at, at + length);
   if (length >= LONG_STRING) {
+    const buffer = nodeBuffer(bytes, at, length);
+    if (buffer !== undefined) return buffer.latin1Slice();
     // Windows-1252 is Latin-1 but for the controls 80 to 9F; most of those it maps to wider ones.
     const text = windows1252Decoder.decode(part);
     if (!WIDE.test(text)) return text;

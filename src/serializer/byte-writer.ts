@@ -4,6 +4,7 @@
 
 import { storageError } from '../contract/errors.ts';
 import { VALUE_BYTES_MAX } from '../contract/limits.ts';
+import { nodeBuffer } from './node-buffer.ts';
 import { TAG } from './wire.ts';
 
 const INITIAL_BYTES = 16 * 1024;
@@ -175,6 +176,11 @@ export class ByteWriter {
     this.varint(text.length);
     this.#reserve(text.length);
     const bytes = this.#bytes;
+    const buffer = nodeBuffer(bytes, this.#length, text.length);
+    if (buffer !== undefined) {
+      this.#length += buffer.latin1Write(text);
+      return;
+    }
     let at = this.#length;
     let i = 0;
     // Four at a time: a long string takes 0.8 of the time of a plain loop.
@@ -194,6 +200,12 @@ export class ByteWriter {
     this.byte(TAG.twoByteString);
     this.varint(byteLength);
     this.#reserve(byteLength);
+    const buffer =
+      text.length < LONG_STRING ? undefined : nodeBuffer(this.#bytes, this.#length, byteLength);
+    if (buffer !== undefined) {
+      this.#length += buffer.ucs2Write(text);
+      return;
+    }
     const units = new Uint16Array(this.#bytes.buffer, this.#length, text.length);
     let i = 0;
     for (const four = units.length - 3; i < four; i += 4) {
