@@ -8,6 +8,7 @@ import type { Call, FieldsOf, OperationName, Results } from '../../src/contract/
 import type { Confirmation } from './commits.ts';
 import { type Moment, readOnly } from './moment.ts';
 import type { ObjectStorage } from './object-storage.ts';
+import { ValueCopies } from './value-copies.ts';
 
 /** Operations on a session or on the instance. */
 export type SessionOperation =
@@ -106,16 +107,26 @@ export function performAt(moment: Moment, call: Call): Results[OperationName] {
 }
 
 function valuesOf(source: KeyValueSource, { keys }: FieldsOf<'get'>): Results['get'] {
-  return keys.map((key) => source.get(key, copied) ?? null);
+  if (keys.length === 1) return [source.get(keys[0]!, copied) ?? null];
+  const copies = new ValueCopies();
+  const add = (value: Uint8Array) => {
+    copies.add(value);
+    return true;
+  };
+  const isFound = keys.map((key) => source.get(key, add) ?? false);
+  const found = copies.take().values();
+  return isFound.map((is) => (is ? found.next().value! : null));
 }
 
 function entriesOf(source: KeyValueSource, { range }: FieldsOf<'list'>): Results['list'] {
-  const entries: [string, Uint8Array][] = [];
+  const keys: string[] = [];
+  const copies = new ValueCopies();
   const cursor = source.list(range);
   for (let entry = cursor.next(); entry !== undefined; entry = cursor.next()) {
-    entries.push([entry.key, copied(entry.value)]);
+    keys.push(entry.key);
+    copies.add(entry.value);
   }
-  return entries;
+  return copies.take().map((value, i) => [keys[i]!, value]);
 }
 
 function confirmation(unconfirmed: boolean): Confirmation {
