@@ -313,6 +313,12 @@ test('[LOG22] a page that is replaced is one range, and redo and undo are exact 
   }
 });
 
+test('[LOG22] a page that is replaced but for its first word is one range: an overflow page at its place', () => {
+  const other = page((i) => (i % 251) ^ 0xff);
+  other.set(OLD.subarray(0, 4));
+  expect(recordOf(OLD, other).length).toBe(RECORD_HEADER_BYTES + 16 + 2 * PAGE_BYTES);
+});
+
 test('[LOG22] a page of which a part is new stays in ranges', () => {
   const half = page((i) => (i < 2048 ? (i % 251) ^ 0xff : OLD[i]!));
   expect(recordOf(OLD, half).length).toBeLessThan(RECORD_HEADER_BYTES + 2 * 2048 + 64);

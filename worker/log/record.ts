@@ -236,7 +236,10 @@ export class RecordWriter {
   }
 }
 
-/** Every so many words of a page are looked at first. */
+/**
+ * Every so many words of a page are looked at first, but not word 0: that of an overflow page is the number of the
+ * next one, and stays when SQLite replaces a large value in the pages that the old one had.
+ */
 const SAMPLE_WORDS = 32;
 
 /**
@@ -244,7 +247,8 @@ const SAMPLE_WORDS = 32;
  * be looked for in vain. Of a page that is the same in between, more is logged than changed.
  */
 function isReplaced(before: Uint32Array, after: Uint32Array): boolean {
-  for (let i = 0; i < PAGE_WORDS; i += SAMPLE_WORDS) if (before[i] === after[i]) return false;
+  for (let i = SAMPLE_WORDS; i < PAGE_WORDS; i += SAMPLE_WORDS)
+    if (before[i] === after[i]) return false;
   return before[PAGE_WORDS - 1] !== after[PAGE_WORDS - 1];
 }
 

@@ -1,6 +1,7 @@
 // The class whose calls are measured, and what is measured inside a worker.
 
 import { DurableObject } from '../../../worker/entries/objects.ts';
+import { fresh } from './fresh.ts';
 
 export class Bench extends DurableObject {
   echo(value: unknown): unknown {
@@ -23,6 +24,16 @@ export class Bench extends DurableObject {
       new DataView(bytes.buffer).setFloat64(0, Math.random());
       for (let at = 0; at < length; at += 97) bytes[at] = Math.floor(Math.random() * 256);
       storage.put(`p${length}-${i % 10}`, bytes);
+      await storage.sync();
+    });
+  }
+
+  /** Milliseconds of so many puts that replace one value by random bytes, each with its flush. */
+  async replaceSync(count: number, length: number): Promise<number> {
+    const { storage } = this.ctx;
+    const values = Array.from({ length: count }, () => fresh(length));
+    return this.#timed(count, async (i) => {
+      storage.put('replaced', values[i]!);
       await storage.sync();
     });
   }

@@ -8,6 +8,7 @@ import {
   type RemoteStorage,
 } from '../../../src/index.ts';
 import type { Bench } from './bench-class.ts';
+import { fresh } from './fresh.ts';
 
 declare global {
   interface Window {
@@ -37,15 +38,6 @@ async function open(): Promise<Opened> {
   await storage.sql.exec(CREATE).ready;
   await storage.sql.exec(FILL).ready;
   return { storage, objects };
-}
-
-/** Bytes that no round has stored before. */
-function fresh(length: number): Uint8Array {
-  const bytes = new Uint8Array(length);
-  for (let at = 0; at < length; at += 65_536) {
-    crypto.getRandomValues(bytes.subarray(at, Math.min(length, at + 65_536)));
-  }
-  return bytes;
 }
 
 async function times(count: number, once: (i: number) => Promise<unknown>): Promise<void> {
@@ -156,6 +148,9 @@ const MEASURES: Readonly<Record<string, Measure>> = {
   'in the worker: 500 unconfirmed commits': { run: (opened) => bench(opened).unconfirmed(500) },
   'in the worker: 20 puts of 128 KiB with sync': {
     run: (opened) => bench(opened).putSync(20, LARGE_BYTES),
+  },
+  'in the worker: 40 replaced values of 128 KiB with sync': {
+    run: (opened) => bench(opened).replaceSync(40, LARGE_BYTES),
   },
 };
 
