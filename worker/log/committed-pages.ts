@@ -16,6 +16,13 @@ import type { Redo } from './redo.ts';
 /** A checkpoint is due after this many bytes of committed pages in memory, or of log. */
 export const CHECKPOINT_OVERLAY_BYTES = 4 << 20;
 export const CHECKPOINT_LOG_BYTES = 1 << 18;
+/**
+ * Commits of large records on average may add more log, as a multiple of `checkpointLogBytes`: a value of 128 KB
+ * fills the log with one commit, and a checkpoint costs two flushes and as many bytes again. An opening redoes few
+ * large records faster than as many bytes of small ones.
+ */
+const LARGE_RECORD_BYTES = 1 << 16;
+const LARGE_LOG_FACTOR = 8;
 /** Upper bound of the overlay while checkpoints fail, as a multiple of `checkpointOverlayBytes`. */
 const OVERLAY_FACTOR_MAX = 4;
 const RUN_PAGES = 64;
@@ -110,9 +117,11 @@ export class CommittedPages {
     const active = this.#log.active;
     const from = segment === active.number ? position.offset : active.base.offset;
     const logBytes = this.#log.position.offset - from;
+    const commits = this.#log.position.sequence - position.sequence;
+    const factor = logBytes >= commits * LARGE_RECORD_BYTES ? LARGE_LOG_FACTOR : 1;
     return (
       this.#overlayBytes >= this.#options.checkpointOverlayBytes ||
-      logBytes >= this.#options.checkpointLogBytes
+      logBytes >= factor * this.#options.checkpointLogBytes
     );
   }
 

@@ -325,6 +325,31 @@ test.each([
   },
 );
 
+test('[LOG5] commits of large records add eight times as much log before a checkpoint, as long as they are alone', async () => {
+  const directory = new WatchedDirectory();
+  const checkpointLogBytes = 2 << 16;
+  const files = await open(directory, { checkpointLogBytes });
+  // 16 new pages with their entries: a little more than 64 KB.
+  const commitLarge = (seed: number) =>
+    commit(files, Object.fromEntries(Array.from({ length: 16 }, (_, i) => [i, page(seed + i)])));
+  const made = async (commitOnce: (i: number) => void, count: number) => {
+    const found: number[] = [];
+    for (let i = 1; i <= count; i++) {
+      directory.written.clear();
+      commitOnce(i);
+      await files.flush();
+      if (directory.written.has('main')) found.push(i);
+    }
+    return found;
+  };
+  // The first has no old pages, the others have as many bytes again.
+  expect(await made((i) => commitLarge(16 * i), 9)).toEqual([9]);
+  expect(await made((i) => commitLarge(1000 + 16 * i), 4)).toEqual([]);
+  // Records of 8 KB: the average falls below 64 KB.
+  expect(await made((i) => commit(files, { 0: page(5000 + i) }), 40)).toEqual([5, 21, 37]);
+  await files.close();
+});
+
 test('[LOG14] a segment ends when it is full, and the log of the next one counts from its beginning', async () => {
   const directory = new WatchedDirectory();
   const files = await open(directory, {
