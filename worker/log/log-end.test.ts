@@ -195,6 +195,19 @@ test('[LOG17] the zeros ahead grow with the log, up to 1 MB', () => {
   expect(file.sizeBytes()).toBe(end.position.offset + KB * KB);
 });
 
+test('[LOG17] no zeros are written ahead after a record as large as they are, and again after a smaller one', () => {
+  append();
+  end.growAhead();
+  append(0, 64 * KB);
+  end.growAhead();
+  expect(file.sizeBytes()).toBe(end.position.offset);
+  append();
+  end.growAhead();
+  expect(file.sizeBytes()).toBeGreaterThan(end.position.offset + 64 * KB);
+  expect(bytesFrom(end.position.offset).every((byte) => byte === 0)).toBe(true);
+  expect(found()).toEqual([11, 12, 13]);
+});
+
 test('[LOG13] zeros for which the disk has no room are left out, and nothing of them stays', () => {
   append();
   failures = [{ code: 'DISK_FULL', hasRoom: true }];

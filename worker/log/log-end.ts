@@ -45,6 +45,8 @@ export class LogEnd {
   /** Where the parts of the uncommitted transaction end, and the checksum of the last one. */
   #openEnd: number;
   #openSum: number;
+  /** Bytes of the record that was written last. */
+  #recordBytes = 0;
   /** Size of the active segment's file. */
   #capacity: number;
   /** Changes of the active segment's file, how many of them are flushed, and the last that cut remains. */
@@ -133,6 +135,7 @@ export class LogEnd {
     this.#write(bytes, offset);
     this.#openEnd = offset + bytes.length;
     this.#openSum = sum;
+    this.#recordBytes = bytes.length;
     this.#hasRemains = false; // overwritten
     this.#capacity = Math.max(this.#capacity, this.#openEnd);
     if ((what.flags & CONTINUES) === 0) {
@@ -187,8 +190,12 @@ export class LogEnd {
     this.dropOpenParts();
   }
 
-  /** Extends the file with zeros when the log approaches its end. Ignored when the disk is full. */
+  /**
+   * Extends the file with zeros when the log approaches its end. Ignored when the disk is full. Not after a large
+   * record: others may follow, and writing as many zeros costs more than a flush that records a new size.
+   */
   growAhead(): void {
+    if (this.#recordBytes >= AHEAD_BYTES_MIN) return;
     if (this.#capacity - this.#openEnd >= AHEAD_BYTES_MIN / 4) return;
     const bytes = Math.min(AHEAD_BYTES_MAX, Math.max(AHEAD_BYTES_MIN, this.#openEnd));
     this.#changes++;
