@@ -55,10 +55,11 @@ export class InputGate {
 
   /**
    * Runs work that starts nothing in the caller's turn, which stays free for an event. False if the gate
-   * does not admit it now.
+   * does not admit it now. A section must be the caller's own: then no code of an object shares its turn.
    */
   runNow(section: CriticalSection | null, work: () => void): boolean {
-    if (this.#isClosed || this.#turnIsTaken || !this.#admitsNow(section)) return false;
+    const isFree = section === null ? !this.#turnIsTaken : this.#waiting.isEmpty;
+    if (this.#isClosed || !isFree || !this.#admitsNow(section)) return false;
     this.#current = this.#active;
     work();
     return true;

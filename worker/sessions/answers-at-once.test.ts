@@ -110,10 +110,11 @@ test('[SES15] calls wait for an event of the object that runs, and for its micro
 test('[SES15] calls wait for a critical section, and for the transaction of another session', async () => {
   const other = await open();
   await sessions.execute(session, [{ op: 'begin', number: 1 }]);
-  await host.turns(3);
   const waiting = later([get('a')], other);
-  now({ ...put('a'), txn: 1 });
-  await sessions.execute(session, [{ op: 'commit', txn: 1 }]);
+  await sessions.execute(session, [
+    { ...put('a'), txn: 1 },
+    { op: 'commit', txn: 1 },
+  ]);
   expect(await waiting).toEqual([{ ok: [serialize(1)] }]);
 
   let release = () => {};
@@ -125,6 +126,18 @@ test('[SES15] calls wait for a critical section, and for the transaction of anot
   release();
   await blocked;
   expect(await read).toEqual([{ ok: [serialize(1)] }]);
+});
+
+test('[SES15] calls of a transaction that has just opened are answered at once, in their order', async () => {
+  await sessions.execute(session, [{ op: 'begin', number: 1 }]);
+  now({ ...put('a'), txn: 1 });
+  const committing = later([
+    { ...put('a', 2), txn: 1 },
+    { op: 'commit', txn: 1 },
+  ]);
+  const after = later([get('a')]);
+  await committing;
+  expect(await after).toEqual([{ ok: [serialize(2)] }]);
 });
 
 test('[SES15] an object that is answered at once stays in memory, and is evicted when it rests', async () => {
