@@ -58,7 +58,7 @@ function describeOn(served: 'build' | 'dev', tag?: string): void {
       expect(ran).toHaveLength(3);
       const around = testsOf(tests, 'around');
       expect(failuresIn(around)).toEqual([]);
-      expect(around).toHaveLength(served === 'build' ? 4 : 0);
+      expect(around).toHaveLength(served === 'build' ? 6 : 0);
     });
   });
 }

@@ -26,6 +26,9 @@ export const READ_VALUE_BYTES_MAX = 2 * 1024 * 1024;
  */
 export const READ_ELEMENTS_MAX = 8192;
 
+/** Longest text of one `exec`, in bytes of UTF-8 (workerd). */
+export const SQL_BYTES_MAX = 100_000;
+
 /** Most keys of one `get`, `delete` or `put(entries)` (interface, "Limits"). */
 export const KEYS_PER_CALL_MAX = 128;
 

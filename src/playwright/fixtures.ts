@@ -8,13 +8,14 @@ import {
   type PlaywrightWorkerOptions,
   type TestType,
 } from '@playwright/test';
+import { storageError } from '../contract/errors.ts';
 import { attachStorages } from './failure-report.ts';
 import type { ObjectsOptions } from './options.ts';
 import type { ObjectsSnapshot } from './snapshots.ts';
 import { TestClock } from './test-clock.ts';
 import { TestFaults } from './test-faults.ts';
 import { TestManagement } from './test-management.ts';
-import { defineObjects, type Seed, type TestObjects } from './test-objects.ts';
+import { defineObjects, type Seed, TestObjects } from './test-objects.ts';
 import { TestTabs } from './test-tabs.ts';
 
 /** What a test asks for by name. */
@@ -56,17 +57,17 @@ export const test: TestType<
     }
     await objects.verify();
   },
-  seed: ({ objects }, use) => use(objects.seed),
-  snapshot: ({ objects }, use) => use(objects.snapshot),
-  restore: ({ objects }, use) => use(objects.restore),
-  clock: ({ objects }, use) => use(new TestClock(objects.origin)),
+  seed: ({ objects }, use) => use(own(objects).seed),
+  snapshot: ({ objects }, use) => use(own(objects).snapshot),
+  restore: ({ objects }, use) => use(own(objects).restore),
+  clock: ({ objects }, use) => use(new TestClock(own(objects).origin)),
   tabs: async ({ objects }, use) => {
-    const tabs = new TestTabs(objects.origin);
+    const tabs = new TestTabs(own(objects).origin);
     await tabs.watch();
     await use(tabs);
   },
   faults: async ({ objects }, use) => {
-    const faults = new TestFaults(objects.origin);
+    const faults = new TestFaults(own(objects).origin);
     await faults.arm();
     await use(faults);
   },
@@ -78,3 +79,13 @@ export const test: TestType<
     await management.close();
   },
 });
+
+/** What the other fixtures rest on. @throws INVALID_ARGUMENT if a test that was merged has another of this name */
+function own(objects: unknown): TestObjects {
+  if (objects instanceof TestObjects) return objects;
+  throw storageError(
+    'INVALID_ARGUMENT',
+    'fixtures: `objects` is not that of ctx-storage/playwright: a test that was merged with it has a fixture of ' +
+      'this name. Give that one another name, or use defineObjects({ context, baseURL }) in it.',
+  );
+}

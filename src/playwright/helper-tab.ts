@@ -71,6 +71,14 @@ export class HelperTab {
     const address = `${this.#origin}${HELPER_PATH}`;
     await page.route(`${address}**`, serve);
     await page.goto(address + HELPER_FILES.page);
+    if (!(await page.evaluate(() => isSecureContext))) {
+      await page.close();
+      throw storageError(
+        'INSECURE_CONTEXT',
+        `objects: ${this.#origin} is not a secure context, in which nothing can be stored. Serve the app by ` +
+          'https, or from localhost.',
+      );
+    }
     const isReady = await page
       .waitForFunction((name) => name in globalThis, HELPER_FUNCTION, { timeout: 30_000 })
       .then(
@@ -81,7 +89,7 @@ export class HelperTab {
     await page.close();
     throw storageError(
       'WORKER_FAILED',
-      `objects: the helper page at ${address} did not start. It needs a secure context (https, or localhost). A ` +
+      `objects: the helper page at ${address} did not start. A ` +
         "service worker that answers every request may have answered it: set serviceWorkers: 'block'.",
     );
   }

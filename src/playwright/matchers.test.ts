@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { storageError } from '../contract/errors.ts';
 import { expect as playwrightExpect } from './matchers.ts';
 import type { Asked, OriginObjects } from './origin-objects.ts';
-import { seedsOf, storeSeeds } from './seed.ts';
+import { seedsOf, storeSeeds, tableIn } from './seed.ts';
 import { TestStorage } from './test-storage.ts';
 
 const timeout = 60;
@@ -63,6 +63,52 @@ describe('matchers', () => {
     expect(message).toContain('Received: "2030-01-01T00:00:00.000Z"');
   });
 
+  test('[HARN4] a value that a test has forgotten does not hold for every stored one', async () => {
+    const storage = storageOn(() => 5);
+    const forgotten = undefined;
+    for (const asserted of [playwrightExpect(storage), playwrightExpect(storage).not]) {
+      expect(await messageOf(asserted.toHaveStored('count', forgotten))).toContain(
+        'undefined is never stored',
+      );
+    }
+    await playwrightExpect(storage).toHaveStored('count', undefined, { timeout });
+  });
+
+  test('[HARN4] errors are equal by name and message, parts of a Map by what matches them', async () => {
+    const failure = storageOn(() => new RangeError('too many'));
+    await playwrightExpect(failure).toHaveStored('failure', new RangeError('too many'));
+    await playwrightExpect(failure).not.toHaveStored('failure', new Error('too many'));
+    await playwrightExpect(failure).not.toHaveStored('failure', new RangeError('too few'));
+    const users = storageOn(() => new Map([['ann', { at: new Date(0), id: 7 }]]));
+    const some = playwrightExpect.objectContaining({ at: playwrightExpect.any(Date) });
+    await playwrightExpect(users).toHaveStored('users', new Map([['ann', some]]));
+    await playwrightExpect(users).not.toHaveStored('users', new Map([['bob', some]]));
+  });
+
+  test.for([
+    ['a key', () => playwrightExpect(storageOn(() => 1)).toHaveStored(undefined as never), /a key/],
+    [
+      'rows',
+      () => playwrightExpect(storageOn(() => [])).toHaveRows('SELECT 1', {} as never),
+      /an array of rows/,
+    ],
+    [
+      'a time',
+      () => playwrightExpect(storageOn(() => null)).toHaveAlarm(new Date('someday')),
+      /not Invalid Date/,
+    ],
+    [
+      'a time in milliseconds',
+      () => playwrightExpect(storageOn(() => null)).toHaveAlarm('2030-01-01' as never),
+      /milliseconds.*not "2030-01-01"/,
+    ],
+  ] as const)(
+    '[HARN4] where a matcher takes %s, other values are refused',
+    async ([, assertion, words]) => {
+      expect(await messageOf(assertion())).toMatch(words);
+    },
+  );
+
   test('[HARN4] anything but the storage of an object is refused', async () => {
     const failed = playwrightExpect({}).toHaveStored('count', 1, { timeout });
     expect(await messageOf(failed)).toContain("expect(objects.storage('Room', 'lobby'))");
@@ -74,6 +120,16 @@ describe('seeds', () => {
     ['a function', { entries: { act: () => 1 } }, /"act" of Counter 'visits' cannot be stored/],
     ['undefined', { entries: { nothing: undefined } }, /is undefined/],
     ['keys beside entries', { count: 5 }, /no part "count".*entries: { count: … }/],
+    ['entries in an array', { entries: [1] }, /the entries of Counter 'visits' are an object/],
+    [
+      'a key over the limit',
+      { entries: { ['k'.repeat(2049)]: 1 } },
+      /2049 bytes of UTF-8, at most 2048/,
+    ],
+    ['a value over the limit', { entries: { big: 'x'.repeat(131_073) } }, /"big".*at most 131072/],
+    ['long SQL', { sql: 'x'.repeat(100_001) }, /sql of Counter 'visits' is 100001 bytes.*{ file }/],
+    ['a number for a file', { file: 5 }, /the file of Counter 'visits' is a path or bytes, not 5/],
+    ['a missing file', { file: 'no.sqlite' }, /"no\.sqlite".*ENOENT.*the folder .* runs in/],
     ['an alarm without a time', { alarm: Number.NaN }, /the alarm of Counter 'visits'/],
   ] as const)('[HARN4] %s is refused before anything is stored', async ([, content, message]) => {
     const asked: Asked[] = [];
@@ -81,5 +137,17 @@ describe('seeds', () => {
     const seeds = seedsOf({ Counter: { first: { entries: { a: 1 } }, visits: content as object } });
     await expect(storeSeeds(objects, seeds)).rejects.toThrow(message);
     expect(asked).toEqual([]);
+  });
+
+  test.for([
+    ['null', null, /a table of contents/],
+    ['a list', [1], /a table of contents/],
+    ['a class without contents', { Counter: 5 }, /"Counter" holds contents by name/],
+  ] as const)('[HARN4] %s is no table', ([, table, message]) => {
+    expect(() => seedsOf(table as never)).toThrow(message);
+  });
+
+  test('[HARN4] a JSON file that is missing is named, and so is what openStorage needs', async () => {
+    await expect(tableIn('notes')).rejects.toThrow(/"notes".*ENOENT.*seed\('notes', { … }\)/);
   });
 });

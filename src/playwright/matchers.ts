@@ -37,6 +37,14 @@ const matchers = {
     ...[key, ...rest]: [key: string, value?: unknown, options?: MatchOptions]
   ): Promise<MatcherReturnType> {
     const storage = storageIn('toHaveStored', received);
+    if (typeof key !== 'string') throw wrong('toHaveStored', `takes a key, not ${String(key)}`);
+    if (rest.length === 1 && rest[0] === undefined) {
+      throw wrong(
+        'toHaveStored',
+        `the value for key '${key}' is undefined, and undefined is never stored. Leave the value out to ask ` +
+          `whether there is any; expect(…).not.toHaveStored('${key}') says that there is none`,
+      );
+    }
     const [expected = ANYTHING, options = {}] = rest;
     return compare(this, {
       matcher: 'toHaveStored',
@@ -59,6 +67,9 @@ const matchers = {
     options: MatchOptions & { readonly bindings?: readonly unknown[] } = {},
   ): Promise<MatcherReturnType> {
     const storage = storageIn('toHaveRows', received);
+    if (!Array.isArray(rows)) {
+      throw wrong('toHaveRows', `takes an array of rows, such as [{ id: 1 }], not ${String(rows)}`);
+    }
     const { bindings = [] } = options;
     return compare(this, {
       matcher: 'toHaveRows',
@@ -80,6 +91,10 @@ const matchers = {
   ): Promise<MatcherReturnType> {
     const storage = storageIn('toHaveAlarm', received);
     const expected = time instanceof Date ? time.getTime() : time;
+    if (!Number.isFinite(expected ?? 0)) {
+      const shown = typeof time === 'string' ? `"${time}"` : String(time);
+      throw wrong('toHaveAlarm', `takes a time in milliseconds, a Date or null, not ${shown}`);
+    }
     return compare(this, {
       matcher: 'toHaveAlarm',
       storage,
@@ -160,9 +175,13 @@ function timeText(timeMs: number | null): string {
 
 function storageIn(matcher: string, received: unknown): TestStorage {
   if (received instanceof TestStorage) return received;
-  throw storageError(
-    'INVALID_ARGUMENT',
-    `${matcher}: takes the storage of an object, not ${typeof received}: ` +
-      `await expect(objects.storage('Room', 'lobby')).${matcher}(…).`,
+  throw wrong(
+    matcher,
+    `takes the storage of an object, not ${typeof received}: ` +
+      `await expect(objects.storage('Room', 'lobby')).${matcher}(…)`,
   );
+}
+
+function wrong(matcher: string, fact: string): Error {
+  return storageError('INVALID_ARGUMENT', `${matcher}: ${fact}.`);
 }

@@ -65,6 +65,13 @@ export class OriginObjects {
     );
   }
 
+  /** An address of the app, from a path as `page.goto` takes it. `what` begins the error. */
+  address(what: string, path: string): string {
+    const origin = this.origin(what);
+    const isBase = this.#baseUrl !== undefined && new URL(this.#baseUrl).origin === origin;
+    return new URL(path, isBase ? this.#baseUrl : origin).href;
+  }
+
   #tab(origin: string): HelperTab {
     const known = this.#tabs.get(origin);
     if (known !== undefined) return known;
@@ -74,7 +81,8 @@ export class OriginObjects {
   }
 
   #factsOf(asked: Asked): DirectoryFacts {
-    const isStorage = 'object' in asked && asked.object.className === null;
+    const isStorage =
+      asked.op === 'storageIds' || ('object' in asked && asked.object.className === null);
     return isStorage ? this.options.storages : this.options.objects;
   }
 

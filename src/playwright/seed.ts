@@ -3,8 +3,11 @@
 // Invariant: all of a seed is checked before any of it is stored.
 
 import { readFile } from 'node:fs/promises';
-import { storageError } from '../contract/errors.ts';
-import { serialize } from '../serializer/encode.ts';
+import { convertKey } from '../contract/arguments.ts';
+import { isStorageError, storageError } from '../contract/errors.ts';
+import { KEYS_PER_CALL_MAX, SQL_BYTES_MAX } from '../contract/limits.ts';
+import { utf8Bytes } from '../contract/utf8.ts';
+import { encodeValue } from '../contract/value.ts';
 import { objectName, wordsOfObject } from './object-names.ts';
 import type { OriginObjects } from './origin-objects.ts';
 import type { ObjectName } from './page/helper-protocol.ts';
@@ -28,19 +31,29 @@ interface Seed {
   readonly content: SeedContent;
 }
 
-const PARTS: ReadonlySet<string> = new Set(['file', 'sql', 'entries', 'alarm']);
+/** A seed that was checked, with the bytes of its file. */
+interface CheckedSeed {
+  readonly object: ObjectName;
+  readonly file: Uint8Array | undefined;
+  readonly content: SeedContent;
+}
 
-/** Most keys of one `put`. */
-const KEYS_MAX = 128;
+const PARTS: ReadonlySet<string> = new Set(['file', 'sql', 'entries', 'alarm']);
 
 /** Stores one object's content. @throws INVALID_ARGUMENT, DataCloneError, and what storing throws */
 export async function storeSeeds(objects: OriginObjects, seeds: readonly Seed[]): Promise<void> {
-  for (const seed of seeds) check(seed);
-  for (const { object, content } of seeds) await store(objects, object, content);
+  const checked: CheckedSeed[] = [];
+  for (const seed of seeds) checked.push(await check(seed));
+  for (const seed of checked) await store(objects, seed);
 }
 
 /** The seeds of a table. */
 export function seedsOf(table: SeedTable): Seed[] {
+  if (typeof table !== 'object' || table === null || Array.isArray(table)) {
+    throw invalid(
+      'takes a table of contents, { Room: { lobby: { entries: { … } } } }, by class and name of the object.',
+    );
+  }
   return Object.entries(table).flatMap(([className, contents]) => {
     if (typeof contents !== 'object' || contents === null) {
       throw invalid(
@@ -56,7 +69,14 @@ export function seedsOf(table: SeedTable): Seed[] {
 
 /** The table in a JSON file. @throws INVALID_ARGUMENT if it is not JSON; what reading it throws */
 export async function tableIn(path: string): Promise<SeedTable> {
-  const text = await readFile(path, 'utf8');
+  const text = await readFile(path, 'utf8').catch((cause: Error) => {
+    throw storageError(
+      'INVALID_ARGUMENT',
+      `seed: the JSON file "${path}" could not be read: ${cause.message}. Paths are from the folder that the ` +
+        `test runs in, ${process.cwd()}. For what openStorage opens, write seed('${path}', { … }).`,
+      { cause },
+    );
+  });
   try {
     return JSON.parse(text) as SeedTable;
   } catch (cause) {
@@ -71,26 +91,22 @@ export async function tableIn(path: string): Promise<SeedTable> {
 
 async function store(
   objects: OriginObjects,
-  object: ObjectName,
-  { file, sql, entries, alarm }: SeedContent,
+  { object, file, content: { sql, entries, alarm } }: CheckedSeed,
 ): Promise<void> {
   const ask = (method: string, ...parameters: unknown[]) =>
     objects.ask({ op: 'storage', object, method, parameters, need: 'storage' });
-  if (file !== undefined) {
-    const bytes = typeof file === 'string' ? await readFile(file) : file;
-    await ask('importDatabase', new Uint8Array(bytes));
-  }
+  if (file !== undefined) await ask('importDatabase', file);
   if (sql !== undefined) {
     await objects.ask({ op: 'sql', object, query: sql, bindings: [], need: 'storage' });
   }
   const pairs = Object.entries(entries ?? {});
-  for (let at = 0; at < pairs.length; at += KEYS_MAX) {
-    await ask('put', Object.fromEntries(pairs.slice(at, at + KEYS_MAX)));
+  for (let at = 0; at < pairs.length; at += KEYS_PER_CALL_MAX) {
+    await ask('put', Object.fromEntries(pairs.slice(at, at + KEYS_PER_CALL_MAX)));
   }
   if (alarm !== undefined) await ask('setAlarm', alarm);
 }
 
-function check({ object, content }: Seed): void {
+async function check({ object, content }: Seed): Promise<CheckedSeed> {
   const words = wordsOfObject(object);
   if (typeof content !== 'object' || content === null) {
     throw invalid(`${words} takes { entries, sql, file, alarm }, not ${String(content)}.`);
@@ -103,13 +119,43 @@ function check({ object, content }: Seed): void {
     );
   }
   const { entries = {}, sql, alarm } = content;
+  if (typeof entries !== 'object' || entries === null || Array.isArray(entries)) {
+    throw invalid(`the entries of ${words} are an object, { key: value }, not ${String(entries)}.`);
+  }
   for (const [key, value] of Object.entries(entries)) checkValue(words, key, value);
   if (sql !== undefined && typeof sql !== 'string') {
     throw invalid(`the sql of ${words} is text, not ${typeof sql}.`);
   }
+  const sqlBytes = utf8Bytes(sql ?? '');
+  if (sqlBytes > SQL_BYTES_MAX) {
+    throw invalid(
+      `the sql of ${words} is ${sqlBytes} bytes, at most ${SQL_BYTES_MAX}. For more, make a SQLite file of it ` +
+        'and seed { file }, or seed part by part.',
+    );
+  }
   if (alarm !== undefined && Number.isNaN(Number(alarm))) {
     throw invalid(
       `the alarm of ${words} is a time in milliseconds or a Date, not ${String(alarm)}.`,
+    );
+  }
+  return { object, file: await bytesOf(words, content.file), content };
+}
+
+/** The bytes of a seed's file. @throws INVALID_ARGUMENT */
+async function bytesOf(words: string, file: SeedContent['file']): Promise<Uint8Array | undefined> {
+  if (file === undefined) return undefined;
+  if (file instanceof Uint8Array) return new Uint8Array(file);
+  if (typeof file !== 'string') {
+    throw invalid(`the file of ${words} is a path or bytes, not ${String(file)}.`);
+  }
+  try {
+    return new Uint8Array(await readFile(file));
+  } catch (cause) {
+    throw storageError(
+      'INVALID_ARGUMENT',
+      `seed: the file of ${words}, "${file}", could not be read: ${(cause as Error).message}. Paths are from ` +
+        `the folder that the test runs in, ${process.cwd()}.`,
+      { cause },
     );
   }
 }
@@ -118,9 +164,12 @@ function checkValue(words: string, key: string, value: unknown): void {
   if (value === undefined) {
     throw invalid(`the value of "${key}" of ${words} is undefined, which put() would leave out.`);
   }
+  const what = `seed: ${words}`;
+  convertKey(what, key);
   try {
-    serialize(value);
+    encodeValue(what, key, value);
   } catch (cause) {
+    if (isStorageError(cause)) throw cause;
     const message =
       `seed: the value of "${key}" of ${words} cannot be stored: ${(cause as Error).message} Values are what ` +
       'structured clone takes.';

@@ -1,4 +1,5 @@
-// The state of all objects at a moment, and the way back to it: a bookmark for each, nothing is copied.
+// The state of all objects at a moment, and the way back to it: a bookmark for each, nothing is copied. What
+// `openStorage` has stored belongs to it.
 
 import { storageError } from '../contract/errors.ts';
 import type { OriginObjects } from './origin-objects.ts';
@@ -16,18 +17,26 @@ export async function takeSnapshot(objects: OriginObjects): Promise<ObjectsSnaps
   const bookmarks = new Map<string, string>();
   const found = await existing(objects);
   await Promise.all(
-    found.map(async (listed) => {
-      bookmarks.set(keyOf(listed), await bookmarkOf(objects, nameOf(listed)));
+    found.map(async (object) => {
+      bookmarks.set(keyOf(object), await bookmarkOf(objects, object));
     }),
   );
   return { takenAt: Date.now(), bookmarks };
 }
 
-/** Objects that have come since are deleted. @throws BOOKMARK_UNAVAILABLE for one that was deleted since */
+/** Objects that have come since are deleted, those of `openStorage` emptied. @throws BOOKMARK_UNAVAILABLE for one that was deleted since */
 export async function restoreSnapshot(
   objects: OriginObjects,
-  { bookmarks }: ObjectsSnapshot,
+  snapshot: ObjectsSnapshot,
 ): Promise<void> {
+  const bookmarks = snapshot?.bookmarks;
+  if (!((bookmarks as unknown) instanceof Map)) {
+    throw storageError(
+      'INVALID_ARGUMENT',
+      'restore: takes what snapshot() gave, and another test cannot use it. For the bookmark of one object, ' +
+        "write objects.storage('Room', 'lobby').restore(bookmark).",
+    );
+  }
   const found = await existing(objects);
   const keys = new Set(found.map(keyOf));
   const gone = [...bookmarks.keys()].filter((key) => !keys.has(key));
@@ -39,11 +48,10 @@ export async function restoreSnapshot(
     );
   }
   await Promise.all(
-    found.map(async (listed) => {
-      const object = nameOf(listed);
-      const bookmark = bookmarks.get(keyOf(listed));
+    found.map(async (object) => {
+      const bookmark = bookmarks.get(keyOf(object));
       if (bookmark === undefined) {
-        await objects.ask({ op: 'delete', object }, { touches: false });
+        await remove(objects, object);
       } else if ((await bookmarkOf(objects, object)) !== bookmark) {
         await asked(objects, object, 'restore', bookmark);
       }
@@ -54,26 +62,33 @@ export async function restoreSnapshot(
 /** Deletes every object. */
 export async function deleteAllObjects(objects: OriginObjects): Promise<void> {
   const found = await existing(objects);
-  await Promise.all(
-    found.map((listed) =>
-      objects.ask({ op: 'delete', object: nameOf(listed) }, { touches: false }),
-    ),
-  );
+  await Promise.all(found.map((object) => remove(objects, object)));
 }
 
-/** The objects of all classes. */
-export async function existing(objects: OriginObjects): Promise<ListedByHelper[]> {
+/** The objects of all classes, and what `openStorage` has stored. */
+async function existing(objects: OriginObjects): Promise<ObjectName[]> {
   const names = (await objects.ask({ op: 'classNames' })) as string[];
   const lists = names.map((className) => objects.ask({ op: 'list', className }));
-  return ((await Promise.all(lists)) as ListedByHelper[][]).flat();
+  const listed = ((await Promise.all(lists)) as ListedByHelper[][]).flat();
+  const storageIds = (await objects.ask({ op: 'storageIds' })) as string[];
+  return [
+    ...listed.map(({ className, id }) => ({ className, id })),
+    ...storageIds.map((id) => ({ className: null, id })),
+  ];
 }
 
-function keyOf(listed: ListedByHelper): string {
-  return `${listed.className}.${listed.id}`;
+/** An object of `openStorage` that is open cannot be deleted; it is emptied. */
+async function remove(objects: OriginObjects, object: ObjectName): Promise<void> {
+  if (object.className !== null) {
+    await objects.ask({ op: 'delete', object }, { touches: false });
+    return;
+  }
+  await asked(objects, object, 'deleteAll');
+  await asked(objects, object, 'deleteAlarm');
 }
 
-function nameOf({ className, id }: ListedByHelper): ObjectName {
-  return { className, id };
+function keyOf({ className, id }: ObjectName): string {
+  return className === null ? `storage ${id}` : `${className}.${id}`;
 }
 
 async function bookmarkOf(objects: OriginObjects, object: ObjectName): Promise<string> {

@@ -7,6 +7,7 @@ import type { BrowserContext } from '@playwright/test';
 import { storageError } from '../contract/errors.ts';
 import type { OriginObjects } from './origin-objects.ts';
 import { inStep } from './steps.ts';
+import { mustBeDuration } from './test-arguments.ts';
 
 /** An alarm that ran. */
 export interface RanObjectAlarm {
@@ -51,6 +52,7 @@ export class TestClock {
   /** Moves the time on, running every alarm on the way. */
   advance(durationMs: number): Promise<void> {
     return inStep(`clock: advance ${durationMs} ms`, async () => {
+      mustBeDuration('clock.advance', durationMs);
       await this.#objects.ask({ op: 'advance', durationMs });
       await this.#follow();
     });

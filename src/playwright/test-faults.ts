@@ -6,12 +6,14 @@ import type { BrowserContext } from '@playwright/test';
 import { storageError } from '../contract/errors.ts';
 import type { OriginObjects } from './origin-objects.ts';
 import { inStep } from './steps.ts';
+import { mustBeCount, mustBeDuration } from './test-arguments.ts';
 import { TestTabs } from './test-tabs.ts';
 import {
   FAULTS_CHANNEL,
   FAULTS_PARAMETER,
   failOnDemand,
   type KnownWorker,
+  type LastingFaults,
   tellFaults,
   WORKERS_LIST,
   type WorkerFaults,
@@ -26,6 +28,8 @@ const MARKED = new RegExp(`[?&]${FAULTS_PARAMETER}(?:&|$)`);
 export class TestFaults {
   readonly #context: BrowserContext;
   readonly #tabs: TestTabs;
+  /** What holds until the test says otherwise, for workers that start later too. */
+  #lasting: LastingFaults = { isFull: false, delayMs: 0 };
 
   constructor(objects: OriginObjects) {
     this.#context = objects.context;
@@ -42,17 +46,19 @@ export class TestFaults {
       const address = route.request().url().replace(MARKED, '');
       const response = await route.fetch({ url: address });
       if (!response.ok()) return await route.fulfill({ response });
-      const fault = `(${failOnDemand})(${JSON.stringify(FAULTS_CHANNEL)});`;
+      const fault = `(${failOnDemand})(${JSON.stringify(FAULTS_CHANNEL)}, ${JSON.stringify(this.#lasting)});`;
       await route.fulfill({ response, body: `${fault}\n${await response.text()}` });
     });
   }
 
   /** The next flush fails, or the next ones: the writes that it covers are undone, and their callers are told. */
   failNextFlush(count = 1): Promise<void> {
-    return this.#tell(`fail the next ${count} flushes`, { failFlushes: count });
+    return this.#tell(`fail the next ${count} flushes`, { failFlushes: count }, () =>
+      mustBeCount('faults.failNextFlush', count),
+    );
   }
 
-  /** From now on, nothing more fits on the disk. */
+  /** From now on, nothing more fits on the disk, whichever worker leads. */
   fillDisk(): Promise<void> {
     return this.#tell('fill the disk', { isFull: true });
   }
@@ -64,36 +70,48 @@ export class TestFaults {
 
   /** From now on, each flush takes this much longer; 0: no longer. */
   delayFlushes(delayMs: number): Promise<void> {
-    return this.#tell(`delay flushes by ${delayMs} ms`, { delayMs });
+    return this.#tell(`delay flushes by ${delayMs} ms`, { delayMs }, () =>
+      mustBeDuration('faults.delayFlushes', delayMs),
+    );
   }
 
   /** The worker that leads does nothing at all for this long. */
   freeze(durationMs: number): Promise<void> {
-    return this.#tell(`freeze the worker for ${durationMs} ms`, { freezeMs: durationMs });
+    return this.#tell(`freeze the worker for ${durationMs} ms`, { freezeMs: durationMs }, () =>
+      mustBeDuration('faults.freeze', durationMs),
+    );
   }
 
-  /** Ends the worker that leads in the midst of whatever it does. */
+  /** Ends the worker that leads in the midst of whatever it does; that of `openStorage` too, if there is one. */
   crashWorker(): Promise<void> {
     return inStep('faults: crash the worker', async () => {
-      const { page, worker } = await this.#tabs.find('faults.crashWorker');
-      await page.evaluate(
-        ([list, name]) => {
-          const known = (globalThis as unknown as Record<string, KnownWorker[]>)[list!]!;
-          known.find((entry) => entry.name === name)!.worker.terminate();
-        },
-        [WORKERS_LIST, worker],
-      );
+      for (const { page, worker } of await this.#tabs.findAll('faults.crashWorker')) {
+        await page.evaluate(
+          ([list, name]) => {
+            const known = (globalThis as unknown as Record<string, KnownWorker[]>)[list!]!;
+            known.find((entry) => entry.name === name)!.worker.terminate();
+          },
+          [WORKERS_LIST, worker],
+        );
+      }
     });
   }
 
-  #tell(title: string, faults: WorkerFaults): Promise<void> {
+  #tell(title: string, faults: WorkerFaults, check = () => {}): Promise<void> {
     return inStep(`faults: ${title}`, async () => {
-      const { page, worker } = await this.#tabs.find('faults');
-      const told = page.evaluate(tellFaults, [FAULTS_CHANNEL, worker, faults] as [
-        string,
-        string,
-        WorkerFaults,
-      ]);
+      check();
+      const leaders = await this.#tabs.findAll('faults');
+      const { isFull = this.#lasting.isFull, delayMs = this.#lasting.delayMs } = faults;
+      this.#lasting = { isFull, delayMs };
+      const told = Promise.all(
+        leaders.map(({ page, worker }) =>
+          page.evaluate(tellFaults, [FAULTS_CHANNEL, worker, faults] as [
+            string,
+            string,
+            WorkerFaults,
+          ]),
+        ),
+      );
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<never>((_, reject) => {
         const message =

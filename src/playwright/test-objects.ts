@@ -28,6 +28,8 @@ export interface StoredObject extends Omit<ListedByHelper, 'id' | 'name'> {
 export interface Seed {
   /** What one object is to hold. */
   (className: string, name: string, content: SeedContent): Promise<void>;
+  /** What an object of `openStorage` is to hold. */
+  (name: string, content: SeedContent): Promise<void>;
   /** Several objects, by class and name; or the path of a JSON file that holds such a table. */
   (table: SeedTable | string): Promise<void>;
 }
@@ -76,23 +78,34 @@ export class TestObjects {
   }
 
   readonly seed: Seed = (
-    ...given: [SeedTable | string] | [className: string, name: string, content: SeedContent]
+    ...given:
+      | [SeedTable | string]
+      | [name: string, content: SeedContent]
+      | [className: string, name: string, content: SeedContent]
   ) => {
     this.#seeded = callSite();
     const words = given.length === 3 ? `${given[0]} '${given[1]}'` : '';
-    return inStep(`seed ${words}`.trim(), async () => {
-      if (given.length === 3) {
-        const [className, name, content] = given;
-        const object = objectName('seed', className, name);
-        await storeSeeds(this.#objects, [{ object, content }]);
-        return;
-      }
-      const [table] = given;
-      await storeSeeds(
-        this.#objects,
-        seedsOf(typeof table === 'string' ? await tableIn(table) : table),
-      );
-    });
+    return inStep(
+      `seed ${words || (typeof given[0] === 'string' ? `'${given[0]}'` : '')}`.trim(),
+      async () => {
+        if (given.length === 3) {
+          const [className, name, content] = given;
+          const object = objectName('seed', className, name);
+          await storeSeeds(this.#objects, [{ object, content }]);
+          return;
+        }
+        if (given.length === 2) {
+          const [name, content] = given;
+          await storeSeeds(this.#objects, [{ object: storageName('seed', name), content }]);
+          return;
+        }
+        const [table] = given;
+        await storeSeeds(
+          this.#objects,
+          seedsOf(typeof table === 'string' ? await tableIn(table) : table),
+        );
+      },
+    );
   };
 
   /** Marks the state of all objects. */

@@ -3,7 +3,7 @@
 import type { BrowserContext, Page } from '@playwright/test';
 import { storageError } from '../contract/errors.ts';
 import type { OriginObjects } from './origin-objects.ts';
-import { HELPER_PATH } from './page/helper-protocol.ts';
+import { HELPER_PATH, type LeaderNames } from './page/helper-protocol.ts';
 import { inStep } from './steps.ts';
 import { type KnownWorker, WORKERS_LIST, watchWorkers } from './worker-scripts.ts';
 
@@ -27,11 +27,12 @@ export class TestTabs {
     await this.#context.addInitScript(watchWorkers, { list: WORKERS_LIST, parameter: null });
   }
 
-  /** Opens another tab of the app. */
-  open(path = '/'): Promise<Page> {
-    return inStep(`tabs: open ${path}`, async () => {
+  /** Opens another tab of the app, at a path as `page.goto` takes it. @default that of `baseURL` */
+  open(path = ''): Promise<Page> {
+    return inStep(`tabs: open ${path || 'the app'}`, async () => {
+      const address = this.#objects.address('tabs.open', path);
       const page = await this.#context.newPage();
-      await page.goto(new URL(path, this.#objects.origin('tabs.open')).href);
+      await page.goto(address);
       return page;
     });
   }
@@ -41,7 +42,7 @@ export class TestTabs {
     return this.#context.pages().filter((page) => !isHelper(page));
   }
 
-  /** The tab whose worker leads. */
+  /** The tab whose worker leads: that of the app's classes, else that of `openStorage`. */
   leader(): Promise<Page> {
     return inStep('tabs: leader', async () => (await this.find('tabs.leader')).page);
   }
@@ -54,19 +55,32 @@ export class TestTabs {
     });
   }
 
-  /** @throws WORKER_FAILED */
+  /** The one whose worker leads. @throws WORKER_FAILED */
   async find(what: string): Promise<Leader> {
-    const worker = (await this.#objects.ask({ op: 'leader' })) as string | null;
-    for (const page of worker === null ? [] : this.all()) {
-      const names = await page.evaluate(
+    const [first] = await this.findAll(what);
+    return first!;
+  }
+
+  /** Those that lead, one at least: for the classes of the app, for `openStorage`. @throws WORKER_FAILED */
+  async findAll(what: string): Promise<Leader[]> {
+    const { storages } = this.#objects.options;
+    const names = (await this.#objects.ask({ op: 'leaders', storages })) as LeaderNames;
+    const pages = new Map<string | null, Page>();
+    for (const page of names.length === 0 ? [] : this.all()) {
+      const own = await page.evaluate(
         (list) =>
           ((globalThis as unknown as Record<string, KnownWorker[]>)[list] ?? []).map(
             ({ name }) => name,
           ),
         WORKERS_LIST,
       );
-      if (names.includes(worker)) return { page, worker: worker! };
+      for (const name of own) pages.set(name, page);
     }
+    const leaders = names.flatMap((worker) => {
+      const page = pages.get(worker);
+      return page === undefined ? [] : [{ page, worker }];
+    });
+    if (leaders.length > 0) return leaders;
     throw storageError(
       'WORKER_FAILED',
       `${what}: no tab of this context is known to lead. Tabs are watched from the moment on that the test begins: ` +

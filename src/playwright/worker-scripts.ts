@@ -19,14 +19,18 @@ export interface KnownWorker {
   name: string | null;
 }
 
-/** How the worker that leads is to fail from now on. */
-export interface WorkerFaults {
-  /** How many of the next flushes fail. */
-  readonly failFlushes?: number;
+/** What fails until the test says otherwise, in every worker. */
+export interface LastingFaults {
   /** Whether writes fail as they do on a full disk. */
-  readonly isFull?: boolean;
+  readonly isFull: boolean;
   /** How much longer each flush takes. */
-  readonly delayMs?: number;
+  readonly delayMs: number;
+}
+
+/** How workers are to fail from now on: those that lead, and in what lasts, all of them. */
+export interface WorkerFaults extends Partial<LastingFaults> {
+  /** How many of the next flushes fail, in whichever worker they are. */
+  readonly failFlushes?: number;
   /** How long it does nothing at all. */
   readonly freezeMs?: number;
 }
@@ -71,7 +75,7 @@ export function watchWorkers({
 }
 
 /** In a worker of the app, before it opens a file. */
-export function failOnDemand(channelName: string): void {
+export function failOnDemand(channelName: string, lasting: LastingFaults): void {
   interface Handle {
     flush(): void;
     write(...parameters: unknown[]): number;
@@ -79,8 +83,7 @@ export function failOnDemand(channelName: string): void {
   }
   let name: unknown = null;
   let failFlushes = 0;
-  let isFull = false;
-  let delayMs = 0;
+  let { isFull, delayMs } = lasting;
   const spin = (durationMs: number) => {
     const untilMs = performance.now() + durationMs;
     while (performance.now() < untilMs);
@@ -94,6 +97,7 @@ export function failOnDemand(channelName: string): void {
     spin(delayMs);
     if (failFlushes > 0) {
       failFlushes -= 1;
+      channel.postMessage({ type: 'failed' });
       throw new DOMException('The test made this flush fail.', 'InvalidStateError');
     }
     flush.call(this);
@@ -111,11 +115,14 @@ export function failOnDemand(channelName: string): void {
   });
   const channel = new BroadcastChannel(channelName);
   channel.addEventListener('message', ({ data }: MessageEvent) => {
-    if (data?.type !== 'fail' || data.worker !== name) return;
+    if (data?.type === 'failed') failFlushes = Math.max(failFlushes - 1, 0);
+    if (data?.type !== 'fail') return;
     const { faults } = data as { faults: WorkerFaults };
-    failFlushes = faults.failFlushes ?? failFlushes;
+    // One that waits for its turn leads on the same disk.
     isFull = faults.isFull ?? isFull;
     delayMs = faults.delayMs ?? delayMs;
+    if (data.worker !== name) return;
+    failFlushes = faults.failFlushes ?? failFlushes;
     channel.postMessage({ type: 'done', number: data.number });
     spin(faults.freezeMs ?? 0);
   });

@@ -4,13 +4,11 @@
 // on request. Statements that only another build of SQLite could parse are rewritten.
 
 import { isStorageError, storageError } from '../../src/contract/errors.ts';
+import { SQL_BYTES_MAX } from '../../src/contract/limits.ts';
 import { utf8Bytes } from '../../src/contract/utf8.ts';
 import type { Pointer } from '../vfs/sqlite-module.ts';
 import type { Connection, Prepared } from './connection.ts';
 import { type DescribeTable, rewriteOrderLimit } from './order-limit.ts';
-
-/** Longest text of one `exec`, in bytes of UTF-8 (workerd). */
-export const SQL_BYTES_MAX = 100_000;
 
 /** One compiled statement of the text. */
 export interface TextStatement {

@@ -12,6 +12,12 @@ import {
   test as withObjects,
 } from 'ctx-storage/playwright';
 
+/** What the test's page asks of its storage. */
+interface PlainStorage {
+  get(key: string): Promise<number>;
+  put(key: string, value: number): Promise<void>;
+}
+
 const withUser = withObjects.extend<{ visitor: string }>({
   visitor: async ({ seed }, use) => {
     await seed('Counter', 'visits', { entries: { count: 1 } });
@@ -71,6 +77,55 @@ test('the management interface answers on the date of the test', async ({ page, 
   expect(await ask()).not.toBe(410);
   await management.moveTo('2024-01-01');
   expect(await ask()).toBe(410);
+});
+
+test('a disk that is full stays full when the page loads again', async ({ page, faults }) => {
+  const visit = () => page.getByRole('button', { name: 'Visit' }).click();
+  await page.goto('/');
+  await visit();
+  await expect(page.locator('#visits')).toHaveText('1');
+  await faults.fillDisk();
+  await page.reload();
+  await expect(page.locator('#visits')).toHaveText('1');
+  await visit();
+  await expect(page.getByRole('alert')).toHaveText('DISK_FULL');
+  await faults.freeDisk();
+  await visit();
+  await expect(page.locator('#visits')).toHaveText('2');
+});
+
+test('a page with openStorage alone is seeded, has a tab that leads, and returns to a snapshot', async ({
+  page,
+  seed,
+  objects,
+  tabs,
+  snapshot,
+  restore,
+}) => {
+  await page.route('/lib/*', (route) => {
+    const { pathname } = new URL(route.request().url());
+    return route.fulfill({ path: `node_modules/ctx-storage/dist/${pathname.slice(5)}` });
+  });
+  const script =
+    "import { openStorage } from '/lib/index.js'; window.notes = openStorage('notes');";
+  const body = `<!doctype html><title>notes</title><script type="module">${script}</script>`;
+  await page.route('/notes', (route) => route.fulfill({ contentType: 'text/html', body }));
+  await seed('notes', { entries: { count: 1 } });
+  const notes = objects.storage('notes');
+
+  await page.goto('/notes');
+  const mark = await snapshot();
+  await page.evaluate(async () => {
+    const { notes } = window as unknown as { notes: Promise<PlainStorage> };
+    const storage = await notes;
+    await storage.put('count', (await storage.get('count')) + 1);
+  });
+  await expect(notes).toHaveStored('count', 2);
+  expect(await tabs.leader()).toBe(page);
+  await restore(mark);
+  await expect(notes).toHaveStored('count', 1);
+  await objects.reset();
+  await expect(notes).not.toHaveStored('count');
 });
 
 test("Playwright's own capture of files begins another context, without fixtures too", async ({

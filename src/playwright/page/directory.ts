@@ -6,15 +6,15 @@
 import type { PageEnvironment } from '../../client/environment.ts';
 import type { RemoteStorage } from '../../client/remote-storage.ts';
 import { isStorageError, storageError } from '../../contract/errors.ts';
-import { idOfStorage, ObjectIdFactory } from '../../contract/object-id.ts';
+import { DurableObjectId, idOfStorage, ObjectIdFactory } from '../../contract/object-id.ts';
 import { namesOf } from '../../rpc/control.ts';
 import type { ClassList, WireAddress } from '../../rpc/object-protocol.ts';
 import { toWireAddress } from '../../stubs/wire-address.ts';
-import { countAppCandidates } from './app-candidates.ts';
+import { countAppCandidates, leadingWorker } from './app-candidates.ts';
 import type { DirectoryFacts, Need, ObjectName } from './helper-protocol.ts';
 import { Link } from './link.ts';
 import type { RealTimers } from './real-timers.ts';
-import { storedClasses, storedDirectories } from './stored-classes.ts';
+import { storedClasses, storedDirectories, storedStorageIds } from './stored-classes.ts';
 
 const POLL_MS = 20;
 
@@ -92,8 +92,24 @@ export class Directory {
     if (served !== null) this.#compare(served);
   }
 
-  get names(): ReturnType<typeof namesOf> {
-    return this.#names;
+  /** The ids of what `openStorage` has stored. */
+  async storageIds(): Promise<string[]> {
+    return await storedStorageIds(this.#facts.directory);
+  }
+
+  /** Whether a worker of the app lives. */
+  async isServed(): Promise<boolean> {
+    return (await countAppCandidates(this.#names)) > 0;
+  }
+
+  /** The name of the app's worker that leads; null if none says so in time. */
+  async leader(waitMs: number): Promise<string | null> {
+    await this.link('leader', 'app', waitMs);
+    return await leadingWorker(this.#names, this.#timers.after, waitMs);
+  }
+
+  get name(): string {
+    return this.#facts.directory;
   }
 
   async #tryLink(need: Need, untilMs: number, className?: string | null): Promise<Link | null> {
@@ -133,7 +149,8 @@ export class Directory {
   async #address(what: string, link: Link, object: ObjectName): Promise<WireAddress> {
     const { className, name, id } = object;
     if (className === null) {
-      return toWireAddress({ className, id: idOfStorage(name!) });
+      const own = id === undefined ? idOfStorage(name!) : new DurableObjectId(id);
+      return toWireAddress({ className, id: own });
     }
     const known = await this.#classOf(what, link, className);
     const ids = new ObjectIdFactory(known.uniqueKey);
@@ -170,10 +187,14 @@ export class Directory {
     const { directory } = this.#facts;
     const place = `directory "${directory}" of ${location.origin}`;
     if (need === 'app') {
+      const opener =
+        className === null
+          ? 'openStorage()'
+          : 'connect(): what openStorage() opens has neither methods nor a clock';
       return storageError(
         'WORKER_FAILED',
         `${what}: no worker of the app runs for ${place}. Open a page of the app first (await page.goto(…)); it ` +
-          "must call connect() or openStorage(). Its option directory, if it has one, is objectsOptions' too.",
+          `must call ${opener}. Its option directory, if it has one, is objectsOptions' too.`,
       );
     }
     const classes = await storedClasses(directory);

@@ -71,11 +71,15 @@ export type HelperRequest = { readonly facts: DirectoryFacts; readonly waitMs: n
     }
   | { readonly op: 'runAlarm' | 'evict' | 'delete'; readonly object: ObjectName }
   | { readonly op: 'list'; readonly className: string }
-  | { readonly op: 'classNames' | 'verify' | 'leader' }
+  | { readonly op: 'classNames' | 'verify' | 'storageIds' }
+  | { readonly op: 'leaders'; readonly storages: DirectoryFacts }
   | { readonly op: 'now' | 'runNextAlarm' | 'resume' }
   | { readonly op: 'set'; readonly timeMs: number }
   | { readonly op: 'advance'; readonly durationMs: number }
 );
+
+/** The names of the app's workers that lead, in order: that of its classes, that of `openStorage`. */
+export type LeaderNames = readonly string[];
 
 /** An object that exists, as data. */
 export interface ListedByHelper {

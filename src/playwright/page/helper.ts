@@ -9,7 +9,7 @@ import type { RemoteStorage } from '../../client/remote-storage.ts';
 import { isStorageError, storageError } from '../../contract/errors.ts';
 import { listParts } from '../../contract/list-parts.ts';
 import { toWire } from '../../rpc/errors-on-wire.ts';
-import { HELPER_STARTED_MS, leadingWorker } from './app-candidates.ts';
+import { HELPER_STARTED_MS } from './app-candidates.ts';
 import { Directory } from './directory.ts';
 import {
   type DirectoryFacts,
@@ -17,10 +17,13 @@ import {
   HELPER_FUNCTION,
   type HelperAnswer,
   type HelperRequest,
+  type LeaderNames,
   type ListedByHelper,
   toText,
 } from './helper-protocol.ts';
 import { RealTimers } from './real-timers.ts';
+
+const POLL_MS = 20;
 
 /** How often a read is made again whose worker went away. */
 const TRIES_MAX = 4;
@@ -93,9 +96,10 @@ class Helper {
         return await directory.classNames();
       case 'verify':
         return await directory.verify();
-      case 'leader':
-        await app();
-        return await leadingWorker(directory.names, this.#timers.after, waitMs);
+      case 'storageIds':
+        return await directory.storageIds();
+      case 'leaders':
+        return await this.#leaders([directory, this.#directory(request.storages)], waitMs);
       case 'now':
         return await (await app()).client.manage({ op: 'now' });
       case 'resume':
@@ -109,6 +113,28 @@ class Helper {
       default:
         throw storageError('INTERNAL', 'A request of the test is not known to its helper page.');
     }
+  }
+
+  /** Those that live; waits until there is one. @throws WORKER_FAILED */
+  async #leaders(directories: readonly Directory[], waitMs: number): Promise<LeaderNames> {
+    const untilMs = performance.now() + waitMs;
+    for (;;) {
+      const served = await Promise.all(directories.map((directory) => directory.isServed()));
+      const living = directories.filter((_, at) => served[at]);
+      if (living.length > 0) {
+        const names = await Promise.all(living.map((directory) => directory.leader(waitMs)));
+        return names.filter((name) => name !== null);
+      }
+      if (performance.now() > untilMs) break;
+      await this.#timers.sleep(POLL_MS);
+    }
+    const [classes, storages] = directories.map(({ name }) => `"${name}"`);
+    throw storageError(
+      'WORKER_FAILED',
+      `leader: no worker of the app runs on ${location.origin}, for directory ${classes} of connect() or ` +
+        `${storages} of openStorage(). Open a page of the app first (await page.goto(…)). If it passes another ` +
+        'directory, pass the same in objectsOptions: directory, storageDirectory.',
+    );
   }
 
   async #list(directory: Directory, name: string, waitMs: number): Promise<ListedByHelper[]> {

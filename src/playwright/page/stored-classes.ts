@@ -29,11 +29,45 @@ export async function storedClasses(directory: string): Promise<string[]> {
   }
 }
 
+/** The ids of what `openStorage` has stored in the directory, on either medium, in order. */
+export async function storedStorageIds(directory: string): Promise<string[]> {
+  const keys = [...(await foldersIn(directory)), ...(await storedKeys(directory))];
+  // Those of other objects begin with the name of a class.
+  return [...new Set(keys)].filter((key) => /^[0-9a-f]{64}$/.test(key)).sort();
+}
+
+async function foldersIn(directory: string): Promise<string[]> {
+  try {
+    const root = await navigator.storage.getDirectory();
+    return await Array.fromAsync((await root.getDirectoryHandle(directory)).keys());
+  } catch {
+    return []; // It does not exist, or this browser has no such files.
+  }
+}
+
+/** The keys of objects whose files are rows of IndexedDB. */
+async function storedKeys(directory: string): Promise<string[]> {
+  const name = `ctx-storage-files/${directory}`;
+  const databases = await indexedDB.databases();
+  if (!databases.some((database) => database.name === name)) return [];
+  const database = await opened(name);
+  try {
+    if (!database.objectStoreNames.contains('files')) return [];
+    const request = database.transaction('files').objectStore('files').getAllKeys();
+    return await new Promise((resolve, reject) => {
+      request.onerror = () => reject(request.error);
+      request.onsuccess = () => resolve(request.result.map((path) => (path as [string])[0]));
+    });
+  } finally {
+    database.close();
+  }
+}
+
 /** The directories of the origin that have been used, on either medium. */
 export async function storedDirectories(): Promise<string[]> {
   const found = new Set<string>();
   for (const { name } of await indexedDB.databases()) {
-    const [, directory] = /^ctx-storage\/([^/]+)/.exec(name ?? '') ?? [];
+    const [, directory] = /^ctx-storage(?:-files)?\/([^/]+)/.exec(name ?? '') ?? [];
     if (directory !== undefined) found.add(directory);
   }
   try {

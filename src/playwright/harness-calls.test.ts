@@ -1,0 +1,125 @@
+import type { BrowserContext, Page } from '@playwright/test';
+import { describe, expect, test } from 'vitest';
+import { harnessOptions } from './options.ts';
+import { type Asked, OriginObjects } from './origin-objects.ts';
+import { TestClock } from './test-clock.ts';
+import { TestFaults } from './test-faults.ts';
+import { defineObjects, TestObjects } from './test-objects.ts';
+import { TestTabs } from './test-tabs.ts';
+
+const baseURL = 'http://localhost:5173/app/';
+
+/** The objects of a context, on what a helper page would answer. */
+function objectsOn(answer: (asked: Asked) => unknown, context: object = {}) {
+  const asked: Asked[] = [];
+  const objects = new OriginObjects(context as BrowserContext, harnessOptions({}), baseURL);
+  Object.assign(objects, {
+    ask: async (one: Asked) => {
+      asked.push(one);
+      return answer(one);
+    },
+  });
+  return { objects, asked };
+}
+
+describe('what openStorage keeps', () => {
+  const id = 'a'.repeat(64);
+  const bookmarks: Record<string, string> = { [id]: 'now' };
+  const answer = (one: Asked) => {
+    if (one.op === 'classNames') return [];
+    if (one.op === 'storageIds') return Object.keys(bookmarks);
+    if (one.op === 'storage' && one.method === 'getCurrentBookmark') {
+      return bookmarks[one.object.id!];
+    }
+    return undefined;
+  };
+  const writes = (asked: readonly Asked[]) =>
+    asked.flatMap((one) =>
+      one.op === 'storage' && !one.method.startsWith('get') ? [[one.object, one.method]] : [],
+    );
+
+  test('[HARN1] is seeded by its name alone', async () => {
+    const { objects, asked } = objectsOn(() => undefined);
+    await new TestObjects(objects).seed('notes', { entries: { draft: 1 } });
+    expect(asked).toMatchObject([{ object: { className: null, name: 'notes' }, method: 'put' }]);
+  });
+
+  test('[HARN1] returns to a snapshot, and is emptied if it has come since', async () => {
+    const { objects, asked } = objectsOn(answer);
+    const all = new TestObjects(objects);
+    const mark = await all.snapshot();
+    bookmarks[id] = 'later';
+    const since = 'b'.repeat(64);
+    bookmarks[since] = 'later';
+    await all.restore(mark);
+    const done = writes(asked);
+    expect(done).toHaveLength(3);
+    expect(done).toContainEqual([{ className: null, id }, 'restore']);
+    expect(done).toContainEqual([{ className: null, id: since }, 'deleteAll']);
+    expect(done).toContainEqual([{ className: null, id: since }, 'deleteAlarm']);
+  });
+
+  test('[HARN1] is emptied by reset', async () => {
+    const { objects, asked } = objectsOn(answer);
+    await new TestObjects(objects).reset();
+    expect(writes(asked)).toContainEqual([{ className: null, id }, 'deleteAll']);
+  });
+});
+
+describe('tabs', () => {
+  test('[HARN3] open where page.goto would', async () => {
+    const addresses: string[] = [];
+    const page = { goto: async (address: string) => addresses.push(address) };
+    const { objects } = objectsOn(() => undefined, { newPage: async () => page });
+    const tabs = new TestTabs(objects);
+    await tabs.open();
+    await tabs.open('notes.html');
+    await tabs.open('/other');
+    expect(addresses).toEqual([
+      'http://localhost:5173/app/',
+      'http://localhost:5173/app/notes.html',
+      'http://localhost:5173/other',
+    ]);
+  });
+
+  test('[HARN3] lead for classes, for openStorage, or for both', async () => {
+    const page = { url: () => baseURL, evaluate: async () => ['plain', 'classes'] };
+    const context = { pages: () => [page as unknown as Page] };
+    let leading: string[] = ['classes', 'plain'];
+    const { objects } = objectsOn(() => leading, context);
+    const found = async () => {
+      const leaders = await new TestTabs(objects).findAll('test');
+      return leaders.map(({ worker }) => worker);
+    };
+    expect(await found()).toEqual(['classes', 'plain']);
+    leading = ['plain'];
+    expect(await found()).toEqual(['plain']);
+    leading = ['unknown'];
+    await expect(found()).rejects.toThrow(/name `tabs` or `faults` in its parameters/);
+  });
+});
+
+describe('wrong values', () => {
+  const { objects, asked } = objectsOn(() => undefined);
+  const faults = new TestFaults(objects);
+  const clock = new TestClock(objects);
+
+  test.for([
+    ['a count below 1', () => faults.failNextFlush(-1), /failNextFlush: takes a count.*not -1/],
+    ['text for a time', () => faults.delayFlushes('1 s' as never), /delayFlushes.*not "1 s"/],
+    ['no time', () => faults.freeze(undefined as never), /freeze: takes milliseconds/],
+    ['text for time', () => clock.advance('1 hour' as never), /clock.advance: takes milliseconds/],
+    [
+      'another snapshot',
+      () => new TestObjects(objects).restore('00000000' as never),
+      /restore: takes what snapshot\(\) gave/,
+    ],
+  ] as const)('[HARN4] %s: the error says what to pass', async ([, call, message]) => {
+    await expect(call()).rejects.toThrow(message);
+    expect(asked).toEqual([]);
+  });
+
+  test('[HARN4] a context is needed', () => {
+    expect(() => defineObjects({} as never)).toThrow(/takes { context }/);
+  });
+});
