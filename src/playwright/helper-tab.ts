@@ -1,6 +1,8 @@
 // The helper page of one origin in one browser context: opened when it is first needed, served from this package's
 // own files, and asked by the test's process.
 //
+// Invariant: calls made at once share one page; a second one would take the first for a tab of the app.
+//
 // The app's server is not asked: requests of this page are answered here, before any route of the test.
 
 import { readFile } from 'node:fs/promises';
@@ -60,10 +62,18 @@ export class HelperTab {
   }
 
   async #open(): Promise<Page> {
-    const known = await this.#page?.catch(() => null);
-    if (known !== undefined && known !== null && !known.isClosed()) return known;
-    this.#page = this.#openNew();
-    return await this.#page;
+    const known = this.#page;
+    if (known !== null) {
+      const page = await known;
+      if (!page.isClosed()) return page;
+      if (this.#page !== known) return await this.#open(); // another call has opened the next
+    }
+    const opening = this.#openNew();
+    this.#page = opening;
+    opening.catch(() => {
+      if (this.#page === opening) this.#page = null;
+    });
+    return await opening;
   }
 
   async #openNew(): Promise<Page> {
