@@ -83,9 +83,12 @@ export class CommittedPages {
     else this.#copy(pageIndex, page, target);
   }
 
-  /** Adds a page of the transaction that was just committed. */
-  put(pageIndex: number, page: Uint8Array | LoggedImage): void {
+  /** Adds a page of the transaction that was just committed. Returns the page in memory that nothing refers to now. */
+  put(pageIndex: number, page: Uint8Array | LoggedImage): Uint8Array | null {
+    const old = this.#overlay.get(pageIndex);
     this.#overlay.set(pageIndex, page);
+    // A running checkpoint compares its pages with these, and writes them once more if it is repeated.
+    return old instanceof Uint8Array && this.#checkpointState === 'idle' ? old : null;
   }
 
   /**

@@ -393,6 +393,41 @@ test('[LOG5] one checkpoint runs at a time, and a page that is committed meanwhi
   await expectPages(directory, files, [page(1), page(3)]);
 });
 
+test('[LOG5] a page that is replaced while a checkpoint runs is written by it as it was', async () => {
+  const directory = new WatchedDirectory();
+  const files = await open(directory);
+  commit(files, { 0: page(1), 1: page(2) });
+  await files.flush();
+  directory.isLate = true;
+  const running = files.checkpoint();
+  commit(files, { 1: page(3) });
+  // The memory of the replaced page is not used for these.
+  commit(files, { 2: page(4), 3: page(5) });
+  while (directory.lateCount > 0) {
+    directory.release();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(await running).toBe(true);
+  directory.isLate = false;
+  const pages = [page(1), page(3), page(4), page(5)];
+  expect(pages.map((bytes, index) => isSame(read(files, index), bytes))).not.toContain(false);
+  await files.close();
+  const main = await bytesOf(directory.inner, 'main');
+  expect(isSame(main, Buffer.concat([page(1), page(2)]))).toBe(true);
+});
+
+test('[LOG5] pages in memory that are used again change no other page', async () => {
+  const directory = new WatchedDirectory();
+  const files = await open(directory);
+  for (let i = 0; i < 5; i++) {
+    commit(files, { 0: page(10 * i), 1: page(10 * i + 1) });
+    commit(files, { [2 + i]: page(10 * i + 2) });
+  }
+  const pages = [40, 41, 2, 12, 22, 32, 42].map(page);
+  expect(pages.map((bytes, index) => isSame(read(files, index), bytes))).not.toContain(false);
+  await expectPages(directory, files, pages);
+});
+
 test('[LOG6] a checkpoint leaves the new pages of a transaction that still runs', async () => {
   const directory = new WatchedDirectory();
   const files = await open(directory, { spillBytes: 2 * PAGE_BYTES });

@@ -19,6 +19,9 @@ export const SPILL_BYTES = 4 << 20;
 /** How many pages that are edited in place are kept as they were; the rest is read again for the record. */
 const ORIGINALS_MAX = (32 << 20) / PAGE_BYTES;
 
+/** How many replaced pages wait to be used again: those of a value of 128 KB, and some. */
+const SPARE_MAX = 64;
+
 // Shared by all objects of a worker: never in use across turns of the event loop.
 const writer = new RecordWriter();
 const before = new Uint8Array(PAGE_BYTES);
@@ -40,6 +43,8 @@ export class TransactionPages {
   readonly #cut = new Map<number, LoggedImage>();
   readonly #direct = new Set<number>();
   #wroteDirect = false;
+  /** Replaced pages, for the next ones: new memory for a page takes longer than its copy. */
+  readonly #spare: Uint8Array[] = [];
   /** Number of pages as the running transaction sees it. */
   #pageCount: number;
   /** The running transaction has truncated committed pages at or beyond this index. */
@@ -87,7 +92,7 @@ export class TransactionPages {
   write(pageIndex: number, bytes: Uint8Array): void {
     this.#makeRoom(pageIndex);
     const page = this.#pending.get(pageIndex);
-    if (page === undefined) this.#pending.set(pageIndex, bytes.slice());
+    if (page === undefined) this.#pending.set(pageIndex, this.#copyOf(bytes));
     else page.set(bytes);
     this.#grow(pageIndex);
   }
@@ -190,7 +195,9 @@ export class TransactionPages {
   becomeCommitted(): void {
     for (const [pageIndex, image] of this.#spilled) this.#committed.put(pageIndex, image);
     for (const [pageIndex, page] of this.#pending) {
-      if (!this.#direct.has(pageIndex)) this.#committed.put(pageIndex, page);
+      if (this.#direct.has(pageIndex)) continue;
+      const replaced = this.#committed.put(pageIndex, page);
+      if (replaced !== null && this.#spare.length < SPARE_MAX) this.#spare.push(replaced);
     }
     this.#committed.settle(this.#pageCount, this.#direct.size > 0);
     this.#wroteDirect = false;
@@ -207,6 +214,13 @@ export class TransactionPages {
     this.#direct.clear();
     this.#pageCount = this.#committed.pageCount;
     this.#visiblePages = this.#committed.pageCount;
+  }
+
+  #copyOf(bytes: Uint8Array): Uint8Array {
+    const page = this.#spare.pop();
+    if (page === undefined) return bytes.slice();
+    page.set(bytes);
+    return page;
   }
 
   #grow(pageIndex: number): void {
