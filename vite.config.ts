@@ -51,7 +51,9 @@ export default defineConfig({
     outDir: '../dist/demo',
     emptyOutDir: true,
     target: 'es2023',
-    rollupOptions: { input: ['index', 'notes', 'api'].map((name) => file(`demo/${name}.html`)) },
+    rollupOptions: {
+      input: ['index', 'notes', 'api', 'bench'].map((name) => file(`demo/${name}.html`)),
+    },
   },
   test: {
     root: '.',

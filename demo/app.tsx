@@ -79,6 +79,9 @@ function Frame({ isOpen }: { isOpen: boolean }) {
           <a href="./api.html" class="tab">
             API
           </a>
+          <a href="./bench.html" class="tab">
+            Benchmark
+          </a>
         </nav>
       </header>
       <Intro />

@@ -1,13 +1,18 @@
 // For Vite: links in the built notes app to what its script loads next, so that all of it loads at the same time: the
 // client, the worker of `openStorage`, and SQLite's WebAssembly.
 
+import { basename } from 'node:path';
 import type { Plugin } from 'vite';
+import { textOf } from './reachable-files.ts';
 
 const PAGE = '/notes.html';
 
+/** The storage's worker; the benchmark's page has other workers, and another build of SQLite. */
+const WORKER = /(^|\/)storage-worker-[^/]*\.js$/;
+
 const LINKED = [
   { file: /(^|\/)page-client-[^/]*\.js$/, attrs: { rel: 'modulepreload' } },
-  { file: /(^|\/)storage-worker-[^/]*\.js$/, attrs: { rel: 'modulepreload' } },
+  { file: WORKER, attrs: { rel: 'modulepreload' } },
   {
     file: /(^|\/)sqlite3-[^/]*\.wasm$/,
     attrs: { rel: 'preload', as: 'fetch', type: 'application/wasm' },
@@ -23,8 +28,10 @@ export function firstLoad(): Plugin {
       handler(_html, { bundle, path }) {
         if (bundle === undefined || path !== PAGE) return [];
         const names = Object.keys(bundle);
+        const worker = textOf(bundle[names.find((one) => WORKER.test(one)) ?? '']);
         return LINKED.map(({ file, attrs }) => {
-          const name = names.find((one) => file.test(one));
+          const found = names.filter((one) => file.test(one));
+          const name = found.find((one) => worker.includes(basename(one))) ?? found[0];
           if (name === undefined) throw new Error(`The build has no file ${file} to link.`);
           return {
             tag: 'link',

@@ -1,4 +1,4 @@
-// For Vite: the service worker with the list of all files of a build, and the check of how much a visitor loads first.
+// For Vite: the service worker with the list of the files of a build, those of the benchmark aside, and the check of how much a visitor loads first.
 
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -7,9 +7,13 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 import type { Plugin } from 'vite';
+import { reachableFiles } from './reachable-files.ts';
 
 /** Most bytes of scripts, compressed, that the playground loads before it can be used. */
 const INITIAL_BYTES_MAX = 400_000;
+
+/** What other libraries need to run beside this package would double what every visitor loads. */
+const ONLINE_PAGE = 'bench.html';
 
 export function offline(): Plugin {
   let publicDir = '';
@@ -23,9 +27,14 @@ export function offline(): Plugin {
       order: 'post',
       async handler(_options, bundle) {
         if (this.environment.config.isWorker) return;
-        const built = Object.values(bundle).map((file) =>
-          entryOf(file.fileName, file.type === 'asset' ? file.source : file.code),
-        );
+        const { [ONLINE_PAGE]: onlinePage, ...others } = bundle;
+        if (onlinePage === undefined) throw new Error(`The build has no page ${ONLINE_PAGE}.`);
+        const pages = Object.keys(others).filter((name) => name.endsWith('.html'));
+        const kept = reachableFiles(others, pages);
+        const online = reachableFiles(bundle, [ONLINE_PAGE]);
+        const built = Object.values(bundle)
+          .filter(({ fileName }) => kept.has(fileName) || !online.has(fileName))
+          .map((file) => entryOf(file.fileName, file.type === 'asset' ? file.source : file.code));
         const copied = readdirSync(publicDir).map((name) =>
           entryOf(name, readFileSync(join(publicDir, name))),
         );

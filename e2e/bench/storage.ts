@@ -14,13 +14,15 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Page } from '@playwright/test';
 import { Log, LogLevel, Miniflare } from 'miniflare';
+import { peerRow } from '../../demo/bench/peer-row.ts';
+import { ROWS } from '../../demo/bench/rows.ts';
 import { requireBrowser } from '../browsers/browser.ts';
 import { Profile } from '../browsers/profile.ts';
 import { startServer } from '../browsers/server.ts';
 import { besideCommit } from './against.ts';
+import { CONTENDERS } from './peers/contenders.ts';
 import { measureRows, measureSlowVisits, measureVisits, peerFiles } from './peers/peer-rounds.ts';
-import { peerRow, peerTables } from './peers/peer-table.ts';
-import { ROWS } from './peers/rows.ts';
+import { peerTables } from './peers/peer-table.ts';
 import workloads from './workloads.mjs';
 
 const { values: options } = parseArgs({
@@ -62,7 +64,7 @@ async function besidePeers(): Promise<void> {
       ...(wantsVisits ? await measureVisits(profile, files, rounds) : []),
       ...(wantsSlowVisits ? [await measureSlowVisits(profile, files, rounds)] : []),
     ];
-    const rows = measured.map(peerRow);
+    const rows = measured.map((row) => peerRow(row, CONTENDERS));
     results.peers = rows;
     for (const [head, ...lines] of peerTables(rows)) table(head!, lines);
   } finally {

@@ -87,6 +87,7 @@ describe('source', () => {
       'worker/vfs/build/write-wasm.ts',
       'worker/sim/main.ts',
       'demo/main.tsx',
+      'demo/bench/main.tsx',
       'demo/playground/main.tsx',
       'demo/provider/main.tsx',
       'demo/sandbox/sandbox-worker.ts',

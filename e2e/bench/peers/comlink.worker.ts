@@ -1,7 +1,7 @@
 // The limits behind comlink, which carries this package's calls: what it alone costs.
 
 import { expose } from 'comlink';
-import { limitsStore } from './limits-store.worker.ts';
+import { limitsStore } from '../../../demo/bench/limits-store.worker.ts';
 
 const opened = limitsStore('limit-by-comlink');
 expose({

@@ -1,33 +1,20 @@
 // Who is compared, each in its best durable configuration, and what its files are made of.
 
-import type { Configuration } from './store.ts';
+import {
+  type Contender,
+  contender,
+  LIMITS,
+  OURS,
+  SMALL_CONTENDERS,
+} from '../../../demo/bench/contenders.ts';
 
-export interface Contender {
-  /** As the table calls it. */
-  readonly name: string;
-  /** The folder of its files in KITS. */
-  readonly kit: string;
-  readonly configuration: Configuration;
-  /** A write is on disk when it is acknowledged. */
-  readonly durable: boolean;
-}
-
-/** What is compared with: neither is an engine. */
-export const OURS = 'ctx-storage';
-export const LIMITS = 'limit';
+export { type Contender, LIMITS, OURS };
 export const BY_COMLINK = 'limit by comlink';
 
-const contender = (name: string, kit: string, more: Partial<Configuration> = {}): Contender => ({
-  name,
-  kit,
-  configuration: { name: name.replaceAll(/[^a-z]+/gi, '-'), ...more },
-  durable: more.variant !== 'relaxed',
-});
-
 export const CONTENDERS: readonly Contender[] = [
-  contender(OURS, 'ours'),
+  SMALL_CONTENDERS.ours,
   contender('sahpool, DELETE', 'official', { journal: 'delete' }),
-  contender('sahpool, WAL', 'official', { journal: 'wal' }),
+  SMALL_CONTENDERS.sahpoolWal,
   contender('wa-sqlite, OPFSWriteAhead', 'wa-sqlite', { variant: 'OPFSWriteAheadVFS' }),
   contender('wa-sqlite, OPFSCoopSync', 'wa-sqlite', { variant: 'OPFSCoopSyncVFS' }),
   contender('wa-sqlite, AccessHandlePool', 'wa-sqlite', {
@@ -36,9 +23,9 @@ export const CONTENDERS: readonly Contender[] = [
   }),
   contender('sqlocal', 'sqlocal'),
   contender('PGlite', 'pglite'),
-  contender('idb, strict', 'idb', { variant: 'strict' }),
-  contender('idb, relaxed', 'idb', { variant: 'relaxed' }),
-  contender(LIMITS, 'limits'),
+  SMALL_CONTENDERS.idbStrict,
+  SMALL_CONTENDERS.idbRelaxed,
+  SMALL_CONTENDERS.limits,
   contender(BY_COMLINK, 'comlink'),
 ];
 
@@ -49,12 +36,13 @@ export interface Kit {
 }
 
 const HERE = 'e2e/bench/peers';
+const IN_PAGE = 'demo/bench';
 const SQLITE = 'node_modules/@sqlite.org/sqlite-wasm/dist/sqlite3.wasm';
 const SQLOCAL = 'node_modules/sqlocal';
 const PGLITE = 'node_modules/@electric-sql/pglite/dist';
 
 const remote = (worker: string, ...files: string[]): Kit => ({
-  scripts: { page: `${HERE}/remote.page.ts`, worker: `${HERE}/${worker}.worker.ts` },
+  scripts: { page: `${HERE}/remote.page.ts`, worker: `${worker}.worker.ts` },
   files,
 });
 
@@ -63,22 +51,25 @@ export const KITS: Readonly<Record<string, Kit>> = {
     scripts: {
       page: `${HERE}/ours.page.ts`,
       worker: 'worker/entries/storage-worker.ts',
-      'class-worker': `${HERE}/ours.worker.ts`,
+      'class-worker': `${IN_PAGE}/ours.worker.ts`,
     },
     files: ['worker/vfs/sqlite3.wasm'],
   },
-  official: remote('official', SQLITE),
-  'wa-sqlite': remote('wa-sqlite', 'node_modules/@journeyapps/wa-sqlite/dist/wa-sqlite.wasm'),
+  official: remote(`${IN_PAGE}/official`, SQLITE),
+  'wa-sqlite': remote(
+    `${HERE}/wa-sqlite`,
+    'node_modules/@journeyapps/wa-sqlite/dist/wa-sqlite.wasm',
+  ),
   pglite: remote(
-    'pglite',
+    `${HERE}/pglite`,
     ...['pglite.wasm', 'pglite.data', 'initdb.wasm'].map((f) => `${PGLITE}/${f}`),
   ),
-  limits: remote('limits', SQLITE),
+  limits: remote(`${IN_PAGE}/limits`, SQLITE),
   comlink: {
     scripts: { page: `${HERE}/comlink.page.ts`, worker: `${HERE}/comlink.worker.ts` },
     files: [SQLITE],
   },
-  idb: { scripts: { page: `${HERE}/idb.page.ts`, worker: `${HERE}/idb.worker.ts` } },
+  idb: { scripts: { page: `${HERE}/idb.page.ts`, worker: `${IN_PAGE}/idb.worker.ts` } },
   sqlocal: {
     scripts: { page: `${HERE}/sqlocal.page.ts`, worker: `${SQLOCAL}/dist/worker.js` },
     files: [

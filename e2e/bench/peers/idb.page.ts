@@ -1,14 +1,13 @@
 // IndexedDB from a page; and from a worker, on the same database.
 
+import { idbStore } from '../../../demo/bench/idb-store.ts';
+import { timeInWorker } from '../../../demo/bench/remote.ts';
 import { serveContender } from './contender-page.ts';
-import { idbStore } from './idb-store.ts';
-import { callsOf } from './rpc.ts';
 
 serveContender(
   async ({ name, variant }) => ({ page: await idbStore(name, variant!) }),
   async ({ page }, configuration) => {
-    const calls = callsOf(new Worker(new URL('./worker.js', location.href), { type: 'module' }));
-    await calls('open', configuration);
-    return { page, timeInWorker: (row) => calls('time', row) };
+    const worker = new Worker(new URL('./worker.js', location.href), { type: 'module' });
+    return { page, timeInWorker: await timeInWorker(worker, configuration) };
   },
 );

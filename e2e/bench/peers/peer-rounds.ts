@@ -1,10 +1,11 @@
 // Rounds of every contender in one browser, in alternation: what an operation takes beside what it takes others.
 
 import type { Page } from '@playwright/test';
+import { type Measured, measureRow, rotated, type Taker } from '../../../demo/bench/rounds.ts';
+import type { Place, Row } from '../../../demo/bench/rows.ts';
 import type { Profile } from '../../browsers/profile.ts';
 import { BY_COMLINK, CONTENDERS, type Contender, LIMITS } from './contenders.ts';
 import { bundlePeers, PEER_HEADERS, type PeerFiles, servePeers } from './peer-site.ts';
-import type { Place, Row } from './rows.ts';
 import { compressed, serveSlowly } from './slow-site.ts';
 
 /** How long a page may take on a busy machine, where some contenders create a database cluster first. */
@@ -13,18 +14,11 @@ const ANSWER_MS_MAX = 120_000;
 /** A browser releases the files of a closed page a moment later; some contenders do not wait for them. */
 const RELEASE_MS = 500;
 
-/** One row in one place: microseconds of each round, by contender. */
-export interface Measured {
-  readonly name: string;
-  readonly place: Place | 'visit';
-  readonly rounds: ReadonlyMap<string, readonly number[]>;
-}
-
 export async function peerFiles(): Promise<PeerFiles> {
   return await bundlePeers(new Set(CONTENDERS.map(({ kit }) => kit)));
 }
 
-/** Measures what `isWanted` names. The first contender to run is another one in each round. */
+/** Measures what `wanted` names. */
 export async function measureRows(
   profile: Profile,
   files: PeerFiles,
@@ -38,23 +32,14 @@ export async function measureRows(
       pages.push([contender, await openPage(profile, site.origin, contender)]);
     }
     const measured: Measured[] = [];
-    for (const [{ name, isFreeInWorker = false }, place] of wanted) {
-      const rounds = new Map<string, number[]>();
-      const isLimited = place !== 'worker' || !isFreeInWorker;
-      const taking = pages.filter(([contender]) => isLimited || contender.name !== LIMITS);
-      for (let round = 0; round <= roundCount; round++) {
-        for (const [contender, page] of rotated(taking, round)) {
-          const time = await page.evaluate(([row, place]) => window.contender.time(row, place), [
-            name,
-            place,
-          ] as const);
-          // The first round warms up.
-          if (time === null || round === 0) continue;
-          rounds.set(contender.name, [...(rounds.get(contender.name) ?? []), time]);
-        }
-      }
-      measured.push({ name, place, rounds });
-      console.error(`${place}: ${name} measured`);
+    const takers: Taker[] = pages.map(([{ name }, page]) => ({
+      name,
+      time: (row, place) =>
+        page.evaluate(([row, place]) => window.contender.time(row, place), [row, place] as const),
+    }));
+    for (const [row, place] of wanted) {
+      measured.push(await measureRow(row, place, takers, roundCount));
+      console.error(`${place}: ${row.name} measured`);
     }
     for (const [, page] of pages) await page.close();
     return measured;
@@ -140,9 +125,4 @@ async function timeVisit(profile: Profile, origin: string, contender: Contender)
   await page.close();
   await new Promise((resolve) => setTimeout(resolve, RELEASE_MS));
   return elapsedMs * 1000;
-}
-
-function rotated<T>(list: readonly T[], count: number): T[] {
-  const from = count % list.length;
-  return [...list.slice(from), ...list.slice(0, from)];
 }

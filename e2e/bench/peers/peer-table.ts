@@ -1,41 +1,7 @@
 // What was measured, as ratios and as times.
 
+import { inUnits, type PeerRow } from '../../../demo/bench/peer-row.ts';
 import { CONTENDERS, LIMITS, OURS } from './contenders.ts';
-import type { Measured } from './peer-rounds.ts';
-
-/** One row of the result. Times in microseconds, medians of the rounds; null where nothing was measured. */
-export interface PeerRow {
-  readonly row: string;
-  readonly place: string;
-  readonly microseconds: Readonly<Record<string, number>>;
-  readonly bestPeer: string | null;
-  readonly toBestPeer: number | null;
-  readonly toLimit: number | null;
-}
-
-export function peerRow({ name, place, rounds }: Measured): PeerRow {
-  const microseconds = Object.fromEntries(
-    [...rounds].map(([contender, times]) => [contender, median(times)]),
-  );
-  const peers = CONTENDERS.filter(({ kit, durable }) => {
-    return durable && !['ours', 'limits', 'comlink'].includes(kit);
-  });
-  const [best] = peers
-    .filter((peer) => microseconds[peer.name] !== undefined)
-    .sort((a, b) => microseconds[a.name]! - microseconds[b.name]!);
-  const ratio = (other: string | undefined) => {
-    const [ours, theirs] = [microseconds[OURS], microseconds[other ?? '']];
-    return ours === undefined || theirs === undefined ? null : ours / theirs;
-  };
-  return {
-    row: name,
-    place,
-    microseconds,
-    bestPeer: best?.name ?? null,
-    toBestPeer: ratio(best?.name),
-    toLimit: ratio(LIMITS),
-  };
-}
 
 /** Two tables: ratios, and the times of all. */
 export function peerTables(rows: readonly PeerRow[]): string[][][] {
@@ -64,13 +30,4 @@ export function peerTables(rows: readonly PeerRow[]): string[][][] {
       ]),
     ],
   ];
-}
-
-function inUnits(microseconds: number): string {
-  if (microseconds < 1000) return `${microseconds.toPrecision(3)} µs`;
-  return `${(microseconds / 1000).toPrecision(3)} ms`;
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }

@@ -2,9 +2,9 @@
 
 import { PGlite } from '@electric-sql/pglite';
 import { OpfsAhpFS } from '@electric-sql/pglite/opfs-ahp';
-import { serveStore } from './contender-worker.ts';
-import { documents, ENTRY_COUNT, freshValue, key, ROW_COUNT } from './data.ts';
-import type { NewRow } from './store.ts';
+import { serveStore } from '../../../demo/bench/contender-worker.ts';
+import { documents, ENTRY_COUNT, freshValue, key, ROW_COUNT } from '../../../demo/bench/data.ts';
+import type { NewRow } from '../../../demo/bench/store.ts';
 
 const TABLES = `
   CREATE TABLE IF NOT EXISTS kv(k TEXT PRIMARY KEY, v BYTEA);

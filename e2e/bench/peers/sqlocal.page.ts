@@ -1,10 +1,17 @@
 // sqlocal, which has a worker of its own, on the official OPFS VFS.
 
 import { SQLocal } from 'sqlocal';
+import {
+  documents,
+  ENTRY_COUNT,
+  freshValue,
+  key,
+  ROW_COUNT,
+  row,
+} from '../../../demo/bench/data.ts';
+import { STATEMENTS, TABLES } from '../../../demo/bench/statements.ts';
+import type { NewRow } from '../../../demo/bench/store.ts';
 import { serveContender } from './contender-page.ts';
-import { documents, ENTRY_COUNT, freshValue, key, ROW_COUNT, row } from './data.ts';
-import { STATEMENTS, TABLES } from './statements.ts';
-import type { NewRow } from './store.ts';
 
 serveContender(
   async ({ name }) => {

@@ -5,7 +5,7 @@ import Factory from '@journeyapps/wa-sqlite/dist/wa-sqlite.mjs';
 import { AccessHandlePoolVFS } from '@journeyapps/wa-sqlite/src/examples/AccessHandlePoolVFS.js';
 import { OPFSCoopSyncVFS } from '@journeyapps/wa-sqlite/src/examples/OPFSCoopSyncVFS.js';
 import { OPFSWriteAheadVFS } from '@journeyapps/wa-sqlite/src/examples/OPFSWriteAheadVFS.js';
-import { serveStore } from './contender-worker.ts';
+import { serveStore } from '../../../demo/bench/contender-worker.ts';
 import {
   type Driver,
   STATEMENTS,
@@ -13,8 +13,8 @@ import {
   statementStore,
   TABLES,
   type Value,
-} from './statements.ts';
-import type { Store } from './store.ts';
+} from '../../../demo/bench/statements.ts';
+import type { Store } from '../../../demo/bench/store.ts';
 
 const SYSTEMS: Readonly<Record<string, { create(...parameters: unknown[]): Promise<SQLiteVFS> }>> =
   {

@@ -12,6 +12,8 @@ export async function idbStore(name: string, durability: string): Promise<Store>
       created.createObjectStore('t', { keyPath: 'id' });
       created.createObjectStore('u', { keyPath: 'id', autoIncrement: true });
     },
+    // Whoever deletes the database need not wait.
+    blocking: (_current, _blocked, event) => (event.target as IDBDatabase).close(),
   });
   const write = async (store: string, puts: Iterable<[value: unknown, key?: string]>) => {
     const options = { durability: durability as IDBTransactionDurability };

@@ -1,0 +1,52 @@
+// What was measured of a row, as one line of the result: medians, and ratios to the best peer and to the limit.
+
+import { type Contender, LIMITS, OURS } from './contenders.ts';
+import type { Measured } from './rounds.ts';
+
+/** One row of the result. Times in microseconds, medians of the rounds; null where nothing was measured. */
+export interface PeerRow {
+  readonly row: string;
+  readonly place: string;
+  readonly microseconds: Readonly<Record<string, number>>;
+  readonly bestPeer: string | null;
+  readonly toBestPeer: number | null;
+  readonly toLimit: number | null;
+}
+
+/** What is no peer: this package, and what is no library. */
+const NO_PEERS = ['ours', 'limits', 'comlink'];
+
+export function peerRow(
+  { name, place, rounds }: Measured,
+  contenders: readonly Contender[],
+): PeerRow {
+  const microseconds = Object.fromEntries(
+    [...rounds].map(([contender, times]) => [contender, median(times)]),
+  );
+  const [best] = contenders
+    .filter(({ kit, durable }) => durable && !NO_PEERS.includes(kit))
+    .filter((peer) => microseconds[peer.name] !== undefined)
+    .sort((a, b) => microseconds[a.name]! - microseconds[b.name]!);
+  const ratio = (other: string | undefined) => {
+    const [ours, theirs] = [microseconds[OURS], microseconds[other ?? '']];
+    return ours === undefined || theirs === undefined ? null : ours / theirs;
+  };
+  return {
+    row: name,
+    place,
+    microseconds,
+    bestPeer: best?.name ?? null,
+    toBestPeer: ratio(best?.name),
+    toLimit: ratio(LIMITS),
+  };
+}
+
+export function inUnits(microseconds: number): string {
+  if (microseconds < 1000) return `${microseconds.toPrecision(3)} µs`;
+  if (microseconds < 1_000_000) return `${(microseconds / 1000).toPrecision(3)} ms`;
+  return `${(microseconds / 1_000_000).toPrecision(3)} s`;
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
+}

@@ -1,0 +1,21 @@
+// A contender that has only a worker's side, from a page: one message a call.
+
+import type { Opened } from './opened.ts';
+import { callsOf } from './rpc.ts';
+import type { Configuration, Store } from './store.ts';
+
+export async function openRemote(worker: Worker, configuration: Configuration): Promise<Opened> {
+  const calls = callsOf(worker);
+  const names: string[] = await calls('open', configuration);
+  const page = Object.fromEntries(
+    names.map((name) => [name, (...parameters: unknown[]) => calls('call', name, parameters)]),
+  );
+  return { page: page as unknown as Store, timeInWorker: (row) => calls('time', row) };
+}
+
+/** The worker of a store that the page has opened by itself. */
+export async function timeInWorker(worker: Worker, configuration: Configuration) {
+  const calls = callsOf(worker);
+  await calls('open', configuration);
+  return (row: string): Promise<number | null> => calls('time', row);
+}

@@ -1,0 +1,57 @@
+// The demo's benchmark: a run of two rows, what it draws, and what it leaves.
+
+import AxeBuilder from '@axe-core/playwright';
+import type { Page } from '@playwright/test';
+import { expect, test } from '../browsers/fixtures.ts';
+import { ONCE } from '../browsers/tags.ts';
+
+/** Notes which medium a directory has: it is one for all directories of the origin. */
+const SHARED_DATABASE = 'ctx-storage-media';
+
+/** The names of all folders, files and databases of the page's origin. */
+function storedNames(page: Page): Promise<string[]> {
+  return page.evaluate(async (shared) => {
+    const names = (await indexedDB.databases()).map(({ name }) => name!);
+    for await (const key of (await navigator.storage.getDirectory()).keys()) names.push(key);
+    return names.filter((name) => name !== shared);
+  }, SHARED_DATABASE);
+}
+
+test('[DEMO10] the benchmark draws a row of every contender, can be stopped, leaves nothing, and is accessible', {
+  tag: ONCE,
+}, async ({ context, demoSite }) => {
+  const page = await context.newPage();
+  await page.goto(`${demoSite.origin}/bench.html`);
+  await page.getByLabel('Rows').selectOption('page: get');
+  await page.getByLabel('Rounds').selectOption('1');
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  await expect(page.getByText('Done. What the run stored is deleted.')).toBeVisible();
+  const bars = page.getByRole('table', { name: /^get from a page/ });
+  await expect(bars.getByRole('rowheader')).toHaveText([
+    'ctx-storage',
+    'sahpool, WAL',
+    'idb, strict',
+    'idb, relaxed',
+    'limit',
+  ]);
+  await expect(page.getByText('Cannot run in this browser')).toHaveCount(0);
+  await expect(page.getByText('kept its data in opfs')).toBeVisible();
+  expect(await storedNames(page)).toEqual([]);
+
+  for (const [colorScheme, width] of [['light', 1280] as const, ['dark', 390] as const]) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width, height: 800 });
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    const serious = violations.filter(({ impact }) => ['serious', 'critical'].includes(impact!));
+    expect(serious.map(({ id, nodes }) => `${id}: ${nodes[0]!.html}`)).toEqual([]);
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    expect(overflow).toBe(0);
+  }
+
+  await page.getByLabel('Rows').selectOption('all');
+  await page.getByRole('button', { name: 'Run again' }).click();
+  await expect(bars).toHaveCount(0);
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await expect(page.getByText('Stopped. What the run stored is deleted.')).toBeVisible();
+  expect(await storedNames(page)).toEqual([]);
+});
