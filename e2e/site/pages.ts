@@ -22,7 +22,9 @@ export const SECTIONS: readonly SiteSection[] = [
     title: 'Start',
     pages: [
       doc('quick-start', 'Quick start'),
-      { file: 'README.md', page: 'overview', title: 'Overview and guarantees' },
+      { file: 'README.md', page: 'overview', title: 'Overview' },
+      doc('from-a-page', 'From a page'),
+      doc('guarantees', 'Guarantees'),
       doc('classes', 'Classes'),
       { file: 'docs/examples/README.md', page: 'examples', title: 'Examples' },
     ],

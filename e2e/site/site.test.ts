@@ -48,6 +48,7 @@ const COMPILER_WAIT_MS = 180_000;
 
 /** Files that blocks import, and other documents or the reader's app have. */
 const SHARED: Readonly<Record<string, string>> = {
+  'from-a-page/counter.ts': "export { Counter } from '../README/counter.ts';",
   'testing/counter.ts': "export { Counter } from '../README/counter.ts';",
   'src/app.ts': 'export type Classes = globalThis.Classes;',
 };
