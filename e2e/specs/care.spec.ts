@@ -73,5 +73,6 @@ test('[CARE3] [CARE5] every tab is told before the quota is used up', async ({
   await expect.poll(async () => (await toldOf(one)).length).toBe(1);
   const [space] = await toldOf(two);
   expect(space!.quota - space!.usage).toBeLessThan(32 * MIB);
-  expect(space!.quota - space!.usage).toBeGreaterThan(20 * MIB);
+  // The browser is asked between commits, each of 1 MB, and checkpoints, each of up to 3 MB here.
+  expect(space!.quota - space!.usage).toBeGreaterThan(16 * MIB);
 });
