@@ -32,8 +32,6 @@ export class ClearanceWatch {
   #failures = 0;
   #error: Error | undefined;
   #underWay = 0;
-  /** There was a call since the last regular look. */
-  #isUsed = false;
   /** The next regular look has its timer, which costs more than many a call. */
   #looksRegularly = false;
   #reportCleared: (error: Error) => void = () => {};
@@ -53,6 +51,7 @@ export class ClearanceWatch {
    * @throws SITE_DATA_CLEARED, as a rejection, in place of any outcome
    */
   during<T>(work: () => T | Promise<T>): T | Promise<T> {
+    this.#underWay += 1;
     this.#lookRegularly();
     let result: T | Promise<T>;
     try {
@@ -60,8 +59,9 @@ export class ClearanceWatch {
     } catch (error) {
       result = Promise.reject(error);
     }
-    const isOver = !(result instanceof Promise) && this.#hasSeenLately;
-    return isOver ? result : this.#confirmed(result);
+    if (result instanceof Promise || !this.#hasSeenLately) return this.#confirmed(result);
+    this.#underWay -= 1;
+    return result;
   }
 
   /** Invalidates the last look: something failed, and a deletion would explain it. */
@@ -79,7 +79,6 @@ export class ClearanceWatch {
   }
 
   async #confirmed<T>(result: T | Promise<T>): Promise<T> {
-    this.#underWay += 1;
     try {
       return await result;
     } finally {
@@ -97,13 +96,11 @@ export class ClearanceWatch {
     return this.#error === undefined && this.#environment.now() - this.#seenMs < CHECK_MS;
   }
 
-  /** From the first call on, until there was none between two looks. */
+  /** From the first call on, until none is under way when a look is due. */
   #lookRegularly(): void {
-    this.#isUsed = true;
     if (this.#looksRegularly) return;
     const next = () => {
-      this.#looksRegularly = this.#underWay > 0 || this.#isUsed;
-      this.#isUsed = false;
+      this.#looksRegularly = this.#underWay > 0;
       if (!this.#looksRegularly) return;
       this.#confirm().catch(() => {}); // reported by `cleared`
       this.#environment.after(CHECK_MS, next);
