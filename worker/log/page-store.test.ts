@@ -372,6 +372,15 @@ test('[LOG14] a segment ends when it is full, and the log of the next one counts
   await files.close();
 });
 
+/** Ends what is late, and what that starts; nothing is late from then on. */
+async function releaseAll(directory: WatchedDirectory): Promise<void> {
+  while (directory.lateCount > 0) {
+    directory.release();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  directory.isLate = false;
+}
+
 test('[LOG5] one checkpoint runs at a time, and a page that is committed meanwhile waits for the next', async () => {
   const directory = new WatchedDirectory();
   const files = await open(directory);
@@ -381,12 +390,8 @@ test('[LOG5] one checkpoint runs at a time, and a page that is committed meanwhi
   const running = files.checkpoint();
   expect(files.checkpoint()).toBe(false);
   commit(files, { 1: page(3) });
-  while (directory.lateCount > 0) {
-    directory.release();
-    await new Promise((resolve) => setImmediate(resolve));
-  }
+  await releaseAll(directory);
   expect(await running).toBe(true);
-  directory.isLate = false;
   expect(isSame(read(files, 1), page(3))).toBe(true);
   await files.flush();
   expect(await files.checkpoint()).toBe(true);
@@ -403,12 +408,8 @@ test('[LOG5] a page that is replaced while a checkpoint runs is written by it as
   commit(files, { 1: page(3) });
   // The memory of the replaced page is not used for these.
   commit(files, { 2: page(4), 3: page(5) });
-  while (directory.lateCount > 0) {
-    directory.release();
-    await new Promise((resolve) => setImmediate(resolve));
-  }
+  await releaseAll(directory);
   expect(await running).toBe(true);
-  directory.isLate = false;
   const pages = [page(1), page(3), page(4), page(5)];
   expect(pages.map((bytes, index) => isSame(read(files, index), bytes))).not.toContain(false);
   await files.close();
