@@ -5,8 +5,14 @@ import { ROWS } from './rows.ts';
 import type { Store } from './store.ts';
 
 /** Long beside a tick of the clock (0.1 ms), short enough for many rounds. */
-const ROUND_MS = 60;
-const WARM_MS = 15;
+const ROUND_MS = 100;
+/**
+ * Browsers compile what is called often, and a call of a page is slower until they have: measured, two to three times
+ * for the first thousand gets of this package, one and a half times for those of others.
+ */
+const WARM_MS = 400;
+/** From here on, a tick of the clock is small beside what it tells. */
+const TOLD_MS = 15;
 /** What takes longer is timed once. */
 const SLOW_MS = 1000;
 
@@ -31,14 +37,12 @@ export class Stopwatch {
     let count = this.#counts.get(name);
     if (count === undefined) {
       await row.prepare?.(this.#store);
-      // Doubled until the clock tells something: the first calls compile and fill caches.
-      let elapsedMs = 0;
-      for (count = 1; elapsedMs < WARM_MS; count *= 2) elapsedMs = await repeat(count, once);
-      if (elapsedMs > SLOW_MS) {
+      const callMs = await warm(once);
+      if (callMs > SLOW_MS) {
         await row.check?.(this.#store);
-        this.#slow.set(name, (elapsedMs / (count / 2)) * 1000);
+        this.#slow.set(name, callMs * 1000);
       }
-      count = Math.max(1, Math.round(((count / 2) * ROUND_MS) / elapsedMs));
+      count = Math.max(1, Math.round(ROUND_MS / callMs));
       this.#counts.set(name, count);
     }
     const slow = this.#slow.get(name);
@@ -53,6 +57,18 @@ export class Stopwatch {
     }
     return (elapsedMs / count) * 1000;
   }
+}
+
+/** Milliseconds of a call, from the last calls of the warm-up. */
+async function warm(once: () => unknown): Promise<number> {
+  let callMs = 0;
+  for (let count = 1, warmMs = 0; warmMs < WARM_MS; ) {
+    const elapsedMs = await repeat(count, once);
+    callMs = elapsedMs / count;
+    warmMs += elapsedMs;
+    if (elapsedMs < TOLD_MS) count *= 2;
+  }
+  return callMs;
 }
 
 async function repeat(count: number, once: () => unknown): Promise<number> {
