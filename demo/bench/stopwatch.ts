@@ -7,8 +7,8 @@ import type { Store } from './store.ts';
 /** Long beside a tick of the clock (0.1 ms), short enough for many rounds. */
 const ROUND_MS = 100;
 /**
- * Browsers compile what is called often, and a call of a page is slower until they have: measured, two to three times
- * for the first thousand gets of this package, one and a half times for those of others.
+ * Browsers compile what is called often, and a call is slower until they have: measured from a page, 1.4 to 2 times for
+ * the first two hundred gets, of every contender (docs/benchmarks.md).
  */
 const WARM_MS = 400;
 /** From here on, a tick of the clock is small beside what it tells. */
