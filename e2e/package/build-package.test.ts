@@ -6,6 +6,7 @@ import { build } from 'esbuild';
 import { afterAll, expect, test } from 'vitest';
 import type * as InProcess from '../../worker/entries/in-process.ts';
 import type * as Library from '../../worker/library/library.ts';
+import { minifyAgain } from './minify-again.ts';
 import { forBrowsers } from './package-bundle.ts';
 
 const WORKER = resolve(import.meta.dirname, '../../worker');
@@ -23,6 +24,7 @@ test('[OBJ17] classes of the platform keep their names in the bundles for browse
     },
     outfile,
   });
+  await minifyAgain(outfile);
   const bundle: typeof InProcess & typeof Library = await import(pathToFileURL(outfile).href);
   class Named extends bundle.DurableObject<{ Named: object }> {
     async names() {

@@ -18,15 +18,19 @@ import {
 } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { type BuildOptions, build } from 'esbuild';
+import { minifyAgain } from './minify-again.ts';
 import { bundled, forBrowsers } from './package-bundle.ts';
 
 rmSync('dist', { recursive: true, force: true });
 const outdir = 'dist';
 /** Every package whose code is in a bundle: its licence goes along. */
 const packages = new Set(['@sqlite.org/sqlite-wasm']);
-async function bundle(options: BuildOptions): Promise<void> {
+async function bundle(options: BuildOptions, finish = async (_file: string) => {}): Promise<void> {
   const { metafile } = await build({ ...options, outdir, metafile: true });
-  for (const output of Object.keys(metafile!.outputs)) keepAddresses(output);
+  for (const output of Object.keys(metafile!.outputs)) {
+    await finish(output);
+    keepAddresses(output);
+  }
   for (const input of Object.keys(metafile!.inputs)) {
     const [, name] = /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input) ?? [];
     if (name !== undefined) packages.add(name);
@@ -35,22 +39,30 @@ async function bundle(options: BuildOptions): Promise<void> {
 
 // The page's client is loaded with the first call, and `openStorage`, whose worker a bundler emits, lies in a
 // module that `connect` does not need.
-await bundle({
-  ...forBrowsers,
-  splitting: true,
-  entryPoints: {
-    index: 'src/index.ts',
-    connect: 'src/connect-only.ts',
-    // Beside them, because it shares what they know of handles and signals.
-    inspector: 'src/inspector/index.ts',
-    source: 'src/connect-source.ts',
+await bundle(
+  {
+    ...forBrowsers,
+    splitting: true,
+    entryPoints: {
+      index: 'src/index.ts',
+      connect: 'src/connect-only.ts',
+      // Beside them, because it shares what they know of handles and signals.
+      inspector: 'src/inspector/index.ts',
+      source: 'src/connect-source.ts',
+    },
   },
-});
-await bundle({ ...forBrowsers, entryPoints: { worker: 'worker/entries/storage-worker.ts' } });
-await bundle({
-  ...forBrowsers,
-  entryPoints: { 'source-worker': 'worker/entries/source-worker.ts' },
-});
+  minifyAgain,
+);
+await bundle(
+  {
+    ...forBrowsers,
+    entryPoints: {
+      worker: 'worker/entries/storage-worker.ts',
+      'source-worker': 'worker/entries/source-worker.ts',
+    },
+  },
+  minifyAgain,
+);
 // Base classes and their host are one module each, whichever entries a program takes them from.
 await bundle({
   ...forBrowsers,
