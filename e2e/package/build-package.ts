@@ -11,15 +11,19 @@ import {
   copyFileSync,
   cpSync,
   existsSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type BuildOptions, build } from 'esbuild';
+import { ENTRY_NAMES, entryModules } from './entry-modules.ts';
 import { minifyAgain } from './minify-again.ts';
 import { bundled, forBrowsers } from './package-bundle.ts';
+import { rollUpTypes } from './roll-up-types.ts';
 
 rmSync('dist', { recursive: true, force: true });
 const outdir = 'dist';
@@ -43,13 +47,8 @@ await bundle(
   {
     ...forBrowsers,
     splitting: true,
-    entryPoints: {
-      index: 'src/index.ts',
-      connect: 'src/connect-only.ts',
-      // Beside them, because it shares what they know of handles and signals.
-      inspector: 'src/inspector/index.ts',
-      source: 'src/connect-source.ts',
-    },
+    // The inspector is beside them because it shares what they know of handles and signals.
+    entryPoints: entryModules('index', 'connect', 'inspector', 'source'),
   },
   minifyAgain,
 );
@@ -68,26 +67,21 @@ await bundle({
   ...forBrowsers,
   splitting: true,
   entryPoints: {
-    objects: 'worker/entries/objects.ts',
+    ...entryModules('objects', 'in-process', 'management', 'migrate'),
+    ...entryModules('async-hooks', 'cloudflare-email', 'diagnostics-channel'),
     // Entries of their own so that they are files of their own, of which a bundler takes what is used.
     serve: 'worker/entries/serve.ts',
     'base-classes': 'worker/library/base-classes.ts',
     'rpc-stub': 'worker/library/rpc-stub.ts',
     'running-object': 'worker/library/running-object.ts',
     'rpc-target': 'src/contract/rpc-target.ts',
-    'in-process': 'worker/entries/in-process.ts',
-    management: 'src/management/index.ts',
-    migrate: 'src/migrate/migrate.ts',
-    'async-hooks': 'worker/modules/async-hooks.ts',
-    'cloudflare-email': 'worker/modules/cloudflare-email.ts',
-    'diagnostics-channel': 'worker/modules/diagnostics-channel.ts',
   },
 });
 // React is the app's own; what is imported from the page's entry are types.
 await bundle({
   ...forBrowsers,
   external: ['react'],
-  entryPoints: { react: 'src/react/index.ts' },
+  entryPoints: entryModules('react'),
 });
 // The helper page of tests, and its worker.
 await bundle({
@@ -104,7 +98,7 @@ await bundle({
   target: 'node20',
   external: ['@playwright/test'],
   mainFields: ['module', 'main'],
-  entryPoints: { playwright: 'src/playwright/index.ts' },
+  entryPoints: entryModules('playwright'),
 });
 // For Node: what is a peer is the project's own.
 await bundle({
@@ -115,18 +109,15 @@ await bundle({
   mainFields: ['module', 'main'],
   splitting: true,
   entryPoints: {
-    node: 'worker/entries/node-objects.ts',
+    ...entryModules('node', 'management-node', 'vite'),
     'node-library': 'worker/entries/node-library.ts',
-    'management-node': 'src/management/adapters/node-server.ts',
-    vite: 'src/vite/plugin.ts',
     cli: 'src/cli/node-main.ts',
   },
 });
 writeFileSync('dist/licences.txt', licences());
 copyFileSync('worker/vfs/sqlite3.wasm', 'dist/sqlite3.wasm');
 copyFileSync('src/vite/client.d.ts', 'dist/vite-client.d.ts');
-execFileSync('npx', ['tsc', '-p', 'e2e/package/types'], { stdio: 'inherit' });
-for (const file of unreachable('dist/types')) rmSync(file);
+await writeTypes('dist/types');
 writeOlderTypes('dist/types', 'dist/types-5.4');
 console.log('dist/ is built');
 
@@ -162,27 +153,18 @@ function licences(): string {
     .join(`\n${'-'.repeat(80)}\n\n`);
 }
 
-/** Declarations that no entry of the package leads to: those of what is inside. */
-function unreachable(folder: string): string[] {
-  const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as {
-    readonly exports: Readonly<Record<string, string | { readonly types?: string }>>;
-  };
-  const reached = new Set<string>();
-  const follow = (file: string): void => {
-    if (reached.has(file)) return;
-    reached.add(file);
-    const text = readFileSync(file, 'utf8');
-    for (const [, path] of text.matchAll(/(?:from|import\() ?['"](\.[^'"]+)\.(?:ts|js)['"]/g)) {
-      follow(normalize(join(dirname(file), `${path}.d.ts`)));
-    }
-  };
-  for (const entry of Object.values(exports)) {
-    const types = typeof entry === 'string' ? undefined : entry.types;
-    if (types?.startsWith(`./${folder}/`)) follow(normalize(types));
+async function writeTypes(folder: string): Promise<void> {
+  const perFile = mkdtempSync(join(tmpdir(), 'ctx-storage-types-'));
+  try {
+    const compile = ['tsc', '-p', 'e2e/package/types', '--outDir', perFile];
+    execFileSync('npx', compile, { stdio: 'inherit' });
+    const entries = Object.entries(entryModules(...ENTRY_NAMES)).map(
+      ([name, module]) => [name, join(perFile, module.replace(/\.ts$/, '.d.ts'))] as const,
+    );
+    await rollUpTypes(Object.fromEntries(entries), folder);
+  } finally {
+    rmSync(perFile, { recursive: true });
   }
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .map((file) => join(folder, file))
-    .filter((file) => file.endsWith('.d.ts') && !reached.has(file));
 }
 
 /** The declarations for TypeScript 5.4 to 5.6, where typed arrays have no parameter. */

@@ -10,8 +10,8 @@ const RESOLUTIONS = { bundler: 'preserve', node16: 'node16', nodenext: 'nodenext
 
 /** Entries that need nothing but a browser's types; the others need those of Node, Vite or React. */
 const SOURCE = `
-  import { connect, isStorageError, live, openStorage, type RemoteStorage } from 'ctx-storage';
-  import { DurableObject, type DurableObjectState } from 'ctx-storage/worker';
+  import { connect, isStorageError, live, openStorage, RpcTarget, type RemoteStorage } from 'ctx-storage';
+  import { DurableObject, RpcTarget as ObjectsTarget, type DurableObjectState } from 'ctx-storage/worker';
   import { createObjects } from 'ctx-storage/in-process';
   import { migrate } from 'ctx-storage/migrate';
   export class Counter extends DurableObject {
@@ -24,6 +24,7 @@ const SOURCE = `
     const { env } = await connect<{ Counter: Counter }>(worker);
     return env.Counter.getByName('a').add();
   }
+  export const same: [ObjectsTarget, typeof ObjectsTarget] = [new RpcTarget(), RpcTarget];
   export { createObjects, isStorageError, live, migrate };
 `;
 

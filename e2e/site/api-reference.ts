@@ -3,8 +3,8 @@
 // The declarations are read by Vite's parser: tools that read types by the compiler's own interface do not know
 // the version of TypeScript that this repository uses.
 
-import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { moduleOfTypes } from '../package/entry-modules.ts';
 import { isNode, parseModule, readSource, type SyntaxNode } from '../suite/source-files.ts';
 
 /** An entry of the package, and the module it begins in. */
@@ -31,11 +31,10 @@ export function apiEntries(): ApiEntry[] {
   };
   return Object.entries(exports).flatMap(([path, entry]) => {
     const types = typeof entry === 'string' ? undefined : entry.types;
-    const [, module] = /^\.\/dist\/types\/(.+)\.d\.ts$/.exec(types ?? '') ?? [];
+    const module = moduleOfTypes(types);
     if (module === undefined) return [];
     const page = path === '.' ? 'index' : path.slice(2).replaceAll('/', '-');
-    const file = existsSync(join(import.meta.dirname, '../..', `${module}.ts`)) ? 'ts' : 'tsx';
-    return [{ name: join(name, path), page, module: `${module}.${file}` }];
+    return [{ name: join(name, path), page, module }];
   });
 }
 

@@ -1,0 +1,37 @@
+// The module of the source that each entry of the package begins with.
+//
+// Invariant: a name is that of the entry's script in `dist`, and of its declarations in `dist/types`.
+
+const ENTRY_MODULES = {
+  index: 'src/index.ts',
+  connect: 'src/connect-only.ts',
+  inspector: 'src/inspector/index.ts',
+  source: 'src/connect-source.ts',
+  react: 'src/react/index.ts',
+  migrate: 'src/migrate/migrate.ts',
+  objects: 'worker/entries/objects.ts',
+  'in-process': 'worker/entries/in-process.ts',
+  'async-hooks': 'worker/modules/async-hooks.ts',
+  'cloudflare-email': 'worker/modules/cloudflare-email.ts',
+  'diagnostics-channel': 'worker/modules/diagnostics-channel.ts',
+  node: 'worker/entries/node-objects.ts',
+  vite: 'src/vite/plugin.ts',
+  playwright: 'src/playwright/index.ts',
+  management: 'src/management/index.ts',
+  'management-node': 'src/management/adapters/node-server.ts',
+} as const;
+
+export type EntryName = keyof typeof ENTRY_MODULES;
+
+export const ENTRY_NAMES = Object.keys(ENTRY_MODULES) as readonly EntryName[];
+
+/** The modules of these entries, by name. */
+export function entryModules(...names: readonly EntryName[]): Record<string, string> {
+  return Object.fromEntries(names.map((name) => [name, ENTRY_MODULES[name]]));
+}
+
+/** The module of the entry whose declarations are here, as the manifest names them; undefined for other files. */
+export function moduleOfTypes(types: string | undefined): string | undefined {
+  const [, name] = /^\.\/dist\/types\/(.+)\.d\.ts$/.exec(types ?? '') ?? [];
+  return name === undefined ? undefined : ENTRY_MODULES[name as EntryName];
+}

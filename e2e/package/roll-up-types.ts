@@ -1,0 +1,50 @@
+// One declaration file an entry, from those that the compiler writes for each source file.
+//
+// Invariant: what several entries share is declared in one file, so that a class with private fields is one type
+// whichever entry it is taken from; and every comment stays where editors look for it.
+// Knows nothing of which entries the package has.
+
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { rolldown } from 'rolldown';
+import { dts } from 'rolldown-plugin-dts';
+
+/** Writes the declarations of these entries, files by name, and what they share into a folder. */
+export async function rollUpTypes(
+  entries: Readonly<Record<string, string>>,
+  folder: string,
+): Promise<void> {
+  const input = Object.entries(entries).map(([name, file]) => [name, resolve(file)]);
+  const bundle = await rolldown({
+    input: Object.fromEntries(input),
+    external: /^[^./]/,
+    // Declarations are read as they are: no compiler runs.
+    plugins: [dts({ dtsInput: true, tsconfig: false })],
+  });
+  await bundle.write({
+    dir: folder,
+    chunkFileNames: 'shared/[name].ts',
+    // A message of the compiler may name an export of a shared file: it has its own name.
+    minifyInternalExports: false,
+  });
+  await bundle.close();
+  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+    if (!name.endsWith('.d.ts')) continue;
+    const file = join(folder, name);
+    writeFileSync(file, readable(readFileSync(file, 'utf8')));
+  }
+}
+
+/**
+ * Without the paths that the printer names, which are those of the machine that built it.
+ *
+ * The printer sets some comments behind the member before, `a: string; /** … *\/`, where TypeScript does not read
+ * them, and some members behind their comment.
+ */
+function readable(text: string): string {
+  return text
+    .replaceAll(/^\/\/ .*\.d\.ts\n/gm, '')
+    .replaceAll(/^( *)(?! |\*|\/\*)(.*[;{,]) (?=\/\*\*)/gm, '$1$2\n$1')
+    .replaceAll(/^( *)(\/\*\*(?:(?!\*\/).)*\*\/) ?(?=\S)/gm, '$1$2\n$1')
+    .replaceAll(/^( *)( \*\/)(?=\S)/gm, '$1$2\n$1');
+}
