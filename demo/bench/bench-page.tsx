@@ -127,7 +127,7 @@ function Progress() {
   const now = phase.value;
   switch (now.kind) {
     case 'idle':
-      return <p class="hint">A run of all rows takes about a minute.</p>;
+      return <p class="hint">A run of all rows takes about two minutes.</p>;
     case 'running':
       return (
         <div class="bench-progress">

@@ -36,7 +36,8 @@ export function callsOf(
     if (fault === undefined) resolve(result as never);
     else reject(new Error(fault));
   };
-  worker.onerror = ({ message }) => {
+  // A script that does not load gives no message.
+  worker.onerror = ({ message = 'its script could not be loaded' }) => {
     for (const { reject } of pending.values()) reject(new Error(`worker: ${message}`));
   };
   return (name, ...parameters) => {

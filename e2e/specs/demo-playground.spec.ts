@@ -352,6 +352,20 @@ for (const scheme of ['light', 'dark'] as const) {
   });
 }
 
+test('[DEMO6] the navigation of every page shows all its links, on a phone too', {
+  tag: ONCE,
+}, async ({ context, demoSite }) => {
+  const page = await context.newPage();
+  for (const name of ['', 'api.html', 'bench.html', 'notes.html']) {
+    await page.goto(`${demoSite.origin}/${name}`);
+    for (const width of [1280, 390]) {
+      await page.setViewportSize({ width, height: 800 });
+      const link = page.getByRole('navigation').getByRole('link', { name: 'Benchmark' });
+      await expect(link).toBeInViewport({ ratio: 1 });
+    }
+  }
+});
+
 test('[DEMO5] opens without a network, in a new tab, with what was stored', async ({
   context,
   demoSite,
