@@ -3,6 +3,8 @@
 import { DurableObject } from '../../../worker/entries/objects.ts';
 import { fresh } from './fresh.ts';
 
+const UNCONFIRMED = { allowUnconfirmed: true };
+
 export class Bench extends DurableObject {
   echo(value: unknown): unknown {
     return value;
@@ -39,8 +41,12 @@ export class Bench extends DurableObject {
   }
 
   /** Milliseconds of so many commits that nobody waits for. */
-  async unconfirmed(count: number): Promise<number> {
+  unconfirmed(count: number): Promise<number> {
     const { storage } = this.ctx;
+    return this.#unconfirmed(count, () => storage.put('unconfirmed', Math.random(), UNCONFIRMED));
+  }
+
+  async #unconfirmed(count: number, put: () => Promise<void>): Promise<number> {
     const { port1, port2 } = new MessageChannel();
     const nextTurn = () =>
       new Promise((resolve) => {
@@ -48,10 +54,32 @@ export class Bench extends DurableObject {
         port2.postMessage(null);
       });
     return this.#timed(count, async () => {
-      storage.put('unconfirmed', Math.random(), { allowUnconfirmed: true });
+      void put();
       await nextTurn();
       await nextTurn();
     });
+  }
+
+  /** Makes so many commits on a database with so many values, and asks for the state before them. */
+  async beforeRestore(entries: number, commits: number): Promise<void> {
+    const { storage } = this.ctx;
+    const put = (i: number, options = {}) => storage.put(`entry ${i}`, fresh(880), options);
+    if ((await storage.get(`entry ${entries - 1}`)) === undefined) {
+      for (let i = 0; i < entries; i++) {
+        put(i);
+        if (i % 1000 === 999) await storage.sync();
+      }
+    }
+    const bookmark = await storage.getCurrentBookmark();
+    await this.#unconfirmed(commits, () => put(Math.floor(Math.random() * entries), UNCONFIRMED));
+    await storage.sync();
+    await storage.onNextSessionRestoreBookmark(bookmark);
+    await storage.sync();
+  }
+
+  /** Ends the instance: the next call opens the object again. */
+  end(): void {
+    this.ctx.abort('to be opened again');
   }
 
   async #timed(count: number, once: (i: number) => Promise<void>): Promise<number> {

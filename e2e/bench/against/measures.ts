@@ -48,6 +48,10 @@ function together(count: number, once: (i: number) => Promise<unknown>): Promise
   return Promise.all(Array.from({ length: count }, (_, i) => once(i)));
 }
 
+function unexpected(): never {
+  throw new Error('the instance did not end');
+}
+
 interface Measure {
   /** The round must commit on the object of `storage`. */
   readonly writes?: boolean;
@@ -151,6 +155,19 @@ const MEASURES: Readonly<Record<string, Measure>> = {
   },
   'in the worker: 40 replaced values of 128 KiB with sync': {
     run: (opened) => bench(opened).replaceSync(40, LARGE_BYTES),
+  },
+  'restore of 10,000 commits in 100 MB': {
+    run: async ({ objects }) => {
+      const stub = () => objects.env.Bench.getByName('restored');
+      await stub().beforeRestore(95_000, 10_000);
+      // The end of the instance is its answer, and breaks the stub.
+      await stub()
+        .end()
+        .then(unexpected, () => {});
+      const startMs = performance.now();
+      await stub().read('entry 0');
+      return performance.now() - startMs;
+    },
   },
 };
 
