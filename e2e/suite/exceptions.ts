@@ -99,6 +99,7 @@ export const TESTS_WITHOUT_RULE: Readonly<Record<string, string>> = {
   'e2e/specs/demo.spec.ts': 'what the panels of the demo do is no promise of the package',
   'e2e/specs/demo-objects.spec.ts': 'what the panels of the demo do is no promise of the package',
   'worker/log/pages.test.ts': 'a building block: its users have the rules',
+  'worker/log/slab.test.ts': 'a building block: its users have the rules',
   'worker/sql/database.test.ts trusted statements': 'a building block: no user can reach it',
   'worker/sql/tokens.test.ts': 'a building block: its users have the rules',
   'worker/vfs/wasm-memory.test.ts': 'a building block: its users have the rules',

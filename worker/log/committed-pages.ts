@@ -10,7 +10,7 @@ import { type Flushing, runFlushing } from '../file/flushing.ts';
 import type { CheckpointFile, PendingRestore } from './checkpoint-file.ts';
 import type { CommitLog } from './commit-log.ts';
 import type { MainFile } from './main-file.ts';
-import { type LoggedImage, type Overlay, PAGE_BYTES } from './pages.ts';
+import { type EachPage, type LoggedImage, type Overlay, PAGE_BYTES } from './pages.ts';
 import type { Redo } from './redo.ts';
 
 /** A checkpoint is due after this many bytes of committed pages in memory, or of log. */
@@ -83,12 +83,31 @@ export class CommittedPages {
     else this.#copy(pageIndex, page, target);
   }
 
+  /**
+   * Passes each page to `use`, with bytes that are valid until it returns. The indexes are in order. @throws CORRUPT
+   */
+  readAll(pageIndexes: readonly number[], use: EachPage): void {
+    const newer = new Uint8Array(PAGE_BYTES);
+    for (const pageIndex of pageIndexes) {
+      const page = this.#overlay.get(pageIndex);
+      if (page === undefined) continue;
+      this.#copy(pageIndex, page, newer);
+      use(newer, pageIndex);
+    }
+    this.#main.readAll(
+      pageIndexes.filter((pageIndex) => !this.#overlay.has(pageIndex)),
+      use,
+    );
+  }
+
   /** Adds a page of the transaction that was just committed. Returns the page in memory that nothing refers to now. */
   put(pageIndex: number, page: Uint8Array | LoggedImage): Uint8Array | null {
     const old = this.#overlay.get(pageIndex);
     this.#overlay.set(pageIndex, page);
     // A running checkpoint compares its pages with these, and writes them once more if it is repeated.
-    return old instanceof Uint8Array && this.#checkpointState === 'idle' ? old : null;
+    const isFree = old instanceof Uint8Array && this.#checkpointState === 'idle';
+    // A page in a slab would keep its neighbours in memory.
+    return isFree && old.buffer.byteLength === PAGE_BYTES ? old : null;
   }
 
   /**

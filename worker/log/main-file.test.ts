@@ -69,6 +69,33 @@ test('[LOG7] a page reads as it was written; otherwise the error names it, and s
   expect(() => main.read(2, target)).toThrow(corrupt(expect.stringContaining('page 3')));
 });
 
+test('[LOG7] pages read together are those that were written, near or far from each other', () => {
+  const indexes = [0, 1, 3, 11, 12, 70, 71, 500];
+  for (const index of indexes) put(index, noise(index, PAGE_BYTES));
+  const lengths: number[] = [];
+  const counting = { ...file };
+  counting.read = (target, offset) => {
+    lengths.push(target.length / PAGE_BYTES);
+    return file.read(target, offset);
+  };
+  const counted = new MainFile(counting, checkpoints, true, () => false);
+  const read: number[] = [];
+  counted.readAll(indexes, (page, index) => {
+    read.push(index);
+    expect(Buffer.from(page).equals(noise(index, PAGE_BYTES))).toBe(true);
+  });
+  expect(read).toEqual(indexes);
+  expect(lengths).toEqual([13, 2, 1]);
+
+  file.write(noise(2, 1), 12 * PAGE_BYTES + 100);
+  const readUntil: number[] = [];
+  const readAll = () => counted.readAll(indexes, (_, index) => readUntil.push(index));
+  expect(readAll).toThrow(corrupt(expect.stringContaining('page 13: its bytes')));
+  expect(readUntil).toEqual([0, 1, 3, 11]);
+  file.truncate(12 * PAGE_BYTES);
+  expect(readAll).toThrow(corrupt('page 13: the main file ends before it.'));
+});
+
 test('[LOG13] on a full disk a write prunes until it fits', () => {
   let room = 0;
   const full = { ...file };

@@ -6,7 +6,11 @@
 import { isDiskFull, type SyncFile } from '../file/file.ts';
 import type { Flush } from '../file/flushing.ts';
 import type { CheckpointFile } from './checkpoint-file.ts';
-import { corruptPage, type LoggedImage, PAGE_BYTES, wordsOf } from './pages.ts';
+import { corruptPage, type EachPage, type LoggedImage, PAGE_BYTES, wordsOf } from './pages.ts';
+
+/** Pages that are read together: at most so many, in a buffer of 256 KB, and at most so far from one to the next. */
+const RUN_PAGES = 64;
+const NEAR_PAGES = 8;
 
 export class MainFile {
   readonly #file: SyncFile;
@@ -30,10 +34,28 @@ export class MainFile {
   /** @throws CORRUPT if the page is cut off or is not the one that was written. */
   read(pageIndex: number, target: Uint8Array): void {
     const count = this.#file.read(target, pageIndex * PAGE_BYTES);
-    if (count < PAGE_BYTES) throw corruptPage(pageIndex, 'the main file ends before it');
-    const sum = this.#checkpoints.checksum.ofPage(wordsOf(target), pageIndex);
-    if (sum !== this.#checkpoints.pageSum(pageIndex)) {
-      throw corruptPage(pageIndex, 'its bytes in the main file are not those that were written');
+    this.#verify(pageIndex, target, count);
+  }
+
+  /**
+   * Passes each page to `use`, with bytes that are valid until it returns: pages that are near each other are read
+   * together. The indexes are in order. @throws CORRUPT
+   */
+  readAll(pageIndexes: readonly number[], use: EachPage): void {
+    const run = new Uint8Array(RUN_PAGES * PAGE_BYTES);
+    for (let first = 0; first < pageIndexes.length; ) {
+      const start = pageIndexes[first]!;
+      let next = first + 1;
+      while (next < pageIndexes.length && isNear(start, pageIndexes[next - 1]!, pageIndexes[next]!))
+        next++;
+      const length = (pageIndexes[next - 1]! + 1 - start) * PAGE_BYTES;
+      const count = this.#file.read(run.subarray(0, length), start * PAGE_BYTES);
+      for (; first < next; first++) {
+        const at = (pageIndexes[first]! - start) * PAGE_BYTES;
+        const page = run.subarray(at, at + PAGE_BYTES);
+        this.#verify(pageIndexes[first]!, page, count - at);
+        use(page, pageIndexes[first]!);
+      }
     }
   }
 
@@ -79,4 +101,18 @@ export class MainFile {
     this.#file.close();
     this.#checkpoints.close();
   }
+
+  /** `count`: how many bytes the file had from the page on. */
+  #verify(pageIndex: number, page: Uint8Array, count: number): void {
+    if (count < PAGE_BYTES) throw corruptPage(pageIndex, 'the main file ends before it');
+    const sum = this.#checkpoints.checksum.ofPage(wordsOf(page), pageIndex);
+    if (sum !== this.#checkpoints.pageSum(pageIndex)) {
+      throw corruptPage(pageIndex, 'its bytes in the main file are not those that were written');
+    }
+  }
+}
+
+/** True if the next page is read together with those from `start` to `last`. */
+function isNear(start: number, last: number, next: number): boolean {
+  return next - last <= NEAR_PAGES && next - start < RUN_PAGES;
 }

@@ -11,7 +11,7 @@ import type { PendingRestore } from './checkpoint-file.ts';
 import type { CommitLog } from './commit-log.ts';
 import type { CommittedPages } from './committed-pages.ts';
 import type { MainFile } from './main-file.ts';
-import { PAGE_BYTES } from './pages.ts';
+import { type EachPage, PAGE_BYTES } from './pages.ts';
 import { PastStates } from './past-states.ts';
 import { TransactionPages } from './transaction-pages.ts';
 
@@ -162,9 +162,9 @@ export class PageStore implements DatabaseFile {
     this.#transaction.becomeCommitted();
   }
 
-  /** A page of the running transaction, to be changed in place. Zeros beyond the end. */
-  edit(pageIndex: number): Uint8Array {
-    return this.#transaction.edit(pageIndex);
+  /** Pages of the running transaction, to be changed in place. Zeros beyond the end. The indexes are in order. */
+  editAll(pageIndexes: readonly number[], change: EachPage): void {
+    this.#transaction.editAll(pageIndexes, change);
   }
 
   /** Sets how much a transaction keeps in memory: a restore changes the same pages many times. */

@@ -41,6 +41,9 @@ export function nextDifference(a: Uint32Array, b: Uint32Array, from: number): nu
   return PAGE_WORDS;
 }
 
+/** What is done with each of several pages. Their bytes are valid until it returns, unless it says otherwise. */
+export type EachPage = (page: Uint8Array, pageIndex: number) => void;
+
 /** An error about one page, numbered from 1 as SQLite does. */
 export function corruptPage(pageIndex: number, fact: string) {
   return storageError('CORRUPT', `page ${pageIndex + 1}: ${fact}.`);

@@ -9,7 +9,8 @@
 
 import { storageError } from '../../src/contract/errors.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
-import { PAGE_BYTES } from './pages.ts';
+import { type EachPage, PAGE_BYTES } from './pages.ts';
+import { Slab } from './slab.ts';
 import type { UndonePages } from './undo.ts';
 
 /** What a past state needs of the present one. */
@@ -17,6 +18,8 @@ export interface PresentPages {
   readonly pageCount: number;
   /** @throws CORRUPT */
   read(pageIndex: number, target: Uint8Array): void;
+  /** Passes each page to `use`, with bytes that are valid until it returns. The indexes are in order. @throws CORRUPT */
+  readAll(pageIndexes: readonly number[], use: EachPage): void;
 }
 
 // Shared by all past states: never in use across turns of the event loop.
@@ -68,7 +71,7 @@ export class PastState implements DatabaseFile, UndonePages {
   keep(pageIndex: number): void {
     if (this.#ended || pageIndex >= this.#sharedPages || this.#kept.has(pageIndex)) return;
     try {
-      this.edit(pageIndex);
+      this.#edit(pageIndex);
     } catch (error) {
       this.end(error as Error);
     }
@@ -76,17 +79,20 @@ export class PastState implements DatabaseFile, UndonePages {
 
   // ---- Called while records are undone.
 
-  edit(pageIndex: number): Uint8Array {
+  editAll(pageIndexes: readonly number[], change: EachPage): void {
     this.#mustBeOpen();
-    let page = this.#kept.get(pageIndex);
-    if (page === undefined) {
+    const slab = new Slab();
+    const isShared = (pageIndex: number) =>
+      pageIndex < this.#sharedPages && !this.#kept.has(pageIndex);
+    const shared = pageIndexes.filter(isShared);
+    const others = pageIndexes.filter((pageIndex) => !isShared(pageIndex));
+    this.#present.readAll(shared, (bytes, pageIndex) => {
       this.#makeRoom(this);
-      page = new Uint8Array(PAGE_BYTES);
-      if (pageIndex < this.#sharedPages) this.#present.read(pageIndex, page);
+      const page = slab.copy(bytes);
       this.#kept.set(pageIndex, page);
-      this.#pageCount = Math.max(this.#pageCount, pageIndex + 1);
-    }
-    return page;
+      change(page, pageIndex);
+    });
+    for (const pageIndex of others) change(this.#edit(pageIndex), pageIndex);
   }
 
   truncate(sizeBytes: number): void {
@@ -128,6 +134,18 @@ export class PastState implements DatabaseFile, UndonePages {
   }
 
   endRollback(): void {}
+
+  #edit(pageIndex: number): Uint8Array {
+    let page = this.#kept.get(pageIndex);
+    if (page === undefined) {
+      this.#makeRoom(this);
+      page = new Uint8Array(PAGE_BYTES);
+      if (pageIndex < this.#sharedPages) this.#present.read(pageIndex, page);
+      this.#kept.set(pageIndex, page);
+      this.#pageCount = Math.max(this.#pageCount, pageIndex + 1);
+    }
+    return page;
+  }
 
   #readPresent(pageIndex: number): Uint8Array {
     if (pageIndex < this.#sharedPages) this.#present.read(pageIndex, wholePage);

@@ -11,8 +11,16 @@ import type { Checksum } from './checksum.ts';
 import type { CommitLog } from './commit-log.ts';
 import type { CommittedPages } from './committed-pages.ts';
 import type { MainFile } from './main-file.ts';
-import { type LoggedImage, nextDifference, PAGE_BYTES, PAGE_WORDS, wordsOf } from './pages.ts';
+import {
+  type EachPage,
+  type LoggedImage,
+  nextDifference,
+  PAGE_BYTES,
+  PAGE_WORDS,
+  wordsOf,
+} from './pages.ts';
 import { CONTINUES, RecordWriter } from './record.ts';
+import { Slab } from './slab.ts';
 
 /** Bytes of changed pages a transaction keeps in memory before it spills. */
 export const SPILL_BYTES = 4 << 20;
@@ -97,18 +105,25 @@ export class TransactionPages {
     this.#grow(pageIndex);
   }
 
-  /** A page to be changed in place. Zeros beyond the end. */
-  edit(pageIndex: number): Uint8Array {
-    let page = this.#pending.get(pageIndex);
-    if (page === undefined) {
+  /** Passes each page to `change`, to be changed in place. Zeros beyond the end. The indexes are in order. */
+  editAll(pageIndexes: readonly number[], change: EachPage): void {
+    const changed = new Slab();
+    const originals = new Slab();
+    const isCommitted = (pageIndex: number) =>
+      pageIndex < this.#visiblePages &&
+      !this.#pending.has(pageIndex) &&
+      !this.#spilled.has(pageIndex);
+    const committed = pageIndexes.filter(isCommitted);
+    const others = pageIndexes.filter((pageIndex) => !isCommitted(pageIndex));
+    this.#committed.readAll(committed, (bytes, pageIndex) => {
       this.#makeRoom(pageIndex);
-      page = new Uint8Array(PAGE_BYTES);
-      if (pageIndex < this.#pageCount) this.read(pageIndex, page);
-      this.#keepOriginal(pageIndex, page);
+      if (this.#originals.size < ORIGINALS_MAX)
+        this.#originals.set(pageIndex, originals.copy(bytes));
+      const page = changed.copy(bytes);
       this.#pending.set(pageIndex, page);
-      this.#grow(pageIndex);
-    }
-    return page;
+      change(page, pageIndex);
+    });
+    for (const pageIndex of others) change(this.#edit(pageIndex), pageIndex);
   }
 
   truncate(pageCount: number): void {
@@ -216,6 +231,19 @@ export class TransactionPages {
     this.#visiblePages = this.#committed.pageCount;
   }
 
+  /** A page that is in memory, was spilled, or does not exist. */
+  #edit(pageIndex: number): Uint8Array {
+    let page = this.#pending.get(pageIndex);
+    if (page === undefined) {
+      this.#makeRoom(pageIndex);
+      page = new Uint8Array(PAGE_BYTES);
+      if (pageIndex < this.#pageCount) this.read(pageIndex, page);
+      this.#pending.set(pageIndex, page);
+      this.#grow(pageIndex);
+    }
+    return page;
+  }
+
   #copyOf(bytes: Uint8Array): Uint8Array {
     const page = this.#spare.pop();
     if (page === undefined) return bytes.slice();
@@ -225,12 +253,6 @@ export class TransactionPages {
 
   #grow(pageIndex: number): void {
     if (pageIndex >= this.#pageCount) this.#pageCount = pageIndex + 1;
-  }
-
-  /** Keeps a page that was just read, unless it differs from what is committed. */
-  #keepOriginal(pageIndex: number, page: Uint8Array): void {
-    if (this.#originals.size >= ORIGINALS_MAX || pageIndex >= this.#visiblePages) return;
-    if (!this.#spilled.has(pageIndex)) this.#originals.set(pageIndex, page.slice());
   }
 
   /** A page as redoing the log so far would give it; null if it would not exist. */

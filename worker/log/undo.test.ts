@@ -1,0 +1,101 @@
+// Undoing in steps of any size, into a transaction and into a past state.
+
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { MemoryDirectory } from '../file/memory-file.ts';
+import { copyOf, noise, TestEnvironment } from '../testing/test-log.ts';
+import { nextTimeline, parseBookmark } from './bookmark.ts';
+import { ObjectFiles } from './object-files.ts';
+import { PAGE_BYTES } from './pages.ts';
+import { PastState } from './past-state.ts';
+import { RESTORE } from './record.ts';
+import { recover } from './recovery.ts';
+import { findTarget } from './target-search.ts';
+import { undoBackTo } from './undo.ts';
+
+/** Small segments, transactions of several parts, and checkpoints now and then. */
+const OPTIONS = {
+  segmentBytes: 1 << 15,
+  spillBytes: 3 * PAGE_BYTES,
+  pastBytes: 1 << 20,
+  checkpointOverlayBytes: 1 << 20,
+  checkpointLogBytes: 1 << 14,
+};
+
+/** Each record is undone alone, some are undone together, all are. */
+const HELD_BYTES = [0, 10_000, 1 << 20];
+
+const step = fc.record({
+  at: fc.nat(9),
+  count: fc.constantFrom(1, 1, 2, 8),
+  size: fc.option(fc.nat(12), { freq: 3 }),
+  isWhole: fc.boolean(),
+});
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
+
+function change(files: ObjectFiles, { at, count, size, isWhole }: Step, seed: number): void {
+  if (size !== null) files.file.truncate(size * PAGE_BYTES);
+  for (let i = at; i < at + count; i++) {
+    const page = noise(isWhole ? seed : i, PAGE_BYTES);
+    page[(seed * 37) % PAGE_BYTES]! ^= 0xff;
+    files.file.write(page, i * PAGE_BYTES);
+  }
+  files.file.commit();
+}
+
+/** The files after these steps, and the image after each commit. */
+async function lived(steps: readonly Step[]) {
+  const directory = new MemoryDirectory();
+  const environment = new TestEnvironment();
+  const files = await ObjectFiles.open(directory, environment, OPTIONS);
+  const moments = [{ bookmark: files.currentBookmark(), image: files.databaseBytes() }];
+  for (const [seed, step] of steps.entries()) {
+    change(files, step, seed);
+    await files.flush();
+    await files.maintain();
+    moments.push({ bookmark: files.currentBookmark(), image: files.databaseBytes() });
+  }
+  await files.close();
+  return { directory, environment, moments };
+}
+
+function imageOf(file: { sizeBytes(): number; read(target: Uint8Array, at: number): unknown }) {
+  const image = new Uint8Array(file.sizeBytes());
+  for (let at = 0; at < image.length; at += PAGE_BYTES) {
+    file.read(image.subarray(at, at + PAGE_BYTES), at);
+  }
+  return Buffer.from(image);
+}
+
+test('[LOG11] records undone in steps of any size give the state of the bookmark, and can be undone', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(step, { minLength: 1, maxLength: 20 }),
+      fc.nat(),
+      fc.constantFrom(...HELD_BYTES),
+      async (steps, chosen, heldBytes) => {
+        const { directory, environment, moments } = await lived(steps);
+        const { bookmark, image } = moments[chosen % moments.length]!;
+        const { log, pages, main } = await recover(directory, environment, OPTIONS);
+        const place = await findTarget(parseBookmark(bookmark, log.checksum), log);
+        const state = new PastState(pages.committed, () => {});
+        await undoBackTo(place, log, state, heldBytes);
+        expect(imageOf(state).equals(image)).toBe(true);
+        await undoBackTo(place, log, pages, heldBytes);
+        pages.commitAs(RESTORE, nextTimeline(log.position.sequence));
+        expect(imageOf(pages).equals(image)).toBe(true);
+        log.close();
+        main.close();
+
+        // What the record says is that state again, and how it was before.
+        const files = await ObjectFiles.open(await copyOf(directory), environment, OPTIONS);
+        expect(Buffer.from(files.databaseBytes()).equals(image)).toBe(true);
+        const last = moments.at(-1)!;
+        const before = await files.openPast(last.bookmark);
+        expect(imageOf(before).equals(last.image)).toBe(true);
+        await files.close();
+      },
+    ),
+    { numRuns: 100 },
+  );
+});
