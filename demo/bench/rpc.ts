@@ -8,8 +8,9 @@ type Reply = readonly [id: number, result: unknown, fault?: string];
 /** In a worker: answers calls of these functions. */
 export function answerCalls(functions: Functions): void {
   const reply = (...message: Reply) => self.postMessage(message);
+  // The stack begins with the error in Chromium only.
   const fail = (id: number, error: unknown) =>
-    reply(id, null, String((error as Error).stack ?? error));
+    reply(id, null, `${error}\n${(error as Error | null)?.stack ?? ''}`);
   self.onmessage = ({ data: [id, name, parameters] }: MessageEvent<Call>) => {
     try {
       const result = functions[name]!(...(parameters as never[]));
