@@ -14,7 +14,7 @@ const ROUND_COUNTS = [1, 3, 5];
 const PLACE_LABELS = { page: 'from a page', class: 'a class’s methods', worker: 'in the worker' };
 
 export function BenchPage() {
-  useEffect(() => void removeEarlier(), []);
+  useEffect(removeEarlier, []);
   return (
     <div class="playground">
       <SiteHead current="./bench.html" />

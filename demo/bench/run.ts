@@ -55,6 +55,7 @@ export const absent = signal<Readonly<Record<string, string>>>({});
 class Stopped extends Error {}
 
 let stopRun: () => void = () => {};
+let earlierRemoved: Promise<void> = Promise.resolve();
 
 /** Ends the run that is under way; what was measured stays on the page. */
 export function stop(): void {
@@ -65,6 +66,7 @@ export function stop(): void {
 /** Measures these rows. The outcome is in the signals. */
 export async function run(wanted: readonly Wanted[], roundCount: number): Promise<void> {
   phase.value = { kind: 'running', said: 'Opening…', done: 0, of: 1 };
+  await earlierRemoved; // this page holds the lock meanwhile
   await navigator.locks.request(LOCK, { ifAvailable: true }, async (lock) => {
     if (lock === null) {
       phase.value = { kind: 'busy' };
@@ -77,8 +79,8 @@ export async function run(wanted: readonly Wanted[], roundCount: number): Promis
 }
 
 /** Removes what a tab left that was closed while it ran, unless another is running. */
-export async function removeEarlier(): Promise<void> {
-  await navigator.locks.request(LOCK, { ifAvailable: true }, async (lock) => {
+export function removeEarlier(): void {
+  earlierRemoved = navigator.locks.request(LOCK, { ifAvailable: true }, async (lock) => {
     if (lock !== null) await removeLeftovers();
   });
 }
