@@ -162,9 +162,12 @@ export class PageStore implements DatabaseFile {
     this.#transaction.becomeCommitted();
   }
 
-  /** Pages of the running transaction, to be changed in place. Zeros beyond the end. The indexes are in order. */
-  editAll(pageIndexes: readonly number[], change: EachPage): void {
-    this.#transaction.editAll(pageIndexes, change);
+  /**
+   * Pages of the running transaction, to be changed in place. Zeros beyond the end. The indexes are in order. `isLast`:
+   * no other change is expected.
+   */
+  editAll(pageIndexes: readonly number[], change: EachPage, isLast: boolean): void {
+    this.#transaction.editAll(pageIndexes, change, isLast);
   }
 
   /** Sets how much a transaction keeps in memory: a restore changes the same pages many times. */

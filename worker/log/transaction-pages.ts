@@ -44,7 +44,9 @@ export class TransactionPages {
   #spillBytes: number;
 
   readonly #pending = new Map<number, Uint8Array>();
-  /** Committed pages that were edited in place, as they were: most of them, so that a restore reads them once. */
+  /** Of the pages in memory, those whose changes are in the log. */
+  readonly #logged = new Set<number>();
+  /** Pages that were changed after what the log has of them: many of them, so that they are not read again. */
   readonly #originals = new Map<number, Uint8Array>();
   readonly #spilled = new Map<number, LoggedImage>();
   /** Spilled, then truncated: the newest logged images of pages that do not exist now. */
@@ -99,14 +101,19 @@ export class TransactionPages {
   /** @throws DISK_FULL, IO, if pages must be spilled. */
   write(pageIndex: number, bytes: Uint8Array): void {
     this.#makeRoom(pageIndex);
+    this.#keepLogged(pageIndex);
     const page = this.#pending.get(pageIndex);
     if (page === undefined) this.#pending.set(pageIndex, this.#copyOf(bytes));
     else page.set(bytes);
     this.#grow(pageIndex);
   }
 
-  /** Passes each page to `change`, to be changed in place. Zeros beyond the end. The indexes are in order. */
-  editAll(pageIndexes: readonly number[], change: EachPage): void {
+  /**
+   * Passes each page to `change`, to be changed in place. Zeros beyond the end. The indexes are in order. `isLast`: the
+   * pages hardly change again, so their changes go to the log while the page is in the processor's cache, and no
+   * copy of what it was is kept.
+   */
+  editAll(pageIndexes: readonly number[], change: EachPage, isLast: boolean): void {
     const changed = new Slab();
     const originals = new Slab();
     const isCommitted = (pageIndex: number) =>
@@ -115,21 +122,30 @@ export class TransactionPages {
       !this.#spilled.has(pageIndex);
     const committed = pageIndexes.filter(isCommitted);
     const others = pageIndexes.filter((pageIndex) => !isCommitted(pageIndex));
+    writer.begin();
     this.#committed.readAll(committed, (bytes, pageIndex) => {
+      if (writer.isFull || this.#isFull) this.#appendPart();
       this.#makeRoom(pageIndex);
-      if (this.#originals.size < ORIGINALS_MAX)
-        this.#originals.set(pageIndex, originals.copy(bytes));
       const page = changed.copy(bytes);
       this.#pending.set(pageIndex, page);
       change(page, pageIndex);
+      if (isLast) {
+        writer.addChange({ pageIndex, before: bytes, after: page }, this.#checksum);
+        this.#logged.add(pageIndex);
+      } else if (this.#originals.size < ORIGINALS_MAX) {
+        this.#originals.set(pageIndex, originals.copy(bytes));
+      }
     });
+    this.#appendPart();
     for (const pageIndex of others) change(this.#edit(pageIndex), pageIndex);
   }
 
   truncate(pageCount: number): void {
     if (pageCount < this.#pageCount) {
       for (const pageIndex of this.#pending.keys()) {
-        if (pageIndex >= pageCount) this.#pending.delete(pageIndex);
+        if (pageIndex < pageCount) continue;
+        this.#keepLogged(pageIndex);
+        this.#pending.delete(pageIndex);
       }
       for (const pageIndex of this.#direct) {
         if (pageIndex >= pageCount) this.#direct.delete(pageIndex);
@@ -189,7 +205,7 @@ export class TransactionPages {
     };
     writer.begin();
     for (const [pageIndex, page] of this.#pending) {
-      if (!this.#direct.has(pageIndex)) add(pageIndex, page);
+      if (!this.#direct.has(pageIndex) && !this.#logged.has(pageIndex)) add(pageIndex, page);
     }
     const isEmpty = writer.isEmpty && !this.#log.hasOpenParts;
     if (flags === 0 && isEmpty && this.#pageCount <= this.#committed.pageCount) return false;
@@ -223,6 +239,7 @@ export class TransactionPages {
   forget(): void {
     if (this.#wroteDirect) this.#giveBackSpace();
     this.#pending.clear();
+    this.#logged.clear();
     this.#originals.clear();
     this.#spilled.clear();
     this.#cut.clear();
@@ -233,6 +250,7 @@ export class TransactionPages {
 
   /** A page that is in memory, was spilled, or does not exist. */
   #edit(pageIndex: number): Uint8Array {
+    this.#keepLogged(pageIndex);
     let page = this.#pending.get(pageIndex);
     if (page === undefined) {
       this.#makeRoom(pageIndex);
@@ -258,7 +276,9 @@ export class TransactionPages {
   /** A page as redoing the log so far would give it; null if it would not exist. */
   #readLogged(pageIndex: number): Uint8Array | null {
     const image = this.#spilled.get(pageIndex) ?? this.#cut.get(pageIndex);
-    const original = this.#originals.get(pageIndex);
+    const original = this.#logged.has(pageIndex)
+      ? this.#pending.get(pageIndex)
+      : this.#originals.get(pageIndex);
     if (image !== undefined) this.#log.readImage(image, before, pageIndex);
     else if (original !== undefined) return original;
     else if (pageIndex < this.#committed.pageCount) this.#committed.read(pageIndex, before);
@@ -266,20 +286,40 @@ export class TransactionPages {
     return before;
   }
 
-  /** Spills if one more page in memory would exceed the limit. */
-  #makeRoom(pageIndex: number): void {
-    const isFull = (this.#pending.size + 1) * PAGE_BYTES > this.#spillBytes;
-    if (isFull && !this.#pending.has(pageIndex)) this.#spill();
+  /** Before a page is changed or removed whose content is in the log: the next record contains what it was. */
+  #keepLogged(pageIndex: number): void {
+    if (!this.#logged.delete(pageIndex)) return;
+    this.#originals.set(pageIndex, this.#pending.get(pageIndex)!.slice());
   }
 
-  /** Moves the pages in memory to the main file (those beyond its end) and to the log (the rest). */
-  #spill(): void {
-    const header = {
+  /** True if one more page in memory would exceed the limit. */
+  get #isFull(): boolean {
+    return (this.#pending.size + 1) * PAGE_BYTES > this.#spillBytes;
+  }
+
+  /** Spills if one more page in memory would exceed the limit. */
+  #makeRoom(pageIndex: number): void {
+    if (this.#isFull && !this.#pending.has(pageIndex)) this.#spill();
+  }
+
+  /** Writes the part that has been collected, and begins the next one. */
+  #appendPart(): void {
+    if (!writer.isEmpty) this.#log.append(writer, this.#partHeader());
+    writer.begin();
+  }
+
+  #partHeader() {
+    return {
       flags: CONTINUES,
       sequence: this.#log.position.sequence + 1,
       pageCountBefore: this.#committed.pageCount,
       pageCount: this.#pageCount,
     };
+  }
+
+  /** Moves the pages in memory to the main file (those beyond its end) and to the log (the rest). */
+  #spill(): void {
+    const header = this.#partHeader();
     let images: [pageIndex: number, at: number, sum: number][] = [];
     const writePart = () => {
       const offset = this.#log.append(writer, header);
@@ -287,6 +327,7 @@ export class TransactionPages {
         this.#spilled.set(pageIndex, { offset: offset + at, sum });
         this.#cut.delete(pageIndex);
         this.#pending.delete(pageIndex);
+        this.#logged.delete(pageIndex);
       }
       images = [];
       writer.begin();

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { MemoryDirectory } from '../file/memory-file.ts';
-import { copyOf, noise, TestEnvironment } from '../testing/test-log.ts';
+import { copyOf, imageOf, noise, TestEnvironment } from '../testing/test-log.ts';
 import { nextTimeline, parseBookmark } from './bookmark.ts';
 import { ObjectFiles } from './object-files.ts';
 import { PAGE_BYTES } from './pages.ts';
@@ -57,14 +57,6 @@ async function lived(steps: readonly Step[]) {
   }
   await files.close();
   return { directory, environment, moments };
-}
-
-function imageOf(file: { sizeBytes(): number; read(target: Uint8Array, at: number): unknown }) {
-  const image = new Uint8Array(file.sizeBytes());
-  for (let at = 0; at < image.length; at += PAGE_BYTES) {
-    file.read(image.subarray(at, at + PAGE_BYTES), at);
-  }
-  return Buffer.from(image);
 }
 
 test('[LOG11] records undone in steps of any size give the state of the bookmark, and can be undone', async () => {

@@ -10,16 +10,19 @@ import { type EachPage, PAGE_BYTES, wordsOf } from './pages.ts';
 import { entriesOf, MARKER, type PageEntry, parseHeader } from './record.ts';
 import { damagedSegment, type Segment } from './segment.ts';
 import type { LogPosition } from './segment-header.ts';
-import { Slab } from './slab.ts';
 import { type Place, prunedHistory } from './target-search.ts';
+import { HeldRange } from './window-reader.ts';
 
 /** Bytes of records collected in memory until they are undone; of a longer range, the rest is read twice. */
 const HELD_BYTES = 32 << 20;
 
 /** The pages that are taken back to an earlier state. */
 export interface UndonePages {
-  /** Passes each page to `change`, to be changed in place. Zeros beyond the end. The indexes are in order. */
-  editAll(pageIndexes: readonly number[], change: EachPage): void;
+  /**
+   * Passes each page to `change`, to be changed in place. Zeros beyond the end. The indexes are in order. `isLast`: no
+   * other change is expected.
+   */
+  editAll(pageIndexes: readonly number[], change: EachPage, isLast: boolean): void;
   truncate(sizeBytes: number): void;
 }
 
@@ -46,7 +49,7 @@ export async function undoBackTo(
       return endBefore(segment);
     });
   }
-  undoing.apply();
+  undoing.apply(true);
 }
 
 /** The end of the segment before this one: only the checksum of its last record is known. */
@@ -78,7 +81,10 @@ interface RangeRecord {
   readonly bytes: Uint8Array | null;
 }
 
-/** The records of a range, which are verified before one of them is undone. @throws CORRUPT */
+/**
+ * The records of a range, which are verified before one of them is undone. What fits in the room is read at once and
+ * stays in memory: copies of records one by one took longer than the records. @throws CORRUPT
+ */
 function readRange(
   segment: Segment,
   start: LogPosition,
@@ -86,14 +92,12 @@ function readRange(
   { room }: Undoing,
 ): RangeRecord[] {
   const found: RangeRecord[] = [];
-  const slab = new Slab();
+  const lengthBytes = Math.min(end.offset, segment.file.sizeBytes()) - start.offset;
+  const held = lengthBytes <= room ? new HeldRange(segment.file, start.offset, lengthBytes) : null;
   let sum = start.sum;
-  let heldBytes = 0;
-  for (const { record, bytes, offset } of segment.records(start, end.offset)) {
+  for (const { record, bytes, offset } of segment.records(start, end.offset, held)) {
     if (sum === end.sum) break;
-    const { length } = record;
-    heldBytes += length;
-    found.push({ offset, length, bytes: heldBytes <= room ? slab.copy(bytes) : null });
+    found.push({ offset, length: record.length, bytes: held === null ? null : bytes });
     sum = record.sum;
   }
   if (sum !== end.sum) throw damagedSegment(segment.number);
@@ -126,11 +130,11 @@ class Undoing {
     for (const entry of entriesOf(bytes, record)) this.#addEntry(entry);
     this.#pageCount = record.pageCountBefore;
     this.#heldBytes += bytes.length;
-    if (this.#heldBytes >= this.#heldBytesMax) this.apply();
+    if (this.#heldBytes >= this.#heldBytesMax) this.apply(false);
   }
 
-  /** Undoes what is collected. */
-  apply(): void {
+  /** Undoes what is collected. `isLast`: there is nothing older. */
+  apply(isLast: boolean): void {
     if (this.#heldBytes === 0) return;
     // Pages beyond the end would be read in vain.
     const exist = [...this.#entries.keys()].filter((pageIndex) => pageIndex < this.#pageCount);
@@ -142,6 +146,7 @@ class Undoing {
           entry.undo(wordsOf(page));
         }
       },
+      isLast,
     );
     this.#pages.truncate(this.#pageCount * PAGE_BYTES);
     this.#entries.clear();

@@ -3,9 +3,11 @@
 
 import type { Database } from '@sqlite.org/sqlite-wasm';
 import { storageError } from '../../src/contract/errors.ts';
+import type { DatabaseFile } from '../file/database-file.ts';
 import type { FileDirectory, SyncFile } from '../file/file.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { ObjectFiles } from '../log/object-files.ts';
+import { PAGE_BYTES } from '../log/pages.ts';
 import { LOG_PRAGMAS } from '../vfs/log-vfs.ts';
 import { logVfsOf, startOfficial } from './official-sqlite.ts';
 
@@ -74,6 +76,15 @@ export function noise(seed: number, sizeBytes: number): Uint8Array {
     bytes[i] = state >>> 24;
   }
   return bytes;
+}
+
+/** The bytes of a database, page by page. */
+export function imageOf(file: Pick<DatabaseFile, 'sizeBytes' | 'read'>): Buffer {
+  const image = Buffer.alloc(file.sizeBytes());
+  for (let at = 0; at < image.length; at += PAGE_BYTES) {
+    file.read(image.subarray(at, at + PAGE_BYTES), at);
+  }
+  return image;
 }
 
 export async function bytesOf(directory: FileDirectory, name: string): Promise<Uint8Array> {
