@@ -19,24 +19,30 @@ const SMALL = { segmentBytes: 1 << 13, checkpointLogBytes: 1 << 12 };
 /** Every commit is one second after the previous one. */
 const STEP_MS = 1000;
 
-/** An object with several segments and a bookmark of each commit; one byte of `damaged` is changed. */
-async function history(damaged: string, offset: number) {
+/** An object with several segments and a bookmark of each commit. */
+async function history(options = SMALL, valueLength = 150) {
   const directory = new MemoryDirectory();
   const environment = new TestEnvironment();
-  const { files, db, close } = await openLog(directory, environment, SMALL);
+  const { files, db, close } = await openLog(directory, environment, options);
   const bookmarks: string[] = [];
   for (let i = 0; i < 60; i++) {
     environment.nowMs = START_MS + (i + 1) * STEP_MS;
-    put(db, i % 10, String(i).repeat(150));
+    put(db, i % 10, String(i).repeat(valueLength));
     await files.flush();
     bookmarks.push(files.currentBookmark());
     if (files.needsMaintenance) await files.maintain();
   }
   await close();
-  const bytes = await bytesOf(directory, damaged);
-  bytes[offset]! ^= 0x10;
-  await overwrite(directory, damaged, bytes);
   return { directory, environment, bookmarks };
+}
+
+/** The same with one byte changed. */
+async function damagedHistory(damaged: string, offset: number) {
+  const result = await history();
+  const bytes = await bytesOf(result.directory, damaged);
+  bytes[offset]! ^= 0x10;
+  await overwrite(result.directory, damaged, bytes);
+  return result;
 }
 
 const PLACES: Readonly<Record<string, readonly [string, number]>> = {
@@ -50,7 +56,7 @@ test.each(Object.keys(PLACES))(
   '[LOG7] a restore or a search that meets damage in %s is CORRUPT, and nothing else ever',
   async (place) => {
     const [name, offset] = PLACES[place]!;
-    const { directory, environment, bookmarks } = await history(name, offset);
+    const { directory, environment, bookmarks } = await damagedHistory(name, offset);
     const codes = new Set<string>();
     for (const bookmark of bookmarks.filter((_, i) => i % 3 === 0)) {
       const first = await ObjectFiles.open(directory, environment, SMALL);
@@ -69,7 +75,7 @@ test.each(Object.keys(PLACES))(
   '[LOG7] the bookmark of a time behind damage in %s is the right one or CORRUPT',
   async (place) => {
     const [name, offset] = PLACES[place]!;
-    const { directory, environment, bookmarks } = await history(name, offset);
+    const { directory, environment, bookmarks } = await damagedHistory(name, offset);
     const files = await ObjectFiles.open(directory, environment, SMALL);
     let refused = 0;
     for (const [i, bookmark] of bookmarks.entries()) {
@@ -86,8 +92,23 @@ test.each(Object.keys(PLACES))(
   },
 );
 
+test('[LOG7] history behind a segment that was cut off anywhere is CORRUPT, also before places that its index knows', async () => {
+  const options = { segmentBytes: 1 << 18, checkpointLogBytes: 1 << 16 };
+  const { directory, environment, bookmarks } = await history(options, 6000);
+  const name = 'log-00000002';
+  const whole = await bytesOf(directory, name);
+  const codes = new Set<string>();
+  for (let length = whole.length - 1; length > 0; length -= 9000) {
+    await overwrite(directory, name, whole.subarray(0, length));
+    const files = await ObjectFiles.open(directory, environment, options);
+    await files.openPast(bookmarks[0]!).catch((error) => codes.add(error.code ?? String(error)));
+    await files.close();
+  }
+  expect([...codes]).toEqual(['CORRUPT']);
+});
+
 test('[LOG13] a pruned segment that a power failure left with zeros is history that was pruned, not damage', async () => {
-  const { directory, environment, bookmarks } = await history('log-00000001', 4096 + 3000);
+  const { directory, environment, bookmarks } = await damagedHistory('log-00000001', 4096 + 3000);
   await overwrite(directory, 'log-00000001', new Uint8Array(4096));
   let files = await ObjectFiles.open(directory, environment, SMALL);
   const earlyMs = START_MS + STEP_MS;
@@ -101,7 +122,7 @@ test('[LOG13] a pruned segment that a power failure left with zeros is history t
 });
 
 test('[LOG12] the state where history begins can be restored, also when power brought older segments back', async () => {
-  const { directory, environment } = await history('log-00000002', 4096 + 500);
+  const { directory, environment } = await damagedHistory('log-00000002', 4096 + 500);
   const third = await directory.open('log-00000003');
   const header = new DataView(new ArrayBuffer(4096));
   third.read(new Uint8Array(header.buffer), 0);

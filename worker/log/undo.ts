@@ -92,7 +92,8 @@ function readRange(
   { room }: Undoing,
 ): RangeRecord[] {
   const found: RangeRecord[] = [];
-  const lengthBytes = Math.min(end.offset, segment.file.sizeBytes()) - start.offset;
+  // A segment that lost its end may be shorter than what its index knows.
+  const lengthBytes = Math.max(0, Math.min(end.offset, segment.file.sizeBytes()) - start.offset);
   const held = lengthBytes <= room ? new HeldRange(segment.file, start.offset, lengthBytes) : null;
   let sum = start.sum;
   for (const { record, bytes, offset } of segment.records(start, end.offset, held)) {
