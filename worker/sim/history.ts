@@ -105,6 +105,14 @@ export class History {
     this.acknowledged = this.states.length - 1;
   }
 
+  /**
+   * True if a power failure leaves the bookmark of a state. The last state is named by the record of a requested
+   * restore, if there is one, so everything in the log must be durable.
+   */
+  isDurable(state: State, isAllDurable: boolean): boolean {
+    return this.states.indexOf(state) <= this.acknowledged && (state !== this.last || isAllDurable);
+  }
+
   /** The states of which one was the last at a time, newest first. */
   at(timeMs: number): State[] {
     const newest = Math.max(

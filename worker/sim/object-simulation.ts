@@ -271,7 +271,7 @@ export class ObjectSimulation {
     const agoMs = this.#random.below(this.#random.pick([1e5, 1e6, 29 * DAY_MS]));
     const timeMs = Math.max(START_MS, this.#clock.nowMs - agoMs);
     const possible = this.#history.at(timeMs);
-    const isDurable = this.#history.states.indexOf(possible[0]!) <= this.#history.acknowledged;
+    const isDurable = this.#history.isDurable(possible[0]!, storage.durability() === undefined);
     let text: string;
     try {
       const found = promised(() => storage.past.bookmarkForTime(timeMs));
