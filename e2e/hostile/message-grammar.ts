@@ -53,8 +53,7 @@ export class MessageGrammar {
     if (!Array.isArray(parameters)) parameters = [parameters];
     const calls = operation === 'execute' ? parameters[1] : undefined;
     const hasUnknownCall = Array.isArray(calls) && calls.some((call) => !CALL_NAMES.has(call?.op));
-    const argumentList = parameters.map((value) => ({ type: 'RAW', value }));
-    const message = { id: this.#newId(), type: 'APPLY', path: [operation], argumentList };
+    const message = [this.#newId(), operation, parameters];
     return { message, operation, hasUnknownCall };
   }
 
@@ -204,7 +203,7 @@ export class MessageGrammar {
     };
   }
 
-  /** Messages of comlink that the protocol does not use, and values that are not messages. */
+  /** Requests for what is no function, messages of comlink, and values that are not messages. */
   #foreign(): unknown {
     const draws = this.#draws;
     const id = this.#newId();
@@ -223,22 +222,19 @@ export class MessageGrammar {
       [null],
     ]);
     return draws.pick<unknown>([
+      [id, path, []],
+      [id, path, ['return 1']],
+      [id, 'open', this.#weird()],
+      [id, this.#weird(), []],
+      [this.#weird(), 'classes', []],
+      [id, 'classes'],
+      [id, 'classes', [], []],
       { id, type: 'SET', path, value: { type: 'RAW', value: 'hostile' } },
-      { id, type: 'SET', path, value: null },
       { id, type: 'GET', path },
       { id, type: 'CONSTRUCT', path, argumentList: [{ type: 'RAW', value: 'return 1' }] },
       { id, type: 'APPLY', path, argumentList: [{ type: 'RAW', value: 'return 1' }] },
-      {
-        id,
-        type: 'APPLY',
-        path: ['open'],
-        argumentList: [{ type: 'HANDLER', name: 'proxy', value: null }],
-      },
-      { id, type: 'APPLY', path: ['open'], argumentList: [{ type: 'HANDLER', name: 'none' }] },
-      { id, type: 'APPLY', path: ['open'], argumentList: this.#weird() },
       { id, type: 'ENDPOINT', path },
-      { id, type: this.#weird(), path },
-      { id: this.#weird(), type: 'APPLY', path: ['classes'] },
+      { id, type: 'RELEASE' },
       this.control(),
       this.#weird(),
     ]);
@@ -294,8 +290,8 @@ export class MessageGrammar {
     ]);
   }
 
-  #newId(): string {
+  #newId(): number {
     this.#id += 1;
-    return `hostile ${this.#object} ${this.#id}`;
+    return this.#id;
   }
 }

@@ -5,6 +5,7 @@
 // polluted; nothing is thrown where nobody catches it; and the worker goes on to serve who asks well.
 
 import { wrap } from 'comlink';
+import { CallingEndpoint } from '../../src/rpc/calling-endpoint.ts';
 import { ChannelEndpoint } from '../../src/rpc/channel-endpoint.ts';
 import type { Outcome } from '../../src/rpc/errors-on-wire.ts';
 import type { StoragePeer } from '../../src/rpc/protocol.ts';
@@ -20,7 +21,9 @@ export async function openMessages(): Promise<Surface> {
   const worker = await LeadingWorker.start('hostile');
   const pollution = new PollutionWatch();
   let clients = 0;
-  const witness = new Witness(wrap<StoragePeer>(new ChannelEndpoint(worker.port)));
+  const witness = new Witness(
+    wrap<StoragePeer>(new CallingEndpoint(new ChannelEndpoint(worker.port))),
+  );
   return {
     casesPerSeed: 1,
     async attack(draws) {
@@ -89,10 +92,13 @@ class Connection {
   private constructor(channel: BroadcastChannel) {
     this.#channel = channel;
     channel.addEventListener('message', (event) => {
-      const { data } = event as MessageEvent<{ id?: unknown; type?: unknown }>;
-      if (data.type === 'closed') this.isClosed = true;
-      if (data.type === 'closed') for (const answer of this.#answers.values()) answer(CLOSED);
-      this.#answers.get(data.id)?.(data);
+      const { data } = event as MessageEvent<{ type?: unknown } | unknown[]>;
+      if (Array.isArray(data)) {
+        this.#answers.get(data[0])?.(data);
+      } else if (data.type === 'closed') {
+        this.isClosed = true;
+        for (const answer of this.#answers.values()) answer(CLOSED);
+      }
     });
   }
 
@@ -106,12 +112,7 @@ class Connection {
     const connection = new Connection(channel);
     // Handles to try things on.
     await connection.send({
-      message: {
-        id: `first ${client}`,
-        type: 'APPLY',
-        path: ['open'],
-        argumentList: [{ type: 'RAW', value: client }],
-      },
+      message: [0, 'open', [client]],
       operation: 'open',
       hasUnknownCall: false,
     });
@@ -125,7 +126,7 @@ class Connection {
       await new Promise((resolve) => setImmediate(resolve));
       return undefined;
     }
-    const { id } = message as { id: unknown };
+    const [id] = message as unknown[];
     const answered = new Promise((resolve) => this.#answers.set(id, resolve));
     this.#channel.postMessage(message);
     const answer = await within(answered);
@@ -141,8 +142,8 @@ class Connection {
 
   #judge(operation: Operation, hasUnknownCall: boolean, answer: unknown): string | undefined {
     if (answer === LATE) return `${operation} was not answered`;
-    const { type, value } = answer as { type: unknown; value: unknown };
-    if (type !== 'RAW') return `${operation} was answered by ${inWords(value)}`;
+    const [, value, ...more] = answer as unknown[];
+    if (more.length > 0) return `${operation} was answered by ${inWords(answer)}`;
     if (operation === 'close' || operation === 'release') {
       return value === undefined ? undefined : faultOf(operation, value);
     }

@@ -1,6 +1,7 @@
 import { wrap } from 'comlink';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Answerer, answerCalls } from './answer-calls.ts';
+import { CallingEndpoint } from './calling-endpoint.ts';
 import { ChannelEndpoint } from './channel-endpoint.ts';
 
 const REFUSED = { error: { properties: { code: 'INVALID_ARGUMENT' } } };
@@ -10,7 +11,7 @@ let remote: Record<string, (...parameters: unknown[]) => Promise<unknown>>;
 
 beforeEach(() => {
   ports = new MessageChannel();
-  remote = wrap(new ChannelEndpoint(ports.port2)) as never;
+  remote = wrap(new CallingEndpoint(new ChannelEndpoint(ports.port2))) as never;
 });
 afterEach(() => ports.port1.close());
 
@@ -40,20 +41,44 @@ test('[BORDER2] what a function throws, at once or later, is an outcome', async 
 test('[BORDER1] a function gets plain values only, and no more than any function here takes', async () => {
   const heard: unknown[][] = [];
   answer({ open: (...parameters) => heard.push(parameters) });
-  const argumentLists = [
-    Array(5).fill({ type: 'RAW', value: 1 }),
-    [{ type: 'HANDLER', name: 'proxy', value: {} }],
-    [{ type: 'HANDLER', name: 'throw', value: { isError: false, value: 1 } }],
-    [null],
-    'text',
-    undefined,
-  ];
-  const replies: unknown[] = [];
-  ports.port2.addEventListener('message', ({ data }) => replies.push(data.value));
-  for (const [i, argumentList] of argumentLists.entries()) {
-    ports.port2.postMessage({ id: `${i}`, type: 'APPLY', path: ['open'], argumentList });
+  const wrong = [Array(5).fill(1), { length: 1, 0: 1 }, null, 'text', undefined];
+  const answers: unknown[][] = [];
+  ports.port2.addEventListener('message', ({ data }) => answers.push(data));
+  for (const [i, parameters] of wrong.entries()) {
+    ports.port2.postMessage([100 + i, 'open', parameters]);
   }
   expect(await remote.open!(1, 'two')).toBe(1);
-  expect(replies.slice(0, -1)).toMatchObject(argumentLists.map(() => REFUSED));
+  expect(answers.slice(0, -1)).toMatchObject(wrong.map((_, i) => [100 + i, REFUSED]));
   expect(heard).toEqual([[1, 'two']]);
+});
+
+test('[BORDER1] what comlink itself would answer is no request', async () => {
+  answer({ open: () => 1 });
+  const answers: unknown[] = [];
+  ports.port2.addEventListener('message', ({ data }) => answers.push(data));
+  const argumentList = [{ type: 'RAW', value: 1 }];
+  for (const type of ['APPLY', 'GET', 'SET', 'CONSTRUCT', 'ENDPOINT', 'RELEASE']) {
+    ports.port2.postMessage({ id: 'x', type, path: ['open'], argumentList });
+  }
+  ports.port2.postMessage([1, 'open']);
+  ports.port2.postMessage(['1', 'open', []]);
+  ports.port2.postMessage([1, 'open', [], []]);
+  await remote.open!();
+  expect(answers).toEqual([[1, 1]]);
+});
+
+test('[BORDER2] an answer that nobody waits for, or a second one, changes nothing', async () => {
+  const endpoint = new ChannelEndpoint(ports.port1);
+  endpoint.addEventListener('message', (event) => {
+    const { data } = event as MessageEvent<[number, string, unknown[]]>;
+    for (const answer of [
+      [7, 'never asked'],
+      [data[0], 'first'],
+      [data[0], 'second'],
+    ]) {
+      endpoint.postMessage(answer);
+    }
+  });
+  expect(await remote.open!()).toBe('first');
+  expect(await remote.open!()).toBe('first');
 });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { UnsentCall } from './call-messages.ts';
 import { ChannelEndpoint, PACK_MAX, type Pace, type WireChannel } from './channel-endpoint.ts';
 
 /** A channel whose messages the test sees, and delivers. */
@@ -94,28 +95,18 @@ test('[RPC6] what is no pack is delivered as it is', () => {
 
 test("[RPC6] a message that cannot be cloned fails alone: a call of this side, or the other side's", async () => {
   const { channel, endpoint, heard } = opened();
-  endpoint.postMessage({ id: 'first', path: ['open'] });
-  endpoint.postMessage({ id: 'call', path: ['open'], argumentList: [() => {}] });
-  endpoint.postMessage({ id: 'reply', type: 'RAW', value: () => {} });
-  endpoint.postMessage({ id: 'last', path: ['open'] });
+  endpoint.postMessage([1, 'open', ['first']]);
+  endpoint.postMessage([2, 'open', [() => {}]]);
+  endpoint.postMessage([3, () => {}]);
+  endpoint.postMessage([4, 'open', ['last']]);
   await sent();
   expect(channel.sent).toEqual([
-    { id: 'first', path: ['open'] },
-    {
-      id: 'reply',
-      type: 'RAW',
-      value: { error: expect.objectContaining({ name: 'DataCloneError' }) },
-    },
-    { id: 'last', path: ['open'] },
+    [1, 'open', ['first']],
+    [3, { error: expect.objectContaining({ name: 'DataCloneError' }) }],
+    [4, 'open', ['last']],
   ]);
-  expect(heard).toEqual([
-    {
-      id: 'call',
-      type: 'HANDLER',
-      name: 'throw',
-      value: expect.objectContaining({ isError: false }),
-    },
-  ]);
+  const cause = expect.objectContaining({ name: 'DataCloneError' });
+  expect(heard).toEqual([new UnsentCall(2, cause)]);
 });
 
 test('[RPC6] what was posted before the end is sent; nothing is sent or delivered after it', async () => {

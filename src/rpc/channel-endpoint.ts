@@ -10,7 +10,8 @@
 // before close() is sent. A message that cannot be cloned fails its own call, and no other.
 
 import { inMicrotask } from '../contract/microtask.ts';
-import { toWire } from './errors-on-wire.ts';
+import { type AnswerMessage, isAnswer, isRequest, UnsentCall } from './call-messages.ts';
+import { type Outcome, toWire } from './errors-on-wire.ts';
 
 /** What a MessagePort and a BroadcastChannel have in common. */
 export interface WireChannel {
@@ -107,17 +108,17 @@ export class ChannelEndpoint {
     }
   }
 
-  // The message cannot be cloned. A call of this side rejects, as if comlink had thrown; a reply to the
-  // other side becomes the error.
-  #refuse(message: unknown, error: unknown): void {
-    const { id, path } = message as { readonly id?: unknown; readonly path?: unknown };
-    if (typeof id !== 'string') throw error;
-    if (path === undefined) {
-      this.#channel.postMessage({ id, type: 'RAW', value: { error: toWire(error) } });
-      return;
+  // The message cannot be cloned. Who waits for it is told: this side if it was a call, the other side if it
+  // was an answer.
+  #refuse(message: unknown, cause: unknown): void {
+    if (isRequest(message)) {
+      this.#deliver(new UnsentCall(message[0], cause));
+    } else if (isAnswer(message)) {
+      const outcome: Outcome = { error: toWire(cause) };
+      this.#channel.postMessage([message[0], outcome] satisfies AnswerMessage);
+    } else {
+      throw cause;
     }
-    const thrown = { isError: false, value: error };
-    this.#deliver({ id, type: 'HANDLER', name: 'throw', value: thrown });
   }
 
   #receive({ data }: MessageEvent<unknown>): void {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FakeHost } from '../testing/fake-host.ts';
+import type { CallMessage } from './call-messages.ts';
 import { ChannelEndpoint } from './channel-endpoint.ts';
 import { PageEnd } from './page-end.ts';
 import type { StoragePeer } from './protocol.ts';
@@ -137,8 +138,8 @@ describe.for(['port', 'channel'] as const)('over a %s', (kind) => {
     const connection = new PageEnd(page);
     let value: unknown;
     worker.addEventListener('message', (event) => {
-      const { id } = (event as MessageEvent<{ id: string }>).data;
-      worker.postMessage({ id, type: 'RAW', value });
+      const [number] = (event as MessageEvent<CallMessage>).data;
+      worker.postMessage([number, value]);
     });
     const internal = { error: { properties: { code: 'INTERNAL' } } };
     for (value of [undefined, null, 7, 'text', {}, []]) {

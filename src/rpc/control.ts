@@ -8,7 +8,7 @@
 //   page → own worker      StartMessage, again whenever the page looks for a leader
 //   own worker → page      WorkerMessage
 //   control channel        ControlMessage, heard by all pages and the leader
-//   connection             ConnectionMessage, then comlink's calls and replies
+//   connection             ConnectionMessage, then calls and answers (call-messages.ts)
 
 import type { Build, Deployment, Order } from '../contract/deployment.ts';
 import type { StorageMedium } from '../contract/medium.ts';
@@ -24,10 +24,10 @@ import type { Notice } from './notices.ts';
  * a field that is there stays, with its meaning. `src/client/deployments.test.ts` speaks to this code as
  * other versions do.
  */
-export const PROTOCOL_VERSION = 9;
+export const PROTOCOL_VERSION = 10;
 
 /** The oldest version that this code still speaks. */
-export const PROTOCOL_OLDEST = 9;
+export const PROTOCOL_OLDEST = 10;
 
 /** The versions that a page or worker speaks. */
 export interface Versions {

@@ -9,6 +9,7 @@ import { wrap } from 'comlink';
 import { checkFlagUrl } from '../contract/call-flag.ts';
 import { checkArray, checkNumberOf } from '../contract/check.ts';
 import { type Answerer, answerCalls } from './answer-calls.ts';
+import { CallingEndpoint } from './calling-endpoint.ts';
 import type { ChannelEndpoint } from './channel-endpoint.ts';
 import { checkCalls, checkTarget } from './check-calls.ts';
 import {
@@ -103,7 +104,7 @@ export function remoteFunctions<Peer extends object>(
   endpoint: ChannelEndpoint,
   make: <T, R>(send: () => Promise<T>, read: (answer: T) => R) => Promise<R>,
 ): Peer {
-  const remote = wrap(endpoint) as unknown as AnyPeer;
+  const remote = wrap(new CallingEndpoint(endpoint)) as unknown as AnyPeer;
   const functions = Object.entries(description as AnyDescription).map(([name, { answer }]) => {
     const call = remote[name]!;
     return [

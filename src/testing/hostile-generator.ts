@@ -14,20 +14,16 @@ export class MessageGenerator {
     this.#addresses = [{ className: null, id: 'a'.repeat(64) }, ...addresses];
   }
 
-  next(id: string): unknown {
+  next(id: number): unknown {
     const draws = this.#draws;
     switch (draws.below(8)) {
       case 0:
         return odd(draws);
       case 1:
-        return {
-          id: draws.chance(0.8) ? id : oddNumber(draws),
-          type: this.#type(),
-          ...this.#rest(),
-        };
+        return this.#request(id);
       case 2:
         // What comlink's own expose() would do for whoever asks.
-        return { id, type: this.#type(), path: this.#path(), ...this.#rest() };
+        return { id: `${id}`, type: this.#type(), path: this.#path(), ...this.#rest() };
       case 3:
         return {
           type: draws.pick(['accepted', 'leads', 'connect', 7, null]),
@@ -36,6 +32,17 @@ export class MessageGenerator {
       default:
         return this.#mutatedCall(id);
     }
+  }
+
+  /** As a call is, of something that is none. */
+  #request(id: number): unknown {
+    const draws = this.#draws;
+    return [
+      draws.pick<() => unknown>([() => id, () => id + 0.5, () => `${id}`, () => null])(),
+      draws.pick([() => this.#path(), () => odd(draws), () => 'constructor', () => 'open'])(),
+      draws.pick([() => odd(draws), () => [odd(draws)], () => new Array(100_000)])(),
+      ...(draws.chance(0.1) ? [odd(draws)] : []),
+    ];
   }
 
   #type(): unknown {
@@ -76,7 +83,7 @@ export class MessageGenerator {
   }
 
   /** A call as a page makes it, with something of it replaced, added or taken away. */
-  #mutatedCall(id: string): unknown {
+  #mutatedCall(id: number): unknown {
     const draws = this.#draws;
     const name = draws.pick(Object.keys(SAMPLES));
     const parameters = SAMPLES[name]!(this.#session, draws.pick(this.#addresses), draws);
@@ -89,9 +96,8 @@ export class MessageGenerator {
 }
 
 /** A call as a page sends it. */
-export function call(id: string, name: string, parameters: readonly unknown[]): object {
-  const argumentList = parameters.map((value) => ({ type: 'RAW', value }));
-  return { id, type: 'APPLY', path: [name], argumentList };
+export function call(id: number, name: string, parameters: readonly unknown[]): unknown[] {
+  return [id, name, parameters];
 }
 
 type Sample = (session: unknown, address: unknown, draws: Draws) => unknown[];

@@ -1,8 +1,8 @@
 // For tests: messages that no page of this package sends, generated from a seed, for the worker's
 // end of a connection, in Node or in a browser.
 //
-// For every message: one with an id gets exactly one reply, an outcome whose error has a code; one
-// without an id gets none; no prototype changes; nothing is thrown that is not caught; and the
+// For every message: an array of three that begins with a number is a request, and gets exactly one
+// answer, an outcome whose error has a code; everything else gets none; no prototype changes; nothing is thrown that is not caught; and the
 // connection continues to serve a page.
 //
 // No message begins a transaction or closes the connection: a page may do both, and it would change
@@ -33,8 +33,13 @@ export interface Violation {
 // Taken before a host in this thread replaces it by one that belongs to its objects.
 const { setTimeout } = globalThis;
 
+/** Of the messages that are generated. */
+const FIRST_NUMBER = 1000;
+
 /** Messages in flight together. */
 const CHUNK = 50;
+
+const ANSWERED = 'It was answered, and is no request.';
 
 /** Longest that replies are waited for, in turns of a timer. */
 const TURNS_MAX = 1500;
@@ -52,7 +57,7 @@ export async function sendHostileMessages(
   const messages = fc
     .sample(fc.gen(), { seed, numRuns: count, unbiased: true })
     .map((choices) => new MessageGenerator(new Draws(choices), session, addresses))
-    .map((generator, i) => generator.next(`${seed}-${i}`));
+    .map((generator, i) => generator.next(FIRST_NUMBER + i));
   for (let sent = 0; sent < count; sent += CHUNK) {
     const chunk = messages.slice(sent, sent + CHUNK);
     for (const { message, fact } of await peer.send(chunk)) {
@@ -74,23 +79,24 @@ export async function sendHostileMessages(
 class Peer {
   readonly #port: MessagePort;
   readonly #client: WorkerEnd;
-  readonly #replies = new Map<string, unknown[]>();
+  readonly #replies = new Map<unknown, unknown[]>();
 
   constructor(host: WorkerService) {
     const { port1, port2 } = new MessageChannel();
     this.#port = port2;
     port2.onmessage = ({ data }) => {
-      if (typeof data?.id === 'string') this.#replies.set(data.id, [...this.#to(data.id), data]);
+      if (!Array.isArray(data)) return;
+      this.#replies.set(data[0], [...this.#to(data[0]), data]);
     };
     this.#client = new WorkerEnd(host, new ChannelEndpoint(port1));
   }
 
   /** @throws Error when a well-formed call gets no result */
   async open(): Promise<unknown> {
-    const id = 'open';
+    const id = 1;
     await this.#arrived([call(id, 'open', ['hostile'])]);
     const [reply] = this.#to(id);
-    const result = field(field(reply, 'value'), 'ok');
+    const result = field(field(reply, '1'), 'ok');
     if (result === undefined) throw new Error('The host does not open an object.');
     return result;
   }
@@ -99,8 +105,9 @@ class Peer {
   async send(messages: readonly unknown[]): Promise<{ message: unknown; fact: string }[]> {
     await this.#arrived(messages);
     return messages.flatMap((message) => {
-      const id = field(message, 'id');
-      if (typeof id !== 'string') return [];
+      const id = field(message, '0');
+      if (!isRequest(message))
+        return this.#to(id).length === 0 ? [] : [{ message, fact: ANSWERED }];
       const replies = this.#to(id);
       this.#replies.delete(id);
       const fact = wrong(message, replies);
@@ -110,11 +117,11 @@ class Peer {
 
   /** Why the connection does not serve a page any more, or null. */
   async serves(session: unknown): Promise<string | null> {
-    const id = 'after';
+    const id = 2;
     const entries = [['after', new Uint8Array([0xff, 0x0f, 0x30])]];
     const put = { op: 'put', entries, unconfirmed: false };
     await this.#arrived([call(id, 'execute', [session, [put, { op: 'get', keys: ['after'] }]])]);
-    const outcomes = field(this.#to(id)[0], 'value');
+    const outcomes = field(this.#to(id)[0], '1');
     const kept = Array.isArray(outcomes) ? field(field(outcomes[1], 'ok'), '0') : undefined;
     return kept instanceof Uint8Array && kept.length === 3
       ? null
@@ -126,13 +133,13 @@ class Peer {
     this.#port.close();
   }
 
-  #to(id: string): unknown[] {
+  #to(id: unknown): unknown[] {
     return this.#replies.get(id) ?? [];
   }
 
   // Replies come in any order; one more turn shows a second reply.
   async #arrived(messages: readonly unknown[]): Promise<void> {
-    const ids = messages.filter(isRequest).map((message) => field(message, 'id') as string);
+    const ids = messages.filter(isRequest).map((message) => field(message, '0'));
     for (const message of messages) this.#port.postMessage(message);
     for (let turns = 0; turns < TURNS_MAX; turns++) {
       await new Promise((resolve) => setTimeout(resolve, 1));
@@ -141,33 +148,23 @@ class Peer {
   }
 }
 
-// Replies to calls that were never made, and messages without an id, must not be answered.
 function isRequest(message: unknown): boolean {
-  const type = field(message, 'type');
-  return typeof field(message, 'id') === 'string' && type !== 'RAW' && type !== 'HANDLER';
+  return Array.isArray(message) && message.length === 3 && typeof message[0] === 'number';
 }
 
 function wrong(message: unknown, replies: readonly unknown[]): string | null {
-  const expected = isRequest(message) ? 1 : 0;
-  if (replies.length !== expected) return `${replies.length} replies, not ${expected}.`;
-  if (expected === 0) return null;
-  const value = field(replies[0], 'value');
-  const path = field(message, 'path');
-  const name = Array.isArray(path) && path.length === 1 ? path[0] : null;
-  const isCall = field(message, 'type') === 'APPLY';
-  // These have no result.
-  if (
-    isCall &&
-    (name === 'cancel' || name === 'close' || name === 'release' || name === 'closeLive') &&
-    value === undefined
-  )
-    return null;
-  const outcomes = isCall && name === 'execute' && Array.isArray(value) ? value : [value];
-  const bad = outcomes.find((outcome) => !isOutcome(outcome, isCall && isOfObject(name)));
+  if (replies.length !== 1) return `${replies.length} replies, not 1.`;
+  const value = field(replies[0], '1');
+  const name = field(message, '1');
+  if (WITHOUT_RESULT.has(name) && value === undefined) return null;
+  const outcomes = name === 'execute' && Array.isArray(value) ? value : [value];
+  const bad = outcomes.find((outcome) => !isOutcome(outcome, isOfObject(name)));
   return bad === undefined && !outcomes.includes(undefined)
     ? null
     : `The reply is not an outcome with a code: ${inWords(value)}`;
 }
+
+const WITHOUT_RESULT: ReadonlySet<unknown> = new Set(['cancel', 'close', 'release', 'closeLive']);
 
 // What the object's own code throws has no code.
 function isOfObject(name: unknown): boolean {

@@ -1,0 +1,31 @@
+// A call of a peer's function, and its answer, as they travel between two threads: short arrays. A
+// message costs more with each object and name in it, on both sides, and most calls do less than that.
+//
+// Does not know: which functions there are, and what they take.
+
+/** The caller chooses the number, which comes back with the answer. */
+export type CallMessage = readonly [number: number, name: string, parameters: readonly unknown[]];
+
+export type AnswerMessage = readonly [number: number, answer: unknown];
+
+/** A message that asks for an answer, which it gets even if it is no call of any function. */
+export type Request = readonly [number: number, name: unknown, parameters: unknown];
+
+export function isRequest(message: unknown): message is Request {
+  return Array.isArray(message) && message.length === 3 && typeof message[0] === 'number';
+}
+
+export function isAnswer(message: unknown): message is AnswerMessage {
+  return Array.isArray(message) && message.length === 2 && typeof message[0] === 'number';
+}
+
+/** What the caller's side hears of a call that could not be sent. No peer can send it: it is of a class. */
+export class UnsentCall {
+  readonly number: number;
+  readonly cause: unknown;
+
+  constructor(number: number, cause: unknown) {
+    this.number = number;
+    this.cause = cause;
+  }
+}
