@@ -197,6 +197,39 @@ describe('end', () => {
     await vi.waitUntil(() => openCursors() === 0);
   });
 
+  test('[CUR7] a cursor forgotten while its second batch is on the way is read to its end first', async () => {
+    const cursor = sql.exec('rows 2500');
+    await cursor.ready;
+    const release = host.holdAnswers();
+    const rows = cursor.toArray();
+    await vi.waitUntil(() => host.operations.includes('rows'));
+    tab.collectAll();
+    release();
+    expect((await rows).length).toBe(2500);
+    await vi.waitUntil(() => openCursors() === 0);
+  });
+
+  test('[CUR5] a cursor forgotten before its statement is answered is freed in the worker', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const release = host.holdAnswers();
+    sql.exec('rows 5000');
+    await vi.waitUntil(() => host.operations.includes('exec'));
+    for (let i = 0; i < 10; i++) {
+      await new Promise((resolve) => setTimeout(resolve));
+      collect();
+    }
+    release();
+    await vi.waitUntil(() => openCursors() === 1);
+    await vi.waitUntil(
+      () => {
+        collect();
+        return openCursors() === 0;
+      },
+      { timeout: 4000 },
+    );
+  });
+
   test('[CUR7] the collector does not end what is being read', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;

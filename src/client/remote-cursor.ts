@@ -33,9 +33,10 @@ export class RemoteCursor<T extends SqlRow> implements RemoteSqlCursor<T> {
     first: Promise<RowBatch>,
     whenCollected: PageEnvironment['whenCollected'],
   ) {
-    const rows = new RowSource(session, first);
+    // Most statements leave nothing to free, and to watch a cursor costs more than to read a row.
+    const opened = () => whenCollected(this, abandonLater(rows));
+    const rows = new RowSource(session, first, opened);
     this.#rows = rows;
-    whenCollected(this, () => rows.abandon());
   }
 
   get columnNames(): string[] {
@@ -112,6 +113,11 @@ export class RemoteCursor<T extends SqlRow> implements RemoteSqlCursor<T> {
   }
 }
 
+// Made here, so that it refers to the source alone and not to its cursor, which would never be collected.
+function abandonLater(rows: RowSource): () => void {
+  return () => rows.abandon();
+}
+
 /** The shared position, and the rows pulled beyond it. */
 class RowSource {
   columnNames: string[] = [];
@@ -119,7 +125,6 @@ class RowSource {
   rowsWritten = 0;
   readonly ready: Promise<void>;
   readonly #session: SessionCalls;
-  readonly #first: Promise<RowBatch>;
   #generation = 0;
   #rows: Row[] = [];
   #position = 0;
@@ -133,13 +138,14 @@ class RowSource {
   #turn: Promise<unknown> = Promise.resolve();
   #waiting = 0;
 
-  constructor(session: SessionCalls, first: Promise<RowBatch>) {
+  /** `opened` is called if rows are left in the worker after the first batch. */
+  constructor(session: SessionCalls, first: Promise<RowBatch>, opened: () => void) {
     this.#session = session;
-    this.#first = first;
     this.ready = first.then((batch) => {
       this.columnNames = batch.columnNames;
       this.#generation = session.generation;
       this.#take(batch);
+      if (batch.cursor !== null) opened();
     });
   }
 
@@ -191,8 +197,7 @@ class RowSource {
    * keeps only this source alive, so the cursor may be collected before the pull has its rows.
    */
   abandon(): void {
-    const close = () => this.close();
-    this.#first.then(close, () => {}); // a statement that failed left nothing open
+    this.close().catch(() => {}); // `ready` has resolved, and freeing never rejects
   }
 
   #inTurn<T>(work: () => T | Promise<T>): Promise<T> {
