@@ -142,10 +142,10 @@ class RowSource {
   constructor(session: SessionCalls, first: Promise<RowBatch>, opened: () => void) {
     this.#session = session;
     this.ready = first.then((batch) => {
-      this.columnNames = batch.columnNames;
+      this.columnNames = batch.columnNames ?? [];
       this.#generation = session.generation;
       this.#take(batch);
-      if (batch.cursor !== null) opened();
+      if (this.#cursor !== null) opened();
     });
   }
 
@@ -219,7 +219,7 @@ class RowSource {
     while (this.#rows.length - this.#position < count && this.#cursor !== null) {
       const batch = await (this.#ahead ?? this.#pull(this.#cursor));
       this.#take(batch);
-      this.#ahead = batch.cursor === null ? null : this.#pull(batch.cursor);
+      this.#ahead = this.#cursor === null ? null : this.#pull(this.#cursor);
       this.#ahead?.catch(() => {}); // the pull that needs it receives the error
     }
   }
@@ -238,13 +238,13 @@ class RowSource {
     }
   }
 
-  #take(batch: RowBatch): void {
+  #take({ cursor = null, rows = [], rowsRead, rowsWritten }: RowBatch): void {
     const left = this.#rows.slice(this.#position);
-    this.#rows = left.length === 0 ? batch.rows : [...left, ...batch.rows];
+    this.#rows = left.length === 0 ? rows : [...left, ...rows];
     this.#position = 0;
-    this.#cursor = batch.cursor;
-    this.rowsRead = batch.rowsRead;
-    this.rowsWritten = batch.rowsWritten;
+    this.#cursor = cursor;
+    this.rowsRead = rowsRead;
+    this.rowsWritten = rowsWritten;
   }
 
   #shift(): Row | undefined {

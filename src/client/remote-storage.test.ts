@@ -124,6 +124,19 @@ describe('calls', () => {
     ]);
   });
 
+  test('[PAGE4] a full message leaves before the turn ends', async () => {
+    await storage.get('a');
+    const post = vi.spyOn(MessagePort.prototype, 'postMessage');
+    const puts = Array.from({ length: BATCH_CALLS_MAX }, (_, i) => storage.put(`key ${i}`, i));
+    const sentInTurn = post.mock.calls.length;
+    puts.push(storage.put('last', 1));
+    const sentLater = post.mock.calls.length;
+    post.mockRestore();
+    await Promise.all(puts);
+    expect([sentInTurn, sentLater]).toEqual([1, 1]);
+    expect(host.operations.filter((op) => op === 'put')).toHaveLength(BATCH_CALLS_MAX + 1);
+  });
+
   test('[PAGE4] the bytes of one message are bounded', async () => {
     const value = new Uint8Array(100_000);
     await Promise.all(Array.from({ length: 25 }, (_, i) => storage.put(`key ${i}`, value)));

@@ -11,6 +11,7 @@ import { CONNECT_WAIT_MS } from './leader-waits.ts';
 const STEPS = [
   'put',
   'get',
+  'many',
   'list',
   'rows',
   'next',
@@ -76,6 +77,10 @@ class Story {
         return this.#put(storage, this.#transactions === 0);
       case 'get':
         return this.#expect(storage.get('key 1'));
+      case 'many':
+        // More than a message holds: some have left before the last is made.
+        for (let i = 0; i < 520; i++) this.#expect(storage.get(`key ${i}`));
+        return this.#put(storage, this.#transactions === 0);
       case 'list':
         return this.#expect(storage.list());
       case 'rows':

@@ -112,7 +112,9 @@ export class Session {
       const sentCall = scope === null ? call : { ...call, txn: scope.number };
       const pending = { call: sentCall, resolve, reject, sends: 0 };
       this.#queue.push(signal ? this.#cancellable(pending, signal) : pending);
-      this.#scheduleFlush();
+      // A full message leaves at once: the worker begins with it while this turn goes on.
+      if (this.#queue.length % BATCH_CALLS_MAX === 0) this.#flush();
+      else this.#scheduleFlush();
     });
     // The writes of a transaction are durable when it is: remote-transaction counts it as one.
     const isRead = operationOf(call.op).effect === 'read' || call.moment !== undefined;

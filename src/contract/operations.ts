@@ -81,12 +81,16 @@ export interface OpenedMoment {
   readonly bookmark: string;
 }
 
-/** Rows of a cursor, as arrays in the order of `columnNames`. */
+/**
+ * Rows of a cursor, as arrays in the order of `columnNames`. A statement without columns, such as most
+ * that write, has neither: many of them travel in one message, and each list costs as much as a number of
+ * their rows.
+ */
 export interface RowBatch {
-  /** The open cursor, or null when the last row is in this batch. */
-  readonly cursor: number | null;
-  readonly columnNames: string[];
-  readonly rows: SqlStorageValue[][];
+  /** The open cursor. Absent or null: the last row is in this batch. */
+  readonly cursor?: number | null;
+  readonly columnNames?: string[];
+  readonly rows?: SqlStorageValue[][];
   readonly rowsRead: number;
   readonly rowsWritten: number;
 }

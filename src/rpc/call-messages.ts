@@ -19,6 +19,17 @@ export function isAnswer(message: unknown): message is AnswerMessage {
   return Array.isArray(message) && message.length === 2 && typeof message[0] === 'number';
 }
 
+/** How much a message asks for, or answers: one thing, or each of a list. */
+export function partCount(message: unknown): number {
+  if (isAnswer(message)) return listLength(message[1]);
+  if (!isRequest(message) || !Array.isArray(message[2])) return 1;
+  return message[2].reduce<number>((most, value) => Math.max(most, listLength(value)), 1);
+}
+
+function listLength(value: unknown): number {
+  return Array.isArray(value) ? Math.max(value.length, 1) : 1;
+}
+
 /** What the caller's side hears of a call that could not be sent. No peer can send it: it is of a class. */
 export class UnsentCall {
   readonly number: number;

@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest';
 import { UnsentCall } from './call-messages.ts';
-import { ChannelEndpoint, PACK_MAX, type Pace, type WireChannel } from './channel-endpoint.ts';
+import {
+  ChannelEndpoint,
+  FULL_PARTS,
+  PACK_MAX,
+  type Pace,
+  type WireChannel,
+} from './channel-endpoint.ts';
 
 /** A channel whose messages the test sees, and delivers. */
 class SeenChannel extends EventTarget implements WireChannel {
@@ -39,12 +45,30 @@ test('[RPC6] what is posted in one turn travels in one message, in order', async
   expect(channel.sent).toEqual([{ type: 'pack', messages }, { number: 4 }]);
 });
 
-test('[RPC6] more than a message holds travel in several', async () => {
+test('[RPC6] what is enough for a message leaves before its turn ends; the rest follows in order', async () => {
   const { channel, endpoint } = opened();
-  for (let number = 0; number <= PACK_MAX; number++) endpoint.postMessage({ number });
-  await sent();
+  const numbers = Array.from({ length: 2 * FULL_PARTS + 1 }, (_, number) => ({ number }));
+  for (const number of numbers) endpoint.postMessage(number);
   expect(channel.sent).toHaveLength(2);
-  expect(channel.sent[1]).toEqual({ number: PACK_MAX });
+  await sent();
+  expect(channel.sent).toEqual([
+    { type: 'pack', messages: numbers.slice(0, FULL_PARTS) },
+    { type: 'pack', messages: numbers.slice(FULL_PARTS, 2 * FULL_PARTS) },
+    numbers.at(-1),
+  ]);
+});
+
+test.for([
+  ['calls of one message', [1, 'execute', [1, Array(FULL_PARTS).fill({ op: 'sync' })]]],
+  ['answers of one message', [1, Array(FULL_PARTS).fill({ ok: null })]],
+])('[RPC6] many %s leave at once', ([, message]) => {
+  const { channel, endpoint } = opened();
+  endpoint.postMessage(message);
+  expect(channel.sent).toEqual([message]);
+});
+
+test('[RPC6] a pack that is too large for the other side is never sent', () => {
+  expect(FULL_PARTS).toBeLessThanOrEqual(PACK_MAX);
 });
 
 test('[RPC6] messages that travelled together are delivered one after the other', () => {

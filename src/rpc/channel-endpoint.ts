@@ -2,15 +2,16 @@
 // BroadcastChannel that only these two have to another tab's. It names no type of comlink, which is
 // bundled: the types of the package must not need it.
 //
-// What is posted in one turn travels in one message, in order: a message takes several times as long as
-// what most calls do. Nothing is transferred: a channel cannot, and what is sent here is small or must be kept.
+// What is posted in one turn travels together, in order: a message takes several times as long as what most
+// calls do. A message with enough in it leaves at once, so that the other side works on it while this one
+// goes on. Nothing is transferred: a channel cannot, and what is sent here is small or must be kept.
 //
 // Invariant: after close() posting does nothing. comlink posts a release message when its proxies
 // are collected, which may be long after, and a closed BroadcastChannel would throw. What was posted
 // before close() is sent. A message that cannot be cloned fails its own call, and no other.
 
 import { inMicrotask } from '../contract/microtask.ts';
-import { type AnswerMessage, isAnswer, isRequest, UnsentCall } from './call-messages.ts';
+import { type AnswerMessage, isAnswer, isRequest, partCount, UnsentCall } from './call-messages.ts';
 import { type Outcome, toWire } from './errors-on-wire.ts';
 
 /** What a MessagePort and a BroadcastChannel have in common. */
@@ -40,6 +41,12 @@ interface Pack {
 /** Most messages of a pack, so that what others send gets its turn. */
 export const PACK_MAX = 512;
 
+/**
+ * Parts of what was posted, with which it leaves before the turn ends: enough that each costs little of
+ * its message, and few enough that neither side waits long for the other.
+ */
+export const FULL_PARTS = 64;
+
 /** For code that may run at any time. */
 const AT_ONCE: Pace = {
   deliver: (task) => task(),
@@ -55,6 +62,7 @@ export class ChannelEndpoint {
   readonly #pace: Pace;
   readonly #listeners = new Set<EventListenerOrEventListenerObject>();
   #posted: unknown[] = [];
+  #postedParts = 0;
   /** Messages that wait for their delivery. */
   readonly #arrived: unknown[] = [];
   #isClosed = false;
@@ -69,7 +77,9 @@ export class ChannelEndpoint {
   postMessage(message: unknown): void {
     if (this.#isClosed) return;
     this.#posted.push(message);
-    if (this.#posted.length === 1) this.#pace.send(() => this.#send());
+    this.#postedParts += partCount(message);
+    if (this.#postedParts >= FULL_PARTS) this.#send();
+    else if (this.#posted.length === 1) this.#pace.send(() => this.#send());
   }
 
   addEventListener(type: string, listener: EventListenerOrEventListenerObject): void {
@@ -93,9 +103,8 @@ export class ChannelEndpoint {
   #send(): void {
     const posted = this.#posted;
     this.#posted = [];
-    for (let first = 0; first < posted.length; first += PACK_MAX) {
-      this.#sendTogether(posted.slice(first, first + PACK_MAX));
-    }
+    this.#postedParts = 0;
+    if (posted.length > 0) this.#sendTogether(posted);
   }
 
   #sendTogether(messages: readonly unknown[]): void {

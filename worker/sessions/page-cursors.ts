@@ -80,5 +80,6 @@ export class PageCursors {
 
 function batch(cursor: Cursor, id: number | null, rows: SqlStorageValue[][]): RowBatch {
   const { columnNames, rowsRead, rowsWritten } = cursor;
+  if (columnNames.length === 0) return { rowsRead, rowsWritten };
   return { cursor: id, columnNames, rows, rowsRead, rowsWritten };
 }

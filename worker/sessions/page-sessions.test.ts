@@ -87,10 +87,14 @@ describe('sessions of pages', () => {
       query,
       bindings: [],
       rowCount: 10,
-    })) as RowBatch;
+    })) as Required<RowBatch>;
     const rows = [...batch.rows];
     while (batch.cursor !== null) {
-      batch = (await call(session, { op: 'rows', cursor: batch.cursor, rowCount: 10 })) as RowBatch;
+      batch = (await call(session, {
+        op: 'rows',
+        cursor: batch.cursor,
+        rowCount: 10,
+      })) as Required<RowBatch>;
       rows.push(...batch.rows);
     }
     expect(rows.map(([x]) => x)).toEqual(Array.from({ length: 25 }, (_, i) => i + 1));
@@ -104,14 +108,14 @@ describe('sessions of pages', () => {
       "SELECT CASE WHEN x % 2 THEN zeroblob(300000) ELSE replace(hex(zeroblob(150000)), '0', 'a') END FROM c";
     const exec = { op: 'exec', query, bindings: [], rowCount: 100 } as const;
     const sizes: number[] = [];
-    let batch = (await call(session, exec)) as RowBatch;
+    let batch = (await call(session, exec)) as Required<RowBatch>;
     sizes.push(batch.rows.length);
     while (batch.cursor !== null) {
       batch = (await call(session, {
         op: 'rows',
         cursor: batch.cursor,
         rowCount: 100,
-      })) as RowBatch;
+      })) as Required<RowBatch>;
       sizes.push(batch.rows.length);
     }
     expect(sizes).toEqual([4, 4, 1]);
