@@ -26,6 +26,11 @@ export function partCount(message: unknown): number {
   return message[2].reduce<number>((most, value) => Math.max(most, listLength(value)), 1);
 }
 
+/** Whom a message is for: a call's first parameter is its session or object. Answers are for one caller. */
+export function receiverOf(message: unknown): unknown {
+  return isRequest(message) && Array.isArray(message[2]) ? message[2][0] : undefined;
+}
+
 function listLength(value: unknown): number {
   return Array.isArray(value) ? Math.max(value.length, 1) : 1;
 }

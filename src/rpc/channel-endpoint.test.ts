@@ -45,20 +45,24 @@ test('[RPC6] what is posted in one turn travels in one message, in order', async
   expect(channel.sent).toEqual([{ type: 'pack', messages }, { number: 4 }]);
 });
 
-test('[RPC6] what is enough for a message leaves before its turn ends; the rest follows in order', async () => {
+const object = { className: 'Room', id: '1' };
+const other = { className: 'Room', id: '2' };
+const call = (number: number, address = object) => [number, 'call', [address, { op: 'fetch' }]];
+
+test('[RPC6] calls of one object that fill a message leave before the turn ends; the rest follows', async () => {
   const { channel, endpoint } = opened();
-  const numbers = Array.from({ length: 2 * FULL_PARTS + 1 }, (_, number) => ({ number }));
-  for (const number of numbers) endpoint.postMessage(number);
+  const calls = Array.from({ length: 2 * FULL_PARTS + 1 }, (_, number) => call(number));
+  for (const message of calls) endpoint.postMessage(message);
   expect(channel.sent).toHaveLength(2);
   await sent();
   expect(channel.sent).toEqual([
-    { type: 'pack', messages: numbers.slice(0, FULL_PARTS) },
-    { type: 'pack', messages: numbers.slice(FULL_PARTS, 2 * FULL_PARTS) },
-    numbers.at(-1),
+    { type: 'pack', messages: calls.slice(0, FULL_PARTS) },
+    { type: 'pack', messages: calls.slice(FULL_PARTS, 2 * FULL_PARTS) },
+    calls.at(-1),
   ]);
 });
 
-test.for([
+test.for<[string, unknown]>([
   ['calls of one message', [1, 'execute', [1, Array(FULL_PARTS).fill({ op: 'sync' })]]],
   ['answers of one message', [1, Array(FULL_PARTS).fill({ ok: null })]],
 ])('[RPC6] many %s leave at once', ([, message]) => {
@@ -67,8 +71,18 @@ test.for([
   expect(channel.sent).toEqual([message]);
 });
 
-test('[RPC6] a pack that is too large for the other side is never sent', () => {
-  expect(FULL_PARTS).toBeLessThanOrEqual(PACK_MAX);
+test('[RPC6] calls of several objects wait for the end of the turn; more than a message holds travel in several', async () => {
+  const { channel, endpoint } = opened();
+  const calls = Array.from({ length: PACK_MAX + 1 }, (_, number) =>
+    call(number, number % 2 === 0 ? object : other),
+  );
+  for (const message of calls) endpoint.postMessage(message);
+  expect(channel.sent).toEqual([]);
+  await sent();
+  expect(channel.sent).toEqual([
+    { type: 'pack', messages: calls.slice(0, PACK_MAX) },
+    calls[PACK_MAX],
+  ]);
 });
 
 test('[RPC6] messages that travelled together are delivered one after the other', () => {

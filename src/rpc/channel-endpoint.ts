@@ -11,7 +11,14 @@
 // before close() is sent. A message that cannot be cloned fails its own call, and no other.
 
 import { inMicrotask } from '../contract/microtask.ts';
-import { type AnswerMessage, isAnswer, isRequest, partCount, UnsentCall } from './call-messages.ts';
+import {
+  type AnswerMessage,
+  isAnswer,
+  isRequest,
+  partCount,
+  receiverOf,
+  UnsentCall,
+} from './call-messages.ts';
 import { type Outcome, toWire } from './errors-on-wire.ts';
 
 /** What a MessagePort and a BroadcastChannel have in common. */
@@ -42,8 +49,9 @@ interface Pack {
 export const PACK_MAX = 512;
 
 /**
- * Parts of what was posted, with which it leaves before the turn ends: enough that each costs little of
- * its message, and few enough that neither side waits long for the other.
+ * Parts for one receiver in a row, with which a message leaves before its turn ends: enough that each costs
+ * little of the message, and few enough that neither side waits long for the other. Calls of many objects
+ * wait for the end of the turn: those of each object arrive together, and it is opened once for all of them.
  */
 export const FULL_PARTS = 64;
 
@@ -62,7 +70,9 @@ export class ChannelEndpoint {
   readonly #pace: Pace;
   readonly #listeners = new Set<EventListenerOrEventListenerObject>();
   #posted: unknown[] = [];
-  #postedParts = 0;
+  /** What was posted last was for this receiver, and so many parts in a row. */
+  #receiver: unknown;
+  #partsInRow = 0;
   /** Messages that wait for their delivery. */
   readonly #arrived: unknown[] = [];
   #isClosed = false;
@@ -77,8 +87,7 @@ export class ChannelEndpoint {
   postMessage(message: unknown): void {
     if (this.#isClosed) return;
     this.#posted.push(message);
-    this.#postedParts += partCount(message);
-    if (this.#postedParts >= FULL_PARTS) this.#send();
+    if (this.#isFullWith(message)) this.#send();
     else if (this.#posted.length === 1) this.#pace.send(() => this.#send());
   }
 
@@ -100,11 +109,21 @@ export class ChannelEndpoint {
     this.#channel.close();
   }
 
+  #isFullWith(message: unknown): boolean {
+    const receiver = receiverOf(message);
+    if (receiver !== this.#receiver) this.#partsInRow = 0;
+    this.#receiver = receiver;
+    this.#partsInRow += partCount(message);
+    return this.#partsInRow >= FULL_PARTS;
+  }
+
   #send(): void {
     const posted = this.#posted;
     this.#posted = [];
-    this.#postedParts = 0;
-    if (posted.length > 0) this.#sendTogether(posted);
+    this.#partsInRow = 0;
+    for (let first = 0; first < posted.length; first += PACK_MAX) {
+      this.#sendTogether(posted.slice(first, first + PACK_MAX));
+    }
   }
 
   #sendTogether(messages: readonly unknown[]): void {
