@@ -34,7 +34,7 @@ export class MessageGenerator {
     }
   }
 
-  /** As a call is, of something that is none. */
+  /** As a call travels, of what is not a function. */
   #request(id: number): unknown {
     const draws = this.#draws;
     return [
