@@ -8,7 +8,7 @@ export type CallMessage = readonly [number: number, name: string, parameters: re
 
 export type AnswerMessage = readonly [number: number, answer: unknown];
 
-/** A message that asks for an answer, which it gets even if it is no call of any function. */
+/** A message that asks for an answer, which it gets also if no function has that name. */
 export type Request = readonly [number: number, name: unknown, parameters: unknown];
 
 export function isRequest(message: unknown): message is Request {
