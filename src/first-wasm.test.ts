@@ -1,7 +1,11 @@
 import { expect, test, vi } from 'vitest';
 import { sendWasm } from './first-wasm.ts';
 
-const worker = () => ({ postMessage: vi.fn(), addEventListener: vi.fn() });
+const worker = () => ({
+  postMessage: vi.fn(),
+  addEventListener: vi.fn(),
+  removeEventListener: vi.fn(),
+});
 const file = (type: string) => `data:${type};base64,AGFzbQEAAAA=`;
 
 test('[START7] the page tells its worker that the file comes, and sends it compiled', async () => {

@@ -56,6 +56,7 @@ function kept(worker: WorkerLike): Start {
   return () => ({
     postMessage: (message) => worker.postMessage(message),
     terminate: () => worker.terminate?.(),
+    removeEventListener: (type, listener) => worker.removeEventListener(type, listener),
     addEventListener(type, listener) {
       worker.addEventListener(type, listener);
       const missed = failure;

@@ -89,7 +89,7 @@ export class LeadingWorker {
     const leads = new Promise<MessagePort>((resolve, reject) => {
       port2.addEventListener('message', (event) => {
         const message = (event as MessageEvent<WorkerMessage>).data;
-        if (message.type === 'leads') resolve(message.port);
+        if (message.type === 'leads' && message.port) resolve(message.port);
         if (message.type === 'failed') reject(new Error(message.error.message));
       });
     });

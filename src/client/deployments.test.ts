@@ -233,6 +233,7 @@ test('[BUILD8] so is a page that speaks another version than its own worker', as
     addEventListener: (type: string, listener: (event: Event) => void) => {
       if (type === 'message') hear = (data) => listener(new MessageEvent('message', { data }));
     },
+    removeEventListener: () => {},
   };
   let hear = (_: object) => {};
   await expect(tab.open('object', { worker })).rejects.toMatchObject({

@@ -26,6 +26,7 @@ export interface PageEnvironment {
 export interface WorkerLike {
   postMessage(message: unknown): void;
   addEventListener(type: string, listener: (event: Event) => void): void;
+  removeEventListener(type: string, listener: (event: Event) => void): void;
   terminate?(): void;
 }
 

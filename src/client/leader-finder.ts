@@ -225,9 +225,10 @@ export class LeaderFinder {
       this.#leaveToOthers(storageError('WORKER_FAILED', message, { cause }));
       return;
     }
-    const { directory, medium, wasmUrl } = this.#options;
+    const { directory, medium, wasmUrl, source } = this.#options;
     const { startedMs } = this.#environment;
-    this.#worker.start({ directory, medium, wasmUrl, startedMs });
+    const isDirect = source.kind === 'spawned'; // one that was given may have listeners of the app
+    this.#worker.start({ directory, medium, wasmUrl, startedMs, isDirect });
   }
 
   // A worker that was given may be given again, to another finder, which alone hears it then.
@@ -248,9 +249,9 @@ export class LeaderFinder {
       heard: (leader) => {
         if (this.#worker?.id === id) this.#judge(leader);
       },
-      leads: (port, versions, medium) => {
+      leads: (channel, versions, medium) => {
         this.#supersede(id);
-        const endpoint = new ChannelEndpoint(port);
+        const endpoint = new ChannelEndpoint(channel);
         if (commonVersion(OWN_VERSIONS, versions) === null) {
           endpoint.close();
           this.#search?.failed(misfit(this.#options.operation, versions, null));
@@ -299,7 +300,7 @@ export class LeaderFinder {
   // one that cannot be started says nothing.
   #hear(leads: ControlMessage & { type: 'leads' }): void {
     const { worker } = leads;
-    if (worker === this.#worker?.id) return; // it brings a port along, which is faster
+    if (worker === this.#worker?.id) return; // it brings a connection along, which is faster
     this.#supersede(worker);
     this.#seek();
     if (!this.#search?.isAlone) return;

@@ -10,6 +10,7 @@
 
 import { storageError } from '../contract/errors.ts';
 import { mediumIn, type StorageMedium } from '../contract/medium.ts';
+import type { WireChannel } from '../rpc/channel-endpoint.ts';
 import { connectionClosed } from '../rpc/connection-closed.ts';
 import {
   type namesOf,
@@ -21,6 +22,7 @@ import {
 } from '../rpc/control.ts';
 import { fromWire } from '../rpc/errors-on-wire.ts';
 import { whenReleased } from '../rpc/locks.ts';
+import { OwnChannel } from '../rpc/own-channel.ts';
 import type { PageEnvironment, WorkerLike } from './environment.ts';
 
 /** How long a worker whose script has run may take until it serves: a script may await something first. */
@@ -34,8 +36,8 @@ export const SILENT_ASK_MS = 1000;
 
 /** Reports to the page. */
 export interface OwnWorkerEvents {
-  /** It leads, and serves this page over the port. May be called again, with a new port. */
-  leads(port: MessagePort, versions: Versions, medium: StorageMedium): void;
+  /** It leads, and serves this page over the channel. May be called again, with a new channel. */
+  leads(channel: WireChannel, versions: Versions, medium: StorageMedium): void;
   /** It heard that another worker leads. */
   heard(leader: OtherLeader): void;
   /** It obtained the leader's lock, but could not open the storage; or it does not serve. */
@@ -88,8 +90,10 @@ export class OwnWorker {
             this.#end(connectionClosed('the worker of this page was terminated'));
           });
           return;
-        case 'leads':
-          return events.leads(message.port, versionsIn(message), mediumIn(message.medium));
+        case 'leads': {
+          const channel = message.port ?? new OwnChannel(worker, `${message.connection}`);
+          return events.leads(channel, versionsIn(message), mediumIn(message.medium));
+        }
         case 'heard':
           return events.heard(message);
         case 'failed':
@@ -106,8 +110,8 @@ export class OwnWorker {
     return this.#isStanding;
   }
 
-  /** Makes it a candidate, or asks for a port if it leads. */
-  start(options: Pick<StartMessage, 'directory' | 'medium' | 'wasmUrl' | 'startedMs'>): void {
+  /** Makes it a candidate, or asks for a connection if it leads. */
+  start(options: Omit<StartMessage, 'type' | 'worker'>): void {
     this.#startMessage = { type: 'start', worker: this.id, ...options };
     this.#answerCount = 0;
     this.#worker.postMessage(this.#startMessage);

@@ -142,6 +142,8 @@ class StuckWorker implements WorkerLike {
     this.#events.addEventListener(type, listener);
   }
 
+  removeEventListener(): void {}
+
   get isAlive(): boolean {
     return !this.#agent.hasEnded;
   }

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { runCandidate } from '../../worker/boot/candidate.ts';
 import { isStorageError, type StorageError } from '../contract/errors.ts';
-import { namesOf } from '../rpc/control.ts';
+import { namesOf, type WorkerMessage } from '../rpc/control.ts';
 import { type FakeTab, FakeTabs, type FakeWorker } from '../testing/fake-tabs.ts';
 import { turns } from '../testing/turns.ts';
 import { OTHERS_WAIT_MS } from './leader-waits.ts';
@@ -108,6 +108,70 @@ describe('a start that failed', () => {
     expect(first.workers.at(-1)!.host).not.toBe(null);
   });
 });
+
+describe('the way to the worker', () => {
+  /** What a page hears of its worker. */
+  function heardFrom(worker: FakeWorker): unknown[] {
+    const heard: unknown[] = [];
+    worker.addEventListener('message', (event) => heard.push((event as MessageEvent).data));
+    return heard;
+  }
+
+  test('[CONN12] one that the page started answers over its own channel', async () => {
+    let heard: unknown[] = [];
+    const spawn = () => {
+      const worker = first.startWorker();
+      heard = heardFrom(worker);
+      return worker;
+    };
+    const storage = await first.open('object', { spawn });
+    await storage.put('a', 1);
+    const [leads] = heard.filter(isLeads);
+    expect(leads).toMatchObject({ connection: expect.any(String) });
+    expect(leads).not.toHaveProperty('port');
+    const answers = heard.filter((message) => Array.isArray(message));
+    expect(answers.length).toBeGreaterThanOrEqual(2);
+    expect(new Set(answers.map(([name]) => name))).toEqual(new Set([leads!.connection]));
+  });
+
+  test('[CONN12] a listener of the app that was added later hears nothing of the connection', async () => {
+    const storage = await first.open();
+    const heard = heardFrom(first.workers[0]!);
+    await storage.put('a', 1);
+    expect(heard).toEqual([]);
+  });
+
+  test('[CONN12] one that was given answers over a port', async () => {
+    const worker = first.startWorker();
+    const heard = heardFrom(worker);
+    const storage = await first.open('object', { worker });
+    await storage.put('a', 1);
+    const [leads] = heard.filter(isLeads);
+    expect(leads).toMatchObject({ port: expect.any(MessagePort) });
+    expect(heard.filter((message) => Array.isArray(message))).toEqual([]);
+  });
+
+  test('[CONN12] a page that finds its worker leading again has a connection of another name', async () => {
+    const names = new Set<unknown>();
+    const spawn = () => {
+      const worker = first.startWorker();
+      worker.addEventListener('message', (event) => {
+        const { data } = event as MessageEvent<unknown>;
+        if (isLeads(data)) names.add(data.connection);
+      });
+      return worker;
+    };
+    const storage = await first.open('object', { spawn });
+    await storage.put('a', 1);
+    first.workers[0]!.terminate();
+    await expect(storage.get('a')).resolves.toBe(1);
+    expect(names.size).toBe(2);
+  });
+});
+
+function isLeads(message: unknown): message is WorkerMessage & { type: 'leads' } {
+  return (message as { type?: unknown } | null)?.type === 'leads';
+}
 
 describe('another choice', () => {
   test('[START2] is refused in words while the worker is in use', async () => {

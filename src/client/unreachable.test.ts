@@ -83,6 +83,8 @@ class SilentWorker implements WorkerLike {
     this.#events.addEventListener(type, listener);
   }
 
+  removeEventListener(): void {}
+
   /** One message. */
   speak(): void {
     this.#channel.port1.postMessage({ type: 'pong' });

@@ -41,9 +41,9 @@ class GuardedEndpoint implements Endpoint {
     this.#endpoint = endpoint;
   }
 
-  addEventListener(type: string, listener: EventListenerOrEventListenerObject): void {
+  addEventListener(_type: 'message', listener: EventListenerOrEventListenerObject): void {
     const admit = typeof listener === 'function' ? listener : listener.handleEvent.bind(listener);
-    this.#endpoint.addEventListener(type, (event) => {
+    this.#endpoint.addEventListener('message', (event) => {
       const request = (event as MessageEvent<unknown>).data;
       if (!isRequest(request)) return;
       try {

@@ -36,10 +36,10 @@ export class CallingEndpoint implements Endpoint {
     this.#endpoint.postMessage(message);
   }
 
-  addEventListener(type: string, listener: EventListenerOrEventListenerObject): void {
+  addEventListener(_type: 'message', listener: EventListenerOrEventListenerObject): void {
     const answered =
       typeof listener === 'function' ? listener : listener.handleEvent.bind(listener);
-    this.#endpoint.addEventListener(type, (event) => {
+    this.#endpoint.addEventListener('message', (event) => {
       const reply = this.#replyOf((event as MessageEvent<unknown>).data);
       if (reply !== null) answered({ data: reply } as unknown as Event);
     });

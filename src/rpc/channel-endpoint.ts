@@ -1,6 +1,6 @@
-// One end of a connection, as comlink wants it: a MessagePort to one's own page or worker, a
-// BroadcastChannel that only these two have to another tab's. It names no type of comlink, which is
-// bundled: the types of the package must not need it.
+// One end of a connection: the channel of a worker and the page that started it, a MessagePort to a worker
+// that the app gave, or a BroadcastChannel that only these two have to another tab's. It names no type of
+// comlink, which is bundled: the types of the package must not need it.
 //
 // What is posted in one turn travels together, in order: a message takes several times as long as what most
 // calls do. A message with enough in it leaves at once, so that the other side works on it while this one
@@ -21,11 +21,10 @@ import {
 } from './call-messages.ts';
 import { type Outcome, toWire } from './errors-on-wire.ts';
 
-/** What a MessagePort and a BroadcastChannel have in common. */
+/** What a MessagePort, a BroadcastChannel and an OwnChannel have in common. */
 export interface WireChannel {
   postMessage(message: unknown): void;
-  addEventListener(type: string, listener: EventListenerOrEventListenerObject): void;
-  removeEventListener(type: string, listener: EventListenerOrEventListenerObject): void;
+  addEventListener(type: 'message' | 'messageerror', listener: (event: Event) => void): void;
   /** A port delivers nothing before. */
   start?(): void;
   close(): void;
@@ -68,7 +67,7 @@ type Listener = (event: Event) => void;
 export class ChannelEndpoint {
   readonly #channel: WireChannel;
   readonly #pace: Pace;
-  readonly #listeners = new Set<EventListenerOrEventListenerObject>();
+  readonly #listeners = new Set<Listener>();
   #posted: unknown[] = [];
   /** What was posted last was for this receiver, and so many parts in a row. */
   #receiver: unknown;
@@ -91,14 +90,9 @@ export class ChannelEndpoint {
     else if (this.#posted.length === 1) this.#pace.send(() => this.#send());
   }
 
-  addEventListener(type: string, listener: EventListenerOrEventListenerObject): void {
+  addEventListener(type: 'message' | 'messageerror', listener: Listener): void {
     if (type === 'message') this.#listeners.add(listener);
     else this.#channel.addEventListener(type, listener);
-  }
-
-  removeEventListener(type: string, listener: EventListenerOrEventListenerObject): void {
-    if (type === 'message') this.#listeners.delete(listener);
-    else this.#channel.removeEventListener(type, listener);
   }
 
   /** Idempotent. */
@@ -164,8 +158,7 @@ export class ChannelEndpoint {
     const event = { data } as unknown as Event;
     for (const listener of this.#listeners) {
       try {
-        if (typeof listener === 'function') (listener as Listener)(event);
-        else listener.handleEvent(event);
+        listener(event);
       } catch (error) {
         // As a listener that throws: reported, and the others are called.
         queueMicrotask(() => {

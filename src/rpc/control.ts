@@ -2,8 +2,9 @@
 // messages that precede the first call.
 //
 // Every page starts a worker. The workers of one directory queue for one Web Lock; its holder leads
-// and is the only one that opens the files. It serves its own page over a message port, and every
-// other page over a BroadcastChannel of its own, because ports cannot be sent to another tab.
+// and is the only one that opens the files. It serves its own page over the worker's own channel, or over a
+// message port if the app gave the worker, and every other page over a BroadcastChannel of its own, because
+// ports cannot be sent to another tab.
 //
 //   page → own worker      StartMessage, again whenever the page looks for a leader
 //   own worker → page      WorkerMessage
@@ -62,6 +63,8 @@ export interface StartMessage {
   readonly wasmUrl: string | null;
   /** When the page was opened, in milliseconds since the epoch. */
   readonly startedMs: number;
+  /** The page takes its connection over the worker's own channel. @default over a port */
+  readonly isDirect?: boolean;
 }
 
 export type WorkerMessage =
@@ -72,10 +75,11 @@ export type WorkerMessage =
   | { readonly type: 'loaded' }
   /** The worker runs, and waits for its turn to lead. */
   | { readonly type: 'standing' }
-  /** It leads; calls go over the port. */
+  /** It leads; calls go over the port, or over the worker's own channel under the connection's name. */
   | ({
       readonly type: 'leads';
-      readonly port: MessagePort;
+      readonly port?: MessagePort;
+      readonly connection?: string;
       readonly medium: StorageMedium;
     } & Versions)
   /** Another worker leads. */

@@ -12,7 +12,6 @@ import { checkStorageName, DEFAULT_DIRECTORY, type WorkerChoice } from '../clien
 import type { Build } from '../contract/deployment.ts';
 import type { StorageMedium } from '../contract/medium.ts';
 import type { RemoteStorage } from '../contract/storage.ts';
-import type { StartMessage, WorkerMessage } from '../rpc/control.ts';
 import type { ObjectsService } from '../rpc/object-protocol.ts';
 import type { StorageService } from '../rpc/protocol.ts';
 import type { WorkerService } from '../rpc/worker-end.ts';
@@ -33,11 +32,9 @@ export type RunCandidate = (
   },
   environment: {
     readonly page: {
-      postMessage(message: WorkerMessage, transfer: Transferable[]): void;
-      addEventListener(
-        type: 'message',
-        listener: (event: MessageEvent<StartMessage>) => void,
-      ): void;
+      postMessage(message: unknown, transfer?: Transferable[]): void;
+      addEventListener(type: string, listener: (event: Event) => void): void;
+      removeEventListener(type: string, listener: (event: Event) => void): void;
       close(): void;
     };
     readonly locks: FakeLocks;
@@ -298,6 +295,7 @@ export class FakeWorker implements WorkerLike {
     const worker = {
       postMessage: scope.postMessage.bind(scope),
       addEventListener: scope.addEventListener.bind(scope),
+      removeEventListener: scope.removeEventListener.bind(scope),
       close: () => this.terminate(),
     };
     const after = (delayMs: number, task: () => void) => void setTimeout(task, delayMs);
@@ -344,6 +342,10 @@ export class FakeWorker implements WorkerLike {
 
   addEventListener(type: string, listener: (event: Event) => void): void {
     this.#events.addEventListener(type, listener);
+  }
+
+  removeEventListener(type: string, listener: (event: Event) => void): void {
+    this.#events.removeEventListener(type, listener);
   }
 
   /** Of the last time it has led. */

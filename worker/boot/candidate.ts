@@ -19,6 +19,7 @@ import {
   nameOfNewer,
 } from '../../src/contract/deployment.ts';
 import { mediumIn, type StorageMedium } from '../../src/contract/medium.ts';
+import type { WireChannel } from '../../src/rpc/channel-endpoint.ts';
 import {
   type ControlMessage,
   namesOf,
@@ -29,6 +30,7 @@ import {
 } from '../../src/rpc/control.ts';
 import { toWire } from '../../src/rpc/errors-on-wire.ts';
 import { holdForLife } from '../../src/rpc/locks.ts';
+import { OwnChannel } from '../../src/rpc/own-channel.ts';
 import type { WorkerService } from '../../src/rpc/worker-end.ts';
 import {
   type CandidateLocks,
@@ -43,8 +45,9 @@ import { Leadership } from './leadership.ts';
 export interface CandidateEnvironment {
   /** To and from the page that started this worker. */
   readonly page: {
-    postMessage(message: WorkerMessage, transfer: Transferable[]): void;
-    addEventListener(type: 'message', listener: (event: MessageEvent<StartMessage>) => void): void;
+    postMessage(message: unknown, transfer?: Transferable[]): void;
+    addEventListener(type: string, listener: (event: Event) => void): void;
+    removeEventListener(type: string, listener: (event: Event) => void): void;
     /** Ends this worker. */
     close(): void;
   };
@@ -93,7 +96,8 @@ export interface HostedCode {
  */
 export function runCandidate(code: HostedCode, environment: CandidateEnvironment): void {
   let candidate: Candidate | undefined;
-  environment.page.addEventListener('message', ({ data }) => {
+  environment.page.addEventListener('message', (event) => {
+    const { data } = event as MessageEvent<StartMessage | null>;
     if (data?.type !== 'start') return;
     candidate ??= new Candidate(data, code, environment);
     candidate.start();
@@ -138,6 +142,8 @@ class Candidate {
   /** Its host could not be created: it leads if nobody else does, and takes over from nobody. */
   #hasFailed = false;
   #heardCount = 0;
+  /** How many connections its own page was given over its own channel. */
+  #connectionCount = 0;
   #isPreparing = false;
   #state: State = { kind: 'idle' };
 
@@ -228,7 +234,7 @@ class Candidate {
       names: this.#names,
       after,
       openChannel,
-      give: (port) => this.#post({ type: 'leads', port, medium, ...OWN_VERSIONS }, [port]),
+      openOwnChannel: () => this.#openOwnChannel(medium),
       close: () => page.close(),
     });
     const stopped = new Promise<void>((stop) => {
@@ -238,6 +244,20 @@ class Candidate {
     this.#announce(medium);
     void service.lost?.then((error) => this.#end(leadership, error));
     return stopped;
+  }
+
+  #openOwnChannel(medium: StorageMedium): WireChannel {
+    const { worker, isDirect } = this.#identity;
+    const leads = { type: 'leads', medium, ...OWN_VERSIONS } as const;
+    if (isDirect !== true) {
+      const { port1, port2 } = new MessageChannel();
+      this.#post({ ...leads, port: port2 }, [port2]);
+      return port1;
+    }
+    this.#connectionCount += 1;
+    const connection = `${worker}/${this.#connectionCount}`;
+    this.#post({ ...leads, connection });
+    return new OwnChannel(this.#environment.page, connection);
   }
 
   #announce(medium: StorageMedium): void {

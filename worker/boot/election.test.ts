@@ -90,8 +90,9 @@ class Worker {
       },
       {
         page: {
-          postMessage: (message) => this.#hear(message),
-          addEventListener: page.addEventListener.bind(page) as never,
+          postMessage: (message) => this.#hear(message as WorkerMessage),
+          addEventListener: page.addEventListener.bind(page),
+          removeEventListener: page.removeEventListener.bind(page),
           close: () => this.kill(),
         },
         locks: this.agent.locks,
@@ -114,8 +115,10 @@ class Worker {
   #hear(message: WorkerMessage): void {
     this.told.push(message);
     if (message.type !== 'leads') return;
-    this.#ports.push(message.port);
-    new PageEnd(new ChannelEndpoint(message.port));
+    const { port } = message;
+    if (port === undefined) throw new Error('Nobody asked for its own channel.');
+    this.#ports.push(port);
+    new PageEnd(new ChannelEndpoint(port));
   }
 
   /** Its page looks for a leader again. */

@@ -41,8 +41,10 @@ function lead(host: Partial<WorkerService>): { leadership: Leadership; port: Mes
       names: namesOf('d'),
       after: (delayMs, task) => void timers.push({ dueMs: nowMs + delayMs, task }),
       openChannel: agent.openChannel,
-      give: (port) => {
-        given = port;
+      openOwnChannel: () => {
+        const { port1, port2 } = new MessageChannel();
+        given = port2;
+        return port1;
       },
       close: () => {
         isWorkerClosed = true;

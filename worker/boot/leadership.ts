@@ -1,12 +1,12 @@
-// The time for which a worker leads: it serves its own page over a port, and each other tab's page over a
-// channel, until it dies, its files are cleared, or it steps down for a newer deployment.
+// The time for which a worker leads: it serves its own page, and each other tab's page over a channel of its
+// own, until it dies, its files are cleared, or it steps down for a newer deployment.
 //
 // Invariant: stepping down ends within a bounded time, whatever runs. Until then, everything that a page has
 // sent is answered; the pages hold back what they have not sent yet, so that nothing is refused or done twice.
 //
 // When a client's lock is released, the client is gone, and its sessions are closed.
 
-import { ChannelEndpoint } from '../../src/rpc/channel-endpoint.ts';
+import { ChannelEndpoint, type WireChannel } from '../../src/rpc/channel-endpoint.ts';
 import { connectionClosed } from '../../src/rpc/connection-closed.ts';
 import type { ControlMessage, namesOf } from '../../src/rpc/control.ts';
 import { type Locks, whenReleased } from '../../src/rpc/locks.ts';
@@ -31,8 +31,8 @@ export interface LeadershipEnvironment {
   readonly names: ReturnType<typeof namesOf>;
   readonly after: (delayMs: number, task: () => void) => void;
   readonly openChannel: (name: string) => BroadcastChannel;
-  /** Gives the own page its port. */
-  readonly give: (port: MessagePort) => void;
+  /** Tells the own page that this worker leads, and opens a channel to it. */
+  readonly openOwnChannel: () => WireChannel;
   /** Ends this worker. */
   readonly close: () => void;
 }
@@ -51,12 +51,11 @@ export class Leadership {
   }
 
   connectOwnPage(): void {
-    const { port1, port2 } = new MessageChannel();
+    const channel = this.#environment.openOwnChannel();
     // The page may have a connection with a call under way; it closes the one that it does not use.
-    const admitted = new WorkerEnd(this.#host, new ChannelEndpoint(port1, this.#host.pace));
+    const admitted = new WorkerEnd(this.#host, new ChannelEndpoint(channel, this.#host.pace));
     this.#own.add(admitted);
     admitted.ended.addEventListener('abort', () => this.#own.delete(admitted));
-    this.#environment.give(port2);
   }
 
   connect({ client, connection }: ControlMessage & { type: 'connect' }): void {
