@@ -21,7 +21,7 @@ export default defineConfig({
   testMatch: '**/*.spec.ts',
   // Each has browsers of its own. More would only wait for each other, and for their own bounds.
   workers: 2,
-  timeout: 60_000,
+  timeout: 120_000,
   // Bounds for what hangs, never a measure of speed: the machine may be busy.
   expect: { timeout: 20_000 },
   // When nothing works, every test waits for its own end; that must not take all day.

@@ -12,27 +12,30 @@ export type AnswerMessage = readonly [number: number, answer: unknown];
 export type Request = readonly [number: number, name: unknown, parameters: unknown];
 
 export function isRequest(message: unknown): message is Request {
-  return Array.isArray(message) && message.length === 3 && typeof message[0] === 'number';
+  return isNumbered(message, 3);
 }
 
 export function isAnswer(message: unknown): message is AnswerMessage {
-  return Array.isArray(message) && message.length === 2 && typeof message[0] === 'number';
+  return isNumbered(message, 2);
 }
 
-/** How much a message asks for, or answers: one thing, or each of a list. */
+function isNumbered(message: unknown, length: number): boolean {
+  return Array.isArray(message) && message.length === length && typeof message[0] === 'number';
+}
+
+/** How much a call or an answer has in it: one thing, or each of a list that it ends with. */
 export function partCount(message: unknown): number {
-  if (isAnswer(message)) return listLength(message[1]);
-  if (!isRequest(message) || !Array.isArray(message[2])) return 1;
-  return message[2].reduce<number>((most, value) => Math.max(most, listLength(value)), 1);
+  const last = isAnswer(message) ? message[1] : parametersOf(message).at(-1);
+  return Array.isArray(last) ? Math.max(last.length, 1) : 1;
 }
 
 /** Whom a message is for: a call's first parameter is its session or object. Answers are for one caller. */
 export function receiverOf(message: unknown): unknown {
-  return isRequest(message) && Array.isArray(message[2]) ? message[2][0] : undefined;
+  return parametersOf(message)[0];
 }
 
-function listLength(value: unknown): number {
-  return Array.isArray(value) ? Math.max(value.length, 1) : 1;
+function parametersOf(message: unknown): readonly unknown[] {
+  return isRequest(message) ? (message as CallMessage)[2] : [];
 }
 
 /** What the caller's side hears of a call that could not be sent. No peer can send it: it is of a class. */
