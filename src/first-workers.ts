@@ -54,7 +54,7 @@ function kept(worker: WorkerLike): Start {
     failure ??= event;
   });
   return () => ({
-    postMessage: (message) => worker.postMessage(message),
+    postMessage: (...message) => worker.postMessage(...message),
     terminate: () => worker.terminate?.(),
     removeEventListener: (type, listener) => worker.removeEventListener(type, listener),
     addEventListener(type, listener) {

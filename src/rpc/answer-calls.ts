@@ -57,13 +57,16 @@ class GuardedEndpoint implements Endpoint {
   /** Does nothing: comlink stops listening only after a release message, and none is admitted. */
   removeEventListener(): void {}
 
-  postMessage({ id, value }: { readonly id: number; readonly value: unknown }): void {
-    this.#answer(id, value);
+  postMessage(
+    { id, value }: { readonly id: number; readonly value: unknown },
+    moved?: ArrayBuffer[],
+  ): void {
+    this.#answer(id, value, moved);
   }
 
-  #answer(number: number, value: unknown): void {
+  #answer(number: number, value: unknown, moved?: ArrayBuffer[]): void {
     const answer: AnswerMessage = [number, value];
-    this.#endpoint.postMessage(answer);
+    this.#endpoint.postMessage(answer, moved);
   }
 }
 

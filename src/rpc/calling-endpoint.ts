@@ -26,14 +26,14 @@ export class CallingEndpoint implements Endpoint {
     this.#endpoint = endpoint;
   }
 
-  postMessage({ id, type, path, argumentList }: ComlinkCall): void {
+  postMessage({ id, type, path, argumentList }: ComlinkCall, moved?: ArrayBuffer[]): void {
     // comlink posts RELEASE once its proxies are collected; a connection ends by a message of its own.
     if (type !== 'APPLY') return;
     this.#lastNumber += 1;
     this.#ids.set(this.#lastNumber, id);
     const parameters = argumentList.map(({ value }) => value);
     const message: CallMessage = [this.#lastNumber, path[0]!, parameters];
-    this.#endpoint.postMessage(message);
+    this.#endpoint.postMessage(message, moved);
   }
 
   addEventListener(_type: 'message', listener: EventListenerOrEventListenerObject): void {

@@ -12,8 +12,8 @@ import {
 class SeenChannel extends EventTarget implements WireChannel {
   readonly sent: unknown[] = [];
   isClosed = false;
-  postMessage(message: unknown): void {
-    this.sent.push(structuredClone(message));
+  postMessage(message: unknown, transfer: ArrayBuffer[]): void {
+    this.sent.push(structuredClone(message, { transfer }));
   }
   close(): void {
     this.isClosed = true;
@@ -145,6 +145,22 @@ test("[RPC6] a message that cannot be cloned fails alone: a call of this side, o
   ]);
   const cause = expect.objectContaining({ name: 'DataCloneError' });
   expect(heard).toEqual([new UnsentCall(2, cause)]);
+});
+
+test('[RPC7] buffers move with their message, also when another of the same turn cannot be cloned', async () => {
+  const { channel, endpoint } = opened();
+  const [kept, ...moved] = [3000, 4000, 5000].map((length) => new Uint8Array(length).fill(7));
+  endpoint.postMessage([1, 'put', [kept]]);
+  endpoint.postMessage([2, 'put', [moved[0]]], [moved[0]!.buffer]);
+  endpoint.postMessage([3, 'put', [() => {}]]);
+  endpoint.postMessage([4, 'put', [moved[1]]], [moved[1]!.buffer]);
+  await sent();
+  expect(channel.sent).toEqual([
+    [1, 'put', [new Uint8Array(3000).fill(7)]],
+    [2, 'put', [new Uint8Array(4000).fill(7)]],
+    [4, 'put', [new Uint8Array(5000).fill(7)]],
+  ]);
+  expect([kept, ...moved].map((bytes) => bytes!.byteLength)).toEqual([3000, 0, 0]);
 });
 
 test('[RPC6] what was posted before the end is sent; nothing is sent or delivered after it', async () => {

@@ -4,7 +4,7 @@
 //
 // What is posted in one turn travels together, in order: a message takes several times as long as what most
 // calls do. A message with enough in it leaves at once, so that the other side works on it while this one
-// goes on. Nothing is transferred: a channel cannot, and what is sent here is small or must be kept.
+// goes on.
 //
 // Invariant: after close() posting does nothing. comlink posts a release message when its proxies
 // are collected, which may be long after, and a closed BroadcastChannel would throw. What was posted
@@ -23,7 +23,8 @@ import { type Outcome, toWire } from './errors-on-wire.ts';
 
 /** What a MessagePort, a BroadcastChannel and an OwnChannel have in common. */
 export interface WireChannel {
-  postMessage(message: unknown): void;
+  /** `moved`: buffers of the message, which a BroadcastChannel copies and the others transfer. */
+  postMessage(message: unknown, moved: ArrayBuffer[]): void;
   addEventListener(type: 'message' | 'messageerror', listener: (event: Event) => void): void;
   /** A port delivers nothing before. */
   start?(): void;
@@ -69,6 +70,8 @@ export class ChannelEndpoint {
   readonly #pace: Pace;
   readonly #listeners = new Set<Listener>();
   #posted: unknown[] = [];
+  /** The buffers that move with a message, which is an object then. */
+  readonly #moved = new WeakMap<WeakKey, readonly ArrayBuffer[]>();
   /** What was posted last was for this receiver, and so many parts in a row. */
   #receiver: unknown;
   #partsInRow = 0;
@@ -83,9 +86,11 @@ export class ChannelEndpoint {
     channel.start?.();
   }
 
-  postMessage(message: unknown): void {
+  /** `moved` are buffers of the message that only it has. */
+  postMessage(message: unknown, moved: readonly ArrayBuffer[] = []): void {
     if (this.#isClosed) return;
     this.#posted.push(message);
+    if (moved.length > 0) this.#moved.set(message as WeakKey, moved);
     if (this.#isFullWith(message)) this.#send();
     else if (this.#posted.length === 1) this.#pace.send(() => this.#send());
   }
@@ -122,8 +127,9 @@ export class ChannelEndpoint {
 
   #sendTogether(messages: readonly unknown[]): void {
     const pack: Pack = { type: 'pack', messages };
+    const moved = messages.flatMap((message) => this.#moved.get(message as WeakKey) ?? []);
     try {
-      this.#channel.postMessage(messages.length === 1 ? messages[0] : pack);
+      this.#channel.postMessage(messages.length === 1 ? messages[0] : pack, moved);
     } catch (error) {
       if (messages.length === 1) this.#refuse(messages[0], error);
       else for (const message of messages) this.#sendTogether([message]);
@@ -137,7 +143,7 @@ export class ChannelEndpoint {
       this.#deliver(new UnsentCall(message[0], cause));
     } else if (isAnswer(message)) {
       const outcome: Outcome = { error: toWire(cause) };
-      this.#channel.postMessage([message[0], outcome] satisfies AnswerMessage);
+      this.#channel.postMessage([message[0], outcome] satisfies AnswerMessage, []);
     } else {
       throw cause;
     }

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { CallOf } from '../contract/operations.ts';
 import { FakeHost } from '../testing/fake-host.ts';
 import type { CallMessage } from './call-messages.ts';
 import { ChannelEndpoint } from './channel-endpoint.ts';
@@ -121,6 +122,56 @@ describe.for(['port', 'channel'] as const)('over a %s', (kind) => {
     const outcomes = await connection.worker.execute(session, [{ op: 'sync' }, { op: 'sync' }]);
     const error = { name: 'RangeError', message: 'memory access out of bounds' };
     expect(outcomes).toMatchObject([{ error }, { error }]);
+  });
+
+  const isPort = kind === 'port';
+
+  test('[RPC7] the large values of a put move to the worker, and those of a transaction are copied', async () => {
+    const { connection, session } = await opened(new FakeHost(new Map()));
+    const values = ['small', 'large', 'in a transaction'].map((key, i) => {
+      const value = new Uint8Array(i === 0 ? 100 : 100_000).fill(i + 1);
+      return [key, value] as const;
+    });
+    const puts = values.map(
+      (entry): CallOf<'put'> => ({ op: 'put', entries: [entry], unconfirmed: false }),
+    );
+    await connection.worker.execute(session, puts.slice(0, 2));
+    await connection.worker.execute(session, [{ op: 'begin', number: 1 }]);
+    await connection.worker.execute(session, [{ ...puts[2]!, txn: 1 }]);
+    const keys = values.map(([key]) => key);
+    const [outcome] = await connection.worker.execute(session, [{ op: 'get', keys }]);
+    expect(outcome).toEqual({
+      ok: [100, 100_000, 100_000].map((length, i) => new Uint8Array(length).fill(i + 1)),
+    });
+    const left = values.map(([, value]) => value.byteLength);
+    expect(left).toEqual([100, isPort ? 0 : 100_000, 100_000]);
+  });
+
+  test('[RPC7] the large values of a result move to the page: each buffer once, and nothing beside them', async () => {
+    const shared = new Uint8Array(50_000).fill(1);
+    const slices = [shared.subarray(0, 10), shared.subarray(10, 30_000), new Uint8Array(4).fill(2)];
+    const database = new Uint8Array(8192).fill(3);
+    const host = new FakeHost(new Map());
+    const { connection, session } = await opened(host);
+    const blob = new Uint8Array(9000).fill(4);
+    const results = [
+      slices,
+      slices.slice(1).map((value, i) => [`key ${i}`, value]),
+      database,
+      { columnNames: ['a'], rows: [[blob.buffer]], rowsRead: 1, rowsWritten: 0 },
+    ];
+    const expected = structuredClone(results);
+    host.execute = async () => results.map((ok) => ({ ok }));
+    const range = { start: new Uint8Array(), end: null, reverse: false, limit: null };
+    const outcomes = await connection.worker.execute(session, [
+      { op: 'get', keys: ['a', 'b', 'c'] },
+      { op: 'list', range },
+      { op: 'exportDatabase' },
+      { op: 'rows', cursor: 1, rowCount: 1 },
+    ]);
+    expect(outcomes).toEqual(expected.map((ok) => ({ ok })));
+    const left = [...slices, database, blob].map(({ byteLength }) => byteLength);
+    expect(left).toEqual(isPort ? [0, 0, 4, 0, 9000] : [10, 29_990, 4, 8192, 9000]);
   });
 
   test('[RPC5] a call that cannot be posted rejects and the connection stands', async () => {

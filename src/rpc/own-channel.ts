@@ -9,7 +9,7 @@ import type { WireChannel } from './channel-endpoint.ts';
 
 /** A worker, as its page has it, or the worker's own global scope. */
 export interface ChannelHost {
-  postMessage(message: unknown): void;
+  postMessage(message: unknown, moved?: ArrayBuffer[]): void;
   addEventListener(type: string, listener: (event: Event) => void): void;
   removeEventListener(type: string, listener: (event: Event) => void): void;
 }
@@ -39,9 +39,9 @@ export class OwnChannel implements WireChannel {
     host.addEventListener('messageerror', this.#hearError);
   }
 
-  postMessage(message: unknown): void {
+  postMessage(message: unknown, moved: ArrayBuffer[] = []): void {
     const named: NamedMessage = [this.#name, message];
-    this.#host.postMessage(named);
+    this.#host.postMessage(named, moved);
   }
 
   addEventListener(type: keyof Listeners, listener: (event: Event) => void): void {

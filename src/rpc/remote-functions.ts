@@ -22,6 +22,14 @@ import {
 } from './check-objects.ts';
 import { checkOutcome, checkOutcomes } from './check-outcomes.ts';
 import { checkLiveStart, type LivePeer } from './live-protocol.ts';
+import {
+  moveWith,
+  type OwnBytes,
+  ownBytesOfCalls,
+  ownBytesOfOutcome,
+  ownBytesOfOutcomes,
+  ownBytesOfRequest,
+} from './moved-bytes.ts';
 import type { ObjectsPeer, ReferencePeer } from './object-protocol.ts';
 import { CANCELS_MAX, type StoragePeer } from './protocol.ts';
 
@@ -30,6 +38,10 @@ interface RemoteFunction<Parameters extends readonly unknown[], Result> {
   readonly parameters: { readonly [I in keyof Parameters]: (value: unknown) => Parameters[I] };
   /** The result, whatever was answered. */
   readonly answer: (answer: unknown, ...parameters: Parameters) => Result;
+  /** Bytes of the parameters that move with the call. @default none */
+  readonly movesIn?: (...parameters: Parameters) => readonly OwnBytes[];
+  /** Bytes of the result that move with the answer. @default none */
+  readonly movesOut?: (result: Result, ...parameters: Parameters) => readonly OwnBytes[];
 }
 
 type Description<Peer> = {
@@ -54,7 +66,12 @@ export type WorkerPeer = Required<StoragePeer> & ObjectsPeer & LivePeer & Refere
 
 /** What a page exposes to a worker. */
 export const PAGE_FUNCTIONS: Description<ReferencePeer> = {
-  ask: { parameters: [checkReference, checkReferenceRequest], answer: checkOutcome },
+  ask: {
+    parameters: [checkReference, checkReferenceRequest],
+    answer: checkOutcome,
+    movesIn: (_reference, request) => ownBytesOfRequest(request),
+    movesOut: ownBytesOfOutcome,
+  },
   release: { parameters: [checkReferences], answer: nothing },
 };
 
@@ -63,11 +80,18 @@ export const WORKER_FUNCTIONS: Description<WorkerPeer> = {
   execute: {
     parameters: [checkSession, checkCalls],
     answer: (answer, _session, calls) => checkOutcomes(answer, calls.length),
+    movesIn: (_session, calls) => ownBytesOfCalls(calls),
+    movesOut: (outcomes, _session, calls) => ownBytesOfOutcomes(outcomes, calls),
   },
   cancel: { parameters: [checkCancels], answer: nothing },
   close: { parameters: [checkSession], answer: nothing },
   classes: { parameters: [], answer: checkOutcome },
-  call: { parameters: [checkAddress, checkObjectRequest], answer: checkOutcome },
+  call: {
+    parameters: [checkAddress, checkObjectRequest],
+    answer: checkOutcome,
+    movesIn: (_address, request) => ownBytesOfRequest(request),
+    movesOut: ownBytesOfOutcome,
+  },
   manage: { parameters: [checkManageRequest], answer: checkOutcome },
   openLive: { parameters: [checkLiveStart], answer: checkOutcome },
   nextLive: { parameters: [checkLiveNumber], answer: checkOutcome },
@@ -86,9 +110,15 @@ export function serveFunctions<Peer extends object>(
 ): void {
   const peer = functions as Readonly<Record<string, (...parameters: unknown[]) => unknown>>;
   const answers = Object.entries(description as AnyDescription).map(
-    ([name, { parameters }]): [string, Answerer] => [
+    ([name, { parameters, movesOut }]): [string, Answerer] => [
       name,
-      (...values) => peer[name]!(...parameters.map((check, i) => check(values[i]))),
+      (...values) => {
+        const checked = parameters.map((check, i) => check(values[i]));
+        const answer = peer[name]!(...checked);
+        return movesOut === undefined
+          ? answer
+          : whenAnswered(answer, (result) => moveWith(result, movesOut(result, ...checked)));
+      },
     ],
   );
   answerCalls(Object.fromEntries(answers), endpoint);
@@ -105,18 +135,33 @@ export function remoteFunctions<Peer extends object>(
   make: <T, R>(send: () => Promise<T>, read: (answer: T) => R) => Promise<R>,
 ): Peer {
   const remote = wrap(new CallingEndpoint(endpoint)) as unknown as AnyPeer;
-  const functions = Object.entries(description as AnyDescription).map(([name, { answer }]) => {
+  const functions = Object.entries(description as AnyDescription).map(([name, row]) => {
+    const { answer, movesIn } = row;
     const call = remote[name]!;
     return [
       name,
-      (...parameters: unknown[]) =>
-        make(
+      (...parameters: unknown[]) => {
+        if (movesIn !== undefined) moveWith(parameters.at(-1), movesIn(...parameters));
+        return make(
           () => call(...parameters),
           (answered) => answer(answered, ...parameters),
-        ),
+        );
+      },
     ];
   });
   return Object.fromEntries(functions) as Peer;
+}
+
+/** The answer, of which `seen` was told. */
+function whenAnswered(answer: unknown, seen: (result: unknown) => void): unknown {
+  if (answer instanceof Promise) {
+    return answer.then((result) => {
+      seen(result);
+      return result;
+    });
+  }
+  seen(answer);
+  return answer;
 }
 
 function checkSession(value: unknown): number {

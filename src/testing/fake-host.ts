@@ -130,7 +130,7 @@ export class FakeHost implements StoragePeer {
     const entries = this.#entries(session.name);
     switch (call.op) {
       case 'get':
-        return call.keys.map((key) => entries.get(key) ?? null);
+        return call.keys.map((key) => entries.get(key)?.slice() ?? null);
       case 'put':
         for (const [key, value] of call.entries) entries.set(key, value);
         return null;
@@ -147,7 +147,7 @@ export class FakeHost implements StoragePeer {
         if (reverse) inRange.reverse();
         return inRange
           .slice(0, limit ?? undefined)
-          .map(({ key, value }): [string, Uint8Array] => [key, value]);
+          .map(({ key, value }): [string, Uint8Array] => [key, value.slice()]);
       }
       case 'exec':
         return this.#exec(session, call.query, call.bindings.length, call.rowCount);
