@@ -2,6 +2,7 @@
 
 import { checkArgumentCount, convertString } from '../contract/arguments.ts';
 import { type Binding, convertBinding } from '../contract/bindings.ts';
+import { eachOf } from '../contract/each-of.ts';
 import type { Live } from '../contract/live.ts';
 import type { RowBatch } from '../contract/operations.ts';
 import type { RemoteSqlCursor, RemoteSqlStorage, SqlRow } from '../contract/storage.ts';
@@ -35,7 +36,7 @@ export class RemoteQueries {
   async #run(args: readonly unknown[]): Promise<RowBatch> {
     checkArgumentCount('exec', args.length, 1);
     const query = convertString('exec', args[0]);
-    const bindings = args.slice(1).map((value) => ownBytes(convertBinding(value)));
+    const bindings = eachOf(args.slice(1), (value) => ownBytes(convertBinding(value)));
     return this.#session.call({ op: 'exec', query, bindings, rowCount: FIRST_ROWS });
   }
 }

@@ -6,6 +6,7 @@
 // of a transaction, which ended with its worker. One that the worker had not opened yet begins again,
 // with its calls, of which none was answered.
 
+import { eachOf } from '../contract/each-of.ts';
 import { isStorageError, storageError } from '../contract/errors.ts';
 import { inMicrotask } from '../contract/microtask.ts';
 import { type Call, operationOf, type Results } from '../contract/operations.ts';
@@ -239,7 +240,7 @@ export class Session {
     connection.worker
       .execute(
         id,
-        batch.map(({ call }) => call),
+        eachOf(batch, ({ call }) => call),
       )
       .then(
         (outcomes) => {

@@ -2,6 +2,7 @@
 // each field must have its exact type: nothing is converted. The length of an array is checked before
 // its elements, because an array can claim four billion elements and contain none.
 
+import { eachOf } from './each-of.ts';
 import { storageError } from './errors.ts';
 
 /** Fields of a message that are not checked yet. */
@@ -57,11 +58,4 @@ export function checkArray(what: string, value: unknown, countMax: number): read
     throw malformed(`${what} (${value.length} elements)`, `an array of at most ${countMax}`);
   }
   return eachOf(value, (element) => element);
-}
-
-/** What `check` makes of each element, holes included. A loop: `Array.from` asks the array for an iterator. */
-export function eachOf<T>(values: readonly unknown[], check: (value: unknown) => T): T[] {
-  const checked: T[] = [];
-  for (let i = 0; i < values.length; i++) checked.push(check(values[i]));
-  return checked;
 }

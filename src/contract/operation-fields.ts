@@ -13,9 +13,9 @@ import {
   checkNumber,
   checkNumberOf,
   checkString,
-  eachOf,
   malformed,
 } from './check.ts';
+import { eachOf } from './each-of.ts';
 import { storageError } from './errors.ts';
 import type { KeyRange } from './key-range.ts';
 import {

@@ -23,6 +23,7 @@ import {
   isEntries,
 } from './arguments.ts';
 import type { CallFlag } from './call-flag.ts';
+import { eachOf } from './each-of.ts';
 import { storageError } from './errors.ts';
 import { compareKeys } from './key-order.ts';
 import type { Entry, FieldCheck, ValueBytes } from './operation-fields.ts';
@@ -399,7 +400,7 @@ function putFields(args: readonly unknown[]): {
   if (isEntries(args[0])) {
     const unconfirmed = isUnconfirmed('put', args[1]);
     if (args[2] !== undefined) convertOptions('put', args[2]);
-    return { entries: convertEntries('put', args[0]).map(encodeEntry), unconfirmed };
+    return { entries: eachOf(convertEntries('put', args[0]), encodeEntry), unconfirmed };
   }
   const key = convertKey('put', args[0]);
   const unconfirmed = isUnconfirmed('put', args[2]);

@@ -10,6 +10,7 @@
 // one outcome.
 
 import { type Endpoint, expose } from 'comlink';
+import { eachOf } from '../contract/each-of.ts';
 import { storageError } from '../contract/errors.ts';
 import { type AnswerMessage, isRequest, type Request } from './call-messages.ts';
 import type { ChannelEndpoint } from './channel-endpoint.ts';
@@ -81,7 +82,7 @@ function callOf([id, name, parameters]: Request, names: ReadonlySet<unknown>): o
   if (!Array.isArray(parameters) || parameters.length > PARAMETERS_MAX) {
     throw storageError('INVALID_ARGUMENT', `A call has at most ${PARAMETERS_MAX} parameters.`);
   }
-  const argumentList = parameters.map((value) => ({ type: 'RAW', value }));
+  const argumentList = eachOf(parameters, (value) => ({ type: 'RAW', value }));
   return { id, type: 'APPLY', path: [name], argumentList };
 }
 

@@ -5,6 +5,7 @@
 // passed on.
 
 import type { Endpoint } from 'comlink';
+import { eachOf } from '../contract/each-of.ts';
 import { type CallMessage, isAnswer, UnsentCall } from './call-messages.ts';
 import type { ChannelEndpoint } from './channel-endpoint.ts';
 
@@ -31,7 +32,7 @@ export class CallingEndpoint implements Endpoint {
     if (type !== 'APPLY') return;
     this.#lastNumber += 1;
     this.#ids.set(this.#lastNumber, id);
-    const parameters = argumentList.map(({ value }) => value);
+    const parameters = eachOf(argumentList, ({ value }) => value);
     const message: CallMessage = [this.#lastNumber, path[0]!, parameters];
     this.#endpoint.postMessage(message, moved);
   }

@@ -12,6 +12,7 @@ import {
   checkString,
   malformed,
 } from '../contract/check.ts';
+import { eachOf } from '../contract/each-of.ts';
 import type { FieldCheck } from '../contract/operation-fields.ts';
 import { type AnyOperation, type Call, OPERATIONS, operationOf } from '../contract/operations.ts';
 import { checkAddress } from './check-objects.ts';
@@ -25,7 +26,7 @@ export function checkTarget(value: unknown): string | WireAddress {
 
 /** A message of calls; if one is malformed, none of them runs. @throws as checkCall */
 export function checkCalls(value: unknown): readonly Call[] {
-  const calls = checkArray('calls', value, BATCH_CALLS_MAX).map(checkCall);
+  const calls = eachOf(checkArray('calls', value, BATCH_CALLS_MAX), checkCall);
   if (calls.length > 1 && calls.some(({ op }) => operationOf(op).travelsAlone)) {
     throw malformed('calls', 'one call only, as begin and importDatabase need');
   }

@@ -8,6 +8,7 @@
 import { wrap } from 'comlink';
 import { checkFlagUrl } from '../contract/call-flag.ts';
 import { checkArray, checkNumberOf } from '../contract/check.ts';
+import { eachOf } from '../contract/each-of.ts';
 import { type Answerer, answerCalls } from './answer-calls.ts';
 import { CallingEndpoint } from './calling-endpoint.ts';
 import type { ChannelEndpoint } from './channel-endpoint.ts';
@@ -113,7 +114,7 @@ export function serveFunctions<Peer extends object>(
     ([name, { parameters, movesOut }]): [string, Answerer] => [
       name,
       (...values) => {
-        const checked = parameters.map((check, i) => check(values[i]));
+        const checked = eachOf(parameters, (check, i) => check(values[i]));
         const answer = peer[name]!(...checked);
         return movesOut === undefined
           ? answer

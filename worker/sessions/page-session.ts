@@ -6,6 +6,7 @@
 // Invariant: a closed session holds nothing. Calls that it sent before still run, because their writes
 // may be on their way to the disk anyway, but open neither a transaction nor a cursor.
 
+import { eachOf } from '../../src/contract/each-of.ts';
 import { storageError } from '../../src/contract/errors.ts';
 import type { ObjectAddress } from '../../src/contract/object-id.ts';
 import type { Call, Results } from '../../src/contract/operations.ts';
@@ -114,7 +115,7 @@ export class PageSession {
 
   #runNow(instance: ObjectInstance, calls: readonly Call[]): Outcome[] | Promise<Outcome[]> {
     let isComplete = true;
-    const outcomes = calls.map((call) => {
+    const outcomes = eachOf(calls, (call) => {
       const outcome = this.#outcomeOf(instance, call, undefined);
       if (outcome instanceof Promise) isComplete = false;
       return outcome;
