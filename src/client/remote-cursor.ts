@@ -118,15 +118,18 @@ function abandonLater(rows: RowSource): () => void {
   return () => rows.abandon();
 }
 
+/** What a source has before its first batch. It is never changed. */
+const NO_ROWS: Row[] = [];
+
 /** The shared position, and the rows pulled beyond it. */
 class RowSource {
-  columnNames: string[] = [];
+  #columnNames: string[] | undefined;
   rowsRead = 0;
   rowsWritten = 0;
   readonly ready: Promise<void>;
   readonly #session: SessionCalls;
   #generation = 0;
-  #rows: Row[] = [];
+  #rows = NO_ROWS;
   #position = 0;
   /** Rows of the next batch. */
   #batchRows = SECOND_ROWS;
@@ -135,18 +138,23 @@ class RowSource {
   /** The worker's number of the cursor, or null if no rows are left in the worker. */
   #cursor: number | null = null;
   /** Pulls run one after the other; settles when the last one ends, and never rejects. */
-  #turn: Promise<unknown> = Promise.resolve();
+  #turn: Promise<unknown> | undefined;
   #waiting = 0;
 
   /** `opened` is called if rows are left in the worker after the first batch. */
   constructor(session: SessionCalls, first: Promise<RowBatch>, opened: () => void) {
     this.#session = session;
     this.ready = first.then((batch) => {
-      this.columnNames = batch.columnNames ?? [];
+      this.#columnNames = batch.columnNames;
       this.#generation = session.generation;
       this.#take(batch);
       if (this.#cursor !== null) opened();
     });
+  }
+
+  get columnNames(): string[] {
+    this.#columnNames ??= [];
+    return this.#columnNames;
   }
 
   next(): Promise<Row | undefined> {
@@ -202,14 +210,15 @@ class RowSource {
 
   #inTurn<T>(work: () => T | Promise<T>): Promise<T> {
     this.#waiting += 1;
-    const result = this.#turn.then(async () => {
+    const pull = async () => {
       try {
         await this.ready;
         return await work();
       } finally {
         this.#waiting -= 1;
       }
-    });
+    };
+    const result = this.#turn === undefined ? pull() : this.#turn.then(pull);
     this.#turn = result.catch(() => {}); // the caller of the pull receives the error
     return result;
   }
@@ -238,7 +247,7 @@ class RowSource {
     }
   }
 
-  #take({ cursor = null, rows = [], rowsRead, rowsWritten }: RowBatch): void {
+  #take({ cursor = null, rows = NO_ROWS, rowsRead, rowsWritten }: RowBatch): void {
     const left = this.#rows.slice(this.#position);
     this.#rows = left.length === 0 ? rows : [...left, ...rows];
     this.#position = 0;
@@ -253,7 +262,7 @@ class RowSource {
 
   async #free(): Promise<void> {
     const cursor = this.#cursor;
-    this.#rows = [];
+    this.#rows = NO_ROWS;
     this.#position = 0;
     this.#cursor = null;
     this.#ahead = null; // the worker answers it before it closes the cursor

@@ -31,13 +31,17 @@ export class RemoteQueries {
     return this.#session.call({ op: 'databaseSize' });
   }
 
-  // Asynchronous only so that a wrong argument becomes the cursor's error; it awaits nothing before
-  // the call.
-  async #run(args: readonly unknown[]): Promise<RowBatch> {
-    checkArgumentCount('exec', args.length, 1);
-    const query = convertString('exec', args[0]);
-    const bindings = eachOf(args.slice(1), (value) => ownBytes(convertBinding(value)));
-    return this.#session.call({ op: 'exec', query, bindings, rowCount: FIRST_ROWS });
+  // A wrong argument is the cursor's error. No async function: thousands of statements may wait for their
+  // answers, and each would keep a promise and its frame more.
+  #run(args: readonly unknown[]): Promise<RowBatch> {
+    try {
+      checkArgumentCount('exec', args.length, 1);
+      const query = convertString('exec', args[0]);
+      const bindings = eachOf(args.slice(1), (value) => ownBytes(convertBinding(value)));
+      return this.#session.call({ op: 'exec', query, bindings, rowCount: FIRST_ROWS });
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 }
 

@@ -120,6 +120,18 @@ const MEASURES: Readonly<Record<string, Measure>> = {
         }),
       ),
   },
+  'a transaction of 10,000 inserts': {
+    writes: true,
+    run: ({ storage }) =>
+      storage.transaction(async () => {
+        void storage.sql.exec('CREATE TABLE IF NOT EXISTS filled(a TEXT, b INTEGER, c REAL)');
+        void storage.sql.exec('DELETE FROM filled');
+        const salt = Math.random();
+        for (let i = 0; i < 10_000; i++) {
+          void storage.sql.exec('INSERT INTO filled VALUES (?, ?, ?)', `row ${i}`, i, salt * i);
+        }
+      }),
+  },
   '200 selects by key, one at a time': {
     run: ({ storage }) =>
       times(200, (i) => storage.sql.exec('SELECT * FROM t WHERE id = ?', i + 1).one()),
