@@ -110,6 +110,15 @@ const MEASURES: Readonly<Record<string, Measure>> = {
         }),
       ),
   },
+  '20 transactions of 10 writes that are not awaited': {
+    writes: true,
+    run: ({ storage }) =>
+      times(20, () =>
+        storage.transaction(async (txn) => {
+          for (let i = 0; i < 10; i++) void txn.put(`k${i}`, fresh(100));
+        }),
+      ),
+  },
   '20 transactions of a read and a write': {
     writes: true,
     run: ({ storage }) =>
