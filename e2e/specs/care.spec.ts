@@ -2,6 +2,7 @@
 
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
+import { LONG } from '../browsers/tags.ts';
 
 test('[CARE1] [CARE2] the browser is asked to keep the data at the first write, which does not wait for it', async ({
   storagePage,
@@ -21,7 +22,7 @@ test('[CARE1] [CARE2] the browser is asked to keep the data at the first write, 
   expect(seen.quota).toBeGreaterThan(seen.usage);
 });
 
-test('[CARE3] [CARE5] every tab is told before the quota is used up', async ({
+test('[CARE3] [CARE5] every tab is told before the quota is used up', { tag: LONG }, async ({
   profile,
   server,
   browserName,

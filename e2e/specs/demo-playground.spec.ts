@@ -169,10 +169,9 @@ test('[DEMO3] every example runs, in several files too; requests, sockets and al
   await expect(other.locator('.cm-tooltip-autocomplete')).toContainText('transaction');
 });
 
-test('[DEMO8] the state says what is so: connected, saved, kept where and how large; keeping the data is asked for at a click', async ({
-  context,
-  demoSite,
-}) => {
+test('[DEMO8] the state says what is so: connected, saved, kept where and how large; keeping the data is asked for at a click', {
+  tag: LONG,
+}, async ({ context, demoSite }) => {
   const page = await context.newPage();
   // What this browser would answer depends on its user and its history.
   await page.addInitScript(() => {

@@ -4,6 +4,7 @@ import type { BrowserContext, Page } from '@playwright/test';
 import { test as base, expect } from '../browsers/fixtures.ts';
 import { ownOrigin } from '../browsers/own-origin.ts';
 import type { Served } from '../browsers/server.ts';
+import { LONG } from '../browsers/tags.ts';
 import { type DeploymentsSite, startDeployments } from '../deployments/site.ts';
 
 let deployments: DeploymentsSite;
@@ -85,7 +86,7 @@ test('[BUILD1] the newer was opened first: a tab of an older deployment follows 
   expect(await told(young)).toEqual(['leading']);
 });
 
-test('[BUILD3] a second tab of the same deployment takes over from nobody', async ({
+test('[BUILD3] a second tab of the same deployment takes over from nobody', { tag: LONG }, async ({
   context,
   site,
 }) => {
@@ -142,10 +143,9 @@ test('[BUILD5] two takeovers under load: no write is rejected, and each is there
     .toBe(rows.length);
 });
 
-test('[BUILD5] what runs for too long is reset, with an error that can be retried', async ({
-  context,
-  site,
-}) => {
+test('[BUILD5] what runs for too long is reset, with an error that can be retried', {
+  tag: LONG,
+}, async ({ context, site }) => {
   const old = await open(context, site, 'one');
   const long = old.evaluate(() => window.app.outcome(window.app.last(60_000)));
   await add(old, 'a');

@@ -105,63 +105,64 @@ test(
   },
 );
 
-test('[INSP4] [INSP5] [INSP9] an inspector completes SQL, stops a statement, and goes back to before one, and along the timeline', async ({
-  context,
-  server,
-}, info) => {
-  const page = await openInspector(await context.newPage(), server, 'history');
-  await page.evaluate(async () => {
-    const storage = await window.api.openStorage('history');
-    await storage.put('user/ada', { name: 'Ada', born: new Date(0) });
-    await storage.put('user/ada', { name: 'Lovelace', born: new Date(0) });
-    await storage.sql.exec(
-      "CREATE TABLE pair(a, b, PRIMARY KEY (a, b)) WITHOUT ROWID; INSERT INTO pair VALUES ('x', 1)",
-    ).ready;
-  });
-  await panel(page, 'SQL');
-  const sql = page.getByRole('textbox', { name: 'SQL' });
-  const suggestion = page.getByRole('option', { name: 'pair table' });
-  await sql.pressSequentially('SELECT count(*) AS n FROM p');
-  await expect(suggestion).toBeVisible();
-  expect(await faultsOf(page)).toEqual([]);
-  // In Firefox, the check takes the focus, which closes the list.
-  await sql.pressSequentially('a');
-  await expect(suggestion).toBeVisible();
-  await sql.press('Tab');
-  await expect(sql).toHaveValue('SELECT count(*) AS n FROM pair');
-  await sql.press('Control+Enter');
-  await expect(page.getByRole('status')).toContainText('1 row, 1 read, 0 written');
-  await page.getByRole('button', { name: 'Explain' }).click();
-  await expect(page.getByRole('grid')).toContainText('SCAN pair');
-  await sql.fill(
-    'WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n',
-  );
-  await page.getByRole('button', { name: 'Run' }).click();
-  await page.getByRole('button', { name: 'Stop' }).click();
-  await expect(page.getByRole('alert')).toHaveText('Stopped.');
-  await sql.fill('DROP TABLE pair');
-  await page.getByRole('button', { name: 'Run' }).click();
-  await expect(
-    page.getByRole('button', { name: 'Go back to before this statement' }),
-  ).toBeVisible();
-  expect(await faultsOf(page)).toEqual([]);
-  await page.screenshot({ path: info.outputPath('sql.png') });
-  await page.getByRole('button', { name: 'Go back to before this statement' }).click();
-  await expect(page.getByRole('status')).toContainText('as it was before');
+test(
+  '[INSP4] [INSP5] [INSP9] an inspector completes SQL, stops a statement, and goes back to before one, and along the timeline',
+  { tag: LONG },
+  async ({ context, server }, info) => {
+    const page = await openInspector(await context.newPage(), server, 'history');
+    await page.evaluate(async () => {
+      const storage = await window.api.openStorage('history');
+      await storage.put('user/ada', { name: 'Ada', born: new Date(0) });
+      await storage.put('user/ada', { name: 'Lovelace', born: new Date(0) });
+      await storage.sql.exec(
+        "CREATE TABLE pair(a, b, PRIMARY KEY (a, b)) WITHOUT ROWID; INSERT INTO pair VALUES ('x', 1)",
+      ).ready;
+    });
+    await panel(page, 'SQL');
+    const sql = page.getByRole('textbox', { name: 'SQL' });
+    const suggestion = page.getByRole('option', { name: 'pair table' });
+    await sql.pressSequentially('SELECT count(*) AS n FROM p');
+    await expect(suggestion).toBeVisible();
+    expect(await faultsOf(page)).toEqual([]);
+    // In Firefox, the check takes the focus, which closes the list.
+    await sql.pressSequentially('a');
+    await expect(suggestion).toBeVisible();
+    await sql.press('Tab');
+    await expect(sql).toHaveValue('SELECT count(*) AS n FROM pair');
+    await sql.press('Control+Enter');
+    await expect(page.getByRole('status')).toContainText('1 row, 1 read, 0 written');
+    await page.getByRole('button', { name: 'Explain' }).click();
+    await expect(page.getByRole('grid')).toContainText('SCAN pair');
+    await sql.fill(
+      'WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n',
+    );
+    await page.getByRole('button', { name: 'Run' }).click();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await expect(page.getByRole('alert')).toHaveText('Stopped.');
+    await sql.fill('DROP TABLE pair');
+    await page.getByRole('button', { name: 'Run' }).click();
+    await expect(
+      page.getByRole('button', { name: 'Go back to before this statement' }),
+    ).toBeVisible();
+    expect(await faultsOf(page)).toEqual([]);
+    await page.screenshot({ path: info.outputPath('sql.png') });
+    await page.getByRole('button', { name: 'Go back to before this statement' }).click();
+    await expect(page.getByRole('status')).toContainText('as it was before');
 
-  await panel(page, 'Timeline');
-  const slider = page.getByRole('slider', { name: 'Moment' });
-  await slider.press('Home');
-  const differences = page.getByRole('region', { name: 'What differs' });
-  await expect(differences).toContainText('pair added');
-  await expect(differences).toContainText('{name: "Ada", born: 1970-01-01T00:00:00.000Z}');
-  expect(await faultsOf(page)).toEqual([]);
-  await page.screenshot({ path: info.outputPath('timeline.png') });
-  await page.getByRole('button', { name: 'Go back to here' }).click();
-  await page.getByRole('button', { name: 'Undo going back' }).click();
-  await panel(page, 'Tables');
-  await expect(page.getByRole('navigation').getByRole('button', { name: /pair/ })).toBeVisible();
-});
+    await panel(page, 'Timeline');
+    const slider = page.getByRole('slider', { name: 'Moment' });
+    await slider.press('Home');
+    const differences = page.getByRole('region', { name: 'What differs' });
+    await expect(differences).toContainText('pair added');
+    await expect(differences).toContainText('{name: "Ada", born: 1970-01-01T00:00:00.000Z}');
+    expect(await faultsOf(page)).toEqual([]);
+    await page.screenshot({ path: info.outputPath('timeline.png') });
+    await page.getByRole('button', { name: 'Go back to here' }).click();
+    await page.getByRole('button', { name: 'Undo going back' }).click();
+    await panel(page, 'Tables');
+    await expect(page.getByRole('navigation').getByRole('button', { name: /pair/ })).toBeVisible();
+  },
+);
 
 // Once, because the driver of Firefox does not tell of downloads.
 test(

@@ -4,6 +4,7 @@
 import type { Page } from '@playwright/test';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
+import { LONG } from '../browsers/tags.ts';
 
 test('[LIVE13] each of three tabs sees what any of them writes, rows, keys and methods', async ({
   context,
@@ -26,10 +27,9 @@ test('[LIVE13] each of three tabs sees what any of them writes, rows, keys and m
   for (const tab of tabs) expect(await errorsOf(tab)).toEqual([]);
 });
 
-test('[LIVE14] when the leading tab closes, live reads go on, without a gap', async ({
-  context,
-  server,
-}) => {
+test('[LIVE14] when the leading tab closes, live reads go on, without a gap', {
+  tag: LONG,
+}, async ({ context, server }) => {
   const leader = await openBlank(await context.newPage(), server);
   await follow(leader);
   const follower = await openBlank(await context.newPage(), server);

@@ -2,12 +2,12 @@
 
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
+import { LONG } from '../browsers/tags.ts';
 import type { Book } from '../pages/many-worker.ts';
 
-test('[MANY2] [MANY3] [MANY6] 32 objects of two tabs share 24 handles: nothing is lost, what is in use stays, and a list comes in parts', async ({
-  context,
-  server,
-}) => {
+test('[MANY2] [MANY3] [MANY6] 32 objects of two tabs share 24 handles: nothing is lost, what is in use stays, and a list comes in parts', {
+  tag: LONG,
+}, async ({ context, server }) => {
   test.setTimeout(120_000);
   const one = await openBlank(await context.newPage(), server);
   const two = await openBlank(await context.newPage(), server);

@@ -2,11 +2,11 @@
 
 import { openBlank, whenLoaded } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
+import { LONG } from '../browsers/tags.ts';
 
-test('[CAT4] an alarm outlives the browser, and runs without a call of its object', async ({
-  profile,
-  server,
-}) => {
+test('[CAT4] an alarm outlives the browser, and runs without a call of its object', {
+  tag: LONG,
+}, async ({ profile, server }) => {
   const first = await openBlank(await (await profile.launch()).newPage(), server);
   await first.evaluate(async () => {
     const { env } = await window.api.connectRooms();

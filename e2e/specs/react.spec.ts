@@ -5,10 +5,9 @@ import { expect, test } from '../browsers/fixtures.ts';
 import type { Served } from '../browsers/server.ts';
 import { LONG } from '../browsers/tags.ts';
 
-test('[REACT8] components of two tabs show what either writes, and go on when the leading tab closes', async ({
-  context,
-  server,
-}) => {
+test('[REACT8] components of two tabs show what either writes, and go on when the leading tab closes', {
+  tag: LONG,
+}, async ({ context, server }) => {
   const leader = await openReact(await context.newPage(), server, 'react');
   const follower = await openReact(await context.newPage(), server, 'react');
   await expect(follower.locator('#badge')).toHaveText('following saved');

@@ -8,6 +8,7 @@ import type { Page } from '@playwright/test';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { REPOSITORY } from '../browsers/server.ts';
+import { LONG } from '../browsers/tags.ts';
 
 /** Far above what a slow machine needs for the 3 s and the second after it, far below the 30 s of a search. */
 const SECONDS_MS = 15_000;
@@ -50,10 +51,9 @@ const classesOnly = (origin: string) =>
   `import { DurableObject } from '${origin}/worker/entries/objects.ts';
    export class Room extends DurableObject {}`;
 
-test('[START3] a script that does not call serve() is said to be so in seconds, and the next start heals it', async ({
-  context,
-  server,
-}) => {
+test('[START3] a script that does not call serve() is said to be so in seconds, and the next start heals it', {
+  tag: LONG,
+}, async ({ context, server }) => {
   const page = await openBlank(await context.newPage(), server);
   const outcome = await failedStart(page, { text: classesOnly(server.origin) });
   expect(outcome).toMatchObject({ code: 'WORKER_FAILED' });

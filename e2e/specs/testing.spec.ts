@@ -4,6 +4,7 @@ import type { Page } from '@playwright/test';
 import type { connect } from '../../src/index.ts';
 import { openBlank } from '../browsers/blank-page.ts';
 import { test as base, expect } from '../browsers/fixtures.ts';
+import { LONG } from '../browsers/tags.ts';
 import type { Classes } from '../pages/objects-worker.ts';
 
 declare global {
@@ -78,11 +79,9 @@ test('[SUITE2] a suite stops time, and moves it', async ({ page }) => {
   expect(seen).toEqual({ before: undefined, after: at, ran: at });
 });
 
-test('[SUITE3] a suite loses an object’s memory, its worker, and the tab that leads', async ({
-  context,
-  page,
-  server,
-}) => {
+test('[SUITE3] a suite loses an object’s memory, its worker, and the tab that leads', {
+  tag: LONG,
+}, async ({ context, page, server }) => {
   const seen = await page.evaluate(async () => {
     const { objects } = window;
     const room = objects.env.Room.getByName('a');

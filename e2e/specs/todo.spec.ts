@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
+import { LONG } from '../browsers/tags.ts';
 import { copyExample, removeExample, runScript } from '../package/copied-example.ts';
 import { serveFolder } from '../package/installed.ts';
 
@@ -17,9 +18,9 @@ test.beforeAll(() => {
 
 test.afterAll(() => removeExample(directory));
 
-test('[APP2] the todo app follows changes in two tabs, says what is saved, and undoes', async ({
-  context,
-}) => {
+test('[APP2] the todo app follows changes in two tabs, says what is saved, and undoes', {
+  tag: LONG,
+}, async ({ context }) => {
   await served(async (address) => {
     const [one, two] = [await context.newPage(), await context.newPage()] as const;
     for (const tab of [one, two]) await tab.goto(address);

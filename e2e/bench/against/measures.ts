@@ -129,6 +129,15 @@ const MEASURES: Readonly<Record<string, Measure>> = {
         }),
       ),
   },
+  '10 lists of 1,000': {
+    run: async ({ storage }) => {
+      const entries = Array.from({ length: 1000 }, (_, i) => [`listed${i}`, fresh(100)] as const);
+      await Promise.all(entries.map(([key, value]) => storage.put(key, value)));
+      const startMs = performance.now();
+      await times(10, () => storage.list({ prefix: 'listed' }));
+      return performance.now() - startMs;
+    },
+  },
   'a transaction of 10,000 inserts': {
     writes: true,
     run: ({ storage }) =>
