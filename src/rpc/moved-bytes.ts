@@ -14,7 +14,7 @@ import type { ObjectRequest, Payload, ReferenceRequest } from './object-protocol
 export type OwnBytes = Uint8Array | null | undefined;
 
 /** Copying smaller buffers takes no longer than moving them. */
-export const MOVED_BYTES_MIN = 2048;
+const MOVED_BYTES_MIN = 2048;
 
 const NONE: readonly OwnBytes[] = [];
 
@@ -45,12 +45,15 @@ export function ownBytesOfOutcome(outcome: Outcome<Payload | null>): readonly Ow
 
 /** Lets the bytes move with a part of a message, once it is posted. */
 export function moveWith(part: unknown, bytes: readonly OwnBytes[]): void {
-  const buffers = new Set<ArrayBuffer>();
+  // Most messages have none.
+  let buffers: Set<ArrayBuffer> | undefined;
   for (const own of bytes) {
     const buffer = own?.buffer;
-    if (buffer instanceof ArrayBuffer && buffer.byteLength >= MOVED_BYTES_MIN) buffers.add(buffer);
+    if (!(buffer instanceof ArrayBuffer) || buffer.byteLength < MOVED_BYTES_MIN) continue;
+    buffers ??= new Set();
+    buffers.add(buffer);
   }
-  if (buffers.size > 0) transfer(part, [...buffers]);
+  if (buffers !== undefined) transfer(part, [...buffers]);
 }
 
 function ownBytesOfResult({ op }: Call, result: unknown): readonly OwnBytes[] {
