@@ -8,7 +8,6 @@ import { CONTINUES, MARKER, RESTORE } from './record.ts';
 import { damagedSegment, type Segment } from './segment.ts';
 import type { LogPosition } from './segment-header.ts';
 import { lastSegment } from './time-search.ts';
-import { endBefore } from './undo.ts';
 
 /** Which commits are listed. */
 export interface CommitRange {
@@ -59,6 +58,11 @@ export async function listCommits(range: CommitRange, log: CommitLog): Promise<L
     });
   }
   return listed.slice(0, range.limit);
+}
+
+/** The end of the segment before this one: only the checksum of its last record is known. */
+function endBefore({ base }: Segment): LogPosition {
+  return { ...base, offset: Number.POSITIVE_INFINITY };
 }
 
 /** Adds those of one segment, until there are enough. */

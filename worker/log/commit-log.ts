@@ -90,6 +90,11 @@ export class CommitLog {
     return this.#end.timeMs();
   }
 
+  /** Runs a task as at a time: what it appends has that time. */
+  atTime(timeMs: number, task: () => void): void {
+    this.#end.atTime(timeMs, task);
+  }
+
   /**
    * Writes a record at the end of the log, in one write. Returns its offset in the active segment.
    * Without the flag CONTINUES, the transaction is committed when this returns.
@@ -164,7 +169,12 @@ export class CommitLog {
     this.#sealed.add(sealed);
   }
 
-  /** Empties the oldest segment, to make room. False if recovery needs it, or it is not open. */
+  /** From now on, the segments from this one on are not pruned; null: those that recovery does not need may be. */
+  keepFrom(number: number | null): void {
+    this.#sealed.keepFrom(number);
+  }
+
+  /** Empties the oldest segment, to make room. False if it is needed, or it is not open. */
   pruneOldest(): boolean {
     const isPruned = this.#sealed.pruneOldest();
     if (isPruned) this.#parts.environment.historyPruned?.();

@@ -79,7 +79,8 @@ function apply(operations: readonly Operation[], store: PageStore, first: readon
       const inOrder = one.pages.toSorted((a, b) => a - b);
       const edit = (page: Uint8Array, index: number) =>
         page.set(noise(seed + index, one.wordCount * 4));
-      store.editAll(inOrder, edit, one.isLast);
+      const pageCount = Math.max(pages.length, ...inOrder.map((index) => index + 1));
+      store.undo({ pageIndexes: () => inOrder, apply: edit, pageCount }, one.isLast);
     } else if (one.kind === 'write') {
       store.write(noise(seed, PAGE_BYTES), one.page * PAGE_BYTES);
     } else {

@@ -55,6 +55,7 @@ export class LogEnd {
   #cut = 0;
   /** What a failed write left could not be cut off. */
   #hasRemains = false;
+  #stoppedMs: number | null = null;
 
   constructor(
     active: Segment,
@@ -110,7 +111,18 @@ export class LogEnd {
 
   /** Time of a commit made now. Never decreases, even if the clock goes back. */
   timeMs(): number {
-    return Math.max(this.#position.timeMs, Math.floor(this.#environment.now()));
+    const nowMs = this.#stoppedMs ?? Math.floor(this.#environment.now());
+    return Math.max(this.#position.timeMs, nowMs);
+  }
+
+  /** Runs a task as at a time: what it appends has that time. */
+  atTime(timeMs: number, task: () => void): void {
+    this.#stoppedMs = timeMs;
+    try {
+      task();
+    } finally {
+      this.#stoppedMs = null;
+    }
   }
 
   /**

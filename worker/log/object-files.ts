@@ -5,13 +5,13 @@
 //
 // Knows nothing of SQL, gates or classes. Time and randomness come from its environment.
 
-import { isStorageError, type StorageError, storageError } from '../../src/contract/errors.ts';
+import { isStorageError, storageError } from '../../src/contract/errors.ts';
 import { RECOVERY_WINDOW_DAYS } from '../../src/contract/limits.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 import type { FileDirectory } from '../file/file.ts';
 import { type Flushing, runFlushing } from '../file/flushing.ts';
 import { formatBookmark, parseBookmark, timelineEnd } from './bookmark.ts';
-import { NO_RESTORE, type PendingRestore } from './checkpoint-file.ts';
+import type { PendingRestore } from './checkpoint-file.ts';
 import { type CommitRange, type ListedCommit, listCommits } from './commit-list.ts';
 import { SEGMENT_BYTES } from './commit-log.ts';
 import { CHECKPOINT_LOG_BYTES, CHECKPOINT_OVERLAY_BYTES } from './committed-pages.ts';
@@ -19,10 +19,8 @@ import type { LogEnvironment } from './log-end.ts';
 import { PAGE_BYTES } from './pages.ts';
 import type { PastState } from './past-state.ts';
 import { PAST_BYTES } from './past-states.ts';
-import { MARKER, RecordWriter } from './record.ts';
 import { type Recovered, type RecoveryOptions, recover } from './recovery.ts';
-import { restore } from './restore.ts';
-import type { LogPosition } from './segment-header.ts';
+import { Restore } from './restore.ts';
 import { findTime } from './time-search.ts';
 import { SPILL_BYTES } from './transaction-pages.ts';
 
@@ -42,8 +40,6 @@ const DEFAULTS: RecoveryOptions = {
   checkpointLogBytes: CHECKPOINT_LOG_BYTES,
 };
 
-const writer = new RecordWriter();
-
 /** Which commits are listed; `before` is a bookmark. */
 export type HistoryRange = Omit<CommitRange, 'beforeSequence'> & { readonly before: string | null };
 
@@ -56,12 +52,7 @@ export class ObjectFiles {
   readonly #main: Recovered['main'];
   readonly #log: Recovered['log'];
   readonly #pages: Recovered['pages'];
-  /** The pending restore as the log records it. */
-  #pendingRestore: PendingRestore | null;
-  /** A requested restore that the next flush writes to the log. */
-  #requestedRestore: PendingRestore | null = null;
-  /** Where the log ended after the restore that opening made; null if it made none. */
-  #restoredAt: LogPosition | null = null;
+  readonly #restore: Restore;
   /** Serializes operations that open files, because a file has only one holder. */
   #opening: Promise<unknown> = Promise.resolve();
   /** Flushes and checkpoints that end in a later turn. The files stay open until all have ended. */
@@ -73,12 +64,12 @@ export class ObjectFiles {
     this.#main = recovered.main;
     this.#log = recovered.log;
     this.#pages = recovered.pages;
-    this.#pendingRestore = recovered.pendingRestore;
+    this.#restore = new Restore(recovered.log, recovered.pages, recovered.pendingRestore);
   }
 
   /**
-   * Opens an object, or creates one in an empty directory. Recovers the committed state and applies
-   * a pending restore, both durably.
+   * Opens an object, or creates one in an empty directory. Recovers the committed state, durably, and shows what
+   * a pending restore brings back: see Restore.
    *
    * @throws CORRUPT, IO, DISK_FULL, STORAGE_LOCKED, TOO_MANY_OPEN; BOOKMARK_INVALID or BOOKMARK_UNAVAILABLE when
    *   the pending restore is impossible. The restore is then cancelled, and the next opening succeeds
@@ -94,7 +85,7 @@ export class ObjectFiles {
       const recovered = await recover(directory, environment, { ...DEFAULTS, ...options });
       const files = new ObjectFiles(environment, recovered);
       try {
-        await files.#applyPendingRestore();
+        await files.#restore.show();
       } catch (error) {
         await files.close();
         throw error;
@@ -122,7 +113,7 @@ export class ObjectFiles {
 
   /** True when `flush` has work to do: commits, a commit that was refused, or a requested restore. */
   get needsFlush(): boolean {
-    return this.#log.needsFlush || this.#requestedRestore !== null;
+    return this.#log.needsFlush || this.#restore.isRequested;
   }
 
   /**
@@ -134,7 +125,7 @@ export class ObjectFiles {
   flush(): void | Promise<void> {
     if (!this.needsFlush) return;
     if (this.#closed !== undefined) throw closed('flush');
-    this.#appendRequestedRestore();
+    this.#restore.writeRequest();
     return this.#track(runFlushing(this.#flushAndTidy()));
   }
 
@@ -173,8 +164,7 @@ export class ObjectFiles {
   discardUnflushed(): void {
     if (this.#closed !== undefined) return;
     // The main file must not get pages of commits that are cut off the log.
-    if (this.needsFlush) this.#restoredAt = null;
-    this.#requestedRestore = null;
+    this.#restore.discard();
     this.#pages.end();
     // A disk that still fails is reported by the next opening.
     try {
@@ -186,22 +176,39 @@ export class ObjectFiles {
 
   /**
    * Copies all commits into the main file, which then is a plain SQLite image. Returns false if some
-   * commits are not durable, a checkpoint is running, or the disk is too full.
+   * commits are not durable, as a restore that is only shown is not, a checkpoint is running, or the disk is too full.
    */
   checkpoint(): boolean | Promise<boolean> {
     if (this.#closed !== undefined) throw closed('checkpoint');
+    if (this.#restore.isShown) return false;
     if (this.needsFlush || this.#pages.committed.isCheckpointing) return false;
     if (this.#pages.committed.isCheckpointed) return true;
-    return this.#track(runFlushing(this.#pages.checkpoint(this.#pendingRestore)));
+    return this.#track(runFlushing(this.#pages.checkpoint(this.#restore.pending)));
   }
 
   /**
-   * True if opening has made a restore and left its pages in memory and in the log, so that the object answers
-   * sooner, and nothing was committed since. `checkpoint` copies them into the main file; so does closing. After
-   * another commit they wait like any other's.
+   * True if opening shows a restore that is not committed, or is not in the main file and nothing was committed
+   * since. `commitRestore`, `flush` and `checkpoint` finish it; so does closing. After another commit its pages wait
+   * like any other's.
    */
-  get owesCheckpoint(): boolean {
-    return this.#restoredAt === this.#log.position && !this.#pages.committed.isCheckpointed;
+  get owesRestore(): boolean {
+    return this.#restore.isUnfinished;
+  }
+
+  /** True if opening shows a restore that is not committed. */
+  get showsRestore(): boolean {
+    return this.#restore.isShown;
+  }
+
+  /**
+   * Commits the restore that opening shows, without a flush; so does whatever commits, or names a commit. Does
+   * nothing if there is none.
+   *
+   * @throws DISK_FULL, IO: it can be tried again. CORRUPT: it is cancelled, and nothing can be committed until the
+   *   object is opened again, without it.
+   */
+  commitRestore(): void {
+    if (this.#closed === undefined) this.#restore.commit();
   }
 
   /** True when `maintain` has work to do. It is not urgent. */
@@ -220,8 +227,9 @@ export class ObjectFiles {
     });
   }
 
-  /** The bookmark of the last commit, flushed or not. */
+  /** The bookmark of the last commit, flushed or not. @throws what `commitRestore` throws */
   currentBookmark(): string {
+    this.commitRestore();
     return formatBookmark(this.#log.position, this.#log.checksum);
   }
 
@@ -239,6 +247,7 @@ export class ObjectFiles {
         `bookmark for ${timeMs}: not within the last ${RECOVERY_WINDOW_DAYS} days (now is ${now}).`,
       );
     }
+    this.commitRestore();
     if (timeMs >= this.#log.position.timeMs) return this.currentBookmark();
     return this.#exclusively(async () => {
       if (this.#closed !== undefined) throw closed('bookmark');
@@ -255,7 +264,8 @@ export class ObjectFiles {
    * @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE
    */
   scheduleRestore(bookmark: string): string {
-    this.#requestedRestore = this.#targetOf(bookmark);
+    this.commitRestore();
+    this.#restore.request(this.#targetOf(bookmark));
     const { checksum, position } = this.#log;
     const end = timelineEnd(position.sequence);
     return formatBookmark({ sequence: end, timeMs: this.#log.timeMs(), sum: 0 }, checksum);
@@ -267,6 +277,7 @@ export class ObjectFiles {
    * @throws BOOKMARK_INVALID, CORRUPT
    */
   listCommits({ before, ...range }: HistoryRange): Promise<BookmarkedCommit[]> {
+    this.commitRestore();
     const { checksum } = this.#log;
     const beforeSequence =
       before === null ? Number.POSITIVE_INFINITY : parseBookmark(before, checksum).sequence;
@@ -284,6 +295,7 @@ export class ObjectFiles {
    * @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, CORRUPT, MEMORY_FULL
    */
   openPast(bookmark: string): Promise<PastState> {
+    this.commitRestore();
     const target = this.#targetOf(bookmark);
     return this.#exclusively(async () => {
       if (this.#closed !== undefined) throw closed('at');
@@ -302,12 +314,7 @@ export class ObjectFiles {
 
   /** A plain SQLite image of the committed state. Call it between transactions only. */
   databaseBytes(): Uint8Array<ArrayBuffer> {
-    const { pageCount } = this.#pages.committed;
-    const image = new Uint8Array(pageCount * PAGE_BYTES);
-    for (let i = 0; i < pageCount; i++) {
-      this.#pages.committed.read(i, image.subarray(i * PAGE_BYTES, (i + 1) * PAGE_BYTES));
-    }
-    return image;
+    return this.#pages.image();
   }
 
   /**
@@ -318,7 +325,7 @@ export class ObjectFiles {
     this.#closed ??= this.#exclusively(async () => {
       await Promise.allSettled(this.#underWay);
       await this.#pages.committed.settled();
-      if (this.owesCheckpoint && !this.needsFlush) await this.#checkpointAtEnd();
+      if (this.owesRestore && !this.needsFlush) await this.#finishRestore();
       this.#log.close();
       this.#main.close();
     });
@@ -357,69 +364,25 @@ export class ObjectFiles {
     return { sequence, sum };
   }
 
-  #appendRequestedRestore(): void {
-    // A marker cannot lie between the parts of a transaction; a later flush writes it then.
-    if (this.#requestedRestore === null || this.#log.hasOpenParts) return;
-    this.#appendMarker(this.#requestedRestore);
-    this.#requestedRestore = null;
-  }
-
-  #appendMarker(pending: PendingRestore | null): void {
-    const { pageCount } = this.#pages.committed;
-    writer.begin();
-    writer.addMarker(pending?.sequence ?? NO_RESTORE, pending?.sum ?? 0);
-    this.#log.append(writer, {
-      flags: MARKER,
-      sequence: this.#log.position.sequence,
-      pageCountBefore: pageCount,
-      pageCount,
-    });
-    this.#pendingRestore = pending;
-  }
-
-  async #applyPendingRestore(): Promise<void> {
-    if (this.#pendingRestore === null) return;
+  async #finishRestore(): Promise<void> {
     try {
-      await restore(this.#pendingRestore, this.#log, this.#pages);
+      this.#restore.commit();
+      await runFlushing(this.#log.flush());
+      await runFlushing(this.#pages.checkpoint(this.#restore.pending));
     } catch (error) {
-      if (!isStorageError(error) || !/^(BOOKMARK_|CORRUPT)/.test(error.code)) throw error;
-      throw await this.#cancelRestore(error);
-    }
-    this.#pendingRestore = null;
-    // Without its checkpoint, which takes as long again: whoever opens the object waits for an answer.
-    await runFlushing(this.#log.flush());
-    this.#restoredAt = this.#log.position;
-  }
-
-  async #checkpointAtEnd(): Promise<void> {
-    try {
-      await runFlushing(this.#pages.checkpoint(this.#pendingRestore));
-    } catch (error) {
-      // Nothing is lost: the next opening redoes the restore from the log.
+      // Nothing is lost: the next opening shows the restore, or redoes it from the log.
       if (!isStorageError(error)) throw error;
     }
   }
 
-  /** Cancels an impossible restore. Returns the reason, which is reported even if the disk fails. */
-  async #cancelRestore(reason: StorageError): Promise<StorageError> {
-    try {
-      this.#appendMarker(null);
-      await runFlushing(this.#log.flush());
-      return reason;
-    } catch (failure) {
-      if (!isStorageError(failure)) throw failure;
-      const again = 'Cancelling the restore failed, so the next opening may refuse it again';
-      const message = `${reason.message} ${again}: ${failure.message}`;
-      return storageError(reason.code, message, { cause: failure });
-    }
-  }
-
   *#flushAndTidy(): Flushing<void> {
+    // The checkpoint of a restore takes as long as its commit: who waits for the commit does not wait for both.
+    const isRestore = this.#restore.isUnflushed;
     yield* this.#log.flush();
-    if (this.#closed !== undefined) return;
+    if (this.#closed !== undefined || isRestore) return;
     if (this.needsFlush || this.#pages.committed.isCheckpointing) return;
     if (this.#pages.committed.isCheckpointDue || this.#log.canRotate) {
-      yield* this.#pages.checkpoint(this.#pendingRestore);
+      yield* this.#pages.checkpoint(this.#restore.pending);
       if (this.#closed !== undefined || this.needsFlush) return;
       yield* this.#pages.rotateLog();
       if (this.#closed !== undefined) return;

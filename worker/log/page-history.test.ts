@@ -131,7 +131,7 @@ test('[LOG11] a pending restore survives a checkpoint, and openings that fail', 
   await files.flush();
   await files.checkpoint();
   await files.close();
-  directory.fails = (call) => call === 'write';
+  directory.fails = (call) => call === 'flush';
   await expect(ObjectFiles.open(directory, environment, SMALL)).rejects.toMatchObject({
     code: 'IO',
   });

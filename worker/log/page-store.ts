@@ -10,8 +10,9 @@ import type { Flushing } from '../file/flushing.ts';
 import type { PendingRestore } from './checkpoint-file.ts';
 import type { CommitLog } from './commit-log.ts';
 import type { CommittedPages } from './committed-pages.ts';
+import type { EarlierPages } from './earlier-pages.ts';
 import type { MainFile } from './main-file.ts';
-import { type EachPage, PAGE_BYTES } from './pages.ts';
+import { PAGE_BYTES } from './pages.ts';
 import { PastStates } from './past-states.ts';
 import { TransactionPages } from './transaction-pages.ts';
 
@@ -37,6 +38,9 @@ interface Bounds {
 // Shared by all objects of a worker: never in use across turns of the event loop.
 const wholePage = new Uint8Array(PAGE_BYTES);
 
+/** What is needed of an earlier state to become it. */
+export type UndoneState = Pick<EarlierPages, 'pageIndexes' | 'apply' | 'pageCount'>;
+
 export class PageStore implements DatabaseFile {
   /** The state before the running transaction. */
   readonly committed: CommittedPages;
@@ -44,6 +48,8 @@ export class PageStore implements DatabaseFile {
   readonly past: PastStates;
   readonly #log: CommitLog;
   readonly #transaction: TransactionPages;
+  /** An earlier state that is shown, and what commits it. */
+  #shown: { readonly earlier: EarlierPages; readonly commit: () => void } | null = null;
   #isHeld = false;
   #failed: Failed = { kind: 'no' };
 
@@ -71,14 +77,14 @@ export class PageStore implements DatabaseFile {
     if (start + target.length > PAGE_BYTES) {
       throw storageError('INTERNAL', `read: ${target.length} bytes at ${offset} span two pages.`);
     }
-    if (pageIndex >= this.#transaction.pageCount) {
+    if (pageIndex >= this.pageCount) {
       target.fill(0);
       return false;
     }
     if (target.length === PAGE_BYTES) {
-      this.#transaction.read(pageIndex, target);
+      this.#readPage(pageIndex, target);
     } else {
-      this.#transaction.read(pageIndex, wholePage);
+      this.#readPage(pageIndex, wholePage);
       target.set(wholePage.subarray(start, start + target.length));
     }
     return true;
@@ -94,21 +100,25 @@ export class PageStore implements DatabaseFile {
     }
     if (this.#failed.kind !== 'no') return;
     try {
+      this.#shown?.commit();
       this.#transaction.write(pageIndex, bytes);
     } catch (error) {
-      this.rollback();
-      this.#failed = { kind: 'refused', error };
-      throw error;
+      this.#refuse(error);
     }
   }
 
   truncate(sizeBytes: number): void {
     if (this.#failed.kind !== 'no') return;
+    try {
+      this.#shown?.commit();
+    } catch (error) {
+      this.#refuse(error);
+    }
     this.#transaction.truncate(Math.ceil(sizeBytes / PAGE_BYTES));
   }
 
   sizeBytes(): number {
-    return this.#transaction.pageCount * PAGE_BYTES;
+    return this.pageCount * PAGE_BYTES;
   }
 
   commit(): void {
@@ -162,12 +172,45 @@ export class PageStore implements DatabaseFile {
     this.#transaction.becomeCommitted();
   }
 
-  /**
-   * Pages of the running transaction, to be changed in place. Zeros beyond the end. The indexes are in order. `isLast`:
-   * no other change is expected.
-   */
-  editAll(pageIndexes: readonly number[], change: EachPage, isLast: boolean): void {
-    this.#transaction.editAll(pageIndexes, change, isLast);
+  /** Number of pages as SQLite sees them. */
+  get pageCount(): number {
+    return this.#shown?.earlier.pageCount ?? this.#transaction.pageCount;
+  }
+
+  /** Takes the running transaction back to an earlier state. `isLast`: no other change is expected. */
+  undo(earlier: UndoneState, isLast = false): void {
+    this.#transaction.editAll(earlier.pageIndexes(), earlier.apply, isLast);
+    this.#transaction.truncate(earlier.pageCount);
+  }
+
+  /** Shows an earlier state, until `commit` has committed it: it is called before anything else is changed. */
+  show(earlier: EarlierPages, commit: () => void): void {
+    this.#shown = { earlier, commit };
+  }
+
+  /** Commits the state that is shown. @throws DISK_FULL, IO, CORRUPT: it is still shown */
+  commitShown(flags: number, sequence: number): void {
+    if (this.#shown === null) return;
+    try {
+      this.undo(this.#shown.earlier, true);
+      this.commitAs(flags, sequence);
+    } catch (error) {
+      this.rollback();
+      throw error;
+    }
+    this.#shown = null;
+  }
+
+  /** A plain SQLite image of the state that is shown or committed, between transactions. @throws CORRUPT */
+  image(): Uint8Array<ArrayBuffer> {
+    const pageCount = this.#shown?.earlier.pageCount ?? this.committed.pageCount;
+    const image = new Uint8Array(pageCount * PAGE_BYTES);
+    for (let i = 0; i < pageCount; i++) {
+      const page = image.subarray(i * PAGE_BYTES, (i + 1) * PAGE_BYTES);
+      if (i < this.committed.pageCount) this.committed.read(i, page);
+      this.#shown?.earlier.apply(page, i);
+    }
+    return image;
   }
 
   /** Sets how much a transaction keeps in memory: a restore changes the same pages many times. */
@@ -210,6 +253,18 @@ export class PageStore implements DatabaseFile {
     return this.committed.checkpoint(pendingRestore, !this.#transaction.hasDirect);
   }
 
+  #readPage(pageIndex: number, target: Uint8Array): void {
+    this.#transaction.read(pageIndex, target);
+    this.#shown?.earlier.apply(target, pageIndex);
+  }
+
+  /** A change failed: what SQLite still does in its transaction fails too. */
+  #refuse(error: unknown): never {
+    this.rollback();
+    this.#failed = { kind: 'refused', error };
+    throw error;
+  }
+
   /**
    * Ends a transaction that changed no page. If the file became shorter, the next commit records it:
    * SQLite truncates only after the sync of the commit that emptied those pages.
@@ -217,7 +272,7 @@ export class PageStore implements DatabaseFile {
   #dropUnchanged(): void {
     const pageCount = Math.min(this.#transaction.pageCount, this.committed.pageCount);
     this.rollback();
-    this.truncate(pageCount * PAGE_BYTES);
+    this.#transaction.truncate(pageCount);
   }
 }
 

@@ -9,6 +9,7 @@
 
 import { storageError } from '../../src/contract/errors.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
+import type { EarlierPages } from './earlier-pages.ts';
 import { type EachPage, PAGE_BYTES } from './pages.ts';
 import { Slab } from './slab.ts';
 import type { UndonePages } from './undo.ts';
@@ -79,31 +80,26 @@ export class PastState implements DatabaseFile, UndonePages {
 
   // ---- Called while records are undone.
 
-  editAll(pageIndexes: readonly number[], change: EachPage): void {
+  get pageCount(): number {
+    return this.#pageCount;
+  }
+
+  undo(earlier: EarlierPages): void {
     this.#mustBeOpen();
     const slab = new Slab();
     const isShared = (pageIndex: number) =>
       pageIndex < this.#sharedPages && !this.#kept.has(pageIndex);
+    const pageIndexes = earlier.pageIndexes();
     const shared = pageIndexes.filter(isShared);
     const others = pageIndexes.filter((pageIndex) => !isShared(pageIndex));
     this.#present.readAll(shared, (bytes, pageIndex) => {
       this.#makeRoom(this);
       const page = slab.copy(bytes);
       this.#kept.set(pageIndex, page);
-      change(page, pageIndex);
+      earlier.apply(page, pageIndex);
     });
-    for (const pageIndex of others) change(this.#edit(pageIndex), pageIndex);
-  }
-
-  truncate(sizeBytes: number): void {
-    const pageCount = sizeBytes / PAGE_BYTES;
-    if (pageCount < this.#pageCount) {
-      for (const pageIndex of this.#kept.keys()) {
-        if (pageIndex >= pageCount) this.#kept.delete(pageIndex);
-      }
-    }
-    this.#pageCount = pageCount;
-    this.#sharedPages = Math.min(this.#sharedPages, pageCount);
+    for (const pageIndex of others) earlier.apply(this.#edit(pageIndex), pageIndex);
+    this.#setPageCount(earlier.pageCount);
   }
 
   // ---- Called by SQLite.
@@ -129,11 +125,25 @@ export class PastState implements DatabaseFile, UndonePages {
     throw pastWritten();
   }
 
+  truncate(): never {
+    throw pastWritten();
+  }
+
   commit(): never {
     throw pastWritten();
   }
 
   endRollback(): void {}
+
+  #setPageCount(pageCount: number): void {
+    if (pageCount < this.#pageCount) {
+      for (const pageIndex of this.#kept.keys()) {
+        if (pageIndex >= pageCount) this.#kept.delete(pageIndex);
+      }
+    }
+    this.#pageCount = pageCount;
+    this.#sharedPages = Math.min(this.#sharedPages, pageCount);
+  }
 
   #edit(pageIndex: number): Uint8Array {
     let page = this.#kept.get(pageIndex);

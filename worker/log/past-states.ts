@@ -44,10 +44,12 @@ export class PastStates {
     const state = new PastState(this.#present, (asking) => this.#makeRoom(asking));
     this.#open.add(state);
     try {
-      await undoBackTo(place, log, state);
+      state.undo(await undoBackTo(place, log, state));
     } catch (error) {
-      this.end(state, error as Error);
-      throw error;
+      // Commits that were discarded meanwhile look like damage.
+      const reason = state.ended ?? (error as Error);
+      this.end(state, reason);
+      throw reason;
     }
     if (state.ended) throw state.ended;
     return state;

@@ -252,29 +252,32 @@ function isReplaced(before: Uint32Array, after: Uint32Array): boolean {
   return before[PAGE_WORDS - 1] !== after[PAGE_WORDS - 1];
 }
 
+// The header that is being read: a copy takes a tenth of the time of a DataView on each record.
+const headerBytes = new Uint8Array(RECORD_HEADER_BYTES);
+const headerWords = new Uint32Array(headerBytes.buffer);
+const headerDoubles = new Float64Array(headerBytes.buffer);
+
 /**
  * Reads the header of the record at the beginning of `bytes`; null if the magic number is missing or
  * the length is impossible. The checksum is not verified.
  */
 export function parseHeader(bytes: Uint8Array): Record | null {
   if (bytes.length < RECORD_HEADER_BYTES) return null;
-  const view = new DataView(bytes.buffer, bytes.byteOffset, RECORD_HEADER_BYTES);
-  const word = (offset: number) => view.getUint32(offset, true);
-  const double = (offset: number) => view.getFloat64(offset, true);
-  if (word(RECORD.magic) !== RECORD_MAGIC) return null;
-  const length = word(RECORD.length);
+  headerBytes.set(bytes.subarray(0, RECORD_HEADER_BYTES));
+  if (headerWords[RECORD.magic >> 2] !== RECORD_MAGIC) return null;
+  const length = headerWords[RECORD.length >> 2]!;
   if (length < RECORD_HEADER_BYTES || (length & 7) !== 0) return null;
   return {
-    sum: double(RECORD.sum),
+    sum: headerDoubles[RECORD.sum >> 3]!,
     length,
-    sequence: double(RECORD.sequence),
-    timeMs: double(RECORD.timeMs),
-    durableSequence: double(RECORD.durableSequence),
-    previousSum: double(RECORD.previousSum),
-    flags: word(RECORD.flags),
-    epoch: word(RECORD.epoch),
-    pageCountBefore: word(RECORD.pageCountBefore),
-    pageCount: word(RECORD.pageCount),
+    sequence: headerDoubles[RECORD.sequence >> 3]!,
+    timeMs: headerDoubles[RECORD.timeMs >> 3]!,
+    durableSequence: headerDoubles[RECORD.durableSequence >> 3]!,
+    previousSum: headerDoubles[RECORD.previousSum >> 3]!,
+    flags: headerWords[RECORD.flags >> 2]!,
+    epoch: headerWords[RECORD.epoch >> 2]!,
+    pageCountBefore: headerWords[RECORD.pageCountBefore >> 2]!,
+    pageCount: headerWords[RECORD.pageCount >> 2]!,
   };
 }
 
@@ -292,6 +295,9 @@ export function markerBody(bytes: Uint8Array): { sequence: number; sum: number }
     sum: view.getFloat64(MARKER_BODY.sum, true),
   };
 }
+
+/** What is done with each of several ranges: `count` words of a page, from `start` on, which are those at `from`. */
+export type EachRange = (start: number, count: number, words: Uint32Array, from: number) => void;
 
 /** One page's entry inside a record's bytes. */
 export class PageEntry {
@@ -332,12 +338,23 @@ export class PageEntry {
     this.#apply(page, 'old');
   }
 
-  /** Word offset after the entry. */
-  end(): number {
-    return this.#apply(null, 'new');
+  /** Passes the old words of each range. */
+  eachOld(use: EachRange): void {
+    this.#each('old', use);
   }
 
-  #apply(page: Uint32Array | null, side: 'old' | 'new'): number {
+  /** Word offset after the entry. */
+  end(): number {
+    return this.#each('new', null);
+  }
+
+  #apply(page: Uint32Array, side: 'old' | 'new'): void {
+    this.#each(side, (start, count, words, from) => {
+      page.set(words.subarray(from, from + count), start);
+    });
+  }
+
+  #each(side: 'old' | 'new', use: EachRange | null): number {
     const words = this.#words;
     const copies = this.isFresh || this.isGone ? 1 : 2;
     let at = this.#at;
@@ -346,7 +363,7 @@ export class PageEntry {
       const count = words[at]! >>> 16;
       at++;
       const from = side === 'new' && copies === 2 ? at + count : at;
-      if (page !== null) page.set(words.subarray(from, from + count), start);
+      if (use !== null) use(start, count, words, from);
       at += count * copies;
     }
     return at;

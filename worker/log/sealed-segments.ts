@@ -39,6 +39,7 @@ export class SealedSegments {
   /** The oldest segments, open. */
   readonly #ready: OpenSegment[];
   readonly #emptied: OpenSegment[] = [];
+  #keptFrom = Number.POSITIVE_INFINITY;
   #oldest: number;
   #oldestBase: LogPosition | null = null;
 
@@ -72,10 +73,16 @@ export class SealedSegments {
     this.#findOldestBase();
   }
 
-  /** Empties the oldest segment. False if recovery needs it, or it is not open. */
+  /** From now on, the segments from this one on are not pruned; null: those that recovery does not need may be. */
+  keepFrom(number: number | null): void {
+    this.#keptFrom = number ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Empties the oldest segment. False if it is needed, or it is not open. */
   pruneOldest(): boolean {
     const victim = this.#ready[0];
-    if (victim === undefined || victim.number >= this.#firstNeeded()) return false;
+    if (victim === undefined) return false;
+    if (victim.number >= Math.min(this.#firstNeeded(), this.#keptFrom)) return false;
     victim.file.truncate(0);
     this.#ready.shift();
     this.#emptied.push(victim);

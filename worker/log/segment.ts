@@ -16,9 +16,9 @@ import {
 } from './segment-header.ts';
 import { SegmentIndex } from './segment-index.ts';
 import { isZeroFrom } from './segment-remains.ts';
-import { type HeldRange, WindowReader } from './window-reader.ts';
+import { WindowReader } from './window-reader.ts';
 
-/** A record and its offset. `bytes` are valid until the next record is read, or as long as the range they are from. */
+/** A record and its offset. `bytes` are valid until the next record is read. */
 export interface FoundRecord {
   readonly record: Record;
   readonly bytes: Uint8Array;
@@ -153,15 +153,11 @@ export class Segment {
 
   /**
    * Every intact record from a position on, in order. Ends at the first record that is not in the
-   * chain, or that begins at or after `end`. Their bytes are read with `held`, or shared.
+   * chain, or that begins at or after `end`.
    */
-  *records(
-    from: LogPosition,
-    end = Number.POSITIVE_INFINITY,
-    held: HeldRange | null = null,
-  ): Generator<FoundRecord> {
+  *records(from: LogPosition, end = Number.POSITIVE_INFINITY): Generator<FoundRecord> {
     let { offset, sum } = from;
-    const reader = held ?? new WindowReader(this.file, end);
+    const reader = new WindowReader(this.file, end);
     while (offset < end) {
       const head = reader.view(offset, RECORD_HEADER_BYTES);
       const record = head === null ? null : parseHeader(head);

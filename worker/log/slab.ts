@@ -27,3 +27,38 @@ export class Slab {
     return copied;
   }
 }
+
+/** Words that a `WordSlab` gives at once, at most. */
+export const CHUNK_WORDS = 1 << 16;
+
+/**
+ * Words in few buffers, for thousands of arrays that are known by a number: an object for each of them costs more than
+ * its words. Array `n` begins at word `n % CHUNK_WORDS` of `chunkOf(n)`.
+ */
+export class WordSlab {
+  readonly #chunks: Uint32Array[] = [];
+  #end = 0;
+  #takenWords = 0;
+
+  /** How many words were given. */
+  get takenWords(): number {
+    return this.#takenWords;
+  }
+
+  /** The number of a new array of zeros. */
+  take(count: number): number {
+    const rest = this.#chunks.length * CHUNK_WORDS - this.#end;
+    if (rest < count) {
+      this.#end = this.#chunks.length * CHUNK_WORDS;
+      this.#chunks.push(new Uint32Array(CHUNK_WORDS));
+    }
+    const taken = this.#end;
+    this.#end += count;
+    this.#takenWords += count;
+    return taken;
+  }
+
+  chunkOf(taken: number): Uint32Array {
+    return this.#chunks[Math.floor(taken / CHUNK_WORDS)]!;
+  }
+}

@@ -14,6 +14,8 @@ import type { LogPosition } from './segment-header.ts';
 export interface Place {
   readonly segment: number;
   readonly position: LogPosition;
+  /** Checksums with which the later segments begin, as far as they were read. */
+  readonly bases: ReadonlyMap<number, number>;
 }
 
 /**
@@ -23,7 +25,7 @@ export interface Place {
  *   another commit has the sequence now, CORRUPT if the history is damaged.
  */
 export async function findTarget(target: PendingRestore, log: CommitLog): Promise<Place> {
-  const { number, end, isNamed } = await findSegment(target, log);
+  const { number, end, isNamed, bases } = await findSegment(target, log);
   return log.withSegment(number, (segment) => {
     if (segment === null || segment.base.sequence > target.sequence) throw prunedHistory();
     const kept = readKept(segment, target, end);
@@ -34,7 +36,7 @@ export async function findTarget(target: PendingRestore, log: CommitLog): Promis
         'The commit of that bookmark was never flushed and is not part of the history.',
       );
     }
-    return { segment: number, position: kept.position };
+    return { segment: number, position: kept.position, bases };
   });
 }
 
@@ -48,6 +50,7 @@ interface Found {
   readonly end: LogPosition;
   /** The bookmark names a marker at the beginning of this segment, or of a later one. */
   readonly isNamed: boolean;
+  readonly bases: ReadonlyMap<number, number>;
 }
 
 /** Finds the segment with the target's commit, or the one that begins with its state. */
@@ -55,6 +58,7 @@ async function findSegment(target: PendingRestore, log: CommitLog): Promise<Foun
   let number = log.active.number;
   let end = log.position;
   let isNamed = false;
+  const bases = new Map<number, number>();
   for (; number > log.oldest; number--) {
     const found = await log.withSegment(number, (segment) => {
       if (segment === null) throw prunedHistory();
@@ -66,8 +70,9 @@ async function findSegment(target: PendingRestore, log: CommitLog): Promise<Foun
     // If the segment before was pruned, history begins with this base, the state of the commit.
     if (found.base.sequence === target.sequence && (await isPruned(number - 1, log))) break;
     end = found.base;
+    bases.set(number, end.sum);
   }
-  return { number, end, isNamed };
+  return { number, end, isNamed, bases };
 }
 
 /** Reads the records that are kept; `isNamed`: the bookmark names one of those it has read. */

@@ -71,10 +71,13 @@ test('[LOG11] records undone in steps of any size give the state of the bookmark
         const { log, pages, main } = await recover(directory, environment, OPTIONS);
         const place = await findTarget(parseBookmark(bookmark, log.checksum), log);
         const state = new PastState(pages.committed, () => {});
-        await undoBackTo(place, log, state, heldBytes);
+        state.undo(await undoBackTo(place, log, state, heldBytes));
         expect(imageOf(state).equals(image)).toBe(true);
-        await undoBackTo(place, log, pages, heldBytes);
-        pages.commitAs(RESTORE, nextTimeline(log.position.sequence));
+        const earlier = await undoBackTo(place, log, pages, heldBytes);
+        pages.show(earlier, () => {});
+        expect(imageOf(pages).equals(image)).toBe(true);
+        if (earlier.isWhole) expect(Buffer.from(pages.image()).equals(image)).toBe(true);
+        pages.commitShown(RESTORE, nextTimeline(log.position.sequence));
         expect(imageOf(pages).equals(image)).toBe(true);
         log.close();
         main.close();
@@ -90,4 +93,32 @@ test('[LOG11] records undone in steps of any size give the state of the bookmark
     ),
     { numRuns: 100 },
   );
+});
+
+test('[LOG11] parts of a transaction that was rolled back, at the end of a segment, are not undone', async () => {
+  const directory = new MemoryDirectory();
+  const environment = new TestEnvironment();
+  const files = await ObjectFiles.open(directory, environment, OPTIONS);
+  const write = (seed: number, count: number) => {
+    for (let i = 0; i < count; i++) files.file.write(noise(seed + i, PAGE_BYTES), i * PAGE_BYTES);
+  };
+  const segments = async () =>
+    (await directory.names()).filter((name) => name.startsWith('log-')).length;
+  write(1, 8);
+  files.file.commit();
+  await files.flush();
+  const bookmark = files.currentBookmark();
+  const image = files.databaseBytes();
+  for (let round = 1; (await segments()) < 5; round++) {
+    write(100 * round, 8);
+    files.file.commit();
+    write(100 * round + 50, 8); // more than is kept in memory
+    files.file.write(noise(100 * round, PAGE_BYTES), 0);
+    files.file.endRollback();
+    await files.flush();
+    await files.maintain();
+  }
+  const past = await files.openPast(bookmark);
+  expect(imageOf(past).equals(image)).toBe(true);
+  await files.close();
 });

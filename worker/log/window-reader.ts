@@ -1,4 +1,4 @@
-// Reads ranges of a file: through a shared buffer, with read-ahead, or from a range that was read at once.
+// Reads ranges of a file through a shared buffer, with read-ahead.
 //
 // The buffer is shared by all readers, because reading never spans turns of the event loop.
 
@@ -8,12 +8,7 @@ export const WINDOW_BYTES = 1 << 18;
 let windowBytes = new Uint8Array(WINDOW_BYTES);
 let windowOwner: WindowReader | null = null;
 
-export interface RangeReader {
-  /** Bytes of the file; null if it is shorter, or what the reader knows of it. */
-  view(offset: number, length: number): Uint8Array | null;
-}
-
-export class WindowReader implements RangeReader {
+export class WindowReader {
   readonly #file: SyncFile;
   readonly #end: number;
   #start = 0;
@@ -42,22 +37,5 @@ export class WindowReader implements RangeReader {
     }
     const at = offset - this.#start;
     return windowBytes.subarray(at, at + length);
-  }
-}
-
-/** A range of a file in memory of its own, so that its views stay valid. */
-export class HeldRange implements RangeReader {
-  readonly #start: number;
-  readonly #bytes: Uint8Array;
-
-  constructor(file: SyncFile, start: number, lengthBytes: number) {
-    const bytes = new Uint8Array(lengthBytes);
-    this.#start = start;
-    this.#bytes = bytes.subarray(0, file.read(bytes, start));
-  }
-
-  view(offset: number, length: number): Uint8Array | null {
-    const at = offset - this.#start;
-    return at + length > this.#bytes.length ? null : this.#bytes.subarray(at, at + length);
   }
 }

@@ -106,6 +106,14 @@ export class History {
   }
 
   /**
+   * The last state is that of a restore which is shown. Its commit has the time of this opening, and follows with a
+   * step that writes, or names a commit.
+   */
+  madeAt(timeMs: number): void {
+    this.states[this.states.length - 1] = { ...this.last, timeMs };
+  }
+
+  /**
    * True if a power failure leaves the bookmark of a state. The last state is named by the record of a requested
    * restore, if there is one, so everything in the log must be durable.
    */

@@ -262,8 +262,7 @@ export class ObjectSimulation {
 
   #bookmark(): void {
     const text = this.#object.storage.currentBookmark();
-    const isDurable = this.#object.storage.durability() === undefined;
-    this.#history.hand(text, this.#history.last, isDurable);
+    this.#history.hand(text, this.#history.last, this.#object.isDurable);
   }
 
   async #lookUpTime(): Promise<void> {
@@ -271,7 +270,7 @@ export class ObjectSimulation {
     const agoMs = this.#random.below(this.#random.pick([1e5, 1e6, 29 * DAY_MS]));
     const timeMs = Math.max(START_MS, this.#clock.nowMs - agoMs);
     const possible = this.#history.at(timeMs);
-    const isDurable = this.#history.isDurable(possible[0]!, storage.durability() === undefined);
+    const isDurable = this.#history.isDurable(possible[0]!, this.#object.isDurable);
     let text: string;
     try {
       const found = promised(() => storage.past.bookmarkForTime(timeMs));
@@ -405,7 +404,8 @@ export class ObjectSimulation {
     this.#restores.settle();
     if (found.kind === 'state') this.#history.found(found.state);
     else this.#settleOnRestored(found.request, found.contents);
-    this.#history.checkOrder(this.#object.storage.currentBookmark());
+    if (this.#object.files.showsRestore) this.#history.madeAt(this.#clock.nowMs);
+    else this.#history.checkOrder(this.#object.storage.currentBookmark());
   }
 
   #settleOnRestored({ undo, isAcknowledged }: RestoreRequest, contents: Contents): void {

@@ -90,6 +90,11 @@ export class SimulatedObject {
     return this.#broken !== undefined;
   }
 
+  /** True if every state so far is durable, as a commit. */
+  get isDurable(): boolean {
+    return this.storage.durability() === undefined && !this.files.showsRestore;
+  }
+
   /** Damage that SQLite finds in the pages. */
   damage(): string | undefined {
     return this.#database.database.damage();

@@ -100,15 +100,13 @@ export class ObjectStorage {
         }),
       failed: (error) => environment.onBroken(error),
     });
-    this.past = new Past(log, openDatabase, environment, () => {
-      this.commitImplicit();
-      this.#commits.named();
-    });
+    this.past = new Past(log, openDatabase, environment, () => this.#settle());
     this.sql = createSqlStorage(
       () => this.#databaseForQuery(),
       (args) => this.live(liveQuery(args)),
     );
-    this.#upkeep = new Upkeep(log, environment, () => this.#broken !== undefined);
+    const isOver = () => this.#broken !== undefined;
+    this.#upkeep = new Upkeep(log, environment, () => this.#commits.flush(), isOver);
   }
 
   /**
@@ -298,8 +296,7 @@ export class ObjectStorage {
   currentBookmark(): string {
     this.#hasBookmark = true;
     this.accesses.reads?.addEverything();
-    this.commitImplicit();
-    this.#commits.named();
+    this.#settle();
     return this.#log.currentBookmark();
   }
 
@@ -421,6 +418,13 @@ export class ObjectStorage {
     this.#beforeWrite(CONFIRMED)?.addEverything();
     this.#kv.clear();
     if (deleteAllDeletesAlarm(this.options)) this.setAlarm(null);
+  }
+
+  /** Commits the writes of this turn, and has the reply, which will name a commit, wait for every commit so far. */
+  #settle(): void {
+    this.commitImplicit();
+    this.#log.commitRestore();
+    this.#commits.named();
   }
 
   #committed(): void {

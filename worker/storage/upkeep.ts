@@ -1,25 +1,36 @@
-// Work on an object's files that nobody waits for: segments opened ahead, old ones removed, and the checkpoint
-// of a restore, for which the events that the object was opened for do not wait.
+// Work on an object's files that nobody waits for: segments opened ahead, old ones removed, and the record and the
+// checkpoint of a restore, for which the events that the object was opened for do not wait.
 //
 // Invariant: a disk that is full leaves the work for later; any other failure resets the object.
 
 import { isDiskFull, type ObjectFiles } from '../log/object-files.ts';
 import type { StorageEnvironment } from './storage-environment.ts';
 
-/** How long the checkpoint of a restore waits. */
-const CHECKPOINT_DELAY_MS = 1000;
+/** How long a restore that is shown waits to be committed. */
+const RESTORE_DELAY_MS = 1000;
 
 export class Upkeep {
   readonly #log: ObjectFiles;
   readonly #onBroken: StorageEnvironment['onBroken'];
   readonly #isOver: () => boolean;
 
-  constructor(log: ObjectFiles, environment: StorageEnvironment, isOver: () => boolean) {
+  /** `flush` makes every commit so far durable. */
+  constructor(
+    log: ObjectFiles,
+    environment: StorageEnvironment,
+    flush: () => Promise<void> | undefined,
+    isOver: () => boolean,
+  ) {
     this.#log = log;
     this.#onBroken = (error) => environment.onBroken(error);
     this.#isOver = isOver;
-    if (!log.owesCheckpoint) return;
-    environment.afterRealTime?.(CHECKPOINT_DELAY_MS, () => this.#attempt(() => log.checkpoint()));
+    if (!log.owesRestore) return;
+    const finish = async () => {
+      log.commitRestore();
+      await flush();
+      if (!isOver()) await log.checkpoint();
+    };
+    environment.afterRealTime?.(RESTORE_DELAY_MS, () => this.#attempt(finish));
   }
 
   /** Something was committed. */

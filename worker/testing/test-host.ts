@@ -106,8 +106,8 @@ export class TestHost {
   }
 
   /** True while the restore of the object that was opened last is in its log alone. */
-  owesCheckpoint(): boolean {
-    return this.#opened.at(-1)?.owesCheckpoint ?? false;
+  owesRestore(): boolean {
+    return this.#opened.at(-1)?.owesRestore ?? false;
   }
 
   /** From now on, flushes do not end before `releaseFlushes`. */

@@ -44,8 +44,28 @@ export const PUT_BACKS: readonly PutBack[] = [
       },
       {
         file: 'worker/storage/object-storage.ts',
-        from: '    this.#commits.named();\n    return this.#log.currentBookmark();',
-        to: '    return this.#log.currentBookmark();',
+        from: '    this.#log.commitRestore();\n    this.#commits.named();',
+        to: '    this.#log.commitRestore();',
+      },
+    ],
+  },
+  {
+    name: 'history that a restore needs is pruned while the restore is shown',
+    layer: 'objects',
+    seeds: [210],
+    edits: [
+      { file: 'worker/log/restore.ts', from: '    this.#log.keepFrom(place.segment);\n', to: '' },
+    ],
+  },
+  {
+    name: 'a restore that cannot be committed is shown no longer',
+    layer: 'objects',
+    seeds: [19],
+    edits: [
+      {
+        file: 'worker/log/page-store.ts',
+        from: '      this.undo(this.#shown.earlier, true);',
+        to: '      const { earlier } = this.#shown;\n      this.#shown = null;\n      this.undo(earlier, true);',
       },
     ],
   },
