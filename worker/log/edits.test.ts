@@ -12,6 +12,7 @@ import { type RecoveryOptions, recover } from './recovery.ts';
 const OPTIONS = {
   segmentBytes: 1 << 16,
   pastBytes: 1 << 20,
+  undoBytes: 1 << 20,
   checkpointOverlayBytes: 1 << 20,
   checkpointLogBytes: 1 << 14,
 };

@@ -23,6 +23,7 @@ import { type Recovered, type RecoveryOptions, recover } from './recovery.ts';
 import { Restore } from './restore.ts';
 import { findTime } from './time-search.ts';
 import { SPILL_BYTES } from './transaction-pages.ts';
+import { UNDO_BYTES } from './undo.ts';
 
 export { isDiskFull } from '../file/file.ts';
 export type { LogEnvironment } from './log-end.ts';
@@ -36,6 +37,7 @@ const DEFAULTS: RecoveryOptions = {
   segmentBytes: SEGMENT_BYTES,
   spillBytes: SPILL_BYTES,
   pastBytes: PAST_BYTES,
+  undoBytes: UNDO_BYTES,
   checkpointOverlayBytes: CHECKPOINT_OVERLAY_BYTES,
   checkpointLogBytes: CHECKPOINT_LOG_BYTES,
 };
@@ -379,8 +381,8 @@ export class ObjectFiles {
     // The checkpoint of a restore takes as long as its commit: who waits for the commit does not wait for both.
     const isRestore = this.#restore.isUnflushed;
     yield* this.#log.flush();
-    if (this.#closed !== undefined || isRestore) return;
-    if (this.needsFlush || this.#pages.committed.isCheckpointing) return;
+    if (this.#closed !== undefined) return;
+    if (isRestore || this.needsFlush || this.#pages.committed.isCheckpointing) return;
     if (this.#pages.committed.isCheckpointDue || this.#log.canRotate) {
       yield* this.#pages.checkpoint(this.#restore.pending);
       if (this.#closed !== undefined || this.needsFlush) return;

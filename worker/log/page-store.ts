@@ -33,6 +33,8 @@ interface Bounds {
   readonly spillBytes: number;
   /** Of pages of open past states. */
   readonly pastBytes: number;
+  /** Of earlier pages that are collected until they are undone. */
+  readonly undoBytes: number;
 }
 
 // Shared by all objects of a worker: never in use across turns of the event loop.
@@ -46,6 +48,8 @@ export class PageStore implements DatabaseFile {
   readonly committed: CommittedPages;
   /** Earlier states that are open beside it. */
   readonly past: PastStates;
+  /** Bytes of earlier pages that a restore collects. */
+  readonly undoBytes: number;
   readonly #log: CommitLog;
   readonly #transaction: TransactionPages;
   /** An earlier state that is shown, and what commits it. */
@@ -57,10 +61,11 @@ export class PageStore implements DatabaseFile {
     committed: CommittedPages,
     main: MainFile,
     log: CommitLog,
-    { spillBytes, pastBytes }: Bounds,
+    { spillBytes, pastBytes, undoBytes }: Bounds,
   ) {
     this.committed = committed;
-    this.past = new PastStates(committed, pastBytes);
+    this.past = new PastStates(committed, pastBytes, undoBytes);
+    this.undoBytes = undoBytes;
     this.#log = log;
     this.#transaction = new TransactionPages(committed, main, log, spillBytes);
   }

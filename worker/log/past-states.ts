@@ -20,11 +20,13 @@ export const PAST_BYTES = 64 << 20;
 export class PastStates {
   readonly #present: PresentPages;
   readonly #pagesMax: number;
+  readonly #undoBytes: number;
   /** In order of use, the latest last. */
   readonly #open = new Set<PastState>();
 
-  constructor(present: PresentPages, bytesMax: number) {
+  constructor(present: PresentPages, bytesMax: number, undoBytes: number) {
     this.#present = present;
+    this.#undoBytes = undoBytes;
     this.#pagesMax = Math.floor(bytesMax / PAGE_BYTES);
   }
 
@@ -44,7 +46,7 @@ export class PastStates {
     const state = new PastState(this.#present, (asking) => this.#makeRoom(asking));
     this.#open.add(state);
     try {
-      state.undo(await undoBackTo(place, log, state));
+      state.undo(await undoBackTo(place, log, state, this.#undoBytes));
     } catch (error) {
       // Commits that were discarded meanwhile look like damage.
       const reason = state.ended ?? (error as Error);

@@ -24,6 +24,8 @@ export interface RecoveryOptions extends CheckpointOptions {
   readonly spillBytes: number;
   /** Bytes of pages that open past states keep in memory. */
   readonly pastBytes: number;
+  /** Bytes of earlier pages that a restore, or the opening of a past state, collects in memory until they are undone. */
+  readonly undoBytes: number;
   readonly segmentBytes: number;
 }
 

@@ -15,11 +15,10 @@ import { runFlushing } from '../file/flushing.ts';
 import { nextTimeline } from './bookmark.ts';
 import { NO_RESTORE, type PendingRestore } from './checkpoint-file.ts';
 import type { CommitLog } from './commit-log.ts';
-import type { EarlierPages } from './earlier-pages.ts';
 import type { PageStore } from './page-store.ts';
 import { MARKER, RESTORE, RecordWriter } from './record.ts';
 import type { LogPosition } from './segment-header.ts';
-import { findTarget, type Place } from './target-search.ts';
+import { findTarget } from './target-search.ts';
 import { undoBackTo } from './undo.ts';
 
 /**
@@ -107,11 +106,14 @@ export class Restore {
    */
   async show(): Promise<void> {
     if (this.#pending === null) return;
+    this.#pages.setSpillBytes(RESTORE_SPILL_BYTES);
     try {
       await this.#show(this.#pending);
     } catch (error) {
-      if (!isImpossible(error)) throw error;
-      throw await this.#cancelDurably(error);
+      this.#pages.rollback();
+      throw isImpossible(error) ? await this.#cancelDurably(error) : error;
+    } finally {
+      this.#pages.setSpillBytes(null);
     }
   }
 
@@ -125,47 +127,43 @@ export class Restore {
     const shown = this.#shown;
     if (shown.kind === 'impossible') throw shown.error;
     if (shown.kind === 'none') return;
+    this.#pages.setSpillBytes(RESTORE_SPILL_BYTES);
     try {
-      this.#log.atTime(shown.timeMs, () => this.#commitShown());
+      this.#log.atTime(shown.timeMs, () => this.#pages.commitShown(RESTORE, this.#nextSequence));
     } catch (error) {
       if (isImpossible(error)) this.#giveUp(error);
       throw error;
+    } finally {
+      this.#pages.setSpillBytes(null);
     }
-    this.#log.keepFrom(null);
     this.#shown = { kind: 'none' };
-    this.#pending = null;
-    this.#madeAt = this.#log.position;
+    this.#committed();
   }
 
   async #show(pending: PendingRestore): Promise<void> {
     const place = await findTarget(pending, this.#log);
     this.#log.keepFrom(place.segment);
-    const earlier = await this.#collect(place);
-    this.#shown = { kind: 'shown', timeMs: this.#log.timeMs() };
-    this.#pages.show(earlier, () => this.commit());
-    // Pages that did not fit in memory are in the running transaction, which is SQLite's from now on.
-    if (!earlier.isWhole) this.commit();
+    const earlier = await undoBackTo(place, this.#log, this.#pages, this.#pages.undoBytes);
+    if (earlier.isWhole) {
+      this.#shown = { kind: 'shown', timeMs: this.#log.timeMs() };
+      this.#pages.show(earlier, () => this.commit());
+      return;
+    }
+    // What did not fit in memory is in the running transaction, which is SQLite's once the object is open.
+    this.#pages.undo(earlier, true);
+    this.#pages.commitAs(RESTORE, this.#nextSequence);
+    this.#committed();
+    await runFlushing(this.#log.flush());
   }
 
-  async #collect(place: Place): Promise<EarlierPages> {
-    this.#pages.setSpillBytes(RESTORE_SPILL_BYTES);
-    try {
-      return await undoBackTo(place, this.#log, this.#pages);
-    } catch (error) {
-      this.#pages.rollback();
-      throw error;
-    } finally {
-      this.#pages.setSpillBytes(null);
-    }
+  get #nextSequence(): number {
+    return nextTimeline(this.#log.position.sequence);
   }
 
-  #commitShown(): void {
-    this.#pages.setSpillBytes(RESTORE_SPILL_BYTES);
-    try {
-      this.#pages.commitShown(RESTORE, nextTimeline(this.#log.position.sequence));
-    } finally {
-      this.#pages.setSpillBytes(null);
-    }
+  #committed(): void {
+    this.#log.keepFrom(null);
+    this.#pending = null;
+    this.#madeAt = this.#log.position;
   }
 
   /** Cancels a restore that is shown, as far as the disk allows: otherwise the next opening fails in the same way. */

@@ -219,6 +219,38 @@ test('[LOG24] a full disk refuses what would commit it, prunes nothing it needs,
   await again.close();
 });
 
+test('[LOG24] more than is kept in memory is committed before it is shown; a full disk leaves it to a later opening', async () => {
+  for (const fails of [false, true]) {
+    const { directory, environment, bookmark, image, laterImage, files } = await restored();
+    await files.close();
+    const options = { undoBytes: 3 * PAGE_BYTES };
+    const next = await ObjectFiles.open(directory, environment, options);
+    write(next, 700, PAGES + 1);
+    write(next, 800);
+    await next.flush();
+    next.scheduleRestore(bookmark);
+    await next.flush();
+    await next.close();
+    if (fails) {
+      const logs = (await directory.names()).filter((name) => name.startsWith('log-'));
+      for (const name of logs) directory.full.add(name);
+      for (let i = 0; i < 2; i++) {
+        const opening = ObjectFiles.open(directory, environment, options);
+        await expect(opening).rejects.toMatchObject({ code: 'DISK_FULL' });
+      }
+      directory.full.clear();
+    }
+    const opened = await ObjectFiles.open(directory, environment, options);
+    expect([opened.showsRestore, opened.needsFlush]).toEqual([false, false]);
+    expect(isSame(opened.databaseBytes(), image)).toBe(true);
+    expect(isSame(opened.databaseBytes(), laterImage)).toBe(false);
+    await opened.close();
+    const again = await ObjectFiles.open(directory, environment, options);
+    expect(isSame(again.databaseBytes(), image)).toBe(true);
+    await again.close();
+  }
+});
+
 test('[LOG24] a page of now that is damaged refuses it, reads what is intact, and cancels it', async () => {
   const { directory, environment, files, image } = await restored();
   await files.close(); // commits it

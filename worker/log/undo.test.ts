@@ -18,6 +18,7 @@ const OPTIONS = {
   segmentBytes: 1 << 15,
   spillBytes: 3 * PAGE_BYTES,
   pastBytes: 1 << 20,
+  undoBytes: 1 << 20,
   checkpointOverlayBytes: 1 << 20,
   checkpointLogBytes: 1 << 14,
 };

@@ -11,7 +11,7 @@ import type { LogPosition } from './segment-header.ts';
 import { type Place, prunedHistory } from './target-search.ts';
 
 /** Bytes of earlier pages collected in memory until they are undone. */
-const HELD_BYTES = 32 << 20;
+export const UNDO_BYTES = 32 << 20;
 
 /** The pages that are taken back to an earlier state. */
 export interface UndonePages {
@@ -22,7 +22,7 @@ export interface UndonePages {
 
 /**
  * Collects what undoes every record between the place and the end of the log as it is now: the caller undoes it. What
- * is more than `heldBytes` is undone meanwhile.
+ * is more than `undoBytes` is undone meanwhile.
  *
  * @throws BOOKMARK_UNAVAILABLE if a segment was pruned meanwhile, CORRUPT if the history is damaged
  */
@@ -30,7 +30,7 @@ export async function undoBackTo(
   place: Place,
   log: CommitLog,
   pages: UndonePages,
-  heldBytes = HELD_BYTES,
+  undoBytes: number,
 ): Promise<EarlierPages> {
   const end = log.position;
   const last = log.active.number;
@@ -43,7 +43,7 @@ export async function undoBackTo(
       const from = number === place.segment ? place.position : segment.base;
       for (const { bytes, record } of recordsUntil(segment, from, sum)) {
         earlier.add(bytes, record);
-        if (earlier.heldBytes < heldBytes) continue;
+        if (earlier.heldBytes < undoBytes) continue;
         pages.undo(earlier);
         earlier.dropWords();
       }

@@ -62,7 +62,7 @@ export function planOf(seed: number): Plan {
   const steps = Array.from({ length: 30 + random.below(120) }, () => step(random.pick(KINDS)));
   return {
     seed,
-    sizes: isLarge ? {} : sizesFrom(random),
+    sizes: isLarge ? {} : { ...sizesFrom(random), ...(seed % 4 === 1 && { undoBytes: 1 << 14 }) },
     medium: 'bytes',
     disk: { flush: random.pick(['now', 'now', 'late'] as const) },
     steps: isLarge ? withLarge(steps.slice(0, 40), random, step) : steps,

@@ -16,6 +16,7 @@ import type { WatchedSqlite } from './watched-sqlite.ts';
 export interface Sizes {
   readonly segmentBytes?: number;
   readonly spillBytes?: number;
+  readonly undoBytes?: number;
   readonly checkpointOverlayBytes?: number;
   readonly checkpointLogBytes?: number;
   /** Pages SQLite keeps in memory: fewer make transactions spill. */

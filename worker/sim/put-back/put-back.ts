@@ -139,8 +139,8 @@ export const PUT_BACKS: readonly PutBack[] = [
       },
       {
         file: 'worker/log/object-files.ts',
-        from: '    if (this.#closed !== undefined) return;\n    if (this.needsFlush ||',
-        to: '    if (this.needsFlush ||',
+        from: '    if (this.#closed !== undefined) return;\n    if (isRestore || this.needsFlush ||',
+        to: '    if (isRestore || this.needsFlush ||',
       },
     ],
   },
