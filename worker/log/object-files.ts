@@ -60,6 +60,7 @@ export class ObjectFiles {
   /** Flushes and checkpoints that end in a later turn. The files stay open until all have ended. */
   readonly #underWay = new Set<Promise<unknown>>();
   #closed: Promise<void> | undefined;
+  #isDiscarded = false;
 
   private constructor(environment: LogEnvironment, recovered: Recovered) {
     this.#environment = environment;
@@ -166,6 +167,7 @@ export class ObjectFiles {
   discardUnflushed(): void {
     if (this.#closed !== undefined) return;
     // The main file must not get pages of commits that are cut off the log.
+    this.#isDiscarded = true;
     this.#restore.discard();
     this.#pages.end();
     // A disk that still fails is reported by the next opening.
@@ -251,8 +253,7 @@ export class ObjectFiles {
     }
     this.commitRestore();
     if (timeMs >= this.#log.position.timeMs) return this.currentBookmark();
-    return this.#exclusively(async () => {
-      if (this.#closed !== undefined) throw closed('bookmark');
+    return this.#readHistory('bookmark', async () => {
       const found = await findTime(timeMs, this.#log);
       return formatBookmark(found, this.#log.checksum);
     });
@@ -283,8 +284,7 @@ export class ObjectFiles {
     const { checksum } = this.#log;
     const beforeSequence =
       before === null ? Number.POSITIVE_INFINITY : parseBookmark(before, checksum).sequence;
-    return this.#exclusively(async () => {
-      if (this.#closed !== undefined) throw closed('history');
+    return this.#readHistory('history', async () => {
       const commits = await listCommits({ ...range, beforeSequence }, this.#log);
       return commits.map((commit) => ({ ...commit, bookmark: formatBookmark(commit, checksum) }));
     });
@@ -299,10 +299,7 @@ export class ObjectFiles {
   openPast(bookmark: string): Promise<PastState> {
     this.commitRestore();
     const target = this.#targetOf(bookmark);
-    return this.#exclusively(async () => {
-      if (this.#closed !== undefined) throw closed('at');
-      return await this.#pages.past.open(target, this.#log);
-    });
+    return this.#readHistory('at', () => this.#pages.past.open(target, this.#log));
   }
 
   /** A past state is in use: others are closed before it. */
@@ -342,6 +339,20 @@ export class ObjectFiles {
     const done = () => void this.#underWay.delete(work);
     work.then(done, done);
     return work;
+  }
+
+  /** Runs what reads the history. Once commits are discarded, they would look like damage. */
+  #readHistory<T>(operation: string, read: () => Promise<T>): Promise<T> {
+    return this.#exclusively(async () => {
+      if (this.#closed !== undefined) throw closed(operation);
+      try {
+        const result = await read();
+        if (!this.#isDiscarded) return result;
+      } catch (error) {
+        if (!this.#isDiscarded) throw error;
+      }
+      throw closed(operation);
+    });
   }
 
   #exclusively<T>(action: () => Promise<T>): Promise<T> {

@@ -266,6 +266,28 @@ test('[HIST4] a flipped bit in a segment is CORRUPT for what lies there; the res
   await files.close();
 });
 
+test('[HIST4] a state that is being opened when commits are discarded says that the storage is closed, not CORRUPT', async () => {
+  for (let turns = 0; turns < 30; turns++) {
+    const files = await ObjectFiles.open(new MemoryDirectory(), new TestEnvironment(), SMALL);
+    const bookmarks: string[] = [];
+    for (let seed = 1; seed < 12; seed++) {
+      files.file.write(page(seed), 0);
+      files.file.commit();
+      if (seed < 8) await files.flush();
+      await files.maintain();
+      bookmarks.push(files.currentBookmark());
+    }
+    const refused = files.openPast(bookmarks[0]!).then(
+      (state) => state,
+      (error) => ({ ended: error }),
+    );
+    for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+    files.discardUnflushed();
+    expect((await refused).ended).toMatchObject({ code: 'IO' });
+    await files.close();
+  }
+});
+
 test('[HIST6] more states than may be open end the one that was used longest ago', async () => {
   const { files, moments } = await lived(new MemoryDirectory());
   const states: PastState[] = [];

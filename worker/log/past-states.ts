@@ -48,10 +48,8 @@ export class PastStates {
     try {
       state.undo(await undoBackTo(place, log, state, this.#undoBytes));
     } catch (error) {
-      // Commits that were discarded meanwhile look like damage.
-      const reason = state.ended ?? (error as Error);
-      this.end(state, reason);
-      throw reason;
+      this.end(state, error as Error);
+      throw error;
     }
     if (state.ended) throw state.ended;
     return state;

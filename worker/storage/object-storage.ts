@@ -105,8 +105,7 @@ export class ObjectStorage {
       () => this.#databaseForQuery(),
       (args) => this.live(liveQuery(args)),
     );
-    const isOver = () => this.#broken !== undefined;
-    this.#upkeep = new Upkeep(log, environment, () => this.#commits.flush(), isOver);
+    this.#upkeep = new Upkeep(log, environment, this.#commits, () => this.#broken !== undefined);
   }
 
   /**
@@ -300,11 +299,7 @@ export class ObjectStorage {
     return this.#log.currentBookmark();
   }
 
-  /**
-   * Restores at the next start. Returns the bookmark that undoes the restore.
-   *
-   * @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE
-   */
+  /** Restores at the next start. Returns the bookmark that undoes it. @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE */
   restoreAtNextStart(bookmark: string): string {
     this.accesses.checkWrite();
     this.commitImplicit();
@@ -420,7 +415,7 @@ export class ObjectStorage {
     if (deleteAllDeletesAlarm(this.options)) this.setAlarm(null);
   }
 
-  /** Commits the writes of this turn, and has the reply, which will name a commit, wait for every commit so far. */
+  /** Commits the writes of this turn, and has the reply wait for every commit so far: it will name one. */
   #settle(): void {
     this.commitImplicit();
     this.#log.commitRestore();

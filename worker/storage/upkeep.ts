@@ -4,6 +4,7 @@
 // Invariant: a disk that is full leaves the work for later; any other failure resets the object.
 
 import { isDiskFull, type ObjectFiles } from '../log/object-files.ts';
+import type { Commits } from './commits.ts';
 import type { StorageEnvironment } from './storage-environment.ts';
 
 /** How long a restore that is shown waits to be committed. */
@@ -14,11 +15,10 @@ export class Upkeep {
   readonly #onBroken: StorageEnvironment['onBroken'];
   readonly #isOver: () => boolean;
 
-  /** `flush` makes every commit so far durable. */
   constructor(
     log: ObjectFiles,
     environment: StorageEnvironment,
-    flush: () => Promise<void> | undefined,
+    commits: Pick<Commits, 'flush'>,
     isOver: () => boolean,
   ) {
     this.#log = log;
@@ -27,7 +27,7 @@ export class Upkeep {
     if (!log.owesRestore) return;
     const finish = async () => {
       log.commitRestore();
-      await flush();
+      await commits.flush();
       if (!isOver()) await log.checkpoint();
     };
     environment.afterRealTime?.(RESTORE_DELAY_MS, () => this.#attempt(finish));
