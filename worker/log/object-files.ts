@@ -166,8 +166,8 @@ export class ObjectFiles {
    */
   discardUnflushed(): void {
     if (this.#closed !== undefined) return;
-    // The main file must not get pages of commits that are cut off the log.
     this.#isDiscarded = true;
+    // The main file must not get pages of commits that are cut off the log.
     this.#restore.discard();
     this.#pages.end();
     // A disk that still fails is reported by the next opening.
