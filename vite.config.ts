@@ -3,13 +3,19 @@
 // Keeps true: the page needs no special headers (no cross-origin isolation), and the worker is an
 // ES module. sqlite-wasm is not pre-bundled: its dependency scan would break the wasm's address.
 
+import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import type { Plugin } from 'vite';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { firstLoad } from './demo/offline/first-load-plugin.ts';
 import { offline } from './demo/offline/offline-plugin.ts';
 import { playgroundSandbox } from './demo/sandbox/sandbox-plugin.ts';
-import { ctxStorage } from './src/vite/plugin.ts';
+import { Licences } from './e2e/package/licences.ts';
+import { requireWasm } from './e2e/suite/required-wasm.ts';
+import { ctxStorage } from './src/tools/vite/plugin.ts';
+
+requireWasm();
 
 // Absolute: the demo and the tests have different roots.
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -22,15 +28,67 @@ const UNIT_TESTS = ['src/**/*.test.ts', 'worker/**/*.test.ts', 'e2e/**/*.test.ts
  * collector; globals that are replaced for good.
  */
 const ISOLATED = [
-  'src/client/*.test.ts',
-  'src/rpc/*.test.ts',
-  'src/serializer/long-strings.test.ts',
-  'worker/boot/*.test.ts',
-  'e2e/differential/surface.test.ts',
-  'worker/sql/cancelled-query.test.ts',
-  'worker/vfs/sqlite-module.test.ts',
-  'worker/vfs/wasm-memory.test.ts',
+  'src/page/leader/*.test.ts',
+  'src/page/storage/*.test.ts',
+  'src/shared/wire/*.test.ts',
+  'src/shared/values/long-strings.test.ts',
+  'worker/start/boot/*.test.ts',
+  'e2e/workerd/differential/surface.test.ts',
+  'worker/engine/sql/cancelled-query.test.ts',
+  'worker/engine/vfs/sqlite-module.test.ts',
+  'worker/engine/vfs/wasm-memory.test.ts',
 ];
+
+/** A bound for what hangs, never a measure of speed: the machine may be busy. No test needs one of its own. */
+const LAST_STOP_MS = 300_000;
+
+/** Tests that take minutes, which `npm test` leaves for the rest. */
+const LONG = ['**/*.long.test.ts'];
+
+/**
+ * Dependencies of the demo's pages and workers. Vite finds those of workers, and of modules loaded late, only when
+ * they are asked for; it then bundles all anew, and reloads the page.
+ */
+const DEPENDENCIES = [
+  '@codemirror/autocomplete',
+  '@codemirror/commands',
+  '@codemirror/lang-javascript',
+  '@codemirror/language',
+  '@codemirror/lint',
+  '@codemirror/state',
+  '@codemirror/view',
+  '@lezer/highlight',
+  '@noble/hashes/hmac.js',
+  '@noble/hashes/sha2.js',
+  '@noble/hashes/utils.js',
+  '@preact/signals',
+  'comlink',
+  'es-module-lexer/minimal',
+  'idb',
+  'papaparse',
+  'preact',
+  'preact/hooks',
+  'preact/jsx-dev-runtime',
+  'preact/jsx-runtime',
+  'sucrase',
+  'valibot',
+];
+
+/**
+ * Vite's client, which modules with `import()` load in workers too, writes to the console as it was when the client was
+ * loaded. The playground shows what is written to the console later, when it runs the visitor's code.
+ */
+const ownConsole: Plugin = {
+  name: 'own-console',
+  apply: 'serve',
+  transform: {
+    filter: { id: /\/vite\/dist\/client\/client\.mjs$/ },
+    handler: (code) => ({ code: `const console = { ...globalThis.console };${code}`, map: null }),
+  },
+};
+
+const licences = new Licences();
+const bundled = (path: string) => licences.add(path);
 
 export default defineConfig({
   root: 'demo',
@@ -38,15 +96,20 @@ export default defineConfig({
   plugins: [
     ctxStorage({
       config: file('demo/objects/wrangler.jsonc'),
-      workerEntry: file('worker/entries/objects.ts'),
+      workerEntry: file('worker/start/entries/objects.ts'),
+      vars: ['KEEP_MS'],
       // No page starts them at once.
       preload: false,
     }),
-    playgroundSandbox(),
+    ownConsole,
+    playgroundSandbox(bundled),
     firstLoad(),
-    offline(),
+    offline(bundled),
+    licences.collector(),
+    licences.writer([readFileSync(file('demo/data/LICENSE-unicode.txt'), 'utf8')]),
   ],
-  optimizeDeps: { exclude: ['@sqlite.org/sqlite-wasm'] },
+  worker: { plugins: () => [licences.collector()] },
+  optimizeDeps: { exclude: ['@sqlite.org/sqlite-wasm'], include: DEPENDENCIES },
   build: {
     outDir: '../dist/demo',
     emptyOutDir: true,
@@ -64,16 +127,18 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: UNIT_TESTS,
-          exclude: [...configDefaults.exclude, ...ISOLATED],
+          exclude: [...configDefaults.exclude, ...ISOLATED, ...LONG],
           isolate: false,
         },
       },
       { extends: true, test: { name: 'isolated', include: ISOLATED } },
+      { extends: true, test: { name: 'long', include: LONG, isolate: false } },
     ],
-    // By default one less, which on two cores is one.
-    maxWorkers: availableParallelism(),
-    // A bound for what hangs, never a measure of speed: the machine may be busy.
-    testTimeout: 30_000,
+    // Some tests wait for turns, timers and other processes: one more than there are cores keeps these busy.
+    maxWorkers: availableParallelism() + 1,
+    testTimeout: LAST_STOP_MS,
+    hookTimeout: LAST_STOP_MS,
+    expect: { poll: { timeout: LAST_STOP_MS, interval: 5 } },
     setupFiles: [file('e2e/suite/unit-setup.ts')],
   },
 });

@@ -6,10 +6,8 @@ import { NoteList, SEARCH_ID, startNewNote } from './notes/note-list.tsx';
 import { startNotes } from './notes/notes.ts';
 import { CharacterPanel } from './panels/character-panel.tsx';
 import { startCharacters } from './panels/characters.ts';
-import { KeyPanel } from './panels/key-panel.tsx';
-import { startKeys } from './panels/keys.ts';
 import { ObjectPanel } from './panels/object-panel.tsx';
-import { SqlPanel } from './panels/sql-panel.tsx';
+import { StoragePanel } from './panels/storage-panel.tsx';
 import { navigate, type Panel, type Route, route, showNotes } from './route.ts';
 import { connection } from './storage.ts';
 import { FailurePage, Opening } from './ui/failure-page.tsx';
@@ -19,15 +17,13 @@ import { StatusStrip, startStatus } from './ui/status-strip.tsx';
 
 const VIEWS: readonly { readonly view: Route['view']; readonly label: string }[] = [
   { view: 'notes', label: 'Notes' },
-  { view: 'sql', label: 'SQL' },
-  { view: 'keys', label: 'Keys' },
+  { view: 'storage', label: 'Storage' },
   { view: 'characters', label: 'Data set' },
   { view: 'objects', label: 'Objects' },
 ];
 
 const PANEL_LABELS: Readonly<Record<Panel, string>> = {
-  sql: 'SQL',
-  keys: 'Keys',
+  storage: 'Storage',
   characters: 'Data set',
   objects: 'Objects',
 };
@@ -38,18 +34,17 @@ export function App() {
   return <Frame isOpen={state.kind !== 'opening'} />;
 }
 
-/** What needs no storage is there at once, and stays where it is. */
+/** The parts that need no storage appear at once and do not move. */
 function Frame({ isOpen }: { isOpen: boolean }) {
   useEffect(() => {
     if (!isOpen) return;
     startNotes();
-    startKeys();
     startCharacters();
     startStatus();
     document.addEventListener('keydown', onShortcut);
   }, [isOpen]);
   const { view, note } = route.value;
-  const panel: Panel = view === 'notes' ? 'sql' : view;
+  const panel: Panel = view === 'notes' ? 'storage' : view;
   return (
     <div class="app" data-view={view} data-note={note === null ? 'closed' : 'open'}>
       <header class="head">
@@ -91,7 +86,9 @@ function Frame({ isOpen }: { isOpen: boolean }) {
             <NoteList />
             <NoteEditor />
             <section class="panel" aria-label={PANEL_LABELS[panel]}>
-              <PanelContent panel={panel} />
+              <StoragePanel hidden={panel !== 'storage'} />
+              {panel === 'characters' && <CharacterPanel />}
+              {panel === 'objects' && <ObjectPanel />}
             </section>
           </main>
           <StatusStrip />
@@ -104,22 +101,10 @@ function Frame({ isOpen }: { isOpen: boolean }) {
   );
 }
 
-function PanelContent({ panel }: { panel: Panel }) {
-  switch (panel) {
-    case 'sql':
-      return <SqlPanel />;
-    case 'keys':
-      return <KeyPanel />;
-    case 'characters':
-      return <CharacterPanel />;
-    case 'objects':
-      return <ObjectPanel />;
-  }
-}
-
 // Single keys, where no text is being typed.
 function onShortcut(event: KeyboardEvent): void {
-  const target = event.target as HTMLElement;
+  // In the inspector's shadow root, the event's own target is the inspector.
+  const target = event.composedPath()[0] as HTMLElement;
   if (target.closest('input, textarea, select, [contenteditable]') !== null) return;
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   if (event.key === '/') {

@@ -8,12 +8,19 @@
 
 import { signal } from '@preact/signals';
 import { openStorage, type RemoteStorage } from '../src/index.ts';
-import { refresh } from './changes.ts';
+import { type UndoStack, undoStack } from '../src/tools/undo/undo.ts';
+import { followChanges, refresh } from './changes.ts';
 import { createNoteTables } from './notes/note-table.ts';
 import { showToast } from './ui/messages.tsx';
 import { type Problem, problemOf } from './ui/problem.ts';
 
 export const OBJECT_NAME = 'notes';
+
+/** In the history, the label of what the user does with notes. */
+export const NOTES_LABEL = 'notes';
+
+/** A pause in typing that begins a new step of undo. */
+const TYPING_PAUSE_MS = 1500;
 
 /** Codes of errors that concern the connection, not the call. */
 const LOST = new Set(['CONNECTION_CLOSED', 'STORAGE_LOCKED', 'WORKER_FAILED']);
@@ -33,6 +40,9 @@ export type Connection =
 export const connection = signal<Connection>({ kind: 'opening' });
 
 let handles: Handles | null = null;
+
+/** The changes of this tab that can be taken back; null until the storage is open. */
+export const undoing = signal<UndoStack | null>(null);
 
 /** The handle for everything the user does. */
 export function storage(): RemoteStorage {
@@ -55,6 +65,11 @@ export async function connect(): Promise<void> {
   try {
     handles ??= await openHandles();
     await createNoteTables(handles.main);
+    // Saves that follow each other while somebody types are taken back together. An import is not.
+    undoing.value ??= undoStack(handles.main, {
+      groupMs: TYPING_PAUSE_MS,
+      filter: ({ by }) => by?.label === NOTES_LABEL,
+    });
     connection.value = { kind: 'open' };
     refresh();
   } catch (error) {
@@ -79,5 +94,6 @@ export function problemOfCall(error: unknown): Problem {
 
 async function openHandles(): Promise<Handles> {
   const [main, bulk] = await Promise.all([openStorage(OBJECT_NAME), openStorage(OBJECT_NAME)]);
+  followChanges(main);
   return { main, bulk };
 }

@@ -1,10 +1,14 @@
 // End-to-end tests in real browsers: Chromium always, Firefox and WebKitGTK when they are installed. WebKitGTK has
-// no synchronous access handles, and runs what the fallback must do.
+// no synchronous access handles, and runs the tests of the fallback.
 //
 // Browsers and the server are started by the fixtures, which need profiles on disk and a free port.
 
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { defineConfig } from '@playwright/test';
 import { getFirefox } from './browsers/browser.ts';
+import { BUILDS } from './browsers/built-once.ts';
 import { ONCE } from './browsers/tags.ts';
 import { getWebKit } from './browsers/webkit.ts';
 
@@ -13,17 +17,24 @@ const KILLS = ['**/crash.spec.ts'];
 /** Firefox has no way for a test to set an origin's quota, nor to run its collector. */
 const CHROMIUM_ONLY = [...KILLS, '**/quota.spec.ts', '**/collector.spec.ts'];
 
-/** What must hold on IndexedDB, in tests that need no more of a browser than tabs. */
+/** Tests of IndexedDB that need no more of a browser than tabs. */
 const FALLBACK = '**/fallback*.spec.ts';
+
+// Workers load this file too, and find it set.
+if (process.env[BUILDS] === undefined) {
+  const builds = mkdtempSync(join(tmpdir(), 'ctx-storage-builds-'));
+  process.env[BUILDS] = builds;
+  process.on('exit', () => rmSync(builds, { recursive: true, force: true }));
+}
 
 export default defineConfig({
   testDir: '.',
   testMatch: '**/*.spec.ts',
-  // Each has browsers of its own. More would only wait for each other, and for their own bounds.
-  workers: 2,
-  timeout: 120_000,
-  // Bounds for what hangs, never a measure of speed: the machine may be busy.
-  expect: { timeout: 20_000 },
+  // Each has browsers of its own. They often wait: for a browser that starts, for an alarm, for a lock.
+  workers: 3,
+  // Limits for tests that hang, never a measure of speed: the machine may be busy.
+  timeout: 240_000,
+  expect: { timeout: 60_000 },
   // When nothing works, every test waits for its own end; that must not take all day.
   globalTimeout: 60 * 60_000,
   forbidOnly: true,
@@ -43,7 +54,6 @@ export default defineConfig({
             use: { browserName: 'firefox' as const },
             testIgnore: CHROMIUM_ONLY,
             grepInvert: new RegExp(ONCE),
-            timeout: 120_000,
           },
         ]
       : []),
@@ -54,7 +64,6 @@ export default defineConfig({
             outputDir: '../test-results/webkitgtk',
             use: { browserName: 'webkit' as const },
             testMatch: FALLBACK,
-            timeout: 120_000,
           },
         ]
       : []),

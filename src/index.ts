@@ -1,7 +1,32 @@
 // The package as a page imports it: `openStorage`, `connect`, their types, and the errors' codes.
 
-export type { RemoteObjects } from './client/connect.ts';
-export { type ConnectOptions, connect } from './connect.ts';
+export { type ConnectOptions, connect } from './page/start/connect.ts';
+export { type OpenOptions, openStorage } from './page/start/open-storage.ts';
+export type { RemoteObjects } from './page/storage/connect.ts';
+export { withSignal } from './shared/calls/stubs/with-signal.ts';
+export type {
+  BatchStatement,
+  BulkOptions,
+  BulkResult,
+  BulkSource,
+} from './shared/contract/bulk.ts';
+export type {
+  AlarmChange,
+  ChangeCount,
+  ChangeCounts,
+  ConflictError,
+  KeyChange,
+  MergeDecision,
+  MergedMoments,
+  MergeOptions,
+  RowChange,
+  RowValues,
+  SchemaChange,
+  StorageChange,
+  StorageConflict,
+  StorageDiff,
+  TableChange,
+} from './shared/contract/changes.ts';
 export type {
   ConnectionState,
   ConnectionStatus,
@@ -10,8 +35,12 @@ export type {
   StatusEvents,
   StorageEvents,
   StorageSpace,
-} from './contract/connection-status.ts';
-export { isStorageError, type StorageError, type StorageErrorCode } from './contract/errors.ts';
+} from './shared/contract/connection-status.ts';
+export {
+  isStorageError,
+  type StorageError,
+  type StorageErrorCode,
+} from './shared/contract/errors.ts';
 export type {
   Live,
   LiveIdentity,
@@ -19,8 +48,8 @@ export type {
   LiveOptions,
   LiveState,
   LiveStub,
-} from './contract/live.ts';
-export type { StorageMedium } from './contract/medium.ts';
+} from './shared/contract/live.ts';
+export type { StorageMedium } from './shared/contract/medium.ts';
 export type {
   DurableObjectClass,
   DurableObjectFacets,
@@ -35,8 +64,9 @@ export type {
   Namespace,
   ObjectResponse,
   ObjectWebSocket,
+  ObjectWebSocketEventMap,
   RpcStub,
-} from './contract/object.ts';
+} from './shared/contract/object.ts';
 export type {
   ListObjectsOptions,
   NamespacesOf,
@@ -44,10 +74,16 @@ export type {
   Objects,
   ObjectsClock,
   RanAlarm,
-} from './contract/object-management.ts';
-export { RpcTarget } from './contract/rpc-target.ts';
+} from './shared/contract/object-management.ts';
+export { RpcTarget } from './shared/contract/rpc-target.ts';
 export type {
+  BatchResult,
   BinarySource,
+  Branching,
+  BranchSummary,
+  CommitAuthor,
+  ComparedState,
+  ForkOptions,
   HistoryOptions,
   KeyValueOperations,
   ListOptions,
@@ -61,13 +97,12 @@ export type {
   RemoteStorage,
   SqlRow,
   SqlStorageValue,
+  StorageBranch,
   StorageCommit,
   StorageHandle,
   StorageMoment,
   SyncListOptions,
   Transaction,
   WriteOptions,
-} from './contract/storage.ts';
-export { live } from './live/live-stub.ts';
-export { type OpenOptions, openStorage } from './open-storage.ts';
-export { withSignal } from './stubs/with-signal.ts';
+} from './shared/contract/storage.ts';
+export { live } from './shared/live/live-stub.ts';

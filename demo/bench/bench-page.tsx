@@ -1,4 +1,4 @@
-// The page of the benchmark: what is compared, a run and its progress, and the result.
+// The page of the benchmark: the contenders, a run with its progress, and the result.
 
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
@@ -22,8 +22,8 @@ export function BenchPage() {
         <h2>How fast is storage in this browser?</h2>
         <p class="soft">
           This page stores the same data with each of these, in turns, and compares how long it
-          takes. It runs on your device only, and deletes what it stored when it ends. Ratios are
-          the result: times depend on the device and on what else it does.
+          takes. It runs on your device only, and deletes its data when it ends. Ratios are the
+          result: times depend on the device and its other load.
         </p>
         <ContenderList />
         <Controls />
@@ -136,7 +136,7 @@ function Progress() {
         </div>
       );
     case 'stopping':
-      return <p role="status">Stopping, and deleting what was stored…</p>;
+      return <p role="status">Stopping, and deleting the data…</p>;
     case 'busy':
       return <p role="status">Another tab runs the benchmark. Wait for it, or stop it there.</p>;
     case 'failed':
@@ -151,7 +151,7 @@ function Progress() {
         <p role="status">
           {now.how === 'done' ? 'Done.' : 'Stopped.'}{' '}
           {now.left.length === 0
-            ? 'What the run stored is deleted.'
+            ? 'The data of the run is deleted.'
             : `Not deleted, until this page is opened again: ${now.left.join('; ')}`}
         </p>
       );

@@ -1,4 +1,5 @@
-// Who is compared, what a settled promise of a write means for each, and who cannot take part here.
+// The contenders, the meaning of a settled write for each, and the contenders that cannot take part
+// here.
 
 import { SMALL_CONTENDERS } from './contenders.ts';
 import { absent, CONTENDERS } from './run.ts';
@@ -19,7 +20,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
 export function ContenderList() {
   return (
     <details class="bench-about" open={Object.keys(absent.value).length > 0}>
-      <summary>What is compared, and what a resolved write means</summary>
+      <summary>The contenders, and the meaning of a resolved write</summary>
       <dl>
         {CONTENDERS.map(({ name }) => (
           <div key={name}>

@@ -1,10 +1,10 @@
-// What the worker of a contender answers: calls of its store, and the times of rows beside it.
+// The worker's side of a contender: answers calls of its store, and times rows without the calls.
 
 import { answerCalls } from './rpc.ts';
 import { Stopwatch } from './stopwatch.ts';
 import type { Configuration, Store } from './store.ts';
 
-/** A page calls what the store has, and nothing else. */
+/** A page can call only the methods of the store. */
 export function serveStore(open: (configuration: Configuration) => Promise<Store>): void {
   let store: Store;
   let watch: Stopwatch;

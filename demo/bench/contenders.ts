@@ -1,18 +1,18 @@
-// Who is compared, each in its best durable configuration: those that a page can run by itself.
+// The contenders that a page can run by itself, each in its best durable configuration.
 
 import type { Configuration } from './store.ts';
 
 export interface Contender {
   /** As the table calls it. */
   readonly name: string;
-  /** What it is made of: its scripts. */
+  /** The library: its scripts. */
   readonly kit: string;
   readonly configuration: Configuration;
   /** A write is on disk when it is acknowledged. */
   readonly durable: boolean;
 }
 
-/** What is compared with: neither is an engine. */
+/** The subject of the comparison. */
 export const OURS = 'ctx-storage';
 export const LIMITS = 'limit';
 
@@ -20,13 +20,13 @@ export function contender(name: string, kit: string, more: Partial<Configuration
   return {
     name,
     kit,
-    // What it stores has this name too, which nothing else of the origin has.
+    // The names of its stored data begin like this too; nothing else of the origin does.
     configuration: { name: `bench-${name.replaceAll(/[^a-z]+/gi, '-')}`, ...more },
     durable: more.variant !== 'relaxed',
   };
 }
 
-/** Those that need no more than SQLite's official build, `idb` and this package. */
+/** Contenders that need only SQLite's official build, `idb` and this package. */
 export const SMALL_CONTENDERS = {
   ours: contender(OURS, 'ours'),
   sahpoolWal: contender('sahpool, WAL', 'official', { journal: 'wal' }),

@@ -1,4 +1,4 @@
-// What every contender stores, the same for all.
+// The data that every contender stores.
 
 import type { NewRow } from './store.ts';
 
@@ -25,7 +25,9 @@ export function randomKey(): string {
   return key(randomBelow(ENTRY_COUNT));
 }
 
-/** Bytes that no round has stored before: a write of what is stored already may cost nothing. */
+/**
+ * Bytes that no round has stored before: a write of data that is stored already may cost nothing.
+ */
 export function freshValue(length = 100): Uint8Array {
   const from = randomBelow(POOL_BYTES - length);
   const value = pool.slice(from, from + length);

@@ -1,4 +1,5 @@
-// What has to end with a run: connections before workers, because a connection starts another worker for one it lost.
+// Ends everything a run has opened: connections before workers, because a connection starts another worker when it
+// loses one.
 
 export class Ends {
   readonly #ends: (() => void)[] = [];

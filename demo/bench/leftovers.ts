@@ -1,6 +1,6 @@
-// Removes what a run has stored: its folders and files of the private file system, its databases, and nothing else.
+// Removes the data of a run: its folders and files of the private file system, its databases, and nothing else.
 //
-// Knows the names that contenders give to what they store, and no other.
+// Knows only the names under which contenders store.
 
 import { SMALL_CONTENDERS } from './contenders.ts';
 
@@ -11,7 +11,7 @@ const RETRY_MS = 100;
 /** This package notes the medium of each directory here; other directories of the origin have entries too. */
 const MEDIA = { database: 'ctx-storage-media', store: 'media' };
 
-/** What could not be removed, in words; empty if all is gone. */
+/** The data that could not be removed, in words; empty if all is gone. */
 export async function removeLeftovers(): Promise<string[]> {
   const { ours, idbStrict, idbRelaxed, sahpoolWal, limits } = SMALL_CONTENDERS;
   const directory = ours.configuration.name;

@@ -1,5 +1,5 @@
 // The least that each operation can cost: a message for a call of a page, one write and one flush of a file for
-// what is durable, a prepared statement of SQLite in memory for a query. Nothing is kept beside that.
+// a durable write, a prepared statement of SQLite in memory for a query. Keeps nothing else.
 
 import sqlite3InitModule from '@sqlite.org/sqlite-wasm';
 import { ENTRY_COUNT, freshValue, key, ROW_COUNT, row } from './data.ts';
@@ -7,7 +7,7 @@ import { STATEMENTS, TABLES } from './statements.ts';
 import type { Store } from './store.ts';
 
 const FILE_BYTES = 1 << 24;
-/** What a commit writes beside the value: the place of the value, and a checksum. */
+/** Bytes that a commit writes next to the value: the place of the value, and a checksum. */
 const OVERHEAD_BYTES = 230;
 const ROW_BYTES = 45;
 

@@ -4,7 +4,7 @@ import { render } from 'preact';
 import { keepOffline } from '../offline/register.ts';
 import { BenchPage } from './bench-page.tsx';
 
-// What is deleted at once needs no promise of the browser to keep it, for which Firefox would ask the visitor.
+// Data that is deleted at once needs no persistence, for which Firefox would ask the visitor.
 if ('storage' in navigator)
   Object.defineProperty(navigator.storage, 'persist', { value: undefined });
 

@@ -11,7 +11,7 @@ export interface Opened {
   readonly class?: Store;
   /** Times a row in the worker, and gives microseconds; absent if code cannot run there. */
   readonly timeInWorker?: (row: string) => Promise<number | null>;
-  /** Fills what the worker's store reads, if that is not the page's. */
+  /** Fills the worker's store, if it is not the page's. */
   readonly fillInWorker?: () => Promise<void>;
 }
 

@@ -15,7 +15,7 @@ const OPEN_MS_MAX = 30_000;
 
 export interface Running {
   readonly time: TimeRow;
-  /** Where this package keeps what it stores; of others unknown. */
+  /** The storage below this package; null for other contenders. */
   readonly medium: string | null;
 }
 
@@ -54,7 +54,10 @@ const OPENERS: Readonly<
   },
 };
 
-/** What it opens ends with `ends`, however far it has come. @throws whatever the contender refuses with */
+/**
+ * Opens the contender. Everything opened so far ends with `ends`. @throws the contender's error when
+ * it refuses
+ */
 export async function openContender(
   { kit, configuration }: Contender,
   ends: Ends,

@@ -1,6 +1,6 @@
 // This package inside an object: the store that a class has, and methods for a page's calls.
 
-import { DurableObject } from '../../worker/entries/objects.ts';
+import { DurableObject } from '../../worker/start/entries/objects.ts';
 import { documents, ENTRY_COUNT, freshValue, key, ROW_COUNT, row } from './data.ts';
 import { STATEMENTS, TABLES } from './statements.ts';
 import { Stopwatch } from './stopwatch.ts';

@@ -7,7 +7,7 @@ import type { Bench } from './ours-class.ts';
 import { STATEMENTS, TABLES } from './statements.ts';
 import type { Store } from './store.ts';
 
-/** What a contender with a class gives beside its page's store. */
+/** The calls of a contender that has a class, in addition to its page's store. */
 export function classOf(stub: DurableObjectStub<Bench>): Omit<Opened, 'page'> {
   return {
     class: {

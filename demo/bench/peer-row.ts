@@ -1,4 +1,4 @@
-// What was measured of a row, as one line of the result: medians, and ratios to the best peer and to the limit.
+// The measurements of a row as one line of the result: medians, and ratios to the best peer and to the limit.
 
 import { type Contender, LIMITS, OURS } from './contenders.ts';
 import type { Measured } from './rounds.ts';
@@ -13,7 +13,7 @@ export interface PeerRow {
   readonly toLimit: number | null;
 }
 
-/** What is no peer: this package, and what is no library. */
+/** Contenders that are not peers: this package, and entries that are not libraries. */
 const NO_PEERS = ['ours', 'limits', 'comlink'];
 
 export function peerRow(

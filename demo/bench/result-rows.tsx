@@ -18,7 +18,7 @@ export function Summary() {
   const rows = results.value;
   if (rows.length === 0) return null;
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region can be reached by keyboard
     <section class="grid-scroll bench-ratios" aria-label="Ratios" tabIndex={0}>
       <table class="grid">
         <caption class="visually-hidden">

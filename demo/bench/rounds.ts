@@ -1,4 +1,4 @@
-// Rounds of all contenders in alternation: what else the machine does, it does to each of them.
+// Rounds of all contenders in alternation, so that other load of the machine affects all of them.
 
 import { LIMITS } from './contenders.ts';
 import type { TimeRow } from './opened.ts';

@@ -1,4 +1,4 @@
-// The rows of the table: what each does, and where. Times are of one `once`.
+// The rows of the table: their work, and where it runs. Times are of one `once`.
 
 import {
   freshRows,
@@ -21,16 +21,16 @@ export type Place = 'page' | 'class' | 'worker';
 export interface Row {
   readonly name: string;
   readonly places: readonly Place[];
-  /** What a contender must have to take part. */
+  /** The method that a contender must have to take part. */
   readonly needs: keyof Store;
   /** Nothing is the least that it can cost in a worker, only the message to a page. */
   readonly isFreeInWorker?: boolean;
   /** The least number of commits that `once` makes. */
   readonly commits?: number;
-  /** What `once` needs beside what every store is filled with. */
+  /** Stores the data that `once` needs in addition to the data of every store. */
   prepare?(store: Store): Answer<unknown>;
   once(store: Store): unknown;
-  /** @throws Error when the last `once` has not stored what it wrote */
+  /** @throws Error when the last `once` has not stored its write */
   check?(store: Store): Promise<void>;
 }
 
@@ -45,7 +45,7 @@ function freshEntry(name = randomKey(), length?: number): Entry {
 async function checkEntry(store: Store): Promise<void> {
   const stored = await store.get(last[0]);
   if (stored?.length === last[1].length && stored.every((byte, i) => byte === last[1][i])) return;
-  throw new Error(`${last[0]} is not what was written last`);
+  throw new Error(`${last[0]} is not the last value written`);
 }
 
 async function checkText(store: Store): Promise<void> {

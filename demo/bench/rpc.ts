@@ -1,5 +1,5 @@
-// The thinnest call from a page to a worker: what a careful user of a library that has only a worker's side
-// writes. One message a call, one a result; no proxy, no promise on the worker's side unless the answer is one.
+// The thinnest call from a page to a worker: the code of a careful user whose library has only a worker's side.
+// One message per call and one per result; no proxy, no promise on the worker's side unless the answer is one.
 
 type Functions = Readonly<Record<string, (...parameters: never[]) => unknown>>;
 type Call = readonly [id: number, name: string, parameters: readonly unknown[]];
@@ -25,7 +25,7 @@ export function answerCalls(functions: Functions): void {
   };
 }
 
-/** On a page: calls what a worker answers. */
+/** On a page: calls the methods that a worker answers. */
 export function callsOf(
   worker: Worker,
 ): (name: string, ...parameters: unknown[]) => Promise<never> {

@@ -1,7 +1,7 @@
-// A run of the benchmark in this page, as a state that the page can draw: from the start to what is left of it, nothing.
+// A run of the benchmark in this page, as a state that the page can draw, from the start until everything is removed.
 //
-// Invariant: one tab of the origin runs at a time, because all of them store under the same names; however a run
-// ends, its workers end before what they stored is removed.
+// Invariant: one tab of the origin runs at a time, because all of them store under the same names; however a run ends,
+// its workers end before their data is removed.
 
 import { signal } from '@preact/signals';
 import { type Contender, OURS, SMALL_CONTENDERS } from './contenders.ts';
@@ -34,13 +34,13 @@ export type Phase =
   | { readonly kind: 'busy' }
   | { readonly kind: 'failed'; readonly reason: string };
 
-/** What a run has found out about the browser; the date is that of its start. */
+/** Facts about the browser that a run has found; the date is that of its start. */
 export interface Circumstances {
   readonly date: string;
   readonly browser: string;
   readonly cores: number;
   readonly rounds: number;
-  /** Where this package kept what it stored. */
+  /** The storage below this package. */
   readonly medium: string | null;
   /** The browser slows down tabs that nobody sees. */
   readonly wasHidden: boolean;
@@ -57,7 +57,7 @@ class Stopped extends Error {}
 let stopRun: () => void = () => {};
 let earlierRemoved: Promise<void> = Promise.resolve();
 
-/** Ends the run that is under way; what was measured stays on the page. */
+/** Ends the current run; measurements so far stay on the page. */
 export function stop(): void {
   phase.value = { kind: 'stopping' };
   stopRun();
@@ -78,7 +78,7 @@ export async function run(wanted: readonly Wanted[], roundCount: number): Promis
   });
 }
 
-/** Removes what a tab left that was closed while it ran, unless another is running. */
+/** Removes the data of a tab that was closed while it ran, unless another tab is running. */
 export function removeEarlier(): void {
   earlierRemoved = navigator.locks.request(LOCK, { ifAvailable: true }, async (lock) => {
     if (lock !== null) await removeLeftovers();

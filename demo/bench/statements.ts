@@ -1,6 +1,6 @@
-// A store of statements that are prepared once: what SQLite and Postgres have in common.
+// A store of statements that are prepared once: the common part of SQLite and Postgres.
 //
-// A driver that answers at once is not made to wait.
+// A driver that answers synchronously does not wait.
 
 import { documents, ENTRY_COUNT, freshValue, key, ROW_COUNT, row } from './data.ts';
 import type { Answer, Store } from './store.ts';

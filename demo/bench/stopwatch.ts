@@ -1,5 +1,5 @@
-// Times one round of a row on one store: as many calls one after the other as fill a span of time, which the
-// first round finds out. Then the round is checked: it has written what it was to write.
+// Times one round of a row on one store: as many consecutive calls as fill a span of time; the first round
+// finds their number. Then the round checks that its writes are stored.
 
 import { ROWS } from './rows.ts';
 import type { Store } from './store.ts';
@@ -7,13 +7,13 @@ import type { Store } from './store.ts';
 /** Long beside a tick of the clock (0.1 ms), short enough for many rounds. */
 const ROUND_MS = 100;
 /**
- * Browsers compile what is called often, and a call is slower until they have: measured from a page, 1.4 to 2 times for
- * the first two hundred gets, of every contender (docs/benchmarks.md).
+ * Browsers compile functions that are called often; until then a call is slower: measured from a page, 1.4 to 2 times
+ * for the first two hundred gets, of every contender (docs/benchmarks.md).
  */
 const WARM_MS = 400;
-/** From here on, a tick of the clock is small beside what it tells. */
+/** From here on, a tick of the clock is small in comparison with the measurement. */
 const TOLD_MS = 15;
-/** What takes longer is timed once. */
+/** A call that takes longer is timed once. */
 const SLOW_MS = 1000;
 
 export class Stopwatch {

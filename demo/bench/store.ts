@@ -1,6 +1,5 @@
-// What is measured of every contender, as each offers it best; what one lacks, it leaves out.
-//
-// A write is durable when its result has settled, except where the contender's name says otherwise.
+// The measured methods of a contender, each as it offers them best; a method that it lacks is
+// missing.
 
 /** A value, or the promise of one: a contender that answers at once is not made to wait. */
 export type Answer<T> = T | PromiseLike<T>;
@@ -14,7 +13,7 @@ export interface NewRow {
   readonly c: number;
 }
 
-/** How a contender is opened; what each means, its page says. */
+/** How a contender is opened; its page documents each field. */
 export interface Configuration {
   readonly name: string;
   readonly variant?: string;
@@ -40,6 +39,6 @@ export interface Store {
   search?(word: string): Answer<readonly unknown[]>;
   /** How many commits were made, of a contender that can tell. */
   commits?(): Answer<number>;
-  /** Fills what is read: 1,000 entries, ROW_COUNT rows of `t`, DOCUMENT_COUNT documents. */
+  /** Stores the data to read: 1,000 entries, ROW_COUNT rows of `t`, DOCUMENT_COUNT documents. */
   fill(): Answer<unknown>;
 }

@@ -5,8 +5,7 @@
 // empty note leaves nothing behind.
 
 import { type Signal, signal } from '@preact/signals';
-import { dataChanged } from '../changes.ts';
-import { problemOfCall, storage } from '../storage.ts';
+import { NOTES_LABEL, problemOfCall, storage } from '../storage.ts';
 import type { Problem } from '../ui/problem.ts';
 import { insertNote, type NoteText, newNoteId, type StoredNote, updateNote } from './note-table.ts';
 
@@ -61,7 +60,9 @@ export class Draft {
     this.#timer ??= setTimeout(() => void this.save(), SAVE_DELAY_MS);
   }
 
-  /** Writes what is not stored yet; resolves once it is stored, or once `state` says why not. */
+  /**
+   * Writes pending changes; resolves once they are stored, or once `state` has the reason why not.
+   */
   save(): Promise<void> {
     this.#stopTimer();
     this.#saving ??= this.#writeAll().finally(() => {
@@ -124,17 +125,18 @@ export class Draft {
       const text: NoteText = { title: this.title.value, body: this.body.value };
       state.value = { kind: 'saving' };
       try {
-        const result =
-          this.#stored === null
-            ? await insertNote(storage(), this.#newId, text)
-            : await updateNote(storage(), this.#stored, text);
+        const before = this.#stored;
+        const result = await storage().labelled(NOTES_LABEL, (labelled) =>
+          before === null
+            ? insertNote(labelled, this.#newId, text)
+            : updateNote(labelled, before, text),
+        );
         if (result.kind === 'conflict') {
           state.value = result;
           return;
         }
         this.#stored = result.note;
         this.id.value = result.note.id;
-        dataChanged();
       } catch (error) {
         state.value = { kind: 'failed', problem: problemOfCall(error) };
         return;

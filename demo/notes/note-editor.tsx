@@ -5,7 +5,15 @@ import { formatCount } from '../ui/format.ts';
 import { ProblemNote } from '../ui/problem-note.tsx';
 import type { Draft, SaveState } from './draft.ts';
 import { SEARCH_ID } from './note-list.tsx';
-import { discardOpen, type OpenNote, openNote, removeNote, repairTables } from './notes.ts';
+import {
+  discardOpen,
+  type OpenNote,
+  openNote,
+  removeNote,
+  repairTables,
+  takeBack,
+} from './notes.ts';
+import { UndoButtons } from './undo-buttons.tsx';
 
 /** Long enough for any title. The text is limited only by the size of a row. */
 const TITLE_LENGTH_MAX = 300;
@@ -51,6 +59,7 @@ function Editor({ draft }: { draft: Draft }) {
           ‹ Notes
         </button>
         <SaveLabel state={draft.state.value} />
+        <UndoButtons draft={draft} />
         <button
           type="button"
           class="quiet"
@@ -147,6 +156,14 @@ function Trouble({ draft }: { draft: Draft }) {
 }
 
 function onKey(event: KeyboardEvent): void {
+  const isUndoKey = (event.ctrlKey || event.metaKey) && !event.altKey && !event.isComposing;
+  if (isUndoKey && ['z', 'y'].includes(event.key.toLowerCase())) {
+    // Instead of the field's own undo, which knows of one field and ends with it.
+    event.preventDefault();
+    const isRedo = event.shiftKey || event.key.toLowerCase() === 'y';
+    void takeBack(isRedo ? 'redo' : 'undo');
+    return;
+  }
   if (event.key !== 'Escape' || event.isComposing) return;
   event.preventDefault();
   const line = document.querySelector<HTMLElement>('.line[aria-current]');

@@ -139,7 +139,7 @@ function NoNotes() {
   return (
     <div class="empty">
       <p class="empty-title">No notes yet</p>
-      <p>What you write stays in this browser, in a SQLite database. It needs no connection.</p>
+      <p>Your notes stay in this browser, in a SQLite database. It needs no connection.</p>
       <button type="button" onClick={() => void addNotes(EXAMPLE_NOTES)}>
         Add example notes
       </button>

@@ -74,7 +74,7 @@ const TABLE_NAMES = [
 const EXCERPT_LENGTH = 160;
 const SNIPPET_LENGTH_MAX = 400;
 
-/** Creates what is missing; if anything was missing, rebuilds the index from the existing notes. */
+/** Creates missing tables; if any was missing, rebuilds the index from the existing notes. */
 export async function createNoteTables(storage: RemoteStorage): Promise<void> {
   const there = await storage.sql
     .exec<{ count: number }>(

@@ -4,9 +4,9 @@
 // note is saved before another one replaces it, and stays open if that fails.
 
 import { computed, effect, signal, untracked } from '@preact/signals';
-import { dataChanged, revision } from '../changes.ts';
+import { revision } from '../changes.ts';
 import { navigate, route } from '../route.ts';
-import { connection, problemOfCall, storage } from '../storage.ts';
+import { connection, NOTES_LABEL, problemOfCall, storage, undoing } from '../storage.ts';
 import { counted } from '../ui/format.ts';
 import { announce, showToast } from '../ui/messages.tsx';
 import type { Problem } from '../ui/problem.ts';
@@ -92,13 +92,12 @@ export async function removeNote(id: number): Promise<void> {
     if (draft.unsaved && draft.state.value.kind !== 'conflict') return;
   }
   try {
-    const deleted = await deleteNote(storage(), id);
+    const deleted = await storage().labelled(NOTES_LABEL, (labelled) => deleteNote(labelled, id));
     if (openId.value === id) {
       draft?.discard();
       openNote.value = { kind: 'none' };
       navigate({ note: null });
     }
-    dataChanged();
     if (deleted === null) return;
     showToast({
       text: `Deleted “${shortTitle(deleted)}”.`,
@@ -107,6 +106,32 @@ export async function removeNote(id: number): Promise<void> {
   } catch (error) {
     const { code, message } = problemOfCall(error);
     showToast({ text: `Not deleted. ${code}: ${message}` });
+  }
+}
+
+/** Takes back what this tab did last with notes, or makes it again; text that is being typed is saved before. */
+export async function takeBack(direction: 'undo' | 'redo'): Promise<void> {
+  const stack = undoing.value;
+  if (stack === null) return;
+  const draft = openDraft();
+  await draft?.save();
+  if (draft?.unsaved) return; // the note says why
+  try {
+    await stack[direction]();
+    const id = openId.value;
+    if (id === null) return;
+    if ((await readNote(storage(), id)) === null) discardOpen();
+    else await followStored();
+  } catch (error) {
+    const { code, message } = problemOfCall(error);
+    if (code !== 'CONFLICT') {
+      showToast({ text: `Not done. ${code}: ${message}` });
+      return;
+    }
+    showToast({
+      text: 'Another tab has changed this note since.',
+      action: { label: 'Skip this step', run: () => void stack.skip() },
+    });
   }
 }
 
@@ -123,7 +148,6 @@ export async function addNotes(texts: readonly { title: string; body: string }[]
     await storage().transaction(async () => {
       for (const text of texts) await insertNote(storage(), newNoteId(), text);
     });
-    dataChanged();
   } catch (error) {
     const { code, message } = problemOfCall(error);
     showToast({ text: `Not added. ${code}: ${message}` });
@@ -134,7 +158,6 @@ export async function addNotes(texts: readonly { title: string; body: string }[]
 export async function repairTables(): Promise<void> {
   try {
     await createNoteTables(storage());
-    dataChanged();
     const draft = openDraft();
     if (draft?.state.value.kind === 'failed') void draft.save();
   } catch (error) {
@@ -235,7 +258,6 @@ async function followStored(): Promise<void> {
 async function undoDeletion(note: StoredNote): Promise<void> {
   try {
     await insertNote(storage(), note.id, note, note.updatedMs);
-    dataChanged();
     navigate({ note: note.id });
   } catch (error) {
     const { code, message } = problemOfCall(error);

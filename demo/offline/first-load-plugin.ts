@@ -1,5 +1,5 @@
-// For Vite: links in the built notes app to what its script loads next, so that all of it loads at the same time: the
-// client, the worker of `openStorage`, and SQLite's WebAssembly.
+// For Vite: links the files that the notes app's script loads next, so that the browser loads all of them at the same
+// time: the client, the worker of `openStorage`, and SQLite's WebAssembly.
 
 import { basename } from 'node:path';
 import type { Plugin } from 'vite';

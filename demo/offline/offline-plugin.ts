@@ -7,15 +7,17 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 import type { Plugin } from 'vite';
+import { HEADERS_FILE } from '../sandbox/sandbox-plugin.ts';
 import { reachableFiles } from './reachable-files.ts';
 
 /** Most bytes of scripts, compressed, that the playground loads before it can be used. */
 const INITIAL_BYTES_MAX = 400_000;
 
-/** What other libraries need to run beside this package would double what every visitor loads. */
+/** The other libraries on this page would double the bytes that every visitor loads. */
 const ONLINE_PAGE = 'bench.html';
 
-export function offline(): Plugin {
+/** `bundled` hears of each file that goes into the service worker. */
+export function offline(bundled: (path: string) => void): Plugin {
   let publicDir = '';
   return {
     name: 'playground-offline',
@@ -38,17 +40,22 @@ export function offline(): Plugin {
         const copied = readdirSync(publicDir).map((name) =>
           entryOf(name, readFileSync(join(publicDir, name))),
         );
-        const entries = [...built, ...copied].filter(({ url }) => !url.endsWith('.map'));
-        const { outputFiles } = await build({
+        // Hosts do not serve the file of their headers.
+        const entries = [...built, ...copied].filter(
+          ({ url }) => !url.endsWith('.map') && url !== HEADERS_FILE,
+        );
+        const { outputFiles, metafile } = await build({
           entryPoints: [fileURLToPath(new URL('service-worker.ts', import.meta.url))],
           bundle: true,
           format: 'iife',
           target: 'es2022',
           minify: true,
           write: false,
+          metafile: true,
           logLevel: 'warning',
           define: { FILES: JSON.stringify(entries), 'process.env.NODE_ENV': '"production"' },
         });
+        for (const path of Object.keys(metafile.inputs)) bundled(path);
         const source = outputFiles[0]!.text;
         this.emitFile({ type: 'asset', fileName: 'service-worker.js', source });
 

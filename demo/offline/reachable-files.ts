@@ -1,4 +1,5 @@
-// Which files of a build a page needs: those that it names, those that these name, and so on.
+// The files of a build that a page needs: the files that it names, the files that these name, and
+// so on.
 
 import { basename } from 'node:path';
 

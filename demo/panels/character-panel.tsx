@@ -100,7 +100,7 @@ function Import({ state, count }: { state: ImportState; count: number | null }) 
 }
 
 function Summary({ state }: { state: ImportState }) {
-  if (state.kind === 'cancelled') return <span>Cancelled; what was stored stays.</span>;
+  if (state.kind === 'cancelled') return <span>Cancelled; stored data stays.</span>;
   if (state.kind !== 'done') return null;
   const { batches, durationMs } = state.progress;
   return (

@@ -1,7 +1,7 @@
 // The data set on screen: whether it is stored, the running import, and the search in it.
 
 import { effect, signal } from '@preact/signals';
-import { dataChanged, revision } from '../changes.ts';
+import { revision } from '../changes.ts';
 import {
   CHARACTER_COUNT,
   type CharacterList,
@@ -56,7 +56,6 @@ export async function startImport(): Promise<void> {
       (now) => {
         progress = now;
         importState.value = { kind: 'running', progress };
-        dataChanged();
       },
       cancelled,
     );
@@ -78,7 +77,6 @@ export async function removeDataset(): Promise<void> {
     await removeCharacters(bulkStorage());
     importState.value = { kind: 'none' };
     characterSearch.value = '';
-    dataChanged();
   } catch (error) {
     importState.value = { kind: 'failed', problem: problemOfCall(error) };
   }

@@ -1,4 +1,4 @@
-// The panel of the emulated provider: a request, a date, and what changes on that day.
+// The panel of the emulated provider: a request, a date, and the changes of that day.
 
 import { ProblemNote } from '../ui/problem-note.tsx';
 import {

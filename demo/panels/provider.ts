@@ -83,7 +83,7 @@ export const exchange = signal<Exchange>({ kind: 'none' });
 /** The bookmark to restore. */
 export const bookmark = signal<string | null>(null);
 
-/** What is announced and what is in force on that day. */
+/** The operations that are announced and in force on that day. */
 export const scheduleOf = (at: string) => deprecations({ at });
 
 /** Moves to the next date of the schedule in that direction. */

@@ -1,9 +1,10 @@
 // Calls the object by hand: its methods as forms, requests, a socket.
 
 import { useSignal } from '@preact/signals';
+import { shortened } from './calls.ts';
 import { goTo } from './code-pane.tsx';
 import type { Method } from './outline.ts';
-import { project } from './project.ts';
+import { isSandboxed, project } from './project.ts';
 import { hearSocket, make, outline, placeIn, runner, runState, target } from './session.ts';
 
 /** So much of the arguments is repeated above the answer. */
@@ -16,7 +17,7 @@ export function CallPanel() {
       <h2>Call it</h2>
       {state.kind === 'idle' && (
         <p class="empty">
-          {project.value.kind === 'shared'
+          {isSandboxed(project.value)
             ? 'This code has not run. Read it first.'
             : 'Nothing runs. Press “Run”.'}
         </p>
@@ -90,10 +91,11 @@ function MethodForm({ method: { name, parameters } }: { method: Method }) {
   const submit = (event: Event) => {
     event.preventDefault();
     const args = parameters.map((parameter) => argumentOf(texts.value[parameter] ?? ''));
-    // What is left out at the end takes its default.
+    // Arguments left out at the end take their defaults.
     while (args.length > 0 && args.at(-1) === undefined) args.pop();
     const { className } = target.value;
-    const shown = shortened(args.map((arg) => JSON.stringify(arg) ?? 'undefined').join(', '));
+    const written = args.map((arg) => JSON.stringify(arg) ?? 'undefined').join(', ');
+    const shown = shortened(written, SHOWN_MAX);
     const object = target.value;
     void make(`${className}.${name}(${shown})`, ({ calls }) => calls.call(object, name, args));
   };
@@ -115,10 +117,6 @@ function MethodForm({ method: { name, parameters } }: { method: Method }) {
       ))}
     </form>
   );
-}
-
-function shortened(text: string): string {
-  return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text;
 }
 
 /** JSON if it is, else the text; nothing for an empty field. */

@@ -1,5 +1,7 @@
-// What the page asks of running objects, with answers as plain text, so that it is the same whether they run in
-// the visitor's own space or in a sandbox.
+// The page's requests to running objects, with answers as plain text, so that they are the same whether the
+// objects run in the visitor's own space or in a sandbox.
+//
+// Invariant: every text and list has a limit, because the page shows them: code may answer with anything.
 
 import type { DurableObjectNamespace, ObjectsClock, ObjectWebSocket } from '../../src/index.ts';
 import { describeType, formatValue } from '../ui/js-literal.ts';
@@ -65,7 +67,28 @@ export interface Running {
   readonly clock: ObjectsClock;
 }
 
+/** Most letters of a text, by its use. */
+export const LETTERS = {
+  /** The name of a class or a type, a code. */
+  word: 200,
+  /** The name of an object; longer ones are not listed by their whole name. */
+  name: 4000,
+  /** One line of the console or of a socket. */
+  line: 4000,
+  /** An error's message, and its stack. */
+  message: 10_000,
+  /** A value, as JavaScript. */
+  value: 100_000,
+} as const;
+
+/** Most objects that are listed. */
+export const LINES_MAX = 1000;
+
 const OBJECTS_MAX = 200;
+
+export function shortened(text: string, lettersMax: number): string {
+  return text.length > lettersMax ? `${text.slice(0, lettersMax - 1)}…` : text;
+}
 
 export function callsOf(running: Running): Calls {
   let socket: ObjectWebSocket | null = null;
@@ -110,9 +133,10 @@ export function callsOf(running: Running): Calls {
     },
     async objects(classNames) {
       const lists = classNames.map((name) => running.list(name as never, { limit: OBJECTS_MAX }));
-      return (await Promise.all(lists)).flat().map(({ className, id, sizeBytes, nextAlarm }) => ({
+      const found = (await Promise.all(lists)).flat().slice(0, LINES_MAX);
+      return found.map(({ className, id, sizeBytes, nextAlarm }) => ({
         className,
-        name: id.name ?? id.toString(),
+        name: shortened(id.name ?? id.toString(), LETTERS.name),
         sizeBytes,
         nextAlarm,
       }));
@@ -121,7 +145,9 @@ export function callsOf(running: Running): Calls {
     advance: (durationMs) => running.clock.advance(durationMs),
     async runNextAlarm() {
       const ran = await running.clock.runNextAlarm();
-      return ran && { className: ran.className, name: ran.id.name ?? ran.id.toString() };
+      if (ran === null) return null;
+      const name = shortened(ran.id.name ?? ran.id.toString(), LETTERS.name);
+      return { className: ran.className, name };
     },
     resume: () => running.clock.resume(),
   };
@@ -130,18 +156,20 @@ export function callsOf(running: Running): Calls {
 async function answer(action: () => Promise<unknown>): Promise<Answer> {
   try {
     const value = await action();
-    return { kind: 'value', text: formatValue(value), type: describeType(value) };
+    const text = shortened(formatValue(value), LETTERS.value);
+    return { kind: 'value', text, type: shortened(describeType(value), LETTERS.word) };
   } catch (error) {
     return { kind: 'failed', failure: failureOf(error) };
   }
 }
 
 export function failureOf(error: unknown): Failure {
-  if (!(error instanceof Error)) return { code: 'thrown', message: String(error), stack: '' };
-  const { code } = error as Error & { readonly code?: unknown };
+  const { code, name, message, stack } = (
+    error instanceof Error ? error : { code: 'thrown', message: error }
+  ) as Partial<Record<'code' | 'name' | 'message' | 'stack', unknown>>;
   return {
-    code: typeof code === 'string' ? code : error.name,
-    message: error.message,
-    stack: error.stack ?? '',
+    code: shortened(String(typeof code === 'string' ? code : name), LETTERS.word),
+    message: shortened(String(message), LETTERS.message),
+    stack: shortened(String(stack ?? ''), LETTERS.message),
   };
 }

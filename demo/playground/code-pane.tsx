@@ -7,6 +7,7 @@ import { EXAMPLES } from './examples.ts';
 import {
   addFile,
   edit,
+  isSandboxed,
   openExample,
   openFile,
   path,
@@ -62,7 +63,13 @@ function RunButtons() {
   const { kind } = runState.value;
   const share = async () => {
     const { name, files } = project.value;
-    const address = new URL(await toHash({ name, files }), location.href).href;
+    let address: string;
+    try {
+      address = new URL(await toHash({ name, files }), location.href).href;
+    } catch (error) {
+      said.value = (error as Error).message;
+      return;
+    }
     try {
       await navigator.clipboard.writeText(address);
       said.value = 'The link is copied; it carries the whole code.';
@@ -73,7 +80,7 @@ function RunButtons() {
   };
   return (
     <>
-      {project.value.kind === 'own' && (
+      {project.value.kind !== 'shared' && (
         <button
           type="button"
           class="primary"
@@ -81,7 +88,7 @@ function RunButtons() {
           disabled={kind === 'starting'}
           onClick={() => void run()}
         >
-          {kind === 'starting' ? 'Starting…' : isStale.value ? 'Run the changes' : 'Run'}
+          {kind === 'starting' ? 'Starting…' : runLabel()}
         </button>
       )}
       <button type="button" disabled={kind === 'idle'} onClick={stop}>
@@ -95,6 +102,11 @@ function RunButtons() {
       </span>
     </>
   );
+}
+
+function runLabel(): string {
+  if (isStale.value) return 'Run the changes';
+  return isSandboxed(project.value) ? 'Run in a sandbox' : 'Run';
 }
 
 function FileTabs() {
@@ -114,12 +126,12 @@ function FileTabs() {
           {each}
         </button>
       ))}
-      {project.value.kind === 'own' && name.value === null && (
+      {project.value.kind !== 'shared' && name.value === null && (
         <button type="button" class="quiet" onClick={() => (name.value = '')}>
           Add file
         </button>
       )}
-      {project.value.kind === 'own' && paths.length > 1 && path.value !== 'main.ts' && (
+      {project.value.kind !== 'shared' && paths.length > 1 && path.value !== 'main.ts' && (
         <button type="button" class="quiet" onClick={() => removeFile(path.value)}>
           Delete {path}
         </button>
@@ -164,12 +176,12 @@ function Editor() {
   const host = useRef<HTMLDivElement>(null);
   useEffect(() => {
     let dispose = () => {};
-    // Apart from what the page needs to begin: the code is shown as text until it is there.
+    // Loaded separately: the page shows the code as text until the editor is ready.
     void import('./editor.ts').then(({ createEditor }) => {
       if (host.current === null) return;
       host.current.replaceChildren();
       const created = createEditor(host.current, edit, () => {
-        if (project.value.kind === 'own') void run();
+        if (project.value.kind !== 'shared') void run();
       });
       editor = created;
       const stops = [

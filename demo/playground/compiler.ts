@@ -1,13 +1,36 @@
-// The compiler's worker, which starts with the first use.
+// The compiler's worker, which starts with the first use, and again after a compilation was given up: code can keep a
+// compiler busy without end.
 
 import { type Remote, wrap } from 'comlink';
 import type { CompileApi, Compiled } from './compile-worker.ts';
 
-let api: Remote<CompileApi> | undefined;
+interface Compiler {
+  readonly worker: Worker;
+  readonly api: Remote<CompileApi>;
+}
 
-export function compile(files: Readonly<Record<string, string>>): Promise<Compiled> {
-  api ??= wrap<CompileApi>(
-    new Worker(new URL('./compile-worker.ts', import.meta.url), { type: 'module' }),
-  );
-  return api.compile(files);
+let compiler: Compiler | undefined;
+
+/** @throws the signal's reason, at once when it aborts */
+export async function compile(
+  files: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<Compiled> {
+  compiler ??= start();
+  const { worker, api } = compiler;
+  return new Promise((done, fail) => {
+    const giveUp = () => {
+      worker.terminate();
+      compiler = undefined;
+      fail(signal.reason);
+    };
+    signal.addEventListener('abort', giveUp, { once: true });
+    const over = () => signal.removeEventListener('abort', giveUp);
+    api.compile(files).finally(over).then(done, fail);
+  });
+}
+
+function start(): Compiler {
+  const worker = new Worker(new URL('./compile-worker.ts', import.meta.url), { type: 'module' });
+  return { worker, api: wrap<CompileApi>(worker) };
 }

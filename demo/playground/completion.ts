@@ -1,10 +1,10 @@
-// Completion of what objects use most: `this.ctx`, `ctx.storage`, its `sql` and `kv`.
+// Completion of the members that objects use most: `this.ctx`, `ctx.storage`, its `sql` and `kv`.
 //
-// What is offered is read from this package's own declarations, so it is never out of date.
+// The suggestions come from this package's declarations, so they are always current.
 
 import type { Completion, CompletionContext, CompletionResult } from '@codemirror/autocomplete';
-import objectTypes from '../../src/contract/object.ts?raw';
-import storageTypes from '../../src/contract/storage.ts?raw';
+import objectTypes from '../../src/shared/contract/object.ts?raw';
+import storageTypes from '../../src/shared/contract/storage.ts?raw';
 
 /** The interface behind the end of an expression. */
 const TYPES: readonly (readonly [RegExp, string])[] = [
@@ -32,7 +32,7 @@ const known = new Map<string, readonly Completion[]>([
     'this',
     [
       { label: 'ctx', type: 'property', detail: 'DurableObjectState' },
-      { label: 'env', type: 'property', detail: 'namespaces, and what the app passes' },
+      { label: 'env', type: 'property', detail: 'namespaces, and the values that the app passes' },
     ],
   ],
 ]);

@@ -1,18 +1,18 @@
-// What the visitor's code stores: the objects there are, and an inspector of the one that is called.
+// The data of the visitor's code: the list of objects, and an inspector of the object that is
+// called.
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import type { MountedInspector } from '../../src/inspector/index.ts';
+import type { MountedInspector } from '../../src/tools/inspector/index.ts';
+import { followCommits } from '../changes.ts';
 import { formatBytes } from '../ui/format.ts';
 import { type Problem, problemOf } from '../ui/problem.ts';
 import { ProblemNote } from '../ui/problem-note.tsx';
 import { Alarms } from './alarms.tsx';
 import { objects, refresh, runner, target } from './session.ts';
 
-/** How often the objects are listed again: of those that are not shown below, no event tells. */
+/** How often the objects are listed again: no event reports objects that are not shown below. */
 const AGAIN_MS = 5000;
-/** A live query on a counter of the connection runs after every commit, and a random number differs each time. */
-const EVERY_COMMIT = 'SELECT total_changes(), random()';
 
 export function DataPanel() {
   const { className, name } = target.value;
@@ -44,14 +44,12 @@ function Inspected() {
     let mounted: MountedInspector | null = null;
     let isOver = false;
     let endCommits = () => {};
-    void Promise.all([opened, import('../../src/inspector/index.ts')]).then(
+    void Promise.all([opened, import('../../src/tools/inspector/index.ts')]).then(
       ([storage, { mountInspector }]) => {
         if (isOver) return;
         mounted = mountInspector(place.current!, { storage });
-        // What another tab or an alarm has written shows in the list and in the state, too. Errors are the inspector's.
-        endCommits = storage.sql
-          .live(EVERY_COMMIT)
-          .subscribe(() => void refresh(), { onError: () => {} });
+        // Writes of another tab or an alarm also appear in the list and in the state. The inspector shows errors.
+        endCommits = followCommits(storage, () => void refresh());
       },
       (error) => {
         problem.value = problemOf(error);
@@ -61,7 +59,7 @@ function Inspected() {
       isOver = true;
       endCommits();
       mounted?.unmount();
-      // What could not be opened is told above.
+      // The failure is shown above.
       void opened.then(
         (storage) => storage.close(),
         () => {},

@@ -1,4 +1,4 @@
-// What the calls answered and the code printed, the newest first.
+// Answers of calls and lines of the console, the newest first.
 
 import { formatDurationMs } from '../ui/format.ts';
 import type { Answer } from './calls.ts';
@@ -10,7 +10,7 @@ export function LogPanel() {
   return (
     <section class="side-panel" aria-label="Results and console">
       <h2>Results and console</h2>
-      {entries.length === 0 && <p class="empty">Answers of calls, and what the code prints.</p>}
+      {entries.length === 0 && <p class="empty">Answers of calls, and the output of the code.</p>}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards need to scroll a long list */}
       <ol class="log" tabIndex={0} aria-label="Entries, the newest first">
         {entries.map((entry) => (

@@ -13,7 +13,7 @@ await openFirst();
 root.replaceChildren();
 render(<Playground />, root);
 keepOffline();
-// The visitor's own code runs at once. What came by a link waits for a click.
+// The visitor's own code runs at once. Code from a link waits for a click, at every visit.
 if (project.value.kind === 'own') void begin();
 
 async function begin(): Promise<void> {

@@ -1,4 +1,4 @@
-// The classes and methods of a file, read from its syntax tree: what the call panel offers.
+// The classes and methods of a file, read from its syntax tree: the entries of the call panel.
 
 import { javascriptLanguage, typescriptLanguage } from '@codemirror/lang-javascript';
 
@@ -11,6 +11,10 @@ export interface ClassOutline {
   readonly name: string;
   readonly methods: readonly Method[];
 }
+
+/** Most methods of a class, and parameters of a method, that have a form. */
+const FORMS_MAX = 100;
+const PARAMETERS_MAX = 20;
 
 /** Methods that nobody calls by name. */
 const HANDLERS = new Set(['constructor', 'fetch', 'alarm']);
@@ -33,10 +37,10 @@ export function outlineOf(path: string, text: string): ClassOutline[] {
       const isHidden = /^(?:private|protected|static|get|set|override)\b/.test(head) || name === '';
       if (isHidden || HANDLERS.has(name) || name.startsWith('webSocket')) return false;
       const list = node.getChild('ParamList');
-      const parameters = (list?.getChildren('VariableDefinition') ?? []).map(({ from, to }) =>
-        text.slice(from, to),
-      );
-      classes.at(-1)?.methods.push({ name, parameters });
+      const named = list?.getChildren('VariableDefinition').slice(0, PARAMETERS_MAX) ?? [];
+      const parameters = named.map(({ from, to }) => text.slice(from, to));
+      const methods = classes.at(-1)?.methods;
+      if (methods !== undefined && methods.length < FORMS_MAX) methods.push({ name, parameters });
       return false;
     },
   });

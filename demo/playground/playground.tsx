@@ -1,4 +1,4 @@
-// The page: what this is, the code, and beside it what the code does.
+// The page: the introduction, the code, and next to it the running objects.
 
 import { useEffect } from 'preact/hooks';
 import { SiteHead } from '../ui/site-head.tsx';
@@ -6,7 +6,7 @@ import { CallPanel } from './call-panel.tsx';
 import { CodePane } from './code-pane.tsx';
 import { DataPanel } from './data-panel.tsx';
 import { LogPanel } from './log-panel.tsx';
-import { keep, linkProblem, openFirst, project } from './project.ts';
+import { isSandboxed, keep, linkProblem, openFirst, project, trust } from './project.ts';
 import { end, run, runState } from './session.ts';
 import { StatusLine } from './status-line.tsx';
 
@@ -34,7 +34,7 @@ export function Playground() {
           {linkProblem.value}
         </p>
       )}
-      {project.value.kind === 'shared' && <SharedNote />}
+      {isSandboxed(project.value) && <SandboxNote />}
       <main class="bench">
         <CodePane />
         <div class="bench-side">
@@ -48,33 +48,62 @@ export function Playground() {
   );
 }
 
-function SharedNote() {
+/** A page around this one could lead the visitor's click to where this one has its button. */
+const isFramed = window.top !== window;
+
+const SAID = {
+  idle: 'It has not run.',
+  starting: 'It starts in a sandbox.',
+  running: 'It runs in a sandbox.',
+  failed: 'It does not run.',
+} as const;
+
+function SandboxNote() {
   const state = runState.value;
+  const { kind, name } = project.value;
   return (
     <section class="shared-note" aria-label="Shared code">
       <p>
-        <strong>Somebody shared this code: “{project.value.name}”.</strong>{' '}
-        {state.kind === 'idle' ? 'It has not run.' : 'It runs in a sandbox.'} There it has no
-        network, and sees nothing that you have stored here; what it stores ends with it.
+        <strong>
+          {kind === 'shared' ? 'Somebody shared this code' : 'Somebody else wrote this code'}: “
+          {name}”.
+        </strong>{' '}
+        {SAID[state.kind]} In the sandbox it has no network, and sees nothing that is stored on this
+        site. Its data ends with it.
       </p>
       <div class="actions">
-        <button
-          type="button"
-          class="primary"
-          disabled={state.kind === 'starting'}
-          onClick={() => void run()}
-        >
-          {state.kind === 'idle' ? 'Run in a sandbox' : 'Run it again'}
-        </button>
-        <button
-          type="button"
-          onClick={() => {
-            end();
-            keep();
-          }}
-        >
-          Keep it: copy it to my own
-        </button>
+        {kind === 'shared' && (
+          <>
+            <button
+              type="button"
+              class="primary"
+              disabled={state.kind === 'starting'}
+              onClick={() => void run()}
+            >
+              {state.kind === 'idle' ? 'Run in a sandbox' : 'Run it again'}
+            </button>
+            <button
+              type="button"
+              onClick={() => {
+                end();
+                keep();
+              }}
+            >
+              Keep it, to change it
+            </button>
+          </>
+        )}
+        {kind === 'kept' && !isFramed && (
+          <button
+            type="button"
+            onClick={() => {
+              end();
+              trust();
+            }}
+          >
+            Trust it: it can read everything stored on this site
+          </button>
+        )}
       </div>
     </section>
   );

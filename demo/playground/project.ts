@@ -1,23 +1,38 @@
-// The code on screen: an example, the visitor's own, or what came by a link.
+// The code on screen: an example, the visitor's own, or code from a link.
 //
-// Invariant: code that came by a link is not stored and does not run in this origin until the visitor keeps it.
+// Invariant: code that came by a link is not stored until the visitor keeps it, and does not run in this origin until the
+// visitor trusts it. It never runs without a click, kept and trusted or not.
 
 import { signal } from '@preact/signals';
 import { EXAMPLES } from './examples.ts';
-import { fromHash, hasSharedCode } from './share-link.ts';
+import { fromHash, hasSharedCode, nameProblem } from './share-link.ts';
 
 export type Files = Readonly<Record<string, string>>;
+
+export type ProjectKind =
+  /** An example, with the visitor's changes: it is stored, and runs in this origin, by itself too. */
+  | 'own'
+  /** It came by a link: it is not stored, cannot be changed, and runs in a sandbox. */
+  | 'shared'
+  /** It came by a link and was kept: it is stored, and runs in a sandbox. */
+  | 'kept'
+  /** It was kept and is trusted: it runs in this origin, after a click. */
+  | 'trusted';
 
 export interface Project {
   /** Names the space of its objects. */
   readonly id: string;
   readonly name: string;
-  readonly kind: 'own' | 'shared';
+  readonly kind: ProjectKind;
   readonly files: Files;
 }
 
+export const isSandboxed = ({ kind }: Project): boolean => kind === 'shared' || kind === 'kept';
+
 const STORED = 'ctx-storage-playground';
 const MAIN = 'main.ts';
+/** How the ids of code begin that came by a link. */
+const KEPT = 'kept-';
 
 const FIRST: Project = projectOf(EXAMPLES[0]!);
 
@@ -29,7 +44,7 @@ export const shown = signal(0);
 /** Why the link could not be opened. */
 export const linkProblem = signal<string | null>(null);
 
-/** Opens the link's code, or what was open last, or the first example. */
+/** Opens the link's code, or the code that was open last, or the first example. */
 export async function openFirst(): Promise<void> {
   if (hasSharedCode(location.hash)) {
     try {
@@ -52,13 +67,21 @@ export function openExample(id: string): void {
   show(next);
 }
 
-/** Copies a stranger's code into the visitor's own space, under an id of its own. */
+/** Stores a stranger's code, under an id of its own. */
 export function keep(): void {
   leaveLink();
   const { name, files } = project.value;
-  const next: Project = { id: `kept-${crypto.randomUUID().slice(0, 8)}`, name, kind: 'own', files };
+  const id = `${KEPT}${crypto.randomUUID().slice(0, 8)}`;
+  const next: Project = { id, name, kind: 'kept', files };
   store(next);
   show(next);
+}
+
+/** Lets kept code run in this origin. */
+export function trust(): void {
+  if (project.value.kind !== 'kept') return;
+  project.value = { ...project.value, kind: 'trusted' };
+  store(project.value);
 }
 
 /** The text of the file in the editor, as the visitor types. */
@@ -66,11 +89,10 @@ export function edit(text: string): void {
   change({ ...project.value.files, [path.value]: text });
 }
 
-/** Returns what is wrong with the name; null: the file is there. */
+/** Adds a file. Returns the problem with the name, or null. */
 export function addFile(name: string): string | null {
-  if (!/^[\w-]+(?:\/[\w-]+)*\.[jt]s$/.test(name)) {
-    return 'A file has a name such as words.ts or lib/words.ts.';
-  }
+  const problem = nameProblem(name);
+  if (problem !== null) return problem;
   if (Object.hasOwn(project.value.files, name)) return 'There is a file of this name.';
   change({ ...project.value.files, [name]: `// ${name}\nexport {};\n` });
   openFile(name);
@@ -95,7 +117,7 @@ function show(next: Project): void {
 
 function change(files: Files): void {
   project.value = { ...project.value, files };
-  if (project.value.kind === 'own') store(project.value);
+  if (project.value.kind !== 'shared') store(project.value);
 }
 
 function projectOf({ id, label, files }: (typeof EXAMPLES)[number]): Project {
@@ -118,7 +140,11 @@ function store(kept: Project): void {
 function stored(): Project | null {
   try {
     const text = localStorage.getItem(STORED);
-    return text === null ? null : (JSON.parse(text) as Project);
+    if (text === null) return null;
+    const found = JSON.parse(text) as Project;
+    // Versions before this one stored it as the visitor's own.
+    const isForeign = found.id.startsWith(KEPT) && found.kind !== 'trusted';
+    return isForeign ? { ...found, kind: 'kept' } : found;
   } catch {
     return null;
   }

@@ -1,17 +1,26 @@
-// What runs, and what was seen of it: calls with their answers, the console, the objects.
+// The running code and its record: calls with their answers, the console, the objects.
 
 import { computed, signal } from '@preact/signals';
-import type { ConsoleEntry } from '../../src/connect-source.ts';
-import { type Answer, type Failure, failureOf, type ObjectLine, type Target } from './calls.ts';
+import type { ConsoleEntry } from '../../src/page/start/connect-source.ts';
+import {
+  type Answer,
+  type Failure,
+  failureOf,
+  LETTERS,
+  type ObjectLine,
+  shortened,
+  type Target,
+} from './calls.ts';
 import type { Mistake } from './compile-worker.ts';
 import { compile } from './compiler.ts';
 import { outlineOf } from './outline.ts';
-import { project } from './project.ts';
+import { isSandboxed, type Project, project } from './project.ts';
 import type { Runner } from './runner.ts';
 
 export type RunState =
   | { readonly kind: 'idle' }
-  | { readonly kind: 'starting' }
+  /** An earlier version runs meanwhile, if there is one. */
+  | { readonly kind: 'starting'; readonly before: Runner | null }
   | { readonly kind: 'running'; readonly runner: Runner }
   /** An earlier version may still run. */
   | { readonly kind: 'failed'; readonly failure: Failure; readonly runner: Runner | null };
@@ -29,6 +38,8 @@ export type LogEntry =
     };
 
 const LOG_MAX = 200;
+/** The console and the socket are shown at this interval: each change of the list is drawn. */
+const SHOW_MS = 50;
 /** How far a clock that follows the system may seem to be off. */
 const DRIFT_MS = 1000;
 
@@ -59,27 +70,34 @@ export const outline = computed(() => {
 const ranFiles = signal<unknown>(null);
 let ranId = '';
 let lastId = 0;
-/** Counts what was asked to run or to end; only the latest counts. */
-let lastTurn = 0;
+/** The latest run; aborted when it is to end, or when another run begins. */
+let turn = new AbortController();
+/** The newest first. */
+let unshown: readonly LogEntry[] = [];
+let showTimer: ReturnType<typeof setTimeout> | undefined;
 
-/** Runs the code on screen: for the first time, or in place of what runs. A link's code runs in a sandbox. */
+/**
+ * Runs the code on screen: for the first time, or in place of the running code. A stranger's code runs in a
+ * sandbox.
+ */
 export async function run(): Promise<void> {
-  const { id, kind, files } = project.value;
+  const { id, files } = project.value;
   const before = ranId === id ? runner.value : null;
   if (before === null) end();
-  lastTurn += 1;
-  const turn = lastTurn;
-  runState.value = { kind: 'starting' };
+  turn.abort();
+  turn = new AbortController();
+  const { signal } = turn;
+  runState.value = { kind: 'starting', before };
   try {
-    const compiled = await compile(files);
-    if (turn !== lastTurn) return;
+    const compiled = await compile(files, signal);
+    if (signal.aborted) return;
     mistakes.value = compiled.mistakes;
     if (compiled.mistakes.length > 0) {
       const { path, line, message } = compiled.mistakes[0]!;
       throw new SyntaxError(`${path}:${line}: ${message}`);
     }
-    const next = await started(before, id, kind, compiled.files);
-    if (turn !== lastTurn) {
+    const next = await started(before, project.value, compiled.files, signal);
+    if (signal.aborted) {
       next.close();
       return;
     }
@@ -91,7 +109,7 @@ export async function run(): Promise<void> {
     }
     await refresh();
   } catch (error) {
-    if (turn !== lastTurn) return;
+    if (signal.aborted) return;
     const failure = failureOf(error);
     const place = placeIn(failure.message) ?? placeIn(failure.stack);
     if (place !== null && mistakes.value.length === 0) {
@@ -103,43 +121,60 @@ export async function run(): Promise<void> {
 
 async function started(
   before: Runner | null,
-  id: string,
-  kind: 'own' | 'shared',
+  code: Project,
   files: Record<string, string>,
+  signal: AbortSignal,
 ): Promise<Runner> {
-  if (before !== null && kind === 'own') {
+  if (before?.replace != null) {
     await before.replace(files);
     return before;
   }
   before?.close();
   const { runOwn, runSandboxed } = await import('./runner.ts');
-  return kind === 'own' ? runOwn(id, files, hear) : runSandboxed(files, hear);
+  return isSandboxed(code)
+    ? runSandboxed(files, { hearConsole: hear, hearEnd: endBy }, signal)
+    : runOwn(code.id, files, hear, signal);
 }
 
-/** Ends what runs, whatever it does. The objects of the visitor's own code keep what they stored. */
+/**
+ * Ends the running code, whatever it does, before it returns. Objects of code in this origin keep their data.
+ */
 export function stop(): void {
-  const { value } = runner;
-  value?.stop();
-  log.value = log.value.map((entry) =>
-    entry.kind === 'call' && entry.answer === null ? { ...entry, answer: STOPPED } : entry,
-  );
-  if (project.value.kind === 'shared' || runState.value.kind === 'starting') end();
+  if (isSandboxed(project.value) || runState.value.kind === 'starting') {
+    end();
+    return;
+  }
+  runner.value?.stop();
+  failCalls('The code was stopped.');
 }
 
-const STOPPED: Answer = {
-  kind: 'failed',
-  failure: { code: 'stopped', message: 'The code was stopped.', stack: '' },
-};
+/** A sandbox ended itself. */
+function endBy({ message }: Error): void {
+  const failure: Failure = { code: 'stopped', message, stack: '' };
+  turn.abort();
+  failCalls(message);
+  runState.value = { kind: 'failed', failure, runner: null };
+}
+
+function failCalls(message: string): void {
+  const answer: Answer = { kind: 'failed', failure: { code: 'stopped', message, stack: '' } };
+  log.value = log.value.map((entry) =>
+    entry.kind === 'call' && entry.answer === null ? { ...entry, answer } : entry,
+  );
+}
 
 /** Nothing runs any more. */
 export function end(): void {
-  lastTurn += 1;
+  turn.abort();
   runner.value?.close();
+  if (runState.value.kind === 'starting') runState.value.before?.close();
   ranId = '';
   runState.value = { kind: 'idle' };
   mistakes.value = [];
   objects.value = [];
   heldMs.value = null;
+  clearTimeout(showTimer);
+  unshown = [];
   log.value = [];
 }
 
@@ -168,7 +203,7 @@ export async function make(
 
 export function hearSocket(line: string): void {
   lastId += 1;
-  add({ kind: 'socket', id: lastId, line });
+  addSoon({ kind: 'socket', id: lastId, line: shortened(line, LETTERS.line) });
 }
 
 /** Reads which objects there are. */
@@ -182,7 +217,8 @@ export async function refresh(): Promise<void> {
     ]);
     if (runner.value !== value) return;
     objects.value = found;
-    // A clock says only what time it is: it stands if it says the same as before, or another time than the page's.
+    // A clock reports only its time: it is stopped if it reports the same time as before, or a time that differs
+    // from the page's.
     const stands = nowMs === heldMs.value || Math.abs(nowMs - Date.now()) > DRIFT_MS;
     heldMs.value = stands ? nowMs : null;
   } catch (error) {
@@ -191,9 +227,10 @@ export async function refresh(): Promise<void> {
   }
 }
 
-/** The first place in one of the files that a text names. */
+/** The first place in one of the files that a text names. Bounded, because the text is of any length and content. */
 export function placeIn(text: string): { path: string; line: number } | null {
-  for (const [, path, line] of text.matchAll(/([\w./-]+\.[jt]s):(\d+)/g)) {
+  const start = text.slice(0, LETTERS.message);
+  for (const [, path, line] of start.matchAll(/([\w./-]{1,100}):(\d{1,9})/g)) {
     if (Object.hasOwn(project.value.files, path!)) return { path: path!, line: Number(line) };
   }
   return null;
@@ -201,15 +238,22 @@ export function placeIn(text: string): { path: string; line: number } | null {
 
 function hear(entry: ConsoleEntry): void {
   lastId += 1;
-  const { level, text, timeMs } = entry;
-  // What a sandbox sends may be of any shape.
-  add({
-    kind: 'console',
-    id: lastId,
-    entry: { level, text: String(text).slice(0, 4000), timeMs: Number(timeMs) },
-  });
+  addSoon({ kind: 'console', id: lastId, entry });
+}
+
+/** Code may speak a thousand times a second. */
+function addSoon(entry: LogEntry): void {
+  if (unshown.length === 0) showTimer = setTimeout(showAll, SHOW_MS);
+  unshown = [entry, ...unshown].slice(0, LOG_MAX);
 }
 
 function add(entry: LogEntry): void {
-  log.value = [entry, ...log.value].slice(0, LOG_MAX);
+  clearTimeout(showTimer);
+  unshown = [entry, ...unshown];
+  showAll();
+}
+
+function showAll(): void {
+  log.value = [...unshown, ...log.value].slice(0, LOG_MAX);
+  unshown = [];
 }

@@ -1,68 +1,133 @@
-// For Vite: the sandbox of the playground. Its document carries its script, allowed by digest; the worker is bundled into
-// one text, because a document without an origin can load none of the site's files.
+// For Vite: the documents that the playground runs code in, and the headers of the built site.
+//
+// A stranger's is sandbox.html. It carries its script, allowed by digest; the worker is bundled into one text, because a
+// document without an origin can load none of the site's files. Code of this origin has its workers in code.html.
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import type { Plugin } from 'vite';
+import type { Connect, Plugin } from 'vite';
 
 const MODULE = 'virtual:playground-sandbox';
 const TEXT = 'virtual:playground-sandbox-worker';
-const DOCUMENT = 'sandbox.html';
+export const HEADERS_FILE = '_headers';
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-export function playgroundSandbox(): Plugin {
+/**
+ * For a stranger's code: it may load and send nothing, and run only the addresses that it makes itself.
+ */
+const sandboxPolicy = (digest: string) => [
+  "default-src 'none'",
+  `script-src 'sha256-${digest}' blob: 'wasm-unsafe-eval'`,
+  'worker-src blob:',
+];
+
+/** Of code in this origin. `connect-src blob:` is for calls that are cancelled. */
+const CODE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self' blob: 'wasm-unsafe-eval'",
+  'worker-src blob:',
+  "connect-src 'self' blob:",
+];
+
+/** Of the site's workers, which have the policy of their own response. */
+const WORKER_POLICY = [
+  "default-src 'none'",
+  "script-src 'self' 'wasm-unsafe-eval'",
+  "worker-src 'self'",
+  "connect-src 'self' blob:",
+];
+
+/** Documents also contain their policies, except the parts that only a header can state. */
+const HEADERS: Readonly<Record<string, string>> = {
+  '/sandbox.html': "sandbox allow-scripts; frame-ancestors 'self'",
+  '/code.html': "frame-ancestors 'self'",
+  '/assets/*': WORKER_POLICY.join('; '),
+  ...Object.fromEntries(
+    ['/', '/index.html', '/notes.html', '/api.html', '/bench.html'].map((path) => [
+      path,
+      "frame-ancestors 'none'",
+    ]),
+  ),
+};
+
+/** `bundled` hears of each file that goes into the worker of the sandbox. */
+export function playgroundSandbox(bundled: (path: string) => void): Plugin {
   return {
     name: 'playground-sandbox',
     resolveId: (id) => (id === MODULE || id === TEXT ? `\0${id}` : null),
     async load(id) {
-      if (id === `\0${TEXT}`) return `export default ${JSON.stringify(await workerText())};`;
+      if (id === `\0${TEXT}`) return `export default ${JSON.stringify(await workerText(bundled))};`;
       if (id !== `\0${MODULE}`) return null;
       return `export const workerText = () => import('${TEXT}').then((text) => text.default);
-export { default as wasmAddress } from '${here('../../worker/vfs/sqlite3.wasm')}?url';`;
+export { default as wasmAddress } from '${here('../../worker/engine/vfs/sqlite3.wasm')}?url';`;
     },
     configureServer({ middlewares }) {
+      middlewares.use(sendPolicy);
       middlewares.use((request, response, next) => {
-        if (request.url?.split('?')[0] !== `/${DOCUMENT}`) return next();
+        const text = documents()[pathOf(request).slice(1)];
+        if (text === undefined) return next();
         response.setHeader('content-type', 'text/html');
-        response.end(documentText());
+        response.end(text);
       });
+    },
+    configurePreviewServer({ middlewares }) {
+      middlewares.use(sendPolicy);
     },
     generateBundle() {
       // That of a worker's build has no pages.
       if (this.environment.config.isWorker) return;
-      this.emitFile({ type: 'asset', fileName: DOCUMENT, source: documentText() });
+      for (const [fileName, source] of Object.entries(documents())) {
+        this.emitFile({ type: 'asset', fileName, source });
+      }
+      this.emitFile({ type: 'asset', fileName: HEADERS_FILE, source: headersText() });
     },
   };
 }
 
-/** Nothing may be loaded, and nothing be sent: of addresses, only those that the code makes itself run. */
-function documentText(): string {
+const sendPolicy: Connect.NextHandleFunction = (request, response, next) => {
+  const path = pathOf(request);
+  const policy = HEADERS[path.startsWith('/assets/') ? '/assets/*' : path];
+  if (policy !== undefined) response.setHeader('content-security-policy', policy);
+  next();
+};
+
+const pathOf = ({ url = '' }: Connect.IncomingMessage) => url.split('?')[0]!;
+
+/** In the form of Netlify and Cloudflare Pages; a header for each path, because theirs add up. */
+function headersText(): string {
+  return Object.entries(HEADERS)
+    .map(([path, policy]) => `${path}\n  Content-Security-Policy: ${policy}\n`)
+    .join('\n');
+}
+
+function documents(): Record<string, string> {
   const script = readFileSync(here('frame.js'), 'utf8');
   const digest = createHash('sha256').update(script).digest('base64');
-  const policy = [
-    "default-src 'none'",
-    `script-src 'sha256-${digest}' blob: 'wasm-unsafe-eval'`,
-    'worker-src blob:',
-    "base-uri 'none'",
-    "form-action 'none'",
-  ].join('; ');
+  return {
+    'sandbox.html': documentText('Sandbox', sandboxPolicy(digest), `<script>${script}</script>`),
+    'code.html': documentText('Code', CODE_POLICY, ''),
+  };
+}
+
+function documentText(title: string, policy: readonly string[], body: string): string {
+  const whole = [...policy, "base-uri 'none'", "form-action 'none'"].join('; ');
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy}">
-<title>Sandbox</title>
+<meta http-equiv="Content-Security-Policy" content="${whole}">
+<title>${title}</title>
 </head>
-<body><script>${script}</script></body>
+<body>${body}</body>
 </html>
 `;
 }
 
-async function workerText(): Promise<string> {
-  const { outputFiles } = await build({
+async function workerText(bundled: (path: string) => void): Promise<string> {
+  const { outputFiles, metafile } = await build({
     entryPoints: [here('sandbox-worker.ts')],
     bundle: true,
     // A classic worker: one without an origin can be started from an address of its document in every browser.
@@ -71,9 +136,11 @@ async function workerText(): Promise<string> {
     minify: true,
     keepNames: true,
     write: false,
+    metafile: true,
     logLevel: 'warning',
     // Modules name files beside them; none can be loaded here, and none is.
     define: { 'import.meta.url': '"https://sandbox.invalid/"' },
   });
+  for (const path of Object.keys(metafile.inputs)) bundled(path);
   return outputFiles[0]!.text;
 }

@@ -1,53 +1,39 @@
-// The worker that runs a stranger's code: in a document without an origin, on memory. It gets what it needs in one
-// message, because it can fetch nothing, and speaks to the page over the port that comes along.
+// The worker that runs a stranger's code: in a document without an origin, on memory. It gets its files in one
+// message, because it can fetch nothing, and speaks to the page over the port in that message.
 
-import { expose } from 'comlink';
 import {
-  type ConsoleEntry,
   createObjects,
   loadSource,
   type SourceFiles,
-} from '../../worker/entries/in-process.ts';
-import { type Answer, type Calls, callsOf, type Target } from '../playground/calls.ts';
-
-export interface SandboxApi extends Omit<Calls, 'openSocket'> {
-  load(files: SourceFiles): Promise<string[]>;
-  openSocket(target: Target, url: string): Promise<Answer>;
-}
-
-/** What the page is told unasked. */
-export type SandboxEvent =
-  | { readonly type: 'console'; readonly entry: ConsoleEntry }
-  | { readonly type: 'socket'; readonly line: string };
+} from '../../worker/start/entries/in-process.ts';
+import { type Calls, callsOf, failureOf, LETTERS, shortened } from '../playground/calls.ts';
+import { CLASSES_MAX, type SandboxAsk, type SandboxMessage } from './messages.ts';
 
 addEventListener('message', ({ data, ports }: MessageEvent<{ wasm: ArrayBuffer }>) => {
-  const [port, events] = ports;
-  if (port === undefined || events === undefined) return;
-  const tell = (event: SandboxEvent) => events.postMessage(event);
+  const [port] = ports;
+  if (port === undefined) return;
+  const tell = (message: SandboxMessage) => port.postMessage(message);
   let calls: Calls | undefined;
-  const loaded = (): Calls => {
+  const load = async (files: SourceFiles) => {
+    const { classes, exports } = await loadSource(files, {
+      onConsole: (entry) => tell({ type: 'console', entry }),
+    });
+    calls = callsOf(await createObjects(classes, { exports, wasm: new Uint8Array(data.wasm) }));
+    return Object.keys(classes).slice(0, CLASSES_MAX);
+  };
+  const hear = (line: string) => tell({ type: 'socket', line: shortened(line, LETTERS.line) });
+  const perform = ({ name, args }: SandboxAsk): unknown => {
+    if (name === 'load') return load(args[0] as SourceFiles);
     if (calls === undefined) throw new Error('No code is loaded.');
-    return calls;
+    const action = calls[name as keyof Calls] as (...given: unknown[]) => unknown;
+    return name === 'openSocket' ? action(...args, hear) : action(...args);
   };
-  const api: SandboxApi = {
-    async load(files) {
-      const { classes, exports } = await loadSource(files, {
-        onConsole: (entry) => tell({ type: 'console', entry }),
-      });
-      const wasm = new Uint8Array(data.wasm);
-      calls = callsOf(await createObjects(classes, { exports, wasm }));
-      return Object.keys(classes);
-    },
-    call: (...given) => loaded().call(...given),
-    fetch: (...given) => loaded().fetch(...given),
-    openSocket: (target, url) =>
-      loaded().openSocket(target, url, (line) => tell({ type: 'socket', line })),
-    send: (...given) => loaded().send(...given),
-    objects: (...given) => loaded().objects(...given),
-    now: () => loaded().now(),
-    advance: (...given) => loaded().advance(...given),
-    runNextAlarm: () => loaded().runNextAlarm(),
-    resume: () => loaded().resume(),
+  port.onmessage = async ({ data: ask }: MessageEvent<SandboxAsk>) => {
+    const { id } = ask;
+    try {
+      tell({ type: 'answer', id, value: await perform(ask) });
+    } catch (error) {
+      tell({ type: 'failed', id, failure: failureOf(error) });
+    }
   };
-  expose(api, port);
 });

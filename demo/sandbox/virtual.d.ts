@@ -1,4 +1,4 @@
-// What sandbox-plugin.ts makes.
+// The modules that sandbox-plugin.ts makes.
 
 declare module 'virtual:playground-sandbox' {
   /** The sandbox's worker, as one script. */

@@ -1,4 +1,4 @@
-// The whole page when the storage cannot be opened: what failed, its code, and what to do.
+// The whole page when the storage cannot be opened: the failed action, its code, and the way out.
 
 import { connect } from '../storage.ts';
 import type { Problem } from './problem.ts';

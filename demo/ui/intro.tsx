@@ -1,4 +1,4 @@
-// What a first visitor reads: what this page shows, and where to find the source of its class. Hidden
+// For a first visitor: the purpose of this page, and where to find the source of its class. Hidden
 // once there is a note.
 
 import { useEffect } from 'preact/hooks';

@@ -27,21 +27,6 @@ export function describeType(value: unknown): string {
   return type;
 }
 
-/** True when JSON can hold the value without loss. */
-export function fitsJson(value: unknown, parents: readonly unknown[] = []): boolean {
-  if (value === null || typeof value === 'string' || typeof value === 'boolean') return true;
-  if (typeof value === 'number') return Number.isFinite(value) && !Object.is(value, -0);
-  if (typeof value !== 'object' || parents.includes(value) || parents.length > 100) return false;
-  const inside = [...parents, value];
-  if (Array.isArray(value)) {
-    const { length } = Object.keys(value);
-    return length === value.length && value.every((item) => fitsJson(item, inside));
-  }
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype) return false;
-  return Object.values(value).every((member) => fitsJson(member, inside));
-}
-
 function format(value: unknown, indent: string, parents: readonly unknown[]): string {
   switch (typeof value) {
     case 'string':

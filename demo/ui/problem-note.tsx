@@ -1,4 +1,5 @@
-// A problem, shown where it happened: what failed, its code and message, and buttons for what to do.
+// A problem, shown where it happened: the failed action, its code and message, and buttons for the
+// ways out.
 
 import type { ComponentChildren } from 'preact';
 import type { Problem } from './problem.ts';

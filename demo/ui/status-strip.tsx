@@ -2,7 +2,7 @@
 // current bookmark.
 
 import { effect, signal } from '@preact/signals';
-import { dataChanged, revision } from '../changes.ts';
+import { revision } from '../changes.ts';
 import { connect, connection, problemOfCall, storage } from '../storage.ts';
 import { formatBytes, formatDateTime, formatShortTime } from './format.ts';
 import { showToast } from './messages.tsx';
@@ -119,7 +119,6 @@ async function toggleAlarm(alarmMs: number | null): Promise<void> {
   try {
     if (alarmMs === null) await storage().setAlarm(Date.now() + ALARM_DELAY_MS);
     else await storage().deleteAlarm();
-    dataChanged();
   } catch (error) {
     const { code, message } = problemOfCall(error);
     showToast({ text: `The alarm was not changed. ${code}: ${message}` });

@@ -1,8 +1,5 @@
-// This version of the package beside an earlier one, in one browser, in alternation: what a change gains.
-//
-//   npm run bench -- --against HEAD~1 [--rounds 9] [--only 'calls']
-//
-// Ratios are the result; times depend on the machine and its load.
+// This version of the package compared with an earlier one, in one browser, in alternation: the gain of a
+// change.
 
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
@@ -16,7 +13,7 @@ import { type StaticSite, serveStatic } from '../browsers/static-site.ts';
 import { forBrowsers } from '../package/package-bundle.ts';
 
 const MEASURES = 'e2e/bench/against';
-const WASM = 'worker/vfs/sqlite3.wasm';
+const WASM = 'worker/engine/vfs/sqlite3.wasm';
 const HTML = '<!doctype html><meta charset="utf-8"><script type="module" src="page.js"></script>';
 
 export interface Compared {
@@ -75,7 +72,10 @@ function checkOut(commit: string): string {
     stdio: 'pipe',
   });
   symlinkSync(join(REPOSITORY, 'node_modules'), join(directory, 'node_modules'));
-  execFileSync('npx', ['tsx', 'worker/vfs/build/write-wasm.ts'], { cwd: directory, stdio: 'pipe' });
+  execFileSync('npx', ['tsx', 'worker/engine/vfs/build/write-wasm.ts'], {
+    cwd: directory,
+    stdio: 'pipe',
+  });
   // Both are measured by the same code.
   cpSync(join(REPOSITORY, MEASURES), join(directory, MEASURES), { recursive: true });
   return directory;
@@ -110,7 +110,7 @@ async function serveBundle(root: string): Promise<StaticSite> {
   });
 }
 
-/** The time that a quarter of the rounds stay below: what other programs take only adds to it. */
+/** The time that a quarter of the rounds stay below: load of other programs only adds to it. */
 function lowest(values: number[]): number {
   return values.sort((a, b) => a - b)[Math.floor(values.length / 4)]!;
 }

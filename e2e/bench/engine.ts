@@ -1,19 +1,15 @@
-// The storage engine's numbers in Node, each beside what it is measured against, in one run.
-//
-//   npx tsx e2e/bench/engine.ts [--commits 1000000] [--directory /a/disk]
-//
-// Ratios are the result; times depend on the machine and its load.
+// The storage engine's numbers in Node, each with its reference, in one run.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Database } from '@sqlite.org/sqlite-wasm';
-import type { FileDirectory, SyncFile } from '../../worker/file/file.ts';
-import { NodeDirectory } from '../../worker/file/node-file.ts';
-import { ObjectFiles } from '../../worker/log/object-files.ts';
+import type { FileDirectory, SyncFile } from '../../worker/engine/file/file.ts';
+import { NodeDirectory } from '../../worker/engine/file/node-file.ts';
+import { ObjectFiles } from '../../worker/engine/log/object-files.ts';
+import { LOG_PRAGMAS } from '../../worker/engine/vfs/log-vfs.ts';
 import { logVfsOf, startOfficial } from '../../worker/testing/official-sqlite.ts';
-import { LOG_PRAGMAS } from '../../worker/vfs/log-vfs.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -35,7 +31,7 @@ const vfs = logVfsOf(official);
 const root = mkdtempSync(join(options.directory, 'engine-bench-'));
 const rows: Record<string, string | number>[] = [];
 
-/** Counts what reaches the files of a directory. */
+/** Counts accesses to the files of a directory. */
 class Counted implements FileDirectory {
   readonly #inner: FileDirectory;
   flushes = 0;

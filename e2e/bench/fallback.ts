@@ -1,6 +1,6 @@
-// The speed of a put on IndexedDB, beside what it cannot do without: one strict transaction of `idb` that puts
-// the same bytes. Both from the same page, in turns, so that the machine's load affects both; by one writer, and
-// by several, each of whose puts is a transaction of its own where nobody shares them.
+// The speed of a put on IndexedDB, compared with its least cost: one strict transaction of `idb` that puts the
+// same bytes. Both from the same page, in turns, so that the machine's load affects both; by one writer, and by
+// several, each of whose puts is a transaction of its own where nobody shares them.
 //
 //   npx tsx e2e/bench/fallback.ts [--rounds 20] [--browser chromium|firefox|webkitgtk]
 //

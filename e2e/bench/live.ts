@@ -1,10 +1,11 @@
-// What live reads cost and how soon a change is seen, each beside the same without them, in one run: a commit
-// with 1,000 live reads that it does not concern, in Node; a change that another tab follows, in a browser.
+// The cost of live reads and the delay until a change is seen, each compared with the same without them, in
+// one run: a commit with 1,000 live reads that it does not concern, in Node; a change that another tab
+// follows, in a browser.
 //
 //   npx tsx e2e/bench/live.ts [-- --rounds 7]
 
 import { parseArgs } from 'node:util';
-import { createObjects, DurableObject, live } from '../../worker/entries/node-objects.ts';
+import { createObjects, DurableObject, live } from '../../worker/start/entries/node-objects.ts';
 import { openBlank } from '../browsers/blank-page.ts';
 import { requireBrowser } from '../browsers/browser.ts';
 import { Profile } from '../browsers/profile.ts';

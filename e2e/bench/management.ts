@@ -1,12 +1,12 @@
-// What a creation costs in the emulated provider as zones and records grow in number; prints the table
+// The cost of a creation in the emulated provider as zones and records grow in number; prints the table
 // of docs/benchmarks.md.
 //
-// Creations beside few and beside many take turns, so that what else the machine does meets both; what
-// is left of it, in single creations, is why the fastest tenth counts and not the median.
+// Creations with few and with many records take turns, so that other load affects both. The remaining
+// noise hits single creations, so the fastest tenth counts and not the median.
 
 import { createManagementApi } from '../../src/management/edge/api.ts';
 import { ManagementObject } from '../../src/management/objects/management-object.ts';
-import { createObjects } from '../../worker/entries/node-objects.ts';
+import { createObjects } from '../../worker/start/entries/node-objects.ts';
 
 const COUNTS = [100, 10_000];
 const SAMPLE_COUNT = 500;

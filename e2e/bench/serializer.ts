@@ -5,8 +5,8 @@
 // Run: npx tsx e2e/bench/serializer.ts
 
 import { Deserializer, Serializer } from 'node:v8';
-import { deserialize } from '../../src/serializer/decode.ts';
-import { serialize } from '../../src/serializer/encode.ts';
+import { deserialize } from '../../src/shared/values/decode.ts';
+import { serialize } from '../../src/shared/values/encode.ts';
 
 const ROUNDS = 7;
 const ROUND_MS = 60;

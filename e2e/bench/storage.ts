@@ -1,5 +1,5 @@
-// The storage's speed in a real browser, each number beside what it is measured against, in one run: every
-// operation beside peers and the least it can cost, workloads against native workerd, a restore beside a copy.
+// The storage's speed in a real browser, each number with its reference, in one run: every operation against peers and its
+// least possible cost, workloads against native workerd, a restore beside a copy.
 //
 //   npm run bench [-- --rounds 5] [--only 'put'] [--json]
 //   npm run bench -- --against HEAD~1 [--rounds 9] [--only calls]
@@ -40,7 +40,7 @@ if (options.against !== undefined) {
   await compare(options.against, options.only);
   process.exit();
 }
-/** What `--json` prints: the rows of each table. */
+/** The output of `--json`: the rows of each table. */
 const results: Record<string, unknown> = {};
 await besidePeers();
 await besideOthers();

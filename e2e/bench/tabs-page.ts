@@ -14,7 +14,7 @@ const connection = () => {
   return connect<{ Counter: Counter }>(() => new Worker(address, { type: 'module' }));
 };
 
-/** What is called, each with its promise awaited before the next. */
+/** The measured calls; each promise is awaited before the next call. */
 const CALLS = {
   get: async () => {
     const storage = await openStorage('bench');
@@ -34,7 +34,7 @@ const CALLS = {
 
 export type CallName = keyof typeof CALLS;
 
-/** What moves from the tab that closes to the other; `lock` is a lock of a bare worker, and nothing of the package. */
+/** Moves from the tab that closes to the other; `lock` is a lock of a bare worker, without the package. */
 export type Moving = 'storage' | 'objects' | 'lock';
 
 /** A worker that says every few milliseconds that it holds the lock. */

@@ -1,6 +1,6 @@
 // The class that the benchmark of tabs calls.
 
-import { DurableObject, serve } from '../../worker/entries/objects.ts';
+import { DurableObject, serve } from '../../worker/start/entries/objects.ts';
 
 export class Counter extends DurableObject {
   add(): number {

@@ -1,14 +1,14 @@
-// What it costs not to lead, in one run: a call of a tab that follows beside the same call of the tab that leads;
-// and how long nothing is answered when the tab that leads is closed, beside what the browser alone takes to end a
-// worker and pass on its lock.
+// The cost of following, in one run: a call of a tab that follows against the same call of the tab that leads; and
+// how long nothing is answered when the tab that leads is closed, against the browser's own time to end a worker
+// and pass on its lock.
 //
 //   npx tsx e2e/bench/tabs.ts [--browser chromium|firefox] [--rounds 15] [--only calls|takeover]
 
 import { parseArgs } from 'node:util';
 import type { BrowserContext, Page } from '@playwright/test';
+import { startSite } from '../break/torture/site.ts';
 import { type BrowserName, requireBrowser } from '../browsers/browser.ts';
 import { Profile } from '../browsers/profile.ts';
-import { startSite } from '../torture/site.ts';
 import type { CallName, Moving } from './tabs-page.ts';
 
 const { values: options } = parseArgs({
@@ -92,8 +92,8 @@ async function compareCalls(context: BrowserContext): Promise<void> {
 }
 
 /**
- * Each round, the tab that leads goes and the one that follows takes over. A tab has one worker, as an app has: two
- * would take over at once, and share the processor.
+ * Each round, the tab that leads closes and the other takes over. A tab has one worker, as an app has: two would
+ * take over at once, and share the processor.
  */
 async function takeOver(context: BrowserContext): Promise<void> {
   console.log(

@@ -1,8 +1,8 @@
 // Finds a browser on this machine, or gets one.
 //
-// Chromium: what CHROMIUM_PATH names, then an installed Chromium or Chrome, then Playwright's own
-// download, then the system's package (as root). Firefox: FIREFOX_PATH, then an installed Firefox;
-// it is fetched only when FIREFOX=1 asks for it. A candidate counts only when it starts.
+// Chromium: the browser that CHROMIUM_PATH names, then an installed Chromium or Chrome, then
+// Playwright's own download, then the system's package (as root). Firefox: FIREFOX_PATH, then an
+// installed Firefox; fetched only with FIREFOX=1. A candidate counts only when it starts.
 
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
@@ -79,7 +79,7 @@ export function findBrowser(name: BrowserName): FoundBrowser | null {
   return null;
 }
 
-/** A Chromium, fetched when none is installed. @throws Error that says what to do. */
+/** A Chromium, fetched when none is installed. @throws Error with the way out */
 export function getChromium(): FoundBrowser {
   const installed = findBrowser('chromium');
   if (installed) return installed;
@@ -107,7 +107,7 @@ export function getFirefox(): FoundBrowser | null {
   );
 }
 
-/** The browser of this name, fetched when that is asked for. @throws Error that says what to do. */
+/** The browser of this name, fetched on request. @throws Error with the way out */
 export function requireBrowser(name: BrowserName): FoundBrowser {
   const found = name === 'chromium' ? getChromium() : getFirefox();
   if (found === null) {

@@ -1,22 +1,18 @@
-// The pages of e2e/pages as one script each, built as an app would be.
+// The pages of e2e/specs/pages as one script each, built as an app would be.
 //
 // Their sources one by one would do as well, but a page and its worker are some 400 modules, which take
 // seconds to load in every test that starts a browser.
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build, type InlineConfig } from 'vite';
 
-export interface BuiltPages {
-  /** Holds the built files by the paths they are served at. */
-  readonly directory: string;
-  remove(): void;
-}
-
-/** What is built: pages, and modules that pages import, by their paths in the repository. */
-const PAGES = ['/e2e/pages/blank.html', '/e2e/pages/react.html', '/e2e/pages/inspector.html'];
-const MODULES = ['/e2e/management/page.ts'];
+/** The built files: pages, and modules that pages import, by their paths in the repository. */
+const PAGES = [
+  '/e2e/specs/pages/blank.html',
+  '/e2e/specs/pages/react.html',
+  '/e2e/specs/pages/inspector.html',
+];
+const MODULES = ['/e2e/specs/management/page.ts'];
 
 /** The folder of scripts, at the root of the server. */
 const SCRIPTS = 'built-pages';
@@ -29,12 +25,12 @@ export function builtFile(url: string): string | null {
 
 const scriptOf = (module: string) => `/${SCRIPTS}/${module.replaceAll('/', '-').slice(1)}.js`;
 
-/** Builds them with the plugins and aliases of a server. */
+/** Builds them into the folder, by the paths they are served at, with the plugins and aliases of a server. */
 export async function buildPages(
   root: string,
+  folder: string,
   { plugins, resolve }: Pick<InlineConfig, 'plugins' | 'resolve'>,
-): Promise<BuiltPages> {
-  const directory = mkdtempSync(join(tmpdir(), 'ctx-storage-pages-'));
+): Promise<void> {
   await build({
     configFile: false,
     root,
@@ -43,7 +39,7 @@ export async function buildPages(
     resolve: resolve!,
     worker: { format: 'es' },
     build: {
-      outDir: directory,
+      outDir: folder,
       emptyOutDir: true,
       assetsDir: SCRIPTS,
       target: 'es2023',
@@ -61,5 +57,4 @@ export async function buildPages(
       },
     },
   });
-  return { directory, remove: () => rmSync(directory, { recursive: true, force: true }) };
 }

@@ -1,8 +1,8 @@
-// What end-to-end tests start from: the repository served on a free port, and a browser with a
-// profile on disk.
+// The fixtures of end-to-end tests: the repository served on a free port, and a browser with a profile on
+// disk.
 //
-// Keeps true: a test on the blank page leaves no lock, no open file and no worker behind, and its
-// page's heap is bounded; a leak fails the test that made it. Tests that share the browser share no origin.
+// Invariant: a test on the blank page leaves no lock, no open file and no worker behind, and its page's
+// heap is bounded; a leak fails the test that made it. Tests that share the browser share no origin.
 
 import { type BrowserContext, test as base, type Page } from '@playwright/test';
 import { openBlank } from './blank-page.ts';
@@ -17,7 +17,9 @@ import { PlaywrightTabs, type TabBrowser } from './tabs.ts';
 import { WebKitBrowser } from './webkit.ts';
 
 interface Fixtures {
-  /** The shared browser. What the test opens in it, or routes, ends with the test; a script for all pages would not. */
+  /**
+   * The shared browser. Pages and routes of the test end with the test; a script for all pages would not.
+   */
   readonly context: BrowserContext;
   /** The repository, served at an origin that no other test uses. */
   readonly server: Served;
@@ -25,11 +27,11 @@ interface Fixtures {
   readonly demoSite: Served;
   /** A browser not yet started, whose profile outlives it and ends with the test. */
   readonly profile: Profile;
-  /** The same, in what tests of WebKitGTK can do with it as well. */
+  /** The same, limited to the actions that tests of WebKitGTK can perform as well. */
   readonly tabs: TabBrowser;
   /** A blank page of `server` with `window.api`, in the shared browser; for tests that add no script to it. */
   readonly storagePage: Page;
-  /** Sees what the pages of `server` hold, from a page of its own. */
+  /** Sees the resources of the pages of `server`, from a page of its own. */
   readonly observer: Observer;
 }
 
@@ -110,7 +112,7 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
     const heapBefore = tellsHeap ? await heapBytes(page) : 0;
     await use(page);
     if (tellsHeap && !page.isClosed()) expectBounded(heapBefore, await heapBytes(page));
-    // The page that leaves the test looks at what is left.
+    // The page that leaves the test counts the remaining resources.
     const observer = await Observer.open(await keptPage.open(), server);
     await observer.expectNothing();
   },

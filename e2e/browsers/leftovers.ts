@@ -1,13 +1,13 @@
-// What the pages of an origin hold: Web Locks, open file handles, workers, memory.
+// The resources of the pages of an origin: Web Locks, open file handles, workers, memory.
 //
-// Seen from a page of the same origin that holds nothing itself. A file is open when an access handle on
-// it is refused, so the count is right only while nobody opens files.
+// Seen from a page of the same origin that holds no resources itself. A file is open when an access
+// handle on it is refused, so the count is right only while nobody opens files.
 
 import type { Page } from '@playwright/test';
 import { expect } from '@playwright/test';
 import type { Served } from './server.ts';
 
-/** What is held by all pages of the origin together. */
+/** The resources of all pages of the origin together. */
 export interface Holdings {
   readonly locks: readonly string[];
   readonly openFiles: readonly string[];
@@ -20,10 +20,10 @@ const NOTHING: Holdings = { locks: [], openFiles: [], workers: 0 };
 const HEAP_GROWTH_BYTES_MAX = 64 * 1024 * 1024;
 
 /** A killed worker that is busy lets go of its files within this time, on a busy machine as well. */
-const LET_GO_MS = 30_000;
+const LET_GO_MS = 120_000;
 
 /** Firefox 153 has, now and then, left one question about a file unanswered; then all are asked again. */
-const LIST_MS = 5000;
+const LIST_MS = 20_000;
 
 /** Runs in a worker, which alone may ask for access handles. */
 const LIST_OPEN_FILES = `
@@ -57,7 +57,7 @@ export class Observer {
 
   /** Brings the page to the origin of the server. */
   static async open(page: Page, server: Served): Promise<Observer> {
-    await page.goto(`${server.origin}/e2e/pages/observer.html`);
+    await page.goto(`${server.origin}/e2e/specs/pages/observer.html`);
     return new Observer(page);
   }
 
@@ -93,7 +93,7 @@ export class Observer {
     return { workers, ...seen };
   }
 
-  /** Waits until nothing is held. @throws with what is held when that does not come */
+  /** Waits until the pages hold no resources. @throws Error that lists the resources held after the wait */
   async expectNothing(): Promise<void> {
     await expect
       .poll(() => this.holdings(), { timeout: LET_GO_MS, message: 'what closed pages still hold' })

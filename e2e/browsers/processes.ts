@@ -1,7 +1,8 @@
-// Kills browser processes as an operating system would, to see what survives; and tells what memory they use.
+// Kills browser processes as an operating system would, to see which data survives; and measures the memory
+// they use.
 //
-// Only processes that this one started are ever touched: they are found as its descendants that
-// carry the profile's directory on their command line, never by name. Linux only, by /proc.
+// It touches only processes that this process started: they are found as its descendants that carry the
+// profile's directory on their command line, never by name. Linux only, by /proc.
 
 import { readdirSync, readFileSync } from 'node:fs';
 
@@ -24,7 +25,7 @@ export function killBrowser(profileDirectory: string): void {
   kill(browserProcesses(profileDirectory));
 }
 
-/** Memory that the renderers of the browser on this profile use, what they share with other processes included. */
+/** Memory of the renderers of the browser on this profile, including memory shared with other processes. */
 export function rendererBytes(profileDirectory: string): number {
   let bytes = 0;
   for (const pid of rendererIds(profileDirectory)) {
@@ -41,7 +42,7 @@ export function rendererIds(profileDirectory: string): number[] {
     .map(({ pid }) => pid);
 }
 
-// The browser's first process names the profile; what it started need not.
+// The browser's first process names the profile; its children need not.
 function browserProcesses(profileDirectory: string): Process[] {
   const children = childrenByParent();
   const below = (pid: number): Process[] =>

@@ -1,13 +1,14 @@
 // Serves the repository to a browser under test, with Vite's transforms, on a free port.
 //
-// Dependencies are pre-bundled only by name: Vite reloads every page when it discovers one that it has
-// not bundled yet, which a test would meet as a lost page.
+// Dependencies are pre-bundled only by name: Vite reloads every page when it discovers another
+// dependency, and a test would lose its page.
 
 import { readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { extname, join, normalize, sep } from 'node:path';
 import { createServer, type Plugin } from 'vite';
-import { ctxStorage } from '../../src/vite/plugin.ts';
+import { ctxStorage } from '../../src/tools/vite/plugin.ts';
+import { builtOnce } from './built-once.ts';
 import { buildPages, builtFile } from './built-pages.ts';
 
 export const REPOSITORY = join(import.meta.dirname, '../..');
@@ -16,7 +17,22 @@ export const REPOSITORY = join(import.meta.dirname, '../..');
 export const CLEAR_PATH = '/clear-site-data';
 
 /** The page of `openBlank`. */
-export const BLANK_PATH = '/e2e/pages/blank.html';
+export const BLANK_PATH = '/e2e/specs/pages/blank.html';
+
+/**
+ * Runs a task of Vite in the mode that it names itself. Vite leaves `NODE_ENV` behind in the process, and a build obeys
+ * the one it finds: after a development server, `import.meta.env.PROD` would be false and no service worker registered.
+ */
+export async function withoutNodeEnv<T>(task: () => Promise<T>): Promise<T> {
+  const { NODE_ENV: before } = process.env;
+  delete process.env.NODE_ENV;
+  try {
+    return await task();
+  } finally {
+    if (before === undefined) delete process.env.NODE_ENV;
+    else process.env.NODE_ENV = before;
+  }
+}
 
 /** Longer than a run of the tests. */
 const CACHED = 'max-age=3600';
@@ -26,18 +42,18 @@ const TYPES: Readonly<Record<string, string>> = {
   '.wasm': 'application/wasm',
 };
 
-/** What `ctx-storage/worker` is in the sources. */
-const WORKER_ENTRY = join(REPOSITORY, 'worker/entries/objects.ts');
+/** `ctx-storage/worker` in the sources. */
+const WORKER_ENTRY = join(REPOSITORY, 'worker/start/entries/objects.ts');
 
-/** What `ctx-storage/worker/…` are in the sources. */
+/** `ctx-storage/worker/…` in the sources. */
 export const MODULE_ALIASES = ['async-hooks', 'cloudflare-email', 'diagnostics-channel'].map(
   (name) => ({
     find: `ctx-storage/worker/${name}`,
-    replacement: join(REPOSITORY, `worker/modules/${name}.ts`),
+    replacement: join(REPOSITORY, `worker/realm/modules/${name}.ts`),
   }),
 );
 
-/** Libraries of pages and of e2e/libraries that have many files, or depend on CommonJS. */
+/** Libraries of pages and of e2e/workerd/libraries that have many files, or depend on CommonJS. */
 const PREBUNDLED = [
   '@cloudflare/actors',
   '@orpc/server',
@@ -108,35 +124,44 @@ export async function startServer({
   builtPages = false,
   isolated = false,
 }: ServerOptions = {}): Promise<TestServer> {
-  const objects = ctxStorage({ config: 'demo/objects/wrangler.jsonc', workerEntry: WORKER_ENTRY });
-  const resolve = { alias: MODULE_ALIASES };
-  const pages = builtPages ? await buildPages(REPOSITORY, { plugins: [objects], resolve }) : null;
-  const server = await createServer({
-    configFile: false,
-    root: REPOSITORY,
-    cacheDir: join(REPOSITORY, 'node_modules/.vite', cache),
-    appType: 'mpa',
-    logLevel: 'error',
-    plugins: [
-      mountPlugin(mounts),
-      clearPlugin,
-      ...(pages === null ? [] : [builtPlugin(pages.directory)]),
-      objects,
-    ],
-    optimizeDeps: { noDiscovery: true, include: PREBUNDLED },
-    resolve,
-    worker: { format: 'es' },
-    // A file saved while tests run must not reload their pages.
-    server: {
-      host: 'localhost',
-      port: 0,
-      allowedHosts: [INSECURE_HOST],
-      hmr: false,
-      watch: null,
-      // Nor must each page ask for every module again: they do not change while tests run.
-      headers: { 'cache-control': CACHED, ...(isolated && ISOLATION) },
-    },
+  const objects = ctxStorage({
+    config: 'demo/objects/wrangler.jsonc',
+    workerEntry: WORKER_ENTRY,
+    vars: ['KEEP_MS'],
   });
+  const resolve = { alias: MODULE_ALIASES };
+  const build = { plugins: [objects], resolve };
+  const pages = builtPages
+    ? await builtOnce('pages', (folder) => buildPages(REPOSITORY, folder, build))
+    : null;
+  const server = await withoutNodeEnv(() =>
+    createServer({
+      configFile: false,
+      root: REPOSITORY,
+      cacheDir: join(REPOSITORY, 'node_modules/.vite', cache),
+      appType: 'mpa',
+      logLevel: 'error',
+      plugins: [
+        mountPlugin(mounts),
+        clearPlugin,
+        ...(pages === null ? [] : [builtPlugin(pages)]),
+        objects,
+      ],
+      optimizeDeps: { noDiscovery: true, include: PREBUNDLED },
+      resolve,
+      worker: { format: 'es' },
+      // A file saved while tests run must not reload their pages.
+      server: {
+        host: 'localhost',
+        port: 0,
+        allowedHosts: [INSECURE_HOST],
+        hmr: false,
+        watch: null,
+        // Nor must each page ask for every module again: they do not change while tests run.
+        headers: { 'cache-control': CACHED, ...(isolated && ISOLATION) },
+      },
+    }),
+  );
   await server.listen();
   const address = server.httpServer!.address();
   if (address === null || typeof address === 'string') {
@@ -144,10 +169,7 @@ export async function startServer({
   }
   return {
     origin: `http://localhost:${address.port}`,
-    close: async () => {
-      await server.close();
-      pages?.remove();
-    },
+    close: () => server.close(),
   };
 }
 
@@ -160,7 +182,7 @@ const clearPlugin: Plugin = {
   },
 };
 
-/** Serves what was built; all else is served from the sources. */
+/** Serves built files; all other files are served from the sources. */
 function builtPlugin(directory: string): Plugin {
   const mount = folderMount(directory);
   return {
@@ -169,7 +191,7 @@ function builtPlugin(directory: string): Plugin {
       middlewares.use((request, response, next) => {
         const file = builtFile(request.url ?? '/');
         if (file === null) return next();
-        // Not served at the module's own address: what it imports is beside the built file.
+        // Not served at the module's own address: its imports are next to the built file.
         if (file !== request.url) return response.writeHead(302, { location: file }).end();
         response.setHeader('cache-control', CACHED);
         void serve(mount(file), response);
@@ -185,7 +207,7 @@ function mountPlugin(mounts: Readonly<Record<string, Mount>>): Plugin {
       for (const [prefix, mount] of Object.entries(mounts)) {
         middlewares.use(prefix, (request, response) => {
           const { pathname } = new URL(request.url ?? '/', 'http://localhost');
-          // What is mounted may change between two tests.
+          // The mounted content may change between two tests.
           response.setHeader('cache-control', 'no-store');
           void serve(mount(decodeURIComponent(pathname)), response);
         });

@@ -1,4 +1,4 @@
-// Serves what a function gives for a path, on a free port of localhost.
+// Serves a function's result for a path, on a free port of localhost.
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -16,7 +16,10 @@ export interface StaticSite {
   close(): Promise<void>;
 }
 
-/** `read` gives the content of a path; what it throws for is not found. A path without an extension is HTML. */
+/**
+ * `read` returns the content of a path; if it throws, the answer is 404. A path without an extension is
+ * HTML.
+ */
 export async function serveStatic(
   read: (path: string) => string | Buffer,
   headers: Readonly<Record<string, string>> = {},

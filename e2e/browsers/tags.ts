@@ -7,7 +7,7 @@
 export const ONCE = '@once';
 
 /**
- * A test that takes seconds of a processor, and beside which a shorter one meets the same part of a browser. `npm test`
- * runs it in its first browser only, `npm run e2e` in each.
+ * A test that takes many seconds, and beside which a shorter one meets the same part of a browser. `npm test` leaves it
+ * for the rest; `npm run e2e` runs it in each browser.
  */
 export const LONG = '@long';

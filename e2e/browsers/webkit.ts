@@ -14,8 +14,8 @@ import type { Tab, TabBrowser } from './tabs.ts';
 const PACKAGES = ['webkit2gtk-driver', 'gir1.2-webkit2-4.1', 'python3-gi', 'xvfb'];
 const PYTHON = '/usr/bin/python3';
 const BROWSER = join(import.meta.dirname, 'webkit-browser.py');
-const START_MS_MAX = 30_000;
-const SCRIPT_MS_MAX = 60_000;
+const START_MS_MAX = 120_000;
+const SCRIPT_MS_MAX = 200_000;
 const RETRY_MS = 100;
 /** A browser whose script hangs does not end when it is asked to. */
 const END_MS_MAX = 5000;
@@ -43,7 +43,7 @@ export function getWebKit(): string | null {
   );
 }
 
-/** The version of WebKitGTK, fetched when that is asked for. @throws Error that says what to do */
+/** The version of WebKitGTK, fetched on request. @throws Error with the way out */
 export function requireWebKit(): string {
   const found = getWebKit();
   if (found !== null) return found;

@@ -4,8 +4,8 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { afterAll, expect, test } from 'vitest';
-import type * as InProcess from '../../worker/entries/in-process.ts';
-import type * as Library from '../../worker/library/library.ts';
+import type * as Library from '../../worker/realm/library/library.ts';
+import type * as InProcess from '../../worker/start/entries/in-process.ts';
 import { minifyAgain } from './minify-again.ts';
 import { forBrowsers } from './package-bundle.ts';
 
@@ -18,7 +18,8 @@ test('[OBJ17] classes of the platform keep their names in the bundles for browse
   await build({
     ...forBrowsers,
     stdin: {
-      contents: "export * from './entries/in-process.ts'; export * from './library/library.ts';",
+      contents:
+        "export * from './start/entries/in-process.ts'; export * from './realm/library/library.ts';",
       resolveDir: WORKER,
       loader: 'ts',
     },
@@ -43,7 +44,7 @@ test('[OBJ17] classes of the platform keep their names in the bundles for browse
       ];
     }
   }
-  const wasm = new Uint8Array(readFileSync(join(WORKER, 'vfs/sqlite3.wasm')));
+  const wasm = new Uint8Array(readFileSync(join(WORKER, 'engine/vfs/sqlite3.wasm')));
   const objects = await bundle.createObjects({ Named }, { wasm });
   try {
     // As workerd names them.

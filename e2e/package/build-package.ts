@@ -10,7 +10,6 @@ import { execFileSync } from 'node:child_process';
 import {
   copyFileSync,
   cpSync,
-  existsSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -21,25 +20,31 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BuildOptions, build } from 'esbuild';
 import { ENTRY_NAMES, entryModules } from './entry-modules.ts';
+import { lateAsset, leaveAtSymbol } from './late-asset.ts';
+import { Licences } from './licences.ts';
 import { minifyAgain } from './minify-again.ts';
 import { bundled, forBrowsers } from './package-bundle.ts';
 import { rollUpTypes } from './roll-up-types.ts';
 
 rmSync('dist', { recursive: true, force: true });
 const outdir = 'dist';
-/** Every package whose code is in a bundle: its licence goes along. */
-const packages = new Set(['@sqlite.org/sqlite-wasm']);
+const licences = new Licences();
 async function bundle(options: BuildOptions, finish = async (_file: string) => {}): Promise<void> {
   const { metafile } = await build({ ...options, outdir, metafile: true });
   for (const output of Object.keys(metafile!.outputs)) {
     await finish(output);
     keepAddresses(output);
   }
-  for (const input of Object.keys(metafile!.inputs)) {
-    const [, name] = /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input) ?? [];
-    if (name !== undefined) packages.add(name);
-  }
+  for (const input of Object.keys(metafile!.inputs)) licences.add(input);
 }
+
+// The parts that a worker loads when they are needed; the files that load them know its content.
+await bundle(
+  { ...forBrowsers, entryPoints: { late: 'worker/engine/storage/late-parts.ts' } },
+  minifyAgain,
+);
+const late = lateAsset(leaveAtSymbol('dist/late.js'));
+const forWorkers = { ...forBrowsers, plugins: [late, ...forBrowsers.plugins] };
 
 // The page's client is loaded with the first call, and `openStorage`, whose worker a bundler emits, lies in a
 // module that `connect` does not need.
@@ -47,37 +52,37 @@ await bundle(
   {
     ...forBrowsers,
     splitting: true,
-    // The inspector is beside them because it shares what they know of handles and signals.
+    // The inspector is in the same build because it shares their modules for handles and signals.
     entryPoints: entryModules('index', 'connect', 'inspector', 'source'),
   },
   minifyAgain,
 );
 await bundle(
   {
-    ...forBrowsers,
+    ...forWorkers,
     entryPoints: {
-      worker: 'worker/entries/storage-worker.ts',
-      'source-worker': 'worker/entries/source-worker.ts',
+      worker: 'worker/start/entries/storage-worker.ts',
+      'source-worker': 'worker/start/entries/source-worker.ts',
     },
   },
   minifyAgain,
 );
 // Base classes and their host are one module each, whichever entries a program takes them from.
 await bundle({
-  ...forBrowsers,
+  ...forWorkers,
   splitting: true,
   entryPoints: {
-    ...entryModules('objects', 'in-process', 'management', 'migrate'),
+    ...entryModules('objects', 'in-process', 'management', 'migrate', 'undo'),
     ...entryModules('async-hooks', 'cloudflare-email', 'diagnostics-channel'),
-    // Entries of their own so that they are files of their own, of which a bundler takes what is used.
-    serve: 'worker/entries/serve.ts',
-    'base-classes': 'worker/library/base-classes.ts',
-    'rpc-stub': 'worker/library/rpc-stub.ts',
-    'running-object': 'worker/library/running-object.ts',
-    'rpc-target': 'src/contract/rpc-target.ts',
+    // Entries of their own, so that a bundler takes only the files that are used.
+    serve: 'worker/start/entries/serve.ts',
+    'base-classes': 'worker/realm/library/base-classes.ts',
+    'rpc-stub': 'worker/realm/library/rpc-stub.ts',
+    'running-object': 'worker/realm/library/running-object.ts',
+    'rpc-target': 'src/shared/contract/rpc-target.ts',
   },
 });
-// React is the app's own; what is imported from the page's entry are types.
+// React is the app's own; imports from the page's entry are types.
 await bundle({
   ...forBrowsers,
   external: ['react'],
@@ -85,10 +90,10 @@ await bundle({
 });
 // The helper page of tests, and its worker.
 await bundle({
-  ...forBrowsers,
+  ...forWorkers,
   entryPoints: {
-    'playwright-helper': 'src/playwright/page/helper.ts',
-    'playwright-worker': 'worker/entries/unhosted-worker.ts',
+    'playwright-helper': 'src/tools/playwright/page/helper.ts',
+    'playwright-worker': 'worker/start/entries/unhosted-worker.ts',
   },
 });
 // Of tests. Its functions run in pages as their text, in which a helper of the bundler would be missing.
@@ -100,7 +105,7 @@ await bundle({
   mainFields: ['module', 'main'],
   entryPoints: entryModules('playwright'),
 });
-// For Node: what is a peer is the project's own.
+// For Node: peers are the project's own.
 await bundle({
   ...bundled,
   platform: 'node',
@@ -110,20 +115,20 @@ await bundle({
   splitting: true,
   entryPoints: {
     ...entryModules('node', 'management-node', 'vite'),
-    'node-library': 'worker/entries/node-library.ts',
-    cli: 'src/cli/node-main.ts',
+    'node-library': 'worker/start/entries/node-library.ts',
+    cli: 'src/management/cli/node-main.ts',
   },
 });
-writeFileSync('dist/licences.txt', licences());
-copyFileSync('worker/vfs/sqlite3.wasm', 'dist/sqlite3.wasm');
-copyFileSync('src/vite/client.d.ts', 'dist/vite-client.d.ts');
+writeFileSync('dist/licences.txt', licences.text());
+copyFileSync('worker/engine/vfs/sqlite3.wasm', 'dist/sqlite3.wasm');
+copyFileSync('src/tools/vite/client.d.ts', 'dist/vite-client.d.ts');
 await writeTypes('dist/types');
 writeOlderTypes('dist/types', 'dist/types-5.4');
 console.log('dist/ is built');
 
 /**
- * Imports of addresses that are known only at run time stay imports for the bundlers of those who take the package.
- * Minifying removes the comments that say so.
+ * Imports of addresses that are known only at run time stay imports for the bundlers of the package's users.
+ * Minifying removes the comments that request it.
  */
 function keepAddresses(file: string): void {
   if (!file.endsWith('.js')) return;
@@ -133,24 +138,6 @@ function keepAddresses(file: string): void {
     'import(/* webpackIgnore: true */ /* @vite-ignore */ $1)',
   );
   if (kept !== text) writeFileSync(file, kept);
-}
-
-/** The licences of what is bundled, as they ask for. */
-function licences(): string {
-  return [...packages]
-    .sort()
-    .map((name) => {
-      const folder = `node_modules/${name}`;
-      const { version, license } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8')) as {
-        readonly version: string;
-        readonly license: string;
-      };
-      const file = ['LICENSE', 'LICENSE.md', 'LICENSE.txt', 'license', 'LICENCE']
-        .map((each) => `${folder}/${each}`)
-        .find((each) => existsSync(each));
-      return `${name} ${version} (${license})\n\n${file === undefined ? '' : readFileSync(file, 'utf8')}`;
-    })
-    .join(`\n${'-'.repeat(80)}\n\n`);
 }
 
 async function writeTypes(folder: string): Promise<void> {

@@ -1,5 +1,5 @@
-// What esbuild must be told to bundle this package: the worker and its WebAssembly lie beside the page's
-// bundle, and names that programs see are kept.
+// Settings that esbuild needs to bundle this package: the worker and its WebAssembly are next to the
+// page's bundle, and names that programs see are kept.
 
 import { readFileSync } from 'node:fs';
 import type { Plugin } from 'esbuild';
@@ -7,9 +7,12 @@ import { keptNames } from './kept-names.ts';
 
 // In the sources the worker and its WebAssembly lie in their folders; in the package, beside it.
 const ADDRESSES: Readonly<Record<string, readonly [string, string]>> = {
-  'spawn-worker.ts': ["'../../worker/entries/storage-worker.ts'", "'./worker.js'"],
-  'spawn-source-worker.ts': ["'../../worker/entries/source-worker.ts'", "'./source-worker.js'"],
-  'wasm-url.ts': ["'../../worker/vfs/sqlite3.wasm'", "'./sqlite3.wasm'"],
+  'spawn-worker.ts': ["'../../../worker/start/entries/storage-worker.ts'", "'./worker.js'"],
+  'spawn-source-worker.ts': [
+    "'../../../worker/start/entries/source-worker.ts'",
+    "'./source-worker.js'",
+  ],
+  'wasm-url.ts': ["'../../../worker/engine/vfs/sqlite3.wasm'", "'./sqlite3.wasm'"],
 };
 
 const flatAddresses: Plugin = {
@@ -27,7 +30,7 @@ const flatAddresses: Plugin = {
   },
 };
 
-// What a code means is for readers of the source and the documents.
+// The meaning of a code is for readers of the source and the documents.
 const withoutMeanings: Plugin = {
   name: 'without-meanings',
   setup(bundle) {

@@ -1,6 +1,6 @@
 // An example of docs/examples as its reader has it: copied to a folder of its own, with the packed package installed.
 //
-// What else it depends on is linked from this repository, so it is not checked here whether npm would install it;
+// Its other dependencies are linked from this repository, so it is not checked here whether npm would install it;
 // e2e/package/examples.test.ts checks that the versions are the same.
 
 import { spawn, spawnSync } from 'node:child_process';
@@ -42,9 +42,12 @@ export function removeExample(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Runs one of the example's scripts to its end, and returns what it printed. @throws Error with that, when it fails */
+/**
+ * Runs one of the example's scripts to its end, and returns its output. @throws Error with the output when it fails
+ */
 export function runScript(folder: string, script: string): string {
-  const { PATH, ...rest } = process.env;
+  // As in a shell: a test's process may have the NODE_ENV of a development server.
+  const { PATH, NODE_ENV: _ours, ...rest } = process.env;
   const env = { ...rest, PATH: `${join(REPOSITORY, 'node_modules/.bin')}:${PATH}` };
   const run = spawnSync('npm', ['run', '--silent', script], { cwd: folder, env, encoding: 'utf8' });
   if (run.status === 0) return run.stdout;

@@ -1,5 +1,5 @@
 // The example of a Playwright suite as a user of the package has it: in a folder of its own, with the packed package
-// installed, and its tests run by its own Playwright. e2e/example-rig adds tests, and how they run here.
+// installed, and its tests run by its own Playwright. e2e/package/example-rig adds tests, and how they run here.
 
 import { execFileSync, spawn } from 'node:child_process';
 import { cpSync } from 'node:fs';
@@ -11,8 +11,8 @@ import { REPOSITORY } from '../browsers/server.ts';
 import { EXAMPLES } from './copied-example.ts';
 import { packedFile } from './installed.ts';
 
-/** What is copied over the example. */
-const RIG = join(REPOSITORY, 'e2e/example-rig');
+/** The files that are copied over the example. */
+const RIG = join(REPOSITORY, 'e2e/package/example-rig');
 
 /** How one test ended. */
 export interface RanTest {
@@ -62,7 +62,7 @@ interface JsonSpec {
   }[];
 }
 
-/** Makes the project in an empty folder, and installs what it needs by npm. */
+/** Makes the project in an empty folder, and installs its dependencies by npm. */
 export function makeExample(folder: string): void {
   for (const from of [join(EXAMPLES, 'playwright'), RIG]) cpSync(from, folder, { recursive: true });
   execFileSync(
@@ -72,7 +72,7 @@ export function makeExample(folder: string): void {
   );
 }
 
-/** What of the project's tests: on one of its servers, or those that are meant to fail. */
+/** A part of the project's tests: on one of its servers, or the tests that are meant to fail. */
 type Part = 'build' | 'dev' | 'red';
 
 /**
@@ -139,7 +139,7 @@ function run(
   parameters: readonly string[],
   env: Readonly<Record<string, string>>,
 ): Promise<string> {
-  // What the outer Playwright has set is not meant for this one.
+  // The outer Playwright's settings are not meant for this one.
   const inherited = Object.entries(process.env).filter(
     ([name]) => !/^(?:TEST_|PW|PLAYWRIGHT_|NODE_OPTIONS$|FORCE_COLOR$)/.test(name),
   );

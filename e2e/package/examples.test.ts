@@ -1,4 +1,4 @@
-// The manifests of the examples: what a reader installs is what the tests have run.
+// The manifests of the examples: a reader installs the versions that the tests have run.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -5,7 +5,7 @@
 // The last line is the count; ends with 1 if anything fails.
 //
 //   --only        projects whose name has this in it, in any case; `types` for the checks of types
-//   --folder      where the projects are made and kept: what is there already is not installed again
+//   --folder where the projects are made and kept: an existing project is not installed again
 //   --build-only  stops before a browser is opened
 
 import { execFileSync, spawn } from 'node:child_process';
@@ -23,7 +23,10 @@ import { FILES, type MatrixProject, PAGES, PROJECTS, type Served } from './matri
 import { packTo } from './pack.ts';
 import { checkTypes } from './type-matrix.ts';
 
-/** Until a page works or has failed; a development server bundles what it discovers, and reloads. */
+/**
+ * Until a page works or has failed; a development server bundles dependencies that it discovers, and
+ * reloads.
+ */
 const PAGE_MS_MAX = 60_000;
 
 const { values } = parseArgs({
@@ -167,7 +170,7 @@ function originIn(output: NodeJS.ReadableStream): Promise<string> {
   });
 }
 
-/** What the page ended with. */
+/** The final title of the page. */
 async function titleOf(page: Page): Promise<string> {
   const ended = page.waitForFunction(() => document.title, undefined, { timeout: PAGE_MS_MAX });
   return ended.then(

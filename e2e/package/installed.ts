@@ -38,12 +38,16 @@ export function linkPackages(directory: string, names: readonly string[]): void 
   }
 }
 
-/** Serves a folder on a free port of localhost; `/` is its index.html. */
-export function serveFolder(root: string): Promise<Server> {
+/** Serves a folder on a free port of localhost, except paths that are not served; `/` is its index.html. */
+export function serveFolder(
+  root: string,
+  isServed: (path: string) => boolean = () => true,
+): Promise<Server> {
   const server = createServer((request, response) => {
     const path = normalize(new URL(request.url!, 'http://localhost').pathname);
     const file = path.endsWith('/') ? join(path, 'index.html') : path;
     try {
+      if (!isServed(path)) throw new Error(`${path} is not served.`);
       const body = readFileSync(join(root, file));
       // As a CDN: pages of other origins may load it.
       response.setHeader('access-control-allow-origin', '*');

@@ -1,8 +1,8 @@
 // Names that programs see, in bundles whose other names are minified.
 //
-// `ctx.constructor.name` is what programs print, and compare, also when they are minified again. Keeping every
-// name costs a tenth of a bundle, so those are kept that reach a program. A name that is missing here shows in
-// the test of this folder, which walks through what an object is given.
+// Programs print and compare `ctx.constructor.name`, also when they are minified again. Keeping every name
+// costs a tenth of a bundle, so only names that reach a program are kept. If a name is missing here, the test
+// of this folder fails: it walks through everything that an object gets.
 
 import { readFileSync } from 'node:fs';
 import { relative, sep } from 'node:path';
@@ -10,39 +10,41 @@ import type { Plugin } from 'esbuild';
 
 /** Classes and functions at the top of a file. */
 const KEPT: Readonly<Record<string, readonly string[]>> = {
-  'src/client/remote-cursor.ts': ['RemoteCursor'],
-  'src/client/remote-kv.ts': ['RemoteKv'],
-  'src/client/remote-sql.ts': ['RemoteSql'],
-  'src/client/remote-storage.ts': ['RemoteStorage'],
-  'src/contract/object-id.ts': ['DurableObjectId'],
-  'src/contract/rpc-target.ts': ['RpcTarget'],
-  'src/live/live-iterator.ts': ['LiveIterator'],
-  'src/live/live-value.ts': ['LiveValue'],
-  'src/sockets/install.ts': ['WebSocketRequestResponsePair'],
-  'src/sockets/web-socket.ts': ['WebSocket', 'WebSocketPair'],
-  'src/stubs/loopback.ts': [
+  'src/page/storage/remote-cursor.ts': ['RemoteCursor'],
+  'src/page/storage/remote-kv.ts': ['RemoteKv'],
+  'src/page/storage/remote-sql.ts': ['RemoteSql'],
+  'src/page/storage/remote-storage.ts': ['RemoteStorage'],
+  'src/shared/contract/object-id.ts': ['DurableObjectId'],
+  'src/shared/contract/rpc-target.ts': ['RpcTarget'],
+  'src/shared/live/live-iterator.ts': ['LiveIterator'],
+  'src/shared/live/live-value.ts': ['LiveValue'],
+  'src/shared/calls/sockets/install.ts': ['WebSocketRequestResponsePair'],
+  'src/shared/calls/sockets/web-socket.ts': ['WebSocket', 'WebSocketPair'],
+  'src/shared/calls/stubs/loopback.ts': [
     'DurableObjectClass',
     'LoopbackDurableObjectClass',
     'LoopbackDurableObjectNamespace',
   ],
-  'src/stubs/namespace.ts': ['DurableObjectNamespace'],
-  'src/stubs/stub.ts': ['DurableObjectStub'],
-  'worker/calls/facet-stub.ts': ['ServiceStub'],
-  'worker/calls/facets.ts': ['DurableObjectFacets'],
-  'worker/globals/byte-streams.ts': ['IdentityTransformStream', 'FixedLengthStream'],
-  'worker/globals/caches.ts': ['Cache', 'CacheStorage'],
-  'worker/globals/cloudflare.ts': ['Cloudflare'],
-  'worker/globals/navigator.ts': ['Navigator'],
-  'worker/instance/durable-object-state.ts': ['DurableObjectState'],
-  'worker/library/base-classes.ts': ['DurableObject', 'WorkerEntrypoint', 'WorkflowEntrypoint'],
-  'worker/modules/async-hooks.ts': ['AsyncLocalStorage', 'AsyncResource'],
-  'worker/modules/cloudflare-email.ts': ['EmailMessage'],
-  'worker/modules/diagnostics-channel.ts': ['Channel', 'TracingChannel'],
-  'worker/sql/cursor.ts': ['Cursor', 'RowIterator', 'RawIterator'],
-  'worker/sql/sql-storage.ts': ['SqlStorage', 'Statement'],
-  'worker/storage/durable-object-storage.ts': ['DurableObjectStorage'],
-  'worker/storage/durable-object-transaction.ts': ['DurableObjectTransaction'],
-  'worker/storage/sync-kv-storage.ts': ['SyncKvStorage', 'ListIterator'],
+  'src/shared/calls/stubs/namespace.ts': ['DurableObjectNamespace'],
+  'src/shared/calls/stubs/stub.ts': ['DurableObjectStub'],
+  'worker/objects/calls/facets.ts': ['DurableObjectFacets', 'ServiceStub'],
+  'worker/realm/globals/byte-streams.ts': ['IdentityTransformStream', 'FixedLengthStream'],
+  'worker/realm/globals/caches.ts': ['Cache', 'CacheStorage'],
+  'worker/realm/globals/cloudflare.ts': ['Cloudflare', 'Navigator'],
+  'worker/objects/instance/durable-object-state.ts': ['DurableObjectState'],
+  'worker/realm/library/base-classes.ts': [
+    'DurableObject',
+    'WorkerEntrypoint',
+    'WorkflowEntrypoint',
+  ],
+  'worker/realm/modules/async-hooks.ts': ['AsyncLocalStorage', 'AsyncResource'],
+  'worker/realm/modules/cloudflare-email.ts': ['EmailMessage'],
+  'worker/realm/modules/diagnostics-channel.ts': ['Channel', 'TracingChannel'],
+  'worker/engine/sql/cursor.ts': ['Cursor', 'RowIterator', 'RawIterator'],
+  'worker/engine/sql/sql-storage.ts': ['SqlStorage', 'Statement'],
+  'worker/engine/storage/durable-object-storage.ts': ['DurableObjectStorage'],
+  'worker/engine/storage/durable-object-transaction.ts': ['DurableObjectTransaction'],
+  'worker/engine/storage/sync-kv-storage.ts': ['SyncKvStorage', 'ListIterator'],
 };
 
 const REPOSITORY = new URL('../../', import.meta.url).pathname;

@@ -1,15 +1,15 @@
 // The projects of the install matrix: empty ones, each with one tool and the settings that the documents name.
 
-/** One tool, and what of it is tried. */
+/** One tool, and the parts of it that are tried. */
 export interface MatrixProject {
   readonly name: string;
-  /** What npm installs beside the package. */
+  /** The packages that npm installs next to this package. */
   readonly packages: readonly string[];
   /** Besides the files of all projects. */
   readonly files: Readonly<Record<string, string>>;
   /** Run one after the other; each must succeed. The program is run by Node. */
   readonly build: readonly (readonly string[])[];
-  /** What a browser opens: a folder, or a server of the tool's own. */
+  /** The pages that a browser opens: a folder, or a server of the tool's own. */
   readonly served: readonly Served[];
 }
 
@@ -34,12 +34,17 @@ const title = (body: string) => `
 
 const OPEN = `
   const storage = await openStorage('app');
-  await storage.put('a', 1);
-  return storage.get('a');`;
+  const from = await storage.getCurrentBookmark();
+  await storage.put('a', (await storage.get('a') ?? 0) + 1);
+  return (await storage.diff(from).count()).keys[await storage.get('a') === 1 ? 'added' : 'changed'];`;
 
 const CALL = `
-  const { env } = await connect(start);
-  return env.Counter.getByName(crypto.randomUUID()).add();`;
+  const { env, storage: storageOf } = await connect(start);
+  const counter = env.Counter.getByName(crypto.randomUUID());
+  const storage = await storageOf(counter);
+  const from = await storage.getCurrentBookmark();
+  await counter.add();
+  return (await storage.diff(from).count()).keys.added;`;
 
 const CLASS = `
   class Counter extends DurableObject {
@@ -52,12 +57,12 @@ const CLASS = `
 
 export const PAGES: readonly string[] = ['storage.html', 'classes.html'];
 
-/** `entry` is what a page imports of the package. */
+/** `entry` is the module that a page imports from the package. */
 const classesOf = (entry: string) => `import { connect } from '${entry}';
   const start = () => new Worker(new URL('./objects.worker.js', import.meta.url), { type: 'module' });
   ${title(CALL)}`;
 
-/** What every project has. */
+/** Files of every project. */
 export const FILES: Readonly<Record<string, string>> = {
   'package.json':
     '{ "name": "app", "private": true, "type": "module", ' +
@@ -67,7 +72,7 @@ export const FILES: Readonly<Record<string, string>> = {
   'classes.html': '<script type="module" src="./classes.js"></script>',
   'classes.js': classesOf('ctx-storage'),
   'objects.worker.js': `import { DurableObject, serve } from 'ctx-storage/worker'; ${CLASS}`,
-  // In Node: what a server that renders does.
+  // In Node: the code of a server that renders.
   'server.js': `import { openStorage } from 'ctx-storage';
     const error = await openStorage('app').then(() => 'opened', String);
     if (!/Call openStorage\\(\\) in a browser/.test(error)) throw new Error(error);`,
@@ -77,9 +82,9 @@ export const FILES: Readonly<Record<string, string>> = {
     const files = readdirSync('connecting', { recursive: true }).filter((file) => file.endsWith('.js'));
     const workers = files.filter((file) => statSync('connecting/' + file).size > 250_000);
     if (workers.length !== 1) throw new Error('Workers: ' + workers.join(', '));`,
-  // A bundler that follows no workers: the class worker is an entry, and two files lie beside its output.
+  // A bundler that follows no workers: the class worker is an entry, and three files lie beside its output.
   'copy.js': `import { copyFileSync } from 'node:fs';
-    for (const file of ['worker.js', 'sqlite3.wasm']) {
+    for (const file of ['worker.js', 'late.js', 'sqlite3.wasm']) {
       copyFileSync('node_modules/ctx-storage/dist/' + file, 'out/' + file);
     }`,
   'pages.js': `import { copyFileSync } from 'node:fs';

@@ -1,10 +1,4 @@
-// The second minifier of what a page loads as it is: terser, after esbuild.
-//
-// It names variables in the order of their use, so that functions that are alike have the same text, and moves values
-// that are used once to their place. With brotli that is a twentieth of a worker.
-//
-// Invariants: names of properties stay, as in the first. So do parameters that are not used, since programs see
-// the `length` of functions.
+// The second minifier of the files that a page loads unbundled: terser, after esbuild.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type MinifyOptions, minify } from 'terser';
@@ -14,15 +8,15 @@ const PASSES = 2;
 
 const SYNTAX = 2022;
 
-// A function that is used once stays where it is: inside the one that calls it, it would be made with every call. That
-// would be 0.8 kB of the worker less, and calls of objects took 9 % longer.
+// A function that is used once stays in its place: inside its caller, it would be made with every call. The worker
+// would be 0.8 kB smaller, and calls of objects took 9 % longer.
 const OPTIONS: MinifyOptions = {
   module: true,
   ecma: SYNTAX,
   compress: { ecma: SYNTAX, passes: PASSES, keep_fargs: true, reduce_funcs: false },
 };
 
-/** What bundlers recognise: the addresses of files beside this one. */
+/** The forms that bundlers recognise: the addresses of files next to this one. */
 const ADDRESSES = /new URL\("\.[^"]*",import\.meta\.url\)|(?:from|import\() ?"\.[^"]*"/g;
 
 /** @throws if an address is no longer where a bundler of the package's user finds it */

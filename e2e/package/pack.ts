@@ -19,7 +19,7 @@ import { registryReadme } from './registry-readme.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../..');
 
-/** What else is built into `dist`: the playground and the guide. */
+/** Other builds in `dist`: the playground and the guide. */
 const OTHER_BUILDS = ['dist/demo', 'dist/site'];
 
 const OF_THE_REPOSITORY = ['scripts', 'devDependencies', 'overrides'] as const;
@@ -37,7 +37,9 @@ export function packTo(file: string): void {
     const manifest = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'));
     for (const part of OF_THE_REPOSITORY) delete manifest[part];
     manifest.exports = withOlderTypes(manifest.exports);
-    for (const name of ['dist', 'docs', 'README.md', 'CHANGELOG.md', 'LICENSE']) {
+    // `npm pack` chooses among these by the same patterns.
+    const names = new Set((manifest.files as string[]).map((pattern) => pattern.split('/')[0]!));
+    for (const name of names) {
       cpSync(join(REPOSITORY, name), join(directory, name), {
         recursive: true,
         filter: (path) => !OTHER_BUILDS.some((build) => path.startsWith(join(REPOSITORY, build))),
@@ -45,8 +47,9 @@ export function packTo(file: string): void {
     }
     const readme = readFileSync(join(REPOSITORY, 'README.md'), 'utf8');
     const isPacked = (file: string) =>
-      /^docs\/[^/]+\.md$|^(?:CHANGELOG\.md|LICENSE)$/.test(file) &&
-      existsSync(join(directory, file));
+      /^docs\/(?:internals\/[^/]+\.md|images\/[^/]+\.png|[^/]+\.md)$|^(?:[A-Z]+\.md|LICENSE)$/.test(
+        file,
+      ) && existsSync(join(directory, file));
     writeFileSync(join(directory, 'README.md'), registryReadme(readme, manifest, isPacked));
     writeFileSync(join(directory, 'package.json'), JSON.stringify(manifest, null, 2));
     const json = run(directory, 'pack', '--json', '--ignore-scripts');

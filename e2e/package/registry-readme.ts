@@ -1,7 +1,7 @@
 // The README as a registry shows it: there, a link to a file leads nowhere, so it becomes the address at which the
 // published package has that file.
 
-import { replaceLinks, targetOf } from '../site/links.ts';
+import { replaceLinks, targetOf } from './site/links.ts';
 
 /** A server of every published package's files. */
 const FILES = 'https://unpkg.com';

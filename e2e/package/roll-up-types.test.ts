@@ -45,7 +45,7 @@ export interface Owner {
 `,
 };
 
-test('[PKG12] entries share one declaration of a class, and comments stay above what they describe', async () => {
+test('[PKG12] entries share one declaration of a class, and comments stay above their declarations', async () => {
   mkdirSync(join(folder, 'from/inside'), { recursive: true });
   for (const [name, text] of Object.entries(SOURCES)) {
     writeFileSync(join(folder, 'from', name), text);

@@ -1,15 +1,15 @@
-// One declaration file an entry, from those that the compiler writes for each source file.
+// One declaration file per entry, from the files that the compiler writes for each source file.
 //
-// Invariant: what several entries share is declared in one file, so that a class with private fields is one type
-// whichever entry it is taken from; and every comment stays where editors look for it.
-// Knows nothing of which entries the package has.
+// Invariant: types that several entries share are declared in one file, so that a class with private fields is
+// one type whichever entry it is taken from; and every comment stays where editors look for it. Knows nothing of
+// which entries the package has.
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { rolldown } from 'rolldown';
 import { dts } from 'rolldown-plugin-dts';
 
-/** Writes the declarations of these entries, files by name, and what they share into a folder. */
+/** Writes the declarations of these entries, files by name, and their shared types into a folder. */
 export async function rollUpTypes(
   entries: Readonly<Record<string, string>>,
   folder: string,

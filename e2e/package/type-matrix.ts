@@ -1,5 +1,5 @@
 // The types of the packed package, as projects of several versions and settings of TypeScript see them, and
-// what the tools that check packages say.
+// the reports of tools that check packages.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
@@ -73,6 +73,7 @@ export function checkTypes(root: string, file: string, report: Report): void {
       'esm-only',
       '--exclude-entrypoints',
       'worker.js',
+      'late.js',
       'sqlite3.wasm',
       'package.json',
       'vite/client',

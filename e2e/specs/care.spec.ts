@@ -1,4 +1,4 @@
-// What a page learns of the space for its storage, in real browsers.
+// The events and estimates of storage space that a page gets, in real browsers.
 
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
@@ -29,7 +29,7 @@ test('[CARE3] [CARE5] every tab is told before the quota is used up', { tag: LON
 }) => {
   // Only Chromium lets a test set the quota; elsewhere the worker must not tell that space is short.
   const hasQuota = browserName === 'chromium';
-  // Otherwise it reports 10 GiB more than what is used, whatever is granted.
+  // Otherwise it reports 10 GiB more than the used space, whatever is granted.
   const context = await profile.launch(['--disable-features=StaticStorageQuota']);
   const one = await openBlank(await context.newPage(), server);
   const two = await openBlank(await context.newPage(), server);

@@ -1,13 +1,14 @@
-// What the garbage collector must not end, and what it must be able to take. Chromium only: its
-// engine's flag gives pages a function that collects.
+// Objects that the garbage collector must not end, and objects that it must be able to collect.
+// Chromium only: its engine's flag gives pages a function that collects.
 
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
+import { LONG } from '../browsers/tags.ts';
 
 const FLAGS = ['--js-flags=--expose-gc'];
 const ROUNDS = 2000;
 
-test('[CUR7] reads whose cursor nothing else refers to give all their rows', async ({
+test('[CUR7] reads whose cursor nothing else refers to give all their rows', { tag: LONG }, async ({
   profile,
   server,
 }) => {
@@ -46,7 +47,7 @@ test('[CUR7] reads whose cursor nothing else refers to give all their rows', asy
   expect(seen).toEqual({ whole: 5000, quick: 5000, one: [1], next: [1], rest: 4999 });
 });
 
-test('[PAGE10] rounds of opening and closing leave no memory behind', async ({
+test('[PAGE10] rounds of opening and closing leave no memory behind', { tag: LONG }, async ({
   profile,
   server,
 }) => {
@@ -70,14 +71,17 @@ test('[PAGE10] rounds of opening and closing leave no memory behind', async ({
   expect(bytesPerRound).toBeLessThan(200);
 });
 
-test('[FILE10] files open although the collector runs', async ({ profile, server }) => {
+test('[FILE10] files open although the collector runs', { tag: LONG }, async ({
+  profile,
+  server,
+}) => {
   // Only optimized code lets go of a variable that it does not read again.
   const context = await profile.launch(['--js-flags=--expose-gc --interrupt-budget=1000']);
   const page = await openBlank(await context.newPage(), server);
   const missing = await page.evaluate(
     () =>
       new Promise<string[]>((resolve, reject) => {
-        const worker = new Worker('/e2e/pages/collecting-worker.ts', { type: 'module' });
+        const worker = new Worker('/e2e/specs/pages/collecting-worker.ts', { type: 'module' });
         worker.onmessage = ({ data }) => resolve(data);
         worker.onerror = ({ message }) => reject(new Error(message));
       }),

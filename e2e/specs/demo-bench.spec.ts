@@ -1,9 +1,9 @@
-// The demo's benchmark: a run of two rows, what it draws, and what it leaves.
+// The demo's benchmark: a run of two rows, the result it draws, and the removal of its data.
 
 import AxeBuilder from '@axe-core/playwright';
 import type { Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
-import { ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE } from '../browsers/tags.ts';
 
 /** Notes which medium a directory has: it is one for all directories of the origin. */
 const SHARED_DATABASE = 'ctx-storage-media';
@@ -18,7 +18,7 @@ function storedNames(page: Page): Promise<string[]> {
 }
 
 test('[DEMO10] the benchmark draws a row of every contender that opens, can be stopped in its middle, leaves nothing, and is accessible', {
-  tag: ONCE,
+  tag: [LONG, ONCE],
 }, async ({ context, demoSite }) => {
   const page = await context.newPage();
   await page.addInitScript(() => {
@@ -30,10 +30,10 @@ test('[DEMO10] the benchmark draws a row of every contender that opens, can be s
   await page.goto(`${demoSite.origin}/bench.html`);
   await page.getByLabel('Rows').selectOption('page: get');
   await page.getByLabel('Rounds').selectOption('1');
-  // While what an earlier visit left is still being removed.
+  // While the data of an earlier visit is still being removed.
   await page.getByRole('button', { name: 'Run', exact: true }).click();
   await page.evaluate('letRemove()');
-  await expect(page.getByText('Done. What the run stored is deleted.')).toBeVisible();
+  await expect(page.getByText('Done. The data of the run is deleted.')).toBeVisible();
   const bars = page.getByRole('table', { name: /^get from a page/ });
   await expect(bars.getByRole('rowheader')).toHaveText([
     'ctx-storage',
@@ -67,7 +67,7 @@ test('[DEMO10] the benchmark draws a row of every contender that opens, can be s
   const first = page.getByRole('table', { name: /^put from a page/ });
   await expect(first.getByRole('rowheader')).toHaveText(others);
   await page.getByRole('button', { name: 'Stop' }).click();
-  await expect(page.getByText('Stopped. What the run stored is deleted.')).toBeVisible();
+  await expect(page.getByText('Stopped. The data of the run is deleted.')).toBeVisible();
   await expect(first.getByRole('rowheader')).toHaveText(others);
   expect(await storedNames(page)).toEqual([]);
 });

@@ -39,7 +39,7 @@ test('a room is an object: it is made, talked to, seen in two tabs, and forgets 
   await expect(one.getByText('No rooms yet')).toBeVisible();
 });
 
-test('the first screen says what the page is, and leads to the source of its class', {
+test('the first screen introduces the page, and leads to the source of its class', {
   tag: LONG,
 }, async ({ context, demoSite }) => {
   const page = await context.newPage();

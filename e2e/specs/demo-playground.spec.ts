@@ -1,10 +1,12 @@
-// The playground, as a visitor uses it: write, call, see what is stored; mistakes, endless loops, shared links.
+// The playground, as a visitor uses it: write, call, see the stored data; mistakes, endless loops, shared
+// links.
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import AxeBuilder from '@axe-core/playwright';
 import type { Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
+import { keptOffline } from '../browsers/kept-offline.ts';
 import type { Served } from '../browsers/server.ts';
 import { LONG, ONCE } from '../browsers/tags.ts';
 
@@ -35,7 +37,7 @@ const keys = (page: Page) => page.getByRole('list', { name: 'Keys' });
 const runButton = (page: Page) => page.getByRole('button', { name: 'Run', exact: true });
 const changesButton = (page: Page) => page.getByRole('button', { name: 'Run the changes' });
 
-/** What axe calls serious or critical. */
+/** Findings that axe calls serious or critical. */
 async function seriousFindings(page: Page): Promise<string[]> {
   const { violations } = await new AxeBuilder({ page }).analyze();
   return violations
@@ -54,7 +56,7 @@ function hashOf(page: Page, files: Record<string, string>): Promise<string> {
   }, files);
 }
 
-test('[DEMO3] [DEMO7] the first screen says what it is and runs: a call, its answer, the console, the storage; code is replaced and the storage kept', async ({
+test('[DEMO3] [DEMO7] the first screen introduces itself and runs: a call, its answer, the console, the storage; code is replaced and the storage kept', async ({
   context,
   demoSite,
 }) => {
@@ -97,7 +99,7 @@ export class Counter extends DurableObject {
   await page.getByRole('button', { name: 'line 7 of main.ts' }).click();
   await expect(page.locator('.cm-content')).toBeFocused();
 
-  // What does not end is stopped; the objects keep what they stored.
+  // Code that does not end is stopped; the objects keep their data.
   await page.getByRole('button', { name: 'loop' }).click();
   await expect(log(page)).toContainText('waiting');
   await page.getByRole('button', { name: 'Stop' }).click();
@@ -169,11 +171,11 @@ test('[DEMO3] every example runs, in several files too; requests, sockets and al
   await expect(other.locator('.cm-tooltip-autocomplete')).toContainText('transaction');
 });
 
-test('[DEMO8] the state says what is so: connected, saved, kept where and how large; keeping the data is asked for at a click', {
+test('[DEMO8] the state is true: connected, saved, kept where and how large; keeping the data is asked for at a click', {
   tag: LONG,
 }, async ({ context, demoSite }) => {
   const page = await context.newPage();
-  // What this browser would answer depends on its user and its history.
+  // This browser's own answer would depend on its user and its history.
   await page.addInitScript(() => {
     const answers = [false, false, true];
     navigator.storage.persisted = async () => false;
@@ -226,7 +228,7 @@ export class Counter extends DurableObject {
   expect(Math.abs((await stored()) - (await size()))).toBeLessThan(2 ** 18);
 });
 
-/** Tries to read, write and send, and says what came of it. */
+/** Tries to read, write and send, and returns each outcome. */
 const HOSTILE = `import { DurableObject } from 'cloudflare:workers';
 const attempt = async (name, action) => {
   try { return name + ': ' + (await action()); } catch (error) { return name + ': refused'; }
@@ -262,7 +264,7 @@ export class Thief extends DurableObject {
 }
 console.log('it runs');`;
 
-test("[DEMO4] a link's code does not run by itself, reaches nothing of the visitor's, sends nothing, is stopped, and can be kept", async ({
+test("[DEMO4] [DEMO13] a link's code does not run by itself, reaches nothing of the visitor's, sends nothing, is stopped, is kept in the sandbox, and is trusted at a click", async ({
   context,
   demoSite,
 }) => {
@@ -270,7 +272,7 @@ test("[DEMO4] a link's code does not run by itself, reaches nothing of the visit
   await page.getByRole('button', { name: 'count', exact: true }).click();
   await expect(keys(page)).toContainText('count');
   const hash = await hashOf(page, { 'main.ts': HOSTILE });
-  // What a server hears, because a request that the policy stops is told to tests all the same.
+  // Requests that reach a server: Playwright also reports requests that the policy stops.
   const heard: string[] = [];
   const server = createServer(({ url }, response) => {
     heard.push(url ?? '');
@@ -310,18 +312,38 @@ test("[DEMO4] a link's code does not run by itself, reaches nothing of the visit
   await expect(keys(page)).toContainText('count');
   await expect(page.locator('.cm-content')).toContainText('class Counter');
 
-  await victim.getByRole('button', { name: 'Keep it: copy it to my own' }).click();
+  // Kept, it can be changed, runs in the sandbox as before, and not by itself at the next visit.
+  await victim.getByRole('button', { name: 'Keep it, to change it' }).click();
   expect(new URL(victim.url()).hash).toBe('');
-  await expect(runButton(victim)).toBeVisible();
-  await expect(victim.getByText('Nothing runs.')).toBeVisible();
+  await expect(victim.getByText('Somebody else wrote this code: “A gift”.')).toBeVisible();
+  await write(victim, HOSTILE.replace('it runs', 'it runs, changed'));
+  await victim.getByRole('button', { name: 'Run in a sandbox' }).click();
+  await expect(log(victim)).toContainText('it runs, changed');
+  await expect(victim.locator('iframe')).toHaveAttribute('sandbox', 'allow-scripts');
+  await victim.reload();
+  await expect(victim.getByText('This code has not run. Read it first.')).toBeVisible();
   await expect(victim.locator('.cm-content')).toContainText('export class Thief');
-  // Kept, it is the visitor's own, and runs as such: the attempts above can succeed.
+  await victim.getByRole('button', { name: 'Run in a sandbox' }).click();
+  await victim.getByLabel('address of steal').fill(target);
+  await victim.getByRole('button', { name: 'steal' }).click();
+  await expect(answer).toContainText('databases: refused');
+  await expect(answer).toContainText('origin: none');
+
+  // Trusted code reads this origin's storage once it is run, and still sends nothing.
+  const trust = 'Trust it: it can read everything stored on this site';
+  await victim.getByRole('button', { name: trust }).click();
+  await expect(victim.getByText('Nothing runs.')).toBeVisible();
   await runButton(victim).click();
   await victim.getByLabel('address of steal').fill(target);
   await victim.getByRole('button', { name: 'steal' }).click();
-  await expect(answer).toContainText(/fetch: \d/);
   await expect(answer).toContainText('databases: open');
-  expect(heard).toContain('/stolen');
+  for (const name of ['fetch', 'import', 'socket', 'worker']) {
+    await expect(answer).toContainText(`${name}: refused`);
+  }
+  await victim.reload();
+  await expect(victim.getByText('Nothing runs.')).toBeVisible();
+  await expect(victim.locator('iframe')).toHaveCount(0);
+  expect(heard).toEqual([]);
   server.close();
 
   const damaged = await open(await context.newPage(), demoSite, '#code=abc');
@@ -330,7 +352,7 @@ test("[DEMO4] a link's code does not run by itself, reaches nothing of the visit
 
 for (const scheme of ['light', 'dark'] as const) {
   test(`[DEMO6] accessible in ${scheme} colours, and on a phone without sideways scrolling`, {
-    tag: ONCE,
+    tag: scheme === 'light' ? ONCE : [LONG, ONCE],
   }, async ({ context, demoSite }) => {
     const page = await context.newPage();
     await page.emulateMedia({ colorScheme: scheme });
@@ -365,13 +387,14 @@ test('[DEMO6] the navigation of every page shows all its links, on a phone too',
   }
 });
 
-test('[DEMO5] opens without a network, in a new tab, with what was stored', async ({
-  context,
+test('[DEMO5] opens without a network, in a new tab, with its data', async ({
+  profile,
   demoSite,
 }) => {
+  const context = await profile.launch();
   const page = await open(await context.newPage(), demoSite);
   await expect(log(page)).toContainText('The count is 1');
-  await page.evaluate(() => navigator.serviceWorker.ready.then(() => {}));
+  await keptOffline(page);
   await page.close();
   await context.setOffline(true);
   const later = await open(await context.newPage(), demoSite);

@@ -3,7 +3,7 @@
 import { expect, test } from '../browsers/fixtures.ts';
 import { LONG } from '../browsers/tags.ts';
 
-test('[MG43] the date is moved, and what changes that day is shown; the state outlives a reload', async ({
+test('[MG43] the date is moved, and the changes of that day are shown; the state outlives a reload', async ({
   context,
   demoSite,
 }) => {

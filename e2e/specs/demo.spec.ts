@@ -5,6 +5,8 @@ import { test as base, expect } from '../browsers/fixtures.ts';
 import { LONG } from '../browsers/tags.ts';
 
 const CHARACTERS = '40,470';
+/** How many example notes there are. */
+const EXAMPLES = 4;
 
 interface Fixtures {
   /** The demo, opened for the first time. */
@@ -43,7 +45,7 @@ test('[DUR1] a note written with the keyboard alone is saved and outlives a relo
   await expect(demo.getByLabel('Text', { exact: true })).toHaveValue('first line');
 });
 
-test('what was typed last is saved, and is not called saved before', async ({ demo }) => {
+test('the last typed text is saved, and is not called saved before', async ({ demo }) => {
   await writeNote(demo, 'Draft', 'one');
   const text = demo.getByLabel('Text', { exact: true });
   await text.pressSequentially(' two');
@@ -77,10 +79,10 @@ test('search takes any text as text', { tag: LONG }, async ({ demo }) => {
     await search.fill(`nothing ${text}`);
     await expect(demo.getByText('Nothing found')).toBeVisible();
     await search.fill('');
-    await expect(demo.locator('.line')).toHaveCount(3);
+    await expect(demo.locator('.line')).toHaveCount(EXAMPLES);
   }
   await search.fill('"');
-  await expect(demo.getByText('3 notes')).toBeVisible();
+  await expect(demo.getByText(`${EXAMPLES} notes`)).toBeVisible();
   await search.fill('& söhne');
   await expect(demo.locator('.line')).toHaveCount(1);
 });
@@ -114,7 +116,7 @@ test('a deleted note is gone, and comes back by undo', { tag: LONG }, async ({ d
   await expect(demo.getByText('No notes yet')).toBeVisible();
 });
 
-test('a second tab sees what the first wrote, and a conflict is told', async ({
+test("a second tab sees the first tab's writes, and a conflict is shown", async ({
   demo,
   openDemo,
 }) => {
@@ -142,6 +144,34 @@ test('a second tab sees what the first wrote, and a conflict is told', async ({
   await expect(saveState(loser)).toHaveText('Saved');
   await winner.bringToFront();
   await expect(winner.getByLabel('Text', { exact: true })).toHaveValue(kept);
+});
+
+test('[UNDO1] [UNDO5] typing is undone and redone by keys and buttons, while another tab writes', async ({
+  demo,
+  openDemo,
+}, testInfo) => {
+  await writeNote(demo, 'Mine', 'one');
+  const text = demo.getByLabel('Text', { exact: true });
+  await demo.getByRole('button', { name: 'Undo', exact: true }).waitFor();
+  // Longer than a pause in typing: the next save is a step of its own.
+  await expect.poll(() => secondsSinceSaved(demo)).toBeGreaterThan(2);
+  await text.pressSequentially(' two');
+  await expect(saveState(demo)).toHaveText('Saved');
+  const other = await openDemo();
+  await writeNote(other, 'Theirs', 'by another tab');
+  await demo.bringToFront();
+  await expect(demo.locator('.line')).toHaveCount(2);
+
+  await text.press('Control+z');
+  await expect(text).toHaveValue('one');
+  await demo.screenshot({ path: testInfo.outputPath('undone.png') });
+  await demo.getByRole('button', { name: 'Redo' }).click();
+  await expect(text).toHaveValue('one two');
+  await demo.getByRole('button', { name: 'Undo', exact: true }).click();
+  await expect(text).toHaveValue('one');
+  await expect(demo.locator('.line')).toHaveCount(2);
+  await other.bringToFront();
+  await expect(other.getByLabel('Text', { exact: true })).toHaveValue('by another tab');
 });
 
 test('the data set is loaded with progress, searched, loaded again and removed', {
@@ -188,36 +218,62 @@ test('[DUR2] an import cut off by a reload keeps whole batches and is continued'
   const count = demo.locator('.panel .result-facts strong');
   await expect(count).toHaveText(/^\d+,000 of 40,470 rows$/);
   await demo.getByRole('button', { name: 'Load the rest' }).click();
-  await expect(count).toHaveText(`${CHARACTERS} rows`, { timeout: 60_000 });
+  await expect(count).toHaveText(`${CHARACTERS} rows`);
 });
 
-test('SQL shows rows by pages, types, counts and errors', { tag: LONG }, async ({ demo }) => {
+test('[DEMO15] the storage is inspected: SQL shows rows, types, counts and errors', {
+  tag: LONG,
+}, async ({ demo }) => {
+  const panel = storagePanel(demo);
   await runSql(demo, `SELECT NULL AS a, 1.5 AS b, 'é' AS b, x'00ff' AS c, '' AS d`);
-  await expect(demo.locator('.grid th')).toHaveText(['Row', 'a', 'b', 'b', 'c', 'd']);
-  await expect(demo.locator('.grid td')).toHaveText([
-    '1',
-    'NULL',
-    '1.5',
-    'é',
-    'BLOB 2 B 00 ff',
-    "''",
-  ]);
+  await expect(panel.getByRole('columnheader')).toHaveText(['#', 'a', 'b', 'b', 'c', 'd']);
+  await expect(panel.getByRole('gridcell')).toHaveText(['NULL', '1.5', 'é', 'BLOB 2 B', '']);
+  await expect(panel.getByRole('status')).toContainText('1 row, 0 read, 0 written');
 
-  await demo.getByRole('button', { name: '100,000 rows' }).click();
-  await expect(demo.getByText('200 rows so far')).toBeVisible();
-  await demo.getByRole('button', { name: 'More rows' }).click();
-  await expect(demo.getByText('400 rows so far')).toBeVisible();
-  await expect(demo.locator('.grid tbody tr').last()).toContainText('160000');
+  await runSql(
+    demo,
+    'WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) ' +
+      'SELECT i, i * i FROM n',
+  );
+  await expect(panel.getByText('10,000 rows and more')).toBeVisible();
+  const grid = panel.getByRole('grid', { name: 'Result' });
+  await grid.evaluate((element) => {
+    element.scrollTop = element.scrollHeight;
+  });
+  await expect(grid.getByRole('row').last()).toContainText('100000000');
 
   await runSql(demo, 'SELECT * FROM nowhere');
-  await expect(problem(demo)).toContainText('SQL no such table: nowhere');
+  await expect(panel.getByRole('alert')).toContainText('SQL: no such table: nowhere');
   await runSql(demo, 'BEGIN');
-  await expect(problem(demo)).toContainText('SQL_FORBIDDEN');
+  await expect(panel.getByRole('alert')).toContainText('SQL_FORBIDDEN');
 });
 
-test('a note written by SQL appears in the list', { tag: LONG }, async ({ demo }) => {
+test('[DEMO15] a statement and its result stay while another panel is shown', {
+  tag: LONG,
+}, async ({ demo }) => {
+  await runSql(demo, 'SELECT 6 * 7 AS answer');
+  const panel = storagePanel(demo);
+  await expect(panel.getByRole('gridcell')).toHaveText(['42']);
+  await demo.getByRole('link', { name: 'Data set' }).click();
+  await expect(demo.getByRole('tab', { name: 'SQL' })).toBeHidden();
+  await demo.getByRole('link', { name: 'Storage' }).click();
+  await expect(panel.getByRole('gridcell')).toHaveText(['42']);
+  await expect(panel.getByRole('textbox', { name: 'SQL' })).toHaveValue('SELECT 6 * 7 AS answer');
+});
+
+test('[DEMO15] letters typed into the inspector are no shortcuts of the page', {
+  tag: LONG,
+}, async ({ demo }) => {
+  await demo.getByRole('tab', { name: 'SQL' }).click();
+  const field = demo.getByRole('textbox', { name: 'SQL' });
+  await field.pressSequentially('n/1');
+  await expect(field).toHaveValue('n/1');
+  await expect(demo.getByLabel('Title')).toBeHidden();
+});
+
+test('[DEMO15] a note written by SQL appears in the list', { tag: LONG }, async ({ demo }) => {
   await runSql(demo, `INSERT INTO notes VALUES (1, 'By SQL', 'inserted', 1)`);
-  await expect(demo.getByText('Done')).toBeVisible();
+  await expect(storagePanel(demo).getByRole('status')).toContainText(/[1-9]\d* written/);
   await expect(demo.locator('.line-title')).toHaveText('By SQL');
   await demo.getByLabel('Search notes').fill('insert');
   await expect(demo.locator('.line-excerpt mark')).toHaveText('inserted');
@@ -237,43 +293,68 @@ test('dropping the tables of the notes loses no text on screen, and is repaired'
   await expect(demo.locator('.line-excerpt')).toHaveText('still here');
 });
 
-test('keys are shown as JavaScript, added, edited, deleted and filtered', { tag: LONG }, async ({
-  demo,
-}) => {
-  await demo.getByRole('link', { name: 'Keys' }).click();
+test('[DEMO15] keys of every type are shown, added, edited, replaced, deleted and filtered', {
+  tag: LONG,
+}, async ({ demo }) => {
   await demo.getByRole('button', { name: 'Add sample values' }).click();
-  await expect(demo.locator('.entry-type')).toHaveText([
-    'bigint',
-    'Uint8Array(24)',
-    'Map(2)',
-    'Object',
-  ]);
-  await expect(demo.locator('.entry-preview').first()).toHaveText('18446744073709551616n');
+  const panel = storagePanel(demo);
+  const keys = panel.getByRole('list', { name: 'Keys' });
+  await expect(keys.getByTitle('bigint')).toHaveText('18446744073709551616n');
+  for (const type of ['Uint8Array(24)', 'Map(2)', 'Object']) {
+    await expect(keys.getByTitle(type, { exact: true })).toBeVisible();
+  }
 
-  await demo.getByRole('button', { name: 'Add key' }).click();
-  const value = demo.getByLabel('Value, as JSON');
-  await demo.getByLabel('Key', { exact: true }).fill('list');
-  await value.fill('[1, {"a"');
-  await demo.getByRole('button', { name: 'Save' }).click();
-  await expect(problem(demo)).toContainText('SyntaxError');
-  await value.fill('[1, {"a": null}]');
-  await value.press('Control+Enter');
+  await panel.getByText('New key').click();
+  const store = async (literal: string) => {
+    await panel.getByLabel('Key', { exact: true }).fill('list');
+    await panel.getByLabel('Value (JSON').fill(literal);
+    await panel.getByRole('button', { name: 'Store' }).click();
+  };
+  await store('[1, {"a"');
+  await expect(panel.getByRole('alert')).toContainText('JSON');
+  await expect(keys.getByRole('button')).toHaveCount(4);
+  await store('[1, {"a": null}]');
+  const line = keys.getByRole('button', { name: 'list' });
+  await expect(line).toContainText('[1, {a: null}]');
+  const entry = panel.getByRole('region', { name: 'Entry' });
+  await entry.getByRole('button', { name: 'Edit 0' }).click();
+  await entry.getByRole('textbox').fill('2');
+  await entry.getByRole('textbox').press('Enter');
+  await expect(line).toContainText('[2, {a: null}]');
+  await store('"text"');
+  await expect(line).toContainText('"text"');
 
-  const entry = demo.locator('.entry', { hasText: 'list' });
-  await expect(entry.locator('.entry-preview')).toHaveText('[1, { a: null }]');
-  await entry.locator('summary').click();
-  await entry.getByRole('button', { name: 'Edit' }).click();
-  await value.fill('"text"');
-  await demo.getByRole('button', { name: 'Save' }).click();
-  await expect(entry.locator('.entry-type')).toHaveText('string');
+  await panel.getByRole('searchbox', { name: 'Prefix' }).fill('li');
+  await expect(keys.getByRole('button')).toHaveCount(1);
+  await entry.getByRole('button', { name: 'Delete "list"' }).click();
+  await expect(panel.getByText('No keys.')).toBeVisible();
+});
 
-  await demo.getByLabel('Keys that begin with').fill('li');
-  await expect(demo.locator('.entry')).toHaveCount(1);
-  await entry.locator('summary').click();
-  await entry.getByRole('button', { name: 'Delete' }).click();
-  await expect(demo.getByText('No such key')).toBeVisible();
-  await demo.getByRole('button', { name: 'Undo' }).click();
-  await expect(entry.locator('.entry-type')).toHaveText('string');
+test('[DEMO15] the storage goes back to before a statement, and the notes with it', {
+  tag: LONG,
+}, async ({ demo }) => {
+  await addExamples(demo);
+  await runSql(demo, 'DELETE FROM notes');
+  await expect(demo.getByText('No notes yet')).toBeVisible();
+  await demo.getByRole('button', { name: 'Go back to before this statement' }).click();
+  await expect(demo.locator('.line')).toHaveCount(EXAMPLES);
+});
+
+test('[DEMO15] the inspector is loaded when it comes into view, not before', async ({
+  context,
+  demoSite,
+}) => {
+  const page = await context.newPage();
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.goto(`${demoSite.origin}/notes.html`);
+  await expect(page.getByText('No notes yet')).toBeVisible();
+  const scripts = () =>
+    page.evaluate(() => performance.getEntriesByType('resource').map(({ name }) => name));
+  const before = await scripts();
+  await page.getByRole('link', { name: 'Storage' }).click();
+  await expect(page.getByRole('tab', { name: 'Keys' })).toBeVisible();
+  const later = (await scripts()).filter((name) => !before.includes(name));
+  expect(later.filter((name) => name.endsWith('.js'))).not.toEqual([]);
 });
 
 test('[TAB6] a note being saved when the worker is lost is saved by the next worker', async ({
@@ -300,10 +381,8 @@ test('[TAB6] a note being saved when the worker is lost is saved by the next wor
   await demo.getByLabel('Text', { exact: true }).fill('after');
   await expect(saveState(demo)).toHaveText('Saving…');
   await demo.evaluate(() => window.terminateWorkers());
-  await expect(demo.getByText('The storage worker stopped and was started again.')).toBeVisible({
-    timeout: 20_000,
-  });
-  await expect(problem(demo)).toContainText('CONNECTION_CLOSED');
+  await expect(demo.getByText('The storage worker stopped and was started again.')).toBeVisible();
+  await expect(storagePanel(demo).getByRole('alert')).toContainText('CONNECTION_CLOSED');
   await expect(saveState(demo)).toHaveText('Saved');
   await demo.reload();
   await expect(demo.getByLabel('Text', { exact: true })).toHaveValue('after');
@@ -313,7 +392,7 @@ test('[ERR4] a browser without Web Locks is told so, with the code', async ({ op
   const demo = await openDemo(() => {
     Reflect.deleteProperty(Navigator.prototype, 'locks');
   });
-  await expect(demo.getByRole('heading')).toHaveText('The notes cannot be opened');
+  await expect(demo.getByRole('heading', { name: 'The notes cannot be opened' })).toBeVisible();
   await expect(demo.getByText('OPFS_UNAVAILABLE')).toBeVisible();
 });
 
@@ -328,8 +407,8 @@ function saveState(page: Page) {
   return page.locator('.save-state');
 }
 
-function problem(page: Page) {
-  return page.locator('.panel .problem');
+function storagePanel(page: Page) {
+  return page.getByRole('region', { name: 'Storage' });
 }
 
 async function writeNote(page: Page, title: string, text: string): Promise<void> {
@@ -339,12 +418,22 @@ async function writeNote(page: Page, title: string, text: string): Promise<void>
   await expect(saveState(page)).toHaveText('Saved');
 }
 
+/** Since the newest note of the list was stored, by the clock of the page. */
+function secondsSinceSaved(page: Page): Promise<number> {
+  return page.evaluate(() => {
+    const started = Reflect.get(window, 'savedMs') ?? Date.now();
+    Reflect.set(window, 'savedMs', started);
+    return (Date.now() - started) / 1000;
+  });
+}
+
 async function addExamples(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Add example notes' }).click();
-  await expect(page.locator('.line')).toHaveCount(3);
+  await expect(page.locator('.line')).toHaveCount(EXAMPLES);
 }
 
 async function runSql(page: Page, text: string): Promise<void> {
+  await page.getByRole('tab', { name: 'SQL' }).click();
   const field = page.getByRole('textbox', { name: 'SQL' });
   await field.fill(text);
   await field.press('Control+Enter');

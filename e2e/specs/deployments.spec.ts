@@ -5,7 +5,7 @@ import { test as base, expect } from '../browsers/fixtures.ts';
 import { ownOrigin } from '../browsers/own-origin.ts';
 import type { Served } from '../browsers/server.ts';
 import { LONG } from '../browsers/tags.ts';
-import { type DeploymentsSite, startDeployments } from '../deployments/site.ts';
+import { type DeploymentsSite, startDeployments } from './deployments/site.ts';
 
 let deployments: DeploymentsSite;
 
@@ -17,6 +17,9 @@ base.beforeAll(async () => {
     three: { build: 3, hasCount: true },
     spring: {},
     summer: { hasCount: true },
+    first: { build: 1, columns: ['colour'] },
+    second: { build: 2, columns: ['colour', 'size'] },
+    third: { build: 3, columns: ['colour', 'size', 'price'], breaking: 'price' },
     future: { build: 9, hasCount: true, protocol: 99 },
   });
 });
@@ -86,6 +89,36 @@ test('[BUILD1] the newer was opened first: a tab of an older deployment follows 
   expect(await told(young)).toEqual(['leading']);
 });
 
+test('[APP1] [BUILD1] an old tab leads again after a newer build has migrated, until a migration is breaking', async ({
+  context,
+  site,
+}) => {
+  const columns = (page: Page) => page.evaluate(() => window.app.columns());
+  const old = await open(context, site, 'first');
+  expect(await add(old, 'a')).toBe('first');
+  expect(await columns(old)).toEqual(['colour']);
+
+  const young = await open(context, site, 'second');
+  expect(await add(young, 'b')).toBe('second');
+  expect(await columns(old)).toEqual(['colour', 'size']);
+  await young.close();
+
+  expect(await retried(() => add(old, 'c'))).toBe('first');
+  expect(await state(old)).toEqual(['leading', true]);
+  expect(await columns(old)).toEqual(['colour', 'size']);
+  expect((await old.evaluate(() => window.app.all())).map(({ id }) => id)).toEqual([...'abc']);
+
+  const breaking = await open(context, site, 'third');
+  expect(await add(breaking, 'd')).toBe('third');
+  expect(await columns(old)).toEqual(['colour', 'size', 'price']);
+  await breaking.close();
+
+  await expect.poll(() => outcome(old, 'count')).toContain('MIGRATION_CONFLICT');
+  expect(await outcome(old, 'count')).toContain('needs build 3 or a newer one');
+  const back = await open(context, site, 'third');
+  expect((await back.evaluate(() => window.app.all())).map(({ id }) => id)).toEqual([...'abcd']);
+});
+
 test('[BUILD3] a second tab of the same deployment takes over from nobody', { tag: LONG }, async ({
   context,
   site,
@@ -143,7 +176,7 @@ test('[BUILD5] two takeovers under load: no write is rejected, and each is there
     .toBe(rows.length);
 });
 
-test('[BUILD5] what runs for too long is reset, with an error that can be retried', {
+test('[BUILD5] an object that runs for too long is reset, with an error that can be retried', {
   tag: LONG,
 }, async ({ context, site }) => {
   const old = await open(context, site, 'one');

@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { expect, test } from '../browsers/fixtures.ts';
 import { REPOSITORY } from '../browsers/server.ts';
 import { LONG } from '../browsers/tags.ts';
-import type { Rooms } from '../differential/conversation.ts';
-import { askInWorkerd } from '../differential/in-workerd.ts';
-import { cutTo } from '../differential/words.ts';
-import { askWorkerd } from '../workerd.ts';
+import type { Rooms } from '../workerd/differential/conversation.ts';
+import { askInWorkerd } from '../workerd/differential/in-workerd.ts';
+import { cutTo } from '../workerd/differential/words.ts';
+import { askWorkerd } from '../workerd/workerd.ts';
 
 const MAIN = `
-  import { converse } from '../../e2e/differential/conversation.ts';
+  import { converse } from '../../e2e/workerd/differential/conversation.ts';
   export * from './room.ts';
   export default {
     async fetch(_request, env) {
@@ -24,7 +24,7 @@ test('[TWO1] a class file of a wrangler project answers in a page as it does in 
 }, async ({ storagePage }) => {
   const here = await storagePage.evaluate(async () => {
     const { env } = await window.api.connectDemo();
-    const { converse } = await import('/e2e/differential/conversation.ts' as string);
+    const { converse } = await import('/e2e/workerd/differential/conversation.ts' as string);
     return (converse as (rooms: Rooms) => Promise<unknown[]>)(env.ROOM as unknown as Rooms);
   });
   const there = await inWorkerd();
@@ -61,7 +61,7 @@ const ASKED = [
   },
 ] as const;
 
-/** What asks about the browser's own part: what storage gives, its globals, its words for errors. */
+/** Programs that ask about the browser's own part: results of storage, its globals, its error messages. */
 const OF_EVERY_BROWSER: ReadonlySet<string> = new Set(['Desk', 'Surface', 'Words']);
 
 /** Firefox follows promises on the page that a debugger, like these tests, watches; never in a worker. */
@@ -72,11 +72,11 @@ for (const asked of ASKED) {
     tag: OF_EVERY_BROWSER.has(asked.className) ? [] : LONG,
   }, async ({ storagePage, browserName }) => {
     const here = await storagePage.evaluate(async ({ module, className, ask }) => {
-      const start = () => new Worker('/e2e/differential/worker.ts', { type: 'module' });
+      const start = () => new Worker('/e2e/workerd/differential/worker.ts', { type: 'module' });
       const { env } = await window.api.connect<Record<string, object>>(start, {
         directory: 'two engines',
       });
-      const asking = await import(`/e2e/differential/${module}`);
+      const asking = await import(`/e2e/workerd/differential/${module}`);
       return JSON.stringify(await asking[ask](env[className]));
     }, asked);
     const there = await askInWorkerd(asked);

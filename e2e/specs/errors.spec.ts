@@ -1,11 +1,11 @@
-// What goes wrong on a page arrives as the error it was: class, message, code, retryable.
+// Errors arrive on a page as they were thrown: class, message, code, retryable.
 
 import type { Page } from '@playwright/test';
 import { openBlank, whenLoaded } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { INSECURE_HOST } from '../browsers/server.ts';
 
-/** What a page sees of an error. */
+/** An error as a page sees it. */
 interface SeenError {
   readonly class: string;
   readonly name: string;
@@ -14,7 +14,7 @@ interface SeenError {
   readonly retryable: unknown;
 }
 
-/** Defines `seen(promise)` on the page: what its rejection looks like, or null. */
+/** Defines `seen(promise)` on the page: the rejection as a page sees it, or null. */
 async function defineSeen(page: Page): Promise<void> {
   await page.evaluate(() => {
     window.seen = (promise) =>
@@ -142,9 +142,7 @@ test('[ERR5] a wrong argument is a TypeError, and a symbol is no key', async ({ 
   }
 });
 
-test('[ERR5] transactionSync throws at once and names what to use instead', async ({
-  storagePage,
-}) => {
+test('[ERR5] transactionSync throws at once and names its replacement', async ({ storagePage }) => {
   const seen = await storagePage.evaluate(async () => {
     const storage = await window.api.openStorage('transactionSync');
     try {
@@ -159,7 +157,7 @@ test('[ERR5] transactionSync throws at once and names what to use instead', asyn
   expect(seen!.message).toContain('transaction(');
 });
 
-test('[ERR6] abort resets the object: what is under way rejects as retryable, and it works again', async ({
+test('[ERR6] abort resets the object: pending calls reject as retryable, and it works again', async ({
   storagePage,
 }) => {
   await defineSeen(storagePage);
@@ -200,7 +198,7 @@ test('[ERR4] an insecure page gets INSECURE_CONTEXT', async ({ context, sharedSe
     const url = route.request().url().replace(insecure, sharedServer.origin);
     await route.fulfill({ response: await route.fetch({ url }) });
   });
-  await page.goto(`${insecure}/e2e/pages/blank.html`);
+  await page.goto(`${insecure}/e2e/specs/pages/blank.html`);
   await whenLoaded(page);
   await defineSeen(page);
   expect(await page.evaluate(() => window.isSecureContext)).toBe(false);
@@ -213,7 +211,7 @@ for (const missing of [
   'StorageManager.prototype.getDirectory',
   'FileSystemFileHandle.prototype.createSyncAccessHandle',
 ]) {
-  test(`[MEDIUM2] without ${missing} a new directory is kept in IndexedDB, and one that is on OPFS is OPFS_UNAVAILABLE`, async ({
+  test(`[MEDIUM2] without ${missing} a new directory is kept in IndexedDB, and a directory on OPFS is OPFS_UNAVAILABLE`, async ({
     context,
     server,
   }) => {

@@ -1,10 +1,11 @@
-// The examples of docs/examples, with the packed package: their types, and the runs of those that no other file tests.
+// The examples of docs/examples, with the packed package: their types, and the runs of the examples that no other file
+// tests.
 
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { BrowserContext, Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
-import { ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE } from '../browsers/tags.ts';
 import {
   copyExample,
   exampleNames,
@@ -38,7 +39,7 @@ test.describe('chat', { tag: ONCE }, () => {
     }
   });
 
-  test('[APP4] they talk in the same room on workerd', async ({ context }) => {
+  test('[APP4] they talk in the same room on workerd', { tag: LONG }, async ({ context }) => {
     await whileServing(folder, 'workerd.js', async (address) => {
       const other = await talk(context, address);
       expect(other.workers(), 'nothing runs in the page').toEqual([]);
@@ -68,7 +69,7 @@ for (const name of exampleNames()) {
   });
 }
 
-/** Two tabs enter, talk, load again what was said; the first leaves. */
+/** Two tabs enter, talk, and load the earlier messages again; the first leaves. */
 async function talk(context: BrowserContext, address: string): Promise<Page> {
   const one = await enter(context, address, 'Ada');
   const other = await enter(context, address, 'Bob');

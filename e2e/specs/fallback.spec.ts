@@ -6,7 +6,7 @@ import { expect, test } from '../browsers/fixtures.ts';
 import type { Served } from '../browsers/server.ts';
 import type { Tab, TabBrowser } from '../browsers/tabs.ts';
 import { LONG } from '../browsers/tags.ts';
-import type { FileOutcome } from '../pages/files-worker.ts';
+import type { FileOutcome } from './pages/files-worker.ts';
 
 interface Choice {
   readonly medium?: 'indexeddb';
@@ -18,7 +18,7 @@ function choiceIn(browserName: string): Choice {
 }
 
 async function openBlankTab(tabs: TabBrowser, server: Served): Promise<Tab> {
-  const tab = await tabs.openTab(`${server.origin}/e2e/pages/blank.html`);
+  const tab = await tabs.openTab(`${server.origin}/e2e/specs/pages/blank.html`);
   await whenReady(tab);
   return tab;
 }
@@ -42,7 +42,7 @@ async function keys(tab: Tab, choice: Choice): Promise<string[]> {
   );
 }
 
-test('[FILE1] [FILE2] [FILE3] [FILE4] [FILE5] [FILE6] [FILE7] [FILE9] files in IndexedDB do what all files do', async ({
+test('[FILE1] [FILE2] [FILE3] [FILE4] [FILE5] [FILE6] [FILE7] [FILE9] files in IndexedDB behave like all files', async ({
   tabs,
   server,
 }) => {
@@ -50,7 +50,7 @@ test('[FILE1] [FILE2] [FILE3] [FILE4] [FILE5] [FILE6] [FILE7] [FILE9] files in I
   const outcomes = await tab.evaluate(
     () =>
       new Promise<readonly FileOutcome[]>((resolve, reject) => {
-        const worker = new Worker('/e2e/pages/files-worker.ts?indexeddb', { type: 'module' });
+        const worker = new Worker('/e2e/specs/pages/files-worker.ts?indexeddb', { type: 'module' });
         worker.onmessage = ({ data }) => resolve(data);
         worker.onerror = ({ message }) => reject(new Error(message));
       }),
@@ -59,7 +59,7 @@ test('[FILE1] [FILE2] [FILE3] [FILE4] [FILE5] [FILE6] [FILE7] [FILE9] files in I
   expect(outcomes).toEqual(FILE_CASES.map(({ name }) => [name, null]));
 });
 
-test('[MEDIUM1] [DUR1] the handle says that it is on IndexedDB, and what it stored outlives reload and restart', async ({
+test('[MEDIUM1] [DUR1] the handle says that it is on IndexedDB, and its data outlives reload and restart', async ({
   tabs,
   server,
   browserName,

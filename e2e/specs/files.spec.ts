@@ -2,15 +2,15 @@
 
 import { FILE_CASES } from '../../worker/testing/file.suite.ts';
 import { expect, test } from '../browsers/fixtures.ts';
-import type { FileOutcome } from '../pages/files-worker.ts';
+import type { FileOutcome } from './pages/files-worker.ts';
 
-test('[FILE1] [FILE2] [FILE3] [FILE4] [FILE5] [FILE6] [FILE7] files of the browser do what all files do', async ({
+test('[FILE1] [FILE2] [FILE3] [FILE4] [FILE5] [FILE6] [FILE7] files of the browser behave like all files', async ({
   storagePage,
 }) => {
   const outcomes = await storagePage.evaluate(
     () =>
       new Promise<readonly FileOutcome[]>((resolve, reject) => {
-        const worker = new Worker('/e2e/pages/files-worker.ts', { type: 'module' });
+        const worker = new Worker('/e2e/specs/pages/files-worker.ts', { type: 'module' });
         worker.onmessage = ({ data }) => {
           // Firefox keeps the page to go back to it, and with it a worker whose files are open.
           worker.terminate();

@@ -20,7 +20,7 @@ import { LONG, ONCE } from '../browsers/tags.ts';
 import { makeExample, type RanTest, runExample } from '../package/example-run.ts';
 
 /** The failures of the red tests, as they are printed. UPDATE_FAILURES=1 writes them. */
-const EXPECTED = join(REPOSITORY, 'e2e/example-rig/failures.txt');
+const EXPECTED = join(REPOSITORY, 'e2e/package/example-rig/failures.txt');
 const RUN_MS_MAX = 600_000;
 
 let folder: string;
@@ -35,7 +35,7 @@ test.afterAll(() => rmSync(folder, { recursive: true, force: true }));
 describeOn('build');
 describeOn('dev', LONG);
 
-/** What an app's tests do with the harness, on one of the app's servers. */
+/** An app's tests with the harness, on one of the app's servers. */
 function describeOn(served: 'build' | 'dev', tag?: string): void {
   const title = served === 'build' ? 'on the build of an app' : 'on its development server';
   test.describe(title, tag === undefined ? {} : { tag }, () => {
@@ -46,10 +46,10 @@ function describeOn(served: 'build' | 'dev', tag?: string): void {
       tests = await runExample(folder, browserName as BrowserName, served);
     });
 
-    test("[HARN1] an app's tests see and seed what it stores", () => {
+    test("[HARN1] [HARN8] [HARN9] an app's tests see, seed and fork its storage, and assert changes", () => {
       const ran = testsOf(tests, 'stored', 'suite');
       expect(failuresIn(ran)).toEqual([]);
-      expect(ran).toHaveLength(6);
+      expect(ran).toHaveLength(7);
     });
 
     test('[HARN3] time, tabs, faults and the management interface are driven from the test', () => {
@@ -91,7 +91,7 @@ test(
 );
 
 test('[HARN6] the build of the app has nothing of the harness, and is as large without it', {
-  tag: ONCE,
+  tag: [LONG, ONCE],
 }, () => {
   const built = filesIn(join(folder, 'dist'));
   const names = Object.keys(built);

@@ -1,4 +1,4 @@
-// `ctx-storage/inspector` on a page: what it shows, what it changes, what another tab changes meanwhile.
+// `ctx-storage/inspector` on a page: its views, its edits, and changes of another tab meanwhile.
 
 import { readFile } from 'node:fs/promises';
 import AxeBuilder from '@axe-core/playwright';
@@ -7,16 +7,16 @@ import { whenLoaded } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import type { Served } from '../browsers/server.ts';
 import { LONG, ONCE } from '../browsers/tags.ts';
-import { Workerd } from '../import-export/workerd.ts';
+import { Workerd } from '../workerd/import-export/workerd.ts';
 
 async function openInspector(page: Page, server: Served, name: string): Promise<Page> {
-  await page.goto(`${server.origin}/e2e/pages/inspector.html`);
+  await page.goto(`${server.origin}/e2e/specs/pages/inspector.html`);
   await whenLoaded(page);
   await page.evaluate((object) => window.inspector.inspectStorage(object), name);
   return page;
 }
 
-/** What axe finds that is serious or worse. */
+/** Axe's findings that are serious or worse. */
 async function faultsOf(page: Page, rules: string[] | null = null): Promise<string[]> {
   const builder = new AxeBuilder({ page });
   const { violations } = await (rules === null ? builder : builder.withRules(rules)).analyze();
@@ -27,7 +27,7 @@ async function faultsOf(page: Page, rules: string[] | null = null): Promise<stri
 const panel = (page: Page, name: string) => page.getByRole('tab', { name }).click();
 
 test(
-  '[INSP1] [INSP2] [INSP3] an inspector shows and changes keys and rows, and shows what another tab writes',
+  '[INSP1] [INSP2] [INSP3] an inspector shows and changes keys and rows, and shows writes of another tab',
   { tag: LONG },
   async ({ context, server }, info) => {
     const page = await openInspector(await context.newPage(), server, 'inspected');
@@ -35,7 +35,7 @@ test(
 
     // Another tab writes.
     const other = await context.newPage();
-    await other.goto(`${server.origin}/e2e/pages/blank.html`);
+    await other.goto(`${server.origin}/e2e/specs/pages/blank.html`);
     await whenLoaded(other);
     await other.evaluate(async () => {
       const storage = await window.api.openStorage('inspected');
@@ -219,7 +219,7 @@ test(
 // Once, because the driver of Firefox does not tell of downloads.
 test(
   '[INSP7] [INSP8] files of workerd with their -wal are dropped in, an import is stopped and undone, a table is saved as CSV and JSON',
-  { tag: ONCE },
+  { tag: [LONG, ONCE] },
   async ({ context, server }, info) => {
     const workerd = await Workerd.start(info.outputPath('workerd'));
     await workerd.call('lobby', 'put', 'from', 'workerd');
@@ -300,7 +300,7 @@ test(
   async ({ context, server }, info) => {
     const page = await context.newPage();
     await page.setViewportSize({ width: 390, height: 800 });
-    await page.goto(`${server.origin}/e2e/pages/inspector.html`);
+    await page.goto(`${server.origin}/e2e/specs/pages/inspector.html`);
     await whenLoaded(page);
     await page.evaluate(async () => {
       const { env, storage } = await window.api.connectRooms();
@@ -353,7 +353,7 @@ test(
         }
         await page.screenshot({ path: info.outputPath(`phone-${colorScheme}-${name}.png`) });
         expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
-        // What was found in light is the same in dark, colours aside.
+        // The findings are the same in light and dark, except for colours.
         const rules = colorScheme === 'light' ? null : ['color-contrast'];
         expect(await faultsOf(page, rules)).toEqual([]);
       }
@@ -362,3 +362,202 @@ test(
     await expect(page.getByRole('tab', { name: 'Objects' })).toBeFocused();
   },
 );
+
+/** Screenshots on a desk and on a phone, light and dark; each is without findings and without sideways scrolling. */
+async function looksWell(page: Page, path: (name: string) => string, name: string): Promise<void> {
+  for (const [width, colorScheme] of [
+    [1280, 'light'],
+    [390, 'dark'],
+    [390, 'light'],
+  ] as const) {
+    await page.setViewportSize({ width, height: 900 });
+    await page.emulateMedia({ colorScheme });
+    await page.screenshot({ path: path(`${name}-${width}-${colorScheme}.png`) });
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
+    expect(await faultsOf(page)).toEqual([]);
+  }
+  await page.setViewportSize({ width: 1280, height: 900 });
+}
+
+test(
+  '[INSP5] [INSP11] [INSP12] two moments are compared, a commit is reverted with its conflicts decided, and branches are made, opened, merged, promoted and deleted',
+  { tag: ONCE },
+  async ({ context, server }, info) => {
+    const page = await openInspector(await context.newPage(), server, 'branched');
+    const path = (name: string) => info.outputPath(name);
+    const marks = await page.evaluate(async () => {
+      const storage = await window.api.openStorage('branched');
+      await storage.sql.exec(
+        "CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, body TEXT, price REAL); INSERT INTO note VALUES (1, 'Plan A', 'first', 1.5), (2, 'Shopping', 'Milk and bread', 7), (3, 'Letter', NULL, 0)",
+      ).ready;
+      await storage.put({ theme: 'light', user: { name: 'Ada', roles: ['reader'] } });
+      const start = await storage.getCurrentBookmark();
+      await storage.transaction(async () => {
+        await storage.put('theme', 'dark');
+        await storage.put('user', { name: 'Ada', roles: ['reader', 'editor'] });
+        await storage.sql.exec("UPDATE note SET title = 'Plan B', price = 2 WHERE id = 1").ready;
+        await storage.sql.exec('DELETE FROM note WHERE id = 3').ready;
+        await storage.sql.exec(
+          "INSERT INTO note VALUES (4, 'New', 'A long text ' || hex(zeroblob(200)), 9)",
+        ).ready;
+      });
+      const changed = await storage.getCurrentBookmark();
+      await storage.put('theme', 'system');
+      await storage.sql.exec("UPDATE note SET title = 'Plan C' WHERE id = 1").ready;
+      return { start, changed };
+    });
+    expect(marks.start).not.toBe(marks.changed);
+    const stored = (sql: string) =>
+      page.evaluate(async (query) => {
+        const storage = await window.api.openStorage('branched');
+        const rows = await storage.sql.exec(query).raw().toArray();
+        return [await storage.get('theme'), rows.flat()];
+      }, sql);
+    const title = 'SELECT title FROM note WHERE id = 1';
+    const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
+    const told = (text: string) => page.getByRole('status').filter({ hasText: text });
+
+    await panel(page, 'Timeline');
+    // Two moments: before and after the transaction, neither of them now.
+    const slider = page.getByRole('slider', { name: 'Moment' });
+    await slider.focus();
+    for (let step = 0; step < 3; step++) await slider.press('ArrowLeft');
+    const until = page.getByRole('slider', { name: 'Compared with' });
+    for (let step = 0; step < 2; step++) await until.press('ArrowLeft');
+    const differences = page.getByRole('region', { name: 'What differs' });
+    await expect(differences).toContainText('1 row added, 1 row changed, 1 row removed');
+    await expect(differences.getByRole('deletion')).toHaveText([
+      '"light"',
+      '{name: "Ada", roles: ["reader"]}',
+      'Plan A',
+      '1.5',
+    ]);
+    await expect(differences.getByRole('insertion')).toHaveText([
+      '"dark"',
+      '{name: "Ada", roles: ["reader", "editor"]}',
+      'Plan B',
+      '2',
+    ]);
+    await looksWell(page, path, 'compare');
+
+    // The commit of the transaction is reverted; later commits have changed two of its five changes.
+    await slider.press('ArrowRight');
+    await press('Revert this commit');
+    const conflicts = page.getByRole('region', { name: 'Conflicts' });
+    await expect(conflicts).toContainText('Revert: 2 conflicts');
+    const theme = conflicts.getByRole('group', { name: 'Key theme' });
+    const note = conflicts.getByRole('group', { name: 'Row id 1 of note' });
+    await expect(theme).toContainText('"system"');
+    await expect(note).toContainText('Plan C');
+    const apply = conflicts.getByRole('button', { name: 'Apply' });
+    await expect(apply).toBeDisabled();
+    await theme.getByRole('radio', { name: /ours/ }).check();
+    await looksWell(page, path, 'conflicts');
+    await note.getByRole('radio', { name: /theirs/ }).check();
+    await apply.click();
+    await expect(told('was reverted')).toBeVisible();
+    expect(await stored(title)).toEqual(['system', ['Plan A']]);
+    await press('Take it back');
+    await expect(told('It was taken back')).toBeVisible();
+    expect(await stored(title)).toEqual(['system', ['Plan C']]);
+
+    // A branch that is kept, of an earlier moment, and one of now.
+    await slider.press('Home');
+    await slider.press('ArrowRight');
+    await page.getByRole('textbox', { name: 'New branch' }).fill('old plan');
+    await page.getByRole('checkbox', { name: 'Keep it' }).check();
+    await press('Branch from here');
+    await expect(told('Branch “old plan” was made')).toBeVisible();
+    await press('Now');
+    await page.getByRole('textbox', { name: 'New branch' }).fill('trial');
+    await press('Branch from now');
+    const list = page.getByRole('list', { name: 'Branches' });
+    await expect(list.getByRole('listitem')).toHaveText([/old plan kept/, /trial until/]);
+    await looksWell(page, path, 'branches');
+
+    await press('Open trial');
+    await expect(page.getByText('On the branch trial: all panels show it.')).toBeVisible();
+    await panel(page, 'SQL');
+    await page
+      .getByRole('textbox', { name: 'SQL' })
+      .fill("UPDATE note SET title = 'Plan D' WHERE id = 1");
+    await press('Run');
+    await expect(page.getByRole('status')).toContainText('written');
+    expect(await stored(title)).toEqual(['system', ['Plan C']]);
+    await press('Leave the branch');
+    await panel(page, 'Timeline');
+    await press('Changes of trial');
+    await expect(page.getByText('What “trial” has changed since it began')).toBeVisible();
+    await expect(differences.getByRole('insertion')).toHaveText(['Plan D']);
+    await looksWell(page, path, 'branch-changes');
+
+    // Both have changed the title since: a conflict, decided for the branch.
+    await page.evaluate(async () => {
+      const storage = await window.api.openStorage('branched');
+      await storage.sql.exec("UPDATE note SET title = 'Plan E' WHERE id = 1").ready;
+    });
+    await press('Merge trial');
+    await expect(conflicts).toContainText('Merge “trial”: 1 conflict');
+    await press('Make all changes');
+    await apply.click();
+    await expect(told('The changes of branch “trial” were made here.')).toBeVisible();
+    expect(await stored(title)).toEqual(['system', ['Plan D']]);
+    await press('Take it back');
+    await expect(told('It was taken back')).toBeVisible();
+    expect(await stored(title)).toEqual(['system', ['Plan E']]);
+
+    await page.getByRole('textbox', { name: 'New branch' }).fill('next');
+    await press('Branch from now');
+    await press('Open next');
+    await expect(page.getByText('On the branch next: all panels show it.')).toBeVisible();
+    await panel(page, 'SQL');
+    await page
+      .getByRole('textbox', { name: 'SQL' })
+      .fill("UPDATE note SET title = 'Plan F' WHERE id = 1");
+    await press('Run');
+    await expect(page.getByRole('status')).toContainText('written');
+    await press('Leave the branch');
+    await panel(page, 'Timeline');
+    await press('Promote old plan');
+    await expect(page.getByRole('alert')).toContainText('has changed since the branch began');
+    await press('Promote next');
+    await expect(told('Branch “next” is the object now.')).toBeVisible();
+    await expect.poll(() => stored(title)).toEqual(['system', ['Plan F']]);
+    await press('Undo the promotion');
+    await expect.poll(() => stored(title)).toEqual(['system', ['Plan E']]);
+    for (const name of ['old plan', 'trial', 'next']) {
+      await press(`Delete ${name}`);
+      await press(`Delete ${name} for good`);
+    }
+    await expect(list.getByRole('listitem')).toHaveCount(0);
+    const names = await page.evaluate(async () =>
+      (await (await window.api.openStorage('branched')).branches()).map(({ name }) => name),
+    );
+    expect(names).toEqual([]);
+  },
+);
+
+test('[INSP3] a long text makes its own column wide, and no other one', { tag: ONCE }, async ({
+  context,
+  server,
+}) => {
+  const page = await openInspector(await context.newPage(), server, 'wide');
+  await page.setViewportSize({ width: 800, height: 600 });
+  await page.evaluate(async () => {
+    const storage = await window.api.openStorage('wide');
+    await storage.sql.exec('CREATE TABLE wide(id INTEGER PRIMARY KEY, short TEXT, long TEXT)')
+      .ready;
+    await storage.sql.exec("INSERT INTO wide VALUES (1, 'a', ?)", 'word '.repeat(50)).ready;
+  });
+  await panel(page, 'Tables');
+  const cells = page.getByRole('grid').getByRole('row').nth(1).getByRole('gridcell');
+  await expect(cells).toHaveCount(3);
+  await expect(cells.nth(2)).toContainText('word');
+  const widths = () =>
+    cells.evaluateAll((all) => all.map((cell) => cell.getBoundingClientRect().width));
+  await expect.poll(async () => (await widths())[2]! / (await widths())[1]!).toBeGreaterThan(2);
+  const heads = await page
+    .getByRole('columnheader')
+    .evaluateAll((all) => all.slice(1).map((cell) => cell.getBoundingClientRect().width));
+  expect(heads).toEqual(await widths());
+});

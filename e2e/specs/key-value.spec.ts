@@ -157,7 +157,7 @@ test('[AL1] an alarm is set by number or Date, read back and deleted', async ({ 
   expect(seen).toEqual([null, true, true, null]);
 });
 
-test('[PTX1] a transaction commits keys and rows together and returns what its closure returns', async ({
+test("[PTX1] a transaction commits keys and rows together and returns its closure's result", async ({
   storagePage,
 }) => {
   const seen = await storagePage.evaluate(async () => {

@@ -4,7 +4,7 @@
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 
-test('[RPC7] large values arrive whole, in the leading tab and in one that follows, and leave the app its own', async ({
+test('[RPC7] large values arrive whole, in the leading tab and in a following one, and leave the app its own', async ({
   context,
   server,
 }) => {

@@ -1,4 +1,4 @@
-// Closed pages hold nothing, and what counts that sees what open ones hold.
+// Closed pages hold no resources, and the counter notices the resources of open pages.
 
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';

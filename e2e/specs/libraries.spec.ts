@@ -4,9 +4,14 @@ import type { Page } from '@playwright/test';
 import type { Miniflare } from 'miniflare';
 import { expect, test } from '../browsers/fixtures.ts';
 import { LONG } from '../browsers/tags.ts';
-import { type Findings, inBrowser, inWorkerd, startInBrowser } from '../libraries/engines.ts';
-import { PROGRAMS, type Program, STORES } from '../libraries/programs.ts';
-import { startWorkerd } from '../libraries/workerd.ts';
+import {
+  type Findings,
+  inBrowser,
+  inWorkerd,
+  startInBrowser,
+} from '../workerd/libraries/engines.ts';
+import { PROGRAMS, type Program, STORES } from '../workerd/libraries/programs.ts';
+import { startWorkerd } from '../workerd/libraries/workerd.ts';
 
 let workerd: Miniflare;
 test.beforeAll(async () => {
@@ -18,7 +23,7 @@ function programOf(packageName: string): Program {
   return PROGRAMS.find((program) => program.packageName === packageName)!;
 }
 
-/** What the program finds here, which is what it finds in workerd. */
+/** The program's findings in the browser, which equal its findings in workerd. */
 async function findings(page: Page, name: string | Program): Promise<Findings> {
   const program = typeof name === 'string' ? programOf(name) : name;
   const here = await inBrowser(page, program);
@@ -51,7 +56,7 @@ test('[LIB1] Drizzle with its migrator: inserts, joins, a rolled back transactio
   });
 });
 
-test('[LIB2] TinyBase’s persisters, over keys and over SQL, return what was saved', {
+test('[LIB2] TinyBase’s persisters, over keys and over SQL, return the saved state', {
   tag: LONG,
 }, async ({ storagePage }) => {
   await startInBrowser(storagePage);

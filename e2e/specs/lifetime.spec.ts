@@ -1,4 +1,4 @@
-// What is stored outlives the page, the browser and the worker.
+// Stored data outlives the page, the browser and the worker.
 
 import type { Page } from '@playwright/test';
 import { openBlank, whenLoaded } from '../browsers/blank-page.ts';

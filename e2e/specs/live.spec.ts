@@ -1,4 +1,4 @@
-// Live reads across tabs: a follower sees what the leader writes, and the other way round; they go on when the
+// Live reads across tabs: a follower sees the leader's writes, and the other way round; they go on when the
 // leader dies and when the object is reset.
 
 import type { Page } from '@playwright/test';
@@ -6,7 +6,7 @@ import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { LONG } from '../browsers/tags.ts';
 
-test('[LIVE13] each of three tabs sees what any of them writes, rows, keys and methods', async ({
+test('[LIVE13] each of three tabs sees the writes of all: rows, keys and methods', async ({
   context,
   server,
 }) => {

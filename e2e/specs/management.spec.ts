@@ -5,13 +5,13 @@ import {
   ManagementObject,
   routeManagement,
 } from '../../src/management/index.ts';
-import { createObjects } from '../../worker/entries/node-objects.ts';
+import { createObjects } from '../../worker/start/entries/node-objects.ts';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { LONG } from '../browsers/tags.ts';
-import { runScenario, SCENARIO_ACCOUNT, scenarioOptions } from '../management/scenario.ts';
+import { runScenario, SCENARIO_ACCOUNT, scenarioOptions } from './management/scenario.ts';
 
-const MODULE = '/e2e/management/page.ts';
+const MODULE = '/e2e/specs/management/page.ts';
 
 test('[MG37] the same calls have the same answers in a page and in Node', { tag: LONG }, async ({
   context,
@@ -62,7 +62,7 @@ test('[MG35] a Playwright route answers the requests of a page', async ({ contex
 test('[MG34] a service worker is the provider for its pages', async ({ context, server }) => {
   const page = await openBlank(await context.newPage(), server);
   await page.evaluate(async () => {
-    const address = '/e2e/management/service-worker.ts';
+    const address = '/e2e/specs/management/service-worker.ts';
     const { installing } = await navigator.serviceWorker.register(address, { type: 'module' });
     await new Promise<void>((resolve) => {
       const isActive = () => installing?.state === 'activated' && resolve();
@@ -70,7 +70,7 @@ test('[MG34] a service worker is the provider for its pages', async ({ context, 
       isActive();
     });
   });
-  await page.goto(`${server.origin}/e2e/management/inside`);
+  await page.goto(`${server.origin}/e2e/specs/management/inside`);
   expect(await page.title()).toBe('inside');
   const seen = await page.evaluate(async () => {
     const base = 'https://api.example/client/v4';

@@ -3,17 +3,16 @@
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { LONG } from '../browsers/tags.ts';
-import type { Book } from '../pages/many-worker.ts';
+import type { Book } from './pages/many-worker.ts';
 
-test('[MANY2] [MANY3] [MANY6] 32 objects of two tabs share 24 handles: nothing is lost, what is in use stays, and a list comes in parts', {
+test('[MANY2] [MANY3] [MANY6] 32 objects of two tabs share 24 handles: nothing is lost, used objects stay, and a list comes in parts', {
   tag: LONG,
 }, async ({ context, server }) => {
-  test.setTimeout(120_000);
   const one = await openBlank(await context.newPage(), server);
   const two = await openBlank(await context.newPage(), server);
   const addAll = (tab: number) =>
     (tab === 1 ? one : two).evaluate(async (tab) => {
-      const start = () => new Worker('/e2e/pages/many-worker.ts', { type: 'module' });
+      const start = () => new Worker('/e2e/specs/pages/many-worker.ts', { type: 'module' });
       const { env } = await window.api.connect<{ Book: Book }>(start, { directory: 'many' });
       const held = env.Book.getByName(`held ${tab}`);
       await held.add(); // an object that stored nothing may be forgotten
@@ -34,7 +33,7 @@ test('[MANY2] [MANY3] [MANY6] 32 objects of two tabs share 24 handles: nothing i
   expect(second.most).toBeGreaterThan(12);
 
   const listed = await two.evaluate(async () => {
-    const start = () => new Worker('/e2e/pages/many-worker.ts', { type: 'module' });
+    const start = () => new Worker('/e2e/specs/pages/many-worker.ts', { type: 'module' });
     const objects = await window.api.connect<{ Book: Book }>(start, { directory: 'many' });
     const parts: string[][] = [];
     let startAfter: string | undefined;

@@ -51,6 +51,25 @@ test('[CAT5] the alarm of a killed tab is run by the next worker', async ({ cont
   expect(remindedAt).toBeGreaterThan(0);
 });
 
+test('[AL15] an alarm that a restore brings back rings, in a browser too', async ({
+  storagePage,
+}) => {
+  const remindedAt = await storagePage.evaluate(async () => {
+    const { env, list, storage } = await window.api.connectRooms();
+    const room = env.Room.getByName('restored');
+    await room.remind(2000);
+    const handle = await storage(room);
+    const bookmark = await handle.getCurrentBookmark();
+    await room.remind(86_400_000);
+    await handle.restore(bookmark);
+    while ((await list('Room')).some(({ nextAlarm }) => nextAlarm !== null)) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    return room.remindedAt();
+  });
+  expect(remindedAt).toBeGreaterThan(0);
+});
+
 test('[CLOCK2] a reload gives the system’s time back; object code saw the other', async ({
   storagePage,
 }) => {

@@ -1,5 +1,5 @@
-// Classes in the worker, called from pages: calls, references, streams, errors, and what happens when
-// the worker goes.
+// Classes in the worker, called from pages: calls, references, streams, errors, and the end of the
+// worker.
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -221,7 +221,7 @@ test('[STUB18] an aborted fetch rejects', async ({ storagePage }) => {
   expect(name).toBe('AbortError');
 });
 
-test('[CONN7] a terminated worker rejects what is under way, and the next call starts it again', async ({
+test('[CONN7] a terminated worker rejects pending calls, and the next call starts it again', async ({
   storagePage,
 }) => {
   const seen = await storagePage.evaluate(async () => {

@@ -3,13 +3,13 @@
 import { randomBytes } from 'node:crypto';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
+import { LONG } from '../browsers/tags.ts';
 
 test('[FULL1] a full disk is DISK_FULL, loses nothing, and the object works on when there is room', async ({
-  profile,
+  context,
   server,
 }) => {
-  const context = await profile.launch();
-  const page = await openBlank(await profile.newPage(), server);
+  const page = await openBlank(await context.newPage(), server);
   await page.evaluate(async () => {
     const storage = await window.api.openStorage('full');
     await storage.put('kept', 'before');
@@ -57,11 +57,10 @@ test('[FULL1] a full disk is DISK_FULL, loses nothing, and the object works on w
 });
 
 test('[FULL1] on IndexedDB, a full disk is DISK_FULL, loses nothing, and the object works on when there is room', async ({
-  profile,
+  context,
   server,
 }) => {
-  const context = await profile.launch();
-  const page = await openBlank(await profile.newPage(), server);
+  const page = await openBlank(await context.newPage(), server);
   const cdp = await context.newCDPSession(page);
   const { origin } = server;
   // Before the first write: Chromium's IndexedDB remembers for a while how much room it was told.
@@ -102,13 +101,52 @@ test('[FULL1] on IndexedDB, a full disk is DISK_FULL, loses nothing, and the obj
   expect(await page.evaluate(look)).toEqual(['ok', full.written + 2, 'before']);
 });
 
+test('[LOG13] bursts of writes near the quota give up history, and none is refused', async ({
+  profile,
+  server,
+}) => {
+  const context = await profile.launch();
+  const page = await openBlank(await profile.newPage(), server);
+  const cdp = await context.newCDPSession(page);
+  const { origin } = server;
+  await cdp.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 80_000_000 });
+  const { outcomes, prunedCount, last } = await page.evaluate(async () => {
+    const storage = await window.api.openStorage('bursts');
+    let prunedCount = 0;
+    storage.addEventListener('historypruned', () => {
+      prunedCount += 1;
+    });
+    const noise = new Uint8Array(50_000);
+    /** 200 commits over 100 keys: a database of 5 MB, and 20 MB of history. */
+    const burst = async (number: number) => {
+      for (let i = 0; i < 200; i++) {
+        crypto.getRandomValues(noise);
+        noise[0] = number;
+        await storage.put(`key${i % 100}`, noise);
+      }
+    };
+    const outcomes: string[] = [];
+    for (let number = 1; number <= 12; number++) {
+      outcomes.push(
+        await burst(number).then(
+          () => 'ok',
+          (error) => `${error.code}: ${error.message}`,
+        ),
+      );
+    }
+    const values = await storage.list<Uint8Array>();
+    return { outcomes, prunedCount, last: [...values.values()].map((value) => value[0]) };
+  });
+  expect(outcomes).toEqual(Array(12).fill('ok'));
+  expect(prunedCount).toBeGreaterThan(0);
+  expect(last).toEqual(Array(100).fill(12));
+});
+
 for (const quotaSize of [1, 1024, 100 * 1024, 1024 * 1024]) {
-  test(`[FULL2] a quota of ${quotaSize} bytes is DISK_FULL or enough, from the first call on`, async ({
-    profile,
-    server,
-  }) => {
-    const context = await profile.launch();
-    const page = await openBlank(await profile.newPage(), server);
+  test(`[FULL2] a quota of ${quotaSize} bytes is DISK_FULL or enough, from the first call on`, {
+    tag: quotaSize === 1 ? [] : LONG,
+  }, async ({ context, server }) => {
+    const page = await openBlank(await context.newPage(), server);
     const cdp = await context.newCDPSession(page);
     const { origin } = server;
     await cdp.send('Storage.overrideQuotaForOrigin', { origin, quotaSize });
@@ -139,19 +177,17 @@ for (const quotaSize of [1, 1024, 100 * 1024, 1024 * 1024]) {
 
 /** More bytes than are used; a negative number leaves the site over its quota. */
 for (const freeBytes of [-100_000, 0, 1500, 5000]) {
-  test(`[FULL3] with ${freeBytes} bytes free, a worker and new objects that start are DISK_FULL or work, and data is kept`, async ({
-    profile,
-    server,
-  }) => {
-    const context = await profile.launch();
+  test(`[FULL3] [FULL4] with ${freeBytes} bytes free, a worker and new objects that start are DISK_FULL or work, and data is kept`, {
+    tag: freeBytes === 0 ? [] : LONG,
+  }, async ({ context, server }) => {
     const { origin } = server;
-    const before = await openBlank(await profile.newPage(), server);
+    const before = await openBlank(await context.newPage(), server);
     await before.evaluate(async () => {
       await (await window.api.openStorage('kept')).put('key', 'value');
       await (await window.api.connectRooms()).env.Room.getByName('kept').add(1);
     });
     await before.close();
-    const page = await openBlank(await profile.newPage(), server);
+    const page = await openBlank(await context.newPage(), server);
     const cdp = await context.newCDPSession(page);
     const { usage = 0 } = await page.evaluate(() => navigator.storage.estimate());
     await cdp.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: usage + freeBytes });
@@ -172,6 +208,8 @@ for (const freeBytes of [-100_000, 0, 1500, 5000]) {
       };
     });
     for (const outcome of Object.values(outcomes)) expect(['ok', 'DISK_FULL']).toContain(outcome);
+    // Stored values can be read, however full the disk is.
+    expect([outcomes.connect, outcomes.oldObject]).toEqual(['ok', 'ok']);
     expect([outcomes.newRoom, outcomes.alarm, outcomes.newObject]).toEqual(
       Array(3).fill('DISK_FULL'),
     );
@@ -190,12 +228,10 @@ for (const freeBytes of [-100_000, 0, 1500, 5000]) {
   });
 }
 
-test('[DEMO9] the playground tells of a full disk in the panel where it happened, keeps what is stored, and works on', async ({
-  profile,
-  demoSite,
-}) => {
-  const context = await profile.launch();
-  const page = await profile.newPage();
+test('[DEMO9] the playground tells of a full disk in the panel where it happened, keeps stored data, and works on', {
+  tag: LONG,
+}, async ({ context, demoSite }) => {
+  const page = await context.newPage();
   await page.goto(demoSite.origin);
   await page.getByLabel('Example').selectOption({ label: 'Queue with an alarm' });
   const task = page.getByLabel('task of push');
@@ -208,7 +244,7 @@ test('[DEMO9] the playground tells of a full disk in the panel where it happened
   const cdp = await context.newCDPSession(page);
   const { origin } = demoSite;
   await cdp.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 1024 });
-  // The log leaves out what repeats.
+  // The log omits repeated bytes.
   const noise = randomBytes(2 ** 20).toString('hex');
   await task.fill(noise.slice(0, 200_000));
   // Files grow by more than is asked for, so the first calls may find room.

@@ -5,7 +5,7 @@ import { expect, test } from '../browsers/fixtures.ts';
 import type { Served } from '../browsers/server.ts';
 import { LONG } from '../browsers/tags.ts';
 
-test('[REACT8] components of two tabs show what either writes, and go on when the leading tab closes', {
+test('[REACT8] components of two tabs show the writes of both, and go on when the leading tab closes', {
   tag: LONG,
 }, async ({ context, server }) => {
   const leader = await openReact(await context.newPage(), server, 'react');
@@ -53,7 +53,8 @@ test('[REACT3] the object reads for components in StrictMode once, and no more w
   expect(await readsOf(page)).toBe(1);
   await page.evaluate(() => window.react.leave());
   await expect(page.locator('#sum')).toHaveCount(0);
-  // The end of the live read is sent before what follows; an object with a live read would run it.
+  // The end of the live read is sent before the following call; an object with a live read would run
+  // it.
   await page.evaluate(async () => {
     const { env } = await window.api.connectRooms();
     for (let i = 0; i < 5; i++) await env.Room.getByName('react-left').add(1);
@@ -66,7 +67,7 @@ test('[REACT3] the object reads for components in StrictMode once, and no more w
 
 /** The page of pages/react.html, which shows the object of this name. */
 async function openReact(page: Page, server: Served, name: string): Promise<Page> {
-  await page.goto(`${server.origin}/e2e/pages/react.html`);
+  await page.goto(`${server.origin}/e2e/specs/pages/react.html`);
   await page.waitForFunction(() => 'react' in window);
   await page.evaluate((name) => window.react.show(name), name);
   await expect(page.locator('#notes')).toBeAttached();

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { expect, test } from '../browsers/fixtures.ts';
 import { REPOSITORY } from '../browsers/server.ts';
 import { LONG, ONCE } from '../browsers/tags.ts';
-import { bundlePage, recipeOf } from '../recipes/recipes.ts';
+import { bundlePage, recipeOf } from '../package/recipes/recipes.ts';
 
 const RECIPES = {
   'vue.ts': recipeOf('live.md', "from 'vue'"),
@@ -17,7 +17,7 @@ const RECIPES = {
   'kysely.ts': recipeOf('query-builders.md', "from 'kysely'"),
 };
 
-const BUILDERS = join(REPOSITORY, 'e2e/recipes/query-builders.ts');
+const BUILDERS = join(REPOSITORY, 'e2e/package/recipes/query-builders.ts');
 
 test('[LIVE16] [APP3] the recipes compile with the types of their libraries', { tag: ONCE }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'ctx-storage-recipes-'));
@@ -45,7 +45,7 @@ test('[LIVE16] [APP3] the recipes compile with the types of their libraries', { 
 test('[LIVE16] the recipes of the guide show each change, other reads and errors, and end', async ({
   storagePage: page,
 }) => {
-  const content = await bundlePage(join(REPOSITORY, 'e2e/recipes/frameworks.ts'), RECIPES);
+  const content = await bundlePage(join(REPOSITORY, 'e2e/package/recipes/frameworks.ts'), RECIPES);
   await page.addScriptTag({ content });
   const shown = page.locator('#shown');
   for (const framework of ['vue', 'solid', 'svelte']) {

@@ -117,7 +117,7 @@ test('[PITR4] restore goes back to a bookmark or a time, for every handle, and c
   });
 });
 
-test('[PITR4] restore is refused inside a transaction and for what names no moment', async ({
+test('[PITR4] restore is refused inside a transaction and for an argument that names no moment', async ({
   storagePage,
 }) => {
   const seen = await storagePage.evaluate(async () => {

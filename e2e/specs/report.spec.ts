@@ -1,6 +1,6 @@
-// The migration report over what a real page calls.
+// The migration report over the calls of a real page.
 
-import { routeManagement } from '../../src/management/adapters/playwright-route.ts';
+import { routeManagement } from '../../src/management/adapters/adapters.ts';
 import {
   type CallLog,
   createManagementApi,
@@ -9,15 +9,12 @@ import {
   recordedCalls,
   recordPage,
 } from '../../src/management/index.ts';
-import { createObjects } from '../../worker/entries/node-objects.ts';
+import { createObjects } from '../../worker/start/entries/node-objects.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 
 const ACCOUNT = '0123456789abcdef0123456789abcdef';
 
-test('[REP5] what the pages of a context call is in the report', async ({
-  context,
-  browserName,
-}) => {
+test("[REP5] calls of a context's pages are in the report", async ({ context, browserName }) => {
   const objects = await createObjects({ ManagementObject });
   const accounts = [{ id: ACCOUNT, name: 'First' }];
   const api = createManagementApi({ namespace: objects.env.ManagementObject, accounts });
@@ -47,7 +44,7 @@ test('[REP5] what the pages of a context call is in the report', async ({
   const put = 'PUT /accounts/:account_id';
   const fields = ['settings.default_nameservers', 'settings.use_account_custom_ns_by_default'];
   const answered = fields.map((field) => `note GET /accounts/:account_id result ${field}`);
-  // Playwright cannot read what an unmodified Firefox sends.
+  // Playwright cannot read the requests of an unmodified Firefox.
   expect(seen).toEqual(
     browserName === 'firefox'
       ? ['error GET /user/billing/profile', ...answered, `note ${put}`]
@@ -60,7 +57,7 @@ const recording = test.extend<{ calls: CallLog }>({
   calls: recordedCalls,
 });
 
-recording('[REP5] a fixture has what the pages of a test call', async ({ context, calls }) => {
+recording("[REP5] a fixture has the calls of a test's pages", async ({ context, calls }) => {
   await context.route('https://api.example/**', (route) => route.fulfill({ body: '{}' }));
   const page = await context.newPage();
   await page.goto('https://api.example/');

@@ -63,7 +63,7 @@ async function connectSource(page: Page, files: object): Promise<void> {
 
 const add = (page: Page) => page.evaluate(() => window.source.env.Counter.getByName('a').add());
 
-/** The code and message of what an action throws. */
+/** The code and message of an action's error. */
 const refusal = (page: Page, files: object, loadMs = 10_000) =>
   page.evaluate(
     async ([files, loadMs]) => {
@@ -74,7 +74,7 @@ const refusal = (page: Page, files: object, loadMs = 10_000) =>
     [files, loadMs] as const,
   );
 
-test('[SRC1] [SRC3] [SRC4] [SRC6] [SRC7] source runs, is replaced in order, keeps what it stored, and a mistake leaves it running', async ({
+test('[SRC1] [SRC3] [SRC4] [SRC6] [SRC7] source runs, is replaced in order, keeps its data, and a mistake leaves it running', async ({
   context,
   server,
 }) => {
@@ -92,7 +92,7 @@ test('[SRC1] [SRC3] [SRC4] [SRC6] [SRC7] source runs, is replaced in order, keep
   );
   expect(stack).toContain('main.ts:11:');
 
-  // A replacement waits for what runs, and stubs and sockets reach the new code.
+  // A replacement waits for running calls, and stubs and sockets reach the new code.
   const [slow, after, classes, state] = await page.evaluate(async (files) => {
     const { source } = window;
     const stub = source.env.Counter.getByName('a');
@@ -142,7 +142,7 @@ test('[SRC1] [SRC3] [SRC4] [SRC6] [SRC7] source runs, is replaced in order, keep
   ).toBe('INVALID_ARGUMENT');
 });
 
-test('[SRC6] code that does not end is stopped, and runs again with what was stored; [SRC5] the latest version of all tabs runs', async ({
+test('[SRC6] code that does not end is stopped, and runs again with its data; [SRC5] the latest version of all tabs runs', async ({
   context,
   server,
 }) => {
@@ -168,4 +168,30 @@ test('[SRC6] code that does not end is stopped, and runs again with what was sto
   await page.evaluate((files) => window.source.replace(files), counter('three', 100));
   expect(await add(other)).toEqual(['three', 122, 'apples']);
   expect(await page.evaluate(() => window.source.state)).toBe('leading');
+});
+
+test('[SRC8] the option worker starts the worker of each version, and is a function', async ({
+  context,
+  server,
+}) => {
+  const page = await openBlank(await context.newPage(), server);
+  const [started, answers, refused] = await page.evaluate(async (files) => {
+    let started = 0;
+    const worker = () => {
+      started += 1;
+      return new Worker('/worker/start/entries/source-worker.ts', { type: 'module' });
+    };
+    const options = { directory: 'given', worker };
+    const source = await window.api.connectSource<{ Counter: Methods }>(files.one, options);
+    const stub = source.env.Counter.getByName('a');
+    const answers = [await stub.add()];
+    await source.replace(files.two);
+    answers.push(await stub.add());
+    const wrong = { directory: 'wrong', worker: worker() as never };
+    const refused = await window.api.connectSource(files.one, wrong).catch((error) => error);
+    return [started, answers.map(([name]) => name), `${refused.code} ${refused.message}`] as const;
+  }, FILES);
+  // One of them was made to be refused.
+  expect([started, answers]).toEqual([3, ['one', 'two']]);
+  expect(refused).toMatch(/^INVALID_ARGUMENT connectSource: the option worker is a function/);
 });

@@ -110,7 +110,7 @@ test('[CUR5] a cursor left early can be closed, and the table be dropped', async
   expect(seen).toEqual({ n: 0 });
 });
 
-test('[SQL17] databaseSize grows with what is stored', async ({ storagePage }) => {
+test('[SQL17] databaseSize grows with stored data', async ({ storagePage }) => {
   const sizes = await storagePage.evaluate(async () => {
     const { sql } = await window.api.openStorage('size');
     const before = await sql.databaseSize;

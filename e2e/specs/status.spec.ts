@@ -1,12 +1,12 @@
 // Nothing goes silent, in real browsers: a page learns that its subscription is lost, how it is connected, and
-// whether what it wrote is saved.
+// whether its writes are saved.
 
 import type { Page } from '@playwright/test';
 import { openBlank } from '../browsers/blank-page.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 
 interface Seen {
-  /** What the subscription heard. */
+  /** The events that the subscription received. */
   readonly heard: string[];
   /** Why a subscription was lost, once a loss. */
   readonly broken: string[];
@@ -87,7 +87,9 @@ async function heardAfter(page: Page, event: string): Promise<boolean> {
   return (await seenOf(page)).heard.includes(event);
 }
 
-test('[STATE3] a page knows what is pending and when it was saved', async ({ storagePage }) => {
+test('[STATE3] a page knows its pending writes and when they were saved', async ({
+  storagePage,
+}) => {
   const seen = await storagePage.evaluate(async () => {
     const storage = await window.api.openStorage('status');
     const before = [storage.state, storage.pendingWrites, storage.savedAt];

@@ -4,14 +4,14 @@
 // with beats that are ten times as fast, and everything else as it is.
 
 import type { Page } from '@playwright/test';
+import { edited } from '../break/torture/broken.ts';
+import { startSite } from '../break/torture/site.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { LONG } from '../browsers/tags.ts';
-import type {} from '../pages/stuck.ts';
-import { edited } from '../torture/broken.ts';
-import { startSite } from '../torture/site.ts';
+import type {} from './pages/stuck.ts';
 
 const FAST_BEATS = edited('fast-beats', {
-  file: /client[\\/]heartbeat\.ts$/,
+  file: /leader[\\/]heartbeat\.ts$/,
   from: 'HEARTBEAT_MS = 5000',
   to: `HEARTBEAT_MS = ${process.env.BEAT_MS ?? 500}`,
 });
@@ -24,7 +24,7 @@ for (const caller of ['leads', 'follows'] as const) {
     },
     async ({ profile }, info) => {
       const site = await startSite(
-        { page: 'e2e/pages/stuck.ts', 'objects-worker': 'e2e/pages/stuck-worker.ts' },
+        { page: 'e2e/specs/pages/stuck.ts', 'objects-worker': 'e2e/specs/pages/stuck-worker.ts' },
         [FAST_BEATS],
       );
       const context = await profile.launch();

@@ -1,11 +1,11 @@
-// What docs/testing.md tells suites to do, done.
+// The instructions of docs/testing.md for suites, carried out.
 
 import type { Page } from '@playwright/test';
 import type { connect } from '../../src/index.ts';
 import { openBlank } from '../browsers/blank-page.ts';
 import { test as base, expect } from '../browsers/fixtures.ts';
 import { LONG } from '../browsers/tags.ts';
-import type { Classes } from '../pages/objects-worker.ts';
+import type { Classes } from './pages/objects-worker.ts';
 
 declare global {
   interface Window {

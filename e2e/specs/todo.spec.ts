@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
+import { keptOffline } from '../browsers/kept-offline.ts';
 import { LONG } from '../browsers/tags.ts';
 import { copyExample, removeExample, runScript } from '../package/copied-example.ts';
 import { serveFolder } from '../package/installed.ts';
@@ -18,7 +19,7 @@ test.beforeAll(() => {
 
 test.afterAll(() => removeExample(directory));
 
-test('[APP2] the todo app follows changes in two tabs, says what is saved, and undoes', {
+test('[APP2] the todo app follows changes in two tabs, shows saved changes, and undoes', {
   tag: LONG,
 }, async ({ context }) => {
   await served(async (address) => {
@@ -32,7 +33,7 @@ test('[APP2] the todo app follows changes in two tabs, says what is saved, and u
     await add(two, 'bread');
     for (const tab of [one, two]) await expect(tab.locator('li')).toHaveCount(2);
 
-    // It shows what is stored, so it changes when that has.
+    // It shows the stored state, so it changes when that has changed.
     await one.getByRole('checkbox').first().click();
     await expect(one.getByRole('checkbox').first()).toBeChecked();
     await expect(two.getByRole('checkbox').first()).toBeChecked();
@@ -53,8 +54,9 @@ test('[APP2] the todo app follows changes in two tabs, says what is saved, and u
 });
 
 test('[APP2] the todo app goes on without its server, and opens again without it', async ({
-  context,
+  profile,
 }) => {
+  const context = await profile.launch();
   let address = '';
   let page = await context.newPage();
   await served(async (servedAt) => {
@@ -62,7 +64,7 @@ test('[APP2] the todo app goes on without its server, and opens again without it
     await page.goto(address);
     await add(page, 'milk');
     await expect(page.locator('li')).toHaveText([/milk/]);
-    await page.evaluate(() => navigator.serviceWorker.ready);
+    await keptOffline(page);
   });
   await add(page, 'bread');
   await expect(page.locator('li')).toHaveText([/milk/, /bread/]);
@@ -90,7 +92,7 @@ async function served(task: (address: string) => Promise<void>): Promise<void> {
 
 async function add(page: Page, text: string): Promise<void> {
   const input = page.getByLabel('New item');
-  await input.pressSequentially(text); // as a user: React misses what `fill` does in Firefox
+  await input.pressSequentially(text); // as a user: React misses the event of `fill` in Firefox
   await expect(input).toHaveValue(text);
   await input.press('Enter');
   await expect(input).toHaveValue('');
@@ -102,7 +104,7 @@ declare global {
   }
 }
 
-/** Notes what the badge says from now on. */
+/** Records the texts of the badge from now on. */
 async function watchStatus(page: Page): Promise<void> {
   await page.getByRole('status').evaluate((status) => {
     window.statuses = [];
@@ -112,7 +114,7 @@ async function watchStatus(page: Page): Promise<void> {
   });
 }
 
-/** What the badge said, without repetitions. */
+/** The texts of the badge, without repetitions. */
 const statusesOf = (page: Page) =>
   page.evaluate(() => window.statuses.filter((text, i, all) => text !== all[i - 1]));
 

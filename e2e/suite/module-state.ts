@@ -3,14 +3,15 @@
 // It counts:
 //   a `let` or `var` at module level, and a static class field that is not readonly
 //   a module-level constant or static field that holds something made to be written to: an empty
-//   Map or Set, a WeakMap, a buffer, an instance of a class, or what a function named `create…` or
+//   Map or Set, a WeakMap, a buffer, an instance of a class, or the result of a function named
+// `create…` or
 //   `open…` returns; and an empty array or object that the file exports
 //   any other module-level constant that the same file writes to
 // A constant that another file writes to is not found; such constants have a read-only type.
 
 import { isNode, type SyntaxNode, walk } from './source-files.ts';
 
-/** Built-in classes whose instances hold nothing that changes what they do. */
+/** Built-in classes whose instances hold no state that changes their behaviour. */
 const STATELESS = new Set([
   'DateTimeFormat',
   'NumberFormat',
@@ -111,7 +112,7 @@ function nameOf(node: SyntaxNode): string {
   return String((node.type === 'MemberExpression' ? (node.property as SyntaxNode) : node).name);
 }
 
-/** Names of what the module assigns members to, or calls writing methods of. */
+/** Names of values whose members the module assigns, or whose writing methods it calls. */
 function writtenNames(statements: readonly SyntaxNode[]): Set<string> {
   const names = new Set<string>();
   const addOwner = (target: unknown) => {

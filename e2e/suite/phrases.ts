@@ -1,4 +1,4 @@
-// Phrases that a native technical writer would not use, and what to write instead.
+// Phrases that a native technical writer would not use, and their replacements.
 
 /** A phrase that the repository does not use. */
 export interface Phrase {

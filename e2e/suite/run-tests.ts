@@ -1,133 +1,99 @@
-// `npm test`: everything, in order, with one count at the end.
+// `npm test`, `npm run test:rest` and `npm run test:all`: steps in order, with one count at the end.
 //
-// A failing step does not stop the next. Ends with code 0 only when every step ran something and
-// nothing failed; the last line is the count, alone. Tests with the tag LONG run in the first browser only. With CI set, a browser that is missing is installed, or has
-// failed; elsewhere it is skipped: the count says so, and the summary says how to get it.
+// The rest is everything that `npm test` leaves out, and repeats none of it. `--all` runs both; `--rest --with FOLDER`
+// adds the results of `npm test` in the folder: its counts, and the package it packed.
+//
+// Invariant: a failing step does not stop the next. It ends with code 0 only when every step ran something and nothing
+// failed. The last line is the count, alone; the lines before it list the tests that were left out, with the reason.
+// `npm test` does the same with and without CI set. In the rest, CI set means that a browser that is missing is
+// installed, or has failed; elsewhere it is left out.
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import {
-  type BrowserName,
-  type FoundBrowser,
-  getChromium,
-  getFirefox,
-} from '../browsers/browser.ts';
-import { LONG } from '../browsers/tags.ts';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { getChromium, getFirefox } from '../browsers/browser.ts';
 import { getWebKit } from '../browsers/webkit.ts';
 import {
-  lastLineTally,
-  oneCheck,
-  playwrightTally,
-  runStep,
-  type Step,
-  type StepResult,
-  summary,
-  type Tally,
-  vitestTally,
-} from './steps.ts';
+  type BrowserTitle,
+  type PlannedStep,
+  REPOSITORY,
+  type Stage,
+  stagesOfRest,
+  stagesOfTest,
+  titlesOf,
+} from './parts.ts';
+import { requireWasm } from './required-wasm.ts';
+import { earlierResults, runStep, type StepResult, summary } from './steps.ts';
 
-const REPOSITORY = join(import.meta.dirname, '../..');
+const RESULTS = 'results.json';
 
-const isContinuous = Boolean(process.env.CI);
-if (isContinuous) {
-  process.env.FIREFOX = '1';
-  process.env.WEBKITGTK = '1';
-}
+requireWasm();
 
-const reports = mkdtempSync(join(tmpdir(), 'ctx-storage-reports-'));
+const { values } = parseArgs({
+  options: {
+    all: { type: 'boolean', default: false },
+    rest: { type: 'boolean', default: false },
+    with: { type: 'string' },
+  },
+});
+const folder =
+  values.with === undefined
+    ? join(REPOSITORY, 'test-results', values.rest ? 'rest' : 'npm-test')
+    : resolve(values.with);
 const results: StepResult[] = [];
+const leftOut: string[] = [];
+const browsers = new Map<BrowserTitle, string | null>();
 
-try {
-  await run({ title: 'types', ...tool('tsc', '-b'), tally: oneCheck });
-  await run({ title: 'lint', ...tool('biome', 'ci'), tally: oneCheck });
+if (values.with === undefined) rmSync(folder, { recursive: true, force: true });
+mkdirSync(folder, { recursive: true });
+if (values.with !== undefined) results.push(...earlierResults(join(folder, RESULTS)));
 
-  const unitReport = join(reports, 'unit.json');
-  await run({
-    title: 'unit tests',
-    ...tool('vitest', 'run', '--reporter=default', '--reporter=json', `--outputFile=${unitReport}`),
-    tally: () => vitestTally(unitReport),
-  });
-
-  const fuzz: Step = {
-    title: 'fuzz against workerd',
-    ...tool('tsx', 'e2e/fuzz/main.ts', '--seed', '1', '--count', '200'),
-    tally: lastLineTally,
-  };
-  const packed = join(reports, 'package.tgz');
-  const pack: Step = {
-    title: 'package',
-    ...tool('tsx', 'e2e/package/pack.ts', packed),
-    tally: oneCheck,
-  };
-  await runSideBySide([fuzz], [pack]);
-
-  const seen = ({ version, executablePath }: FoundBrowser) => `${version}, ${executablePath}`;
-  const browsers = [
-    browser('Chromium', getChromium, seen),
-    browser('Firefox', getFirefox, seen),
-  ].filter((found) => found !== null);
-  // One after the other: each keeps two cores busy, so side by side they would only slow each other.
-  const [first] = browsers;
-  for (const { name } of browsers) {
-    await run(endToEnd(name, packed, name === first?.name ? [] : ['--grep-invert', LONG]));
+if (!values.rest) await runAll(stagesOfTest(folder));
+if (values.rest || values.all) {
+  if (process.env.CI) {
+    process.env.FIREFOX = '1';
+    process.env.WEBKITGTK = '1';
   }
-  const webKit = browser('WebKitGTK', getWebKit, (version) => version);
-  // These keep one core busy at most.
-  await runSideBySide(
-    browsers.map(({ name }) => conformance(name)),
-    webKit === null ? [] : [endToEnd('webkitgtk', packed), conformance('webkitgtk')],
-  );
-} finally {
-  rmSync(reports, { recursive: true, force: true });
+  await runAll(stagesOfRest(folder));
+} else {
+  writeFileSync(join(folder, RESULTS), JSON.stringify(results));
+  leftOut.push(`${titlesOf(stagesOfRest(folder)).join(', ')}; \`npm run test:rest\` runs them`);
+}
+if (values.rest && values.with === undefined) {
+  const ran = new Set(results.map(({ title }) => title));
+  const others = titlesOf(stagesOfTest(folder)).filter((title) => !ran.has(title));
+  leftOut.push(`${others.join(', ')}; \`npm test\` runs them`);
 }
 
-console.log(`\n${summary(results)}`);
+console.log(`\n${summary(results, leftOut)}`);
 if (results.some(({ failed }) => failed > 0)) process.exitCode = 1;
 
-function endToEnd(
-  name: BrowserName | 'webkitgtk',
-  packed: string,
-  parameters: readonly string[] = [],
-): Step {
-  const report = join(reports, `end-to-end-${name}.json`);
-  const project = ['-c', 'e2e', `--project=${name}`];
-  return {
-    title: `end-to-end tests in ${name}`,
-    ...tool('playwright', 'test', ...project, '--retries=1', '--reporter=list,json', ...parameters),
-    env: { PLAYWRIGHT_JSON_OUTPUT_NAME: report, PACKED_FILE: packed },
-    tally: () => playwrightTally(report),
-  };
-}
-
-function conformance(name: BrowserName | 'webkitgtk'): Step {
-  return {
-    title: `conformance in ${name}`,
-    ...tool('tsx', 'e2e/conformance/run.ts', '--browser', name),
-    tally: lastLineTally,
-  };
+async function runAll(stages: readonly Stage[]): Promise<void> {
+  for (const lanes of stages) {
+    await Promise.all(
+      lanes.map(async (steps, lane) => {
+        for (const step of steps) await (lane === 0 ? run(step) : runBesideOthers(step));
+      }),
+    );
+  }
 }
 
 /** Runs a step, printing its output as it comes. */
-async function run(step: Step): Promise<void> {
+async function run(step: PlannedStep): Promise<void> {
+  if (!canRun(step)) return;
   console.log(`\n── ${step.title} ──`);
   tell(await runStep(step, REPOSITORY, (lines) => process.stdout.write(lines)));
 }
 
-/** Runs the steps of each lane in order, and the lanes at once; prints the output of a step when it has ended. */
-async function runSideBySide(...lanes: readonly (readonly Step[])[]): Promise<void> {
-  await Promise.all(
-    lanes.map(async (steps) => {
-      for (const step of steps) {
-        let output = '';
-        const result = await runStep(step, REPOSITORY, (lines) => {
-          output += lines;
-        });
-        process.stdout.write(`\n── ${step.title} ──\n${output}`);
-        tell(result);
-      }
-    }),
-  );
+/** Runs a step, printing its output when it has ended. */
+async function runBesideOthers(step: PlannedStep): Promise<void> {
+  if (!canRun(step)) return;
+  let output = '';
+  const result = await runStep(step, REPOSITORY, (lines) => {
+    output += lines;
+  });
+  process.stdout.write(`\n── ${step.title} ──\n${output}`);
+  tell(result);
 }
 
 function tell(result: StepResult): void {
@@ -136,40 +102,43 @@ function tell(result: StepResult): void {
   results.push(result);
 }
 
-/** A program of the installed packages. */
-function tool(name: string, ...parameters: string[]): Pick<Step, 'command' | 'parameters'> {
-  return { command: join(REPOSITORY, 'node_modules', '.bin', name), parameters };
+/** Whether the step's browser is there; if not, the step is left out. */
+function canRun({ title, needs }: PlannedStep): boolean {
+  if (needs === undefined) return true;
+  if (!browsers.has(needs)) browsers.set(needs, missing(needs));
+  const reason = browsers.get(needs)!;
+  if (reason !== null) leftOut.push(`${title}: ${reason}`);
+  return reason === null;
 }
 
-// Counted as a step of its own, because without it others would silently not be run.
-function browser<Found>(
-  title: string,
-  get: () => Found | null,
-  describe: (found: Found) => string,
-): Found | null {
+/** Looks for the browser, or gets it. Returns why it is missing, or null. */
+function missing(title: BrowserTitle): string | null {
   console.log(`\n── ${title} ──`);
   const startMs = performance.now();
-  const count = (counts: Partial<Tally>, fault?: string) => {
-    const seconds = (performance.now() - startMs) / 1000;
-    const told = fault !== undefined && { fault };
-    results.push({ title, passed: 0, failed: 0, ...counts, seconds, ...told });
+  // Counted as a step of its own, because without it others would silently not be run.
+  const count = (counts: Pick<StepResult, 'passed' | 'failed' | 'fault'>) => {
+    results.push({ title, ...counts, seconds: (performance.now() - startMs) / 1000 });
   };
   try {
-    const found = get();
-    if (found === null) {
-      const variable = title.toUpperCase();
-      const reason = `${title} is not installed, so nothing was tested in it; ${variable}=1 gets it`;
-      console.log(`skipped: ${reason}`);
-      count({ skipped: 1 }, reason);
-    } else {
-      console.log(describe(found));
-      count({ passed: 1 });
+    const found = describe(title);
+    if (found !== null) {
+      console.log(found);
+      count({ passed: 1, failed: 0 });
+      return null;
     }
-    return found;
+    const reason = `${title} is not installed; ${title.toUpperCase()}=1 gets it`;
+    console.log(reason);
+    return reason;
   } catch (error) {
     const { message } = error as Error;
     console.log(message);
-    count({ failed: 1 }, message);
-    return null;
+    count({ passed: 0, failed: 1, fault: message });
+    return message;
   }
+}
+
+function describe(title: BrowserTitle): string | null {
+  if (title === 'WebKitGTK') return getWebKit();
+  const found = title === 'Chromium' ? getChromium() : getFirefox();
+  return found && `${found.version}, ${found.executablePath}`;
 }

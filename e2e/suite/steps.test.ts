@@ -2,7 +2,16 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { lastLineTally, oneCheck, playwrightTally, settle, summary, vitestTally } from './steps.ts';
+import { stagesOfRest, stagesOfTest, titlesOf } from './parts.ts';
+import {
+  earlierResults,
+  lastLineTally,
+  oneCheck,
+  playwrightTally,
+  settle,
+  summary,
+  vitestTally,
+} from './steps.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'steps-test-'));
 
@@ -117,20 +126,28 @@ describe('steps of npm test', () => {
     expect(summary(results).split('\n').at(-1)).toBe('5 passed, 1 failed');
   });
 
-  test('what this machine cannot run is counted as skipped, and the reason is told', () => {
-    const results = [
-      { title: 'one', passed: 2, failed: 0, seconds: 1 },
-      {
-        title: 'Firefox',
-        passed: 0,
-        failed: 0,
-        skipped: 1,
-        seconds: 0,
-        fault: 'FIREFOX=1 gets it',
-      },
-    ];
-    const lines = summary(results).split('\n');
-    expect(lines[1]).toMatch(/^Firefox .* 1 skipped .*FIREFOX=1 gets it/);
-    expect(lines.at(-1)).toBe('2 passed, 0 failed, 1 skipped');
+  test('tests left out are listed before the total, with the reason', () => {
+    const results = [{ title: 'one', passed: 2, failed: 0, seconds: 1 }];
+    const lines = summary(results, ['Firefox: FIREFOX=1 gets it']).split('\n');
+    expect(lines.slice(-2)).toEqual(['left out: Firefox: FIREFOX=1 gets it', '2 passed, 0 failed']);
+  });
+
+  test('the rest adds the counts that npm test left, and a run that left none has failed', () => {
+    const earlier = [{ title: 'one', passed: 2, failed: 1, seconds: 1 }];
+    expect(earlierResults(report(earlier))).toEqual(earlier);
+    const [lost] = earlierResults(join(directory, 'missing.json'));
+    expect(lost).toMatchObject({ title: 'npm test', passed: 0, failed: 1 });
+  });
+
+  test('no step is both in npm test and in the rest; the package is packed once', () => {
+    const folder = mkdtempSync(join(directory, 'parts-'));
+    const first = titlesOf(stagesOfTest(folder));
+    expect(titlesOf(stagesOfRest(folder)).filter((title) => first.includes(title))).toEqual([
+      'package',
+    ]);
+    writeFileSync(join(folder, 'package.tgz'), '');
+    const rest = titlesOf(stagesOfRest(folder));
+    expect(rest.filter((title) => first.includes(title))).toEqual([]);
+    expect(new Set([...first, ...rest]).size).toBe(first.length + rest.length);
   });
 });

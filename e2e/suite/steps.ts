@@ -1,8 +1,7 @@
 // The steps of `npm test`: a command each, and how its own report becomes counts.
 //
 // Keeps true: a step that ran nothing has failed, and so has one whose command failed while its
-// report shows no failure. A test that was skipped counts as failed: nothing looks green unrun; a browser that is not
-// installed counts as skipped. A test in a browser that failed and passed when it was run once more counts as passed.
+// report shows no failure. A test that was skipped counts as failed: nothing looks green unrun. A test in a browser that failed and passed when it was run once more counts as passed.
 // The summary names every test that failed, because of a long output often only the end is kept.
 
 import { type SpawnOptions, spawn } from 'node:child_process';
@@ -17,8 +16,6 @@ const ERROR_LINE_LENGTH_MAX = 200;
 export interface Tally {
   readonly passed: number;
   readonly failed: number;
-  /** Counted as neither: what this machine cannot run. Absent is 0. */
-  readonly skipped?: number;
   /** The titles of tests that passed at their second run only. */
   readonly flaky?: readonly string[];
   /** The titles of tests that failed, each with the start of its error. Absent where the report tells none. */
@@ -30,14 +27,14 @@ export interface Step {
   readonly command: string;
   readonly parameters: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** The counts in what the command reported; throws when it reported nothing. */
+  /** The counts in the command's report; throws when there is no report. */
   readonly tally: (output: string, exitCode: number) => Tally;
 }
 
 export interface StepResult extends Tally {
   readonly title: string;
   readonly seconds: number;
-  /** What is wrong with the step itself, in words. */
+  /** The fault of the step itself, in words. */
   readonly fault?: string;
 }
 
@@ -167,7 +164,7 @@ function testsOf({ suites = [], specs = [] }: PlaywrightSuite): readonly Playwri
   return [...own, ...suites.flatMap(testsOf)];
 }
 
-/** A line that names a test, and the start of what it threw below it. */
+/** A line that names a test, and the start of its error below it. */
 function failure(title: string, error: string): string {
   const lines = stripVTControlCharacters(error).split('\n').slice(0, ERROR_LINES_MAX);
   return [title, ...lines.map((line) => `  ${line.slice(0, ERROR_LINE_LENGTH_MAX)}`)].join('\n');
@@ -181,12 +178,24 @@ export function lastLineTally(output: string): Tally {
   return { passed: Number(counts[1]), failed: Number(counts[2]) };
 }
 
-/** The summary: a line a step, the tests that failed, then the total alone on the last line. */
-export function summary(results: readonly StepResult[]): string {
+/** The results that an earlier run wrote of its steps. A run that did not get as far has failed. */
+export function earlierResults(path: string): readonly StepResult[] {
+  try {
+    return readJson<readonly StepResult[]>(path);
+  } catch (error) {
+    const fault = `it left no results: ${(error as Error).message}`;
+    return [{ title: 'npm test', passed: 0, failed: 1, seconds: 0, fault }];
+  }
+}
+
+/**
+ * The summary: a line per step, the tests that failed, the tests left out, then the total alone on the last
+ * line.
+ */
+export function summary(results: readonly StepResult[], leftOut: readonly string[] = []): string {
   const width = Math.max(...results.map(({ title }) => title.length));
-  const rows = results.map(({ title, passed, failed, skipped = 0, seconds, fault }) => {
-    const ran = `${String(passed).padStart(6)} passed  ${String(failed).padStart(5)} failed`;
-    const counts = skipped === 0 ? ran : `${ran}  ${skipped} skipped`;
+  const rows = results.map(({ title, passed, failed, seconds, fault }) => {
+    const counts = `${String(passed).padStart(6)} passed  ${String(failed).padStart(5)} failed`;
     const note = fault === undefined ? '' : `  (${fault})`;
     return `${title.padEnd(width)}  ${counts}  ${seconds.toFixed(1).padStart(6)} s${note}`;
   });
@@ -196,16 +205,14 @@ export function summary(results: readonly StepResult[]): string {
   const failed = results.flatMap(({ title, failures = [] }) =>
     failures.map((test) => `failed, ${title}: ${test}`),
   );
-  return [...rows, ...flaky, ...failed, '', totalLine(results)].join('\n');
+  const missing = leftOut.map((what) => `left out: ${what}`);
+  return [...rows, ...flaky, ...failed, '', ...missing, totalLine(results)].join('\n');
 }
 
-/** `N passed, N failed` over all steps, and `, N skipped` if any was. */
+/** `N passed, N failed` over all steps. */
 export function totalLine(results: readonly Tally[]): string {
-  const total = (kind: 'passed' | 'failed' | 'skipped') =>
-    results.reduce((sum, tally) => sum + (tally[kind] ?? 0), 0);
-  const skipped = total('skipped');
-  const counts = `${total('passed')} passed, ${total('failed')} failed`;
-  return skipped === 0 ? counts : `${counts}, ${skipped} skipped`;
+  const total = (kind: 'passed' | 'failed') => results.reduce((sum, tally) => sum + tally[kind], 0);
+  return `${total('passed')} passed, ${total('failed')} failed`;
 }
 
 function readJson<T>(path: string): T {

@@ -6,7 +6,7 @@ import { isNode, type SyntaxNode } from './source-files.ts';
 const TEST = /^(test|it)(\.(for|each|only|skip|fails|concurrent))*$/;
 const GROUP = /^(test\.)?describe(\.(for|each|only|skip|serial|configure))*$/;
 
-/** Full titles, outer ones first; what is not a literal shows as `…`. */
+/** Full titles, outer ones first; a part that is not a literal shows as `…`. */
 export function testTitles(node: unknown, around: readonly string[] = []): string[] {
   if (typeof node !== 'object' || node === null) return [];
   if (Array.isArray(node)) return node.flatMap((item) => testTitles(item, around));

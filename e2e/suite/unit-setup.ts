@@ -1,14 +1,18 @@
-// Before every unit test file: SQLite is given live pointers only, or the test that ran fails.
+// Before every unit test file: the test that runs fails if SQLite gets a dead pointer; and waiting for a condition may take
+// as long as the test may.
 
 import { afterAll, afterEach, expect, vi } from 'vitest';
-import type { Sqlite } from '../../worker/vfs/sqlite-module.ts';
+import type { Sqlite } from '../../worker/engine/vfs/sqlite-module.ts';
 
 const violations: string[] = [];
 
-vi.mock('../../worker/vfs/sqlite-module.ts', async (importOriginal) => {
-  const original = await importOriginal<typeof import('../../worker/vfs/sqlite-module.ts')>();
+type Wait = ((check: never, options?: object) => unknown) & { inner?: Wait };
+
+vi.mock('../../worker/engine/vfs/sqlite-module.ts', async (importOriginal) => {
+  const original =
+    await importOriginal<typeof import('../../worker/engine/vfs/sqlite-module.ts')>();
   const { withLivePointers } = await import('../../worker/testing/live-pointers.ts');
-  // One checker for one module: what knows a module by its identity must find the same one again.
+  // One checker for one module: code that knows a module by its identity must find the same one again.
   const checked = new WeakMap<Sqlite, Sqlite>();
   const loadSqlite: typeof original.loadSqlite = async (wasm) => {
     const sqlite = await original.loadSqlite(wasm);
@@ -19,6 +23,15 @@ vi.mock('../../worker/vfs/sqlite-module.ts', async (importOriginal) => {
   };
   return { ...original, loadSqlite };
 });
+
+/** By default it is a second, looked at every 50 ms: too short on a busy machine, and slow on a quiet one. */
+const PATIENT = { timeout: 240_000, interval: 5 };
+for (const name of ['waitFor', 'waitUntil'] as const) {
+  const wait = vi[name] as Wait;
+  // Files that share a process share `vi`.
+  const inner = wait.inner ?? wait;
+  Object.assign(vi, { [name]: Object.assign((check: never) => inner(check, PATIENT), { inner }) });
+}
 
 const expectNone = () => expect(violations.splice(0)).toEqual([]);
 afterEach(expectNone);

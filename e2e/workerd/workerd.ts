@@ -14,7 +14,7 @@ export interface Script {
   readonly compatibilityDate: string;
   readonly compatibilityFlags?: readonly string[];
   readonly variables?: Readonly<Record<string, number>>;
-  /** workerd is not to print the errors it meets: they are what the script is for. */
+  /** workerd does not print the errors it meets: the script provokes them. */
   readonly isSilent?: boolean;
   readonly bundling?: Pick<
     BuildOptions,
@@ -57,7 +57,7 @@ function drain(...outputs: Readable[]): void {
   for (const output of outputs) output.resume();
 }
 
-/** What the script answers to a request, as JSON. */
+/** The script's answer to a request, as JSON. */
 export async function askWorkerd(script: Script): Promise<unknown> {
   const miniflare = await startInWorkerd(script);
   try {

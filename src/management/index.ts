@@ -1,10 +1,12 @@
 // `ctx-storage/management`: an emulated provider of the management interface on any date, on stateful
 // objects. Modules that need Node have entries of their own.
 
-export { installFetch } from './adapters/install-fetch.ts';
-export { routeManagement } from './adapters/playwright-route.ts';
-export { handleFetchEvent } from './adapters/service-worker.ts';
-export { managementWorker } from './adapters/worker-entry.ts';
+export {
+  handleFetchEvent,
+  installFetch,
+  managementWorker,
+  routeManagement,
+} from './adapters/adapters.ts';
 export {
   createManagementApi,
   type ManagementApi,

@@ -2,9 +2,9 @@
 //
 // An agent that ends releases its locks and channels, sends no message, and answers nothing more.
 
-import type { Locks } from '../rpc/locks.ts';
+import type { Locks } from '../shared/wire/control.ts';
 
-/** What a page or worker finds at `navigator.locks`. */
+/** The object at a page's or worker's `navigator.locks`. */
 export interface FakeLocks extends Locks {
   query(): Promise<{ readonly held: readonly { readonly name: string }[] }>;
 }
@@ -24,7 +24,7 @@ interface LockState {
 let lastBrowser = 0;
 
 export class FakeBrowser {
-  /** Channels are the process's: what an earlier browser has posted may still be on its way. */
+  /** Channels belong to the process: messages of an earlier browser may still be on their way. */
   readonly origin = `browser-${++lastBrowser}`;
   readonly #locks = new Map<string, LockState>();
   readonly #agents: Agent[] = [];

@@ -1,14 +1,13 @@
 // For tests: a host of objects in maps that implements the protocol, records the messages that it
 // receives, and can delay its answers. Operations that no test looks at return null.
 
-import { storageError } from '../contract/errors.ts';
-import { compareBytes } from '../contract/key-order.ts';
-import type { Call, Results, RowBatch } from '../contract/operations.ts';
-import type { SqlStorageValue } from '../contract/storage.ts';
-import { type Outcome, toWire } from '../rpc/errors-on-wire.ts';
-import type { Notice, Notices } from '../rpc/notices.ts';
-import type { WireAddress } from '../rpc/object-protocol.ts';
-import type { SessionId, StoragePeer } from '../rpc/protocol.ts';
+import { storageError } from '../shared/contract/errors.ts';
+import { compareBytes } from '../shared/contract/key-order.ts';
+import type { SqlStorageValue } from '../shared/contract/storage.ts';
+import type { Notice, Notices } from '../shared/wire/control.ts';
+import { type Outcome, toWire } from '../shared/wire/errors-on-wire.ts';
+import type { Call, Results, RowBatch } from '../shared/wire/operations.ts';
+import type { SessionId, StoragePeer, WireAddress } from '../shared/wire/protocol.ts';
 
 /** The entries of the objects, by name; they outlive a host. */
 export type Disk = Map<string, Map<string, Uint8Array>>;
@@ -173,7 +172,10 @@ export class FakeHost implements StoragePeer {
       case 'getCurrentBookmark':
       case 'getBookmarkForTime':
       case 'onNextSessionRestoreBookmark':
+      case 'restore':
         return 'bookmark';
+      case 'cancelRestore':
+        return false;
       default:
         return null;
     }

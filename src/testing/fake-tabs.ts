@@ -1,25 +1,29 @@
 // For tests: tabs of one origin, each with a page and a worker of its own, over fake hosts that
 // share a disk. Time passes only by advance().
 
-import { connectObjects, type RemoteObjects } from '../client/connect.ts';
-import type { WorkerLike } from '../client/environment.ts';
-import { Flags } from '../client/flags.ts';
-import { LeaderFinders } from '../client/leader-finders.ts';
-import { CONNECT_WAIT_MS } from '../client/leader-waits.ts';
-import { openObjectStorage } from '../client/open-storage.ts';
-import { Persistence, type PersistenceBrowser } from '../client/persistence.ts';
-import { checkStorageName, DEFAULT_DIRECTORY, type WorkerChoice } from '../client/worker-choice.ts';
-import type { Build } from '../contract/deployment.ts';
-import type { StorageMedium } from '../contract/medium.ts';
-import type { RemoteStorage } from '../contract/storage.ts';
-import type { ObjectsService } from '../rpc/object-protocol.ts';
-import type { StorageService } from '../rpc/protocol.ts';
-import type { WorkerService } from '../rpc/worker-end.ts';
+import type { WorkerLike } from '../page/leader/environment.ts';
+import { Flags } from '../page/leader/flags.ts';
+import type { LeaderFinder } from '../page/leader/leader-finder.ts';
+import { LeaderFinders } from '../page/leader/leader-finders.ts';
+import { CONNECT_WAIT_MS } from '../page/leader/leader-search.ts';
+import { Persistence, type PersistenceBrowser } from '../page/leader/status.ts';
+import {
+  checkStorageName,
+  DEFAULT_DIRECTORY,
+  type WorkerChoice,
+} from '../page/leader/worker-choice.ts';
+import { connectObjects, type RemoteObjects } from '../page/storage/connect.ts';
+import { openObjectStorage } from '../page/storage/page-client.ts';
+import type { Build } from '../shared/contract/deployment.ts';
+import type { StorageMedium } from '../shared/contract/medium.ts';
+import type { RemoteStorage } from '../shared/contract/storage.ts';
+import type { ObjectsService, StorageService } from '../shared/wire/protocol.ts';
+import type { WorkerService } from '../shared/wire/worker-end.ts';
 import { type Agent, FakeBrowser, type FakeLocks } from './fake-browser.ts';
 import { type Disk, FakeHost } from './fake-host.ts';
 import { Settling } from './settling.ts';
 
-/** worker/boot/candidate, which a page does not import. */
+/** worker/start/boot/candidate, which a page does not import. */
 export type RunCandidate = (
   code: {
     readonly build?: Build;
@@ -39,6 +43,7 @@ export type RunCandidate = (
     };
     readonly locks: FakeLocks;
     readonly after: (delayMs: number, task: () => void) => void;
+    readonly elapsed: () => number;
     readonly openChannel: (name: string) => BroadcastChannel;
   },
 ) => void;
@@ -91,7 +96,7 @@ export class FakeTabs {
   }
 }
 
-/** What the worker of a tab runs. */
+/** The code of a tab's worker. */
 export interface FakeDeployment {
   readonly build?: Build;
   readonly compareBuilds?: (one: Build, other: Build) => number;
@@ -107,7 +112,7 @@ export class FakeTab {
    * script that runs the package's code and does not call serve().
    */
   script: 'serves' | 'no script' | 'says nothing' | 'never serves' = 'serves';
-  /** What the browser answers about the site's data. */
+  /** The browser's answers about the site's data. */
   readonly browserStorage: PersistenceBrowser = {};
   /** Why the next hosts cannot be created. */
   hostError: Error | null = null;
@@ -152,9 +157,11 @@ export class FakeTab {
       now,
       startedMs,
       after,
+      nextTask: () => new Promise<void>((resolve) => void setTimeout(resolve)),
       flags,
       whenCollected,
       persistence: new Persistence(this.browserStorage),
+      indexedDB: () => undefined,
     };
     this.#finders = new LeaderFinders(environment);
   }
@@ -176,7 +183,7 @@ export class FakeTab {
   }
 
   /**
-   * Closes what is open, and advances time past every wait, so that all promises settle.
+   * Closes everything that is open, and advances time past every wait, so that all promises settle.
    *
    * @throws Error that names the promises that do not settle
    */
@@ -193,6 +200,11 @@ export class FakeTab {
     choice: Partial<WorkerChoice> = {},
   ): Promise<RemoteObjects<Classes>> {
     return connectObjects(this.#finders, this.#choice('connect', { worker, ...choice }));
+  }
+
+  /** The page's search for the worker that leads the default directory. */
+  finder(): LeaderFinder {
+    return this.#finders.finderFor(this.#choice('finder', {}));
   }
 
   #choice(operation: string, choice: Partial<WorkerChoice>): WorkerChoice {
@@ -288,7 +300,7 @@ export class FakeWorker implements WorkerLike {
     if (script === 'serves') this.serve();
   }
 
-  /** What its script does, unless it is one that does not. */
+  /** The worker's script, unless it is one of a failing kind. */
   serve(): void {
     const scope = this.#channel.port2;
     const { locks, openChannel } = this.#agent;
@@ -308,7 +320,8 @@ export class FakeWorker implements WorkerLike {
         medium: medium ?? 'opfs',
       }),
     };
-    this.#tabs.runCandidate(code, { page: worker, locks, after, openChannel });
+    const elapsed = () => performance.now();
+    this.#tabs.runCandidate(code, { page: worker, locks, after, elapsed, openChannel });
     scope.start();
   }
 

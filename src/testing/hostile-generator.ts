@@ -1,5 +1,5 @@
 // For tests: hostile messages, generated from a seed. Some are calls with a part replaced, added or
-// removed, some ask for what comlink's own expose() would allow, and some have no known shape.
+// removed, some make requests that comlink's own expose() would allow, and some have no known shape.
 
 import type { Draws } from './draws.ts';
 
@@ -22,7 +22,7 @@ export class MessageGenerator {
       case 1:
         return this.#request(id);
       case 2:
-        // What comlink's own expose() would do for whoever asks.
+        // A request that comlink's own expose() would perform for any caller.
         return { id: `${id}`, type: this.#type(), path: this.#path(), ...this.#rest() };
       case 3:
         return {
@@ -34,7 +34,7 @@ export class MessageGenerator {
     }
   }
 
-  /** As a call travels, of what is not a function. */
+  /** As a call travels, to a value that is not a function. */
   #request(id: number): unknown {
     const draws = this.#draws;
     return [
@@ -187,7 +187,9 @@ const CALLS: readonly object[] = [
   { op: 'getCurrentBookmark' },
   { op: 'getBookmarkForTime', timeMs: 1 },
   { op: 'onNextSessionRestoreBookmark', bookmark: 'x' },
+  { op: 'cancelRestore' },
   { op: 'importDatabase', database: BYTES, wal: null },
+  { op: 'restore', bookmark: 'b', timeMs: null },
   { op: 'abort', reason: 'hostile' },
   { op: 'toString' },
   { op: '__proto__' },

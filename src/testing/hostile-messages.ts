@@ -9,8 +9,8 @@
 // the reply that the next message must get.
 
 import fc from 'fast-check';
-import { ChannelEndpoint } from '../rpc/channel-endpoint.ts';
-import { WorkerEnd, type WorkerService } from '../rpc/worker-end.ts';
+import { ChannelEndpoint } from '../shared/wire/channel-endpoint.ts';
+import { WorkerEnd, type WorkerService } from '../shared/wire/worker-end.ts';
 import { Draws } from './draws.ts';
 import { call, MessageGenerator } from './hostile-generator.ts';
 
@@ -30,7 +30,7 @@ export interface Violation {
   readonly fact: string;
 }
 
-// Taken before a host in this thread replaces it by one that belongs to its objects.
+// Taken before a host in this thread replaces it by its objects' own.
 const { setTimeout } = globalThis;
 
 /** Of the messages that are generated. */
@@ -101,7 +101,7 @@ class Peer {
     return result;
   }
 
-  /** What is wrong with the replies. */
+  /** The faults of the replies. */
   async send(messages: readonly unknown[]): Promise<{ message: unknown; fact: string }[]> {
     await this.#arrived(messages);
     return messages.flatMap((message) => {
@@ -166,7 +166,7 @@ function wrong(message: unknown, replies: readonly unknown[]): string | null {
 
 const WITHOUT_RESULT: ReadonlySet<unknown> = new Set(['cancel', 'close', 'release', 'closeLive']);
 
-// What the object's own code throws has no code.
+// An error that the object's own code throws has no code.
 function isOfObject(name: unknown): boolean {
   return name === 'call' || name === 'ask';
 }
@@ -184,7 +184,7 @@ function isOutcome(outcome: unknown, mayBeForeign: boolean): boolean {
   return mayBeForeign || typeof field(field(error, 'properties'), 'code') === 'string';
 }
 
-/** What a pollution would change, in words. */
+/** The state that a pollution would change, in words. */
 function prototypes(): string {
   return [Object, Function, Array, Promise, Map, Error, Uint8Array, String, Number]
     .map(({ prototype }) => Reflect.ownKeys(prototype).map(String).join())

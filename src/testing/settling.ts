@@ -1,7 +1,7 @@
 // For tests: a list of the promises that callers were given and that have not settled.
 //
-// What is watched gives the same results; each promise of it, of its cursors and of what a closure
-// receives is listed until it settles. A test that ends with a promise in the list has found a call
+// A watched object returns the same results; each promise of it, of its cursors and of a closure's
+// arguments is listed until it settles. A test that ends with a promise in the list has found a call
 // that hangs.
 
 /** Turns of a timer to wait, because messages over ports take several. */
@@ -35,7 +35,10 @@ export class Settling {
     });
   }
 
-  /** Waits for what is listed. @throws Error that names what has not settled in bounded turns */
+  /**
+   * Waits for the listed promises. @throws Error that names the promises that have not settled in
+   * bounded turns
+   */
   async end(): Promise<void> {
     for (let turns = 0; turns < TURNS_MAX && this.#pending.size > 0; turns++) {
       await new Promise((resolve) => setTimeout(resolve));

@@ -1,4 +1,4 @@
-// For tests: time for what was posted to arrive. Messages over ports take a few turns of the event loop.
+// For tests: time for posted messages to arrive. Messages over ports take a few turns of the event loop.
 
 /** Waits for so many turns of the event loop. */
 export async function turns(count = 5): Promise<void> {

@@ -1,6 +1,6 @@
 // The expected contents of a simulated object, as plain maps, and the comparison with the object.
 
-import { compileRange } from '../../src/contract/key-range.ts';
+import { compileRange } from '../../src/shared/contract/key-range.ts';
 import { Random } from './random.ts';
 import type { SimulatedObject } from './simulated-object.ts';
 

@@ -71,7 +71,7 @@ describe('a simulated disk', () => {
     expect(found).toEqual(new Set(['', '7', '7,8']));
   });
 
-  test('[SIM3] a late flush covers what was written before it, and nothing once power is off', async () => {
+  test('[SIM3] a late flush covers the writes before it, and nothing once power is off', async () => {
     const disk = new CrashDisk(new Random(1), { flush: 'late' });
     const file = await disk.open('a');
     file.write(bytes(1), 0);
@@ -100,5 +100,45 @@ describe('a simulated disk', () => {
     file.close();
     expect(() => file.flush()).toThrow(expect.objectContaining({ code: 'IO' }));
     expect(disk.violations).toEqual(['flush of "a" after it was closed']);
+  });
+
+  test('[SIM3] a flush that fails may drop the writes it covers, which are read, and which later flushes do not store', async () => {
+    const found = new Set<string | null>();
+    for (let seed = 0; seed < SAMPLES; seed++) {
+      const disk = new CrashDisk(new Random(seed));
+      const file = await disk.open('a');
+      file.write(bytes(1, 1, 1), 0);
+      await file.flush();
+      file.write(bytes(2, 2), 0);
+      disk.failAfter(0, 'IO');
+      expect(() => file.flush()).toThrow(expect.objectContaining({ code: 'IO' }));
+      file.write(bytes(3), 1);
+      await file.flush();
+      const seen = new Uint8Array(3);
+      file.read(seen, 0);
+      expect([...seen]).toEqual([2, 3, 1]);
+      found.add(await contentOf(disk.afterLoss(), 'a'));
+    }
+    expect(found).toEqual(new Set(['2,3,1', '1,3,1']));
+  });
+
+  test('[SIM3] an emptied file keeps its space until it is closed, and a full disk meanwhile is a violation', async () => {
+    const disk = new CrashDisk(new Random(1));
+    const [emptied, growing] = [await disk.open('a'), await disk.open('b')];
+    emptied.write(new Uint8Array(100), 0);
+    disk.capacityBytes = 100;
+    emptied.truncate(0);
+    expect(disk.usedBytes()).toBe(100);
+    emptied.write(new Uint8Array(100), 0); // its own space
+    expect(() => growing.write(bytes(1), 0)).toThrow(
+      expect.objectContaining({ code: 'DISK_FULL' }),
+    );
+    expect(disk.violations).toEqual([]);
+    emptied.truncate(0);
+    expect(() => growing.write(bytes(1), 0)).toThrow();
+    expect(disk.violations).toEqual(['the disk is full, and emptied files keep 100 bytes of it']);
+    emptied.close();
+    growing.write(new Uint8Array(100), 0);
+    expect(disk.usedBytes()).toBe(100);
   });
 });

@@ -1,21 +1,35 @@
 // A disk that does the worst the contract of files allows: it loses power, fails and fills up.
 //
-// When power fails, each byte that was written and not flushed is old or new, in any order of the
-// writes. Truncations may be lost. A file that was never flushed may be missing, and a removed one may
-// be back. Any call can fail after part of its effect. A file has one holder; use after close is
-// recorded as a violation, which fails the simulation even if the error is caught.
+// When power fails, each byte that was written and not flushed is old or new, in any order of the writes. Truncations
+// may be lost. A file that was never flushed may be missing, and a removed file may exist again. Any call can fail
+// after part of its effect; a flush that fails may have dropped its writes, and later successful flushes do not store
+// them. A truncated file keeps its space until it is closed. A file has one holder; use after close, and a full disk
+// whose space an emptied file keeps, are recorded as violations, which fail the simulation even if the error is
+// caught.
 
-import { storageError } from '../../src/contract/errors.ts';
-import { closedError, type FileDirectory, removeOpenError, type SyncFile } from '../file/file.ts';
+import { storageError } from '../../src/shared/contract/errors.ts';
+import {
+  closedError,
+  type FileDirectory,
+  removeOpenError,
+  type SyncFile,
+} from '../engine/file/file.ts';
 import { DiskFile, type Fate } from './disk-file.ts';
 import type { Random } from './random.ts';
 
 export interface DiskOptions {
   /** When all flushes end: inside the call, or in a later turn. */
   readonly flush: 'now' | 'late';
+  /** The power that it shares with other disks. @default its own */
+  readonly power?: Power;
 }
 
-/** What a simulation needs of a disk, whatever the medium. */
+/** Power goes off during a call, after so many others; below zero, it is off. */
+export interface Power {
+  callsLeft: number;
+}
+
+/** The members that a simulation needs of every disk. */
 export type SimulatedDisk = FileDirectory &
   Pick<
     CrashDisk,
@@ -39,6 +53,13 @@ interface Fault {
   times: number;
 }
 
+/** The space of an open file: its largest size since it was opened. */
+interface Space {
+  bytes: number;
+  /** The file was emptied on purpose, and nothing was written since. */
+  isEmptied: boolean;
+}
+
 type Call = 'open' | 'names' | 'remove' | 'read' | 'write' | 'truncate' | 'size' | 'flush';
 
 const NEEDS_ROOM: ReadonlySet<Call> = new Set(['open', 'write', 'truncate', 'flush']);
@@ -52,13 +73,13 @@ export class CrashDisk implements FileDirectory {
   /** The directory as programs see it, and as it is stored. */
   readonly #seen = new Map<string, DiskFile>();
   readonly #stored = new Map<string, DiskFile>();
-  readonly #held = new Set<string>();
-  #callsLeft = Number.POSITIVE_INFINITY;
+  readonly #held = new Map<string, Space>();
+  readonly #power: Power;
   #fault: Fault | null = null;
   #order = 0;
   /** Limit for the size of all files together. */
   capacityBytes = Number.POSITIVE_INFINITY;
-  /** What no code may ever do, and did. */
+  /** Forbidden uses that happened. */
   readonly violations: string[] = [];
   /** Number of calls that failed by an injected fault or a full disk. */
   failedCalls = 0;
@@ -66,19 +87,20 @@ export class CrashDisk implements FileDirectory {
   constructor(random: Random, options: DiskOptions = { flush: 'now' }) {
     this.#random = random;
     this.#options = options;
+    this.#power = options.power ?? { callsLeft: Number.POSITIVE_INFINITY };
   }
 
   get isOff(): boolean {
-    return this.#callsLeft < 0;
+    return this.#power.callsLeft < 0;
   }
 
   /** Loses power during a call, after `calls` others. Power that is off stays off. */
   powerOffAfter(calls: number): void {
-    if (!this.isOff) this.#callsLeft = calls;
+    if (!this.isOff) this.#power.callsLeft = calls;
   }
 
   powerOff(): void {
-    this.#callsLeft = -1;
+    this.#power.callsLeft = -1;
   }
 
   /** Makes `times` calls fail, after `calls` others. */
@@ -89,13 +111,15 @@ export class CrashDisk implements FileDirectory {
   /** From now on, nothing fails, power stays on, and there is space. */
   heal(): void {
     this.#fault = null;
-    this.#callsLeft = Number.POSITIVE_INFINITY;
+    this.#power.callsLeft = Number.POSITIVE_INFINITY;
     this.capacityBytes = Number.POSITIVE_INFINITY;
   }
 
   usedBytes(): number {
     let used = 0;
-    for (const file of this.#seen.values()) used += file.sizeBytes;
+    for (const [name, file] of this.#seen) {
+      used += Math.max(file.sizeBytes, this.#held.get(name)?.bytes ?? 0);
+    }
     return used;
   }
 
@@ -111,8 +135,8 @@ export class CrashDisk implements FileDirectory {
   }
 
   /** The disk when power is back: one of the many possible disks, another one at each call. */
-  afterLoss(): CrashDisk {
-    const next = new CrashDisk(this.#random, this.#options);
+  afterLoss(options = this.#optionsOfOne()): CrashDisk {
+    const next = new CrashDisk(this.#random, options);
     const names = this.#survivingNames();
     const fateOf = this.#fates(names);
     for (const [name, file] of names) {
@@ -132,8 +156,9 @@ export class CrashDisk implements FileDirectory {
       file = new DiskFile();
       this.#seen.set(name, file);
     }
-    this.#held.add(name);
-    return this.#handle(name, file);
+    const space = { bytes: file.sizeBytes, isEmptied: false };
+    this.#held.set(name, space);
+    return this.#handle(name, file, space);
   }
 
   async names(): Promise<string[]> {
@@ -152,7 +177,7 @@ export class CrashDisk implements FileDirectory {
     this.#seen.delete(name);
   }
 
-  #handle(name: string, file: DiskFile): SyncFile {
+  #handle(name: string, file: DiskFile, space: Space): SyncFile {
     let isClosed = false;
     const use = (call: Call, partly?: () => void) => {
       if (isClosed && !this.isOff) {
@@ -162,10 +187,10 @@ export class CrashDisk implements FileDirectory {
       this.#call(call, partly);
     };
     const grow = (sizeBytes: number) => {
-      const growthBytes = sizeBytes - file.sizeBytes;
-      if (growthBytes <= 0 || this.usedBytes() + growthBytes <= this.capacityBytes) return;
-      this.failedCalls++;
-      throw storageError('DISK_FULL', 'The disk is full.');
+      space.isEmptied = false;
+      const shortBytes = this.usedBytes() + sizeBytes - space.bytes - this.capacityBytes;
+      if (sizeBytes > space.bytes && shortBytes > 0) throw this.#full(shortBytes);
+      space.bytes = Math.max(space.bytes, sizeBytes);
     };
     return {
       read: (target, offset) => {
@@ -184,6 +209,7 @@ export class CrashDisk implements FileDirectory {
         if (!isClosed) grow(sizeBytes);
         use('truncate', () => void (this.#random.onceIn(2) && arrive()));
         arrive();
+        space.isEmptied = sizeBytes === 0;
       },
       sizeBytes: () => {
         use('size');
@@ -198,6 +224,18 @@ export class CrashDisk implements FileDirectory {
     };
   }
 
+  #full(shortBytes: number): Error {
+    let keptBytes = 0;
+    for (const [name, { bytes, isEmptied }] of this.#held) {
+      if (isEmptied && name !== 'main') keptBytes += bytes; // the main file is never closed
+    }
+    if (keptBytes >= shortBytes) {
+      this.violations.push(`the disk is full, and emptied files keep ${keptBytes} bytes of it`);
+    }
+    this.failedCalls++;
+    return storageError('DISK_FULL', 'The disk is full.');
+  }
+
   #flush(
     name: string,
     file: DiskFile,
@@ -208,8 +246,12 @@ export class CrashDisk implements FileDirectory {
       file.flushed(covered);
       if (this.#seen.get(name) === file) this.#stored.set(name, file);
     };
-    // A flush that fails, or is interrupted by a power failure, may have done its work.
-    use('flush', () => void (this.#random.onceIn(2) && end()));
+    // A flush that fails, or is interrupted by a power failure, may have stored or dropped the writes it covers.
+    use('flush', () => {
+      const outcome = this.#random.below(3);
+      if (outcome === 0) end();
+      if (outcome === 1) file.dropped(covered);
+    });
     if (this.#options.flush === 'now') {
       end();
       return;
@@ -224,7 +266,7 @@ export class CrashDisk implements FileDirectory {
   #call(call: Call, partly: () => void = () => {}): void {
     if (this.isOff) throw powerIsOff();
     const isReading = call === 'read' || call === 'size' || call === 'names';
-    if (!isReading && --this.#callsLeft < 0) {
+    if (!isReading && --this.#power.callsLeft < 0) {
       partly();
       throw powerIsOff();
     }
@@ -236,6 +278,11 @@ export class CrashDisk implements FileDirectory {
     this.failedCalls++;
     partly();
     throw storageError(fault.code, `${call}: an injected fault.`);
+  }
+
+  /** For a disk with a power of its own. */
+  #optionsOfOne(): DiskOptions {
+    return { flush: this.#options.flush };
   }
 
   #survivingNames(): Map<string, DiskFile> {

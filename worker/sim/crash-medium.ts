@@ -1,18 +1,20 @@
 // The files of all objects of a simulated host: one disk per object. Power fails for all at once.
 
-import type { ObjectMedium } from '../file/medium.ts';
-import { CrashDisk, type DiskOptions } from './crash-disk.ts';
+import type { ObjectMedium } from '../engine/file/medium.ts';
+import { CrashDisk, type DiskOptions, type Power } from './crash-disk.ts';
 import type { Random } from './random.ts';
 
 export class CrashMedium implements ObjectMedium {
   readonly #random: Random;
+  readonly #power: Power = { callsLeft: Number.POSITIVE_INFINITY };
   readonly #options: DiskOptions;
   readonly #disks = new Map<string, CrashDisk>();
-  #isOff = false;
+  /** On disks that were removed. */
+  #failedCalls = 0;
 
   constructor(random: Random, options: DiskOptions) {
     this.#random = random;
-    this.#options = options;
+    this.#options = { ...options, power: this.#power };
   }
 
   /** The disks of all objects. */
@@ -20,15 +22,25 @@ export class CrashMedium implements ObjectMedium {
     return [...this.#disks.values()];
   }
 
+  /** Number of calls that failed by an injected fault or a full disk. */
+  get failedCalls(): number {
+    return this.disks.reduce((sum, disk) => sum + disk.failedCalls, this.#failedCalls);
+  }
+
+  get isOff(): boolean {
+    return this.#power.callsLeft < 0;
+  }
+
   async directory(key: string): Promise<CrashDisk> {
     const disk = this.#disks.get(key) ?? new CrashDisk(this.#random, this.#options);
-    if (this.#isOff) disk.powerOff();
     this.#disks.set(key, disk);
     return disk;
   }
 
   async remove(key: string): Promise<void> {
-    if (!this.#isOff) this.#disks.delete(key);
+    if (this.isOff) return;
+    this.#failedCalls += this.#disks.get(key)?.failedCalls ?? 0;
+    this.#disks.delete(key);
   }
 
   async keys(): Promise<string[]> {
@@ -40,14 +52,24 @@ export class CrashMedium implements ObjectMedium {
   }
 
   powerOff(): void {
-    this.#isOff = true;
-    for (const disk of this.#disks.values()) disk.powerOff();
+    this.#power.callsLeft = -1;
+  }
+
+  /** Loses power during a call, after `calls` others, of whichever object. Power that is off stays off. */
+  powerOffAfter(calls: number): void {
+    if (!this.isOff) this.#power.callsLeft = calls;
+  }
+
+  /** From now on, nothing fails, power stays on, and there is space. */
+  heal(): void {
+    this.#power.callsLeft = Number.POSITIVE_INFINITY;
+    for (const disk of this.#disks.values()) disk.heal();
   }
 
   /** The files when power is back. */
   afterLoss(): CrashMedium {
     const next = new CrashMedium(this.#random, this.#options);
-    for (const [key, disk] of this.#disks) next.#disks.set(key, disk.afterLoss());
+    for (const [key, disk] of this.#disks) next.#disks.set(key, disk.afterLoss(next.#options));
     return next;
   }
 }

@@ -1,10 +1,16 @@
 // Rows of files that lose power and fail, as a database with asynchronous transactions may.
 //
-// A transaction is stored as a whole or not at all. One that is under way when power fails may be either, and so
-// may one that fails with IO; on a full disk it is not stored. Everything takes a while, in the order of calls.
+// A transaction is stored as a whole or not at all. A transaction that is running when power fails may be
+// either, and so may a transaction that fails with IO; on a full disk it is not stored. Every call takes some
+// turns, in the order of calls.
 
-import { storageError } from '../../src/contract/errors.ts';
-import { CHUNK_BYTES, type FileChange, type FilePath, type FileRows } from '../file/file-rows.ts';
+import { storageError } from '../../src/shared/contract/errors.ts';
+import {
+  CHUNK_BYTES,
+  type FileChange,
+  type FilePath,
+  type FileRows,
+} from '../engine/file/file-rows.ts';
 import type { Random } from './random.ts';
 
 interface StoredFile {
@@ -149,7 +155,7 @@ export class CrashRows implements FileRows {
       () => void (this.#random.onceIn(2) && apply()),
       () => this.#needRoom(apply),
     ).finally(() => {
-      // What was under way when power failed is still undecided.
+      // Transactions that were running when power failed are still undecided.
       if (!this.isOff) this.#underWay.delete(apply);
     });
     apply();

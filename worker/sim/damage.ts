@@ -5,7 +5,7 @@ import type { Random } from './random.ts';
 
 const BLOCK_BYTES = 4096;
 
-/** Damages a file of the disk. Returns what was done, or null if there was nothing to damage. */
+/** Damages a file of the disk. Returns a description, or null if there was nothing to damage. */
 export function damageDisk(disk: CrashDisk, random: Random): string | null {
   const files = [...disk.contents()];
   if (files.length === 0) return null;

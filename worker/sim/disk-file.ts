@@ -1,13 +1,14 @@
-// One file of the simulated disk, and what a power failure leaves of it.
+// One file of the simulated disk, and its content after a power failure.
 //
-// Every change since the last flush is kept with the bytes it replaced, so that the flushed bytes can
-// be recovered. The disks before and after a power failure share contents, which are copied on write.
+// Every change since the last flush is kept with the bytes it replaced, so that the flushed bytes can be
+// recovered. A change that a failed flush has dropped is kept for good, with all later changes. The disks
+// before and after a power failure share contents, which are copied on write.
 //
 // Knows nothing of names, handles or faults.
 
 import type { Random } from './random.ts';
 
-/** A write or a truncation, with what is needed to undo it. */
+/** A write or a truncation, with the bytes to undo it. */
 interface Change {
   /** Its position in the order of all changes of the disk. */
   readonly order: number;
@@ -17,6 +18,8 @@ interface Change {
   /** The bytes before the change, from `offset` on: those overwritten, or all to the old end. */
   readonly replaced: Uint8Array;
   readonly sizeBefore: number;
+  /** `dropped`: a flush failed and gave it up; programs see it, and no later flush stores it. */
+  state: 'dirty' | 'flushed' | 'dropped';
 }
 
 /** A change, or a part of one, that reached the disk. */
@@ -38,7 +41,7 @@ export class DiskFile {
   #size: number;
   #isShared: boolean;
   #changes: Change[] = [];
-  /** Number of changes flushed since the file was created; late flushes refer to it. */
+  /** Number of changes that are kept no longer, because they are stored; late flushes refer to it. */
   #flushed = 0;
 
   constructor(bytes: Uint8Array = new Uint8Array(), size = bytes.length) {
@@ -57,7 +60,7 @@ export class DiskFile {
 
   /** The order of each change that is not flushed. */
   get unflushed(): number[] {
-    return this.#changes.map(({ order }) => order);
+    return this.#changes.filter(({ state }) => state !== 'flushed').map(({ order }) => order);
   }
 
   read(target: Uint8Array, offset: number): number {
@@ -76,15 +79,22 @@ export class DiskFile {
     this.#resize(sizeBytes);
   }
 
-  /** What a flush that begins now covers; `flushed` is called with it at the end. */
+  /** The changes that a flush covers if it begins now; `flushed` is called with it at the end. */
   covered(): number {
     return this.#flushed + this.#changes.length;
   }
 
   flushed(covered: number): void {
-    if (covered <= this.#flushed) return;
-    this.#changes.splice(0, covered - this.#flushed);
-    this.#flushed = covered;
+    this.#settle(covered, 'flushed');
+    while (this.#changes[0]?.state === 'flushed') {
+      this.#changes.shift();
+      this.#flushed += 1;
+    }
+  }
+
+  /** A flush failed and dropped the changes it covers. */
+  dropped(covered: number): void {
+    this.#settle(covered, 'dropped');
   }
 
   /** The file after a power failure. */
@@ -96,7 +106,14 @@ export class DiskFile {
       survivor.#put(replaced, offset);
       survivor.#resize(sizeBefore);
     }
-    for (const { bytes, offset } of this.#surviving(fate, random)) {
+    // Flushed bytes survive in their place, whatever happens to changes dropped before them.
+    const ofLast = this.#changes.findLastIndex(({ state }) => state === 'flushed') + 1;
+    const kept = this.#changes.slice(0, ofLast).flatMap((change) => {
+      const survives = change.state === 'flushed' || (fate.kind !== 'none' && random.onceIn(3));
+      return survives ? [change] : [];
+    });
+    const rest = surviving(this.#changes.slice(ofLast), fate, random);
+    for (const { bytes, offset } of [...kept, ...rest]) {
       if (bytes === null) survivor.#resize(offset);
       else survivor.#put(bytes, offset);
     }
@@ -114,25 +131,16 @@ export class DiskFile {
     this.#resize(sizeBytes);
   }
 
-  #surviving(fate: Fate, random: Random): Piece[] {
-    if (fate.kind === 'none' || fate.kind === 'all') return [];
-    if (fate.kind === 'until') {
-      const kept: Piece[] = this.#changes.filter(({ order }) => order < fate.order);
-      const last = this.#changes.find(({ order }) => order === fate.order);
-      if (last !== undefined) kept.push(...torn(last, random));
-      return kept;
+  #settle(covered: number, state: 'flushed' | 'dropped'): void {
+    for (const change of this.#changes.slice(0, Math.max(0, covered - this.#flushed))) {
+      if (change.state === 'dirty') change.state = state;
     }
-    const oddsOfTen = random.pick([1, 3, 5, 7, 9]);
-    const pieces = this.#changes
-      .flatMap((change) => cut(change, random))
-      .filter(() => random.below(10) < oddsOfTen);
-    return fate.kind === 'shuffled' ? random.shuffle(pieces) : pieces;
   }
 
   #note({ offset, bytes }: Piece, order: number): void {
     const end = bytes === null ? this.#size : offset + bytes.length;
     const replaced = this.#bytes.slice(offset, Math.max(offset, Math.min(end, this.#size)));
-    this.#changes.push({ order, offset, bytes, replaced, sizeBefore: this.#size });
+    this.#changes.push({ order, offset, bytes, replaced, sizeBefore: this.#size, state: 'dirty' });
   }
 
   #put(bytes: Uint8Array, offset: number): void {
@@ -160,6 +168,22 @@ export class DiskFile {
     this.#bytes = own;
     this.#isShared = false;
   }
+}
+
+/** The pieces of unflushed changes that survive. */
+function surviving(changes: readonly Change[], fate: Fate, random: Random): Piece[] {
+  if (fate.kind === 'none' || fate.kind === 'all') return [];
+  if (fate.kind === 'until') {
+    const kept: Piece[] = changes.filter(({ order }) => order < fate.order);
+    const last = changes.find(({ order }) => order === fate.order);
+    if (last !== undefined) kept.push(...torn(last, random));
+    return kept;
+  }
+  const oddsOfTen = random.pick([1, 3, 5, 7, 9]);
+  const pieces = changes
+    .flatMap((change) => cut(change, random))
+    .filter(() => random.below(10) < oddsOfTen);
+  return fate.kind === 'shuffled' ? random.shuffle(pieces) : pieces;
 }
 
 /** Cuts a change at any byte, sometimes at sectors. */

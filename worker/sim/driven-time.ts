@@ -1,6 +1,7 @@
-// The system's time of a simulated host: it stands still until it is moved, then runs due timers.
+// The system's time of a simulated host: it stands still until it is moved, then runs due timers. Its wall clock may
+// be set, which its timers do not notice.
 
-import type { SystemTime } from '../clock/system-timers.ts';
+import type { SystemTime } from '../objects/clock/clock.ts';
 
 interface Timer {
   readonly dueMs: number;
@@ -9,6 +10,8 @@ interface Timer {
 
 export class DrivenTime implements SystemTime {
   #nowMs: number;
+  /** How far the wall clock was set forward. */
+  #aheadMs = 0;
   #timers: Timer[] = [];
 
   constructor(nowMs: number) {
@@ -16,7 +19,16 @@ export class DrivenTime implements SystemTime {
   }
 
   now(): number {
+    return this.#nowMs + this.#aheadMs;
+  }
+
+  elapsed(): number {
     return this.#nowMs;
+  }
+
+  /** Sets the wall clock forward, or back. */
+  step(byMs: number): void {
+    this.#aheadMs += byMs;
   }
 
   after(delayMs: number, task: () => void): () => void {

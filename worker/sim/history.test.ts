@@ -1,10 +1,13 @@
 import { expect, test } from 'vitest';
 import { EMPTY } from './contents.ts';
 import { History } from './history.ts';
+import { WallClock } from './wall-clock.ts';
 
 /** A history of commits at the times 0 (acknowledged), 10 and 20. */
 function commits(): History {
-  const history = new History({ contents: EMPTY, timeMs: 0 });
+  const clock = new WallClock(0);
+  clock.elapsedMs = 100;
+  const history = new History({ contents: EMPTY, timeMs: 0 }, clock);
   for (const timeMs of [10, 20]) {
     history.attempts({ ...EMPTY, alarm: timeMs }, timeMs);
     history.committed();

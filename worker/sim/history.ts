@@ -1,17 +1,24 @@
 // The expected history of a simulated object: its states, which of them must survive, and the
 // bookmarks it has returned.
 
-import { isStorageError } from '../../src/contract/errors.ts';
+import { isStorageError } from '../../src/shared/contract/errors.ts';
 import { type Contents, MARK } from './contents.ts';
+import type { WallClock } from './wall-clock.ts';
 
-const WINDOW_MS = 30 * 86_400_000;
+const DAY_MS = 86_400_000;
+const WINDOW_MS = 30 * DAY_MS;
+/** A wall clock that was set back by less is waited for. */
+const CLOCK_BACK_MS = 10_000;
 /** Error codes of an impossible restore. */
 const REFUSALS: readonly string[] = ['BOOKMARK_INVALID', 'BOOKMARK_UNAVAILABLE', 'CORRUPT'];
 
 /** The object after a commit. */
 export interface State {
   readonly contents: Contents;
+  /** When it was committed, by the time that passes. */
   readonly timeMs: number;
+  /** A restore was requested before, so the log may give the commit the time of the one before it. */
+  readonly keepsTimeline?: boolean;
 }
 
 /** A bookmark that the object returned. */
@@ -34,6 +41,11 @@ function isEmptyLike(a: Contents, b: Contents): boolean {
   return !a.keys.has(MARK) && !b.keys.has(MARK) && a.alarm === b.alarm;
 }
 
+/** The part of a bookmark that names a commit. Behind it, the markers after the commit differ, in no order. */
+function commitOf(bookmark: string): string {
+  return bookmark.slice(0, 17);
+}
+
 /** The failure, with its step. */
 export function inStep(error: unknown, index: number, kind: string): SimulationFailure {
   const text = error instanceof Error ? error.message : String(error);
@@ -49,10 +61,16 @@ export class History {
   acknowledged = 0;
   /** The state after the commit in progress. */
   attempt: State | null = null;
+  /** True from the request of a restore to the next opening. */
+  keepsTimeline = false;
   readonly known: Known[] = [];
+  readonly #clock: WallClock;
+  /** The disk has been full. */
+  #isPruned = false;
 
-  constructor(first: State) {
+  constructor(first: State, clock: WallClock) {
     this.states = [first];
+    this.#clock = clock;
   }
 
   get last(): State {
@@ -67,7 +85,7 @@ export class History {
 
   /** A commit begins; `committed` is called once it has succeeded. */
   attempts(contents: Contents, timeMs: number): void {
-    this.attempt = { contents, timeMs };
+    this.attempt = { contents, timeMs, keepsTimeline: this.keepsTimeline };
   }
 
   committed(): void {
@@ -121,19 +139,64 @@ export class History {
     return this.states.indexOf(state) <= this.acknowledged && (state !== this.last || isAllDurable);
   }
 
-  /** The states of which one was the last at a time, newest first. */
-  at(timeMs: number): State[] {
-    const newest = Math.max(
-      this.states.findLastIndex((state) => state.timeMs <= timeMs),
-      0,
+  /** The states that a time of the wall clock may name, newest first: those of the moments at which it was shown. */
+  at(shownMs: number): State[] {
+    const moments = this.#clock.momentsOf(shownMs);
+    const possible = moments.flatMap((momentMs) => this.#atMoment(momentMs));
+    const found = moments.length > 0 ? possible : [this.states[0]!]; // before everything
+    return [...new Set(found)].toReversed();
+  }
+
+  /** True if a time of the wall clock must name a state: nothing has pruned it, and the order of the commits proves it. */
+  mustName(shownMs: number): boolean {
+    const { inOrderFromMs, nowMs } = this.#clock;
+    if (this.#isPruned || shownMs > nowMs || nowMs - shownMs > WINDOW_MS) return false;
+    const provedFromMs = inOrderFromMs + CLOCK_BACK_MS;
+    return this.at(shownMs).every(
+      (state) => state.timeMs > provedFromMs && !this.#perhapsLost.has(state),
     );
-    let oldest = newest;
+  }
+
+  /** The states of which one was the last at a moment, oldest first. */
+  #atMoment(momentMs: number): State[] {
+    const lastAt = (timeMs: number) =>
+      Math.max(
+        this.states.findLastIndex((state) => state.timeMs <= timeMs),
+        0,
+      );
+    const newest = lastAt(momentMs);
+    let oldest = this.#clock.wasSet ? lastAt(momentMs - CLOCK_BACK_MS) : newest;
     while (this.#perhapsLost.has(this.states[oldest]!)) oldest--;
-    return this.states.slice(oldest, newest + 1).toReversed();
+    return this.states.slice(oldest, newest + 1);
+  }
+
+  /** True if the order of two commits proves that the wall clock showed a time before both, and again between them. */
+  #wasShownTwice(shownMs: number): boolean {
+    const { nowMs, wasSet } = this.#clock;
+    if (!wasSet || this.#isPruned) return false;
+    const certain = this.states.filter(
+      (state, i) => i > 0 && !this.#perhapsLost.has(state) && !this.#isOld(state.timeMs),
+    );
+    const shown = certain.map(({ timeMs }) => this.#clock.shownAt(timeMs));
+    const later = (i: number) => shown[i]! - CLOCK_BACK_MS > shownMs && shown[i]! <= nowMs;
+    return certain.some(
+      ({ keepsTimeline }, i) =>
+        !keepsTimeline &&
+        shown[i]! <= shownMs &&
+        shown.slice(0, i).some((_, earlier) => later(earlier)),
+    );
+  }
+
+  /** True if a state of this moment may be pruned: it is old, or the wall clock said so and was ahead for over a day. */
+  #isOld(timeMs: number): boolean {
+    const { elapsedMs, latestMs } = this.#clock;
+    const isOld = elapsedMs - timeMs >= WINDOW_MS;
+    return isOld || latestMs - this.#clock.shownAt(timeMs) >= WINDOW_MS + DAY_MS;
   }
 
   /** From now on, old history may be pruned to free space. */
   mayBePruned(): void {
+    this.#isPruned = true;
     for (const known of this.known) known.mayBePruned = true;
   }
 
@@ -144,10 +207,22 @@ export class History {
     this.known.push({ text, contents: [contents], timeMs, isDurable, mayBePruned: false });
   }
 
+  /** Records the bookmark of a time. @throws SimulationFailure if the time names no state for certain */
+  named(text: string, shownMs: number, isAllDurable: boolean): void {
+    if (this.#wasShownTwice(shownMs)) {
+      throw new SimulationFailure(`a time that the clock showed twice has the bookmark ${text}`);
+    }
+    const possible = this.at(shownMs);
+    const contents = possible.map((state) => state.contents);
+    const isDurable = possible.every((state) => this.isDurable(state, isAllDurable));
+    const { timeMs } = this.#clock.wasSet ? possible.at(-1)! : { timeMs: shownMs };
+    this.known.push({ text, contents, timeMs, isDurable, mayBePruned: false });
+  }
+
   /** Checks that the bookmark of the present sorts after earlier ones. */
   checkOrder(text: string): void {
     for (const known of this.known) {
-      if (known.isDurable && known.text > text) {
+      if (known.isDurable && commitOf(known.text) > commitOf(text)) {
         throw new SimulationFailure(
           `the present has the bookmark ${text}, an earlier moment ${known.text}`,
         );
@@ -156,10 +231,10 @@ export class History {
   }
 
   /** Accepts the refusal of a restore if there is a documented reason for it. */
-  checkRefusal(wanted: readonly Known[], error: unknown, nowMs: number): void {
+  checkRefusal(wanted: readonly Known[], error: unknown): void {
     if (!isStorageError(error) || !REFUSALS.includes(error.code) || wanted.length === 0)
       throw error;
-    if (wanted.some((known) => this.#mayRefuse(known, error.code, nowMs))) return;
+    if (wanted.some((known) => this.#mayRefuse(known, error.code))) return;
     const texts = wanted.map(({ text }) => text).join(' or ');
     throw new SimulationFailure(
       `the bookmark ${texts}, returned as durable, is refused: ${error.code} ${error.message}`,
@@ -167,18 +242,17 @@ export class History {
   }
 
   /** True if there may be a documented reason to refuse a restore. */
-  mayRefuseSomehow(known: Known, nowMs: number): boolean {
-    return REFUSALS.some((code) => this.#mayRefuse(known, code, nowMs));
+  mayRefuseSomehow(known: Known): boolean {
+    return REFUSALS.some((code) => this.#mayRefuse(known, code));
   }
 
   /**
    * True if a restore may be refused with this code. Pruned history is CORRUPT if a power failure has
    * undone the removal of some of its files, because a gap cannot be distinguished from damage.
    */
-  #mayRefuse(known: Known, code: string, nowMs: number): boolean {
+  #mayRefuse(known: Known, code: string): boolean {
     if (!known.isDurable) return code === 'BOOKMARK_INVALID' || code === 'BOOKMARK_UNAVAILABLE';
-    const isOld = nowMs - known.timeMs >= WINDOW_MS;
-    const isPruned = isOld || known.mayBePruned;
+    const isPruned = this.#isOld(known.timeMs) || known.mayBePruned;
     return isPruned && (code === 'BOOKMARK_UNAVAILABLE' || code === 'CORRUPT');
   }
 }

@@ -7,18 +7,19 @@
 //   acknowledged operations are stored, and nothing else is;
 //   no code of an instance is entered after its end, and each instance sees the time of its own host.
 
-import { isStorageError } from '../../src/contract/errors.ts';
-import type { DurableObjectStub } from '../../src/contract/object.ts';
-import type { Objects } from '../../src/contract/object-management.ts';
-import { MemoryCatalog } from '../catalog/catalog.ts';
-import { objectsOn } from '../entries/objects-on.ts';
-import { ClassRegistry } from '../instance/object-class.ts';
+import { isStorageError } from '../../src/shared/contract/errors.ts';
+import type { DurableObjectStub } from '../../src/shared/contract/object.ts';
+import type { Objects } from '../../src/shared/contract/object-management.ts';
+import { MemoryCatalog } from '../objects/catalog/catalog.ts';
+import { ClassRegistry } from '../objects/instance/object-class.ts';
+import { objectsOn } from '../start/entries/objects-on.ts';
 import { CrashMedium } from './crash-medium.ts';
 import { DrivenTime } from './driven-time.ts';
 import { inStep, SimulationFailure } from './history.ts';
+import { kindsOf, LATER_SEEDS } from './plan.ts';
 import { Random } from './random.ts';
 import { SettleChecker, TURNS_MAX, turnOfEventLoop } from './settle.ts';
-import { type Probe, SimulatedClass } from './simulated-class.ts';
+import { type Probe, SimulatedClass, UNDONE } from './simulated-class.ts';
 import type { WatchedSqlite } from './watched-sqlite.ts';
 
 const IDLE_MS = 300;
@@ -73,16 +74,19 @@ const STEPS = {
   loss: 2,
 } as const;
 
-type HostStepKind = keyof typeof STEPS;
+/** As the later steps of plans. */
+const LATER_STEPS = { noteNever: 8 } as const;
 
-const KINDS = (Object.keys(STEPS) as HostStepKind[]).flatMap((kind) =>
-  Array.from({ length: STEPS[kind] }, () => kind),
-);
+type HostStepKind = keyof typeof STEPS | keyof typeof LATER_STEPS;
+
+const KINDS = kindsOf(STEPS);
+const ALL_KINDS = kindsOf({ ...STEPS, ...LATER_STEPS });
 
 export function hostStepsOf(seed: number): HostStep[] {
   const random = new Random(seed);
+  const kinds: readonly HostStepKind[] = seed < LATER_SEEDS ? KINDS : ALL_KINDS;
   return Array.from({ length: 30 + random.below(60) }, () => ({
-    kind: random.pick(KINDS),
+    kind: random.pick(kinds),
     seed: random.below(1_000_000),
   }));
 }
@@ -244,8 +248,10 @@ export class HostSimulation {
         return this.#call(host, name, kind, (stub) => stub.noteByAlarm(operation, delayMs));
       case 'hold':
         return this.#call(host, name, kind, (stub) => stub.hold(delayMs));
+      case 'noteNever':
+        return this.#never(host, name, operation, random.pick(['throws', 'returns'] as const));
       case 'abort':
-        return this.#abort(host, name);
+        return this.#abort(host, name, (stub) => stub.abort());
       case 'noted':
         return this.#read(host, name);
       case 'delete':
@@ -286,12 +292,24 @@ export class HostSimulation {
     host.checker.watch(`${label} of ${name}`, outcome);
   }
 
-  #abort(host: SimulatedHost, name: string): void {
+  /** A call of which nothing is stored. */
+  #never(host: SimulatedHost, name: string, operation: string, how: 'throws' | 'returns'): void {
+    const delayMs = this.#random.pick([0, 10, IDLE_MS, 5000]);
+    const call = (stub: Calls) => stub.noteNever(operation, how, delayMs);
+    const undone = (error: unknown) => {
+      if (!(error instanceof Error && error.message === UNDONE)) throw error;
+    };
+    if (how === 'returns') this.#abort(host, name, call);
+    else this.#call(host, name, 'noteNever', (stub) => call(stub).catch(undone));
+  }
+
+  /** A call that resets its object. */
+  #abort(host: SimulatedHost, name: string, call: (stub: Calls) => unknown): void {
     const of = host.expectedOf(name);
     of.aborts++;
     this.#call(host, name, 'abort', async (stub) => {
       try {
-        await stub.abort();
+        await call(stub);
       } finally {
         of.aborts++;
       }

@@ -5,9 +5,15 @@ import { SimulationFailure, type State } from './history.ts';
 import type { RequestedRestores, RestoreRequest } from './requested-restores.ts';
 import type { SimulatedObject } from './simulated-object.ts';
 
-export type Found =
-  | { readonly kind: 'state'; readonly state: State }
-  | { readonly kind: 'restored'; readonly request: RestoreRequest; readonly contents: Contents };
+export type Found = { readonly kind: 'state'; readonly state: State } | FoundRestored;
+
+export interface FoundRestored {
+  readonly kind: 'restored';
+  readonly request: RestoreRequest;
+  readonly contents: Contents;
+  /** False if the object may be in this state without the restore. */
+  readonly isCertain: boolean;
+}
 
 /** @throws SimulationFailure if it is in none of them, or lacks an acknowledged restore */
 export function identify(
@@ -19,7 +25,10 @@ export function identify(
   for (const request of requested.requests) {
     for (const contents of request.known.contents) {
       const differs = difference(object, contents);
-      if (differs === null) return { kind: 'restored', request, contents };
+      if (differs === null) {
+        const isCertain = requested.isCertain && request.isAcknowledged;
+        return { kind: 'restored', request, contents, isCertain };
+      }
       differences.push(`restored: ${differs}`);
     }
   }

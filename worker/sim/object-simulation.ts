@@ -7,12 +7,12 @@
 //   bookmarks keep their order, and those returned as durable work.
 // Checked after every step: no file or statement was used after its end, and every call settled.
 
-import { isStorageError, storageError } from '../../src/contract/errors.ts';
+import { isStorageError, storageError } from '../../src/shared/contract/errors.ts';
 import { type Contents, EMPTY } from './contents.ts';
 import { CrashDisk, type SimulatedDisk } from './crash-disk.ts';
 import { checkDamages } from './damage-check.ts';
 import { History, inStep, SimulationFailure } from './history.ts';
-import { type Found, identify } from './identify.ts';
+import { type Found, type FoundRestored, identify } from './identify.ts';
 import type { Plan, Step } from './plan.ts';
 import { Random } from './random.ts';
 import type { RequestedRestores, RestoreRequest } from './requested-restores.ts';
@@ -21,10 +21,13 @@ import { RowDisk } from './row-disk.ts';
 import { promised } from './settle.ts';
 import { SimulatedObject, type World } from './simulated-object.ts';
 import { NO_TOTALS, type Totals } from './totals.ts';
+import { WallClock } from './wall-clock.ts';
 import type { WatchedSqlite } from './watched-sqlite.ts';
 import { Draft, Workload } from './workload.ts';
 
 const START_MS = Date.UTC(2030, 0, 1);
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 /** How many of the possible disks are examined after one power failure. */
 const SURVIVORS = 8;
@@ -34,9 +37,9 @@ export class ObjectSimulation {
   readonly #plan: Plan;
   readonly #world: World;
   readonly #random = new Random(0);
-  readonly #clock = { nowMs: START_MS };
+  readonly #clock = new WallClock(START_MS);
   readonly #work: Workload;
-  readonly #history = new History({ contents: EMPTY, timeMs: START_MS });
+  readonly #history = new History({ contents: EMPTY, timeMs: START_MS }, this.#clock);
   #disk: SimulatedDisk;
   #object!: SimulatedObject;
   readonly #restores = new Restores();
@@ -49,7 +52,7 @@ export class ObjectSimulation {
     const isOfRows = plan.medium === 'rows';
     this.#disk = isOfRows ? new RowDisk(this.#random) : new CrashDisk(this.#random, plan.disk);
     this.#world = { sqlite, random: this.#random, clock: this.#clock, sizes: plan.sizes };
-    this.#work = new Workload(this.#random, () => this.#clock.nowMs);
+    this.#work = new Workload(this.#random, () => this.#clock.nowMs, sqlite.allocator);
   }
 
   /** @throws SimulationFailure, NeverSettled */
@@ -69,7 +72,7 @@ export class ObjectSimulation {
 
   async #run(step: Step, index: number): Promise<void> {
     this.#random.reseed(step.seed);
-    this.#clock.nowMs += 1 + this.#random.below(90_000);
+    this.#clock.elapsedMs += 1 + this.#random.below(90_000);
     if (this.#disk.capacityBytes !== Number.POSITIVE_INFINITY) this.#history.mayBePruned();
     try {
       await this.#perform(step);
@@ -113,7 +116,8 @@ export class ObjectSimulation {
       case 'large':
         return this.#large();
       case 'transaction':
-        return this.#transaction();
+      case 'noMemory':
+        return this.#transaction(kind);
       case 'deleteAll':
         return this.#deleteAll();
       case 'acknowledge':
@@ -166,8 +170,12 @@ export class ObjectSimulation {
       case 'room':
         this.#disk.capacityBytes = Number.POSITIVE_INFINITY;
         return;
+      case 'clockStep': {
+        const stepMs = random.pick([HOUR_MS, DAY_MS, 20 * DAY_MS, 40 * DAY_MS]);
+        return this.#clock.step(random.pick([-1, 1]) * (1 + random.below(stepMs)));
+      }
       case 'days':
-        this.#clock.nowMs += random.pick([1, 12, 31]) * DAY_MS;
+        this.#clock.elapsedMs += random.pick([1, 12, 31]) * DAY_MS;
     }
   }
 
@@ -181,14 +189,14 @@ export class ObjectSimulation {
   #write(work: (draft: Draft) => void): void {
     if (this.#object.isBroken) return; // by the previous commit, which is the attempt
     const draft = new Draft(this.#history.last.contents);
-    this.#history.attempts(draft, this.#clock.nowMs);
+    this.#history.attempts(draft, this.#clock.elapsedMs);
     work(draft);
     this.#object.turn();
     this.#committed();
   }
 
   #committed(): void {
-    if (this.#object.isBroken) return; // the next opening shows what became of the attempt
+    if (this.#object.isBroken) return; // the next opening shows the outcome of the attempt
     this.#history.committed();
     this.#totals('commits');
   }
@@ -200,32 +208,31 @@ export class ObjectSimulation {
 
   async #large(): Promise<void> {
     for (let i = 0; i < 20; i++) {
-      this.#clock.nowMs += 1000;
+      this.#clock.elapsedMs += 1000;
       this.#write((draft) => this.#work.large(this.#object, draft, 2));
       await this.#acknowledge();
     }
   }
 
-  async #transaction(): Promise<void> {
+  async #transaction(kind: 'transaction' | 'noMemory'): Promise<void> {
     const before = this.#history.last.contents;
     const draft = new Draft(before);
-    const made = { contents: draft as Contents, timeMs: this.#clock.nowMs };
-    this.#history.attempt = made;
-    await this.#object.outcome('transaction', this.#work.transaction(this.#object, draft));
+    this.#history.attempts(draft, this.#clock.elapsedMs);
+    await this.#object.outcome(kind, this.#work[kind](this.#object, draft));
     this.#object.turn();
     // A transaction that was undone makes no state.
     const isUndone = draft.keys.get('~mark') === before.keys.get('~mark');
     if (isUndone && !this.#object.isBroken) this.#history.attempt = null;
     else this.#committed();
-    if (this.#random.onceIn(2)) this.#bookmark();
+    if (this.#random.onceIn(2) && !this.#object.isBroken) this.#bookmark();
   }
 
   async #deleteAll(): Promise<void> {
     const { alarm } = this.#history.last.contents;
-    this.#history.attempts({ ...EMPTY, alarm }, this.#clock.nowMs);
+    this.#history.attempts({ ...EMPTY, alarm }, this.#clock.elapsedMs);
     this.#object.storage.deleteAll();
     this.#committed();
-    this.#clock.nowMs++;
+    this.#clock.elapsedMs++;
     this.#write((draft) => this.#changes(draft));
   }
 
@@ -250,10 +257,12 @@ export class ObjectSimulation {
   async #import(): Promise<void> {
     if (this.#image === null) return;
     const { bytes, contents } = this.#image;
-    this.#history.attempts(contents, this.#clock.nowMs);
-    this.#object.replace(bytes);
+    this.#history.attempts(contents, this.#clock.elapsedMs);
+    this.#restores.requested().mayBeCancelled(); // [MOVE3], once the import is durable
+    await this.#object.replace(bytes);
     this.#committed();
     await this.#acknowledge();
+    if (!this.#object.isBroken) this.#restores.settle();
     await this.#object.reset();
     await this.#open();
   }
@@ -268,20 +277,22 @@ export class ObjectSimulation {
   async #lookUpTime(): Promise<void> {
     const { storage } = this.#object;
     const agoMs = this.#random.below(this.#random.pick([1e5, 1e6, 29 * DAY_MS]));
-    const timeMs = Math.max(START_MS, this.#clock.nowMs - agoMs);
-    const possible = this.#history.at(timeMs);
-    const isDurable = this.#history.isDurable(possible[0]!, this.#object.isDurable);
+    const { nowMs, wasSet } = this.#clock;
+    const aboutMs = wasSet
+      ? this.#clock.shownAt(this.#random.pick(this.#history.states).timeMs) + (agoMs % MINUTE_MS)
+      : nowMs - agoMs;
+    const shownMs = Math.min(nowMs, Math.max(START_MS, aboutMs));
+    const { isDurable } = this.#object;
     let text: string;
     try {
-      const found = promised(() => storage.past.bookmarkForTime(timeMs));
+      const found = promised(() => storage.past.bookmarkForTime(shownMs));
       text = await this.#object.outcome('bookmarkForTime', found);
     } catch (error) {
       const isPruned = isStorageError(error) && error.code === 'BOOKMARK_UNAVAILABLE';
-      if (isPruned) return; // the returned bookmarks check whether it should be available
+      if (isPruned && !this.#history.mustName(shownMs)) return;
       throw error;
     }
-    const contents = possible.map((state) => state.contents);
-    this.#history.known.push({ text, contents, timeMs, isDurable, mayBePruned: false });
+    this.#history.named(text, shownMs, isDurable);
   }
 
   async #restore(): Promise<void> {
@@ -290,10 +301,11 @@ export class ObjectSimulation {
     const wanted = this.#random.pick(known);
     const request: RestoreRequest = { known: wanted, undo: null, isAcknowledged: false };
     this.#restores.add(request);
+    this.#history.keepsTimeline = true;
     try {
       request.undo = this.#object.storage.restoreAtNextStart(wanted.text);
     } catch (error) {
-      this.#history.checkRefusal([wanted], error, this.#clock.nowMs);
+      this.#history.checkRefusal([wanted], error);
       this.#restores.withdraw();
       return;
     }
@@ -329,7 +341,7 @@ export class ObjectSimulation {
     this.#settleOn(found);
   }
 
-  /** Opens what a power failure left, with more failures during recovery. */
+  /** Opens the files that a power failure left, with more failures during recovery. */
   async #survive(crashed: SimulatedDisk, requested: RequestedRestores): Promise<Opened> {
     let disk = crashed;
     for (let losses = 0; ; losses++) {
@@ -377,9 +389,10 @@ export class ObjectSimulation {
 
   /** @throws the error, if nothing explains it or power is off */
   #failedToOpen(requested: RequestedRestores, error: unknown): void {
-    const { nowMs } = this.#clock;
+    const isFailing = this.#disk.failedCalls > this.#failedCalls;
+    if (isFailing) requested.mayBeCancelled();
     if (this.#disk.isOff) {
-      requested.interrupted((known) => this.#history.mayRefuseSomehow(known, nowMs));
+      requested.interrupted((known) => this.#history.mayRefuseSomehow(known));
       throw error;
     }
     if (this.#isExpected(error)) {
@@ -387,8 +400,7 @@ export class ObjectSimulation {
       return;
     }
     const wanted = requested.requests.map(({ known }) => known);
-    this.#history.checkRefusal(wanted, error, nowMs);
-    const isFailing = this.#disk.failedCalls > this.#failedCalls;
+    this.#history.checkRefusal(wanted, error);
     requested.refused(isFailing ? 'failing' : 'sound');
   }
 
@@ -401,19 +413,20 @@ export class ObjectSimulation {
   }
 
   #settleOn(found: Found): void {
+    this.#history.keepsTimeline = false;
     this.#restores.settle();
     if (found.kind === 'state') this.#history.found(found.state);
-    else this.#settleOnRestored(found.request, found.contents);
-    if (this.#object.files.showsRestore) this.#history.madeAt(this.#clock.nowMs);
+    else this.#settleOnRestored(found);
+    if (this.#object.files.showsRestore) this.#history.madeAt(this.#clock.elapsedMs);
     else this.#history.checkOrder(this.#object.storage.currentBookmark());
   }
 
-  #settleOnRestored({ undo, isAcknowledged }: RestoreRequest, contents: Contents): void {
+  #settleOnRestored({ request: { undo }, contents, isCertain }: FoundRestored): void {
     const before = this.#history.candidates();
     const { timeMs } = this.#history.last;
-    this.#history.restored(contents, this.#clock.nowMs);
+    this.#history.restored(contents, this.#clock.elapsedMs);
     this.#totals('restores');
-    if (!isAcknowledged || undo === null) return; // it may have been in that state before, without the restore
+    if (!isCertain || undo === null) return;
     const mayBePruned = this.#disk.capacityBytes !== Number.POSITIVE_INFINITY;
     this.#history.known.push({
       text: undo,

@@ -32,7 +32,14 @@ const STEPS = {
   large: 0,
 } as const;
 
-export type StepKind = keyof typeof STEPS;
+/** Steps that came later, in the plans of seeds from `LATER_SEEDS` on, so that no earlier seed has changed. */
+const LATER_STEPS = { noMemory: 14 } as const;
+export const LATER_SEEDS = 100_000;
+/** Steps that came later still, or more often, from `LATEST_SEEDS` on. */
+const LATEST_STEPS = { clockStep: 8, lookUpTime: 12 } as const;
+const LATEST_SEEDS = 600_000;
+
+export type StepKind = keyof typeof STEPS | keyof typeof LATER_STEPS | keyof typeof LATEST_STEPS;
 
 export interface Step {
   readonly kind: StepKind;
@@ -48,18 +55,26 @@ export interface Plan {
   readonly steps: readonly Step[];
 }
 
-const KINDS = (Object.keys(STEPS) as StepKind[]).flatMap((kind) =>
-  Array.from({ length: STEPS[kind] }, () => kind),
-);
+const KINDS = kindsOf(STEPS);
+const LATER_KINDS = kindsOf({ ...STEPS, ...LATER_STEPS });
+const LATEST_KINDS = kindsOf({ ...STEPS, ...LATER_STEPS, ...LATEST_STEPS });
+
+/** Each kind as often as the table says. */
+export function kindsOf<Kind extends string>(frequencies: Readonly<Record<Kind, number>>): Kind[] {
+  return (Object.keys(frequencies) as Kind[]).flatMap((kind) =>
+    Array.from({ length: frequencies[kind] }, () => kind),
+  );
+}
 
 /** One plan in this many has values that fill segments of the default size. */
 const LARGE_PLANS = 150;
 
 export function planOf(seed: number): Plan {
   const random = new Random(seed);
+  const kinds = kindsFor(seed);
   const isLarge = random.onceIn(LARGE_PLANS);
   const step = (kind: StepKind): Step => ({ kind, seed: random.below(1_000_000) });
-  const steps = Array.from({ length: 30 + random.below(120) }, () => step(random.pick(KINDS)));
+  const steps = Array.from({ length: 30 + random.below(120) }, () => step(random.pick(kinds)));
   return {
     seed,
     sizes: isLarge ? {} : { ...sizesFrom(random), ...(seed % 4 === 1 && { undoBytes: 1 << 14 }) },
@@ -67,6 +82,11 @@ export function planOf(seed: number): Plan {
     disk: { flush: random.pick(['now', 'now', 'late'] as const) },
     steps: isLarge ? withLarge(steps.slice(0, 40), random, step) : steps,
   };
+}
+
+function kindsFor(seed: number): readonly StepKind[] {
+  if (seed < LATER_SEEDS) return KINDS;
+  return seed < LATEST_SEEDS ? LATER_KINDS : LATEST_KINDS;
 }
 
 function sizesFrom(random: Random): Sizes {

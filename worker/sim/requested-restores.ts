@@ -47,6 +47,11 @@ export class RequestedRestores {
     this.#status = disk === 'sound' ? 'cancelled' : 'perhapsCancelled';
   }
 
+  /** An import may have withdrawn the request, or the disk has failed in an opening, perhaps for lack of room. */
+  mayBeCancelled(): void {
+    if (this.#status === 'pending') this.#status = 'perhapsCancelled';
+  }
+
   /** An opening has failed before it reported anything. */
   interrupted(mayBeRefused: (known: Known) => boolean): void {
     const isPending = this.#status === 'pending';

@@ -1,19 +1,19 @@
-// The restores requested of a simulated object: those of which the next opening makes one, and those
-// that may return if the last records are damaged.
+// The restores requested of a simulated object: the candidates for the next opening, which makes one of
+// them, and restores that may return if the last records are damaged.
 //
-// A marker has the sequence of the commit before it. It is proved durable only by a commit written
-// when a later one was already durable. Until then, damage may revert what the marker, or the commit
-// of a restore, has settled.
+// A marker has the sequence of the commit before it. It is proved durable only by a commit written when
+// a later one was already durable. Until then, damage may revert the effect of the marker, or of the
+// commit of a restore.
 
 import { RequestedRestores, type RestoreRequest } from './requested-restores.ts';
 
-/** Number of flushes with commits after which the log proves what was settled. */
+/** Number of flushes with commits after which the log proves a settled restore. */
 const PROOF_FLUSHES = 2;
 
 export class Restores {
   /** The last acknowledged request, and those after it. */
   #requests: RestoreRequest[] = [];
-  /** What the openings since have reported of them. It holds until one succeeds. */
+  /** The reports of the openings since then. Kept until an opening succeeds. */
   #requested = new RequestedRestores([]);
   #settled: readonly RestoreRequest[] = [];
   #flushesToProof = 0;

@@ -1,5 +1,8 @@
 // Runs a simulation in this process, seed by seed, and shrinks failures.
 
+import { AlarmSimulation, type AlarmStep, alarmStepsOf } from './alarm-simulation.ts';
+import { type BranchStep, branchStepsOf } from './branch-plan.ts';
+import { BranchSimulation } from './branch-simulation.ts';
 import { HostSimulation, type HostStep, hostStepsOf } from './host-simulation.ts';
 import { ObjectSimulation } from './object-simulation.ts';
 import { type Plan, planOf, type Step } from './plan.ts';
@@ -8,19 +11,19 @@ import { shrink } from './shrink.ts';
 import { loadWatchedSqlite, type WatchedSqlite } from './watched-sqlite.ts';
 
 /**
- * What is simulated: single objects through many openings, on a disk of bytes or on rows, or hosts with several
- * objects.
+ * The simulated layer: single objects through many openings, on a disk of bytes or on rows; hosts with several
+ * objects; the alarms of a host's objects; or an object and its branches.
  */
-export type Layer = 'objects' | 'rows' | 'hosts';
+export type Layer = 'objects' | 'rows' | 'hosts' | 'alarms' | 'branches';
 
-export const LAYERS: readonly Layer[] = ['objects', 'rows', 'hosts'];
+export const LAYERS: readonly Layer[] = ['objects', 'rows', 'hosts', 'alarms', 'branches'];
 
 export type Counts = Readonly<Record<string, number>>;
 
 export interface Failure {
   readonly layer: Layer;
   readonly seed: number;
-  /** What contradicts the model, in the whole round and in the shortest one that still fails. */
+  /** The contradiction to the model, in the whole round and in the shortest round that still fails. */
   readonly fact: string;
   readonly shortFact: string;
   readonly steps: readonly string[];
@@ -31,10 +34,12 @@ export interface Outcome {
   readonly failures: readonly Failure[];
 }
 
+type AnyStep = Step | HostStep | AlarmStep | BranchStep;
+
 /** The round of one seed. It can run with all its steps or with some of them. */
 interface Round {
-  readonly steps: readonly (Step | HostStep)[];
-  run(steps: readonly (Step | HostStep)[]): Promise<Counts>;
+  readonly steps: readonly AnyStep[];
+  run(steps: readonly AnyStep[]): Promise<Counts>;
 }
 
 export class Rounds {
@@ -45,7 +50,7 @@ export class Rounds {
 
   /** For one layer per process, because a SQLite module has one VFS of ours. */
   static async of(layer: Layer): Promise<Rounds> {
-    return new Rounds(layer, await loadWatchedSqlite());
+    return new Rounds(layer, loadWatchedSqlite());
   }
 
   private constructor(layer: Layer, sqlite: WatchedSqlite) {
@@ -77,7 +82,7 @@ export class Rounds {
 
   async #describe(seed: number, round: Round, fact: string, shrinks: boolean): Promise<Failure> {
     let shortFact = fact;
-    const fails = async (steps: readonly (Step | HostStep)[]) => {
+    const fails = async (steps: readonly AnyStep[]) => {
       try {
         await this.#runAll(round, steps);
         return false;
@@ -91,7 +96,7 @@ export class Rounds {
     return { layer: this.#layer, seed, fact, shortFact, steps: texts };
   }
 
-  async #runAll(round: Round, steps: readonly (Step | HostStep)[]): Promise<Counts> {
+  async #runAll(round: Round, steps: readonly AnyStep[]): Promise<Counts> {
     const counts = await round.run(steps);
     await turnOfEventLoop();
     const [unhandled] = this.#unhandled.splice(0);
@@ -105,6 +110,18 @@ export class Rounds {
       return {
         steps: hostStepsOf(seed),
         run: (steps) => new HostSimulation(sqlite, seed, steps as HostStep[]).run(),
+      };
+    }
+    if (this.#layer === 'alarms') {
+      return {
+        steps: alarmStepsOf(seed),
+        run: (steps) => new AlarmSimulation(sqlite, seed, steps as AlarmStep[]).run(),
+      };
+    }
+    if (this.#layer === 'branches') {
+      return {
+        steps: branchStepsOf(seed),
+        run: (steps) => new BranchSimulation(sqlite, seed, steps as BranchStep[]).run(),
       };
     }
     const plan = planOf(seed);

@@ -1,10 +1,10 @@
 // The files of one object on rows that lose power and fail: the simulated disk of a browser without synchronous
 // files.
 //
-// What was written and not flushed is lost when power fails, and a flush is stored as a whole or not at all.
+// Unflushed writes are lost when power fails, and a flush is stored as a whole or not at all.
 
-import type { FileDirectory, SyncFile } from '../file/file.ts';
-import { RowFiles } from '../file/row-files.ts';
+import type { FileDirectory, SyncFile } from '../engine/file/file.ts';
+import { RowFiles } from '../engine/file/row-files.ts';
 import { CrashRows } from './crash-rows.ts';
 import type { Random } from './random.ts';
 

@@ -10,4 +10,4 @@ test('[MEDIUM4] on rows, every acknowledged commit survives whole, and every obj
   const { counts, failures } = await rounds.run(seeds, { shrinks: false });
   expect(failures.map(({ seed, fact }) => `seed ${seed}: ${fact}`)).toEqual([]);
   expect(counts.crashes).toBeGreaterThan(50);
-}, 120_000);
+});

@@ -42,8 +42,8 @@ export class SettleChecker {
   }
 
   /**
-   * Turns the event loop until every watched promise has settled. `turn` drives what does not proceed
-   * by itself.
+   * Turns the event loop until every watched promise has settled. `turn` drives work that does not
+   * proceed by itself.
    *
    * @throws NeverSettled, with the labels of the rest
    */

@@ -1,7 +1,7 @@
 // The class of the objects in simulated hosts. It reports to a probe whenever its code is entered: by
 // a call, a timer or an alarm.
 
-import { DurableObject } from '../library/library.ts';
+import { DurableObject } from '../realm/library/library.ts';
 
 /** Watches the code of one host's objects while the host is open. */
 export interface Probe {
@@ -10,6 +10,9 @@ export interface Probe {
   /** The instance ends itself. */
   ended(instance: object): void;
 }
+
+/** The message of an error that undoes a transaction. */
+export const UNDONE = 'The simulation undoes a transaction.';
 
 export class SimulatedClass extends DurableObject<{ readonly probe: Probe }> {
   /** Stores an operation. */
@@ -37,6 +40,27 @@ export class SimulatedClass extends DurableObject<{ readonly probe: Probe }> {
     await this.ctx.storage.transaction(async (txn) => {
       await txn.put(operation, 1);
       await new Promise((resolve) => this.#after(delayMs, () => resolve(undefined)));
+    });
+  }
+
+  /**
+   * Stores nothing, in a transaction that ends while an inner one is open: it throws, and both are undone, or it
+   * returns, which resets the object.
+   */
+  async noteNever(operation: string, how: 'throws' | 'returns', delayMs: number): Promise<void> {
+    this.#enter('noteNever');
+    const { storage } = this.ctx;
+    await storage.transaction(async (txn) => {
+      await txn.put(`${operation} outside`, 1);
+      await new Promise<void>((resolve) => {
+        void storage.transaction(async (inner) => {
+          await inner.put(`${operation} inside`, 1);
+          resolve();
+          await new Promise<void>((ended) => this.#after(delayMs, ended));
+        });
+      });
+      if (how === 'throws') throw new Error(UNDONE);
+      this.env.probe.ended(this);
     });
   }
 

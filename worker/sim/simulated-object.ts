@@ -1,12 +1,17 @@
 // One object on a simulated disk: its files and its storage, without a runtime. The simulation decides
 // when the event loop turns.
 
-import { isStorageError, type StorageError, storageError } from '../../src/contract/errors.ts';
-import { openForeign } from '../import/foreign-database.ts';
-import { ObjectFiles } from '../log/object-files.ts';
-import { completeLimits } from '../sql/query-limits.ts';
-import { type LogDatabase, openLogDatabase } from '../storage/log-database.ts';
-import { ObjectStorage } from '../storage/object-storage.ts';
+import {
+  isStorageError,
+  type StorageError,
+  storageError,
+} from '../../src/shared/contract/errors.ts';
+import { isDefect } from '../engine/file/invariant.ts';
+import { openForeign } from '../engine/import/foreign-database.ts';
+import { ObjectFiles } from '../engine/log/object-files.ts';
+import { completeLimits } from '../engine/sql/query-limits.ts';
+import { type LogDatabase, openLogDatabase } from '../engine/storage/databases.ts';
+import { ObjectStorage } from '../engine/storage/object-storage.ts';
 import type { SimulatedDisk } from './crash-disk.ts';
 import type { Random } from './random.ts';
 import { settled } from './settle.ts';
@@ -23,7 +28,7 @@ export interface Sizes {
   readonly cachePages?: number;
 }
 
-/** What all openings of an object share. */
+/** The state that all openings of an object share. */
 export interface World {
   readonly sqlite: WatchedSqlite;
   readonly random: Random;
@@ -31,7 +36,7 @@ export interface World {
   readonly sizes: Sizes;
 }
 
-/** What is put off runs at the end of every so many turns. */
+/** Delayed tasks run at the end of every so many turns. */
 const TURNS_PER_DELAY = 5;
 
 export class SimulatedObject {
@@ -49,8 +54,13 @@ export class SimulatedObject {
   /** Opens the object. @throws whatever its files and its storage throw */
   static async open(disk: SimulatedDisk, world: World): Promise<SimulatedObject> {
     const { clock, random, sizes } = world;
-    const environment = { now: () => clock.nowMs, randomUint32: () => random.uint32() };
-    const { cachePages: _, ...options } = sizes;
+    const environment = {
+      now: () => clock.nowMs,
+      randomUint32: () => random.uint32(),
+      hasFailed: disk.failedCalls > 0,
+    };
+    const { cachePages: _, ...given } = sizes;
+    const options = { ...given, isChecked: true };
     const files = await settled('open', ObjectFiles.open(disk, environment, options));
     try {
       return new SimulatedObject(files, world);
@@ -123,9 +133,10 @@ export class SimulatedObject {
   }
 
   /** Replaces the database with an exported one; only `durability` and `reset` work afterwards. */
-  replace(image: Uint8Array): void {
+  async replace(image: Uint8Array): Promise<void> {
     const { sqlite } = this.#world.sqlite;
-    const foreign = openForeign(image, null, completeLimits(), (file) =>
+    const host = { limits: completeLimits(), nextTurn: queueMicrotask };
+    const foreign = await openForeign(image, null, host, (file) =>
       openLogDatabase(sqlite, { file }, NO_EVENTS),
     );
     try {
@@ -154,7 +165,9 @@ export class SimulatedObject {
     const reason: StorageError = isStorageError(error)
       ? error
       : storageError('INTERNAL', String(error), { cause: error });
-    this.#ended = this.storage.break(reason);
+    const ended = this.storage.break(reason);
+    // A violated assertion is a failure of the simulation, even if the object recovers from it.
+    this.#ended = isDefect(error) ? ended.then(() => Promise.reject(reason)) : ended;
     this.#ended.catch(() => {}); // the reset that follows reports it
   }
 }

@@ -1,21 +1,24 @@
 // SQLite for the simulations. It is watched: using a pointer after its end is a failure, whatever the effect.
 // One per process.
 
+import type { Sqlite } from '../engine/vfs/sqlite-module.ts';
 import { withLivePointers } from '../testing/live-pointers.ts';
-import { loadSqliteInNode } from '../testing/sqlite.ts';
-import type { Sqlite } from '../vfs/sqlite-module.ts';
+import { type RefusingAllocator, startRefusingSqlite } from '../testing/refusing-allocator.ts';
 
 export interface WatchedSqlite {
   readonly sqlite: Sqlite;
+  /** The allocator of its memory. */
+  readonly allocator: RefusingAllocator;
   /** The violations since the last call. */
   takeViolations(): string[];
 }
 
-export async function loadWatchedSqlite(): Promise<WatchedSqlite> {
+export function loadWatchedSqlite(): WatchedSqlite {
   const violations: string[] = [];
-  const module = await loadSqliteInNode();
+  const { sqlite, allocator } = startRefusingSqlite();
   return {
-    sqlite: withLivePointers(module, (found) => void violations.push(found)),
+    sqlite: withLivePointers(sqlite, (found) => void violations.push(found)),
+    allocator,
     takeViolations: () => violations.splice(0),
   };
 }

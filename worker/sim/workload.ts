@@ -1,7 +1,18 @@
 // The work of a simulated object: changes drawn from a seed, made both in the object and in its
 // expected contents.
 
-import { bytesOf, type Contents, CREATE_ROWS, LARGE, MARK, UPSERT_ROW } from './contents.ts';
+import { isStorageError } from '../../src/shared/contract/errors.ts';
+import type { RefusingAllocator } from '../testing/refusing-allocator.ts';
+import {
+  bytesOf,
+  type Contents,
+  CREATE_ROWS,
+  difference,
+  LARGE,
+  MARK,
+  UPSERT_ROW,
+} from './contents.ts';
+import { SimulationFailure } from './history.ts';
 import type { Random } from './random.ts';
 import type { SimulatedObject } from './simulated-object.ts';
 
@@ -36,10 +47,12 @@ export class Draft {
 export class Workload {
   readonly #random: Random;
   readonly #nowMs: () => number;
+  readonly #allocator: RefusingAllocator;
 
-  constructor(random: Random, nowMs: () => number) {
+  constructor(random: Random, nowMs: () => number, allocator: RefusingAllocator) {
     this.#random = random;
     this.#nowMs = nowMs;
+    this.#allocator = allocator;
   }
 
   /** Makes changes that lead to a unique state. */
@@ -124,6 +137,33 @@ export class Workload {
     }
   }
 
+  /**
+   * Changes while SQLite is refused memory: a failed change has no effect, and later changes work as
+   * usual.
+   */
+  async noMemory(object: SimulatedObject, draft: Draft): Promise<void> {
+    const random = this.#random;
+    const count = random.pick([1, 3, Number.POSITIVE_INFINITY]);
+    this.#allocator.refuse(random.below(random.pick([10, 60, 300])), count);
+    try {
+      const kind = random.below(3);
+      if (kind === 0) await this.transaction(object, draft);
+      else {
+        if (kind === 1) this.#putMany(object.storage, draft, 60);
+        this.changes(object, draft, random.pick([1, 4, 20]));
+      }
+    } catch (error) {
+      if (!isStorageError(error) || error.code !== 'SQL_MEMORY') throw error;
+      this.#allocator.refuse();
+      if (!object.isBroken) this.mark(object.storage, draft); // the rest of the turn
+    } finally {
+      this.#allocator.refuse();
+    }
+    if (object.isBroken) return;
+    const wrong = difference(object, draft);
+    if (wrong !== null) throw new SimulationFailure(`after a lack of memory, ${wrong}`);
+  }
+
   #change(storage: SimulatedObject['storage'], draft: Draft): void {
     const random = this.#random;
     const kind = random.below(20);
@@ -132,11 +172,8 @@ export class Workload {
       const keys = [this.#key(), this.#key()];
       storage.delete(keys);
       for (const key of keys) draft.keys.delete(key);
-    } else if (kind < 10) {
-      const entries = Array.from({ length: 12 }, () => [this.#key(), this.#value()] as const);
-      storage.put(entries.map(([key, value]) => [key, bytesOf(value)]));
-      for (const [key, value] of entries) draft.keys.set(key, value);
-    } else if (kind < 15) {
+    } else if (kind < 10) this.#putMany(storage, draft, 12);
+    else if (kind < 15) {
       this.#upsert(storage, this.#rows(storage, draft), random.below(ROWS), this.#value());
     } else if (kind < 17) this.#deleteRows(storage, draft);
     else if (kind < 18) {
@@ -160,6 +197,12 @@ export class Workload {
     }
   }
 
+  #putMany(storage: SimulatedObject['storage'], draft: Draft, count: number): void {
+    const entries = Array.from({ length: count }, () => [this.#key(), this.#value()] as const);
+    storage.put(entries.map(([key, value]) => [key, bytesOf(value)]));
+    for (const [key, value] of entries) draft.keys.set(key, value);
+  }
+
   #put(storage: SimulatedObject['storage'], draft: Draft, key: string, value: number): void {
     storage.put([[key, bytesOf(value)]]);
     draft.keys.set(key, value);
@@ -167,7 +210,7 @@ export class Workload {
 
   #rows(storage: SimulatedObject['storage'], draft: Draft): Map<number, number> {
     if (draft.rows === null) {
-      storage.exec(CREATE_ROWS, []);
+      storage.transactionSync(() => storage.exec(CREATE_ROWS, []));
       draft.rows = new Map();
     }
     return draft.rows;

@@ -1,11 +1,11 @@
 // For tests: a host whose objects are called by stubs, as code beside them calls them.
 
 import { expect } from 'vitest';
-import { Namespaces } from '../calls/namespaces.ts';
-import type { ClassTable } from '../instance/object-class.ts';
+import { Namespaces } from '../objects/calls/namespaces.ts';
+import type { ClassTable } from '../objects/instance/object-class.ts';
 import { createTestHost, type TestHost } from './test-host.ts';
 
-/** A host of the classes, and the `env` of code beside its objects; `env` is what the app passes. */
+/** A host of the classes, and the `env` of code outside its objects; the parameter `env` is the app's. */
 export async function createCalledHost<Env>(
   classes: ClassTable,
   env: object = {},

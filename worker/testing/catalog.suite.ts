@@ -1,14 +1,14 @@
-// What every catalog does, as steps with their outcome: Vitest tests those of Node, Playwright tests the
-// one in IndexedDB, in a page.
+// The behaviour of every catalog, as steps with their outcome: Vitest tests the catalogs of Node,
+// Playwright tests the catalog in IndexedDB, in a page.
 //
 // Knows nothing of test runners.
 
-import type { CatalogEntry, ObjectCatalog } from '../catalog/catalog.ts';
+import type { CatalogEntry, ObjectCatalog } from '../objects/catalog/catalog.ts';
 
 export interface CatalogCase {
   /** Begins with the rule ID. */
   readonly title: string;
-  /** Uses an empty catalog and returns what it saw. */
+  /** Uses an empty catalog and returns its observations. */
   observe(catalog: ObjectCatalog): Promise<unknown>;
   readonly expected: unknown;
 }
@@ -18,6 +18,15 @@ export function entry(id: string, more: Partial<CatalogEntry> = {}): CatalogEntr
 }
 
 export const CATALOG_CASES: readonly CatalogCase[] = [
+  {
+    title: '[CAT6] is built from the found folders',
+    async observe(catalog) {
+      await catalog.build([entry('b', { wakeMs: 0 }), entry('a', { wakeMs: 0 })]);
+      const ids = (await catalog.wakes()).map(({ id }) => id).sort();
+      return [ids, await catalog.isEmpty(), await catalog.add(entry('a', { wakeMs: 0 }))];
+    },
+    expected: [['a', 'b'], false, false],
+  },
   {
     title: '[CAT1] lists the objects of a class by key, with names once they are known',
     async observe(catalog) {

@@ -1,9 +1,9 @@
-// What every directory of files must do, as a list of cases: Vitest runs them on memory, Node and the
-// simulator's disk, browsers run them on OPFS.
+// The required behaviour of every directory of files, as a list of cases: Vitest runs them on memory,
+// Node and the simulator's disk, browsers run them on OPFS.
 //
 // Knows nothing of Node and of test runners.
 
-import type { FileDirectory } from '../file/file.ts';
+import type { FileDirectory } from '../engine/file/file.ts';
 
 export interface FileCase {
   readonly name: string;
@@ -186,7 +186,7 @@ export const FILE_CASES: readonly FileCase[] = [
     },
   },
   {
-    name: '[FILE6] offsets reach beyond 32 megabytes, and beyond what was written',
+    name: '[FILE6] offsets reach beyond 32 megabytes, and beyond the written bytes',
     async run(directory) {
       const file = await directory.open('a');
       const offset = 33_554_432 + 5;

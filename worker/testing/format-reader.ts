@@ -6,7 +6,7 @@ import { referenceXxh32 } from './reference-xxh32.ts';
 
 const text = readFileSync(new URL('../../docs/commit-log-format.md', import.meta.url), 'utf8');
 
-type FieldType = 'u16' | 'u32' | 'f64' | '';
+type FieldType = 'u8' | 'u16' | 'u32' | 'f64' | '';
 type Table = Readonly<Record<string, { readonly offset: number; readonly type: FieldType }>>;
 
 /** The tables of offsets in the document, in order. */
@@ -21,7 +21,8 @@ const tables: readonly Table[] = text
         .map((row) => [row[3]!, { offset: Number(row[1]), type: row[2] as FieldType }]),
     );
   });
-const [segment, index, recordTable, entryTable, range, marker, slotTable] = tables as [
+const [segment, index, recordTable, annotation, entryTable, range, marker, slotTable] = tables as [
+  Table,
   Table,
   Table,
   Table,
@@ -37,6 +38,7 @@ const SEGMENT_HEADER_BYTES = 4096;
 const CONTINUES = 1;
 const MARKER = 4;
 const FRESH = 1 << 16;
+const ANNOTATED = 16;
 const GONE = 1 << 17;
 
 type Fields = Readonly<Record<string, number>>;
@@ -47,7 +49,8 @@ function fields(table: Table, bytes: Uint8Array, start: number): Fields {
   const found: Record<string, number> = {};
   for (const [name, { offset, type }] of Object.entries(table)) {
     const at = start + offset;
-    if (type === 'u16') found[name] = view.getUint16(at, true);
+    if (type === 'u8') found[name] = view.getUint8(at);
+    else if (type === 'u16') found[name] = view.getUint16(at, true);
     else if (type === 'u32') found[name] = view.getUint32(at, true);
     else if (type === 'f64') found[name] = view.getFloat64(at, true);
   }
@@ -75,7 +78,7 @@ export function readSlot(bytes: Uint8Array): Fields {
     .map((at) => ({ at, slot: fields(slotTable, bytes, at) }))
     .filter(({ slot }) => slot.magic === 0x434c4350);
   for (const { at, slot } of slots) {
-    check(slot.version === 2, 'version of a slot');
+    check(slot.version === 3, 'version of a slot');
     check(slot.sum === sumOf(bytes.subarray(at + 8, at + 88), 0x434c4350), 'sum of a slot');
   }
   const newest = slots.sort((a, b) => a.slot.generation! - b.slot.generation!).at(-1);
@@ -103,6 +106,8 @@ export interface Read {
   >;
   readonly restoreTarget: number;
   readonly sequence: number;
+  /** The number of the kind and the texts of each annotation. */
+  readonly authors: readonly string[];
   /** Every position between two commits, with the fields of a slot. */
   readonly places: readonly Fields[];
 }
@@ -112,14 +117,15 @@ export function readLog(segments: readonly Uint8Array[], salt: number): Read {
   const pages = new Map<number, Uint8Array>();
   const seen = { records: 0, parts: 0, markers: 0, fresh: 0, gone: 0, index: 0 };
   const all: Fields[] = [];
+  const authors: string[] = [];
   let [previousSum, sequence, timeMs, pageCount, restoreTarget] = [0, 0, 0, 0, -1];
   for (const [number, bytes] of segments.entries()) {
     const header = fields(segment, bytes, 0);
-    check(header.magic === 0x434c5347 && header.version === 2, 'magic and version of a segment');
+    check(header.magic === 0x434c5347 && header.version === 3, 'magic and version of a segment');
     check(header.number === number + 1 && header.pageBytes === PAGE_BYTES, 'number of a segment');
     check(header.sum === sumOf(bytes.subarray(8, 64), salt), 'sum of a segment');
     check(header.baseSequence === sequence && header.baseSum === previousSum, 'base of a segment');
-    check(header.baseTimeMs! >= timeMs, 'time of a segment');
+    check(number === 0 || header.baseTimeMs === timeMs, 'time of a segment');
     const places = new Map<number, Fields>();
     if (header.indexSum === sumOf(bytes.subarray(72, 4096), salt)) {
       for (let i = 0; i < header.indexCount!; i++) {
@@ -137,17 +143,29 @@ export function readLog(segments: readonly Uint8Array[], salt: number): Read {
       const end = at + record.length!;
       check(record.length! % 8 === 0, 'length of a record');
       check(record.sum === sumOf(bytes.subarray(at + 8, end), salt), 'sum of a record');
-      check(record.timeMs! >= timeMs, 'order of times');
+      const isNewTimeline = Math.floor(record.sequence! / 2 ** 32) > Math.floor(sequence / 2 ** 32);
+      check(record.timeMs! >= timeMs || isNewTimeline, 'order of times');
       check(record.durableSequence! <= record.sequence!, 'durable sequence');
       check(record.pageCountBefore === pageCount, 'page count before');
       previousSum = record.sum!;
       timeMs = record.timeMs!;
       seen.records++;
+      let body = at + 64;
+      if ((record.flags! & ANNOTATED) !== 0) {
+        const by = fields(annotation, bytes, body);
+        const end = body + by.annotationBytes!;
+        const sum = sumOf(bytes.subarray(body + 4, end), 0x434c4259) % 2 ** 32;
+        check(by.sum === sum, 'sum of an annotation');
+        const textBytes = by.connectionBytes! + by.methodBytes! + by.labelBytes!;
+        const texts = bytes.subarray(body + annotation.texts!.offset).subarray(0, textBytes);
+        authors.push(`${by.kind} ${new TextDecoder().decode(texts)}`);
+        body = end;
+      }
       if ((record.flags! & MARKER) !== 0) {
-        restoreTarget = fields(marker, bytes, at + 64).sequence!;
+        restoreTarget = fields(marker, bytes, body).sequence!;
         seen.markers++;
       } else {
-        redo(bytes, at + 64, end, pages, salt, seen);
+        redo(bytes, body, end, pages, salt, seen);
       }
       if ((record.flags! & CONTINUES) !== 0) seen.parts++;
       else {
@@ -166,7 +184,7 @@ export function readLog(segments: readonly Uint8Array[], salt: number): Read {
   }
   const image = new Uint8Array(pageCount * PAGE_BYTES);
   for (const [i, page] of pages) if (i < pageCount) image.set(page, i * PAGE_BYTES);
-  return { image, seen, restoreTarget, sequence, places: all };
+  return { image, seen, restoreTarget, sequence, authors, places: all };
 }
 
 function redo(

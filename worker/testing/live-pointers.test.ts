@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
+import type { Pointer, Sqlite } from '../engine/vfs/sqlite-module.ts';
 import { withLivePointers } from './live-pointers.ts';
 import { loadSqliteInNode } from './sqlite.ts';
 
@@ -28,7 +28,7 @@ async function opened(): Promise<{
   };
 }
 
-test('[SQL21] the checker of unit tests finds what was freed, and lets everything else pass', async () => {
+test('[SQL21] the checker of unit tests finds freed pointers, and lets everything else pass', async () => {
   const { sqlite, db, found, prepare } = await opened();
   const { exports } = sqlite;
   const statement = prepare('SELECT 1');
@@ -44,7 +44,7 @@ test('[SQL21] the checker of unit tests finds what was freed, and lets everythin
   expect(found).toHaveLength(5);
 });
 
-test('[SQL21] the checker finds what is freed in the middle of its own call', async () => {
+test('[SQL21] the checker finds a pointer freed in the middle of its own call', async () => {
   const { sqlite, db, found, prepare } = await opened();
   const { exports } = sqlite;
   const statement = prepare('CREATE TABLE t(a)');

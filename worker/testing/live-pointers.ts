@@ -6,9 +6,9 @@
 //
 // An address that was freed and allocated again counts as live. Production code never loads this.
 
-import type { Pointer, Sqlite, SqliteExports } from '../vfs/sqlite-module.ts';
+import type { Pointer, Sqlite, SqliteExports } from '../engine/vfs/sqlite-module.ts';
 
-/** Receives what was wrong with a call, in words: the error that is thrown too may be caught on its way. */
+/** Receives the fault of a call, in words: the error that is thrown too may be caught on its way. */
 export type ReportViolation = (violation: string) => void;
 
 type Call = (...args: never[]) => unknown;
@@ -22,7 +22,7 @@ const TAKES_NOTHING = new Set([
 const TAKES_STATEMENT = /^sqlite3_(finalize|step|reset|clear_bindings|stmt_|bind_|column_|sql$)/;
 /** Documented to do nothing for a null pointer. */
 const TAKES_NULL = new Set(['sqlite3_finalize', 'sqlite3_reset', 'sqlite3_close_v2']);
-/** They end or restart what they are passed, so it must not be running. */
+/** They end or restart their argument, so it must not be running. */
 const NEEDS_IDLE = new Set([
   'sqlite3_finalize',
   'sqlite3_step',

@@ -2,8 +2,8 @@
 // this package's file system beside its own.
 
 import sqlite3InitModule, { type Sqlite3Static } from '@sqlite.org/sqlite-wasm';
-import { LogVfs } from '../vfs/log-vfs.ts';
-import { memoryOf, type SqliteExports } from '../vfs/sqlite-module.ts';
+import { LogVfs } from '../engine/vfs/log-vfs.ts';
+import { memoryOf, type SqliteExports } from '../engine/vfs/sqlite-module.ts';
 
 export interface OfficialSqlite {
   readonly sqlite3: Sqlite3Static;

@@ -1,9 +1,11 @@
 // The SQLite module in Node, for tests, read from the checkout.
 
 import { readFileSync } from 'node:fs';
-import { loadSqlite, type Sqlite } from '../vfs/sqlite-module.ts';
+import { loadSqlite, type Sqlite } from '../engine/vfs/sqlite-module.ts';
 
-/** The module; `npm run prepare` must have written worker/vfs/sqlite3.wasm. */
+/** The module; `npm run prepare` must have written worker/engine/vfs/sqlite3.wasm. */
 export function loadSqliteInNode(): Promise<Sqlite> {
-  return loadSqlite(new Uint8Array(readFileSync(new URL('../vfs/sqlite3.wasm', import.meta.url))));
+  return loadSqlite(
+    new Uint8Array(readFileSync(new URL('../engine/vfs/sqlite3.wasm', import.meta.url))),
+  );
 }

@@ -1,8 +1,8 @@
 // A database in memory, for tests in Node: only the test opens transactions.
 
-import type { StorageError } from '../../src/contract/errors.ts';
-import { Database, type DatabaseEvents } from '../sql/database.ts';
-import { completeLimits, type Limits } from '../sql/query-limits.ts';
+import type { StorageError } from '../../src/shared/contract/errors.ts';
+import { Database, type DatabaseEvents } from '../engine/sql/database.ts';
+import { completeLimits, type Limits } from '../engine/sql/query-limits.ts';
 import { loadSqliteInNode } from './sqlite.ts';
 
 /** Opens an empty database that reports to `events`. */

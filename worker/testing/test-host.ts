@@ -1,19 +1,19 @@
 // A host of objects in Node on files in memory, for tests: flushes can be held or made to fail, time stands
 // still, and commits and flushes can be counted.
 
-import { storageError } from '../../src/contract/errors.ts';
-import type { DurableObjectState as PublicState } from '../../src/contract/object.ts';
-import { idOfStorage, type ObjectAddress } from '../../src/contract/object-id.ts';
-import { MemoryCatalog, type ObjectCatalog } from '../catalog/catalog.ts';
-import type { FileDirectory, SyncFile } from '../file/file.ts';
-import { MemoryMedium, type ObjectMedium } from '../file/medium.ts';
-import { type MakeBindings, ObjectHost } from '../host/object-host.ts';
-import type { HostEnvironment } from '../instance/environment.ts';
-import { ClassRegistry, type ClassTable } from '../instance/object-class.ts';
-import { ObjectFiles } from '../log/object-files.ts';
-import { completeLimits, type Limits } from '../sql/query-limits.ts';
-import { openLogDatabase } from '../storage/log-database.ts';
-import type { StorageOptions } from '../storage/options.ts';
+import { storageError } from '../../src/shared/contract/errors.ts';
+import type { DurableObjectState as PublicState } from '../../src/shared/contract/object.ts';
+import { idOfStorage, type ObjectAddress } from '../../src/shared/contract/object-id.ts';
+import type { FileDirectory, SyncFile } from '../engine/file/file.ts';
+import { MemoryMedium, type ObjectMedium } from '../engine/file/medium.ts';
+import { ObjectFiles } from '../engine/log/object-files.ts';
+import { completeLimits, type Limits } from '../engine/sql/query-limits.ts';
+import { openLogDatabase } from '../engine/storage/databases.ts';
+import type { StorageOptions } from '../engine/storage/storage-environment.ts';
+import { MemoryCatalog, type ObjectCatalog } from '../objects/catalog/catalog.ts';
+import { type MakeBindings, ObjectHost } from '../objects/host/object-host.ts';
+import type { HostEnvironment } from '../objects/instance/environment.ts';
+import { ClassRegistry, type ClassTable } from '../objects/instance/object-class.ts';
 import { loadSqliteInNode } from './sqlite.ts';
 
 const START_MS = Date.UTC(2030, 0, 1);
@@ -22,10 +22,12 @@ const SETTLE_TURNS = 20;
 /** Time that stands still until it is moved. */
 class Clock {
   nowMs = START_MS;
+  /** How far the wall clock was set forward. */
+  aheadMs = 0;
   readonly #timers = new Set<{ readonly dueMs: number; readonly task: () => void }>();
 
   after(delayMs: number, task: () => void): () => void {
-    // What was due earlier is due now: time never goes back.
+    // A task that was due earlier is due now: time never goes back.
     const timer = { dueMs: this.nowMs + Math.max(0, delayMs), task };
     this.#timers.add(timer);
     return () => this.#timers.delete(timer);
@@ -83,7 +85,12 @@ export class TestHost {
     return this.#clock.nowMs;
   }
 
-  /** Moves the clock, runs what is due, and lets the objects settle. */
+  /** Sets the wall clock forward, or back; what waits for a date keeps the time at which it was to run. */
+  setWallClock(byMs: number): void {
+    this.#clock.aheadMs += byMs;
+  }
+
+  /** Moves the clock, runs due tasks, and lets the objects settle. */
   async advance(durationMs: number): Promise<void> {
     await this.turns(SETTLE_TURNS);
     const endMs = this.#clock.nowMs + durationMs;
@@ -142,7 +149,7 @@ export class TestHost {
   }
 }
 
-/** What outlives a host: files and catalog. */
+/** The state that outlives a host: files and catalog. */
 export interface World {
   readonly medium: ObjectMedium;
   readonly catalog: ObjectCatalog;
@@ -155,7 +162,7 @@ export async function createTestHost(
   makeBindings?: MakeBindings,
   world: World = { medium: new MemoryMedium(), catalog: new MemoryCatalog() },
   limits: Limits = completeLimits(),
-  more: Pick<HostEnvironment, 'isRevoked'> = {},
+  more: Pick<HostEnvironment, 'isRevoked' | 'kept'> = {},
 ): Promise<TestHost> {
   const sqlite = await loadSqliteInNode();
   const opened: ObjectFiles[] = [];
@@ -163,9 +170,11 @@ export async function createTestHost(
   const clock = new Clock();
   let random = 1;
   const environment: HostEnvironment = {
-    now: () => clock.nowMs,
+    now: () => clock.nowMs + clock.aheadMs,
+    elapsed: () => clock.nowMs,
     randomUint32: () => (random = (random * 1_664_525 + 1_013_904_223) >>> 0),
     nextTurn: (task) => void setImmediate(task),
+    at: (timeMs, task) => clock.after(timeMs - clock.nowMs - clock.aheadMs, task),
     after: (delayMs, task) => clock.after(delayMs, task),
     afterRealTime: (delayMs, task) => clock.after(delayMs, task),
     storageOptions: options,

@@ -1,14 +1,14 @@
 // Shared by tests of the log: SQLite on an object's log in a directory in memory, which can delay flushes,
-// records what was flushed, and records every use of a closed file.
+// records flushed bytes, and records every use of a closed file.
 
 import type { Database } from '@sqlite.org/sqlite-wasm';
-import { storageError } from '../../src/contract/errors.ts';
-import type { DatabaseFile } from '../file/database-file.ts';
-import type { FileDirectory, SyncFile } from '../file/file.ts';
-import { MemoryDirectory } from '../file/memory-file.ts';
-import { ObjectFiles } from '../log/object-files.ts';
-import { PAGE_BYTES } from '../log/pages.ts';
-import { LOG_PRAGMAS } from '../vfs/log-vfs.ts';
+import { storageError } from '../../src/shared/contract/errors.ts';
+import type { DatabaseFile, FileDirectory, SyncFile } from '../engine/file/file.ts';
+
+import { MemoryDirectory } from '../engine/file/memory-file.ts';
+import { ObjectFiles } from '../engine/log/object-files.ts';
+import { PAGE_BYTES } from '../engine/log/pages.ts';
+import { LOG_PRAGMAS } from '../engine/vfs/log-vfs.ts';
 import { logVfsOf, startOfficial } from './official-sqlite.ts';
 
 export const START_MS = Date.UTC(2030, 0, 1);
@@ -43,7 +43,7 @@ export async function openLog(
   environment = new TestEnvironment(),
   options: FilesOptions = {},
 ): Promise<OpenedLog> {
-  const files = await ObjectFiles.open(directory, environment, options);
+  const files = await ObjectFiles.open(directory, environment, { isChecked: true, ...options });
   const name = vfs.attach(files.file);
   const db = new sqlite3.oo1.DB({ filename: name, vfs: vfs.name, flags: 'c' });
   for (const pragma of LOG_PRAGMAS) db.exec(pragma);
@@ -119,15 +119,17 @@ export async function overwrite(
 /** A call of an open file. */
 export type WatchedCall = 'read' | 'write' | 'truncate' | 'size' | 'flush';
 
-/** A directory in memory that records what happens to it. */
+/** A directory in memory that records the calls to it. */
 export class WatchedDirectory implements FileDirectory {
   readonly inner: MemoryDirectory;
-  /** What each file held when the last flush that has ended was called. */
+  /** The content of each file when the last completed flush was called. */
   readonly flushed = new Map<string, Uint8Array>();
   /** Files that were written to. */
   readonly written = new Set<string>();
   /** Files for which the disk has no room. */
   readonly full = new Set<string>();
+  /** The largest write that the disk has room for. */
+  mostBytes = Number.POSITIVE_INFINITY;
   /** Calls of files that fail without an effect. */
   fails: (call: WatchedCall, name: string) => boolean = () => false;
   /** Calls of files that were closed, and of the directory after `isOver`. */
@@ -162,7 +164,8 @@ export class WatchedDirectory implements FileDirectory {
       read: (target, offset) => use('read', () => file.read(target, offset)),
       write: (bytes, offset) =>
         use('write', () => {
-          if (this.full.has(name)) throw storageError('DISK_FULL', `write "${name}": no room.`);
+          if (this.full.has(name) || bytes.length > this.mostBytes)
+            throw storageError('DISK_FULL', `write "${name}": no room.`);
           this.written.add(name);
           file.write(bytes, offset);
         }),

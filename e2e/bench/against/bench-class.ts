@@ -1,6 +1,6 @@
-// The class whose calls are measured, and what is measured inside a worker.
+// The class whose calls are measured, and the measures inside a worker.
 
-import { DurableObject } from '../../../worker/entries/objects.ts';
+import { DurableObject } from '../../../worker/start/entries/objects.ts';
 import { fresh } from './fresh.ts';
 
 const UNCONFIRMED = { allowUnconfirmed: true };

@@ -1,4 +1,4 @@
-// What a page measures of one version of the package. Each measure gives the milliseconds of one round;
+// A page's measures of one version of the package. Each measure gives the milliseconds of one round;
 // every round that writes stores other values than the one before, and fails if it commits nothing.
 
 import {
@@ -214,6 +214,6 @@ window.measure = async (name) => {
   if (writes && (await all.storage.getCurrentBookmark()) === before) {
     throw new Error(`${name}: the round committed nothing`);
   }
-  // What the worker times itself, it returns.
+  // The worker returns the times that it measures itself.
   return typeof result === 'number' ? result : elapsedMs;
 };

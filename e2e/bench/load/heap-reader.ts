@@ -8,7 +8,7 @@ export interface Heaps {
   readonly workerBytes: readonly number[];
 }
 
-/** A message of the protocol to a worker, and what comes back. */
+/** A message of the protocol to a worker, and its reply. */
 interface Reply {
   readonly id: number;
   readonly result?: { readonly usedSize?: number };

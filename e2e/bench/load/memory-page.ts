@@ -1,6 +1,6 @@
 // A tab whose objects fill the caches of SQLite.
 
-import { openStorage } from '../../src/index.ts';
+import { openStorage } from '../../../src/index.ts';
 
 declare global {
   interface Window {

@@ -1,14 +1,14 @@
-// npx tsx e2e/load/memory.ts [--objects 16] [--values 200] [--idle 60]
+// npx tsx e2e/bench/load/memory.ts [--objects 16] [--values 200] [--idle 60]
 //
-// What memory objects take that have filled their caches, and what is given back when they have been idle. Linux and
-// Chromium. Fails when an object does not read what it stored.
+// The memory of objects with full caches, and the memory they free when idle. Linux and Chromium. Fails when an
+// object does not read its stored values.
 
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { requireBrowser } from '../browsers/browser.ts';
-import { rendererIds } from '../browsers/processes.ts';
-import { Profile } from '../browsers/profile.ts';
-import { startSite } from '../torture/site.ts';
+import { startSite } from '../../break/torture/site.ts';
+import { requireBrowser } from '../../browsers/browser.ts';
+import { rendererIds } from '../../browsers/processes.ts';
+import { Profile } from '../../browsers/profile.ts';
 import type {} from './memory-page.ts';
 
 const { values: options } = parseArgs({
@@ -23,8 +23,8 @@ const idleMs = Number(options.idle) * 1000;
 
 const browser = requireBrowser('chromium');
 const site = await startSite({
-  page: 'e2e/load/memory-page.ts',
-  'objects-worker': 'e2e/load/scale-worker.ts',
+  page: 'e2e/bench/load/memory-page.ts',
+  'objects-worker': 'e2e/bench/load/scale-worker.ts',
 });
 const profile = new Profile(browser);
 try {
@@ -54,7 +54,7 @@ function tell(when: string): void {
   console.log(`${when}: ${(bytes / 1e6).toFixed(0)} MB`);
 }
 
-/** What the process shares with no other. */
+/** Memory that the process does not share. */
 function ownBytes(pid: number): number {
   const lines = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8').matchAll(
     /^Private_.*?(\d+) kB/gm,

@@ -1,8 +1,8 @@
-// A tab that fills storage: many objects, many keys and many rows. Each function gives what it counted.
+// A tab that fills storage: many objects, many keys and many rows. Each function returns its count.
 
-import type { RemoteStorage } from '../../src/contract/storage.ts';
-import { connect, openStorage } from '../../src/index.ts';
-import type { HandleCount } from '../pages/handle-count.ts';
+import { connect, openStorage } from '../../../src/index.ts';
+import type { RemoteStorage } from '../../../src/shared/contract/storage.ts';
+import type { HandleCount } from '../../specs/pages/handle-count.ts';
 import type { Classes } from './scale-worker.ts';
 
 declare global {

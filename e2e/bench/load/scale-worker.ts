@@ -1,7 +1,7 @@
 // The class of which there are many objects, and which tells how many files their worker has open.
 
-import { DurableObject, serve } from '../../worker/entries/objects.ts';
-import { countHandles, type HandleCount } from '../pages/handle-count.ts';
+import { DurableObject, serve } from '../../../worker/start/entries/objects.ts';
+import { countHandles, type HandleCount } from '../../specs/pages/handle-count.ts';
 
 const handles = countHandles();
 

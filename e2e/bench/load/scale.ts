@@ -1,16 +1,16 @@
 // npm run scale -- [--objects N] [--keys N] [--rows N] [--idle SECONDS] [--browser chromium|firefox]
 //
-// How the storage does when there is much of it: objects made, listed and opened again, keys and rows of
-// one object written, found and opened again. Prints how long each took, what memory it takes and how many
-// files are open, also when everything has been idle for so long; fails when a count is wrong.
-// The defaults are the small form; the large one is --objects 10000 --keys 1000000 --rows 5000000.
+// The storage at a large scale: objects made, listed and opened again, keys and rows of one object
+// written, found and opened again. Prints the time of each, the memory and the number of open files, also
+// after everything was idle for `--idle` seconds; fails when a count is wrong. The defaults are the small
+// form; the large one is --objects 10000 --keys 1000000 --rows 5000000.
 
 import { parseArgs } from 'node:util';
 import type { Page } from '@playwright/test';
-import { type BrowserName, requireBrowser } from '../browsers/browser.ts';
-import { rendererBytes } from '../browsers/processes.ts';
-import { Profile } from '../browsers/profile.ts';
-import { startSite } from '../torture/site.ts';
+import { startSite } from '../../break/torture/site.ts';
+import { type BrowserName, requireBrowser } from '../../browsers/browser.ts';
+import { rendererBytes } from '../../browsers/processes.ts';
+import { Profile } from '../../browsers/profile.ts';
 import { HeapReader } from './heap-reader.ts';
 import type {} from './scale-page.ts';
 
@@ -40,8 +40,8 @@ const idleMs = Number(values.idle) * 1000;
 
 const browser = requireBrowser(values.browser as BrowserName);
 const site = await startSite({
-  page: 'e2e/load/scale-page.ts',
-  'objects-worker': 'e2e/load/scale-worker.ts',
+  page: 'e2e/bench/load/scale-page.ts',
+  'objects-worker': 'e2e/bench/load/scale-worker.ts',
 });
 const profile = new Profile(browser);
 let failed = 0;

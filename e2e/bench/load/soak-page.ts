@@ -1,7 +1,7 @@
-// A tab that uses everything, again and again, over data that does not grow: what memory it still needs
-// after an hour it would need for ever.
+// A tab that uses everything, again and again, over data that does not grow: memory that it still needs
+// after an hour is a leak.
 
-import { connect, openStorage } from '../../src/index.ts';
+import { connect, openStorage } from '../../../src/index.ts';
 import type { Classes } from './soak-worker.ts';
 
 declare global {
@@ -46,7 +46,7 @@ const soak = {
     ended = run();
   },
 
-  /** Rejects with what went wrong. */
+  /** Rejects with the error of a lane. */
   async stop(): Promise<void> {
     isRunning = false;
     await ended;

@@ -1,6 +1,6 @@
 // The class of the soak: bytes and a function go in, a stream is read back.
 
-import { DurableObject, serve } from '../../worker/entries/objects.ts';
+import { DurableObject, serve } from '../../../worker/start/entries/objects.ts';
 
 export interface Classes {
   Cup: Cup;

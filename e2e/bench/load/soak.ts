@@ -5,9 +5,9 @@
 // Fails when a heap at the end is larger than at the end of the first fifth by more than a quarter.
 
 import { parseArgs } from 'node:util';
-import { requireBrowser } from '../browsers/browser.ts';
-import { Profile } from '../browsers/profile.ts';
-import { startSite } from '../torture/site.ts';
+import { startSite } from '../../break/torture/site.ts';
+import { requireBrowser } from '../../browsers/browser.ts';
+import { Profile } from '../../browsers/profile.ts';
 import { HeapReader, type Heaps } from './heap-reader.ts';
 import type {} from './soak-page.ts';
 
@@ -22,8 +22,8 @@ if (!(minutes > 0)) throw new Error('soak: --minutes takes a number above 0.');
 const stepMs = Math.min(60_000, (minutes * 60_000) / 5);
 
 const site = await startSite({
-  page: 'e2e/load/soak-page.ts',
-  'objects-worker': 'e2e/load/soak-worker.ts',
+  page: 'e2e/bench/load/soak-page.ts',
+  'objects-worker': 'e2e/bench/load/soak-worker.ts',
 });
 const browser = requireBrowser('chromium');
 const profile = new Profile(browser);

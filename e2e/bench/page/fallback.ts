@@ -41,7 +41,7 @@ async function timesOf(
   const times: number[] = [];
   const write = async (writer: number) => {
     for (let i = 0; i < count; i++) {
-      // Other bytes each time: writing what is stored already changes nothing.
+      // Other bytes each time: writing the stored bytes again changes nothing.
       const bytes = crypto.getRandomValues(new Uint8Array(100));
       const startMs = performance.now();
       await put(`k${i * writers + writer}`, bytes);

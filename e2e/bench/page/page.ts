@@ -3,7 +3,7 @@
 declare global {
   interface Window {
     bench: {
-      /** Asks the worker of the benchmark; the result is what it answered. */
+      /** Asks the worker of the benchmark; the result is its answer. */
       ask(worker: 'objects', request: unknown): Promise<unknown>;
     };
   }

@@ -1,4 +1,4 @@
-// The limits behind comlink, which carries this package's calls: what it alone costs.
+// The limits behind comlink, which carries this package's calls: the cost of comlink alone.
 
 import { expose } from 'comlink';
 import { limitsStore } from '../../../demo/bench/limits-store.worker.ts';

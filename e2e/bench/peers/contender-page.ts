@@ -1,4 +1,4 @@
-// What the page of every contender gives to the harness.
+// The functions that every contender's page offers to the harness.
 
 import { fillStores, type Opened, type TimeRow, timerOf } from '../../../demo/bench/opened.ts';
 import type { Configuration, Store } from '../../../demo/bench/store.ts';
@@ -15,7 +15,7 @@ declare global {
   }
 }
 
-/** `open` opens the store, and no more; `equip` adds what only measures need. */
+/** `open` opens the store, and no more; `equip` adds the needs of measures only. */
 export function serveContender<T extends { readonly page: Store }>(
   open: (configuration: Configuration) => Promise<T>,
   equip: (opened: T, configuration: Configuration) => Promise<Opened>,

@@ -1,4 +1,4 @@
-// Who is compared, each in its best durable configuration, and what its files are made of.
+// The contenders, each in its best durable configuration, and the sources of its files.
 
 import {
   type Contender,
@@ -50,10 +50,10 @@ export const KITS: Readonly<Record<string, Kit>> = {
   ours: {
     scripts: {
       page: `${HERE}/ours.page.ts`,
-      worker: 'worker/entries/storage-worker.ts',
+      worker: 'worker/start/entries/storage-worker.ts',
       'class-worker': `${IN_PAGE}/ours.worker.ts`,
     },
-    files: ['worker/vfs/sqlite3.wasm'],
+    files: ['worker/engine/vfs/sqlite3.wasm'],
   },
   official: remote(`${IN_PAGE}/official`, SQLITE),
   'wa-sqlite': remote(

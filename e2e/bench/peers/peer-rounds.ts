@@ -1,4 +1,5 @@
-// Rounds of every contender in one browser, in alternation: what an operation takes beside what it takes others.
+// Rounds of every contender in one browser, in alternation: the time of an operation compared with others'
+// times.
 
 import type { Page } from '@playwright/test';
 import { type Measured, measureRow, rotated, type Taker } from '../../../demo/bench/rounds.ts';
@@ -18,7 +19,7 @@ export async function peerFiles(): Promise<PeerFiles> {
   return await bundlePeers(new Set(CONTENDERS.map(({ kit }) => kit)));
 }
 
-/** Measures what `wanted` names. */
+/** Measures the rows that `wanted` names. */
 export async function measureRows(
   profile: Profile,
   files: PeerFiles,
@@ -92,7 +93,7 @@ export async function measureVisits(
   return measured;
 }
 
-/** A network of a phone: what a first visit loads counts more than what it computes. */
+/** A network of a phone: the bytes of a first visit count more than its computation. */
 const SLOW = { latencyMs: 60, bytesPerSecond: 1_250_000 };
 
 export async function measureSlowVisits(

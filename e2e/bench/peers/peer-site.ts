@@ -10,19 +10,19 @@ import { type StaticSite, serveStatic } from '../../browsers/static-site.ts';
 import { forBrowsers } from '../../package/package-bundle.ts';
 import { KITS, type Kit } from './contenders.ts';
 
-const HTML =
+export const PEER_HTML =
   '<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">' +
   '<script type="module" src="page.js"></script>';
 
-/** What is served, by path. */
+/** The served files, by path. */
 export type PeerFiles = ReadonlyMap<string, string | Buffer>;
 
-/** Bundles what the named kits need, as small as their users would. */
+/** Bundles the needs of the named kits, as small as their users would. */
 export async function bundlePeers(kits: Iterable<string>): Promise<PeerFiles> {
   const files = new Map<string, string | Buffer>();
   for (const name of kits) {
     const { scripts, files: beside = [] } = KITS[name]!;
-    files.set(`/${name}/`, HTML);
+    files.set(`/${name}/`, PEER_HTML);
     for (const file of beside) {
       files.set(`/${name}/${basename(file)}`, readFileSync(join(REPOSITORY, file)));
     }

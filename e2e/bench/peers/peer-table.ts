@@ -1,4 +1,4 @@
-// What was measured, as ratios and as times.
+// The measurements, as ratios and as times.
 
 import { inUnits, type PeerRow } from '../../../demo/bench/peer-row.ts';
 import { CONTENDERS, LIMITS, OURS } from './contenders.ts';

@@ -28,7 +28,7 @@ serveStore(async ({ name }) => {
   const first = async <T>(sql: string, ...values: unknown[]): Promise<T | undefined> =>
     (await pg.query<Record<string, T>>(sql, values)).rows.map((row) => Object.values(row)[0]!)[0];
   return {
-    // What a query tells beside its rows is not sent to the page.
+    // The other fields of a query's result are not sent to the page.
     put: async (name, value) => void (await pg.query(UPSERT, [name, value])),
     get: (name) => first<Uint8Array>('SELECT v FROM kv WHERE k = $1', name),
     list: async () => (await pg.query(LIST)).rows.length,

@@ -1,6 +1,6 @@
 // Serves files as a network of a given latency and bandwidth brings them, compressed as static hosts do.
 //
-// The server is what is slow, because a browser's emulation of networks leaves out the requests of workers, and
+// The server itself is slow, because a browser's emulation of networks leaves out the requests of workers, and
 // Firefox has none. All responses share the bandwidth.
 
 import { createServer, type ServerResponse } from 'node:http';
@@ -16,7 +16,7 @@ export interface Network {
   readonly bytesPerSecond: number;
 }
 
-/** What passes before another response has its turn. */
+/** The bytes that pass before another response has its turn. */
 const PART_BYTES = 4096;
 
 const TYPES: Readonly<Record<string, string>> = {

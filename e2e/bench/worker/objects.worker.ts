@@ -1,8 +1,8 @@
 // Runs workloads on objects of the package, beside the storage; and times a restore, and a copy of as many bytes.
 
-import { idOfStorage } from '../../../src/contract/object-id.ts';
-import { startBrowserHost } from '../../../worker/boot/browser-host.ts';
-import type { DurableObjectState } from '../../../worker/instance/durable-object-state.ts';
+import { idOfStorage } from '../../../src/shared/contract/object-id.ts';
+import type { DurableObjectState } from '../../../worker/objects/instance/durable-object-state.ts';
+import { startBrowserHost } from '../../../worker/start/boot/browser-host.ts';
 import workloads from '../workloads.mjs';
 
 type Workload = {

@@ -2,8 +2,8 @@
 
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { createObjects, DurableObject } from '../../worker/entries/node-objects.ts';
-import { askWorkerd } from '../workerd.ts';
+import { createObjects, DurableObject } from '../../../worker/start/entries/node-objects.ts';
+import { askWorkerd } from '../../workerd/workerd.ts';
 import { ATTACKS } from './attacks.ts';
 import { type AttackedStorage, take } from './steps.ts';
 

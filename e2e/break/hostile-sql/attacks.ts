@@ -1,5 +1,5 @@
-// Attacks on the storage's own tables, by what a program may write into its schema. Both engines take
-// the same steps; `here` says what differs, and why.
+// Attacks on the storage's own tables through the schema of a program. Both engines take the same
+// steps; `here` names a difference and its reason.
 
 /** The last step whose answer differs here, by its place, and the answer. */
 export interface Attack {

@@ -1,9 +1,9 @@
-// One step of an attack on an object's storage from inside of it, and what it gave.
+// One step of an attack on an object's storage from inside, and its result.
 //
 // A step is SQL, or an operation of the storage: `.put key`, `.delete key`, `.keys`, `.alarm`,
-// `.no-alarm`, `.deleteAll`, `.turn` (what was written is committed).
+// `.no-alarm`, `.deleteAll`, `.turn` (commits earlier writes).
 
-/** What an attack meets of the storage; both engines have it. */
+/** The members of the storage that an attack uses; both engines have them. */
 export interface AttackedStorage {
   put(key: string, value: unknown): Promise<void>;
   delete(key: string): Promise<boolean>;

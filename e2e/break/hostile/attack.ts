@@ -1,16 +1,16 @@
-// The cases of a seed. fast-check makes them and shrinks one that fails.
+// The cases of a seed. fast-check makes them and shrinks a case that fails.
 
 import fc from 'fast-check';
-import { Draws } from '../../src/testing/draws.ts';
+import { Draws } from '../../../src/testing/draws.ts';
 import type { Surface } from './surface.ts';
 
 /** Longest that a failed case is shrunk; a whole seed has a minute. */
 const SHRINKING_MS_MAX = 20_000;
 
 /**
- * What is wrong with the first case of the seed that fails, as it was made and as it was shrunk;
- * undefined when none fails. A shrunk case may fail for another reason, such as damage that the
- * first one left behind, so both are told.
+ * The fault of the seed's first failing case, before and after shrinking; undefined when none fails. A
+ * shrunk case may fail for another reason, such as damage that the first case left behind, so both are
+ * reported.
  */
 export async function attackSeed(surface: Surface, seed: number): Promise<string | undefined> {
   const faults: string[] = [];

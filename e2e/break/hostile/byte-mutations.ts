@@ -1,17 +1,18 @@
 // Changes to bytes that parsers get wrong: single bits, lengths, ends, and parts moved about.
 
-import type { Draws } from '../../src/testing/draws.ts';
+import type { Draws } from '../../../src/testing/draws.ts';
 
 /** Bytes that are limits of something: of signs, of varints, of text. */
 const EDGES = [0x00, 0x01, 0x7f, 0x80, 0x81, 0xfe, 0xff, 0x0f, 0x5f, 0x24];
 
-/** A changed copy; `from` and `below` bound where the change begins. */
+/** A changed copy; `from` and `limit` bound where the change begins, also beyond the end of the bytes. */
 export function mutate(
   bytes: Uint8Array,
   draws: Draws,
   from = 0,
-  below = bytes.length,
+  limit = bytes.length,
 ): Uint8Array {
+  const below = Math.min(limit, bytes.length);
   if (below <= from) return Uint8Array.of(draws.below(256));
   const at = from + draws.below(below - from);
   const span = 1 + draws.below(Math.min(64, bytes.length - at));

@@ -5,7 +5,7 @@ import { attackSeed } from './attack.ts';
 import { openSurface } from './open-surface.ts';
 import type { SurfaceName } from './surface.ts';
 
-/** What it is told, and what it answers. */
+/** A request to the process, and its answer. */
 export interface CaseRequest {
   readonly seed: number;
 }
@@ -25,7 +25,7 @@ const surface = await openSurface(process.argv[2] as SurfaceName);
 process.on('message', async ({ seed }: CaseRequest) => {
   running = seed;
   const fault = await attackSeed(surface, seed);
-  // What was thrown into the event loop shows itself in a later turn.
+  // An error that was thrown into the event loop appears in a later turn.
   await new Promise((resolve) => setImmediate(resolve));
   if (running === seed) answer(seed, fault);
 });

@@ -1,5 +1,5 @@
-// The demo as a build, on a server that sends its policy with every file; and a watch over a page
-// that tells what ran, what was fetched and what the policy stopped.
+// The demo as a build, on a server that sends its policy with every file; and a watch over a page that
+// reports scripts that ran, files that were fetched, and actions that the policy stopped.
 
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { extname, join } from 'node:path';
 import type { Page } from '@playwright/test';
 import { build } from 'vite';
-import { folderMount, REPOSITORY } from '../browsers/server.ts';
+import { folderMount, REPOSITORY, withoutNodeEnv } from '../../browsers/server.ts';
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html',
@@ -18,12 +18,14 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 export async function buildDemo(folder: string): Promise<void> {
-  await build({
-    configFile: join(REPOSITORY, 'vite.config.ts'),
-    root: join(REPOSITORY, 'demo'),
-    logLevel: 'error',
-    build: { outDir: folder, emptyOutDir: true },
-  });
+  await withoutNodeEnv(() =>
+    build({
+      configFile: join(REPOSITORY, 'vite.config.ts'),
+      root: join(REPOSITORY, 'demo'),
+      logLevel: 'error',
+      build: { outDir: folder, emptyOutDir: true },
+    }),
+  );
 }
 
 /** The policy that the page itself carries. */
@@ -56,7 +58,7 @@ export async function serveBuilt(folder: string) {
 }
 
 export interface PageWatch {
-  /** What ran, was fetched from elsewhere, opened a dialog, or was stopped by the policy. */
+  /** Scripts that ran, requests to other origins, dialogs, and actions that the policy stopped. */
   incidents(): Promise<string[]>;
 }
 

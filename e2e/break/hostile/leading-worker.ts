@@ -1,17 +1,21 @@
 // The worker that leads, as pages meet it, in this thread: served by the same code as in a browser,
 // over objects in memory, with Web Locks of the tests' browser.
 
-import { namesOf, PROTOCOL_VERSION, type WorkerMessage } from '../../src/rpc/control.ts';
-import { holdForLife } from '../../src/rpc/locks.ts';
-import { type Agent, FakeBrowser } from '../../src/testing/fake-browser.ts';
-import { runCandidate } from '../../worker/boot/candidate.ts';
-import { startHost } from '../../worker/boot/start-host.ts';
-import { MemoryCatalog } from '../../worker/catalog/catalog.ts';
-import { DurableObject } from '../../worker/entries/node-objects.ts';
-import { MemoryMedium } from '../../worker/file/medium.ts';
-import { ClassRegistry } from '../../worker/instance/object-class.ts';
-import { PageSessions } from '../../worker/sessions/page-sessions.ts';
-import { loadSqliteInNode } from '../../worker/testing/sqlite.ts';
+import {
+  holdForLife,
+  namesOf,
+  PROTOCOL_VERSION,
+  type WorkerMessage,
+} from '../../../src/shared/wire/control.ts';
+import { type Agent, FakeBrowser } from '../../../src/testing/fake-browser.ts';
+import { MemoryMedium } from '../../../worker/engine/file/medium.ts';
+import { MemoryCatalog } from '../../../worker/objects/catalog/catalog.ts';
+import { ClassRegistry } from '../../../worker/objects/instance/object-class.ts';
+import { PageSessions } from '../../../worker/objects/sessions/page-session.ts';
+import { runCandidate } from '../../../worker/start/boot/candidate.ts';
+import { startHost } from '../../../worker/start/boot/start-host.ts';
+import { DurableObject } from '../../../worker/start/entries/node-objects.ts';
+import { loadSqliteInNode } from '../../../worker/testing/sqlite.ts';
 
 const { setTimeout: systemTimeout, clearTimeout: systemClear } = globalThis;
 
@@ -83,7 +87,13 @@ export class LeadingWorker {
           },
         }),
       },
-      { page: port1 as never, locks: agent.locks, openChannel: agent.openChannel, after },
+      {
+        page: port1 as never,
+        locks: agent.locks,
+        openChannel: agent.openChannel,
+        after,
+        elapsed: () => performance.now(),
+      },
     );
     port1.start();
     const leads = new Promise<MessagePort>((resolve, reject) => {

@@ -1,12 +1,12 @@
 // Messages of any shape on the channels between pages and the worker that leads: those of the
-// protocol (src/rpc), the same with parts replaced, and those of comlink that the protocol never uses.
+// protocol (src/shared/wire), the same with parts replaced, and those of comlink that the protocol never uses.
 
-import type { Draws } from '../../src/testing/draws.ts';
+import type { Draws } from '../../../src/testing/draws.ts';
 
-/** What is posted on a connection. */
+/** A message that is posted on a connection. */
 export interface HostileMessage {
   readonly message: unknown;
-  /** The operation it calls, when it calls one that exists; then it is to be answered. */
+  /** The operation that the message calls, if it exists; then it must be answered. */
   readonly operation?: Operation;
   /** Calls of `execute` that no worker knows. */
   readonly hasUnknownCall: boolean;
@@ -27,8 +27,8 @@ export type Operation = (typeof OPERATIONS)[number];
 const CALL_NAMES = new Set(
   (
     'get put delete list deleteAll getAlarm setAlarm deleteAlarm sync exec rows closeCursor ' +
-    'databaseSize begin commit rollback getCurrentBookmark getBookmarkForTime onNextSessionRestoreBookmark ' +
-    'exportDatabase importDatabase abort'
+    'execMany batch putMany databaseSize begin commit rollback getCurrentBookmark getBookmarkForTime onNextSessionRestoreBookmark ' +
+    'cancelRestore exportDatabase importDatabase restore abort'
   ).split(' '),
 );
 
@@ -57,7 +57,7 @@ export class MessageGrammar {
     return { message, operation, hasUnknownCall };
   }
 
-  /** What a control channel, or the worker's own page, may hear. */
+  /** Messages to a control channel, or to the worker's own page. */
   control(): unknown {
     const draws = this.#draws;
     const type = draws.pick([
@@ -159,6 +159,7 @@ export class MessageGrammar {
           'databaseSize',
           'getCurrentBookmark',
           'exportDatabase',
+          'cancelRestore',
         ]),
       }),
       () => ({ op: 'setAlarm', timeMs: draws.pick([4e12, Number.NaN, -1, 1e300]), unconfirmed }),
@@ -175,6 +176,7 @@ export class MessageGrammar {
       () => ({ op: draws.pick(['getBookmarkForTime']), timeMs: this.#weird() }),
       () => ({ op: 'onNextSessionRestoreBookmark', bookmark: this.#weird() }),
       () => ({ op: 'importDatabase', database: this.#bytes(), wal: null }),
+      () => ({ op: 'restore', bookmark: draws.pick([this.#weird(), null]), timeMs: this.#weird() }),
       () => ({ op: 'abort', reason: this.#weird() }),
       () => ({ op: draws.pick(['toString', '__proto__', 'constructor', '', 'drop']) }),
       () => this.#weird(),
@@ -203,7 +205,7 @@ export class MessageGrammar {
     };
   }
 
-  /** Requests for what is no function, messages of comlink, and values that are not messages. */
+  /** Requests for missing functions, messages of comlink, and values that are not messages. */
   #foreign(): unknown {
     const draws = this.#draws;
     const id = this.#newId();

@@ -1,21 +1,21 @@
 // Forged messages to the worker that leads, from another tab and from its own page.
 //
-// Judged: a call of an operation that exists is answered by outcomes, never by an error of comlink, by
-// nothing, or by `{}`; what is refused says so by a code, and none is a defect; nothing shared is
-// polluted; nothing is thrown where nobody catches it; and the worker goes on to serve who asks well.
+// Checks: a call of an operation that exists is answered by outcomes, never by an error of comlink, by
+// nothing, or by `{}`; a refusal has a code, and none is a defect; nothing shared is polluted; nothing
+// is thrown where nobody catches it; and the worker still serves valid calls.
 
 import { wrap } from 'comlink';
-import { CallingEndpoint } from '../../src/rpc/calling-endpoint.ts';
-import { ChannelEndpoint } from '../../src/rpc/channel-endpoint.ts';
-import type { Outcome } from '../../src/rpc/errors-on-wire.ts';
-import type { StoragePeer } from '../../src/rpc/protocol.ts';
+import { ChannelEndpoint } from '../../../src/shared/wire/channel-endpoint.ts';
+import type { Outcome } from '../../../src/shared/wire/errors-on-wire.ts';
+import type { StoragePeer } from '../../../src/shared/wire/protocol.ts';
+import { CallingEndpoint } from '../../../src/shared/wire/remote-functions.ts';
 import { LeadingWorker } from './leading-worker.ts';
 import { type HostileMessage, MessageGrammar, type Operation } from './message-grammar.ts';
 import { PollutionWatch } from './pollution.ts';
 import type { Surface } from './surface.ts';
 
 const MESSAGES_PER_CASE = 60;
-const ANSWER_MS_MAX = 10_000;
+const ANSWER_MS_MAX = 120_000;
 
 export async function openMessages(): Promise<Surface> {
   const worker = await LeadingWorker.start('hostile');
@@ -119,7 +119,7 @@ class Connection {
     return connection;
   }
 
-  /** Gives what is wrong with the answer. */
+  /** Returns the fault of the answer, if there is one. */
   async send({ message, operation, hasUnknownCall }: HostileMessage): Promise<string | undefined> {
     if (operation === undefined) {
       this.#channel.postMessage(message);

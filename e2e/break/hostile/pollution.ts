@@ -10,11 +10,11 @@ const SHARED: readonly (readonly [string, object])[] = [
   ['Uint8Array.prototype', Uint8Array.prototype],
 ];
 
-/** Looks again at what it saw when it was made. */
+/** Compares with the state when it was made. */
 export class PollutionWatch {
   readonly #before = SHARED.map(([, object]) => new Set(Reflect.ownKeys(object)));
 
-  /** What was added to an object, if anything was; it is taken away again, for the next case. */
+  /** Members that were added to an object, if any; it removes them for the next case. */
   found(): string | undefined {
     let found: string | undefined;
     for (const [index, [name, object]] of SHARED.entries()) {

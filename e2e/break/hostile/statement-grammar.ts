@@ -1,17 +1,17 @@
-// Random programs of an object that wants to read and change what the storage keeps for itself.
+// Random programs of an object that wants to read and change the storage's own data.
 //
-// A program mixes statements of every sort with the storage's own calls, because what is refused in a
-// statement may happen when the storage runs one. Some are chains: tables, triggers and rows put
-// together so that an operation on one reaches into another.
+// A program mixes statements of every sort with the storage's own calls, because an action that is
+// refused in a statement may happen when the storage runs one. Some programs are chains: tables,
+// triggers and rows put together so that an operation on one reaches into another.
 
-import type { Draws } from '../../src/testing/draws.ts';
+import type { Draws } from '../../../src/testing/draws.ts';
 
 export type Step =
   | { readonly kind: 'sql'; readonly text: string; readonly bindings: readonly unknown[] }
   | { readonly kind: 'put'; readonly key: string; readonly value: unknown }
   | { readonly kind: 'delete'; readonly key: string }
   | { readonly kind: 'list' | 'deleteAll' | 'setAlarm' | 'deleteAlarm' }
-  /** What was written is committed, and the next statement begins a transaction. */
+  /** Commits earlier writes; the next statement begins a transaction. */
   | { readonly kind: 'settle' };
 
 /** Keys that the object itself writes, besides the one with the secret. */
@@ -231,7 +231,7 @@ export class StatementGrammar {
     return `CREATE TABLE ${this.#name('t')}(key TEXT${key}, value DEFAULT (${this.#literal()}), a${check})`;
   }
 
-  /** What a trigger does. */
+  /** The body of a trigger. */
   #body(): string {
     const draws = this.#draws;
     const count = 1 + draws.below(3);

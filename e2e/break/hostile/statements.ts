@@ -1,13 +1,13 @@
-// Random SQL with a leak oracle: an object's own statements against what the storage keeps for itself.
+// Random SQL with a leak oracle: an object's own statements against the storage's own data.
 //
-// Judged: a secret that was put as a value appears in no row, column name or error, and in no table;
-// keys, values and alarm are what the storage's own calls made them; no table of the object has a
-// reserved name; an error has a code, and is no defect. The programs run through `ctx-storage/node`.
+// Checks: a secret that was put as a value appears in no row, column name or error, and in no table;
+// keys, values and alarm are as the storage's own calls made them; no table of the object has a
+// reserved name; an error has a code, and is not a defect. The programs run through `ctx-storage/node`.
 
-import type { StorageError } from '../../src/contract/errors.ts';
-import type { DurableObjectStorage } from '../../src/contract/storage.ts';
-import type { Draws } from '../../src/testing/draws.ts';
-import { createObjects, DurableObject } from '../../worker/entries/node-objects.ts';
+import type { StorageError } from '../../../src/shared/contract/errors.ts';
+import type { DurableObjectStorage } from '../../../src/shared/contract/storage.ts';
+import type { Draws } from '../../../src/testing/draws.ts';
+import { createObjects, DurableObject } from '../../../worker/start/entries/node-objects.ts';
 import { PollutionWatch } from './pollution.ts';
 import { KEYS, StatementGrammar, type Step } from './statement-grammar.ts';
 import type { Surface } from './surface.ts';
@@ -15,7 +15,7 @@ import type { Surface } from './surface.ts';
 const ROUNDS = 2;
 const ALARM_MS = Date.UTC(2100, 0, 1);
 
-/** What the storage must hold; kept outside of the object, which may be reset in the middle. */
+/** The expected content of the storage; kept outside the object, which may be reset in the middle. */
 interface Expected {
   readonly entries: Map<string, unknown>;
   alarm: number | null;
@@ -30,7 +30,7 @@ const running = new Map<
 >();
 
 export class Hostile extends DurableObject {
-  /** Runs the steps; gives what went wrong. */
+  /** Runs the steps; returns the first fault. */
   async play(name: string): Promise<string | undefined> {
     const { steps, expected, secret } = running.get(name)!;
     const { storage } = this.ctx;
@@ -98,7 +98,7 @@ export class Hostile extends DurableObject {
     return undefined;
   }
 
-  /** How the storage differs from what its own calls made of it. */
+  /** The difference between the storage and the result of its own calls. */
   #difference(
     storage: DurableObjectStorage,
     expected: Expected,
@@ -106,7 +106,7 @@ export class Hostile extends DurableObject {
   ): string | undefined {
     const entries = inOrder(storage.kv.list());
     const wanted = inOrder(expected.entries);
-    // What was not committed when an object was reset may be there or not.
+    // After a reset of the object, uncommitted writes may or may not be stored.
     if (isAfterReset && entries === expected.committed.entries && entries !== wanted) {
       expected.entries.clear();
       for (const [key, value] of JSON.parse(entries)) expected.entries.set(key, value);
@@ -216,7 +216,7 @@ export async function openStatements(): Promise<Surface> {
   };
 }
 
-/** An error without a code, and one that calls itself a defect, are faults. */
+/** An error without a code, or with the code of a defect, is a fault. */
 function faultOf(error: unknown): string | undefined {
   const { code } = error as Partial<StorageError>;
   if (code !== undefined && code !== 'INTERNAL' && code !== 'CORRUPT') return undefined;

@@ -1,7 +1,6 @@
-// What every hostile surface offers to the runner: cases, each made from random choices and judged by
-// itself.
+// The interface of every hostile surface: cases, each made from random choices and judged by itself.
 
-import type { Draws } from '../../src/testing/draws.ts';
+import type { Draws } from '../../../src/testing/draws.ts';
 
 export const SURFACES = ['values', 'databases', 'wal', 'statements', 'messages'] as const;
 
@@ -10,7 +9,7 @@ export type SurfaceName = (typeof SURFACES)[number];
 /** A border that input from outside crosses, set up once for many cases. */
 export interface Surface {
   readonly casesPerSeed: number;
-  /** Makes a case and tries it; resolves to what is wrong, or undefined. */
+  /** Makes a case and tries it; resolves to its fault, or undefined. */
   attack(draws: Draws): Promise<string | undefined>;
   close(): Promise<void>;
 }

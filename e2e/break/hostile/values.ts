@@ -4,11 +4,11 @@
 // written again; nothing shared is polluted; nothing that lies beside the bytes in memory is in it.
 
 import { serialize as serializeV8 } from 'node:v8';
-import { isStorageError } from '../../src/contract/errors.ts';
-import { VALUE_BYTES_MAX } from '../../src/contract/limits.ts';
-import { decodeValue } from '../../src/contract/value.ts';
-import { serialize } from '../../src/serializer/encode.ts';
-import type { Draws } from '../../src/testing/draws.ts';
+import { isStorageError } from '../../../src/shared/contract/errors.ts';
+import { VALUE_BYTES_MAX } from '../../../src/shared/contract/limits.ts';
+import { serialize } from '../../../src/shared/values/encode.ts';
+import { decodeValue } from '../../../src/shared/values/value.ts';
+import type { Draws } from '../../../src/testing/draws.ts';
 import { mutate } from './byte-mutations.ts';
 import { PollutionWatch } from './pollution.ts';
 import type { Surface } from './surface.ts';
@@ -16,7 +16,7 @@ import { expensiveBytes, randomValue } from './value-grammar.ts';
 
 /**
  * Processor time, which other programs of the machine do not stretch: twice that of the slowest value
- * within the bounds (65,000 errors), and half of what one expression took before there were any.
+ * within the bounds (65,000 errors), and half the time of one expression before the bounds.
  */
 const DECODE_MS_MAX = 4000;
 
@@ -77,13 +77,16 @@ function judge(bytes: Uint8Array, pollution: PollutionWatch): string | undefined
   return polluted === undefined ? fault : polluted;
 }
 
-/** What was read is an ordinary value: written again, it is read again, or its errors are known. */
+/**
+ * A value that was read is an ordinary value: written again, it can be read again, or its errors are
+ * known.
+ */
 function rewritingFault(value: unknown): string | undefined {
   let bytes: Uint8Array;
   try {
     bytes = serialize(value);
   } catch (error) {
-    // A host object may say what no program can store: a body, a blob outside of a worker.
+    // A host object may describe a value that no program can store: a body, a blob outside of a worker.
     const isKnown =
       (error instanceof DOMException && error.name === 'DataCloneError') ||
       error instanceof RangeError;

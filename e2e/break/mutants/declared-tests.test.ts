@@ -61,3 +61,14 @@ test('hooks belong to the group that declares them', async () => {
   );
   expect(counts).toEqual([[1, 1], [1]]);
 });
+
+test('a test that depends on a condition is declared when the condition holds', async () => {
+  const { tests } = await collect(({ test }) => {
+    const { skipIf, runIf } = test as unknown as Record<string, (condition: boolean) => Declare>;
+    skipIf!(true)('skipped', () => {});
+    runIf!(false)('not run', () => {});
+    skipIf!(false)('kept', () => {});
+    runIf!(true)('run', () => {});
+  });
+  expect([...tests.keys()]).toEqual(['a.test.ts#kept', 'a.test.ts#run']);
+});

@@ -1,7 +1,7 @@
-// What test files declare: their tests, and the hooks around each of them, as plain data.
+// The declarations of test files: their tests, and the hooks around each of them, as plain data.
 //
-// Takes the place of `test`, `describe` and the hooks of Vitest for files that are imported once and
-// then run many times. Knows the forms that this repository uses, and nothing of mutants.
+// Replaces `test`, `describe` and the hooks of Vitest for files that are imported once and then run
+// many times. Knows the forms that this repository uses, and nothing of mutants.
 
 type Body = (context?: unknown) => unknown;
 
@@ -37,14 +37,14 @@ export class DeclaredTests {
   #file = '';
   #group = new Group('', null);
 
-  /** Imports `file` by `load`; what it declares meanwhile is its own. */
+  /** Imports `file` by `load`, and assigns the declarations meanwhile to it. */
   async collect(file: string, load: () => Promise<unknown>): Promise<void> {
     this.#file = file;
     this.#group = new Group('', null);
     await load();
   }
 
-  /** What test files import in place of the functions of Vitest. */
+  /** The functions that test files import instead of Vitest's. */
   get functions(): Record<string, unknown> {
     const hook = (name: 'beforeAll' | 'beforeEach' | 'afterEach') => (body: Body) => {
       this.#group[name].push(body);
@@ -79,8 +79,12 @@ export class DeclaredTests {
   }
 }
 
-/** `each` spreads a row that is an array, `for` passes it whole. */
-function forms(declare: (title: string, ...rest: unknown[]) => void) {
+const NEVER = { each: () => () => {}, for: () => () => {} };
+
+type Declare = (title: string, ...rest: unknown[]) => void;
+
+/** `each` spreads a row that is an array, `for` passes it whole; `skipIf` and `runIf` declare it or do nothing. */
+function forms(declare: Declare) {
   const rows =
     (toArguments: (row: unknown) => readonly unknown[]) =>
     (table: readonly unknown[]) =>
@@ -90,5 +94,13 @@ function forms(declare: (title: string, ...rest: unknown[]) => void) {
       ) => unknown;
       for (const row of table) declare(title, () => body(...toArguments(row)));
     };
-  return { each: rows((row) => (Array.isArray(row) ? row : [row])), for: rows((row) => [row]) };
+  const inRows = {
+    each: rows((row) => (Array.isArray(row) ? row : [row])),
+    for: rows((row) => [row]),
+  };
+  const inAnyForm = (use: Declare) =>
+    Object.assign((...args: Parameters<Declare>) => use(...args), inRows);
+  const runIf = (condition: unknown) =>
+    condition ? inAnyForm(declare) : Object.assign(() => {}, NEVER);
+  return { ...inRows, runIf, skipIf: (condition: unknown) => runIf(!condition) };
 }

@@ -1,34 +1,35 @@
 // A test runner of StrykerJS that loads the tests of a slice once and runs them for each mutant.
 //
-// A mutant meets the tests that reach it one by one: those that noticed mutants of its file first,
+// A mutant meets the tests that reach it one by one: first the tests that noticed mutants of its file,
 // then the fastest. A failure counts only if the same test passes without the mutant; otherwise an
 // earlier mutant has spoilt the modules, and both are tried again with new ones. Tests that fail even
-// without a mutant (they need what only Vitest can do) are left out, and named.
+// without a mutant (they need Vitest itself) are left out, and named.
 //
-// Stryker replaces the process when a mutant hangs it, so what the first run found is kept in a file.
+// Stryker replaces the process when a mutant hangs it, so the findings of the first run are kept in a
+// file.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { expect, vi } from 'vitest';
+import { expect, expectTypeOf, vi } from 'vitest';
 import { type DeclaredTest, DeclaredTests } from './declared-tests.ts';
 import { FUNCTIONS, writeBundle } from './test-bundle.ts';
 
-const REPOSITORY = join(import.meta.dirname, '../..');
+const REPOSITORY = join(import.meta.dirname, '../../..');
 const MIN_TIMEOUT_MS = 3_000;
 const TIMEOUT_FACTOR = 3;
 /** A loop that a mutant made endless is cut after so many times the rounds it made without. */
 const HITS_FACTOR = 20;
 const MIN_HITS = 500;
 const CACHES = (process.env.MUTANT_CACHES ?? '').split('\n').filter((file) => file !== '');
-/** Tests that take longer are left out: what only they notice counts as a survivor. */
+/** Tests that take longer are left out: a mutant that only they notice counts as a survivor. */
 const TEST_MS_MAX = Number(process.env.MUTANT_TEST_MS || Number.POSITIVE_INFINITY);
 const FOUND_FILE = 'mutant-tests-found.json';
 
 // The realm of a test host replaces these.
 const { setTimeout, clearTimeout, setImmediate, performance } = globalThis;
 
-/** What the changed sources read and write. */
+/** The members that changed sources read and write. */
 interface Instrumentation {
   activeMutant?: string | undefined;
   currentTestId?: string | undefined;
@@ -40,7 +41,7 @@ interface Instrumentation {
 /** Of each test: how often it reaches each mutant. */
 type HitCounts = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
-/** What the run without mutants found. */
+/** The findings of the run without mutants. */
 interface Found {
   readonly durationMs: Record<string, number>;
   readonly hits: HitCounts;
@@ -130,7 +131,7 @@ class InProcessRunner {
     const result = await this.#runAll(order, fileName, judge);
     if (result.status === 'killed' || !CACHES.some((file) => fileName.endsWith(file)))
       return result;
-    // What the modules remember, or have set up once, may have hidden it.
+    // Remembered state of the modules may have hidden it.
     await this.#load();
     const again = await this.#runAll(order, fileName, (id) => this.#judgeSetUp(id, mutant));
     await this.#load();
@@ -208,7 +209,9 @@ class InProcessRunner {
 
   async #load(): Promise<void> {
     const declared = new DeclaredTests();
-    Object.assign(globalThis, { [FUNCTIONS]: { ...declared.functions, expect, vi: mocks } });
+    Object.assign(globalThis, {
+      [FUNCTIONS]: { ...declared.functions, expect, expectTypeOf, vi: mocks },
+    });
     this.#generation += 1;
     const address = `${pathToFileURL(this.#bundle).href}?${this.#generation}`;
     const files: Record<string, () => Promise<unknown>> = (await import(address)).default;

@@ -1,10 +1,10 @@
 // npm run mutants -- [--slice NAME ...] [--files GLOB ...] [--jobs N] [--test-ms N] [--out FILE]
 //
-// Mutation testing by StrykerJS: each line of a slice is changed in turn, and some test must fail.
-// Prints the score and every survivor. `--files` narrows a slice to some of its files, or to lines of
-// one: `worker/io/turns.ts:20-40`. `--test-ms` leaves out tests that take longer, so that a long slice
-// ends sooner; what only they notice counts as a survivor, so the score is a lower bound. Without
-// --slice all slices run, one after the other. Ends with code 1 when a slice scores below the goal.
+// Mutation testing by StrykerJS: each line of a slice is changed in turn, and some test must fail. Prints the
+// score and every survivor. `--files` narrows a slice to some of its files, or to lines of one:
+// `worker/objects/io/turns.ts:20-40`. `--test-ms` leaves out tests that take longer, so that a long slice ends
+// sooner; a mutant that only they notice counts as a survivor, so the score is a lower bound. Without --slice
+// all slices run, one after the other. Ends with code 1 when a slice scores below the goal.
 
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { parseArgs } from 'node:util';
 import { type EqualMutant, type MutationReport, type Score, score } from './score.ts';
 import { SLICES, type Slice } from './slices.ts';
 
-const REPOSITORY = join(import.meta.dirname, '../..');
+const REPOSITORY = join(import.meta.dirname, '../../..');
 const GOAL_PERCENT = 90;
 
 const { values } = parseArgs({

@@ -1,4 +1,4 @@
-// What a mutation run found: counts a folder, and the mutants that no test noticed.
+// The findings of a mutation run: counts per folder, and the mutants that no test noticed.
 //
 // A mutant that cannot be noticed (it behaves as the original does) is listed in
 // `equal-mutants.json` with the reason; it counts neither way. Knows nothing of how a run is made.

@@ -4,7 +4,7 @@
 // Properties of fast-check run with fewer inputs and a fixed seed: many mutants, one verdict each.
 
 import { readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build, type Plugin } from 'esbuild';
 
@@ -15,7 +15,7 @@ export const FUNCTIONS = 'mutantTestFunctions';
 
 const VITEST = `
 const given = globalThis.${FUNCTIONS};
-export const { test, describe, beforeAll, beforeEach, afterEach, afterAll, expect, vi } = given;
+export const { test, describe, beforeAll, beforeEach, afterEach, afterAll, expect, expectTypeOf, vi } = given;
 `;
 
 const FAST_CHECK = `
@@ -57,12 +57,14 @@ const replaced: Plugin = {
     onLoad({ filter: /.*/, namespace: 'replaced' }, ({ path }) => ({
       contents: path === 'vitest' ? VITEST : FAST_CHECK,
     }));
-    // Each source still knows its own place.
-    onLoad({ filter: /\/(src|worker|e2e)\/.*\.ts$/ }, async ({ path }) => ({
-      contents: (await readFile(path, 'utf8'))
-        .replaceAll('import.meta.url', JSON.stringify(pathToFileURL(path).href))
-        .replaceAll('import.meta.dirname', JSON.stringify(join(dirname(path)))),
-      loader: 'ts',
+    // Each source still knows its own place. Names, not texts, take the place: it may be inside of a text.
+    onLoad({ filter: /\/(src|worker|e2e)\/.*\.tsx?$/ }, async ({ path }) => ({
+      contents:
+        `var ownUrl = ${JSON.stringify(pathToFileURL(path).href)}, ownFolder = ${JSON.stringify(dirname(path))}; ` +
+        (await readFile(path, 'utf8'))
+          .replaceAll('import.meta.url', 'ownUrl')
+          .replaceAll('import.meta.dirname', 'ownFolder'),
+      loader: path.endsWith('x') ? 'tsx' : 'ts',
     }));
   },
 };

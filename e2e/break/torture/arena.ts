@@ -1,12 +1,12 @@
-// Several tabs that write through one profile and hold live reads, and what is done to them.
+// Several tabs that write through one profile and hold live reads, and the faults that hit them.
 //
-// Keeps true: faults hit tabs in the middle of writes, when every live read has shown what was acknowledged
-// before; a tab that goes is replaced; the longest time without an acknowledgement is measured over all tabs
-// together, except while none of them runs.
+// Keeps true: faults hit tabs in the middle of writes, when every live read has shown the writes
+// acknowledged before; a tab that ends is replaced; the longest time without an acknowledgement is measured
+// over all tabs together, except while none of them runs.
 
 import type { BrowserContext, Page } from '@playwright/test';
-import { killBrowser, killRenderers } from '../browsers/processes.ts';
-import type { Profile } from '../browsers/profile.ts';
+import { killBrowser, killRenderers } from '../../browsers/processes.ts';
+import type { Profile } from '../../browsers/profile.ts';
 import { committedIn, Ledger, type LoadEvent, type Places } from './ledger.ts';
 import type {} from './page.ts';
 import { type Fault, KINDS, type Step } from './plan.ts';
@@ -19,7 +19,7 @@ const HANGING_MS = 90_000;
 
 export interface Gap {
   readonly durationMs: number;
-  /** What was done last. */
+  /** The last fault. */
   readonly after: Fault | 'the start';
 }
 
@@ -42,7 +42,7 @@ export class Arena {
   #fault: Gap['after'] = 'the start';
   #onAcknowledged = (): void => {};
 
-  /** `search`: what the address of each tab ends with. */
+  /** `search`: the end of each tab's address. */
   constructor(profile: Profile, origin: string, search = '') {
     this.#profile = profile;
     this.#origin = origin;
@@ -71,7 +71,7 @@ export class Arena {
   /** Stops all writing, looks at everything that is stored, and lets tabs write again. */
   async audit(): Promise<string[]> {
     await this.#fill();
-    await Promise.all(this.#opening); // one that starts later would write while it is looked at
+    await Promise.all(this.#opening); // a tab that starts later would write during the audit
     await this.#acknowledged(1);
     this.#lastMs = null;
     await Promise.all(this.#tabs.map((page) => page.evaluate(() => window.tab.stop())));

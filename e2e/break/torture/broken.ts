@@ -13,7 +13,7 @@ export interface Edit {
 export const DEFECTS = {
   /** Writes are acknowledged before they are made. */
   early: {
-    file: /boot[\\/]watched-host\.ts$/,
+    file: /boot[\\/]start-host\.ts$/,
     from: 'execute: (session, calls) => watch.during(() => host.execute(session, calls)),',
     to:
       "execute: (session, calls) => (calls.every(({ op }) => op === 'put') " +

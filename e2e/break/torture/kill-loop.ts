@@ -1,27 +1,27 @@
-// Kills a browser in the middle of writes, again and again, and looks at what is left each time.
+// Kills a browser in the middle of writes, again and again, and audits the storage each time.
 //
-// Keeps true: every write that was acknowledged, and so is known outside the browser, is found when
-// the storage is opened again, and nothing is torn. Says nothing of a power cut: what a killed
-// process has written is with the operating system already.
+// Invariant: every write that was acknowledged, and so is known outside the browser, is found when the
+// storage is opened again, and nothing is torn. Does not cover a power cut: a killed process has
+// already passed its writes to the operating system.
 
 import type { BrowserContext, Page } from '@playwright/test';
-import { openBlank } from '../browsers/blank-page.ts';
-import { killBrowser, killRenderers } from '../browsers/processes.ts';
-import type { Profile } from '../browsers/profile.ts';
-import type { Served } from '../browsers/server.ts';
+import { openBlank } from '../../browsers/blank-page.ts';
+import { killBrowser, killRenderers } from '../../browsers/processes.ts';
+import type { Profile } from '../../browsers/profile.ts';
+import type { Served } from '../../browsers/server.ts';
 
 /** Longer than a step takes on a busy machine, and shorter than a test may. */
-const STEP_MS = 40_000;
+const STEP_MS = 100_000;
 
 export type Victim = 'renderer' | 'browser';
 
-/** What a round found when it opened the storage after the kill before it. */
+/** The findings of a round when it opened the storage after the kill before it. */
 export interface Round {
   /** The last write acknowledged so far. */
   readonly acknowledged: number;
   /** The last write found. */
   readonly found: number;
-  /** What is wrong, in words; empty when nothing is. */
+  /** The faults, in words; empty when there are none. */
   readonly faults: readonly string[];
 }
 
@@ -93,7 +93,7 @@ export class KillLoop {
   }
 }
 
-/** Rejects with the name of what did not come in time. */
+/** Rejects with the name of the event that did not come in time. */
 async function within<T>(what: string, wanted: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

@@ -1,7 +1,7 @@
-// The books of a torture: what was acknowledged, kept outside the browser, and what must be found.
+// The books of a torture: the acknowledged writes, kept outside the browser, and the expected content.
 //
-// A write has an id of its own, "tab:lane:number"; a lane makes one write after the other. A write that
-// was rejected may be there or not, but never twice, and never in a place of its own choosing.
+// A write has an id of its own, "tab:lane:number"; a lane makes one write after the other. A rejected
+// write may or may not be stored, but never twice, and never in a place of its own choosing.
 
 import { type Committed, SIGHTED_READS, type SightedRead } from './sightings.ts';
 
@@ -11,7 +11,7 @@ export interface FoundRow {
   readonly n: number;
 }
 
-/** What is in the storage; rows in the order they were written. */
+/** The content of the storage; rows in the order they were written. */
 export interface Found {
   readonly rows: readonly FoundRow[];
   /** Ids of keys. */
@@ -28,7 +28,7 @@ export interface Found {
 /** At which place of the order of commits a write is, for the live reads that show it. */
 export type Places = Partial<Record<SightedRead, number>>;
 
-/** What is told of one write, of opening, or of a live read. */
+/** A report of one write, of opening, or of a live read. */
 export interface LoadEvent {
   readonly id: string;
   /** Null: acknowledged. */
@@ -59,7 +59,7 @@ export class Ledger {
     return Object.fromEntries(this.#places);
   }
 
-  /** Enters what became of a write. */
+  /** Enters the outcome of a write. */
   enter({ id, failure, places = {} }: LoadEvent): void {
     if (failure === null) {
       this.#acknowledged.add(id);
@@ -74,7 +74,7 @@ export class Ledger {
     }
   }
 
-  /** What is wrong, in words; empty when nothing is. */
+  /** The faults, in words; empty when there are none. */
   audit(found: Found): string[] {
     const { rows, keys, calls, callCount, transactions, checks } = found;
     const faults = this.#faults.splice(0);
@@ -93,7 +93,7 @@ export class Ledger {
   }
 }
 
-/** What was found, as live reads show it. */
+/** The content as live reads show it. */
 export function committedIn({ rows, transactions, calls }: Found): Committed {
   const numbers = Array.from({ length: transactions }, (_, i) => String(i + 1));
   return {

@@ -7,8 +7,8 @@
 // package, which must be found.
 
 import { parseArgs } from 'node:util';
-import { type BrowserName, requireBrowser } from '../browsers/browser.ts';
-import { Profile } from '../browsers/profile.ts';
+import { type BrowserName, requireBrowser } from '../../browsers/browser.ts';
+import { Profile } from '../../browsers/profile.ts';
 import { Arena } from './arena.ts';
 import { breaking, DEFECTS, type DefectName } from './broken.ts';
 import { FAULTS, planOf } from './plan.ts';
@@ -44,7 +44,7 @@ if (broken !== undefined && !isDefect(broken)) {
 const browser = requireBrowser(name);
 console.log(`${browser.version}, ${medium ?? 'its own medium'}, ${rounds} faults, seed ${seed}`);
 const site = await startSite(
-  { page: 'e2e/torture/page.ts', 'objects-worker': 'e2e/torture/worker.ts' },
+  { page: 'e2e/break/torture/page.ts', 'objects-worker': 'e2e/break/torture/worker.ts' },
   broken === undefined ? [] : [breaking(broken)],
 );
 const profile = new Profile(browser);

@@ -1,8 +1,8 @@
 // A tab under torture: it writes in lanes, each one write after the other, through `openStorage` and
-// `connect`, holds live reads meanwhile, and tells what became of every write to whoever is outside.
+// `connect`, holds live reads meanwhile, and reports the outcome of every write to the outside.
 
-import type { RemoteStorage } from '../../src/contract/storage.ts';
-import { type ConnectOptions, connect, openStorage } from '../../src/index.ts';
+import { type ConnectOptions, connect, openStorage } from '../../../src/index.ts';
+import type { RemoteStorage } from '../../../src/shared/contract/storage.ts';
 import type { Found, FoundRow, LoadEvent, Places } from './ledger.ts';
 import type { Kind } from './plan.ts';
 import { NEWEST, type SightedRead } from './sightings.ts';
@@ -11,7 +11,7 @@ import type { Classes } from './worker.ts';
 
 const OBJECT = 'tortured';
 const PAUSE_MS = 15;
-/** `?medium=indexeddb` in the address: the fallback; else what the browser has. */
+/** `?medium=indexeddb` in the address: the fallback; else the browser's best storage. */
 const OPTIONS: ConnectOptions =
   location.search === '?medium=indexeddb' ? { medium: 'indexeddb' } : {};
 const DIRECTORIES: Readonly<Record<Kind, string>> = {
@@ -64,13 +64,13 @@ async function surely<T>(id: string, act: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Those that write; they end when they are told to. */
+/** The lanes that write; they end on request. */
 const lanes: Promise<void>[] = [];
 let isWriting = false;
 /** Ends the live reads. */
 let unwatch = () => {};
 
-/** `write` gives the place of what it wrote in the order of commits, by the live reads that show it. */
+/** `write` returns the place of its write in the order of commits, by the live reads that show it. */
 async function lane(name: string, write: (id: string) => Promise<Places>): Promise<void> {
   for (let number = 0; isWriting; number++) {
     const id = `${name}:${number}`;
@@ -95,7 +95,7 @@ const tab = {
   async start(name: string): Promise<void> {
     isWriting = true;
     const storage = await surely(`${name}:open`, openTable);
-    // A transaction takes in what its own handle is asked meanwhile.
+    // A transaction takes in calls of its own handle meanwhile.
     const apart = await surely(`${name}:open`, openTable);
     const watched = await surely(`${name}:connect`, book);
     unwatch();
@@ -144,7 +144,7 @@ const tab = {
 
   async abort(kind: Kind): Promise<void> {
     if (kind === 'storage') await (await openStorage(OBJECT, OPTIONS)).abort();
-    else await (await book()).abort().catch(() => {}); // it rejects with what it asked for
+    else await (await book()).abort().catch(() => {}); // it rejects with the name of the request
   },
 
   /** Everything that is stored. Nothing may be writing. */

@@ -1,4 +1,4 @@
-// What a torture does, decided by its seed alone: which fault, in which tab, after how many writes.
+// The steps of a torture, decided by its seed alone: which fault, in which tab, after how many writes.
 
 export type Fault =
   | 'close the leading tab'
@@ -19,7 +19,7 @@ export interface Step {
   readonly fault: Fault;
   /** Whose leader or handle is meant. */
   readonly kind: Kind;
-  /** Which tab, of those that the fault can meet. */
+  /** Which of the tabs that the fault can hit. */
   readonly tab: number;
   /** How many writes are acknowledged before it. */
   readonly writes: number;

@@ -41,7 +41,7 @@ describe('the audit of live reads in a torture', () => {
     ['a value that is shown twice', [3, 3, 12], 'a keys shows 3 twice'],
     ['a last value that is missing', [3, 11], 'a keys ends at 11 of 12'],
     ['silence from the beginning', [], 'a keys ends at nothing of 12'],
-    ['what was shown and is lost', [12, 13], 'a keys ends at 13 of 12'],
+    ['shown and lost entries', [12, 13], 'a keys ends at 13 of 12'],
   ];
   test.each(WRONG)('[LIVE14] finds %s', (_, positions, fault) => {
     const sightings = new Sightings();
@@ -63,7 +63,7 @@ describe('the audit of live reads in a torture', () => {
     );
   });
 
-  test('[LIVE14] finds a tab that begins with what another has seen change', () => {
+  test('[LIVE14] finds a tab that begins with a state that another has seen change', () => {
     const sightings = new Sightings();
     showing(sightings, 'a', [5, 12]);
     showing(sightings, 'b', [11, 12]);
@@ -90,7 +90,7 @@ describe('the audit of live reads in a torture', () => {
     ]);
   });
 
-  test('[LIVE14] what live reads show later, and tabs that go, end the waiting for them', async () => {
+  test('[LIVE14] later results of live reads, and tabs that close, end the waiting for them', async () => {
     const sightings = new Sightings();
     showing(sightings, 'a', [3]);
     showing(sightings, 'b', [3]);

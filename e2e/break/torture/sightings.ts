@@ -1,10 +1,14 @@
-// What the live reads of all tabs have shown, kept outside the browser, and what they must have shown.
+// The values that the live reads of all tabs have shown, kept outside the browser, and the values that they
+// must have shown.
 //
-// Everything that is watched only grows, one entry after the other, so each value of a live read must be the
-// newest entries at one moment of the order in which they were committed. A live read shows these moments in
-// their order, never one twice; it may leave some out, but not the last one, and it is never silent for good.
+// All watched data only grows, one entry after the other, so each value of a live read must be the newest
+// entries at one moment of the order in which they were committed. A live read shows these moments in their
+// order, never one twice; it may leave some out, but not the last one, and it is never silent for good.
 
-/** What is watched: rows of a query, a key and a range of keys (transactions), and a method's result (calls). */
+/**
+ * The watched data: rows of a query, a key and a range of keys (transactions), and a method's result
+ * (calls).
+ */
 export type SightedRead = 'rows' | 'key' | 'keys' | 'method';
 
 export const SIGHTED_READS: readonly SightedRead[] = ['rows', 'key', 'keys', 'method'];
@@ -30,7 +34,7 @@ export type Committed = Readonly<Record<SightedRead, readonly string[]>>;
 interface Stream {
   readonly tab: string;
   readonly read: SightedRead;
-  /** What some tab had shown before this one began. */
+  /** The values that some tab had shown before this one began. */
   readonly floor: number;
   readonly sightings: Sighting[];
   /** How many of them were found to be right. */
@@ -101,7 +105,10 @@ export class Sightings {
     this.#tell();
   }
 
-  /** Waits until every live read has shown these positions; gives those that are silent for too long, in words. */
+  /**
+   * Waits until every live read has shown these positions; returns the reads that are silent for too long, in
+   * words.
+   */
   async silent(positions: Partial<Record<SightedRead, number>>, waitMs: number): Promise<string[]> {
     const behind = () =>
       [...this.#streams.values()].filter(
@@ -122,7 +129,7 @@ export class Sightings {
     }
   }
 
-  /** What is wrong, in words; empty when nothing is. */
+  /** The faults, in words; empty when there are none. */
   audit(committed: Committed): string[] {
     const faults: string[] = [];
     for (const [name, stream] of this.#streams) {

@@ -5,9 +5,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build, type Plugin } from 'esbuild';
-import { REPOSITORY } from '../browsers/server.ts';
-import { serveStatic } from '../browsers/static-site.ts';
-import { bundlePlugins } from '../package/bundle-plugins.ts';
+import { REPOSITORY } from '../../browsers/server.ts';
+import { serveStatic } from '../../browsers/static-site.ts';
+import { bundlePlugins } from '../../package/bundle-plugins.ts';
 
 const PAGE = '<!doctype html><title>tab</title><script type="module" src="/page.js"></script>';
 
@@ -30,13 +30,14 @@ export async function startSite(
     logLevel: 'warning',
     absWorkingDir: REPOSITORY,
     outdir: folder,
-    entryPoints: { ...entries, worker: 'worker/entries/storage-worker.ts' },
+    entryPoints: { ...entries, worker: 'worker/start/entries/storage-worker.ts' },
     plugins: [...defects, ...bundlePlugins],
   });
   const read = (path: string): string | Buffer => {
     if (path === '/') return PAGE;
     if (path === '/blank.html') return '<!doctype html><title>blank</title>';
-    if (path === '/sqlite3.wasm') return readFileSync(join(REPOSITORY, 'worker/vfs/sqlite3.wasm'));
+    if (path === '/sqlite3.wasm')
+      return readFileSync(join(REPOSITORY, 'worker/engine/vfs/sqlite3.wasm'));
     return readFileSync(join(folder, path));
   };
   const site = await serveStatic(read);

@@ -1,8 +1,8 @@
 // The live reads of a tab under torture: of rows, of keys and of a method, each on a handle or stub that it
-// keeps through all faults. What they show is told to whoever is outside, in order and all of it.
+// keeps through all faults. It reports every value they show to the outside, in order.
 
-import type { RemoteStorage } from '../../src/contract/storage.ts';
-import { type Live, live } from '../../src/index.ts';
+import { type Live, live } from '../../../src/index.ts';
+import type { RemoteStorage } from '../../../src/shared/contract/storage.ts';
 import { NEWEST, type SightedRead, type Sighting } from './sightings.ts';
 
 declare global {
@@ -12,7 +12,7 @@ declare global {
   }
 }
 
-/** One message takes along what is seen until it leaves. */
+/** One message carries all values that arrive before it leaves. */
 const DELAY_MS = 5;
 
 interface NewestCalls {

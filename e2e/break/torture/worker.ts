@@ -1,6 +1,6 @@
 // The class that a torture calls: each call writes a row and the count of all calls, or neither.
 
-import { DurableObject, serve } from '../../worker/entries/objects.ts';
+import { DurableObject, serve } from '../../../worker/start/entries/objects.ts';
 import type { FoundRow } from './ledger.ts';
 
 export interface Classes {

@@ -1,5 +1,5 @@
-// The suite of docs/examples/playwright as this repository runs it, with more tests beside it: against the build, and
-// those of what is served differently against the development server too, in browsers of the system.
+// The suite of docs/examples/playwright as this repository runs it, with more tests: against the build, and tests of
+// files that are served differently against the development server too, in browsers of the system.
 
 import { defineConfig } from '@playwright/test';
 import example from './playwright.config.ts';
@@ -17,7 +17,7 @@ const firefox = {
   launchOptions: launch('FIREFOX_PATH'),
 };
 const onDevServer = { baseURL: `http://localhost:${devPort}` };
-/** Those that show what a failure looks like. */
+/** Tests that show a failure's messages. */
 const RED = '**/red*.e2e.ts';
 const isRed = process.env.RED !== undefined;
 const dev = { testMatch: '**/*.spec.ts' };
@@ -27,7 +27,7 @@ export default defineConfig({
   testMatch: isRed ? RED : ['**/*.spec.ts', '**/*.e2e.ts'],
   testIgnore: isRed ? [] : RED,
   workers: 2,
-  // Bounds for what hangs: two servers and two browsers may share a small machine.
+  // Limits for tests that hang: two servers and two browsers may share a small machine.
   timeout: 120_000,
   expect: { timeout: 20_000 },
   use: { ...example.use, baseURL: `http://localhost:${port}` },

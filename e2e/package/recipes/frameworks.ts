@@ -6,7 +6,7 @@ import { useLive as useLiveInVue } from 'recipe:vue.ts';
 import { createRenderEffect, createRoot, createSignal } from 'solid-js';
 import { mount, unmount } from 'svelte';
 import { createApp, h, ref } from 'vue';
-import type { Live, LiveState, RemoteStorage } from '../../src/index.ts';
+import type { Live, LiveState, RemoteStorage } from '../../../src/index.ts';
 import { props } from './props.svelte.js';
 
 interface Note {
@@ -16,7 +16,7 @@ interface Note {
 
 type Sql = Pick<RemoteStorage['sql'], 'live'>;
 
-/** What is shown of a state. */
+/** A state as text. */
 function textOf({ status, value, error }: LiveState<Note[]>): string {
   if (status === 'failed') return `failed: ${error}`;
   return status === 'pending' ? status : value.map(({ body }) => body).join(', ');

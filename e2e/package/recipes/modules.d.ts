@@ -2,14 +2,14 @@
 
 declare module 'recipe:vue.ts' {
   import type { ShallowRef } from 'vue';
-  import type { Live, LiveState } from '../../src/index.ts';
+  import type { Live, LiveState } from '../../../src/index.ts';
 
   export function useLive<T>(read: () => Live<T>): ShallowRef<LiveState<T>>;
 }
 
 declare module 'recipe:solid.ts' {
   import type { Accessor } from 'solid-js';
-  import type { Live, LiveState } from '../../src/index.ts';
+  import type { Live, LiveState } from '../../../src/index.ts';
 
   export function useLive<T>(read: () => Live<T>): Accessor<LiveState<T>>;
 }
@@ -23,14 +23,14 @@ declare module 'recipe:live.svelte' {
 
 declare module 'recipe:drizzle.ts' {
   import type { SqliteRemoteDatabase } from 'drizzle-orm/sqlite-proxy';
-  import type { RemoteStorage } from '../../src/index.ts';
+  import type { RemoteStorage } from '../../../src/index.ts';
 
   export function drizzleOn(storage: RemoteStorage): SqliteRemoteDatabase;
 }
 
 declare module 'recipe:kysely.ts' {
   import type { Dialect } from 'kysely';
-  import type { RemoteStorage } from '../../src/index.ts';
+  import type { RemoteStorage } from '../../../src/index.ts';
 
   export function storageDialect(storage: RemoteStorage): Dialect;
 }

@@ -1,11 +1,11 @@
-// What apps do with Drizzle and Kysely on a page, with the recipes of docs/query-builders.md.
+// Calls of apps with Drizzle and Kysely on a page, with the recipes of docs/query-builders.md.
 
 import { drizzleOn } from 'recipe:drizzle.ts';
 import { storageDialect } from 'recipe:kysely.ts';
 import { eq, sql } from 'drizzle-orm';
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import { type Generated, Kysely } from 'kysely';
-import type { RemoteStorage } from '../../src/index.ts';
+import type { RemoteStorage } from '../../../src/index.ts';
 
 const author = sqliteTable('author', {
   id: integer('id').primaryKey(),
@@ -19,7 +19,7 @@ interface Schema {
 
 type CodedError = Error & { code?: string };
 
-/** The code of what a promise rejects with; SQLite's are found behind the library's own error. */
+/** The code of a promise's rejection; SQLite's codes are found behind the library's own error. */
 const codeOf = (made: PromiseLike<unknown>) =>
   made.then(
     () => 'none',

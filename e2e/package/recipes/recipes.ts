@@ -1,10 +1,10 @@
-// The recipes of docs, taken from their text: what a reader would copy, compiled as it stands.
+// The recipes of docs, taken from their text and compiled as a reader would copy them.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 import { compile, compileModule } from 'svelte/compiler';
-import { REPOSITORY } from '../browsers/server.ts';
+import { REPOSITORY } from '../../browsers/server.ts';
 
 /** The only code block of a document that contains the text. */
 export function recipeOf(document: string, text: string): string {

@@ -1,11 +1,11 @@
-// The reference of the package's entries, from their docstrings: what each exports, as it is declared.
+// The reference of the package's entries, from their docstrings: the exports of each, as declared.
 //
 // The declarations are read by Vite's parser: tools that read types by the compiler's own interface do not know
 // the version of TypeScript that this repository uses.
 
 import { dirname, join } from 'node:path';
-import { moduleOfTypes } from '../package/entry-modules.ts';
-import { isNode, parseModule, readSource, type SyntaxNode } from '../suite/source-files.ts';
+import { isNode, parseModule, readSource, type SyntaxNode } from '../../suite/source-files.ts';
+import { moduleOfTypes } from '../entry-modules.ts';
 
 /** An entry of the package, and the module it begins in. */
 export interface ApiEntry {
@@ -14,7 +14,7 @@ export interface ApiEntry {
   readonly module: string;
 }
 
-/** What an entry exports. */
+/** An export of an entry. */
 export interface ApiItem {
   readonly name: string;
   /** The text of its docstring, empty if it has none. */
@@ -38,7 +38,7 @@ export function apiEntries(): ApiEntry[] {
   });
 }
 
-/** What a module exports, by name. */
+/** The exports of a module, by name. */
 export function apiItems(module: string): ApiItem[] {
   const items = new Map<string, ApiItem>();
   collect(module, null, items, new Set());
@@ -54,7 +54,7 @@ export function apiPage({ name, module }: ApiEntry): string {
   return `# ${name}\n\n${parts.join('\n')}`;
 }
 
-/** Adds what the module exports: all, or those of these names, under their new ones. */
+/** Adds the module's exports: all, or the exports with these names, under their new names. */
 function collect(
   module: string,
   wanted: ReadonlyMap<string, string> | null,

@@ -2,7 +2,7 @@
 // those names.
 
 import { basename, join } from 'node:path';
-import { readSource } from '../suite/source-files.ts';
+import { readSource } from '../../suite/source-files.ts';
 
 /** A module of a document. */
 export interface CodeModule {

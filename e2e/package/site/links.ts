@@ -51,7 +51,7 @@ export function targetOf(file: string, target: string): { file: string; anchor: 
 
 /** The text with each of its links, those in code left out, replaced. */
 export function replaceLinks(markdown: string, replace: (link: MarkdownLink) => string): string {
-  // Code is kept: split at it, and change what lies between.
+  // Code is kept: split at it, and change the text between.
   return markdown
     .split(/(^```[\s\S]*?^```$|`[^`\n]*`)/m)
     .map((part, i) =>

@@ -1,4 +1,5 @@
-// What the text around a block of code says, and the block does not repeat: names of the reader's own app.
+// The parts that the text around a block of code explains and the block does not repeat: names of the
+// reader's own app.
 
 import type Client from 'cloudflare';
 import type * as Drizzle from 'drizzle-orm';
@@ -13,9 +14,12 @@ import type {
   openStorage as open,
   RemoteObjects,
   StorageCommit,
-} from '../../src/index.ts';
-import type { CallLog as Calls } from '../../src/management/index.ts';
-import type { DurableObject, serve as serveClasses } from '../../worker/entries/objects.ts';
+} from '../../../src/index.ts';
+import type { CallLog as Calls } from '../../../src/management/index.ts';
+import type {
+  DurableObject,
+  serve as serveClasses,
+} from '../../../worker/start/entries/objects.ts';
 
 declare global {
   class Room extends DurableObject {

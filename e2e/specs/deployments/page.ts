@@ -1,7 +1,7 @@
 // A page of one deployment: it connects, and writes without end until it is told to stop.
 
-import type { RemoteObjects } from '../../src/client/connect.ts';
-import { connect, live } from '../../src/index.ts';
+import { connect, live } from '../../../src/index.ts';
+import type { RemoteObjects } from '../../../src/page/storage/connect.ts';
 import type { BookWithCount, Row } from './worker.ts';
 
 type Classes = { Book: BookWithCount };
@@ -20,7 +20,7 @@ function connected(): Promise<RemoteObjects<Classes>> {
   return started[0];
 }
 
-/** What this page was told: its states, and events. */
+/** The notices to this page: its states, and events. */
 const told: string[] = [];
 
 function watched(objects: RemoteObjects<Classes>): RemoteObjects<Classes> {
@@ -34,7 +34,7 @@ function watched(objects: RemoteObjects<Classes>): RemoteObjects<Classes> {
 
 const book = async () => (await connected()).env.Book.getByName('book');
 
-/** What happened to the writes of this page. */
+/** The outcomes of this page's writes. */
 const writes: { acknowledged: string[]; rejected: string[] } = { acknowledged: [], rejected: [] };
 let isWriting = false;
 let lanes: Promise<void>[] = [];
@@ -63,6 +63,7 @@ const app = {
   add: async (id: string) => (await book()).add(id),
   all: async (): Promise<Row[]> => (await book()).all(),
   count: async () => (await book()).count(),
+  columns: async () => (await book()).columns(),
   last: async (durationMs: number) => (await book()).last(durationMs),
   /** The code of an error, or the result. */
   outcome: (call: Promise<unknown>) => call.catch((error) => `${error.code}: ${error.message}`),

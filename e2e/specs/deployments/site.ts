@@ -5,13 +5,17 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build, type Plugin } from 'esbuild';
-import { REPOSITORY } from '../browsers/server.ts';
-import { serveStatic } from '../browsers/static-site.ts';
-import { bundlePlugins } from '../package/bundle-plugins.ts';
+import { REPOSITORY } from '../../browsers/server.ts';
+import { serveStatic } from '../../browsers/static-site.ts';
+import { bundlePlugins } from '../../package/bundle-plugins.ts';
 
-/** What a deployment passes to `serve`, and whether it has the new method. */
+/** The arguments that a deployment passes to `serve`, whether it has the new method, and its migrations. */
 export interface Given {
   readonly build?: number | string;
+  /** Columns that its migrations add, one each. @default none, and no migrations */
+  readonly columns?: readonly string[];
+  /** The column whose migration is marked as breaking. */
+  readonly breaking?: string;
   readonly hasCount?: boolean;
 }
 
@@ -39,7 +43,9 @@ export async function startDeployments(
   const read = (path: string): string | Buffer => {
     if (path.endsWith('/')) return PAGE;
     const isWasm = path.endsWith('/sqlite3.wasm');
-    return readFileSync(isWasm ? join(REPOSITORY, 'worker/vfs/sqlite3.wasm') : join(folder, path));
+    return readFileSync(
+      isWasm ? join(REPOSITORY, 'worker/engine/vfs/sqlite3.wasm') : join(folder, path),
+    );
   };
   const site = await serveStatic(read);
   return {
@@ -59,7 +65,10 @@ async function bundle(outdir: string, name: string, { protocol, ...given }: AppD
     logLevel: 'warning',
     absWorkingDir: REPOSITORY,
     outdir,
-    entryPoints: { page: 'e2e/deployments/page.ts', worker: 'e2e/deployments/worker.ts' },
+    entryPoints: {
+      page: 'e2e/specs/deployments/page.ts',
+      worker: 'e2e/specs/deployments/worker.ts',
+    },
     define: { DEPLOYMENT: JSON.stringify(name), GIVEN: JSON.stringify(given) },
     plugins: [...(protocol === undefined ? [] : [speaking(protocol)]), ...bundlePlugins],
   });
@@ -70,7 +79,7 @@ function speaking(protocol: number): Plugin {
   return {
     name: 'protocol',
     setup({ onLoad }) {
-      onLoad({ filter: /[\\/]rpc[\\/]control\.ts$/ }, ({ path }) => {
+      onLoad({ filter: /[\\/]wire[\\/]control\.ts$/ }, ({ path }) => {
         const source = readFileSync(path, 'utf8');
         const changed = source.replace(
           /(PROTOCOL_(?:VERSION|OLDEST)) = \d+/g,

@@ -1,7 +1,8 @@
 // The class of several deployments of one app: each adds a method to the one before, and the class's text tells
 // which one it is.
 
-import { DurableObject, serve } from '../../worker/entries/objects.ts';
+import { migrate } from '../../../src/tools/migrate/migrate.ts';
+import { DurableObject, serve } from '../../../worker/start/entries/objects.ts';
 import type { Given } from './site.ts';
 
 export interface Classes {
@@ -18,18 +19,26 @@ export interface Row {
 declare const DEPLOYMENT: string;
 declare const GIVEN: Given;
 
+const { hasCount, columns = [], breaking, ...options } = GIVEN;
+
 export class Book extends DurableObject<object> {
   readonly deployment = DEPLOYMENT;
 
   constructor(ctx: never, env: object) {
     super(ctx, env);
     this.ctx.storage.sql.exec('CREATE TABLE IF NOT EXISTS rows(id TEXT, by TEXT)');
+    const steps = columns.map((name) => ({
+      name,
+      up: `ALTER TABLE rows ADD COLUMN ${name} TEXT DEFAULT '${this.deployment}'`,
+      ...(name === breaking && { breaking: options.build ?? true }),
+    }));
+    void this.ctx.blockConcurrencyWhile(() => migrate(this.ctx.storage, steps));
   }
 
   /** Takes long enough for a takeover to begin meanwhile. */
   async add(id: string): Promise<string> {
     await this.ctx.storage.get('anything');
-    this.ctx.storage.sql.exec('INSERT INTO rows VALUES(?, ?)', id, this.deployment);
+    this.ctx.storage.sql.exec('INSERT INTO rows(id, by) VALUES(?, ?)', id, this.deployment);
     await new Promise((resolve) => setTimeout(resolve, 5));
     return this.deployment;
   }
@@ -37,6 +46,17 @@ export class Book extends DurableObject<object> {
   all(): Row[] {
     const rows = this.ctx.storage.sql.exec<Row & Record<string, string>>('SELECT id, by FROM rows');
     return rows.toArray();
+  }
+
+  /** The columns that migrations have added. */
+  columns(): string[] {
+    const names = this.ctx.storage.sql.exec<{ name: string }>(
+      "SELECT name FROM pragma_table_info('rows')",
+    );
+    return names
+      .toArray()
+      .map(({ name }) => name)
+      .slice(2);
   }
 
   /** Runs for so long. */
@@ -53,5 +73,4 @@ export class BookWithCount extends Book {
   }
 }
 
-const { hasCount, ...options } = GIVEN;
 serve({ Book: hasCount ? BookWithCount : Book }, options);

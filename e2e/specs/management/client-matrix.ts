@@ -1,16 +1,16 @@
 // Five versions of the real SDK, unmodified, do the tasks of clients in each interval of the schedule;
-// what came of it as a table for docs/management.md.
+// the outcomes, as a table for docs/management.md.
 
 import Cloudflare7 from 'cloudflare';
 import Cloudflare3 from 'cloudflare-3';
 import Cloudflare4 from 'cloudflare-4';
 import Cloudflare5 from 'cloudflare-5';
 import Cloudflare6 from 'cloudflare-6';
-import { type DateInterval, intervalsOf } from '../../src/management/report/date-sweep.ts';
+import { type DateInterval, intervalsOf } from '../../../src/management/report/date-sweep.ts';
 import { NoMethod, TASKS } from './client-tasks.ts';
 import { ACCOUNT_ID, startProvider } from './provider.ts';
 
-/** The newest types stand for all; what is called here is in every version, or missing. */
+/** The newest types stand for all; a method called here is in every version, or missing. */
 const SDKS = Object.entries({
   '3.5.0': Cloudflare3,
   '4.5.0': Cloudflare4,
@@ -24,7 +24,7 @@ type Result = { readonly failure: string } | null;
 
 /** The cells of the table: a row for each task, a column for each version. */
 export async function clientMatrix(): Promise<ReadonlyMap<string, readonly string[]>> {
-  const provider = await startProvider({ apiVersion: false });
+  const provider = await startProvider();
   const rows = new Map<string, string[]>();
   const intervals = intervalsOf();
   for (const [version, Sdk] of SDKS) {
@@ -58,7 +58,7 @@ export async function clientMatrix(): Promise<ReadonlyMap<string, readonly strin
   return rows;
 }
 
-/** A row for each task: what the versions meet, and which of them meet something else. */
+/** A row for each task: the outcome of most versions, and the versions with another outcome. */
 export function matrixTable(rows: ReadonlyMap<string, readonly string[]>): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
   const versions = SDKS.map(([version]) => version);

@@ -1,5 +1,5 @@
-// What clients do with the provider, each as one task: through the SDK's own method where the version
-// has one, else as a raw request. A task that ends well counts as working on that day.
+// Tasks of the provider's clients: through the SDK's own method where the version has one, else as a
+// raw request. A task that ends well counts as working on that day.
 
 import type Cloudflare from 'cloudflare';
 
@@ -12,7 +12,7 @@ export interface TaskContext {
   readonly accountId: string;
 }
 
-/** Does the task. @throws what the SDK throws, or what is missing */
+/** Does the task. @throws the SDK's error, or the name of a missing method */
 export type Task = (context: TaskContext) => Promise<unknown>;
 
 /** The version has no method for it. */

@@ -1,7 +1,7 @@
 // The emulated provider in a page: its objects in the page's own worker, its state in OPFS.
 
-import { connect } from '../../src/index.ts';
-import { createManagementApi, installFetch } from '../../src/management/index.ts';
+import { connect } from '../../../src/index.ts';
+import { createManagementApi, installFetch } from '../../../src/management/index.ts';
 import { runScenario, SCENARIO_ACCOUNT, scenarioOptions } from './scenario.ts';
 import type { Classes } from './worker.ts';
 

@@ -1,8 +1,8 @@
 // An emulated provider for tests, over objects in this process; its clock stands still until moved.
 
-import { createManagementApi, type ManagementOptions } from '../../src/management/edge/api.ts';
-import { ManagementObject } from '../../src/management/objects/management-object.ts';
-import { createObjects } from '../../worker/entries/node-objects.ts';
+import { createManagementApi, type ManagementOptions } from '../../../src/management/edge/api.ts';
+import { ManagementObject } from '../../../src/management/objects/management-object.ts';
+import { createObjects } from '../../../worker/start/entries/node-objects.ts';
 
 export const ACCOUNT_ID = 'a'.repeat(32);
 export const OTHER_ACCOUNT_ID = 'b'.repeat(32);

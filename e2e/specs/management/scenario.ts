@@ -1,4 +1,4 @@
-// One sequence of calls over many days, and what was answered: to be equal wherever it runs.
+// One sequence of calls over many days, and its answers, which must be equal wherever it runs.
 //
 // Imports nothing, so that it runs in Node, in a page and on workerd. Time stands still and ids count.
 

@@ -1,12 +1,12 @@
 // A service worker that is the provider for its pages, over objects in its own memory.
 
-import { WASM_URL } from '../../src/contract/wasm-url.ts';
 import {
   createManagementApi,
   handleFetchEvent,
   ManagementObject,
-} from '../../src/management/index.ts';
-import { createObjects } from '../../worker/entries/in-process.ts';
+} from '../../../src/management/index.ts';
+import { WASM_URL } from '../../../src/shared/contract/wasm-url.ts';
+import { createObjects } from '../../../worker/start/entries/in-process.ts';
 import { SCENARIO_ACCOUNT } from './scenario.ts';
 
 const BASE = 'https://api.example/client/v4';

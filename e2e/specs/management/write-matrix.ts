@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { clientMatrix, matrixTable } from './client-matrix.ts';
 
-export const DOCUMENT = new URL('../../docs/management.md', import.meta.url);
+export const DOCUMENT = new URL('../../../docs/management.md', import.meta.url);
 const MATRIX = /(<!-- matrix -->\n)[\s\S]*?(<!-- \/matrix -->)/;
 
 /** The document with this table. */

@@ -1,9 +1,10 @@
-// A page with nothing but the package: what tests do with it, they do from outside.
+// A page with nothing but the package: tests act on it from outside.
 
 import startDemo from 'virtual:ctx-storage/start';
-import { connectSource } from '../../src/connect-source.ts';
-import { type ConnectOptions, connect, live, openStorage, withSignal } from '../../src/index.ts';
-import { migrate } from '../../src/migrate/migrate.ts';
+import { type ConnectOptions, connect, live, openStorage, withSignal } from '../../../src/index.ts';
+import { connectSource } from '../../../src/page/start/connect-source.ts';
+import { migrate } from '../../../src/tools/migrate/migrate.ts';
+import { undoStack } from '../../../src/tools/undo/undo.ts';
 import type { Classes } from './objects-worker.ts';
 import { startWriting, verifyWrites } from './writer.ts';
 
@@ -28,6 +29,7 @@ const api = {
   live,
   withSignal,
   migrate,
+  undoStack,
   connectRooms,
   startRooms,
   connectDemo,

@@ -1,6 +1,6 @@
-// Opens files while the collector runs, and posts the names of those that are not open after a while.
+// Opens files while the collector runs, and posts the names of files that are not open after a while.
 
-import { HandleCloser, OpfsDirectory } from '../../worker/file/opfs-file.ts';
+import { HandleCloser, OpfsDirectory } from '../../../worker/engine/file/opfs-file.ts';
 
 const FILES = 3000;
 const AT_ONCE = 16;

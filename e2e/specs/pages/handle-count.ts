@@ -10,7 +10,7 @@ export interface HandleCount {
   most: number;
 }
 
-/** Counts those that are opened from now on. */
+/** Counts handles that are opened from now on. */
 export function countHandles(): HandleCount {
   const files = FileSystemFileHandle.prototype as unknown as {
     createSyncAccessHandle(): Promise<Handle>;

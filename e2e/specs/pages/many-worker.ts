@@ -1,6 +1,6 @@
 // A worker that may open few files, and counts the synchronous access handles that it has open.
 
-import { DurableObject, serve } from '../../worker/entries/objects.ts';
+import { DurableObject, serve } from '../../../worker/start/entries/objects.ts';
 import { countHandles } from './handle-count.ts';
 
 const handles = countHandles();

@@ -1,9 +1,9 @@
 // The classes that end-to-end tests call, hosted as an app would host them.
 
-import type { ObjectWebSocket, RpcStub } from '../../src/contract/object.ts';
-import { DurableObject, RpcTarget, serve } from '../../worker/entries/objects.ts';
+import type { ObjectWebSocket, RpcStub } from '../../../src/shared/contract/object.ts';
+import { DurableObject, RpcTarget, serve } from '../../../worker/start/entries/objects.ts';
 
-/** What a page learns of a run: `window.api.connect<Classes>`. */
+/** The types for a page: `window.api.connect<Classes>`. */
 export interface Classes {
   Room: Room;
 }
@@ -13,7 +13,7 @@ declare const WebSocketPair: new () => { 0: ObjectWebSocket; 1: ObjectWebSocket 
 const ENDLESS =
   'WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT max(i) FROM c';
 
-/** What calls of `step` did, in order, whichever room they called. */
+/** The effects of `step` in order, whichever room was called. */
 const steps: string[] = [];
 
 class Ticker extends RpcTarget {
@@ -40,7 +40,7 @@ export class Room extends DurableObject<{ Room: { getByName(name: string): Room 
     return sum;
   }
 
-  /** For live reads: what `add` has stored. */
+  /** For live reads: the sum of the entries that `add` has stored. */
   sum(): number {
     return this.ctx.storage.kv.get<number>('sum') ?? 0;
   }
@@ -64,7 +64,7 @@ export class Room extends DurableObject<{ Room: { getByName(name: string): Room 
     })();
   }
 
-  /** What `step` did since the last time. */
+  /** The effects of `step` since the last call. */
   steps(): string[] {
     return steps.splice(0);
   }
@@ -87,7 +87,7 @@ export class Room extends DurableObject<{ Room: { getByName(name: string): Room 
   }
 
   listen(listener: RpcStub<(event: string) => void>): void {
-    this.#listener = listener;
+    this.#listener = listener.dup();
   }
 
   async say(event: string): Promise<void> {

@@ -2,8 +2,8 @@
 
 import { createElement as h, StrictMode, Suspense } from 'react';
 import { createRoot, type Root } from 'react-dom/client';
-import type { RemoteStorage } from '../../src/index.ts';
-import { useConnectionStatus, useLive, useLiveValue } from '../../src/react/index.ts';
+import type { RemoteStorage } from '../../../src/index.ts';
+import { useConnectionStatus, useLive, useLiveValue } from '../../../src/tools/react/index.ts';
 import './blank.ts';
 
 type Rooms = Awaited<ReturnType<typeof window.api.connectRooms>>['env'];

@@ -1,7 +1,7 @@
 // Stores rows of files in IndexedDB and looks whether they exist, both without end; with `?once`, stores one
-// row. Posts what it has done first: `opened`, or `stored`.
+// row. Posts its first result: `opened`, or `stored`.
 
-import { IdbRows } from '../../worker/file/idb-rows.ts';
+import { IdbRows } from '../../../worker/engine/file/idb-rows.ts';
 
 const rows = await IdbRows.open('ended');
 const path = { key: 'object', name: 'file' };

@@ -1,6 +1,6 @@
 // A class with a method that never returns: its worker is stuck, with all objects in it.
 
-import { DurableObject, serve } from '../../worker/entries/objects.ts';
+import { DurableObject, serve } from '../../../worker/start/entries/objects.ts';
 
 export class Loop extends DurableObject {
   add(by: number): number {

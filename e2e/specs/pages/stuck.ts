@@ -1,6 +1,6 @@
 // A tab that calls an object, also one whose method never returns, and follows another.
 
-import { connect, live } from '../../src/index.ts';
+import { connect, live } from '../../../src/index.ts';
 import type { Loop } from './stuck-worker.ts';
 
 declare global {

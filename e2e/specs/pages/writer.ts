@@ -1,9 +1,9 @@
-// A page that writes without end, and what must be true of its writes after any kill.
+// A page that writes without end, and the conditions that its writes must meet after any kill.
 //
 // Write n is one transaction: a row of the table and the key "last", which so always agree. Rows
 // carry their own length, so that a torn one shows.
 
-import { openStorage } from '../../src/index.ts';
+import { openStorage } from '../../../src/index.ts';
 
 declare global {
   interface Window {
@@ -12,11 +12,11 @@ declare global {
   }
 }
 
-/** What is in the storage when it is opened again. */
+/** The content of the storage when it is opened again. */
 export interface Verification {
   /** Number of the last write found; 0 when there is none. */
   readonly last: number;
-  /** What is wrong, in words; empty when nothing is. */
+  /** The faults, in words; empty when there are none. */
   readonly faults: readonly string[];
 }
 

@@ -3,18 +3,18 @@
 // The page starts a worker, the worker runs the scenarios beside the storage. When a scenario never
 // ends, the worker is replaced, and with it the page if even that does not answer.
 
-import type { StorageMedium } from '../../src/contract/medium.ts';
-import { type BrowserName, requireBrowser } from '../browsers/browser.ts';
-import { Profile } from '../browsers/profile.ts';
-import { folderMount, startServer } from '../browsers/server.ts';
-import { PlaywrightTabs, type Tab, type TabBrowser } from '../browsers/tabs.ts';
-import { requireWebKit, WebKitBrowser } from '../browsers/webkit.ts';
+import type { StorageMedium } from '../../../src/shared/contract/medium.ts';
+import { type BrowserName, requireBrowser } from '../../browsers/browser.ts';
+import { Profile } from '../../browsers/profile.ts';
+import { folderMount, startServer } from '../../browsers/server.ts';
+import { PlaywrightTabs, type Tab, type TabBrowser } from '../../browsers/tabs.ts';
+import { requireWebKit, WebKitBrowser } from '../../browsers/webkit.ts';
 import { type Corpus, knownDifferences } from './corpus.ts';
 import type { ListedScenario, Result } from './scenario.ts';
 import type { Implementation, ListedFile } from './suite.ts';
 import type { Reply, Request } from './worker/messages.ts';
 
-const PAGE_PATH = '/e2e/conformance/page/index.html';
+const PAGE_PATH = '/e2e/workerd/conformance/page/index.html';
 
 interface BrowserOptions {
   readonly browser: BrowserName | 'webkitgtk';

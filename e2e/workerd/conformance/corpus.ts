@@ -18,7 +18,7 @@ const ALTERNATIVE_FILES = ['expected-alt.json'];
 export type Results = Readonly<Record<string, unknown>>;
 
 export interface Corpus {
-  /** The files' common root; what a scenario imports relatively is found from there. */
+  /** The files' common root; a scenario's relative imports are found from there. */
   readonly directory: string;
   /** Paths of the scenario files, relative to `directory`, sorted. */
   readonly files: readonly string[];

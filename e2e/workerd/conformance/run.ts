@@ -3,9 +3,9 @@
 //                        [--headed]
 //
 // Runs scenarios on our storage in a real browser, on the best medium that it has or on the one named, and
-// compares their results with what is expected. Without a folder, our own corpus.
+// compares their results with the expected ones. Without a folder, our own corpus.
 
-import { STORAGE_MEDIA } from '../../src/contract/medium.ts';
+import { STORAGE_MEDIA } from '../../../src/shared/contract/medium.ts';
 import { startBrowser } from './browser-implementation.ts';
 import { readCommandLine, runCommand } from './suite.ts';
 

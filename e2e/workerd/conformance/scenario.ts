@@ -1,11 +1,11 @@
 // One conformance scenario: its three forms, and how each becomes a result that is plain JSON.
 //
-// Runs beside the storage under test: in a browser's worker, and inside workerd. A result says what
-// a program could observe: a value, the name of what was thrown, or that the object was reset.
+// Runs next to the storage under test: in a browser's worker, and inside workerd. A result is the
+// observation of a program: a value, the name of an error, or that the object was reset.
 //
 // Knows nothing of files, expectations or browsers. Compiles without DOM and without Node.
 
-/** What a scenario receives as `ctx`; it checks the members it needs by using them. */
+/** The `ctx` of a scenario; it checks the members it needs by using them. */
 export type Context = unknown;
 
 /** The helpers handed to a scenario as `h`; opaque here. */
@@ -37,7 +37,7 @@ export type Result = unknown;
 export interface Objects {
   /** Delivers one event to the object; rejects when the object was reset meanwhile. */
   deliver(name: string, event: (ctx: Context) => Promise<Result>): Promise<Result>;
-  /** What the object does when its alarm fires. */
+  /** The code that runs when the object's alarm fires. */
   setAlarmHandler(name: string, handler: (ctx: Context, info: unknown) => unknown): void;
 }
 
@@ -121,8 +121,8 @@ async function runAlarmScenario(
   return { log: tools.canonicalize(log), start, finish };
 }
 
-// What the scenario itself throws is caught inside the event, so a rejection of the event means
-// that the object was reset.
+// An error of the scenario itself is caught inside the event, so a rejection of the event means that
+// the object was reset.
 async function observe(
   phase: Phase,
   objectName: string,

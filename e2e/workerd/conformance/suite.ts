@@ -19,7 +19,7 @@ export interface ListedFile {
 
 /** An implementation of `ctx.storage` in which scenarios can be run. */
 export interface Implementation {
-  /** What it is, for the report. */
+  /** The name of the suite, for the report. */
   readonly title: string;
   /** Scenarios whose expectation it is known not to meet, each with the reason. */
   readonly known: Readonly<Record<string, string>>;
@@ -37,7 +37,7 @@ export interface SuiteOptions {
   /** Where to write all results as JSON. */
   readonly out: string | undefined;
   readonly verbose: boolean;
-  /** What else was asked for on the command line. */
+  /** Further options of the command line. */
   readonly flags: Readonly<Record<string, string | boolean | undefined>>;
 }
 

@@ -1,9 +1,9 @@
 // Judges results against the expectations of a corpus, and says so in text.
 //
-// A result passes when its JSON text equals that of the expectation or of the accepted alternative.
-// A scenario without an expectation is not scored; one that could not be run at all always fails,
-// as does an expectation for which no scenario was found: nothing is left out silently. A known
-// difference is neither passed nor failed, is always shown, and fails once it no longer differs.
+// A result passes when its JSON text equals that of the expectation or of the accepted alternative. A
+// scenario without an expectation is not scored. A scenario that could not run always fails, and so
+// does an expectation without a scenario: nothing is left out silently. A known difference is neither
+// passed nor failed, is always shown, and fails once it no longer differs.
 
 import type { Results } from './corpus.ts';
 
@@ -108,7 +108,7 @@ function wanted(name: string, expected: Results): string {
 const SHOWN_CHARACTERS = 240;
 const CONTEXT_CHARACTERS = 60;
 
-// Keeps the neighbourhood of the first difference, which is what one looks for.
+// Keeps the neighbourhood of the first difference, because readers look for it.
 function shortenPair(want: string, got: string): [string, string] {
   let same = 0;
   while (same < want.length && want[same] === got[same]) same += 1;

@@ -1,7 +1,8 @@
-// What callers get of stubs, sockets and messages: the same questions to one class in workerd and here.
+// The results that callers get from stubs, sockets and messages: the same questions to one class in
+// workerd and here.
 
 import { describe, expect, test } from 'vitest';
-import { DurableObject, RpcStub, RpcTarget } from '../../worker/entries/node-objects.ts';
+import { DurableObject, RpcStub, RpcTarget } from '../../../worker/start/entries/node-objects.ts';
 import { askAll, deskOf } from './desk.ts';
 import { disposalOf, disposeAll } from './disposal.ts';
 import { askInNode } from './in-node.ts';

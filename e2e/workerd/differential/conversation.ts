@@ -1,4 +1,4 @@
-// What the test asks of a room, step by step, and what it hears: the same code beside both engines.
+// The test's requests to a room, step by step, and its messages: the same code next to both engines.
 
 interface Message {
   readonly id: number;
@@ -83,7 +83,7 @@ export async function converse(rooms: Rooms): Promise<unknown[]> {
   return seen;
 }
 
-/** What is seen of a room whose messages are soon forgotten, once they are. */
+/** The visible state of a room whose messages are soon forgotten, once they are. */
 async function forgetting(room: RoomStub): Promise<unknown[]> {
   await room.keep(SHORT_KEEP_MS);
   const posted = timeless(await room.post('ann', 'soon forgotten'));

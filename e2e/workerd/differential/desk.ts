@@ -1,4 +1,4 @@
-// A class whose methods give every kind of result, and what callers ask of it. Each engine's base
+// A class whose methods give every kind of result, and the calls that callers make. Each engine's base
 // classes are passed in, so that one file runs in both.
 
 interface Bases {
@@ -121,7 +121,7 @@ export function deskOf({ DurableObject, RpcTarget, RpcStub }: Bases) {
   };
 }
 
-/** What a response tells. */
+/** A response as plain data. */
 async function told(response: Promise<Response>): Promise<unknown[]> {
   const { status, url, redirected, headers, ok } = await response;
   return [status, url, redirected, headers.get('location'), ok, await (await response).text()];
@@ -258,7 +258,7 @@ const ASKS: Readonly<Record<string, Ask>> = {
   'an instance as an argument': (desk) => desk.echo(new (class Own {})()),
 };
 
-/** What each of them gives; of an error its class, and its message when it is the object's own. */
+/** The result of each; for an error its class, and its message when it is the object's own. */
 export async function askAll(desks: unknown): Promise<Record<string, unknown>> {
   const desk = (desks as Untyped).getByName('one');
   const seen: Record<string, unknown> = {};

@@ -1,4 +1,4 @@
-// A class that hands out targets which tell when they are disposed of, and what callers do with them.
+// A class that hands out targets which report their disposal, and its callers.
 
 interface Bases {
   readonly DurableObject: new (ctx: never, env: never) => object;
@@ -114,7 +114,7 @@ const ASKS: Readonly<Record<string, Ask>> = {
     made[Symbol.dispose]();
     return goneOf(one, 1);
   },
-  'what a target gives': async (one) => {
+  'the results of a target': async (one) => {
     const made = await one.make('a');
     const next = await made.next();
     next[Symbol.dispose]();
@@ -177,7 +177,7 @@ const ASKS: Readonly<Record<string, Ask>> = {
   },
 };
 
-/** What is gone, when it is so many at least; else after a while. */
+/** The disposed targets once there are `count`, or after a while. */
 async function goneOf(one: Untyped, count: number): Promise<string[]> {
   for (let tries = 0; ; tries++) {
     const gone = await one.gone();
@@ -186,7 +186,7 @@ async function goneOf(one: Untyped, count: number): Promise<string[]> {
   }
 }
 
-/** What each of them gives. */
+/** The result of each. */
 export async function disposeAll(all: Untyped): Promise<Record<string, unknown>> {
   const seen: Record<string, unknown> = {};
   for (const [what, ask] of Object.entries(ASKS)) {

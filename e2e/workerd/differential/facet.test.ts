@@ -1,7 +1,7 @@
 // Facets of an object, and the exports they are made from: the same questions in workerd and here.
 
 import { describe, expect, test } from 'vitest';
-import { DurableObject, RpcTarget } from '../../worker/entries/node-objects.ts';
+import { DurableObject, RpcTarget } from '../../../worker/start/entries/node-objects.ts';
 import { facetAll, facetOf, innerOf } from './facet.ts';
 import { askInNode } from './in-node.ts';
 import { askInWorkerd } from './in-workerd.ts';

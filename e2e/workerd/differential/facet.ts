@@ -1,5 +1,5 @@
-// A class whose objects have facets of the same class, and of one that is only exported, and all that
-// happens to those: how they start, end, store, and what of them can be passed on.
+// A class whose objects have facets of the same class, and of a class that is only exported. Covers how
+// facets start, end, store, and which of their parts can be passed on.
 
 interface Bases {
   readonly DurableObject: new (ctx: never, env: never) => object;
@@ -508,7 +508,7 @@ const ASKS: Readonly<Record<string, Ask>> = {
 /** Words after which our messages go on. */
 const GOES_ON = /((?:does not implement the method "\w+"|cannot be called over RPC)\.).*/s;
 
-/** What it gives, or what the error says of itself. */
+/** The result, or the description of the error. */
 async function told(ask: () => unknown): Promise<unknown> {
   try {
     const value = await ask();
@@ -544,7 +544,7 @@ async function words(ask: () => unknown): Promise<unknown> {
 const SHARED =
   /^(Facet name is too long \(max 256 characters\)|Could not serialize .*? does not support serialization|alarms are not yet implemented for SQLite-backed Durable Objects)/;
 
-/** What each of them gives. */
+/** The result of each. */
 export async function facetAll(all: Untyped): Promise<Record<string, unknown>> {
   const seen: Record<string, unknown> = {};
   for (const what of Object.keys(ASKS)) {

@@ -1,6 +1,6 @@
 // A class of this folder that takes its bases, asked everything in Node.
 
-import { createObjects } from '../../worker/entries/node-objects.ts';
+import { createObjects } from '../../../worker/start/entries/node-objects.ts';
 
 export async function askInNode(
   className: string,

@@ -2,7 +2,7 @@
 
 import { askWorkerd } from '../workerd.ts';
 
-/** A class: its module, the function that makes it, and the one that asks it everything. */
+/** A class: its module, the function that makes it, and the function that asks it everything. */
 export interface Asked {
   readonly module: string;
   readonly className: string;

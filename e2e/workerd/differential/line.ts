@@ -1,4 +1,4 @@
-// A class with sockets of both kinds, what it asks of them itself, and what its callers do.
+// A class with sockets of both kinds, its own questions about them, and its callers.
 
 interface Bases {
   readonly DurableObject: new (ctx: never, env: never) => object;
@@ -200,7 +200,7 @@ const OWN_ASKS: Readonly<Record<string, OwnAsk>> = {
   'a response of 101 without one': () => new Response(null, { status: 101 }),
 };
 
-/** What clients hear of lines of both kinds. */
+/** The messages that clients of lines of both kinds get. */
 export async function callAll(lines: Untyped): Promise<Record<string, unknown>> {
   const seen: Record<string, unknown> = await lines.getByName('own').askAll();
   for (const kind of ['plain', 'kept']) {

@@ -1,4 +1,4 @@
-// A class that does not extend DurableObject, and what its stubs give.
+// A class that does not extend DurableObject, and the results of its stubs.
 
 /** Of the other engine's types, or of none. */
 // biome-ignore lint/suspicious/noExplicitAny: the same code meets two engines, without their types
@@ -19,7 +19,7 @@ export function plainOf() {
   };
 }
 
-/** What each of them gives. */
+/** The result of each. */
 export async function plainAll(all: Untyped): Promise<Record<string, unknown>> {
   const one = all.getByName('one');
   return {

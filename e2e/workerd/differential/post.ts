@@ -1,4 +1,4 @@
-// A class that hands requests, responses and streams on to another object, and what arrives.
+// A class that passes requests, responses and streams on to another object, and their state on arrival.
 
 interface Bases {
   readonly DurableObject: new (ctx: never, env: never) => object;
@@ -223,7 +223,7 @@ const ASKS: Readonly<Record<string, Ask>> = {
       new Uint8Array([1, 2, 3]).subarray(1),
       new Float32Array([1.5]),
       new DataView(new ArrayBuffer(2)),
-      // biome-ignore lint/suspicious/noSparseArray: a hole is what is sent
+      // biome-ignore lint/suspicious/noSparseArray: the test sends a hole
       [1, , 3],
       Object('boxed'),
       cyclic,
@@ -263,7 +263,7 @@ async function told(given: Response | Promise<Response>): Promise<unknown[]> {
   return [status, redirected, headers.get('x-by'), await response.text()];
 }
 
-/** What JSON would not show. */
+/** Parts of a value that JSON would not show. */
 function described(value: Untyped): unknown {
   if (typeof value === 'bigint' || Object.is(value, -0) || Number.isNaN(value)) {
     return Object.is(value, -0) ? '-0' : String(value);
@@ -280,7 +280,7 @@ function described(value: Untyped): unknown {
   return [tag, Object.entries(value).map(described)];
 }
 
-/** What each of them gives; of an error its class, and its message when it is the object's own. */
+/** The result of each; for an error its class, and its message when it is the object's own. */
 export async function postAll(posts: Untyped): Promise<Record<string, unknown>> {
   const post = posts.getByName('one');
   const seen: Record<string, unknown> = {};

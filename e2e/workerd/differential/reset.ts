@@ -1,4 +1,4 @@
-// A class whose object is reset in every way, and what the stubs that reached it give afterwards.
+// A class whose object is reset in every way, and the results of its earlier stubs afterwards.
 
 interface Bases {
   readonly DurableObject: new (ctx: never, env: never) => object;
@@ -103,7 +103,7 @@ const ASKS: Readonly<Record<string, Ask>> = {
   },
 };
 
-/** The result, or what the error says of itself. */
+/** The result, or the description of the error. */
 async function told(call: Promise<unknown>): Promise<unknown> {
   try {
     const value = await call;
@@ -120,7 +120,7 @@ async function told(call: Promise<unknown>): Promise<unknown> {
   }
 }
 
-/** What each of them gives. */
+/** The result of each. */
 export async function resetAll(all: Untyped): Promise<Record<string, unknown>> {
   const seen: Record<string, unknown> = {};
   for (const [what, ask] of Object.entries(ASKS)) {

@@ -1,4 +1,4 @@
-// A class that is called back while one of its critical sections is open, and what it gets to see.
+// A class that is called back while one of its critical sections is open, and the order that it sees.
 
 interface Bases {
   readonly DurableObject: new (ctx: never, env: never) => object;
@@ -9,7 +9,7 @@ interface Bases {
 // biome-ignore lint/suspicious/noExplicitAny: the same code meets two engines, without their types
 type Untyped = any;
 
-/** What an object does inside one of its sections, with another object of its class. */
+/** The actions of an object inside one of its sections, with another object of its class. */
 const CALLBACKS = {
   'a function': (peer) => peer.call((value: number) => value + 1, 1),
   'a function in a value': (peer) => peer.callIn({ deep: { add: (value: number) => value + 1 } }),
@@ -112,7 +112,7 @@ export function sectionOf({ DurableObject, RpcTarget }: Bases) {
       });
       return this.#order;
     }
-    /** What was passed in a section that has ended is called as any event. */
+    /** A function that was passed in a section that has ended is called as an ordinary event. */
     async afterwards() {
       const peer = this.env.Section.getByName('keeper');
       await this.ctx.blockConcurrencyWhile(() => peer.keep((value: number) => value + 1));
@@ -173,7 +173,7 @@ export function sectionOf({ DurableObject, RpcTarget }: Bases) {
   };
 }
 
-/** What each of them gives. */
+/** The result of each. */
 export async function sectionAll(sections: Untyped): Promise<Record<string, unknown>> {
   const seen: Record<string, unknown> = {};
   for (const kind of ['blockConcurrencyWhile', 'transaction', 'constructor']) {

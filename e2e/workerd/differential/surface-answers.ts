@@ -4,13 +4,13 @@
 // biome-ignore lint/suspicious/noExplicitAny: the same code meets two engines, without their types
 export type Untyped = any;
 
-/** What is asked of an object, which is passed. */
+/** Questions to an object, which is passed. */
 export type Questions = Readonly<Record<string, (self: Untyped) => unknown>>;
 
 /** Globals that only workerd's types know. */
 export const scope = globalThis as Untyped;
 
-/** What the call gives or throws. */
+/** The result or the error of the call. */
 export async function attempt(question: () => unknown): Promise<unknown> {
   try {
     return shown(await question());
@@ -20,7 +20,7 @@ export async function attempt(question: () => unknown): Promise<unknown> {
   }
 }
 
-/** What a promise comes to. */
+/** The result or the error of a promise. */
 export async function outcome(promise: Promise<unknown>): Promise<unknown> {
   return await promise.then(shown, (error: Error) => `${error.name}: ${error.message}`);
 }
@@ -38,7 +38,7 @@ export function within(promise: Promise<unknown>): Promise<unknown> {
   return Promise.race([promise, late]);
 }
 
-/** The class of what the call throws, where its words differ. */
+/** The class of the call's error, where messages differ. */
 export function refusal(call: () => unknown): string {
   try {
     call();

@@ -13,10 +13,10 @@ const hit = async (response: Untyped) =>
     ? 'none'
     : [response.status, await response.text(), response.headers.get('cf-cache-status')];
 
-/** What a cache gives for a key. */
+/** The result of a cache for a key. */
 const found = async (key: unknown, options?: object) => hit(await store().match(key, options));
 
-/** What `put` gives, and `match` after it. */
+/** The result of `put`, and of `match` after it. */
 const kept = async (key: string, response: Response) => [
   await attempt(() => store().put(key, response)),
   await found(key),

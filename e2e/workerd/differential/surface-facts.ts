@@ -1,4 +1,4 @@
-// Questions about what the runtime says of itself: navigator, Cloudflare, the kinds of its objects.
+// Questions about the runtime's own description: navigator, Cloudflare, the kinds of its objects.
 
 import { names, type Questions, refusal, scope } from './surface-answers.ts';
 

@@ -1,7 +1,7 @@
-// What objects use beside storage: the same questions to one class in workerd and here.
+// APIs that objects use next to storage: the same questions to one class in workerd and here.
 
 import { describe, expect, test } from 'vitest';
-import { DurableObject } from '../../worker/entries/node-objects.ts';
+import { DurableObject } from '../../../worker/start/entries/node-objects.ts';
 import { askInNode } from './in-node.ts';
 import { askInWorkerd } from './in-workerd.ts';
 import { surfaceAll, surfaceOf } from './surface.ts';

@@ -51,7 +51,7 @@ export function surfaceOf({ DurableObject }: Bases) {
   };
 }
 
-/** What each question gives. */
+/** The result of each question. */
 export async function surfaceAll(objects: Untyped): Promise<Record<string, unknown>> {
   const seen: Record<string, unknown> = {};
   for (const [subject, questions] of Object.entries(QUESTIONS)) {

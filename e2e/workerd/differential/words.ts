@@ -123,7 +123,7 @@ function nested(levels: number): unknown {
   return value;
 }
 
-/** What a stack is headed by, and whether it names the function that waited. */
+/** The first line of a stack, and whether it names the function that waited. */
 function stackOf(error: unknown): unknown[] {
   const stack = String((error as Error).stack);
   // Firefox begins every stack with its first frame.
@@ -233,7 +233,7 @@ const ASKS: Readonly<Record<string, Ask>> = {
   'the stack of a call between objects': (one) => one.failOfPeer(),
 };
 
-/** What an error says; anything else as it is. */
+/** The description of an error; any other result as it is. */
 async function told(ask: () => unknown): Promise<unknown> {
   try {
     const value = await ask();
@@ -245,7 +245,7 @@ async function told(ask: () => unknown): Promise<unknown> {
   }
 }
 
-/** What each of them gives. */
+/** The result of each. */
 export async function wordsAll(all: Untyped): Promise<Record<string, unknown>> {
   const one = all.getByName('one');
   const seen: Record<string, unknown> = {};

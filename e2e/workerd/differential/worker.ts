@@ -1,6 +1,6 @@
 // The asked classes, hosted as an app would host them.
 
-import { DurableObject, RpcStub, RpcTarget, serve } from '../../worker/entries/objects.ts';
+import { DurableObject, RpcStub, RpcTarget, serve } from '../../../worker/start/entries/objects.ts';
 import { deskOf } from './desk.ts';
 import { facetOf, innerOf } from './facet.ts';
 import { lineOf } from './line.ts';

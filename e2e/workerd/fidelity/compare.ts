@@ -1,4 +1,4 @@
-// What a program found in two engines, finding by finding.
+// A program's findings in two engines, one by one.
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Findings } from '../libraries/engines.ts';

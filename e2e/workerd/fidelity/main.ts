@@ -5,10 +5,10 @@
 // finding differs or a program fails.
 
 import { parseArgs } from 'node:util';
-import { openBlank } from '../browsers/blank-page.ts';
-import { requireBrowser } from '../browsers/browser.ts';
-import { Profile } from '../browsers/profile.ts';
-import { startServer } from '../browsers/server.ts';
+import { openBlank } from '../../browsers/blank-page.ts';
+import { requireBrowser } from '../../browsers/browser.ts';
+import { Profile } from '../../browsers/profile.ts';
+import { startServer } from '../../browsers/server.ts';
 import { type Findings, inBrowser, inWorkerd, startInBrowser } from '../libraries/engines.ts';
 import { installedVersion, PROGRAMS, type Program } from '../libraries/programs.ts';
 import { startWorkerd } from '../libraries/workerd.ts';

@@ -26,7 +26,8 @@ test('a program that differs is shrunk, and its seed repeats it', async () => {
   for (const difference of differences) {
     const ops = difference.steps.map(({ op }) => op).filter((op) => op !== 'exec');
     expect(ops).toContain('put');
-    // Two more end every program, and one that the shrinking does not try without may be left.
+    // Every program ends with two more operations, and the shrinker may leave one operation that it
+    // does not try to remove.
     expect(ops.length).toBeLessThanOrEqual(4);
     expect(describe(difference)).toContain(`npm run fuzz -- --seed ${difference.seed} --count 1`);
     expect(await compareSeed(difference.seed, engine(), engine('put'))).toEqual(difference);

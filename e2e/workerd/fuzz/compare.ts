@@ -1,5 +1,5 @@
-// Runs the program of a seed in both engines. fast-check makes the program, and shrinks one whose
-// results differ to a short one that still shows a difference.
+// Runs the program of a seed in both engines. fast-check makes the program, and shrinks a program whose
+// results differ until a short program is left that still differs.
 
 import fc from 'fast-check';
 import type { Engine } from './implementations.ts';

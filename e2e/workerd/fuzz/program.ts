@@ -1,7 +1,7 @@
 // Random programs over the storage, as JSON.
 //
 // Left out on purpose:
-//   what docs/compatibility.md lists as different: limits, an unread RETURNING
+//   the differences in docs/compatibility.md: limits, an unread RETURNING
 //   rowsRead, and writes to an index on an expression: workerd has an older SQLite, which counts
 //   some reads and writes that the newer one does not make
 //   databaseSize after deleteAll, where workerd has an empty table of its own, and beside errors,
@@ -119,7 +119,7 @@ export const programs: fc.Arbitrary<Step[]> = fc.oneof(
   { weight: 7, arbitrary: programsOver(schemas, true) },
 );
 
-// ---- What cannot be compared.
+// ---- Steps that cannot be compared.
 
 function comparable(steps: readonly Step[]): Step[] {
   return without(steps, [

@@ -1,6 +1,6 @@
 // One operation of a random program, as plain data.
 
-/** A step as e2e/fuzz/interpreter.mjs runs it. */
+/** A step as e2e/workerd/fuzz/interpreter.mjs runs it. */
 export interface Step {
   readonly op: string;
   readonly steps?: readonly Step[];

@@ -1,4 +1,4 @@
-// Random values that can be stored, as e2e/conformance/corpus/canonical.mjs describes them in JSON.
+// Random values that can be stored, as e2e/workerd/conformance/corpus/canonical.mjs describes them in JSON.
 
 import fc from 'fast-check';
 

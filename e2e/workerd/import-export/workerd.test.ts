@@ -4,15 +4,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { makeFile } from '../../worker/testing/foreign-files.ts';
-import { createTestHost, type TestHost } from '../../worker/testing/test-host.ts';
+import { makeFile } from '../../../worker/testing/foreign-files.ts';
+import { createTestHost, type TestHost } from '../../../worker/testing/test-host.ts';
 import { canonicalize } from '../conformance/corpus/canonical.mjs';
 import { fill, read } from './contents.mjs';
 import { idOf, placeDatabase, placeSchedule, Workerd } from './workerd.ts';
 
 const BULK_COUNT = 100_000;
 const ALARM_MS = Date.UTC(2033, 4, 5, 6, 7, 8, 9);
-const TIMEOUT_MS = 60_000;
 
 let directory: string;
 let host: TestHost;
@@ -40,7 +39,7 @@ beforeAll(async () => {
     ),
   );
   workerd = await Workerd.start(directory);
-}, TIMEOUT_MS);
+});
 
 afterAll(async () => {
   await workerd?.close();
@@ -62,7 +61,7 @@ test('[MOVE12] an export is read by workerd under the id of its name, whole, wit
   expect(Object.keys(there.values)).toHaveLength(17);
 });
 
-test('[MOVE12] what workerd writes into an export comes back, from its file and WAL as they are', async () => {
+test("[MOVE12] workerd's writes into an export come back, from its file and WAL as they are", async () => {
   await workerd.call('from here', 'put', 'added', 'there');
   const file = workerd.databaseFile('from here');
   const wal = workerd.walFile('from here');
@@ -73,26 +72,22 @@ test('[MOVE12] what workerd writes into an export comes back, from its file and 
   expect(await contents('back')).toEqual(await contents('from here'));
 });
 
-test(
-  '[MOVE12] an object of workerd moves here, with its WAL and without',
-  async () => {
-    await workerd.call('from there', 'fill', BULK_COUNT, ALARM_MS);
-    const there = await workerd.call('from there', 'read');
-    const file = workerd.databaseFile('from there');
-    const wal = workerd.walFile('from there');
-    expect(wal?.length).toBeGreaterThan(0);
-    await host.host.importDatabase(host.address('with wal'), file, wal);
-    expect(await contents('with wal')).toEqual(there);
+test('[MOVE12] an object of workerd moves here, with its WAL and without', async () => {
+  await workerd.call('from there', 'fill', BULK_COUNT, ALARM_MS);
+  const there = await workerd.call('from there', 'read');
+  const file = workerd.databaseFile('from there');
+  const wal = workerd.walFile('from there');
+  expect(wal?.length).toBeGreaterThan(0);
+  await host.host.importDatabase(host.address('with wal'), file, wal);
+  expect(await contents('with wal')).toEqual(there);
 
-    // An instance that ends closes its database, which puts the WAL into it.
-    await expect(workerd.call('from there', 'abort')).rejects.toThrow();
-    await expect.poll(() => workerd.walFile('from there'), { timeout: 5000 }).toBeNull();
-    const alone = workerd.databaseFile('from there');
-    await host.host.importDatabase(host.address('without wal'), alone);
-    expect(await contents('without wal')).toEqual(there);
-  },
-  TIMEOUT_MS,
-);
+  // An instance that ends closes its database, which puts the WAL into it.
+  await expect(workerd.call('from there', 'abort')).rejects.toThrow();
+  await expect.poll(() => workerd.walFile('from there')).toBeNull();
+  const alone = workerd.databaseFile('from there');
+  await host.host.importDatabase(host.address('without wal'), alone);
+  expect(await contents('without wal')).toEqual(there);
+});
 
 test('[MOVE12] a small object of workerd, which is all in its WAL, moves here', async () => {
   await workerd.call('small', 'put', 'key', [1, 2]);
@@ -105,9 +100,9 @@ test('[MOVE12] a small object of workerd, which is all in its WAL, moves here', 
 });
 
 test('[MOVE12] an alarm that moved is known to workerd, and runs when the schedule has it', async () => {
-  await expect.poll(() => workerd.call('scheduled', 'get', 'rang'), { timeout: 5000 }).toBe(true);
+  await expect.poll(() => workerd.call('scheduled', 'get', 'rang')).toBe(true);
   expect(await workerd.call('unscheduled', 'alarmTime')).toBeGreaterThan(0);
   expect(await workerd.call('unscheduled', 'get', 'rang')).toBeNull();
   await workerd.call('unscheduled', 'setAlarm', Date.now());
-  await expect.poll(() => workerd.call('unscheduled', 'get', 'rang'), { timeout: 5000 }).toBe(true);
+  await expect.poll(() => workerd.call('unscheduled', 'get', 'rang')).toBe(true);
 });

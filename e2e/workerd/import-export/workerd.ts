@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { Log, LogLevel, Miniflare } from 'miniflare';
-import { ObjectIdFactory } from '../../src/contract/object-id.ts';
+import { ObjectIdFactory } from '../../../src/shared/contract/object-id.ts';
 import type { Contents } from './contents.d.mts';
 
 const MAIN = `
@@ -76,7 +76,7 @@ export class Workerd {
     });
   }
 
-  /** Calls a method of the object; throws what it throws. */
+  /** Calls a method of the object. @throws its error */
   async call(name: string, method: 'read'): Promise<Contents>;
   async call(name: string, method: Method, ...args: unknown[]): Promise<unknown>;
   async call(name: string, method: Method, ...args: unknown[]): Promise<unknown> {

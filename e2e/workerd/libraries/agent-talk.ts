@@ -3,7 +3,7 @@
 import { Listener, type Talk } from './listener.ts';
 
 const ADDRESS = 'http://libraries/Desk/room';
-/** An agent says who it is, its state, its MCP servers, and then what its class sends. */
+/** An agent sends who it is, its state, its MCP servers, and then the messages of its class. */
 const GREETINGS = 4;
 
 export const talk: Talk = async (ask) => {

@@ -1,5 +1,5 @@
 // Libraries that were written for workerd, unmodified, each in a class of its own. The same files run
-// in workerd and in browsers; what each method returns must be equal there.
+// in workerd and in browsers; the result of each method must be equal in both.
 
 export { Actors } from './classes/actors.ts';
 export { Desk } from './classes/agent.ts';

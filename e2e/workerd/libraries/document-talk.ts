@@ -27,7 +27,7 @@ class Editor {
     return this.doc.getText('text');
   }
 
-  /** What the others are, by their numbers. */
+  /** The states of the others, by their numbers. */
   get others(): Record<string, unknown> {
     const states = [...this.provider.awareness.getStates()];
     return Object.fromEntries(states.filter(([id]) => id !== this.doc.clientID));

@@ -5,7 +5,7 @@ import type { Miniflare } from 'miniflare';
 import type { Ask, Talk } from './listener.ts';
 import type { Program } from './programs.ts';
 
-/** What a program found, by name. */
+/** A program's findings, by name. */
 export type Findings = Readonly<Record<string, unknown>>;
 
 interface Runs {
@@ -26,7 +26,7 @@ export async function inWorkerd(workerd: Miniflare, program: Program): Promise<F
 export async function startInBrowser(page: Page): Promise<void> {
   await page.evaluate(async () => {
     const connection = await window.api.connect<Record<string, Runs>>(
-      () => new Worker('/e2e/libraries/worker.ts', { type: 'module' }),
+      () => new Worker('/e2e/workerd/libraries/worker.ts', { type: 'module' }),
       { directory: 'libraries' },
     );
     Object.assign(window, { libraries: connection.env });

@@ -1,4 +1,4 @@
-// A client of an object's socket, which keeps what it hears: the same code beside both engines.
+// A client of an object's socket, which keeps its messages: the same code next to both engines.
 
 interface Socket {
   accept(): void;
@@ -7,13 +7,13 @@ interface Socket {
   addEventListener(type: 'message', listener: (event: { readonly data: unknown }) => void): void;
 }
 
-/** Asks an object: `fetch` of its stub, or of what routes to it. */
+/** Asks an object: `fetch` of its stub, or of the worker that routes to it. */
 export type Ask = (
   url: string,
   init?: { readonly headers: Readonly<Record<string, string>> },
 ) => Promise<{ readonly webSocket?: unknown; json(): Promise<unknown> }>;
 
-/** A conversation with an object; returns what was heard, by name. */
+/** A conversation with an object; returns the messages it received, by name. */
 export type Talk = (ask: Ask) => Promise<Record<string, unknown>>;
 
 export class Listener {

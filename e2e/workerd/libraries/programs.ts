@@ -10,15 +10,15 @@ import { talk as partyTalk } from './party-talk.ts';
 export interface Program {
   readonly packageName: string;
   readonly className: string;
-  /** The class has a method `run`, which returns what was found, by name. */
+  /** The class has a method `run`, which returns its findings by name. */
   readonly runs: boolean;
   /** A conversation with an object of the class, and the module that has it. */
   readonly talk?: { readonly with: Talk; readonly module: string };
 }
 
-const AGENT_TALK = { with: agentTalk, module: '/e2e/libraries/agent-talk.ts' };
-const DOCUMENT_TALK = { with: documentTalk, module: '/e2e/libraries/document-talk.ts' };
-const PARTY_TALK = { with: partyTalk, module: '/e2e/libraries/party-talk.ts' };
+const AGENT_TALK = { with: agentTalk, module: '/e2e/workerd/libraries/agent-talk.ts' };
+const DOCUMENT_TALK = { with: documentTalk, module: '/e2e/workerd/libraries/document-talk.ts' };
+const PARTY_TALK = { with: partyTalk, module: '/e2e/workerd/libraries/party-talk.ts' };
 
 export const PROGRAMS: readonly Program[] = [
   { packageName: 'agents', className: 'Desk', runs: true, talk: AGENT_TALK },
@@ -34,11 +34,11 @@ export const PROGRAMS: readonly Program[] = [
   { packageName: 'y-partyserver', className: 'Documents', runs: false, talk: DOCUMENT_TALK },
 ];
 
-/** No library, but what libraries need. */
+/** Not a library, but the API that libraries need. */
 export const STORES: Program = { packageName: 'node:async_hooks', className: 'Stores', runs: true };
 
 /** The version that is installed. */
 export function installedVersion(packageName: string): string {
-  const path = join(import.meta.dirname, '../../node_modules', packageName, 'package.json');
+  const path = join(import.meta.dirname, '../../../node_modules', packageName, 'package.json');
   return (JSON.parse(readFileSync(path, 'utf8')) as { version: string }).version;
 }

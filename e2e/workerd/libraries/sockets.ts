@@ -41,7 +41,7 @@ export function socketsOver(ask: Ask): new (address: string) => EventTarget {
       this.dispatchEvent(new Event('close'));
     }
 
-    /** What is sent after `close` is dropped, as browsers do. */
+    /** Messages sent after `close` are dropped, as in browsers. */
     send(message: string | Uint8Array): void {
       if (this.readyState === 1) this.#socket!.send(message);
     }

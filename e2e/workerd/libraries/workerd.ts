@@ -32,7 +32,7 @@ export function startWorkerd(): Promise<Miniflare> {
       loader: { '.sql': 'text' },
       conditions: ['workerd', 'worker', 'browser'],
       external: ['cloudflare:*', 'node:*', 'path'],
-      // What CommonJS requires of Node, as wrangler bundles it.
+      // CommonJS modules require Node's modules, as wrangler bundles them.
       banner: {
         js: "import { createRequire } from 'node:module'; const require = createRequire('/');",
       },

@@ -1,12 +1,14 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ACCOUNT_ID, startProvider, type TestProvider } from '../../../e2e/management/provider.ts';
-import { createObjects } from '../../../worker/entries/node-objects.ts';
+import {
+  ACCOUNT_ID,
+  startProvider,
+  type TestProvider,
+} from '../../../e2e/specs/management/provider.ts';
+import { createObjects } from '../../../worker/start/entries/node-objects.ts';
 import { ManagementObject } from '../objects/management-object.ts';
-import { installFetch } from './install-fetch.ts';
+import { handleFetchEvent, installFetch, type RouteLike, routeManagement } from './adapters.ts';
 import { type ManagementServer, serveManagement } from './node-server.ts';
-import { type RouteLike, routeManagement } from './playwright-route.ts';
-import { handleFetchEvent } from './service-worker.ts';
 
 let provider: TestProvider;
 beforeAll(async () => {
@@ -87,7 +89,7 @@ describe('as an HTTP server', () => {
   });
   afterAll(() => close());
 
-  /** What the server says to bytes as they are. */
+  /** The server's answer to raw bytes. */
   function raw(text: string): Promise<string> {
     const { hostname, port } = new URL(server.baseUrl);
     return new Promise((resolve, reject) => {

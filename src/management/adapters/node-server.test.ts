@@ -1,9 +1,9 @@
-// The HTTP server over raw sockets: what it answers, what it refuses, and where it stops reading.
+// The HTTP server over raw sockets: its answers, its refusals, and where it stops reading.
 
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ACCOUNT_ID } from '../../../e2e/management/provider.ts';
-import { createObjects } from '../../../worker/entries/node-objects.ts';
+import { ACCOUNT_ID } from '../../../e2e/specs/management/provider.ts';
+import { createObjects } from '../../../worker/start/entries/node-objects.ts';
 import { ManagementObject } from '../objects/management-object.ts';
 import { type ManagementServer, type ServeOptions, serveManagement } from './node-server.ts';
 
@@ -136,6 +136,20 @@ describe('raw faults', () => {
     expect(answer).toMatch(/\r\n\r\n$/);
   });
 
+  test('[MG49] bytes that are no request are 400, and end the connection', async () => {
+    const socket = opened();
+    const answer = untilClosed(socket);
+    socket.write('\0\x01 not HTTP\r\n\r\n');
+    expect(statusOf(await answer)).toBe(400);
+  });
+
+  test('[MG50] a head of more than 16 KiB is 431', async () => {
+    const long = `${PATH}?name=${'x'.repeat(16_384)}`;
+    expect(statusOf(await raw(`GET ${long} HTTP/1.1`, 'Host: localhost'))).toBe(431);
+    const header = `X: ${'x'.repeat(16_384)}`;
+    expect(statusOf(await raw(`GET ${PATH} HTTP/1.1`, 'Host: localhost', header))).toBe(431);
+  });
+
   test('[MG49] two Host headers are 400', async () => {
     const answer = await raw(`GET ${PATH} HTTP/1.1`, 'Host: localhost', 'Host: evil.example');
     expect(statusOf(answer)).toBe(400);
@@ -257,6 +271,25 @@ describe('bodies', () => {
     }
     expect(statusOf(await answer)).toBe(413);
   });
+
+  test.each([
+    ['announced', `Content-Length: ${3 * MIB}\r\n\r\n`, ' '.repeat(3 * MIB)],
+    [
+      'that grows',
+      'Transfer-Encoding: chunked\r\n\r\n',
+      `${`${MIB.toString(16)}\r\n${' '.repeat(MIB)}\r\n`.repeat(3)}0\r\n\r\n`,
+    ],
+  ])(
+    '[MG47] the rest of a long body %s is discarded: the next request is answered',
+    async (_, type, body) => {
+      const socket = opened();
+      const answers = untilClosed(socket);
+      socket.write('POST /client/v4/accounts HTTP/1.1\r\nHost: localhost\r\n');
+      socket.write(`Content-Type: application/json\r\n${type}${body}`);
+      socket.write(`GET ${PATH} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
+      expect((await answers).match(/^HTTP\/1\.1 \d+/gm)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 200']);
+    },
+  );
 
   test('[MG47] a client that waits to be told to go on learns that its body is too long', async () => {
     const ask = async (bytes: number) => {

@@ -6,7 +6,7 @@
 //
 // Invariant: every request that Node can parse gets an answer. `Admission` decides which are accepted.
 
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ApiError, apiError, METHODS } from '../call/call.ts';
 import { errorEntry } from '../call/error-codes.ts';
@@ -15,13 +15,14 @@ import { BODY_BYTES_MAX, bytesWithin, tooLong } from '../edge/body.ts';
 import { failure } from '../edge/envelope.ts';
 import { MovableClock } from '../schedule/movable-clock.ts';
 import { Admission, type CorsHeaders, preflightHeaders } from './admission.ts';
+import { createPacedServer } from './paced-server.ts';
 
 export interface ServeOptions extends Omit<ManagementOptions, 'clock'> {
   /** 0 means any free port. @default 0 */
   readonly port?: number;
   /** @default '127.0.0.1' */
   readonly host?: string;
-  /** The day the clock starts on, `YYYY-MM-DD`; `api-version` is then ignored. @default today */
+  /** The day the clock starts on, `YYYY-MM-DD`. @default today */
   readonly at?: string;
   /** Hosts, without ports, that the server answers to besides `host` and loopback hosts. @default none */
   readonly allowedHosts?: readonly string[];
@@ -35,6 +36,8 @@ export interface ServerLimits {
   readonly headersTimeoutMs: number;
   /** How long a whole request may take to arrive. @default 30 seconds */
   readonly requestTimeoutMs: number;
+  /** How long a connection may stay open between two requests. @default 5 seconds */
+  readonly idleTimeoutMs: number;
   /** Further connections are closed. @default 256 */
   readonly connectionsMax: number;
 }
@@ -42,8 +45,11 @@ export interface ServerLimits {
 const LIMITS: ServerLimits = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
+  idleTimeoutMs: 5_000,
   connectionsMax: 256,
 };
+/** Of the request line and the headers of one request. */
+const HEAD_BYTES_MAX = 16_384;
 /** How often Node checks for requests that take too long. */
 const TIMEOUT_CHECK_MS = 500;
 
@@ -65,14 +71,10 @@ export async function serveManagement(options: ServeOptions): Promise<Management
   const { allowedHosts = [], cors = [], limits, ...rest } = others;
   const admission = new Admission({ allowedHosts: [host, ...allowedHosts], cors });
   const clock = new MovableClock(at);
-  const api = createManagementApi({ apiVersion: at === undefined, ...rest, basePath, clock });
-  const server = createLimitedServer({ ...LIMITS, ...limits });
-  const listener = (incoming: IncomingMessage, outgoing: ServerResponse) => {
-    answer(api, admission, incoming, outgoing).catch((error: unknown) =>
-      outgoing.destroy(error as Error),
-    );
-  };
-  server.on('request', listener).on('checkContinue', listener).on('connect', refuseTunnel);
+  const api = createManagementApi({ ...rest, basePath, clock });
+  const server = createLimitedServer({ ...LIMITS, ...limits }, (incoming, outgoing) =>
+    answer(api, admission, incoming, outgoing),
+  );
   await listening(server, port, host);
   const { port: taken } = server.address() as AddressInfo;
   const name = host.includes(':') ? `[${host}]` : host;
@@ -88,13 +90,19 @@ export async function serveManagement(options: ServeOptions): Promise<Management
   };
 }
 
-function createLimitedServer(limits: ServerLimits): Server {
-  const server = createServer({
+function createLimitedServer(
+  limits: ServerLimits,
+  answer: (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>,
+): Server {
+  const options = {
     insecureHTTPParser: true,
     headersTimeout: limits.headersTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.idleTimeoutMs,
+    maxHeaderSize: HEAD_BYTES_MAX,
     connectionsCheckingInterval: TIMEOUT_CHECK_MS,
-  });
+  };
+  const server = createPacedServer(options, { answer, refuseTunnel: TUNNEL_REFUSED });
   server.maxConnections = limits.connectionsMax;
   return server;
 }
@@ -132,9 +140,12 @@ function targetOf({ url = '', headersDistinct }: IncomingMessage) {
   const hosts = headersDistinct.host ?? [];
   if (hosts.length !== 1) throw invalid('The request must have one Host header.');
   if (url.startsWith('/')) return { authorities: hosts, path: url };
-  const [, authority, path] = /^http:\/\/([^/?#]*)(.*)$/i.exec(url) ?? [];
+  const [origin = '', authority] = /^http:\/\/([^/?#]*)/i.exec(url) ?? [];
   if (authority === undefined) throw invalid('The target of the request must be a path or a URL.');
-  return { authorities: [authority, ...hosts], path: `/${path!.replace(/^\//, '')}` };
+  return {
+    authorities: [authority, ...hosts],
+    path: `/${url.slice(origin.length).replace(/^\//, '')}`,
+  };
 }
 
 function askedOf({ method = 'GET', headers }: IncomingMessage) {
@@ -181,10 +192,8 @@ function bytesOf(
   return bytesWithin(incoming.iterator({ destroyOnReturn: false }));
 }
 
-/** CONNECT does not reach request listeners; without this, Node closes the connection without an answer. */
-function refuseTunnel(_incoming: IncomingMessage, socket: NodeJS.WritableStream): void {
-  socket.end('HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
-}
+const TUNNEL_REFUSED =
+  'HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
 
 function methodUnknown(method: string): ApiError {
   const methods = METHODS.join(', ');

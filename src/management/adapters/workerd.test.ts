@@ -2,15 +2,15 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { Miniflare } from 'miniflare';
 import { expect, test } from 'vitest';
-import { runScenario, scenarioOptions } from '../../../e2e/management/scenario.ts';
-import { createObjects } from '../../../worker/entries/node-objects.ts';
+import { runScenario, scenarioOptions } from '../../../e2e/specs/management/scenario.ts';
+import { createObjects } from '../../../worker/start/entries/node-objects.ts';
 import { createManagementApi } from '../edge/api.ts';
 import { ManagementObject } from '../objects/management-object.ts';
 
-/** What an app on workerd writes; only the options make runs comparable. */
+/** An app's entry on workerd; only the options make runs comparable. */
 const ENTRY = `
-  import { managementWorker } from './worker-entry.ts';
-  import { scenarioOptions } from '../../../e2e/management/scenario.ts';
+  import { managementWorker } from './adapters.ts';
+  import { scenarioOptions } from '../../../e2e/specs/management/scenario.ts';
   export { ManagementObject } from '../objects/management-object.ts';
   export default managementWorker('MANAGEMENT', scenarioOptions());
 `;
@@ -54,4 +54,4 @@ test('[MG37] the same calls have the same answers on workerd and in Node', async
     await workerd.dispose();
     await objects.close();
   }
-}, 60_000);
+});

@@ -1,7 +1,7 @@
 // A call of the interface and its answer, as the edge and the objects exchange them.
 //
 // Both are plain JSON in the newest form. The edge converts a call from the client's older form, and the
-// answer back to it, so what objects store and what handlers see never depends on a date.
+// answer back to it, so stored items and the input of handlers never depend on a date.
 
 import { type ErrorEntry, type ErrorName, errorEntry } from './error-codes.ts';
 
@@ -9,7 +9,7 @@ export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 export type Method = (typeof METHODS)[number];
 
-/** What the directory knows about a zone. */
+/** The directory's facts about a zone. */
 export interface ZoneIdentity {
   readonly id: string;
   readonly name: string;
@@ -19,7 +19,7 @@ export interface ZoneIdentity {
   readonly createdOn: string;
 }
 
-/** What the directory knows about an account. */
+/** The directory's facts about an account. */
 export interface AccountIdentity {
   readonly id: string;
   readonly name: string;
@@ -32,6 +32,8 @@ export interface Call {
   /** Without base path, query and trailing slash: `/zones/:zone_id/dns_records`. */
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
+  /** The parameters that the request repeats. @default none */
+  readonly repeated?: readonly string[];
   /** The decoded JSON or form; absent if the request had no body. */
   readonly body?: unknown;
   /** The moment of the call, ISO 8601 in UTC. */

@@ -4,30 +4,8 @@ import type { Answer, Call, Method } from '../call/call.ts';
 import { RouteTable } from '../routes/route-table.ts';
 import { SCHEDULE } from '../schedule/data.ts';
 import type { Operation } from '../schedule/entry.ts';
-import { accountNameservers } from './account-nameservers.ts';
 import type { Change, ChangeContext } from './change.ts';
-import { cnameFlattening } from './cname-flattening.ts';
-import { dnsErrorChain } from './dns-error-chain.ts';
-import { dnsSettingsOperations } from './dns-settings-operations.ts';
-import { notificationEmail } from './notification-email.ts';
-import { recordLocked, recordZone } from './record-fields.ts';
-import { imageUpload, scriptMonitor } from './renamed-paths.ts';
-import { retiredSettings } from './retired-settings.ts';
-import { srvNameFields } from './srv-name-fields.ts';
-
-export const CHANGES: readonly Change[] = [
-  imageUpload,
-  scriptMonitor,
-  notificationEmail,
-  srvNameFields,
-  recordLocked,
-  dnsSettingsOperations,
-  dnsErrorChain,
-  recordZone,
-  accountNameservers,
-  cnameFlattening,
-  ...retiredSettings,
-];
+import { CHANGES } from './changes.ts';
 
 interface Dated {
   readonly change: Change;

@@ -7,7 +7,7 @@
 import type { Answer, Call } from '../call/call.ts';
 import { fillPath, matchPath } from '../schedule/paths.ts';
 
-/** What a change may use. */
+/** The tools of a change. */
 export interface ChangeContext {
   /** The result of a GET in the newest form. */
   read(path: string): Promise<unknown>;

@@ -4,7 +4,7 @@ import {
   dayBefore,
   startProvider,
   type TestProvider,
-} from '../../../e2e/management/provider.ts';
+} from '../../../e2e/specs/management/provider.ts';
 
 let provider: TestProvider;
 beforeAll(async () => {
@@ -77,7 +77,7 @@ describe('DNS records by date', () => {
     expect(later).toMatchObject({ name: inZone(full), data: DATA });
   });
 
-  test('[MG25] until 2024-05-31 a patch of SRV data names what it changes of the name', async () => {
+  test('[MG25] until 2024-05-31 a patch of SRV data names the changed parts of the name', async () => {
     const at = '2024-05-30';
     const zone = await provider.newZone();
     const path = `/zones/${zone.id}/dns_records`;
@@ -119,6 +119,15 @@ describe('DNS records by date', () => {
     const other = await result(`POST ${path}`, at, { type: 'NAPTR', name: 'n', data });
     const again = await result(`PATCH ${path}/${other.id}`, at, { data: { ...data, order: 2 } });
     expect(again.data).toEqual({ ...data, order: 2 });
+  });
+
+  test('[MG56] an SRV record without service and protocol is refused on every date', async () => {
+    const zone = await provider.newZone();
+    const body = { type: 'SRV', name: 'plain', data: DATA };
+    for (const at of ['2024-05-30', '2024-05-31', '2024-10-01']) {
+      const got = await provider.call(`POST /zones/${zone.id}/dns_records`, { at, body });
+      expect(got.status, at).toBe(400);
+    }
   });
 
   test('[MG25] from 2024-05-31 name fields of SRV data are refused', async () => {

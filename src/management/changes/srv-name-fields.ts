@@ -4,7 +4,7 @@
 // name without them is the base name. In answers, the fields are derived from the name.
 
 import type { Call } from '../call/call.ts';
-import { SRV_NAME_FIELDS } from '../resources/dns-record-form.ts';
+import { isServiceName, SRV_NAME_FIELDS } from '../resources/dns-record-form.ts';
 import { type Change, type ChangeContext, eachResult, type Fields } from './change.ts';
 
 type Names = Partial<Record<(typeof SRV_NAME_FIELDS)[number], string>>;
@@ -29,7 +29,7 @@ export const srvNameFields: Change = {
     ),
 };
 
-/** The record that a patch changes; the patch may omit what is stored. */
+/** The record that a patch changes; the patch may omit stored fields. */
 async function storedRecord(
   { method, path }: Call,
   context: ChangeContext,
@@ -44,7 +44,7 @@ function nameFrom(
   stored: Fields | undefined,
   zoneName: string,
 ): string | undefined {
-  if (outer !== undefined && (typeof outer !== 'string' || isFull(outer))) return undefined;
+  if (outer !== undefined && (typeof outer !== 'string' || isServiceName(outer))) return undefined;
   const sent = stringsOf(data);
   if (Object.keys(sent).length === 0) return undefined;
   const before = stored?.type === 'SRV' ? namesOf(String(stored.name)) : {};
@@ -63,13 +63,8 @@ function without(data: Fields): Fields {
   return Object.fromEntries(Object.entries(data).filter(([field]) => !old.includes(field)));
 }
 
-/** Whether the name has a service and a protocol, which begin with an underscore (RFC 2782). */
-function isFull(name: string): boolean {
-  return /^_[^.]+\._[^.]/.test(name);
-}
-
 function namesOf(name: string): Names {
-  if (!isFull(name)) return { name };
+  if (!isServiceName(name)) return { name };
   const [service, proto, ...rest] = name.split('.');
   return { service: service!, proto: proto!, name: rest.join('.') };
 }

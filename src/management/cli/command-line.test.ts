@@ -1,4 +1,4 @@
-// The command line over files in memory: what it prints, writes and returns.
+// The command line over files in memory: its output, its files and its exit codes.
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
@@ -80,14 +80,14 @@ describe('deprecations scan', () => {
   test('[REP7] nothing found is 0, findings are 1', async () => {
     expect(await run('deprecations scan clean.har --at 2025-06-15')).toEqual({
       code: 0,
-      printed: 'One call, on 2025-06-15: nothing deprecated.\n',
+      printed: '1 call, on 2025-06-15: nothing deprecated.\n',
       errors: [],
       written: {},
     });
     expect(await run('deprecations scan rules.har --at 2025-06-15')).toMatchObject({
       code: 1,
       printed:
-        '2 calls, on 2025-06-15: 1 gone, 0 deprecated, 0 to look at.\n' +
+        '2 calls, on 2025-06-15: 1 finding in 2 calls (1 gone, 0 deprecated, 0 to look at).\n' +
         'GONE  GET /zones/:zone_id/firewall/rules is gone since 2025-06-15. Use WAF custom rules.\n' +
         `      2 times, first: rules.har#log.entries[0]: GET ${BASE}/zones/z/firewall/rules\n`,
     });
@@ -95,13 +95,13 @@ describe('deprecations scan', () => {
 
   test('[REP7] the day is today unless it is given', async () => {
     const { printed } = await run('deprecations scan clean.har bom.har');
-    expect(printed).toContain('3 calls, on 2026-01-01: 1 gone');
+    expect(printed).toContain('3 calls, on 2026-01-01: 1 finding in 2 calls (1 gone');
   });
 
   test('[REP7] a part that is null is not there', async () => {
     const { code, printed } = await run('deprecations scan nulls.har --at 2025-06-15');
     expect(code).toBe(1);
-    expect(printed).toContain('2 calls, on 2025-06-15: 2 gone');
+    expect(printed).toContain('2 calls, on 2025-06-15: 2 findings in 2 calls (2 gone');
   });
 
   test('[REP7] notes are found only where asked for', async () => {
@@ -109,13 +109,30 @@ describe('deprecations scan', () => {
     expect((await run('deprecations scan notes.har --at 2024-11-01 --strict')).code).toBe(1);
   });
 
-  test('[REP7] calls can be narrowed to a host, the base path can be another', async () => {
-    const { code, printed } = await run(
-      'deprecations scan other.har rules.har --host localhost:8080',
-    );
-    expect(code).toBe(1);
-    expect(printed).toContain('One call, on');
-    expect((await run('deprecations scan rules.har --base-path /other')).code).toBe(0);
+  test('[REP12] an address without the base path is another API; the base path can be another', async () => {
+    const scan = async (line: string) => (await run(`deprecations scan ${line}`)).code;
+    expect(await scan('other.har')).toBe(0);
+    expect(await scan('other.har --base-path /')).toBe(1);
+    expect(await scan('rules.har --base-path /')).toBe(0);
+    expect(await scan('rules.har --base-path /other')).toBe(0);
+  });
+
+  test('[REP12] calls can be narrowed to hosts', async () => {
+    const scan = async (line: string) =>
+      (await run(`deprecations scan other.har rules.har ${line}`)).printed;
+    expect(await scan('--base-path / --host localhost:8080')).toContain('1 call, on');
+    expect(await scan('--host api.example.com')).toContain('2 calls, on');
+    expect(await scan('--host api.example.com:443')).toContain('2 calls, on');
+    expect(await scan('--host api.example.com:80')).toContain('0 calls, on');
+    expect(await scan('--host LOCALHOST:8080 --host api.example.com')).toContain('3 calls, on');
+  });
+
+  test('[REP14] a file of entries can be the whole schedule', async () => {
+    const only = await run('deprecations list --only-schedule mine.json --format json');
+    expect(JSON.parse(only.printed).entries).toHaveLength(1);
+    const scan = (file: string) => run(`deprecations scan ${file} --only-schedule mine.json`);
+    expect((await scan('rules.har')).code).toBe(0);
+    expect((await scan('clean.har')).code).toBe(1);
   });
 
   test('[REP7] a file of entries is added to the schedule', async () => {
@@ -156,7 +173,7 @@ describe('deprecations scan', () => {
     ).toHaveLength(1);
     expect(xml).toContain('<system-out>Answers to GET');
     const odd = await run('deprecations scan odd.har --format junit');
-    expect(odd.printed).toContain('filters?q=&lt;&quot;&amp;\ufffd&gt;</failure>');
+    expect(odd.printed).toContain('filters?q=&lt;&quot;&amp;\\u0001&gt;</failure>');
     const clean = await run('deprecations scan clean.har --format junit');
     expect(clean.printed).toContain('tests="1" failures="0"');
   });
@@ -231,6 +248,9 @@ describe('bad input', () => {
     ['deprecations scan rules.har --at 2025-13-01', /"2025-13-01" is not a date/],
     ['deprecations list --at', /--at/],
     ['deprecations scan rules.har --colour', /--colour/],
+    ['deprecations scan rules.har --host https://api.example.com', /must be a host/],
+    ['deprecations list --schedule mine.json --only-schedule mine.json', /use one of them/],
+    ['help deprecation', /unknown subcommand "deprecation"/],
     ['deprecations scan clean.har --output /out', /\/out cannot be written: EACCES/],
     ['deprecations list --schedule wrong.json', /entry zones: title is missing/],
     ['deprecations list --schedule text.har', /text.har is not JSON/],
@@ -247,5 +267,101 @@ describe('bad input', () => {
     const { code, printed } = await run('deprecations scan --help');
     expect(code).toBe(0);
     expect(printed).toContain('Exit code: 0 when nothing is deprecated');
+  });
+});
+
+describe('version and help', () => {
+  test('[REP15] the version is that of the package', async () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+    for (const line of ['--version', '-v']) {
+      expect(await run(line)).toMatchObject({ code: 0, printed: `${version}\n`, errors: [] });
+    }
+  });
+
+  test('[REP15] help is a subcommand, too, in both orders', async () => {
+    const overview = await run('help');
+    expect(overview).toMatchObject({ code: 0, printed: expect.stringContaining('Usage') });
+    expect((await run('--help')).printed).toBe(overview.printed);
+    const usage = (await run('deprecations --help')).printed;
+    for (const line of ['help deprecations', 'deprecations help', 'deprecations scan -h']) {
+      expect(await run(line)).toMatchObject({ code: 0, printed: usage });
+    }
+  });
+});
+
+describe('what is printed', () => {
+  const EVIL = '\u001b]0;title\u0007\u009b31m\u202etxt\u2066\r\nGONE forged\u2028\u007f';
+  const RAW = /[\p{Bidi_Control}\p{Zl}\p{Zp}]|(?![\n\r\t])\p{Cc}|\r(?!\n)/u;
+  const operations = [{ method: 'GET', path: '/evil' }];
+  const evil = {
+    id: 'evil',
+    title: EVIL,
+    note: EVIL,
+    date: '2020-01-01',
+    kind: 'removed',
+    operations,
+    replacement: { text: EVIL },
+  };
+  const files: Readonly<Record<string, string>> = {
+    [`${EVIL}.har`]: har([
+      entry(`GET${EVIL}`, `${BASE}/zones/z/filters`),
+      entry('GET', `${BASE}/zones/z/filters?q=${EVIL}`),
+      entry('GET', `${BASE}/evil`),
+    ]),
+    'evil.json': JSON.stringify([evil]),
+    'evil.txt': EVIL,
+  };
+
+  async function printedBy(...args: string[]) {
+    const printed: string[] = [];
+    const code = await runCommandLine(
+      args,
+      { deprecations: deprecationsCommand },
+      {
+        print: (text) => printed.push(text),
+        readFile: async (path) => files[path] ?? Promise.reject(new Error(`ENOENT: '${path}'`)),
+        writeFile: () => Promise.reject(new Error(EVIL)),
+        now: () => Date.UTC(2026, 0, 1),
+      },
+      (line) => printed.push(line),
+    );
+    return { code, text: printed.join('') };
+  }
+
+  test.each(['text', 'json', 'junit', 'sarif'])(
+    '[REP13] a scan as %s has no control characters of a file, its name or a schedule',
+    async (format) => {
+      const scan = ['deprecations', 'scan', `${EVIL}.har`, '--schedule', 'evil.json'];
+      const { code, text } = await printedBy(...scan, '--format', format);
+      expect(code).toBe(1);
+      expect(text).toContain('evil');
+      expect(text).not.toMatch(RAW);
+      expect(text).not.toMatch(/^GONE forged/m);
+      if (format === 'json') {
+        expect(
+          JSON.parse(text).findings.map((one: { first: { url: string } }) => one.first.url),
+        ).toContain(`${BASE}/zones/z/filters?q=${EVIL}`);
+      }
+    },
+  );
+
+  test.each([
+    ['deprecations', 'list', '--schedule', 'evil.json'],
+    ['deprecations', 'list', '--schedule', 'evil.json', '--format', 'json'],
+    ['deprecations', 'list', '--schedule', 'evil.json', '--format', 'markdown'],
+    ['deprecations', 'calendar', '--schedule', 'evil.json'],
+    ['deprecations', 'scan', 'evil.txt'],
+    ['deprecations', 'scan', EVIL],
+    ['deprecations', 'list', '--at', EVIL],
+    ['deprecations', 'list', '--output', EVIL],
+    ['deprecations', EVIL],
+    ['deprecations', `--${EVIL}`],
+    [EVIL],
+    ['help', EVIL],
+  ])('[REP13] %j prints no control characters', async (...args) => {
+    const { text } = await printedBy(...args);
+    expect(text).not.toBe('');
+    expect(text).not.toMatch(RAW);
+    if (!args.includes('markdown')) expect(text).not.toMatch(/^GONE forged/m);
   });
 });

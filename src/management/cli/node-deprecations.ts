@@ -2,22 +2,23 @@
 // deprecated calls.
 
 import { parseArgs } from 'node:util';
-import { formatReport, isReportFormat, REPORT_FORMATS } from '../management/report/formats.ts';
-import { callsFromHar } from '../management/report/har.ts';
-import { failuresOf, reportOf } from '../management/report/report.ts';
-import { scheduleCalendar } from '../management/schedule/calendar.ts';
-import { SCHEDULE } from '../management/schedule/data.ts';
-import { defineSchedule } from '../management/schedule/define-schedule.ts';
-import type { Schedule } from '../management/schedule/entry.ts';
-import { dayFrom, deprecations } from '../management/schedule/lookup.ts';
-import { scheduleMarkdown } from '../management/schedule/markdown.ts';
+import { formatReport, isReportFormat, REPORT_FORMATS } from '../report/formats.ts';
+import { callsFromHar } from '../report/har.ts';
+import { printable } from '../report/printable.ts';
+import { failuresOf, reportOf } from '../report/report.ts';
+import { scheduleCalendar } from '../schedule/calendar.ts';
+import { SCHEDULE } from '../schedule/data.ts';
+import { defineSchedule } from '../schedule/define-schedule.ts';
+import type { Schedule } from '../schedule/entry.ts';
+import { dayFrom, deprecations } from '../schedule/lookup.ts';
+import { scheduleMarkdown } from '../schedule/markdown.ts';
 import { type ExitCode, type Subcommand, type Surroundings, UsageError } from './subcommand.ts';
 
 const USAGE = `Usage: ctx-storage deprecations scan <file.har>… [options]
        ctx-storage deprecations list [options]
        ctx-storage deprecations calendar [options]
 
-scan      which recorded calls are deprecated or gone on a day, and what replaces them
+scan      which recorded calls are deprecated or gone on a day, and their replacements
 list      the schedule on a day
 calendar  the schedule as an .ics file
 
@@ -25,17 +26,25 @@ calendar  the schedule as an .ics file
   --format <format>  scan: text, json, junit, sarif; list: text, json, markdown (default: text)
   --output <file>    write there instead of printing
   --schedule <file>  JSON array of entries that are added to the schedule, or replace by id
-  --base-path <path> what paths begin with (scan; default: /client/v4)
+  --only-schedule <file>
+                     JSON array of entries that are the whole schedule
+  --base-path <path> prefix of all paths; addresses without it are another API's (scan;
+                     default: /client/v4; / for none)
   --documentation <url>
                      page with the schedule, for links to it (scan, sarif; default: the page of
                      ctx-storage management on its port)
-  --host <host>      only calls to this host (scan; default: all)
+  --host <host>      only calls to this host, with its port if it has one; repeatable
+                     (scan; default: calls to every host)
   --strict           notes count as findings, too (scan)
 
 Exit code: 0 when nothing is deprecated or gone, 1 when something is, 2 for bad input.
 `;
 
-const SHARED = { output: { type: 'string' }, schedule: { type: 'string' } } as const;
+const SHARED = {
+  output: { type: 'string' },
+  schedule: { type: 'string' },
+  'only-schedule': { type: 'string' },
+} as const;
 
 export const deprecationsCommand: Subcommand = {
   summary: 'find deprecated calls, show the schedule: scan, list, calendar',
@@ -67,12 +76,12 @@ async function scan(args: string[], surroundings: Surroundings): Promise<ExitCod
         format: { type: 'string', default: 'text' },
         'base-path': { type: 'string' },
         documentation: { type: 'string' },
-        host: { type: 'string' },
+        host: { type: 'string', multiple: true },
         strict: { type: 'boolean', default: false },
       },
     }),
   );
-  const { format, host, strict, documentation, 'base-path': basePath } = values;
+  const { format, host: hosts, strict, documentation, 'base-path': basePath } = values;
   if (documentation !== undefined && !URL.canParse(documentation)) {
     throw new UsageError(`--documentation is "${documentation}"; it must be a URL.`);
   }
@@ -81,13 +90,18 @@ async function scan(args: string[], surroundings: Surroundings): Promise<ExitCod
     throw new UsageError('deprecations scan: no file; give the path of a HAR file.');
   }
   const at = dayFrom(values.at ?? surroundings.now());
-  const schedule = await scheduleFrom(values.schedule, surroundings);
+  const schedule = await scheduleFrom(values, surroundings);
   const calls = [];
   for (const name of positionals) {
     const text = await readInput(name, surroundings);
-    calls.push(...callsFromHar(text, { name, ...(host !== undefined && { host }) }));
+    calls.push(...callsFromHar(text, { name }));
   }
-  const report = reportOf(calls, { at, schedule, ...(basePath !== undefined && { basePath }) });
+  const report = reportOf(calls, {
+    at,
+    schedule,
+    ...(basePath !== undefined && { basePath }),
+    ...(hosts !== undefined && { hosts }),
+  });
   await deliver(
     formatReport(report, format, documentation ? { documentation } : {}),
     values.output,
@@ -104,7 +118,7 @@ async function list(args: string[], surroundings: Surroundings): Promise<ExitCod
     }),
   );
   const at = dayFrom(values.at ?? surroundings.now());
-  const schedule = await scheduleFrom(values.schedule, surroundings);
+  const schedule = await scheduleFrom(values, surroundings);
   const write = Object.hasOwn(LIST_FORMATS, values.format)
     ? LIST_FORMATS[values.format as keyof typeof LIST_FORMATS]
     : undefined;
@@ -118,7 +132,7 @@ const LIST_FORMATS = {
     deprecations({ at, schedule })
       .map(({ entry: { date, title, replacement }, isInForce }) => {
         const instead = replacement ? `; instead: ${replacement.text}` : '';
-        return `${date} ${isInForce ? 'past  ' : 'coming'} ${title}${instead}\n`;
+        return `${printable(`${date} ${isInForce ? 'past  ' : 'coming'} ${title}${instead}`)}\n`;
       })
       .join(''),
   json: (schedule: Schedule, at: string) =>
@@ -128,7 +142,7 @@ const LIST_FORMATS = {
 
 async function calendar(args: string[], surroundings: Surroundings): Promise<ExitCode> {
   const { values } = parsed(() => parseArgs({ args, options: SHARED }));
-  const schedule = await scheduleFrom(values.schedule, surroundings);
+  const schedule = await scheduleFrom(values, surroundings);
   const text = scheduleCalendar({ schedule, nowMs: surroundings.now() });
   await deliver(text, values.output, surroundings);
   return 0;
@@ -143,19 +157,26 @@ function parsed<T>(parse: () => T): T {
   }
 }
 
-async function scheduleFrom(
-  path: string | undefined,
-  surroundings: Surroundings,
-): Promise<Schedule> {
+interface ScheduleFiles {
+  readonly schedule?: string | undefined;
+  readonly 'only-schedule'?: string | undefined;
+}
+
+async function scheduleFrom(files: ScheduleFiles, surroundings: Surroundings): Promise<Schedule> {
+  const { schedule: added, 'only-schedule': only } = files;
+  if (added !== undefined && only !== undefined) {
+    throw new UsageError('--schedule and --only-schedule are both given; use one of them.');
+  }
+  const path = only ?? added;
   if (path === undefined) return SCHEDULE;
   const text = await readInput(path, surroundings);
-  let extra: unknown;
+  let entries: unknown;
   try {
-    extra = JSON.parse(text);
+    entries = JSON.parse(text);
   } catch (error) {
     throw new UsageError(`${path} is not JSON: ${(error as Error).message}`);
   }
-  return defineSchedule(SCHEDULE, extra as unknown[]);
+  return defineSchedule(only === undefined ? SCHEDULE : [], entries as unknown[]);
 }
 
 async function readInput(path: string, { readFile }: Surroundings): Promise<string> {

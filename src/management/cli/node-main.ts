@@ -4,14 +4,15 @@
 // Only the subcommand that runs objects loads SQLite.
 
 import { readFile, writeFile } from 'node:fs/promises';
-import { ManagementObject } from '../management/objects/management-object.ts';
+import { ManagementObject } from '../objects/management-object.ts';
 import { runCommandLine } from './command-line.ts';
 import { deprecationsCommand } from './node-deprecations.ts';
+import { logCommand } from './node-log.ts';
 import { managementCommand } from './node-management.ts';
 
 const management = managementCommand({
   async openObjects(directory) {
-    const { createObjects } = await import('../../worker/entries/node-objects.ts');
+    const { createObjects } = await import('../../../worker/start/entries/node-objects.ts');
     const objects = await createObjects(
       { ManagementObject },
       directory === undefined ? {} : { directory },
@@ -25,9 +26,16 @@ const management = managementCommand({
     }),
 });
 
+const log = logCommand({
+  async read(folder, nowMs) {
+    const { readLog } = await import('../../../worker/start/entries/node-log-files.ts');
+    return readLog(folder, nowMs);
+  },
+});
+
 process.exitCode = await runCommandLine(
   process.argv.slice(2),
-  { deprecations: deprecationsCommand, management },
+  { deprecations: deprecationsCommand, log, management },
   {
     print: (text) => process.stdout.write(text),
     readFile: (path) => readFile(path, 'utf8'),

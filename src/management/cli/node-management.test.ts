@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createObjects } from '../../worker/entries/node-objects.ts';
-import { ManagementObject } from '../management/objects/management-object.ts';
+import { createObjects } from '../../../worker/start/entries/node-objects.ts';
+import { ManagementObject } from '../objects/management-object.ts';
 import { managementCommand } from './node-management.ts';
 import type { Surroundings } from './subcommand.ts';
 
@@ -104,7 +104,7 @@ test('[MG41] a directory that is a file is refused by name', async () => {
   rmSync(folder, { recursive: true });
 });
 
-test('[MG41] a port that is taken is refused by name, and what was opened is closed', async () => {
+test('[MG41] a port that is taken is refused by name, and opened servers are closed', async () => {
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', () => resolve()));
   const { port } = other.address() as AddressInfo;

@@ -1,9 +1,9 @@
 // `ctx-storage management`: runs the emulated provider as an HTTP server until it is stopped.
 
 import { parseArgs } from 'node:util';
-import { serveManagement } from '../management/adapters/node-server.ts';
-import type { ManagementNamespace } from '../management/objects/objects.ts';
-import { dayOf } from '../management/schedule/day.ts';
+import { serveManagement } from '../adapters/node-server.ts';
+import type { ManagementNamespace } from '../objects/objects.ts';
+import { dayOf } from '../schedule/day.ts';
 import { type Subcommand, UsageError } from './subcommand.ts';
 
 const USAGE = `Usage: ctx-storage management [options]
@@ -22,7 +22,7 @@ const USAGE = `Usage: ctx-storage management [options]
 
 const FIRST_ACCOUNT = `${'0'.repeat(31)}1=First account`;
 
-/** What the program passes to the subcommand. */
+/** The arguments that the program passes to the subcommand. */
 export interface ManagementSetup {
   /** Creates objects of the class `ManagementObject`, in a folder or in memory. */
   readonly openObjects: (
@@ -58,9 +58,10 @@ export function managementCommand({ openObjects, stopped }: ManagementSetup): Su
 
 /** An unusable folder is the caller's mistake. */
 function notKept(error: NodeJS.ErrnoException, directory: string | undefined): never {
-  if (directory === undefined || error.syscall === undefined) throw error;
+  const isOfFolder = error.code === 'PATH_CONFLICT' || error.code === 'NOT_WRITABLE';
+  if (directory === undefined || !isOfFolder) throw error;
   const fact = `--directory is "${directory}"; it must be a folder with write permission`;
-  throw new UsageError(`${fact}: ${error.message}.`);
+  throw new UsageError(`${fact}: ${error.message}`);
 }
 
 /** A port in use, or an address of another machine, is the caller's mistake. */

@@ -14,15 +14,13 @@ import { publicRoutes, type Route } from '../routes/routes.ts';
 import { SCHEDULE } from '../schedule/data.ts';
 import { dayOf } from '../schedule/day.ts';
 import type { Schedule } from '../schedule/entry.ts';
-import { DEFAULT_BASE_PATH } from '../schedule/paths.ts';
+import { MovableClock } from '../schedule/movable-clock.ts';
+import { DEFAULT_BASE_PATH, matchPath } from '../schedule/paths.ts';
 import { SCHEDULE_PATH, scheduleHtml } from '../schedule/schedule-page.ts';
-import { type AccessTokens, visibleAccounts } from './access.ts';
 import { bodyOf } from './body.ts';
-import { effectiveDate } from './effective-date.ts';
+import { effectiveTime } from './effective-date.ts';
 import { envelope, failure } from './envelope.ts';
-import { pathBelow, queryOf } from './incoming.ts';
 import { hasNameservers, NEUTRAL_WORD, PROVIDER_WORD, withWord } from './nameserver-words.ts';
-import { ownerIn, requireOwner } from './owner.ts';
 import { performed } from './performed.ts';
 import { applySchedule } from './scheduled.ts';
 
@@ -35,7 +33,11 @@ export interface ManagementOptions {
   readonly random?: (bytes: Uint8Array<ArrayBuffer>) => void;
   /** An optional prefix of all paths. @default '/client/v4' */
   readonly basePath?: string;
-  /** Whether the header `api-version` sets the day of a call. @default true */
+  /**
+   * Whether the header `api-version` sets the day of a call. SDKs from version 4 on send today's date.
+   *
+   * @default whether the clock is the system's: none was given, or a `MovableClock` that was never moved
+   */
   readonly apiVersion?: boolean;
   /** Accounts that exist from the start. @default none */
   readonly accounts?: readonly { readonly id: string; readonly name: string }[];
@@ -113,7 +115,7 @@ class Edge {
     this.#random = options.random ?? ((bytes) => void crypto.getRandomValues(bytes));
     this.#schedule = options.schedule ?? SCHEDULE;
     this.#changes = new ChangeChain((id) => this.#dateOf(id));
-    this.#basePath = (options.basePath ?? DEFAULT_BASE_PATH).replace(/\/+$/, '');
+    this.#basePath = (options.basePath ?? DEFAULT_BASE_PATH).replace(/(?<!\/)\/+$/, '');
     this.#word = options.nameserverWord ?? NEUTRAL_WORD;
   }
 
@@ -178,9 +180,9 @@ class Edge {
     const method = (asked === 'HEAD' ? 'GET' : asked) as Method;
     const visible = visibleAccounts(request.headers, this.#options.tokens);
     const { zone, account } = await this.#identities(path);
-    const at = effectiveDate({
+    const { day: at, iso: nowIso } = effectiveTime({
       headers: request.headers,
-      readsApiVersion: this.#options.apiVersion ?? true,
+      readsApiVersion: this.#options.apiVersion ?? this.#isToday(),
       pin: account?.pin,
       nowMs: this.#now(),
     });
@@ -198,7 +200,8 @@ class Edge {
     const body = await bodyOf(request);
     const call: Call = {
       ...this.#internal(method, path, hasNameservers(path) ? this.#neutral(body) : body),
-      query: queryOf(url.searchParams),
+      ...queryOf(url.searchParams),
+      nowIso,
       ...owner,
     };
     return this.#carriedOut(call, at);
@@ -236,6 +239,12 @@ class Edge {
 
   #dateOf(id: string): string | undefined {
     return this.#schedule.find((entry) => entry.id === id)?.date;
+  }
+
+  /** A clock that was set to a day decides instead of the date that an SDK sends with every call. */
+  #isToday(): boolean {
+    const { clock } = this.#options;
+    return clock === undefined || (clock instanceof MovableClock && !clock.isMoved);
   }
 
   #declineBothLengths(at: string, transport: Transport | undefined): void {
@@ -317,4 +326,71 @@ function bookmarksOf(text: string): Record<string, string> {
 
 function unknownRoute(path: string): ApiError {
   return apiError('ROUTE_UNKNOWN', `No route for the URI ${path}.`);
+}
+
+/** The path below the base path, without a slash at the end. */
+function pathBelow(pathname: string, basePath: string): string {
+  const base = basePath.replace(/(?<!\/)\/+$/, '');
+  const below =
+    pathname === base || pathname.startsWith(`${base}/`) ? pathname.slice(base.length) : pathname;
+  return `/${below.replace(/^\/+|(?<!\/)\/+$/g, '')}`;
+}
+
+/** Each parameter once; the values of a repeated parameter are joined by commas. */
+function queryOf(parameters: URLSearchParams): Pick<Call, 'query' | 'repeated'> {
+  const names = [...new Set(parameters.keys())];
+  // Not by assignment, which would drop a parameter named `__proto__`.
+  const query = Object.fromEntries(names.map((name) => [name, parameters.getAll(name).join(',')]));
+  const repeated = names.filter((name) => parameters.getAll(name).length > 1);
+  return { query, ...(repeated.length > 0 && { repeated }) };
+}
+
+/** The zone or account that a path names. */
+interface NamedOwner {
+  readonly kind: 'zone' | 'account';
+  readonly id: string;
+}
+
+const OWNED: readonly (readonly [shape: string, kind: NamedOwner['kind']])[] = [
+  ['/zones/:id/*', 'zone'],
+  ['/accounts/:id/*', 'account'],
+  ['/organizations/:id/*', 'account'],
+];
+
+/** Undefined for paths of the directory. */
+function ownerIn(path: string): NamedOwner | undefined {
+  for (const [shape, kind] of OWNED) {
+    const match = matchPath(shape, path);
+    if (match) return { kind, id: match.params.id! };
+  }
+  return undefined;
+}
+
+/** @throws ApiError 404 if the path names an unknown zone or account, 403 if the caller may not see it */
+function requireOwner(call: Pick<Call, 'path' | 'zone' | 'account' | 'visibleAccounts'>): void {
+  const named = ownerIn(call.path);
+  if (named && call[named.kind] === undefined) {
+    throw apiError('RESOURCE_UNKNOWN', `There is no ${named.kind} ${named.id}.`);
+  }
+  if (call.account && call.visibleAccounts?.includes(call.account.id) === false) {
+    throw apiError('FORBIDDEN', `The token has no access to ${call.path}.`);
+  }
+}
+
+/** Account ids by bearer token. Without configured tokens, every caller sees all accounts. */
+export type AccessTokens = Readonly<Record<string, readonly string[]>>;
+
+/**
+ * The accounts the caller may see; undefined means all.
+ *
+ * @throws ApiError 401 if tokens are configured and the caller's token is not one of them
+ */
+function visibleAccounts(
+  headers: Headers,
+  tokens: AccessTokens | undefined,
+): readonly string[] | undefined {
+  if (tokens === undefined) return undefined;
+  const [, token = ''] = /^Bearer (.+)$/i.exec(headers.get('authorization') ?? '') ?? [];
+  if (Object.hasOwn(tokens, token)) return tokens[token];
+  throw apiError('TOKEN_UNKNOWN', 'The bearer token is unknown.');
 }

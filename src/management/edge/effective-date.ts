@@ -1,5 +1,7 @@
-// Which day a call happens on: the emulator's header decides, then the client's `api-version`, then the
-// date its account is pinned to, then the clock.
+// When a call happens: the emulator's header decides, then the client's `api-version`, then the date its
+// account is pinned to, then the clock.
+//
+// Invariant: the form of an answer and the times in it are of the same day.
 
 import { apiError } from '../call/call.ts';
 import { dayOf, dayOfMs } from '../schedule/day.ts';
@@ -15,17 +17,37 @@ export interface DateSources {
   readonly nowMs: number;
 }
 
-/** @throws ApiError 400 if a header is not a date */
-export function effectiveDate({ headers, readsApiVersion, pin, nowMs }: DateSources): string {
+export interface CallTime {
+  /** `YYYY-MM-DD`. */
+  readonly day: string;
+  /** The moment, ISO 8601 in UTC. */
+  readonly iso: string;
+}
+
+/**
+ * A source that names only a day has the clock's time of day, so calls of one day keep their order.
+ *
+ * @throws ApiError 400 if a header is not a date
+ */
+export function effectiveTime({ headers, readsApiVersion, pin, nowMs }: DateSources): CallTime {
   const names = readsApiVersion
     ? [EMULATOR_DATE_HEADER, CLIENT_DATE_HEADER]
     : [EMULATOR_DATE_HEADER];
+  const nowIso = new Date(nowMs).toISOString();
   for (const name of names) {
     const text = headers.get(name);
     if (text === null) continue;
     const day = dayOf(text);
-    if (day !== undefined) return day;
-    throw apiError('DATE_INVALID', `${name} is "${text}"; it must be a date, YYYY-MM-DD.`);
+    if (day === undefined) {
+      throw apiError('DATE_INVALID', `${name} is "${text}"; it must be a date, YYYY-MM-DD.`);
+    }
+    const isMoment = text.includes('T');
+    return { day, iso: isMoment ? new Date(text.trim()).toISOString() : onDay(day, nowIso) };
   }
-  return pin ?? dayOfMs(nowMs);
+  const day = pin ?? dayOfMs(nowMs);
+  return { day, iso: onDay(day, nowIso) };
+}
+
+function onDay(day: string, nowIso: string): string {
+  return `${day}${nowIso.slice(nowIso.indexOf('T'))}`;
 }

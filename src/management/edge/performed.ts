@@ -1,5 +1,5 @@
 // Performs a call in the newest form: its object answers, then the step that its route names follows. For
-// example, accounts are shown by their own objects, and the directory is told what changed.
+// example, accounts are shown by their own objects, and the directory receives the changes.
 //
 // A call that writes to two objects starts with the directory. An object with an empty store already is
 // a new account, so a crash between the two leaves nothing incomplete.

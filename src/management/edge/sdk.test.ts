@@ -4,7 +4,11 @@ import Cloudflare4 from 'cloudflare-4';
 import Cloudflare5 from 'cloudflare-5';
 import Cloudflare6 from 'cloudflare-6';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ACCOUNT_ID, startProvider, type TestProvider } from '../../../e2e/management/provider.ts';
+import {
+  ACCOUNT_ID,
+  startProvider,
+  type TestProvider,
+} from '../../../e2e/specs/management/provider.ts';
 
 let provider: TestProvider;
 beforeAll(async () => {
@@ -21,7 +25,7 @@ const SDKS = {
   '7.3.0': Cloudflare7,
 };
 
-/** The newest types stand for all; what is called here is in every version. */
+/** The newest types stand for all; every method called here is in every version. */
 function clientOf(version: keyof typeof SDKS, headers: Record<string, string> = {}) {
   const Sdk = SDKS[version] as unknown as typeof Cloudflare7;
   return new Sdk({
@@ -104,7 +108,7 @@ describe.each(versions)('cloudflare %s', (version) => {
     });
   });
 
-  test('[MG39] errors carry status and codes; what is gone is asked for once', async () => {
+  test('[MG39] errors carry status and codes; a gone operation is requested once', async () => {
     const calls: string[] = [];
     const Sdk = SDKS[version] as unknown as typeof Cloudflare7;
     const client = new Sdk({

@@ -4,7 +4,7 @@
 // refused call leaves nothing behind. The class extends no other class, so it runs wherever an object
 // with `fetch` runs. It knows nothing about dates, older forms and HTTP.
 
-import type { DurableObjectState } from '../../contract/object.ts';
+import type { DurableObjectState } from '../../shared/contract/object.ts';
 import { type Answer, ApiError, type Call, refused } from '../call/call.ts';
 import { ItemStore } from '../resources/item-store.ts';
 import type { RouteTable } from '../routes/route-table.ts';
@@ -16,7 +16,9 @@ const INTERNAL = internalRoutes();
 /** Paths of the requests of the edge that are not calls. */
 export const BOOKMARK_PATH = '/bookmark';
 export const RESTORE_PATH = '/restore';
-export const RESET_PATH = '/reset';
+
+/** Why a request of a restore rejects once it is made: the object restarts. */
+export const RESTORED = 'A bookmark is restored.';
 
 export class ManagementObject {
   readonly #ctx: DurableObjectState;
@@ -33,9 +35,9 @@ export class ManagementObject {
       case BOOKMARK_PATH:
         return new Response(await storage.getCurrentBookmark());
       case RESTORE_PATH:
-        return new Response(await storage.onNextSessionRestoreBookmark(await request.text()));
-      case RESET_PATH:
-        return this.#ctx.abort('A bookmark is restored.');
+        // In one event: a restore that waits for the next start would undo all writes until then.
+        await storage.onNextSessionRestoreBookmark(await request.text());
+        return this.#ctx.abort(RESTORED);
       default:
         return Response.json(this.#answer((await request.json()) as Call));
     }

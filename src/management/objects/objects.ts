@@ -1,7 +1,7 @@
 // The objects of an emulated provider, as the edge reaches them.
 
 import type { Answer, Call } from '../call/call.ts';
-import { BOOKMARK_PATH, RESET_PATH, RESTORE_PATH } from './management-object.ts';
+import { BOOKMARK_PATH, RESTORE_PATH, RESTORED } from './management-object.ts';
 
 /** A namespace of stateful objects, such as a Durable Object namespace. */
 export interface ManagementNamespace {
@@ -41,15 +41,16 @@ export class ManagementObjects {
     return Object.fromEntries(await Promise.all(bookmarks));
   }
 
-  /**
-   * Restores each object to its bookmark. Rejects if a bookmark is invalid; the other objects are then
-   * restored at their next start.
-   */
+  /** Restores each object to its bookmark. Rejects if a bookmark is invalid; the other objects are restored. */
   async restore(bookmarks: Readonly<Record<string, string>>): Promise<void> {
-    const names = Object.keys(bookmarks);
-    await Promise.all(names.map((name) => this.#post(name, RESTORE_PATH, bookmarks[name]!)));
-    // A reset rejects the call that requested it.
-    await Promise.all(names.map((name) => this.#post(name, RESET_PATH, '').catch(() => undefined)));
+    const restored = Object.entries(bookmarks).map(([name, bookmark]) =>
+      this.#post(name, RESTORE_PATH, bookmark).catch((error: unknown) => {
+        if (!String((error as Error).message).includes(RESTORED)) throw error;
+      }),
+    );
+    for (const result of await Promise.allSettled(restored)) {
+      if (result.status === 'rejected') throw result.reason;
+    }
   }
 
   async #send(name: string, call: Call): Promise<Answer> {

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ACCOUNT_ID, startProvider } from '../../../e2e/management/provider.ts';
-import { createObjects } from '../../../worker/entries/node-objects.ts';
+import { ACCOUNT_ID, startProvider } from '../../../e2e/specs/management/provider.ts';
+import { createObjects } from '../../../worker/start/entries/node-objects.ts';
 import { createManagementApi } from '../edge/api.ts';
 import { ManagementObject } from './management-object.ts';
 
@@ -29,7 +29,7 @@ test('[MG38] state is in the objects and outlives the process that holds them', 
   rmSync(directory, { recursive: true });
 });
 
-test('[MG38] restoring a bookmark restores zones, accounts and what they hold', async () => {
+test('[MG38] restoring a bookmark restores zones, accounts and their contents', async () => {
   const provider = await startProvider();
   const { api, call } = provider;
   const [kept, deleted] = [await provider.newZone(), await provider.newZone()];

@@ -17,7 +17,7 @@ export class DeprecatedCallsError extends Error {
 
   constructor(at: string, findings: readonly Finding[]) {
     const list = findings.map((finding) => `  ${messageOf(finding)} (${finding.count}x)`);
-    super([`${findings.length} deprecated or gone on ${at}:`, ...list].join('\n'));
+    super([`Deprecated or gone on ${at}, and in how many calls:`, ...list].join('\n'));
     this.name = 'DeprecatedCallsError';
     this.findings = findings;
   }

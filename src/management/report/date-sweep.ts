@@ -1,9 +1,9 @@
-// Runs a client's tests once for each interval of the schedule, and shows what passed when.
+// Runs a client's tests once for each interval of the schedule, and shows which tests passed when.
 //
 // Nothing changes between two dates, so one day represents each interval: the day before the first date,
 // then each date itself.
 
-import { storageError } from '../../contract/errors.ts';
+import { storageError } from '../../shared/contract/errors.ts';
 import { SCHEDULE } from '../schedule/data.ts';
 import type { Schedule } from '../schedule/entry.ts';
 import { datesOf, dayFrom } from '../schedule/lookup.ts';

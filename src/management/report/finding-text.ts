@@ -1,15 +1,18 @@
 // A finding in one sentence, the same in every format.
+//
+// Addresses come from recordings, titles and notes from schedules: all are made printable here.
 
+import { printable } from './printable.ts';
 import type { Finding } from './report.ts';
 
 export function messageOf(finding: Finding): string {
-  return [fact(finding), wayOut(finding)].join(' ');
+  return printable([fact(finding), wayOut(finding)].join(' '));
 }
 
 /** `GET /zones/:zone_id/filters`, with the field if the finding concerns one. */
 export function subjectOf({ operation, field }: Finding): string {
   const call = `${operation.method} ${operation.path}`;
-  return field === undefined ? call : `${call} (${field.equals ?? field.path})`;
+  return printable(field === undefined ? call : `${call} (${field.equals ?? field.path})`);
 }
 
 /** `once`, `2 times`. */
@@ -20,7 +23,7 @@ export function timesOf({ count }: Finding): string {
 /** Where the first of the calls was recorded. */
 export function firstSeenOf({ first }: Finding): string {
   const call = `${first.method} ${first.url}`;
-  return first.where === undefined ? call : `${first.where}: ${call}`;
+  return printable(first.where === undefined ? call : `${first.where}: ${call}`);
 }
 
 function fact(finding: Finding): string {

@@ -1,8 +1,7 @@
-// The report as readable text and as JSON.
+// The report as readable text, as JSON and as JUnit XML.
 
 import { firstSeenOf, messageOf, subjectOf, timesOf } from './finding-text.ts';
-import { writeJUnit } from './junit.ts';
-import type { Finding, Report } from './report.ts';
+import { type Finding, failuresOf, type Report } from './report.ts';
 import { writeSarif } from './sarif.ts';
 
 export interface FormatOptions {
@@ -37,24 +36,32 @@ export function formatReport(
 }
 
 function writeText(report: Report): string {
-  const { at, callCount, findings } = report;
+  const { at, findings } = report;
   const lines = findings.flatMap((finding) => [
     `${LABELS[finding.level]} ${messageOf(finding)}`,
     `      ${timesOf(finding)}, first: ${firstSeenOf(finding)}`,
   ]);
-  const calls = callCount === 1 ? 'One call' : `${callCount} calls`;
-  return [`${calls}, on ${at}: ${totals(report)}.`, ...lines, ''].join('\n');
+  return [`${counted(report.callCount, 'call')}, on ${at}: ${totals(report)}.`, ...lines, ''].join(
+    '\n',
+  );
 }
 
 const LABELS = { error: 'GONE ', warning: 'ENDS ', note: 'NOTE ' } as const;
 
-function totals({ findings }: Report): string {
+/** One call may show several findings, and one finding may be shown by several calls. */
+function totals({ findings, affectedCallCount }: Report): string {
   if (findings.length === 0) return 'nothing deprecated';
   const count = (level: Finding['level']) => findings.filter((f) => f.level === level).length;
-  return `${count('error')} gone, ${count('warning')} deprecated, ${count('note')} to look at`;
+  const levels = `${count('error')} gone, ${count('warning')} deprecated, ${count('note')} to look at`;
+  const calls = counted(affectedCallCount, 'call');
+  return `${counted(findings.length, 'finding')} in ${calls} (${levels})`;
 }
 
-function writeJson({ at, callCount, findings }: Report): string {
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+function writeJson({ at, callCount, affectedCallCount, findings }: Report): string {
   const rows = findings.map((finding) => {
     const { level, entry, operation, field, daysLeft, count, first, isGuess } = finding;
     return {
@@ -74,5 +81,48 @@ function writeJson({ at, callCount, findings }: Report): string {
       first: { method: first.method, url: first.url, ...(first.where && { where: first.where }) },
     };
   });
-  return `${JSON.stringify({ at, callCount, findings: rows }, null, 2)}\n`;
+  return `${JSON.stringify({ at, callCount, affectedCallCount, findings: rows }, null, 2)}\n`;
+}
+
+/**
+ * A test case for each finding, which fails if the client sends a call that has ended or will end. Notes pass,
+ * with their text as output; a report without findings is one passed case.
+ */
+function writeJUnit(report: Report): string {
+  const { at, callCount, findings } = report;
+  const cases =
+    findings.length === 0
+      ? [`    <testcase classname="deprecations" name="${callCount} calls on ${at}"/>`]
+      : findings.map(testCase);
+  const counts = `tests="${cases.length}" failures="${failuresOf(report).length}"`;
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    `<testsuites ${counts}>`,
+    `  <testsuite name="deprecations on ${at}" ${counts}>`,
+    ...cases,
+    '  </testsuite>',
+    '</testsuites>',
+    '',
+  ].join('\n');
+}
+
+function testCase(finding: Finding): string {
+  const name = `classname="${escaped(finding.entry.id)}" name="${escaped(subjectOf(finding))}"`;
+  const message = messageOf(finding);
+  const seen = escaped(`${timesOf(finding)}, first: ${firstSeenOf(finding)}`);
+  const inside =
+    finding.level === 'note'
+      ? `<system-out>${escaped(message)} ${seen}</system-out>`
+      : `<failure type="${finding.level}" message="${escaped(message)}">${seen}</failure>`;
+  return `    <testcase ${name}>${inside}</testcase>`;
+}
+
+/** XML 1.0 allows no control characters, not even escaped. */
+function escaped(text: string): string {
+  return text
+    .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd')
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
 }

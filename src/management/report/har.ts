@@ -1,7 +1,7 @@
 // Reads the calls in a HAR file, the archive of requests that browsers and proxies write.
 
 import * as v from 'valibot';
-import { storageError } from '../../contract/errors.ts';
+import { storageError } from '../../shared/contract/errors.ts';
 import { isBodiless, jsonOrNull, type RecordedCall } from './recorded-call.ts';
 
 // Some tools write null for a missing part.
@@ -24,8 +24,6 @@ const Har = v.looseObject({ log: v.looseObject({ entries: v.array(Entry) }) });
 export interface HarOptions {
   /** Name of the file, for messages and for the locations of calls. */
   readonly name: string;
-  /** Only calls to this host, with the port if the URL has one. @default all */
-  readonly host?: string;
 }
 
 /**
@@ -33,11 +31,10 @@ export interface HarOptions {
  *
  * @throws StorageError `INVALID_ARGUMENT` if the text is not JSON or not HAR
  */
-export function callsFromHar(text: string, { name, host }: HarOptions): RecordedCall[] {
-  return harOf(text, name).log.entries.flatMap((entry, index) => {
-    const call = callOf(entry, `${name}#log.entries[${index}]`);
-    return host === undefined || hostOf(call.url) === host ? [call] : [];
-  });
+export function callsFromHar(text: string, { name }: HarOptions): RecordedCall[] {
+  return harOf(text, name).log.entries.map((entry, index) =>
+    callOf(entry, `${name}#log.entries[${index}]`),
+  );
 }
 
 function harOf(text: string, name: string): v.InferOutput<typeof Har> {
@@ -85,8 +82,4 @@ function decoded(text: string, encoding: string | null | undefined): string | nu
   } catch {
     return null;
   }
-}
-
-function hostOf(url: string): string | undefined {
-  return URL.canParse(url) ? new URL(url).host : undefined;
 }

@@ -1,7 +1,12 @@
-// The report and the emulator read the same operations: what one refuses from a day on, the other names.
+// The report and the emulator read the same operations: the report names each operation that the
+// emulator refuses from a day on.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { dayBefore, startProvider, type TestProvider } from '../../../e2e/management/provider.ts';
+import {
+  dayBefore,
+  startProvider,
+  type TestProvider,
+} from '../../../e2e/specs/management/provider.ts';
 import { SCHEDULE } from '../schedule/data.ts';
 import { reportOf } from './report.ts';
 

@@ -5,6 +5,7 @@ import { describe, expect, expectTypeOf, test } from 'vitest';
 import { SCHEDULE } from '../schedule/data.ts';
 import { defineSchedule } from '../schedule/define-schedule.ts';
 import { DeprecatedCallsError } from './call-log.ts';
+import { formatReport } from './formats.ts';
 import { type PageRequest, type RecordedPage, recordPage } from './record-page.ts';
 import { recordRequests } from './record-requests.ts';
 import type { RecordedCall } from './recorded-call.ts';
@@ -45,6 +46,43 @@ describe('operations', () => {
       first: { url: `${BASE}/zones/a/filters` },
       operation: { method: 'GET', path: '/zones/:zone_id/filters' },
     });
+  });
+
+  test('[REP1] calls are counted apart from findings', () => {
+    const minified = { items: [{ id: 'minify' }, { id: 'brotli' }] };
+    const both = call('PATCH', '/zones/z/settings', { requestBody: minified });
+    const report = reportOf([...calls, both], { at: '2024-08-01' });
+    expect(report).toMatchObject({ callCount: 5, affectedCallCount: 4 });
+    expect(report.findings.filter(({ level }) => level !== 'note')).toHaveLength(4);
+    expect(formatReport(report, 'text')).toMatch(
+      /^5 calls, on 2024-08-01: \d+ findings in 4 calls \(0 gone, 4 deprecated, \d+ to look at\)\.\n/,
+    );
+  });
+
+  test('[REP12] a whole URL without the base path is another API, a path alone may omit it', () => {
+    const at = '2026-01-01';
+    const found = (url: string) => rows([{ method: 'GET', url }], at);
+    const gone = ['error firewall-rules 1'];
+    expect(found('/zones/z/filters')).toEqual(gone);
+    expect(found('/client/v4/zones/z/filters')).toEqual(gone);
+    expect(found('https://any.example/client/v4/zones/z/filters')).toEqual(gone);
+    expect(found('https://shop.example/zones/z/filters')).toEqual([]);
+    expect(found('https://shop.example/client/v5/zones/z/filters')).toEqual([]);
+    expect(found('HTTP://shop.example/client/zones/z/filters')).toEqual([]);
+  });
+
+  test('[REP12] `hosts` narrows the report; a path alone has no host', () => {
+    const at = '2026-01-01';
+    const recorded = [...calls, { method: 'GET', url: '/zones/z/filters' }];
+    expect(reportOf(recorded, { at, hosts: ['api.example.com'] }).callCount).toBe(4);
+    expect(reportOf(recorded, { at, hosts: ['other.example'] })).toMatchObject({
+      callCount: 0,
+      affectedCallCount: 0,
+      findings: [],
+    });
+    for (const host of ['', 'a b', 'https://api.example.com', 'api.example.com/client', 'a@b']) {
+      expect(() => reportOf([], { at, hosts: [host] })).toThrow('must be a host');
+    }
   });
 
   test('[REP1] a schedule and a base path of the user apply', () => {
@@ -195,7 +233,7 @@ describe('recordRequests()', () => {
     expect(thrown).toBeInstanceOf(DeprecatedCallsError);
     expect(thrown.findings).toHaveLength(1);
     expect(thrown.message).toBe(
-      '1 deprecated or gone on 2025-06-15:\n' +
+      'Deprecated or gone on 2025-06-15, and in how many calls:\n' +
         '  GET /zones/:zone_id/filters is gone since 2025-06-15. Use WAF custom rules. (2x)',
     );
     log.clear();

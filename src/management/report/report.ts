@@ -1,9 +1,10 @@
 // The migration report: which of a client's calls are deprecated or gone on a day, since when, and
-// what replaces them.
+// their replacements.
 //
 // Calls are identified by method and path, fields by the recorded bodies. This module does not know how
 // calls are recorded or how the report is formatted.
 
+import { storageError } from '../../shared/contract/errors.ts';
 import type { FieldRule, Operation, ScheduleEntry } from '../schedule/entry.ts';
 import {
   type ChangeOfOperation,
@@ -12,7 +13,6 @@ import {
   type LookupOptions,
   lookup,
 } from '../schedule/lookup.ts';
-import { evidenceOf } from './field-evidence.ts';
 import type { RecordedCall } from './recorded-call.ts';
 
 /**
@@ -39,25 +39,35 @@ export interface Finding {
 export interface Report {
   /** The day, `YYYY-MM-DD`. */
   readonly at: string;
+  /** The calls that were looked at; with `hosts`, those to these hosts. */
   readonly callCount: number;
+  /** The calls with at least one finding. */
+  readonly affectedCallCount: number;
   /** The most severe first, then the earliest date. */
   readonly findings: readonly Finding[];
 }
 
 export interface ReportOptions extends LookupOptions {
   readonly at: DateLike;
+  /** Only calls to these hosts, such as `api.example.com` or `localhost:8787`. @default calls to every host */
+  readonly hosts?: readonly string[];
 }
 
 /**
  * The report on calls, for a day.
  *
- * @throws StorageError `INVALID_ARGUMENT` if `at` is not a date
+ * @throws StorageError `INVALID_ARGUMENT` if `at` is not a date, or a host is not a host
  */
 export function reportOf(calls: readonly RecordedCall[], options: ReportOptions): Report {
   const at = dayFrom(options.at);
+  const hosts = options.hosts?.map(checkedHost);
+  const looked = calls.filter(({ url }) => hosts === undefined || isTo(hosts, url));
   const found = new Map<string, Finding>();
-  for (const call of calls) {
-    for (const finding of findingsOf(call, at, options)) {
+  let affectedCallCount = 0;
+  for (const call of looked) {
+    const findings = findingsOf(call, at, options);
+    if (findings.length > 0) affectedCallCount += 1;
+    for (const finding of findings) {
       const { entry, operation, field, level } = finding;
       const key = [
         entry.id,
@@ -74,7 +84,22 @@ export function reportOf(calls: readonly RecordedCall[], options: ReportOptions)
   const findings = [...found.values()].sort(
     (a, b) => RANK[a.level] - RANK[b.level] || a.daysLeft - b.daysLeft,
   );
-  return { at, callCount: calls.length, findings };
+  return { at, callCount: looked.length, affectedCallCount, findings };
+}
+
+/** A host without a port means the scheme's own port. */
+function isTo(hosts: readonly string[], url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { protocol, host } = new URL(url);
+  return hosts.some((one) => new URL(`${protocol}//${one}`).host === host);
+}
+
+function checkedHost(host: string): string {
+  if (URL.canParse(`http://${host}`) && !/[/?#@\\]/.test(host)) return host;
+  throw storageError(
+    'INVALID_ARGUMENT',
+    `host: "${host}" must be a host, with its port if it has one, such as api.example.com.`,
+  );
 }
 
 const RANK = { error: 0, warning: 1, note: 2 } as const;
@@ -113,7 +138,7 @@ function fieldFindings(call: RecordedCall, at: string, change: ChangeOfOperation
   return isGuess ? [{ ...base, level: 'note', isGuess }] : [];
 }
 
-/** The provider decides what is in an answer; it is unknown whether the client reads it. */
+/** The provider decides the fields of an answer; it is unknown whether the client reads them. */
 function levelOf(field: FieldRule, isInForce: boolean): Level {
   if (field.in !== 'request') return 'note';
   return isInForce ? 'error' : 'warning';
@@ -125,9 +150,48 @@ function daysBetween(from: string, to: string): number {
 
 const DAY_MS = 86_400_000;
 
-/**
- * The findings that count: what the client sends. With `strict`, also notes.
- */
+/** The findings that count: calls and fields that the client sends. With `strict`, also notes. */
 export function failuresOf(report: Report, { strict = false } = {}): readonly Finding[] {
   return report.findings.filter(({ level }) => strict || level !== 'note');
+}
+
+/** Whether the bodies of a call show a field that the schedule names. `unknown`: the body that would show the field was not recorded. */
+type Evidence = 'shown' | 'absent' | 'unknown';
+
+function evidenceOf(rule: FieldRule, call: RecordedCall): Evidence {
+  const body = rule.in === 'request' ? call.requestBody : call.responseBody;
+  if (body === undefined) return 'unknown';
+  const root = rule.in === 'request' ? body : member(body, rule.in);
+  return itemsOf(root).some((item) => shows(rule, item, call)) ? 'shown' : 'absent';
+}
+
+function shows({ path, equals, when }: FieldRule, item: unknown, call: RecordedCall): boolean {
+  const values = valuesAt(item, path.split('.'));
+  const isThere = values.some((value) => (equals === undefined ? true : value === equals));
+  if (!isThere || when === undefined) return isThere;
+  // A patch may omit the type of the record it changes; its answer contains it.
+  const own = valuesAt(item, when.path.split('.'));
+  const known = own.length > 0 ? own : valuesAt(member(call.responseBody, 'result'), [when.path]);
+  return known.includes(when.equals);
+}
+
+/** All values at a path; `name[]` means each item of a list. */
+function valuesAt(value: unknown, path: readonly string[]): unknown[] {
+  const [step, ...rest] = path;
+  if (step === undefined) return [value];
+  const isList = step.endsWith('[]');
+  const name = isList ? step.slice(0, -2) : step;
+  const found = member(value, name);
+  if (found === undefined) return [];
+  const next = isList ? (Array.isArray(found) ? found : []) : [found];
+  return next.flatMap((one) => valuesAt(one, rest));
+}
+
+function itemsOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [value];
+}
+
+function member(value: unknown, name: string): unknown {
+  const isObject = typeof value === 'object' && value !== null && Object.hasOwn(value, name);
+  return isObject ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
 }

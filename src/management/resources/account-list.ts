@@ -10,10 +10,11 @@ import {
   type RoutedCall,
   succeeded,
 } from '../call/call.ts';
+import { listQuery } from '../call/list-query.ts';
 import { listPageAnswer, listPageOf } from '../call/paging.ts';
 import { validate } from '../call/validation.ts';
 import { AccountForm } from './accounts.ts';
-import type { Collection, ItemStore } from './item-store.ts';
+import type { Collection, Filter, ItemStore } from './item-store.ts';
 
 export interface DirectoryAccount extends AccountIdentity {
   /** The day of this account's calls, unless their headers name another. */
@@ -22,14 +23,17 @@ export interface DirectoryAccount extends AccountIdentity {
 
 export const DIRECTORY_PAGES = { usual: 20, most: 1000 };
 
+const DIRECTIONS = ['asc', 'desc'];
+
 export function listAccounts(store: ItemStore, call: RoutedCall): Answer {
-  const { name, direction } = call.query;
-  const page = listPageOf(call.query, DIRECTORY_PAGES);
+  const query = listQuery(call, { texts: ['name'], words: { direction: DIRECTIONS } });
+  const { name, direction } = query;
+  const page = listPageOf(query, DIRECTORY_PAGES);
   const { items, total } = accounts(store).find({
     filters: name === undefined ? [] : [{ field: 'name', kind: 'exact', value: name }],
     descending: direction === 'desc',
     page,
-    ...visibleOf(call),
+    always: visibleOf(call, 'id'),
   });
   return listPageAnswer(items, total, page);
 }
@@ -40,7 +44,7 @@ export function createAccount(store: ItemStore, call: RoutedCall): Answer {
   return succeeded(accounts(store).insert(account));
 }
 
-/** Stores what an account has changed in its identity. */
+/** Stores an account's changes of its identity. */
 export function updateAccount(store: ItemStore, call: RoutedCall): Answer {
   const id = call.params.id!;
   const { name, type, pin } = call.body as Partial<Record<'name' | 'type' | 'pin', string | null>>;
@@ -52,11 +56,14 @@ export function updateAccount(store: ItemStore, call: RoutedCall): Answer {
   return succeeded(accounts(store).replace(kept ? { ...changed, pin: kept } : changed));
 }
 
+/** An account that exists from the start exists on every date of the schedule. */
+const START_ISO = '2010-01-01T00:00:00.000Z';
+
 /** Adds the accounts that exist from the start, unless they already exist. */
 export function ensureAccounts(store: ItemStore, call: RoutedCall): Answer {
   for (const { id, name } of call.body as { id: string; name: string }[]) {
     if (accounts(store).get(id)) continue;
-    accounts(store).insert({ id, name, type: 'standard', createdOn: call.nowIso });
+    accounts(store).insert({ id, name, type: 'standard', createdOn: START_ISO });
   }
   return succeeded(null);
 }
@@ -65,7 +72,7 @@ export function ensureAccounts(store: ItemStore, call: RoutedCall): Answer {
 export function accountOfForm(store: ItemStore, call: RoutedCall, id?: string): DirectoryAccount {
   if (id === undefined) {
     const page = { number: 1, size: 2 };
-    const { items: own } = accounts(store).find({ page, ...visibleOf(call) });
+    const { items: own } = accounts(store).find({ page, always: visibleOf(call, 'id') });
     if (own.length === 1) return own[0]!;
     throw apiError('FIELD_MISSING', 'account.id is required.', '/account/id');
   }
@@ -83,6 +90,8 @@ export function accounts(store: ItemStore): Collection<DirectoryAccount> {
   return store.collection('accounts');
 }
 
-function visibleOf({ visibleAccounts }: RoutedCall) {
-  return visibleAccounts && { within: { field: 'id', values: visibleAccounts } };
+/** Keeps a list to the accounts that the caller may see; `field` contains the id of the account. */
+export function visibleOf({ visibleAccounts }: RoutedCall, field: string): readonly Filter[] {
+  if (visibleAccounts === undefined) return [];
+  return [{ field, kind: 'one of', value: JSON.stringify(visibleAccounts) }];
 }

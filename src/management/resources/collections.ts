@@ -11,6 +11,7 @@ import {
   type RoutedCall,
   succeeded,
 } from '../call/call.ts';
+import { listQuery } from '../call/list-query.ts';
 import { listPageAnswer, listPageOf } from '../call/paging.ts';
 import { validate } from '../call/validation.ts';
 import type { CollectionKind } from './collection-kinds.ts';
@@ -55,7 +56,7 @@ export function collectionHandlers(
 
 function list(kind: CollectionKind): Handle {
   return (store, call) => {
-    const page = listPageOf(call.query, PAGE_SIZES);
+    const page = listPageOf(listQuery(call), PAGE_SIZES);
     const { items, total } = itemsOf(kind, store, call).find({ page });
     return listPageAnswer(items, total, page);
   };

@@ -13,6 +13,8 @@ import { DATA_KINDS, type DataKind } from './dns-record-data.ts';
 /** Types whose content is text. */
 const CONTENT_TYPES = ['A', 'AAAA', 'CNAME', 'MX', 'NS', 'OPENPGPKEY', 'PTR', 'TXT'] as const;
 
+export const RECORD_TYPES: readonly string[] = [...CONTENT_TYPES, ...DATA_KINDS.keys()];
+
 /** Fields of an SRV record's data that ended on 2024-05-31; the outer name replaces them. */
 export const SRV_NAME_FIELDS = ['service', 'proto', 'name'] as const;
 
@@ -35,7 +37,7 @@ const ttl = v.pipe(
 const uint16 = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(65_535));
 
 const RecordForm = v.object({
-  type: v.picklist([...CONTENT_TYPES, ...DATA_KINDS.keys()]),
+  type: v.picklist(RECORD_TYPES),
   name: v.pipe(v.string(), v.nonEmpty()),
   content: v.optional(v.string()),
   data: v.optional(v.looseObject({}), {}),
@@ -77,7 +79,7 @@ export function writtenRecord(fields: unknown, zoneName: string): WrittenRecord 
   const priority = PRIORITY_OUTSIDE.includes(type) ? priorityOf(form, content) : data?.priority;
   return {
     type,
-    name: fullName(form.name, zoneName),
+    name: type === 'SRV' ? serviceName(form.name, zoneName) : fullName(form.name, zoneName),
     content,
     ttl: form.ttl,
     proxied,
@@ -181,6 +183,22 @@ function priorityOf(
     throw apiError('RECORD_FIELD', 'The priority of a null MX must be 0 (RFC 7505).', '/priority');
   }
   return priority;
+}
+
+/** Service, protocol and base name; the first two begin with an underscore (RFC 2782). */
+function serviceName(name: string, zoneName: string): string {
+  const full = fullName(name, zoneName);
+  if (isServiceName(full)) return full;
+  throw apiError(
+    'RECORD_NAME',
+    `"${name}" is not the name of a service; write it as _service._protocol.name.`,
+    '/name',
+  );
+}
+
+/** Whether the name begins with a service and a protocol. */
+export function isServiceName(name: string): boolean {
+  return /^_[^.]+\._[^.]/.test(name);
 }
 
 /** The name with its zone, which is appended to `@` and to names without it. */

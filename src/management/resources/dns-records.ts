@@ -1,9 +1,10 @@
 // DNS records of a zone: list with filters and list pages, show, create, patch, replace, delete.
 
 import { type Answer, apiError, fieldsOf, type RoutedCall, succeeded } from '../call/call.ts';
+import { type ListParameters, listQuery } from '../call/list-query.ts';
 import { listPageAnswer, listPageOf } from '../call/paging.ts';
 import { dnsName } from './dns-names.ts';
-import { NULL_HOST, type WrittenRecord, writtenRecord } from './dns-record-form.ts';
+import { NULL_HOST, RECORD_TYPES, type WrittenRecord, writtenRecord } from './dns-record-form.ts';
 import type { Collection, Filter, FilterKind, ItemStore } from './item-store.ts';
 
 interface DnsRecord extends WrittenRecord {
@@ -15,15 +16,25 @@ interface DnsRecord extends WrittenRecord {
 
 const PAGE_SIZES = { usual: 100, most: 50_000 };
 const TEXT_FIELDS = ['name', 'content', 'comment'];
-const KINDS: readonly FilterKind[] = [
-  'exact',
-  'contains',
-  'startswith',
-  'endswith',
-  'present',
-  'absent',
-];
-const ORDERS = ['type', 'name', 'content', 'ttl', 'proxied'];
+const TEXT_KINDS = ['exact', 'contains', 'startswith', 'endswith'] as const;
+const PRESENCE_KINDS = ['present', 'absent'] as const;
+
+/** Those of the npm package `cloudflare`, but for tags and shadow metadata. */
+const LIST: ListParameters = {
+  texts: [
+    'search',
+    ...TEXT_FIELDS.flatMap((field) => [field, ...TEXT_KINDS.map((kind) => `${field}.${kind}`)]),
+  ],
+  flags: PRESENCE_KINDS.map((kind) => `comment.${kind}`),
+  words: {
+    type: RECORD_TYPES,
+    proxied: ['true', 'false'],
+    order: ['type', 'name', 'content', 'ttl', 'proxied'],
+    direction: ['asc', 'desc'],
+    match: ['all', 'any'],
+  },
+};
+
 /** The fields that a patch is merged into. */
 const WRITABLE = [
   'type',
@@ -38,13 +49,16 @@ const WRITABLE = [
   'settings',
 ] as const satisfies readonly (keyof WrittenRecord)[];
 
-export function listRecords(store: ItemStore, { query }: RoutedCall): Answer {
+export function listRecords(store: ItemStore, call: RoutedCall): Answer {
+  const query = listQuery(call, LIST);
   const page = listPageOf(query, PAGE_SIZES);
+  const { search } = query;
   const { items, total } = records(store).find({
     filters: filtersOf(query),
-    match: choice(query, 'match', ['all', 'any']) ?? 'all',
-    order: choice(query, 'order', ORDERS),
-    descending: choice(query, 'direction', ['asc', 'desc']) === 'desc',
+    match: query.match === 'any' ? 'any' : 'all',
+    always: search === undefined ? [] : [{ field: TEXT_FIELDS, kind: 'contains', value: search }],
+    order: query.order,
+    descending: query.direction === 'desc',
     page,
   });
   return listPageAnswer(items, total, page);
@@ -152,31 +166,27 @@ const EXCLUDED_BY: ReadonlyMap<string, readonly string[]> = new Map([
   ['CNAME', ['A', 'AAAA', 'CNAME']],
 ]);
 
-/** `name=`, `name.contains=` or `name[contains]=`, and the same for content and comment. */
+/** `type=`, `proxied=`, and for each text `name=`, `name.contains=` and the other kinds. */
 function filtersOf(query: RoutedCall['query']): Filter[] {
+  const { type, proxied } = query;
   const filters: Filter[] = [];
-  for (const [key, value] of Object.entries(query)) {
-    const [, field = '', kind = 'exact'] = /^(\w+)(?:[.[](\w+)\]?)?$/.exec(key) ?? [];
-    if (field === 'type') filters.push({ field, kind: 'exact', value });
-    if (field === 'proxied')
-      filters.push({ field, kind: 'exact', value: value === 'true' ? '1' : '0' });
-    if (field === 'search') filters.push({ field: TEXT_FIELDS, kind: 'contains', value });
-    if (TEXT_FIELDS.includes(field) && (KINDS as readonly string[]).includes(kind)) {
-      const isName = field === 'name' && kind === 'exact';
-      const wanted = isName ? (dnsName(value) ?? value) : value;
-      filters.push({ field, kind: isName ? 'is' : (kind as FilterKind), value: wanted });
+  if (type !== undefined) filters.push({ field: 'type', kind: 'is', value: type });
+  if (proxied !== undefined) {
+    filters.push({ field: 'proxied', kind: 'is', value: proxied === 'true' ? 1 : 0 });
+  }
+  for (const field of TEXT_FIELDS) {
+    for (const kind of [...TEXT_KINDS, ...PRESENCE_KINDS]) {
+      const value = query[`${field}.${kind}`];
+      if (value !== undefined) filters.push(textFilter(field, kind, value));
     }
+    const exact = query[field];
+    if (exact !== undefined) filters.push(textFilter(field, 'exact', exact));
   }
   return filters;
 }
 
-function choice<const T extends string>(
-  query: RoutedCall['query'],
-  name: string,
-  values: readonly T[],
-): T | undefined {
-  const value = query[name];
-  if (value === undefined) return undefined;
-  if ((values as readonly string[]).includes(value)) return value as T;
-  throw apiError('FIELD_INVALID', `${name} is "${value}"; it must be ${values.join(' or ')}.`);
+/** An exact name is looked up in the spelling in which names are stored. */
+function textFilter(field: string, kind: FilterKind, value: string): Filter {
+  const isName = field === 'name' && kind === 'exact';
+  return isName ? { field, kind: 'is', value: dnsName(value) ?? value } : { field, kind, value };
 }

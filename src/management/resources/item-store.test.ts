@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { createObjects, DurableObject } from '../../../worker/entries/node-objects.ts';
-import type { DurableObjectState } from '../../contract/object.ts';
-import type { DurableObjectStorage } from '../../contract/storage.ts';
+import { createObjects, DurableObject } from '../../../worker/start/entries/node-objects.ts';
+import type { DurableObjectState } from '../../shared/contract/object.ts';
+import type { DurableObjectStorage } from '../../shared/contract/storage.ts';
 import type { RoutedCall } from '../call/call.ts';
-import { createRecord } from '../resources/dns-records.ts';
-import { createZone } from '../resources/zones.ts';
+import { createRecord } from './dns-records.ts';
 import { ItemStore } from './item-store.ts';
+import { createZone } from './zones.ts';
 
 const ACCOUNT = { id: 'a', name: 'First', type: 'standard', createdOn: '2024-01-01' };
 const ZONE = { ...ACCOUNT, name: 'of.example', accountId: 'a', accountName: 'First' };

@@ -3,7 +3,7 @@
 // Items are JSON in one table and can be found by their fields; documents are values under a key. All
 // methods are synchronous, so a call is one transaction.
 
-import type { DurableObjectStorage } from '../../contract/storage.ts';
+import type { DurableObjectStorage } from '../../shared/contract/storage.ts';
 import { apiError } from '../call/call.ts';
 import type { ListPage } from '../call/paging.ts';
 
@@ -14,6 +14,7 @@ export interface Item {
 export type FilterKind =
   | 'is'
   | 'is not'
+  | 'one of'
   | 'exact'
   | 'contains'
   | 'startswith'
@@ -21,23 +22,30 @@ export type FilterKind =
   | 'present'
   | 'absent';
 
-/** A condition on one field. Only `is` and `is not` distinguish upper and lower case. */
+/** A condition on one field. Only `is`, `is not` and `one of` distinguish upper and lower case. */
 export interface Filter {
   /** One field, or several whose texts are joined. */
   readonly field: string | readonly string[];
   readonly kind: FilterKind;
-  /** Booleans are `1` and `0`. */
+  /** Booleans are `1` and `0`; for `one of`, a JSON list. */
   readonly value: string | number;
+}
+
+/** A field of an item in another collection, whose id is in a field of the item. */
+export interface FieldOfOther {
+  readonly collection: string;
+  readonly idField: string;
+  readonly field: string;
 }
 
 export interface Selection {
   readonly filters?: readonly Filter[];
   /** Whether all filters must match, or any one. @default 'all' */
   readonly match?: 'all' | 'any';
-  /** In addition to the filters, the field must have one of these values. */
-  readonly within?: { readonly field: string; readonly values: readonly string[] };
+  /** Filters that must match whatever `match` says. */
+  readonly always?: readonly Filter[];
   /** Absent means the order of insertion. */
-  readonly order?: string | undefined;
+  readonly order?: string | FieldOfOther | undefined;
   readonly descending?: boolean;
   readonly page?: ListPage;
 }
@@ -45,6 +53,7 @@ export interface Selection {
 const CONDITIONS: Readonly<Record<FilterKind, (column: string) => string>> = {
   is: (column) => `${column} = ?`,
   'is not': (column) => `${column} <> ?`,
+  'one of': (column) => `${column} IN (SELECT value FROM json_each(?))`,
   exact: (column) => `lower(${column}) = lower(?)`,
   contains: (column) => `instr(lower(${column}), lower(?)) > 0`,
   startswith: (column) => `instr(lower(${column}), lower(?)) = 1`,
@@ -138,7 +147,7 @@ export class Collection<T extends Item> {
     const { order, descending = false, page } = selection;
     const { where, bindings } = this.#where(selection);
     const direction = descending ? 'DESC' : 'ASC';
-    const by = `${order ? `${bound(order)} ${direction}, ` : ''}sequence ${direction}`;
+    const by = `${order ? `${ordered(order)} ${direction}, ` : ''}sequence ${direction}`;
     const limits = page ? [page.size, (page.number - 1) * page.size] : [-1, 0];
     const rows = this.#sql.exec(
       `SELECT body FROM items WHERE ${where} ORDER BY ${by} LIMIT ? OFFSET ?`,
@@ -152,24 +161,20 @@ export class Collection<T extends Item> {
     return { items, total: Number(total) };
   }
 
-  #where({ filters = [], match = 'all', within }: Selection): {
+  #where({ filters = [], match = 'all', always = [] }: Selection): {
     readonly where: string;
     readonly bindings: readonly (string | number)[];
   } {
     const bindings: (string | number)[] = [this.#name];
-    const conditions = filters.map(({ field, kind, value }) => {
+    const condition = ({ field, kind, value }: Filter) => {
       const text = CONDITIONS[kind](bound(field)).replaceAll(/\?1?/g, () => {
         bindings.push(value);
         return '?';
       });
       return `(${text})`;
-    });
-    const joined = conditions.join(match === 'all' ? ' AND ' : ' OR ');
-    const parts = ['collection = ?', ...(joined ? [`(${joined})`] : [])];
-    if (within !== undefined) {
-      parts.push(`${bound(within.field)} IN (SELECT value FROM json_each(?))`);
-      bindings.push(JSON.stringify(within.values));
-    }
+    };
+    const joined = filters.map(condition).join(match === 'all' ? ' AND ' : ' OR ');
+    const parts = ['collection = ?', ...(joined ? [`(${joined})`] : []), ...always.map(condition)];
     return { where: parts.join(' AND '), bindings };
   }
 
@@ -211,6 +216,13 @@ function jsonOf(value: unknown, bytesMax: number): string {
     'BODY_TOO_LONG',
     `The resource would be larger than the limit of ${bytesMax} bytes.`,
   );
+}
+
+function ordered(by: string | FieldOfOther): string {
+  if (typeof by === 'string') return bound(by);
+  const { collection, idField, field } = by;
+  return `(SELECT json_extract(other.body, '$.${field}') FROM items AS other
+    WHERE other.collection = '${collection}' AND other.id = json_extract(items.body, '$.${idField}'))`;
 }
 
 /** A field as SQL. Names come from this package only, never from a request. */

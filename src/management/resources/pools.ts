@@ -4,9 +4,10 @@
 
 import * as v from 'valibot';
 import { type Answer, apiError, fieldsOf, type RoutedCall, succeeded } from '../call/call.ts';
+import { listQuery } from '../call/list-query.ts';
 import { listPageAnswer, listPageOf } from '../call/paging.ts';
 import { validate } from '../call/validation.ts';
-import type { Collection, Item, ItemStore } from './item-store.ts';
+import type { Collection, Filter, Item, ItemStore } from './item-store.ts';
 
 /** The feature that a change admits for `notification_email` to exist. */
 export const NOTIFICATION_EMAIL = 'field notification_email';
@@ -58,8 +59,12 @@ interface Pool extends Item, v.InferOutput<typeof PoolForm> {
 const PAGE_SIZES = { usual: 50, most: 1000 };
 
 export function listPools(store: ItemStore, call: RoutedCall): Answer {
-  const page = listPageOf(call.query, PAGE_SIZES);
-  const { items, total } = pools(store).find({ order: 'name', page });
+  const query = listQuery(call, { texts: ['monitor'] });
+  const page = listPageOf(query, PAGE_SIZES);
+  const { monitor } = query;
+  const filters: Filter[] =
+    monitor === undefined ? [] : [{ field: 'monitor', kind: 'is', value: monitor }];
+  const { items, total } = pools(store).find({ filters, order: 'name', page });
   return listPageAnswer(
     items.map((pool) => shown(call, pool)),
     total,

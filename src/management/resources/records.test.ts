@@ -1,7 +1,11 @@
-// What the RFCs say of records: which data is refused, and how names and content are written.
+// The RFCs' rules for records: which data is refused, and how names and content are written.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ACCOUNT_ID, startProvider, type TestProvider } from '../../../e2e/management/provider.ts';
+import {
+  ACCOUNT_ID,
+  startProvider,
+  type TestProvider,
+} from '../../../e2e/specs/management/provider.ts';
 
 let provider: TestProvider;
 let zone: { id: string; name: string };
@@ -15,7 +19,7 @@ let count = 0;
 
 /** Names of their own keep records apart. */
 function send(form: object, to = zone) {
-  const body = { name: `r${count++}`, ...form };
+  const body = { name: `_s${count++}._tcp`, ...form };
   return provider.call(`POST /zones/${to.id}/dns_records`, { body });
 }
 
@@ -219,7 +223,7 @@ describe('content', () => {
     expect(got).toMatchObject({ status: 400, body: { errors: [{ code: 9005 }] } });
   });
 
-  test('[MG53] a content is what a record can hold', async () => {
+  test('[MG53] a content fits its record', async () => {
     expect((await send({ type: 'TXT', content: 'x'.repeat(65_535) })).status).toBe(200);
     expect((await send({ type: 'TXT', content: 'x'.repeat(65_536) })).status).toBe(400);
   });
@@ -281,6 +285,27 @@ describe('names', () => {
     '\u00ad.example',
   ])('[MG54] %s is no zone', async (name) => {
     expect((await newZone(name)).status).toBe(400);
+  });
+
+  test('[MG56] the name of an SRV record is service, protocol and base name', async () => {
+    const form = { type: 'SRV', data: GOOD.SRV!.data };
+    for (const [name, kept] of [
+      ['_sip._udp', `_sip._udp.${zone.name}`],
+      [`_sip._udp.a.${zone.name}`, `_sip._udp.a.${zone.name}`],
+    ]) {
+      expect((await send({ ...form, name })).body.result?.name).toBe(kept);
+    }
+    const made = await send(form);
+    const path = `/zones/${zone.id}/dns_records/${made.body.result.id}`;
+    const wrong = ['plain', '@', '_sip', 'sip.tcp', '_sip.tcp', 'a._sip._tcp', '*._tcp', '*'];
+    for (const name of wrong) {
+      const refused = { status: 400, body: { errors: [{ code: 9000 }] } };
+      expect(await send({ ...form, name }), name).toMatchObject(refused);
+      expect(await provider.call(`PATCH ${path}`, { body: { name } })).toMatchObject(refused);
+    }
+    const plain = await send({ type: 'TXT', name: 'plain', content: 'x' });
+    const other = `/zones/${zone.id}/dns_records/${plain.body.result.id}`;
+    expect((await provider.call(`PATCH ${other}`, { body: form })).status).toBe(400);
   });
 
   test('[MG54] a wildcard is a whole first label', async () => {

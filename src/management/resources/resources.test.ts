@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ACCOUNT_ID, startProvider, type TestProvider } from '../../../e2e/management/provider.ts';
+import {
+  ACCOUNT_ID,
+  startProvider,
+  type TestProvider,
+} from '../../../e2e/specs/management/provider.ts';
 
 let provider: TestProvider;
 beforeAll(async () => {
@@ -158,7 +162,7 @@ describe('DNS records', () => {
 });
 
 describe('settings and other resources', () => {
-  test('[MG17] DNS settings of zone and account change by what a patch names', async () => {
+  test('[MG17] a patch changes the DNS settings of zone and account that it names', async () => {
     const zone = await provider.newZone();
     const path = `/zones/${zone.id}/dns_settings`;
     const before = await result(`GET ${path}`);

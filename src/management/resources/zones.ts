@@ -9,11 +9,12 @@ import {
   succeeded,
   type ZoneIdentity,
 } from '../call/call.ts';
+import { type ListParameters, listQuery } from '../call/list-query.ts';
 import { listPageAnswer, listPageOf } from '../call/paging.ts';
 import { validate } from '../call/validation.ts';
-import { accountOfForm, accounts, DIRECTORY_PAGES } from './account-list.ts';
+import { accountOfForm, accounts, DIRECTORY_PAGES, visibleOf } from './account-list.ts';
 import { dnsName, hostName } from './dns-names.ts';
-import type { Collection, Filter, ItemStore } from './item-store.ts';
+import type { Collection, FieldOfOther, Filter, ItemStore } from './item-store.ts';
 
 const ZONE_TYPES = ['full', 'partial', 'secondary', 'internal'] as const;
 
@@ -56,32 +57,74 @@ const PLAN = {
   legacy_discount: false,
 };
 
-export function listZones(store: ItemStore, { query, visibleAccounts }: RoutedCall): Answer {
+/** Those of the npm package `cloudflare`; all zones of the emulator are active and have one plan. */
+const LIST: ListParameters = {
+  texts: ['name', 'account.id', 'account.name'],
+  words: {
+    status: ['initializing', 'pending', 'active', 'moved'],
+    order: ['name', 'status', 'account.id', 'account.name', 'plan.id'],
+    direction: ['asc', 'desc'],
+    match: ['all', 'any'],
+  },
+  wordLists: { type: ZONE_TYPES },
+};
+
+const ORDERS: Readonly<Record<string, string | FieldOfOther>> = {
+  name: 'name',
+  'account.id': 'accountId',
+  'account.name': { collection: 'accounts', idField: 'accountId', field: 'name' },
+};
+
+export function listZones(store: ItemStore, call: RoutedCall): Answer {
+  const query = listQuery(call, LIST);
   const page = listPageOf(query, DIRECTORY_PAGES);
-  const accountId = query['account.id'] ?? query['account[id]'];
-  const accountName = query['account.name'] ?? query['account[name]'];
-  const wanted: Filter[] = [];
-  const want = (field: string, value: string | undefined) => {
-    if (value !== undefined) wanted.push({ field, kind: 'is', value });
-  };
-  want('name', query.name && (dnsName(query.name) ?? query.name));
-  want('accountId', accountId);
-  want('type', query.type);
-  if (accountName !== undefined) want('accountId', accountNamed(store, accountName) ?? '');
-  if (query.status !== undefined && query.status !== 'active') want('id', '');
   const { items, total } = zones(store).find({
-    filters: wanted,
+    filters: filtersOf(store, query),
     match: query.match === 'any' ? 'any' : 'all',
-    order: query.order === 'account.id' ? 'accountId' : query.order && 'name',
+    order: ORDERS[query.order ?? ''],
     descending: query.direction === 'desc',
     page,
-    ...(visibleAccounts && { within: { field: 'accountId', values: visibleAccounts } }),
+    always: [...visibleOf(call, 'accountId'), ...(query.type === undefined ? [NOT_INTERNAL] : [])],
   });
   return listPageAnswer(
     items.map((zone) => shown(store, zone)),
     total,
     page,
   );
+}
+
+/** Internal zones are listed only where their type is asked for. */
+const NOT_INTERNAL: Filter = { field: 'type', kind: 'is not', value: 'internal' };
+
+function filtersOf(store: ItemStore, query: RoutedCall['query']): Filter[] {
+  const { name, type, status } = query;
+  const accountId = query['account.id'];
+  const accountName = query['account.name'];
+  const filters: Filter[] = [];
+  const want = (field: string, values: readonly string[]) =>
+    filters.push({ field, kind: 'one of', value: JSON.stringify(values) });
+  if (name !== undefined) {
+    const value = dnsName(withoutOperator('name', name)) ?? name;
+    filters.push({ field: 'name', kind: 'is', value });
+  }
+  if (accountId !== undefined) want('accountId', [accountId]);
+  if (accountName !== undefined) {
+    want('accountId', accountsNamed(store, withoutOperator('account.name', accountName)));
+  }
+  if (type !== undefined) want('type', type.split(','));
+  if (status !== undefined) {
+    filters.push({ field: 'id', kind: status === 'active' ? 'present' : 'absent', value: '' });
+  }
+  return filters;
+}
+
+/** The package's types name operators for these filters, but show no spelling. */
+function withoutOperator(parameter: string, value: string): string {
+  const [operator] =
+    /^(?:equal|not_equal|(?:starts_with|ends_with|contains)(?:_case_sensitive)?):/.exec(value) ??
+    [];
+  if (operator === undefined) return value;
+  throw apiError('FIELD_INVALID', `${parameter} is "${value}"; operators are not emulated.`);
 }
 
 export function createZone(store: ItemStore, call: RoutedCall): Answer {
@@ -179,9 +222,12 @@ function accountName(store: ItemStore, { accountId }: Zone): string {
   return accounts(store).get(accountId)!.name;
 }
 
-/** The id of the account of that name. */
-function accountNamed(store: ItemStore, name: string): string | undefined {
-  return accounts(store).first([{ field: 'name', kind: 'exact', value: name }])?.id;
+/** The ids of the accounts of that name. */
+function accountsNamed(store: ItemStore, name: string): string[] {
+  const filters: Filter[] = [{ field: 'name', kind: 'exact', value: name }];
+  return accounts(store)
+    .find({ filters })
+    .items.map(({ id }) => id);
 }
 
 function zones(store: ItemStore): Collection<Zone> {

@@ -1,4 +1,4 @@
-// Every route of the interface in its newest form: its owner, its handler, and what the edge does after a
+// Every route of the interface in its newest form: its owner, its handler, and the edge's step after a
 // success.
 //
 // Paths of older forms are not here: changes convert them to these.
@@ -24,8 +24,9 @@ import { operationOf, RouteTable } from './route-table.ts';
 export type Owner = 'zone' | 'account' | 'directory';
 
 /**
- * What follows a success. `show` lets the object of each account show it; `write` passes the body of a
- * creation to the new object; `update` tells the directory what changed; `erase` deletes a zone's data.
+ * The step after a success. `show` lets the object of each account show it; `write` passes the body of
+ * a creation to the new object; `update` sends the changes to the directory; `erase` deletes a zone's
+ * data.
  */
 export type After = 'show accounts' | 'write account' | 'update account' | 'erase zone';
 

@@ -185,7 +185,7 @@ describe('the schedule', () => {
     expect(defineSchedule([], SCHEDULE)).toEqual(SCHEDULE);
   });
 
-  test('[SCHED1] all entries but these seven name what replaces the old form', () => {
+  test('[SCHED1] all entries but these seven name the replacement of the old form', () => {
     const without = SCHEDULE.filter(({ replacement }) => !replacement).map(({ id }) => id);
     expect(without).toEqual([
       'billing',

@@ -1,4 +1,4 @@
-// An entry of the deprecation schedule: what changes in the interface on one day, and what replaces it.
+// An entry of the deprecation schedule: a change of the interface on one day, and the replacement.
 //
 // The schedule is data: routing, headers, the HTML page, the calendar and the report are derived from it.
 // An entry has no behaviour.
@@ -142,7 +142,7 @@ const entry = v.pipe(
   ),
 ) satisfies v.GenericSchema<unknown, ScheduleEntry>;
 
-/** The entry, or the first invalid field and what is wrong with it. */
+/** The entry, or the first invalid field and its fault. */
 export function checkEntry(
   value: unknown,
 ): { readonly entry: ScheduleEntry } | { readonly field: string; readonly problem: string } {

@@ -46,7 +46,7 @@ export function deprecationHeaders(
 /**
  * The path of the operation that replaces this one, with its parameters filled in.
  *
- * If there are several, the one that shares the most parameters wins, then the most words, then the
+ * If there are several, the path that shares the most parameters wins, then the most words, then the
  * method: an item leads to an item, a list to a list.
  */
 export function successorPath({

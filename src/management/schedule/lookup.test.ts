@@ -1,7 +1,7 @@
 // Questions to the schedule, user's entries, and the headers made of the answers.
 
 import { describe, expect, test } from 'vitest';
-import { isStorageError } from '../../contract/errors.ts';
+import { isStorageError } from '../../shared/contract/errors.ts';
 import { SCHEDULE } from './data.ts';
 import { defineSchedule } from './define-schedule.ts';
 import { deprecationHeaders } from './headers.ts';
@@ -159,7 +159,7 @@ describe('defineSchedule()', () => {
     expect(() => defineSchedule(SCHEDULE, [entry])).toThrow(message);
   });
 
-  test('[SCHED2] two added entries of one id are refused, and what is no array', () => {
+  test('[SCHED2] two added entries of one id are refused, and a value that is not an array', () => {
     expect(() => defineSchedule([], [RULE, RULE])).toThrow('page-rules: id is used by another');
     const error = (() => {
       try {

@@ -1,12 +1,12 @@
-// What the schedule says on a day, in total and about one operation.
+// The schedule on a day, in total and for one operation.
 //
 // An entry is in force from the beginning of its day in UTC. All functions here are pure.
 
-import { storageError } from '../../contract/errors.ts';
+import { storageError } from '../../shared/contract/errors.ts';
 import { SCHEDULE } from './data.ts';
 import { dayOf, dayOfMs } from './day.ts';
 import type { Operation, Replacement, Schedule, ScheduleEntry } from './entry.ts';
-import { mostExact, normalPath, type PathMatch, segmentsOf } from './paths.ts';
+import { isForeign, mostExact, normalPath, type PathMatch, segmentsOf } from './paths.ts';
 
 /** A point in time: a Date, an ISO 8601 date or date and time, or milliseconds since the epoch. */
 export type DateLike = Date | string | number;
@@ -14,7 +14,11 @@ export type DateLike = Date | string | number;
 export interface LookupOptions {
   /** @default the described interface's schedule */
   readonly schedule?: Schedule;
-  /** An optional prefix of all paths. @default '/client/v4' */
+  /**
+   * The prefix of all paths. A whole URL that does not begin with it is another API's; a path alone may omit it.
+   *
+   * @default '/client/v4'
+   */
   readonly basePath?: string;
 }
 
@@ -99,7 +103,7 @@ function datedOn(day: string, entries: Schedule): DatedEntry[] {
  * The state of one operation on that day.
  *
  * HEAD counts as GET. `path` may be concrete, a shape in any spelling that `normalPath` accepts, or a whole
- * URL.
+ * URL, which is `live` if it is not below the base path.
  *
  * @throws StorageError `INVALID_ARGUMENT` if `at` is not a date
  */
@@ -111,6 +115,7 @@ export function lookup(
 ): Lookup {
   const day = dayFrom(at);
   const dated = datedOn(day, schedule);
+  if (isForeign(path, basePath)) return { state: 'live' };
   const asked = method.toUpperCase();
   const wanted: Wanted = {
     method: asked === 'HEAD' ? 'GET' : asked,

@@ -5,11 +5,17 @@ import { dayOf } from './day.ts';
 export class MovableClock {
   readonly #source: { now(): number };
   #offsetMs = 0;
+  #isMoved = false;
 
   /** Starts at the beginning of `at`, `YYYY-MM-DD`; without it, follows its source. */
   constructor(at?: string, source: { now(): number } = Date) {
     this.#source = source;
     if (at !== undefined) this.moveTo(at);
+  }
+
+  /** Whether it was ever moved to a day. Until then it shows its source's time. */
+  get isMoved(): boolean {
+    return this.#isMoved;
   }
 
   now(): number {
@@ -21,5 +27,6 @@ export class MovableClock {
     const day = dayOf(date);
     if (day === undefined) throw new RangeError(`"${date}" must be a date, YYYY-MM-DD.`);
     this.#offsetMs = Date.parse(day) - this.#source.now();
+    this.#isMoved = true;
   }
 }

@@ -1,4 +1,4 @@
-// What is written from the schedule: the page of the documentation, the calendar.
+// The texts made from the schedule: the page of the documentation, the calendar.
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
@@ -10,7 +10,7 @@ import { scheduleMarkdown } from './markdown.ts';
 const NOW_MS = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 
 describe('the page', () => {
-  test('[SCHED8] docs/management-schedule.md is what the schedule gives', () => {
+  test('[SCHED8] docs/management-schedule.md is made from the schedule', () => {
     const page = new URL('../../../docs/management-schedule.md', import.meta.url);
     expect(readFileSync(page, 'utf8')).toBe(scheduleMarkdown());
   });

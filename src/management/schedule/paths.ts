@@ -14,15 +14,28 @@ export const DEFAULT_BASE_PATH = '/client/v4';
  * Removes `basePath` if the path begins with it.
  */
 export function normalPath(path: string, basePath: string = DEFAULT_BASE_PATH): string {
-  const bare = path.trim().replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '');
-  const segments = bare
+  const segments = segmentsIn(path).map(normalSegment);
+  const base = segmentsIn(basePath);
+  return `/${segments.slice(isBelow(segments, base) ? base.length : 0).join('/')}`;
+}
+
+/** Whether it is a whole URL whose path is not below the base path: an address of another API. */
+export function isForeign(path: string, basePath: string = DEFAULT_BASE_PATH): boolean {
+  return ORIGIN.test(path.trim()) && !isBelow(segmentsIn(path), segmentsIn(basePath));
+}
+
+const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
+
+function segmentsIn(path: string): readonly string[] {
+  const bare = path.trim().replace(ORIGIN, '');
+  return bare
     .replace(/[?#].*$/s, '')
     .split('/')
-    .filter(Boolean)
-    .map(normalSegment);
-  const base = basePath.split('/').filter(Boolean);
-  const isBelow = base.every((segment, index) => segments[index] === segment);
-  return `/${segments.slice(isBelow ? base.length : 0).join('/')}`;
+    .filter(Boolean);
+}
+
+function isBelow(segments: readonly string[], base: readonly string[]): boolean {
+  return base.every((segment, index) => segments[index] === segment);
 }
 
 function normalSegment(segment: string): string {

@@ -4,8 +4,9 @@ import {
   dayBefore,
   startProvider,
   type TestProvider,
-} from '../../../e2e/management/provider.ts';
-import { CHANGES, ChangeChain } from '../changes/change-chain.ts';
+} from '../../../e2e/specs/management/provider.ts';
+import { ChangeChain } from '../changes/change-chain.ts';
+import { CHANGES } from '../changes/changes.ts';
 import { publicRoutes } from '../routes/routes.ts';
 import { SCHEDULE } from './data.ts';
 import type { Operation, ScheduleEntry } from './entry.ts';
@@ -22,7 +23,7 @@ const LIMIT = { match: {}, action: {}, threshold: 1, period: 1 };
 const TUNNEL = { name: 'one', tunnel_secret: 'secret' };
 const INVITE = { invited_member_email: 'a@b.example' };
 
-/** What each path is called with: its body by method, and how its item comes to be. */
+/** The sample calls of each path: its body by method, and how its item is created. */
 const SAMPLES: Record<string, { bodies?: Record<string, unknown>; item?: string; made?: unknown }> =
   {
     '/zones/:zone_id/firewall/rules': {

@@ -1,12 +1,12 @@
-// The page's browser: the only file of src/client that uses globals, apart from spawn-worker, which
+// The page's browser: the only file of src/page/storage that uses globals, apart from spawn-worker, which
 // bundlers must find, and which is loaded earlier.
 //
 // Invariant: a missing browser feature raises an error with a code. Which medium there is, the worker finds out.
 
-import { storageError } from '../contract/errors.ts';
+import { storageError } from '../../shared/contract/errors.ts';
 import type { PageEnvironment } from './environment.ts';
 import { Flags } from './flags.ts';
-import { Persistence } from './persistence.ts';
+import { Persistence } from './status.ts';
 
 /** The environment of this page. @throws INSECURE_CONTEXT, OPFS_UNAVAILABLE */
 export function browserEnvironment(operation: string): PageEnvironment {
@@ -36,18 +36,32 @@ export function browserEnvironment(operation: string): PageEnvironment {
       const timer = setTimeout(task, delayMs);
       return () => clearTimeout(timer);
     },
+    nextTask,
     flags: new Flags({
       make: () => URL.createObjectURL(new Blob([])),
       revoke: (url) => URL.revokeObjectURL(url),
       now: () => Date.now(),
     }),
     whenCollected: (owner, task) => collected.register(owner, task),
+    indexedDB: () => globalThis.indexedDB,
     persistence: new Persistence({
       persist: storage?.persist?.bind(storage),
       persisted: storage?.persisted?.bind(storage),
       estimate: storage?.estimate?.bind(storage),
     }),
   };
+}
+
+// A timer would wait for 4 ms, and for a second in a tab in the background.
+function nextTask(): Promise<void> {
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(null);
+  });
 }
 
 const collected = new FinalizationRegistry<() => void>((task) => task());

@@ -1,12 +1,12 @@
 // Tabs of several deployments, as their pages see them.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { runCandidate } from '../../worker/boot/candidate.ts';
-import { storageError } from '../contract/errors.ts';
-import { namesOf, PROTOCOL_VERSION } from '../rpc/control.ts';
-import { FakeTabs } from '../testing/fake-tabs.ts';
-import { turns } from '../testing/turns.ts';
-import { CONNECT_WAIT_MS, OTHERS_WAIT_MS } from './leader-waits.ts';
+import { runCandidate } from '../../../worker/start/boot/candidate.ts';
+import { storageError } from '../../shared/contract/errors.ts';
+import { namesOf, PROTOCOL_VERSION } from '../../shared/wire/control.ts';
+import { FakeTabs } from '../../testing/fake-tabs.ts';
+import { turns } from '../../testing/turns.ts';
+import { CONNECT_WAIT_MS, OTHERS_WAIT_MS } from './leader-search.ts';
 import { DEFAULT_DIRECTORY } from './worker-choice.ts';
 
 let tabs: FakeTabs;
@@ -33,7 +33,7 @@ test('[BUILD4] a page calls no code of an older deployment: its calls wait for i
   expect(young.leadingHost.operations).toEqual(['get']);
 });
 
-test('[BUILD4] nor while its worker still loads what it needs, and the older one goes on meanwhile', async () => {
+test('[BUILD4] nor while its worker still loads, and the older one goes on meanwhile', async () => {
   const old = tabs.tab({ build: 1 });
   const mine = await old.open();
   const opened = vi.spyOn(old.leadingHost, 'open');
@@ -67,7 +67,7 @@ test('[BUILD4] a page whose own worker cannot be started follows whoever leads',
   expect(old.leadingHost.operations).toEqual(['put', 'get', 'get']);
 });
 
-test('[BUILD5] what was sent is answered, and what comes after it waits for the next leader, in order', async () => {
+test('[BUILD5] sent calls are answered, and later calls wait for the next leader, in order', async () => {
   const old = tabs.tab({ build: 1 });
   const mine = await old.open();
   const release = old.leadingHost.holdAnswers();
@@ -98,7 +98,7 @@ test('[BUILD5] an answer that comes later than the news of the next leader is an
   await turns();
   const opening = tabs.tab({ build: 2 }).open();
   await vi.waitUntil(() => mine.state === 'connecting');
-  // What a connection carries is slow from now on; the news of leaders is not.
+  // Messages of a connection are slow from now on; the news of leaders is not.
   const { postMessage, close } = MessagePort.prototype;
   vi.spyOn(MessagePort.prototype, 'postMessage').mockImplementation(function (
     this: MessagePort,
@@ -182,7 +182,7 @@ test('[BUILD7] pages of the older deployment hear of it once, also those that co
   expect(states[0]).toBe('connecting');
 });
 
-test('[BUILD8] a page whose protocol does not fit is lost, with the reason, and goes on when one that fits leads', async () => {
+test('[BUILD8] a page whose protocol does not fit is lost, with the reason, and goes on when a fitting worker leads', async () => {
   const old = tabs.tab({ build: 1 });
   const mine = await old.open();
   await mine.put('a', 1);
@@ -256,7 +256,10 @@ test('[BUILD6] when the newer worker cannot open the files, its page uses the ol
   young.advance(Math.max(OTHERS_WAIT_MS, CONNECT_WAIT_MS));
 });
 
-/** What other versions of this package know of these messages, for all time: fields may come, none may go. */
+/**
+ * The fields of these messages that other versions of this package know, for all time: fields may come,
+ * none may go.
+ */
 test('[BUILD9] the first contact is in words that every version understands', async () => {
   const heard: Record<string, unknown>[] = [];
   const control = tabs.browser.agent().openChannel('ctx-storage/ctx-storage/control');

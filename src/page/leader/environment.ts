@@ -1,9 +1,9 @@
-// What a page's storage needs of the browser. It is a parameter, so that tests can control it;
+// A page's storage needs this of the browser. It is a parameter, so that tests can control it;
 // browser.ts creates it from the globals.
 
-import type { Locks } from '../rpc/locks.ts';
+import type { Locks } from '../../shared/wire/control.ts';
 import type { Flags } from './flags.ts';
-import type { Persistence } from './persistence.ts';
+import type { Persistence } from './status.ts';
 
 export interface PageEnvironment {
   readonly locks: Locks;
@@ -15,11 +15,15 @@ export interface PageEnvironment {
   readonly startedMs: number;
   /** Runs the task after the delay; the result cancels it. */
   readonly after: (delayMs: number, task: () => void) => () => void;
+  /** Resolves in a later task, soon: whatever waits for the page's thread gets its turn before. */
+  readonly nextTask: () => Promise<void>;
   /** Flags of calls that can be cancelled. */
   readonly flags: Flags;
   /** Runs the task some time after the owner is collected; the task must not refer to the owner. */
   readonly whenCollected: (owner: object, task: () => void) => void;
   readonly persistence: Persistence;
+  /** The site's IndexedDB, which some browsers refuse with an error. */
+  readonly indexedDB: () => IDBFactory | undefined;
 }
 
 /** The part of a Worker that is used. */

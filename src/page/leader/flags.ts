@@ -6,7 +6,7 @@
 //
 // Invariant: a signal has a listener, and is referred to, only while one of its calls is under way.
 
-import type { CallFlags, FlaggedCall } from '../contract/call-flag.ts';
+import type { CallFlags, FlaggedCall } from '../../shared/contract/call-flag.ts';
 
 export interface FlagEnvironment {
   /** Makes a blob URL. */

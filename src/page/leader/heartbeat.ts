@@ -7,13 +7,13 @@
 // Invariant: a page that was suspended itself does not blame the worker. Silence is counted in
 // pings that this page sent, never by a clock.
 
-import type { PageEnd } from '../rpc/page-end.ts';
+import type { PageEnd } from '../../shared/wire/page-end.ts';
 
 export const HEARTBEAT_MS = 5000;
 
 /**
  * How many beats a worker may be silent: 40 s. That is longer than a statement may run (30 s), so a
- * slow worker is not mistaken for one that hangs.
+ * slow worker is not mistaken for a hanging one.
  */
 export const SILENT_BEATS_MAX = 8;
 

@@ -8,62 +8,79 @@
 // Invariant: there is one connection at a time, shared by all handles, and a search for the leader
 // ends within CONNECT_WAIT_MS.
 
-import { isStorageError, storageError } from '../contract/errors.ts';
-import { acceptsMedium, mediumIn, type StorageMedium } from '../contract/medium.ts';
-import { ChannelEndpoint } from '../rpc/channel-endpoint.ts';
-import { connectionClosed } from '../rpc/connection-closed.ts';
+import { isStorageError, storageError } from '../../shared/contract/errors.ts';
+import { acceptsMedium, mediumIn, type StorageMedium } from '../../shared/contract/medium.ts';
+import { ChannelEndpoint } from '../../shared/wire/channel-endpoint.ts';
 import {
   type ConnectionMessage,
   type ControlMessage,
   commonVersion,
+  holdForLife,
   namesOf,
   type OtherLeader,
   OWN_VERSIONS,
   versionsIn,
-} from '../rpc/control.ts';
-import { holdForLife, whenReleased } from '../rpc/locks.ts';
-import { PageEnd } from '../rpc/page-end.ts';
+  whenReleased,
+} from '../../shared/wire/control.ts';
+import { connectionClosed } from '../../shared/wire/errors-on-wire.ts';
+import { PageEnd } from '../../shared/wire/page-end.ts';
 import type { PageEnvironment, WorkerLike, WorkerSource } from './environment.ts';
 import type { Flags } from './flags.ts';
 import { HEARTBEAT_MS, Heartbeat, SILENT_BEATS_MAX } from './heartbeat.ts';
-import { busy, late, misfit, otherMedium } from './leader-errors.ts';
 import type { Followed, LeaderOptions, Search } from './leader-search.ts';
 import {
+  busy,
   CONNECT_WAIT_MS,
   LAST_ANSWERS_MS,
+  late,
+  misfit,
   OTHERS_WAIT_MS,
+  otherMedium,
   SILENT_WAIT_MS,
-} from './leader-waits.ts';
+} from './leader-search.ts';
 import { OwnWorker } from './own-worker.ts';
-import { PageStanding } from './page-standing.ts';
+import { PageStanding } from './status.ts';
 import { Succession } from './succession.ts';
 
 export type { LeaderOptions } from './leader-search.ts';
 
 const workerIds = new WeakMap<WorkerLike, string>();
 
+/** The connection and the worker at its other end. */
+interface Link {
+  readonly connection: PageEnd;
+  readonly leader: string;
+  /** True after the worker was silent for too long. */
+  isSilent: boolean;
+}
+
+type State =
+  /** No search is under way: the page is connected, or nobody has asked for a connection. */
+  | { readonly kind: 'ready' }
+  /** `search` is null before it begins, and once a leader was found. */
+  | { readonly kind: 'connecting'; readonly connected: Promise<PageEnd>; search: Search | null }
+  /** No leader is searched for any more. */
+  | { readonly kind: 'closed' | 'cleared'; readonly error: Error };
+
+const READY: State = { kind: 'ready' };
+
 export class LeaderFinder {
   #options: LeaderOptions;
   readonly #environment: PageEnvironment;
   readonly #names: ReturnType<typeof namesOf>;
   readonly #client: string;
+  /** The end of the same name, as the history names the connection: its bytes are in each commit. */
+  readonly client: string;
   readonly #alive: Promise<void>;
   readonly #control: BroadcastChannel;
   /** How the page is connected now, and why it is not. */
   readonly standing: PageStanding;
   #worker: OwnWorker | null = null;
   #wasGiven = false;
-  /** The latest one, which may have failed. */
-  #connection: PageEnd | null = null;
-  /** The worker at the other end of the connection. */
-  #leader = '';
-  #connecting: Promise<PageEnd> | null = null;
-  #search: Search | null = null;
+  /** The latest connection, which may have failed; null: there was none. */
+  #link: Link | null = null;
+  #state: State = READY;
   #succession: Succession | null = null;
-  /** True after the worker was silent for too long, until it is heard again. */
-  #isSilent = false;
-  /** Why no leader is searched for any more. */
-  #end: { readonly kind: 'closed' | 'cleared'; readonly error: Error } | null = null;
 
   constructor(options: LeaderOptions, environment: PageEnvironment) {
     this.#options = options;
@@ -71,6 +88,7 @@ export class LeaderFinder {
     this.standing = new PageStanding(environment.persistence);
     this.#names = namesOf(options.directory);
     this.#client = environment.randomId();
+    this.client = this.#client.slice(-12);
     this.#alive = holdForLife(environment.locks, this.#names.clientLock(this.#client));
     this.#control = environment.openChannel(this.#names.controlChannel);
     this.#control.addEventListener('message', ({ data }: MessageEvent<ControlMessage | null>) => {
@@ -86,12 +104,17 @@ export class LeaderFinder {
    * the storage
    */
   connection(): Promise<PageEnd> {
-    if (this.#end !== null) return Promise.reject(this.#end.error);
-    if (this.#connection !== null && this.#isConnected) return Promise.resolve(this.#connection);
-    this.#connecting ??= this.#connect().finally(() => {
-      this.#connecting = null;
+    if (this.end !== undefined) return Promise.reject(this.end);
+    if (this.#link !== null && this.#isConnected) return Promise.resolve(this.#link.connection);
+    if (this.#state.kind === 'connecting') return this.#state.connected;
+    this.standing.change('connecting', this.standing.standing.reason);
+    // A listener may have closed it, or have begun the search.
+    if (this.#state.kind !== 'ready') return this.connection();
+    const connected = this.#connect().finally(() => {
+      if (this.#state.kind === 'connecting') this.#state = READY;
     });
-    return this.#connecting;
+    this.#state = { kind: 'connecting', connected, search: null };
+    return connected;
   }
 
   /** Of this page's calls that can be cancelled. */
@@ -101,21 +124,21 @@ export class LeaderFinder {
 
   /** Why no leader is searched for any more; undefined: one is. */
   get end(): Error | undefined {
-    return this.#end?.error;
+    return 'error' in this.#state ? this.#state.error : undefined;
   }
 
   get isClosed(): boolean {
-    return this.#end?.kind === 'closed';
+    return this.#state.kind === 'closed';
   }
 
   /** True once there was a connection. */
   get hasServed(): boolean {
-    return this.#connection !== null;
+    return this.#link !== null;
   }
 
   /** True while nothing depends on this page's worker, so that another may be used instead. */
   get mayChange(): boolean {
-    if (this.#connecting !== null) return false;
+    if (this.#state.kind === 'connecting') return false;
     return this.#worker === null || !this.#isConnected;
   }
 
@@ -130,10 +153,10 @@ export class LeaderFinder {
 
   /**
    * Another worker of this page, which runs newer code, takes over from its worker in order.
-   * @throws what the next worker has failed with; the one before goes on then
+   * @throws the error of the next worker; the one before goes on then
    */
   async succeed(source: WorkerSource): Promise<void> {
-    if (this.#end !== null) throw this.#end.error;
+    if (this.end !== undefined) throw this.end;
     const [before, options] = [this.#worker, this.#options];
     const succession = new Succession(before, {
       standing: this.standing,
@@ -156,37 +179,48 @@ export class LeaderFinder {
   /** Ends this page's worker, whatever it does; it is started again. */
   restart(): void {
     this.#worker?.terminate();
-    // At once, so that what is called from now on reaches the next one.
+    // At once, so that calls from now on reach the next one.
     const isLed = this.#worker?.id === this.#leader;
-    if (isLed) this.#connection?.fail(connectionClosed('its worker was stopped'));
+    if (isLed) this.#link?.connection.fail(connectionClosed('its worker was stopped'));
   }
 
   get #isConnected(): boolean {
-    return this.#connection?.failure === null && !this.#connection.isYielding;
+    return this.#link?.connection.failure === null && !this.#link.connection.isYielding;
+  }
+
+  /** The worker at the other end of the latest connection. */
+  get #leader(): string | null {
+    return this.#link?.leader ?? null;
+  }
+
+  get #search(): Search | null {
+    return this.#state.kind === 'connecting' ? this.#state.search : null;
   }
 
   /** Ends the connection for good, and the worker too if this page started it. */
   close(reason: Error): void {
-    if (this.#end !== null) return;
-    this.#end = { kind: 'closed', error: reason };
+    if (this.end !== undefined) return;
+    const search = this.#search;
+    this.#state = { kind: 'closed', error: reason };
     this.standing.change('lost', reason);
-    this.#connection?.leave(reason);
-    this.#search?.failed(reason);
+    this.#link?.connection.leave(reason);
+    search?.failed(reason);
     this.#succession?.fail(reason);
     this.#control.close();
     this.#abandonWorker();
   }
 
   async #connect(): Promise<PageEnd> {
-    this.standing.change('connecting', this.standing.standing.reason);
     await this.#alive;
-    if (this.#end !== null) throw this.#end.error;
+    if (this.end !== undefined) throw this.end;
+    let search: Search | undefined;
     try {
       return await new Promise<PageEnd>((found, failed) => {
-        const waitMs = this.#isSilent ? SILENT_WAIT_MS : CONNECT_WAIT_MS;
+        const waitMs = this.#link?.isSilent ? SILENT_WAIT_MS : CONNECT_WAIT_MS;
         const timing = { waitMs, cancelTimeout: () => {} };
-        this.#search = { found, failed, asked: null, isAlone: false, ...timing };
-        this.#endSearchAfter(this.#search, waitMs);
+        search = { found, failed, asked: null, isAlone: false, ...timing };
+        if (this.#state.kind === 'connecting') this.#state.search = search;
+        this.#endSearchAfter(search, waitMs);
         this.#startWorker();
         this.#tell({ type: 'who' });
       });
@@ -194,22 +228,22 @@ export class LeaderFinder {
       this.standing.change('lost', error as Error);
       throw error;
     } finally {
-      this.#endSearch();
+      this.#endSearch(search!);
     }
   }
 
   #endSearchAfter(search: Search, waitMs: number): void {
     search.cancelTimeout();
     search.waitMs = waitMs;
-    const isStanding = () => this.#isSilent || this.#worker?.isStanding === true;
-    const end = () => search.failed(late(this.#options.operation, search.waitMs, isStanding()));
+    const hasStarted = () => this.#link?.isSilent === true || this.#worker?.hasStarted === true;
+    const end = () => search.failed(late(this.#options.operation, search.waitMs, hasStarted()));
     search.cancelTimeout = this.#environment.after(waitMs, end);
   }
 
-  #endSearch(): void {
-    this.#search?.cancelTimeout();
-    this.#search?.asked?.endpoint.close();
-    this.#search = null;
+  #endSearch(search: Search): void {
+    search.cancelTimeout();
+    search.asked?.endpoint.close();
+    if (this.#state.kind === 'connecting') this.#state.search = null;
   }
 
   #startWorker(): void {
@@ -227,7 +261,7 @@ export class LeaderFinder {
     }
     const { directory, medium, wasmUrl, source } = this.#options;
     const { startedMs } = this.#environment;
-    const isDirect = source.kind === 'spawned'; // one that was given may have listeners of the app
+    const isDirect = source.kind === 'spawned'; // a given worker may have listeners of the app
     this.#worker.start({ directory, medium, wasmUrl, startedMs, isDirect });
   }
 
@@ -240,7 +274,7 @@ export class LeaderFinder {
   #createWorker(): OwnWorker {
     const { source } = this.#options;
     if (source.kind === 'given' && this.#wasGiven) {
-      throw new Error('the one that was given was terminated; reload the page.');
+      throw new Error('the given worker was terminated; reload the page.');
     }
     this.#wasGiven = source.kind === 'given';
     const worker = source.kind === 'given' ? source.worker : source.spawn();
@@ -265,10 +299,10 @@ export class LeaderFinder {
       failed: (error) => this.#leaveToOthers(error, id),
       gone: (error) => {
         if (this.#worker?.id === id) this.#worker = null;
-        if (this.#leader === id) {
-          const [search, wasSilent] = [this.#search, this.#isSilent];
-          this.#isSilent = false;
-          this.#connection?.fail(error);
+        if (this.#link?.leader === id) {
+          const [search, wasSilent] = [this.#search, this.#link.isSilent];
+          this.#link.isSilent = false;
+          this.#link.connection.fail(error);
           // It was silent, or told its end before it ended: the search that began meanwhile needs another worker.
           if (search !== null && (wasSilent || this.#options.source.kind === 'spawned')) {
             if (wasSilent) this.#endSearchAfter(search, CONNECT_WAIT_MS);
@@ -296,8 +330,8 @@ export class LeaderFinder {
     if (isSpawned && this.#worker?.id === worker) this.#worker.endIfSilent();
   }
 
-  // A worker of another tab leads. The page's own worker hears that too, and says what it is to this page;
-  // one that cannot be started says nothing.
+  // A worker of another tab leads. The page's own worker hears that too, and reports its role to this
+  // page; a worker that cannot be started reports nothing.
   #hear(leads: ControlMessage & { type: 'leads' }): void {
     const { worker } = leads;
     if (worker === this.#worker?.id) return; // it brings a connection along, which is faster
@@ -352,11 +386,10 @@ export class LeaderFinder {
       return;
     }
     if (search.asked?.endpoint === endpoint) search.asked = null;
-    this.#endSearch();
+    this.#endSearch(search);
     const connection = new PageEnd(endpoint);
-    this.#connection = connection;
-    this.#leader = worker;
-    this.#isSilent = false;
+    const link: Link = { connection, leader: worker, isSilent: false };
+    this.#link = link;
     this.standing.change(worker === this.#worker?.id ? 'leading' : 'following', null, medium);
     connection.onNotice = (notice) => this.standing.tell(notice);
     connection.whenLost((reason) => this.#lose(worker, connection, reason));
@@ -368,7 +401,7 @@ export class LeaderFinder {
       this.#seek();
     };
     new Heartbeat(connection, this.#environment.after, () => {
-      this.#isSilent = true;
+      link.isSilent = true;
       const duration = `for ${(SILENT_BEATS_MAX * HEARTBEAT_MS) / 1000} s`;
       connection.leave(busy(this.#options.operation, duration));
       this.#endIfSilent(worker);
@@ -386,10 +419,10 @@ export class LeaderFinder {
   }
 
   // The page looks for the next leader without a call, so that its users learn of it, and the objects' alarms
-  // run. But a worker that dies again and again is not started again and again: only one that served.
+  // run. But a worker that dies again and again is not started again and again: only a worker that served is.
   #lose(worker: string, connection: PageEnd, reason: Error): void {
     if (isStorageError(reason) && reason.code === 'SITE_DATA_CLEARED') this.#clear(reason);
-    if (this.#end !== null || connection !== this.#connection) return;
+    if (this.end !== undefined || connection !== this.#link?.connection) return;
     const isOwn = this.#worker === null || this.#worker.id === worker;
     if (isOwn && connection.heardCount <= 1) {
       this.standing.change('lost', reason);
@@ -400,36 +433,38 @@ export class LeaderFinder {
   }
 
   #seek(): void {
-    if (this.#search !== null || this.#end !== null || !this.hasServed) return;
+    if (this.#search !== null || this.end !== undefined || !this.hasServed) return;
     this.connection().catch(() => {});
   }
 
   // After site data is cleared, pages that were open do not share locks with later pages and
   // workers (Chromium 156), so this page can neither elect a leader with them nor watch one.
   #clear(error: Error): void {
-    if (this.#end !== null) return;
-    this.#end = { kind: 'cleared', error };
+    if (this.end !== undefined) return;
+    const search = this.#search;
+    this.#state = { kind: 'cleared', error };
     this.standing.change('lost', error);
-    this.#search?.failed(error);
+    search?.failed(error);
     this.#control.close();
     // A worker that led ends itself, after it has told every page.
     if (this.#leader !== this.#worker?.id) this.#worker?.terminate();
   }
 
-  // Normally, a worker that leads proves that the one before it is dead. But the announcement may
-  // come from a worker that has died since, so the abandoned worker is told to close this page's
-  // sessions. One that steps down has answered everything before; but its answers come by another channel than
-  // this news, and may come later. They end with its word that the connection is closed.
+  // Normally, a worker that leads proves that the one before it is dead. But the announcement may come from a
+  // worker that has died since, so the abandoned worker is told to close this page's sessions. A leader that
+  // steps down has answered everything before; but its answers come by another channel than this news, and may
+  // come later. They end with its word that the connection is closed.
   #supersede(worker: string): void {
     if (this.#leader === worker) return;
-    const connection = this.#connection;
+    const connection = this.#link?.connection;
     const leave = () => connection?.leave(connectionClosed('another worker leads now'));
     const isAnswering = connection?.isYielding === true && connection.isWaiting;
     if (isAnswering) this.#environment.after(LAST_ANSWERS_MS, leave);
     else leave();
   }
 
-  // This page's own worker cannot lead; another tab's worker may. One that runs still judges who leads.
+  // This page's own worker cannot lead; another tab's worker may. A running worker still judges who
+  // leads.
   #leaveToOthers(error: Error, id?: string): void {
     if (id === undefined || this.#worker === null || this.#worker.id === id) {
       this.#succession?.fail(error);
@@ -437,13 +472,13 @@ export class LeaderFinder {
     const search = this.#search;
     if (search === null) return;
     this.#environment.after(OTHERS_WAIT_MS, () => search.failed(error));
-    if (this.#worker?.isStanding) return;
+    if (this.#worker?.hasStarted) return;
     search.isAlone = true;
     this.#tell({ type: 'who' });
   }
 
   #tell(message: ControlMessage): void {
-    if (this.#end !== null) return;
+    if (this.end !== undefined) return;
     this.#control.postMessage(message);
   }
 }

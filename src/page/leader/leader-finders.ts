@@ -4,7 +4,7 @@
 // Invariant: a caller's choice of worker is used or refused, never ignored. One whose start has failed is
 // replaced by the next choice.
 
-import { storageError } from '../contract/errors.ts';
+import { storageError } from '../../shared/contract/errors.ts';
 import type { PageEnvironment } from './environment.ts';
 import { LeaderFinder, type LeaderOptions } from './leader-finder.ts';
 import { completed, difference, sourceOf, type WorkerChoice } from './worker-choice.ts';

@@ -1,17 +1,17 @@
 // The worker that this page started: whether it runs, leads, or has ended.
 //
-// A worker that cannot be loaded fires `error` before its first message. One that is terminated
-// fires nothing, so its lock is watched. An uncaught error after the first message comes from the
-// user's code in the worker, and does not end it.
+// A worker that cannot be loaded fires `error` before its first message. A terminated worker fires
+// nothing, so its lock is watched. An uncaught error after the first message comes from the user's code
+// in the worker, and does not end it.
 //
 // A worker whose script has run but does not serve says so in answer to each start message; the page
 // repeats the message until it serves, or has said so too often. One whose script still loads is silent,
 // so a slow network is not mistaken for a script that never serves.
 
-import { storageError } from '../contract/errors.ts';
-import { mediumIn, type StorageMedium } from '../contract/medium.ts';
-import type { WireChannel } from '../rpc/channel-endpoint.ts';
-import { connectionClosed } from '../rpc/connection-closed.ts';
+import { storageError } from '../../shared/contract/errors.ts';
+import { mediumIn, type StorageMedium } from '../../shared/contract/medium.ts';
+import type { WireChannel } from '../../shared/wire/channel-endpoint.ts';
+import { OwnChannel } from '../../shared/wire/channel-endpoint.ts';
 import {
   type namesOf,
   type OtherLeader,
@@ -19,10 +19,9 @@ import {
   type Versions,
   versionsIn,
   type WorkerMessage,
-} from '../rpc/control.ts';
-import { fromWire } from '../rpc/errors-on-wire.ts';
-import { whenReleased } from '../rpc/locks.ts';
-import { OwnChannel } from '../rpc/own-channel.ts';
+  whenReleased,
+} from '../../shared/wire/control.ts';
+import { connectionClosed, fromWire } from '../../shared/wire/errors-on-wire.ts';
 import type { PageEnvironment, WorkerLike } from './environment.ts';
 
 /** How long a worker whose script has run may take until it serves: a script may await something first. */
@@ -53,7 +52,7 @@ export class OwnWorker {
   readonly #operation: string;
   readonly #after: PageEnvironment['after'];
   readonly #watch = new AbortController();
-  #isStanding = false;
+  #hasStarted = false;
   #isGone = false;
   #startMessage: StartMessage | null = null;
   /** How often it answered and did not serve, since the page searches. */
@@ -83,8 +82,8 @@ export class OwnWorker {
         case 'loaded':
           return this.#hearLoaded();
         case 'standing':
-          if (this.#isStanding) return;
-          this.#isStanding = true;
+          if (this.#hasStarted) return;
+          this.#hasStarted = true;
           this.#cancelPoll();
           whenReleased(locks, names.workerLock(id), this.#watch.signal, () => {
             this.#end(connectionClosed('the worker of this page was terminated'));
@@ -101,13 +100,13 @@ export class OwnWorker {
       }
     });
     worker.addEventListener('error', (event) => {
-      if (!this.#isStanding) this.#end(loadError(operation, event));
+      if (!this.#hasStarted) this.#end(loadError(operation, event));
     });
   }
 
   /** True from its first message on. */
-  get isStanding(): boolean {
-    return this.#isStanding;
+  get hasStarted(): boolean {
+    return this.#hasStarted;
   }
 
   /** Makes it a candidate, or asks for a connection if it leads. */
@@ -127,12 +126,12 @@ export class OwnWorker {
 
   /** A page hears nothing from it: ends it, unless it answers. */
   endIfSilent(): void {
-    if (this.#isAsked || this.#isGone || !this.#isStanding) return;
+    if (this.#isAsked || this.#isGone || !this.#hasStarted) return;
     this.#isAsked = true;
     this.#ask(this.#heardCount, 0);
   }
 
-  // As a heartbeat, it counts what was asked and not answered: a page that was suspended blames nobody.
+  // As a heartbeat, it counts unanswered requests: a page that was suspended blames nobody.
   #ask(heardCount: number, askCount: number): void {
     if (this.#isGone || this.#heardCount !== heardCount) {
       this.#isAsked = false;
@@ -153,7 +152,7 @@ export class OwnWorker {
 
   // Counts answers, not time: neither a page nor a worker that was suspended is blamed.
   #hearLoaded(): void {
-    if (this.#isStanding) return;
+    if (this.#hasStarted) return;
     this.#cancelPoll();
     this.#answerCount += 1;
     if (this.#answerCount > SERVE_WAIT_MS / SERVE_POLL_MS) {
@@ -190,7 +189,7 @@ function loadError(operation: string, event: Event): Error {
     message
       ? `${operation}: the worker failed while it was loaded: ${message}`
       : `${operation}: the worker could not be loaded. Check its address ` +
-          `(${operation === 'connect' ? 'what the function passes to new Worker()' : 'workerUrl'}), ` +
+          `(${operation === 'connect' ? 'the argument of new Worker()' : 'workerUrl'}), ` +
           'its MIME type and the Content-Security-Policy (worker-src). Rollup and esbuild follow no workers, and Vite 7 ' +
           'finds none of a package above its root: docs/bundlers.md of ctx-storage has the settings.',
     cause === undefined ? undefined : { cause },

@@ -1,11 +1,11 @@
-// Whether the browser keeps what a page has written: asked once, after the first durable write, and waited for
-// by nobody.
+// Whether the browser keeps a page's writes: asked once, after the first durable write, and waited for by
+// nobody.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { runCandidate } from '../../worker/boot/candidate.ts';
-import { type FakeTab, FakeTabs } from '../testing/fake-tabs.ts';
-import { turns } from '../testing/turns.ts';
-import type { PersistenceBrowser } from './persistence.ts';
+import { runCandidate } from '../../../worker/start/boot/candidate.ts';
+import { type FakeTab, FakeTabs } from '../../testing/fake-tabs.ts';
+import { turns } from '../../testing/turns.ts';
+import type { PersistenceBrowser } from './status.ts';
 
 let tabs: FakeTabs;
 let tab: FakeTab;
@@ -71,7 +71,7 @@ test.for<[string, PersistenceBrowser, boolean]>([
   },
 );
 
-test('[CARE2] the space is what the browser estimates now; a browser that does not tell is IO', async () => {
+test("[CARE2] the space is the browser's estimate now; a browser without an estimate is IO", async () => {
   let usage = 5;
   browser({ estimate: async () => ({ usage, quota: 100 }) });
   const storage = await tab.open();
@@ -85,7 +85,7 @@ test('[CARE2] the space is what the browser estimates now; a browser that does n
   await expect(storage.estimate()).rejects.toMatchObject({ code: 'IO' });
 });
 
-test('[CARE5] what the worker tells is an event of every handle and connection in every tab, until it is closed', async () => {
+test("[CARE5] a worker's notice is an event of every handle and connection in every tab, until it is closed", async () => {
   const other = tabs.tab();
   const mine = await tab.open();
   const theirs = await other.connect();

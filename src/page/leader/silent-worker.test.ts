@@ -1,14 +1,19 @@
 // A worker that leads and answers nothing any more: the page it belongs to ends it, and another one leads.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { runCandidate } from '../../worker/boot/candidate.ts';
-import { namesOf, OWN_VERSIONS, type StartMessage, type WorkerMessage } from '../rpc/control.ts';
-import { holdForLife } from '../rpc/locks.ts';
-import { type FakeTab, FakeTabs } from '../testing/fake-tabs.ts';
-import { turns } from '../testing/turns.ts';
+import { runCandidate } from '../../../worker/start/boot/candidate.ts';
+import {
+  holdForLife,
+  namesOf,
+  OWN_VERSIONS,
+  type StartMessage,
+  type WorkerMessage,
+} from '../../shared/wire/control.ts';
+import { type FakeTab, FakeTabs } from '../../testing/fake-tabs.ts';
+import { turns } from '../../testing/turns.ts';
 import type { WorkerLike } from './environment.ts';
 import { HEARTBEAT_MS, SILENT_BEATS_MAX } from './heartbeat.ts';
-import { SILENT_WAIT_MS } from './leader-waits.ts';
+import { SILENT_WAIT_MS } from './leader-search.ts';
 import { SILENT_ASK_MS, SILENT_ASKS } from './own-worker.ts';
 import { DEFAULT_DIRECTORY } from './worker-choice.ts';
 

@@ -17,5 +17,5 @@ test("[PKG9] a module's address that is no address of the web, as bundlers write
     },
   );
   spawnWorker();
-  expect(started).toEqual([expect.stringMatching(/worker\/entries\/storage-worker\.ts$/)]);
+  expect(started).toEqual([expect.stringMatching(/worker\/start\/entries\/storage-worker\.ts$/)]);
 });

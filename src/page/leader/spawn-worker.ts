@@ -1,7 +1,7 @@
 // Starts the worker that comes with this package. Its address is spelled out here because
 // bundlers recognise exactly this form; the package build rewrites the address.
 
-import { FOLDER_LEFT, WASM_URL } from '../contract/wasm-url.ts';
+import { FOLDER_LEFT, WASM_URL } from '../../shared/contract/wasm-url.ts';
 
 export function spawnWorker(): Worker {
   if (FOLDER_LEFT !== null) {
@@ -9,21 +9,23 @@ export function spawnWorker(): Worker {
   }
   // On another origin than the page, such as a CDN's. Not tried first: Chromium throws, Firefox tells it much later.
   if (isElsewhere(import.meta.url)) return workerAt(new URL('worker.js', WASM_URL).href);
-  return new Worker(new URL('../../worker/entries/storage-worker.ts', import.meta.url), {
+  return new Worker(new URL('../../../worker/start/entries/storage-worker.ts', import.meta.url), {
     type: 'module',
   });
 }
 
 /**
- * Starts a script of any origin as the page's worker. A worker's address must be of the page's origin, what
- * it imports need not be.
+ * Starts a script of any origin as the page's worker. A worker's address must be of the page's origin, its
+ * imports need not be.
  */
 export function workerAt(url: string): Worker {
   const script = new Blob([`import ${JSON.stringify(url)};`], { type: 'text/javascript' });
   return new Worker(isOwnOrigin(url) ? url : URL.createObjectURL(script), { type: 'module' });
 }
 
-/** False for what some bundlers put in place of a module's address: a file's path, or one that names no origin. */
+/**
+ * False for addresses that some bundlers write for a module: a file's path, or an address without an origin.
+ */
 export function isElsewhere(url: string): boolean {
   return /^https?:/.test(url) && !isOwnOrigin(url);
 }

@@ -1,12 +1,12 @@
 // How a page starts its worker: failed starts, other choices, scripts that never serve, wrong arguments.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { runCandidate } from '../../worker/boot/candidate.ts';
-import { isStorageError, type StorageError } from '../contract/errors.ts';
-import { namesOf, type WorkerMessage } from '../rpc/control.ts';
-import { type FakeTab, FakeTabs, type FakeWorker } from '../testing/fake-tabs.ts';
-import { turns } from '../testing/turns.ts';
-import { OTHERS_WAIT_MS } from './leader-waits.ts';
+import { runCandidate } from '../../../worker/start/boot/candidate.ts';
+import { isStorageError, type StorageError } from '../../shared/contract/errors.ts';
+import { namesOf, type WorkerMessage } from '../../shared/wire/control.ts';
+import { type FakeTab, FakeTabs, type FakeWorker } from '../../testing/fake-tabs.ts';
+import { turns } from '../../testing/turns.ts';
+import { OTHERS_WAIT_MS } from './leader-search.ts';
 import { SERVE_WAIT_MS } from './own-worker.ts';
 import {
   checkStorageName,
@@ -48,7 +48,7 @@ async function failure(tab: FakeTab, call: Promise<unknown>): Promise<StorageErr
   return error;
 }
 
-/** What differs in nothing but the script has functions of other texts. */
+/** Functions that differ in nothing but the script have other texts. */
 const bad = () => first.startWorker('no script');
 const good = () => first.startWorker('serves');
 const other = () => {
@@ -110,14 +110,14 @@ describe('a start that failed', () => {
 });
 
 describe('the way to the worker', () => {
-  /** What a page hears of its worker. */
+  /** The messages of a worker to its page. */
   function heardFrom(worker: FakeWorker): unknown[] {
     const heard: unknown[] = [];
     worker.addEventListener('message', (event) => heard.push((event as MessageEvent).data));
     return heard;
   }
 
-  test('[CONN12] one that the page started answers over its own channel', async () => {
+  test('[CONN12] a worker that the page started answers over its own channel', async () => {
     let heard: unknown[] = [];
     const spawn = () => {
       const worker = first.startWorker();
@@ -141,7 +141,7 @@ describe('the way to the worker', () => {
     expect(heard).toEqual([]);
   });
 
-  test('[CONN12] one that was given answers over a port', async () => {
+  test('[CONN12] a given worker answers over a port', async () => {
     const worker = first.startWorker();
     const heard = heardFrom(worker);
     const storage = await first.open('object', { worker });
@@ -239,7 +239,7 @@ describe('a script that does not serve', () => {
     expect(first.host).not.toBe(null);
   });
 
-  test('[START3] is not what a script is that still loads', async () => {
+  test('[START3] is not a script that still loads', async () => {
     first.script = 'says nothing';
     let outcome = 'pending';
     const connecting = first.connect().catch((error) => {
@@ -253,7 +253,7 @@ describe('a script that does not serve', () => {
     expect(outcome).toBe('pending');
   });
 
-  test('[START3] a worker that waits for its turn is not accused, nor one that is given twice', async () => {
+  test('[START3] a worker that waits for its turn is not accused, nor a worker that is given twice', async () => {
     await second.connect();
     const silent = tabs.browser.agent();
     const { leaderLock } = namesOf(DEFAULT_DIRECTORY);
@@ -295,13 +295,16 @@ describe('wrong arguments', () => {
     ['options that are text', () => connecting(good, 'app'), "{ directory: 'app' }"],
     ['a directory that is a number', () => connecting(good, { directory: 5 }), 'number 5'],
     ['a directory that is a path', () => connecting(good, { directory: 'a/b' }), 'without slashes'],
+    ['a directory with NUL', () => connecting(good, { directory: 'a\0' }), 'control characters'],
+    ['a directory with a line feed', () => connecting(good, { directory: 'a\nb' }), 'control'],
+    ['a directory with half a pair', () => connecting(good, { directory: 'a\ud800' }), 'halves'],
     ['an empty directory', () => choiceOfStorage({ directory: '' }, page), 'without slashes'],
     ['a wasmUrl that is not text', () => connecting(good, { wasmUrl: 1 }), 'wasmUrl is an address'],
     ['an impossible workerUrl', () => choiceOfStorage({ workerUrl: 'http://' }, page), 'workerUrl'],
     ['a worker that is text', () => choiceOfStorage({ worker: 'w.js' }, page), 'Omit it'],
     ['openStorage()', () => checkStorageName(undefined), "openStorage('notes')"],
     ['openStorage(5)', () => checkStorageName(5), 'not the number 5'],
-  ])('[START4] %s is INVALID_ARGUMENT and says what to write', ([, call, words]) => {
+  ])('[START4] %s is INVALID_ARGUMENT and shows the right form', ([, call, words]) => {
     const expected = { name: 'TypeError', code: 'INVALID_ARGUMENT' };
     expect(call).toThrow(expect.objectContaining(expected));
     expect(call).toThrow(words);

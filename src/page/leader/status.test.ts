@@ -1,12 +1,12 @@
-// What handles and connections tell of themselves: their state, and what is written.
+// The reports of handles and connections: their state, and their writes.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { runCandidate } from '../../worker/boot/candidate.ts';
-import type { ConnectionStatus } from '../contract/connection-status.ts';
-import { storageError } from '../contract/errors.ts';
-import { type FakeTab, FakeTabs } from '../testing/fake-tabs.ts';
-import { turns } from '../testing/turns.ts';
-import { OTHERS_WAIT_MS } from './leader-waits.ts';
+import { runCandidate } from '../../../worker/start/boot/candidate.ts';
+import type { ConnectionStatus } from '../../shared/contract/connection-status.ts';
+import { storageError } from '../../shared/contract/errors.ts';
+import { type FakeTab, FakeTabs } from '../../testing/fake-tabs.ts';
+import { turns } from '../../testing/turns.ts';
+import { OTHERS_WAIT_MS } from './leader-search.ts';
 
 let tabs: FakeTabs;
 let first: FakeTab;

@@ -2,11 +2,11 @@
 //
 // Invariant: it settles. The worker before is ended if it does not step down in time, because its code hangs.
 
-import { LAST_ANSWERS_MS, SUCCESSION_WAIT_MS } from './leader-waits.ts';
+import { LAST_ANSWERS_MS, SUCCESSION_WAIT_MS } from './leader-search.ts';
 import type { OwnWorker } from './own-worker.ts';
-import type { PageStanding } from './page-standing.ts';
+import type { PageStanding } from './status.ts';
 
-/** What a succession needs of the page. */
+/** The page's functions for a succession. */
 export interface SuccessionEnvironment {
   readonly standing: PageStanding;
   readonly after: (delayMs: number, task: () => void) => () => void;

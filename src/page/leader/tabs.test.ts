@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { runCandidate } from '../../worker/boot/candidate.ts';
-import { storageError } from '../contract/errors.ts';
-import type { RemoteStorage } from '../contract/storage.ts';
-import { namesOf, PROTOCOL_VERSION } from '../rpc/control.ts';
-import { type FakeTab, FakeTabs, FakeWorker } from '../testing/fake-tabs.ts';
-import { turns } from '../testing/turns.ts';
-import { CONNECT_WAIT_MS, OTHERS_WAIT_MS } from './leader-waits.ts';
+import { runCandidate } from '../../../worker/start/boot/candidate.ts';
+import { storageError } from '../../shared/contract/errors.ts';
+import type { RemoteStorage } from '../../shared/contract/storage.ts';
+import { namesOf, PROTOCOL_VERSION } from '../../shared/wire/control.ts';
+import { type FakeTab, FakeTabs, FakeWorker } from '../../testing/fake-tabs.ts';
+import { turns } from '../../testing/turns.ts';
+import { CONNECT_WAIT_MS, OTHERS_WAIT_MS } from './leader-search.ts';
 import { DEFAULT_DIRECTORY } from './worker-choice.ts';
 
 let tabs: FakeTabs;
@@ -163,7 +163,7 @@ describe('two tabs', () => {
     expect(await theirs.get('d')).toBe(1);
   });
 
-  test('[BORDER5] what anybody posts on the control channel harms nobody', async () => {
+  test('[BORDER5] foreign posts on the control channel harm nobody', async () => {
     const { theirs } = await openBoth();
     const anybody = tabs.browser.agent();
     const { controlChannel } = namesOf(DEFAULT_DIRECTORY);
@@ -200,6 +200,23 @@ describe('two tabs', () => {
     await vi.waitUntil(() => first.leadingHost.sessions.size === 0);
   });
 
+  test('[TAB1] a search that its listener closes as it begins stays closed', async () => {
+    await openBoth();
+    const finder = second.finder();
+    const reason = new Error('closed by the listener');
+    const stop = finder.standing.onStanding(() => {
+      stop();
+      finder.close(reason);
+    });
+    const { controlChannel } = namesOf(DEFAULT_DIRECTORY);
+    const control = tabs.browser.agent().openChannel(controlChannel);
+    control.postMessage({ type: 'leads', worker: 'dead', version: PROTOCOL_VERSION });
+    await vi.waitUntil(() => finder.standing.standing.state === 'lost');
+    await turns();
+    expect(finder.isClosed).toBe(true);
+    await expect(finder.connection()).rejects.toBe(reason);
+  });
+
   test('[TAB5] a tab that goes has its sessions closed by the leader', async () => {
     await openBoth();
     expect(first.leadingHost.sessions.size).toBe(2);
@@ -229,7 +246,7 @@ describe('the page’s own worker', () => {
     expect(await outcome).toMatchObject({ code: 'CONNECTION_CLOSED', retryable: true });
   });
 
-  test('[TAB6] one that was given is not started again', async () => {
+  test('[TAB6] a given worker is not started again', async () => {
     const worker = new FakeWorker(tabs, 'serves', () => null);
     const storage = await first.open('object', { worker });
     await storage.put('a', 1);
@@ -269,7 +286,7 @@ describe('what fails', () => {
     expect(await failure(first, OTHERS_WAIT_MS)).toMatchObject({ code: 'WORKER_FAILED' });
   });
 
-  test('[TAB7] what the worker met when it opened the storage reaches the page', async () => {
+  test("[TAB7] a worker's error of opening the storage reaches the page", async () => {
     first.hostError = storageError('OPFS_UNAVAILABLE', 'no handles here', {
       cause: new DOMException('denied', 'SecurityError'),
     });

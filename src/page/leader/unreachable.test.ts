@@ -1,15 +1,15 @@
 // Workers that cannot serve: their files were cleared, or they answer nothing.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { runCandidate } from '../../worker/boot/candidate.ts';
-import { storageError } from '../contract/errors.ts';
-import type { RemoteStorage } from '../contract/storage.ts';
-import { OWN_VERSIONS } from '../rpc/control.ts';
-import { type FakeTab, FakeTabs } from '../testing/fake-tabs.ts';
-import { turns } from '../testing/turns.ts';
+import { runCandidate } from '../../../worker/start/boot/candidate.ts';
+import { storageError } from '../../shared/contract/errors.ts';
+import type { RemoteStorage } from '../../shared/contract/storage.ts';
+import { OWN_VERSIONS } from '../../shared/wire/control.ts';
+import { type FakeTab, FakeTabs } from '../../testing/fake-tabs.ts';
+import { turns } from '../../testing/turns.ts';
 import type { WorkerLike } from './environment.ts';
 import { HEARTBEAT_MS, SILENT_BEATS_MAX } from './heartbeat.ts';
-import { SILENT_WAIT_MS } from './leader-waits.ts';
+import { SILENT_WAIT_MS } from './leader-search.ts';
 
 const CLEARED = { code: 'SITE_DATA_CLEARED' };
 const BUSY = { code: 'WORKER_BUSY', retryable: true };
@@ -64,7 +64,7 @@ test('[TAB10] and their workers end, so that a page of later finds none of them'
 class SilentWorker implements WorkerLike {
   readonly #events = new EventTarget();
   readonly #channel = new MessageChannel();
-  /** What it was told on its connection. */
+  /** The messages on its connection. */
   readonly heard: unknown[] = [];
   #leads = false;
 
@@ -109,7 +109,7 @@ async function stayUnanswered(tab: FakeTab): Promise<void> {
   tab.advance(SILENT_WAIT_MS);
 }
 
-test('[TAB11] a worker that answers nothing is WORKER_BUSY, to those who wait and soon to those who come', async () => {
+test('[TAB11] a worker that answers nothing is WORKER_BUSY, to waiting calls and soon to later ones', async () => {
   const worker = new SilentWorker();
   const opening = failure(first.open('object', { worker }));
   await turns();

@@ -1,11 +1,11 @@
 // Which worker a caller of `connect` or `openStorage` chooses for a directory: its arguments, checked, and
 // whether two callers choose the same.
 //
-// Invariant: a wrong argument is INVALID_ARGUMENT, whose message says what to write instead; nothing has
-// been started then.
+// Invariant: a wrong argument is INVALID_ARGUMENT, whose message shows the right form; nothing has been
+// started then.
 
-import { storageError } from '../contract/errors.ts';
-import { STORAGE_MEDIA, type StorageMedium } from '../contract/medium.ts';
+import { storageError } from '../../shared/contract/errors.ts';
+import { STORAGE_MEDIA, type StorageMedium } from '../../shared/contract/medium.ts';
 import type { WorkerLike, WorkerSource } from './environment.ts';
 
 /** The directory of handles that name none. */
@@ -34,14 +34,14 @@ export interface WorkerChoice {
 
 type StartBy = (start: () => WorkerLike) => WorkerLike;
 
-/** What the checks need of the page. */
+/** The page's functions for the checks. */
 export interface ChoiceEnvironment {
   /** @throws TypeError if it is not an address */
   absoluteUrl(url: string | URL): string;
 }
 
 interface StorageEnvironment extends ChoiceEnvironment {
-  /** Starts the worker at the address; null: the one that comes with the package. */
+  /** Starts the worker at the address; null: the package's own worker. */
   startWorker(url: string | null): WorkerLike;
 }
 
@@ -115,7 +115,7 @@ export function checkStorageName(name: unknown): string {
   );
 }
 
-/** The choice of a later caller, which may omit what an earlier one has chosen. */
+/** The choice of a later caller, which may omit the choices of an earlier one. */
 export function completed(choice: WorkerChoice, known: WorkerChoice): WorkerChoice {
   const { operation, worker, workerUrl, start } = choice;
   const wasmUrl = choice.wasmUrl ?? known.wasmUrl;
@@ -124,7 +124,7 @@ export function completed(choice: WorkerChoice, known: WorkerChoice): WorkerChoi
   return choosesWorker ? { ...choice, wasmUrl, medium } : { ...known, operation, wasmUrl, medium };
 }
 
-/** What differs between two choices, in words; null: they are the same. */
+/** The difference between two choices, in words; null: they are the same. */
 export function difference(choice: WorkerChoice, known: WorkerChoice): string | null {
   if (!isSameFunction(choice.start, known.start)) return 'the function that starts the worker';
   for (const option of ['worker', 'workerUrl', 'wasmUrl', 'medium'] as const) {
@@ -180,13 +180,17 @@ function optionsOf(operation: string, options: unknown): Record<string, unknown>
 
 function directoryOf(operation: string, directory: unknown, otherwise: string): string {
   if (directory === undefined) return otherwise;
-  const isName =
-    typeof directory === 'string' && !/^(?:|\.|\.\.)$/.test(directory) && !/[/\\]/.test(directory);
-  if (isName) return directory;
+  if (typeof directory === 'string' && isFolderName(directory)) return directory;
   throw invalid(
     operation,
-    `a directory is the name of one folder, without slashes, such as 'app', not ${nameOf(directory)}.`,
+    'a directory is the name of one folder, without slashes, control characters and halves of surrogate pairs, ' +
+      `such as 'app', not ${nameOf(directory)}.`,
   );
+}
+
+/** Browsers cut a name at NUL, and make one character of all halves: two directories would be one folder. */
+function isFolderName(name: string): boolean {
+  return !/^(?:|\.|\.\.)$/.test(name) && !/[/\\\p{Cc}\p{Cs}]/u.test(name);
 }
 
 function mediumOf(operation: string, medium: unknown): StorageMedium | null {
@@ -196,7 +200,7 @@ function mediumOf(operation: string, medium: unknown): StorageMedium | null {
   const names = STORAGE_MEDIA.map((one) => `'${one}'`).join(', ');
   throw invalid(
     operation,
-    `a medium is one of ${names}, not ${nameOf(medium)}. Omit it, and what is stored is kept on the best one.`,
+    `a medium is one of ${names}, not ${nameOf(medium)}. Omit it to use the best one.`,
   );
 }
 

@@ -1,23 +1,31 @@
-// Loads the page's client, which is ten times as large as what an app needs of this package to begin.
+// Loads the page's client, which is ten times as large as the code that an app needs of this package to begin.
 //
-// Until it is there, the worker of the first call is started ahead, and what that worker loads, so that all are loaded
-// at the same time.
+// Until it is there, the worker of the first call is started ahead, with its own files, so that all are loaded at the
+// same time: SQLite's WebAssembly is loaded by the page while the script of its worker is, which would ask for it only
+// once it runs.
+//
+// Invariant: nothing depends on that file. If the page's load fails, or the worker needs another address, the worker
+// loads the file itself and reports the error.
 
-import type { PageClient } from './client/page-client.ts';
-import { storageError } from './contract/errors.ts';
-import { WASM_URL } from './contract/wasm-url.ts';
-import { sendWasm } from './first-wasm.ts';
+import { storageError } from '../../shared/contract/errors.ts';
+import type { WasmMessage } from '../../shared/contract/wasm-message.ts';
+import { WASM_URL } from '../../shared/contract/wasm-url.ts';
+import type { WorkerLike } from '../leader/environment.ts';
+import type { PageClient } from '../storage/page-client.ts';
 import { FirstWorkers } from './first-workers.ts';
 
 type Start = Parameters<FirstWorkers['start']>[1];
 
 interface First {
-  /** What tells this worker from others. */
+  /** The key that distinguishes this worker. */
   readonly key: unknown;
   readonly start: Start;
   /** Where `sqlite3.wasm` lies, as the caller says. */
   readonly wasmUrl: unknown;
 }
+
+/** The worker that was started ahead waits for this work, too. */
+export type Hold = (work: Promise<unknown>) => void;
 
 const workers = new FirstWorkers();
 let client: PageClient | undefined;
@@ -31,18 +39,25 @@ let loading: Promise<PageClient> | undefined;
 export async function withClient<T>(
   operation: string,
   first: First | null,
-  use: (client: PageClient) => Promise<T>,
+  use: (client: PageClient, hold: Hold) => Promise<T>,
 ): Promise<T> {
   const { isSecureContext } = globalThis as { isSecureContext?: boolean };
   if (isSecureContext === undefined || typeof document === 'undefined') {
     throw notBrowser(operation);
   }
-  if (client !== undefined) return use(client);
+  if (client !== undefined) return use(client, () => {});
   if (first !== null && isSecureContext) startFirst(first);
-  try {
-    return await use(await loadClient(operation));
-  } finally {
+  let held: Promise<unknown> | undefined;
+  const end = () => {
     if (first !== null) workers.end(first.key);
+  };
+  try {
+    return await use(await loadClient(operation), (work) => {
+      held = work;
+    });
+  } finally {
+    if (held === undefined) end();
+    else held.then(end, end);
   }
 }
 
@@ -50,7 +65,7 @@ function startFirst({ key, start, wasmUrl }: First): void {
   workers.start(key, () => {
     const worker = start();
     const url = wasmUrl === undefined ? WASM_URL.href : addressOf(wasmUrl);
-    // What is no worker, or no address, is the client's to refuse.
+    // The client refuses arguments that are not workers or addresses.
     if (url !== null && typeof worker?.postMessage === 'function') void sendWasm(worker, url);
     return worker;
   });
@@ -65,7 +80,7 @@ function addressOf(url: unknown): string | null {
 }
 
 async function loadClient(operation: string): Promise<PageClient> {
-  loading ??= import('./client/page-client.ts').then((code) => new code.PageClient(workers));
+  loading ??= import('../storage/page-client.ts').then((code) => new code.PageClient(workers));
   try {
     client = await loading;
     return client;
@@ -87,4 +102,20 @@ function notBrowser(operation: string): Error {
       'handler, and not while a server renders. In Node, use createObjects() of ctx-storage/node; in ' +
       'a worker or another runtime, that of ctx-storage/in-process.',
   );
+}
+
+/** Loads the file for the worker, which is told now that it comes. */
+export async function sendWasm(worker: WorkerLike, url: string): Promise<void> {
+  const tell = (message: WasmMessage) => worker.postMessage(message);
+  tell({ type: 'wasm', url });
+  tell({ type: 'wasm', url, module: await compiled(url) });
+}
+
+// Compiled here as well, so that it is loaded once, whatever the server says of caches.
+async function compiled(url: string): Promise<WebAssembly.Module | null> {
+  try {
+    return await WebAssembly.compileStreaming(fetch(url));
+  } catch {
+    return null;
+  }
 }

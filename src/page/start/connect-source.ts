@@ -2,20 +2,20 @@
 //
 // A module of its own, because a bundler that follows it emits the worker that runs them.
 
-import type { SourceObjects } from './client/source-client.ts';
-import { spawnSourceWorker } from './client/spawn-source-worker.ts';
+import type { ConsoleEntry, SourceFiles } from '../../shared/contract/source.ts';
+import { spawnSourceWorker } from '../leader/spawn-source-worker.ts';
+import type { SourceObjects } from '../storage/source-client.ts';
 import { withClient } from './client-code.ts';
 import type { ConnectOptions } from './connect.ts';
-import type { ConsoleEntry, SourceFiles } from './contract/source.ts';
 
-export type { SourceObjects } from './client/source-client.ts';
-export type { ConsoleEntry, ConsoleLevel, SourceFiles } from './contract/source.ts';
+export type { ConsoleEntry, ConsoleLevel, SourceFiles } from '../../shared/contract/source.ts';
+export type { SourceObjects } from '../storage/source-client.ts';
 
 /** How classes from source are loaded and run, and where their objects live. */
 export interface SourceConnectOptions extends ConnectOptions {
   /** The module that exports the classes. @default the only one, or `main`, `index` or `worker` */
   main?: string;
-  /** What the objects find in `env` besides the namespaces; it is sent to the worker as a clone. */
+  /** Members of the objects' `env` besides the namespaces; sent to the worker as a clone. */
   env?: object;
   /** More names of classes in `env`: name in `env` to name of the class. */
   bindings?: Readonly<Record<string, string>>;
@@ -27,16 +27,21 @@ export interface SourceConnectOptions extends ConnectOptions {
   idleMs?: number;
   /** How long source may take to load, in milliseconds. @default 10,000 */
   loadMs?: number;
-  /** Hears what the code writes to its console while the worker of this page runs it. */
+  /** Receives the code's console output while the worker of this page runs it. */
   onConsole?: (entry: ConsoleEntry) => void;
+  /**
+   * Starts a worker that runs this package's `source-worker.js`, once for each version of the code: at another address, or
+   * under another Content-Security-Policy than that of its response. @default the one beside this package's files
+   */
+  worker?: () => Worker;
 }
 
 /**
  * Runs classes whose code is given as text: every exported class that extends `DurableObject`.
  *
- * Files import each other by relative paths, the base classes from `cloudflare:workers`, and modules of
- * the web by address. The text is JavaScript; compile TypeScript first. The code runs with the rights of the page's
- * origin: do not pass what a stranger wrote.
+ * Files import each other by relative paths, the base classes from `cloudflare:workers`, and modules of the web by
+ * address. The text is JavaScript; compile TypeScript first. The code runs with the rights of the page's origin: do not
+ * pass code of a stranger.
  *
  * `replace(files)` runs another version; of versions that several tabs give for one directory, the latest runs. For the
  * rest, this is `connect`.
@@ -47,7 +52,8 @@ export async function connectSource<Classes extends object = Record<string, obje
   files: SourceFiles,
   options: SourceConnectOptions = {},
 ): Promise<SourceObjects<Classes>> {
+  const { worker = spawnSourceWorker, ...others } = options;
   return withClient('connectSource', null, (client) =>
-    client.connectSource<Classes>(files, options, spawnSourceWorker),
+    client.connectSource<Classes>(files, others, worker),
   );
 }

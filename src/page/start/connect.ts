@@ -1,8 +1,8 @@
 // `connect`: the classes that a worker of the app serves.
 
-import type { RemoteObjects } from './client/connect.ts';
+import type { StorageMedium } from '../../shared/contract/medium.ts';
+import type { RemoteObjects } from '../storage/connect.ts';
 import { withClient } from './client-code.ts';
-import type { StorageMedium } from './contract/medium.ts';
 
 /** Where the objects of a worker's classes live. */
 export interface ConnectOptions {
@@ -11,7 +11,7 @@ export interface ConnectOptions {
   /** Address of `sqlite3.wasm`. @default the file beside the worker */
   wasmUrl?: string | URL;
   /**
-   * Where the directory is kept. `memory` keeps nothing: what is stored ends with the worker that leads.
+   * Where the directory is kept. `memory` keeps nothing: its data ends with the worker that leads.
    * @default where the directory is already, else `opfs`, else `indexeddb`
    */
   medium?: StorageMedium;

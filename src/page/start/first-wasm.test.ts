@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { sendWasm } from './first-wasm.ts';
+import { sendWasm } from './client-code.ts';
 
 const worker = () => ({
   postMessage: vi.fn(),

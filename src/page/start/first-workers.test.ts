@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import type { WorkerLike } from './client/environment.ts';
+import type { WorkerLike } from '../leader/environment.ts';
 import { FirstWorkers } from './first-workers.ts';
 
 class FakeWorker extends EventTarget implements WorkerLike {
@@ -43,7 +43,7 @@ test('[START6] a worker that nobody takes is ended', () => {
   expect(worker.terminate).toHaveBeenCalledOnce();
 });
 
-test('[START6] what the function throws, or returns instead of a worker, is for who takes it', () => {
+test("[START6] the function's error, or a result that is not a worker, reaches the caller", () => {
   const workers = new FirstWorkers();
   const error = new Error('no worker today');
   workers.start('throws', () => {

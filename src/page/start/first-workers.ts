@@ -1,9 +1,10 @@
 // Workers that are started before the page's client is loaded, so that both load at the same time.
 //
-// Invariant: a worker is given to the client once, as if the client had just started it: what went wrong with
-// it meanwhile is said again. One that the client does not ask for is ended.
+// Invariant: a worker is given to the client once, as if the client had just started it: its errors meanwhile
+// are fired again. A worker that the client does not ask for is ended.
 
-import type { WorkerLike } from './client/environment.ts';
+import type { WorkerLike } from '../leader/environment.ts';
+import { startTrusted } from '../storage/trusted-start.ts';
 
 type Start = () => WorkerLike;
 
@@ -12,12 +13,16 @@ export class FirstWorkers {
 
   /** Starts the worker of this key, unless one waits already. */
   start(key: unknown, start: Start): void {
-    if (!this.#started.has(key)) this.#started.set(key, startNow(start));
+    if (!this.#started.has(key))
+      this.#started.set(
+        key,
+        startNow(() => startTrusted(start)),
+      );
   }
 
-  /** The worker that was started, or a new one. @throws what starting it has thrown */
+  /** The worker that was started, or a new one. @throws the error of starting it */
   take(key: unknown, start: Start): WorkerLike {
-    const started = this.#started.get(key) ?? start;
+    const started = this.#started.get(key) ?? (() => startTrusted(start));
     this.#started.delete(key);
     return started();
   }
@@ -38,7 +43,7 @@ export class FirstWorkers {
 function startNow(start: Start): Start {
   try {
     const worker = start();
-    // What is no worker is the client's to refuse.
+    // The client refuses a value that is not a worker.
     return typeof worker?.addEventListener === 'function' ? kept(worker) : () => worker;
   } catch (error) {
     return () => {

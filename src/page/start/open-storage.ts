@@ -2,10 +2,10 @@
 //
 // A module of its own, because a bundler that follows it emits that worker.
 
-import { spawnWorker, workerAt } from './client/spawn-worker.ts';
+import type { StorageMedium } from '../../shared/contract/medium.ts';
+import type { RemoteStorage } from '../../shared/contract/storage.ts';
+import { spawnWorker, workerAt } from '../leader/spawn-worker.ts';
 import { withClient } from './client-code.ts';
-import type { StorageMedium } from './contract/medium.ts';
-import type { RemoteStorage } from './contract/storage.ts';
 
 /** Where the objects live and which worker serves them; the same for all handles of a directory. */
 export interface OpenOptions {
@@ -21,10 +21,29 @@ export interface OpenOptions {
   /** Address of `sqlite3.wasm`. @default the file beside the worker */
   wasmUrl?: string | URL;
   /**
-   * Where the directory is kept. `memory` keeps nothing: what is stored ends with the worker that leads.
+   * Where the directory is kept. `memory` keeps nothing: its data ends with the worker that leads.
    * @default where the directory is already, else `opfs`, else `indexeddb`
    */
   medium?: StorageMedium;
+  /**
+   * True: resolves before the worker is there. Live reads show the result that was kept at the last visit, with the status
+   * `stale`, until the worker answers. Calls wait for the worker, and reject if it does not come; live reads report it.
+   * @default false: resolves when the object is open
+   */
+  early?: boolean;
+  /**
+   * Of an early handle: who is signed in, or null for nobody. Results that were kept for others in this directory are never
+   * shown and are deleted; for nobody, none are kept. @default the app does not say
+   */
+  identity?: string | null;
+  /** Of an early handle: false keeps no results of its live reads, and deletes those of the object. @default true */
+  keepResults?: boolean;
+  /**
+   * Brings the object into shape, before any live read of this handle is opened: `(storage) => migrate(storage, …)`. An
+   * early handle reports its error through its live reads, and calls it again for the next attempt; otherwise
+   * `openStorage` waits for it, and rejects with its error. @default nothing is to be done
+   */
+  prepare?: (storage: RemoteStorage) => Promise<unknown>;
 }
 
 /**
@@ -38,20 +57,21 @@ export interface OpenOptions {
  *   WORKER_BUSY, VERSION_MISMATCH, STORAGE_LOCKED, MEDIUM_CONFLICT, SITE_DATA_CLEARED, DISK_FULL, CORRUPT
  */
 export async function openStorage(name: string, options: OpenOptions = {}): Promise<RemoteStorage> {
-  return withClient('openStorage', firstWorker(options), (client) =>
-    client.openStorage(name, options, spawn),
+  return withClient('openStorage', firstWorker(options), (client, hold) =>
+    client.openStorage(name, options, spawn, hold),
   );
 }
 
 function firstWorker(options: unknown) {
-  const { worker, workerUrl, wasmUrl } = (options ?? {}) as OpenOptions;
-  if (worker !== undefined) return null;
+  const { early, worker, workerUrl, wasmUrl } = (options ?? {}) as OpenOptions;
+  // What was kept is shown sooner if nothing else is loaded meanwhile.
+  if (early === true || worker !== undefined) return null;
   if (workerUrl === undefined) return { key: null, start: spawnWorker, wasmUrl };
   try {
     const key = new URL(workerUrl, document.baseURI).href;
     return { key, start: () => spawn(key), wasmUrl };
   } catch {
-    return null; // the client says what is wrong with it
+    return null; // the client reports the error
   }
 }
 

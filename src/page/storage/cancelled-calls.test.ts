@@ -1,11 +1,11 @@
-// Calls of a page that are cancelled: what is sent, and what the caller learns.
+// Calls of a page that are cancelled: the messages sent, and the caller's outcome.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { runCandidate } from '../../worker/boot/candidate.ts';
-import type { RemoteStorage } from '../contract/storage.ts';
-import { withSignal } from '../stubs/with-signal.ts';
-import { type FakeTab, FakeTabs } from '../testing/fake-tabs.ts';
-import { turns } from '../testing/turns.ts';
+import { runCandidate } from '../../../worker/start/boot/candidate.ts';
+import { withSignal } from '../../shared/calls/stubs/with-signal.ts';
+import type { RemoteStorage } from '../../shared/contract/storage.ts';
+import { type FakeTab, FakeTabs } from '../../testing/fake-tabs.ts';
+import { turns } from '../../testing/turns.ts';
 
 let tabs: FakeTabs;
 let tab: FakeTab;
@@ -104,7 +104,7 @@ describe('a call', () => {
     release();
   });
 
-  test('[CANCEL4] that may write settles with what the worker says', async () => {
+  test("[CANCEL4] that may write settles with the worker's answer", async () => {
     const release = tab.leadingHost.holdAnswers();
     const call = outcome(calls.put('a', 1));
     await turns();
@@ -164,7 +164,7 @@ describe('a cursor', () => {
 });
 
 describe('a transaction', () => {
-  test('[CANCEL6] is rolled back, with what it wrote, and its closure can do no more', async () => {
+  test('[CANCEL6] is rolled back, with its writes, and its closure can do no more', async () => {
     let later: Promise<unknown> = Promise.resolve();
     const call = outcome(
       calls.transaction(async (txn) => {

@@ -1,17 +1,17 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { runCandidate } from '../../worker/boot/candidate.ts';
-import { Namespaces } from '../../worker/calls/namespaces.ts';
-import type { ObjectManager } from '../../worker/host/object-manager.ts';
-import { DurableObject } from '../../worker/library/library.ts';
-import { PageSessions } from '../../worker/sessions/page-sessions.ts';
-import { createTestHost, type TestHost } from '../../worker/testing/test-host.ts';
-import type { RpcStub } from '../contract/object.ts';
-import type { ObjectAddress } from '../contract/object-id.ts';
-import { RpcTarget } from '../contract/rpc-target.ts';
-import { withSocket } from '../sockets/install.ts';
-import { WebSocketPair } from '../sockets/web-socket.ts';
-import { type FakeTab, FakeTabs } from '../testing/fake-tabs.ts';
-import { turns } from '../testing/turns.ts';
+import { Namespaces } from '../../../worker/objects/calls/namespaces.ts';
+import type { ObjectManager } from '../../../worker/objects/host/object-manager.ts';
+import { PageSessions } from '../../../worker/objects/sessions/page-session.ts';
+import { DurableObject } from '../../../worker/realm/library/library.ts';
+import { runCandidate } from '../../../worker/start/boot/candidate.ts';
+import { createTestHost, type TestHost } from '../../../worker/testing/test-host.ts';
+import { withSocket } from '../../shared/calls/sockets/install.ts';
+import { WebSocketPair } from '../../shared/calls/sockets/web-socket.ts';
+import type { RpcStub } from '../../shared/contract/object.ts';
+import type { ObjectAddress } from '../../shared/contract/object-id.ts';
+import { RpcTarget } from '../../shared/contract/rpc-target.ts';
+import { type FakeTab, FakeTabs } from '../../testing/fake-tabs.ts';
+import { turns } from '../../testing/turns.ts';
 import type { RemoteObjects } from './connect.ts';
 
 class Room extends DurableObject {
@@ -26,7 +26,7 @@ class Room extends DurableObject {
     return word;
   }
   listen(listener: RpcStub<(event: string) => void>): void {
-    this.#listener = listener;
+    this.#listener = listener.dup();
   }
   async say(event: string): Promise<void> {
     await this.#listener?.(event);
@@ -85,7 +85,7 @@ class Counter extends RpcTarget {
 
 let asked: unknown[] = [];
 
-/** Stands for the host's: tells what it was asked. */
+/** Replaces the host's: records its requests. */
 const manager = {
   async list(className: string) {
     return [{ address: addressOf(className), sizeBytes: 4096, nextAlarm: 5 }];
@@ -300,7 +300,7 @@ describe('a worker that dies', () => {
     expect(first.workers.length).toBe(2);
   });
 
-  test('[CONN7] takes what it passed by reference with it', async () => {
+  test('[CONN7] takes the values that it passed by reference with it', async () => {
     const room = (await connect(first)).env.Room.getByName('a');
     const counter = await room.counter();
     first.terminateWorker();
@@ -396,6 +396,35 @@ describe('onRpcBroken', () => {
     await mine.say('a fresh instance, which has no listener');
   });
 
+  test('[STUB37] a page’s function keeps the object that holds it in memory until the page goes', async () => {
+    await connect(first);
+    const room = (await connect(second)).env.Room.getByName('a');
+    const counter = new CalledBack();
+    await room.listen(() => counter.call());
+    await host.advance(60_000);
+    const mine = (await connect(first)).env.Room.getByName('a');
+    await mine.say('still the same instance');
+    expect(counter.calls).toBe(1);
+    second.close();
+    await turns();
+    await host.advance(60_000);
+    await mine.say('a fresh instance, which has no listener');
+    expect(counter.calls).toBe(1);
+  });
+
+  test('[STUB37] functions that a page passed over its first connection are called after it made a second', async () => {
+    const heard: string[] = [];
+    const earlier = (await connect(first)).env.Room.getByName('a');
+    await earlier.listen((event) => void heard.push(event));
+    const later = (await connect(first)).env.Room.getByName('a');
+    await later.add(1);
+    await later.say('to the first');
+    expect(heard).toEqual(['to the first']);
+    await later.listen((event) => void heard.push(`${event}, again`));
+    await earlier.say('to the second');
+    expect(heard).toEqual(['to the first', 'to the second, again']);
+  });
+
   test('[STUB36] takes nothing but a function', async () => {
     const room = (await connect(first)).env.Room.getByName('a');
     expect(() => room.onRpcBroken('no' as never)).toThrow(
@@ -416,7 +445,7 @@ class CalledBack {
 }
 
 describe('a page that goes', () => {
-  test('[CONN8] is let go of: what it held no longer keeps objects in memory', async () => {
+  test('[CONN8] is let go of: its references no longer keep objects in memory', async () => {
     await connect(first);
     const theirs = (await connect(second)).env.Room.getByName('a');
     await theirs.listen(() => {});
@@ -428,7 +457,7 @@ describe('a page that goes', () => {
     await mine.say('nobody hears'); // a fresh instance, which has no listener
   });
 
-  test('[CONN9] close() rejects what is under way and what comes; a new connection starts over', async () => {
+  test('[CONN9] close() rejects pending and later calls; a new connection starts over', async () => {
     const objects = await connect(first);
     const room = objects.env.Room.getByName('a');
     const pending = failure(room.wait());

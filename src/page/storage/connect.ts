@@ -1,31 +1,37 @@
 // A page's way to the classes its worker serves: namespaces, stubs, and the objects' storage for
 // tools.
 
-import { convertTimestamp } from '../contract/arguments.ts';
-import type { ConnectionStatus, StatusEvents } from '../contract/connection-status.ts';
-import { storageError } from '../contract/errors.ts';
-import { listParts } from '../contract/list-parts.ts';
-import type { DurableObjectId, DurableObjectStub } from '../contract/object.ts';
-import { ObjectIdFactory } from '../contract/object-id.ts';
-import type { NamespacesOf, Objects, ObjectsClock } from '../contract/object-management.ts';
-import type { RemoteStorage as RemoteStorageInterface } from '../contract/storage.ts';
-import { liveCalls } from '../live/live-calls.ts';
-import { PartyCaller } from '../membrane/caller.ts';
-import type { ClassList, WireAddress } from '../rpc/object-protocol.ts';
-import { checkedEnv, unknownClass } from '../stubs/checked-env.ts';
-import { mustBeStub } from '../stubs/known-stubs.ts';
-import { DurableObjectNamespace } from '../stubs/namespace.ts';
-import { FREE, Party } from '../stubs/party.ts';
-import type { ObjectCaller } from '../stubs/stub.ts';
-import { fromWireAddress } from '../stubs/wire-address.ts';
-import type { LeaderFinder } from './leader-finder.ts';
-import type { LeaderFinders } from './leader-finders.ts';
+import { PartyCaller } from '../../shared/calls/membrane/caller.ts';
+import { checkedEnv, unknownClass } from '../../shared/calls/stubs/checked-env.ts';
+import { mustBeStub } from '../../shared/calls/stubs/known-stubs.ts';
+import { DurableObjectNamespace } from '../../shared/calls/stubs/namespace.ts';
+import { FREE, Party } from '../../shared/calls/stubs/party.ts';
+import type { ObjectCaller } from '../../shared/calls/stubs/stub.ts';
+import { fromWireAddress } from '../../shared/calls/stubs/wire-address.ts';
+import { convertTimestamp } from '../../shared/contract/arguments.ts';
+import type { ConnectionStatus, StatusEvents } from '../../shared/contract/connection-status.ts';
+import { storageError } from '../../shared/contract/errors.ts';
+import { listParts } from '../../shared/contract/list-parts.ts';
+import type { DurableObjectId, DurableObjectStub } from '../../shared/contract/object.ts';
+import { ObjectIdFactory } from '../../shared/contract/object-id.ts';
+import type {
+  NamespacesOf,
+  Objects,
+  ObjectsClock,
+} from '../../shared/contract/object-management.ts';
+import type { RemoteStorage as RemoteStorageInterface } from '../../shared/contract/storage.ts';
+import { liveCalls } from '../../shared/live/live-identity.ts';
+import { fromWire } from '../../shared/wire/errors-on-wire.ts';
+import type { ClassList, WireAddress } from '../../shared/wire/protocol.ts';
+import type { LeaderFinder } from '../leader/leader-finder.ts';
+import type { LeaderFinders } from '../leader/leader-finders.ts';
+import { Status } from '../leader/status.ts';
+import type { WorkerChoice } from '../leader/worker-choice.ts';
 import { livePeers } from './live-client.ts';
 import { ObjectsClient } from './objects-client.ts';
+import { forkObject } from './remote-branches.ts';
 import { RemoteStorage } from './remote-storage.ts';
 import { Session } from './session.ts';
-import { Status } from './status.ts';
-import type { WorkerChoice } from './worker-choice.ts';
 
 /** A page's connection to the classes of a worker. */
 export interface RemoteObjects<Classes extends object> extends Objects<Classes>, ConnectionStatus {
@@ -89,13 +95,18 @@ export async function connectClasses<Classes extends object>(
         (part) => client.manage({ op: 'list', className, ...part }),
         ({ address }) => address.id,
       );
-      return found.map(({ address, ...facts }) => ({ ...named(address), ...facts }));
+      return found.map(({ address, error, ...facts }) => ({
+        ...named(address),
+        ...facts,
+        error: error && (fromWire(error) as Error),
+      }));
     },
     async deleteObject(stub) {
       await client.manage({ op: 'delete', address: mustBeStub('deleteObject', stub) });
     },
     clock: clockOf(client),
     storage: (stub) => openObject(stub, finder, finders),
+    fork: (...args) => forkObject(caller, finder, finders.environment.now, args) as Promise<never>,
     async close() {
       const reason = storageError('CONNECTION_CLOSED', 'The connection was closed; connect again.');
       finder.close(reason);

@@ -1,17 +1,17 @@
-// Calls of this page's stubs, over whichever connection stands: sent in the order they were made,
-// also those made while there is none yet.
+// Calls of this page's stubs, over the current connection: sent in the order they were made, also calls
+// made before there is a connection.
 //
-// A call that was sent when the worker died rejects, because it may have taken effect; one that was
-// not waits for the next worker.
+// A call that was sent when the worker died rejects, because it may have taken effect; an unsent call
+// waits for the next worker.
 
-import type { CallFlag } from '../contract/call-flag.ts';
-import type { Answer, OutgoingCall } from '../membrane/caller.ts';
-import { References } from '../membrane/references.ts';
-import { fromWire } from '../rpc/errors-on-wire.ts';
-import type { ClassList, ManageRequest, ManageResults } from '../rpc/object-protocol.ts';
-import type { PageEnd } from '../rpc/page-end.ts';
-import type { LeaderFinder } from './leader-finder.ts';
-import type { Status } from './status.ts';
+import type { Answer, OutgoingCall } from '../../shared/calls/membrane/caller.ts';
+import { References } from '../../shared/calls/membrane/references.ts';
+import type { CallFlag } from '../../shared/contract/call-flag.ts';
+import { fromWire } from '../../shared/wire/errors-on-wire.ts';
+import type { PageEnd } from '../../shared/wire/page-end.ts';
+import type { ClassList, ManageRequest, ManageResults } from '../../shared/wire/protocol.ts';
+import type { LeaderFinder } from '../leader/leader-finder.ts';
+import type { Status } from '../leader/status.ts';
 
 /** How often the worker may be lost before its classes are not asked for again. */
 const ASKS_MAX = 3;
@@ -29,7 +29,6 @@ interface Waiting {
 export class ObjectsClient {
   readonly #finder: LeaderFinder;
   readonly #status: Status;
-  readonly #references = new WeakMap<PageEnd, References>();
   #waiting: Waiting[] = [];
   #isConnecting = false;
 
@@ -109,25 +108,29 @@ export class ObjectsClient {
   }
 
   async #ask(connection: PageEnd, waiting: Waiting): Promise<Answer> {
-    const channel = this.#referencesOf(connection);
+    const channel = referencesOf(connection);
     const { address, bond, request } = waiting.call;
     const { flag } = waiting;
     waiting.connection = connection;
     const payload = await bond.ask(channel, request, (sent) => {
-      return connection.worker.call(address, flag === undefined ? sent : { ...sent, flag });
+      const { client } = this.#finder;
+      return connection.worker.call(address, { ...sent, client, ...(flag && { flag }) });
     });
     return { payload, channel };
   }
+}
 
-  #referencesOf(connection: PageEnd): References {
-    let references = this.#references.get(connection);
-    if (references === undefined) {
-      const made = new References(connection.worker);
-      connection.show(made);
-      void connection.lost.then((reason) => made.end(reason));
-      this.#references.set(connection, made);
-      references = made;
-    }
-    return references;
+/** Of a connection there is one set of references, whichever of its clients has passed them. */
+const known = new WeakMap<PageEnd, References>();
+
+function referencesOf(connection: PageEnd): References {
+  let references = known.get(connection);
+  if (references === undefined) {
+    const made = new References(connection.worker);
+    connection.show(made);
+    void connection.lost.then((reason) => made.end(reason));
+    known.set(connection, made);
+    references = made;
   }
+  return references;
 }

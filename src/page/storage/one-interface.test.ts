@@ -1,17 +1,17 @@
 // The interface `Objects`, of a page's connection and of a Node process: the same names, and the same meanings.
 
 import { afterEach, beforeEach, describe, expect, expectTypeOf, test } from 'vitest';
-import { runCandidate } from '../../worker/boot/candidate.ts';
-import { startHost } from '../../worker/boot/start-host.ts';
-import { MemoryCatalog } from '../../worker/catalog/catalog.ts';
-import { createObjects, DurableObject } from '../../worker/entries/node-objects.ts';
-import { MemoryMedium } from '../../worker/file/medium.ts';
-import { ClassRegistry } from '../../worker/instance/object-class.ts';
-import { PageSessions } from '../../worker/sessions/page-sessions.ts';
-import { loadSqliteInNode } from '../../worker/testing/sqlite.ts';
-import type { DurableObjectStub } from '../contract/object.ts';
-import type { Objects } from '../contract/object-management.ts';
-import { FakeTabs } from '../testing/fake-tabs.ts';
+import { MemoryMedium } from '../../../worker/engine/file/medium.ts';
+import { MemoryCatalog } from '../../../worker/objects/catalog/catalog.ts';
+import { ClassRegistry } from '../../../worker/objects/instance/object-class.ts';
+import { PageSessions } from '../../../worker/objects/sessions/page-session.ts';
+import { runCandidate } from '../../../worker/start/boot/candidate.ts';
+import { startHost } from '../../../worker/start/boot/start-host.ts';
+import { createObjects, DurableObject } from '../../../worker/start/entries/node-objects.ts';
+import { loadSqliteInNode } from '../../../worker/testing/sqlite.ts';
+import type { DurableObjectStub } from '../../shared/contract/object.ts';
+import type { Objects } from '../../shared/contract/object-management.ts';
+import { FakeTabs } from '../../testing/fake-tabs.ts';
 import type { RemoteObjects } from './connect.ts';
 
 class Room extends DurableObject {
@@ -77,7 +77,7 @@ describe.each([
   });
   afterEach(() => started.end());
 
-  test('[NODE23] what is destructured works: calls, lists, storage, time, deletion', async () => {
+  test('[NODE23] destructured members work: calls, lists, storage, time, deletion', async () => {
     const {
       env,
       list,

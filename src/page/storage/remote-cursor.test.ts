@@ -1,10 +1,11 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { runCandidate } from '../../worker/boot/candidate.ts';
-import type { RemoteSqlStorage, RemoteStorage } from '../contract/storage.ts';
-import type { FakeHost } from '../testing/fake-host.ts';
-import { type FakeTab, FakeTabs } from '../testing/fake-tabs.ts';
+import { runCandidate } from '../../../worker/start/boot/candidate.ts';
+import type { RemoteSqlStorage, RemoteStorage } from '../../shared/contract/storage.ts';
+import type { FakeHost } from '../../testing/fake-host.ts';
+import { type FakeTab, FakeTabs } from '../../testing/fake-tabs.ts';
+import { turns } from '../../testing/turns.ts';
 
 let tabs: FakeTabs;
 let storage: RemoteStorage;
@@ -21,6 +22,21 @@ beforeEach(async () => {
 });
 
 afterEach(() => tabs.close());
+
+/** The rejections that nobody handles, instead of the end of the process. */
+function watchUnhandled(): { readonly seen: unknown[]; stop(): void } {
+  const seen: unknown[] = [];
+  const others = process.listeners('unhandledRejection');
+  process.removeAllListeners('unhandledRejection');
+  process.on('unhandledRejection', (reason) => seen.push(reason));
+  return {
+    seen,
+    stop() {
+      process.removeAllListeners('unhandledRejection');
+      for (const other of others) process.on('unhandledRejection', other);
+    },
+  };
+}
 
 const openCursors = () =>
   [...host.sessions.values()].reduce((n, { cursors }) => n + cursors.size, 0);
@@ -39,7 +55,7 @@ describe('rows', () => {
     expect(host.operations).toEqual(['exec']);
   });
 
-  test('[CUR8] a reader of a second batch has the next one asked for, one that stops before has none', async () => {
+  test('[CUR8] a reader of a second batch has the next one asked for, a reader that stops before has none', async () => {
     const rows = sql.exec('rows 5000');
     for (let i = 0; i < 100; i++) await rows.next();
     expect(host.operations).toEqual(['exec']);
@@ -169,13 +185,10 @@ describe('end', () => {
     const collect = runInNewContext('gc') as () => void;
     await sql.exec('rows 5000').ready;
     expect(openCursors()).toBe(1);
-    await vi.waitUntil(
-      () => {
-        collect();
-        return openCursors() === 0;
-      },
-      { timeout: 4000 },
-    );
+    await vi.waitUntil(() => {
+      collect();
+      return openCursors() === 0;
+    });
     expect(host.operations).toEqual(['exec', 'closeCursor']);
   });
 
@@ -221,16 +234,13 @@ describe('end', () => {
     }
     release();
     await vi.waitUntil(() => openCursors() === 1);
-    await vi.waitUntil(
-      () => {
-        collect();
-        return openCursors() === 0;
-      },
-      { timeout: 4000 },
-    );
+    await vi.waitUntil(() => {
+      collect();
+      return openCursors() === 0;
+    });
   });
 
-  test('[CUR7] the collector does not end what is being read', async () => {
+  test('[CUR7] the collector does not end a cursor that is being read', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
     const release = host.holdAnswers();
@@ -253,20 +263,37 @@ describe('end', () => {
     await expect(cursor.ready).rejects.toMatchObject(error);
   });
 
+  test.for(['the handle', 'the connection'])(
+    '[CUR9] %s that ends leaves no unhandled rejection of a cursor that nobody reads',
+    async (what) => {
+      const { seen, stop } = watchUnhandled();
+      try {
+        await sql.exec('rows 1').ready;
+        const read = expect(sql.exec('rows 1').toArray()).rejects.toMatchObject({
+          code: 'CONNECTION_CLOSED',
+        });
+        sql.exec('rows 1');
+        await null; // sent
+        if (what === 'the handle') storage.close();
+        else tab.terminateWorker();
+        await read;
+        await turns();
+        expect(seen).toEqual([]);
+      } finally {
+        stop();
+      }
+    },
+  );
+
   test('[CUR6] the error of a pull leaves no unhandled rejection, an unread one does', async () => {
-    const unhandled: unknown[] = [];
-    const listener = (reason: unknown) => unhandled.push(reason);
-    const others = process.listeners('unhandledRejection');
-    process.removeAllListeners('unhandledRejection');
-    process.on('unhandledRejection', listener);
+    const { seen, stop } = watchUnhandled();
     try {
       await expect(sql.exec('pulled').toArray()).rejects.toThrow('pulled');
       sql.exec('unread');
-      await vi.waitUntil(() => unhandled.length > 0);
-      expect(unhandled).toMatchObject([{ message: 'near "unread": syntax error' }]);
+      await vi.waitUntil(() => seen.length > 0);
+      expect(seen).toMatchObject([{ message: 'near "unread": syntax error' }]);
     } finally {
-      process.removeAllListeners('unhandledRejection');
-      for (const other of others) process.on('unhandledRejection', other);
+      stop();
     }
   });
 });

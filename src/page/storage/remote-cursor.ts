@@ -7,12 +7,12 @@
 // A reader that has taken a second batch reads on: from then on, the next one is asked for when one
 // arrives, so that the worker reads rows while the page makes objects of them.
 
-import { storageError } from '../contract/errors.ts';
-import type { RowBatch } from '../contract/operations.ts';
-import type { RemoteSqlCursor, SqlRow, SqlStorageValue } from '../contract/storage.ts';
-import { connectionClosed } from '../rpc/connection-closed.ts';
-import type { PageEnvironment } from './environment.ts';
-import type { SessionCalls } from './signalled-session.ts';
+import { isStorageError, storageError } from '../../shared/contract/errors.ts';
+import type { RemoteSqlCursor, SqlRow, SqlStorageValue } from '../../shared/contract/storage.ts';
+import { connectionClosed } from '../../shared/wire/errors-on-wire.ts';
+import type { RowBatch } from '../../shared/wire/operations.ts';
+import type { PageEnvironment } from '../leader/environment.ts';
+import type { SessionCalls } from './session.ts';
 
 /** Rows of the first batch: enough for most queries, and few if only the first row is wanted. */
 export const FIRST_ROWS = 100;
@@ -25,17 +25,17 @@ const LATER_ROWS = 2500;
 
 type Row = SqlStorageValue[];
 
-export class RemoteCursor<T extends SqlRow> implements RemoteSqlCursor<T> {
+export class RemoteCursor<T extends object> implements RemoteSqlCursor<T> {
   readonly #rows: RowSource;
 
   constructor(
-    session: SessionCalls,
+    calls: SessionCalls,
     first: Promise<RowBatch>,
     whenCollected: PageEnvironment['whenCollected'],
   ) {
     // Most statements leave nothing to free, and to watch a cursor costs more than to read a row.
     const opened = () => whenCollected(this, abandonLater(rows));
-    const rows = new RowSource(session, first, opened);
+    const rows = new RowSource(calls, first, opened);
     this.#rows = rows;
   }
 
@@ -118,7 +118,7 @@ function abandonLater(rows: RowSource): () => void {
   return () => rows.abandon();
 }
 
-/** What a source has before its first batch. It is never changed. */
+/** The rows of a source before its first batch. Never changed. */
 const NO_ROWS: Row[] = [];
 
 /** The shared position, and the rows pulled beyond it. */
@@ -127,7 +127,7 @@ class RowSource {
   rowsRead = 0;
   rowsWritten = 0;
   readonly ready: Promise<void>;
-  readonly #session: SessionCalls;
+  readonly #calls: SessionCalls;
   #generation = 0;
   #rows = NO_ROWS;
   #position = 0;
@@ -142,13 +142,17 @@ class RowSource {
   #waiting = 0;
 
   /** `opened` is called if rows are left in the worker after the first batch. */
-  constructor(session: SessionCalls, first: Promise<RowBatch>, opened: () => void) {
-    this.#session = session;
+  constructor(calls: SessionCalls, first: Promise<RowBatch>, opened: () => void) {
+    this.#calls = calls;
     this.ready = first.then((batch) => {
       this.#columnNames = batch.columnNames;
-      this.#generation = session.generation;
+      this.#generation = calls.session.generation;
       this.#take(batch);
       if (this.#cursor !== null) opened();
+    });
+    // A failed statement that nobody reads is reported; the end of its handle is not its failure.
+    first.catch((error) => {
+      if (isEnd(error)) this.ready.catch(() => {});
     });
   }
 
@@ -234,15 +238,15 @@ class RowSource {
   }
 
   async #pull(cursor: number): Promise<RowBatch> {
-    if (this.#session.generation !== this.#generation) {
+    if (this.#calls.session.generation !== this.#generation) {
       throw connectionClosed('the rest of the rows is gone');
     }
     const rowCount = this.#batchRows;
     this.#batchRows = LATER_ROWS;
     try {
-      return await this.#session.call({ op: 'rows', cursor, rowCount });
+      return await this.#calls.call({ op: 'rows', cursor, rowCount });
     } catch (error) {
-      if (this.#session.signal?.aborted) void this.#free(); // nobody pulls again
+      if (this.#calls.signal?.aborted) void this.#free(); // nobody pulls again
       throw error;
     }
   }
@@ -266,8 +270,15 @@ class RowSource {
     this.#position = 0;
     this.#cursor = null;
     this.#ahead = null; // the worker answers it before it closes the cursor
-    if (cursor === null || this.#session.generation !== this.#generation) return;
+    if (cursor === null || this.#calls.session.generation !== this.#generation) return;
     // Fails only if the session has ended, which closed the cursor.
-    await this.#session.call({ op: 'closeCursor', cursor }, null, null).catch(() => {});
+    await this.#calls.call({ op: 'closeCursor', cursor }, null, null).catch(() => {});
   }
 }
+
+/** True for the end of the handle, moment or connection that the statement was sent over. */
+function isEnd(error: unknown): boolean {
+  return isStorageError(error) && ENDS.has(error.code);
+}
+
+const ENDS: ReadonlySet<string> = new Set(['CONNECTION_CLOSED', 'MOMENT_CLOSED']);

@@ -1,15 +1,26 @@
-// `kv` of a page: one key per call, no options, and a list that is read while it is iterated.
+// The key-value methods of a page: those of `ctx.storage`, for a handle and for the `txn` of a transaction, from the
+// table of operations; and `kv`, with one key per call, no options, and a list that is read while it is iterated.
 //
-// The list is read in pieces, each of which begins after the last key of the previous one. So
+// That list is read in pieces, each of which begins after the last key of the previous one. So
 // nothing stays open in the worker, and no other list ends it. Changes ahead of its position are
 // seen, as in the worker.
 
-import { checkArgumentCount, convertKey, convertListOptions } from '../contract/arguments.ts';
-import type { KeyRange } from '../contract/key-range.ts';
-import type { ValueBytes } from '../contract/operation-fields.ts';
-import type { RemoteKvStorage, SyncListOptions } from '../contract/storage.ts';
-import { decodeValue, encodeValue } from '../contract/value.ts';
-import type { SendCall } from './remote-methods.ts';
+import {
+  checkArgumentCount,
+  convertKey,
+  convertListOptions,
+  type ValueBytes,
+} from '../../shared/contract/arguments.ts';
+import type { KeyRange } from '../../shared/contract/key-range.ts';
+import type {
+  KeyValueOperations,
+  RemoteKvStorage,
+  SyncListOptions,
+} from '../../shared/contract/storage.ts';
+import { decodeValue, encodeValue } from '../../shared/values/value.ts';
+import type { MethodName } from '../../shared/wire/operations.ts';
+import type { RemoteBulk } from './remote-bulk.ts';
+import { defineRemoteMethods, type MethodCalls } from './session.ts';
 
 /** Entries of one piece of a list. */
 export const LIST_ENTRIES = 256;
@@ -19,17 +30,37 @@ const REPLACEMENT_CHARACTER = '\ufffd';
 
 type Entry = [string, ValueBytes];
 
-export class RemoteKv implements RemoteKvStorage {
-  readonly #send: SendCall;
+/** The methods of the table, which the static block defines. */
+export interface RemoteKeyValue extends Pick<KeyValueOperations, MethodName<'transaction'>> {}
 
-  constructor(send: SendCall) {
-    this.#send = send;
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the static block defines these methods
+export class RemoteKeyValue implements KeyValueOperations {
+  readonly #calls: MethodCalls;
+
+  constructor(calls: MethodCalls) {
+    this.#calls = calls;
+  }
+
+  static {
+    defineRemoteMethods(
+      RemoteKeyValue.prototype,
+      ['transaction'],
+      (self: RemoteKeyValue) => self.#calls,
+    );
+  }
+}
+
+export class RemoteKv implements Omit<RemoteKvStorage, 'putMany'> {
+  readonly #calls: MethodCalls;
+
+  constructor(calls: MethodCalls) {
+    this.#calls = calls;
   }
 
   get<T = unknown>(key: string): Promise<T | undefined>;
   async get(...args: unknown[]): Promise<unknown> {
     checkArgumentCount('kv.get', args.length, 1);
-    const [bytes] = await this.#send({ op: 'get', keys: [convertKey('kv.get', args[0])] });
+    const [bytes] = await this.#calls.call({ op: 'get', keys: [convertKey('kv.get', args[0])] });
     return bytes ? decodeValue(bytes) : undefined;
   }
 
@@ -38,14 +69,14 @@ export class RemoteKv implements RemoteKvStorage {
     checkArgumentCount('kv.put', args.length, 2);
     const key = convertKey('kv.put', args[0]);
     const entry = [key, encodeValue('kv.put', key, args[1])] as const;
-    await this.#send({ op: 'put', entries: [entry], unconfirmed: false });
+    await this.#calls.call({ op: 'put', entries: [entry], unconfirmed: false });
   }
 
   delete(key: string): Promise<boolean>;
   async delete(...args: unknown[]): Promise<boolean> {
     checkArgumentCount('kv.delete', args.length, 1);
     const keys = [convertKey('kv.delete', args[0])];
-    return (await this.#send({ op: 'delete', keys, unconfirmed: false })) === 1;
+    return (await this.#calls.call({ op: 'delete', keys, unconfirmed: false })) === 1;
   }
 
   list<T = unknown>(options?: SyncListOptions): AsyncIterableIterator<[string, T]> {
@@ -70,7 +101,7 @@ export class RemoteKv implements RemoteKvStorage {
     let rest: KeyRange = range;
     for (;;) {
       const limit = Math.min(rest.limit ?? LIST_ENTRIES, LIST_ENTRIES);
-      const piece = await this.#send({ op: 'list', range: { ...rest, limit } });
+      const piece = await this.#calls.call({ op: 'list', range: { ...rest, limit } });
       const last = piece.at(-1)?.[0];
       const remaining = rest.limit === null ? null : rest.limit - piece.length;
       if (last === undefined || piece.length < limit || remaining === 0) {
@@ -79,7 +110,7 @@ export class RemoteKv implements RemoteKvStorage {
       }
       if (last.includes(REPLACEMENT_CHARACTER)) {
         // The stored key may differ, so the list cannot continue after it: read the rest at once.
-        yield await this.#send({ op: 'list', range: rest });
+        yield await this.#calls.call({ op: 'list', range: rest });
         return;
       }
       yield piece;
@@ -93,4 +124,18 @@ function after(range: KeyRange, key: string): KeyRange {
   const encoder = new TextEncoder();
   if (range.reverse) return { ...range, end: encoder.encode(key) };
   return { ...range, start: encoder.encode(`${key}\0`) };
+}
+
+/** With the calls that only a handle has. */
+export class RemoteBulkKv extends RemoteKv implements RemoteKvStorage {
+  readonly #bulk: RemoteBulk;
+
+  constructor(calls: MethodCalls, bulk: RemoteBulk) {
+    super(calls);
+    this.#bulk = bulk;
+  }
+
+  putMany(...args: unknown[]): Promise<number> {
+    return this.#bulk.putMany(args);
+  }
 }

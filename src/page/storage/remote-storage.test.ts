@@ -1,11 +1,11 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { runCandidate } from '../../worker/boot/candidate.ts';
-import type { RemoteSqlCursor, RemoteStorage } from '../contract/storage.ts';
-import { BATCH_CALLS_MAX } from '../rpc/protocol.ts';
-import type { FakeHost } from '../testing/fake-host.ts';
-import { type FakeTab, FakeTabs } from '../testing/fake-tabs.ts';
+import { runCandidate } from '../../../worker/start/boot/candidate.ts';
+import type { RemoteSqlCursor, RemoteStorage } from '../../shared/contract/storage.ts';
+import { BATCH_CALLS_MAX } from '../../shared/wire/protocol.ts';
+import type { FakeHost } from '../../testing/fake-host.ts';
+import { type FakeTab, FakeTabs } from '../../testing/fake-tabs.ts';
 import { LIST_ENTRIES } from './remote-kv.ts';
 
 /** The storage as a program without types sees it. */
@@ -181,7 +181,7 @@ describe('calls', () => {
     expect(host.messages.flat()).toMatchObject([{ unconfirmed: true }, { unconfirmed: false }]);
   });
 
-  test('[PAGE6] transactionSync names what to use instead', () => {
+  test('[PAGE6] transactionSync names its replacement', () => {
     expect(() => storage.transactionSync(() => 1)).toThrowError(
       expect.objectContaining({
         code: 'NOT_ON_PAGE',
@@ -190,7 +190,7 @@ describe('calls', () => {
     );
   });
 
-  test('[PAGE7] close() rejects what is under way and what comes later', async () => {
+  test('[PAGE7] close() rejects pending and later calls', async () => {
     const release = host.holdAnswers();
     const sent = storage.put('a', 1);
     await turn();
@@ -222,13 +222,10 @@ describe('calls', () => {
       handles.push(new WeakRef(handle));
     }
     const left = () => handles.filter((handle) => handle.deref() !== undefined).length;
-    await vi.waitUntil(
-      () => {
-        collect();
-        return left() <= 1; // the engine may keep the last of a loop
-      },
-      { timeout: 4000 },
-    );
+    await vi.waitUntil(() => {
+      collect();
+      return left() <= 1; // the engine may keep the last of a loop
+    });
     expect(await storage.get('a')).toBe(undefined);
   });
 
@@ -256,7 +253,7 @@ describe('kv', () => {
     expect(host.messages.length - before).toBe(3);
   });
 
-  test('[PAGE9] list asks for nothing beyond what is read, and ends at its limit', async () => {
+  test('[PAGE9] list asks for no entries beyond the ones read, and ends at its limit', async () => {
     await Promise.all(Array.from({ length: 300 }, (_, i) => storage.kv.put(`key ${i}`, i)));
     const before = host.messages.length;
     const list = storage.kv.list({ limit: 257 });

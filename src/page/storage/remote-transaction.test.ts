@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { runCandidate } from '../../worker/boot/candidate.ts';
-import type { RemoteStorage, Transaction } from '../contract/storage.ts';
-import { toWire } from '../rpc/errors-on-wire.ts';
-import type { FakeHost } from '../testing/fake-host.ts';
-import { type FakeTab, FakeTabs } from '../testing/fake-tabs.ts';
-import { turns } from '../testing/turns.ts';
+import { runCandidate } from '../../../worker/start/boot/candidate.ts';
+import type { RemoteStorage, Transaction } from '../../shared/contract/storage.ts';
+import { toWire } from '../../shared/wire/errors-on-wire.ts';
+import type { FakeHost } from '../../testing/fake-host.ts';
+import { type FakeTab, FakeTabs } from '../../testing/fake-tabs.ts';
+import { turns } from '../../testing/turns.ts';
 
 let tabs: FakeTabs;
 let tab: FakeTab;
@@ -152,7 +152,7 @@ describe('the first calls', () => {
     expect(other.leadingHost.operations).toEqual(['get']);
   });
 
-  test('[PTX8] one that is lost before it was open begins again, with its calls, at the next worker', async () => {
+  test('[PTX8] a transaction that is lost before it was open begins again, with its calls, at the next worker', async () => {
     const other = tabs.tab();
     const theirs = await other.open('object');
     host.holdAnswers();
@@ -169,7 +169,7 @@ describe('the first calls', () => {
     expect(other.leadingHost.operations).toEqual(['begin', 'get', 'put', 'get', 'commit']);
   });
 
-  test('[PTX8] a beginning that is refused is what the transaction rejects with, and its calls too', async () => {
+  test('[PTX8] if the beginning is refused, the transaction and its calls reject with that error', async () => {
     vi.spyOn(host, 'execute').mockImplementation(async (_session, calls) =>
       calls.map(() => ({ error: toWire(new Error('refused')) })),
     );

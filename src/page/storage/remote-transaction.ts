@@ -5,35 +5,34 @@
 // object.
 //
 // The closure starts as the transaction begins: its first calls travel with the beginning, and wait in the
-// worker until the transaction is open. So does the commit of one that has ended by then.
+// worker until the transaction is open. So does the commit of a closure that has ended by then.
 
-import { checkCallback } from '../contract/arguments.ts';
-import { storageError } from '../contract/errors.ts';
-import { CRITICAL_SECTION_MS_MAX } from '../contract/limits.ts';
-import type { Transaction } from '../contract/storage.ts';
-import { untilAborted } from '../stubs/with-signal.ts';
-import type { PageEnvironment } from './environment.ts';
-import { RemoteKeyValue } from './remote-key-value.ts';
-import type { SessionCalls } from './signalled-session.ts';
-import { type TransactionScope, transactionEnded } from './transaction-scope.ts';
+import { untilAborted } from '../../shared/calls/stubs/with-signal.ts';
+import { checkCallback } from '../../shared/contract/arguments.ts';
+import { storageError } from '../../shared/contract/errors.ts';
+import { CRITICAL_SECTION_MS_MAX } from '../../shared/contract/limits.ts';
+import type { Transaction } from '../../shared/contract/storage.ts';
+import type { PageEnvironment } from '../leader/environment.ts';
+import { RemoteKeyValue } from './remote-kv.ts';
+import { type Session, type TransactionScope, transactionEnded } from './session.ts';
 
 type Closure<T> = (txn: Transaction) => T | PromiseLike<T>;
 
 /** The transactions of one handle, one after the other. */
 export class RemoteTransactions {
-  readonly #session: SessionCalls;
+  readonly #session: Session;
   readonly #after: PageEnvironment['after'];
   #last: Promise<unknown> = Promise.resolve();
   /** True while a closure runs up to its first await. */
   #isInClosure = false;
 
-  constructor(session: SessionCalls, after: PageEnvironment['after']) {
+  constructor(session: Session, after: PageEnvironment['after']) {
     this.#session = session;
     this.#after = after;
   }
 
   /** `signal` rolls it back, unless its commit is under way. */
-  async run<T>(closure: unknown, signal?: AbortSignal): Promise<T> {
+  async run<T>(closure: unknown, signal?: AbortSignal, label?: string): Promise<T> {
     checkCallback('transaction', closure);
     signal?.throwIfAborted();
     if (this.#isInClosure) {
@@ -46,7 +45,7 @@ export class RemoteTransactions {
     const run = closure as unknown as Closure<T>;
     const started = this.#last.then(() => {
       signal?.throwIfAborted(); // while it waited
-      return this.#session.begin(signal);
+      return this.#session.begin(signal, label);
     });
     const result = started.then((scope) => this.#one(scope, run, signal));
     this.#last = result.catch(() => {}); // the caller receives the error
@@ -72,7 +71,7 @@ export class RemoteTransactions {
     try {
       result = await this.#inTime(running, transaction, scope, signal);
       if (signal !== undefined) {
-        // Not before it is open: one that is cancelled while it waits is not committed.
+        // Not before it is open: a transaction cancelled while it waits is not committed.
         await scope.begun;
         signal.throwIfAborted();
       }
@@ -129,13 +128,13 @@ export class RemoteTransactions {
 
 /** The `txn` that a closure receives. */
 class RemoteTransaction extends RemoteKeyValue implements Transaction {
-  readonly #session: SessionCalls;
+  readonly #session: Session;
   readonly #scope: TransactionScope;
   #state: 'open' | 'committed' | 'undone' = 'open';
   #undoing: Promise<unknown> = Promise.resolve();
 
-  constructor(session: SessionCalls, scope: TransactionScope) {
-    super((call) => session.call(call, scope));
+  constructor(session: Session, scope: TransactionScope) {
+    super({ call: (call) => session.call(call, scope) });
     this.#session = session;
     this.#scope = scope;
   }
@@ -143,7 +142,7 @@ class RemoteTransaction extends RemoteKeyValue implements Transaction {
   rollback(): void {
     if (this.#state === 'committed') throw transactionEnded('committed');
     void this.undo(transactionEnded('rolled back'));
-    // As in the worker, what the closure does on the storage itself from here on is kept.
+    // As in the worker, the closure's changes on the storage itself from here on are kept.
     this.#session.leave(this.#scope);
   }
 
@@ -158,7 +157,7 @@ class RemoteTransaction extends RemoteKeyValue implements Transaction {
     return this.#undoing;
   }
 
-  /** Keeps what was done, unless the closure called rollback(). */
+  /** Keeps the changes, unless the closure called rollback(). */
   async commit(): Promise<void> {
     if (this.#state !== 'open') {
       await this.#undoing;

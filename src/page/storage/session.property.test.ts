@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { runCandidate } from '../../worker/boot/candidate.ts';
-import { isStorageError } from '../contract/errors.ts';
-import type { RemoteStorage } from '../contract/storage.ts';
-import { type FakeTab, FakeTabs } from '../testing/fake-tabs.ts';
-import { Settling } from '../testing/settling.ts';
-import { turns } from '../testing/turns.ts';
-import { CONNECT_WAIT_MS } from './leader-waits.ts';
+import { runCandidate } from '../../../worker/start/boot/candidate.ts';
+import { isStorageError } from '../../shared/contract/errors.ts';
+import type { RemoteStorage } from '../../shared/contract/storage.ts';
+import { type FakeTab, FakeTabs } from '../../testing/fake-tabs.ts';
+import { Settling } from '../../testing/settling.ts';
+import { turns } from '../../testing/turns.ts';
+import { CONNECT_WAIT_MS } from '../leader/leader-search.ts';
 
 const STEPS = [
   'put',
@@ -30,7 +30,7 @@ const STEPS = [
 
 type Step = (typeof STEPS)[number];
 
-/** What a handle may reject with, whatever happens to its worker, its object or itself. */
+/** The codes with which a handle may reject, whatever happens to its worker, its object or itself. */
 const CODES = new Set([
   'CONNECTION_CLOSED',
   'CURSOR_CLOSED',
@@ -218,9 +218,7 @@ class Story {
   }
 }
 
-test('[PAGE11] any order of calls, loss, takeover, close and reply settles every call once, sends no write twice and leaves no session', {
-  timeout: 120_000,
-}, async () => {
+test('[PAGE11] any order of calls, loss, takeover, close and reply settles every call once, sends no write twice and leaves no session', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.constantFrom(...STEPS), { maxLength: 24 }), async (steps) => {
       const story = new Story();

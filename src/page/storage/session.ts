@@ -1,21 +1,33 @@
-// One opened handle, independent of which worker leads. Calls of one turn are sent together, in
-// order, and every call settles.
+// One opened handle, independent of which worker leads, and the methods that make its calls. Calls of one turn are sent
+// together, in order, and every call settles.
 //
-// When the worker dies, the session is opened again at the next one. Reads that had been sent are
-// sent again. Writes reject with CONNECTION_CLOSED, because they may have taken effect; so do calls
-// of a transaction, which ended with its worker. One that the worker had not opened yet begins again,
-// with its calls, of which none was answered.
+// When the worker dies, the session is opened again at the next one. Reads that had been sent are sent
+// again. Writes reject with CONNECTION_CLOSED, because they may have taken effect; so do calls of a
+// transaction, which ended with its worker. A transaction that the worker had not opened yet begins
+// again, with its calls, of which none was answered.
 
-import { eachOf } from '../contract/each-of.ts';
-import { isStorageError, storageError } from '../contract/errors.ts';
-import { inMicrotask } from '../contract/microtask.ts';
-import { type Call, operationOf, type Results } from '../contract/operations.ts';
-import { fromWire, type Outcome } from '../rpc/errors-on-wire.ts';
-import type { WireAddress } from '../rpc/object-protocol.ts';
-import { BATCH_CALLS_MAX, type SessionId } from '../rpc/protocol.ts';
-import type { SessionConnection, SessionFinder } from './session-finder.ts';
-import { Status } from './status.ts';
-import { TransactionScope } from './transaction-scope.ts';
+import { bothSignals } from '../../shared/calls/stubs/with-signal.ts';
+import { eachOf } from '../../shared/contract/arguments.ts';
+import { isStorageError, storageError } from '../../shared/contract/errors.ts';
+import { inMicrotask } from '../../shared/wire/channel-endpoint.ts';
+import { fromWire, type Outcome } from '../../shared/wire/errors-on-wire.ts';
+import {
+  type Call,
+  defineMethods,
+  type MethodOwner,
+  operationOf,
+  type Results,
+} from '../../shared/wire/operations.ts';
+import type { PageEnd } from '../../shared/wire/page-end.ts';
+import {
+  BATCH_CALLS_MAX,
+  type LivePeer,
+  type SessionId,
+  type StoragePeer,
+  type WireAddress,
+} from '../../shared/wire/protocol.ts';
+import type { LeaderFinder } from '../leader/leader-finder.ts';
+import { type StandingSource, Status } from '../leader/status.ts';
 
 /** Most bytes of values in one message, unless a single call has more. */
 export const BATCH_BYTES_MAX = 1_048_576;
@@ -43,11 +55,17 @@ type State =
     }
   | { readonly kind: 'closed'; readonly error: Error };
 
-export class Session {
+/** How the calls of a handle are made: by its session, with a signal of their own, or at an earlier moment. */
+export interface SessionCalls extends Pick<Session, 'call' | 'end' | 'signal' | 'label'> {
+  readonly session: Session;
+}
+
+export class Session implements SessionCalls {
+  readonly session = this;
   readonly name: string;
   readonly status: Status;
   readonly finder: SessionFinder;
-  /** What it opens at a worker. */
+  /** The object it opens at a worker. */
   readonly target: string | WireAddress;
   /** Calls that are not sent yet. */
   #queue: Pending[] = [];
@@ -57,6 +75,8 @@ export class Session {
   #isFlushScheduled = false;
   #generation = 0;
   readonly signal: AbortSignal | undefined = undefined;
+  /** Of the commits that its calls make. */
+  readonly label: string | undefined = undefined;
   /** The open transaction, which calls of this handle join. */
   #scope: TransactionScope | null = null;
   /** The transaction whose beginning is not answered. */
@@ -76,9 +96,7 @@ export class Session {
     this.status = new Status(finder.standing, now);
   }
 
-  /**
-   * Changes when the worker is lost, and with it what it held for this session, such as cursors.
-   */
+  /** Changes when the worker is lost, and with it its state for this session, such as cursors. */
   get generation(): number {
     return this.#generation;
   }
@@ -94,6 +112,14 @@ export class Session {
     if (error === null) return;
     this.status.close(error);
     throw error;
+  }
+
+  /** Opens the object for a handle that is in use already, which lives on after an error. @throws as `openStorage` */
+  async openInUse(): Promise<void> {
+    if (this.#state.kind === 'closed') throw this.#state.error;
+    if (this.#state.kind !== 'unopened') return;
+    const error = await this.#open();
+    if (error !== null) throw error;
   }
 
   /**
@@ -123,19 +149,20 @@ export class Session {
     return this.status.write(answer, isUnconfirmed(call) ? 'unconfirmed' : 'confirmed');
   }
 
-  /** Whether calls of the handle join a transaction now. */
-  get isInTransaction(): boolean {
-    return this.#scope !== null;
+  /** The transaction that calls of the handle join now. */
+  get scope(): TransactionScope | null {
+    return this.#scope;
   }
 
   /**
    * Begins a transaction; until leave(), calls of this handle belong to it. They need not wait for its
    * beginning.
    */
-  begin(signal?: AbortSignal): TransactionScope {
+  begin(signal?: AbortSignal, label?: string): TransactionScope {
     this.#lastTransaction += 1;
     const number = this.#lastTransaction;
-    const answer = this.call({ op: 'begin', number }, null, signal);
+    const begin = { op: 'begin', number, ...(label !== undefined && { label }) } as const;
+    const answer = this.call(begin, null, signal);
     const answered = () => {
       if (this.#beginning === scope) this.#beginning = null;
     };
@@ -224,7 +251,7 @@ export class Session {
     let queue = this.#queue;
     this.#queue = [];
     if (connection.isYielding) {
-      // A worker that steps down finishes what it has begun; the rest waits for the next one.
+      // A worker that steps down finishes calls that it has begun; the rest waits for the next one.
       const isBound = queue.map(({ call }) => this.#isBoundNow(call));
       this.#queue = queue.filter((_, i) => !isBound[i]);
       queue = queue.filter((_, i) => isBound[i]);
@@ -277,7 +304,7 @@ export class Session {
         const connection = await this.finder.connection();
         let outcome: Outcome<SessionId>;
         try {
-          outcome = await connection.worker.open(this.target);
+          outcome = await connection.worker.open(this.target, this.finder.client);
         } catch (error) {
           if (connection.failure === null || tries === SENDS_MAX) throw error;
           continue;
@@ -344,6 +371,61 @@ export class Session {
   }
 }
 
+/** The same, whose calls end with a signal too. */
+export class SignalledCalls implements SessionCalls {
+  readonly session: Session;
+  readonly signal: AbortSignal;
+  readonly label: string | undefined;
+  readonly #calls: SessionCalls;
+
+  constructor(calls: SessionCalls, signal: AbortSignal) {
+    this.session = calls.session;
+    this.signal = bothSignals(calls.signal, signal);
+    this.label = calls.label;
+    this.#calls = calls;
+  }
+
+  get end(): Error | undefined {
+    return this.#calls.end;
+  }
+
+  call<C extends Call>(
+    call: C,
+    scope?: TransactionScope | null,
+    signal: AbortSignal | null = this.signal,
+  ): Promise<Results[C['op']]> {
+    return this.#calls.call(call, scope, signal);
+  }
+}
+
+/** The same, whose writes have a label in the history. */
+export class LabelledCalls implements SessionCalls {
+  readonly session: Session;
+  readonly signal: AbortSignal | undefined;
+  readonly label: string;
+  readonly #calls: SessionCalls;
+
+  constructor(calls: SessionCalls, label: string) {
+    this.session = calls.session;
+    this.signal = calls.signal;
+    this.label = label;
+    this.#calls = calls;
+  }
+
+  get end(): Error | undefined {
+    return this.#calls.end;
+  }
+
+  call<C extends Call>(
+    call: C,
+    scope?: TransactionScope | null,
+    signal?: AbortSignal | null,
+  ): Promise<Results[C['op']]> {
+    const isRead = operationOf(call.op).effect === 'read' || call.moment !== undefined;
+    return this.#calls.call(isRead ? call : { label: this.label, ...call }, scope, signal);
+  }
+}
+
 function isUnconfirmed(call: Call): boolean {
   return 'unconfirmed' in call && call.unconfirmed;
 }
@@ -402,4 +484,79 @@ function* dividedBatches(queue: readonly Pending[]): Generator<readonly Pending[
 function valueBytes(call: Call): number {
   if (call.op !== 'put') return 0;
   return call.entries.reduce((bytes, [, value]) => bytes + value.byteLength, 0);
+}
+
+/**
+ * One transaction while its closure runs. Calls that join it carry its number, including calls of the handle itself.
+ * So if it ends unexpectedly (by a timeout, or because its worker is lost), its later calls fail instead of continuing
+ * as single writes that cannot be undone.
+ */
+export class TransactionScope {
+  /** Among the transactions of its session. */
+  readonly number: number;
+  /** Resolves when the worker has opened it; its calls, which may be sent before, wait for that there. */
+  readonly begun: Promise<void>;
+  /** Cancels the transaction, and with it the calls that join it. */
+  readonly signal: AbortSignal | undefined;
+  #end: Error | null = null;
+
+  constructor(number: number, begun: Promise<void>, signal?: AbortSignal) {
+    this.number = number;
+    this.begun = begun;
+    begun.catch((error) => this.end(error));
+    this.signal = signal;
+  }
+
+  /** Why its operations fail, or null while it is open. */
+  get ended(): Error | null {
+    return this.#end;
+  }
+
+  /** Ends it; only the first reason counts. */
+  end(reason: Error): void {
+    this.#end ??= reason;
+  }
+}
+
+/** The reason of a transaction that the program ended. */
+export function transactionEnded(how: 'committed' | 'rolled back'): Error {
+  return storageError(
+    'TRANSACTION_ENDED',
+    `The transaction was ${how}; use the storage itself, or start a new transaction.`,
+  );
+}
+
+/** How methods make their calls: for a handle, for a transaction, or at an earlier moment. */
+export type MethodCalls = Pick<SessionCalls, 'call'>;
+
+/**
+ * Gives a class the methods of the owners in the table of operations, each of which makes a call. `callsOf` returns the
+ * way in which it is made.
+ *
+ * Arguments are converted and values serialized during the call, so a wrong argument rejects before anything is sent,
+ * and later changes of a value are not stored.
+ */
+export function defineRemoteMethods<Self>(
+  prototype: object,
+  owners: readonly MethodOwner[],
+  callsOf: (self: Self) => MethodCalls,
+): void {
+  defineMethods(prototype, owners, (op, method) => {
+    return async function (this: Self, ...args) {
+      const fields = method.fields(args);
+      const result = await callsOf(this).call({ op, ...fields } as Call);
+      return method.returns === undefined ? result : method.returns(result, args, fields);
+    };
+  });
+}
+
+/** A connection, as far as storage is concerned. */
+export interface SessionConnection extends Pick<PageEnd, 'failure' | 'isYielding' | 'whenLost'> {
+  readonly worker: Required<StoragePeer> & LivePeer;
+}
+
+/** The way to whoever holds the objects: a page's LeaderFinder, or objects in this process. */
+export interface SessionFinder extends Pick<LeaderFinder, 'flags' | 'end' | 'client'> {
+  readonly standing: StandingSource;
+  connection(): Promise<SessionConnection>;
 }

@@ -1,24 +1,29 @@
 // Classes whose code the page gives as text: their workers, one version after the other.
 //
-// A version is loaded in a worker of its own before the version that runs hears of it. Only one that has loaded
-// is started, as a newer deployment: it takes over in order, and a mistake in its code leaves the other running.
+// A version is loaded in a worker of its own before the version that runs hears of it. Only a version that has
+// loaded is started, as a newer deployment: it takes over in order, and a mistake in its code leaves the other
+// running.
 //
 // Invariant: a worker whose source does not load within the time it has is ended.
 
-import { storageError } from '../contract/errors.ts';
-import { type CheckedSource, type ConsoleEntry, checkSource } from '../contract/source.ts';
-import { sourceBuild } from '../contract/source-build.ts';
-import { fromWire } from '../rpc/errors-on-wire.ts';
+import { storageError } from '../../shared/contract/errors.ts';
+import {
+  type CheckedSource,
+  type ConsoleEntry,
+  checkSource,
+} from '../../shared/contract/source.ts';
+import { sourceBuild } from '../../shared/contract/source-build.ts';
 import type {
   ConsoleMessage,
   SourceAnswer,
   SourceMessage,
   SourceOptions,
-} from '../rpc/source-messages.ts';
+} from '../../shared/wire/control.ts';
+import { fromWire } from '../../shared/wire/errors-on-wire.ts';
+import type { PageEnvironment, WorkerLike } from '../leader/environment.ts';
+import type { LeaderFinders } from '../leader/leader-finders.ts';
+import type { WorkerChoice } from '../leader/worker-choice.ts';
 import { connectClasses, type RemoteObjects } from './connect.ts';
-import type { PageEnvironment, WorkerLike } from './environment.ts';
-import type { LeaderFinders } from './leader-finders.ts';
-import type { WorkerChoice } from './worker-choice.ts';
 
 /** How long source may take to load. */
 export const SOURCE_LOAD_MS = 10_000;
@@ -32,7 +37,7 @@ export interface SourceClientOptions extends SourceOptions {
   readonly onConsole?: (entry: ConsoleEntry) => void;
 }
 
-/** What the client needs of the page. */
+/** The page's functions for the client. */
 export interface SourceEnvironment extends Pick<PageEnvironment, 'now' | 'after'> {
   /** Starts a worker that waits for source. */
   spawn(): WorkerLike;
@@ -44,17 +49,17 @@ export interface SourceObjects<Classes extends object> extends RemoteObjects<Cla
   /** The classes of the version that was given last, by name. */
   readonly classes: readonly string[];
   /**
-   * Runs another version of the code in place of this one. The new one is loaded first; then the old one ends
-   * its events in order, and the objects go on with the new code and what they have stored. Calls made meanwhile
-   * wait, sockets are closed, stubs and live values stay valid. `env` has the new version's classes. Calls of it are
-   * made one after the other.
+   * Runs another version of the code in place of this one. The new one is loaded first; then the old one ends its
+   * events in order, and the objects go on with the new code and their stored data. Calls made meanwhile wait,
+   * sockets are closed, stubs and live values stay valid. `env` has the new version's classes. Calls of it are made
+   * one after the other.
    *
    * @throws StorageError INVALID_ARGUMENT, SOURCE_INVALID, SOURCE_TIMEOUT, WORKER_FAILED; the version before runs on
    */
   replace(files: CheckedSource['files']): Promise<void>;
   /**
    * Ends code that does not end by itself: the worker of this page is terminated, with all objects in it. Calls under
-   * way reject with CONNECTION_CLOSED; the next one starts the code again, and finds what was stored.
+   * way reject with CONNECTION_CLOSED; the next one starts the code again, and finds the stored data.
    */
   stop(): void;
 }
@@ -169,7 +174,7 @@ export class SourceClient {
   }
 
   #start(message: SourceMessage): WorkerLike {
-    const worker = this.#environment.spawn();
+    const worker = this.#spawn();
     const { onConsole } = this.#options;
     if (onConsole !== undefined) {
       worker.addEventListener('message', (event) => {
@@ -186,6 +191,14 @@ export class SourceClient {
     }
     return worker;
   }
+
+  #spawn(): WorkerLike {
+    try {
+      return this.#environment.spawn();
+    } catch (cause) {
+      throw unloadable(cause instanceof Error ? cause.message : String(cause), { cause });
+    }
+  }
 }
 
 const digestOf = ({ message }: Version) => message.build.split('.')[1];
@@ -198,10 +211,11 @@ function timeout(main: string, loadMs: number): Error {
   );
 }
 
-function unloadable(fact: string | undefined): Error {
+function unloadable(fact: string | undefined, options?: ErrorOptions): Error {
   return storageError(
     'WORKER_FAILED',
     `${OPERATION}: the worker that loads source could not be started${fact ? `: ${fact}` : ''}. Serve ` +
       "source-worker.js beside this package's files; a Content-Security-Policy allows it (worker-src).",
+    options,
   );
 }

@@ -29,7 +29,7 @@ test('[SQL4] everything else is its string; valueOf is not asked', () => {
   ]);
 });
 
-test('[SQL4] what cannot be bound is a TypeError, what the program throws is thrown', () => {
+test("[SQL4] a value that cannot be bound is a TypeError, the program's own error is thrown", () => {
   for (const value of [1n, Symbol('x')]) {
     expect(() => convertBinding(value)).toThrow(
       expect.objectContaining({ name: 'TypeError', code: 'INVALID_ARGUMENT' }),

@@ -39,3 +39,17 @@ function bytes(value: object): ArrayBuffer | ArrayBufferView | undefined {
   }
   return undefined;
 }
+
+/**
+ * The binding with bytes of its own: a call may leave later, and the caller may write to the buffer until then.
+ * Structured clone would also send the whole buffer behind a view.
+ */
+export function ownBytes(binding: Binding): Binding {
+  const isView = ArrayBuffer.isView(binding);
+  if (!isView && !(binding instanceof ArrayBuffer)) return binding;
+  if (binding.byteLength === 0) return new Uint8Array(0); // a detached buffer as well
+  const bytes = isView
+    ? new Uint8Array(binding.buffer, binding.byteOffset, binding.byteLength)
+    : new Uint8Array(binding);
+  return bytes.slice();
+}

@@ -1,9 +1,9 @@
 // The flag of a call that can be cancelled: a blob URL of the page that makes the call. The page revokes it to
 // cancel the call. A busy thread reads no messages, but it can look whether a blob URL still exists.
 //
-// Does not know who makes flags (client/flags.ts) and who looks (boot/flag-reader.ts).
+// Does not know who makes flags (storage/flags.ts) and who looks (boot/browser-host.ts).
 
-import { checkFields, checkNumber, checkString, malformed } from './check.ts';
+import { checkFields, checkNumber, checkString, malformed } from './arguments.ts';
 
 export interface CallFlag {
   /** The same for all calls of one signal that are under way together. */

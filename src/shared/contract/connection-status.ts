@@ -1,10 +1,10 @@
-// What a page knows of its connection, and of what it has written: enough for an honest badge.
+// A page's facts about its connection and its writes: enough for an honest badge.
 
 import type { StorageMedium } from './medium.ts';
 import type { DurableObjectId } from './object-id.ts';
 
 /**
- * - `connecting`: no worker answers yet, or the one that did has gone; the page looks for the next one.
+ * - `connecting`: no worker answers yet, or the last one has ended; the page looks for the next one.
  * - `leading`: connected to this tab's worker, which serves all tabs.
  * - `following`: connected to the worker of another tab.
  * - `lost`: no worker was found, or the handle or connection was closed. Unless it was closed, or site data
@@ -36,7 +36,7 @@ export interface NamedObject {
   readonly id: DurableObjectId;
 }
 
-/** What objects and their storage tell unasked: to every handle and connection of their directory. */
+/** The notices of objects and their storage: sent to every handle and connection of their directory. */
 export interface StorageEvents {
   /**
    * Less space is free, as the browser reports, than `limits.lowSpaceBytes` (32 MiB). Once, and again only
@@ -48,6 +48,11 @@ export interface StorageEvents {
   readonly historypruned: CustomEvent<NamedObject>;
   /** An object was stored, and its files are gone: calls of it are OBJECT_MISSING until it is deleted. */
   readonly objectmissing: CustomEvent<NamedObject>;
+  /**
+   * Of a handle opened `early`: IndexedDB refused to keep or to give a result of a live read of this object, or the
+   * result could not be read. Nothing is shown early then, and all else goes on.
+   */
+  readonly keepfailed: CustomEvent<NamedObject>;
 }
 
 /** The events of a handle or connection. */
@@ -58,12 +63,12 @@ export interface StatusEvents extends StorageEvents {
   readonly outdated: Event;
 }
 
-/** The state of a handle or connection; it is live, so read it when it is shown. */
+/** The state of a handle or connection; it changes, so read it when it is shown. */
 export interface ConnectionStatus {
   readonly state: ConnectionState;
   /** Why it is `connecting` again, or `lost`; null while it is connected, or connects for the first time. */
   readonly stateReason: Error | null;
-  /** Where the worker keeps what is stored; null before the first connection. */
+  /** Where the worker keeps its data; null before the first connection. */
   readonly medium: StorageMedium | null;
   /**
    * Calls made through this handle or connection that may write and are not answered yet; an open

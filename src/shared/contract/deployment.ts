@@ -1,6 +1,6 @@
-// What a worker tells the workers of other tabs of its code, as plain data.
+// A worker's description of its code for the workers of other tabs, as plain data.
 //
-// Invariant: two workers of one deployment tell the same build and code, in whichever tab they run.
+// Invariant: two workers of one deployment have the same build and code, in whichever tab they run.
 
 /** The number or name that an app gives to a deployment. */
 export type Build = number | string;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { deserialize } from '../serializer/decode.ts';
-import { serialize } from '../serializer/encode.ts';
+import { deserialize } from '../values/decode.ts';
+import { serialize } from '../values/encode.ts';
 import { ERROR_CODES, isStorageError, type StorageErrorCode, storageError } from './errors.ts';
 
 const CODES = Object.keys(ERROR_CODES) as StorageErrorCode[];
@@ -18,7 +18,7 @@ describe('an error of this package', () => {
   });
 
   test('[ERR1] each code has a row in docs/errors.md, as the table has it, and a way out', () => {
-    const document = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8');
+    const document = readFileSync(new URL('../../../docs/errors.md', import.meta.url), 'utf8');
     const rows = [...document.matchAll(/^\| `(.*)` \| (.*) \| (.*) \| (.*) \| (.{20,}) \|$/gm)];
     const documented = rows.map(([, code, name, isRetryable, meaning]) => {
       return [code, name, isRetryable === 'yes', meaning];

@@ -4,7 +4,7 @@
 // class is the same as on workerd (Error, TypeError or RangeError), so the same `catch` works there
 // and here.
 //
-// Does not know who throws. rpc/errors-on-wire.ts converts errors for messages.
+// Does not know who throws. wire/errors-on-wire.ts converts errors for messages.
 
 type ErrorClass = 'Error' | 'TypeError' | 'RangeError';
 
@@ -24,11 +24,11 @@ export const ERROR_CODES = {
     class: 'Error',
     meaning: 'The arguments or the result of a call are larger than the limit.',
   },
-  TOO_MANY_KEYS: { class: 'RangeError', meaning: 'More keys in one call than the limit.' },
+  TOO_MANY_KEYS: { class: 'RangeError', meaning: 'One call has more keys than the limit.' },
   ILLEGAL_INVOCATION: { class: 'TypeError', meaning: 'A method was called on a foreign object.' },
   NOT_ON_PAGE: {
     class: 'TypeError',
-    meaning: 'A synchronous member that exists only in the worker, beside SQLite.',
+    meaning: 'The member is synchronous and exists only in the worker, where SQLite runs.',
   },
   NOT_ON_SERVER: {
     class: 'Error',
@@ -37,37 +37,47 @@ export const ERROR_CODES = {
 
   WRONG_BACKEND: {
     class: 'Error',
-    meaning: 'The member exists on the SQL backend only, and the class is on the key-value one.',
+    meaning: 'The member exists on the SQL backend only, and the class uses the key-value backend.',
   },
 
   // SQL.
-  SQL: { class: 'Error', meaning: 'SQLite refused or failed the statement; the message says why.' },
-  SQL_FORBIDDEN: { class: 'Error', meaning: 'The statement touches what objects may not touch.' },
+  SQL: {
+    class: 'Error',
+    meaning: 'SQLite refused the statement, or the statement failed. The message says why.',
+  },
+  SQL_FORBIDDEN: {
+    class: 'Error',
+    meaning: 'Objects may not run this statement, or may not use a name in it.',
+  },
   SQL_TIMEOUT: {
     class: 'Error',
-    meaning: 'A statement ran for longer than it may, was stopped, and what it wrote is undone.',
+    meaning: 'A statement ran for longer than the limit and was stopped. Its writes are undone.',
+  },
+  SQL_TOO_LARGE: {
+    class: 'Error',
+    meaning: 'A statement compiles to more instructions than the limit.',
   },
   SQL_MEMORY: {
     class: 'Error',
-    meaning: "A statement needed more of SQLite's memory than an object may have.",
+    meaning: "A statement needed more of SQLite's memory than an object may use.",
   },
   CANCELLED: {
     class: 'Error',
     meaning:
-      'The caller cancelled the call by its signal: it was not made, or its statement was undone.',
+      'The caller cancelled the call by its signal. The call was not made, or its statement was undone.',
   },
-  CURSOR_ROWS: { class: 'Error', meaning: 'one() met zero rows, or more than one.' },
-  CURSOR_CLOSED: { class: 'Error', meaning: 'The cursor was invalidated by a later operation.' },
+  CURSOR_ROWS: { class: 'Error', meaning: 'one() found no row, or more than one.' },
+  CURSOR_CLOSED: { class: 'Error', meaning: 'A later operation ended the cursor.' },
 
   // Transactions.
   TRANSACTION_ENDED: { class: 'Error', meaning: 'The transaction was committed or rolled back.' },
   TRANSACTION_NESTING: {
     class: 'Error',
-    meaning: 'The operation is not possible inside, or with an inner, transaction open.',
+    meaning: 'The operation is not possible inside a transaction, or while an inner one is open.',
   },
   TRANSACTION_ASYNC: {
     class: 'TypeError',
-    meaning: 'transactionSync() was given an asynchronous callback; it was rolled back.',
+    meaning: 'transactionSync() was given an asynchronous callback. The callback was rolled back.',
   },
   TRANSACTION_TIMEOUT: {
     class: 'Error',
@@ -78,21 +88,21 @@ export const ERROR_CODES = {
   // Live reads.
   LIVE_READ_ONLY: {
     class: 'Error',
-    meaning: 'A live read tried to write, which it may not: nothing was written.',
+    meaning: 'A live read tried to write. Nothing was written.',
   },
 
   // Classes and their methods.
   CLASS_INVALID: {
     class: 'TypeError',
-    meaning: 'What was given to serve() is not a class, or names one that is not there.',
+    meaning: 'A value passed to serve() is not a class, or a class that it names does not exist.',
   },
   SOURCE_INVALID: {
     class: 'TypeError',
-    meaning: 'Code that was given as source cannot be loaded, or exports no class of objects.',
+    meaning: 'Code passed as source cannot be loaded, or exports no class of objects.',
   },
   SOURCE_TIMEOUT: {
     class: 'Error',
-    meaning: 'Code that was given as source did not end while it was loaded.',
+    meaning: 'Code passed as source did not finish loading in time.',
   },
   UNKNOWN_CLASS: { class: 'TypeError', meaning: 'The worker serves no class of this name.' },
   UNKNOWN_METHOD: {
@@ -104,91 +114,123 @@ export const ERROR_CODES = {
   ALARM_TIMEOUT: {
     class: 'Error',
     retryable: true,
-    meaning: 'An alarm handler ran for too long; the object was reset.',
+    meaning: 'An alarm handler ran for too long. The object was reset.',
   },
   FACET_NESTING: {
     class: 'Error',
-    meaning: 'A facet would lie too deep in facets of facets.',
+    meaning: 'Facets are nested too deep.',
   },
   OBJECT_RESET: {
     class: 'Error',
     retryable: true,
     meaning:
-      'The object was reset: unconfirmed writes are gone, and the next call starts it again.',
+      'The object was reset. Unconfirmed writes are lost, and the next call starts it again.',
   },
   OBJECT_MISSING: {
     class: 'Error',
     meaning:
-      'The object was stored, and its files are gone: evicted by the browser, or deleted from outside.',
+      'The files of a stored object are missing: evicted by the browser, or deleted from outside.',
   },
   TOO_MANY_OPEN: {
     class: 'Error',
     retryable: true,
-    meaning:
-      'As many files are open as may be, all of objects in use, so no other object can be opened.',
+    meaning: 'The limit of open files is reached, and every object that has files open is in use.',
   },
   DISK_FULL: {
     class: 'Error',
-    meaning: 'The disk or the quota of the origin is full; the transaction was rolled back.',
+    meaning: 'The disk or the quota of the origin is full. The transaction was rolled back.',
   },
   MEMORY_FULL: {
     class: 'Error',
     meaning:
-      'On IndexedDB, files in use lie in memory, and have no more room in it; the transaction was rolled back.',
+      'On IndexedDB, files in use are kept in memory, and that memory is full. The transaction was rolled back.',
   },
   IO: { class: 'Error', meaning: 'Reading or writing the file failed.' },
-  CORRUPT: { class: 'Error', meaning: 'Stored bytes are not what was written.' },
+  CORRUPT: { class: 'Error', meaning: 'Stored bytes differ from the bytes that were written.' },
+  FORMAT_TOO_NEW: {
+    class: 'Error',
+    meaning: 'A newer version of this package wrote the files. This version cannot read them.',
+  },
+  NOT_WRITABLE: {
+    class: 'Error',
+    meaning: 'The folder of the objects, or its disk, is read-only.',
+  },
+  PATH_CONFLICT: {
+    class: 'Error',
+    meaning: 'A folder has the path of a file, or a file has the path of a folder.',
+  },
 
   // Point-in-time recovery.
-  BOOKMARK_INVALID: { class: 'Error', meaning: 'Not a bookmark of this object.' },
+  BOOKMARK_INVALID: { class: 'Error', meaning: 'The value is not a bookmark of this object.' },
   BOOKMARK_UNAVAILABLE: {
     class: 'Error',
-    meaning: 'The moment lies outside the window, in the future, or its history was pruned.',
+    meaning:
+      "The moment is outside the window or in the future, its history was pruned, or the device's clock was set back around it.",
   },
 
   READ_ONLY: {
     class: 'Error',
-    meaning: 'An earlier moment was asked to write, which it cannot; nothing was written.',
+    meaning: 'A write to an earlier moment was refused. Nothing was written.',
   },
   MOMENT_CLOSED: {
     class: 'Error',
     retryable: true,
-    meaning: 'The handle of an earlier moment was closed, or its state made room for others.',
+    meaning:
+      'The handle of an earlier moment was closed, or its state was removed to make room for others.',
+  },
+
+  // Branches.
+  BRANCH_ENDED: {
+    class: 'Error',
+    meaning:
+      'The branch does not exist any more: it was closed or deleted, or its origin or its worker has ended.',
+  },
+  BRANCH_ISOLATED: {
+    class: 'Error',
+    meaning: 'Code on a branch tried to reach something outside of the branch, which was refused.',
+  },
+  CONFLICT: {
+    class: 'Error',
+    meaning:
+      'The object has changed in a way that the operation does not expect, or a constraint refuses the changes. Nothing was changed.',
   },
 
   // Migrations.
   MIGRATION_CONFLICT: {
     class: 'Error',
-    meaning: 'The object has had other migrations than the program begins with.',
+    meaning:
+      "The object has had migrations that the program's list contradicts, or a breaking one of a newer build. Nothing was changed.",
+  },
+  MIGRATION_FAILED: {
+    class: 'Error',
+    meaning: 'A migration threw an error, and was undone. Earlier ones stay made.',
   },
 
   // Moving a database.
   IMPORT_INVALID: {
     class: 'Error',
-    meaning: 'Not a SQLite file that an object can take; the object keeps its data.',
+    meaning: 'The file is not a SQLite file that an object can take. The object keeps its data.',
   },
 
   // Opening and reaching the worker.
   OPFS_UNAVAILABLE: {
     class: 'Error',
-    meaning:
-      'The browser offers neither of the media on which files can be kept, or not the one asked for.',
+    meaning: 'The browser offers neither OPFS nor IndexedDB, or not the requested medium.',
   },
   MEDIUM_CONFLICT: {
     class: 'Error',
-    meaning:
-      'What the directory holds is kept on another medium than the one that was asked for, or is offered now.',
+    meaning: 'The directory is kept on another medium than the one requested, or available now.',
   },
   INSECURE_CONTEXT: { class: 'Error', meaning: 'The page is not a secure context (https).' },
   STORAGE_LOCKED: {
     class: 'Error',
     retryable: true,
-    meaning: 'Another worker holds the files and did not let go in time.',
+    meaning: 'Another worker or process holds the files and did not release them in time.',
   },
   VERSION_MISMATCH: {
     class: 'Error',
     meaning:
-      'The worker that leads and this page speak no common version of the protocol; reload the older one.',
+      'The leading worker and this page share no version of the protocol. Reload the older one.',
   },
   WORKER_BUSY: {
     class: 'Error',
@@ -199,15 +241,15 @@ export const ERROR_CODES = {
   SITE_DATA_CLEARED: {
     class: 'Error',
     meaning:
-      'The data of the site was cleared or evicted while it was open; nothing of it is left. Reload.',
+      "The site's data was cleared or evicted while it was open; none of it is left. Reload.",
   },
   WORKER_FAILED: { class: 'Error', meaning: 'The worker or its WebAssembly could not be loaded.' },
   CONNECTION_CLOSED: {
     class: 'Error',
     retryable: true,
-    meaning: 'The worker or the handle was closed; it is not known whether the call took effect.',
+    meaning: 'The worker or the handle was closed. It is unknown whether the call took effect.',
   },
-  INTERNAL: { class: 'Error', meaning: 'A defect of this package.' },
+  INTERNAL: { class: 'Error', meaning: 'This package has a defect.' },
 } as const satisfies Record<string, Meaning>;
 
 /** Why an operation failed. Codes are stable; the table above explains each. */
@@ -225,7 +267,7 @@ export type StorageError = Error & {
 const CLASSES = { Error, TypeError, RangeError } as const;
 
 /**
- * Creates the error of a code. The message states the fact, the limit and what to do.
+ * Creates the error of a code. The message states the fact, the limit and the way out.
  *
  * `cause` is kept as the standard `cause` property.
  */

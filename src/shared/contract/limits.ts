@@ -1,7 +1,7 @@
 // Every number of the storage interface, with its unit and its source.
 //
 // "Interface" below is the written interface of a stateful object's storage; where it is silent the
-// number is what workerd enforces, or our own choice with its reason.
+// number is workerd's limit, or our own choice with its reason.
 
 /** Longest key, in bytes of UTF-8 (interface, "Limits"). */
 export const KEY_BYTES_MAX = 2048;
@@ -39,6 +39,9 @@ export const RECOVERY_WINDOW_DAYS = 30;
 export const HISTORY_COMMITS_MAX = 1000;
 export const HISTORY_COMMITS_DEFAULT = 100;
 
+/** Most commits that one call takes back together. */
+export const REVERTED_COMMITS_MAX = 1000;
+
 /** Latest alarm time, in milliseconds: workerd keeps nanoseconds in a signed 64-bit integer. */
 export const ALARM_TIME_MS_MAX = 9_223_372_036_854;
 
@@ -69,3 +72,18 @@ export const FACET_DEPTH_MAX = 4;
 
 /** Most objects in one message of a list of them: each one is measured when it is listed. */
 export const LISTED_OBJECTS_MAX = 250;
+
+/** How deeply branches nest: a branch of a branch of an object is the second. */
+export const BRANCH_DEPTH_MAX = 8;
+
+/** Most branches of one object that are kept. */
+export const KEPT_BRANCHES_MAX = 64;
+
+/** Most bytes of a label in UTF-8. */
+export const LABEL_BYTES_MAX = 256;
+
+/** Most bytes in UTF-8 that the log keeps of a method's name. */
+export const METHOD_BYTES_MAX = 128;
+
+/** Most bytes of a branch's name in UTF-8. */
+export const BRANCH_NAME_BYTES_MAX = 256;

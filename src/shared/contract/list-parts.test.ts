@@ -5,7 +5,7 @@ import { DurableObjectId } from './object-id.ts';
 
 const idOf = (n: number) => n.toString(16).padStart(64, '0');
 
-/** A server of `count` objects, and what it was asked for. */
+/** A server of `count` objects, and the requests it received. */
 function serverOf(count: number) {
   const asked: ListPart[] = [];
   const ask = async (part: ListPart) => {

@@ -1,13 +1,18 @@
-// Live reads as types: a result that follows what is stored. The same on a page and in the worker.
+// Live reads as types: a result that follows the stored data. The same on a page and in the worker.
 
+import type { SqlBinding } from './arguments.ts';
 import type { KeyRange } from './key-range.ts';
-import type { SqlBinding } from './operation-fields.ts';
 
 /** How a live read is doing. The same object until something changes. */
 export type LiveState<T> =
   /** No result yet. */
   | { readonly status: 'pending'; readonly value: undefined; readonly error: undefined }
   | { readonly status: 'ready'; readonly value: T; readonly error: undefined }
+  /**
+   * The result of an earlier visit, which was kept on this device: something may have changed since. Only of a handle
+   * that was opened `early`, and until the first result.
+   */
+  | { readonly status: 'stale'; readonly value: T; readonly error: undefined }
   /** The last attempt failed; the value is the last good one, if there was one. */
   | { readonly status: 'failed'; readonly value: T | undefined; readonly error: unknown };
 
@@ -21,9 +26,9 @@ export interface LiveOptions {
 }
 
 /**
- * What a live value reads, for caches: live values whose owner and key are equal give the same results. Making
- * a live value costs nothing until somebody listens, so one that is made again is recognized by this. Inside an
- * object, each live value differs from all others.
+ * The read of a live value, for caches: live values whose owner and key are equal give the same results. Making
+ * a live value costs nothing until somebody listens, so a value that is made again is recognized by this.
+ * Inside an object, each live value differs from all others.
  */
 export interface LiveIdentity {
   /** Stands for the handle or connection that the live value belongs to. */
@@ -43,7 +48,7 @@ export interface LiveIdentity {
  */
 export interface Live<T> extends AsyncIterable<T> {
   /**
-   * Calls the listener at once with the value known so far (undefined before the first result), then with each
+   * Calls the listener at once with the value known so far (undefined before the first one), then with each
    * later one, and when the read fails. Returns the function that ends this.
    */
   readonly subscribe: (
@@ -55,7 +60,9 @@ export interface Live<T> extends AsyncIterable<T> {
   /** The last value or error: the same object until it changes. */
   readonly getState: () => LiveState<T>;
   readonly identity: LiveIdentity;
-  /** The values, newest first known, then each change. */
+  /** The same read, whose result is never kept on this device for the next visit; what was kept of it is deleted. */
+  asPrivate(): Live<T>;
+  /** The values, newest first known, then each change; no value that is `stale`. */
   [Symbol.asyncIterator](): AsyncIterableIterator<T>;
   /** Ends it for all its listeners; iterators finish. */
   [Symbol.dispose](): void;
@@ -74,7 +81,7 @@ export type LiveKeys =
       readonly limit?: number;
     };
 
-/** A stub whose methods are live: each gives its result again when what it read has changed. */
+/** A stub whose methods are live: each gives its result again when the data it read has changed. */
 export type LiveStub<Stub extends object> = {
   readonly [Name in keyof Stub as Stub[Name] extends (...args: never[]) => PromiseLike<unknown>
     ? Name extends 'fetch' | 'dup'

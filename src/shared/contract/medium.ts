@@ -3,15 +3,13 @@
 /**
  * - `opfs`: the origin private file system, through synchronous access handles.
  * - `indexeddb`: IndexedDB, for browsers without such handles; the files of an object in use lie in memory.
- * - `memory`: nothing is kept. What is stored ends with the worker that leads.
+ * - `memory`: nothing is kept. Its data ends with the worker that leads.
  */
 export type StorageMedium = 'opfs' | 'indexeddb' | 'memory';
 
 export const STORAGE_MEDIA: readonly StorageMedium[] = ['opfs', 'indexeddb', 'memory'];
 
-/**
- * True if a page that asks for a medium (null: for one that keeps what is stored) may use a worker on another.
- */
+/** True if a page that asks for a medium (null: for any that keeps data) may use a worker on another. */
 export function acceptsMedium(wanted: StorageMedium | null, offered: StorageMedium): boolean {
   return wanted === null ? offered !== 'memory' : offered === wanted;
 }

@@ -10,7 +10,6 @@
 import { hmac } from '@noble/hashes/hmac.js';
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js';
-import { refuseToClone } from '../serializer/object-kind.ts';
 import { storageError } from './errors.ts';
 import { OBJECT_NAME_BYTES_MAX } from './limits.ts';
 import { encodeText } from './utf8.ts';
@@ -22,14 +21,37 @@ export interface ObjectAddress {
   /** Null for an object of `openStorage`, which has no class. */
   readonly className: string | null;
   readonly id: DurableObjectId;
+  /** Of a branch of this object, the way to it: the branch of the object, the branch of that one, and so on. */
+  readonly branch?: readonly string[];
   /** Of a facet of this object, the way to it: a digest of each facet's name. */
   readonly facet?: readonly string[];
 }
 
 /** A name for the object that is safe on every file system, and unique in a host. */
-export function addressKey({ className, id, facet = [] }: ObjectAddress): string {
+export function addressKey({ className, id, branch = [], facet = [] }: ObjectAddress): string {
   const own = className === null ? id.toString() : `${className}.${id}`;
-  return [own, ...facet].join('.');
+  return [[own, ...branch].join(BRANCH_MARK), ...facet].join('.');
+}
+
+/** Before the id of a branch, in keys. */
+const BRANCH_MARK = '~';
+
+/** The key of a branch of the object, or branch, with this key. */
+export function branchKey(origin: string, id: string): string {
+  return `${origin}${BRANCH_MARK}${id}`;
+}
+
+/** The address of a branch of an object, or of another branch. */
+export function branchAddress(origin: ObjectAddress, id: string): ObjectAddress {
+  return { ...origin, branch: [...(origin.branch ?? []), id] };
+}
+
+/** The object, or branch, that a branch was forked from, and its id there; null: it is not a branch. */
+export function branchOrigin(address: ObjectAddress): { origin: ObjectAddress; id: string } | null {
+  const { branch = [], ...root } = address;
+  const id = branch.at(-1);
+  if (id === undefined) return null;
+  return { origin: branch.length === 1 ? root : { ...root, branch: branch.slice(0, -1) }, id };
 }
 
 /** True for the key of a facet, however deep, of the object or facet with the other key. */
@@ -142,5 +164,3 @@ function secureRandomBytes(count: number): Uint8Array {
 function define(target: object, name: string, value: string): void {
   Object.defineProperty(target, name, { value, enumerable: true });
 }
-
-refuseToClone(DurableObjectId);

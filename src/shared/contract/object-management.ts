@@ -1,8 +1,8 @@
-// Objects from outside: what a page's connection and a process that hosts them both offer.
+// Objects from outside: the interface of a page's connection and of a process that hosts them.
 
 import type { StorageEvents } from './connection-status.ts';
 import type { DurableObjectId, DurableObjectNamespace, DurableObjectStub } from './object.ts';
-import type { StorageHandle } from './storage.ts';
+import type { ForkOptions, StorageHandle } from './storage.ts';
 
 /** The namespaces of classes, by name. For each name: the class, its options, or its objects' type. */
 export type NamespacesOf<Classes extends object> = {
@@ -18,8 +18,8 @@ type ObjectOf<Entry> = Entry extends AnyClass
     : Extract<Entry, object>;
 
 /**
- * Running objects, from outside of them: what `connect` gives to a page, and `createObjects` to a Node process.
- * Functions and `clock` may be destructured.
+ * Running objects, from outside of them: the result of `connect` on a page, and of `createObjects` in a Node
+ * process. Functions and `clock` may be destructured.
  */
 export interface Objects<Classes extends object> {
   /** The namespaces, by name of the class and of the binding. A name that is not served throws UNKNOWN_CLASS. */
@@ -37,6 +37,17 @@ export interface Objects<Classes extends object> {
    * @throws INVALID_ARGUMENT
    */
   storage(stub: DurableObjectStub): Promise<StorageHandle>;
+  /**
+   * Forks an object: a stub of the same class, whose object runs on a branch. The branch has neither the object's
+   * sockets nor its facets, and its alarm does not run. `fetch: 'allow'` lets its code reach the network and other
+   * objects, which is BRANCH_ISOLATED otherwise. Disposing of the stub ends the branch, unless it is kept.
+   *
+   * @throws StorageError `INVALID_ARGUMENT`, `BOOKMARK_INVALID`, `BOOKMARK_UNAVAILABLE`, `DISK_FULL`
+   */
+  fork<Stub extends DurableObjectStub>(
+    stub: Stub,
+    options?: ForkObjectOptions,
+  ): Promise<ForkedStub<Stub>>;
   /**
    * Removes an object with everything it stored; calls of it that are under way reject.
    *
@@ -61,6 +72,15 @@ export interface Objects<Classes extends object> {
   close(): Promise<void>;
 }
 
+/** How an object of a class is forked. */
+export interface ForkObjectOptions extends ForkOptions {
+  /** Whether its code may reach the network and other objects. @default 'refuse' */
+  fetch?: 'allow' | 'refuse';
+}
+
+/** The stub of a branch. */
+export type ForkedStub<Stub> = Stub & { [Symbol.asyncDispose](): Promise<void> };
+
 /** Which of the objects of a class are listed. */
 export interface ListObjectsOptions {
   /** At most this many, 1 or more. @default all */
@@ -78,6 +98,11 @@ export interface ObjectSummary {
   readonly sizeBytes: number;
   /** When its alarm is due, in milliseconds since the epoch; null when none is set. */
   readonly nextAlarm: number | null;
+  /**
+   * Why the object cannot be opened, such as CORRUPT, or the error of its constructor: its alarm is not known
+   * then. Null when it can be, or was not opened to be listed.
+   */
+  readonly error: Error | null;
 }
 
 /** An alarm that ran. */

@@ -55,14 +55,14 @@ type Stub = typeof stub;
 
 // Checked by the compiler; the functions never run.
 describe('types', () => {
-  test('[TYPE1] methods give promises of what they return', () => {
+  test('[TYPE1] methods give promises of their results', () => {
     expectTypeOf<Stub['increment']>().returns.toEqualTypeOf<Promise<number>>();
     type Loaded = Awaited<ReturnType<Stub['load']>>;
     expectTypeOf<Loaded>().toEqualTypeOf<{ at: Date; tags: Map<string, Set<number>> }>();
     expectTypeOf<Stub['size']>().toEqualTypeOf<Promise<number>>();
   });
 
-  test('[TYPE2] what the class does not show, its stub does not have', () => {
+  test('[TYPE2] a stub lacks the members that its class hides', () => {
     const misuse = async () => {
       // @ts-expect-error no such method
       await stub.decrement();

@@ -64,8 +64,8 @@ export type DurableObjectStub<T extends object = object> = Callable<T, ReservedM
    * to it: whatever was passed to it is lost, such as the function of a subscription. Pass it again then:
    * the stub itself reaches the next instance, unless the object's own code reset it; then `get` a new one.
    *
-   * The error says why. While a page waits for it, the object stays in memory. Called at once when the
-   * stub is broken.
+   * The error says why. Until then the object stays in memory, and so does an object that waits for it.
+   * Called at once when the stub is broken.
    */
   onRpcBroken(callback: (error: unknown) => void): void;
 };
@@ -73,25 +73,28 @@ export type DurableObjectStub<T extends object = object> = Callable<T, ReservedM
 /** A response, which may carry a socket: after a request to upgrade. */
 export type ObjectResponse = Response & { readonly webSocket?: ObjectWebSocket | null };
 
-/** What a call gives for an RpcTarget or function: methods and properties as promises. */
+/**
+ * The result of a call for an RpcTarget or function: methods and properties as promises. An object that
+ * holds one stays in memory. In the arguments of a call it ends with the call: keep its `dup()`.
+ */
 export type RpcStub<T extends object> = Callable<T, Brand> & {
   /** Another handle of the same thing, to be disposed on its own. */
   dup(): RpcStub<T>;
   /**
    * Calls back once, with the reason, when calls of this stub can only fail from now on: the connection
-   * was lost, or what it stands for has ended with its object, or its page. At once when that was before;
-   * never after the stub was disposed.
+   * was lost, or its target has ended with its object, or its page. At once when that was before; never
+   * after the stub was disposed.
    */
   onRpcBroken(callback: (error: unknown) => void): void;
   /** Lets it go on the other side. Without it that happens when it is garbage collected. */
   [Symbol.dispose](): void;
-  /** For types only: what it stands for. */
+  /** For types only: the type of the target. */
   readonly [STANDS_FOR]: T;
 };
 
 declare const STANDS_FOR: unique symbol;
 
-/** What other members of the class mean on a stub, or what only the runtime may call. */
+/** Members with another meaning on a stub, or that only the runtime may call. */
 type ReservedMember =
   | 'id'
   | 'name'
@@ -123,9 +126,9 @@ type Method<F extends AnyFunction> = F extends (...parameters: infer P) => infer
   : never;
 
 /**
- * A result on its way. What it stands for has members already: `await stub.room('a').topic()` calls a
- * method of the target that `room` gives, and `await stub.status().open` reads a property. A function
- * that a call gives is awaited before it is called.
+ * A result on its way. Its members can be used already: `await stub.room('a').topic()` calls a method
+ * of the target that `room` gives, and `await stub.status().open` reads a property. A function that a
+ * call gives is awaited before it is called.
  */
 export type RpcPromise<R> = Promise<RpcResult<R>> & ([R] extends [never] ? unknown : Pipelined<R>);
 
@@ -150,7 +153,7 @@ type Pipelined<R> = R extends RpcTarget | TargetOfWorkerd
 
 type PromiseMember = 'then' | 'catch' | 'finally';
 
-/** Objects that arrive as they are, and those that hold others. */
+/** Objects that arrive as they are, and objects that hold others. */
 type Opaque =
   | Cloned
   | AnyFunction
@@ -160,7 +163,7 @@ type Opaque =
 
 type RpcArguments<P extends readonly unknown[]> = { [I in keyof P]: RpcArgument<P[I]> };
 
-/** What may be passed where the object will receive this. */
+/** The types that may be passed where the object receives this. */
 export type RpcArgument<A> =
   A extends RpcStub<infer T>
     ? A | T
@@ -176,7 +179,7 @@ export type RpcArgument<A> =
               ? { [K in keyof A]: RpcArgument<A[K]> }
               : A;
 
-/** What the other side gets for this. */
+/** The type that the other side gets for this. */
 export type RpcResult<R> = R extends RpcStub<infer _> | AnyObjectStub
   ? R
   : R extends RpcTarget | TargetOfWorkerd
@@ -225,13 +228,13 @@ export interface AlarmInvocationInfo {
   readonly scheduledTime: number;
 }
 
-/** `ctx`: what an object is given of itself. */
+/** `ctx`: an object's access to its own parts. */
 export interface DurableObjectState<Props = unknown> {
   readonly id: DurableObjectId;
   readonly storage: DurableObjectStorage;
-  /** What a facet's class was given with `{ props }`; for every other object an empty object. */
+  /** The props of a facet's class, given with `{ props }`; for every other object an empty object. */
   readonly props: Props;
-  /** The classes of the worker, by name. One that is served is a namespace, too. */
+  /** The classes of the worker, by name. A served class is a namespace, too. */
   readonly exports: Readonly<Record<string, LoopbackExport>>;
   /** Objects inside this one, each with storage of its own. */
   readonly facets: DurableObjectFacets;
@@ -282,7 +285,7 @@ export interface DurableObjectFacets {
   abort(name: string, reason: unknown): void;
   /** Resets the facet and removes all it has stored, with its own facets. */
   delete(name: string): void;
-  /** Replaces the facet `dst` by a copy of what `src` and its own facets have stored. */
+  /** Replaces the facet `dst` by a copy of the data of `src` and its own facets. */
   clone(src: string, dst: string): void;
 }
 
@@ -290,7 +293,7 @@ export interface DurableObjectFacets {
 export interface FacetStartupOptions<T extends object = object> {
   /** `ctx.id` of the facet. @default the id of the object it belongs to */
   id?: DurableObjectId | string;
-  /** A class of `ctx.exports`, or what calling one with `{ props }` gives. */
+  /** A class of `ctx.exports`, or the result of calling one with `{ props }`. */
   class: DurableObjectClass<T>;
 }
 
@@ -302,7 +305,7 @@ export type FacetStub<T extends object = object> = Callable<
   fetch(input: Request | string | URL, init?: RequestInit): Promise<ObjectResponse>;
 };
 
-/** What every WebSocket can do, whatever types describe it. */
+/** The members of every WebSocket, whatever types describe it. */
 export interface SocketLike {
   send(message: string | ArrayBuffer | ArrayBufferView<ArrayBuffer>): void;
   close(code?: number, reason?: string): void;
@@ -314,6 +317,14 @@ export interface AutoResponse {
   readonly response: string;
 }
 
+/** The events of an `ObjectWebSocket`. */
+export interface ObjectWebSocketEventMap {
+  /** `data` is a Blob only if `binaryType` is `'blob'`. */
+  message: MessageEvent<string | ArrayBuffer | Blob>;
+  close: CloseEvent;
+  error: Event;
+}
+
 /**
  * A socket as object code and its callers have it: `accept()` it, or hand it to
  * `ctx.acceptWebSocket`, before it is used.
@@ -321,15 +332,35 @@ export interface AutoResponse {
 export interface ObjectWebSocket extends EventTarget, SocketLike {
   /** 1 open, 2 closing, 3 closed. */
   readonly readyState: number;
-  /** What binary messages arrive as, at a socket with listeners. */
+  /** The type of binary messages, at a socket with listeners. */
   binaryType: 'arraybuffer' | 'blob';
-  onmessage: ((event: Event) => void) | null;
-  onclose: ((event: Event) => void) | null;
-  onerror: ((event: Event) => void) | null;
+  onmessage: ((event: ObjectWebSocketEventMap['message']) => void) | null;
+  onclose: ((event: ObjectWebSocketEventMap['close']) => void) | null;
+  onerror: ((event: ObjectWebSocketEventMap['error']) => void) | null;
+  addEventListener<K extends keyof ObjectWebSocketEventMap>(
+    type: K,
+    listener: (event: ObjectWebSocketEventMap[K]) => void,
+    options?: boolean | AddEventListenerOptions,
+  ): void;
+  addEventListener(
+    type: string,
+    listener: EventListenerOrEventListenerObject | null,
+    options?: boolean | AddEventListenerOptions,
+  ): void;
+  removeEventListener<K extends keyof ObjectWebSocketEventMap>(
+    type: K,
+    listener: (event: ObjectWebSocketEventMap[K]) => void,
+    options?: boolean | EventListenerOptions,
+  ): void;
+  removeEventListener(
+    type: string,
+    listener: EventListenerOrEventListenerObject | null,
+    options?: boolean | EventListenerOptions,
+  ): void;
   /** Begins to fire events. */
   accept(): void;
   /** Keeps a value of at most 16,384 bytes with the socket, across eviction of its object. */
   serializeAttachment(value: unknown): void;
-  /** What was attached last; null when nothing was. */
+  /** The last attachment; null when there was none. */
   deserializeAttachment(): unknown;
 }

@@ -1,17 +1,12 @@
 // A class whose instances are passed by reference: the other side gets a stub that calls methods.
 
-import { refuseToClone } from '../serializer/object-kind.ts';
-
 declare const RPC_TARGET: unique symbol;
 
 /**
- * Base of what a call hands out by reference: its prototype's methods and getters can be called from
- * the other side, its own properties cannot.
+ * Base of targets that a call passes by reference: its prototype's methods and getters can be called
+ * from the other side, its own properties cannot.
  */
 export class RpcTarget {
   /** For types only: tells a target from an object that happens to have the same methods. */
   declare readonly [RPC_TARGET]: never;
 }
-
-// Storing one would keep its fields and lose what it is.
-refuseToClone(RpcTarget);

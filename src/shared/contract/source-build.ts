@@ -1,5 +1,5 @@
-// What versions of source are called among the workers of all tabs: the later one is newer, and equal source is
-// one version, whenever and wherever it was given.
+// Names for versions of source among the workers of all tabs: the later one is newer, and equal source is one
+// version, whenever and wherever it was given.
 
 /** `digest`: of all that the worker is given. `givenMs`: milliseconds since the epoch. */
 export function sourceBuild(givenMs: number, digest: string): string {

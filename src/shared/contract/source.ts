@@ -1,4 +1,4 @@
-// Classes as source: what a page passes to `connectSource`, and what it hears of the code that runs.
+// Classes as source: a page's arguments of `connectSource`, and its notices of the running code.
 //
 // Does not know how modules are linked and loaded.
 
@@ -10,7 +10,7 @@ import { storageError } from './errors.ts';
  */
 export type SourceFiles = Readonly<Record<string, string>>;
 
-/** What is loaded: the modules, and the one whose classes are served. */
+/** The source to load: the modules, and the main one, whose classes are served. */
 export interface CheckedSource {
   readonly files: SourceFiles;
   readonly main: string;
@@ -18,7 +18,7 @@ export interface CheckedSource {
 
 export type ConsoleLevel = 'debug' | 'log' | 'info' | 'warn' | 'error';
 
-/** What object code wrote to its console. */
+/** A line that object code wrote to its console. */
 export interface ConsoleEntry {
   readonly level: ConsoleLevel;
   /** The values as text, joined by spaces; at most 4,000 characters. */

@@ -4,6 +4,8 @@
 // Both follow the same written interface. They differ only where a thread boundary forces it: the
 // page has no synchronous members. Argument rules are in arguments.ts, limits in limits.ts.
 
+import type { BatchStatement, BulkOptions, BulkResult, BulkSource } from './bulk.ts';
+import type { MergedMoments, MergeOptions, StorageDiff } from './changes.ts';
 import type { ConnectionStatus } from './connection-status.ts';
 import type { Live, LiveKeys } from './live.ts';
 
@@ -78,9 +80,9 @@ export interface KeyValueOperations {
   deleteAlarm(options?: AlarmWriteOptions): Promise<void>;
 }
 
-/** What the closure of `transaction` receives. Its operations fail once the transaction ended. */
+/** The argument of `transaction`'s closure. Its operations fail once the transaction ended. */
 export interface Transaction extends KeyValueOperations {
-  /** Undoes what the transaction did; a second call does nothing. */
+  /** Undoes the transaction's changes; a second call does nothing. */
   rollback(): void;
 }
 
@@ -97,7 +99,7 @@ export interface Recovery {
   onNextSessionRestoreBookmark(bookmark: string): Promise<string>;
 }
 
-/** What a column holds when it is read. */
+/** The value of a column when it is read. */
 export type SqlStorageValue = ArrayBuffer | string | number | null;
 
 /** A row keyed by column name. */
@@ -106,7 +108,7 @@ export type SqlRow = Record<string, SqlStorageValue>;
 /**
  * The result of `sql.exec` in the worker: an iterator over rows; all its views share one position.
  */
-export interface SqlStorageCursor<T extends SqlRow = SqlRow> {
+export interface SqlStorageCursor<T extends object = SqlRow> {
   next(): IteratorResult<T, undefined>;
   /** The remaining rows. */
   toArray(): T[];
@@ -126,12 +128,12 @@ export interface SqlStorageCursor<T extends SqlRow = SqlRow> {
 /** `ctx.storage.sql`. */
 export interface SqlStorage {
   /** Runs the text; bindings belong to its last statement, and so does the cursor. */
-  exec<T extends SqlRow = SqlRow>(query: string, ...bindings: unknown[]): SqlStorageCursor<T>;
+  exec<T extends object = SqlRow>(query: string, ...bindings: unknown[]): SqlStorageCursor<T>;
   /**
    * The rows of a query that only reads, again after every commit that changes them. Results arrive as events
    * of the object. It does not keep the object in memory, and ends with it.
    */
-  live<T extends SqlRow = SqlRow>(query: string, ...bindings: unknown[]): Live<T[]>;
+  live<T extends object = SqlRow>(query: string, ...bindings: unknown[]): Live<T[]>;
   /** Size of the database, in bytes. */
   readonly databaseSize: number;
   /** For `instanceof`; the class cannot be constructed. */
@@ -141,7 +143,7 @@ export interface SqlStorage {
 }
 
 /** The class of cursors, as `sql.Cursor` has it. */
-export type SqlStorageCursorClass = (abstract new <T extends SqlRow>() => SqlStorageCursor<T>) & {
+export type SqlStorageCursorClass = (abstract new <T extends object>() => SqlStorageCursor<T>) & {
   readonly prototype: SqlStorageCursor;
 };
 
@@ -183,7 +185,7 @@ export interface DurableObjectStorage extends KeyValueOperations, LiveKeyValue, 
 export type BinarySource = ArrayBuffer | ArrayBufferView | Blob;
 
 /** The result of `sql.exec` on a page: rows are pulled from the worker in batches. */
-export interface RemoteSqlCursor<T extends SqlRow = SqlRow> extends AsyncIterable<T> {
+export interface RemoteSqlCursor<T extends object = SqlRow> extends AsyncIterable<T> {
   next(): Promise<IteratorResult<T, undefined>>;
   /** The remaining rows. */
   toArray(): Promise<T[]>;
@@ -208,14 +210,39 @@ export interface RemoteSqlCursor<T extends SqlRow = SqlRow> extends AsyncIterabl
 /** `sql` of a page's storage. */
 export interface RemoteSqlStorage {
   /** As in the worker. The statement runs at once; its error rejects `ready` and every pull. */
-  exec<T extends SqlRow = SqlRow>(query: string, ...bindings: unknown[]): RemoteSqlCursor<T>;
+  exec<T extends object = SqlRow>(query: string, ...bindings: unknown[]): RemoteSqlCursor<T>;
+  /**
+   * Runs one statement once for each row of bindings, as one transaction: all or nothing, whatever the rows come
+   * from. Rows that the statement returns are dropped. The rows are taken in slices of a few milliseconds, so that
+   * the page stays responsive; the object is used only once all are taken, and then without a pause. Joins an
+   * open `transaction`. At most 128 MiB a call, and 30 s in SQLite.
+   *
+   * A call of more than one slice is sent later than other calls of its turn: await it, and leave its rows as they
+   * are until then.
+   *
+   * @throws StorageError INVALID_ARGUMENT and the errors of `exec`, with the number of the row, counted from 0;
+   *   MESSAGE_TOO_LARGE; errors of the source of the rows
+   */
+  execMany(
+    statement: string,
+    rows: BulkSource<readonly unknown[]>,
+    options?: BulkOptions,
+  ): Promise<BulkResult>;
   /**
    * The rows of a query that only reads, again after every commit that changes them, by whichever tab. It goes
    * on when the object is reset and when another tab's worker takes over; it ends with `close`.
    */
-  live<T extends SqlRow = SqlRow>(query: string, ...bindings: unknown[]): Live<T[]>;
+  live<T extends object = SqlRow>(query: string, ...bindings: unknown[]): Live<T[]>;
   /** Size of the database, in bytes. */
   readonly databaseSize: Promise<number>;
+}
+
+/** The result of one statement of `batch`. */
+export interface BatchResult<T extends object = SqlRow> {
+  readonly rows: T[];
+  readonly columnNames: string[];
+  readonly rowsRead: number;
+  readonly rowsWritten: number;
 }
 
 /** `kv` of a page's storage: as `ctx.storage.kv`, with promises. */
@@ -224,6 +251,17 @@ export interface RemoteKvStorage {
   put<T>(key: string, value: T): Promise<void>;
   delete(key: string): Promise<boolean>;
   list<T = unknown>(options?: SyncListOptions): AsyncIterableIterator<[string, T]>;
+  /**
+   * Stores any number of entries as one transaction, all or nothing, with the rules of `sql.execMany`. Resolves to
+   * how many. Of several entries with one key, the last one counts.
+   */
+  putMany<T>(
+    entries:
+      | ReadonlyMap<string, T>
+      | BulkSource<readonly [string, T]>
+      | Readonly<Record<string, T>>,
+    options?: BulkOptions & WriteOptions,
+  ): Promise<number>;
 }
 
 /** Which commits `history` lists. Times are Dates, or milliseconds since the epoch. */
@@ -238,23 +276,118 @@ export interface HistoryOptions {
   limit?: number;
 }
 
+/**
+ * Makers of commits, by their number in the log. `storage`: a call of a handle. `call`, `fetch`, `socket`, `alarm`,
+ * `constructor`: the code of the object, as it was entered. The others: an operation of that name.
+ */
+export const COMMIT_KINDS = [
+  'storage',
+  'call',
+  'fetch',
+  'socket',
+  'alarm',
+  'constructor',
+  'import',
+  'merge',
+  'revert',
+  'restore',
+  'promote',
+] as const;
+
+/** Who made a commit. */
+export interface CommitAuthor {
+  readonly kind: (typeof COMMIT_KINDS)[number];
+  /** The method of the class, of a `call`; of its first 128 bytes. */
+  readonly method?: string;
+  /** The connection that it came over: `connection` of a handle. */
+  readonly connection?: string;
+  /** The text that `labelled` gave it. */
+  readonly label?: string;
+}
+
 /** One commit of an object: a transaction, or the writes of one turn. */
 export interface StorageCommit {
   /** Names the state after it: for `at` and `restore`. */
   readonly bookmark: string;
   /** When it was made; never before the commit before it. */
   readonly time: Date;
-  /** What it took in the log: what it changed, old and new. */
+  /** The commit's bytes in the log: its changes, old and new. */
   readonly bytes: number;
   /** Pages of the database after it, of 4,096 bytes each. */
   readonly pages: number;
   /** True if it brought an earlier state back. */
   readonly isRestore: boolean;
+  /** True if a branch became the object. */
+  readonly isPromote: boolean;
+  /** Who made it. Absent if nobody did: an internal commit. Writes of different authors are different commits. */
+  readonly by?: CommitAuthor;
+}
+
+/** How an object is forked. */
+export interface ForkOptions {
+  /** The moment that the branch begins with: a bookmark, or a time. @default now */
+  at?: string | Date;
+  /** Names the branch. Needed by one that is kept. */
+  name?: string;
+  /**
+   * The branch outlives its handle, the page and the worker, until it is deleted by its name. Otherwise it ends
+   * with its handle, or with the worker that holds it. @default false
+   */
+  keep?: boolean;
+}
+
+/** A branch that is kept. */
+export interface BranchSummary {
+  readonly name: string;
+  /** The moment of its origin that it began with. */
+  readonly bookmark: string;
+  readonly created: Date;
+}
+
+/** Branches of an object: each a writable object of its own, which began as a moment of this one. */
+export interface Branching {
+  /**
+   * Forks the object. Nothing is copied: the branch takes space for what it changes. Its handle is like any other;
+   * its bookmarks and its history are its own and begin with the fork. Alarms are stored and not run. The object goes
+   * on, keeps the history that the branch needs, and ends its branches when it is deleted.
+   *
+   * @throws StorageError `BOOKMARK_INVALID`, `BOOKMARK_UNAVAILABLE`, `INVALID_ARGUMENT`, `DISK_FULL`
+   */
+  fork(options?: ForkOptions): Promise<StorageBranch>;
+  /** The branches that are kept, the oldest first. */
+  branches(): Promise<BranchSummary[]>;
+  /** A handle on a branch that is kept. @throws StorageError `BRANCH_ENDED` if there is none of this name */
+  openBranch(name: string): Promise<StorageBranch>;
+  /** Deletes a branch that is kept, and the branches of it. False if there is none of this name. */
+  deleteBranch(name: string): Promise<boolean>;
+  /**
+   * The branch becomes the object, as one commit, if the object has not changed since the branch began. Calls under
+   * way reject with OBJECT_RESET, which is `retryable`. Resolves to the bookmark that undoes it. The branch goes on.
+   *
+   * @throws StorageError `CONFLICT` if the object has changed: nothing is changed; `INVALID_ARGUMENT` if it is not a
+   *   branch of this object; `TRANSACTION_NESTING` inside this handle's transaction; `BRANCH_ENDED`, `DISK_FULL`
+   */
+  promote(branch: StorageBranch): Promise<string>;
 }
 
 /**
- * An earlier moment of an object, to be read beside the object, which goes on. What it shows never changes.
- * Close it when it is no longer needed; it ends with its handle too.
+ * The storage of a branch. `close` ends the branch, unless it is kept.
+ *
+ * @throws StorageError `BRANCH_ENDED` once the branch does not exist any more
+ */
+export interface StorageBranch extends StorageHandle {
+  /** The moment of the origin that the branch began with. */
+  readonly forkedAt: string;
+  /** The name of the branch, or null. */
+  readonly branchName: string | null;
+  /** Without `from`: what the branch has changed since it began, which `merge(branch)` makes on its origin. */
+  diff(from?: ComparedState, to?: ComparedState): StorageDiff;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/**
+ * An earlier moment of an object, to be read beside the object, which goes on. Its data never changes. Close
+ * it when it is no longer needed; it ends with its handle too.
  *
  * @throws StorageError `READ_ONLY` for a statement that writes; `BOOKMARK_UNAVAILABLE` if it had to be opened
  *   again (after a reset, or because it made room for others) and its history was given up meanwhile;
@@ -268,28 +401,42 @@ export interface StorageMoment extends Pick<KeyValueOperations, 'get' | 'list' |
   readonly kv: Pick<RemoteKvStorage, 'get' | 'list'>;
   /** The database at that moment, as a plain SQLite file. */
   exportDatabase(): Promise<Uint8Array<ArrayBuffer>>;
-  /** Frees what the worker holds for it; idempotent. */
+  /** Frees the worker's memory for it; idempotent. */
   close(): Promise<void>;
 }
+
+/** A state that is compared: a moment of the object, or an open branch of it. */
+export type ComparedState = string | Date | StorageBranch;
 
 /** The past of an object, beside the present. */
 export interface PastReading {
   /**
-   * The commits of the last 30 days, the newest first, a part at a time. The log does not know which method or
-   * statement made one.
+   * The commits of the last 30 days, the newest first, a part at a time, with who made each (`by`). The log does not
+   * know which statement made one.
    *
    * @throws StorageError `INVALID_ARGUMENT`; `BOOKMARK_INVALID`; `CORRUPT` if the history of that part is damaged
    */
   history(options?: HistoryOptions): Promise<StorageCommit[]>;
   /**
-   * Opens an earlier moment for reading. Its cost is that of what has changed since, and it keeps the pages
-   * that differ in memory: 64 MiB for all moments of an object. An object has four open at once; another
-   * one closes the one that was used longest ago, whose handle opens it again when it is used.
+   * Opens an earlier moment for reading. Its cost is that of the changes since, and it keeps the pages that
+   * differ in memory: 64 MiB for all moments of an object. An object has four open at once; another one closes
+   * the least recently used, whose handle opens it again when it is used.
    *
    * @throws StorageError `BOOKMARK_INVALID`; `BOOKMARK_UNAVAILABLE` for a moment in the future or whose history
    *   is gone; `MEMORY_FULL` if too much has changed since; `CORRUPT`
    */
   at(moment: string | Date): Promise<StorageMoment>;
+  /**
+   * The differences between two states, each a moment of the object, as a bookmark or a time, or a branch of it as that is
+   * when the walk begins; without the second, between the first and now. Its cost is that of the differences, and of the
+   * changes since the first moment ([branches](branches.md)).
+   *
+   * A walk over it throws the errors of `at`, and `BRANCH_ENDED`.
+   *
+   * @throws StorageError `INVALID_ARGUMENT`, also for another object's branch; `TRANSACTION_NESTING` while the branch's
+   *   handle has a transaction open
+   */
+  diff(from: ComparedState, to?: ComparedState): StorageDiff;
 }
 
 /**
@@ -299,13 +446,39 @@ export interface PastReading {
 export interface RemoteStorage extends StorageHandle, ConnectionStatus {}
 
 /** An object's storage from outside of the object: on a page, or in the process that runs the object. */
-export interface StorageHandle extends KeyValueOperations, LiveKeyValue, Recovery, PastReading {
+export interface StorageHandle
+  extends KeyValueOperations,
+    LiveKeyValue,
+    Recovery,
+    PastReading,
+    Branching {
   /** The name the object was opened by. */
   readonly name: string;
+  /**
+   * Random: the same for all handles and stubs of one connection, such as a tab, for as long as it lasts. Commits made
+   * over it have it in `by` of `history()`.
+   */
+  readonly connection: string;
+  /**
+   * Runs the task with a view of this handle, whose commits have the label in `by` of `history()`. Resolves or rejects
+   * as the task does. In a `transaction`, the first label counts.
+   *
+   * @throws StorageError `INVALID_ARGUMENT` for a label that is not a string, or of more than 256 bytes in UTF-8
+   */
+  labelled<T>(label: string, task: (view: this) => T | PromiseLike<T>): Promise<T>;
   readonly sql: RemoteSqlStorage;
   readonly kv: RemoteKvStorage;
   deleteAll(options?: WriteOptions): Promise<void>;
   sync(): Promise<void>;
+  /**
+   * Runs the statements in order as one transaction, all or nothing, in one message: faster than `transaction` when
+   * no statement depends on the result of another. Resolves to their results, at most 32 MiB in total. Joins an
+   * open `transaction`. At most 10,000 statements.
+   *
+   * @throws StorageError INVALID_ARGUMENT and the errors of `exec`, with the number of the statement, counted from 0;
+   *   MESSAGE_TOO_LARGE
+   */
+  batch(statements: Iterable<BatchStatement>): Promise<BatchResult[]>;
   /**
    * Runs the closure, on this page, as one transaction. Calls on this same handle join it until it
    * ends; calls of other handles and other tabs wait. At most 30 s.
@@ -328,7 +501,7 @@ export interface StorageHandle extends KeyValueOperations, LiveKeyValue, Recover
    */
   exportDatabase(): Promise<Uint8Array<ArrayBuffer>>;
   /**
-   * Replaces everything in the object by a SQLite file: one that `exportDatabase` gave, or one of
+   * Replaces everything in the object by a SQLite file: a result of `exportDatabase`, or a file of
    * workerd's local storage (`<id>.sqlite`), with the bytes of its `-wal` when there is one.
    *
    * The file is checked before anything is touched. The import is one commit; the object is then
@@ -336,7 +509,7 @@ export interface StorageHandle extends KeyValueOperations, LiveKeyValue, Recover
    * see the old data, or reject with OBJECT_RESET. Resolves to the bookmark of the moment before:
    * restoring it undoes the import.
    *
-   * Values are not decoded: one that cannot be is CORRUPT when it is read.
+   * Values are not decoded: a value that cannot be decoded is CORRUPT when it is read.
    *
    * @throws StorageError `IMPORT_INVALID` if the file is not a SQLite database of 4,096-byte pages
    * in
@@ -344,19 +517,49 @@ export interface StorageHandle extends KeyValueOperations, LiveKeyValue, Recover
    *   `TRANSACTION_NESTING` inside this handle's transaction; `DISK_FULL`. The old data stays.
    */
   importDatabase(database: BinarySource, wal?: BinarySource | null): Promise<string>;
-  /** Not possible across a thread: throws NOT_ON_PAGE, which names what to use instead. */
+  /** Not possible across a thread: throws NOT_ON_PAGE, which names its replacement. */
   transactionSync(callback: () => unknown): never;
   /**
    * Takes the object back to a bookmark, or to a time within the last 30 days: keys, tables and alarm.
    * Resolves once that is done, to the bookmark of the moment before: restoring that one undoes it.
    *
-   * It is `onNextSessionRestoreBookmark` and a restart of the object, so calls under way, also of
-   * other tabs, reject with OBJECT_RESET, which is `retryable`.
+   * It is `onNextSessionRestoreBookmark` and a restart of the object in one event: it is done also when this tab
+   * is closed meanwhile, and of several at once each undoes the one before it. Calls that have begun, also of
+   * other tabs, reject with OBJECT_RESET, which is `retryable`; waiting calls run on the restored object.
    *
    * @throws StorageError `BOOKMARK_INVALID`; `BOOKMARK_UNAVAILABLE` for a moment in the future or whose
-   *   history is gone; `TRANSACTION_NESTING` inside this handle's transaction
+   *   history is gone; `TRANSACTION_NESTING` inside this handle's transaction; `DISK_FULL`
    */
   restore(moment: string | Date): Promise<string>;
+  /**
+   * Takes back the one commit that the bookmark names, and keeps all later ones, as a commit of its own. Resolves to its
+   * bookmark: reverting that one makes the changes again. Triggers do not run ([branches](branches.md)). Of several
+   * commits, at most 1,000, the newest is taken back first, and all are in one commit, or none.
+   *
+   * If nothing is left to take back, it resolves to the bookmark of now, and makes no commit.
+   *
+   * @throws StorageError `CONFLICT` if later commits have changed the same keys, rows or definitions, which
+   *   `error.conflicts` lists; `BOOKMARK_INVALID`; `BOOKMARK_UNAVAILABLE`; `TRANSACTION_NESTING` inside this
+   *   handle's transaction; `MEMORY_FULL` for a commit of more than 64 MiB; `DISK_FULL`; `INVALID_ARGUMENT`
+   */
+  revert(bookmarks: string | readonly string[]): Promise<string>;
+  /**
+   * Makes changes on the object as it is now, as one commit: those between two moments again, or all that a branch of the
+   * object has changed since it began (`branch.diff()`). Resolves to the bookmark of the commit, or to that of now if there
+   * was nothing to change. The branch goes on, and its beginning stays.
+   *
+   * @throws StorageError as `revert`; of a branch also `BRANCH_ENDED`, `INVALID_ARGUMENT` if it is not a branch of this
+   *   object, and `OBJECT_RESET`, which is `retryable`, if one of both restarted before the changes were made
+   */
+  merge(changes: MergedMoments | StorageBranch, options?: MergeOptions): Promise<string>;
+  /**
+   * Takes back a restore that `onNextSessionRestoreBookmark` has requested and that is not made yet, durably. True if
+   * one was pending; false if none was, or the object has restarted since and made it. `ctx.storage` has no such
+   * method, and neither has workerd's.
+   *
+   * @throws StorageError `TRANSACTION_NESTING` inside this handle's transaction; `DISK_FULL`
+   */
+  cancelRestore(): Promise<boolean>;
   /** Resets the object: unconfirmed writes are lost, and the next call starts it again. */
   abort(reason?: string): Promise<void>;
   /** Ends this handle: calls under way and later ones reject. Stored data stays. */

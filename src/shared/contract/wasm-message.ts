@@ -1,4 +1,4 @@
-// What a page tells its worker about SQLite's WebAssembly, before and after it has loaded it.
+// The page's messages to its worker about SQLite's WebAssembly, before and after it has loaded it.
 
 /**
  * Sent twice: without `module` when the page begins to load the file, then with it. A worker that hears neither loads

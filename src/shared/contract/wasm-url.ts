@@ -11,7 +11,7 @@ export function folderLeft(file: URL): URL | null {
   return CACHE.test(file.pathname) ? new URL('../../ctx-storage/dist/', file) : null;
 }
 
-const beside = new URL('../../worker/vfs/sqlite3.wasm', import.meta.url);
+const beside = new URL('../../../worker/engine/vfs/sqlite3.wasm', import.meta.url);
 
 export const FOLDER_LEFT = folderLeft(beside);
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { LiveClient } from '../client/live-client.ts';
-import type { Session } from '../client/session.ts';
-import { liveCalls } from './live-calls.ts';
+import { LiveClient } from '../../page/storage/live-client.ts';
+import type { Session } from '../../page/storage/session.ts';
+import { liveCalls } from './live-identity.ts';
 import { type LiveReading, liveKeys, liveQuery } from './live-result.ts';
 
 const never = () => () => {};

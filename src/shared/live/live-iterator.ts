@@ -28,7 +28,7 @@ const DONE = { done: true, value: undefined } as const;
 export class LiveIterator<T> implements AsyncIterableIterator<T> {
   readonly #live: Watchable<T>;
   readonly #waiting: Waiting<T>[] = [];
-  /** What `next` has not given yet. */
+  /** The step that `next` has not returned yet. */
   #step: Step<T> | undefined;
   #stop: (() => void) | undefined;
   #isDone = false;

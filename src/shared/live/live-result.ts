@@ -1,4 +1,4 @@
-// What a program gets for a result of a live read: the same value as from the read that is not live.
+// A program's result of a live read: the same value as from the read that is not live.
 
 import {
   checkArgumentCount,
@@ -11,13 +11,13 @@ import { storageError } from '../contract/errors.ts';
 import { compareKeys } from '../contract/key-order.ts';
 import type { StorageRead } from '../contract/live.ts';
 import type { SqlRow, SqlStorageValue } from '../contract/storage.ts';
-import { decodeValue } from '../contract/value.ts';
-import { deserialize } from '../serializer/decode.ts';
+import { deserialize } from '../values/decode.ts';
+import { decodeValue } from '../values/value.ts';
 
 /** A read, and how its result becomes the value. */
 export interface LiveReading<Read extends StorageRead = StorageRead> {
   readonly read: Read;
-  /** What the value is. With the read it says which live values are the same. */
+  /** The form of the value. Live values with equal read and form are the same. */
   readonly form: 'value' | 'entries' | 'rows';
   readonly value: (bytes: Uint8Array) => unknown;
 }
@@ -82,9 +82,12 @@ function entries(bytes: Uint8Array): Map<string, unknown> {
   return new Map(listed.map(([key, value]) => [key, decodeValue(value)]));
 }
 
-// As for a cursor, a column named __proto__ does not become a key.
 function rowObjects(bytes: Uint8Array): SqlRow[] {
-  const { columnNames, rows } = deserialize(bytes) as LiveRows;
+  return namedRows(deserialize(bytes) as LiveRows);
+}
+
+/** Rows as objects. As for a cursor, a column named __proto__ does not become a key. */
+export function namedRows({ columnNames, rows }: LiveRows): SqlRow[] {
   return rows.map((row) => {
     const object: SqlRow = {};
     for (const [i, name] of columnNames.entries()) {

@@ -1,17 +1,17 @@
 // Live methods: a stub whose methods give live results.
 
+import { liveCallsOf } from '../calls/stubs/known-stubs.ts';
+import { isRemote } from '../calls/stubs/remote-name.ts';
 import { storageError } from '../contract/errors.ts';
 import type { LiveStub } from '../contract/live.ts';
-import { liveCallsOf } from '../stubs/known-stubs.ts';
-import { isRemote } from '../stubs/remote-name.ts';
 
 /**
  * The stub with live methods: each calls the method of the object, and gives its result again after every
  * commit that changed something the method has read.
  *
  * The method runs as a critical section of the object: it may read and must not write (LIVE_READ_ONLY), and
- * holds up other calls while it runs. Arguments and results are plain data. What the object keeps in memory
- * changes without a commit, so it changes no live result.
+ * holds up other calls while it runs. Arguments and results are plain data. Data that the object keeps in
+ * memory changes without a commit, so it changes no live result.
  *
  * @throws INVALID_ARGUMENT for anything but the stub of an object, made outside of objects
  */

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
-import { deserialize } from '../serializer/decode.ts';
-import { serialize } from '../serializer/encode.ts';
+import { deserialize } from '../values/decode.ts';
+import { serialize } from '../values/encode.ts';
 import { type LiveSink, LiveValue } from './live-value.ts';
 
 /** A live value whose source is the test. */
@@ -78,7 +78,7 @@ describe('a live value', () => {
     expect(seen[0]).toBe(value);
   });
 
-  test('[LIVE10] what a source reports after it was stopped is ignored', () => {
+  test('[LIVE10] reports of a stopped source are ignored', () => {
     const { live, source } = create();
     const stop = live.subscribe(() => {});
     const { sink } = source;
@@ -208,5 +208,51 @@ describe('an iterator', () => {
       break;
     }
     expect(source.stops).toBe(1);
+  });
+});
+
+describe('a kept result', () => {
+  test('[LIVE19] is shown as stale until the first result; an equal one changes the status only', () => {
+    const { live, source, result } = create();
+    const seen: unknown[] = [];
+    live.subscribe((value) => seen.push([live.getState().status, value]));
+    expect(source.sink!.kept!(serialize({ a: 1 }))).toBe(true);
+    const shown = live.getSnapshot();
+    result({ a: 1 });
+    expect(live.getSnapshot()).toBe(shown);
+    result({ a: 2 });
+    expect(seen).toEqual([
+      ['pending', undefined],
+      ['stale', { a: 1 }],
+      ['ready', { a: 1 }],
+      ['ready', { a: 2 }],
+    ]);
+  });
+
+  test('[LIVE19] after a result or an error it is not shown', () => {
+    for (const isFailed of [false, true]) {
+      const { live, source, result } = create();
+      live.subscribe(() => {}, { onError: () => {} });
+      if (isFailed) source.sink!.failed(new Error('failed'));
+      else result(2);
+      const state = live.getState();
+      expect(source.sink!.kept!(serialize(1))).toBe(true);
+      expect(live.getState()).toBe(state);
+    }
+  });
+
+  test('[LIVE23] that cannot be read is not shown', () => {
+    const { live, source } = create();
+    live.subscribe(() => {});
+    expect(source.sink!.kept!(new Uint8Array([255, 1, 2]))).toBe(false);
+    expect(live.getState().status).toBe('pending');
+  });
+
+  test('[LIVE19] is no value of a loop', async () => {
+    const { live, source, result } = create();
+    const next = live[Symbol.asyncIterator]().next();
+    source.sink!.kept!(serialize(1));
+    result(2);
+    expect(await next).toMatchObject({ value: 2 });
   });
 });

@@ -5,13 +5,15 @@
 //
 // Does not know where results come from.
 
+import { DISPOSE } from '../calls/stubs/rpc-promise.ts';
 import { compareBytes } from '../contract/key-order.ts';
 import type { Live, LiveIdentity, LiveOptions, LiveState } from '../contract/live.ts';
-import { DISPOSE } from '../stubs/rpc-promise.ts';
 import { LiveIterator } from './live-iterator.ts';
 
-/** What a source reports. */
+/** The reports of a source. */
 export interface LiveSink {
+  /** The result of an earlier visit; false if it cannot be read. Without effect after a result or an error. */
+  kept?(bytes: Uint8Array): boolean;
   result(bytes: Uint8Array): void;
   /** The read failed; a result may follow. */
   failed(error: unknown): void;
@@ -36,6 +38,7 @@ export class LiveValue<T> implements Live<T> {
   readonly identity: LiveIdentity;
   readonly #source: LiveSource;
   readonly #read: (bytes: Uint8Array) => T;
+  readonly #asPrivate: (() => Live<T>) | undefined;
   readonly #watchers = new Set<Watcher>();
   #state: LiveState<T> = PENDING;
   /** The last result; it is kept when nobody listens any more. */
@@ -43,10 +46,19 @@ export class LiveValue<T> implements Live<T> {
   #stop: (() => void) | undefined;
   #end: { readonly error: unknown } | undefined;
 
-  /** `read` makes the value of a result. Without an identity, no other live value is the same. */
-  constructor(source: LiveSource, read: (bytes: Uint8Array) => T, identity?: LiveIdentity) {
+  /**
+   * `read` makes the value of a result. Without an identity, no other live value is the same. `asPrivate` makes the same
+   * one, of which nothing is kept; absent: nothing is kept of this one.
+   */
+  constructor(
+    source: LiveSource,
+    read: (bytes: Uint8Array) => T,
+    identity?: LiveIdentity,
+    asPrivate?: () => Live<T>,
+  ) {
     this.#source = source;
     this.#read = read;
+    this.#asPrivate = asPrivate;
     this.identity = identity ?? { owner: this, key: '' };
     Object.defineProperty(this, DISPOSE, { value: () => this.dispose(), configurable: true });
   }
@@ -86,6 +98,10 @@ export class LiveValue<T> implements Live<T> {
     };
   }
 
+  asPrivate(): Live<T> {
+    return this.#asPrivate?.() ?? this;
+  }
+
   [Symbol.asyncIterator](): AsyncIterableIterator<T> {
     return new LiveIterator<T>(this);
   }
@@ -113,6 +129,7 @@ export class LiveValue<T> implements Live<T> {
       stopSource();
     };
     stopSource = this.#source({
+      kept: (bytes) => isStopped || this.#kept(bytes),
       result: unlessStopped((bytes) => this.#result(bytes)),
       failed: unlessStopped((error) => this.#failed(error)),
       ended: unlessStopped((error) => {
@@ -129,6 +146,22 @@ export class LiveValue<T> implements Live<T> {
     stop?.();
   }
 
+  #kept(bytes: Uint8Array): boolean {
+    if (this.#state.status !== 'pending') return true;
+    try {
+      this.#state = { status: 'stale', value: this.#read(bytes), error: undefined };
+    } catch {
+      return false;
+    }
+    this.#bytes = bytes;
+    this.#tellChange();
+    return true;
+  }
+
+  #tellChange(): void {
+    for (const watcher of [...this.#watchers]) watcher.changed();
+  }
+
   #result(bytes: Uint8Array): void {
     const isSame = this.#bytes !== undefined && compareBytes(this.#bytes, bytes) === 0;
     if (isSame && this.#state.status === 'ready') return;
@@ -140,7 +173,7 @@ export class LiveValue<T> implements Live<T> {
       this.#failed(error);
       return;
     }
-    for (const watcher of [...this.#watchers]) watcher.changed();
+    this.#tellChange();
   }
 
   #failed(error: unknown): void {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { storageError } from '../contract/errors.ts';
-import { toWire } from '../rpc/errors-on-wire.ts';
-import type { LiveOutcome, LivePeer } from '../rpc/live-protocol.ts';
+import { toWire } from '../wire/errors-on-wire.ts';
+import type { LiveOutcome, LivePeer } from '../wire/protocol.ts';
 import { type LivePeers, polledSource } from './polled-source.ts';
 
 const START = { target: 'a', read: { op: 'get', keys: ['k'] } } as const;
@@ -80,7 +80,7 @@ test('[LIVE6] a lost worker and a reset are survived without an error', async ()
   expect(seen.at(-1)).toBe('close');
 });
 
-test('[LIVE6] what fails again is reported, and tried again less and less often', async () => {
+test('[LIVE6] a repeated failure is reported, and tried again less and less often', async () => {
   const answers = Array.from({ length: 12 }, () => 'refused' as const);
   const { seen, pauses } = create([...answers, ok(1)]);
   await settled();

@@ -1,12 +1,12 @@
 // A live read of an object that lives elsewhere: opened there, asked for its next result again and again, and
 // opened again when its instance or its worker has ended.
 //
-// Invariant: it reports a result, an error or its end, and never stays silent: what failed twice in a row
-// without a result in between is reported as an error, and is tried again, less and less often.
+// Invariant: it reports a result, an error or its end, and never stays silent: a read that failed twice in a
+// row without a result in between is reported as an error, and is tried again, less and less often.
 
 import type { CallFlags } from '../contract/call-flag.ts';
-import { fromWire } from '../rpc/errors-on-wire.ts';
-import type { LiveNumber, LivePeer, LiveStart } from '../rpc/live-protocol.ts';
+import { fromWire } from '../wire/errors-on-wire.ts';
+import type { LiveNumber, LivePeer, LiveStart } from '../wire/protocol.ts';
 import type { LiveSink, LiveSource } from './live-value.ts';
 
 /** Where live reads are opened. */

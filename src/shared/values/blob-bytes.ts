@@ -1,7 +1,7 @@
 // The bytes of a Blob without an await, because storage writes at once.
 //
-// Browsers have a reader for that in workers, and nothing on pages. In Node a thread reads, while the one
-// that asks stands still.
+// Browsers have a reader for that in workers, and nothing on pages. In Node a thread reads, while the
+// caller's thread waits.
 
 interface SynchronousFileReader {
   readAsArrayBuffer(blob: Blob): ArrayBuffer;
@@ -79,7 +79,7 @@ class BlobThread {
     try {
       this.#port.postMessage(blob);
     } catch {
-      return null; // one that stands for a file
+      return null; // a Blob of a file
     }
     if (Atomics.wait(this.#count, 0, before, READ_MS_MAX) === 'timed-out') {
       thread = undefined; // a late answer would be taken for the next one

@@ -26,7 +26,7 @@ const windows1252Decoder = new TextDecoder('windows-1252');
 const utf16Decoder = new TextDecoder('utf-16le', { ignoreBOM: true });
 const utf8Decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** The error for bytes that are not a value. `fact` says what was found. */
+/** The error for bytes that are not a value. `fact` describes the bytes. */
 export function corrupt(fact: string, options?: ErrorOptions): StorageError {
   return storageError('CORRUPT', `The stored value cannot be read: ${fact}.`, options);
 }
@@ -39,7 +39,7 @@ export class ByteReader {
   #at = 0;
 
   constructor(bytes: Uint8Array) {
-    // Subclasses change what `slice` does (Buffer's does not copy).
+    // Subclasses change the behaviour of `slice` (Buffer's does not copy).
     const isPlain = Object.getPrototypeOf(bytes) === Uint8Array.prototype;
     this.#bytes = isPlain
       ? bytes

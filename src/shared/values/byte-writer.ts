@@ -1,6 +1,6 @@
 // One growing buffer of bytes, and the scalars of the wire format.
 //
-// The buffer is reused for the next value and never leaves this file: `take` copies what was written.
+// The buffer is reused for the next value and never leaves this file: `take` copies the written bytes.
 
 import { storageError } from '../contract/errors.ts';
 import { VALUE_BYTES_MAX } from '../contract/limits.ts';
@@ -29,7 +29,7 @@ export class ByteWriter {
   #view = new DataView(this.#bytes.buffer);
   #length = 0;
 
-  /** A copy of what was written since the last `clear`. */
+  /** A copy of the bytes written since the last `clear`. */
   take(): Uint8Array<ArrayBuffer> {
     return this.#bytes.slice(0, this.#length);
   }

@@ -8,7 +8,6 @@ import { ByteReader, corrupt } from './byte-reader.ts';
 import { readHostError, readPlainError } from './error-codec.ts';
 import { readHostObject } from './host-codec.ts';
 import { bufferResizable } from './slots.ts';
-import { UnicodeSources } from './unicode-sources.ts';
 import type { ValueReader } from './value-streams.ts';
 import { createTrackingView } from './view-layout.ts';
 import {
@@ -17,6 +16,7 @@ import {
   NESTING_DEPTH_MAX,
   REGEXP_FLAGS,
   TAG,
+  UnicodeSources,
   VIEW_CLASSES,
   VIEW_FLAG,
   WIRE_VERSION,
@@ -34,7 +34,7 @@ export function deserialize(bytes: Uint8Array, elementsMax = bytes.length): unkn
   return decode(new Decoder(bytes, undefined, elementsMax));
 }
 
-/** The value of a message; what was passed by reference is made from its description. */
+/** The value of a message; values passed by reference are made from their descriptions. */
 export function deserializeWith(bytes: Uint8Array, resolve: ResolveReference | undefined): unknown {
   return decode(new Decoder(bytes, resolve, bytes.length));
 }
@@ -44,7 +44,8 @@ function decode(decoder: Decoder): unknown {
     return decoder.decode();
   } catch (error) {
     if (isStorageError(error)) throw error;
-    // A constructor refuses what no program could have stored, or the stack is too small for it.
+    // A constructor refuses bytes that no program could have stored, or the stack is too small for
+    // them.
     throw corrupt(error instanceof Error ? error.message : String(error), { cause: error });
   }
 }

@@ -1,4 +1,4 @@
-// A value as bytes, in the wire format (wire.ts). Accepts what structured clone accepts.
+// A value as bytes, in the wire format (wire.ts). Accepts the types of structured clone.
 //
 // Invariant: objects are numbered in the order they begin; a getter runs once; after an exception of a
 // getter the next call starts from a clean state. A getter may itself serialize.
@@ -17,6 +17,7 @@ import {
   writeRequest,
   writeResponse,
 } from './host-codec.ts';
+import { isNodeBuffer } from './node-buffer.ts';
 import {
   assertPlain,
   classNameOf,
@@ -25,18 +26,18 @@ import {
   kindOf,
   notSerializable,
   type ObjectKind,
+  platformObjectError,
 } from './object-kind.ts';
-import { ObjectNumbers } from './object-numbers.ts';
 import * as slots from './slots.ts';
-import { UnicodeSources } from './unicode-sources.ts';
 import type { ValueWriter } from './value-streams.ts';
-import { viewBuffer, viewLayout } from './view-layout.ts';
+import { viewBuffer, viewByteLength, viewLayout } from './view-layout.ts';
 import {
   HEADER,
   HOST_TAG,
   NESTING_DEPTH_MAX,
   REGEXP_FLAGS,
   TAG,
+  UnicodeSources,
   VIEW_FLAG,
   WIRE_VERSION,
 } from './wire.ts';
@@ -44,11 +45,11 @@ import {
 /**
  * The stored form of a value: a fresh array of its own.
  *
- * Accepts what structured clone accepts; class instances become plain objects, and errors keep their own
+ * Accepts the types of structured clone; class instances become plain objects, and errors keep their own
  * properties. Exceptions of getters propagate unchanged.
  *
- * @throws DOMException `DataCloneError` for what cannot be stored: functions, symbols, promises, weak
- * collections, generators, detached and shared buffers, platform objects, blobs on a page
+ * @throws DOMException `DataCloneError` for values that cannot be stored: functions, symbols, promises,
+ * weak collections, generators, detached and shared buffers, platform objects, blobs on a page
  * @throws RangeError for objects nested deeper than `NESTING_DEPTH_MAX`
  * @throws VALUE_TOO_LARGE for a bigint, or expressions in Unicode mode, that would not be read again
  */
@@ -76,6 +77,39 @@ export function serializeWith(
 
 /** The plain members to send in place of a function or object; undefined if it does not know the object. */
 export type DescribeReference = (value: object) => Readonly<Record<string, unknown>> | undefined;
+
+/** A few objects are searched in a list, which is faster than a map and allocates nothing. */
+const LIST_MAX = 8;
+
+/** The number of each object already begun, for references to it. */
+export class ObjectNumbers {
+  readonly #list: object[] = [];
+  #map: Map<object, number> | undefined;
+
+  has(object: object): boolean {
+    return this.#map ? this.#map.has(object) : this.#list.includes(object);
+  }
+
+  /** The number of the object; undefined if it had none and was given the next one. */
+  claim(object: object): number | undefined {
+    const map = this.#map;
+    if (map) {
+      const number = map.get(object);
+      if (number === undefined) map.set(object, map.size);
+      return number;
+    }
+    const list = this.#list;
+    for (let i = 0; i < list.length; i++) if (list[i] === object) return i;
+    list.push(object);
+    if (list.length > LIST_MAX) this.#map = new Map(list.map((known, number) => [known, number]));
+    return undefined;
+  }
+
+  clear(): void {
+    this.#list.length = 0;
+    this.#map = undefined;
+  }
+}
 
 class Encoder implements ValueWriter {
   readonly out = new ByteWriter();
@@ -188,7 +222,7 @@ class Encoder implements ValueWriter {
     this.#depth--;
   }
 
-  /** Returns false for what has no description. */
+  /** Returns false if there is no description. */
   #writeReference(value: object): boolean {
     if (this.#numbers.has(value)) return !this.#begin(value);
     const description = this.#describe!(value);
@@ -333,7 +367,7 @@ class Encoder implements ValueWriter {
         writeBlob(value as Blob, this);
         break;
       default:
-        throw dataCloneError(value);
+        throw platformObjectError(value);
     }
   }
 
@@ -375,13 +409,19 @@ class Encoder implements ValueWriter {
   }
 
   #writeView(view: ArrayBufferView): void {
+    let written = view;
     if (!this.#numbers.has(view)) {
-      const buffer = viewBuffer(view);
+      let buffer = viewBuffer(view);
       if (kindOf(buffer, Object.getPrototypeOf(buffer)) !== 'buffer') throw dataCloneError(view);
+      // Buffers of the whole process share a pool, so of a Buffer only its own bytes are written.
+      if (isNodeBuffer(view) && viewByteLength(view) < slots.bufferByteLength(buffer)) {
+        written = new Uint8Array(view as Uint8Array);
+        buffer = viewBuffer(written);
+      }
       if (this.#begin(buffer)) this.#writeBuffer(buffer as ArrayBuffer);
     }
     if (!this.#begin(view)) return;
-    const layout = viewLayout(view);
+    const layout = viewLayout(written);
     if (layout === undefined) throw dataCloneError(view, 'lies outside its buffer.');
     this.out.byte(TAG.view);
     this.out.byte(layout.tag);
@@ -394,7 +434,7 @@ class Encoder implements ValueWriter {
   }
 }
 
-/** What a description is asked for, functions aside. */
+/** The kinds that are asked for a description, functions aside. */
 const BY_REFERENCE: ReadonlySet<ObjectKind> = new Set<ObjectKind>([
   'plain',
   'refused',

@@ -15,7 +15,7 @@ import {
   WEBASSEMBLY_ERROR_KINDS,
 } from './wire.ts';
 
-/** What the engine itself keeps on an error beside its stack (line numbers, in some). */
+/** Properties that the engine itself keeps on an error next to its stack (line numbers, in some). */
 const ENGINE_PROPERTIES: ReadonlySet<string> = new Set([
   ...Object.getOwnPropertyNames(new Error('')),
   'name',

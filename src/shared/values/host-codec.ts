@@ -6,7 +6,6 @@
 
 import { blobBytes } from './blob-bytes.ts';
 import { corrupt } from './byte-reader.ts';
-import { COMMON_HEADERS } from './common-headers.ts';
 import { dataCloneError } from './object-kind.ts';
 import * as slots from './slots.ts';
 import type { ValueReader, ValueWriter } from './value-streams.ts';
@@ -159,3 +158,57 @@ function readMembers(reader: ValueReader): Record<string, unknown> {
 function unless<Value>(value: Value, usual: Value): Value | undefined {
   return value === usual ? undefined : value;
 }
+
+/**
+ * Names that workerd writes as a number, counted from 1; it writes other names in full. Established by storing one
+ * header of each name in workerd; workerd refuses numbers above 47.
+ */
+const COMMON_HEADERS: readonly string[] = [
+  'accept-charset',
+  'accept-encoding',
+  'accept-language',
+  'accept-ranges',
+  'accept',
+  'access-control-allow-origin',
+  'age',
+  'allow',
+  'authorization',
+  'cache-control',
+  'content-disposition',
+  'content-encoding',
+  'content-language',
+  'content-length',
+  'content-location',
+  'content-range',
+  'content-type',
+  'cookie',
+  'date',
+  'etag',
+  'expect',
+  'expires',
+  'from',
+  'host',
+  'if-match',
+  'if-modified-since',
+  'if-none-match',
+  'if-range',
+  'if-unmodified-since',
+  'last-modified',
+  'link',
+  'location',
+  'max-forwards',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'range',
+  'referer',
+  'refresh',
+  'retry-after',
+  'server',
+  'set-cookie',
+  'strict-transport-security',
+  'transfer-encoding',
+  'user-agent',
+  'vary',
+  'via',
+  'www-authenticate',
+];

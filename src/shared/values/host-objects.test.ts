@@ -1,10 +1,9 @@
-// Errors and platform objects: what is kept of each, what is refused, and what the classes are.
+// Errors and platform objects: the kept members, the refused objects, and the classes.
 
 import { describe, expect, test } from 'vitest';
 import { deserialize } from './decode.ts';
-import { serialize } from './encode.ts';
-import { ObjectNumbers } from './object-numbers.ts';
-import { UNICODE_SOURCE_LENGTH_MAX, UnicodeSources } from './unicode-sources.ts';
+import { ObjectNumbers, serialize } from './encode.ts';
+import { UNICODE_SOURCE_LENGTH_MAX, UnicodeSources } from './wire.ts';
 
 const roundTrip = <Value>(value: Value) => deserialize(serialize(value)) as Value;
 const read = (hex: string) =>
@@ -21,7 +20,7 @@ function refusalOf(value: unknown): Error {
 }
 
 describe('[VAL2] an error', () => {
-  test('keeps every property but those that are indexes of an array', () => {
+  test('keeps every property except indexes of an array', () => {
     const error = Object.assign(new Error('m'), {
       0: 'index',
       12: 'index',
@@ -105,7 +104,7 @@ describe('[VAL2] an error', () => {
 });
 
 describe('[VAL1] a request', () => {
-  test('keeps what differs from the usual, and stores nothing of what does not', () => {
+  test('keeps members that differ from the default, and omits the others', () => {
     const request = new Request('http://x/', {
       method: 'PUT',
       headers: { 'x-a': 'b' },

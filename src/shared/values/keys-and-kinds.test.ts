@@ -1,4 +1,5 @@
-// Which keys are numbers, which elements are holes, and what an object is when it pretends otherwise.
+// Which keys are numbers, which elements are holes, and the kind of an object that pretends to be
+// another.
 
 import { serialize as v8Serialize } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -113,7 +114,7 @@ const BUILT_INS: readonly (readonly [string, () => object])[] = [
   ['a buffer', () => new ArrayBuffer(2)],
 ];
 
-describe('[VAL1] a built-in is stored as what it is', () => {
+describe('[VAL1] a built-in is stored as its own kind', () => {
   test.each(BUILT_INS)('%s with properties of its own, without them', (_, make) => {
     expect(roundTrip(Object.assign(make(), { own: 1 }))).toStrictEqual(make());
   });
@@ -147,7 +148,7 @@ describe('[VAL1] a built-in is stored as what it is', () => {
   });
 });
 
-test('[VAL1] what only inherits from a built-in is a plain object', () => {
+test('[VAL1] an object that only inherits from a built-in is a plain object', () => {
   const classes = [
     Date,
     RegExp,
@@ -185,7 +186,7 @@ describe('[VAL3] the message of a refusal names', () => {
     [
       'empty arguments',
       (function () {
-        // biome-ignore lint/complexity/noArguments: the object itself is what is tested
+        // biome-ignore lint/complexity/noArguments: the object itself is tested
         return arguments;
       })(),
       '#<Object> could not be cloned.',
@@ -237,7 +238,7 @@ describe('[VAL1] an object of another realm is stored as the same of this one', 
     expect(roundTrip(runInNewContext(code))).toStrictEqual(value);
   });
 
-  test('errors, and what cannot be stored', () => {
+  test('errors, and values that cannot be stored', () => {
     expect(roundTrip(runInNewContext("new TypeError('m')"))).toMatchObject({
       name: 'TypeError',
       message: 'm',

@@ -1,15 +1,19 @@
-// The kind of an object: a plain object, a built-in with internal slots, or one that cannot be stored.
+// The kind of an object: a plain object, a built-in with internal slots, or an object that cannot be stored.
 // Decided without running code of the program, except traps of a proxy.
 //
 // The prototype chain names a candidate, an accessor of the engine confirms it (slots.ts). A chain
 // that passes a native constructor this file does not know belongs to the platform (Event, Promise,
-// Intl.NumberFormat, …): refused, whatever its name. A candidate that fails its test only inherits
+// Intl.NumberFormat, …): refused, whatever its name. Node writes many classes of the platform in JavaScript;
+// they are found among its globals. A candidate that fails its test only inherits
 // from a built-in and is a plain object, as in V8.
 //
 // JavaScript cannot recognize a proxy, or a built-in whose prototype was replaced. Such an object usually
 // looks empty, and storing `{}` for it would lose data silently, so the engine's own structured clone
 // decides (`assertPlain`). A proxy that shows properties is stored with these properties.
 
+import { DurableObjectId } from '../contract/object-id.ts';
+import { RpcTarget } from '../contract/rpc-target.ts';
+import { isNode } from './node-buffer.ts';
 import * as slots from './slots.ts';
 
 export type ObjectKind =
@@ -66,9 +70,30 @@ for (const [name, kind] of KIND_BY_NAME) {
   if (typeof builtIn === 'function') kinds.set(builtIn.prototype, kind);
 }
 
+if (isNode) refuseScriptedGlobals();
+// Storing one would keep its fields and lose its identity.
+refuseToClone(DurableObjectId, RpcTarget);
+
 /** Makes instances of these classes impossible to store, like platform objects. */
 export function refuseToClone(...classes: readonly { readonly prototype: object }[]): void {
   for (const { prototype } of classes) kinds.set(prototype, 'refused');
+}
+
+/**
+ * Refuses the platform's classes that are written in JavaScript. As Web IDL says, the global object lists no class of
+ * the platform when its properties are enumerated, while an app's global is listed.
+ */
+function refuseScriptedGlobals(): void {
+  for (const [name, property] of Object.entries(Object.getOwnPropertyDescriptors(globalThis))) {
+    // Reading another name could have an effect: `localStorage` is a getter that may throw.
+    if (property.enumerable || !/^[A-Z]/.test(name)) continue;
+    const { prototype } = (Reflect.get(globalThis, name) ?? {}) as { prototype?: unknown };
+    if (typeof prototype !== 'object' || prototype === null || kinds.has(prototype)) continue;
+    if (nativeConstructorName(prototype) === undefined) kinds.set(prototype, 'refused');
+  }
+  for (const list of [new URLSearchParams(), new FormData(), new Headers()]) {
+    kinds.set(Object.getPrototypeOf(list.entries()), 'refused');
+  }
 }
 
 /** The kind of an object that is not an array. */
@@ -122,7 +147,19 @@ export function dataCloneError(value: unknown, reason = 'could not be cloned.'):
   return new DOMException(`${nameOf(value)} ${reason}`, 'DataCloneError');
 }
 
-/** The error for what only messages refuse. Begins with workerd's words. */
+/** The error for an object of the platform, which may have a class without a name. */
+export function platformObjectError(value: object): DOMException {
+  const prototype: object | null = Object.getPrototypeOf(value);
+  const isNameless = prototype !== null && nativeConstructorName(prototype) === '';
+  if (!isNameless) return dataCloneError(value);
+  return dataCloneError(
+    value,
+    'could not be cloned: it belongs to the platform, as process.env does. Store a copy of its properties: ' +
+      '{ ...object }.',
+  );
+}
+
+/** The error for values that only messages refuse. Begins with workerd's words. */
 export function notSerializable(className: string, wayOut: string): DOMException {
   const words = `Could not serialize object of type "${className}". This type does not support serialization.`;
   return new DOMException(`${words} ${wayOut}`, 'DataCloneError');
@@ -191,7 +228,7 @@ const TESTS: Readonly<
   blob: (value) => slots.blobSize(value) >= 0,
 };
 
-/** What the value is called, without running code of it. */
+/** The name of the value, without running code of it. */
 function nameOf(value: unknown): string {
   if (typeof value === 'symbol') return String(value);
   if (typeof value === 'function') return `function ${String(ownValue(value, 'name'))}`;

@@ -1,4 +1,4 @@
-// Messages: what is passed by reference, what is cloned, and what only messages refuse.
+// Messages: values passed by reference, cloned values, and values that only messages refuse.
 
 import { describe, expect, test } from 'vitest';
 import { deserialize, deserializeWith } from './decode.ts';
@@ -16,7 +16,7 @@ class Point {
 
 const fn = () => 1;
 
-/** What a message passes by reference: targets and functions. */
+/** The values that a message passes by reference: targets and functions. */
 function describeThing(thing: object): Readonly<Record<string, unknown>> | undefined {
   if (thing instanceof Target) return { kind: 'target', number: thing.number };
   if (thing === fn) return { kind: 'function' };
@@ -42,7 +42,7 @@ const refusalOf = (value: unknown) => {
 };
 
 describe('[STUB9] a message', () => {
-  test('passes what has a description by reference, wherever it is', () => {
+  test('passes a described value by reference, wherever it is', () => {
     expect(send(fn)).toEqual(made({ kind: 'function' }));
     expect(send({ list: [new Target(1), fn], map: new Map([[1, new Target(2)]]) })).toEqual({
       list: [made({ kind: 'target', number: 1 }), made({ kind: 'function' })],
@@ -76,7 +76,7 @@ describe('[STUB9] a message', () => {
     expect(deserializeWith(bytes, (description) => description)).toEqual({ deep: { list: [1] } });
   });
 
-  test('passes a platform object that has a description, and clones one that has none', () => {
+  test('passes a platform object that has a description, and clones one without', () => {
     const [request, response] = send([
       new Request('http://x/', { method: 'POST', body: 'b' }),
       new Response(null, { status: 204 }),
@@ -112,7 +112,7 @@ describe('[STUB6] a message refuses', () => {
     expect(refusalOf([() => 2])).toMatchObject({ name: 'DataCloneError' });
   });
 
-  test('what cannot be cloned and has no description', () => {
+  test('a value that cannot be cloned and has no description', () => {
     expect(refusalOf(Promise.resolve())).toMatchObject({ name: 'DataCloneError' });
     expect(refusalOf(Symbol('x'))).toMatchObject({ name: 'DataCloneError' });
   });

@@ -1,5 +1,5 @@
-// What the codecs of errors and host objects use to write and read nested values, without knowing the graph
-// around them.
+// The interface by which the codecs of errors and host objects write and read nested values, without
+// knowing the graph around them.
 
 import type { ByteReader } from './byte-reader.ts';
 import type { ByteWriter } from './byte-writer.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { serialize } from '../serializer/encode.ts';
-import { READ_ELEMENTS_MAX, READ_VALUE_BYTES_MAX, VALUE_BYTES_MAX } from './limits.ts';
+import { READ_ELEMENTS_MAX, READ_VALUE_BYTES_MAX, VALUE_BYTES_MAX } from '../contract/limits.ts';
+import { serialize } from './encode.ts';
 import { decodeValue, encodeValue } from './value.ts';
 
 describe('a value of the largest size', () => {
@@ -65,7 +65,7 @@ describe('[VAL9] stored bytes of more than a value may have', () => {
   });
 });
 
-test('[KV6] what cannot be cloned is a DataCloneError', () => {
+test('[KV6] a value that cannot be cloned is a DataCloneError', () => {
   expect(() => encodeValue('put', 'key', { method() {} })).toThrowError(
     expect.objectContaining({ name: 'DataCloneError' }),
   );

@@ -6,16 +6,17 @@
 // here, an hour at 8 MB. Larger values, which only an imported database contains, may have a
 // limited number of keys.
 
-import { corrupt } from '../serializer/byte-reader.ts';
-import { deserialize } from '../serializer/decode.ts';
-import { serialize } from '../serializer/encode.ts';
-import { storageError } from './errors.ts';
+import { storageError } from '../contract/errors.ts';
 import {
   READ_ELEMENTS_MAX,
   READ_VALUE_BYTES_MAX,
   VALUE_BYTES_MAX,
   VALUE_FRAME_BYTES_MAX,
-} from './limits.ts';
+} from '../contract/limits.ts';
+import { corrupt } from './byte-reader.ts';
+import { deserialize } from './decode.ts';
+import { serialize } from './encode.ts';
+import { isNode, isNodeBuffer } from './node-buffer.ts';
 
 /** A character that is not Latin-1. */
 const WIDE = /[^\0-\xff]/;
@@ -24,10 +25,10 @@ const WIDE = /[^\0-\xff]/;
  * The bytes a value is stored as, in a buffer of their own.
  *
  * The size limit applies to the content: a string's characters (one byte each if all are Latin-1,
- * else two), the bytes of a buffer or of the whole buffer behind a view, and the serialized form of
+ * else two), the bytes of a buffer, of the whole buffer behind a view or of a Buffer of Node, and the serialized form of
  * any other value. Exceptions of getters propagate.
  *
- * @throws VALUE_TOO_LARGE, and DataCloneError for what cannot be cloned
+ * @throws VALUE_TOO_LARGE, and DataCloneError for a value that cannot be cloned
  */
 export function encodeValue(operation: string, key: string, value: unknown): Uint8Array {
   const contentBytes = contentSize(value);
@@ -38,10 +39,22 @@ export function encodeValue(operation: string, key: string, value: unknown): Uin
   return bytes;
 }
 
+/**
+ * A structured clone. In Node the serializer makes it, because the platform's own copies with a Buffer the memory that
+ * Buffers share, and makes `{}` of objects of the platform.
+ *
+ * @throws DataCloneError
+ */
+export function structuredCopy(value: unknown): unknown {
+  return isNode ? deserialize(serialize(value)) : structuredClone(value);
+}
+
 function contentSize(value: unknown): number | undefined {
   if (typeof value === 'string') return isWide(value) ? value.length * 2 : value.length;
   if (value instanceof ArrayBuffer) return value.byteLength;
-  if (ArrayBuffer.isView(value)) return value.buffer.byteLength;
+  if (ArrayBuffer.isView(value)) {
+    return isNodeBuffer(value) ? value.byteLength : value.buffer.byteLength;
+  }
   return undefined;
 }
 

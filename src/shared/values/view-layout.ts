@@ -40,6 +40,10 @@ export function viewBuffer(view: ArrayBufferView): ArrayBufferLike {
   return accessorsOf(view).buffer(view);
 }
 
+export function viewByteLength(view: ArrayBufferView): number {
+  return accessorsOf(view).byteLength(view);
+}
+
 /** The layout of a view; undefined if it lies outside its buffer, which was made smaller since. */
 export function viewLayout(view: ArrayBufferView): ViewLayout | undefined {
   const viewClass = classByName.get(slots.viewClassName(view) ?? 'DataView')!;

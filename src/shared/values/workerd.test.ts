@@ -335,8 +335,8 @@ const ROWS: readonly Row[] = [
 
 const HOST_ROWS = ['headers', 'request', 'response', 'blob', 'DOMException'];
 /**
- * Headers come sorted from the engine here, numbered names first there; and
- * V8 writes an array without holes as sparse when it holds it as one that might have them.
+ * Headers come sorted from the engine here, numbered names first there; and V8 writes an array without
+ * holes as sparse when it holds it as an array that might have them.
  */
 const OTHERWISE_WRITTEN = ['headers', 'undefined inside'];
 

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { UnsentCall } from './call-messages.ts';
 import {
   ChannelEndpoint,
   FULL_PARTS,
   PACK_MAX,
   type Pace,
+  UnsentCall,
   type WireChannel,
 } from './channel-endpoint.ts';
 
@@ -23,7 +23,7 @@ class SeenChannel extends EventTarget implements WireChannel {
   }
 }
 
-/** When what was posted has left. */
+/** When the posted messages have left. */
 const sent = () => new Promise((resolve) => setTimeout(resolve));
 
 function opened(pace?: Pace) {
@@ -34,7 +34,7 @@ function opened(pace?: Pace) {
   return { channel, endpoint, heard };
 }
 
-test('[RPC6] what is posted in one turn travels in one message, in order', async () => {
+test('[RPC6] values posted in one turn travel in one message, in order', async () => {
   const { channel, endpoint } = opened();
   for (const number of [1, 2, 3]) endpoint.postMessage({ number });
   expect(channel.sent).toEqual([]);
@@ -92,7 +92,7 @@ test('[RPC6] messages that travelled together are delivered one after the other'
   expect(heard).toEqual([1, 2, 3]);
 });
 
-test('[RPC6] what arrives while others still wait for their turn is delivered after them', () => {
+test('[RPC6] a message that arrives while others still wait for their turn is delivered after them', () => {
   const turns: (() => void)[] = [];
   const { channel, heard } = opened({ deliver: (task) => turns.push(task), send: queueMicrotask });
   channel.arrive(0);
@@ -119,7 +119,7 @@ test('[RPC6] one listener that throws keeps no message from the others', async (
   expect(await reported).toMatchObject({ message: 'on purpose' });
 });
 
-test('[RPC6] what is no pack is delivered as it is', () => {
+test('[RPC6] a message that is not a pack is delivered as it is', () => {
   const { channel, heard } = opened();
   const wrong = [
     null,
@@ -163,7 +163,7 @@ test('[RPC7] buffers move with their message, also when another of the same turn
   expect([kept, ...moved].map((bytes) => bytes!.byteLength)).toEqual([3000, 0, 0]);
 });
 
-test('[RPC6] what was posted before the end is sent; nothing is sent or delivered after it', async () => {
+test('[RPC6] values posted before the end are sent; nothing is sent or delivered after it', async () => {
   const { channel, endpoint, heard } = opened();
   endpoint.postMessage({ type: 'closed' });
   endpoint.close();

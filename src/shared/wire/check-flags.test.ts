@@ -1,10 +1,9 @@
-// The flags of calls, as any tab could send them: nothing but a blob URL reaches what looks at them.
+// The flags of calls, as any tab could send them: nothing but a blob URL reaches the code that looks at
+// them.
 
 import { expect, test } from 'vitest';
 import { checkFlagUrl } from '../contract/call-flag.ts';
-import { checkCall } from './check-calls.ts';
-import { checkObjectRequest } from './check-objects.ts';
-import { checkLiveStart } from './live-protocol.ts';
+import { checkCall, checkLiveStart, checkObjectRequest } from './protocol.ts';
 
 const REFUSED = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
 const FLAG = { url: 'blob:https://a.example/1', madeMs: 1 };

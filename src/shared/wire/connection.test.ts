@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { CallOf } from '../contract/operations.ts';
-import { FakeHost } from '../testing/fake-host.ts';
-import type { CallMessage } from './call-messages.ts';
-import { ChannelEndpoint } from './channel-endpoint.ts';
+import { FakeHost } from '../../testing/fake-host.ts';
+import { type CallMessage, ChannelEndpoint } from './channel-endpoint.ts';
+import type { CallOf } from './operations.ts';
 import { PageEnd } from './page-end.ts';
 import type { StoragePeer } from './protocol.ts';
 import { WorkerEnd } from './worker-end.ts';
@@ -51,7 +50,7 @@ describe.for(['port', 'channel'] as const)('over a %s', (kind) => {
     expect(outcomes).toEqual([{ ok: 4096 }]);
   });
 
-  test('[RPC2] what is pending rejects with the reason when the connection fails', async () => {
+  test('[RPC2] pending calls reject with the reason when the connection fails', async () => {
     const host = new FakeHost(new Map());
     const { connection, session } = await opened(host);
     host.holdAnswers();
@@ -68,7 +67,7 @@ describe.for(['port', 'channel'] as const)('over a %s', (kind) => {
     await expect(connection.worker.open('object')).rejects.toBe(reason);
   });
 
-  test('[RPC3] the worker ending the connection rejects what is pending', async () => {
+  test('[RPC3] the worker ending the connection rejects pending calls', async () => {
     const host = new FakeHost(new Map());
     const { connection, client, session } = await opened(host);
     host.holdAnswers();

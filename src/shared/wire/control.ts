@@ -1,34 +1,42 @@
-// How the pages and workers of one origin find each other: the names of locks and channels, and the
-// messages that precede the first call.
+// How the pages and workers of one origin find each other: the names of locks and channels, and all messages that
+// are not calls.
 //
-// Every page starts a worker. The workers of one directory queue for one Web Lock; its holder leads
-// and is the only one that opens the files. It serves its own page over the worker's own channel, or over a
-// message port if the app gave the worker, and every other page over a BroadcastChannel of its own, because
-// ports cannot be sent to another tab.
+// Every page starts a worker. The workers of one directory queue for one Web Lock; its holder leads and is the only
+// worker that opens the files. It serves its own page over the worker's own channel, or over a message port if the
+// app gave the worker, and every other page over a BroadcastChannel of its own, because ports cannot be sent to
+// another tab.
 //
-//   page → own worker      StartMessage, again whenever the page looks for a leader
-//   own worker → page      WorkerMessage
+//   page → own worker      SourceMessage, once, if it runs code as text; StartMessage, again whenever the page
+//                          looks for a leader
+//   own worker → page      SourceAnswer, once; WorkerMessage; ConsoleMessage whenever object code writes
 //   control channel        ControlMessage, heard by all pages and the leader
-//   connection             ConnectionMessage, then calls and answers (call-messages.ts)
+//   connection             ConnectionMessage, then calls and answers (channel-endpoint.ts); a Notice unasked
+//
+// Locks also show whether a page or worker is alive: it holds one, and others wait for it. A browser frees the locks
+// of a page or worker however it ends (closed, terminated, killed). There is no other signal: a lost peer sends no
+// message, and its port fires no event.
 
+import { checkFields, checkNumber } from '../contract/arguments.ts';
+import type { StorageSpace } from '../contract/connection-status.ts';
 import type { Build, Deployment, Order } from '../contract/deployment.ts';
 import type { StorageMedium } from '../contract/medium.ts';
+import type { CheckedSource, ConsoleEntry } from '../contract/source.ts';
 import type { WireError } from './errors-on-wire.ts';
-import type { Notice } from './notices.ts';
+import { checkAddress, type WireAddress } from './protocol.ts';
 
 /**
  * Increased when protocol.ts, calls of operations or how messages travel together change.
  *
- * What precedes a connection never changes in a way that an earlier version misunderstands, because it is
- * how a page learns that the versions differ: the names below, StartMessage, `loaded`, `standing`, `who`,
- * `leads`, `takeover`, `connect`, and `closed`. Fields may be added to them, and messages of other types;
- * a field that is there stays, with its meaning. `src/client/deployments.test.ts` speaks to this code as
- * other versions do.
+ * Messages before a connection never change in a way that an earlier version misunderstands, because they
+ * show a page that the versions differ: the names below, StartMessage, `loaded`, `standing`, `who`, `leads`,
+ * `takeover`, `connect`, and `closed`. Fields may be added to them, and messages of other types; a field that
+ * is there stays, with its meaning. `src/page/leader/deployments.test.ts` speaks to this code as other
+ * versions do.
  */
-export const PROTOCOL_VERSION = 10;
+export const PROTOCOL_VERSION = 13;
 
 /** The oldest version that this code still speaks. */
-export const PROTOCOL_OLDEST = 10;
+export const PROTOCOL_OLDEST = 13;
 
 /** The versions that a page or worker speaks. */
 export interface Versions {
@@ -45,7 +53,7 @@ export function commonVersion(one: Versions, other: Versions): number | null {
   return common >= Math.max(one.oldest, other.oldest) ? common : null;
 }
 
-/** The versions in a message of any shape. One that tells only one version speaks no other. */
+/** The versions in a message of any shape. A message with only one version speaks no other. */
 export function versionsIn(message: Partial<Record<keyof Versions, unknown>>): Versions {
   const { version, oldest } = message;
   if (typeof version !== 'number') return { version: 0, oldest: 0 };
@@ -92,7 +100,7 @@ export type WorkerMessage =
 export interface OtherLeader extends Versions {
   readonly type: 'heard';
   readonly worker: string;
-  /** What that worker's app calls its deployment. */
+  /** The app's name for that worker's deployment. */
   readonly build: Build | null;
   readonly medium: StorageMedium;
   /** How its deployment compares with this worker's. `older`: this worker takes over from it. */
@@ -127,7 +135,10 @@ export type ConnectionMessage =
   /** A page checks that the worker still answers. */
   | { readonly type: 'ping' }
   | { readonly type: 'pong' }
-  /** The worker steps down: the page sends no new work, and says so; what it has sent is still answered. */
+  /**
+   * The worker steps down: the page sends no new work, and says so; calls sent before are still
+   * answered.
+   */
   | { readonly type: 'yields' }
   | { readonly type: 'paused' }
   /** The worker tells something unasked. */
@@ -150,4 +161,104 @@ export function namesOf(directory: string) {
     controlChannel: `${prefix}/control`,
     connectionChannel: (connection: string) => `${prefix}/connection/${connection}`,
   };
+}
+
+export type Notice =
+  | { readonly type: 'storagelow'; readonly space: StorageSpace }
+  | {
+      readonly type: 'historypruned' | 'objectmissing' | 'keepfailed';
+      readonly address: WireAddress;
+    };
+
+/** Where notices come from. */
+export interface Notices {
+  /** Calls back for each notice from now on; the result ends this. */
+  subscribe(listener: (notice: Notice) => void): () => void;
+}
+
+/** A notice that has arrived; null for anything else. */
+export function checkNotice(value: unknown): Notice | null {
+  try {
+    const { type, space, address } = checkFields('notice', value);
+    if (type === 'storagelow') {
+      const { usage, quota } = checkFields('space', space);
+      const checked = { usage: checkNumber('usage', usage), quota: checkNumber('quota', quota) };
+      return { type, space: checked };
+    }
+    if (type !== 'historypruned' && type !== 'objectmissing' && type !== 'keepfailed') return null;
+    return { type, address: checkAddress(address) };
+  } catch {
+    return null; // of another version, or of other code
+  }
+}
+
+/** Options of `serve` that can be sent; it checks them. */
+export interface SourceOptions {
+  readonly env?: object;
+  readonly bindings?: Readonly<Record<string, string>>;
+  readonly scriptName?: string;
+  readonly compatibilityDate?: string;
+  readonly idleMs?: number;
+  readonly limits?: object;
+}
+
+export interface SourceMessage extends CheckedSource {
+  readonly type: 'source';
+  readonly options: SourceOptions;
+  /** `<milliseconds>.<digest>`: see source-build.ts. */
+  readonly build: string;
+  readonly tellsConsole: boolean;
+}
+
+export type SourceAnswer =
+  /** It serves. */
+  | { readonly type: 'source-loaded'; readonly classes: readonly string[] }
+  | { readonly type: 'source-failed'; readonly error: WireError };
+
+export interface ConsoleMessage {
+  readonly type: 'console';
+  readonly entry: ConsoleEntry;
+}
+
+/**
+ * The part of `navigator.locks` that is used; a parameter, so that tests can end pages and workers.
+ */
+export interface Locks {
+  request(
+    name: string,
+    options: { readonly mode?: 'exclusive' | 'shared'; readonly signal?: AbortSignal },
+    callback: () => Promise<void>,
+  ): Promise<unknown>;
+}
+
+/** Resolves once the lock is held. It is held until the page or worker ends. */
+export function holdForLife(locks: Locks, name: string): Promise<void> {
+  return new Promise((held, refused) => {
+    locks
+      .request(name, {}, () => {
+        held();
+        return new Promise<void>(() => {});
+      })
+      .catch(refused);
+  });
+}
+
+/**
+ * Calls back when the lock has been released, unless `signal` was aborted before.
+ *
+ * The owner must hold the lock before it tells anyone the name; otherwise this calls back at once.
+ * The lock is requested as shared, because several pages may wait for it.
+ */
+export function whenReleased(
+  locks: Locks,
+  name: string,
+  signal: AbortSignal,
+  released: () => void,
+): void {
+  const options = { mode: 'shared', signal } as const;
+  locks
+    .request(name, options, async () => {})
+    .then(released, () => {
+      // Rejects when the signal is aborted, or when this page itself is being closed.
+    });
 }

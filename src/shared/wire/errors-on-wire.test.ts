@@ -64,7 +64,7 @@ describe('an error across the thread', () => {
     expect((across(spoiled) as Error).message).toBe('spoiled');
   });
 
-  test('[RPC1] own properties come along, but for those that cannot be cloned', () => {
+  test('[RPC1] own properties come along, except values that cannot be cloned', () => {
     const error = Object.assign(new TypeError('refused'), {
       status: 404,
       detail: { at: new Date(5) },
@@ -75,7 +75,7 @@ describe('an error across the thread', () => {
     expect({ ...copy }).toEqual({ status: 404, detail: { at: new Date(5) } });
   });
 
-  test('[RPC1] what is thrown without being an error arrives as itself', () => {
+  test('[RPC1] a thrown value that is not an error arrives as itself', () => {
     expect(across({ reason: 7 })).toEqual({ reason: 7 });
     expect(across(undefined)).toBe(undefined);
     expect(across(Symbol('mark'))).toBe('Symbol(mark)');

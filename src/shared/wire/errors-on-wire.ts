@@ -1,10 +1,11 @@
-// Converts errors to plain data and back.
+// Converts errors to plain data and back; the error of a connection that ended.
 //
 // An error keeps its class (if it is one of the language), name, message, stack, `code`,
 // `retryable`, `durableObjectReset`, cause, the errors it aggregates, and own properties that can
 // be cloned. comlink would keep only name, message and stack.
 
 import { storageError } from '../contract/errors.ts';
+import { structuredCopy } from '../values/value.ts';
 
 /** An error that crosses the thread as an outcome. */
 export interface WireError {
@@ -122,7 +123,7 @@ function ownProperties(error: object): Record<string, unknown> | undefined {
   for (const name of Object.keys(error)) {
     if (PLACED.has(name)) continue;
     try {
-      const value = structuredClone(Reflect.get(error, name));
+      const value = structuredCopy(Reflect.get(error, name));
       own ??= {};
       own[name] = value;
     } catch {
@@ -144,7 +145,7 @@ function construct({ name, message, isDomException, errors }: WireError): Error 
 
 function cloneable(value: unknown): unknown {
   try {
-    return structuredClone(value);
+    return structuredCopy(value);
   } catch {
     return String(value);
   }
@@ -152,4 +153,13 @@ function cloneable(value: unknown): unknown {
 
 function define(error: Error, name: string, value: unknown): void {
   Object.defineProperty(error, name, { value, writable: true, configurable: true });
+}
+
+/** `fact` says why the connection ended. */
+export function connectionClosed(fact: string): Error {
+  return storageError(
+    'CONNECTION_CLOSED',
+    `The connection to the worker ended: ${fact}. A write under way may or may not have taken ` +
+      'effect; read before making it again.',
+  );
 }

@@ -5,11 +5,13 @@
 // Invariant: a call is plain data. Values cross as they are stored, already serialized, so that both
 // sides agree byte for byte. Functions and live objects never cross.
 //
-// Does not know: how an operation is performed (worker/storage/perform.ts) or sent (src/rpc).
+// Does not know: how an operation is performed (worker/engine/storage/perform.ts) or sent (src/shared/wire).
 
+import * as field from '../contract/arguments.ts';
 import {
   checkArgumentCount,
   convertAlarmTime,
+  convertBranchName,
   convertEntries,
   convertHistoryOptions,
   convertKey,
@@ -20,18 +22,27 @@ import {
   convertString,
   convertTimestamp,
   convertWriteOptions,
+  type Entry,
+  eachOf,
+  type FieldCheck,
   isEntries,
-} from './arguments.ts';
-import type { CallFlag } from './call-flag.ts';
-import { eachOf } from './each-of.ts';
-import { storageError } from './errors.ts';
-import { compareKeys } from './key-order.ts';
-import type { Entry, FieldCheck, ValueBytes } from './operation-fields.ts';
-import * as field from './operation-fields.ts';
-import type { SqlStorageValue } from './storage.ts';
-import { decodeValue, encodeValue } from './value.ts';
+  type ValueBytes,
+} from '../contract/arguments.ts';
+import type { BulkResult } from '../contract/bulk.ts';
+import type { CallFlag } from '../contract/call-flag.ts';
+import type {
+  BranchMergeResult,
+  ChangeBatch,
+  ChangeCounts,
+  MergeResult,
+} from '../contract/changes.ts';
+import { storageError } from '../contract/errors.ts';
+import { compareKeys } from '../contract/key-order.ts';
+import type { CommitAuthor, SqlStorageValue } from '../contract/storage.ts';
+import { decodeValue, encodeValue } from '../values/value.ts';
+import { entryChunks, rowChunks, rowWidth } from './bulk.ts';
 
-/** What each operation returns. */
+/** The result of each operation. */
 export interface Results {
   /** Parallel to the keys; null for a key that does not exist. */
   get: (ValueBytes | null)[];
@@ -47,6 +58,11 @@ export interface Results {
   exec: RowBatch;
   rows: RowBatch;
   closeCursor: null;
+  execMany: BulkResult;
+  /** Parallel to the statements. */
+  batch: RowBatch[];
+  /** How many entries were stored. */
+  putMany: number;
   databaseSize: number;
   /** The transaction's number, for `txn`. */
   begin: number;
@@ -55,14 +71,31 @@ export interface Results {
   getCurrentBookmark: string;
   getBookmarkForTime: string;
   onNextSessionRestoreBookmark: string;
+  cancelRestore: boolean;
   /** The newest first. */
   history: CommitFacts[];
   openMoment: OpenedMoment;
   closeMoment: null;
+  openDiff: OpenedDiff;
+  nextChanges: ChangeBatch;
+  countChanges: ChangeCounts;
+  closeDiff: null;
+  fork: BranchFacts;
+  /** Those that are kept. */
+  branches: BranchFacts[];
+  /** False: there was none of this name. */
+  deleteBranch: boolean;
+  /** The bookmark that undoes it. */
+  promote: string;
+  revert: MergeResult;
+  merge: MergeResult;
+  mergeBranch: BranchMergeResult;
   /** A plain SQLite file. */
   exportDatabase: Uint8Array<ArrayBuffer>;
   /** The bookmark that undoes the import. */
   importDatabase: string;
+  /** The bookmark that undoes the restore. */
+  restore: string;
   abort: null;
 }
 
@@ -73,6 +106,18 @@ export interface CommitFacts {
   readonly bytes: number;
   readonly pageCount: number;
   readonly isRestore: boolean;
+  readonly isPromote: boolean;
+  readonly by?: CommitAuthor;
+}
+
+/** A branch of an object. */
+export interface BranchFacts {
+  readonly id: string;
+  readonly name: string | null;
+  /** The moment of the origin that it began with. */
+  readonly bookmark: string;
+  readonly createdMs: number;
+  readonly isKept: boolean;
 }
 
 /** An earlier moment that a session has opened. */
@@ -80,6 +125,15 @@ export interface OpenedMoment {
   /** Its number, for `moment` of calls. */
   readonly moment: number;
   readonly bookmark: string;
+}
+
+/** Two states that a session compares. */
+export interface OpenedDiff {
+  /** Its number, for `diff` of calls. */
+  readonly diff: number;
+  /** Both states, by their bookmarks; null: the beginning of the branch. */
+  readonly from: field.StateName;
+  readonly to: field.StateName;
 }
 
 /**
@@ -105,12 +159,17 @@ type Checked<Checks extends FieldChecks> = {
 };
 
 /** One row of the table. */
-interface Operation<Checks extends FieldChecks, Result, Owner extends MethodOwner = never> {
+interface Operation<
+  Checks extends FieldChecks,
+  Result,
+  Owner extends MethodOwner = never,
+  Effect extends 'read' | 'write' = 'read' | 'write',
+> {
   /**
    * A `read` has no effect, and is sent again if the worker is lost before it answers. A `write`
    * may have taken effect, so it rejects instead.
    */
-  readonly effect: 'read' | 'write';
+  readonly effect: Effect;
   readonly fields: Checks;
   /** Present if the operation is a method of the same name. */
   readonly method?: Method<Checked<Checks>, Result, Owner>;
@@ -127,7 +186,7 @@ interface Method<Fields, Result, Owner extends MethodOwner> {
   readonly needsSqlBackend?: true;
   /** The fields for these arguments; serializes values, so that later changes are not stored. */
   fields(args: readonly unknown[]): Fields;
-  /** What the method resolves to. @default the result itself */
+  /** The method's result. @default the result itself */
   returns?(result: Result, args: readonly unknown[], fields: Fields): unknown;
 }
 
@@ -138,9 +197,12 @@ interface Method<Fields, Result, Owner extends MethodOwner> {
 export type MethodOwner = 'transaction' | 'storage' | 'page';
 
 /** One function, so that each row's types are inferred and compared. */
-function operation<Checks extends FieldChecks, Result, Owner extends MethodOwner = never>(
-  row: Operation<Checks, Result, Owner>,
-): Operation<Checks, Result, Owner> {
+function operation<
+  Checks extends FieldChecks,
+  Result,
+  Effect extends 'read' | 'write',
+  Owner extends MethodOwner = never,
+>(row: Operation<Checks, Result, Owner, Effect>): Operation<Checks, Result, Owner, Effect> {
   return row;
 }
 
@@ -273,6 +335,11 @@ export const OPERATIONS = {
       },
     },
   }),
+  cancelRestore: operation({
+    effect: 'write',
+    fields: {},
+    method: { on: 'page', fields: () => ({}) },
+  }),
   history: operation({
     effect: 'read',
     fields: {
@@ -285,21 +352,86 @@ export const OPERATIONS = {
       on: 'page',
       fields: ([options]) => convertHistoryOptions('history', options),
       returns: (commits) =>
-        commits.map(({ bookmark, timeMs, bytes, pageCount, isRestore }) => ({
+        commits.map(({ timeMs, pageCount, bookmark, bytes, isRestore, isPromote, by }) => ({
           bookmark,
           time: new Date(timeMs),
           bytes,
           pages: pageCount,
           isRestore,
+          isPromote,
+          ...(by && { by }),
         })),
     },
   }),
-  // Reads: what they open and close is gone with the worker.
+  // Reads: cursors and moments that they open and close end with the worker.
   openMoment: operation({
     effect: 'read',
     fields: { bookmark: field.stringOrNull, timeMs: field.timeOrNull },
   }),
   closeMoment: operation({ effect: 'read', fields: { id: field.numberOf }, isBound: true }),
+  openDiff: operation({
+    effect: 'read',
+    fields: { from: field.stateName, to: field.stateName, skip: field.numberOf },
+  }),
+  nextChanges: operation({ effect: 'read', fields: { diff: field.numberOf }, isBound: true }),
+  countChanges: operation({ effect: 'read', fields: { diff: field.numberOf }, isBound: true }),
+  closeDiff: operation({ effect: 'read', fields: { diff: field.numberOf }, isBound: true }),
+  // A write, because one that is kept may have been made when the worker was lost.
+  fork: operation({
+    effect: 'write',
+    fields: {
+      bookmark: field.stringOrNull,
+      timeMs: field.timeOrNull,
+      name: field.branchNameOrNull,
+      isKept: field.boolean,
+      sends: field.boolean,
+    },
+  }),
+  branches: operation({
+    effect: 'read',
+    fields: {},
+    method: {
+      on: 'page',
+      fields: () => ({}),
+      returns: (found) =>
+        found.map(({ name, bookmark, createdMs }) => ({
+          name: name ?? '',
+          bookmark,
+          created: new Date(createdMs),
+        })),
+    },
+  }),
+  deleteBranch: operation({
+    effect: 'write',
+    fields: { name: field.branchName },
+    method: {
+      on: 'page',
+      fields(args) {
+        checkArgumentCount('deleteBranch', args.length, 1);
+        return { name: convertBranchName('deleteBranch', args[0]) };
+      },
+    },
+  }),
+  promote: operation({
+    effect: 'write',
+    fields: { branch: field.checkBranchId },
+    travelsAlone: true,
+  }),
+  revert: operation({ effect: 'write', fields: { bookmarks: field.revertedCommits } }),
+  merge: operation({
+    effect: 'write',
+    fields: { from: field.moment, to: field.moment, decisions: field.decisions },
+  }),
+  // `bookmark`: the state of the branch; null: that of now.
+  mergeBranch: operation({
+    effect: 'write',
+    fields: {
+      branch: field.checkBranchId,
+      bookmark: field.stringOrNull,
+      decisions: field.decisions,
+    },
+    travelsAlone: true,
+  }),
   exportDatabase: operation({
     effect: 'read',
     fields: {},
@@ -308,6 +440,11 @@ export const OPERATIONS = {
   importDatabase: operation({
     effect: 'write',
     fields: { database: field.bytes, wal: field.bytesOrNull },
+    travelsAlone: true,
+  }),
+  restore: operation({
+    effect: 'write',
+    fields: { bookmark: field.stringOrNull, timeMs: field.timeOrNull },
     travelsAlone: true,
   }),
   abort: operation({ effect: 'write', fields: { reason: field.string } }),
@@ -322,6 +459,15 @@ export const OPERATIONS = {
     isBound: true,
   }),
   closeCursor: operation({ effect: 'read', fields: { cursor: field.numberOf }, isBound: true }),
+  execMany: operation({
+    effect: 'write',
+    fields: { query: field.string, width: rowWidth, chunks: rowChunks },
+  }),
+  batch: operation({ effect: 'write', fields: { statements: field.statements } }),
+  putMany: operation({
+    effect: 'write',
+    fields: { chunks: entryChunks, unconfirmed: field.boolean },
+  }),
   // A read, because the transaction that it began has ended with the worker.
   // The page numbers its transactions, so that it can send calls of one with its beginning.
   begin: operation({ effect: 'read', fields: { number: field.numberOf }, travelsAlone: true }),
@@ -330,6 +476,11 @@ export const OPERATIONS = {
 } satisfies { readonly [Op in OperationName]: Operation<FieldChecks, Results[Op], MethodOwner> };
 
 type Table = typeof OPERATIONS;
+
+/** The operations without an effect. */
+export type ReadName = {
+  [Op in OperationName]: Table[Op]['effect'] extends 'read' ? Op : never;
+}[OperationName];
 
 type OwnerOf<Op extends OperationName> = NonNullable<Table[Op]['method']>['on'];
 
@@ -348,7 +499,7 @@ export type FieldsOf<Op extends OperationName> = Checked<Table[Op]['fields']>;
 /**
  * The call of one operation. `txn` is the transaction it belongs to: the call fails with
  * TRANSACTION_ENDED once that has ended. A call without `txn` joins the transaction that its own
- * session holds, and waits for one that another session holds.
+ * session holds, and waits for another session's.
  */
 export type CallOf<Op extends OperationName> = { readonly op: Op } & FieldsOf<Op> & {
     readonly txn?: number;
@@ -356,6 +507,8 @@ export type CallOf<Op extends OperationName> = { readonly op: Op } & FieldsOf<Op
     readonly moment?: number;
     /** Present if the call can be cancelled. */
     readonly flag?: CallFlag;
+    /** Of the commit that it makes. */
+    readonly label?: string;
   };
 
 /** One operation on the object of a session, as plain data. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { turns } from '../testing/turns.ts';
-import { type ChannelHost, OwnChannel } from './own-channel.ts';
+import { turns } from '../../testing/turns.ts';
+import { type ChannelHost, OwnChannel } from './channel-endpoint.ts';
 
 let ports: MessageChannel;
 /** A worker as its page has it, and its scope. */
@@ -45,7 +45,7 @@ test("[CONN12] the app's messages are left alone, and its later listeners do not
   expect(app).toEqual(messages);
 });
 
-test('[CONN12] one that is closed hears nothing, and others go on', async () => {
+test('[CONN12] a closed channel receives no messages, and others go on', async () => {
   const closed = new OwnChannel(scope, 'a');
   const heard = heardBy(closed as unknown as ChannelHost);
   const other = heardBy(new OwnChannel(scope, 'b') as unknown as ChannelHost);

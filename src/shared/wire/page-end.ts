@@ -5,19 +5,15 @@
 // and a message that cannot be read, are noticed here.
 
 import type { ChannelEndpoint } from './channel-endpoint.ts';
-import { connectionClosed } from './connection-closed.ts';
-import type { ConnectionMessage } from './control.ts';
-import { fromWire, type WireError } from './errors-on-wire.ts';
-import { checkNotice, type Notice } from './notices.ts';
-import type { ReferencePeer } from './object-protocol.ts';
-import { PendingCalls } from './pending-calls.ts';
+import { type ConnectionMessage, checkNotice, type Notice } from './control.ts';
+import { connectionClosed, fromWire, type WireError } from './errors-on-wire.ts';
 import {
   PAGE_FUNCTIONS,
-  remoteFunctions,
-  serveFunctions,
+  type ReferencePeer,
   WORKER_FUNCTIONS,
   type WorkerPeer,
-} from './remote-functions.ts';
+} from './protocol.ts';
+import { PendingCalls, remoteFunctions, serveFunctions } from './remote-functions.ts';
 
 export class PageEnd {
   /** Resolves to the reason when the connection has failed. */
@@ -25,7 +21,7 @@ export class PageEnd {
   /** The worker's functions. Their promises reject only when the connection fails. */
   readonly worker: WorkerPeer;
   readonly #endpoint: ChannelEndpoint;
-  readonly #pending = new PendingCalls();
+  readonly #pending = new PendingCalls(() => this.onWaiting());
   readonly #users = new Set<(reason: Error) => void>();
   #reportLost: (reason: Error) => void = () => {};
   #heardCount = 0;
@@ -39,9 +35,7 @@ export class PageEnd {
 
   constructor(endpoint: ChannelEndpoint) {
     this.#endpoint = endpoint;
-    this.worker = remoteFunctions(WORKER_FUNCTIONS, endpoint, (send, read) =>
-      this.#make(send, read),
-    );
+    this.worker = remoteFunctions(WORKER_FUNCTIONS, endpoint, this.#pending);
     this.lost = new Promise((resolve) => {
       this.#reportLost = resolve;
     });
@@ -66,7 +60,7 @@ export class PageEnd {
     return this.#pending.failure;
   }
 
-  /** True once the worker steps down: what was sent is answered, and new work waits for the next worker. */
+  /** True once the worker steps down: sent calls are answered, and new work waits for the next worker. */
   get isYielding(): boolean {
     return this.#isYielding;
   }
@@ -100,7 +94,7 @@ export class PageEnd {
     return () => this.#users.delete(lost);
   }
 
-  /** Answers the worker's calls of what this page passes by reference. */
+  /** Answers the worker's calls of values that this page passes by reference. */
   show(references: ReferencePeer): void {
     serveFunctions(PAGE_FUNCTIONS, references, this.#endpoint);
   }
@@ -113,7 +107,7 @@ export class PageEnd {
     this.#reportLost(reason);
   }
 
-  /** Ends the connection and tells the worker, which closes what belongs to it. */
+  /** Ends the connection and tells the worker, which closes its sessions. */
   leave(reason: Error): void {
     if (this.failure !== null) return;
     const closed: ConnectionMessage = { type: 'closed' };
@@ -128,12 +122,6 @@ export class PageEnd {
     this.onYield();
     const paused: ConnectionMessage = { type: 'paused' };
     this.#endpoint.postMessage(paused);
-  }
-
-  #make<T, R>(send: () => Promise<T>, read: (answer: T) => R): Promise<R> {
-    const answer = this.#pending.make(send, read);
-    this.onWaiting();
-    return answer;
   }
 }
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import * as field from '../contract/operation-fields.ts';
-import { OPERATIONS, type OperationName, operationOf } from '../contract/operations.ts';
-import { checkCall } from './check-calls.ts';
+import * as field from '../contract/arguments.ts';
+import * as bulk from './bulk.ts';
+import { OPERATIONS, type OperationName, operationOf } from './operations.ts';
+import { checkCall } from './protocol.ts';
 
 /** A well-formed value for each check. A new check needs one here. */
 const SAMPLES = new Map<unknown, unknown>([
@@ -13,13 +14,24 @@ const SAMPLES = new Map<unknown, unknown>([
   [field.bytesOrNull, null],
   [field.stringOrNull, 'text'],
   [field.timeOrNull, 1_700_000_000_000],
+  [field.moment, 'a bookmark'],
+  [field.stateName, { branch: '0123456789abcdef0123456789abcdef', bookmark: null }],
+  [field.checkBranchId, '0123456789abcdef0123456789abcdef'],
+  [field.branchName, 'draft'],
+  [field.branchNameOrNull, null],
+  [field.decisions, { at: 'a bookmark', each: ['ours', 'theirs'] }],
   [field.commitCount, 7],
+  [field.revertedCommits, ['a bookmark', 'another']],
   [field.keys, ['a', 'b']],
   [field.entries, [['a', new Uint8Array([0xff, 0x0f, 0x30])]]],
   [field.range, { start: new Uint8Array(0), end: null, reverse: false, limit: 5 }],
   [field.alarmTime, 1_700_000_000_000],
   [field.bindings, [1, 'x', null, new Uint8Array(1)]],
   [field.rowCount, 100],
+  [field.statements, [{ query: 'SELECT ?', bindings: [1] }]],
+  [bulk.rowWidth, 2],
+  [bulk.rowChunks, [{ count: 1, json: new TextEncoder().encode('[1,null]'), odd: [[1, -0]] }]],
+  [bulk.entryChunks, [{ keys: ['a'], ends: [3], bytes: new Uint8Array([0xff, 0x0f, 0x30]) }]],
 ]);
 
 const NAMES = Object.keys(OPERATIONS) as OperationName[];

@@ -1,8 +1,7 @@
 import { wrap } from 'comlink';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type Answerer, answerCalls } from './answer-calls.ts';
-import { CallingEndpoint } from './calling-endpoint.ts';
 import { ChannelEndpoint } from './channel-endpoint.ts';
+import { type Answerer, answerCalls, CallingEndpoint } from './remote-functions.ts';
 
 const REFUSED = { error: { properties: { code: 'INVALID_ARGUMENT' } } };
 
@@ -25,7 +24,7 @@ test('[BORDER2] a result that cannot be cloned is an outcome, not an error witho
   expect(await remote.close!()).toEqual({ ok: 1 });
 });
 
-test('[BORDER2] what a function throws, at once or later, is an outcome', async () => {
+test('[BORDER2] an error of a function, at once or later, is an outcome', async () => {
   const error = Object.assign(new RangeError('mine'), { code: 'KEY_TOO_LARGE' });
   answer({
     open: () => {
@@ -52,7 +51,7 @@ test('[BORDER1] a function gets plain values only, and no more than any function
   expect(heard).toEqual([[1, 'two']]);
 });
 
-test('[BORDER1] what comlink itself would answer is no request', async () => {
+test('[BORDER1] a request that comlink itself would answer is refused', async () => {
   answer({ open: () => 1 });
   const answers: unknown[] = [];
   ports.port2.addEventListener('message', ({ data }) => answers.push(data));

@@ -1,38 +1,37 @@
-// The worker's end of a connection: what the worker serves, limited to the sessions of one page, and
-// what the page passed by reference.
+// The worker's end of a connection: the worker's services, limited to the sessions of one page, and the
+// values that the page passed by reference.
 //
-// Invariant: when the page goes, its sessions are closed, including one that is still being opened,
-// and its references are released. Every reply is an outcome, and every message is checked before it
-// goes any further (remote-functions.ts).
+// Invariant: when the page goes, its sessions are closed, including sessions that are still being
+// opened, and its references are released. Every reply is an outcome, and every message is checked
+// before it goes any further (remote-functions.ts).
 
 import { storageError } from '../contract/errors.ts';
-import type { Call } from '../contract/operations.ts';
 import type { ChannelEndpoint, Pace } from './channel-endpoint.ts';
-import { connectionClosed } from './connection-closed.ts';
-import type { ConnectionMessage } from './control.ts';
-import { type Outcome, toWire } from './errors-on-wire.ts';
-import type { LiveConnection, LiveService } from './live-protocol.ts';
-import type { Notices } from './notices.ts';
-import type { ObjectsConnection, ObjectsService, WireAddress } from './object-protocol.ts';
-import { PendingCalls } from './pending-calls.ts';
-import type { SessionId, StorageService } from './protocol.ts';
+import type { ConnectionMessage, Notices } from './control.ts';
+import { connectionClosed, type Outcome, toWire } from './errors-on-wire.ts';
+import type { Call } from './operations.ts';
 import {
+  type LiveConnection,
+  type LiveService,
+  type ObjectsConnection,
+  type ObjectsService,
   PAGE_FUNCTIONS,
-  remoteFunctions,
-  type Served,
-  serveFunctions,
+  type SessionId,
+  type StorageService,
+  type WireAddress,
   WORKER_FUNCTIONS,
   type WorkerPeer,
-} from './remote-functions.ts';
+} from './protocol.ts';
+import { PendingCalls, remoteFunctions, type Served, serveFunctions } from './remote-functions.ts';
 
-/** What a worker that leads serves: storage, and objects if it hosts classes. */
+/** The services of a worker that leads: storage, and objects if it hosts classes. */
 export interface WorkerService extends StorageService {
   readonly objects?: ObjectsService;
   /** Live reads of objects. */
   readonly live?: LiveService;
-  /** What every page is told. */
+  /** The notices to every page. */
   readonly notices?: Notices;
-  /** When what a page has sent together is delivered. @default at once */
+  /** When a page's messages of one turn are delivered. @default at once */
   readonly pace?: Pace;
   /** Resolves to the reason when nothing more can be served. */
   readonly lost?: Promise<Error>;
@@ -40,7 +39,10 @@ export interface WorkerService extends StorageService {
   readonly isQuiet?: boolean;
   /** Begins nothing by itself from now on, such as an alarm. */
   rest?(): void;
-  /** Ends every object after its last write is durable. What still runs is reset; `fact` says why. */
+  /**
+   * Ends every object after its last write is durable. Objects that still run are reset; `fact` is the
+   * reason.
+   */
   end?(fact: string): Promise<void>;
 }
 
@@ -51,12 +53,12 @@ export class WorkerEnd implements StorageService {
   readonly #service: WorkerService;
   readonly #objects: ObjectsConnection;
   readonly #live: LiveConnection;
-  /** Calls of what the page passed by reference. */
+  /** Calls of values that the page passed by reference. */
   readonly #pending = new PendingCalls();
   readonly #endpoint: ChannelEndpoint;
   readonly #sessions = new Set<SessionId>();
   readonly #end = new AbortController();
-  /** Calls of the page that are not answered yet, without those that wait for something to happen. */
+  /** Calls of the page that are not answered yet, without calls that wait for an event. */
   #running = 0;
   readonly #answered = () => {
     this.#running -= 1;
@@ -66,9 +68,7 @@ export class WorkerEnd implements StorageService {
   constructor(service: WorkerService, endpoint: ChannelEndpoint) {
     this.#service = service;
     this.#endpoint = endpoint;
-    const page = remoteFunctions(PAGE_FUNCTIONS, endpoint, (send, read) =>
-      this.#pending.make(send, read),
-    );
+    const page = remoteFunctions(PAGE_FUNCTIONS, endpoint, this.#pending);
     this.#objects = service.objects?.connect(page) ?? NO_OBJECTS;
     this.#live = service.live?.connect() ?? NO_LIVE_READS;
     serveFunctions(WORKER_FUNCTIONS, this.#functions(), endpoint);
@@ -97,7 +97,7 @@ export class WorkerEnd implements StorageService {
     this.#post({ type: 'yields' });
   }
 
-  /** True once the page sends no new work: what it has sent before has arrived. */
+  /** True once the page sends no new work: its earlier calls have arrived. */
   get hasPaused(): boolean {
     return this.#hasPaused || this.ended.aborted;
   }
@@ -107,8 +107,8 @@ export class WorkerEnd implements StorageService {
     return this.#running === 0 || this.ended.aborted;
   }
 
-  async open(target: string | WireAddress): Promise<Outcome<SessionId>> {
-    const outcome = await this.#service.open(target);
+  async open(target: string | WireAddress, client?: string): Promise<Outcome<SessionId>> {
+    const outcome = await this.#service.open(target, client);
     if ('error' in outcome) return outcome;
     if (this.ended.aborted) await this.#service.close(outcome.ok);
     else this.#sessions.add(outcome.ok);
@@ -147,7 +147,7 @@ export class WorkerEnd implements StorageService {
     return {
       ...objects,
       ...live,
-      open: (target) => this.#run(() => this.open(target)),
+      open: (target, client) => this.#run(() => this.open(target, client)),
       execute: (session, calls) => this.#run(() => this.execute(session, calls)),
       cancel: async (flags) => this.#service.cancel?.(flags),
       close: (session) => this.close(session),

@@ -1,12 +1,12 @@
 // When which alarm is due, and the objects' clock, where the inspector was given it.
 
 import { useEffect, useState } from 'preact/hooks';
-import type { StorageHandle } from '../contract/storage.ts';
+import type { StorageHandle } from '../../shared/contract/storage.ts';
+import { followCommits } from '../../shared/live/every-commit.ts';
 import { ClockControls } from './clock-controls.tsx';
 import { type DrivenClock, heldTime, untilText } from './clock-time.ts';
 import type { InspectedObjects } from './source.ts';
 import { errorText, timeText } from './text.ts';
-import { followCommits } from './use-commits.ts';
 
 /** At most so many objects of a class are looked at. */
 const LISTED = 1000;

@@ -1,7 +1,7 @@
 // A column of a result as bars, or as a line if there are many rows.
 
 import { useState } from 'preact/hooks';
-import type { SqlStorageValue } from '../contract/storage.ts';
+import type { SqlStorageValue } from '../../shared/contract/storage.ts';
 import { type ChartPoint, chartColumns, chartPoints, ticksOf } from './chart-scale.ts';
 import { counted } from './text.ts';
 

@@ -12,7 +12,7 @@ describe('the time of driven objects', () => {
     expect(heldTime(NOW_MS + 7, NOW_MS, NOW_MS + 5)).toBeNull();
   });
 
-  test('[INSP10] what is left until an alarm is told in its largest unit', () => {
+  test('[INSP10] the time until an alarm is shown in its largest unit', () => {
     const texts = [-5, 0, 10, 1000, 59_999, 60_000, 3_599_999, 3_600_000, 90_000_000, 180_000_000];
     expect(texts.map((leftMs) => untilText(NOW_MS + leftMs, NOW_MS))).toEqual([
       'due',

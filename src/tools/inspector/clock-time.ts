@@ -1,8 +1,8 @@
 // The time of driven objects, in words, and whether somebody drives it.
 
-import type { ObjectsClock } from '../contract/object-management.ts';
+import type { ObjectsClock } from '../../shared/contract/object-management.ts';
 
-/** What moves the objects' time. */
+/** The parts of a clock that move the objects' time. */
 export type DrivenClock = Pick<ObjectsClock, 'now' | 'advance' | 'resume'> & {
   runNextAlarm(): Promise<AlarmOwner | null>;
 };
@@ -17,8 +17,8 @@ export interface AlarmOwner {
 const DRIFT_MS = 1000;
 
 /**
- * Where the clock stands; null while it follows the system. A clock says only what time it is: it stands if it says
- * the same as before, or another time than the system.
+ * The time of a stopped clock; null while it follows the system. A clock reports only its time: it is stopped if it
+ * reports the same time as before, or another time than the system.
  */
 export function heldTime(nowMs: number, systemMs: number, beforeMs: number | null): number | null {
   return nowMs === beforeMs || Math.abs(nowMs - systemMs) > DRIFT_MS ? nowMs : null;

@@ -12,7 +12,7 @@ export interface ImportedColumn {
 /** "007", "+1" and "1." are texts: as numbers, they would be written in another way. */
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** What the values of a column have in common. */
+/** The common type of a column's values. */
 export class ColumnFacts {
   #integers = 0;
   #reals = 0;

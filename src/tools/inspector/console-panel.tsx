@@ -1,8 +1,8 @@
-// SQL, run on the object: rows, what they cost, the plan of a query, Stop, and the way back after a write.
+// SQL, run on the object: rows, their cost, the plan of a query, Stop, and the way back after a write.
 
 import { useRef, useState } from 'preact/hooks';
-import type { SqlStorageValue, StorageHandle } from '../contract/storage.ts';
-import { withSignal } from '../stubs/with-signal.ts';
+import { withSignal } from '../../shared/calls/stubs/with-signal.ts';
+import type { SqlStorageValue, StorageHandle } from '../../shared/contract/storage.ts';
 import { Chart } from './chart.tsx';
 import { Grid } from './grid.tsx';
 import { rowsAsFile, saveFile } from './row-text.ts';

@@ -1,6 +1,6 @@
 // The records of a text file with delimiters, in the order of the file, each with its line.
 //
-// Papa Parse reads the text, a part at a time; what it has not completed is given to it again with the next part.
+// Papa Parse reads the text, a part at a time; an incomplete record is passed to it again with the next part.
 
 import Papa from 'papaparse';
 import { FileFault } from './file-fault.ts';
@@ -50,7 +50,7 @@ export async function* csvParts(file: File, signal: AbortSignal): AsyncGenerator
     const [fault] = errors;
     if (fault !== undefined) {
       const at = records[fault.row ?? -1]?.line ?? line;
-      throw new FileFault(file.name, at, `a quote is not closed, or text follows one that is`);
+      throw new FileFault(file.name, at, `a quote is not closed, or text follows a closing quote`);
     }
     rest = isLast ? '' : whole.slice(meta.cursor);
     if (rest.length > RECORD_LENGTH_MAX) {

@@ -1,4 +1,4 @@
-// What the user gives to be taken in: a database with its log, or a file of rows.
+// The files that the user chooses to import: a database with its log, or a file of rows.
 
 import { FileFault } from './file-fault.ts';
 
@@ -12,7 +12,7 @@ const WAL_NAME = /-wal$/i;
 const INDEX_NAME = /-shm$/i;
 
 /**
- * Tells what the files are, by their content and names.
+ * Finds the kind of the files, by their content and names.
  *
  * @throws FileFault
  */
@@ -43,7 +43,7 @@ export async function givenFiles(files: readonly File[]): Promise<GivenFiles> {
 /** The name of a table for a file: "My people.csv" is `My_people`. */
 export function tableName(fileName: string): string {
   const base = fileName.replace(/\.[^.]*$/, '').replaceAll(/[^\p{L}\p{N}_]+/gu, '_');
-  const name = base.replaceAll(/^_+|_+$/g, '');
+  const name = base.replaceAll(/^_+|(?<!_)_+$/g, '');
   // Names that begin so are the storage's, or SQLite's own.
   return name === '' || /^(cf_|sqlite_)/i.test(name) ? `table_${name}` : name;
 }

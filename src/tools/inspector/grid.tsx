@@ -5,16 +5,20 @@
 // why no library that lays rows out at their true positions is used.
 
 // biome-ignore-all lint/a11y/useSemanticElements: a table cannot draw a part of its rows
-// biome-ignore-all lint/a11y/useFocusableInteractive: the grid and what is in its cells have the focus
+// biome-ignore-all lint/a11y/useFocusableInteractive: the grid and the content of its cells have the focus
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { SqlStorageValue } from '../contract/storage.ts';
+import type { SqlStorageValue } from '../../shared/contract/storage.ts';
 import { bytesText } from './text.ts';
 
 export const ROW_PX = 28;
 const HEIGHT_PX_MAX = 8_000_000;
 const TEXT_LENGTH_MAX = 200;
+/** The width of a column, in characters. */
+const CHARS_MIN = 14;
+const CHARS_MAX = 48;
+const PADDING_CHARS = 3;
 
 export interface GridWindow {
   readonly first: number;
@@ -30,7 +34,7 @@ export interface GridProps {
   readonly isChanged?: (index: number) => boolean;
   /** Called when other rows come into view. */
   readonly onWindow?: (window: GridWindow) => void;
-  /** What is drawn in place of a cell's value. */
+  /** The element drawn in place of a cell's value. */
   readonly cell?: (index: number, column: number, value: SqlStorageValue) => ComponentChildren;
 }
 
@@ -56,7 +60,10 @@ export function Grid({ label, columns, rowCount, row, isChanged, onWindow, cell 
   }, []);
   useEffect(() => onWindow?.({ first, count }), [first, count]);
   const indexes = Array.from({ length: count }, (_, i) => first + i).filter((i) => i < rowCount);
-  const template = { gridTemplateColumns: `4.5rem repeat(${columns.length}, minmax(8rem, 1fr))` };
+  const widths = useWidths(columns.length, indexes.map(row));
+  const tracks = widths.map((chars) => `minmax(${chars}ch, ${chars}fr)`);
+  const template = { gridTemplateColumns: `4.5rem ${tracks.join(' ')}` };
+  const widthChars = widths.reduce((sum, chars) => sum + chars, 0);
   return (
     <div
       class="grid"
@@ -70,7 +77,10 @@ export function Grid({ label, columns, rowCount, row, isChanged, onWindow, cell 
         setView({ top: scrollTop, height: clientHeight });
       }}
     >
-      <div class="grid-height" style={{ height: `${heightPx + ROW_PX}px` }}>
+      <div
+        class="grid-height"
+        style={{ height: `${heightPx + ROW_PX}px`, minWidth: `calc(4.5rem + ${widthChars}ch)` }}
+      >
         <div class="grid-view">
           <div class="grid-row grid-head" role="row" aria-rowindex={1} style={template}>
             <span role="columnheader">#</span>
@@ -105,6 +115,28 @@ export function Grid({ label, columns, rowCount, row, isChanged, onWindow, cell 
       </div>
     </div>
   );
+}
+
+/**
+ * The width of each column, in characters: as much as the texts seen so far take, within bounds. Each row is laid out by
+ * itself, so no column can be as wide as its longest text by itself; and a column never becomes narrower while rows are
+ * scrolled by.
+ */
+function useWidths(
+  count: number,
+  rows: readonly (readonly SqlStorageValue[] | undefined)[],
+): readonly number[] {
+  const seen = useRef<readonly number[]>([]);
+  const known = seen.current.length === count ? seen.current : Array<number>(count).fill(CHARS_MIN);
+  seen.current = known.map((chars, column) =>
+    rows.reduce((most, row) => Math.max(most, charsOf(row?.[column])), chars),
+  );
+  return seen.current;
+}
+
+function charsOf(value: SqlStorageValue | undefined): number {
+  const { length } = value === undefined ? '' : cellText(value);
+  return Math.min(length + PADDING_CHARS, CHARS_MAX);
 }
 
 /** A value of a column, on one line. */

@@ -1,7 +1,7 @@
 // `ctx-storage/inspector`: looks into objects while an app is developed: objects, keys, tables, SQL, history.
 //
-// What it shows lies in a shadow root, so neither its styles nor those of the app reach the other. It uses
-// what every user of the package has: handles and connections.
+// It draws in a shadow root, so neither its styles nor those of the app reach the other. It uses only the
+// public interface: handles and connections.
 
 import { h, render } from 'preact';
 import { Inspector } from './inspector.tsx';

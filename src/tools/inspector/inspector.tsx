@@ -2,8 +2,8 @@
 
 import { type ComponentChildren, Fragment } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { ObjectSummary } from '../contract/object-management.ts';
-import type { StorageHandle } from '../contract/storage.ts';
+import type { ObjectSummary } from '../../shared/contract/object-management.ts';
+import type { StorageHandle } from '../../shared/contract/storage.ts';
 import { AlarmsPanel } from './alarms-panel.tsx';
 import type { DrivenClock } from './clock-time.ts';
 import { ConsolePanel } from './console-panel.tsx';
@@ -13,7 +13,8 @@ import { ObjectsPanel } from './objects-panel.tsx';
 import type { InspectedObjects, InspectorSource } from './source.ts';
 import { TablesPanel } from './tables-panel.tsx';
 import { errorText } from './text.ts';
-import { TimelinePanel } from './timeline-panel.tsx';
+import type { TimelinePanel } from './timeline-panel.tsx';
+import { type InspectedBranches, useBranches } from './use-branches.ts';
 
 const PANELS = ['Keys', 'Tables', 'SQL', 'Timeline', 'Alarms', 'Files'] as const;
 /** Stay as they are while another panel is shown: a statement or an import goes on. */
@@ -87,6 +88,8 @@ function Panels({ storage, name, objects, alarms }: PanelsProps) {
   const panels: readonly Panel[] = objects === undefined ? PANELS : ['Objects', ...PANELS];
   const [panel, setPanel] = useState<Panel>(panels[0]!);
   const [visited, setVisited] = useState<ReadonlySet<Panel>>(new Set());
+  const branches = useBranches(storage);
+  const way = branches?.names ?? [];
   useEffect(() => setVisited(new Set([...visited, panel])), [panel]);
   const choose = (step: number) => {
     const next = (panels.indexOf(panel) + step + panels.length) % panels.length;
@@ -124,20 +127,32 @@ function Panels({ storage, name, objects, alarms }: PanelsProps) {
         </div>
         {name != null && <span class="open-name">{name}</span>}
       </div>
+      {way.length > 0 && (
+        <div class="on-branch actions">
+          <span>
+            On the branch <strong>{way.join(' › ')}</strong>: all panels show it.
+          </span>
+          <button type="button" onClick={() => branches?.leave()}>
+            Leave the branch
+          </button>
+        </div>
+      )}
       <div class="content" id="panel" role="tabpanel" aria-labelledby={`tab-${panel}`}>
         {panel === 'Objects' && objects}
         {panel === 'Alarms' && alarms}
         {storage === null && panel !== 'Objects' && panel !== 'Alarms' && (
           <p class="panel empty">Open an object in the first panel.</p>
         )}
-        {storage !== null && (
-          <Fragment key={name}>
+        {branches !== null && (
+          <Fragment key={[name, ...way].join('\n')}>
             {KEPT.filter((kept) => kept === panel || visited.has(kept)).map((kept) => (
               <div key={kept} class="kept" hidden={kept !== panel}>
-                <StoragePanel panel={kept} storage={storage} />
+                <StoragePanel panel={kept} branches={branches} />
               </div>
             ))}
-            {!isOneOf(KEPT, panel) && <StoragePanel key={panel} panel={panel} storage={storage} />}
+            {!isOneOf(KEPT, panel) && (
+              <StoragePanel key={panel} panel={panel} branches={branches} />
+            )}
           </Fragment>
         )}
       </div>
@@ -151,10 +166,11 @@ function isOneOf(panels: readonly Panel[], panel: Panel): boolean {
 
 interface StoragePanelProps {
   readonly panel: Panel;
-  readonly storage: StorageHandle;
+  readonly branches: InspectedBranches;
 }
 
-function StoragePanel({ panel, storage }: StoragePanelProps) {
+function StoragePanel({ panel, branches }: StoragePanelProps) {
+  const storage = branches.shown;
   switch (panel) {
     case 'Keys':
       return <KeysPanel storage={storage} />;
@@ -163,11 +179,29 @@ function StoragePanel({ panel, storage }: StoragePanelProps) {
     case 'SQL':
       return <ConsolePanel storage={storage} />;
     case 'Timeline':
-      return <TimelinePanel storage={storage} />;
+      return <LateTimeline branches={branches} />;
     case 'Files':
       return <FilesPanel storage={storage} />;
     case 'Objects':
     case 'Alarms':
       return null;
   }
+}
+
+/** The timeline, whose code is loaded when it is first shown. */
+function LateTimeline({ branches }: { readonly branches: InspectedBranches }) {
+  const [loaded, setLoaded] = useState<{ readonly Panel: typeof TimelinePanel } | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  useEffect(() => {
+    import('./timeline-panel.tsx').then(
+      (module) => setLoaded({ Panel: module.TimelinePanel }),
+      (error: unknown) => setProblem(errorText(error)),
+    );
+  }, []);
+  if (loaded !== null) return <loaded.Panel branches={branches} />;
+  return (
+    <div class="panel">
+      {problem === null ? <p class="empty">Reading…</p> : <p role="alert">{problem}</p>}
+    </div>
+  );
 }

@@ -1,7 +1,7 @@
 // The objects of each class: which exist, how large they are, when their alarm is due. Opens one.
 
 import { useEffect, useState } from 'preact/hooks';
-import type { ObjectSummary } from '../contract/object-management.ts';
+import type { ObjectSummary } from '../../shared/contract/object-management.ts';
 import type { InspectedObjects } from './source.ts';
 import { bytesText, errorText, timeText } from './text.ts';
 
@@ -79,7 +79,7 @@ export function ObjectsPanel({ objects, open, openId }: ObjectsProps) {
                 </td>
                 <td class="mono">{String(summary.id).slice(0, 16)}…</td>
                 <td class="number">{bytesText(summary.sizeBytes)}</td>
-                <td>{summary.nextAlarm === null ? '–' : timeText(summary.nextAlarm)}</td>
+                <td>{alarmText(summary)}</td>
               </tr>
             ))}
           </tbody>
@@ -87,4 +87,10 @@ export function ObjectsPanel({ objects, open, openId }: ObjectsProps) {
       </section>
     </div>
   );
+}
+
+/** An object that cannot be opened is listed with the reason. */
+function alarmText({ nextAlarm, error }: ObjectSummary): string {
+  if (error !== null) return errorText(error);
+  return nextAlarm === null ? '–' : timeText(nextAlarm);
 }

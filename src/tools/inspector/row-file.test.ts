@@ -1,4 +1,4 @@
-// Files of rows: what their columns become, and where a mistake is.
+// Files of rows: the types of their columns, and the place of a mistake.
 
 import { describe, expect, test } from 'vitest';
 import { givenFiles, tableName } from './given-files.ts';
@@ -203,4 +203,22 @@ test('[INSP8] rows are saved as CSV and JSON, which are read again', async () =>
     [1, 'a "b"\n', null],
     [2.5, null, '01ff'],
   ]);
+});
+
+test('[INSP8] no text of CSV runs as a formula, and all texts are read as they were', async () => {
+  const formulas = ['=1+1', '+cmd|x!A0', '-2+x', '@SUM(A1)', '\t=1', '\r=1'];
+  const others = ["'=1", "''=1", "'", "it's", '+41 79 123 45 67', '-5', '1=1', ''];
+  const texts = [...formulas, ...others];
+  const blob = await rowsAsFile(
+    'csv',
+    () => ['=name', 'n'],
+    texts.map((text) => [text, -1]),
+  );
+  const lines = (await blob.text()).replaceAll('"', '').split('\r\n');
+  for (const line of lines.slice(0, 1 + formulas.length)) expect(line).toMatch(/^'/);
+  expect(await blob.text()).toContain('\r\n+41 79 123 45 67,-1');
+  const { rows, columns } = await read('a.csv', await blob.text());
+  expect(columns).toEqual(['=name TEXT', 'n INTEGER']);
+  // An empty text is NULL in CSV, as before.
+  expect(rows).toEqual(texts.map((text) => [text === '' ? null : text, -1]));
 });

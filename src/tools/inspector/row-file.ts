@@ -6,9 +6,10 @@
 import { ColumnFacts, columnNames, type ImportedColumn } from './column-kind.ts';
 import { csvParts } from './csv-rows.ts';
 import { FileFault } from './file-fault.ts';
+import { unguardedText } from './formula-guard.ts';
 import { textChunks } from './text-chunks.ts';
 
-/** What a cell is given as: a value of JSON. */
+/** The value of a cell: a value of JSON. */
 export type RowValue = unknown;
 
 export interface RowsRead {
@@ -58,7 +59,7 @@ async function csvFile(
         if (fields.some((field) => field.includes('\0'))) {
           throw new FileFault(file.name, line, 'this is not a text file');
         }
-        names = columnNames(fields);
+        names = columnNames(fields.map(unguardedText));
         facts = names.map(() => new ColumnFacts());
         continue;
       }
@@ -91,7 +92,7 @@ async function csvFile(
         const rows = own.map(({ fields }) =>
           fields.map((text, index) => {
             if (text === '') return null;
-            return columns[index]!.kind === 'TEXT' ? text : Number(text);
+            return columns[index]!.kind === 'TEXT' ? unguardedText(text) : Number(text);
           }),
         );
         yield { rows, line: own[0]!.line };

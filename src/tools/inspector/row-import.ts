@@ -1,9 +1,9 @@
 // Writes the rows of a file into a table, a batch at a time.
 //
-// Keeps true: a batch is one statement, and so one transaction; between two of them, others have their turn. What was
-// written before a failure stays, until the caller restores the bookmark of the moment before.
+// Invariant: a batch is one statement, and so one transaction; other calls may run between two batches. Rows written
+// before a failure stay, until the caller restores the bookmark of the moment before.
 
-import type { StorageHandle } from '../contract/storage.ts';
+import type { StorageHandle } from '../../shared/contract/storage.ts';
 import type { ImportedColumn } from './column-kind.ts';
 import type { RowFile, RowsRead } from './row-file.ts';
 import { quoted } from './tables.ts';

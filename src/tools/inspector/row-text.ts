@@ -1,6 +1,7 @@
 // Rows as text for other programs: CSV and JSON. Bytes are hexadecimal digits.
 
-import type { SqlStorageValue } from '../contract/storage.ts';
+import type { SqlStorageValue } from '../../shared/contract/storage.ts';
+import { guardedText } from './formula-guard.ts';
 
 export type RowFormat = 'csv' | 'json';
 
@@ -9,14 +10,13 @@ type Row = readonly SqlStorageValue[];
 /** How much text is collected before it becomes a part of the file. */
 const PART_LENGTH = 256 * 1024;
 
-/** A field of CSV: NULL is empty, and a text in quotes if it would be read as something else. */
+/** A field of CSV: NULL is empty, and a text in quotes if it would be read as something else; no formula. */
 export function csvField(value: SqlStorageValue): string {
   if (value === null) return '';
   if (typeof value === 'number') return String(value);
   if (typeof value !== 'string') return hexOf(value);
-  return value === '' || /[",\r\n]|^\s|\s$/.test(value)
-    ? `"${value.replaceAll('"', '""')}"`
-    : value;
+  const text = guardedText(value);
+  return text === '' || /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 function csvLine(row: Row): string {

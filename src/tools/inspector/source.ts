@@ -1,7 +1,7 @@
-// What is inspected.
+// The source of an inspector: a handle, or a connection's objects.
 
-import type { RemoteObjects } from '../client/connect.ts';
-import type { StorageHandle } from '../contract/storage.ts';
+import type { RemoteObjects } from '../../page/storage/connect.ts';
+import type { StorageHandle } from '../../shared/contract/storage.ts';
 import type { DrivenClock } from './clock-time.ts';
 
 /** The classes of a connection. */

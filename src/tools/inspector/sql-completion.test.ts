@@ -1,4 +1,4 @@
-// What is suggested while SQL is typed.
+// Suggestions while SQL is typed.
 
 import { expect, test } from 'vitest';
 import { suggestionsAt } from './sql-completion.ts';

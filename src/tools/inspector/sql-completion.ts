@@ -1,4 +1,4 @@
-// What a word of SQL may become: columns, tables and keywords, by what is before the cursor.
+// Completions of a word of SQL: columns, tables and keywords, by the text before the cursor.
 
 import type { Table } from './tables.ts';
 
@@ -22,12 +22,12 @@ const KEYWORDS =
 const TABLE_FOLLOWS = /\b(?:from|join|into|update|table)\s+$/i;
 const PLAIN_NAME = /^[A-Za-z_]\w*$/;
 
-/** What the word before the cursor may become; nothing inside a text or a comment. */
+/** Completions of the word before the cursor; none inside a text or a comment. */
 export function suggestionsAt(text: string, cursor: number, tables: readonly Table[]): Suggestions {
   const before = text.slice(0, cursor);
-  const word = /[\p{L}_][\p{L}\p{N}_]*$/u.exec(before)?.[0] ?? '';
+  const word = /(?<![\p{L}\p{N}_])[\p{L}_][\p{L}\p{N}_]*$/u.exec(before)?.[0] ?? '';
   const from = cursor - word.length;
-  const [, owner] = /([\p{L}\p{N}_]+)\.$/u.exec(before.slice(0, from)) ?? [];
+  const [, owner] = /(?<![\p{L}\p{N}_])([\p{L}\p{N}_]+)\.$/u.exec(before.slice(0, from)) ?? [];
   const isInside = isQuoted(before.slice(0, from));
   if (isInside || (word === '' && owner === undefined)) return { from, list: [] };
   const isOfTable = TABLE_FOLLOWS.test(before.slice(0, from));
@@ -57,7 +57,7 @@ export function suggestionsAt(text: string, cursor: number, tables: readonly Tab
 
 /** The table of "n." in "FROM note AS n", or of that name. */
 function tableOf(text: string, owner: string, tables: readonly Table[]): Table | undefined {
-  const aliased = [...text.matchAll(new RegExp(`(\\w+)"?\\s+(?:AS\\s+)?${owner}\\b`, 'giu'))];
+  const aliased = [...text.matchAll(new RegExp(`\\b(\\w+)"?\\s+(?:AS\\s+)?${owner}\\b`, 'giu'))];
   const names = [...aliased.map(([, name]) => name!), owner];
   return tables.find((table) => names.some((name) => isSame(table.name, name)));
 }
@@ -74,8 +74,15 @@ function nameText(name: string): string {
   return PLAIN_NAME.test(name) ? name : `"${name.replaceAll('"', '""')}"`;
 }
 
+/** Texts and comments, also an unfinished text or comment at the end. */
+const QUOTED = /'[^']*(?:'|$)|--[^\n]*(?:\n|$)|\/\*[\s\S]*?(?:\*\/|$)/g;
+
 /** True if a text or a comment is open at the end. */
 function isQuoted(before: string): boolean {
-  const closed = before.replaceAll(/'[^']*'|--[^\n]*\n|\/\*[\s\S]*?\*\//g, ' ');
-  return /'|--|\/\*/.test(closed);
+  return [...before.matchAll(QUOTED)].some(([quoted]) => !isClosed(quoted));
+}
+
+function isClosed(quoted: string): boolean {
+  if (quoted.startsWith("'")) return quoted.length > 1 && quoted.endsWith("'");
+  return quoted.startsWith('--') ? quoted.endsWith('\n') : /^\/\*[\s\S]*\*\/$/.test(quoted);
 }

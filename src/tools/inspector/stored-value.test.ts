@@ -29,7 +29,7 @@ test('[INSP2] an edit of one member leaves the value as it was, and copies the r
   }
 });
 
-test('[INSP2] what is written to be edited reads as the same value', () => {
+test('[INSP2] a value written as text to edit reads as the same value', () => {
   fc.assert(
     fc.property(
       fc.oneof(fc.jsonValue(), fc.bigInt(), fc.date({ noInvalidDate: true })),

@@ -12,7 +12,7 @@ export interface Member {
   readonly replaced?: (value: unknown) => unknown;
 }
 
-/** The members of a value; empty for one that has none. */
+/** The members of a value; empty if it has none. */
 export function membersOf(value: unknown): Member[] {
   if (typeof value !== 'object' || value === null) return [];
   if (value instanceof Map) {

@@ -44,6 +44,7 @@ button.primary:disabled { background: var(--sunken); color: var(--soft); border-
 button.danger:not(:disabled) { border-color: var(--bad); color: var(--bad); }
 button.plain { padding: 0; border: 0; background: none; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 1px; }
+input { accent-color: var(--accent); }
 input, select, textarea {
   padding: 0.25rem 0.5rem;
   border: 1px solid var(--line-strong);
@@ -54,6 +55,8 @@ input, select, textarea {
 textarea { width: 100%; resize: vertical; }
 .code, code, .mono { font-family: ui-monospace, 'Cascadia Mono', Menlo, Consolas, monospace; font-size: 0.93em; }
 .mono { overflow-wrap: anywhere; }
+/* Names and values turn no text around them. */
+code, span, label { unicode-bidi: isolate; }
 .type, .soft, .empty { color: var(--soft); }
 .type { font-size: 0.85em; }
 .empty { padding: 0.5rem 0; }
@@ -103,8 +106,9 @@ th { color: var(--soft); font-weight: 600; }
 .grid-height { position: relative; min-width: max-content; }
 .grid-view { position: sticky; top: 0; }
 .grid-row { display: grid; height: 28px; border-bottom: 1px solid var(--line); }
-.grid-row > * { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; padding: 0.2rem 0.5rem; max-width: 28rem; }
-.grid-head { background: var(--sunken); font-weight: 600; }
+.grid-row > * { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; padding: 0.2rem 0.5rem; }
+.grid-head { background: var(--sunken); }
+.grid-head > * { font-weight: 600; }
 .grid-row:has(.cell-editor) > * { overflow: visible; }
 .row-number { color: var(--soft); text-align: right; font-variant-numeric: tabular-nums; }
 .cell { width: 100%; overflow: hidden; text-align: inherit; text-overflow: ellipsis; }
@@ -121,12 +125,44 @@ th { color: var(--soft); font-weight: 600; }
 .bar { fill: var(--line-strong); }
 .bar.restore { fill: var(--bad); }
 .bar.chosen { fill: var(--accent); }
+.span { fill: var(--chosen); }
+.timeline { overflow: auto; }
+.timeline > * { flex: none; }
+.told { padding: 0.35rem 0.6rem; border-radius: 5px; background: var(--chosen); }
+.on-branch { padding: 0.35rem 0.6rem; background: var(--mark); justify-content: space-between; }
+.branches ul { display: flex; flex-direction: column; }
+.branch { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: 0.3rem 1rem; padding: 0.3rem 0; border-bottom: 1px solid var(--line); }
+.branches form { padding-top: 0.6rem; }
+.lane { flex: none; width: 100%; height: 6px; overflow: hidden; }
+.lane-line { display: block; height: 6px; border-left: 3px solid var(--accent); border-bottom: 3px solid var(--accent); border-bottom-left-radius: 6px; }
+.count { font-weight: 400; font-size: 0.93em; }
+.compare { max-height: 60vh; }
+.compare td.mono { max-width: 26rem; overflow-wrap: break-word; }
+.conflict td.mono { max-width: 26rem; overflow-wrap: break-word; }
+.compare tbody tr:not(:last-child) > :not([rowspan]) { border-bottom-style: dotted; }
+.compare tr:has(+ tr) > th[scope='row'] ~ td { vertical-align: top; }
+del, ins, mark { background: var(--mark); color: var(--text); border-radius: 3px; padding: 0 0.15rem; box-decoration-break: clone; -webkit-box-decoration-break: clone; }
+ins, mark { text-decoration: none; font-weight: 600; }
+.conflicts { display: flex; flex-direction: column; gap: 0.6rem; }
+.conflict { padding: 0.4rem 0.7rem 0.6rem; border: 1px solid var(--line-strong); border-radius: 5px; }
+.conflict legend { font-weight: 600; padding: 0 0.3rem; overflow-wrap: anywhere; }
+.conflict dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 0.15rem 0.8rem; margin: 0.3rem 0; }
+.conflict dt { color: var(--soft); }
+.conflict dd { margin: 0; }
+.conflict table { margin: 0.3rem 0; }
+.scroll-x { overflow-x: auto; }
 .slider input { width: 100%; padding: 0; }
 .kind { font-size: 0.85em; padding: 0 0.35rem; border-radius: 4px; background: var(--sunken); font-weight: 400; }
 .kind.added { color: var(--accent); }
 .kind.removed { color: var(--bad); }
 @container (max-width: 480px) {
   .drawing { font-size: 20px; }
+  .branch button { padding: 0.25rem 0.4rem; }
+  .compare { max-height: none; }
+  .compare td.mono, .conflict td.mono { max-width: 14rem; }
+  .compare th, .compare td, .conflict th, .conflict td { padding: 0.2rem 0.4rem; }
+  .conflict dl { grid-template-columns: minmax(0, 1fr); }
+  .conflict dd { padding-left: 0.6rem; }
   .split { grid-template-columns: minmax(0, 1fr); grid-auto-rows: min-content; }
   .side { max-height: 40vh; }
   .main { overflow: visible; }

@@ -1,7 +1,7 @@
 // Tables and their rows: the schema as a tree, and a grid that follows every commit.
 
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { SqlStorageValue, StorageHandle } from '../contract/storage.ts';
+import type { SqlStorageValue, StorageHandle } from '../../shared/contract/storage.ts';
 import { cellText, Grid, type GridWindow } from './grid.tsx';
 import { fingerprintOf } from './stored-value.ts';
 import {
@@ -185,7 +185,7 @@ interface CellEditorProps {
   readonly leave: () => void;
 }
 
-/** A number stays a number if what is typed is one. */
+/** A number stays a number if the typed text is a number. */
 function CellEditor({ label, value, store, remove, leave }: CellEditorProps) {
   const [text, setText] = useState(value === null ? '' : String(value));
   const typed = typeof value !== 'string' && text.trim() !== '' ? Number(text) : Number.NaN;

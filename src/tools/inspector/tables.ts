@@ -1,6 +1,12 @@
-// The tables of an object: what SQLite says of them, and the queries that read and change their rows.
+// The tables of an object: SQLite's description of them, and the queries that read and change their
+// rows.
 
-import type { SqlRow, SqlStorageValue, StorageHandle, StorageMoment } from '../contract/storage.ts';
+import type {
+  SqlRow,
+  SqlStorageValue,
+  StorageHandle,
+  StorageMoment,
+} from '../../shared/contract/storage.ts';
 
 /** An object's storage, now or at an earlier moment. */
 export type Readable = Pick<StorageHandle | StorageMoment, 'sql' | 'list'>;

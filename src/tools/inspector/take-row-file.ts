@@ -1,6 +1,7 @@
-// Takes a file of rows into a table, and says how it went. Loaded with the first file, with what reads it.
+// Takes a file of rows into a table, and reports the outcome. Loaded with the first file, together with
+// its reader.
 
-import type { StorageHandle } from '../contract/storage.ts';
+import type { StorageHandle } from '../../shared/contract/storage.ts';
 import { checkRowFile } from './row-file.ts';
 import { ImportFailure, importRows } from './row-import.ts';
 import { counted, errorText } from './text.ts';
@@ -12,10 +13,10 @@ export interface Taken {
   readonly before: string | null;
 }
 
-/** How far it is: what is being done, and the share of that, from 0 to 1. */
+/** Progress: the current step, and its share that is done, from 0 to 1. */
 export type Progress = (text: string, share: number) => void;
 
-/** @throws FileFault, or what the signal says: nothing was written */
+/** @throws FileFault, or the signal's reason: nothing was written */
 export async function takeRowFile(
   storage: StorageHandle,
   file: File,

@@ -2,7 +2,7 @@
 
 import { FileFault } from './file-fault.ts';
 
-/** How much is read at once: what follows from it takes milliseconds. */
+/** Bytes read at once: parsing them takes milliseconds. */
 const PART_BYTES = 256 * 1024;
 
 export interface TextChunk {

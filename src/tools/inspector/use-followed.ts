@@ -1,16 +1,16 @@
-// A live value inside the inspector: its latest result, and what the commit before it has changed.
+// A live value inside the inspector: its latest result, and the changes of the commit before it.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Live } from '../contract/live.ts';
+import type { Live } from '../../shared/contract/live.ts';
 
 export interface FollowedValue<T, About> {
   readonly value: T | undefined;
   readonly error: unknown;
-  /** What the value is of: an earlier one stays until that of the new inputs has arrived. */
+  /** The inputs of the value: an earlier value stays until the value of the new inputs has arrived. */
   readonly about: About | undefined;
 }
 
-/** Follows what `open` gives, again when one of the inputs changes; null: nothing is followed. */
+/** Follows the result of `open`, again when one of the inputs changes; null: follows nothing. */
 export function useFollowed<T, About = undefined>(
   open: () => Live<T> | null,
   inputs: readonly unknown[],
@@ -34,7 +34,7 @@ export function useFollowed<T, About = undefined>(
   return result;
 }
 
-/** How long what has changed stays marked. */
+/** How long a change stays marked. */
 const MARK_MS = 3000;
 
 /**

@@ -3,7 +3,7 @@
 import { build } from 'esbuild';
 import { Log, LogLevel, Miniflare } from 'miniflare';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createObjects, DurableObject } from '../../worker/entries/node-objects.ts';
+import { createObjects, DurableObject } from '../../../worker/start/entries/node-objects.ts';
 import { type Migration, migrate } from './migrate.ts';
 
 type Steps = readonly Migration<DurableObjectLike>[];
@@ -28,6 +28,8 @@ const PROGRAMS = `
     },
   };
   const RENAMED = { ...NOTES, name: 'other' };
+  const HALF = { name: 'half', up: 'CREATE TABLE half(x); INSERT INTO nowhere VALUES (1)' };
+  const table = (name, more) => ({ name, up: \`CREATE TABLE \${name}(x)\`, ...more });
   const attempt = async (work) => {
     try {
       return await work();
@@ -48,8 +50,13 @@ const PROGRAMS = `
     results.push(storage.sql.exec('SELECT * FROM note').toArray());
     results.push(await attempt(() => migrate(storage, [NOTES, TAGS, BROKEN])));
     results.push(await state(storage));
+    results.push(await attempt(() => migrate(storage, [NOTES, TAGS, HALF])));
     results.push(await attempt(() => migrate(storage, [NOTES])));
+    results.push(await attempt(() => migrate(storage, [])));
     results.push(await attempt(() => migrate(storage, [RENAMED, TAGS])));
+    results.push(await attempt(() => migrate(storage, [NOTES, table('ours')])));
+    results.push(await attempt(() => migrate(storage, [TAGS, NOTES])));
+    results.push(await attempt(() => migrate(storage, [NOTES, { ...TAGS, breaking: '' }])));
     results.push(await attempt(() => migrate(storage, [NOTES, TAGS, { ...NOTES }])));
     results.push(await attempt(() => migrate(storage, [{ name: 'x' }])));
     results.push(await attempt(() => migrate(storage, [{ up: 'SELECT 1' }])));
@@ -57,19 +64,44 @@ const PROGRAMS = `
     results.push(await state(storage));
     return JSON.parse(JSON.stringify(results));
   }
+  /** Builds of one app, in the order in which an object meets them. */
+  export async function deploy(storage, migrate) {
+    const [one, two, three] = [table('one'), table('two'), table('three', { breaking: 3 })];
+    const four = table('four', { breaking: true });
+    const results = [];
+    for (const build of [
+      [one], [one, two], [one], [one, two, three], [one, two], [one], [one, two, three, table('later')],
+      [one, two, three], [one, two], [one, two, three, table('later'), four], [one, two, three],
+    ]) results.push(await attempt(() => migrate(storage, build)));
+    results.push(storage.sql.exec('SELECT name, needs FROM ctx_migration ORDER BY position').raw().toArray());
+    return JSON.parse(JSON.stringify(results));
+  }
+  /** An object whose table is of an early checkout. */
+  export async function early(storage, migrate) {
+    storage.sql.exec("CREATE TABLE ctx_migration(position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE); INSERT INTO ctx_migration VALUES (0, 'one')");
+    return [
+      await migrate(storage, [table('one'), table('two')]),
+      await migrate(storage, [table('one'), table('two'), table('three', { breaking: 3 })]),
+      await migrate(storage, [table('one'), table('two'), table('three', { breaking: 3 }), table('four')]),
+      storage.sql.exec('SELECT name, needs FROM ctx_migration ORDER BY position').raw().toArray().map((row) => [...row]),
+    ];
+  }
 `;
+
+type Program = 'run' | 'deploy' | 'early';
 
 class Database extends DurableObject {
   get storage() {
     return this.ctx.storage;
   }
 
-  async run() {
+  async run(program: Program) {
     const url = `data:text/javascript,${encodeURIComponent(PROGRAMS)}`;
-    const { run } = (await import(/* @vite-ignore */ url)) as {
-      run(storage: unknown, run: unknown): Promise<unknown>;
-    };
-    return run(this.ctx.storage, migrate);
+    const programs = (await import(/* @vite-ignore */ url)) as Record<
+      Program,
+      (storage: unknown, run: unknown) => Promise<unknown[]>
+    >;
+    return programs[program](this.ctx.storage, migrate);
   }
 
   migrateBy(name: string, count: number) {
@@ -104,7 +136,7 @@ describe('migrate', () => {
   afterAll(() => objects.close());
 
   test('[APP1] each migration is made once, in order, whole or not at all; others are an error', async () => {
-    const results = (await objects.env.Database.getByName('a').run()) as unknown[];
+    const results = (await objects.env.Database.getByName('a').run('run')) as unknown[];
     expect(results).toEqual([
       ['notes'],
       [],
@@ -113,10 +145,31 @@ describe('migrate', () => {
         { id: 1, body: '1', tag: 'new' },
         { id: 2, body: '2', tag: 'new' },
       ],
-      ['Error', null, 'out of ideas'],
+      ['Error', 'MIGRATION_FAILED', 'migrate: "broken" failed and left no change: out of ideas'],
       NOTES_STATE,
-      ['Error', 'MIGRATION_CONFLICT', expect.stringContaining('"tags", which this program does')],
-      ['Error', 'MIGRATION_CONFLICT', expect.stringContaining('migration 1 is "other" in the')],
+      [
+        'Error',
+        'MIGRATION_FAILED',
+        expect.stringMatching(/"half" failed .*: no such table: nowhere/),
+      ],
+      [],
+      [],
+      [
+        'Error',
+        'MIGRATION_CONFLICT',
+        expect.stringMatching(/1 is "other" in the .*has no "notes": it was renamed/),
+      ],
+      [
+        'Error',
+        'MIGRATION_CONFLICT',
+        expect.stringMatching(/2 is "ours" in the .*has no "tags".*another build has made it/),
+      ],
+      [
+        'Error',
+        'MIGRATION_CONFLICT',
+        expect.stringMatching(/1 is "tags" in the .*has "notes" as migration 2/),
+      ],
+      ['TypeError', 'INVALID_ARGUMENT', expect.stringContaining('"tags" has a `breaking` that is')],
       [
         'TypeError',
         'INVALID_ARGUMENT',
@@ -129,6 +182,48 @@ describe('migrate', () => {
     ]);
   });
 
+  test('[APP1] a build that is rolled back continues, unless a newer migration is marked as breaking', async () => {
+    const results = await objects.env.Database.getByName('deployed').run('deploy');
+    const needs = (text: string) => ['Error', 'MIGRATION_CONFLICT', expect.stringContaining(text)];
+    const three = needs('had "three", which is marked as breaking and which this build does not');
+    expect(results).toEqual([
+      ['one'],
+      ['two'],
+      [],
+      ['three'],
+      three,
+      needs('needs build 3 or a newer one; nothing was changed'),
+      ['later'],
+      [],
+      three,
+      ['four'],
+      needs(
+        'had "four", which is marked as breaking and which this build does not have. The object needs a build that has it',
+      ),
+      [
+        ['one', null],
+        ['two', null],
+        ['three', '3'],
+        ['later', null],
+        ['four', ''],
+      ],
+    ]);
+  });
+
+  test('[APP1] an object of an early checkout gets the mark when it is needed', async () => {
+    expect(await objects.env.Database.getByName('early').run('early')).toEqual([
+      ['two'],
+      ['three'],
+      ['four'],
+      [
+        ['one', null],
+        ['two', null],
+        ['three', '3'],
+        ['four', null],
+      ],
+    ]);
+  });
+
   test('[APP1] workerd answers the same', async () => {
     const source = `
       import { DurableObject } from 'cloudflare:workers';
@@ -136,9 +231,14 @@ describe('migrate', () => {
       ${PROGRAMS}
       export class Database extends DurableObject {
         run() { return run(this.ctx.storage, migrate); }
+        deploy() { return deploy(this.ctx.storage, migrate); }
+        early() { return early(this.ctx.storage, migrate); }
       }
       export default {
-        fetch: async (_, env) => Response.json(await env.DATABASE.getByName('a').run()),
+        async fetch({ url }, env) {
+          const program = new URL(url).pathname.slice(1);
+          return Response.json(await env.DATABASE.getByName(program)[program]());
+        },
       };`;
     const { outputFiles } = await build({
       stdin: { contents: source, resolveDir: import.meta.dirname, loader: 'ts' },
@@ -156,8 +256,11 @@ describe('migrate', () => {
       durableObjects: { DATABASE: { className: 'Database', useSQLite: true } },
     });
     try {
-      const native = await (await workerd.dispatchFetch('http://migrate/')).json();
-      expect(await objects.env.Database.getByName('beside').run()).toEqual(native);
+      for (const program of ['run', 'deploy', 'early'] as const) {
+        const native = await (await workerd.dispatchFetch(`http://migrate/${program}`)).json();
+        const here = await objects.env.Database.getByName(`${program} beside`).run(program);
+        expect(here).toEqual(native);
+      }
     } finally {
       await workerd.dispose();
     }

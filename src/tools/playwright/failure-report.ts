@@ -1,18 +1,18 @@
-// What a failed test leaves behind: for each object that it asked for, its database as a SQLite file, its keys and
+// The report of a failed test: for each object that it named, its database as a SQLite file, its keys and
 // tables in words, and the commits of the time of the test.
 //
-// Invariant: reporting never hides the failure of the test: what cannot be read is said in the report.
+// Invariant: reporting never hides the failure of the test: the report names the data that cannot be read.
 
 import type { TestInfo } from '@playwright/test';
 import type { TestStorage } from './test-storage.ts';
 
-/** How many objects are reported, the last ones asked for. */
+/** How many objects are reported, the last ones named. */
 const OBJECTS_MAX = 20;
 const ENTRIES_MAX = 50;
 const ROWS_MAX = 20;
 const COMMITS_MAX = 10;
 const VALUE_CHARS = 200;
-/** How long each read may wait: the app's worker may be what has failed. */
+/** How long each read may wait: the app's worker may have caused the failure. */
 const READ_MS = 2000;
 
 /** A commit, as bookmarks show it. */
@@ -47,7 +47,7 @@ export async function attachStorages(
   }
   const left = storages.length - reported.length;
   if (left > 0) {
-    const body = `${left} more objects were asked for; the last ${OBJECTS_MAX} are attached.\n`;
+    const body = `${left} more objects were named; the last ${OBJECTS_MAX} are attached.\n`;
     await testInfo.attach('storage.txt', { body, contentType: 'text/plain' });
   }
 }
@@ -84,7 +84,7 @@ async function summary(storage: TestStorage, startedMs: number): Promise<string>
   return `${lines.join('\n')}\n`;
 }
 
-/** Found by asking which bookmark belongs to which time, because bookmarks of a time are what the storage tells. */
+/** Found by asking for the bookmark of a time, because the storage offers only this direction. */
 async function lastCommits(
   read: (method: string, ...parameters: unknown[]) => Promise<unknown>,
   startedMs: number,

@@ -8,7 +8,7 @@ import {
   type PlaywrightWorkerOptions,
   type TestType,
 } from '@playwright/test';
-import { storageError } from '../contract/errors.ts';
+import { storageError } from '../../shared/contract/errors.ts';
 import { attachStorages } from './failure-report.ts';
 import type { ObjectsOptions } from './options.ts';
 import type { ObjectsSnapshot } from './snapshots.ts';
@@ -16,20 +16,26 @@ import { TestClock } from './test-clock.ts';
 import { TestFaults } from './test-faults.ts';
 import { TestManagement } from './test-management.ts';
 import { defineObjects, type Seed, TestObjects } from './test-objects.ts';
+import type { TestStorage } from './test-storage.ts';
 import { TestTabs } from './test-tabs.ts';
 
-/** What a test asks for by name. */
+/** The fixtures that a test names. */
 export interface ObjectsFixtures {
-  /** What the harness cannot know of the app: `test.use({ objectsOptions: { … } })`. */
+  /** Facts about the app that the harness cannot find: `test.use({ objectsOptions: { … } })`. */
   readonly objectsOptions: ObjectsOptions;
   /** The objects of the app: their storage, by class and name. */
   readonly objects: TestObjects;
-  /** Stores what the test begins with; before `page.goto`, before the app's first script. */
+  /** Stores the test's initial data; before `page.goto`, before the app's first script. */
   readonly seed: Seed;
   /** Marks the state of all objects. */
   readonly snapshot: () => Promise<ObjectsSnapshot>;
   /** Takes all objects back to a snapshot. */
   readonly restore: (snapshot: ObjectsSnapshot) => Promise<void>;
+  /** Forks an object: a branch with its data, which is dropped after the test. */
+  readonly fork: (
+    storage: TestStorage,
+    options?: { readonly at?: string | Date },
+  ) => Promise<TestStorage>;
   /** The time of objects and pages. */
   readonly clock: TestClock;
   /** The tabs of the app, and which of them leads. */
@@ -56,10 +62,12 @@ export const test: TestType<
       return;
     }
     await objects.verify();
+    await objects.dropForks(); // those of a test that failed are in its report
   },
   seed: ({ objects }, use) => use(own(objects).seed),
   snapshot: ({ objects }, use) => use(own(objects).snapshot),
   restore: ({ objects }, use) => use(own(objects).restore),
+  fork: ({ objects }, use) => use(own(objects).fork),
   clock: ({ objects }, use) => use(new TestClock(own(objects).origin)),
   tabs: async ({ objects }, use) => {
     const tabs = new TestTabs(own(objects).origin);
@@ -80,7 +88,10 @@ export const test: TestType<
   },
 });
 
-/** What the other fixtures rest on. @throws INVALID_ARGUMENT if a test that was merged has another of this name */
+/**
+ * The object below the other fixtures. @throws INVALID_ARGUMENT if a merged test has another fixture of this
+ * name
+ */
 function own(objects: unknown): TestObjects {
   if (objects instanceof TestObjects) return objects;
   throw storageError(

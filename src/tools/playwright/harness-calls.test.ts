@@ -9,7 +9,7 @@ import { TestTabs } from './test-tabs.ts';
 
 const baseURL = 'http://localhost:5173/app/';
 
-/** The objects of a context, on what a helper page would answer. */
+/** The objects of a context, with the given answers of a helper page. */
 function objectsOn(answer: (asked: Asked) => unknown, context: object = {}) {
   const asked: Asked[] = [];
   const objects = new OriginObjects(context as BrowserContext, harnessOptions({}), baseURL);
@@ -22,7 +22,50 @@ function objectsOn(answer: (asked: Asked) => unknown, context: object = {}) {
   return { objects, asked };
 }
 
-describe('what openStorage keeps', () => {
+test('[HARN5] an object that is named is reported, also if nothing was asked of it', () => {
+  const { objects } = objectsOn(() => undefined);
+  const all = new TestObjects(objects);
+  all.storage('Room', 'lobby');
+  all.storage('notes');
+  expect(all.touched.map(String)).toEqual(["Room 'lobby'", "storage 'notes'"]);
+});
+
+describe('branches of a test', () => {
+  test('[HARN8] a branch is forked by name, addressed, and dropped once', async () => {
+    const { objects, asked } = objectsOn(
+      (one) => one.op === 'storage' && one.method === 'deleteBranch',
+    );
+    const all = new TestObjects(objects);
+    const lobby = all.storage('Room', 'lobby');
+    const draft = await all.fork(lobby, { at: 'then' });
+    await draft.put('a', 1);
+    await all.fork(lobby);
+    expect(String(draft)).toBe("fork 1 of Room 'lobby'");
+    expect(all.touched.map(String)).toContain("fork 1 of Room 'lobby'");
+    expect(await all.drop(draft)).toBe(true);
+    await all.dropForks();
+    const object = { className: 'Room', name: 'lobby' };
+    expect(asked).toMatchObject([
+      { op: 'fork', object, name: 'fork 1', at: 'then' },
+      { op: 'storage', object: { ...object, branch: 'fork 1' }, method: 'put' },
+      { op: 'fork', object, name: 'fork 2', at: null },
+      { op: 'storage', object, method: 'deleteBranch', parameters: ['fork 1'] },
+      { op: 'storage', object, method: 'deleteBranch', parameters: ['fork 2'] },
+    ]);
+    await expect(all.drop(draft)).rejects.toThrow(/drop: fork 1 of Room 'lobby' is no branch/);
+    await expect(all.drop(lobby)).rejects.toThrow(/deleteObject/);
+  });
+
+  test('[HARN4] a branch of a branch, or anything but a storage, is refused', async () => {
+    const { objects } = objectsOn(() => undefined);
+    const all = new TestObjects(objects);
+    const draft = await all.fork(all.storage('notes'));
+    await expect(all.fork(draft)).rejects.toThrow(/fork 1 of storage 'notes' is a branch already/);
+    expect(() => all.fork('notes' as never)).toThrow(/takes the storage of an object/);
+  });
+});
+
+describe('data of openStorage', () => {
   const id = 'a'.repeat(64);
   const bookmarks: Record<string, string> = { [id]: 'now' };
   const answer = (one: Asked) => {
@@ -112,9 +155,9 @@ describe('wrong values', () => {
     [
       'another snapshot',
       () => new TestObjects(objects).restore('00000000' as never),
-      /restore: takes what snapshot\(\) gave/,
+      /restore: takes the result of snapshot\(\)/,
     ],
-  ] as const)('[HARN4] %s: the error says what to pass', async ([, call, message]) => {
+  ] as const)('[HARN4] %s: the error names the expected argument', async ([, call, message]) => {
     await expect(call()).rejects.toThrow(message);
     expect(asked).toEqual([]);
   });

@@ -8,8 +8,8 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { BrowserContext, Page, Route } from '@playwright/test';
-import { storageError } from '../contract/errors.ts';
-import { fromWire } from '../rpc/errors-on-wire.ts';
+import { storageError } from '../../shared/contract/errors.ts';
+import { fromWire } from '../../shared/wire/errors-on-wire.ts';
 import {
   fromText,
   HELPER_FILES,
@@ -28,9 +28,10 @@ const PACKAGE_FILES: Readonly<Record<string, readonly [name: string, type: strin
   [HELPER_FILES.script]: ['playwright-helper.js', 'text/javascript'],
   [HELPER_FILES.worker]: ['playwright-worker.js', 'text/javascript'],
   [HELPER_FILES.wasm]: ['sqlite3.wasm', 'application/wasm'],
+  [HELPER_FILES.late]: ['late.js', 'text/javascript'],
 };
 
-const DOCUMENT = `<!doctype html><title>ctx-storage: what the test asks of the storage</title>
+const DOCUMENT = `<!doctype html><title>ctx-storage: the helper page of a test</title>
 <script type="module" src="${HELPER_FILES.script}"></script>`;
 
 export class HelperTab {
@@ -43,7 +44,7 @@ export class HelperTab {
     this.#origin = origin;
   }
 
-  /** @throws what the page answers */
+  /** @throws the page's error */
   async ask(request: HelperRequest): Promise<unknown> {
     const page = await this.#open();
     const asked = page.evaluate(

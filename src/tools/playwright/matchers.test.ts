@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { storageError } from '../contract/errors.ts';
-import { expect as playwrightExpect } from './matchers.ts';
+import { storageError } from '../../shared/contract/errors.ts';
+import { type ExpectedChange, expect as playwrightExpect } from './matchers.ts';
 import type { Asked, OriginObjects } from './origin-objects.ts';
 import { seedsOf, storeSeeds, tableIn } from './seed.ts';
 import { TestStorage } from './test-storage.ts';
 
 const timeout = 60;
 
-/** The storage of an object, on what a helper page would answer. */
+/** The storage of an object, with the given answers of a helper page. */
 function storageOn(answer: (asked: Asked) => unknown): TestStorage {
   const objects = { ask: async (asked: Asked) => answer(asked) } as unknown as OriginObjects;
   return new TestStorage(objects, { className: 'Counter', name: 'visits' });
@@ -33,6 +33,41 @@ describe('matchers', () => {
     expect(message).toMatch(/-\s+3,\n\+\s+2,/);
   });
 
+  test('[HARN4] a misspelled name is answered with the names there are', async () => {
+    const storage = storageOn((asked) => {
+      if (asked.op === 'list')
+        return [{ name: 'visits' }, { name: 'visitors' }, { id: 'ab'.repeat(32) }];
+      if (asked.op === 'sql') return [];
+      if (asked.op !== 'storage') throw new Error(asked.op);
+      return { list: new Map(), getAlarm: null, get: undefined }[asked.method];
+    });
+    const there =
+      "Counter 'visits' stores nothing; there are: Counter 'visitors', Counter abababab….";
+    for (const failed of [
+      playwrightExpect(storage).toHaveStored('count', 1, { timeout }),
+      playwrightExpect(storage).toHaveRows('SELECT 1 WHERE 0', [{ a: 1 }], { timeout }),
+      playwrightExpect(storage).toHaveAlarm(undefined, { timeout }),
+    ]) {
+      expect(await messageOf(failed)).toContain(there);
+    }
+  });
+
+  test('[HARN4] of an object that stores something, or cannot be read, no names are said', async () => {
+    const stored: Readonly<Record<string, unknown>> = { list: new Map([['a', 1]]), getAlarm: null };
+    const full = storageOn((asked) => (asked.op === 'storage' ? stored[asked.method] : []));
+    const unread = storageOn((asked) => {
+      if (asked.op === 'storage' && asked.method === 'get') return undefined;
+      throw storageError('IO', 'It cannot be read.');
+    });
+    for (const storage of [full, unread]) {
+      const message = await messageOf(
+        playwrightExpect(storage).toHaveStored('count', 1, { timeout }),
+      );
+      expect(message).toContain('Received: undefined');
+      expect(message).not.toContain('stores nothing');
+    }
+  });
+
   test('[HARN4] they try again until the time is over, and hold as soon as they can', async () => {
     let count = 0;
     const storage = storageOn(() => {
@@ -45,7 +80,7 @@ describe('matchers', () => {
     await playwrightExpect(storage).not.toHaveStored('count', 4);
   });
 
-  test('[HARN4] what cannot be read is said, negated or not', async () => {
+  test('[HARN4] unreadable data is reported, negated or not', async () => {
     const storage = storageOn(() => {
       throw storageError('SQL', 'no such table: nothing');
     });
@@ -74,7 +109,7 @@ describe('matchers', () => {
     await playwrightExpect(storage).toHaveStored('count', undefined, { timeout });
   });
 
-  test('[HARN4] errors are equal by name and message, parts of a Map by what matches them', async () => {
+  test('[HARN4] errors are equal by name and message, parts of a Map by their matchers', async () => {
     const failure = storageOn(() => new RangeError('too many'));
     await playwrightExpect(failure).toHaveStored('failure', new RangeError('too many'));
     await playwrightExpect(failure).not.toHaveStored('failure', new Error('too many'));
@@ -115,6 +150,101 @@ describe('matchers', () => {
   });
 });
 
+describe('toHaveChanged', () => {
+  const made: readonly ExpectedChange[] = [
+    { kind: 'key', key: 'count', before: 1, after: 2 },
+    {
+      kind: 'row',
+      table: 'message',
+      key: { id: 1 },
+      before: null,
+      after: { id: 1, text: 'hello' },
+    },
+  ];
+  /** A storage that has changed once the action has run, and a diff was asked for `late` times. */
+  function changing(late = 0) {
+    const seen = { asked: [] as string[], hasRun: false };
+    let diffs = 0;
+    const storage = storageOn((asked) => {
+      seen.asked.push(asked.op === 'storage' ? asked.method : asked.op);
+      if (asked.op === 'storage') return 'then';
+      if (asked.op !== 'diff') return null;
+      expect(asked.from).toBe('then');
+      diffs += 1;
+      return seen.hasRun && diffs > late ? made : [];
+    });
+    const by = () => {
+      expect(seen.asked).toEqual(['getCurrentBookmark']);
+      seen.hasRun = true;
+    };
+    return { storage, seen, by };
+  }
+
+  test('[HARN9] the changes of an action are compared in the fields that are named, and waited for', async () => {
+    const { storage, by } = changing(2);
+    await playwrightExpect(storage).toHaveChanged(
+      [
+        { key: 'count', after: 2 },
+        {
+          table: 'message',
+          before: null,
+          after: { id: playwrightExpect.any(Number), text: 'hello' },
+        },
+      ],
+      { by },
+    );
+    await playwrightExpect(storage).toHaveChanged(made, { since: 'then' });
+    await playwrightExpect(storage).not.toHaveChanged([], { since: 'then', timeout });
+  });
+
+  test.for([
+    [
+      'another value',
+      [{ key: 'count', after: 3 }, { table: 'message' }],
+      /after": 3[\s\S]*after": 2/,
+    ],
+    ['a change too many', [{ key: 'count', after: 2 }], /"table": "message"/],
+    ['a missing change', [...made, { kind: 'alarm' }], /"kind": "alarm"/],
+    ['nothing expected', [], /Received[\s\S]*"count"/],
+    ['another order', [...made].reverse(), /Received/],
+  ] as const)('[HARN9] %s is shown', async ([, changes, message]) => {
+    const { storage, by } = changing();
+    const failed = playwrightExpect(storage).toHaveChanged(changes, { by, timeout });
+    expect(await messageOf(failed)).toMatch(message);
+  });
+
+  test('[HARN9] fields that were not named are not shown as differences', async () => {
+    const { storage, by } = changing();
+    const changes = [{ key: 'count', after: 3 }, { table: 'message' }];
+    const text = await messageOf(playwrightExpect(storage).toHaveChanged(changes, { by, timeout }));
+    expect(text).not.toContain('hello');
+    expect(text).not.toContain('before');
+  });
+
+  test.for([
+    ['no array', { key: 'count' }, { since: 'then' }, /takes an array of changes/],
+    ['a field that no change has', [{ ket: 1 }], { since: 'then' }, /none has a field "ket"/],
+    ['neither by nor since', [], {}, /takes \{ by \} or \{ since \}/],
+    ['both', [], { by: () => {}, since: 'then' }, /takes \{ by \} or \{ since \}/],
+  ] as const)(
+    '[HARN4] %s is refused before the action runs',
+    async ([, changes, options, message]) => {
+      const { storage, seen } = changing();
+      const failed = playwrightExpect(storage).toHaveChanged(changes as never, options);
+      expect(await messageOf(failed)).toMatch(message);
+      expect(seen.asked).toEqual([]);
+    },
+  );
+
+  test('[HARN9] an error of the action is its own', async () => {
+    const { storage } = changing();
+    const by = () => Promise.reject(new Error('no such button'));
+    expect(await messageOf(playwrightExpect(storage).toHaveChanged([], { by }))).toBe(
+      'no such button',
+    );
+  });
+});
+
 describe('seeds', () => {
   test.for([
     ['a function', { entries: { act: () => 1 } }, /"act" of Counter 'visits' cannot be stored/],
@@ -147,7 +277,7 @@ describe('seeds', () => {
     expect(() => seedsOf(table as never)).toThrow(message);
   });
 
-  test('[HARN4] a JSON file that is missing is named, and so is what openStorage needs', async () => {
+  test('[HARN4] a missing JSON file is named, and so is the form for openStorage', async () => {
     await expect(tableIn('notes')).rejects.toThrow(/"notes".*ENOENT.*seed\('notes', { … }\)/);
   });
 });

@@ -1,6 +1,6 @@
 // How a test names an object, checked, and how messages write it.
 
-import { storageError } from '../contract/errors.ts';
+import { storageError } from '../../shared/contract/errors.ts';
 import type { ObjectName } from './page/helper-protocol.ts';
 
 /** An object by its id, where a name would do as well. */
@@ -31,9 +31,10 @@ export function storageName(what: string, name: unknown): ObjectName {
 }
 
 /** `Room 'lobby'`. */
-export function wordsOfObject({ className, name, id }: ObjectName): string {
+export function wordsOfObject({ className, name, id, branch }: ObjectName): string {
   const own = name === undefined ? `${id?.slice(0, 8)}…` : `'${name}'`;
-  return className === null ? `storage ${own}` : `${className} ${own}`;
+  const object = className === null ? `storage ${own}` : `${className} ${own}`;
+  return branch === undefined ? object : `${branch} of ${object}`;
 }
 
 function shown(value: unknown): string {

@@ -1,9 +1,9 @@
-// What a suite says of its app: the option `objectsOptions`, checked.
+// The suite's description of its app: the option `objectsOptions`, checked.
 
-import { storageError } from '../contract/errors.ts';
+import { storageError } from '../../shared/contract/errors.ts';
 import type { DirectoryFacts } from './page/helper-protocol.ts';
 
-/** What the harness cannot know of the app. */
+/** Facts about the app that the harness cannot find. */
 export interface ObjectsOptions {
   /** The directory that the app passes to `connect`. @default 'ctx-storage-objects' */
   readonly directory?: string;
@@ -12,8 +12,8 @@ export interface ObjectsOptions {
   /** The app's origin. @default that of `baseURL`, else that of the first page that is open */
   readonly origin?: string;
   /**
-   * The name of the script, of which ids are made: `name` in `wrangler.jsonc`, `scriptName` of `serve`. It counts
-   * for seeds that precede the app; one that differs from the app's is an error. @default 'worker'
+   * The name of the script, from which ids are derived: `name` in `wrangler.jsonc`, `scriptName` of `serve`. It
+   * applies to seeds that precede the app; a name that differs from the app's is an error. @default 'worker'
    */
   readonly scriptName?: string;
   /** The classes with a `uniqueKey` of their own, by name. */

@@ -3,7 +3,7 @@
 // Invariant: a context has one of these, whoever asks for it, so that two fixtures never open two helpers.
 
 import type { BrowserContext } from '@playwright/test';
-import { storageError } from '../contract/errors.ts';
+import { storageError } from '../../shared/contract/errors.ts';
 import { HelperTab } from './helper-tab.ts';
 import type { HarnessOptions } from './options.ts';
 import {
@@ -31,15 +31,20 @@ export class OriginObjects {
     this.#baseUrl = baseUrl;
   }
 
-  /** @throws what the helper page answers, and an error if the origin is not known */
+  /** @throws the helper page's error, or an error if the origin is not known */
   async ask(asked: Asked, { waitMs = this.options.waitMs, touches = true } = {}): Promise<unknown> {
     const facts = this.#factsOf(asked);
-    if ('object' in asked && touches) this.#touch(asked.object);
+    if ('object' in asked && touches) this.touch(asked.object);
     const request = { ...asked, facts, waitMs } as HelperRequest;
     return await this.#tab(this.origin(asked.op)).ask(request);
   }
 
-  /** The objects that the test has asked for. */
+  /** Remembers an object that the test has named. */
+  touch(object: ObjectName): void {
+    this.#touched.set(JSON.stringify(object), object);
+  }
+
+  /** The objects that the test has named. */
   get touched(): readonly ObjectName[] {
     return [...this.#touched.values()];
   }
@@ -84,9 +89,5 @@ export class OriginObjects {
     const isStorage =
       asked.op === 'storageIds' || ('object' in asked && asked.object.className === null);
     return isStorage ? this.options.storages : this.options.objects;
-  }
-
-  #touch(object: ObjectName): void {
-    this.#touched.set(JSON.stringify(object), object);
   }
 }

@@ -1,7 +1,7 @@
-// What tests of the real runtime call, by the same names. A stub there is the storage of an object here: it names
-// the object, and is a way to it.
+// The functions that tests of the real runtime call, by the same names. A stub there is the storage of an object
+// here: it names the object, and is a way to it.
 
-import { storageError } from '../contract/errors.ts';
+import { storageError } from '../../shared/contract/errors.ts';
 import { inStep } from './steps.ts';
 import type { TestObjects } from './test-objects.ts';
 import { TestStorage } from './test-storage.ts';
@@ -9,7 +9,7 @@ import { TestStorage } from './test-storage.ts';
 /** The methods of an object's class: each call goes to the app's worker. */
 export type RemoteInstance = Record<string, (...parameters: unknown[]) => Promise<unknown>>;
 
-/** What stands for `ctx`. */
+/** The counterpart of `ctx`. */
 export interface RemoteState {
   readonly storage: TestStorage;
 }

@@ -1,18 +1,18 @@
-// What a test stores before the app runs, or while it does: entries, SQL, a SQLite file, an alarm.
+// Data that a test stores before the app runs, or while it runs: entries, SQL, a SQLite file, an alarm.
 //
 // Invariant: all of a seed is checked before any of it is stored.
 
 import { readFile } from 'node:fs/promises';
-import { convertKey } from '../contract/arguments.ts';
-import { isStorageError, storageError } from '../contract/errors.ts';
-import { KEYS_PER_CALL_MAX, SQL_BYTES_MAX } from '../contract/limits.ts';
-import { utf8Bytes } from '../contract/utf8.ts';
-import { encodeValue } from '../contract/value.ts';
+import { convertKey } from '../../shared/contract/arguments.ts';
+import { isStorageError, storageError } from '../../shared/contract/errors.ts';
+import { KEYS_PER_CALL_MAX, SQL_BYTES_MAX } from '../../shared/contract/limits.ts';
+import { utf8Bytes } from '../../shared/contract/utf8.ts';
+import { encodeValue } from '../../shared/values/value.ts';
 import { objectName, wordsOfObject } from './object-names.ts';
 import type { OriginObjects } from './origin-objects.ts';
 import type { ObjectName } from './page/helper-protocol.ts';
 
-/** What one object is to hold. Applied in this order. */
+/** The content of one object, applied in this order. */
 export interface SeedContent {
   /** The path of a SQLite file, or its bytes, as `exportDatabase` gave it: replaces everything. */
   readonly file?: string | Uint8Array;
@@ -40,7 +40,7 @@ interface CheckedSeed {
 
 const PARTS: ReadonlySet<string> = new Set(['file', 'sql', 'entries', 'alarm']);
 
-/** Stores one object's content. @throws INVALID_ARGUMENT, DataCloneError, and what storing throws */
+/** Stores one object's content. @throws INVALID_ARGUMENT, DataCloneError, and errors of storing */
 export async function storeSeeds(objects: OriginObjects, seeds: readonly Seed[]): Promise<void> {
   const checked: CheckedSeed[] = [];
   for (const seed of seeds) checked.push(await check(seed));
@@ -67,13 +67,13 @@ export function seedsOf(table: SeedTable): Seed[] {
   });
 }
 
-/** The table in a JSON file. @throws INVALID_ARGUMENT if it is not JSON; what reading it throws */
+/** The table in a JSON file. @throws INVALID_ARGUMENT if it is not JSON; errors of reading */
 export async function tableIn(path: string): Promise<SeedTable> {
   const text = await readFile(path, 'utf8').catch((cause: Error) => {
     throw storageError(
       'INVALID_ARGUMENT',
       `seed: the JSON file "${path}" could not be read: ${cause.message}. Paths are from the folder that the ` +
-        `test runs in, ${process.cwd()}. For what openStorage opens, write seed('${path}', { … }).`,
+        `test runs in, ${process.cwd()}. For an object of openStorage, write seed('${path}', { … }).`,
       { cause },
     );
   });
@@ -171,8 +171,8 @@ function checkValue(words: string, key: string, value: unknown): void {
   } catch (cause) {
     if (isStorageError(cause)) throw cause;
     const message =
-      `seed: the value of "${key}" of ${words} cannot be stored: ${(cause as Error).message} Values are what ` +
-      'structured clone takes.';
+      `seed: the value of "${key}" of ${words} cannot be stored: ${(cause as Error).message} Values are of types ` +
+      'that structured clone takes.';
     throw storageError('INVALID_ARGUMENT', message, { cause });
   }
 }

@@ -1,11 +1,11 @@
-// The state of all objects at a moment, and the way back to it: a bookmark for each, nothing is copied. What
-// `openStorage` has stored belongs to it.
+// The state of all objects at a moment, and the way back to it: a bookmark for each, nothing is copied. It
+// includes objects of `openStorage`.
 
-import { storageError } from '../contract/errors.ts';
+import { storageError } from '../../shared/contract/errors.ts';
 import type { OriginObjects } from './origin-objects.ts';
 import type { ListedByHelper, ObjectName } from './page/helper-protocol.ts';
 
-/** What `snapshot()` gives and `restore()` takes. */
+/** The result of `snapshot()`, the argument of `restore()`. */
 export interface ObjectsSnapshot {
   /** When it was made, in milliseconds since the epoch. */
   readonly takenAt: number;
@@ -24,7 +24,10 @@ export async function takeSnapshot(objects: OriginObjects): Promise<ObjectsSnaps
   return { takenAt: Date.now(), bookmarks };
 }
 
-/** Objects that have come since are deleted, those of `openStorage` emptied. @throws BOOKMARK_UNAVAILABLE for one that was deleted since */
+/**
+ * Newer objects are deleted, or emptied if they belong to `openStorage`. @throws BOOKMARK_UNAVAILABLE for an object that was deleted
+ * since
+ */
 export async function restoreSnapshot(
   objects: OriginObjects,
   snapshot: ObjectsSnapshot,
@@ -33,7 +36,7 @@ export async function restoreSnapshot(
   if (!((bookmarks as unknown) instanceof Map)) {
     throw storageError(
       'INVALID_ARGUMENT',
-      'restore: takes what snapshot() gave, and another test cannot use it. For the bookmark of one object, ' +
+      'restore: takes the result of snapshot(), which another test cannot use. For the bookmark of one object, ' +
         "write objects.storage('Room', 'lobby').restore(bookmark).",
     );
   }
@@ -65,7 +68,7 @@ export async function deleteAllObjects(objects: OriginObjects): Promise<void> {
   await Promise.all(found.map((object) => remove(objects, object)));
 }
 
-/** The objects of all classes, and what `openStorage` has stored. */
+/** The objects of all classes, and of `openStorage`. */
 async function existing(objects: OriginObjects): Promise<ObjectName[]> {
   const names = (await objects.ask({ op: 'classNames' })) as string[];
   const lists = names.map((className) => objects.ask({ op: 'list', className }));

@@ -1,4 +1,4 @@
-// Runs what a test asks of the harness as a step of its report, at the test's own line.
+// Runs a test's call of the harness as a step of its report, at the test's own line.
 
 import { test } from '@playwright/test';
 import { type CallSite, callSite, thrownAt } from './call-site.ts';

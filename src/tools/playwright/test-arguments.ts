@@ -1,6 +1,6 @@
-// Checks of what a test passes, so that a wrong value is not taken for none.
+// Checks of a test's arguments, so that a wrong value is not ignored.
 
-import { storageError } from '../contract/errors.ts';
+import { storageError } from '../../shared/contract/errors.ts';
 
 /** @throws INVALID_ARGUMENT */
 export function mustBeDuration(operation: string, value: unknown): void {

@@ -4,7 +4,7 @@
 // timers of pages go on by themselves: a test that drives them too calls `page.clock`.
 
 import type { BrowserContext } from '@playwright/test';
-import { storageError } from '../contract/errors.ts';
+import { storageError } from '../../shared/contract/errors.ts';
 import type { OriginObjects } from './origin-objects.ts';
 import { inStep } from './steps.ts';
 import { mustBeDuration } from './test-arguments.ts';
@@ -37,7 +37,7 @@ export class TestClock {
     return inStep('clock: now', () => this.#now());
   }
 
-  /** Stops the time of objects and pages at this moment, and runs what is overdue then. */
+  /** Stops the time of objects and pages at this moment, and runs overdue tasks. */
   set(time: number | Date | string): Promise<void> {
     return inStep('clock: set', async () => {
       const timeMs = new Date(time).getTime();
@@ -49,7 +49,10 @@ export class TestClock {
     });
   }
 
-  /** Moves the time on, running every alarm on the way. */
+  /**
+   * Moves the time on from the objects' time, running every alarm on the way. If it was not stopped with `set`, the
+   * time that has passed until now counts, too.
+   */
   advance(durationMs: number): Promise<void> {
     return inStep(`clock: advance ${durationMs} ms`, async () => {
       mustBeDuration('clock.advance', durationMs);

@@ -1,9 +1,9 @@
-// Breaks what an app rests on: its disk, its worker, their speed.
+// Breaks the parts that an app depends on: its disk, its worker, their speed.
 //
-// Pages of the test get their workers with a script in front that can fail; what the app itself loads is unchanged.
+// Pages of the test get their workers with a script in front that can fail; the app's own files are unchanged.
 
 import type { BrowserContext } from '@playwright/test';
-import { storageError } from '../contract/errors.ts';
+import { storageError } from '../../shared/contract/errors.ts';
 import type { OriginObjects } from './origin-objects.ts';
 import { inStep } from './steps.ts';
 import { mustBeCount, mustBeDuration } from './test-arguments.ts';
@@ -28,7 +28,7 @@ const MARKED = new RegExp(`[?&]${FAULTS_PARAMETER}(?:&|$)`);
 export class TestFaults {
   readonly #context: BrowserContext;
   readonly #tabs: TestTabs;
-  /** What holds until the test says otherwise, for workers that start later too. */
+  /** Faults that last until the test changes them, for workers that start later too. */
   #lasting: LastingFaults = { isFull: false, delayMs: 0 };
 
   constructor(objects: OriginObjects) {

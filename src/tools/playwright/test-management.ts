@@ -3,10 +3,10 @@
 // It runs in the test's process, on objects in memory, and is loaded only by tests that ask for it.
 
 import type { BrowserContext } from '@playwright/test';
-import { storageError } from '../contract/errors.ts';
+import { storageError } from '../../shared/contract/errors.ts';
 import { inStep } from './steps.ts';
 
-/** What the test says of the provider. */
+/** The test's settings of the provider. */
 export interface EmulateOptions {
   /** Which requests it answers. @default those below any `/client/v4/` */
   readonly pattern?: string | RegExp;

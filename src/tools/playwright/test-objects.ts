@@ -1,8 +1,10 @@
-// What a test does with the objects of its app: the fixtures are this, part by part.
+// The test's interface to its app's objects: the fixtures are its members.
 
 import type { BrowserContext } from '@playwright/test';
-import { storageError } from '../contract/errors.ts';
+import { storageError } from '../../shared/contract/errors.ts';
+import { fromWire } from '../../shared/wire/errors-on-wire.ts';
 import { type CallSite, callSite } from './call-site.ts';
+import { Forks } from './forks.ts';
 import { type ById, objectName, storageName } from './object-names.ts';
 import { type HarnessOptions, harnessOptions, type ObjectsOptions } from './options.ts';
 import { OriginObjects } from './origin-objects.ts';
@@ -18,17 +20,19 @@ import { at, inStep } from './steps.ts';
 import { TestStorage } from './test-storage.ts';
 
 /** An object that exists. */
-export interface StoredObject extends Omit<ListedByHelper, 'id' | 'name'> {
+export interface StoredObject extends Omit<ListedByHelper, 'id' | 'name' | 'error'> {
   readonly id: string;
   /** If it was ever addressed by name. */
   readonly name: string | undefined;
+  /** Why it cannot be opened, such as CORRUPT; its alarm is not known then. */
+  readonly error: Error | null;
 }
 
-/** Stores what a test begins with. */
+/** Stores a test's initial data. */
 export interface Seed {
-  /** What one object is to hold. */
+  /** The content of one object. */
   (className: string, name: string, content: SeedContent): Promise<void>;
-  /** What an object of `openStorage` is to hold. */
+  /** The content of an object of `openStorage`. */
   (name: string, content: SeedContent): Promise<void>;
   /** Several objects, by class and name; or the path of a JSON file that holds such a table. */
   (table: SeedTable | string): Promise<void>;
@@ -36,11 +40,13 @@ export interface Seed {
 
 export class TestObjects {
   readonly #objects: OriginObjects;
+  readonly #forks: Forks;
   /** Of the last seed, which `verify` blames. */
   #seeded: CallSite | null = null;
 
   constructor(objects: OriginObjects) {
     this.#objects = objects;
+    this.#forks = new Forks(objects);
   }
 
   /** The storage of an object of a class, or of `openStorage`, whether or not it exists yet. */
@@ -51,6 +57,7 @@ export class TestObjects {
       names.length === 1
         ? storageName('objects.storage', names[0])
         : objectName('objects.storage', ...names);
+    this.#objects.touch(object);
     return new TestStorage(this.#objects, object);
   }
 
@@ -58,7 +65,11 @@ export class TestObjects {
   list(className: string): Promise<StoredObject[]> {
     return inStep(`objects: list ${className}`, async () => {
       const found = (await this.#objects.ask({ op: 'list', className })) as ListedByHelper[];
-      return found.map(({ name, ...listed }) => ({ ...listed, name }));
+      return found.map(({ name, error, ...listed }) => ({
+        ...listed,
+        name,
+        error: error && (fromWire(error) as Error),
+      }));
     });
   }
 
@@ -112,20 +123,48 @@ export class TestObjects {
   readonly snapshot = (): Promise<ObjectsSnapshot> =>
     inStep('snapshot', () => takeSnapshot(this.#objects));
 
-  /** Takes all objects back to the snapshot; those that have come since are deleted. */
+  /** Restores all objects to the snapshot; newer objects are deleted. */
   readonly restore = (snapshot: ObjectsSnapshot): Promise<void> =>
     inStep('restore', () => restoreSnapshot(this.#objects, snapshot));
+
+  /**
+   * Forks an object: a branch of its own, with all that the object stores, and nothing is copied. `call` runs the class on
+   * the branch. The fixtures drop it after the test; in other suites, call `drop`.
+   *
+   * @throws INVALID_ARGUMENT, BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE
+   */
+  readonly fork = (
+    storage: TestStorage,
+    options: { readonly at?: string | Date } = {},
+  ): Promise<TestStorage> => {
+    if (!(storage instanceof TestStorage)) {
+      throw storageError(
+        'INVALID_ARGUMENT',
+        "fork: takes the storage of an object, fork(objects.storage('Room', 'lobby')), as of now or { at }.",
+      );
+    }
+    return inStep(`fork ${storage}`, () => this.#forks.fork(storage.object, options.at ?? null));
+  };
+
+  /** Deletes the branch that `fork` has made; false if it is gone. */
+  readonly drop = (branch: TestStorage): Promise<boolean> =>
+    inStep(`drop ${branch}`, () => this.#forks.drop(branch.object));
+
+  /** Deletes the branches that `fork` has made. */
+  async dropForks(): Promise<void> {
+    await this.#forks.dropAll();
+  }
 
   /** Deletes all objects. */
   readonly reset = (): Promise<void> => inStep('reset', () => deleteAllObjects(this.#objects));
 
-  /** @throws INVALID_ARGUMENT if what was seeded is not what the app reads */
+  /** @throws INVALID_ARGUMENT if the seeded classes differ from the app's */
   async verify(): Promise<void> {
     if (!this.#objects.isUsed) return;
     await at(this.#seeded ?? callSite(), () => this.#objects.ask({ op: 'verify' }));
   }
 
-  /** The objects that the test has asked for. */
+  /** The objects that the test has named. */
   get touched(): TestStorage[] {
     return this.#objects.touched.map((object) => new TestStorage(this.#objects, object));
   }
@@ -136,7 +175,7 @@ export class TestObjects {
   }
 }
 
-/** What `defineObjects` needs. */
+/** Options of `defineObjects`. */
 export interface DefineOptions extends ObjectsOptions {
   readonly context: BrowserContext;
   /** As in Playwright's configuration. */

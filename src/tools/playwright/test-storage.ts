@@ -4,16 +4,18 @@
 // runs, after a reload, and after its last page was closed.
 
 import { readFile } from 'node:fs/promises';
-import type { ListOptions, SqlRow } from '../contract/storage.ts';
+import type { StorageChange } from '../../shared/contract/changes.ts';
+import type { ListOptions, SqlRow } from '../../shared/contract/storage.ts';
 import { wordsOfObject } from './object-names.ts';
 import type { OriginObjects } from './origin-objects.ts';
-import type { Need, ObjectName } from './page/helper-protocol.ts';
+import type { ListedByHelper, Need, ObjectName } from './page/helper-protocol.ts';
 import { inStep } from './steps.ts';
 
-/** What reads resolve to without a step in the report, for matchers and reports. */
+/** Reads without a step in the report, for matchers and reports. */
 export interface QuietReads {
   read(method: string, ...parameters: unknown[]): Promise<unknown>;
   sql(query: string, bindings: readonly unknown[]): Promise<SqlRow[]>;
+  diff(from: string | Date): Promise<StorageChange[]>;
 }
 
 export class TestStorage {
@@ -68,8 +70,8 @@ export class TestStorage {
   }
 
   /** All rows of a query. */
-  sql<T extends SqlRow = SqlRow>(query: string, ...bindings: unknown[]): Promise<T[]> {
-    // What writes may precede the app; what reads waits for it. The statement itself tells which it is.
+  sql<T extends object = SqlRow>(query: string, ...bindings: unknown[]): Promise<T[]> {
+    // A write may precede the app; a read waits for it. The statement itself shows which it is.
     const need = READS.test(query) ? 'stored' : 'storage';
     return inStep(`${this}: sql ${shortened(query)}`, () =>
       this.#sql(query, bindings, need),
@@ -97,6 +99,16 @@ export class TestStorage {
   /** Takes the object back to a bookmark or a time; resolves to the bookmark that undoes it. */
   restore(moment: string | Date): Promise<string> {
     return this.#step('restore', 'restore', [moment], 'storage') as Promise<string>;
+  }
+
+  /**
+   * The changes between two moments, each a bookmark or a time; without the second, until now. At most 10,000.
+   *
+   * @throws BOOKMARK_UNAVAILABLE; INVALID_ARGUMENT for more of them
+   */
+  diff(from: string | Date, to: string | Date | null = null): Promise<StorageChange[]> {
+    const request = { op: 'diff', object: this.#object, from, to, need: 'stored' } as const;
+    return inStep(`${this}: diff`, () => this.#objects.ask(request)) as Promise<StorageChange[]>;
   }
 
   /** The database as a SQLite file. */
@@ -139,12 +151,17 @@ export class TestStorage {
     });
   }
 
-  /** `Room 'lobby'`. */
+  /** `Room 'lobby'`; of a branch, `fork 1 of Room 'lobby'`. */
   toString(): string {
     return wordsOfObject(this.#object);
   }
 
-  /** For matchers and reports: reads without a step, which do not wait for what is not stored. */
+  /** For the harness: the object that it names. */
+  get object(): ObjectName {
+    return this.#object;
+  }
+
+  /** For matchers and reports: reads without a step, which do not wait for missing data. */
   quietly(waitMs: number): QuietReads {
     const options = { waitMs };
     return {
@@ -158,7 +175,34 @@ export class TestStorage {
           { op: 'sql', object: this.#object, query, bindings, need: 'stored' },
           options,
         ) as Promise<SqlRow[]>,
+      diff: (from) =>
+        this.#objects.ask(
+          { op: 'diff', object: this.#object, from, to: null, need: 'stored' },
+          options,
+        ) as Promise<StorageChange[]>,
     };
+  }
+
+  /** If the object stores nothing: that it does, and which other objects of its class exist. Else null. */
+  async emptiness(waitMs: number): Promise<string | null> {
+    const reads = this.quietly(waitMs);
+    const entries = await reads.read('list', { limit: 1 });
+    const alarm = await reads.read('getAlarm');
+    if (!(entries instanceof Map) || entries.size > 0 || alarm !== null) return null;
+    const tables =
+      "SELECT 1 FROM sqlite_master WHERE name NOT LIKE '\\_cf\\_%' ESCAPE '\\' LIMIT 1";
+    if ((await reads.sql(tables, [])).length > 0) return null;
+    const { className } = this.#object;
+    if (className === null) return `${this} stores nothing.`;
+    const listed = await this.#objects.ask({ op: 'list', className }, { waitMs });
+    const others = (listed as ListedByHelper[])
+      .map(({ id, name }) =>
+        wordsOfObject({ className, ...(name === undefined ? { id } : { name }) }),
+      )
+      .filter((words) => words !== String(this));
+    const shown = others.slice(0, NAMES_MAX).join(', ');
+    const more = others.length > NAMES_MAX ? ` and ${others.length - NAMES_MAX} more` : '';
+    return `${this} stores nothing; ${others.length === 0 ? 'no other object of its class exists' : `there are: ${shown}${more}`}.`;
   }
 
   #step(title: string, method: string, parameters: unknown[], need: Need): Promise<unknown> {
@@ -173,6 +217,9 @@ export class TestStorage {
     return this.#objects.ask({ op: 'sql', object: this.#object, query, bindings, need });
   }
 }
+
+/** How many names a message lists. */
+const NAMES_MAX = 10;
 
 const READS = /^\s*(?:select|values|with|pragma|explain)\b/i;
 

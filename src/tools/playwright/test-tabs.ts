@@ -1,7 +1,7 @@
-// The tabs of the app in a test's context: which one leads, and what happens when it goes.
+// The tabs of the app in a test's context: which one leads, and its loss.
 
 import type { BrowserContext, Page } from '@playwright/test';
-import { storageError } from '../contract/errors.ts';
+import { storageError } from '../../shared/contract/errors.ts';
 import type { OriginObjects } from './origin-objects.ts';
 import { HELPER_PATH, type LeaderNames } from './page/helper-protocol.ts';
 import { inStep } from './steps.ts';
@@ -61,7 +61,10 @@ export class TestTabs {
     return first!;
   }
 
-  /** Those that lead, one at least: for the classes of the app, for `openStorage`. @throws WORKER_FAILED */
+  /**
+   * The tabs that lead, one at least: for the classes of the app, for `openStorage`. @throws
+   * WORKER_FAILED
+   */
   async findAll(what: string): Promise<Leader[]> {
     const { storages } = this.#objects.options;
     const names = (await this.#objects.ask({ op: 'leaders', storages })) as LeaderNames;

@@ -1,5 +1,5 @@
-// What tests of tabs and faults add to pages of the app and to their workers, and nothing to any build: scripts that
-// Playwright runs, as text.
+// Scripts that tests of tabs and faults add to the app's pages and workers, and to no build: text that Playwright
+// runs.
 //
 // Each function here runs in another place than this module: it may use nothing but its arguments and globals.
 
@@ -19,7 +19,7 @@ export interface KnownWorker {
   name: string | null;
 }
 
-/** What fails until the test says otherwise, in every worker. */
+/** Faults that last until the test changes them, in every worker. */
 export interface LastingFaults {
   /** Whether writes fail as they do on a full disk. */
   readonly isFull: boolean;
@@ -27,7 +27,7 @@ export interface LastingFaults {
   readonly delayMs: number;
 }
 
-/** How workers are to fail from now on: those that lead, and in what lasts, all of them. */
+/** The faults of workers from now on: of the leaders, and lasting ones of all workers. */
 export interface WorkerFaults extends Partial<LastingFaults> {
   /** How many of the next flushes fail, in whichever worker they are. */
   readonly failFlushes?: number;
@@ -118,7 +118,7 @@ export function failOnDemand(channelName: string, lasting: LastingFaults): void 
     if (data?.type === 'failed') failFlushes = Math.max(failFlushes - 1, 0);
     if (data?.type !== 'fail') return;
     const { faults } = data as { faults: WorkerFaults };
-    // One that waits for its turn leads on the same disk.
+    // A worker that waits for its turn leads on the same disk.
     isFull = faults.isFull ?? isFull;
     delayMs = faults.delayMs ?? delayMs;
     if (data.worker !== name) return;

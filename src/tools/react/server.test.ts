@@ -3,7 +3,7 @@
 import { createElement as h, Suspense } from 'react';
 import { renderToString } from 'react-dom/server';
 import { expect, test } from 'vitest';
-import { LiveValue } from '../live/live-value.ts';
+import { LiveValue } from '../../shared/live/live-value.ts';
 import { useConnectionStatus, useLive, useLiveValue } from './index.ts';
 
 let isOpened = false;

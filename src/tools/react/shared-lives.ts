@@ -6,7 +6,7 @@
 //
 // Does not know React.
 
-import type { Live, LiveState } from '../contract/live.ts';
+import type { Live, LiveState } from '../../shared/contract/live.ts';
 
 /** Runs the task after the delay; the result cancels it. */
 type After = (delayMs: number, task: () => void) => () => void;
@@ -17,7 +17,7 @@ type After = (delayMs: number, task: () => void) => () => void;
  */
 const UNCLAIMED_MS = 30_000;
 
-/** One that runs. */
+/** A running live value. */
 interface Shared {
   readonly live: Live<unknown>;
   users: number;
@@ -74,7 +74,8 @@ export class SharedLives {
       arrived,
       claim: () => {
         isClaimed = true;
-        // Before that, it stays: those who wait must get the value, even if those who show it leave.
+        // Before that, it stays: waiting components must get the value, even if the components that
+        // show it leave.
         if (cancelEnd === undefined) return;
         cancelEnd();
         leave();

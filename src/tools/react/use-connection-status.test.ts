@@ -1,12 +1,11 @@
-import '../testing/dom.ts';
+import '../../testing/dom.ts';
 
 import { act, createElement as h, StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { expect, test } from 'vitest';
-import { Persistence } from '../client/persistence.ts';
-import type { Standing } from '../client/status.ts';
-import { Status } from '../client/status.ts';
-import type { ConnectionStatus } from '../contract/connection-status.ts';
+import type { Standing } from '../../page/leader/status.ts';
+import { Persistence, Status } from '../../page/leader/status.ts';
+import type { ConnectionStatus } from '../../shared/contract/connection-status.ts';
 import { useConnectionStatus } from './index.ts';
 
 test('[REACT7] a badge follows the connection and the writes, and renders when they change', async () => {

@@ -1,9 +1,10 @@
-// The hook for an honest badge: how a handle or connection is connected, and what of it is saved.
+// The hook for an honest badge: how a handle or connection is connected, and which of its writes are
+// saved.
 
 import { useMemo, useSyncExternalStore } from 'react';
-import type { ConnectionStatus } from '../contract/connection-status.ts';
+import type { ConnectionStatus } from '../../shared/contract/connection-status.ts';
 
-/** What a badge shows. The same object until something changes. */
+/** The state that a badge shows. The same object until something changes. */
 export type ConnectionSnapshot = Pick<
   ConnectionStatus,
   'state' | 'stateReason' | 'medium' | 'pendingWrites' | 'savedAt' | 'isOutdated' | 'persisted'
@@ -20,7 +21,7 @@ const UNCONNECTED: ConnectionSnapshot = {
   persisted: 'unknown',
 };
 
-/** The state of what `openStorage` or `connect` gave, again after each `statechange`. */
+/** The state of a handle of `openStorage` or a connection of `connect`, again after each `statechange`. */
 export function useConnectionStatus(source: ConnectionStatus): ConnectionSnapshot {
   const { subscribe, snapshot } = useMemo(() => snapshots(source), [source]);
   return useSyncExternalStore(subscribe, snapshot, () => UNCONNECTED);

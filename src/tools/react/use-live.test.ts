@@ -1,6 +1,6 @@
 // Components in a DOM, over live values whose source is the test.
 
-import '../testing/dom.ts';
+import '../../testing/dom.ts';
 
 import {
   Activity,
@@ -15,11 +15,11 @@ import {
 } from 'react';
 import { createRoot, type Root } from 'react-dom/client';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Live } from '../contract/live.ts';
-import { liveIdentity } from '../live/live-identity.ts';
-import { type LiveSink, LiveValue } from '../live/live-value.ts';
-import { deserialize } from '../serializer/decode.ts';
-import { serialize } from '../serializer/encode.ts';
+import type { Live } from '../../shared/contract/live.ts';
+import { liveIdentity } from '../../shared/live/live-identity.ts';
+import { type LiveSink, LiveValue } from '../../shared/live/live-value.ts';
+import { deserialize } from '../../shared/values/decode.ts';
+import { serialize } from '../../shared/values/encode.ts';
 import { useLive, useLiveValue } from './index.ts';
 
 /** A handle: `read` makes live values as `storage.live` does, a new one each time. */
@@ -46,6 +46,7 @@ function createHandle() {
       return new LiveValue<T>(source, deserialize as never, liveIdentity(owner, key));
     },
     result: (key: unknown, value: unknown) => each(key, (sink) => sink.result(serialize(value))),
+    kept: (key: unknown, value: unknown) => each(key, (sink) => void sink.kept?.(serialize(value))),
     fail: (key: unknown, error: unknown) => each(key, (sink) => sink.failed(error)),
   };
 }
@@ -70,7 +71,7 @@ afterEach(async () => {
 
 const render = (node: ReactNode) => act(async () => root.render(node));
 const report = (task: () => void) => act(async () => task());
-/** The next tasks; what is left runs for longer. */
+/** The next tasks; later timers keep running. */
 const nextTask = () => vi.advanceTimersByTime(1);
 
 function State({ name = 'a' }: { name?: string }) {
@@ -94,6 +95,15 @@ describe('useLive', () => {
     expect(element.textContent).toBe('a: failed one broken');
     await report(() => handle.result('a', 'two'));
     expect(element.textContent).toBe('a: ready two');
+  });
+
+  test('[REACT9] shows the value of the last visit as stale, then the first result', async () => {
+    await render(h('p', null, h(State), waiting(h(Value))));
+    expect(element.textContent).toBe('a: pending -waiting');
+    await report(() => handle.kept('a', 'old'));
+    expect(element.textContent).toBe('a: stale olda=old ');
+    await report(() => handle.result('a', 'new'));
+    expect(element.textContent).toBe('a: ready newa=new ');
   });
 
   test('[REACT2] a live value that is made again by each render is the same one', async () => {
@@ -149,7 +159,7 @@ describe('useLive', () => {
     expect(handle.counts).toEqual({ opened: 1, closed: 0 });
   });
 
-  test('[REACT3] what is hidden ends; shown again, it begins with the last value', async () => {
+  test('[REACT3] a hidden live value ends; shown again, it begins with the last value', async () => {
     const hidden = (mode: 'hidden' | 'visible') => h(Activity, { mode, children: h(State) });
     await render(hidden('visible'));
     await report(() => handle.result('a', 'one'));
@@ -162,7 +172,7 @@ describe('useLive', () => {
     expect(element.textContent).toBe('a: ready two');
   });
 
-  test('[REACT1] what is not a live value is INVALID_ARGUMENT', async () => {
+  test('[REACT1] a value that is not live is INVALID_ARGUMENT', async () => {
     const wrong = [undefined, null, () => handle.read('a'), Promise.resolve(), {}];
     for (const hook of [useLive, useLiveValue]) {
       for (const value of wrong) {
@@ -205,7 +215,7 @@ describe('useLiveValue', () => {
     expect(handle.counts).toEqual({ opened: 2, closed: 0 });
   });
 
-  test('[REACT4] one that nobody shows after all ends', async () => {
+  test('[REACT4] a value that nobody shows after all ends', async () => {
     await render(waiting(h(Value)));
     await render(null);
     expect(handle.open()).toEqual(['a']);
@@ -216,7 +226,7 @@ describe('useLiveValue', () => {
     expect(handle.open()).toEqual([]);
   });
 
-  test('[REACT4] who waits gets the value although those who showed the same have left', async () => {
+  test('[REACT4] a waiting component gets the value although the components that showed it have left', async () => {
     await render([h(State, { key: 1 }), h(Suspense, { key: 2, fallback: 'waiting' }, h(Value))]);
     await render([h(Suspense, { key: 2, fallback: 'waiting' }, h(Value))]);
     nextTask();

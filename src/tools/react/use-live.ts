@@ -2,11 +2,11 @@
 // React's boundaries.
 //
 // Invariant: rendering has no effect but one: a component that suspends starts its live value, which would
-// otherwise never have a first value. What is shown ends with the last component that shows it.
+// otherwise never have a first value. A live value ends with the last component that shows it.
 
 import { useMemo, useSyncExternalStore } from 'react';
-import { storageError } from '../contract/errors.ts';
-import type { Live, LiveState } from '../contract/live.ts';
+import { storageError } from '../../shared/contract/errors.ts';
+import type { Live, LiveState } from '../../shared/contract/live.ts';
 import { SharedLives } from './shared-lives.ts';
 
 const lives = new SharedLives((delayMs, task) => {
@@ -17,10 +17,10 @@ const lives = new SharedLives((delayMs, task) => {
 const PENDING = { status: 'pending', value: undefined, error: undefined } as const;
 
 /**
- * The state of a live value: `{ status: 'pending' | 'ready' | 'failed', value, error }`, again after each
- * change. The live value may be made while rendering, as in `useLive(storage.sql.live(query, id))`: what it
- * reads decides, so nothing starts again while that stays the same, and components that read the same share
- * one live read.
+ * The state of a live value: `{ status: 'pending' | 'stale' | 'ready' | 'failed', value, error }`, again after each
+ * change. The live value may be made while rendering, as in `useLive(storage.sql.live(query, id))`: two
+ * live values with the same read are equal, so the read does not restart while it stays the same, and
+ * components with the same read share it.
  *
  * On a server, and while its page hydrates, it is `pending`.
  *
@@ -32,11 +32,11 @@ export function useLive<T>(live: Live<T>): LiveState<T> {
 }
 
 /**
- * The value of a live value, again after each change. Until the first value the component suspends, and an error
+ * The value of a live value, again after each change; of an early handle first the one kept at the last visit. Until the first value the component suspends, and an error
  * is thrown: show them in the nearest `<Suspense>` and error boundary. When the boundary renders again after an
- * error, so does the read. To change what is read without the fallback, use a transition.
+ * error, so does the read. To change the read without showing the fallback, use a transition.
  *
- * On a server it throws; React then renders what is in the nearest `<Suspense>` in the browser.
+ * On a server it throws; React then renders the content of the nearest `<Suspense>` in the browser.
  *
  * @throws StorageError INVALID_ARGUMENT, and the errors of the live value
  */

@@ -5,6 +5,11 @@ declare module 'virtual:ctx-storage/start' {
   export default function startObjects(): Worker;
 }
 
+/** The plugin resolves it to this package. Where `@cloudflare/workers-types` declares it too, that declaration wins. */
+declare module 'cloudflare:workers' {
+  export * from 'ctx-storage/worker';
+}
+
 declare module '*.sql' {
   const text: string;
   export default text;

@@ -7,7 +7,7 @@ import type { Plugin } from 'vite';
 
 const SCRIPT = /\.[cm]?[jt]sx?$/;
 /** Skips lines that are comments. A false match only costs time. */
-const MAY_DECORATE = /^(?!\s*(?:\*|\/[/*])).*?(?<![\p{ID_Continue}$])@[\p{ID_Start}$_(]/mu;
+const MAY_DECORATE = /^(?![ \t]*(?:\*|\/[/*])).*?(?<![\p{ID_Continue}$])@[\p{ID_Start}$_(]/mu;
 
 export function decoratorsPlugin(): Plugin {
   return {

@@ -17,19 +17,22 @@ export class GeneratedWorker {
   readonly startPath: string;
   readonly #folder: string;
   readonly #library: string;
+  readonly #varNames: readonly string[];
 
-  /** `library` is the module from which the worker imports `serve`. */
-  constructor(configPath: string, folder: string, library: string) {
+  /** `library` is the module from which the worker imports `serve`; `varNames` are the variables in `env`. */
+  constructor(configPath: string, folder: string, library: string, varNames: readonly string[]) {
     this.configPath = configPath;
     this.workerPath = join(folder, WORKER_FILE);
     this.startPath = join(folder, 'start.js');
     this.#folder = folder;
     this.#library = library;
+    this.#varNames = varNames;
   }
 
   /** Reads the configuration and writes the files. @throws Error that names the file and the mistake */
   write(): ObjectsConfig {
-    const config = parseWranglerConfig(readFileSync(this.configPath, 'utf8'), this.configPath);
+    const text = readFileSync(this.configPath, 'utf8');
+    const config = parseWranglerConfig(text, this.configPath, this.#varNames);
     const main = resolve(dirname(this.configPath), config.main);
     if (!existsSync(main)) {
       throw new Error(`${this.configPath}: "main" names ${main}, which is missing.`);

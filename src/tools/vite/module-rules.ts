@@ -1,14 +1,13 @@
 // Files whose name makes them modules: a text, an ArrayBuffer or a WebAssembly.Module, by wrangler's
 // default rules and the rules of the configuration.
 //
-// Invariant: Vite reads the files, as `?raw` and `?url&inline`, which refuse what `server.fs` does not
-// allow. Imports with a query of their own are left to Vite. The bytes are in the module itself, because
-// on workerd they exist when modules are evaluated.
+// Invariant: Vite reads the files, as `?raw` and `?url&inline`, which refuse files that `server.fs` does
+// not allow. Imports with a query of their own are left to Vite. The bytes are in the module itself,
+// because on workerd they exist when modules are evaluated.
 
 import { readFileSync } from 'node:fs';
 import { dirname, isAbsolute, resolve } from 'node:path';
 import type { Plugin } from 'vite';
-import { globMatcher } from './glob.ts';
 
 export type ModuleKind = 'Text' | 'Data' | 'CompiledWasm';
 
@@ -74,7 +73,7 @@ export function moduleRules(kindOf: KindOf): Plugin {
     },
     transform(code, id) {
       const kind = /[?&]ctx-storage=(Data|CompiledWasm)\b/.exec(id)?.[1];
-      const base64 = kind && /;base64,([^"]*)"/.exec(code)?.[1];
+      const base64 = kind && /;base64,([^"]*)/.exec(code)?.[1];
       if (!base64) return null;
       return { code: moduleOf(kind as ModuleKind, base64), map: null, moduleType: 'js' };
     },
@@ -112,4 +111,39 @@ function moduleOf(kind: ModuleKind, content: string): string {
   const bytes = `Uint8Array.from(atob(${text}), (c) => c.charCodeAt(0))`;
   if (kind === 'Data') return `export default ${bytes}.buffer;`;
   return `export default new WebAssembly.Module(${bytes});`;
+}
+
+const SPECIAL = /[.+^$()|[\]\\]/g;
+const TOKENS = /\*\*\/|\*\*|\*|\?|\{|\}|,/g;
+
+/**
+ * A test of whether a whole path, with `/` between its folders, matches a glob of wrangler's rules: `*` and `?` within
+ * a folder, `**` across folders, `{a,b}`.
+ */
+export function globMatcher(glob: string): (path: string) => boolean {
+  let depth = 0;
+  const source = glob.replace(SPECIAL, '\\$&').replace(TOKENS, (token) => {
+    switch (token) {
+      case '**/':
+        return '(?:.*/)?';
+      case '**':
+        return '.*';
+      case '*':
+        return '[^/]*';
+      case '?':
+        return '[^/]';
+      case '{':
+        depth += 1;
+        return '(?:';
+      case '}':
+        if (depth === 0) return '\\}';
+        depth -= 1;
+        return ')';
+      default:
+        return depth === 0 ? ',' : '|';
+    }
+  });
+  // An unclosed brace ends with the glob.
+  const pattern = new RegExp(`^${source}${')'.repeat(depth)}$`, 's');
+  return (path) => pattern.test(path);
 }

@@ -1,4 +1,4 @@
-// The plugin in Vite itself, on a small project: what it serves in development, what it builds.
+// The plugin in Vite itself, on a small project: the served modules in development, and the build.
 
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
@@ -9,10 +9,10 @@ import { build, createLogger, createServer, type InlineConfig } from 'vite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type CtxStorageOptions, ctxStorage } from './plugin.ts';
 
-const WORKER_ENTRY = resolve(import.meta.dirname, '../../worker/entries/objects.ts');
+const WORKER_ENTRY = resolve(import.meta.dirname, '../../../worker/start/entries/objects.ts');
 
 /** `ctx-storage/worker/…` in the sources. */
-const MODULES = resolve(import.meta.dirname, '../../worker/modules');
+const MODULES = resolve(import.meta.dirname, '../../../worker/realm/modules');
 const MODULE_ALIASES = [
   { find: /^ctx-storage\/worker\/(.+)$/, replacement: join(MODULES, '$1.ts') },
 ];
@@ -78,9 +78,9 @@ describe('plugin', () => {
     expect(await transform('/page.js')).toContain('/.cache/ctx-storage/start.js');
     expect(await transform('/.cache/ctx-storage/start.js')).toContain('objects.worker.js');
     const worker = await transform('/.cache/ctx-storage/objects.worker.js');
-    expect(worker).toContain('worker/entries/objects.ts');
+    expect(worker).toContain('worker/start/entries/objects.ts');
     expect(await transform('/.cache/ctx-storage/objects.env.js')).toContain('"NOTES": "Notes"');
-    expect(await transform('/src/index.ts')).toContain('worker/entries/objects.ts');
+    expect(await transform('/src/index.ts')).toContain('worker/start/entries/objects.ts');
     expect(await transform('/src/index.ts')).toContain('/src/schema.sql?import&raw');
     expect(await transform('/src/schema.sql?raw')).toContain('"CREATE TABLE notes (text);"');
     await server.close();
@@ -109,9 +109,7 @@ describe('plugin', () => {
     await server.close();
   });
 
-  test('[VITE4] a build has the worker with the classes, and the WebAssembly', {
-    timeout: 60_000,
-  }, async () => {
+  test('[VITE4] a build has the worker with the classes, and the WebAssembly', async () => {
     await build(config());
     const assets = readdirSync(join(root, 'built/assets'));
     const worker = assets.find((name) => /^objects\.worker-.*\.js$/.test(name))!;
@@ -123,9 +121,7 @@ describe('plugin', () => {
     expect(readFileSync(join(root, 'built/assets', page), 'utf8')).toContain(worker);
   });
 
-  test('[VITE18] a built page that starts the worker has links to the worker and the WebAssembly', {
-    timeout: 60_000,
-  }, async () => {
+  test('[VITE18] a built page that starts the worker has links to the worker and the WebAssembly', async () => {
     write('other.html', '<script type="module">console.log(1)</script>');
     const input = ['index.html', 'other.html'].map((name) => join(root, name));
     const linksOf = (page: string) => {
@@ -153,9 +149,7 @@ describe('plugin', () => {
     }
   });
 
-  test('[VITE12] env is filled before the modules of main are evaluated, in development and built', {
-    timeout: 60_000,
-  }, async () => {
+  test('[VITE12] env is filled before the modules of main are evaluated, in development and built', async () => {
     write(
       'src/index.ts',
       `import { DurableObject, env } from 'cloudflare:workers';
@@ -169,13 +163,13 @@ describe('plugin', () => {
         '{ "vars": { "KEEP_MS": 5 },',
       ),
     );
-    const server = await createServer(config());
+    const server = await createServer(config({ vars: ['KEEP_MS'] }));
     const { code } = (await server.transformRequest('/.cache/ctx-storage/objects.worker.js'))!;
     await server.close();
     const imported = [...code.matchAll(/^import .* from "(.*)"/gm)].map(([, path]) => path);
     expect(imported[0]).toMatch(/objects\.env\.js/);
     expect(imported.at(-1)).toMatch(/src\/index\.ts/);
-    await build(config());
+    await build(config({ vars: ['KEEP_MS'] }));
     const assets = join(root, 'built/assets');
     const built = readdirSync(assets).find((name) => /^objects\.worker-.*\.js$/.test(name))!;
     const text = readFileSync(join(assets, built), 'utf8');
@@ -267,7 +261,7 @@ describe('plugin', () => {
     await server.close();
   });
 
-  test('[VITE13] in a build', { timeout: 60_000 }, async () => {
+  test('[VITE13] in a build', async () => {
     writeKinds('src');
     write('src/index.ts', "export { kinds } from './kinds.js';");
     const lib = { entry: 'src/index.ts', formats: ['es' as const], fileName: 'kinds' };
@@ -292,9 +286,7 @@ describe('plugin', () => {
     await server.close();
   });
 
-  test('[VITE14] standard decorators are compiled, in development and built', {
-    timeout: 60_000,
-  }, async () => {
+  test('[VITE14] standard decorators are compiled, in development and built', async () => {
     const decorated = `const callable = () => (method, context) => function () {
         return [context?.kind, method.call?.(this)];
       };
@@ -315,7 +307,7 @@ describe('plugin', () => {
     expect(new Notes().hi()).toEqual(['method', 5]);
   });
 
-  test('[VITE15] a module of Node that is used names itself, the file and what to do', async () => {
+  test('[VITE15] a module of Node that is used names itself, the file and the way out', async () => {
     write('src/index.ts', "import { Buffer } from 'node:buffer';\nexport const found = Buffer;");
     write('src/other.ts', "import path from 'node:path';\nexport const unused = () => path;");
     const server = await createServer(config());
@@ -366,7 +358,7 @@ describe('plugin', () => {
     });
     const imported = async (url: string) => {
       const { code } = (await server.transformRequest(url))!;
-      return [...code.matchAll(/worker\/modules\/([\w-]+)\.ts/g)].map(([, name]) => name);
+      return [...code.matchAll(/worker\/realm\/modules\/([\w-]+)\.ts/g)].map(([, name]) => name);
     };
     expect(await imported('/src/index.ts')).toEqual([
       'async-hooks',
@@ -377,7 +369,7 @@ describe('plugin', () => {
     await server.environments.client.depsOptimizer!.init();
     const { file } = server.environments.client.depsOptimizer!.metadata.optimized.library!;
     expect(await imported(file)).toEqual(['async-hooks']);
-    // What runs in Node has Node's own, and what only workerd has.
+    // Code in Node uses Node's own modules, and the replacements of modules that only workerd has.
     const { found } = await server.ssrLoadModule('/src/index.ts');
     expect(found).toEqual([true, 'from', false]);
     const { AsyncLocalStorage } = await import('node:async_hooks');
@@ -386,7 +378,7 @@ describe('plugin', () => {
     await server.close();
   });
 
-  test('[VITE16] in a build', { timeout: 60_000 }, async () => {
+  test('[VITE16] in a build', async () => {
     write('src/index.ts', PLATFORM);
     const lib = { entry: 'src/index.ts', formats: ['es' as const], fileName: 'platform' };
     await build({
@@ -448,7 +440,7 @@ describe('plugin', () => {
     await server.close();
   });
 
-  test('[VITE10] a .sql file outside of what Vite may serve is refused, as without the plugin', async () => {
+  test('[VITE10] a .sql file outside of the folders that Vite may serve is refused, as without the plugin', async () => {
     const outside = mkdtempSync(join(tmpdir(), 'ctx-storage-vite-outside-'));
     writeFileSync(join(outside, 'dump.sql'), 'secret');
     write('denied.sql', 'secret');
@@ -502,7 +494,7 @@ describe('plugin', () => {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it must stay text in the module
     '${globalThis.pwned = 1}',
     'x\nglobalThis.pwned = 1;\u2028',
-  ])('[VITE11] a name of the configuration is text in what is generated: %j', async (name) => {
+  ])('[VITE11] a name of the configuration is text in generated code: %j', async (name) => {
     write(`src/${name}.ts`, 'export class Known {}');
     write(
       'wrangler.jsonc',
@@ -514,14 +506,14 @@ describe('plugin', () => {
         durable_objects: { bindings: [{ name, class_name: name }] },
       }),
     );
-    const server = await createServer(config());
+    const server = await createServer(config({ vars: [name] }));
     const folder = join(root, '.cache/ctx-storage');
     const worker = readFileSync(join(folder, 'objects.worker.js'), 'utf8');
     const provides = readFileSync(join(folder, 'objects.env.js'), 'utf8').split('\n').slice(1);
     const { code: parsed } = (await server.transformRequest(join(folder, 'objects.worker.js')))!;
     await server.close();
     expect(parsed).toContain('serve');
-    // The module itself, with what it imports passed in.
+    // The module itself, with its imports passed in.
     const [, body] = worker.split(/^(?=function exported)/m);
     const run = (main: object) => {
       const served: unknown[] = [];
@@ -547,7 +539,7 @@ describe('plugin', () => {
     expect(globalThis).not.toHaveProperty('pwned');
   });
 
-  test('[FACET12] what main exports besides its classes is in ctx.exports, for facets', async () => {
+  test("[FACET12] main's exports besides its classes are in ctx.exports, for facets", async () => {
     const server = await createServer(config());
     await server.close();
     const worker = readFileSync(join(root, '.cache/ctx-storage/objects.worker.js'), 'utf8');
@@ -569,7 +561,7 @@ describe('plugin', () => {
     await server.close();
   });
 
-  test('[VITE6] without a configuration the import says what to do; a wrong path is named', async () => {
+  test('[VITE6] without a configuration the import names the way out; a wrong path is named', async () => {
     rmSync(join(root, 'wrangler.jsonc'));
     const server = await createServer(config());
     await expect(server.transformRequest('/page.js')).rejects.toThrow(/needs a wrangler\.jsonc/);

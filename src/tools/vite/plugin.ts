@@ -15,9 +15,14 @@ import type { DepOptimizationConfig, Plugin, ViteDevServer } from 'vite';
 import { decoratorsPlugin } from './decorators.ts';
 import { GeneratedWorker } from './generated-worker.ts';
 import { inspectorRoute } from './inspector-route.ts';
-import { missingModules } from './missing-modules.ts';
+import { linkedFiles } from './linked-files.ts';
 import { type KindOf, kindsBy, moduleRules, moduleRulesOfLibraries } from './module-rules.ts';
-import { CLOUDFLARE_NAMES, NODE_NAMES, platformModules } from './platform-modules.ts';
+import {
+  CLOUDFLARE_NAMES,
+  missingModules,
+  NODE_NAMES,
+  platformModules,
+} from './platform-modules.ts';
 import { preloads } from './preloads.ts';
 import type { ObjectsConfig } from './wrangler-config.ts';
 
@@ -34,15 +39,33 @@ export interface CtxStorageOptions {
    * head. `false` for pages that connect later, or never. @default true
    */
   readonly preload?: boolean;
+  /**
+   * The variables of the configuration (`vars`) that `env` has. They are in the page's files, where every visitor can read
+   * them, in development and in a build; a warning names the others. @default none
+   */
+  readonly vars?: readonly string[];
 }
 
 const START = 'virtual:ctx-storage/start';
 const LIBRARY = 'cloudflare:workers';
 const CONFIG_NAMES = ['wrangler.jsonc', 'wrangler.json'];
 
+/** Files of a wrangler project that no page needs: secrets, variables, data of local runs. */
+const DENIED = ['.dev.vars', '.dev.vars.*', 'wrangler.{json,jsonc,toml}', '**/.wrangler/**'];
+
+/** The files that Vite denies by default: a list of one's own replaces its list. */
+const DENIED_BY_VITE = [
+  '.env',
+  '.env.*',
+  '*.{crt,pem,key,p12,pfx,cer,der}',
+  '.npmrc',
+  '.yarnrc.yml',
+  '**/.git/**',
+];
+
 /** For `plugins` of a Vite configuration. An invalid wrangler configuration fails Vite's start. */
 export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
-  const { workerEntry = 'ctx-storage/worker', preload = true } = options;
+  const { workerEntry = 'ctx-storage/worker', preload = true, vars = [] } = options;
   let root = '';
   // Resolved from the root for every importer: libraries and the generated worker must share one module.
   const modules = () => platformModules(workerEntry, () => join(root, 'index.html'));
@@ -59,8 +82,10 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
   const starter: Plugin = {
     name: 'ctx-storage:start',
     applyToEnvironment: isNotWorkerd,
-    config() {
+    config(user) {
       return {
+        // Vite adds it to the user's list.
+        server: { fs: { deny: user.server?.fs?.deny ? DENIED : [...DENIED_BY_VITE, ...DENIED] } },
         worker: { format: 'es', plugins: common },
         optimizeDeps: {
           // They find their workers and WebAssembly beside them; pre-bundling would move only the modules.
@@ -73,21 +98,19 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
       root = config.root;
       const configPath = findConfig(root, options.config);
       if (configPath === undefined) return;
-      worker = new GeneratedWorker(configPath, join(config.cacheDir, 'ctx-storage'), LIBRARY);
-      const { otherBindings, rules } = worker.write();
-      kinds = kindsBy(rules, dirname(configPath));
-      if (otherBindings.length > 0) {
-        config.logger.warn(
-          `${configPath}: ${otherBindings.join(', ')}: these bindings are not classes, so the env of ` +
-            'objects in a page does not have them.',
-        );
-      }
+      worker = new GeneratedWorker(configPath, join(config.cacheDir, 'ctx-storage'), LIBRARY, vars);
+      const written = worker.write();
+      kinds = kindsBy(written.rules, dirname(configPath));
+      for (const warning of warningsOf(written)) config.logger.warn(`${configPath}: ${warning}`);
     },
     configureServer(server) {
       if (worker === undefined) return;
-      const folder = dirname(worker.configPath);
-      followConfig(server, worker, ({ rules }) => {
-        kinds = kindsBy(rules, folder);
+      const { configPath } = worker;
+      followConfig(server, worker, (written) => {
+        kinds = kindsBy(written.rules, dirname(configPath));
+        for (const warning of warningsOf(written)) {
+          server.config.logger.warn(`${configPath}: ${warning}`);
+        }
       });
     },
     resolveId(id) {
@@ -103,10 +126,30 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
   return [
     ...common(),
     missingModules(() => root),
+    linkedFiles(isNotWorkerd),
     starter,
     preloads(() => (preload ? worker?.startPath : undefined)),
     inspectorRoute(isNotWorkerd),
   ];
+}
+
+/** Entries of the configuration that the env of objects in a page lacks. */
+function warningsOf({ otherBindings, otherVars }: ObjectsConfig): string[] {
+  const warnings: string[] = [];
+  if (otherBindings.length > 0) {
+    warnings.push(
+      `${otherBindings.join(', ')}: these bindings are not classes, so the env of objects in a page does ` +
+        'not have them.',
+    );
+  }
+  if (otherVars.length > 0) {
+    const names = otherVars.map((name) => JSON.stringify(name)).join(', ');
+    warnings.push(
+      `${otherVars.join(', ')}: these variables are left out of the env of objects in a page, whose files every ` +
+        `visitor can read. Name the public ones: ctxStorage({ vars: [${names}] }).`,
+    );
+  }
+  return warnings;
 }
 
 // Vite 7 pre-bundles with esbuild; the types of Vite 8 lack its options.

@@ -1,8 +1,8 @@
 // Links in built pages that load the worker and SQLite's WebAssembly together with the page's script.
 //
 // Invariant: a page has them only if its script imports the starter of the worker, and only for files that the
-// build has emitted. The forms are those that browsers use again: a worker finds what `modulepreload` has loaded in
-// the browser's cache (Chromium has no `as=worker`), and `fetch` takes over a preload with `crossorigin`.
+// build has emitted. Browsers reuse the files that these forms load: a worker finds files of `modulepreload` in the
+// browser's cache (Chromium has no `as=worker`), and `fetch` takes over a preload with `crossorigin`.
 
 import { posix } from 'node:path';
 import type { HtmlTagDescriptor, Plugin, Rollup } from 'vite';
@@ -49,7 +49,7 @@ export function preloads(starter: () => string | undefined): Plugin {
 /** The chunk and all that it imports when it is loaded. */
 function importedBy(chunk: Rollup.OutputChunk, bundle: Rollup.OutputBundle): Rollup.OutputChunk[] {
   const found = new Set([chunk]);
-  // A set's loop visits what is added meanwhile.
+  // A set's loop visits members that are added meanwhile.
   for (const { imports } of found) {
     for (const name of imports) {
       const imported = bundle[name];

@@ -2,11 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { kindsBy } from './module-rules.ts';
 import { parseWranglerConfig } from './wrangler-config.ts';
 
-const parse = (text: string) => parseWranglerConfig(text, 'wrangler.jsonc');
+const parse = (text: string, varNames?: string[]) =>
+  parseWranglerConfig(text, 'wrangler.jsonc', varNames);
 
 describe('wrangler.jsonc', () => {
   test('[VITE1] classes, their storage, bindings, date and variables are read', () => {
-    const config = parse(`{
+    const text = `{
       // a comment, and a comma too many
       "name": "chat", "main": "src/index.ts", "compatibility_date": "2026-07-01",
       "vars": { "GREETING": "hi", "LIMITS": { "rooms": 5 } },
@@ -21,12 +22,13 @@ describe('wrangler.jsonc', () => {
         { "tag": "v3", "deleted_classes": ["Gone"] },
       ],
       "routes": ["ignored"],
-    }`);
-    expect(config).toEqual({
+    }`;
+    expect(parse(text, ['LIMITS', 'GREETING'])).toEqual({
       scriptName: 'chat',
       main: 'src/index.ts',
       compatibilityDate: '2026-07-01',
       vars: { GREETING: 'hi', LIMITS: { rooms: 5 } },
+      otherVars: [],
       bindings: { ROOM: 'Room', OLD: 'Counter', NEW: 'Unmigrated' },
       classes: [
         { name: 'Counter', storage: 'kv' },
@@ -83,7 +85,7 @@ describe('wrangler.jsonc', () => {
     expect(config.otherBindings).toEqual(['CACHE', 'USERS', 'MAIL', 'AI']);
   });
 
-  test('[VITE2] what cannot be used is named, with file and place', () => {
+  test('[VITE2] an unusable setting is named, with file and place', () => {
     const main = '"main": "a.ts"';
     const wrong: [string, RegExp][] = [
       ['{\n  "main": oops\n}', /^wrangler\.jsonc:2:11: not JSON/],

@@ -1,4 +1,4 @@
-// Reads from a project's wrangler.jsonc what concerns its classes: names, bindings, storage, date and
+// Reads the settings of classes from a project's wrangler.jsonc: names, bindings, storage, date and
 // variables. Ignores everything else in the file. This module knows neither the file system nor Vite.
 
 import {
@@ -27,8 +27,10 @@ export interface ObjectsConfig {
   /** Name in `env` to name of the class. */
   readonly bindings: Readonly<Record<string, string>>;
   readonly compatibilityDate: string | undefined;
-  /** Goes into `env`. */
+  /** The variables that go into `env`. */
   readonly vars: Readonly<Record<string, unknown>>;
+  /** Names of the others. */
+  readonly otherVars: readonly string[];
   /** The project's rules for files as modules. */
   readonly rules: readonly ModuleRule[];
   /** Names of bindings that are not classes; `env` in a page does not have them. */
@@ -81,8 +83,16 @@ const WranglerFile = v.looseObject({
 
 type WranglerFile = v.InferOutput<typeof WranglerFile>;
 
-/** @throws Error that names the file, the line and the invalid entry */
-export function parseWranglerConfig(text: string, path: string): ObjectsConfig {
+/**
+ * `varNames` are the variables that a page may have.
+ *
+ * @throws Error that names the file, the line and the invalid entry
+ */
+export function parseWranglerConfig(
+  text: string,
+  path: string,
+  varNames: readonly string[] = [],
+): ObjectsConfig {
   const tree = parseJson(text, path);
   const wrong = (at: Path, message: string) =>
     new Error(`${path}:${placeOf(text, offsetOf(tree, at))}: ${message}`);
@@ -115,13 +125,22 @@ export function parseWranglerConfig(text: string, path: string): ObjectsConfig {
     // A class without a migration is new, and new classes use SQLite.
     if (!storage.has(className)) storage.set(className, 'sql');
   }
+  const missing = varNames.find((name) => !Object.hasOwn(file.vars, name));
+  if (missing !== undefined) {
+    throw wrong(
+      ['vars'],
+      `the option vars of ctxStorage() names ${missing}, which is no variable here.`,
+    );
+  }
+  const vars = Object.entries(file.vars);
   return {
     scriptName: file.name,
     main: file.main,
     classes: [...storage].map(([name, kind]) => ({ name, storage: kind })),
     bindings,
     compatibilityDate: file.compatibility_date,
-    vars: file.vars,
+    vars: Object.fromEntries(vars.filter(([name]) => varNames.includes(name))),
+    otherVars: Object.keys(file.vars).filter((name) => !varNames.includes(name)),
     rules: file.rules.filter(isOfFiles),
     otherBindings: otherBindingsOf(file),
   };

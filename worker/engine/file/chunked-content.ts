@@ -1,7 +1,8 @@
 // The bytes of a file in memory, in chunks, and which of them are not stored yet.
 //
 // Invariants: a chunk without bytes has only zeros, and takes no memory; bytes behind the end of the file are
-// zeros. A write that the memory has no room for changes nothing.
+// zeros. A write that the memory has no room for changes nothing, and neither does one of the bytes that are there:
+// on a full disk they are not stored again.
 
 import { CHUNK_BYTES, type ChunkChange, type FileChange, type FilePath } from './file-rows.ts';
 import type { MemoryBudget } from './memory-budget.ts';
@@ -53,7 +54,7 @@ export class ChunkedContent {
     for (let done = 0; done < bytes.length; ) {
       const { index, start, length } = pieceAt(offset + done, bytes.length - done);
       const piece = bytes.subarray(done, done + length);
-      if (this.#chunks.has(index) || !isZero(piece)) {
+      if (!holds(this.#chunks.get(index), start, piece)) {
         this.#whole(index).set(piece, start);
         this.#changed.add(index);
       }
@@ -143,6 +144,14 @@ function pieceAt(offset: number, length: number) {
   const start = offset % CHUNK_BYTES;
   const index = (offset - start) / CHUNK_BYTES;
   return { index, start, length: Math.min(length, CHUNK_BYTES - start) };
+}
+
+/** True if the chunk has these bytes there already. */
+function holds(chunk: Uint8Array | undefined, start: number, bytes: Uint8Array): boolean {
+  for (let i = 0; i < bytes.length; i++) {
+    if ((chunk?.[start + i] ?? 0) !== bytes[i]) return false;
+  }
+  return true;
 }
 
 function isZero(bytes: Uint8Array): boolean {

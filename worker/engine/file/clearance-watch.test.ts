@@ -93,7 +93,7 @@ test('[DUR4] many calls share one look, and none is made while nothing runs', as
   expect(timers).toEqual([]);
 });
 
-test('[DUR4] what is over at once is answered at once while the last look is valid, and waits for one after that', async () => {
+test('[DUR4] a call that ends at once is answered at once while the last look is valid, and waits for another look after that', async () => {
   const answerNow = () => watch.during(() => 'answered');
   expect(answerNow()).toBeInstanceOf(Promise);
   await answerNow();

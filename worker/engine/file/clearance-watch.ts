@@ -9,7 +9,7 @@
 // Invariant: no result of a call leaves if the last look is older than CHECK_MS. Writes acknowledged
 // between the deletion and the next look are lost; this cannot be detected.
 
-import { storageError } from '../../src/contract/errors.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
 
 /** How long a look is valid. */
 export const CHECK_MS = 250;

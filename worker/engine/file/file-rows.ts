@@ -15,7 +15,7 @@ export interface FilePath {
 /** A chunk's bytes without its last zeros; null if it has only zeros, which no row stands for. */
 export type ChunkChange = readonly [index: number, bytes: Uint8Array<ArrayBuffer> | null];
 
-/** What has changed in a file, in the order in which it is stored. */
+/** A change of a file, in the order in which it is stored. */
 export interface FileChange {
   readonly path: FilePath;
   /** Chunks from this index on are removed first; null: none are. */
@@ -41,6 +41,6 @@ export interface FileRows {
    * @throws DISK_FULL, IO
    */
   save(changes: readonly FileChange[]): Promise<void>;
-  /** Removes a file, or a whole directory; one that does not exist is not an error. */
+  /** Removes a file, or a whole directory; a missing one is not an error. */
   remove(key: string, name?: string): Promise<void>;
 }

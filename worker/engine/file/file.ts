@@ -1,4 +1,5 @@
-// The byte operations below everything else: a file, and a directory of files.
+// The byte operations below everything else: a file, a directory of files, and work that flushes them.
+// SQLite's own view of a file is the last interface.
 //
 // An object owns one directory. Reads and writes are synchronous because SQLite's file calls are;
 // opening is asynchronous because the browser's is. `flush` may return a promise (IndexedDB, for one,
@@ -7,7 +8,7 @@
 // Implementations: opfs-file, memory-file, node-file. They map every form of a full disk to
 // DISK_FULL and every other failure to IO, so that the layers above check one code.
 
-import { isStorageError, storageError } from '../../src/contract/errors.ts';
+import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
 
 /** An open file. Exactly one holder writes it. After `close` every other call throws IO. */
 export interface SyncFile {
@@ -31,6 +32,8 @@ export interface SyncFile {
   flush(): void | Promise<void>;
   /** Closes the file; idempotent. */
   close(): void;
+  /** Closes it before this returns, which gives the space of an emptied file back. Missing where `close` does. */
+  closeNow?(): void;
 }
 
 /** The files of one object. Names are short, fixed and ASCII. */
@@ -42,7 +45,7 @@ export interface FileDirectory {
    */
   open(name: string): Promise<SyncFile>;
   /**
-   * Waits until this many files can be opened without waiting. The result returns what was not used.
+   * Waits until this many files can be opened without waiting. The result returns the unused ones.
    * Missing where the number of open files has no bound.
    *
    * @throws TOO_MANY_OPEN
@@ -61,6 +64,13 @@ export function openAhead(directory: FileDirectory, name: string): Promise<SyncF
   return directory.openAhead?.(name) ?? directory.open(name);
 }
 
+/** Empties the file and closes it, so that its space is free when this returns. */
+export function discard(file: SyncFile): void {
+  file.truncate(0);
+  if (file.closeNow === undefined) file.close();
+  else file.closeNow();
+}
+
 /** The error of using a file after it was closed. */
 export function closedError(operation: string, name: string): Error {
   return storageError('IO', `${operation} "${name}": the file is closed.`);
@@ -74,4 +84,55 @@ export function removeOpenError(name: string): Error {
 /** True for the errors that every file throws when the disk is full, or the memory that stands for it. */
 export function isDiskFull(error: unknown): boolean {
   return isStorageError(error) && (error.code === 'DISK_FULL' || error.code === 'MEMORY_FULL');
+}
+
+// ---- Flushing, written once for synchronous and asynchronous flushes. Invariant: on a medium with synchronous flushes,
+// such work ends inside the call that starts it, so an object that awaits only storage is never interleaved.
+
+/** The result of a flush: nothing if it is done, or a promise on a medium that flushes later. */
+export type Flush = void | Promise<void>;
+
+/** Steps that yield every flush they depend on. A flush that fails throws at its `yield`. */
+export type Flushing<T> = Generator<Flush, T, void>;
+
+/** Runs the steps to their end. Returns a promise as soon as one flush is asynchronous. */
+export function runFlushing<T>(steps: Flushing<T>): T | Promise<T> {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    if (step.value instanceof Promise) return runLater(steps, step.value);
+  }
+}
+
+async function runLater<T>(steps: Flushing<T>, first: Promise<void>): Promise<T> {
+  for (let flush = first; ; ) {
+    const step = await flush.then(
+      () => steps.next(),
+      (error: unknown) => steps.throw(error),
+    );
+    if (step.done === true) return step.value;
+    flush = Promise.resolve(step.value);
+  }
+}
+
+// ---- The database file, as SQLite uses it.
+
+export interface DatabaseFile {
+  /** Fills `target` from `offset`; false if the file is shorter, and the rest is zeros. */
+  read(target: Uint8Array, offset: number): boolean;
+  write(bytes: Uint8Array, offset: number): void;
+  truncate(sizeBytes: number): void;
+  sizeBytes(): number;
+  /**
+   * SQLite's sync at the end of a transaction: everything written since the last call becomes one
+   * committed transaction, atomically. A flush makes it durable.
+   *
+   * @throws DISK_FULL, IO: the transaction is then not committed, and SQLite rolls it back.
+   */
+  commit(): void;
+  /**
+   * SQLite's sync at the end of a rollback that had to write: the file returns to the last commit.
+   * Pages that SQLite counts as free may contain other bytes than it wrote. Needs no disk.
+   */
+  endRollback(): void;
 }

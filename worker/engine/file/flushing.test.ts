@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Flush, type Flushing, runFlushing } from './flushing.ts';
+import { type Flush, type Flushing, runFlushing } from './file.ts';
 
 const log: string[] = [];
 

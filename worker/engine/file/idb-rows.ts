@@ -1,11 +1,11 @@
-// Rows of files in IndexedDB: one database per directory of a host, used by one worker, the one that leads.
+// Rows of files in IndexedDB: one database per directory of a host, used by the worker that leads.
 //
-// Invariants: a transaction that stores anything is strict, so that what it stored survives a loss of power. A
-// lost connection, or one that the browser does not answer, is not used again: whoever holds these rows ends,
-// and the next worker opens them.
+// Invariants: a transaction that stores anything is strict, so that its data survives a loss of power. A lost
+// connection, or a connection that the browser does not answer, is not used again: the owner of these rows
+// ends, and the next worker opens them.
 
 import { type DBSchema, type IDBPDatabase, type IDBPObjectStore, openDB } from 'idb';
-import { storageError } from '../../src/contract/errors.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { FileChange, FilePath, FileRows } from './file-rows.ts';
 import { isFromFullDisk } from './full-disk.ts';
 import {
@@ -299,8 +299,9 @@ async function openError(cause: DOMException): Promise<Error> {
   }
   if (cause.name === 'VersionError') {
     return storageError(
-      'OPFS_UNAVAILABLE',
-      'The files in IndexedDB were made by a newer version of this package, which is needed to open them.',
+      'FORMAT_TOO_NEW',
+      `The files in IndexedDB have a newer format than version ${VERSION}, which this package reads. Update the ` +
+        `package. (${cause.message})`,
       { cause },
     );
   }
@@ -315,8 +316,8 @@ async function openError(cause: DOMException): Promise<Error> {
 function diskFull(cause: unknown): Error {
   return storageError(
     'DISK_FULL',
-    'The files in IndexedDB could not be written: the disk, or what the browser grants this site of it, is ' +
-      'full; what is stored is kept. Delete data, or make room.',
+    'The files in IndexedDB could not be written: the disk, or the part that the browser grants this site, is ' +
+      'full; stored data is kept. Delete data, or make room.',
     { cause },
   );
 }

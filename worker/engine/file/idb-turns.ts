@@ -1,15 +1,15 @@
 // The use of one database of IndexedDB: one transaction after the other, and each step is answered or reported.
 //
 // Invariants: two transactions of a connection are never under way together, and nobody calls `commit()` of one.
-// When WebKit ends a worker among either (2.50; WebKit bug 324094), it keeps what the worker had locked, and every
-// later transaction on that database, of whichever tab, waits for good. A step resolves when its transaction is
-// done, not when its requests are. And a turn ends: a browser that answers nothing for SILENT_BEATS_MAX beats is
+// When WebKit ends a worker among either (2.50; WebKit bug 324094), it keeps the worker's locks, and every later
+// transaction on that database, of whichever tab, waits for good. A step resolves when its transaction is done,
+// not when its requests are. And a turn ends: a browser that answers nothing for SILENT_BEATS_MAX beats is
 // reported, and the next turn begins.
 //
-// Silence is counted in beats, not by a clock: a worker that was suspended itself does not blame the browser.
-// Does not know what is stored.
+// Silence is counted in beats, not by a clock: a worker that was suspended itself does not blame the browser. Does
+// not know the stored data.
 
-import { storageError } from '../../src/contract/errors.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
 
 // Before a host replaces the realm's timers.
 const { setTimeout, clearTimeout } = globalThis;
@@ -41,8 +41,8 @@ export class SilentDatabase extends Error {
 export function lockedError(what: string, cause: SilentDatabase): Error {
   return storageError(
     'STORAGE_LOCKED',
-    `${what} could not be opened: ${cause.message}. It is busy, or has not released what a worker that ended ` +
-      'had locked. Try again later; if that does not help, restart the browser. What is stored is kept.',
+    `${what} could not be opened: ${cause.message}. It is busy, or still has locks of a worker that ended. ` +
+      'Try again later; if that does not help, restart the browser. Stored data is kept.',
     { cause },
   );
 }

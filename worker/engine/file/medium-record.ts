@@ -4,7 +4,7 @@
 // not make a directory look empty. The database is open for one transaction (see idb-turns).
 
 import { type DBSchema, openDB } from 'idb';
-import { STORAGE_MEDIA, type StorageMedium } from '../../src/contract/medium.ts';
+import { STORAGE_MEDIA, type StorageMedium } from '../../../src/shared/contract/medium.ts';
 import { answered } from './idb-turns.ts';
 
 interface Schema extends DBSchema {

@@ -1,8 +1,8 @@
-// How much memory the files of a medium take that keeps open files in memory, and the bound.
+// The memory of a medium that keeps open files in memory, and its bound.
 //
-// Invariant: what would cross the bound is refused before anything has changed.
+// Invariant: a change that would cross the bound is refused before it begins.
 
-import { storageError } from '../../src/contract/errors.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
 
 /** Phones end a page that takes some hundred megabytes more than others; SQLite needs its share too. */
 export const FILE_MEMORY_BYTES = 256 * 1024 * 1024;

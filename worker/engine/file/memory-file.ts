@@ -3,7 +3,7 @@
 // Contents belong to the directory, so a closed file can be opened again. A capacity simulates a full
 // disk, with the same error as a real one. A flush does nothing.
 
-import { storageError } from '../../src/contract/errors.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
 import { closedError, type FileDirectory, removeOpenError, type SyncFile } from './file.ts';
 
 /** The bytes of one file, grown by doubling. */

@@ -16,16 +16,39 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { storageError } from '../../src/contract/errors.ts';
+import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import { closedError, type FileDirectory, removeOpenError, type SyncFile } from './file.ts';
 
-/** Converts an error of Node's file system to DISK_FULL or IO. */
+/** Folders and files of the storage are their owner's alone. */
+export const PRIVATE = { folder: 0o700, file: 0o600 } as const;
+
+/** Converts an error of Node's file system to one of this package. */
 export function nodeFileError(operation: string, cause: unknown): Error {
-  const code = (cause as { code?: string }).code;
-  if (code === 'ENOSPC' || code === 'EDQUOT') {
-    return storageError('DISK_FULL', `${operation}: the disk is full.`, { cause });
+  if (isStorageError(cause)) return cause;
+  switch ((cause as { code?: string }).code) {
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return storageError('DISK_FULL', `${operation}: the disk is full.`, { cause });
+    case 'EROFS':
+    case 'EACCES':
+    case 'EPERM': {
+      const fact = 'the folder, or the disk it is on, may not be written by this process';
+      const wayOut =
+        'Mount it for writing, give the process the right to, or choose another folder';
+      return storageError('NOT_WRITABLE', `${operation}: ${fact}. ${wayOut}.`, { cause });
+    }
+    case 'EISDIR':
+    case 'ENOTDIR':
+    case 'EEXIST': {
+      const fact = 'a folder stands where a file belongs, or a file where a folder belongs';
+      const { path } = cause as { path?: string };
+      const where = path === undefined ? '' : ` ("${path}")`;
+      const wayOut = 'Move it away, or choose another folder';
+      return storageError('PATH_CONFLICT', `${operation}: ${fact}${where}. ${wayOut}.`, { cause });
+    }
+    default:
+      return storageError('IO', `${operation}: ${(cause as Error).message}`, { cause });
   }
-  return storageError('IO', `${operation}: ${(cause as Error).message}`, { cause });
 }
 
 class NodeFile implements SyncFile {
@@ -70,7 +93,11 @@ class NodeFile implements SyncFile {
   }
 
   flush(): void {
-    this.#attempt('flush', () => fsyncSync(this.#descriptor));
+    this.#attempt('flush', () => {
+      fsyncSync(this.#descriptor);
+      // A file that was deleted while it is open takes every write, and ends with its descriptor.
+      if (fstatSync(this.#descriptor).nlink === 0) throw deleted(`flush "${this.#name}"`);
+    });
   }
 
   close(): void {
@@ -91,6 +118,14 @@ class NodeFile implements SyncFile {
   }
 }
 
+/** The error of writing to a file that was deleted meanwhile. */
+export function deleted(operation: string): Error {
+  return storageError(
+    'OBJECT_MISSING',
+    `${operation}: the file, or its folder, was deleted while it is in use; nothing can be stored in it any more.`,
+  );
+}
+
 export class NodeDirectory implements FileDirectory {
   readonly #path: string;
   readonly #open = new Set<string>();
@@ -98,7 +133,11 @@ export class NodeDirectory implements FileDirectory {
   /** Creates the directory if it does not exist. */
   constructor(path: string) {
     this.#path = path;
-    mkdirSync(path, { recursive: true });
+    try {
+      mkdirSync(path, { recursive: true, mode: PRIVATE.folder });
+    } catch (cause) {
+      throw nodeFileError(`open the folder "${path}"`, cause);
+    }
   }
 
   async open(name: string): Promise<SyncFile> {
@@ -107,7 +146,7 @@ export class NodeDirectory implements FileDirectory {
     }
     const path = join(this.#path, name);
     try {
-      const descriptor = openSync(path, existsSync(path) ? 'r+' : 'w+');
+      const descriptor = openSync(path, existsSync(path) ? 'r+' : 'w+', PRIVATE.file);
       this.#open.add(name);
       return new NodeFile(name, descriptor, () => this.#open.delete(name));
     } catch (cause) {

@@ -1,12 +1,13 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { listenIn } from './node-life-socket.ts';
 import { lockFolder } from './node-lock.ts';
-import { startOf } from './node-process.ts';
+import { isOfOneKernel, originOf, startOf } from './node-process.ts';
 
 const PROCESSES = 20;
 const ROUNDS = 12;
@@ -29,16 +30,15 @@ async function deadProcess(): Promise<number> {
 }
 
 describe('the lock of a folder', () => {
-  test('[NODE3] has one holder, and only the holder releases it', () => {
-    const release = lockFolder(directory);
-    expect(() => lockFolder(directory)).toThrowError(
-      expect.objectContaining({ code: 'STORAGE_LOCKED' }),
-    );
-    expect(readdirSync(directory)).toEqual(['host.lock']);
+  test('[NODE3] has one holder, and only the holder releases it', async () => {
+    const release = await lockFolder(directory);
+    await expect(lockFolder(directory)).rejects.toMatchObject({ code: 'STORAGE_LOCKED' });
+    const held = readdirSync(directory);
+    expect(held).toContain('host.lock');
     release();
-    const again = lockFolder(directory);
+    const again = await lockFolder(directory);
     release();
-    expect(readdirSync(directory)).toEqual(['host.lock']);
+    expect(readdirSync(directory)).toHaveLength(held.length);
     again();
     expect(readdirSync(directory)).toEqual([]);
   });
@@ -48,32 +48,86 @@ describe('the lock of a folder', () => {
     const dead = { pid, machine: hostname(), start: null, token: 'dead' };
     lockOf(dead);
     writeFileSync(join(directory, 'host.lock.dead'), JSON.stringify({ ...dead, token: 'second' }));
-    lockFolder(directory)();
+    (await lockFolder(directory))();
     expect(readdirSync(directory)).toEqual([]);
     for (const torn of ['', '{"pid":', JSON.stringify({ pid, machine: hostname() })]) {
       writeFileSync(join(directory, 'host.lock'), torn);
-      lockFolder(directory)();
+      (await lockFolder(directory))();
       expect(readdirSync(directory)).toEqual([]);
     }
   });
 
-  test('[NODE13] a process that reuses the id of a dead holder does not hold the folder', () => {
+  test('[NODE13] a process that reuses the id of a dead holder does not hold the folder', async () => {
     const holder = { pid: process.pid, machine: hostname(), token: 'x' };
     lockOf({ ...holder, start: startOf(process.pid) });
-    expect(() => lockFolder(directory)).toThrowError(
-      expect.objectContaining({ code: 'STORAGE_LOCKED' }),
-    );
+    await expect(lockFolder(directory)).rejects.toMatchObject({ code: 'STORAGE_LOCKED' });
     // If the system does not tell the start, the id alone decides.
     if (startOf(process.pid) === null) return;
     lockOf({ ...holder, start: 'of another process' });
-    lockFolder(directory)();
+    (await lockFolder(directory))();
   });
 
-  test('[NODE3] a holder on another machine cannot be checked, and keeps the folder', () => {
+  test('[NODE3] a holder on another machine cannot be checked, and keeps the folder', async () => {
     lockOf({ pid: 1, machine: 'elsewhere.invalid', start: null, token: 'x' });
-    expect(() => lockFolder(directory)).toThrowError('elsewhere.invalid');
+    await expect(lockFolder(directory)).rejects.toThrowError('elsewhere.invalid');
   });
 });
+
+/** A lock of a holder that only its socket can be asked about, because its id counts elsewhere. */
+const ofOtherNamespace = (socket: string | null) => {
+  const { boot } = originOf();
+  const namespaces = 'pid:[1] time:[1]';
+  lockOf({ pid: 1, machine: 'other', start: '1', boot, namespaces, socket, token: 'other' });
+};
+
+describe.runIf(originOf().boot !== null)('a holder in another PID namespace', () => {
+  test('[NODE24] keeps the folder while it lives: the kernel is asked, not its process id', async () => {
+    const silence = await listenIn(directory, 'host.other.socket');
+    ofOtherNamespace('host.other.socket');
+    await expect(lockFolder(directory)).rejects.toMatchObject({ code: 'STORAGE_LOCKED' });
+    silence!();
+    (await lockFolder(directory))();
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
+  test('[NODE24] is dead once its process was killed, and leaves nothing behind', async () => {
+    const holder = spawn(process.execPath, ['-e', LISTEN], { cwd: directory });
+    await once(holder.stdout, 'data');
+    ofOtherNamespace('host.other.socket');
+    await expect(lockFolder(directory)).rejects.toMatchObject({ code: 'STORAGE_LOCKED' });
+    holder.kill('SIGKILL');
+    await once(holder, 'exit');
+    expect(readdirSync(directory)).toContain('host.other.socket');
+    (await lockFolder(directory))();
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
+  test('[NODE24] counts as alive if it cannot be asked, and the error names the way out', async () => {
+    ofOtherNamespace(null);
+    await expect(lockFolder(directory)).rejects.toThrowError(
+      /process 1 on other.*remove host.lock by hand/,
+    );
+  });
+
+  test('[NODE24] is dead if its kernel is, on a disk that no other machine has', async () => {
+    const { namespaces } = originOf();
+    const holder = { pid: process.pid, machine: hostname(), start: null, socket: null, token: 'x' };
+    lockOf({ ...holder, boot: 'before the power failed', namespaces });
+    (await lockFolder(directory))();
+    expect([isOfOneKernel(directory), isOfOneKernel('/proc')]).toEqual([true, false]);
+  });
+
+  test('[NODE24] folders with long paths have a socket too', async () => {
+    const deep = join(directory, 'x'.repeat(120));
+    mkdirSync(deep);
+    const release = await lockFolder(deep);
+    expect(readdirSync(deep).filter((name) => name.endsWith('.socket'))).toHaveLength(1);
+    release();
+    expect(readdirSync(deep)).toEqual([]);
+  });
+});
+
+const LISTEN = `require('net').createServer().listen('host.other.socket', () => console.log('listens'));`;
 
 describe('processes that race', () => {
   let racers: ChildProcess[];
@@ -85,7 +139,7 @@ describe('processes that race', () => {
         contents: `
           import { lockFolder } from './node-lock.ts';
           let release;
-          process.on('message', ({ directory, startMs }) => {
+          process.on('message', async ({ directory, startMs }) => {
             if (directory === null) {
               release?.();
               release = undefined;
@@ -93,7 +147,7 @@ describe('processes that race', () => {
             }
             while (Date.now() < startMs);
             try {
-              release = lockFolder(directory);
+              release = await lockFolder(directory);
               process.send('won');
             } catch (error) {
               process.send(error.code);
@@ -111,7 +165,7 @@ describe('processes that race', () => {
     writeFileSync(file, bundled.outputFiles[0]!.contents);
     racers = Array.from({ length: PROCESSES }, () => fork(file));
     await Promise.all(racers.map((racer) => once(racer, 'message')));
-  }, 60_000);
+  });
   afterAll(async () => {
     const ends = racers.map((racer) => once(racer, 'exit'));
     for (const racer of racers) racer.kill();
@@ -137,5 +191,5 @@ describe('processes that race', () => {
       await all({ directory: null });
       expect(readdirSync(directory)).toEqual([]);
     }
-  }, 60_000);
+  });
 });

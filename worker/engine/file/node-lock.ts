@@ -1,7 +1,9 @@
 // Locks a folder for one process, with a lock file that names its holder.
 //
-// Node offers no lock of the operating system. A dead holder is recognised by its process id and
-// start time. A holder on another machine cannot be checked, so the error says what to do.
+// Node offers no lock of the operating system. A dead holder is recognised by its process id and start time
+// where these mean the same for both processes (one kernel, one PID namespace), by its socket in another
+// namespace (containers that share a folder), and by the start of the kernel when that has ended. A holder
+// that cannot be checked counts as alive, and the error names the way out.
 //
 // Invariants: the lock file is complete from the moment it exists, because it is a link to a written
 // file. Only its holder removes it. The lock of a dead holder is replaced by one process, which first
@@ -10,9 +12,11 @@
 import { randomUUID } from 'node:crypto';
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
-import { storageError } from '../../src/contract/errors.ts';
-import { isRunning, startOf } from './node-process.ts';
+import { dirname, join } from 'node:path';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { PRIVATE } from './node-file.ts';
+import { isListening, listenIn } from './node-life-socket.ts';
+import { isOfOneKernel, isRunning, originOf, startOf } from './node-process.ts';
 
 const FILE = 'host.lock';
 
@@ -21,41 +25,63 @@ interface Holder {
   readonly machine: string;
   /** Start of the process, from `startOf`. */
   readonly start: string | null;
+  /** The kernel that runs it, and where its id counts; null: the system does not tell. */
+  readonly boot: string | null;
+  readonly namespaces: string | null;
+  /** It listens on a socket of this name; null: it does not. */
+  readonly socket: string | null;
   /** Unique to each lock. */
   readonly token: string;
 }
 
-/** Locks the folder; the result releases it. @throws STORAGE_LOCKED, or what the file system throws */
-export function lockFolder(path: string): () => void {
+/** Locks the folder; the result releases it. @throws STORAGE_LOCKED, or the file system's error */
+export async function lockFolder(path: string): Promise<() => void> {
   const { pid } = process;
-  const own = { pid, machine: hostname(), start: startOf(pid), token: randomUUID() };
+  const token = randomUUID();
+  const name = `host.${token}.socket`;
+  const silence = await listenIn(path, name);
+  const socket = silence === undefined ? null : name;
+  const identity = { pid, machine: hostname(), start: startOf(pid), ...originOf() };
+  const own: Holder = { ...identity, socket, token };
   const file = join(path, FILE);
-  const holder = take(file, own);
+  let holder: Holder | undefined;
+  try {
+    holder = await take(file, own);
+  } catch (error) {
+    silence?.();
+    throw error;
+  }
   if (holder !== undefined) {
+    silence?.();
     throw storageError(
       'STORAGE_LOCKED',
-      `"${path}" is in use by process ${holder.pid} on ${holder.machine}. Close it there, or remove ` +
-        `${FILE} if that machine no longer exists.`,
+      `"${path}" is in use by process ${holder.pid} on ${holder.machine}. Close it there. If you are ` +
+        `sure that it has ended, and with it its container or machine, remove ${FILE} by hand.`,
     );
   }
-  return () => release(file, own);
+  return () => {
+    release(file, own);
+    silence?.();
+  };
 }
 
 /** Takes the lock; returns the holder if it is alive. */
-function take(file: string, own: Holder): Holder | undefined {
+async function take(file: string, own: Holder): Promise<Holder | undefined> {
   for (;;) {
     if (create(file, own)) return undefined;
     const found = read(file);
     if (found === undefined) continue; // its holder has just released it
-    if (isAlive(found)) return found;
+    if (await isAlive(dirname(file), found, own)) return found;
     // Of all processes that see this file, only the one with the lock on it may replace it.
     const claim = `${file}.${found.token}`;
-    const other = take(claim, own);
+    const other = await take(claim, own);
     if (other !== undefined) return other;
     const isThere = read(file)?.token === found.token;
     if (isThere) write(file, own, renameSync);
     release(claim, own);
-    if (isThere) return undefined;
+    if (!isThere) continue;
+    if (found.socket !== null) rmSync(join(dirname(file), found.socket), { force: true });
+    return undefined;
   }
 }
 
@@ -78,7 +104,7 @@ function create(file: string, own: Holder): boolean {
 function write(file: string, own: Holder, place: (from: string, to: string) => void): void {
   const written = `${file}.${randomUUID()}.new`;
   try {
-    writeFileSync(written, JSON.stringify(own), { flag: 'wx' });
+    writeFileSync(written, JSON.stringify(own), { flag: 'wx', mode: PRIVATE.file });
     place(written, file);
   } finally {
     rmSync(written, { force: true });
@@ -102,10 +128,25 @@ function read(file: string): Holder | undefined {
 }
 
 /** The holder of a file that does not name one. */
-const NOBODY: Holder = { pid: 0, machine: hostname(), start: null, token: 'old' };
+const NOBODY: Holder = {
+  pid: 0,
+  machine: hostname(),
+  start: null,
+  boot: null,
+  namespaces: null,
+  socket: null,
+  token: 'old',
+};
 
-function isAlive({ pid, machine, start }: Holder): boolean {
-  return machine !== hostname() || (pid > 0 && isRunning(pid, start));
+async function isAlive(folder: string, holder: Holder, own: Holder): Promise<boolean> {
+  const { pid, machine, start, boot, namespaces, socket } = holder;
+  if (boot === null || own.boot === null) {
+    return machine !== own.machine || (pid > 0 && isRunning(pid, start));
+  }
+  // The kernel has ended that had the folder before, unless several machines may have it at once.
+  if (boot !== own.boot) return !isOfOneKernel(folder);
+  if (namespaces !== null && namespaces === own.namespaces) return isRunning(pid, start);
+  return socket === null || isListening(folder, socket);
 }
 
 function isCode(error: unknown, code: string): boolean {

@@ -1,9 +1,9 @@
 // A directory in the origin private file system as a medium, with one folder per object.
 //
-// Invariants: without OPFS and its synchronous handles, opening fails; boot/browser-medium decides what then.
-// Every refusal by the browser becomes an error of this package.
+// Invariants: without OPFS and its synchronous handles, opening fails; boot/browser-medium then chooses
+// another. Every refusal by the browser becomes an error of this package.
 
-import { storageError } from '../../src/contract/errors.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
 import { ClearanceWatch } from './clearance-watch.ts';
 import type { FileDirectory } from './file.ts';
 import { isFromFullDisk } from './full-disk.ts';
@@ -16,7 +16,7 @@ import {
   opfsFileError,
 } from './opfs-file.ts';
 
-/** What the files and the clearance watch need. */
+/** The functions for the files and the clearance watch. */
 export interface OpfsMediumEnvironment extends OpfsEnvironment {
   after(delayMs: number, task: () => void): () => void;
 }
@@ -119,24 +119,29 @@ export class OpfsMedium implements ObjectMedium {
 interface Places {
   readonly root: FileSystemDirectoryHandle;
   readonly marks: FileSystemDirectoryHandle;
-  /** A file in `marks` that only this medium has created. */
+  /** A file in `marks` that was created once, by this medium or, on a full disk, by an earlier one. */
   readonly mark: string;
 }
 
 /** The folder of marks, beside the folders of objects. No object has this key. */
 const MARKS = 'open';
 
-// Handles find a directory by name (Chromium 156), even one that a later page created after site data
-// was cleared. So each opening creates a mark, and `exists` looks for the mark.
+// Handles find a directory by name (Chromium 156), even a directory that a later page created after
+// site data was cleared. So each opening creates a mark, and `exists` looks for the mark.
 async function leaveMark(root: FileSystemDirectoryHandle): Promise<Places> {
-  try {
-    await root.removeEntry(MARKS, { recursive: true });
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-  }
   const marks = await root.getDirectoryHandle(MARKS, { create: true });
+  const earlier: string[] = [];
+  for await (const name of marks.keys()) earlier.push(name);
   const mark = crypto.randomUUID();
-  await marks.getFileHandle(mark, { create: true });
+  try {
+    await marks.getFileHandle(mark, { create: true });
+  } catch (error) {
+    // A full disk takes no new one. An earlier one does: once it is gone, nobody makes it again.
+    const [known] = earlier;
+    if (known === undefined || !(await isFromFullDisk(error))) throw error;
+    return { root, marks, mark: known };
+  }
+  for (const name of earlier) await marks.removeEntry(name);
   return { root, marks, mark };
 }
 
@@ -158,7 +163,7 @@ async function exists(marks: FileSystemDirectoryHandle, mark: string): Promise<b
 function fullDisk(operation: string, cause: unknown): Error {
   return storageError(
     'DISK_FULL',
-    `${operation}: the disk, or what the browser grants this site of it, is full; what is stored is kept. ` +
+    `${operation}: the disk, or the part that the browser grants this site, is full; stored data is kept. ` +
       'Make room, and try again.',
     { cause },
   );

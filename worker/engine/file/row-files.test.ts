@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { storageError } from '../../src/contract/errors.ts';
-import { CrashRows } from '../sim/crash-rows.ts';
-import { Random } from '../sim/random.ts';
-import { all, noise, openLog, put, TestEnvironment } from '../testing/test-log.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { CrashRows } from '../../sim/crash-rows.ts';
+import { Random } from '../../sim/random.ts';
+import { all, noise, openLog, put, TestEnvironment } from '../../testing/test-log.ts';
 import { CHUNK_BYTES, type FileChange } from './file-rows.ts';
 import { MemoryBudget } from './memory-budget.ts';
 import { RowFiles } from './row-files.ts';
 
-/** Rows that are stored when the test says so, and what was stored in each transaction. */
+/** Rows that are stored when the test releases them, and the content of each transaction. */
 class HeldRows extends CrashRows {
   readonly transactions: string[][] = [];
   failure: Error | null = null;
@@ -59,7 +59,7 @@ describe('flushes to rows', () => {
     expect(rows.transactions).toEqual([['a'], ['b', 'c']]);
   });
 
-  test('[MEDIUM6] a flush covers what was written before it while another one ran, and stores only what changed', async () => {
+  test('[MEDIUM6] a flush covers writes made before it while another one ran, and stores only changes', async () => {
     const rows = new HeldRows(new Random(1));
     const files = new RowFiles(rows);
     const file = await files.directory('o').open('a');
@@ -133,6 +133,31 @@ describe('flushes to rows', () => {
     await expect(flushed).rejects.toMatchObject({ code: 'DISK_FULL' });
     expect(await contentOf(files, 'large')).toEqual([...noise(1, 3 * CHUNK_BYTES)]);
   });
+});
+
+test('[FULL4] rows that take no more bytes give the object that they refused: opening it again stores nothing twice', async () => {
+  class FullRows extends CrashRows {
+    isFull = false;
+    override async save(changes: readonly FileChange[]): Promise<void> {
+      const hasBytes = changes.some(({ chunks }) => chunks.some(([, bytes]) => bytes !== null));
+      if (this.isFull && hasBytes) throw storageError('DISK_FULL', 'no room');
+      await super.save(changes);
+    }
+  }
+  const rows = new FullRows(new Random(1));
+  const files = new RowFiles(rows);
+  const first = await openLog(files.directory('o'), new TestEnvironment());
+  put(first.db, 1, 'kept');
+  await first.files.flush();
+  rows.isFull = true;
+  put(first.db, 2, noise(1, 20_000));
+  await expect(first.files.flush()).rejects.toMatchObject({ code: 'DISK_FULL' });
+  first.files.discardUnflushed();
+  await first.close().catch(() => {});
+  const environment = Object.assign(new TestEnvironment(), { hasFailed: true });
+  const again = await openLog(files.directory('o'), environment);
+  expect(all(again.db)).toEqual([[1, 'kept']]);
+  await again.close();
 });
 
 describe('files that lie in memory', () => {

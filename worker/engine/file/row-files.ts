@@ -1,10 +1,10 @@
-// Synchronous files over rows that can only be stored asynchronously: an open file lies in memory, and a
-// flush stores what has changed.
+// Synchronous files over rows that can only be stored asynchronously: an open file is in memory, and a flush
+// stores its changes.
 //
-// Invariants: a file has one holder. What was flushed survives anything; what was not is stored when the file
-// is closed, if its worker lives long enough. A file that is being closed is opened again with all its bytes.
+// Invariants: a file has one holder. Flushed bytes survive anything; other bytes are stored when the file is
+// closed, if its worker lives long enough. A file that is being closed is opened again with all its bytes.
 
-import { storageError } from '../../src/contract/errors.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
 import { ChunkedContent } from './chunked-content.ts';
 import { closedError, type FileDirectory, removeOpenError, type SyncFile } from './file.ts';
 import { CHUNK_BYTES, type FilePath, type FileRows } from './file-rows.ts';
@@ -107,7 +107,7 @@ export class RowFiles {
       end();
       return;
     }
-    // A failure loses what was never promised; the next opening finds what was flushed.
+    // A failure loses bytes that were never promised; the next opening finds the flushed ones.
     const stored = this.#queue.save(content).then(end, end);
     this.#held.set(id, { state: 'closing', path, stored });
   }

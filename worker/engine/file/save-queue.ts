@@ -1,4 +1,4 @@
-// Stores the changes of files, one transaction at a time: those that come while one runs share the next.
+// Stores the changes of files, one transaction at a time: changes that come while one runs share the next.
 //
 // Invariant: `save` resolves when everything that the file contained at the call is durable. After a failure
 // the changes count as not stored, and each file is told the failure of its own.
@@ -58,7 +58,7 @@ export class SaveQueue {
         () => false,
       );
       for (const [file, { settle }] of files) {
-        // What fits no more need not keep the others from being stored.
+        // A file without room need not keep the others from being stored.
         const outcome = isStored || files.size === 1 ? together : this.#store([file]);
         settle(outcome);
         await outcome.catch(() => {}); // reported by `done`

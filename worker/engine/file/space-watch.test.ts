@@ -5,7 +5,7 @@ import { type Space, SpaceWatch } from './space-watch.ts';
 const MIB = 1024 * 1024;
 const LOW = 32 * MIB;
 
-/** A disk of which `quota` bytes are granted, and what was told of it. */
+/** A disk of which `quota` bytes are granted, and its notices. */
 class Disk {
   readonly told: Space[] = [];
   questions = 0;

@@ -1,10 +1,10 @@
 // Notices that the space for files is about to run out, before a write fails.
 //
-// The browser is asked after the first write, and then whenever a quarter of what was left has been
+// The browser is asked after the first write, and then whenever a quarter of the free space has been
 // written, so that a fast writer is noticed in time and a slow one costs nothing. Invariant: told once,
 // and again only after twice the bound was free.
 
-/** What the browser, or the file system, says. */
+/** The space reported by the browser, or the file system. */
 export interface Space {
   readonly usage: number;
   readonly quota: number;

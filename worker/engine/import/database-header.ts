@@ -1,9 +1,9 @@
 // The header of a SQLite file, which is checked before SQLite reads the file.
 //
-// Offsets are those of https://sqlite.org/fileformat2.html#the_database_header. All numbers are
-// big-endian. Knows nothing of what the pages hold.
+// Offsets are from https://sqlite.org/fileformat2.html#the_database_header. All numbers are big-endian.
+// Knows nothing of the pages' contents.
 
-import { type StorageError, storageError } from '../../src/contract/errors.ts';
+import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
 
 export const DATABASE_PAGE_BYTES = 4096;
 
@@ -38,7 +38,7 @@ export function importInvalid(fact: string, wayOut: string, cause?: unknown): St
 /**
  * Checks the first page of a file.
  *
- * @throws IMPORT_INVALID when it is not a SQLite database, or one that cannot be imported
+ * @throws IMPORT_INVALID when it is not a SQLite database, or cannot be imported
  */
 export function checkHeader(file: Uint8Array): void {
   if (file.length < HEADER_BYTES || text(file, 0, MAGIC.length) !== MAGIC) {

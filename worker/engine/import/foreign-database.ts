@@ -4,10 +4,11 @@
 // object could have made, and holds keys and an alarm that the storage can read. Whether a value can be
 // decoded shows when it is read, as with any value.
 
-import { isStorageError } from '../../src/contract/errors.ts';
-import type { DatabaseFile } from '../file/database-file.ts';
+import { isStorageError } from '../../../src/shared/contract/errors.ts';
+import type { DatabaseFile } from '../file/file.ts';
 import type { Database } from '../sql/database.ts';
-import type { Limits } from '../sql/query-limits.ts';
+import type { QueryLimits } from '../sql/query-limits.ts';
+import { type CheckHost, CheckTime } from './check-time.ts';
 import {
   checkHeader,
   DATABASE_PAGE_BYTES,
@@ -29,10 +30,19 @@ export interface ForeignDatabase extends OpenedDatabase {
   readonly file: DatabaseFile;
 }
 
-/** Opens SQLite on a file outside of every object. */
-export type OpenApart = (file: DatabaseFile) => OpenedDatabase;
+/** Opens SQLite on a file outside of every object; limits that are not given are the host's. */
+export type OpenApart = (
+  file: DatabaseFile,
+  limits?: Pick<QueryLimits, 'heapBytes'>,
+) => OpenedDatabase;
 
 const REPAIR = 'repair it with the sqlite3 shell (.recover), or use another copy';
+
+/**
+ * Memory for the schema that is created again. SQLite expands views that name others twice without looking at a
+ * deadline, so memory ends it: after half a second instead of minutes.
+ */
+const SCHEMA_HEAP_BYTES = 64 * 1024 * 1024;
 
 const WRONG_ENTRIES = "SELECT 1 FROM _cf_KV WHERE typeof(key) <> 'text' OR typeof(value) <> 'blob'";
 const WRONG_ALARM =
@@ -44,6 +54,7 @@ const FAULTS_OF_FILE: ReadonlySet<string> = new Set([
   'SQL_FORBIDDEN',
   'SQL_TIMEOUT',
   'SQL_MEMORY',
+  'SQL_TOO_LARGE',
   'CORRUPT',
   'IO',
 ]);
@@ -53,12 +64,12 @@ const FAULTS_OF_FILE: ReadonlySet<string> = new Set([
  *
  * @throws IMPORT_INVALID
  */
-export function openForeign(
+export async function openForeign(
   file: Uint8Array,
   wal: Uint8Array | null,
-  limits: Pick<Limits, 'importMs' | 'now'>,
+  host: CheckHost,
   openApart: OpenApart,
-): ForeignDatabase {
+): Promise<ForeignDatabase> {
   // While its first page is still in the WAL, a database is an empty file.
   if (file.length > 0 || wal === null) checkHeader(file);
   if (wal === null && file.length >= DATABASE_PAGE_BYTES && isAllInWal(file)) {
@@ -69,32 +80,34 @@ export function openForeign(
   }
   const image = wal === null ? file.slice() : mergeWal(file, wal);
   checkHeader(image);
-  const endMs = limits.now() + limits.importMs;
-  return translated(limits.importMs, () => {
+  const time = new CheckTime(host);
+  let opened: OpenedDatabase | undefined;
+  try {
     const pages = new ImageFile(settleImage(image));
-    const opened = openApart(pages);
-    try {
-      opened.database.endBy(endMs);
-      check(opened.database, endMs, openApart);
-      opened.database.endBy(undefined);
-    } catch (error) {
-      opened.close();
-      throw error;
-    }
-    return { file: pages, database: opened.database, close: () => opened.close() };
-  });
+    const { database, close } = (opened = openApart(pages));
+    await check(database, time, openApart);
+    time.lift();
+    return { file: pages, database, close: () => close() };
+  } catch (error) {
+    opened?.close();
+    throw translated(error, time);
+  }
 }
 
-function check(database: Database, endMs: number, openApart: OpenApart): void {
+async function check(database: Database, time: CheckTime, openApart: OpenApart): Promise<void> {
+  time.bounds(database);
   // Rows need not meet the file's constraints, whose texts are not trusted yet.
   database.run('PRAGMA ignore_check_constraints=ON');
-  const empty = openApart(new ImageFile());
+  // SQLite trusts the sizes of cells within a page, unless it is told otherwise.
+  database.run('PRAGMA cell_size_check=ON');
+  const empty = openApart(new ImageFile(), { heapBytes: SCHEMA_HEAP_BYTES });
   try {
-    empty.database.endBy(endMs);
-    checkSchema(database, empty.database);
+    time.bounds(empty.database);
+    await checkSchema(database, empty.database, time);
   } finally {
     empty.close();
   }
+  await time.betweenSteps();
   const damage = database.damage();
   if (damage !== undefined) throw importInvalid(`the file is damaged: ${damage}`, REPAIR);
   if (has(database, '_cf_KV') && holds(database, WRONG_ENTRIES)) {
@@ -119,19 +132,9 @@ function holds(database: Database, sql: string): boolean {
   return found;
 }
 
-/** Reports an error of SQLite as a fault of the file. */
-function translated<T>(importMs: number, action: () => T): T {
-  try {
-    return action();
-  } catch (error) {
-    if (!isStorageError(error) || !FAULTS_OF_FILE.has(error.code)) throw error;
-    if (error.code === 'SQL_TIMEOUT') {
-      throw importInvalid(
-        `checking the file took more than ${importMs} ms`,
-        'remove its views, triggers and indexes on expressions, or raise limits.importMs',
-        error,
-      );
-    }
-    throw importInvalid(`SQLite cannot read the file: ${error.message}`, REPAIR, error);
-  }
+/** An error of SQLite as a fault of the file; any other error as it is. */
+function translated(error: unknown, time: CheckTime): unknown {
+  if (!isStorageError(error) || !FAULTS_OF_FILE.has(error.code)) return error;
+  if (error.code === 'SQL_TIMEOUT') return time.exceeded(error);
+  return importInvalid(`SQLite cannot read the file: ${error.message}`, REPAIR, error);
 }

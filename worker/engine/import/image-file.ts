@@ -1,7 +1,7 @@
 // A database file in memory, outside of any object: SQLite opens it to check a file before an import.
 // It grows as it is written.
 
-import type { DatabaseFile } from '../file/database-file.ts';
+import type { DatabaseFile } from '../file/file.ts';
 
 export class ImageFile implements DatabaseFile {
   #bytes: Uint8Array;

@@ -1,16 +1,17 @@
 // Checks that an object could have made the schema of a foreign file.
 //
 // SQLite does not ask its authorizer while it loads a schema. So every statement of the schema runs again,
-// as user SQL, in an empty database, which refuses what a program may not create. What views, triggers and
-// defaults may touch is decided when they are used, so a use of each is compiled: once per table, however
-// many triggers it has.
+// as user SQL, in an empty database, which refuses objects that a program may not create. The tables that
+// views, triggers and defaults may touch are checked when they are used, so a use of each is compiled:
+// once per table, however many triggers it has.
 //
 // Invariant: names that begin with `_cf_` are the storage's own tables, exactly as it makes them, and no
 // table of the file refers to one.
 
-import { isStorageError } from '../../src/contract/errors.ts';
+import { isStorageError } from '../../../src/shared/contract/errors.ts';
 import type { Database } from '../sql/database.ts';
-import { isReservedName } from '../sql/reserved-names.ts';
+import { isReservedName } from '../sql/regulator.ts';
+import type { CheckTime } from './check-time.ts';
 import { importInvalid } from './database-header.ts';
 
 /** The storage's own tables, as workerd creates them. */
@@ -41,9 +42,15 @@ interface SchemaObject {
 /**
  * Checks the schema of `database` by creating it again in `empty`.
  *
- * @throws IMPORT_INVALID, naming what cannot be imported
+ * @throws IMPORT_INVALID, naming the part that cannot be imported
  */
-export function checkSchema(database: Database, empty: Database): void {
+export async function checkSchema(
+  database: Database,
+  empty: Database,
+  time: CheckTime,
+): Promise<void> {
+  // Compiled like user SQL, whose limits bound the parser's work on the file.
+  database.check(SCHEMA);
   const objects = schemaOf(database).filter((object) => !isSqlitesOwn(object));
   const hidden = objects.filter(isReserved);
   for (const object of hidden) checkHidden(object);
@@ -51,14 +58,19 @@ export function checkSchema(database: Database, empty: Database): void {
     empty.run(`CREATE TABLE ${name} ${columns}`);
   }
   const own = objects.filter((object) => !isReserved(object)).sort((a, b) => rank(a) - rank(b));
-  for (const object of own.filter(isVirtual)) make(object, empty);
+  for (const object of own.filter(isVirtual)) {
+    await time.betweenSteps();
+    make(object, empty);
+  }
   const madeWithIt = new Set(schemaOf(empty).map(label));
   for (const object of own) {
+    await time.betweenSteps();
     // Virtual tables have created the tables that keep their rows.
     if (!madeWithIt.has(label(object))) make(object, empty);
   }
   const made = new Set(schemaOf(empty).map(label));
   for (const object of own) {
+    await time.betweenSteps();
     if (!made.has(label(object))) throw refused(object, 'has a text that creates something else');
     checkReferences(object, empty);
   }
@@ -66,7 +78,10 @@ export function checkSchema(database: Database, empty: Database): void {
   for (const object of own.filter(isRelation)) {
     const uses = object.type === 'view' ? [`SELECT * FROM ${quoted(object.name)}`] : [];
     if (changed.has(object.name)) uses.push(...changesOf(object.name, empty));
-    for (const use of uses) checkUse(object, use, empty);
+    for (const use of uses) {
+      await time.betweenSteps();
+      checkUse(object, use, empty);
+    }
   }
 }
 
@@ -114,7 +129,7 @@ function make(object: SchemaObject, empty: Database): void {
   try {
     run(empty, object.sql!);
   } catch (error) {
-    throw refused(object, 'cannot be created here', error);
+    throw isLate(error) ? error : refused(object, 'cannot be created here', error);
   }
 }
 
@@ -156,6 +171,8 @@ function changesOf(table: string, database: Database): string[] {
   ];
 }
 
+const BROKEN: ReadonlySet<string> = new Set(['SQL', 'SQL_MEMORY', 'SQL_TOO_LARGE']);
+
 /** Compiles a use of the object. */
 function checkUse(object: SchemaObject, use: string, empty: Database): void {
   try {
@@ -163,14 +180,21 @@ function checkUse(object: SchemaObject, use: string, empty: Database): void {
   } catch (error) {
     if (isBroken(error)) return;
     throw isStorageError(error) && error.code === 'SQL_FORBIDDEN'
-      ? refused(object, 'uses what objects may not use', error)
+      ? refused(object, 'uses a name that objects may not use', error)
       : error;
   }
 }
 
-/** A use of a missing table, or one that is too long, is broken and not forbidden; programs may have those. */
+/**
+ * A use of a missing table, or a use that is too long, is broken and not forbidden; programs may have
+ * those.
+ */
 function isBroken(error: unknown): boolean {
-  return isStorageError(error) && (error.code === 'SQL' || error.code === 'SQL_MEMORY');
+  return isStorageError(error) && BROKEN.has(error.code);
+}
+
+function isLate(error: unknown): boolean {
+  return isStorageError(error) && error.code === 'SQL_TIMEOUT';
 }
 
 function columnsOf(table: string, database: Database): string[] {
@@ -209,10 +233,11 @@ function refused({ type, name }: SchemaObject, why: string, cause?: unknown) {
   return importInvalid(`the ${type} "${name}" ${why}${reason}`, REMOVE, cause);
 }
 
+/** In time that is linear: each run of white space is looked at once. */
 function compact(sql: string): string {
   return sql
-    .replace(/\s*([(),])\s*/g, '$1')
     .replace(/\s+/g, ' ')
+    .replace(/ ?([(),]) ?/g, '$1')
     .trim();
 }
 

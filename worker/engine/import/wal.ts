@@ -2,7 +2,7 @@
 //
 // https://sqlite.org/fileformat2.html#the_write_ahead_log: a header, then frames of one page each. A
 // frame is valid when its salts are the header's and its checksum, which covers everything before it,
-// is right; frames count up to the last valid one that ends a transaction. What follows is left over
+// is right; frames count up to the last valid one that ends a transaction. Later frames are left over
 // from an earlier use of the log.
 
 import {

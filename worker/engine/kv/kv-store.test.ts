@@ -2,9 +2,9 @@
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { KeyRange } from '../../src/contract/key-range.ts';
+import type { KeyRange } from '../../../src/shared/contract/key-range.ts';
+import { openInMemory } from '../../testing/test-database.ts';
 import type { Database } from '../sql/database.ts';
-import { openInMemory } from '../testing/test-database.ts';
 import { type EntryCursor, KvStore } from './kv-store.ts';
 
 const ALL: KeyRange = { start: new Uint8Array(), end: null, reverse: false, limit: null };
@@ -142,7 +142,7 @@ describe('a walk', () => {
     expect([next(walk), next(walk), next(walk), next(walk)]).toEqual(['a', 'bb', 'c', undefined]);
   });
 
-  test('[KV14] another walk ends one that has begun, and one that has not', () => {
+  test('[KV14] another walk ends a walk that has begun, and a walk that has not', () => {
     for (const taken of [0, 1, 3]) {
       const walk = store.list(ALL);
       for (let i = 0; i < taken; i++) next(walk);
@@ -190,7 +190,7 @@ describe('a walk', () => {
     expect(next(walk)).toBe('a');
   });
 
-  test('[KV14] a walk that was ended does not disturb the one that ended it', () => {
+  test('[KV14] a walk that was ended does not disturb its successor', () => {
     const first = store.list(ALL);
     const second = store.list(ALL);
     expect(next(second)).toBe('a');

@@ -6,10 +6,10 @@
 //
 // Does not know transactions: the caller has opened one before any write.
 
-import { storageError } from '../../src/contract/errors.ts';
-import { isEmptyRange, type KeyRange } from '../../src/contract/key-range.ts';
-import type { Database } from '../sql/database.ts';
-import { HiddenTable } from '../sql/hidden-table.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { isEmptyRange, type KeyRange } from '../../../src/shared/contract/key-range.ts';
+import { type Database, HiddenTable } from '../sql/database.ts';
+
 import type { PreparedStatement } from '../sql/statement.ts';
 
 const COLUMNS = '( key TEXT PRIMARY KEY, value BLOB ) WITHOUT ROWID';

@@ -5,32 +5,18 @@
 //   3     the time of the commit in seconds since 1970, for human readers
 //   4     the commit's checksum (16 digits; zeros if any commit with that sequence will do), and a
 //         checksum of all this, seeded with the object's salt (16 digits)
-// Plain string order is sequence order, and sequence order is time order.
-//
-// The upper half of a sequence counts the restores, and each begins a new timeline. The bookmark that
-// undoes a restore has all lower bits set, so it sorts after every earlier commit and before the
-// restore.
+// Plain string order is sequence order. The bookmark that undoes a restore has all lower bits of its sequence set, so
+// it sorts after every earlier commit and before the restore.
 
-import { storageError } from '../../src/contract/errors.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { Checksum } from './checksum.ts';
-
-const TIMELINE = 0x1_0000_0000;
+import { TIMELINE } from './log-position.ts';
 
 export interface Bookmark {
   readonly sequence: number;
   readonly timeMs: number;
   /** Checksum of the commit; 0 if the bookmark names the last commit up to its sequence. */
   readonly sum: number;
-}
-
-/** The first sequence of the next timeline, which a restore begins. */
-export function nextTimeline(sequence: number): number {
-  return (Math.floor(sequence / TIMELINE) + 1) * TIMELINE;
-}
-
-/** A sequence that no commit of this timeline reaches: it names the timeline's end. */
-export function timelineEnd(sequence: number): number {
-  return nextTimeline(sequence) - 1;
 }
 
 export function formatBookmark({ sequence, timeMs, sum }: Bookmark, checksum: Checksum): string {
@@ -62,6 +48,12 @@ export function parseBookmark(text: string, checksum: Checksum): Bookmark {
     timeMs: number(3) * 1000,
     sum: number(4),
   };
+}
+
+/** The sequence in a bookmark that was parsed before. */
+export function sequenceIn(bookmark: string): number {
+  const [timeline = '', within = ''] = bookmark.split('-');
+  return Number.parseInt(timeline, 16) * TIMELINE + Number.parseInt(within, 16);
 }
 
 function check(body: string, checksum: Checksum): string {

@@ -1,14 +1,13 @@
-// The checkpoint file on its own: which slot counts, what the slots of checkpoints that began prove, and
+// The checkpoint file on its own: which slot counts, the proofs in slots of checkpoints that began, and
 // the table of checksums. Offsets are those of docs/commit-log-format.md.
 
 import { beforeEach, expect, test } from 'vitest';
-import type { SyncFile } from '../file/file.ts';
-import { runFlushing } from '../file/flushing.ts';
+import { readSlot } from '../../testing/format-reader.ts';
+import { runFlushing, type SyncFile } from '../file/file.ts';
+
 import { MemoryDirectory } from '../file/memory-file.ts';
-import { readSlot } from '../testing/format-reader.ts';
 import { type Checkpoint, CheckpointFile } from './checkpoint-file.ts';
-import { Checksum } from './checksum.ts';
-import { wordsOf } from './pages.ts';
+import { Checksum, wordsOf } from './checksum.ts';
 
 const SALT = 0xdecade;
 const SLOT_BYTES = 88;
@@ -67,7 +66,7 @@ test('[LOG17] a slot has the fields of the document', () => {
     recordSum: 2 ** 40 + 3,
   });
   expect(CheckpointFile.read(file)!.last).toEqual(last);
-  expect(CheckpointFile.read(file)!.checksum).toMatchObject({ version: 2, salt: SALT });
+  expect(CheckpointFile.read(file)!.checksum).toMatchObject({ salt: SALT });
 });
 
 test('[LOG7] of two intact slots the newer one counts; if any byte of it is damaged, the other one', () => {
@@ -102,7 +101,7 @@ test('[LOG7] a slot that the end of the file cuts off does not count', () => {
 
 /** Gives a slot the checksum of its bytes, as if it had been written like this. */
 function seal(slot: Uint8Array): void {
-  const sum = new Checksum(2, 0x434c4350).ofRecord(wordsOf(slot), 2, SLOT_BYTES / 4);
+  const sum = new Checksum(0x434c4350).ofRecord(wordsOf(slot), 2, SLOT_BYTES / 4);
   new DataView(slot.buffer, slot.byteOffset).setFloat64(0, sum, true);
 }
 
@@ -115,8 +114,8 @@ test.each([0, 512])('[LOG21] a slot at byte %i alone names its version', (at) =>
   file.write(slot, at);
   expect(() => CheckpointFile.read(file)).toThrow(
     expect.objectContaining({
-      code: 'CORRUPT',
-      message: expect.stringMatching(/version 9;.* 1 to 2/),
+      code: 'FORMAT_TOO_NEW',
+      message: expect.stringMatching(/version 9;.* reads version 3/),
     }),
   );
 });
@@ -175,7 +174,7 @@ test('[LOG8] a checkpoint whose begin was not flushed takes its place again, not
   };
   const open = CheckpointFile.create(
     new Proxy(file, {
-      get: (_, name) => (name === 'flush' ? flush : file[name as keyof SyncFile].bind(file)),
+      get: (_, name) => (name === 'flush' ? flush : file[name as 'write'].bind(file)),
     }),
     SALT,
     checkpoint(1),

@@ -7,12 +7,12 @@
 // changed since the slot may be old, new or torn, but those pages are redone from the log and not read
 // from the main file. Layout: docs/commit-log-format.md.
 
-import { storageError } from '../../src/contract/errors.ts';
-import type { SyncFile } from '../file/file.ts';
-import type { Flushing } from '../file/flushing.ts';
-import { Checksum, FORMAT_VERSION, type FormatVersion, formatVersion } from './checksum.ts';
-import { wordsOf } from './pages.ts';
-import type { LogPosition } from './segment-header.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import type { Flushing, SyncFile } from '../file/file.ts';
+import { assert } from '../file/invariant.ts';
+
+import { Checksum, FORMAT_VERSION, wordsOf } from './checksum.ts';
+import type { LogPosition } from './log-position.ts';
 
 /** Byte offsets of a slot. */
 const SLOT = {
@@ -50,6 +50,8 @@ export interface PendingRestore {
   readonly sequence: number;
   /** Checksum that the commit of that sequence must have; 0 if any commit will do. */
   readonly sum: number;
+  /** Of its commit: who requested it. Only the marker has it, so that it is lost with a checkpoint before the restore. */
+  readonly annotation?: Uint8Array;
 }
 
 /** The content of a slot. */
@@ -87,7 +89,7 @@ export class CheckpointFile {
   /** Writes the first slot of a new object; the caller flushes it before creating anything else. */
   static create(file: SyncFile, salt: number, first: Checkpoint): CheckpointFile {
     file.truncate(0);
-    const created = new CheckpointFile(file, new Checksum(FORMAT_VERSION, salt), first, 0);
+    const created = new CheckpointFile(file, new Checksum(salt), first, 0);
     created.writeSlot(first);
     return created;
   }
@@ -95,7 +97,7 @@ export class CheckpointFile {
   /**
    * Reads the newest intact slot of a file; null if there is none.
    *
-   * @throws CORRUPT if the only slots have a version that this code cannot read.
+   * @throws FORMAT_TOO_NEW if the only slots have a version that this code cannot read yet.
    */
   static read(file: SyncFile): CheckpointFile | null {
     let newest: CheckpointFile | null = null;
@@ -111,13 +113,18 @@ export class CheckpointFile {
         (newest ?? other).#previousSegment = Math.min(...segments);
       }
     }
-    if (newest === null) refuseOtherVersion(file);
+    if (newest === null) refuseNewer(file);
     else newest.#readBegun();
     return newest;
   }
 
   get last(): Checkpoint {
     return this.#last;
+  }
+
+  /** How many checkpoints have ended before the last one. */
+  get generation(): number {
+    return this.#generation;
   }
 
   /** The oldest segment that opening may read, whichever slot survives. */
@@ -149,6 +156,7 @@ export class CheckpointFile {
 
   /** Overwrites the older slot. The caller flushes it before the next one is written. */
   writeSlot(checkpoint: Checkpoint): void {
+    assert(!isBefore(checkpoint, this.#last), 'a checkpoint goes back in the log');
     const generation = this.#generation + 1;
     const bytes = this.#slotBytes(checkpoint, generation);
     // A write that fails is repeated in its place: the other slot is the only intact one.
@@ -158,7 +166,14 @@ export class CheckpointFile {
     this.#last = checkpoint;
   }
 
-  /** Checksum of a page, for those that are read from the main file. */
+  /** Writes the slots as they are once more, so that the next flush stores them. */
+  rewriteSlots(): void {
+    const slots = new Uint8Array(2 * SLOT_STRIDE_BYTES);
+    const count = this.#file.read(slots, 0);
+    this.#file.write(slots.subarray(0, count), 0);
+  }
+
+  /** Checksum of a page, for pages that are read from the main file. */
   pageSum(pageIndex: number): number {
     return this.#block(pageIndex)[pageIndex % BLOCK_SUMS]!;
   }
@@ -197,7 +212,7 @@ export class CheckpointFile {
     const bytes = new Uint8Array(SLOT_BYTES);
     const view = new DataView(bytes.buffer);
     view.setUint32(SLOT.magic, SLOT_MAGIC, true);
-    view.setUint32(SLOT.version, this.checksum.version, true);
+    view.setUint32(SLOT.version, FORMAT_VERSION, true);
     view.setUint32(SLOT.salt, this.checksum.salt, true);
     view.setUint32(SLOT.pageCount, checkpoint.pageCount, true);
     view.setFloat64(SLOT.generation, generation, true);
@@ -209,7 +224,7 @@ export class CheckpointFile {
     view.setFloat64(SLOT.sequence, checkpoint.position.sequence, true);
     view.setFloat64(SLOT.timeMs, checkpoint.position.timeMs, true);
     view.setFloat64(SLOT.recordSum, checkpoint.position.sum, true);
-    view.setFloat64(SLOT.sum, slotSum(bytes, this.checksum.version), true);
+    view.setFloat64(SLOT.sum, slotSum(bytes), true);
     return bytes;
   }
 
@@ -225,28 +240,31 @@ export class CheckpointFile {
   }
 }
 
+function isBefore(one: Checkpoint, other: Checkpoint): boolean {
+  if (one.segment !== other.segment) return one.segment < other.segment;
+  return one.position.offset < other.position.offset;
+}
+
 /** Decodes the two numbers that store a pending restore or its absence. */
 export function pendingRestore(sequence: number, sum: number): PendingRestore | null {
   return sequence === NO_RESTORE ? null : { sequence, sum };
 }
 
 // The salt is known only from an intact slot, so the slot's own checksum has a fixed seed.
-function slotSum(bytes: Uint8Array, version: FormatVersion): number {
-  const checksum = new Checksum(version, SLOT_MAGIC);
-  return checksum.ofRecord(wordsOf(bytes), SLOT.magic >> 2, SLOT_BYTES >> 2);
+function slotSum(bytes: Uint8Array): number {
+  return new Checksum(SLOT_MAGIC).ofRecord(wordsOf(bytes), SLOT.magic >> 2, SLOT_BYTES >> 2);
 }
 
-function refuseOtherVersion(file: SyncFile): void {
+function refuseNewer(file: SyncFile): void {
   const bytes = new Uint8Array(SLOT_BYTES);
   const view = new DataView(bytes.buffer);
   for (const offset of [0, SLOT_STRIDE_BYTES]) {
     file.read(bytes, offset);
     const version = view.getUint32(SLOT.version, true);
-    if (view.getUint32(SLOT.magic, true) !== SLOT_MAGIC || formatVersion(version) !== null)
-      continue;
+    if (view.getUint32(SLOT.magic, true) !== SLOT_MAGIC || version <= FORMAT_VERSION) continue;
     throw storageError(
-      'CORRUPT',
-      `open: the checkpoint file has format version ${version}; this code reads versions 1 to ` +
+      'FORMAT_TOO_NEW',
+      `open: the files of the object have format version ${version}; this code reads version ` +
         `${FORMAT_VERSION}. Update the package.`,
     );
   }
@@ -257,8 +275,8 @@ function readSlot(file: SyncFile, at: number) {
   if (file.read(bytes, at) < SLOT_BYTES) return null;
   const view = new DataView(bytes.buffer);
   if (view.getUint32(SLOT.magic, true) !== SLOT_MAGIC) return null;
-  const version = formatVersion(view.getUint32(SLOT.version, true));
-  if (version === null || view.getFloat64(SLOT.sum, true) !== slotSum(bytes, version)) return null;
+  if (view.getUint32(SLOT.version, true) !== FORMAT_VERSION) return null;
+  if (view.getFloat64(SLOT.sum, true) !== slotSum(bytes)) return null;
   const double = (offset: number) => view.getFloat64(offset, true);
   const checkpoint: Checkpoint = {
     pageCount: view.getUint32(SLOT.pageCount, true),
@@ -273,7 +291,7 @@ function readSlot(file: SyncFile, at: number) {
   };
   return {
     checkpoint,
-    checksum: new Checksum(version, view.getUint32(SLOT.salt, true)),
+    checksum: new Checksum(view.getUint32(SLOT.salt, true)),
     generation: double(SLOT.generation),
   };
 }

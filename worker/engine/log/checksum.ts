@@ -1,14 +1,51 @@
-// XXH32, the 32-bit hash function of xxHash, over whole 32-bit words.
+// Checksums of one object's files: 53 bits over a record, 32 bits over a page.
 //
-// Specification: https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md. It reads bytes as
-// little-endian words, so the words of a typed array give the published results on every engine that
-// runs WebAssembly. Input must be a multiple of four bytes long, as all input here is.
+// They detect damage, not tampering. A change within one word is always detected; any other change
+// is missed once in 2^53 (2^32 for a page). The object's salt and a page's index are seeds, so that
+// the checksums of another object or another page differ; a record contains its epoch.
+//
+// The hash is XXH32, over whole 32-bit words (https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md). It
+// reads bytes as little-endian words, so the words of a typed array give the published results on every engine that
+// runs WebAssembly.
+
+/** The version of the format: it changes with the checksums, or with the bytes that they are over. */
+export const FORMAT_VERSION = 3;
+
+/** Combined with the salt to seed the upper part of a record's checksum; an arbitrary number. */
+const UPPER_SEED = 0x6a09e667;
+const UPPER_MASK = 0x1fffff;
 
 const PRIME_1 = 0x9e3779b1 | 0;
 const PRIME_2 = 0x85ebca77 | 0;
 const PRIME_3 = 0xc2b2ae3d | 0;
 const PRIME_4 = 0x27d4eb2f | 0;
 const PRIME_5 = 0x165667b1 | 0;
+
+export class Checksum {
+  /** Random number created with the object. */
+  readonly salt: number;
+
+  constructor(salt: number) {
+    this.salt = salt;
+  }
+
+  /** The 53-bit checksum of `words[start, end)`: an integer below 2^53. */
+  ofRecord(words: Uint32Array, start: number, end: number): number {
+    const [lower, upper] = xxh32Pair(words, start, end, [this.salt, this.salt ^ UPPER_SEED]);
+    return (upper & UPPER_MASK) * 0x1_0000_0000 + lower;
+  }
+
+  /** The 32-bit checksum of a page; the same bytes at another index give another one. */
+  ofPage(page: Uint32Array, pageIndex: number): number {
+    const seed = this.salt ^ Math.imul(pageIndex + 1, 0x27d4eb2f);
+    return xxh32(page, 0, page.length, seed);
+  }
+}
+
+/** The 32-bit words of bytes whose offset is a multiple of four. */
+export function wordsOf(bytes: Uint8Array): Uint32Array {
+  return new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >>> 2);
+}
 
 /** The XXH32 of `words[start, end)`: an integer below 2^32. */
 export function xxh32(words: Uint32Array, start: number, end: number, seed: number): number {

@@ -1,5 +1,12 @@
 import { beforeAll, expect, test, vi } from 'vitest';
-import { all, noise, type OpenedLog, openLog, put, WatchedDirectory } from '../testing/test-log.ts';
+import {
+  all,
+  noise,
+  type OpenedLog,
+  openLog,
+  put,
+  WatchedDirectory,
+} from '../../testing/test-log.ts';
 
 beforeAll(() => {
   vi.spyOn(console, 'error').mockImplementation(() => {});

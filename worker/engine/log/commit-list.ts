@@ -1,13 +1,16 @@
 // Lists the commits of the history, newest first, from the headers of their records.
 //
 // It begins at the segment of the range's end and goes back in ranges that the sparse index knows, so its
-// cost is that of the commits it lists. Does not know what a commit changed: no record tells a method.
+// cost is that of the commits it lists. Does not know who makes commits: it reads the author in their annotations.
 
+import type { CommitAuthor } from '../../../src/shared/contract/storage.ts';
+import { authorIn } from './annotation.ts';
 import type { CommitLog } from './commit-log.ts';
-import { CONTINUES, MARKER, RESTORE } from './record.ts';
+import type { LogPosition } from './log-position.ts';
+import { timelineStart } from './log-position.ts';
+import { annotationIn, CONTINUES, MARKER, PROMOTE, RESTORE } from './record.ts';
 import { damagedSegment, type Segment } from './segment.ts';
-import type { LogPosition } from './segment-header.ts';
-import { lastSegment } from './time-search.ts';
+import { type Dated, lastSegment } from './time-search.ts';
 
 /** Which commits are listed. */
 export interface CommitRange {
@@ -31,6 +34,9 @@ export interface ListedCommit {
   /** Database pages after it. */
   readonly pageCount: number;
   readonly isRestore: boolean;
+  readonly isPromote: boolean;
+  /** Who made it. */
+  readonly by?: CommitAuthor;
 }
 
 /**
@@ -41,19 +47,24 @@ export interface ListedCommit {
 export async function listCommits(range: CommitRange, log: CommitLog): Promise<ListedCommit[]> {
   const listed: ListedCommit[] = [];
   const newest = { number: log.active.number, end: log.position };
-  const isBefore = (known: LogPosition) =>
-    known.timeMs <= range.toMs && known.sequence < range.beforeSequence;
-  let number = Math.min(await lastSegment(isBefore, log), newest.number);
+  // Between timelines, times may decrease: only the last one is searched by time.
+  const timeline = timelineStart(log.position.sequence);
+  const mayBeBefore = ({ sequence, timeMs }: LogPosition) =>
+    sequence < range.beforeSequence && (sequence < timeline || timeMs <= range.toMs);
+  const oldest = timelineStart(log.sealed.oldestBase?.sequence ?? 0);
+  const isPast = ({ sequence, timeMs }: LogPosition) =>
+    timelineStart(sequence) === oldest && timeMs < range.fromMs;
+  let number = Math.min(await lastSegment(mayBeBefore, log), newest.number);
   let end: LogPosition | null = newest.end;
   if (number < newest.number) {
     end = await log.withSegment(number + 1, (next) => next && endBefore(next));
   }
-  for (; end !== null && number >= log.oldest && listed.length < range.limit; number--) {
-    if (end.timeMs < range.fromMs) break;
+  for (; end !== null && number >= log.sealed.oldest && listed.length < range.limit; number--) {
+    if (isPast(end)) break;
     const until: LogPosition = end;
     end = await log.withSegment(number, (segment) => {
       if (segment === null) return null;
-      addCommits(segment, until, range, listed);
+      addCommits(segment, until, range, isPast, listed);
       return endBefore(segment);
     });
   }
@@ -70,13 +81,16 @@ function addCommits(
   segment: Segment,
   until: LogPosition,
   range: CommitRange,
+  isPast: (end: LogPosition) => boolean,
   listed: ListedCommit[],
 ): void {
   const starts = segment.positions().filter((known) => known.offset < until.offset);
   let end = until;
   for (const start of starts.reverse()) {
-    if (listed.length >= range.limit || end.timeMs < range.fromMs) return;
-    const mayHold = start.timeMs <= range.toMs && start.sequence < range.beforeSequence;
+    if (listed.length >= range.limit || isPast(end)) return;
+    const mayHold =
+      start.sequence < range.beforeSequence &&
+      (isLaterTimeline(end, start) || (start.timeMs <= range.toMs && end.timeMs >= range.fromMs));
     const commits = mayHold ? readCommits(segment, start, end) : [];
     listed.push(...commits.filter((commit) => isWithin(commit, range)).reverse());
     end = start;
@@ -86,24 +100,34 @@ function addCommits(
 /** The commits between two positions. @throws CORRUPT */
 function readCommits(segment: Segment, start: LogPosition, end: LogPosition): ListedCommit[] {
   const commits: ListedCommit[] = [];
-  let { sum, sequence: lastSequence, timeMs: lastMs } = start;
+  let { sum } = start;
+  let last: Dated = start;
   let bytes = 0;
-  for (const { record } of segment.headers(start, end.offset)) {
+  for (const { record, bytes: head } of segment.headers(start, end.offset)) {
     if (sum === end.sum) break;
-    if (record.sequence < lastSequence || record.timeMs < lastMs) break;
+    if (record.sequence < last.sequence) break;
+    if (record.timeMs < last.timeMs && !isLaterTimeline(record, last)) break;
     const { sequence, timeMs, flags, pageCount } = record;
     sum = record.sum;
-    lastSequence = sequence;
-    lastMs = timeMs;
+    last = record;
     if ((flags & MARKER) !== 0) continue;
     bytes += record.length;
     if ((flags & CONTINUES) !== 0) continue;
     const isRestore = (flags & RESTORE) !== 0;
-    commits.push({ sequence, timeMs, sum, bytes, pageCount, isRestore });
+    const isPromote = (flags & PROMOTE) !== 0;
+    const annotation = annotationIn(head, record);
+    const by = annotation === null ? undefined : authorIn(annotation);
+    if (by === null) throw damagedSegment(segment.number);
+    const facts = { sequence, timeMs, sum, bytes, pageCount, isRestore, isPromote };
+    commits.push({ ...facts, ...(by && { by }) });
     bytes = 0;
   }
   if (sum !== end.sum) throw damagedSegment(segment.number);
   return commits;
+}
+
+function isLaterTimeline(one: Dated, other: Dated): boolean {
+  return timelineStart(one.sequence) > other.sequence;
 }
 
 function isWithin({ timeMs, sequence }: ListedCommit, range: CommitRange): boolean {

@@ -1,17 +1,17 @@
-// The end of the log on its own: what a failed write leaves, the zeros ahead, and what is durable.
+// The end of the log on its own: the remains of a failed write, the zeros ahead, and the durable
+// position.
 
-import { beforeEach, expect, test } from 'vitest';
-import { storageError } from '../../src/contract/errors.ts';
-import type { SyncFile } from '../file/file.ts';
-import { runFlushing } from '../file/flushing.ts';
+import { beforeEach, expect, test, vi } from 'vitest';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { runFlushing, type SyncFile } from '../file/file.ts';
+
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { Checksum } from './checksum.ts';
-import { LogEnd } from './log-end.ts';
-import { CONTINUES, MARKER, parseHeader, RecordWriter } from './record.ts';
-import { Segment } from './segment.ts';
-import { SEGMENT_HEADER_BYTES } from './segment-header.ts';
+import { CommitLog } from './commit-log.ts';
+import { CONTINUES, parseHeader, RecordWriter } from './record.ts';
+import { SEGMENT_HEADER_BYTES, Segment, segmentName } from './segment.ts';
 
-const CHECKSUM = new Checksum(2, 5);
+const CHECKSUM = new Checksum(5);
 const START_MS = 1000;
 const KB = 1024;
 
@@ -19,14 +19,14 @@ let directory: MemoryDirectory;
 let file: SyncFile;
 let active: Segment;
 let nowMs: number;
-/** Answers of the disk to the next writes: what they throw, and whether pruning makes room. */
+/** Answers of the disk to the next writes: the error, and whether pruning makes room. */
 let failures: { readonly code: 'DISK_FULL' | 'IO'; readonly hasRoom: boolean }[];
 /** Ends the flushes that are under way, in order of their calls; null: they end at once. */
 let flushes: (() => void)[] | null;
-let end: LogEnd;
+let end: CommitLog;
 
-async function newSegment(number: number, last = { sequence: 10, timeMs: START_MS, sum: 42 }) {
-  const inner = await directory.open(`log-${number}`);
+async function firstSegment() {
+  const inner = await directory.open(segmentName(1));
   const watched: SyncFile = {
     read: (target, offset) => inner.read(target, offset),
     write: (bytes, offset) => {
@@ -41,7 +41,7 @@ async function newSegment(number: number, last = { sequence: 10, timeMs: START_M
     flush: () => (flushes === null ? undefined : new Promise((resolve) => flushes!.push(resolve))),
     close: () => inner.close(),
   };
-  return Segment.create(number, watched, last, CHECKSUM);
+  return Segment.create(1, watched, { sequence: 10, timeMs: START_MS, sum: 42 }, CHECKSUM);
 }
 
 beforeEach(async () => {
@@ -49,13 +49,23 @@ beforeEach(async () => {
   nowMs = START_MS;
   failures = [];
   flushes = null;
-  active = await newSegment(1);
+  active = await firstSegment();
   file = active.file;
   const environment = { now: () => nowMs, randomUint32: () => 7 };
-  end = new LogEnd(active, active.base, CHECKSUM, environment, () => {
-    const { hasRoom } = failures.shift()!;
-    return hasRoom;
+  end = new CommitLog({
+    directory,
+    environment,
+    checksum: CHECKSUM,
+    segmentBytes: KB,
+    active,
+    position: active.base,
+    spare: null,
+    opened: [],
+    oldest: 1,
+    firstNeeded: () => 1,
+    pinnedSequence: () => Number.POSITIVE_INFINITY,
   });
+  vi.spyOn(end.sealed, 'pruneOldest').mockImplementation(() => failures.shift()!.hasRoom);
 });
 
 /** Appends a record of `sizeBytes`; returns its offset. */
@@ -64,7 +74,7 @@ function append(flags = 0, sizeBytes = 80): number {
   writer.begin();
   for (let size = 80; size <= sizeBytes; size += 16) writer.addMarker(-1, 0);
   const sequence = end.position.sequence + 1;
-  return end.append(writer, { flags: MARKER | flags, sequence, pageCountBefore: 0, pageCount: 0 });
+  return end.append(writer, { flags, sequence, pageCountBefore: 0, pageCount: 0 });
 }
 
 /** The sequences of the records that the next opening finds. */
@@ -231,7 +241,7 @@ test('[LOG13] zeros are written ahead again after a failed write cut them off', 
   expect(file.sizeBytes()).toBe(end.position.offset + 64 * KB);
 });
 
-test('[LOG4] a flush makes durable what was committed when it began', async () => {
+test('[LOG4] a flush makes the commits before its beginning durable', async () => {
   flushes = [];
   append();
   const first = end.position;
@@ -284,13 +294,15 @@ test('[LOG16] discarding drops the open parts too, and is flushed', () => {
   expect(found()).toEqual([11]);
 });
 
-test('[LOG14] a flush of the segment before says nothing of the one that follows', async () => {
+test('[LOG14] a flush of the previous segment proves nothing about the next one', async () => {
   append();
+  runFlushing(end.flush());
+  await end.maintain(async () => 0);
   flushes = [];
   const running = runFlushing(end.flush());
-  const next = await newSegment(2, end.position);
-  end.begin(next);
-  expect([end.active, end.position, end.isDurable]).toEqual([next, next.base, true]);
+  end.rotate();
+  const next = end.active;
+  expect([next.number, end.position, end.isDurable]).toEqual([2, next.base, true]);
   expect(append()).toBe(SEGMENT_HEADER_BYTES);
   append();
   flushes[0]!();

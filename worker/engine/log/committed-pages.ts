@@ -1,15 +1,17 @@
 // The committed state of a database: the main file, and an overlay of pages that are newer.
 //
-// Invariants: a checkpoint writes to the main file only what is durable in the log, so callers flush
-// first. Pages stay in the overlay until the main file is flushed. After a checkpoint, the main file
-// is a plain SQLite image.
+// Invariants: a checkpoint writes to the main file only pages that are durable in the log, so callers
+// flush first. Pages stay in the overlay until the main file is flushed. After a checkpoint, the main
+// file is a plain SQLite image.
 
-import { storageError } from '../../src/contract/errors.ts';
-import { isDiskFull } from '../file/file.ts';
-import { type Flushing, runFlushing } from '../file/flushing.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { type Flushing, isDiskFull, runFlushing } from '../file/file.ts';
+import { assert } from '../file/invariant.ts';
+
 import type { CheckpointFile, PendingRestore } from './checkpoint-file.ts';
 import type { CommitLog } from './commit-log.ts';
 import type { MainFile } from './main-file.ts';
+import type { PageLayer } from './page-layer.ts';
 import { type EachPage, type LoggedImage, type Overlay, PAGE_BYTES } from './pages.ts';
 import type { Redo } from './redo.ts';
 
@@ -28,6 +30,8 @@ const OVERLAY_FACTOR_MAX = 4;
 const RUN_PAGES = 64;
 
 export interface CheckpointOptions {
+  /** Assertions that take time are made too: in tests and in the simulation. */
+  readonly isChecked: boolean;
   readonly checkpointOverlayBytes: number;
   readonly checkpointLogBytes: number;
 }
@@ -35,7 +39,7 @@ export interface CheckpointOptions {
 // Shared by all objects of a worker: never in use across turns of the event loop.
 const run = new Uint8Array(RUN_PAGES * PAGE_BYTES);
 
-export class CommittedPages {
+export class CommittedPages implements PageLayer {
   readonly #main: MainFile;
   readonly #checkpoints: CheckpointFile;
   readonly #log: CommitLog;
@@ -63,6 +67,7 @@ export class CommittedPages {
     this.#overlay = redo.overlay;
     this.#pageCount = redo.pageCount;
     this.#mainPages = redo.pageCountMost;
+    this.#checkImages();
     // A bulk load interrupted by a crash leaves pages that no state contains.
     main.cut(this.#mainPages);
   }
@@ -71,12 +76,24 @@ export class CommittedPages {
     return this.#pageCount;
   }
 
+  /** The moment of its origin, if it is a branch. */
+  get below(): PageLayer | null {
+    return this.#main.branch?.base ?? null;
+  }
+
+  *ownPages(): Generator<number> {
+    yield* this.#main.branch?.ownPages() ?? [];
+    yield* this.#overlay.keys();
+    const end = Math.max(this.#pageCount, this.below?.pageCount ?? 0);
+    for (let i = Math.min(this.#pageCount, this.below?.pageCount ?? 0); i < end; i++) yield i;
+  }
+
   /** No recoverable state has a page in the main file at or beyond this index. */
   get reachOfMain(): number {
     return Math.max(this.#mainPages, this.#pageCount);
   }
 
-  /** @throws CORRUPT if the bytes are not those that were committed. */
+  /** @throws CORRUPT if the bytes differ from the committed ones. */
   read(pageIndex: number, target: Uint8Array): void {
     const page = this.#overlay.get(pageIndex);
     if (page === undefined) this.#main.read(pageIndex, target);
@@ -118,6 +135,7 @@ export class CommittedPages {
     for (let i = pageCount; i < this.#pageCount; i++) this.#overlay.delete(i);
     if (mainGrew) this.#mainPages = Math.max(this.#mainPages, pageCount);
     this.#pageCount = pageCount;
+    if (this.#options.isChecked) this.#checkImages();
   }
 
   /** @throws DISK_FULL if the overlay is at its bound and the main file still cannot grow. */
@@ -162,6 +180,8 @@ export class CommittedPages {
    * lost, and it can be retried.
    */
   *checkpoint(pending: PendingRestore | null, mayCut: boolean): Flushing<boolean> {
+    assert(this.#log.isDurable, 'a checkpoint began before the log was durable');
+    assert(!this.isCheckpointing, 'a checkpoint began during another one');
     this.#pendingRestore = pending;
     const { position } = this.#log;
     const pageCount = this.#pageCount;
@@ -171,7 +191,7 @@ export class CommittedPages {
     this.#checkpointState = 'running';
     try {
       for (const [pageIndex, page] of written) this.#main.setSum(pageIndex, page);
-      this.#log.writeIndex();
+      this.#log.active.writeIndex();
       yield* this.#checkpoints.begin(next);
       this.#writeRuns(written);
       if (mayCut) this.#main.cut(pageCount);
@@ -191,6 +211,14 @@ export class CommittedPages {
     return true;
   }
 
+  /**
+   * Before the next segment begins. Without the slot of a checkpoint, a branch forgets the places of its pages, and only
+   * the segment that ends makes them again: so the slot must be durable.
+   */
+  *endCheckpoint(): Flushing<void> {
+    if (this.#main.branch !== null) yield this.#checkpoints.flush();
+  }
+
   /** Resolves when no retried checkpoint is in progress. */
   async settled(): Promise<void> {
     await this.#retrying;
@@ -203,6 +231,15 @@ export class CommittedPages {
     // This commit is refused; a later one benefits if there was room.
     this.#retrying = done.catch(() => false);
     return false;
+  }
+
+  /** Every image is in the active segment, before the end of the log: none is left of a segment that has ended. */
+  #checkImages(): void {
+    const end = this.#log.position.offset;
+    for (const page of this.#overlay.values()) {
+      if (page instanceof Uint8Array) continue;
+      assert(page.offset + PAGE_BYTES <= end, 'a page refers to a segment that has ended');
+    }
   }
 
   get #overlayBytes(): number {

@@ -1,11 +1,12 @@
 // The pages of an earlier state, as the words in which they differ from those of now.
 //
-// Records are added from the oldest on. The first one that changes a word says what the word was, so of a page that
-// was changed often no more is kept than of one that was changed once.
+// Records are added from the oldest on. The first record that changes a word holds the original word, so a page
+// that was changed often takes no more memory than a page that was changed once.
 //
 // Invariant: words that no added record has changed are those of now. Knows nothing of files.
 
-import { type EachPage, PAGE_WORDS, wordsOf } from './pages.ts';
+import { wordsOf } from './checksum.ts';
+import { type EachPage, PAGE_WORDS } from './pages.ts';
 import { type EachRange, entriesOf, MARKER, type PageEntry, type Record } from './record.ts';
 import { CHUNK_WORDS, WordSlab } from './slab.ts';
 
@@ -89,7 +90,7 @@ export class EarlierPages {
     return this.#isWhole;
   }
 
-  /** Drops the words, once every page has them. What was changed first stays known. */
+  /** Drops the words, once every page has them. The first changes stay known. */
   dropWords(): void {
     this.#isWhole = false;
     for (const page of this.#pages.values()) page.range = NO_RANGE;

@@ -1,15 +1,17 @@
-// Pages that are edited in place, in any order with what SQLite does: the transaction, its record, and its undoing.
+// Pages that are edited in place, in any order with SQLite's own writes: the transaction, its record, and its
+// undoing.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { copyOf, imageOf, noise, TestEnvironment } from '../../testing/test-log.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
-import { copyOf, imageOf, noise, TestEnvironment } from '../testing/test-log.ts';
 import { ObjectFiles } from './object-files.ts';
 import type { PageStore } from './page-store.ts';
 import { PAGE_BYTES } from './pages.ts';
 import { type RecoveryOptions, recover } from './recovery.ts';
 
 const OPTIONS = {
+  isChecked: true,
   segmentBytes: 1 << 16,
   pastBytes: 1 << 20,
   undoBytes: 1 << 20,

@@ -1,7 +1,8 @@
 import { beforeAll, expect, test, vi } from 'vitest';
+import { checkMain, readLog, readSlot, tableCount } from '../../testing/format-reader.ts';
+import { bytesOf, noise, openLog, put, TestEnvironment } from '../../testing/test-log.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
-import { checkMain, readLog, readSlot, tableCount } from '../testing/format-reader.ts';
-import { bytesOf, noise, openLog, put, TestEnvironment } from '../testing/test-log.ts';
+import { annotationOf } from './annotation.ts';
 
 beforeAll(() => {
   vi.spyOn(console, 'error').mockImplementation(() => {});
@@ -21,7 +22,7 @@ async function readDirectory(directory: MemoryDirectory) {
   return { checkpoint, main, segments };
 }
 
-test('[LOG17] a reader built from the document alone finds what was committed', async () => {
+test('[LOG17] a reader built from the document alone finds every commit', async () => {
   const directory = new MemoryDirectory();
   const environment = new TestEnvironment();
   // Every transaction that spills is logged as a whole: none of its pages is beyond the main file.
@@ -38,13 +39,15 @@ test('[LOG17] a reader built from the document alone finds what was committed', 
   }
   const bookmark = files.currentBookmark();
   db.exec('PRAGMA cache_size=10');
+  // A transaction that spills, whose last part has the annotation, and the marker of a restore.
+  files.annotate(annotationOf({ kind: 'storage', connection: 'c0', label: 'Überall' }));
   db.exec('UPDATE t SET v = randomblob(length(v))');
   await step();
   db.exec('DELETE FROM t WHERE k > 3');
   db.exec('VACUUM');
   put(db, 1000, 'the pages that are gone');
   await step();
-  files.scheduleRestore(bookmark);
+  files.scheduleRestore(bookmark, annotationOf({ kind: 'restore', method: 'undo' }));
   await step();
   const image = files.databaseBytes();
   const sequence = files.committedSequence;
@@ -53,7 +56,8 @@ test('[LOG17] a reader built from the document alone finds what was committed', 
   const { checkpoint, main, segments } = await readDirectory(directory);
   const { salt } = readSlot(checkpoint);
   const read = readLog(segments, salt!);
-  expect(tableCount).toBe(7);
+  expect(tableCount).toBe(10);
+  expect(new Set(read.authors)).toEqual(new Set(['1 c0Überall', '10 undo']));
   expect(segments.length).toBeGreaterThan(2);
   expect(read.sequence).toBe(sequence);
   expect(Buffer.from(read.image).equals(image)).toBe(true);
@@ -66,4 +70,4 @@ test('[LOG17] a reader built from the document alone finds what was committed', 
   const place = { segment, offset, sequence: slot.sequence, timeMs, recordSum };
   expect(read.places).toContainEqual(place);
   expect([slot.restoreTarget, slot.restoreSum]).toEqual([-1, 0]);
-}, 30_000);
+});

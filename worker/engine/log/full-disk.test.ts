@@ -1,4 +1,4 @@
-// What a full disk does to an object whose main file cannot grow: where it ends, and how it goes on.
+// A full disk under an object whose main file cannot grow: where it ends, and how it goes on.
 
 import type { Database } from '@sqlite.org/sqlite-wasm';
 import { beforeAll, expect, test, vi } from 'vitest';
@@ -10,7 +10,7 @@ import {
   TestEnvironment,
   vfs,
   WatchedDirectory,
-} from '../testing/test-log.ts';
+} from '../../testing/test-log.ts';
 
 beforeAll(() => {
   vi.spyOn(console, 'error').mockImplementation(() => {});

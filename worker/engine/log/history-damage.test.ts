@@ -1,5 +1,4 @@
 import { beforeAll, expect, test, vi } from 'vitest';
-import { MemoryDirectory } from '../file/memory-file.ts';
 import {
   bytesOf,
   openLog,
@@ -7,7 +6,8 @@ import {
   put,
   START_MS,
   TestEnvironment,
-} from '../testing/test-log.ts';
+} from '../../testing/test-log.ts';
+import { MemoryDirectory } from '../file/memory-file.ts';
 import { ObjectFiles } from './object-files.ts';
 
 beforeAll(() => {

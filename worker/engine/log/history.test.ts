@@ -1,8 +1,6 @@
 // Bookmarks, restores and times, and the segments that they lie in.
 
 import { beforeAll, expect, test, vi } from 'vitest';
-import type { FileDirectory } from '../file/file.ts';
-import { MemoryDirectory } from '../file/memory-file.ts';
 import {
   all,
   type OpenedLog,
@@ -12,7 +10,9 @@ import {
   sqlite3,
   TestEnvironment,
   vfs,
-} from '../testing/test-log.ts';
+} from '../../testing/test-log.ts';
+import type { FileDirectory } from '../file/file.ts';
+import { MemoryDirectory } from '../file/memory-file.ts';
 import { ObjectFiles } from './object-files.ts';
 
 const DAY_MS = 86_400_000;

@@ -1,10 +1,10 @@
-// The main file on its own: what a read verifies, and what a write does on a full disk.
+// The main file on its own: the checks of a read, and a write on a full disk.
 
 import { beforeEach, expect, test } from 'vitest';
-import { storageError } from '../../src/contract/errors.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { noise } from '../../testing/test-log.ts';
 import type { SyncFile } from '../file/file.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
-import { noise } from '../testing/test-log.ts';
 import { CheckpointFile } from './checkpoint-file.ts';
 import { MainFile } from './main-file.ts';
 import { PAGE_BYTES } from './pages.ts';
@@ -53,14 +53,14 @@ function put(pageIndex: number, page: Uint8Array): void {
 
 const corrupt = (message: unknown) => expect.objectContaining({ code: 'CORRUPT', message });
 
-test('[LOG7] a page reads as it was written; otherwise the error names it, and says what is wrong', () => {
+test('[LOG7] a page reads as it was written; otherwise the error names the page and its fault', () => {
   const target = new Uint8Array(PAGE_BYTES);
   for (const index of [0, 1, 2]) put(index, noise(index, PAGE_BYTES));
   main.read(1, target);
   expect(target).toEqual(noise(1, PAGE_BYTES));
   file.write(noise(2, 1), PAGE_BYTES + 100);
   expect(() => main.read(1, target)).toThrow(
-    corrupt('page 2: its bytes in the main file are not those that were written.'),
+    corrupt('page 2: its bytes in the main file differ from the bytes that were written.'),
   );
   file.truncate(3 * PAGE_BYTES - 1);
   expect(() => main.read(2, target)).toThrow(corrupt('page 3: the main file ends before it.'));
@@ -69,7 +69,7 @@ test('[LOG7] a page reads as it was written; otherwise the error names it, and s
   expect(() => main.read(2, target)).toThrow(corrupt(expect.stringContaining('page 3')));
 });
 
-test('[LOG7] pages read together are those that were written, near or far from each other', () => {
+test('[LOG7] pages read together equal the written pages, near or far from each other', () => {
   const indexes = [0, 1, 3, 11, 12, 70, 71, 500];
   for (const index of indexes) put(index, noise(index, PAGE_BYTES));
   const lengths: number[] = [];

@@ -9,7 +9,7 @@ import {
   START_MS,
   TestEnvironment,
   WatchedDirectory,
-} from '../testing/test-log.ts';
+} from '../../testing/test-log.ts';
 import { ObjectFiles } from './object-files.ts';
 import { PAGE_BYTES } from './pages.ts';
 
@@ -57,7 +57,7 @@ function contentOf(seed: number): Uint8Array {
 /** The part of a bookmark that names the commit. */
 const sequenceOf = (bookmark: string) => bookmark.slice(0, 17);
 
-/** What the page holds after a restore, in a copy of the directory; null: there is no page. */
+/** The content of the page after a restore, in a copy of the directory; null: there is no page. */
 async function restored(
   original: WatchedDirectory,
   environment: TestEnvironment,
@@ -114,7 +114,7 @@ test('[LOG12] the time before the first commit is the empty object', async () =>
   }
 });
 
-test('[LOG12] [LOG11] what was pruned is unavailable, and what follows it is not', async () => {
+test('[LOG12] [LOG11] pruned commits are unavailable, and later ones are not', async () => {
   const { environment, files, moments } = await withMoments();
   const { segment } = moments[0]!;
   const first = moments.findIndex((moment) => moment.segment !== segment);

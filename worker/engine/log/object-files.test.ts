@@ -1,10 +1,10 @@
 import { beforeAll, expect, test, vi } from 'vitest';
+import { all, openLog, put, sqlite3, TestEnvironment, vfs } from '../../testing/test-log.ts';
 import type { FileDirectory, SyncFile } from '../file/file.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
-import { all, openLog, put, sqlite3, TestEnvironment, vfs } from '../testing/test-log.ts';
 import { ObjectFiles } from './object-files.ts';
 import { RECORD_MAGIC } from './record.ts';
-import { SEGMENT_HEADER_BYTES } from './segment-header.ts';
+import { SEGMENT_HEADER_BYTES } from './segment.ts';
 
 beforeAll(() => {
   // sqlite-wasm reports every failed step on the console; the failures here are intended.

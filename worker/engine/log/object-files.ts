@@ -5,45 +5,62 @@
 //
 // Knows nothing of SQL, gates or classes. Time and randomness come from its environment.
 
-import { isStorageError, storageError } from '../../src/contract/errors.ts';
-import { RECOVERY_WINDOW_DAYS } from '../../src/contract/limits.ts';
-import type { DatabaseFile } from '../file/database-file.ts';
-import type { FileDirectory } from '../file/file.ts';
-import { type Flushing, runFlushing } from '../file/flushing.ts';
-import { formatBookmark, parseBookmark, timelineEnd } from './bookmark.ts';
+import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
+import { RECOVERY_WINDOW_DAYS } from '../../../src/shared/contract/limits.ts';
+import { type DatabaseFile, type FileDirectory, type Flushing, runFlushing } from '../file/file.ts';
+import { assert } from '../file/invariant.ts';
+
+import type { Annotation } from './annotation.ts';
+import { formatBookmark, parseBookmark } from './bookmark.ts';
 import type { PendingRestore } from './checkpoint-file.ts';
 import { type CommitRange, type ListedCommit, listCommits } from './commit-list.ts';
-import { SEGMENT_BYTES } from './commit-log.ts';
+import { type LogEnvironment, SEGMENT_BYTES } from './commit-log.ts';
+
 import { CHECKPOINT_LOG_BYTES, CHECKPOINT_OVERLAY_BYTES } from './committed-pages.ts';
-import type { LogEnvironment } from './log-end.ts';
+import { Corrections } from './corrections.ts';
+import type { KeptPages } from './kept-pages.ts';
+import { timelineEnd, timelineStart } from './log-position.ts';
+import { differingPages, type PageLayer } from './page-layer.ts';
 import { PAGE_BYTES } from './pages.ts';
 import type { PastState } from './past-state.ts';
 import { PAST_BYTES } from './past-states.ts';
+import { PROMOTE } from './record.ts';
 import { type Recovered, type RecoveryOptions, recover } from './recovery.ts';
 import { Restore } from './restore.ts';
-import { findTime } from './time-search.ts';
+import { findTarget } from './target-search.ts';
 import { SPILL_BYTES } from './transaction-pages.ts';
 import { UNDO_BYTES } from './undo.ts';
 
 export { isDiskFull } from '../file/file.ts';
-export type { LogEnvironment } from './log-end.ts';
+export type { LogEnvironment } from './commit-log.ts';
 
-const WINDOW_MS = RECOVERY_WINDOW_DAYS * 86_400_000;
+const DAY_MS = 86_400_000;
+const WINDOW_MS = RECOVERY_WINDOW_DAYS * DAY_MS;
 
 /** How many files opening an object needs at most, unless a crash left more segments to redo: see OpeningFiles. */
 const OPENING_FILES = 5;
 
-const DEFAULTS: RecoveryOptions = {
+/** Sizes with which objects are opened. */
+export const DEFAULT_SIZES: RecoveryOptions = {
   segmentBytes: SEGMENT_BYTES,
   spillBytes: SPILL_BYTES,
   pastBytes: PAST_BYTES,
   undoBytes: UNDO_BYTES,
   checkpointOverlayBytes: CHECKPOINT_OVERLAY_BYTES,
   checkpointLogBytes: CHECKPOINT_LOG_BYTES,
+  isChecked: false,
 };
 
 /** Which commits are listed; `before` is a bookmark. */
 export type HistoryRange = Omit<CommitRange, 'beforeSequence'> & { readonly before: string | null };
+
+/** Sizes other than the usual ones. */
+export type FileSizes = Partial<Omit<RecoveryOptions, 'base'>>;
+
+/** The environment of an object's files. */
+export interface FilesEnvironment extends LogEnvironment {
+  readonly fileSizes?: FileSizes;
+}
 
 export interface BookmarkedCommit extends ListedCommit {
   readonly bookmark: string;
@@ -54,6 +71,8 @@ export class ObjectFiles {
   readonly #main: Recovered['main'];
   readonly #log: Recovered['log'];
   readonly #pages: Recovered['pages'];
+  /** The branches of the object that are kept. */
+  readonly branches: Recovered['branches'];
   readonly #restore: Restore;
   /** Serializes operations that open files, because a file has only one holder. */
   #opening: Promise<unknown> = Promise.resolve();
@@ -67,12 +86,13 @@ export class ObjectFiles {
     this.#main = recovered.main;
     this.#log = recovered.log;
     this.#pages = recovered.pages;
+    this.branches = recovered.branches;
     this.#restore = new Restore(recovered.log, recovered.pages, recovered.pendingRestore);
   }
 
   /**
-   * Opens an object, or creates one in an empty directory. Recovers the committed state, durably, and shows what
-   * a pending restore brings back: see Restore.
+   * Opens an object, or creates one in an empty directory. Recovers the committed state, durably, and shows the
+   * state of a pending restore: see Restore.
    *
    * @throws CORRUPT, IO, DISK_FULL, STORAGE_LOCKED, TOO_MANY_OPEN; BOOKMARK_INVALID or BOOKMARK_UNAVAILABLE when
    *   the pending restore is impossible. The restore is then cancelled, and the next opening succeeds
@@ -80,12 +100,16 @@ export class ObjectFiles {
    */
   static async open(
     directory: FileDirectory,
-    environment: LogEnvironment,
+    environment: FilesEnvironment,
     options: Partial<RecoveryOptions> = {},
   ): Promise<ObjectFiles> {
     const giveBack = await directory.reserveFiles?.(OPENING_FILES);
     try {
-      const recovered = await recover(directory, environment, { ...DEFAULTS, ...options });
+      const recovered = await recover(directory, environment, {
+        ...DEFAULT_SIZES,
+        ...environment.fileSizes,
+        ...options,
+      });
       const files = new ObjectFiles(environment, recovered);
       try {
         await files.#restore.show();
@@ -102,6 +126,16 @@ export class ObjectFiles {
   /** The database as SQLite reads and writes it. */
   get file(): DatabaseFile {
     return this.#pages;
+  }
+
+  /** Says who makes the next commit; undefined: nobody that is to be named. */
+  annotate(annotation: Annotation | undefined): void {
+    this.#pages.annotation = annotation?.bytes ?? null;
+  }
+
+  /** The state that it began with, if it is a branch. It ends with the files of its origin. */
+  get beginning(): PastState | null {
+    return this.#main.branch?.base ?? null;
   }
 
   /** Sequence of the last commit. */
@@ -161,6 +195,26 @@ export class ObjectFiles {
   }
 
   /**
+   * Becomes another state, from the pages in which the two differ, as one commit. As `overwrite` otherwise.
+   *
+   * @throws DISK_FULL, IO, CORRUPT: SQLite and the log then disagree, and the files must be closed.
+   */
+  become(state: DatabaseFile & PageLayer): void {
+    const page = new Uint8Array(PAGE_BYTES);
+    const different = differingPages(state, this.#pages.committed);
+    if (different === null)
+      throw storageError('INTERNAL', 'become: the state is of another object.');
+    this.#pages.isHeld = true;
+    for (const pageIndex of different) {
+      if (pageIndex >= state.pageCount) break;
+      state.read(page, pageIndex * PAGE_BYTES);
+      this.#pages.write(page, pageIndex * PAGE_BYTES);
+    }
+    this.#pages.truncate(state.sizeBytes());
+    this.#pages.releaseAs(PROMOTE);
+  }
+
+  /**
    * Discards every commit that is not durable, as far as the disk allows. The files must be closed
    * afterwards, because SQLite's cache still contains those commits. Does nothing after `close`.
    */
@@ -199,6 +253,12 @@ export class ObjectFiles {
     return this.#restore.isUnfinished;
   }
 
+  /** True if the next opening shows the state of a restore that was requested. */
+  get isToBeRestored(): boolean {
+    const { isRequested, isShown, pending } = this.#restore;
+    return isRequested || (pending !== null && !isShown);
+  }
+
   /** True if opening shows a restore that is not committed. */
   get showsRestore(): boolean {
     return this.#restore.isShown;
@@ -227,21 +287,22 @@ export class ObjectFiles {
   maintain(): Promise<void> {
     return this.#exclusively(async () => {
       if (this.#closed !== undefined) return;
-      await this.#log.maintain(this.#environment.now() - WINDOW_MS);
+      await this.#log.maintain(() => this.#keptFrom());
+      this.#restore.checkHistory();
     });
   }
 
-  /** The bookmark of the last commit, flushed or not. @throws what `commitRestore` throws */
+  /** The bookmark of the last commit, flushed or not. @throws errors of `commitRestore` */
   currentBookmark(): string {
     this.commitRestore();
     return formatBookmark(this.#log.position, this.#log.checksum);
   }
 
   /**
-   * The bookmark of the last commit at or before a time. Returns a promise if an older segment has
-   * to be searched.
+   * The bookmark of the last commit at or before a time. Returns a promise if the history has to be searched.
    *
-   * @throws BOOKMARK_UNAVAILABLE if the time is in the future, outside the window, or pruned.
+   * @throws BOOKMARK_UNAVAILABLE if the time is in the future, outside the window, or pruned, or if the clock was set
+   *   back around it.
    */
   bookmarkForTime(timeMs: number): string | Promise<string> {
     const now = this.#environment.now();
@@ -252,11 +313,33 @@ export class ObjectFiles {
       );
     }
     this.commitRestore();
-    if (timeMs >= this.#log.position.timeMs) return this.currentBookmark();
+    const { position, checksum } = this.#log;
+    const isPlain = timelineStart(position.sequence) === 0; // the clock was never set back
+    if (isPlain && timeMs >= position.timeMs) return this.currentBookmark();
     return this.#readHistory('bookmark', async () => {
-      const found = await findTime(timeMs, this.#log);
-      return formatBookmark(found, this.#log.checksum);
+      const corrections = await Corrections.find(this.#log, now);
+      const found = await corrections.commitAt(timeMs);
+      const { position: end } = this.#log;
+      return formatBookmark(found.sequence === end.sequence ? end : found, checksum);
     });
+  }
+
+  /** A bookmark of the state before the commit that a bookmark names. @throws BOOKMARK_INVALID */
+  bookmarkBefore(bookmark: string): string {
+    const { checksum, nowMs } = this.#log;
+    const { sequence, sum } = this.#targetOf(bookmark);
+    if (sequence === 0 || sum === 0) {
+      throw storageError(
+        'BOOKMARK_INVALID',
+        `"${bookmark}" names no commit; take one of history().`,
+      );
+    }
+    return formatBookmark({ sequence: sequence - 1, timeMs: nowMs, sum: 0 }, checksum);
+  }
+
+  /** True if no commit is between those of two bookmarks. @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE */
+  isNext(bookmark: string, later: string): boolean {
+    return this.#targetOf(bookmark).sequence + 1 === this.#targetOf(later).sequence;
   }
 
   /**
@@ -266,12 +349,18 @@ export class ObjectFiles {
    *
    * @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE
    */
-  scheduleRestore(bookmark: string): string {
+  scheduleRestore(bookmark: string, by?: Annotation): string {
     this.commitRestore();
-    this.#restore.request(this.#targetOf(bookmark));
+    const annotation = by && { annotation: by.bytes };
+    this.#restore.request({ ...this.#targetOf(bookmark), ...annotation });
     const { checksum, position } = this.#log;
     const end = timelineEnd(position.sequence);
-    return formatBookmark({ sequence: end, timeMs: this.#log.timeMs(), sum: 0 }, checksum);
+    return formatBookmark({ sequence: end, timeMs: this.#log.nowMs, sum: 0 }, checksum);
+  }
+
+  /** Takes back the restore that the next opening would make; false if there is none. @throws DISK_FULL, IO */
+  cancelRestore(): boolean {
+    return this.#restore.takeBack();
   }
 
   /**
@@ -302,6 +391,31 @@ export class ObjectFiles {
     return this.#readHistory('at', () => this.#pages.past.open(target, this.#log));
   }
 
+  /**
+   * Opens the state of a bookmark for a branch, whose pages are kept in `kept`. It is not closed to make room.
+   *
+   * @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, CORRUPT, DISK_FULL, MEMORY_FULL
+   */
+  pinPast(bookmark: string, kept: KeptPages): Promise<PastState> {
+    this.commitRestore();
+    const target = this.#targetOf(bookmark);
+    return this.#readHistory('fork', () => this.#pages.past.pin(target, this.#log, kept));
+  }
+
+  /**
+   * The bookmark of the very commit that a bookmark names, which may be the end of a time that goes on.
+   *
+   * @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, CORRUPT
+   */
+  exactBookmark(bookmark: string): Promise<string> {
+    this.commitRestore();
+    const target = this.#targetOf(bookmark);
+    return this.#readHistory('fork', async () => {
+      const { position } = await findTarget(target, this.#log);
+      return formatBookmark(position, this.#log.checksum);
+    });
+  }
+
   /** A past state is in use: others are closed before it. */
   usePast(state: PastState): void {
     this.#pages.past.use(state);
@@ -325,6 +439,8 @@ export class ObjectFiles {
       await Promise.allSettled(this.#underWay);
       await this.#pages.committed.settled();
       if (this.owesRestore && !this.needsFlush) await this.#finishRestore();
+      const isIdle = this.#underWay.size === 0 && !this.#pages.committed.isCheckpointing;
+      assert(isIdle, 'the files were closed during a flush or a checkpoint');
       this.#log.close();
       this.#main.close();
     });
@@ -341,7 +457,7 @@ export class ObjectFiles {
     return work;
   }
 
-  /** Runs what reads the history. Once commits are discarded, they would look like damage. */
+  /** Runs a read of the history. Once commits are discarded, they would look like damage. */
   #readHistory<T>(operation: string, read: () => Promise<T>): Promise<T> {
     return this.#exclusively(async () => {
       if (this.#closed !== undefined) throw closed(operation);
@@ -363,7 +479,8 @@ export class ObjectFiles {
 
   /** @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE */
   #targetOf(bookmark: string): PendingRestore {
-    const { checksum, position, oldestBase } = this.#log;
+    const { checksum, position, sealed } = this.#log;
+    const { oldestBase } = sealed;
     const { sequence, sum } = parseBookmark(bookmark, checksum);
     if (sequence > (sum === 0 ? timelineEnd(position.sequence) : position.sequence)) {
       throw storageError('BOOKMARK_INVALID', `"${bookmark}" names a commit that does not exist.`);
@@ -375,6 +492,27 @@ export class ObjectFiles {
       );
     }
     return { sequence, sum };
+  }
+
+  /**
+   * The sequence of the commit that the history goes back to. The window is counted from the last commit that is a day
+   * older than the newest: a clock that is ahead for less than a day gives up nothing.
+   */
+  async #keptFrom(): Promise<number> {
+    const nowMs = this.#environment.now();
+    const oldestMs = this.#log.sealed.oldestBase?.timeMs ?? 0;
+    const isPlain = timelineStart(this.#log.position.sequence) === 0;
+    if (isPlain && oldestMs <= nowMs && oldestMs >= nowMs - WINDOW_MS) return 0;
+    try {
+      const corrections = await Corrections.find(this.#log, nowMs);
+      const newestMs = Math.min(nowMs, this.#log.position.timeMs);
+      const shown = await corrections.lastCertain(newestMs - DAY_MS);
+      if (shown === null) return 0;
+      return (await corrections.lastCertain(shown.timeMs - WINDOW_MS - 1))?.sequence ?? 0;
+    } catch (error) {
+      if (isStorageError(error) && error.code === 'CORRUPT') return 0; // whoever reads it is told
+      throw error;
+    }
   }
 
   async #finishRestore(): Promise<void> {

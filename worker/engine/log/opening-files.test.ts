@@ -1,7 +1,7 @@
 // Which files opening holds, and which of them are closed again.
 
 import { beforeEach, expect, test } from 'vitest';
-import { storageError } from '../../src/contract/errors.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { FileDirectory } from '../file/file.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { OpeningFiles } from './opening-files.ts';

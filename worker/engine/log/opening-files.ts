@@ -2,7 +2,7 @@
 //
 // Invariant: a file that nobody has taken over when opening ends is closed.
 
-import { storageError } from '../../src/contract/errors.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { FileDirectory, SyncFile } from '../file/file.ts';
 import { segmentName, segmentNumber } from './segment.ts';
 
@@ -12,10 +12,16 @@ const CHECKPOINT_NAME = 'checkpoint';
 export class OpeningFiles {
   readonly #directory: FileDirectory;
   readonly #open = new Map<string, SyncFile>();
+  #names: readonly string[] = [];
   #numbers: readonly number[] = [];
 
   constructor(directory: FileDirectory) {
     this.#directory = directory;
+  }
+
+  /** The files that exist. */
+  get names(): readonly string[] {
+    return this.#names;
   }
 
   /** Numbers of the segments, in order. */
@@ -43,7 +49,8 @@ export class OpeningFiles {
 
   /** Lists the segments; opens the other two files, and the segments that are likely to be needed. */
   async openFirst(): Promise<void> {
-    this.#numbers = (await this.#directory.names())
+    this.#names = await this.#directory.names();
+    this.#numbers = this.#names
       .map(segmentNumber)
       .filter((number) => number !== null)
       .sort((a, b) => a - b);
@@ -85,7 +92,7 @@ export class OpeningFiles {
     for (const file of this.#open.values()) file.close();
   }
 
-  /** Opens those that are not open yet, in parallel. */
+  /** Opens the missing ones, in parallel. */
   async #openAll(names: readonly string[]): Promise<void> {
     const results = await Promise.allSettled(
       names

@@ -1,18 +1,19 @@
-// What opening refuses, in words, and what it writes: a missing or damaged part is never taken for a new object
-// or a shorter history.
+// Refusals of opening, in words, and its writes: a missing or damaged part is never taken for a new object or a
+// shorter history.
 
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { turns } from '../../../src/testing/turns.ts';
 import {
   bytesOf,
   noise,
   overwrite,
   TestEnvironment,
   WatchedDirectory,
-} from '../testing/test-log.ts';
+} from '../../testing/test-log.ts';
 import { CheckpointFile } from './checkpoint-file.ts';
 import { ObjectFiles } from './object-files.ts';
 import { PAGE_BYTES } from './pages.ts';
-import { SEGMENT_HEADER_BYTES } from './segment-header.ts';
+import { SEGMENT_HEADER_BYTES } from './segment.ts';
 
 const SMALL = { segmentBytes: 8 * PAGE_BYTES, checkpointLogBytes: 4 * PAGE_BYTES };
 
@@ -119,4 +120,22 @@ test('[LOG7] opening writes a new slot when the newest one was lost with the seg
   const files = await open(directory);
   await files.close();
   expect(await checkpointOf(directory)).toMatchObject({ segment: 2 });
+});
+
+test('[LOG1] a state is durable before an opening shows it', async () => {
+  const directory = await withHistory();
+  directory.isLate = true;
+  let shown: ObjectFiles | undefined;
+  const opening = open(directory).then((files) => {
+    shown = files;
+  });
+  await vi.waitUntil(() => directory.lateCount > 0 || shown !== undefined);
+  await turns(10);
+  expect(shown).toBeUndefined();
+  directory.isLate = false;
+  directory.release();
+  await opening;
+  const active = [...directory.flushed.keys()].filter((name) => name.startsWith('log-'));
+  expect(active).not.toEqual([]);
+  await shown!.close();
 });

@@ -1,15 +1,15 @@
-// The database file without SQLite: what its reads and writes give, what a failure leaves, and what a
-// checkpoint copies.
+// The database file without SQLite: the results of reads and writes, the state after a failure, and the
+// pages of a checkpoint.
 
 import { expect, test } from 'vitest';
-import type { FileDirectory } from '../file/file.ts';
 import {
   bytesOf,
   noise,
   overwrite,
   TestEnvironment,
   WatchedDirectory,
-} from '../testing/test-log.ts';
+} from '../../testing/test-log.ts';
+import type { FileDirectory } from '../file/file.ts';
 import { ObjectFiles } from './object-files.ts';
 import { PAGE_BYTES } from './pages.ts';
 
@@ -89,7 +89,7 @@ test('[LOG18] a call that SQLite never makes is INTERNAL, with its place', async
   await files.close();
 });
 
-test('[LOG15] a page that was skipped is zeros; so is one that was cut off and skipped', async () => {
+test('[LOG15] a page that was skipped is zeros, also if it was cut off before', async () => {
   const directory = new WatchedDirectory();
   const files = await open(directory);
   commit(files, { 0: page(1), 1: page(2), 2: page(3), 3: page(4) });
@@ -128,7 +128,7 @@ test('[LOG13] once a write has failed, everything fails until the sync, and then
   write(files, { 3: page(13) });
   files.file.truncate(PAGE_BYTES);
   expect(() => files.file.commit()).toThrow(isFailed);
-  // What SQLite writes back is there already, and its sync commits nothing.
+  // SQLite writes back the stored bytes, and its sync commits nothing.
   const sequence = files.committedSequence;
   write(files, { 0: page(14) });
   files.file.truncate(PAGE_BYTES);
@@ -166,7 +166,7 @@ test('[LOG4] commits that are made together are one, and appear with the last', 
   await expectPages(directory, files, [page(2), page(3)]);
 });
 
-test('[LOG4] a transaction that writes what is there commits nothing, also if it was spilled', async () => {
+test('[LOG4] a transaction that writes equal bytes commits nothing, also if it was spilled', async () => {
   const directory = new WatchedDirectory();
   const files = await open(directory, { spillBytes: 2 * PAGE_BYTES });
   const pages = Object.fromEntries([0, 1, 2, 3, 4].map((index) => [index, page(index)]));
@@ -180,7 +180,7 @@ test('[LOG4] a transaction that writes what is there commits nothing, also if it
   files.file.commit();
   expect(files.committedSequence).toBe(sequence);
   expect(files.needsFlush).toBe(false);
-  // The same, but for one page of those that were spilled.
+  // The same, except for one of the spilled pages.
   commit(files, { ...pages, 1: page(7) });
   expect(files.committedSequence).toBe(sequence + 1);
   await expectPages(directory, files, [page(0), page(7), page(2), page(3), page(4)]);
@@ -281,7 +281,7 @@ test.each(['by a checkpoint', 'by a large transaction'])(
     directory.isLate = false;
     expect(await running).toBe(true);
     for (let i = 2; i < 9; i++) write(files, { [i]: page(20 + i) });
-    // Power fails: the log is as it was flushed, and what was written to the main file is there.
+    // Power fails: the log is as it was flushed, and the writes to the main file are there.
     await files.close();
     await overwrite(directory.inner, 'log-00000001', directory.flushed.get('log-00000001')!);
     const again = await open(new WatchedDirectory(directory.inner));
@@ -372,7 +372,7 @@ test('[LOG14] a segment ends when it is full, and the log of the next one counts
   await files.close();
 });
 
-/** Ends what is late, and what that starts; nothing is late from then on. */
+/** Ends late calls, and the calls that they start; nothing is late from then on. */
 async function releaseAll(directory: WatchedDirectory): Promise<void> {
   while (directory.lateCount > 0) {
     directory.release();
@@ -487,7 +487,7 @@ test('[LOG13] if the next segment cannot be written, the one before continues, a
   await expectPages(directory, files, [0, 1, 2, 3, 4].map(page));
 });
 
-test('[LOG19] what a transaction had moved to the log is gone with it, and the next one takes its place', async () => {
+test('[LOG19] pages that a transaction had spilled to the log end with it, and the next one takes their place', async () => {
   const directory = new WatchedDirectory();
   const files = await open(directory, { spillBytes: 2 * PAGE_BYTES });
   const pages = [0, 1, 2, 3, 4].map(page);
@@ -573,7 +573,7 @@ test('[LOG20] a closed object opens, cuts and flushes nothing more', async () =>
   expect(directory.afterClose).toEqual([]);
 });
 
-test('[LOG5] what is not durable is not checkpointed', async () => {
+test('[LOG5] a commit that is not durable is not checkpointed', async () => {
   const directory = new WatchedDirectory();
   const files = await open(directory);
   commit(files, { 0: page(0) });

@@ -4,9 +4,10 @@
 // that fails is dropped at once: SQLite continues to write after a failure, and none of that reaches
 // a file.
 
-import { storageError } from '../../src/contract/errors.ts';
-import type { DatabaseFile } from '../file/database-file.ts';
-import type { Flushing } from '../file/flushing.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import type { DatabaseFile, Flushing } from '../file/file.ts';
+import { assert } from '../file/invariant.ts';
+
 import type { PendingRestore } from './checkpoint-file.ts';
 import type { CommitLog } from './commit-log.ts';
 import type { CommittedPages } from './committed-pages.ts';
@@ -17,9 +18,10 @@ import { PastStates } from './past-states.ts';
 import { TransactionPages } from './transaction-pages.ts';
 
 /**
- * What SQLite may still do after a failure. `refused`: a write failed, so the transaction must not
- * commit; reads and its sync fail. `rollingBack`: a sync failed, so everything SQLite writes before
- * its next sync restores content that is already there. `ended`: the files are closed or closing.
+ * The calls that SQLite may still make after a failure. `refused`: a write failed, so the transaction
+ * must not commit; reads and its sync fail. `rollingBack`: a sync failed, so everything SQLite writes
+ * before its next sync restores content that is already there. `ended`: the files are closed or
+ * closing.
  */
 type Failed =
   | { readonly kind: 'no' }
@@ -35,12 +37,14 @@ interface Bounds {
   readonly pastBytes: number;
   /** Of earlier pages that are collected until they are undone. */
   readonly undoBytes: number;
+  /** Assertions that take time are made too. */
+  readonly isChecked: boolean;
 }
 
 // Shared by all objects of a worker: never in use across turns of the event loop.
 const wholePage = new Uint8Array(PAGE_BYTES);
 
-/** What is needed of an earlier state to become it. */
+/** The parts of an earlier state that are needed to become it. */
 export type UndoneState = Pick<EarlierPages, 'pageIndexes' | 'apply' | 'pageCount'>;
 
 export class PageStore implements DatabaseFile {
@@ -50,10 +54,12 @@ export class PageStore implements DatabaseFile {
   readonly past: PastStates;
   /** Bytes of earlier pages that a restore collects. */
   readonly undoBytes: number;
+  /** Of the next commit; null: it has none. */
+  annotation: Uint8Array | null = null;
   readonly #log: CommitLog;
   readonly #transaction: TransactionPages;
-  /** An earlier state that is shown, and what commits it. */
-  #shown: { readonly earlier: EarlierPages; readonly commit: () => void } | null = null;
+  /** An earlier state that is shown, or none, and the step before any change. */
+  #shown: { readonly earlier: EarlierPages | null; readonly commit: () => void } | null = null;
   #isHeld = false;
   #failed: Failed = { kind: 'no' };
 
@@ -61,13 +67,13 @@ export class PageStore implements DatabaseFile {
     committed: CommittedPages,
     main: MainFile,
     log: CommitLog,
-    { spillBytes, pastBytes, undoBytes }: Bounds,
+    { spillBytes, pastBytes, undoBytes, isChecked }: Bounds,
   ) {
     this.committed = committed;
     this.past = new PastStates(committed, pastBytes, undoBytes);
     this.undoBytes = undoBytes;
     this.#log = log;
-    this.#transaction = new TransactionPages(committed, main, log, spillBytes);
+    this.#transaction = new TransactionPages(committed, main, log, spillBytes, isChecked);
   }
 
   // ---- Called by SQLite.
@@ -134,7 +140,7 @@ export class PageStore implements DatabaseFile {
     if (failed.kind === 'rollingBack') return;
     try {
       if (failed.kind === 'refused') throw failed.error;
-      this.commitAs(0, this.#log.position.sequence + 1);
+      this.commitAs(0, this.#log.nextSequence, this.#takeAnnotation());
     } catch (error) {
       // SQLite rolls back by writing pages. Free pages may then differ from their old content; if
       // they counted as changes, the rollback would need the disk.
@@ -152,6 +158,12 @@ export class PageStore implements DatabaseFile {
 
   // ---- Called by the rest of the log.
 
+  /** Commits what was collected, with these flags. */
+  releaseAs(flags: number): void {
+    this.#isHeld = false;
+    this.commitAs(flags, this.#log.nextSequence, this.#takeAnnotation());
+  }
+
   /** While true, SQLite's commits collect in one running transaction; setting it to false commits. */
   set isHeld(isHeld: boolean) {
     this.#isHeld = isHeld;
@@ -162,24 +174,32 @@ export class PageStore implements DatabaseFile {
    * Commits the running transaction under a sequence. Does nothing if it changed nothing and has no
    * flags. If this throws, the transaction still exists and must be rolled back.
    */
-  commitAs(flags: number, sequence: number): void {
+  commitAs(flags: number, sequence: number, annotation: Uint8Array | null): void {
     this.#transaction.fillHoles();
     if (flags === 0 && this.#log.hasOpenParts && this.#transaction.isUnchanged()) {
       this.#dropUnchanged();
       return;
     }
     this.committed.refuseWhenBlocked();
-    if (!this.#transaction.append(flags, sequence)) {
+    if (!this.#transaction.append(flags, sequence, annotation)) {
       this.#dropUnchanged();
       return;
     }
+    assert(
+      this.#log.position.sequence === sequence && !this.#log.hasOpenParts,
+      'a transaction was committed without its record',
+    );
     if (this.past.areOpen) this.past.keep(this.#transaction.replacedPages());
     this.#transaction.becomeCommitted();
+    assert(
+      this.#transaction.pageCount === this.committed.pageCount,
+      'a commit lost or added pages',
+    );
   }
 
   /** Number of pages as SQLite sees them. */
   get pageCount(): number {
-    return this.#shown?.earlier.pageCount ?? this.#transaction.pageCount;
+    return this.#shown?.earlier?.pageCount ?? this.#transaction.pageCount;
   }
 
   /** Takes the running transaction back to an earlier state. `isLast`: no other change is expected. */
@@ -188,17 +208,18 @@ export class PageStore implements DatabaseFile {
     this.#transaction.truncate(earlier.pageCount);
   }
 
-  /** Shows an earlier state, until `commit` has committed it: it is called before anything else is changed. */
-  show(earlier: EarlierPages, commit: () => void): void {
+  /** Shows an earlier state, until `commit` has committed it: it is called before anything is changed. Null: none. */
+  show(earlier: EarlierPages | null, commit: () => void): void {
     this.#shown = { earlier, commit };
   }
 
   /** Commits the state that is shown. @throws DISK_FULL, IO, CORRUPT: it is still shown */
-  commitShown(flags: number, sequence: number): void {
-    if (this.#shown === null) return;
+  commitShown(flags: number, sequence: number, annotation: Uint8Array | null): void {
+    const earlier = this.#shown?.earlier ?? null;
+    if (earlier === null) return;
     try {
-      this.undo(this.#shown.earlier, true);
-      this.commitAs(flags, sequence);
+      this.undo(earlier, true);
+      this.commitAs(flags, sequence, annotation);
     } catch (error) {
       this.rollback();
       throw error;
@@ -208,14 +229,19 @@ export class PageStore implements DatabaseFile {
 
   /** A plain SQLite image of the state that is shown or committed, between transactions. @throws CORRUPT */
   image(): Uint8Array<ArrayBuffer> {
-    const pageCount = this.#shown?.earlier.pageCount ?? this.committed.pageCount;
+    const pageCount = this.#shown?.earlier?.pageCount ?? this.committed.pageCount;
     const image = new Uint8Array(pageCount * PAGE_BYTES);
     for (let i = 0; i < pageCount; i++) {
       const page = image.subarray(i * PAGE_BYTES, (i + 1) * PAGE_BYTES);
       if (i < this.committed.pageCount) this.committed.read(i, page);
-      this.#shown?.earlier.apply(page, i);
+      this.#shown?.earlier?.apply(page, i);
     }
     return image;
+  }
+
+  /** True while a state is shown that is not committed. */
+  get isShowing(): boolean {
+    return this.#shown !== null;
   }
 
   /** Sets how much a transaction keeps in memory: a restore changes the same pages many times. */
@@ -239,12 +265,13 @@ export class PageStore implements DatabaseFile {
 
   /**
    * Begins the next segment of the log, unless some page exists only in the active one. That is flushed
-   * first: what a power failure left out of it could arrive after it was pruned, and would look damaged.
+   * first: its unflushed bytes could arrive after it was pruned, and would look damaged.
    */
   *rotateLog(): Flushing<void> {
     if (!this.#canRotate) return;
     yield* this.#log.flush();
-    if (this.#canRotate && this.#log.isFlushed) this.#log.rotate();
+    yield* this.committed.endCheckpoint();
+    if (this.#canRotate && this.#log.active.isFlushed) this.#log.rotate();
   }
 
   get #canRotate(): boolean {
@@ -258,12 +285,18 @@ export class PageStore implements DatabaseFile {
     return this.committed.checkpoint(pendingRestore, !this.#transaction.hasDirect);
   }
 
-  #readPage(pageIndex: number, target: Uint8Array): void {
-    this.#transaction.read(pageIndex, target);
-    this.#shown?.earlier.apply(target, pageIndex);
+  #takeAnnotation(): Uint8Array | null {
+    const { annotation } = this;
+    this.annotation = null;
+    return annotation;
   }
 
-  /** A change failed: what SQLite still does in its transaction fails too. */
+  #readPage(pageIndex: number, target: Uint8Array): void {
+    this.#transaction.read(pageIndex, target);
+    this.#shown?.earlier?.apply(target, pageIndex);
+  }
+
+  /** A change failed: SQLite's later calls in its transaction fail too. */
   #refuse(error: unknown): never {
     this.rollback();
     this.#failed = { kind: 'refused', error };

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { nextDifference, PAGE_WORDS } from './pages.ts';
+import { PAGE_WORDS } from './pages.ts';
+import { nextDifference } from './record.ts';
 
 // Around the borders of the blocks of eight, and at both ends of a page.
 const INDEXES = [0, 1, 6, 7, 8, 9, 15, 16, 17, 511, 1015, 1016, 1017, 1022, 1023];

@@ -2,10 +2,10 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { DatabaseFile } from '../file/database-file.ts';
-import type { FileDirectory } from '../file/file.ts';
+import { bytesOf, noise, overwrite, START_MS, TestEnvironment } from '../../testing/test-log.ts';
+import type { DatabaseFile, FileDirectory } from '../file/file.ts';
+
 import { MemoryDirectory } from '../file/memory-file.ts';
-import { bytesOf, noise, overwrite, START_MS, TestEnvironment } from '../testing/test-log.ts';
 import { ObjectFiles } from './object-files.ts';
 import { PAGE_BYTES } from './pages.ts';
 import type { PastState } from './past-state.ts';
@@ -68,6 +68,18 @@ async function lived(directory: FileDirectory, environment = new TestEnvironment
   return { files, moments, environment };
 }
 
+/** Two commits a day apart show that the history before is that old. */
+async function passTo(timeMs: number, files: ObjectFiles, environment: TestEnvironment) {
+  environment.nowMs = timeMs;
+  for (const mark of [1, 2]) {
+    files.file.write(page(mark), 0);
+    files.file.commit();
+    await files.flush();
+    environment.nowMs += DAY_MS;
+  }
+  await files.maintain();
+}
+
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ kind: fc.constant('write'), at: fc.nat(12) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('bulk'), at: fc.nat(6) }) },
@@ -83,7 +95,7 @@ interface Opened {
   readonly moment: Moment;
 }
 
-test('[HIST3] a past state is the one that was committed, whatever happens while it is open', async () => {
+test('[HIST3] a past state equals its commit, whatever happens while it is open', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
       const directory = new MemoryDirectory();
@@ -141,8 +153,7 @@ test('[HIST3] a past state is the one that was committed, whatever happens while
 test('[HIST3] a state that is open outlives the pruning of its history', async () => {
   const { files, moments, environment } = await lived(new MemoryDirectory());
   const state = await files.openPast(moments[1]!.bookmark);
-  environment.nowMs = moments[20]!.timeMs + 30 * DAY_MS;
-  await files.maintain();
+  await passTo(moments[20]!.timeMs + 30 * DAY_MS, files, environment);
   await expect((async () => files.openPast(moments[1]!.bookmark))()).rejects.toMatchObject({
     code: 'BOOKMARK_UNAVAILABLE',
   });
@@ -235,8 +246,7 @@ test('[HIST2] a range of time, a limit and a bookmark to begin before choose amo
 
 test('[HIST2] history that was pruned is left out', async () => {
   const { files, moments, environment } = await lived(new MemoryDirectory());
-  environment.nowMs = moments[12]!.timeMs + 30 * DAY_MS;
-  await files.maintain();
+  await passTo(moments[12]!.timeMs + 30 * DAY_MS, files, environment);
   const commits = await files.listCommits(EVERYTHING);
   expect(commits.length).toBeGreaterThan(10);
   expect(commits.length).toBeLessThan(24);
@@ -244,7 +254,7 @@ test('[HIST2] history that was pruned is left out', async () => {
   await files.close();
 });
 
-test('[HIST4] a flipped bit in a segment is CORRUPT for what lies there; the rest can be read', async () => {
+test('[HIST4] a flipped bit in a segment makes its pages CORRUPT; the rest can be read', async () => {
   const directory = new MemoryDirectory();
   const { files: first, moments, environment } = await lived(directory);
   await first.close();
@@ -288,7 +298,7 @@ test('[HIST4] a state that is being opened when commits are discarded says that 
   }
 });
 
-test('[HIST6] more states than may be open end the one that was used longest ago', async () => {
+test('[HIST6] a state beyond the limit ends the least recently used one', async () => {
   const { files, moments } = await lived(new MemoryDirectory());
   const states: PastState[] = [];
   for (let i = 0; i < PAST_STATES_MAX; i++) states.push(await files.openPast(moments[i]!.bookmark));

@@ -1,22 +1,23 @@
 // An earlier state of the database as a file that SQLite reads, beside the running one.
 //
-// A page is looked up in `#kept` (pages that differ from what is committed now), then in the committed
+// A page is looked up in `#kept` (pages that differ from the committed ones), then in the committed
 // state. Opening fills `#kept` by undoing the records after the moment; from then on, a commit that is
 // about to replace a page has it kept first. So neither pruning, nor checkpoints, nor rotation of the
 // log concern a state that is open.
 //
-// Invariant: what it shows never changes. Ended, it throws the reason.
+// Invariant: its pages never change. Ended, it throws the reason.
 
-import { storageError } from '../../src/contract/errors.ts';
-import type { DatabaseFile } from '../file/database-file.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import type { DatabaseFile } from '../file/file.ts';
 import type { EarlierPages } from './earlier-pages.ts';
+import type { KeptPages } from './kept-pages.ts';
+import type { PageLayer } from './page-layer.ts';
 import { type EachPage, PAGE_BYTES } from './pages.ts';
 import { Slab } from './slab.ts';
 import type { UndonePages } from './undo.ts';
 
-/** What a past state needs of the present one. */
-export interface PresentPages {
-  readonly pageCount: number;
+/** The present state's functions for a past state. */
+export interface PresentPages extends PageLayer {
   /** @throws CORRUPT */
   read(pageIndex: number, target: Uint8Array): void;
   /** Passes each page to `use`, with bytes that are valid until it returns. The indexes are in order. @throws CORRUPT */
@@ -26,11 +27,11 @@ export interface PresentPages {
 // Shared by all past states: never in use across turns of the event loop.
 const wholePage = new Uint8Array(PAGE_BYTES);
 
-export class PastState implements DatabaseFile, UndonePages {
+export class PastState implements DatabaseFile, UndonePages, PageLayer {
   readonly #present: PresentPages;
   /** Asked before one more page is kept. @throws MEMORY_FULL */
   readonly #makeRoom: (state: PastState) => void;
-  readonly #kept = new Map<number, Uint8Array>();
+  readonly #kept: KeptPages;
   #pageCount: number;
   /** Pages from here on are not those of the present state, even if it has them. */
   #sharedPages: number;
@@ -38,16 +39,32 @@ export class PastState implements DatabaseFile, UndonePages {
   #onEnd = () => {};
 
   /** It begins as the present state; undoing takes it back from there. */
-  constructor(present: PresentPages, makeRoom: (state: PastState) => void) {
+  constructor(
+    present: PresentPages,
+    makeRoom: (state: PastState) => void,
+    kept: KeptPages = new Map(),
+  ) {
     this.#present = present;
+    this.#kept = kept;
     this.#makeRoom = makeRoom;
     this.#pageCount = present.pageCount;
     this.#sharedPages = present.pageCount;
   }
 
-  /** How many pages it keeps in memory. */
+  /** How many pages it keeps. */
   get keptPages(): number {
     return this.#kept.size;
+  }
+
+  /** The present state. */
+  get below(): PresentPages {
+    return this.#present;
+  }
+
+  *ownPages(): Generator<number> {
+    yield* this.#kept.keys();
+    const end = Math.max(this.#pageCount, this.#present.pageCount);
+    for (let i = this.#sharedPages; i < end; i++) yield i;
   }
 
   /** Why it can no longer be read; undefined while it can. */
@@ -72,7 +89,7 @@ export class PastState implements DatabaseFile, UndonePages {
   keep(pageIndex: number): void {
     if (this.#ended || pageIndex >= this.#sharedPages || this.#kept.has(pageIndex)) return;
     try {
-      this.#edit(pageIndex);
+      this.#kept.set(pageIndex, this.#keptPage(pageIndex));
     } catch (error) {
       this.end(error as Error);
     }
@@ -95,10 +112,14 @@ export class PastState implements DatabaseFile, UndonePages {
     this.#present.readAll(shared, (bytes, pageIndex) => {
       this.#makeRoom(this);
       const page = slab.copy(bytes);
-      this.#kept.set(pageIndex, page);
       earlier.apply(page, pageIndex);
+      this.#kept.set(pageIndex, page);
     });
-    for (const pageIndex of others) earlier.apply(this.#edit(pageIndex), pageIndex);
+    for (const pageIndex of others) {
+      const page = this.#keptPage(pageIndex);
+      earlier.apply(page, pageIndex);
+      this.#kept.set(pageIndex, page);
+    }
     this.#setPageCount(earlier.pageCount);
   }
 
@@ -145,15 +166,14 @@ export class PastState implements DatabaseFile, UndonePages {
     this.#sharedPages = Math.min(this.#sharedPages, pageCount);
   }
 
-  #edit(pageIndex: number): Uint8Array {
-    let page = this.#kept.get(pageIndex);
-    if (page === undefined) {
-      this.#makeRoom(this);
-      page = new Uint8Array(PAGE_BYTES);
-      if (pageIndex < this.#sharedPages) this.#present.read(pageIndex, page);
-      this.#kept.set(pageIndex, page);
-      this.#pageCount = Math.max(this.#pageCount, pageIndex + 1);
-    }
+  /** A page that is kept, or about to be. */
+  #keptPage(pageIndex: number): Uint8Array {
+    const known = this.#kept.get(pageIndex);
+    if (known !== undefined) return known;
+    this.#makeRoom(this);
+    const page = new Uint8Array(PAGE_BYTES);
+    if (pageIndex < this.#sharedPages) this.#present.read(pageIndex, page);
+    this.#pageCount = Math.max(this.#pageCount, pageIndex + 1);
     return page;
   }
 

@@ -1,14 +1,16 @@
 // The past states of one object that are open, and the memory that they share.
 //
 // Invariant: every page that a commit replaces is offered to each of them before. When memory runs out,
-// the state that was used longest ago is ended; whoever needs it opens it again.
+// the state that was used longest ago is ended; whoever needs it opens it again. States that branches begin with
+// are pinned: they keep their pages elsewhere, and neither make room nor need any.
 
-import { storageError } from '../../src/contract/errors.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { PendingRestore } from './checkpoint-file.ts';
 import type { CommitLog } from './commit-log.ts';
+import type { KeptPages } from './kept-pages.ts';
 import { PAGE_BYTES } from './pages.ts';
 import { PastState, type PresentPages } from './past-state.ts';
-import { findTarget } from './target-search.ts';
+import { findTarget, type Place } from './target-search.ts';
 import { undoBackTo } from './undo.ts';
 
 /** How many states of one object are open at once: each has a connection of SQLite. */
@@ -23,6 +25,7 @@ export class PastStates {
   readonly #undoBytes: number;
   /** In order of use, the latest last. */
   readonly #open = new Set<PastState>();
+  readonly #pinned = new Set<PastState>();
 
   constructor(present: PresentPages, bytesMax: number, undoBytes: number) {
     this.#present = present;
@@ -32,11 +35,11 @@ export class PastStates {
 
   /** True while a commit must offer the pages that it replaces. */
   get areOpen(): boolean {
-    return this.#open.size > 0;
+    return this.#open.size + this.#pinned.size > 0;
   }
 
   /**
-   * Opens the state after the target's commit. What is committed meanwhile is not part of it.
+   * Opens the state after the target's commit. Commits meanwhile are not part of it.
    *
    * @throws BOOKMARK_UNAVAILABLE, BOOKMARK_INVALID, CORRUPT, MEMORY_FULL
    */
@@ -45,6 +48,22 @@ export class PastStates {
     while (this.#open.size >= PAST_STATES_MAX) this.#endOldest();
     const state = new PastState(this.#present, (asking) => this.#makeRoom(asking));
     this.#open.add(state);
+    return this.#undo(state, place, log);
+  }
+
+  /**
+   * The same, for a branch: it is not ended for others, nor are others for it.
+   *
+   * @throws BOOKMARK_UNAVAILABLE, BOOKMARK_INVALID, CORRUPT, DISK_FULL, MEMORY_FULL
+   */
+  async pin(target: PendingRestore, log: CommitLog, kept: KeptPages): Promise<PastState> {
+    const place = await findTarget(target, log);
+    const state = new PastState(this.#present, () => {}, kept);
+    this.#pinned.add(state);
+    return this.#undo(state, place, log);
+  }
+
+  async #undo(state: PastState, place: Place, log: CommitLog): Promise<PastState> {
     try {
       state.undo(await undoBackTo(place, log, state, this.#undoBytes));
     } catch (error) {
@@ -63,20 +82,23 @@ export class PastStates {
   /** A commit is about to replace or remove these pages. */
   keep(pageIndexes: Iterable<number>): void {
     for (const pageIndex of pageIndexes) {
-      for (const state of this.#open) {
-        state.keep(pageIndex);
-        if (state.ended) this.#open.delete(state);
+      for (const states of [this.#open, this.#pinned]) {
+        for (const state of states) {
+          state.keep(pageIndex);
+          if (state.ended) states.delete(state);
+        }
       }
     }
   }
 
   end(state: PastState, reason: Error = closedPast()): void {
     this.#open.delete(state);
+    this.#pinned.delete(state);
     state.end(reason);
   }
 
   endAll(reason: Error): void {
-    for (const state of this.#open) this.end(state, reason);
+    for (const state of [...this.#open, ...this.#pinned]) this.end(state, reason);
   }
 
   #makeRoom(asking: PastState): void {

@@ -8,7 +8,7 @@ import {
   put,
   TestEnvironment,
   WatchedDirectory,
-} from '../testing/test-log.ts';
+} from '../../testing/test-log.ts';
 import { PAGE_BYTES } from './pages.ts';
 
 beforeAll(() => {
@@ -216,7 +216,7 @@ test('[LOG3] a record that a loss of power tore stays torn, whatever is written 
   opened = await openLog(directory);
   expect(opened.db.selectValue('SELECT v FROM t')).toBe('earlier');
   await opened.close();
-  // Of what is written next, only the length of the file reaches the disk.
+  // Of the next writes, only the length of the file reaches the disk.
   const shown = await bytesOf(directory.inner, LOG);
   const longer = new Uint8Array(shown.length + PAGE_BYTES);
   longer.set(shown);

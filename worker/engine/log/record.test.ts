@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { Checksum } from './checksum.ts';
-import { PAGE_BYTES, wordsOf } from './pages.ts';
+import { Checksum, wordsOf } from './checksum.ts';
+import { PAGE_BYTES } from './pages.ts';
+
 import {
   entriesOf,
   isIntact,
@@ -12,7 +13,7 @@ import {
   RecordWriter,
 } from './record.ts';
 
-const CHECKSUM = new Checksum(2, 77);
+const CHECKSUM = new Checksum(77);
 const HEADER = {
   sequence: 5,
   timeMs: 1_900_000_000_000,
@@ -42,7 +43,7 @@ const isSame = (some: Uint8Array, others: Uint8Array) => Buffer.from(some).equal
 const OLD = page((i) => i % 251);
 const NEW = page((i) => (i > 1000 && i < 1040 ? 255 - (i % 7) : i % 251));
 
-test('[LOG2] a record contains what changed, and redo and undo convert one page into the other', () => {
+test('[LOG2] a record contains the changes, and redo and undo convert one page into the other', () => {
   const bytes = recordOf(OLD, NEW);
   expect(bytes.length).toBeLessThan(RECORD_HEADER_BYTES + 150);
   const [entry] = entriesOf(bytes, parseHeader(bytes)!);
@@ -88,7 +89,7 @@ test('[LOG3] a record with any bit changed, or read with another salt, is not in
   const bytes = recordOf(OLD, NEW);
   const record = parseHeader(bytes)!;
   expect(isIntact(bytes, record, CHECKSUM)).toBe(true);
-  expect(isIntact(bytes, record, new Checksum(2, CHECKSUM.salt + 1))).toBe(false);
+  expect(isIntact(bytes, record, new Checksum(CHECKSUM.salt + 1))).toBe(false);
   for (let at = 8; at < bytes.length; at++) {
     const damaged = bytes.slice();
     damaged[at]! ^= 1 << (at % 8);
@@ -136,7 +137,7 @@ test('[LOG2] a page of zeros that appears or vanishes is an entry without ranges
   }
 });
 
-test('[LOG2] the length is a multiple of eight; what fills it up is zeros, whatever was there before', () => {
+test('[LOG2] the length is a multiple of eight, filled with zeros, whatever the buffer held before', () => {
   const writer = new RecordWriter();
   writer.begin();
   writer.addChange({ pageIndex: 0, before: null, after: page(() => 0xff) }, CHECKSUM);
@@ -287,7 +288,7 @@ test('[LOG11] a marker has two numbers and no pages', () => {
   const window = new Uint8Array(bytes.length + 64);
   window.set(bytes, 64);
   const read = window.subarray(64);
-  expect(markerBody(read)).toEqual({ sequence: 2 ** 33 + 1, sum: 2 ** 52 + 3 });
+  expect(markerBody(read, parseHeader(read)!)).toEqual({ sequence: 2 ** 33 + 1, sum: 2 ** 52 + 3 });
   expect(entriesOf(read, parseHeader(read)!)).toEqual([]);
 });
 

@@ -7,8 +7,8 @@
 // Numbers are little-endian, the byte order of every engine that runs WebAssembly.
 // Knows nothing of files: it encodes into a buffer and decodes from one.
 
-import type { Checksum } from './checksum.ts';
-import { nextDifference, PAGE_BYTES, PAGE_WORDS, wordsOf, ZERO_WORDS } from './pages.ts';
+import { type Checksum, wordsOf } from './checksum.ts';
+import { PAGE_BYTES, PAGE_WORDS } from './pages.ts';
 
 /** Byte offsets of the record header. */
 export const RECORD = {
@@ -37,12 +37,19 @@ const RANGE_HEADER_BYTES = 4;
 const MARKER_BODY = { sequence: 0, sum: 8 } as const;
 const MARKER_BODY_BYTES = 16;
 
+/** Byte offset at which an annotation says how many bytes it has. */
+export const ANNOTATION_LENGTH = 4;
+
 /** Another part of the same transaction follows. */
 export const CONTINUES = 1;
 /** The transaction is a restore: the pending restore is done. */
 export const RESTORE = 2;
 /** Not a transaction: its body sets or cancels the pending restore. */
 export const MARKER = 4;
+/** A branch became the object. */
+export const PROMOTE = 8;
+/** An annotation follows the header. */
+export const ANNOTATED = 16;
 
 /** The page did not exist before: ranges contain only new bytes, and the old page is zeros. */
 const FRESH = 1 << 16;
@@ -56,7 +63,7 @@ export const PART_BYTES = 1 << 20;
 /** Upper bound of one page's entry: one range over the whole page (a gap saves more than it costs). */
 const ENTRY_BYTES_MAX = ENTRY_HEADER_BYTES + RANGE_HEADER_BYTES + 2 * PAGE_BYTES;
 
-/** The header of a record, except for what the writer computes. */
+/** The header of a record, except for the fields that the writer computes. */
 export interface RecordHeader {
   readonly sequence: number;
   readonly timeMs: number;
@@ -78,6 +85,9 @@ export interface Record extends RecordHeader {
   readonly length: number;
 }
 
+/** The words of a page that is all zeros; never written. */
+export const ZERO_WORDS = new Uint32Array(PAGE_WORDS);
+
 /** How one page changes. `before` or `after` is null if the page does not exist then. */
 export interface PageChange {
   readonly pageIndex: number;
@@ -94,14 +104,20 @@ export class RecordWriter {
   #words = new Uint32Array(this.#bytes.buffer);
   #halves = new Uint16Array(this.#bytes.buffer);
   #doubles = new Float64Array(this.#bytes.buffer);
+  #start = RECORD_HEADER_BYTES;
   #end = RECORD_HEADER_BYTES;
 
-  begin(): void {
-    this.#end = RECORD_HEADER_BYTES;
+  begin(annotation: Uint8Array | null = null): void {
+    this.#start = RECORD_HEADER_BYTES;
+    if (annotation !== null) {
+      this.#bytes.set(annotation, RECORD_HEADER_BYTES);
+      this.#start += annotation.length;
+    }
+    this.#end = this.#start;
   }
 
   get isEmpty(): boolean {
-    return this.#end === RECORD_HEADER_BYTES;
+    return this.#end === this.#start;
   }
 
   /** True if the part should be written before more is added. */
@@ -156,8 +172,10 @@ export class RecordWriter {
 
   /** Adds the body of a marker: the pending restore as two numbers. */
   addMarker(sequence: number, sum: number): void {
-    this.#doubles[(this.#end + MARKER_BODY.sequence) >> 3] = sequence;
-    this.#doubles[(this.#end + MARKER_BODY.sum) >> 3] = sum;
+    this.#reserve(MARKER_BODY_BYTES);
+    const view = new DataView(this.#bytes.buffer, this.#end);
+    view.setFloat64(MARKER_BODY.sequence, sequence, true);
+    view.setFloat64(MARKER_BODY.sum, sum, true);
     this.#end += MARKER_BODY_BYTES;
   }
 
@@ -177,7 +195,8 @@ export class RecordWriter {
     this.#doubles[RECORD.timeMs >> 3] = header.timeMs;
     this.#doubles[RECORD.durableSequence >> 3] = header.durableSequence;
     this.#doubles[RECORD.previousSum >> 3] = header.previousSum;
-    words[RECORD.flags >> 2] = header.flags;
+    const isAnnotated = this.#start > RECORD_HEADER_BYTES;
+    words[RECORD.flags >> 2] = header.flags | (isAnnotated ? ANNOTATED : 0);
     words[RECORD.epoch >> 2] = header.epoch;
     words[RECORD.pageCountBefore >> 2] = header.pageCountBefore;
     words[RECORD.pageCount >> 2] = header.pageCount;
@@ -236,6 +255,31 @@ export class RecordWriter {
   }
 }
 
+/** Index of the first word, from `from` on, in which two pages differ; `PAGE_WORDS` if there is none. */
+export function nextDifference(a: Uint32Array, b: Uint32Array, from: number): number {
+  let i = from;
+  while (i < PAGE_WORDS && i % 8 !== 0) {
+    if (a[i] !== b[i]) return i;
+    i++;
+  }
+  // Eight at a time: every commit compares its pages, of which few words differ.
+  for (; i < PAGE_WORDS; i += 8) {
+    const differs =
+      (a[i]! ^ b[i]!) |
+      (a[i + 1]! ^ b[i + 1]!) |
+      (a[i + 2]! ^ b[i + 2]!) |
+      (a[i + 3]! ^ b[i + 3]!) |
+      (a[i + 4]! ^ b[i + 4]!) |
+      (a[i + 5]! ^ b[i + 5]!) |
+      (a[i + 6]! ^ b[i + 6]!) |
+      (a[i + 7]! ^ b[i + 7]!);
+    if (differs === 0) continue;
+    while (a[i] === b[i]) i++;
+    return i;
+  }
+  return PAGE_WORDS;
+}
+
 /**
  * Every so many words of a page are looked at first, but not word 0: that of an overflow page is the number of the
  * next one, and stays when SQLite replaces a large value in the pages that the old one had.
@@ -287,16 +331,32 @@ export function isIntact(bytes: Uint8Array, record: Record, checksum: Checksum):
   return checksum.ofRecord(words, RECORD.magic >> 2, record.length >> 2) === record.sum;
 }
 
-/** The two numbers of a marker record. */
-export function markerBody(bytes: Uint8Array): { sequence: number; sum: number } {
+/** The annotation of a record whose beginning is in `bytes`; null: it has none. */
+export function annotationIn(bytes: Uint8Array, { flags }: Record): Uint8Array | null {
+  if ((flags & ANNOTATED) === 0) return null;
   const view = new DataView(bytes.buffer, bytes.byteOffset + RECORD_HEADER_BYTES);
+  const length = view.getUint16(ANNOTATION_LENGTH, true);
+  return bytes.subarray(RECORD_HEADER_BYTES, RECORD_HEADER_BYTES + length);
+}
+
+/** Where the pages of a record begin, or the body of a marker. */
+function bodyStart(bytes: Uint8Array, record: Record): number {
+  return RECORD_HEADER_BYTES + (annotationIn(bytes, record)?.length ?? 0);
+}
+
+/** The two numbers of a marker record. */
+export function markerBody(bytes: Uint8Array, record: Record): { sequence: number; sum: number } {
+  const view = new DataView(bytes.buffer, bytes.byteOffset + bodyStart(bytes, record));
   return {
     sequence: view.getFloat64(MARKER_BODY.sequence, true),
     sum: view.getFloat64(MARKER_BODY.sum, true),
   };
 }
 
-/** What is done with each of several ranges: `count` words of a page, from `start` on, which are those at `from`. */
+/**
+ * A callback for each of several ranges: `count` words of a page, from `start` on, which begin at `from` in
+ * `words`.
+ */
 export type EachRange = (start: number, count: number, words: Uint32Array, from: number) => void;
 
 /** One page's entry inside a record's bytes. */
@@ -375,7 +435,7 @@ export function entriesOf(bytes: Uint8Array, record: Record): PageEntry[] {
   const entries: PageEntry[] = [];
   if ((record.flags & MARKER) !== 0) return entries;
   const words = wordsOf(bytes);
-  let at = RECORD_HEADER_BYTES >> 2;
+  let at = bodyStart(bytes, record) >> 2;
   const end = record.length >> 2;
   while (end - at >= ENTRY_HEADER_BYTES / 4) {
     const entry = new PageEntry(words, at);

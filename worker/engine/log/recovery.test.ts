@@ -3,9 +3,9 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { openLog, put, TestEnvironment, WatchedDirectory } from '../../testing/test-log.ts';
 import type { FileDirectory, SyncFile } from '../file/file.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
-import { TestEnvironment } from '../testing/test-log.ts';
 import { ObjectFiles } from './object-files.ts';
 import { PAGE_BYTES } from './pages.ts';
 
@@ -47,7 +47,7 @@ interface Change {
   durableFrom: number;
 }
 
-/** A directory that records every change of its files in order, and what flushes made durable. */
+/** A directory that records every change of its files in order, and the bytes that flushes made durable. */
 class Journal implements FileDirectory {
   readonly changes: Change[] = [];
   readonly #inner = new MemoryDirectory();
@@ -239,4 +239,20 @@ test('[LOG1] any prefix of any run opens to the state of one commit, not older t
     ),
     { numRuns: 150 },
   );
-}, 120_000);
+});
+
+test('[LOG25] after a call on the files has failed, the next opening writes the log and the slots again', async () => {
+  const directory = new WatchedDirectory();
+  const first = await openLog(directory, new TestEnvironment());
+  put(first.db, 1, 'x');
+  await first.files.flush();
+  await first.close();
+  for (const hasFailed of [false, true]) {
+    directory.written.clear();
+    const environment = Object.assign(new TestEnvironment(), { hasFailed });
+    const opened = await openLog(directory, environment);
+    const again = [...directory.written].filter((name) => name !== 'main').sort();
+    expect(again).toEqual(hasFailed ? ['checkpoint', 'log-00000001'] : []);
+    await opened.close();
+  }
+});

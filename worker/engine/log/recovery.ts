@@ -1,24 +1,26 @@
-// Recovery: finds the end of an object's log, redoes what the main file lacks, and opens the object.
+// Recovery: finds the end of an object's log, redoes the records that the main file lacks, and opens
+// the object.
 //
 // Reads from the last checkpoint on, never the whole history. The log ends where a crash tore or lost
 // a record, unless a later record proves that it was once durable: then the log is damaged, and that
 // is an error, never a shorter history.
 
-import { storageError } from '../../src/contract/errors.ts';
-import type { FileDirectory } from '../file/file.ts';
-import { runFlushing } from '../file/flushing.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { type FileDirectory, runFlushing } from '../file/file.ts';
+
+import { type BranchBase, BranchMain } from './branch-main.ts';
 import { type Checkpoint, CheckpointFile, type PendingRestore } from './checkpoint-file.ts';
-import { CommitLog } from './commit-log.ts';
+import { CommitLog, type LogEnvironment } from './commit-log.ts';
+
 import { type CheckpointOptions, CommittedPages } from './committed-pages.ts';
-import type { LogEnvironment } from './log-end.ts';
+import { KeptBranches } from './kept-branches.ts';
+import type { LogPosition } from './log-position.ts';
 import { MainFile } from './main-file.ts';
 import { OpeningFiles } from './opening-files.ts';
 import { PageStore } from './page-store.ts';
 import { Replay } from './replay.ts';
 import type { OpenSegment } from './sealed-segments.ts';
-import { Segment } from './segment.ts';
-import { type LogPosition, SEGMENT_HEADER_BYTES } from './segment-header.ts';
-import { isEmptied, provesFlushed } from './segment-remains.ts';
+import { isEmptied, provesFlushed, SEGMENT_HEADER_BYTES, Segment } from './segment.ts';
 
 export interface RecoveryOptions extends CheckpointOptions {
   readonly spillBytes: number;
@@ -27,6 +29,8 @@ export interface RecoveryOptions extends CheckpointOptions {
   /** Bytes of earlier pages that a restore, or the opening of a past state, collects in memory until they are undone. */
   readonly undoBytes: number;
   readonly segmentBytes: number;
+  /** The state that a branch begins with; the branch's files release it when they are closed. */
+  readonly base?: BranchBase;
 }
 
 /** An opened object. Its files stay open until it is closed. */
@@ -34,6 +38,7 @@ export interface Recovered {
   readonly main: MainFile;
   readonly log: CommitLog;
   readonly pages: PageStore;
+  readonly branches: KeptBranches;
   readonly pendingRestore: PendingRestore | null;
 }
 
@@ -51,11 +56,18 @@ export async function recover(
   const files = new OpeningFiles(directory);
   try {
     await files.openFirst();
-    const checkpoints = await openCheckpoints(files, environment);
+    const branches = await KeptBranches.open(directory, files.names);
+    const checkpoints = await openCheckpoints(files, environment, options.base);
+    const branch = options.base ? new BranchMain(files.main, options.base, checkpoints) : null;
     await openNeeded(files, checkpoints.last);
-    const replay = replayLog(files, checkpoints);
+    const replay = replayLog(files, checkpoints, branch);
     refuseDamage(files, replay, checkpoints);
     replay.redo.verify();
+    if (environment.hasFailed) {
+      replay.active.rewrite(replay.position.offset);
+      checkpoints.rewriteSlots();
+      await branches.rewrite();
+    }
     const flushesAtOnce = await keepEnd(replay);
     const oldest = await removePruned(files, replay.active.number, checkpoints.last.segment);
 
@@ -73,8 +85,19 @@ export async function recover(
       opened,
       oldest,
       firstNeeded: () => checkpoints.firstSegmentNeeded,
+      pinnedSequence: () =>
+        Math.min(
+          branches.oldestSequence,
+          environment.pinnedSequence?.() ?? branches.oldestSequence,
+        ),
     });
-    const main = new MainFile(files.main, checkpoints, flushesAtOnce, () => log.pruneOldest());
+    const main = new MainFile(
+      files.main,
+      checkpoints,
+      flushesAtOnce,
+      () => log.pruneOldest(),
+      branch,
+    );
     const committed = new CommittedPages(main, checkpoints, log, replay.redo, options);
     const pages = new PageStore(committed, main, log, options);
     // The newest slot was lost. Without a new one, each such crash would make the next opening longer
@@ -84,7 +107,7 @@ export async function recover(
     files.keep([files.main, files.checkpoint]);
     for (const segment of [active, spare, ...opened])
       if (segment !== null) files.keep([segment.file]);
-    return { main, log, pages, pendingRestore };
+    return { main, log, pages, branches, pendingRestore };
   } finally {
     files.closeRest();
   }
@@ -93,6 +116,7 @@ export async function recover(
 async function openCheckpoints(
   files: OpeningFiles,
   environment: LogEnvironment,
+  base?: BranchBase,
 ): Promise<CheckpointFile> {
   const found = CheckpointFile.read(files.checkpoint);
   if (found !== null) return found;
@@ -101,7 +125,7 @@ async function openCheckpoints(
   }
   const timeMs = Math.floor(environment.now());
   const first: Checkpoint = {
-    pageCount: 0,
+    pageCount: base?.pageCount ?? 0,
     pendingRestore: null,
     segment: 1,
     position: { offset: SEGMENT_HEADER_BYTES, sequence: 0, timeMs, sum: 0 },
@@ -126,9 +150,13 @@ function isBeginning({ sequence, offset }: LogPosition): boolean {
 }
 
 /** Redoes every whole commit after the last checkpoint. */
-function replayLog(files: OpeningFiles, { last, checksum }: CheckpointFile): Replay {
+function replayLog(
+  files: OpeningFiles,
+  { last, checksum }: CheckpointFile,
+  branch: BranchMain | null,
+): Replay {
   const first = readFirst(files, last, checksum);
-  const replay = new Replay(files.main, first, last, checksum);
+  const replay = new Replay(branch ?? files.main, first, last, checksum);
   for (const number of files.numbers.filter((candidate) => candidate > first.number)) {
     const next = Segment.read(number, files.segment(number), checksum);
     if (next === null || !replay.follow(next)) break;
@@ -190,8 +218,10 @@ function refuseDamage(files: OpeningFiles, replay: Replay, checkpoints: Checkpoi
  */
 async function keepEnd({ active, position }: Replay): Promise<boolean> {
   active.cutBehind(position.offset);
+  const changes = active.beforeFlush(position.offset);
   const flush = active.file.flush();
   await flush;
+  active.flushed(changes);
   return !(flush instanceof Promise);
 }
 

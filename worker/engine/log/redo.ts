@@ -4,10 +4,11 @@
 // the checksums in their last record; nothing is written. The overlay refers only to the newest
 // segment, because the main file contains everything before a segment once that segment begins.
 
-import { storageError } from '../../src/contract/errors.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { SyncFile } from '../file/file.ts';
-import type { Checksum } from './checksum.ts';
-import { corruptPage, type Overlay, PAGE_BYTES, readImage, wordsOf } from './pages.ts';
+import { type Checksum, wordsOf } from './checksum.ts';
+import { corruptPage, type Overlay, PAGE_BYTES, readImage } from './pages.ts';
+
 import { entriesOf, type PageEntry, type Record } from './record.ts';
 
 export class Redo {

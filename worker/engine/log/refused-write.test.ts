@@ -1,7 +1,7 @@
 import { beforeAll, expect, test, vi } from 'vitest';
-import { storageError } from '../../src/contract/errors.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { all, openLog, overwrite, put, WatchedDirectory } from '../../testing/test-log.ts';
 import type { SyncFile } from '../file/file.ts';
-import { all, openLog, overwrite, put, WatchedDirectory } from '../testing/test-log.ts';
 
 beforeAll(() => {
   vi.spyOn(console, 'error').mockImplementation(() => {});
@@ -13,7 +13,7 @@ const LOG = 'log-00000001';
 /** A directory whose log, when full, takes all bytes of a write and then refuses it. */
 class FullDirectory extends WatchedDirectory {
   isFull = false;
-  /** The log after the refused write, and what the last flush before it had stored. */
+  /** The log after the refused write, and the bytes stored by the last flush before it. */
   refused: Uint8Array | null = null;
   #flushedBefore: Uint8Array | undefined;
 

@@ -7,12 +7,13 @@
 // Whether the log ends here because of a crash or because of damage is decided by recovery.ts.
 
 import type { SyncFile } from '../file/file.ts';
+import { assert } from '../file/invariant.ts';
 import { type Checkpoint, type PendingRestore, pendingRestore } from './checkpoint-file.ts';
 import type { Checksum } from './checksum.ts';
-import { MARKER, markerBody, parseHeader, RESTORE } from './record.ts';
+import type { LogPosition } from './log-position.ts';
+import { annotationIn, MARKER, markerBody, parseHeader, RESTORE } from './record.ts';
 import { Redo } from './redo.ts';
 import { type FoundRecord, positionAfter, type Segment } from './segment.ts';
-import type { LogPosition } from './segment-header.ts';
 
 /** A part of a transaction that may have no end. */
 interface Part {
@@ -50,13 +51,14 @@ export class Replay {
     return this.#pendingRestore;
   }
 
-  /** Continues with the next segment. Returns false if it does not follow what was replayed. */
+  /** Continues with the next segment. Returns false if it does not follow the replayed records. */
   follow(next: Segment): boolean {
     const follows = next.number === this.#active.number + 1 && next.base.sum === this.#position.sum;
     if (!follows) return false;
     this.#active = next;
     this.#position = next.base;
     this.redo.beginSegment(next.file);
+    assert(this.redo.overlay.size === 0, 'pages of a segment that has ended stay in memory');
     this.#replayActive();
     return true;
   }
@@ -70,7 +72,7 @@ export class Replay {
         parts.push({ offset: found.offset, length: found.record.length });
         continue;
       }
-      if ((found.record.flags & MARKER) !== 0) this.#applyMarker(found.bytes);
+      if ((found.record.flags & MARKER) !== 0) this.#applyMarker(found);
       else this.#applyCommit(parts, found);
       parts = [];
       this.#position = end;
@@ -79,9 +81,11 @@ export class Replay {
     segment.cutIndex(this.#position.offset);
   }
 
-  #applyMarker(bytes: Uint8Array): void {
-    const { sequence, sum } = markerBody(bytes);
-    this.#pendingRestore = pendingRestore(sequence, sum);
+  #applyMarker({ bytes, record }: FoundRecord): void {
+    const { sequence, sum } = markerBody(bytes, record);
+    const pending = pendingRestore(sequence, sum);
+    const annotation = annotationIn(bytes, record)?.slice();
+    this.#pendingRestore = pending && { ...pending, ...(annotation && { annotation }) };
   }
 
   #applyCommit(parts: readonly Part[], { record, bytes, offset }: FoundRecord): void {

@@ -1,6 +1,5 @@
 import type { Database } from '@sqlite.org/sqlite-wasm';
 import { expect, test } from 'vitest';
-import { MemoryDirectory } from '../file/memory-file.ts';
 import {
   all,
   copyOf,
@@ -10,7 +9,8 @@ import {
   put,
   TestEnvironment,
   WatchedDirectory,
-} from '../testing/test-log.ts';
+} from '../../testing/test-log.ts';
+import { MemoryDirectory } from '../file/memory-file.ts';
 import { ObjectFiles } from './object-files.ts';
 
 const SMALL = { segmentBytes: 1 << 16, checkpointLogBytes: 1 << 15 };
@@ -84,7 +84,26 @@ test('[LOG11] an impossible restore is refused with its reason, whichever call f
     expect(rowsOf(again.db)).toEqual(rows);
     await again.close();
   }
-}, 30_000);
+});
+
+test('[PITR7] while a full disk takes no cancellation, changes are DISK_FULL, with the reason of the refusal', async () => {
+  const { directory, environment, rows } = await withImpossibleRestore();
+  directory.mostBytes = 0;
+  const full = await openLog(directory, environment, TINY);
+  expect(rowsOf(full.db)).toEqual(rows);
+  for (const change of [() => full.files.commitRestore(), () => full.files.currentBookmark()]) {
+    expect(change).toThrow(
+      expect.objectContaining({ code: 'DISK_FULL', message: expect.stringMatching(/was pruned/) }),
+    );
+  }
+  await full.close();
+  directory.mostBytes = Number.POSITIVE_INFINITY;
+  const refused = ObjectFiles.open(directory, environment, TINY);
+  await expect(refused).rejects.toMatchObject({ code: 'BOOKMARK_UNAVAILABLE' });
+  const again = await openLog(directory, environment, TINY);
+  put(again.db, 1, 'later');
+  await again.close();
+});
 
 test('[LOG12] a time within a large transaction names the commit before it', async () => {
   const directory = new MemoryDirectory();

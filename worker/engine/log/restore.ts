@@ -2,36 +2,46 @@
 // committed before anything else is.
 //
 // A restore goes back to an earlier state by applying the old bytes of every later record. The changes form one
-// transaction with a record of its own, so that a restore can be undone too. Its cost depends on what changed since
-// then, not on the size of the database. Whoever opens the object is answered from the earlier pages as they are
-// collected; the record, which takes longer, follows with the first commit, with whatever asks for the history, a
-// second later, or when the object is closed.
+// transaction with a record of its own, so that a restore can be undone too. Its cost depends on the changes since then,
+// not on the size of the database. The opening is answered from the earlier pages as they are collected; the record,
+// which takes longer, follows with the first commit, with the first use of the history, a second later, or when the
+// object is closed.
 //
-// Invariants: what was shown stays. Until the record is written, the restore is pending in the log and the history
-// it needs is not pruned, so that an opening after a crash shows the same state. The commit has the time of the opening.
+// Invariants: a shown state stays. Until the record is durable, the restore is pending in the log and the history it
+// needs is not pruned, so that an opening after a crash shows the same state. The commit has the time of the opening.
 
-import { isStorageError, type StorageError, storageError } from '../../src/contract/errors.ts';
-import { runFlushing } from '../file/flushing.ts';
-import { nextTimeline } from './bookmark.ts';
+import {
+  isStorageError,
+  type StorageError,
+  storageError,
+} from '../../../src/shared/contract/errors.ts';
+import { isDiskFull, runFlushing } from '../file/file.ts';
+import { assert } from '../file/invariant.ts';
+
+import { annotationOf } from './annotation.ts';
 import { NO_RESTORE, type PendingRestore } from './checkpoint-file.ts';
 import type { CommitLog } from './commit-log.ts';
+import { equalPositions, type LogPosition, nextTimeline } from './log-position.ts';
 import type { PageStore } from './page-store.ts';
 import { MARKER, RESTORE, RecordWriter } from './record.ts';
-import type { LogPosition } from './segment-header.ts';
 import { findTarget } from './target-search.ts';
 import { undoBackTo } from './undo.ts';
 
 /**
- * The restore that is shown. `shown`: it is to be committed, with the time of the opening. `impossible`: a page that it
- * needs is damaged, so nothing that depends on it can be committed.
+ * The restore that is shown. `shown`: it is to be committed, with the time of the opening; the history from `segment` on is kept. `impossible`: a page that it
+ * needs is damaged, so nothing can be committed. `owed`: the object is shown without it, because the disk takes neither
+ * the restore nor its cancellation, and nothing can be committed before either.
  */
 type Shown =
   | { readonly kind: 'none' }
-  | { readonly kind: 'shown'; readonly timeMs: number }
-  | { readonly kind: 'impossible'; readonly error: StorageError };
+  | { readonly kind: 'shown'; readonly timeMs: number; readonly segment: number }
+  | { readonly kind: 'impossible' | 'owed'; readonly error: StorageError };
 
 /** Bytes of changed pages a restore keeps in memory: adjacent commits often change the same pages. */
 const RESTORE_SPILL_BYTES = 64 << 20;
+
+/** Who made a restore that nobody is known to have requested. */
+const RESTORED = annotationOf({ kind: 'restore' });
 
 // Shared by all objects of a worker: never in use across turns of the event loop.
 const writer = new RecordWriter();
@@ -71,7 +81,8 @@ export class Restore {
   /** True until the restore that is shown, or was committed last, is in the main file. */
   get isUnfinished(): boolean {
     if (this.isShown) return true;
-    return this.#madeAt === this.#log.position && !this.#pages.committed.isCheckpointed;
+    const isLast = this.#madeAt !== null && equalPositions(this.#madeAt, this.#log.position);
+    return isLast && !this.#pages.committed.isCheckpointed;
   }
 
   /** True if the restore is committed and not durable. */
@@ -81,10 +92,27 @@ export class Restore {
 
   /** Requests a restore; it replaces an earlier request. */
   request(target: PendingRestore): void {
+    this.#log.keepTimeline();
     this.#requested = target;
   }
 
-  /** Drops what was requested, and leaves what was committed but is not durable to the next opening. */
+  /**
+   * Takes back a restore that was requested and is not shown; false if there is none. The next flush makes it durable.
+   * Not within a transaction, between whose parts no marker can lie.
+   *
+   * @throws DISK_FULL, IO: it is still requested
+   */
+  takeBack(): boolean {
+    const isOwed = this.#shown.kind === 'owed';
+    const isPending = isOwed || (this.#pending !== null && !this.isShown);
+    if (isPending) this.#appendMarker(null);
+    if (isOwed) this.#shown = { kind: 'none' };
+    const isTakenBack = isPending || this.isRequested;
+    this.#requested = null;
+    return isTakenBack;
+  }
+
+  /** Drops the request, and leaves commits that are not durable to the next opening. */
   discard(): void {
     if (this.#log.needsFlush || this.isRequested) this.#madeAt = null;
     this.#requested = null;
@@ -102,7 +130,9 @@ export class Restore {
    * Shows the state of the pending restore, if there is one.
    *
    * @throws BOOKMARK_UNAVAILABLE if the history does not go back far enough, BOOKMARK_INVALID if another commit has
-   *   the sequence now, CORRUPT if the history is damaged. The restore is cancelled then.
+   *   the sequence now, CORRUPT if the history is damaged, DISK_FULL if it changes more than is kept in memory, and
+   *   the disk has no room for that. The restore is cancelled then. On a disk that does not even take that, the
+   *   object is shown without the restore, and cannot be changed.
    */
   async show(): Promise<void> {
     if (this.#pending === null) return;
@@ -111,7 +141,9 @@ export class Restore {
       await this.#show(this.#pending);
     } catch (error) {
       this.#pages.rollback();
-      throw isImpossible(error) ? await this.#cancelDurably(error) : error;
+      this.#log.keepFrom(null);
+      if (isImpossible(error)) await this.#cancel(error);
+      else throw error;
     } finally {
       this.#pages.setSpillBytes(null);
     }
@@ -121,16 +153,20 @@ export class Restore {
    * Commits the restore that is shown, without a flush. Does nothing if there is none.
    *
    * @throws DISK_FULL, IO: it is still shown, and can be committed later. CORRUPT if a page is damaged: it is
-   *   cancelled, and what it shows cannot be changed; the next opening is without it.
+   *   cancelled, and the shown state cannot be changed; the next opening is without it.
    */
   commit(): void {
     const shown = this.#shown;
-    if (shown.kind === 'impossible') throw shown.error;
     if (shown.kind === 'none') return;
+    if (shown.kind !== 'shown') throw shown.error;
+    this.checkHistory();
     this.#pages.setSpillBytes(RESTORE_SPILL_BYTES);
     try {
-      this.#log.atTime(shown.timeMs, () => this.#pages.commitShown(RESTORE, this.#nextSequence));
+      this.#log.atTime(shown.timeMs, () =>
+        this.#pages.commitShown(RESTORE, this.#nextSequence, this.#annotation),
+      );
     } catch (error) {
+      assert(this.#pages.isShowing, 'a restore that was not committed is shown no longer');
       if (isImpossible(error)) this.#giveUp(error);
       throw error;
     } finally {
@@ -140,20 +176,40 @@ export class Restore {
     this.#committed();
   }
 
+  /** The history that the next opening needs to show the restore again is there. @throws INTERNAL */
+  checkHistory(): void {
+    const shown = this.#shown;
+    const isKept = shown.kind !== 'shown' || this.#log.sealed.oldest <= shown.segment;
+    assert(isKept, 'the history of a restore was pruned before its commit');
+  }
+
   async #show(pending: PendingRestore): Promise<void> {
     const place = await findTarget(pending, this.#log);
     this.#log.keepFrom(place.segment);
     const earlier = await undoBackTo(place, this.#log, this.#pages, this.#pages.undoBytes);
     if (earlier.isWhole) {
-      this.#shown = { kind: 'shown', timeMs: this.#log.timeMs() };
+      this.#shown = { kind: 'shown', timeMs: this.#log.nowMs, segment: place.segment };
       this.#pages.show(earlier, () => this.commit());
       return;
     }
-    // What did not fit in memory is in the running transaction, which is SQLite's once the object is open.
-    this.#pages.undo(earlier, true);
-    this.#pages.commitAs(RESTORE, this.#nextSequence);
+    // Pages that did not fit in memory are in the running transaction, which is SQLite's once the object
+    // is open.
+    try {
+      this.#pages.undo(earlier, true);
+      this.#pages.commitAs(RESTORE, this.#nextSequence, this.#annotation);
+    } catch (error) {
+      if (!isDiskFull(error)) throw error;
+      this.#pages.rollback();
+      this.#log.keepFrom(null);
+      return this.#cancel(withoutRoom(error));
+    }
     this.#committed();
     await runFlushing(this.#log.flush());
+  }
+
+  /** Of its commit: who requested it, as far as the log still says so. */
+  get #annotation(): Uint8Array {
+    return this.#pending?.annotation ?? RESTORED.bytes;
   }
 
   get #nextSequence(): number {
@@ -176,23 +232,33 @@ export class Restore {
     }
   }
 
-  /** Cancels an impossible restore. Returns the reason, which is reported even if the disk fails. */
-  async #cancelDurably(reason: StorageError): Promise<StorageError> {
+  /**
+   * Cancels a restore that cannot be made, durably. On a disk that is too full for that, the object is shown without
+   * it: nothing is committed then, because the restore would undo it.
+   *
+   * @throws the reason, even if the disk fails
+   */
+  async #cancel(reason: StorageError): Promise<void> {
     try {
       this.#appendMarker(null);
       await runFlushing(this.#log.flush());
-      return reason;
     } catch (failure) {
       if (!isStorageError(failure)) throw failure;
+      if (isDiskFull(failure)) {
+        this.#shown = { kind: 'owed', error: withoutRoomToCancel(reason) };
+        this.#pages.show(null, () => this.commit());
+        return;
+      }
       const again = 'Cancelling the restore failed, so the next opening may refuse it again';
       const message = `${reason.message} ${again}: ${failure.message}`;
-      return storageError(reason.code, message, { cause: failure });
+      throw storageError(reason.code, message, { cause: failure });
     }
+    throw reason;
   }
 
   #appendMarker(pending: PendingRestore | null): void {
     const { pageCount } = this.#pages.committed;
-    writer.begin();
+    writer.begin(pending?.annotation);
     writer.addMarker(pending?.sequence ?? NO_RESTORE, pending?.sum ?? 0);
     this.#log.append(writer, {
       flags: MARKER,
@@ -202,6 +268,24 @@ export class Restore {
     });
     this.#pending = pending;
   }
+}
+
+function withoutRoom(cause: unknown): StorageError {
+  return storageError(
+    'DISK_FULL',
+    'The requested restore changes more than fits on the disk. It was given up, and the object is as it was before; ' +
+      'make room, and restore again.',
+    { cause },
+  );
+}
+
+function withoutRoomToCancel(reason: StorageError): StorageError {
+  return storageError(
+    'DISK_FULL',
+    'The disk has room neither for the requested restore nor to cancel it, so nothing can be changed. Make room, then ' +
+      `let the object restart, or call cancelRestore(). The restore: ${reason.message}`,
+    { cause: reason },
+  );
 }
 
 function isImpossible(error: unknown): error is StorageError {

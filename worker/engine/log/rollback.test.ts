@@ -1,7 +1,5 @@
 import type { Database } from '@sqlite.org/sqlite-wasm';
 import { beforeAll, expect, test, vi } from 'vitest';
-import type { FileDirectory } from '../file/file.ts';
-import { MemoryDirectory } from '../file/memory-file.ts';
 import {
   all,
   type FilesOptions,
@@ -10,7 +8,9 @@ import {
   openLog,
   put,
   WatchedDirectory,
-} from '../testing/test-log.ts';
+} from '../../testing/test-log.ts';
+import type { FileDirectory } from '../file/file.ts';
+import { MemoryDirectory } from '../file/memory-file.ts';
 
 beforeAll(() => {
   vi.spyOn(console, 'error').mockImplementation(() => {});

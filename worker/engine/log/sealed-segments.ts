@@ -3,13 +3,13 @@
 // Invariants: they have no gap, and a segment that opening may need is never pruned.
 //
 // Opening and removing files is asynchronous, but a commit that needs room on a full disk is not. So
-// `maintain` opens the oldest segments ahead, and later removes those that were emptied.
+// `maintain` opens the oldest segments ahead, and later removes the emptied ones.
 
-import { type FileDirectory, openAhead, type SyncFile } from '../file/file.ts';
+import { discard, type FileDirectory, openAhead, type SyncFile } from '../file/file.ts';
+import { assert } from '../file/invariant.ts';
 import type { Checksum } from './checksum.ts';
-import { damagedSegment, Segment, segmentName } from './segment.ts';
-import type { LogPosition } from './segment-header.ts';
-import { isEmptied } from './segment-remains.ts';
+import type { LogPosition } from './log-position.ts';
+import { damagedSegment, isEmptied, Segment, segmentName } from './segment.ts';
 
 /** How many of the oldest segments are kept open, so that they can be pruned on a full disk. */
 const READY = 4;
@@ -28,26 +28,33 @@ export interface History {
   readonly oldest: number;
   /** The oldest segment that opening may read. */
   readonly firstNeeded: () => number;
+  /** The sequence of the oldest moment that a branch needs; infinite: there is none. */
+  readonly pinnedSequence: () => number;
 }
 
 export class SealedSegments {
   readonly #directory: FileDirectory;
   readonly #checksum: Checksum;
   readonly #firstNeeded: () => number;
+  readonly #pinnedSequence: () => number;
   /** The segment after all of these. */
   readonly #active: () => Segment;
+  /** The first segment that a restore needs. */
+  readonly #keptFrom: () => number;
   /** The oldest segments, open. */
   readonly #ready: OpenSegment[];
-  readonly #emptied: OpenSegment[] = [];
-  #keptFrom = Number.POSITIVE_INFINITY;
+  /** Numbers of segments that were emptied, and are to be removed. */
+  readonly #emptied: number[] = [];
   #oldest: number;
   #oldestBase: LogPosition | null = null;
 
-  constructor(history: History, active: () => Segment) {
+  constructor(history: History, active: () => Segment, keptFrom: () => number) {
     this.#directory = history.directory;
     this.#checksum = history.checksum;
     this.#firstNeeded = history.firstNeeded;
+    this.#pinnedSequence = history.pinnedSequence;
     this.#active = active;
+    this.#keptFrom = keptFrom;
     this.#ready = history.opened;
     this.#oldest = history.oldest;
     this.#findOldestBase();
@@ -65,6 +72,7 @@ export class SealedSegments {
 
   /** Adds the segment that was active until now. Closes it unless it belongs to the oldest ones. */
   add(sealed: Segment): void {
+    assert(sealed.number === this.#active().number - 1, 'a segment would be missing in the log');
     if (sealed.number === this.#nextToOpen && this.#ready.length < READY) {
       this.#ready.push({ number: sealed.number, file: sealed.file });
     } else {
@@ -73,19 +81,19 @@ export class SealedSegments {
     this.#findOldestBase();
   }
 
-  /** From now on, the segments from this one on are not pruned; null: those that recovery does not need may be. */
-  keepFrom(number: number | null): void {
-    this.#keptFrom = number ?? Number.POSITIVE_INFINITY;
-  }
-
-  /** Empties the oldest segment. False if it is needed, or it is not open. */
+  /** Empties the oldest segment, and gives its space back. False if it is needed, or it is not open. */
   pruneOldest(): boolean {
     const victim = this.#ready[0];
     if (victim === undefined) return false;
-    if (victim.number >= Math.min(this.#firstNeeded(), this.#keptFrom)) return false;
-    victim.file.truncate(0);
+    if (victim.number >= Math.min(this.#firstNeeded(), this.#keptFrom())) return false;
+    if (this.#isPinned(victim)) return false;
+    assert(
+      victim.number === this.#oldest && victim.number < this.#active().number,
+      'a segment was pruned that is not the oldest one',
+    );
+    discard(victim.file);
     this.#ready.shift();
-    this.#emptied.push(victim);
+    this.#emptied.push(victim.number);
     this.#oldest = victim.number + 1;
     this.#findOldestBase();
     return true;
@@ -97,18 +105,21 @@ export class SealedSegments {
     return this.#emptied.length > 0 || this.#ready.length < Math.min(READY, count);
   }
 
-  /** Opens the oldest segments, and removes those whose commits are all older than `keepFromMs`. */
-  async maintain(keepFromMs: number): Promise<void> {
+  /**
+   * Opens the oldest segments, and removes those whose commits all come before the one whose state is kept:
+   * `keptFrom` finds its sequence.
+   */
+  async maintain(keptFrom: () => Promise<number>): Promise<void> {
     await this.#openOldest();
+    const keptSequence = this.#ready.length >= 2 ? await keptFrom() : 0;
     while (this.#ready.length >= 2) {
       // Every commit in the oldest segment is at or before the state where the second one begins.
       const second = this.#read(this.#ready[1]!);
-      if (second === null || second.base.timeMs >= keepFromMs || !this.pruneOldest()) break;
+      if (second === null || second.base.sequence > keptSequence || !this.pruneOldest()) break;
       await this.#openOldest();
     }
-    for (let victim = this.#emptied[0]; victim !== undefined; victim = this.#emptied[0]) {
-      victim.file.close();
-      await this.#directory.remove(segmentName(victim.number));
+    for (let number = this.#emptied[0]; number !== undefined; number = this.#emptied[0]) {
+      await this.#directory.remove(segmentName(number));
       this.#emptied.shift();
     }
   }
@@ -131,7 +142,17 @@ export class SealedSegments {
   }
 
   close(): void {
-    for (const { file } of [...this.#ready, ...this.#emptied]) file.close();
+    for (const { file } of this.#ready) file.close();
+  }
+
+  /** True if a branch needs what the segment, which is the oldest, has changed. */
+  #isPinned({ number }: OpenSegment): boolean {
+    const pinned = this.#pinnedSequence();
+    if (pinned === Number.POSITIVE_INFINITY) return false;
+    const [, second] = this.#ready;
+    const next =
+      number + 1 === this.#active().number ? this.#active() : second && this.#read(second);
+    return !next || next.base.sequence > pinned;
   }
 
   get #nextToOpen(): number {

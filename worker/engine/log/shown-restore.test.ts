@@ -1,10 +1,16 @@
-// A restore from the opening that shows it until its pages are in the main file: what it shows, what makes it a commit,
-// and what a power failure, a full disk, damage or discarded commits leave meanwhile.
+// A restore from the opening that shows it until its pages are in the main file: its shown state, the calls that make
+// it a commit, and the state after a power failure, a full disk, damage or discarded commits meanwhile.
 
 import { expect, test } from 'vitest';
+import { createTestHost } from '../../testing/test-host.ts';
+import {
+  bytesOf,
+  imageOf,
+  noise,
+  TestEnvironment,
+  WatchedDirectory,
+} from '../../testing/test-log.ts';
 import type { FileDirectory } from '../file/file.ts';
-import { createTestHost } from '../testing/test-host.ts';
-import { bytesOf, imageOf, noise, TestEnvironment, WatchedDirectory } from '../testing/test-log.ts';
 import { ObjectFiles } from './object-files.ts';
 import { PAGE_BYTES } from './pages.ts';
 
@@ -19,7 +25,7 @@ function write(files: ObjectFiles, seed: number, pageCount = PAGES): void {
   files.file.commit();
 }
 
-/** An object that is opened for a restore of `image`; `later` is what its main file has. */
+/** An object that is opened for a restore of `image`; `later` is the content of its main file. */
 async function restored(options: Parameters<typeof ObjectFiles.open>[2] = {}) {
   const directory = new WatchedDirectory();
   const environment = new TestEnvironment();
@@ -50,7 +56,7 @@ async function restored(options: Parameters<typeof ObjectFiles.open>[2] = {}) {
   return { directory, environment, files: again, image, later, laterImage, bookmark, undo };
 }
 
-/** What a power failure leaves now: what was flushed. */
+/** The state after a power failure now: the flushed bytes. */
 async function reopened(directory: WatchedDirectory, environment: TestEnvironment) {
   const survivor = new WatchedDirectory();
   for (const [name, bytes] of directory.flushed) {
@@ -94,6 +100,33 @@ test('[LOG24] once committed and flushed it is a commit like any other, with the
   expect(await survivor.bookmarkForTime(openedMs + 1)).toBe(newest!.bookmark);
   await survivor.close();
   await files.close();
+});
+
+test('[LOG24] a full disk keeps the history of a restore until the commit of the restore is durable', async () => {
+  const options = { segmentBytes: 1 << 14, checkpointLogBytes: 1 << 13 };
+  const { directory, environment, files, image } = await restored(options);
+  const writesOnFullDisk = (some: ObjectFiles) => {
+    directory.mostBytes = 0;
+    expect(() => write(some, 500)).toThrow(expect.objectContaining({ code: 'DISK_FULL' }));
+    directory.mostBytes = Number.POSITIVE_INFINITY;
+  };
+  await files.maintain();
+  files.commitRestore();
+  writesOnFullDisk(files);
+  files.discardUnflushed();
+  await files.close();
+
+  const again = await ObjectFiles.open(directory, environment, options);
+  expect(isSame(imageOf(again.file), image)).toBe(true);
+  again.commitRestore();
+  await again.flush();
+  await again.checkpoint();
+  await again.maintain();
+  const before = await directory.names();
+  writesOnFullDisk(again);
+  await again.maintain();
+  expect((await directory.names()).length).toBeLessThan(before.length);
+  await again.close();
 });
 
 type Act = (files: ObjectFiles, known: { nowMs: number; bookmark: string }) => unknown;
@@ -193,7 +226,7 @@ test('[LOG24] closing copies nothing if commits were discarded, or the disk fail
   }
 });
 
-test('[LOG24] a full disk refuses what would commit it, prunes nothing it needs, and takes it later', async () => {
+test('[LOG24] a full disk refuses the first commit of the restore, prunes nothing it needs, and accepts it later', async () => {
   const options = { segmentBytes: 1 << 14, checkpointLogBytes: 1 << 13 };
   const { directory, environment, files, image } = await restored(options);
   const names = (await directory.names()).filter((name) => name.startsWith('log-'));
@@ -219,7 +252,7 @@ test('[LOG24] a full disk refuses what would commit it, prunes nothing it needs,
   await again.close();
 });
 
-test('[LOG24] more than is kept in memory is committed before it is shown; a full disk leaves it to a later opening', async () => {
+test('[LOG24] more than is kept in memory is committed before it is shown; a full disk that takes nothing leaves it to a later opening', async () => {
   for (const fails of [false, true]) {
     const { directory, environment, bookmark, image, laterImage, files } = await restored();
     await files.close();
@@ -235,8 +268,9 @@ test('[LOG24] more than is kept in memory is committed before it is shown; a ful
       const logs = (await directory.names()).filter((name) => name.startsWith('log-'));
       for (const name of logs) directory.full.add(name);
       for (let i = 0; i < 2; i++) {
-        const opening = ObjectFiles.open(directory, environment, options);
-        await expect(opening).rejects.toMatchObject({ code: 'DISK_FULL' });
+        const full = await ObjectFiles.open(directory, environment, options);
+        expect(isSame(full.databaseBytes(), image)).toBe(false);
+        await full.close();
       }
       directory.full.clear();
     }
@@ -251,7 +285,7 @@ test('[LOG24] more than is kept in memory is committed before it is shown; a ful
   }
 });
 
-test('[LOG24] a page of now that is damaged refuses it, reads what is intact, and cancels it', async () => {
+test('[LOG24] a damaged current page refuses it; intact pages are read, and it is cancelled', async () => {
   const { directory, environment, files, image } = await restored();
   await files.close(); // commits it
   const reset = await ObjectFiles.open(directory, environment);
@@ -277,7 +311,7 @@ test('[LOG24] a page of now that is damaged refuses it, reads what is intact, an
     expect(() => shown.file.write(page, 0)).toThrow(isCorrupt);
     expect(() => shown.file.commit()).toThrow(isCorrupt);
     expect(() => shown.currentBookmark()).toThrow(isCorrupt);
-    shown.file.read(page, 4 * PAGE_BYTES); // what SQLite reads next begins another transaction
+    shown.file.read(page, 4 * PAGE_BYTES); // SQLite's next read begins another transaction
   }
   expect(isSame(page, image.subarray(4 * PAGE_BYTES, 5 * PAGE_BYTES))).toBe(true);
   await shown.flush();
@@ -333,4 +367,107 @@ test('[LOG24] [PITR1] a bookmark that is answered after a restore can be restore
   await host.host.reset(host.address(), new Error('to be restored'));
   expect(await host.run(({ storage }) => storage.get('a'))).toBe(1);
   await host.close();
+});
+
+test('[PITR7] a restore of more than memory holds that finds no room is given up, and the error says so', async () => {
+  const options = { undoBytes: 2 * PAGE_BYTES };
+  const directory = new WatchedDirectory();
+  const environment = new TestEnvironment();
+  const files = await ObjectFiles.open(directory, environment, options);
+  write(files, 100);
+  await files.flush();
+  const bookmark = files.currentBookmark();
+  write(files, 200);
+  await files.flush();
+  const later = files.databaseBytes();
+  files.scheduleRestore(bookmark);
+  await files.flush();
+  await files.close();
+
+  // No room for a record of several pages, but for a marker.
+  directory.mostBytes = 2 * PAGE_BYTES;
+  await expect(ObjectFiles.open(directory, environment, options)).rejects.toMatchObject({
+    code: 'DISK_FULL',
+    message: expect.stringMatching(/given up.*restore again/),
+  });
+  const again = await ObjectFiles.open(directory, environment, options);
+  expect(isSame(imageOf(again.file), later)).toBe(true);
+  directory.mostBytes = Number.POSITIVE_INFINITY;
+  write(again, 300);
+  await again.flush();
+  await again.close();
+});
+
+test('[PITR7] on a disk that does not even take the cancellation, the object is read, and not changed', async () => {
+  const options = { undoBytes: 2 * PAGE_BYTES };
+  const directory = new WatchedDirectory();
+  const environment = new TestEnvironment();
+  const files = await ObjectFiles.open(directory, environment, options);
+  write(files, 100);
+  await files.flush();
+  const image = files.databaseBytes();
+  const bookmark = files.currentBookmark();
+  write(files, 200);
+  await files.flush();
+  const later = files.databaseBytes();
+  files.scheduleRestore(bookmark);
+  await files.flush();
+  await files.close();
+
+  directory.mostBytes = 0;
+  const full = await ObjectFiles.open(directory, environment, options);
+  expect(isSame(imageOf(full.file), later)).toBe(true);
+  expect(isSame(full.databaseBytes(), later)).toBe(true);
+  directory.mostBytes = Number.POSITIVE_INFINITY;
+  expect(() => write(full, 300)).toThrow(expect.objectContaining({ code: 'DISK_FULL' }));
+  await full.close();
+  const restored = await ObjectFiles.open(directory, environment, options);
+  expect(isSame(restored.databaseBytes(), image)).toBe(true);
+  await restored.close();
+});
+
+test('[PITR9] once there is room, a restore that the disk took neither way is taken back, and the object changes', async () => {
+  const options = { undoBytes: 2 * PAGE_BYTES };
+  const directory = new WatchedDirectory();
+  const environment = new TestEnvironment();
+  const files = await ObjectFiles.open(directory, environment, options);
+  write(files, 100);
+  await files.flush();
+  const bookmark = files.currentBookmark();
+  write(files, 200);
+  await files.flush();
+  files.scheduleRestore(bookmark);
+  await files.flush();
+  await files.close();
+
+  directory.mostBytes = 0;
+  const full = await ObjectFiles.open(directory, environment, options);
+  expect(() => full.cancelRestore()).toThrow(expect.objectContaining({ code: 'DISK_FULL' }));
+  expect(full.isToBeRestored).toBe(true);
+  directory.mostBytes = Number.POSITIVE_INFINITY;
+  expect([full.cancelRestore(), full.cancelRestore()]).toEqual([true, false]);
+  write(full, 300);
+  const image = full.databaseBytes();
+  await full.flush();
+  await full.close();
+  const again = await ObjectFiles.open(directory, environment, options);
+  expect(again.showsRestore).toBe(false);
+  expect(isSame(again.databaseBytes(), image)).toBe(true);
+  await again.close();
+});
+
+test('[PITR9] a power failure after the flush leaves no cancelled restore; a restore that is shown stays', async () => {
+  const { directory, environment, files, undo } = await restored();
+  expect(files.cancelRestore()).toBe(false);
+  expect(files.showsRestore).toBe(true);
+  files.scheduleRestore(undo);
+  await files.flush();
+  expect(files.cancelRestore()).toBe(true);
+  await files.flush();
+  const image = files.databaseBytes();
+  const survivor = await reopened(directory, environment);
+  expect(survivor.showsRestore).toBe(false);
+  expect(isSame(survivor.databaseBytes(), image)).toBe(true);
+  await survivor.close();
+  await files.close();
 });

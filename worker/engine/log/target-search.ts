@@ -4,11 +4,11 @@
 // sequence too, so the position is behind all records of that sequence, and one of them must have the
 // checksum. They may lie in two segments: the commit at the end of one, its markers in the next.
 
-import { storageError } from '../../src/contract/errors.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { PendingRestore } from './checkpoint-file.ts';
 import type { CommitLog } from './commit-log.ts';
+import type { LogPosition } from './log-position.ts';
 import { damagedSegment, positionAfter, type Segment } from './segment.ts';
-import type { LogPosition } from './segment-header.ts';
 
 /** A position of the log, in one of its segments. */
 export interface Place {
@@ -53,13 +53,13 @@ interface Found {
   readonly bases: ReadonlyMap<number, number>;
 }
 
-/** Finds the segment with the target's commit, or the one that begins with its state. */
+/** Finds the segment with the target's commit, or the segment that begins with its state. */
 async function findSegment(target: PendingRestore, log: CommitLog): Promise<Found> {
   let number = log.active.number;
   let end = log.position;
   let isNamed = false;
   const bases = new Map<number, number>();
-  for (; number > log.oldest; number--) {
+  for (; number > log.sealed.oldest; number--) {
     const found = await log.withSegment(number, (segment) => {
       if (segment === null) throw prunedHistory();
       return { base: segment.base, hasMarker: beginsWithMarker(segment, target) };

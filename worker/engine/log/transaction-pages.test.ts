@@ -1,10 +1,10 @@
 // The pages of a transaction as a property: whatever it writes, skips and cuts, and wherever its pages are
 // meanwhile (in memory, in the log, in the main file), it reads as a list of pages would; so does the next
-// opening, and so does what a restore brings back.
+// opening, and so does the state after a restore.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { noise, TestEnvironment, WatchedDirectory } from '../testing/test-log.ts';
+import { noise, TestEnvironment, WatchedDirectory } from '../../testing/test-log.ts';
 import { ObjectFiles } from './object-files.ts';
 import { PAGE_BYTES } from './pages.ts';
 
@@ -109,7 +109,7 @@ class Run {
     this.#states.push({ bookmark, timeMs: this.#environment.nowMs, pages: this.#committed });
   }
 
-  /** As SQLite does it: what it has cut is written again, then the rollback ends. */
+  /** Like SQLite: pages that were cut are written again, then the rollback ends. */
   #rollBack(): void {
     const last = this.#committed.length - 1;
     if (last >= 0) this.#write(last, this.#committed[last]!);
@@ -171,7 +171,7 @@ const WAYS: Readonly<Record<string, Parameters<typeof ObjectFiles.open>[2]>> = {
 };
 
 test.each(Object.entries(WAYS))(
-  '[LOG15] [LOG19] [LOG11] a transaction reads as a list of pages does, and so does what it leaves: %s',
+  '[LOG15] [LOG19] [LOG11] a transaction and its result read as a list of pages does: %s',
   async (_, options) => {
     await fc.assert(
       fc.asyncProperty(steps, async (all) => {
@@ -180,7 +180,6 @@ test.each(Object.entries(WAYS))(
       { numRuns: 100 },
     );
   },
-  60_000,
 );
 
 /** An object with five pages, of which a transaction keeps one in memory. */
@@ -229,7 +228,7 @@ test('[LOG4] one page in memory that differs is committed, although those in the
   await files.close();
 });
 
-test('[LOG4] a page in memory counts, not what the log has of it', async () => {
+test('[LOG4] a page in memory counts, not its spilled copy in the log', async () => {
   const { files, write, commit } = await withPages();
   const sequence = files.committedSequence;
   write(0, 401);

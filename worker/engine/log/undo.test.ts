@@ -2,9 +2,10 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { copyOf, imageOf, noise, TestEnvironment } from '../../testing/test-log.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
-import { copyOf, imageOf, noise, TestEnvironment } from '../testing/test-log.ts';
-import { nextTimeline, parseBookmark } from './bookmark.ts';
+import { parseBookmark } from './bookmark.ts';
+import { nextTimeline } from './log-position.ts';
 import { ObjectFiles } from './object-files.ts';
 import { PAGE_BYTES } from './pages.ts';
 import { PastState } from './past-state.ts';
@@ -15,6 +16,7 @@ import { undoBackTo } from './undo.ts';
 
 /** Small segments, transactions of several parts, and checkpoints now and then. */
 const OPTIONS = {
+  isChecked: true,
   segmentBytes: 1 << 15,
   spillBytes: 3 * PAGE_BYTES,
   pastBytes: 1 << 20,
@@ -78,12 +80,12 @@ test('[LOG11] records undone in steps of any size give the state of the bookmark
         pages.show(earlier, () => {});
         expect(imageOf(pages).equals(image)).toBe(true);
         if (earlier.isWhole) expect(Buffer.from(pages.image()).equals(image)).toBe(true);
-        pages.commitShown(RESTORE, nextTimeline(log.position.sequence));
+        pages.commitShown(RESTORE, nextTimeline(log.position.sequence), null);
         expect(imageOf(pages).equals(image)).toBe(true);
         log.close();
         main.close();
 
-        // What the record says is that state again, and how it was before.
+        // The record contains that state again, and the state before.
         const files = await ObjectFiles.open(await copyOf(directory), environment, OPTIONS);
         expect(Buffer.from(files.databaseBytes()).equals(image)).toBe(true);
         const last = moments.at(-1)!;

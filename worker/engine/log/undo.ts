@@ -1,13 +1,13 @@
 // Undo: reads the records after a place, and takes pages back to the state that they began with.
 //
 // Invariant: every record is verified before it is used, and the chain of their checksums to its end before the
-// last of them is undone. Does not know what becomes of the pages: a restore commits them, a past state keeps
-// them in memory.
+// last of them is undone. Does not know the use of the pages: a restore commits them, a past state keeps them
+// in memory.
 
 import type { CommitLog } from './commit-log.ts';
 import { EarlierPages } from './earlier-pages.ts';
+import type { LogPosition } from './log-position.ts';
 import { damagedSegment, type FoundRecord, type Segment } from './segment.ts';
-import type { LogPosition } from './segment-header.ts';
 import { type Place, prunedHistory } from './target-search.ts';
 
 /** Bytes of earlier pages collected in memory until they are undone. */
@@ -21,8 +21,8 @@ export interface UndonePages {
 }
 
 /**
- * Collects what undoes every record between the place and the end of the log as it is now: the caller undoes it. What
- * is more than `undoBytes` is undone meanwhile.
+ * Collects the words that undo every record between the place and the end of the log as it is now: the caller undoes
+ * it. Words beyond `undoBytes` are undone meanwhile.
  *
  * @throws BOOKMARK_UNAVAILABLE if a segment was pruned meanwhile, CORRUPT if the history is damaged
  */
@@ -52,7 +52,7 @@ export async function undoBackTo(
   return earlier;
 }
 
-/** The checksum with which a segment begins: one that was begun meanwhile. */
+/** The checksum with which a segment begins that was created meanwhile. */
 function baseSum(number: number, log: CommitLog): Promise<number> {
   return log.withSegment(number, (segment) => {
     if (segment === null) throw prunedHistory();

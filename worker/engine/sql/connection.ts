@@ -1,5 +1,5 @@
-// One connection of SQLite: how it is opened and configured, how text becomes a statement, and what
-// a failed call means.
+// One connection of SQLite: how it is opened and configured, how text becomes a statement, and the
+// meaning of a failed call.
 //
 // Invariants: `transactionOpen` is SQLite's own state. User SQL cannot open or end a transaction, so it
 // changes only with trusted statements that do, and with an error that rolled back. Nothing that may
@@ -8,15 +8,26 @@
 //
 // Knows nothing of cursors, nor of which statements are kept.
 
-import { type StorageError, storageError } from '../../src/contract/errors.ts';
+import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
+import { isDefect } from '../file/invariant.ts';
 import { LOG_PRAGMAS } from '../vfs/log-vfs.ts';
 import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
+import { INSTRUCTION } from '../vfs/vdbe-layout.ts';
 import { Guard, type Guarded } from './guard.ts';
 import { completeLimits, type Limits } from './query-limits.ts';
 import { Regulator } from './regulator.ts';
-import { cancelError, memoryError, OK, sqlError, timeError } from './sql-error.ts';
+import {
+  cancelError,
+  memoryError,
+  NO_MEMORY,
+  OK,
+  PROGRAM_INSTRUCTIONS_MAX,
+  programError,
+  sqlError,
+  timeError,
+} from './sql-error.ts';
 
-/** What a database reports to its owner. */
+/** The reports of a database to its owner. */
 export interface DatabaseEvents {
   /**
    * A statement that writes is about to run and no transaction is open: the owner opens one, by
@@ -46,6 +57,7 @@ const PREPARE_PERSISTENT = 0x1;
 // https://sqlite.org/c3ref/c_dbconfig_defensive.html
 const DBCONFIG = {
   foreignKeys: 1002,
+  triggers: 1003,
   resetDatabase: 1009,
   defensive: 1010,
   doubleQuotedInQueries: 1013,
@@ -61,7 +73,7 @@ const LIMITS: readonly (readonly [limit: number, value: number])[] = [
   [2, 100], // COLUMN
   [3, 100], // EXPR_DEPTH
   [4, 5], // COMPOUND_SELECT
-  [5, 25_000], // VDBE_OP
+  [5, PROGRAM_INSTRUCTIONS_MAX], // VDBE_OP
   [6, 127], // FUNCTION_ARG
   [7, 0], // ATTACHED
   [8, 50], // LIKE_PATTERN_LENGTH
@@ -85,6 +97,10 @@ const INITIAL_SETTINGS =
 
 const LIMIT_ATTACHED = 7;
 const LIMIT_INSTRUCTIONS = 5;
+/** https://sqlite.org/c3ref/c_status_malloc_count.html: the largest request for memory. */
+const STATUS_LARGEST_REQUEST = 5;
+const RESETS = 1;
+const PROGRAM_BYTES_MAX = PROGRAM_INSTRUCTIONS_MAX * INSTRUCTION.sizeBytes;
 /** SQLite's own default. */
 const INSTRUCTIONS_MAX = 250_000_000;
 
@@ -217,6 +233,7 @@ export class Connection implements Guarded {
     const { exports, memory } = this.sqlite;
     const result = memory.allocate(8);
     try {
+      exports.sqlite3_status(STATUS_LARGEST_REQUEST, result, result + 4, RESETS);
       const resultCode = exports.sqlite3_prepare_v3(
         this.pointer,
         sql,
@@ -225,6 +242,7 @@ export class Connection implements Guarded {
         result,
         result + 4,
       );
+      if (resultCode === NO_MEMORY && this.#reachedProgramLimit(result)) throw programError();
       if (resultCode !== OK) throw this.failure(resultCode);
       const i32 = memory.i32;
       return { statement: i32[result >> 2]!, tail: i32[(result + 4) >> 2]! };
@@ -233,12 +251,12 @@ export class Connection implements Guarded {
     }
   }
 
-  /** The error of a call that returned `resultCode`; reports a lost transaction to the owner. */
+  /** The error of a call that returned `resultCode`; reports a lost transaction, or a defect, to the owner. */
   failure(resultCode: number): StorageError {
     const reported = this.#describe(resultCode);
     const wasOpen = this.#transactionOpen;
     this.readTransactionState();
-    if (wasOpen && !this.#transactionOpen) {
+    if ((wasOpen && !this.#transactionOpen) || isDefect(reported)) {
       this.whenIdle(() => this.events.onCritical(reported));
     }
     return reported;
@@ -259,6 +277,32 @@ export class Connection implements Guarded {
     this.run(INITIAL_SETTINGS);
   }
 
+  /** Attaches another database of the same file system. */
+  attach(filename: string, schema: string): void {
+    const { exports } = this.sqlite;
+    exports.sqlite3_limit(this.pointer, LIMIT_ATTACHED, 1);
+    try {
+      this.run(`ATTACH '${filename}' AS ${schema}`);
+    } finally {
+      exports.sqlite3_limit(this.pointer, LIMIT_ATTACHED, 0);
+    }
+  }
+
+  /** Runs the action while the setting is off. */
+  without(setting: 'triggers' | 'foreignKeys', action: () => void): void {
+    const { exports, memory } = this.sqlite;
+    const result = memory.allocate(4);
+    exports.sqlite3__wasm_db_config_ip(this.pointer, DBCONFIG[setting], -1, result);
+    const wasOn = memory.i32[result >> 2] !== 0;
+    memory.free(result);
+    this.#setOption(DBCONFIG[setting], false);
+    try {
+      action();
+    } finally {
+      this.#setOption(DBCONFIG[setting], wasOn);
+    }
+  }
+
   /** Lifts the limit on a statement's instructions while the action runs. */
   withoutInstructionLimit<T>(action: () => T): T {
     const { exports } = this.sqlite;
@@ -273,9 +317,18 @@ export class Connection implements Guarded {
   /** Closes the connection. All statements must be finalized, and no call may be on the stack. */
   close(): void {
     this.#isClosed = true;
+    this.#transactionOpen = false;
     this.enter();
     this.sqlite.exports.sqlite3_close_v2(this.pointer);
     this.guard.enter(undefined);
+  }
+
+  // SQLite says that memory has run out when a program would exceed its limit. It doubles the program's memory,
+  // and nothing else that is compiled takes as much at once.
+  #reachedProgramLimit(scratch: Pointer): boolean {
+    const { exports, memory } = this.sqlite;
+    exports.sqlite3_status(STATUS_LARGEST_REQUEST, scratch, scratch + 4, RESETS);
+    return memory.i32[(scratch + 4) >> 2]! >= PROGRAM_BYTES_MAX && this.guard.stopped === undefined;
   }
 
   #open(filename: string, vfsName: string | undefined): Pointer {

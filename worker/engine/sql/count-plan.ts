@@ -92,7 +92,7 @@ class Instruction {
     return this.#openedAt(this.#at, this.#word(INSTRUCTION.p1));
   }
 
-  /** A slot of the instruction, or of the one that follows `ahead` instructions later. */
+  /** A slot of the instruction, or of the instruction `ahead` places later. */
   slot(slot: number, ahead = 0): number {
     const instruction = this.#at + ahead * INSTRUCTION.sizeBytes;
     return (this.#sqlite.countTable >> 2) + ((instruction >> 2) & SLOT_MASK) + slot;
@@ -192,8 +192,8 @@ export function countPlan(sqlite: Sqlite, programs: readonly Program[]): CountPl
 }
 
 /**
- * Tells how the cursor of an instruction was opened: a number can stand for several cursors, one
- * after the other. What is opened at the end of a program runs at its start.
+ * Tells how the cursor of an instruction was opened: a number can stand for several cursors, one after
+ * the other. Cursors opened at the end of a program open at its start.
  */
 function openedIn({ memory: { i32, u8 } }: Sqlite, program: Program): OpenedAt {
   const opens = new Map<number, Opened[]>();

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { codeOf, openInMemory, rows } from '../testing/test-database.ts';
+import { codeOf, openInMemory, rows } from '../../testing/test-database.ts';
 import type { Cursor } from './cursor.ts';
 import type { Database } from './database.ts';
 import { createSqlStorage } from './sql-storage.ts';
@@ -210,7 +210,7 @@ describe('the objects', () => {
     expect(codeOf(() => (sql.exec as () => unknown)())).toBe('INVALID_ARGUMENT');
   });
 
-  test('[SQL19] the raw iterator is its own iterator and inherits what iterators have', () => {
+  test('[SQL19] the raw iterator is its own iterator and inherits the members of iterators', () => {
     const raw = exec('SELECT 1').raw();
     const arrayIterator = Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]()));
     expect(raw[Symbol.iterator]()).toBe(raw);

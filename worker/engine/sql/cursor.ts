@@ -1,10 +1,10 @@
-// What `sql.exec` returns: rows as objects or arrays, with one position for all its views.
+// The result of `sql.exec`: rows as objects or arrays, with one position for all its views.
 //
 // Behaves like an object of the platform: `new` throws, methods refuse a foreign `this`, and iterators
 // have the engine's iterator helpers.
 
-import { storageError } from '../../src/contract/errors.ts';
-import type { SqlRow, SqlStorageValue } from '../../src/contract/storage.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import type { SqlRow, SqlStorageValue } from '../../../src/shared/contract/storage.ts';
 import { Execution } from './execution.ts';
 import { asPlatformClass, illegalConstructor, illegalInvocation } from './platform-class.ts';
 

@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { StorageError } from '../../src/contract/errors.ts';
-import { codeOf, openInMemory, rows } from '../testing/test-database.ts';
+import type { StorageError } from '../../../src/shared/contract/errors.ts';
+import { loadSqliteInNode } from '../../testing/sqlite.ts';
+import { codeOf, openInMemory, rows } from '../../testing/test-database.ts';
+import { HEAP } from '../vfs/vdbe-layout.ts';
 import type { Database } from './database.ts';
 
 let database: Database;
@@ -294,5 +296,39 @@ describe('limits', () => {
     expect(rows(database, `SELECT count(*) FROM (VALUES ${list(500, (i) => `(${i})`)})`)).toEqual([
       [500],
     ]);
+  });
+
+  test('[SQL24] as many values as a text can name, in a list or in rows, are allowed', () => {
+    expect(rows(database, `SELECT 7 IN (${list(24_900, () => '-1')}, 7)`)).toEqual([[1]]);
+    expect(rows(database, `SELECT 7 IN (${'8,'.repeat(49_900)}7)`)).toEqual([[1]]);
+    database.exec('CREATE TABLE s(a)', []);
+    database.exec(`INSERT INTO s VALUES ${'(1),'.repeat(24_900)}(2)`, []);
+    expect(rows(database, 'SELECT count(*), sum(a) FROM s')).toEqual([[24_901, 24_902]]);
+  });
+
+  test('[SQL24] a statement that compiles to more has an error of its own, which undoes nothing', () => {
+    database.exec(`CREATE VIEW long AS SELECT 7 IN (${'8,'.repeat(30_000)}7) AS is_in`, []);
+    expect(rows(database, 'SELECT a.is_in, b.is_in FROM long AS a, long AS b')).toEqual([[1, 1]]);
+    database.run('BEGIN');
+    database.exec('CREATE TABLE s(a); INSERT INTO s VALUES (1)', []);
+    const tooLarge = 'SELECT (SELECT is_in FROM long), (SELECT is_in FROM long), is_in FROM long';
+    expect(() => database.exec(tooLarge, [])).toThrow(
+      expect.objectContaining({
+        code: 'SQL_TOO_LARGE',
+        message: expect.stringMatching(/more than 208896 instructions.*json_each\(\?\)/),
+      }),
+    );
+    database.run('COMMIT');
+    expect(rows(database, 'SELECT a FROM s')).toEqual([[1]]);
+  });
+
+  test('[SQL12] large programs are not kept once they have ended', async () => {
+    const { memory } = await loadSqliteInNode();
+    const usedBytes = () => memory.i32[HEAP.usedBytes >> 2]!;
+    const run = (n: number) => rows(database, `SELECT ${n} IN (${'8,'.repeat(30_000)}7)`);
+    run(1);
+    const before = usedBytes();
+    for (let n = 0; n < 5; n++) run(n);
+    expect(usedBytes() - before).toBeLessThan(100_000);
   });
 });

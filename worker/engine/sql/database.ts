@@ -1,24 +1,29 @@
 // One open database: trusted statements for this package, user SQL for programs.
 //
 // The text of `exec` may hold several statements. Each but the last runs to its first row, and its rows
-// are dropped; what ran stays when a later one fails. The last one gets the bindings and returns rows.
+// are dropped; the effects of earlier ones stay when a later one fails. The last one gets the bindings
+// and returns rows.
 //
 // Knows nothing of key-value tables, alarms or when a transaction begins.
 
-import { convertString } from '../../src/contract/arguments.ts';
-import { type Binding, convertBinding } from '../../src/contract/bindings.ts';
-import { storageError } from '../../src/contract/errors.ts';
+import { convertString } from '../../../src/shared/contract/arguments.ts';
+import { type Binding, convertBinding } from '../../../src/shared/contract/bindings.ts';
+import type { BulkResult } from '../../../src/shared/contract/bulk.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
+import { Changesets, type Refusal } from './changesets.ts';
 import { Connection, type DatabaseEvents, type DatabaseOptions } from './connection.ts';
 import { Cursor } from './cursor.ts';
 import { Execution, type ExecutionOwner } from './execution.ts';
 import type { TableShape } from './order-limit.ts';
-import { Query } from './query.ts';
+import { Query, type Run } from './query.ts';
 import { QueryCache } from './query-cache.ts';
-import { type QueryTables, QueryTablesIndex } from './query-tables.ts';
+import { type QueryAccess, QueryTablesIndex } from './query-tables.ts';
 import { QueryText } from './query-text.ts';
+import { RowWatch, type ToldRow } from './row-watch.ts';
 import { PreparedStatement } from './statement.ts';
-import { inSavepoint, setSavepoint } from './write-savepoint.ts';
+import { type Savepoint, TransactionControl } from './transaction-control.ts';
+import { inSavepoint } from './write-savepoint.ts';
 
 export type { DatabaseEvents, DatabaseOptions } from './connection.ts';
 
@@ -27,20 +32,28 @@ const TABLE_COLUMNS = 'SELECT name, pk FROM pragma_table_xinfo(?1)';
 
 const PAGE_BYTES = 4096;
 
+/** Counts are read after each run. */
+const UNCOUNTED: Run = { keepCounts() {} };
+
 /** Every commit may change the size. */
-const SIZE: QueryTables = { reads: 'all', writes: new Set() };
+const SIZE: QueryAccess = { reads: 'all', writes: new Set() };
 
 // This many cursors with unread rows are normal; beyond that, some may be forgotten.
 const UNWATCHED_MAX = 16;
 
 export class Database implements ExecutionOwner {
+  /** Begins and ends its transaction. */
+  readonly control: TransactionControl;
   readonly #connection: Connection;
   readonly #statements = new Map<string, PreparedStatement>();
   readonly #queries = new QueryCache();
   // Executions with unread rows, which a reset closes.
   readonly #open = new Set<Execution>();
   readonly #tables: QueryTablesIndex;
-  #onQuery: ((tables: QueryTables) => void) | undefined;
+  readonly #rows: RowWatch;
+  #onQuery: ((access: QueryAccess) => void) | undefined;
+  /** Told each row of a table whose rows are told (`QueryAccess.byRow`), just before it changes. */
+  onRow: ToldRow | undefined;
   /** Why no query may write now; undefined: it may. */
   refusesWrites: (() => Error) | undefined;
 
@@ -57,15 +70,23 @@ export class Database implements ExecutionOwner {
     options: DatabaseOptions = {},
   ) {
     this.#connection = new Connection(sqlite, filename, vfsName, events, options);
-    this.#tables = new QueryTablesIndex(this.#connection, (sql) => this.statement(sql));
+    this.#rows = new RowWatch(sqlite, this.#connection.pointer);
+    const statement = (sql: string) => this.statement(sql);
+    this.#tables = new QueryTablesIndex(this.#connection, statement, this.#rows);
+    try {
+      this.control = new TransactionControl(this.#connection, (sql) => this.statement(sql));
+    } catch (error) {
+      this.close();
+      throw error;
+    }
   }
 
-  get onQuery(): ((tables: QueryTables) => void) | undefined {
+  get onQuery(): ((access: QueryAccess) => void) | undefined {
     return this.#onQuery;
   }
 
-  /** Told what each user query touches, just before it runs; undefined: nobody wants to know. */
-  set onQuery(told: ((tables: QueryTables) => void) | undefined) {
+  /** Gets the tables that each user query touches, just before it runs; undefined: nobody listens. */
+  set onQuery(told: ((access: QueryAccess) => void) | undefined) {
     this.#onQuery = told;
     this.#tables.forget(); // the schema may have changed while nobody looked
   }
@@ -73,6 +94,16 @@ export class Database implements ExecutionOwner {
   /** The schema may have changed otherwise than by a query: something was rolled back. */
   schemaChanged(): void {
     this.#tables.forget();
+  }
+
+  /** SQLite's number of the schema, which each change of it increases. */
+  get schemaVersion(): number {
+    const statement = this.statement('PRAGMA schema_version');
+    try {
+      return statement.step() ? Number(statement.columnInt64(0)) : 0;
+    } finally {
+      statement.reset();
+    }
   }
 
   /** The prepared statement of trusted text, compiled on its first use and kept. */
@@ -93,7 +124,7 @@ export class Database implements ExecutionOwner {
   /**
    * Runs user SQL. The text and the bindings may be any values; they are converted here.
    *
-   * @throws INVALID_ARGUMENT, SQL, SQL_FORBIDDEN, SQL_TIMEOUT, SQL_MEMORY, DISK_FULL, IO, CORRUPT
+   * @throws INVALID_ARGUMENT, SQL, SQL_FORBIDDEN, SQL_TIMEOUT, SQL_MEMORY, SQL_TOO_LARGE, DISK_FULL, IO, CORRUPT
    */
   exec(query: unknown, bindings: readonly unknown[]): Cursor {
     const text = convertString('exec()', query);
@@ -110,7 +141,41 @@ export class Database implements ExecutionOwner {
     }
   }
 
-  /** Compiles the first statement of user SQL and drops it. @throws what `exec` throws for it */
+  /**
+   * Runs user SQL once for each row of bindings and drops the rows that it returns; earlier statements of the text run
+   * once. All rows together have the time of one statement. A transaction is open, and the caller undoes everything if
+   * this throws.
+   *
+   * @throws as `exec`, with the number of the row
+   */
+  execEach(text: string, rows: Iterable<readonly Binding[]>): BulkResult {
+    const connection = this.#connection;
+    return connection.call(() => {
+      const query = this.#queries.idle(text) ?? this.#compile(text);
+      let [count, rowsRead, rowsWritten] = [0, 0, 0];
+      query.busy = true;
+      try {
+        if (this.#onQuery !== undefined) this.#tell(query, [], this.#onQuery);
+        this.#watched(query, () => {
+          for (const bindings of rows) {
+            mustFit(query, bindings);
+            for (let hasRow = query.start(bindings, UNCOUNTED); hasRow; hasRow = query.step());
+            rowsRead += query.counter.read();
+            rowsWritten += query.counter.written();
+            count += 1;
+          }
+        });
+      } catch (error) {
+        throw ofRow(count, error);
+      } finally {
+        query.busy = false;
+        if (!query.cached) query.finalize();
+      }
+      return { count, rowsRead, rowsWritten };
+    });
+  }
+
+  /** Compiles the first statement of user SQL and drops it. @throws errors of `exec` for it */
   check(text: string): void {
     const connection = this.#connection;
     connection.call(() => {
@@ -121,6 +186,45 @@ export class Database implements ExecutionOwner {
         statements.free();
       }
     });
+  }
+
+  /** Attaches the file of this name, for trusted statements: it is there until the database is closed. */
+  attach(filename: string, schema: string): void {
+    this.#connection.attach(filename, schema);
+  }
+
+  /** Runs one trusted statement that is not kept. */
+  runOnce(sql: string): void {
+    const statement = new PreparedStatement(this.#connection, sql);
+    try {
+      while (statement.step());
+    } finally {
+      statement.finalize();
+    }
+  }
+
+  /** Applies a changeset, all or nothing; the refusal if a constraint does not allow it. */
+  applyChangeset(changeset: Uint8Array): Refusal | null {
+    return Changesets.of(this.#connection.sqlite).apply(this.#connection, changeset);
+  }
+
+  /** Runs the action while no trigger runs. */
+  withoutTriggers(action: () => void): void {
+    this.#connection.without('triggers', action);
+  }
+
+  /** Runs the action, if asked for, while no foreign key is enforced. */
+  withoutForeignKeys(isAsked: boolean, action: () => void): void {
+    if (isAsked) this.#connection.without('foreignKeys', action);
+    else action();
+  }
+
+  /** True if a row refers to a row that does not exist. */
+  breaksForeignKeys(): boolean {
+    const check = this.statement('SELECT 1 FROM pragma_foreign_key_check LIMIT 1');
+    const breaks = check.step();
+    check.reset();
+    return breaks;
   }
 
   /** True while a transaction is open. */
@@ -168,7 +272,7 @@ export class Database implements ExecutionOwner {
     this.#connection.whenIdle(() => {
       if (this.#connection.isClosed) return;
       this.#connection.enter();
-      // What is past its deadline must be closed too.
+      // A cursor past its deadline must be closed too.
       this.endBy(undefined);
       this.#closeCursors('The cursor was closed with its database.');
       this.#queries.clear();
@@ -190,13 +294,11 @@ export class Database implements ExecutionOwner {
   }
 
   #execute(query: Query, bindings: readonly Binding[]): Execution {
-    if (query.parameterCount !== bindings.length) {
+    try {
+      mustFit(query, bindings);
+    } catch (error) {
       if (!query.cached) query.finalize();
-      throw storageError(
-        'SQL',
-        `exec(): wrong number of parameter bindings: ${bindings.length} given, ` +
-          `the statement has ${query.parameterCount}.`,
-      );
+      throw error;
     }
     const execution = this.#start(query, bindings);
     if (query.busy) this.#open.add(execution);
@@ -204,27 +306,33 @@ export class Database implements ExecutionOwner {
   }
 
   #start(query: Query, bindings: readonly Binding[]): Execution {
-    if (this.#onQuery !== undefined) this.#tell(query, this.#onQuery);
-    if (!this.#prepareWrite(query)) return new Execution(this, query, bindings);
-    return inSavepoint(this, () => new Execution(this, query, bindings));
+    if (this.#onQuery !== undefined) this.#tell(query, bindings, this.#onQuery);
+    const savepoint = this.#prepareWrite(query);
+    const execute = () => this.#watched(query, () => new Execution(this, query, bindings));
+    return savepoint === undefined ? execute() : inSavepoint(this.control, savepoint, execute);
   }
 
-  #tell(query: Query, told: (tables: QueryTables) => void): void {
-    const tables = this.#tables.of(query);
-    if (tables.writes === 'all') this.#tables.forget();
-    told(tables);
+  #tell(query: Query, bindings: readonly Binding[], told: (access: QueryAccess) => void): void {
+    const access = this.#tables.access(query, bindings);
+    if (access.writes === 'all') this.#tables.forget();
+    told(access);
   }
 
-  /** Opens what a query that writes needs: a transaction, and (then true) a savepoint. */
-  #prepareWrite(query: Query): boolean {
-    if (!query.writes) return false;
+  /** Runs a query, and tells which rows it changes, if somebody wants to know. */
+  #watched<T>(query: Query, run: () => T): T {
+    if (!query.writes || this.onRow === undefined || !this.#rows.isActive) return run();
+    return this.#rows.during(this.onRow, run);
+  }
+
+  /** Opens the transaction that a writing query needs, and perhaps a savepoint. */
+  #prepareWrite(query: Query): Savepoint | undefined {
+    if (!query.writes) return undefined;
     const connection = this.#connection;
     try {
       if (this.refusesWrites !== undefined) throw this.refusesWrites();
       if (!connection.transactionOpen) connection.events.beforeWrite();
-      if (!query.writesLong || !connection.transactionOpen) return false;
-      setSavepoint(this);
-      return true;
+      if (!query.writesLong || !connection.transactionOpen) return undefined;
+      return this.control.save();
     } catch (error) {
       if (!query.cached) query.finalize();
       throw error;
@@ -288,5 +396,61 @@ export class Database implements ExecutionOwner {
     const value = statement.step() ? statement.columnNumber(0) : 0;
     statement.reset();
     return value;
+  }
+}
+
+function mustFit({ parameterCount }: Query, bindings: readonly Binding[]): void {
+  if (parameterCount === bindings.length) return;
+  throw storageError(
+    'SQL',
+    `exec(): wrong number of parameter bindings: ${bindings.length} given, ` +
+      `the statement has ${parameterCount}.`,
+  );
+}
+
+function ofRow(index: number, error: unknown): unknown {
+  if (error instanceof Error) error.message = `execMany: row ${index}: ${error.message}`;
+  return error;
+}
+
+const EXISTS = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?";
+
+/**
+ * A table of this package's own, created by its first write, as on workerd. Whether it exists is asked once and
+ * remembered. A rollback may remove it again, so the owner calls `forget` after one.
+ */
+export class HiddenTable {
+  readonly #database: Database;
+  readonly #name: string;
+  readonly #columns: string;
+  #isKnown: boolean | undefined;
+
+  /** `columns` is the text after the name in CREATE TABLE. */
+  constructor(database: Database, name: string, columns: string) {
+    this.#database = database;
+    this.#name = name;
+    this.#columns = columns;
+  }
+
+  get exists(): boolean {
+    if (this.#isKnown !== undefined) return this.#isKnown;
+    const statement = this.#database.statement(EXISTS);
+    statement.bindText(1, this.#name);
+    const exists = statement.step();
+    statement.reset();
+    this.#isKnown = exists;
+    return exists;
+  }
+
+  /** Creates it unless it exists. The caller has opened a transaction. */
+  create(): void {
+    if (this.exists) return;
+    this.#database.run(`CREATE TABLE ${this.#name} ${this.#columns}`);
+    this.#isKnown = true;
+  }
+
+  /** A rollback or a reset happened: it may not exist any more. */
+  forget(): void {
+    this.#isKnown = undefined;
   }
 }

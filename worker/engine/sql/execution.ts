@@ -7,12 +7,12 @@
 // Invariant: the query is released when the last row has been fetched, on an error, and on close; counts
 // and column names stay readable after that.
 
-import type { Binding } from '../../src/contract/bindings.ts';
-import { type StorageError, storageError } from '../../src/contract/errors.ts';
-import type { SqlRow, SqlStorageValue } from '../../src/contract/storage.ts';
+import type { Binding } from '../../../src/shared/contract/bindings.ts';
+import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
+import type { SqlRow, SqlStorageValue } from '../../../src/shared/contract/storage.ts';
 import type { Connection } from './connection.ts';
 import type { Query, Run } from './query.ts';
-import { nameRow, readNamedRow, readRow, sizeOfRow } from './values.ts';
+import { nameRow, readNamedRow, readRow, sizeOfRow } from './statement.ts';
 
 /** Called when an execution no longer needs its query. */
 export interface ExecutionOwner {
@@ -32,7 +32,7 @@ export class Execution implements Run {
   #names: readonly string[];
   #counts: { readonly read: number; readonly written: number } | undefined;
 
-  /** Starts the query. @throws what its first step throws */
+  /** Starts the query. @throws errors of its first step */
   constructor(owner: ExecutionOwner, query: Query, bindings: readonly Binding[]) {
     this.#owner = owner;
     this.#connection = query.connection;

@@ -1,15 +1,15 @@
 // Keeps one call of SQLite from holding the worker: a deadline, a caller who may cancel it, and a limit on
 // memory.
 //
-// SQLite calls its progress handler every few thousand instructions, also while it compiles. Past the
-// deadline, or when its caller has cancelled it, a read is interrupted, which undoes nothing. An interrupted
-// write would lose the whole transaction (https://sqlite.org/c3ref/interrupt.html), so its program is
-// overwritten with `Halt`, the instruction of a failed constraint: it ends that statement alone, and the
-// caller, who has set a savepoint, undoes what it wrote. A single call of a function (`replace`, `instr`) cannot be stopped.
+// SQLite calls its progress handler every few thousand instructions, also while it compiles. Past the deadline, or when its
+// caller has cancelled it, a read is interrupted, which undoes nothing. An interrupted write would lose the whole
+// transaction (https://sqlite.org/c3ref/interrupt.html), so its program is overwritten with `Halt`, the instruction of a
+// failed constraint: it ends that statement alone, and the caller, who has set a savepoint, undoes its writes. A single call
+// of a function (`replace`, `instr`) cannot be stopped.
 //
-// Memory belongs to the connection whose calls allocate and free it. That includes calls without limits:
-// a reset frees a value that a step has read. So each connection announces that it enters SQLite, and what
-// the heap grows or shrinks by until another one enters is attributed to it.
+// Memory belongs to the connection whose calls allocate and free it. That includes calls without limits: a reset frees a
+// value that a step has read. So each connection announces that it enters SQLite, and the heap's change until another one
+// enters is attributed to it.
 //
 // Invariant: outside of calls SQLite's heap has no limit, so nothing else can fail because of this one.
 
@@ -38,7 +38,7 @@ export interface Guarded {
   heldBytes: number;
   /** When all its calls together must have ended; undefined when each has its own time. */
   readonly endMs: number | undefined;
-  /** True if the caller of what runs has cancelled it. */
+  /** True if the caller of the running call has cancelled it. */
   isCancelled(): boolean;
 }
 
@@ -59,7 +59,7 @@ export class Guard {
   /** Whose call has limits now. */
   #guarded: Guarded | undefined;
   #endMs: number | undefined;
-  /** When the caller of what runs then is asked next. */
+  /** When the next check for a cancelled call is due. */
   #checkMs = 0;
   /** To whom changes of the heap belong, how much of it is not theirs, and how large it may become. */
   #entered: Guarded | undefined;
@@ -85,7 +85,7 @@ export class Guard {
     return guard;
   }
 
-  /** Watches what a connection runs, between `begin` and `end`. */
+  /** Watches a connection's calls between `begin` and `end`. */
   attach(db: Pointer): void {
     this.#sqlite.exports.sqlite3_progress_handler(db, INSTRUCTIONS_A_TICK, this.#handler, 0);
   }
@@ -139,6 +139,17 @@ export class Guard {
     } finally {
       this.#limit(endMs);
     }
+  }
+
+  /**
+   * True when the time of a series of calls is over; the running one is then to be refused. Asked while a statement is
+   * compiled, where SQLite does not look at the deadline itself.
+   */
+  isPastEnd(): boolean {
+    if (this.#guarded?.endMs === undefined || this.#endMs === undefined) return false;
+    if (this.#guarded.limits.now() < this.#endMs) return false;
+    this.#stopped ??= 'late';
+    return true;
   }
 
   /** Why the running call was stopped; undefined: it was not. */

@@ -1,8 +1,8 @@
-// What happens to statements and the connection when the owner closes the database at once, as it
-// does when SQLite has rolled back by itself. The checker of live pointers watches every unit test.
+// Statements and the connection when the owner closes the database at once, as it does when SQLite has
+// rolled back by itself. The checker of live pointers watches every unit test.
 
 import { beforeEach, describe, expect, test } from 'vitest';
-import { codeOf, openInMemory } from '../testing/test-database.ts';
+import { codeOf, openInMemory } from '../../testing/test-database.ts';
 import type { Database } from './database.ts';
 
 /** Makes SQLite roll the whole transaction back. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { codeOf, openInMemory, rows } from '../testing/test-database.ts';
+import { codeOf, openInMemory, rows } from '../../testing/test-database.ts';
 import type { Database } from './database.ts';
 import { rewriteOrderLimit, type TableShape } from './order-limit.ts';
 
@@ -112,7 +112,7 @@ describe('the rows', () => {
     }
   });
 
-  test('[SQL15] other syntax errors stay what they are', () => {
+  test('[SQL15] other syntax errors stay as they are', () => {
     expect(() => database.exec('DELETE FROM nope LIMIT 1', [])).toThrow(/no such table: nope/);
     expect(() => database.exec('DELETE FRM t LIMIT 1', [])).toThrow(/near "FRM": syntax error/);
     expect(codeOf(() => database.exec('DELETE FROM sqlite_master LIMIT 1', []))).toBe('SQL');

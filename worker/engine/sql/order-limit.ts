@@ -6,13 +6,13 @@
 //   DELETE FROM t WHERE a > 1 ORDER BY b LIMIT 2
 //   DELETE FROM t WHERE rowid IN (SELECT rowid FROM t WHERE a > 1 ORDER BY b LIMIT 2)
 //
-// so results, counts and errors match those of such a build. What this form cannot express (views,
-// UPDATE … FROM, parameters in RETURNING) is refused, and the error names an alternative.
+// so results, counts and errors match those of such a build. Statements that this form cannot express
+// (views, UPDATE … FROM, parameters in RETURNING) are refused, and the error names an alternative.
 
-import { type StorageError, storageError } from '../../src/contract/errors.ts';
+import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import { isKeyword, nameOf, statementTokens, type Token } from './tokens.ts';
 
-/** What the rewriting needs to know about the table of a statement. */
+/** The facts about a statement's table that the rewriting needs. */
 export interface TableShape {
   readonly kind: 'table' | 'view';
   /** Columns of the primary key in its order when the table has no rowid; empty otherwise. */
@@ -143,7 +143,7 @@ function findClauses(all: readonly Token[]): Clauses | undefined {
   };
 }
 
-/** True for what may precede UPDATE and DELETE: nothing, EXPLAIN, a WITH clause. */
+/** True for tokens that may precede UPDATE and DELETE: nothing, EXPLAIN, a WITH clause. */
 function isPrefix(tokens: readonly Token[]): boolean {
   let rest = tokens;
   if (isKeyword(rest[0], 'EXPLAIN')) {

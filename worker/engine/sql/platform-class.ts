@@ -1,6 +1,7 @@
-// What the classes of `ctx.storage` share: programs see them as classes of the platform.
+// The classes of `ctx.storage` look like classes of the platform, so that code that recognizes the real storage by its
+// shape accepts them. `new` throws, a method called on another object throws, and they print as [object Name].
 
-import { type StorageError, storageError } from '../../src/contract/errors.ts';
+import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
 
 /** Gives a class the name it prints, and enumerable members on its prototype. */
 export function asPlatformClass(type: { readonly prototype: object }, name: string): void {
@@ -22,4 +23,14 @@ export function illegalInvocation(name: string): StorageError {
 /** The error of `new` in a program. */
 export function illegalConstructor(name: string): StorageError {
   return storageError('ILLEGAL_INVOCATION', `${name} cannot be constructed; use ctx.storage.sql.`);
+}
+
+/** A token that only this package can pass to a constructor. */
+export const INTERNAL = Symbol('internal');
+
+/** Refuses `new` from user code. @throws ILLEGAL_INVOCATION */
+export function checkConstructor(name: string, token: unknown): void {
+  if (token !== INTERNAL) {
+    throw storageError('ILLEGAL_INVOCATION', `${name} cannot be constructed; use ctx.storage.`);
+  }
 }

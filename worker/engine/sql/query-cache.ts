@@ -1,12 +1,15 @@
 // A cache of compiled queries, by their text.
 //
 // Invariant: the texts together are at most 1 MiB; the least recently used queries are evicted first, and
-// a query in use never is.
+// a query in use never is. Large programs are not kept: their texts often name values, and do not come again.
 
 import type { Query } from './query.ts';
 
 /** Like workerd's statement cache; counted in UTF-16 units of the texts. */
 export const CACHED_TEXT_UNITS_MAX = 1024 * 1024;
+
+/** A program of as many takes 200 kB. */
+const CACHED_INSTRUCTIONS_MAX = 10_000;
 
 export class QueryCache {
   readonly #queries = new Map<string, Query>();
@@ -21,9 +24,9 @@ export class QueryCache {
     return query;
   }
 
-  /** Caches the query, unless another one with its text is cached. */
+  /** Caches the query, unless its program is large, or another one with its text is cached. */
   add(query: Query): void {
-    if (this.#queries.has(query.text)) return;
+    if (query.instructionCount > CACHED_INSTRUCTIONS_MAX || this.#queries.has(query.text)) return;
     query.cached = true;
     query.lastUse = ++this.#uses;
     this.#queries.set(query.text, query);

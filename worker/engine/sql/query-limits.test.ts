@@ -1,7 +1,7 @@
 // Calls that would hold the worker: they end by their bounds, alone.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { codeOf, openInMemory, rows } from '../testing/test-database.ts';
+import { codeOf, openInMemory, rows } from '../../testing/test-database.ts';
 import type { Database } from './database.ts';
 import { completeLimits } from './query-limits.ts';
 
@@ -150,7 +150,7 @@ describe('memory', () => {
     ).toThrow(/67108864 bytes.*limits\.heapBytes/);
   });
 
-  test('[LIM3] what open cursors hold counts, and is given back with them', () => {
+  test('[LIM3] the memory of open cursors counts, and is freed with them', () => {
     const sorted = (i: number) =>
       `WITH c(i) AS (VALUES (1), (2), (3), (4), (5), (6), (7), (8))
        SELECT randomblob(1000000) AS b, ${i} FROM c ORDER BY b`;
@@ -165,7 +165,7 @@ describe('memory', () => {
     expect(run(sorted(99))).toBe(undefined);
   });
 
-  test('[LIM3] what a row held and a binding copied is freed with them, any number of times', async () => {
+  test('[LIM3] the memory of a row and the copy of a binding are freed with them, any number of times', async () => {
     const other = await openInMemory();
     const value = new Uint8Array(1_000_000);
     database.run('CREATE TABLE blobs(k INTEGER PRIMARY KEY, b)');
@@ -205,7 +205,7 @@ describe('the option', () => {
     expect(codeOf(() => completeLimits(limits))).toBe('INVALID_ARGUMENT');
   });
 
-  test('[LIM5] what is left out has its default, and no bound of time is Infinity', () => {
+  test('[LIM5] a missing limit has its default, and no bound of time is Infinity', () => {
     expect(completeLimits({ queryMs: Number.POSITIVE_INFINITY })).toMatchObject({
       queryMs: Number.POSITIVE_INFINITY,
       importMs: 10_000,

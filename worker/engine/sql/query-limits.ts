@@ -4,7 +4,7 @@
 // All objects of a worker share its thread and SQLite's heap: without limits, one object could starve
 // the others.
 
-import { storageError } from '../../src/contract/errors.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
 
 /** Limits of objects; each one has a default. */
 export interface QueryLimits {
@@ -19,7 +19,8 @@ export interface QueryLimits {
   readonly heapBytes?: number;
   /**
    * Most files that all objects together have open, 3 to 8 each. Beyond it, the idle object that was used
-   * least recently is evicted. Some browsers allow about 252 for all tabs together. @default 200
+   * least recently is evicted. Some browsers allow about 252 for all tabs together. @default 200 in
+   * browsers; elsewhere 10,000, or half of the files that the process may have open if that is less
    */
   readonly openFiles?: number;
   /** With fewer bytes free, `storagelow` is told. @default 32 MiB */
@@ -40,6 +41,9 @@ const DEFAULTS: Required<QueryLimits> = {
   lowSpaceBytes: 32 * 1024 * 1024,
 };
 
+/** Where no browser bounds handles: 3,333 objects of about 0.2 MB of memory each. */
+export const OPEN_FILES_UNBOUNDED = 10_000;
+
 /** One object has up to 8 files open for long, and others while it is opened, restored or pruned. */
 const OPEN_FILES_MIN = 16;
 
@@ -48,9 +52,13 @@ const HEAP_BYTES_MIN = 32 * 1024 * 1024;
 /** SQLite's heap is less than 2 GiB in all. */
 const HEAP_BYTES_MAX = 2 ** 31 - 1;
 
-/** The limits, with defaults for those not given. @throws INVALID_ARGUMENT */
-export function completeLimits(given: QueryLimits = {}, now = () => performance.now()): Limits {
-  const limits = { ...DEFAULTS, ...definedIn(given) };
+/** The limits, with defaults for those not given; `platform`: its own defaults. @throws INVALID_ARGUMENT */
+export function completeLimits(
+  given: QueryLimits = {},
+  now = () => performance.now(),
+  platform: Pick<QueryLimits, 'openFiles'> = {},
+): Limits {
+  const limits = { ...DEFAULTS, ...platform, ...definedIn(given) };
   for (const name of ['queryMs', 'importMs'] as const) {
     if (limits[name] > 0) continue;
     throw storageError('INVALID_ARGUMENT', `limits.${name}: takes milliseconds above 0.`);

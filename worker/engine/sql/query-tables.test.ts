@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openInMemory } from '../testing/test-database.ts';
+import { openInMemory } from '../../testing/test-database.ts';
 import type { Database } from './database.ts';
 import type { QueryTables, TableSet } from './query-tables.ts';
 
@@ -41,7 +41,7 @@ function listed(tables: TableSet): unknown {
   return tables === 'all' ? 'all' : [...tables].sort();
 }
 
-describe('what a query reads', () => {
+describe('the tables that a query reads', () => {
   test.for<[sql: string, reads: unknown]>([
     ['SELECT * FROM author', ['author']],
     ['SELECT count(*) FROM author', ['author']],
@@ -70,7 +70,7 @@ describe('what a query reads', () => {
   });
 });
 
-describe('what a query writes', () => {
+describe('the tables that a query writes', () => {
   test.for<[sql: string, writes: unknown]>([
     ['INSERT INTO author VALUES (1, 2)', ['author']],
     ['UPDATE author SET name = 1', ['author']],

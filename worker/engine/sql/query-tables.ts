@@ -1,17 +1,20 @@
 // Which tables a query reads and writes, also through views, triggers and foreign keys.
 //
-// SQLite's authorizer is told while a statement is compiled, so the statement is compiled once more, and
-// only when somebody asks. A virtual table hides what it does: writing one writes its shadow tables, and
-// one that shows other tables may read anything.
+// SQLite informs its authorizer while a statement is compiled, so the statement is compiled once more,
+// and only when somebody asks. A virtual table hides its accesses: writing one writes its shadow tables,
+// and a table that shows other tables may read anything.
 //
-// Invariant: never too little. What is not known for certain is `all`.
+// Invariant: never too little. Uncertain accesses are `all`.
 //
 // Does not know who asks, nor which queries run.
 
-import { isStorageError } from '../../src/contract/errors.ts';
+import type { Binding } from '../../../src/shared/contract/bindings.ts';
+import { isStorageError } from '../../../src/shared/contract/errors.ts';
 import type { Connection } from './connection.ts';
+import { keysOf, type PointQuery, pointQuery, rowShape, type TableRows } from './point-lookup.ts';
 import type { Query } from './query.ts';
 import type { TableWatch } from './regulator.ts';
+import type { RowWatch } from './row-watch.ts';
 import type { PreparedStatement } from './statement.ts';
 import { isKeyword, nameOf, statementTokens } from './tokens.ts';
 
@@ -24,6 +27,14 @@ export interface QueryTables {
   readonly writes: TableSet;
 }
 
+/** The rows and tables that one run of a query touches. */
+export interface QueryAccess extends QueryTables {
+  /** It sees only these rows of the one table that it reads. */
+  readonly rows?: TableRows;
+  /** The tables among those written whose rows are told one by one. */
+  readonly byRow?: ReadonlySet<string>;
+}
+
 interface VirtualTable {
   readonly shadows: readonly string[];
   /** True when it shows only its own rows. */
@@ -33,8 +44,8 @@ interface VirtualTable {
 const TABLES = "SELECT name, sql FROM sqlite_schema WHERE type = 'table'";
 const ALL: QueryTables = { reads: 'all', writes: 'all' };
 /**
- * Not tables, or written without asking the authorizer: pragmas as tables, sequences. The schema is written by
- * what writes everything.
+ * Not tables, or written without asking the authorizer: pragmas as tables, sequences. A write of everything
+ * writes the schema.
  */
 const INTERNAL_NAME = /^(sqlite_(?!(?:master|schema)$)|pragma_)/i;
 const VIRTUAL = /^\s*CREATE\s+VIRTUAL\s/i;
@@ -42,16 +53,24 @@ const VIRTUAL = /^\s*CREATE\s+VIRTUAL\s/i;
 export class QueryTablesIndex {
   readonly #connection: Connection;
   readonly #statement: (sql: string) => PreparedStatement;
+  readonly #rows: RowWatch;
   #known = new WeakMap<Query, QueryTables>();
+  /** Of queries that look rows up by their keys. */
+  #points = new WeakMap<QueryTables, PointQuery | null>();
   #virtual: ReadonlyMap<string, VirtualTable> | undefined;
 
   /** `statement` prepares trusted text, or has prepared it before. */
-  constructor(connection: Connection, statement: (sql: string) => PreparedStatement) {
+  constructor(
+    connection: Connection,
+    statement: (sql: string) => PreparedStatement,
+    rows: RowWatch,
+  ) {
     this.#connection = connection;
+    this.#rows = rows;
     this.#statement = statement;
   }
 
-  /** What the query touches, as of the last `forget`. */
+  /** The tables that the query touches, as of the last `forget`. */
   of(query: Query): QueryTables {
     const known = this.#known.get(query);
     if (known !== undefined) return known;
@@ -60,8 +79,44 @@ export class QueryTablesIndex {
     return tables;
   }
 
+  /**
+   * The rows and tables that a run of the query with these bindings touches. Rows that it looks up are
+   * watched from now on.
+   */
+  access(query: Query, bindings: readonly Binding[]): QueryAccess {
+    const tables = this.of(query);
+    if (tables.writes === 'all') return tables;
+    if (tables.writes.size === 0) {
+      const rows = this.#lookup(query, tables, bindings);
+      return rows === undefined ? tables : { ...tables, rows };
+    }
+    if (!this.#rows.isActive || this.#rows.clears(query.pointer)) return tables;
+    const byRow = new Set([...tables.writes].filter((table) => this.#rows.has(table)));
+    return { ...tables, byRow };
+  }
+
+  #lookup(query: Query, tables: QueryTables, bindings: readonly Binding[]): TableRows | undefined {
+    const { reads } = tables;
+    if (reads === 'all' || reads.size !== 1) return undefined;
+    const [table] = reads as ReadonlySet<string>;
+    let point = this.#points.get(tables);
+    if (point === undefined) {
+      const { exports, memory } = this.#connection.sqlite;
+      point = pointQuery(memory.readCString(exports.sqlite3_sql(query.pointer))) ?? null;
+      if (point?.table !== table!.toLowerCase()) point = null;
+      this.#points.set(tables, point);
+    }
+    if (point === null) return undefined;
+    const shape = this.#rows.shape(table!) ?? rowShape(table!, this.#statement);
+    const keys = shape && keysOf(point, shape, bindings);
+    if (keys === undefined) return undefined;
+    this.#rows.add(table!, shape!);
+    return { table: table!, keys };
+  }
+
   /** The schema may have changed. */
   forget(): void {
+    this.#rows.clear();
     this.#known = new WeakMap();
     this.#virtual = undefined;
   }
@@ -72,7 +127,7 @@ export class QueryTablesIndex {
       this.#compile(query, touched);
     } catch (error) {
       if (!isStorageError(error)) throw error;
-      return ALL; // out of memory, perhaps; the query itself runs, or says what is wrong
+      return ALL; // out of memory, perhaps; the query itself runs, or reports the error
     }
     const { read, written } = touched;
     return {
@@ -134,7 +189,7 @@ export class QueryTablesIndex {
   }
 }
 
-/** Collects what the authorizer reports. */
+/** Collects the authorizer's reports. */
 class TouchedTables implements TableWatch {
   readonly #tables = { read: new Set<string>(), written: new Set<string>() };
   readonly #all = { read: false, written: false };

@@ -3,9 +3,9 @@
 // A later statement may need the effect of an earlier one (a table it creates), so each is compiled only
 // on request. Statements that only another build of SQLite could parse are rewritten.
 
-import { isStorageError, storageError } from '../../src/contract/errors.ts';
-import { SQL_BYTES_MAX } from '../../src/contract/limits.ts';
-import { utf8Bytes } from '../../src/contract/utf8.ts';
+import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
+import { SQL_BYTES_MAX } from '../../../src/shared/contract/limits.ts';
+import { utf8Bytes } from '../../../src/shared/contract/utf8.ts';
 import type { Pointer } from '../vfs/sqlite-module.ts';
 import type { Connection, Prepared } from './connection.ts';
 import { type DescribeTable, rewriteOrderLimit } from './order-limit.ts';

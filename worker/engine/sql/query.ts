@@ -3,12 +3,13 @@
 // Invariant: at most one execution uses it at a time. It stays compiled between executions, so that the
 // same text need not be compiled again; SQLite itself compiles it again after a change of the schema.
 
-import type { Binding } from '../../src/contract/bindings.ts';
+import type { Binding } from '../../../src/shared/contract/bindings.ts';
 import type { Pointer } from '../vfs/sqlite-module.ts';
 import type { Connection } from './connection.ts';
+import { programOf } from './program.ts';
 import { RowCounter } from './row-counter.ts';
 import { DONE, OK, ROW } from './sql-error.ts';
-import { bindValue } from './values.ts';
+import { bindValue } from './statement.ts';
 import { hasLoop } from './write-savepoint.ts';
 
 /** One run of a query, which is told when the query is needed for another one. */
@@ -23,6 +24,7 @@ export class Query {
   readonly connection: Connection;
   readonly counter: RowCounter;
   readonly parameterCount: number;
+  readonly instructionCount: number;
   /** True when it may change the database. */
   readonly writes: boolean;
   /** True when it writes and may run for long: it needs a savepoint of its own. */
@@ -45,6 +47,7 @@ export class Query {
     this.text = text;
     this.pointer = pointer;
     this.parameterCount = exports.sqlite3_bind_parameter_count(pointer);
+    this.instructionCount = programOf(connection.sqlite, pointer).instructionCount;
     this.writes = exports.sqlite3_stmt_readonly(pointer) === 0;
     this.explains = exports.sqlite3_stmt_isexplain(pointer) !== 0;
     this.writesLong = this.writes && hasLoop(connection.sqlite, pointer);
@@ -78,12 +81,16 @@ export class Query {
     const { connection } = this;
     const { exports, counted } = connection.sqlite;
     const { guard, regulator } = connection;
-    regulator.regulating = true;
     counted.choose(this.pointer);
-    const resultCode = this.writesLong
-      ? guard.stepHaltable(this.pointer)
-      : exports.sqlite3_step(this.pointer);
-    regulator.regulating = false;
+    let resultCode: number;
+    regulator.regulating = true;
+    try {
+      resultCode = this.writesLong
+        ? guard.stepHaltable(this.pointer)
+        : exports.sqlite3_step(this.pointer);
+    } finally {
+      regulator.regulating = false;
+    }
     if (resultCode === ROW) return true;
     if (resultCode === DONE) {
       this.counter.ended();

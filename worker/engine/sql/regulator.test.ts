@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { codeOf, openInMemory, rows } from '../testing/test-database.ts';
+import { codeOf, openInMemory, rows } from '../../testing/test-database.ts';
 import type { Database } from './database.ts';
 
 let database: Database;
@@ -45,7 +45,7 @@ describe('statements', () => {
     database.run('ROLLBACK');
   });
 
-  test('[SQL13] a refusal in the middle leaves what ran before, and the transaction', () => {
+  test('[SQL13] a refusal in the middle keeps the effects of earlier statements, and the transaction', () => {
     database.run('BEGIN');
     expect(run('INSERT INTO t VALUES (1, NULL); COMMIT')).toBe('SQL_FORBIDDEN');
     expect(database.inTransaction).toBe(true);

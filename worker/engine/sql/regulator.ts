@@ -1,4 +1,4 @@
-// What a statement of user SQL may touch.
+// The tables, functions and pragmas that a statement of user SQL may use.
 //
 // SQLite asks its authorizer while it compiles a statement, also when it recompiles one in the middle
 // of a step. `regulating` is true only while user SQL is compiled or stepped. SQLite asks about views and
@@ -11,16 +11,16 @@
 // The rules are workerd's: names that begin with `_cf_` belong to the storage, and so do transactions;
 // functions and pragmas must be on a list; nothing temporary, nothing attached.
 
-import { type StorageError, storageError } from '../../src/contract/errors.ts';
+import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
-import { checkPragma } from './pragmas.ts';
-import { isReservedName, RESERVED_ADVICE } from './reserved-names.ts';
+import { Guard } from './guard.ts';
+
 import { isKeyword, nameOf, statementTokens } from './tokens.ts';
 
 const ALLOW = 0;
 const DENY = 1;
 
-// https://sqlite.org/c3ref/c_alter_table.html: what an authorizer is asked about.
+// https://sqlite.org/c3ref/c_alter_table.html: the questions to an authorizer.
 const ACTION = {
   createIndex: 1,
   createTable: 2,
@@ -73,7 +73,7 @@ const FUNCTIONS = new Set(
     .split(/\s+/),
 );
 
-/** Functions whose result depends on what the connection has done before. */
+/** Functions whose result depends on earlier statements of the connection. */
 const COUNTERS = new Set(['changes', 'last_insert_rowid', 'total_changes']);
 
 const HIDDEN_PREFIX = new TextEncoder().encode('_cf_');
@@ -83,7 +83,7 @@ const TRANSACTION_ADVICE =
   'BEGIN, COMMIT, ROLLBACK and SAVEPOINT are not allowed; use transaction() or transactionSync() ' +
   'of the storage, which roll back by themselves when something throws';
 
-/** Told of what a statement touches while it is compiled. */
+/** Receives the tables that a statement touches while it is compiled. */
 export interface TableWatch {
   reads(table: string): void;
   writes(table: string): void;
@@ -98,16 +98,18 @@ export class Regulator {
 
   /** True while user SQL is compiled or stepped. */
   regulating = false;
-  /** Told of what the statement touches that is compiled; undefined when nobody wants to know. */
+  /** Receives the tables of the statement that is compiled; undefined when nobody listens. */
   watch: TableWatch | undefined;
   readonly #sqlite: Sqlite;
   readonly #callback: Pointer;
-  // What was last refused, in words; undefined when nothing was.
+  readonly #guard: Guard;
+  // The last refusal, in words; undefined when there was none.
   #refused: string | undefined;
   #altersTable = false;
 
   private constructor(sqlite: Sqlite) {
     this.#sqlite = sqlite;
+    this.#guard = Guard.of(sqlite);
     this.#callback = sqlite.install({
       parameters: 'iiiiii',
       call: (
@@ -156,7 +158,10 @@ export class Regulator {
     this.#altersTable = false;
   }
 
-  /** Refuses what SQLite does not ask about: a table's new name. Undefined when the text is allowed. */
+  /**
+   * Refuses a change that SQLite does not ask about: a table's new name. Undefined when the text is
+   * allowed.
+   */
   refusalOf(statement: () => string): StorageError | undefined {
     if (!this.#altersTable) return undefined;
     const tokens = statementTokens(statement());
@@ -168,7 +173,7 @@ export class Regulator {
     return storageError('SQL_FORBIDDEN', `not authorized: SQLITE_AUTH (${RESERVED_ADVICE})`);
   }
 
-  /** The error that says what was refused, if that is why the statement failed. */
+  /** The error that names the refusal, if that is why the statement failed. */
   explain(error: StorageError): StorageError | undefined {
     const refused = this.#refused;
     this.#refused = undefined;
@@ -177,6 +182,7 @@ export class Regulator {
   }
 
   #decide(action: number, first: Pointer, second: Pointer, schema: Pointer): number {
+    if (this.#guard.isPastEnd()) return DENY;
     const refused = this.#refusal(action, first, second, schema);
     if (refused === undefined) {
       if (this.watch !== undefined) this.#report(this.watch, action, first, second);
@@ -307,3 +313,78 @@ export class Regulator {
 function temporary(): string {
   return 'temporary tables, views and triggers are not available; use ordinary ones';
 }
+
+// ---- Pragmas that user SQL may use, with their values. The list and its rules are workerd's.
+
+/** The permitted value of a pragma. */
+type ValueRule = 'none' | 'boolean' | 'object' | 'optionalObject' | 'objectOrNumber' | 'number';
+
+const PRAGMAS: Readonly<Record<string, ValueRule>> = {
+  data_version: 'none',
+  page_size: 'none',
+
+  case_sensitive_like: 'boolean',
+  defer_foreign_keys: 'boolean',
+  foreign_keys: 'boolean',
+  ignore_check_constraints: 'boolean',
+  legacy_alter_table: 'boolean',
+  recursive_triggers: 'boolean',
+  reverse_unordered_selects: 'boolean',
+
+  foreign_key_list: 'object',
+  index_info: 'object',
+  index_list: 'object',
+  index_xinfo: 'object',
+  table_info: 'object',
+  table_xinfo: 'object',
+
+  foreign_key_check: 'optionalObject',
+  table_list: 'optionalObject',
+  quick_check: 'objectOrNumber',
+  optimize: 'number',
+};
+
+/** Undefined if the pragma may run with this value; otherwise why not, in words. */
+export function checkPragma(name: string, value: string | undefined): string | undefined {
+  const rule = PRAGMAS[name.toLowerCase()];
+  if (rule === undefined) return `PRAGMA ${name} is not available`;
+  if (isAllowed(rule, value)) return undefined;
+  return value === undefined
+    ? `PRAGMA ${name} needs the name of an object`
+    : `PRAGMA ${name} may not have the value ${value}`;
+}
+
+function isAllowed(rule: ValueRule, value: string | undefined): boolean {
+  switch (rule) {
+    case 'none':
+      return value === undefined;
+    case 'boolean':
+      // As on workerd, only the beginning is checked: SQLite reads "onx" as off.
+      return value === undefined || /^['"]?(true|false|yes|no|on|off|1|0)/i.test(value);
+    case 'object':
+      return value !== undefined && !isHiddenName(value);
+    case 'optionalObject':
+    case 'objectOrNumber':
+      return value === undefined || !isHiddenName(value);
+    case 'number':
+      return value === undefined || /^[-+]?(\d+|0x[\da-f]+)$/i.test(value);
+  }
+}
+
+// ---- Names that belong to the storage: `_cf`, and names that begin with `_cf_`, in upper or lower case. `_cf` itself
+// would be harmless as the name of a plain table, but a virtual table of that name keeps its rows in `_cf_data` and
+// `_cf_config`.
+
+/** True for a name that the storage's own tables may have. */
+export function isHiddenName(name: string): boolean {
+  return /^_cf_/i.test(name);
+}
+
+/** True when no program may give this name to anything. */
+export function isReservedName(name: string): boolean {
+  return /^_cf(_|$)/i.test(name);
+}
+
+/** Why not, and the way out. */
+export const RESERVED_ADVICE =
+  '_cf and names that begin with _cf_ belong to the storage; choose another name';

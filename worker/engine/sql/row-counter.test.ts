@@ -1,8 +1,8 @@
 // The counts of 78 query shapes, as workerd 1.20261117.1 gave them on the same SQLite version.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { loadSqliteInNode } from '../testing/sqlite.ts';
-import { openInMemory } from '../testing/test-database.ts';
+import { loadSqliteInNode } from '../../testing/sqlite.ts';
+import { openInMemory } from '../../testing/test-database.ts';
 import { COUNTED_STATEMENT } from '../vfs/count-table.ts';
 import type { Database } from './database.ts';
 
@@ -136,7 +136,7 @@ const SHAPES: readonly (readonly [sql: string, read: number, written: number, ro
 ];
 
 // The UNION of two index scans: workerd reads two rows more, most likely by another plan; the same
-// SQLite built with workerd's own counting patch gives what this gives.
+// SQLite built with workerd's own counting patch gives equal counts.
 const DIFFERENT_PLAN = new Set([33]);
 
 test('[SQL14] rowsRead and rowsWritten are those of workerd in the recorded shapes', () => {
@@ -157,7 +157,7 @@ test('[SQL14] the counts run with the row that was fetched ahead and stay when t
   const seen = [cursor.rowsRead];
   for (const _ of cursor) seen.push(cursor.rowsRead);
   expect(seen).toEqual([1, 2, 3, 3]);
-  // The same statement runs again and must not change what the first cursor says.
+  // The same statement runs again and must not change the counts of the first cursor.
   expect(counts('SELECT a FROM t')).toEqual([3, 0]);
   database.exec('INSERT INTO t VALUES (4)', []);
   expect(counts('SELECT a FROM t')).toEqual([4, 0]);

@@ -2,7 +2,7 @@
 //
 // workerd counts inside SQLite, instruction by instruction. Here the instrumented module counts how
 // often each instruction of the statement was dispatched, SQLite itself counts the advances, and this
-// file sums what the plan of the statement (count-plan) names.
+// file sums the counters that the plan of the statement (count-plan) names.
 //
 // Invariant: slots of the count table that no living program of a query occupies are zero. So the
 // counts of a program that SQLite recompiled in the middle of a step are right too.
@@ -15,8 +15,8 @@ import { type Program, programsOf } from './program.ts';
 
 const SLOTS_PER_INSTRUCTION = INSTRUCTION.sizeBytes / 4;
 
-// The status counters that Next, Prev and SorterNext increment when they arrive at a row: plain
-// ones, those of a full scan, those that build an automatic index.
+// The status counters that Next, Prev and SorterNext increment when they arrive at a row: plain ones,
+// counters of a full scan, counters of an automatic index.
 const ADVANCE_COUNTERS = [0, 1, 3];
 
 // A SeekEnd moves, and is counted as Last is, only while its cursor has no position: for the first

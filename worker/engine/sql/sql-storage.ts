@@ -1,7 +1,7 @@
 // `ctx.storage.sql`: the entrance for user SQL, in the shape of the platform's object.
 
-import { storageError } from '../../src/contract/errors.ts';
-import type { SqlStorage as SqlStorageInterface } from '../../src/contract/storage.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import type { SqlStorage as SqlStorageInterface } from '../../../src/shared/contract/storage.ts';
 import { Cursor } from './cursor.ts';
 import type { Database } from './database.ts';
 import { asPlatformClass, illegalConstructor, illegalInvocation } from './platform-class.ts';

@@ -33,7 +33,7 @@ test('the depth of a token counts the parentheses around it', () => {
   expect(depths.join(' ')).toBe('a0 (0 b1 (1 c2 )1 d1 )0 e0');
 });
 
-test('a name is what its quotes hold', () => {
+test('a name is the text in its quotes', () => {
   const names = statementTokens('a "b""c" [d] `e` \'f\'').map(nameOf);
   expect(names).toEqual(['a', 'b"c', 'd', 'e', 'f']);
 });

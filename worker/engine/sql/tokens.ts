@@ -1,6 +1,6 @@
 // Splits an SQL text into tokens as SQLite does; comments and white space are dropped.
 //
-// It does only what finding the clauses of a statement needs. It does not validate: text that SQLite would
+// It does only the work of finding a statement's clauses. It does not validate: text that SQLite would
 // refuse yields tokens too.
 
 export interface Token {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { codeOf, openInMemory, rows } from '../testing/test-database.ts';
+import { codeOf, openInMemory, rows } from '../../testing/test-database.ts';
 import type { Database } from './database.ts';
 
 let database: Database;
@@ -59,7 +59,7 @@ describe('bindings', () => {
   });
 
   test.each([1n, Symbol('x'), Object.create(null)])(
-    '[SQL4] what has no string form is a TypeError',
+    '[SQL4] a value without a string form is a TypeError',
     (value) => {
       expect(() => database.exec('SELECT ?', [value])).toThrow(TypeError);
     },
@@ -98,7 +98,7 @@ describe('results', () => {
     ]);
   });
 
-  test('[SQL5] a blob is a new buffer each time, also one that SQLite has not filled in', () => {
+  test('[SQL5] a blob is a new buffer each time, also a blob that SQLite has not filled in', () => {
     const [[first], [second]] = [one("SELECT x'0102'")!, one("SELECT x'0102'")!];
     new Uint8Array(first as ArrayBuffer).fill(9);
     expect(second).toEqual(bytes(1, 2));

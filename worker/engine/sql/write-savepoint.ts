@@ -3,14 +3,12 @@
 // Only programs with a loop run long enough to be stopped, so only they have one. An INSERT of one row,
 // or an UPDATE or DELETE by key, has no loop.
 
-import { isStorageError, type StorageErrorCode } from '../../src/contract/errors.ts';
+import { isStorageError, type StorageErrorCode } from '../../../src/shared/contract/errors.ts';
 import type { Pointer, Sqlite } from '../vfs/sqlite-module.ts';
 import { INSTRUCTION, OPCODE } from '../vfs/vdbe-layout.ts';
 import { programOf } from './program.ts';
+import type { Savepoint, TransactionControl } from './transaction-control.ts';
 
-const SET = 'SAVEPOINT _cf_statement';
-const RELEASE = 'RELEASE _cf_statement';
-const UNDO = 'ROLLBACK TO _cf_statement';
 /** Instructions that go back, or into the program of a trigger. */
 const LOOPS: ReadonlySet<number> = new Set([
   OPCODE.Next,
@@ -24,31 +22,24 @@ const STOPS: ReadonlySet<StorageErrorCode> = new Set(['SQL_TIMEOUT', 'CANCELLED'
 /** Every program jumps back to here once, after its preparations. */
 const FIRST = 1;
 
-/** What the savepoint is set in. */
-export interface SavepointOwner {
-  readonly inTransaction: boolean;
-  /** Runs trusted text. */
-  run(sql: string): void;
-}
-
-export function setSavepoint(owner: SavepointOwner): void {
-  owner.run(SET);
-}
-
-/** Runs a query that writes in the savepoint; if it is stopped, its writes are undone. */
-export function inSavepoint<T>(owner: SavepointOwner, query: () => T): T {
+/** Runs a query that writes in a savepoint; if it is stopped, its writes are undone. */
+export function inSavepoint<T>(
+  control: TransactionControl,
+  savepoint: Savepoint,
+  query: () => T,
+): T {
   let result: T;
   try {
     result = query();
   } catch (error) {
     // A critical error has ended the whole transaction, and the savepoint with it.
-    if (owner.inTransaction) {
-      if (isStorageError(error) && STOPS.has(error.code)) owner.run(UNDO);
-      owner.run(RELEASE);
+    if (control.isOpen) {
+      if (isStorageError(error) && STOPS.has(error.code)) control.undo(savepoint);
+      else control.release(savepoint);
     }
     throw error;
   }
-  owner.run(RELEASE);
+  control.release(savepoint);
   return result;
 }
 

@@ -1,18 +1,15 @@
-// What is noted for live reads, and when it is handed over.
+// The accesses noted for live reads, and when they are handed over.
 
 import { beforeEach, expect, test } from 'vitest';
-import { convertListOptions } from '../../src/contract/arguments.ts';
-import type { Database } from '../sql/database.ts';
-import { Accesses } from './accesses.ts';
-import { ReadSet } from './read-set.ts';
-import type { WriteSet } from './write-set.ts';
+import { convertListOptions } from '../../../src/shared/contract/arguments.ts';
+import { Accesses, ReadSet, type WatchedDatabase, type WriteSet } from './accesses.ts';
 
-let database: Pick<Database, 'onQuery' | 'refusesWrites'>;
+let database: WatchedDatabase;
 let accesses: Accesses;
 let flushed: WriteSet[];
 
 beforeEach(() => {
-  database = { onQuery: undefined, refusesWrites: undefined };
+  database = { onQuery: undefined, onRow: undefined, refusesWrites: undefined };
   accesses = new Accesses(database);
   flushed = [];
 });
@@ -42,7 +39,7 @@ test('[LIVE8] while nobody watches, nothing is noted or handed over', () => {
   expect(flushed).toEqual([]);
 });
 
-test('[LIVE8] what is committed is handed over after the flush, once, and all of it together', () => {
+test('[LIVE8] committed changes are handed over after the flush, once, and all together', () => {
   watch();
   accesses.writes!.addKey('a');
   accesses.committed();
@@ -69,7 +66,7 @@ test('[LIVE8] a transaction that is open at the flush is handed over with the ne
   expect([concerns(flushed[1], 'a'), concerns(flushed[1], 'b')]).toEqual([false, true]);
 });
 
-test('[LIVE8] a rollback discards what the open transaction wrote, and nothing else', () => {
+test('[LIVE8] a rollback discards the writes of the open transaction, and no others', () => {
   watch();
   accesses.writes!.addKey('a');
   accesses.committed();
@@ -137,7 +134,7 @@ test('[LIVE3] while a live read runs, writes are refused, with the way out', () 
   expect([accesses.reads, database.refusesWrites]).toEqual([undefined, undefined]);
 });
 
-test('[LIVE1] a read set names what was read, and an empty range is nothing', () => {
+test('[LIVE1] a read set names all reads, and an empty range is nothing', () => {
   const reads = new ReadSet();
   expect([reads.hasAlarm, reads.hasEverything]).toEqual([false, false]);
   reads.addRange(convertListOptions('list', { start: 'b', end: 'a' }));

@@ -1,4 +1,4 @@
-// What programs see of an alarm while its handler runs, and what is left when the run ends.
+// A program's view of an alarm while its handler runs, and the alarm after the run.
 
 import { beforeEach, expect, test } from 'vitest';
 import { Alarm } from './alarm.ts';
@@ -58,7 +58,7 @@ test.each([
   ['failed', 7],
   ['succeeded', null],
   ['failed', null],
-] as const)('[AL6] what a run that %s has set stays: %s', (outcome, timeMs) => {
+] as const)('[AL6] an alarm set by a run that %s stays: %s', (outcome, timeMs) => {
   alarm.set(5);
   alarm.begin();
   alarm.set(timeMs);
@@ -67,7 +67,7 @@ test.each([
   expect(alarm.timeMs).toBe(timeMs);
 });
 
-test('[AL3] a change during a run that is rolled back does not count; one that stays does', () => {
+test('[AL3] a change during a run that is rolled back does not count; a change that stays does', () => {
   alarm.set(5);
   alarm.begin();
   alarm.set(7);

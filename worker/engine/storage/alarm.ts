@@ -1,4 +1,4 @@
-// The alarm of one object: its stored time, and what programs see of it while its handler runs.
+// The alarm of one object: its stored time, and programs' view of it while its handler runs.
 //
 // During a run the stored time stays, so that the handler runs again after a crash, but programs
 // see no alarm until they set one. If the handler sets or deletes the alarm, that counts, however
@@ -11,8 +11,8 @@ import type { Metadata } from './metadata.ts';
 
 interface Run {
   readonly timeMs: number;
-  /** An alarm was set or deleted since the run began. */
-  replaced: boolean;
+  /** An alarm was set or deleted since the run began; undefined: ask, because something was undone. */
+  replaced: boolean | undefined;
 }
 
 export class Alarm {
@@ -25,7 +25,7 @@ export class Alarm {
 
   /** The result of getAlarm: milliseconds, or null. */
   get timeMs(): number | null {
-    return this.#run?.replaced === false ? null : this.#metadata.alarm;
+    return this.#isHidden ? null : this.#metadata.alarm;
   }
 
   /** The stored time. */
@@ -35,7 +35,7 @@ export class Alarm {
 
   /** True when setting this time would change nothing. */
   isSetTo(timeMs: number | null): boolean {
-    return this.#run?.replaced !== false && this.#metadata.alarm === timeMs;
+    return !this.#isHidden && this.#metadata.alarm === timeMs;
   }
 
   /** Stores a time, or null for no alarm. The caller has opened a transaction. */
@@ -54,13 +54,22 @@ export class Alarm {
 
   /** Ends the run; true if the caller must clear the stored time. */
   end(outcome: 'succeeded' | 'failed'): boolean {
-    const run = this.#run;
-    this.#run = undefined;
-    return outcome === 'succeeded' && run?.replaced === false;
+    try {
+      return outcome === 'succeeded' && this.#isHidden;
+    } finally {
+      this.#run = undefined;
+    }
   }
 
   /** After a rollback, a change of the alarm during the run may be undone. */
   rolledBack(): void {
-    if (this.#run !== undefined) this.#run.replaced = this.#metadata.alarm !== this.#run.timeMs;
+    if (this.#run !== undefined) this.#run.replaced = undefined;
+  }
+
+  /** True while a run has not replaced the alarm that it runs for. */
+  get #isHidden(): boolean {
+    if (this.#run === undefined) return false;
+    this.#run.replaced ??= this.#metadata.alarm !== this.#run.timeMs;
+    return !this.#run.replaced;
   }
 }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { DurableObjectStorage } from '../../src/contract/storage.ts';
-import { createTestHost, type TestHost } from '../testing/test-host.ts';
+import type { DurableObjectStorage } from '../../../src/shared/contract/storage.ts';
+import { createTestHost, type TestHost } from '../../testing/test-host.ts';
 import { Commits } from './commits.ts';
 
 let host: TestHost;
@@ -15,7 +15,7 @@ const BOOKMARKS = {
 } as const;
 
 test.each(['getCurrentBookmark', 'getBookmarkForTime'] as const)(
-  '[LOG19] what %s gives leaves the object when its commit is durable, whoever confirms the write',
+  '[LOG19] a result of %s leaves the object when its commit is durable, whoever confirms the write',
   async (name) => {
     await host.run(({ storage }) => storage.put('before', 1));
     host.holdFlushes();
@@ -53,7 +53,7 @@ class HeldLog {
   }
 }
 
-test('[LOG20] what was committed and nobody waits for is flushed on demand, once', async () => {
+test('[LOG20] a commit that nobody waits for is flushed on demand, once', async () => {
   const log = new HeldLog();
   const commits = new Commits(log, () => {});
   expect(commits.durability()).toBeUndefined();

@@ -4,8 +4,8 @@
 // and may be asynchronous. Only replies (the output gate) and sync() wait for it. Atomicity is the
 // subject of transactions.ts.
 //
-// A ticket represents the writes of one implicit transaction, or of one that has just committed.
-// The first write opens it, and the flush that covers it settles it.
+// A ticket represents the writes of one implicit transaction, or of a transaction that has just committed. The
+// first write opens it, and the flush that covers it settles it.
 //
 // A flush takes longer than a commit. Commits that nobody waits for share one, a few milliseconds later; whoever
 // comes to wait for them starts it.
@@ -13,12 +13,15 @@
 // Invariant: tickets settle in order, so waiting for the newest means waiting for all before it. A ticket that
 // somebody waits for is covered by a flush as soon as it is committed and no earlier flush runs.
 
+import { isDiskFull, type ObjectFiles } from '../log/object-files.ts';
+import type { StorageEnvironment } from './storage-environment.ts';
+
 /** Whether replies wait for a write. */
 export interface Confirmation {
   readonly confirmed: boolean;
 }
 
-/** What this module needs of the log. */
+/** The log's functions for this module. */
 export interface Flushable {
   /** True if something was written that is not durable. */
   readonly needsFlush: boolean;
@@ -26,8 +29,8 @@ export interface Flushable {
 }
 
 /**
- * How long a flush is put off that nobody waits for: hundreds of commits share it, and what a power failure may
- * take is not older.
+ * The delay of a flush that nobody waits for: hundreds of commits share it, and a power failure takes no older
+ * commits.
  */
 const FLUSH_DELAY_MS = 10;
 
@@ -99,7 +102,7 @@ export class Commits {
     void this.flush();
   }
 
-  /** Flushes what no flush covers yet, and settles like `durability`. */
+  /** Flushes commits that no flush covers yet, and settles like `durability`. */
   flush(): Promise<void> | undefined {
     if (this.#log.needsFlush && this.#waiting().length === 0) this.#committed.push(ticket(true));
     return this.durability();
@@ -131,7 +134,7 @@ export class Commits {
     this.#flushInTime();
   }
 
-  /** Flushes what was committed: now if somebody waits for it, otherwise soon. A running flush comes first. */
+  /** Flushes commits: now if somebody waits for them, otherwise soon. A running flush comes first. */
   #flushInTime(): void {
     if (this.#committed.length === 0 || this.#flushing.length > 0) return;
     if (this.#after === undefined || this.#committed.some(({ isAwaited }) => isAwaited)) {
@@ -201,4 +204,49 @@ function ticket(confirmed = false): Ticket {
   });
   settled.catch(() => {}); // perhaps nothing waits; onFailure reports the failure
   return { confirmed, isAwaited: confirmed, settled, resolve, reject };
+}
+
+/** How long a restore that is shown waits to be committed. */
+const RESTORE_DELAY_MS = 1000;
+
+/**
+ * Work on an object's files that nobody waits for: segments opened ahead, old ones removed, and the record and the
+ * checkpoint of a restore, for which the events that the object was opened for do not wait.
+ *
+ * Invariant: a disk that is full leaves the work for later; any other failure resets the object.
+ */
+export class Upkeep {
+  readonly #files: ObjectFiles;
+  readonly #onBroken: StorageEnvironment['onBroken'];
+  readonly #isOver: () => boolean;
+
+  constructor(
+    files: ObjectFiles,
+    environment: StorageEnvironment,
+    commits: Pick<Commits, 'flush'>,
+    isOver: () => boolean,
+  ) {
+    this.#files = files;
+    this.#onBroken = (error) => environment.onBroken(error);
+    this.#isOver = isOver;
+    if (!files.owesRestore) return;
+    const finish = async () => {
+      files.commitRestore();
+      await commits.flush();
+      if (!isOver()) await files.checkpoint();
+    };
+    environment.afterRealTime?.(RESTORE_DELAY_MS, () => this.#attempt(finish));
+  }
+
+  /** Something was committed. */
+  committed(): void {
+    if (this.#files.needsMaintenance) this.#attempt(() => this.#files.maintain());
+  }
+
+  #attempt(work: () => unknown): void {
+    if (this.#isOver()) return;
+    new Promise((resolve) => resolve(work())).catch((error: unknown) => {
+      if (!isDiskFull(error)) this.#onBroken(error);
+    });
+  }
 }

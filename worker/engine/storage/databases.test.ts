@@ -1,8 +1,8 @@
 import { expect, test, vi } from 'vitest';
+import { loadSqliteInNode } from '../../testing/sqlite.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { ObjectFiles } from '../log/object-files.ts';
 import { completeLimits } from '../sql/query-limits.ts';
-import { loadSqliteInNode } from '../testing/sqlite.ts';
 import type { Sqlite } from '../vfs/sqlite-module.ts';
 import { Databases } from './databases.ts';
 import { ObjectStorage } from './object-storage.ts';
@@ -53,14 +53,14 @@ test('[MANY7] memory that has grown is given back when the last database is clos
   expect(renewed[0]!.memory.u8.length).toBeLessThan(16 * 1024 * 1024);
   expect(await loadSqliteInNode()).toMatchObject({ countTable: renewed[0]!.countTable });
 
-  // What was stored is read in the fresh one; memory that is small stays.
+  // The fresh instance reads the stored data; memory that is small stays.
   const again = await open(databases, one);
   expect(again.get('key 199', (bytes) => [bytes.length, bytes[0]])).toEqual([100_000, 199]);
   await again.close();
   expect(renew).toHaveBeenCalledTimes(1);
 });
 
-test('[MANY7] without memory for a fresh instance, the one that has grown is used on', async () => {
+test('[MANY7] without memory for a fresh instance, the grown one stays in use', async () => {
   const sqlite = await loadSqliteInNode();
   const renew = vi.fn(() => {
     throw new RangeError('WebAssembly.Memory(): could not allocate memory');

@@ -1,4 +1,4 @@
-// What replies wait for, on a log whose flushes the test ends.
+// Replies and the flushes they wait for, on a log whose flushes the test ends.
 
 import { beforeEach, expect, test } from 'vitest';
 import { Commits } from './commits.ts';
@@ -147,7 +147,7 @@ test('[KV11] a commit that changed nothing needs no flush', async () => {
   expect(await stateOf(waiting)).toBe('settled');
 });
 
-test('[LOG19] what was rolled back is not waited for', async () => {
+test('[LOG19] nobody waits for a write that was rolled back', async () => {
   write();
   const waiting = commits.confirmation();
   commits.forgotten();
@@ -189,7 +189,7 @@ test('[GATE12] a flush that fails is reported once, and everything that waits re
   expect(commits.durability()).toBeUndefined();
 });
 
-test('[GATE12] so is one that fails inside its call', async () => {
+test('[GATE12] so is a write that fails inside its call', async () => {
   write();
   const waiting = commits.confirmation();
   const error = new Error('the disk failed');

@@ -1,21 +1,21 @@
-// `ctx.storage` in the worker. Most of its methods come from the table of operations; those that take
+// `ctx.storage` in the worker. Most of its methods come from the table of operations; methods that take
 // a closure are written here. It has no logic beyond arguments and results.
 
-import { checkCallback, convertOptions } from '../../src/contract/arguments.ts';
-import type { MethodName } from '../../src/contract/operations.ts';
+import { checkCallback, convertOptions } from '../../../src/shared/contract/arguments.ts';
 import type {
   DurableObjectStorage as DurableObjectStorageInterface,
   SqlStorage,
-} from '../../src/contract/storage.ts';
-import { liveKeys } from '../../src/live/live-result.ts';
-import { refuseToClone } from '../../src/serializer/object-kind.ts';
+} from '../../../src/shared/contract/storage.ts';
+import { liveKeys } from '../../../src/shared/live/live-result.ts';
+import { refuseToClone } from '../../../src/shared/values/object-kind.ts';
+import type { MethodName } from '../../../src/shared/wire/operations.ts';
 import { Cursor, RawIterator, RowIterator } from '../sql/cursor.ts';
-import { illegalInvocation } from '../sql/platform-class.ts';
+import { checkConstructor, INTERNAL, illegalInvocation } from '../sql/platform-class.ts';
 import { Statement, SqlStorage as UserSql } from '../sql/sql-storage.ts';
 import { DurableObjectTransaction } from './durable-object-transaction.ts';
 import type { ObjectStorage } from './object-storage.ts';
 import { checkSqlBackend, defineStorageMethods, wrongBackend } from './storage-methods.ts';
-import { checkConstructor, INTERNAL } from './surface.ts';
+
 import { ListIterator, SyncKvStorage } from './sync-kv-storage.ts';
 
 /** The methods of the table, which the static block defines. */

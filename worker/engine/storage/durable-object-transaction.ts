@@ -1,13 +1,13 @@
 // The `txn` that a closure of transaction() receives: `rollback()`, and methods of the table of
 // operations, which fail once the transaction has ended.
 
-import { storageError } from '../../src/contract/errors.ts';
-import type { MethodName } from '../../src/contract/operations.ts';
-import type { KeyValueOperations } from '../../src/contract/storage.ts';
-import { illegalInvocation } from '../sql/platform-class.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import type { KeyValueOperations } from '../../../src/shared/contract/storage.ts';
+import type { MethodName } from '../../../src/shared/wire/operations.ts';
+import { checkConstructor, type INTERNAL, illegalInvocation } from '../sql/platform-class.ts';
 import type { ObjectStorage } from './object-storage.ts';
 import { defineStorageMethods } from './storage-methods.ts';
-import { checkConstructor, type INTERNAL } from './surface.ts';
+
 import type { Frame } from './transactions.ts';
 
 /** The methods of the table, which the static block defines. */

@@ -3,8 +3,7 @@
 // The table and the key are workerd's own (`_cf_METADATA`, 1 = alarm in nanoseconds), so that an
 // alarm moves with the file. The first write creates it, like the table of keys.
 
-import type { Database } from '../sql/database.ts';
-import { HiddenTable } from '../sql/hidden-table.ts';
+import { type Database, HiddenTable } from '../sql/database.ts';
 
 const COLUMNS = '( key INTEGER PRIMARY KEY, value BLOB )';
 const GET = 'SELECT value FROM _cf_METADATA WHERE key = 1 AND value IS NOT NULL';

@@ -1,10 +1,10 @@
 // One earlier moment of an object, open for reading beside the object, which goes on.
 //
-// It is a SQLite connection of its own on a past state of the log, with the rules of live SQL: hidden
+// It is a SQLite connection of its own on a past state of the log, with the rules of SQL in live reads: hidden
 // tables stay hidden. Knows nothing of events or callers.
 
-import { storageError } from '../../src/contract/errors.ts';
-import type { KeyRange } from '../../src/contract/key-range.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import type { KeyRange } from '../../../src/shared/contract/key-range.ts';
 import { emptyDatabase } from '../import/database-header.ts';
 import { type EntryCursor, KvStore } from '../kv/kv-store.ts';
 import type { ObjectFiles } from '../log/object-files.ts';
@@ -12,7 +12,7 @@ import { PAGE_BYTES } from '../log/pages.ts';
 import type { PastState } from '../log/past-state.ts';
 import type { Cursor } from '../sql/cursor.ts';
 import type { Database, DatabaseEvents } from '../sql/database.ts';
-import type { LogDatabase } from './log-database.ts';
+import type { LogDatabase } from './databases.ts';
 import { Metadata } from './metadata.ts';
 
 /** The files of the object, as a moment uses them. */
@@ -106,7 +106,7 @@ export class Moment {
     return image.length === 0 ? emptyDatabase() : image;
   }
 
-  /** Frees what it holds: cursors end with CURSOR_CLOSED, later reads with MOMENT_CLOSED. Idempotent. */
+  /** Frees its resources: cursors end with CURSOR_CLOSED, later reads with MOMENT_CLOSED. Idempotent. */
   close(): void {
     this.#files.closePast(this.#state);
     this.#closeDatabase();

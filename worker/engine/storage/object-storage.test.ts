@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createTestHost, type TestHost } from '../testing/test-host.ts';
+import type { DurableObjectState as PublicState } from '../../../src/shared/contract/object.ts';
+import { createTestHost, type TestHost } from '../../testing/test-host.ts';
 
 let host: TestHost;
 beforeEach(async () => {
@@ -240,7 +241,7 @@ describe('transactions', () => {
     });
   });
 
-  test('[TX5] transactionSync refuses a promise, and undoes what ran', async () => {
+  test('[TX5] transactionSync refuses a promise, and undoes its writes', async () => {
     await host.run(async ({ storage }) => {
       expect(() => storage.transactionSync(async () => storage.kv.put('a', 1))).toThrow(
         expect.objectContaining({ name: 'TypeError', code: 'TRANSACTION_ASYNC' }),
@@ -290,6 +291,119 @@ describe('transactions', () => {
       }),
     );
   });
+
+  /** An inner transaction that stays open until `finish` is called. */
+  const leftOpen = (storage: PublicState['storage']) => {
+    let finish = () => {};
+    let begun = () => {};
+    const hasBegun = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
+    const inner = storage.transaction(async (txn) => {
+      await txn.put('inner', 1);
+      begun();
+      await new Promise<void>((resolve) => {
+        finish = resolve;
+      });
+      await txn.put('inner', 2);
+    });
+    return { inner, hasBegun, finish: () => finish() };
+  };
+
+  test('[TX9] a closure that throws while an inner transaction is open is undone with it', async () => {
+    const seen = await host.run(async ({ storage }) => {
+      await storage.put('before', 1);
+      const log: unknown[] = [];
+      const outer = storage.transaction(async (txn) => {
+        await txn.put('outer', 1);
+        const { inner, hasBegun, finish } = leftOpen(storage);
+        void inner.then(() => log.push('inner has ended'));
+        await hasBegun;
+        setImmediate(async () => {
+          log.push(await txn.get('outer').catch((error) => error.code));
+          finish();
+        });
+        throw new RangeError('mine');
+      });
+      await outer.catch((error) => log.push(error.message));
+      await storage.put('later', 1);
+      return log;
+    });
+    expect(seen).toEqual(['TRANSACTION_ENDED', 'inner has ended', 'mine']);
+    await host.run((ctx) => ctx.abort()).catch(() => {});
+    expect(await host.run(async ({ storage }) => [...(await storage.list()).keys()])).toEqual([
+      'before',
+      'later',
+    ]);
+  });
+
+  test('[TX10] a closure that returns while an inner transaction is open resets the object', async () => {
+    await host.run(({ storage }) => storage.put('before', 1));
+    const outer = host.run(({ storage }) =>
+      storage.transaction(async (txn) => {
+        await txn.put('outer', 1);
+        await leftOpen(storage).hasBegun;
+      }),
+    );
+    await expect(outer).rejects.toMatchObject({
+      code: 'TRANSACTION_NESTING',
+      durableObjectReset: true,
+      message: expect.stringMatching(/await the inner one/),
+    });
+    await host.run(({ storage }) => storage.put('later', 1));
+    await host.run((ctx) => ctx.abort()).catch(() => {});
+    expect(await host.run(async ({ storage }) => [...(await storage.list()).keys()])).toEqual([
+      'before',
+      'later',
+    ]);
+  });
+
+  test('[TX12] a bookmark taken in a transactionSync that throws keeps none of its writes', async () => {
+    const { bookmarks, undo } = await host.run(async ({ storage }) => {
+      await storage.put('before', 1);
+      const bookmarks = [storage.getCurrentBookmark()];
+      let undo: Promise<string> | undefined;
+      const run = () =>
+        storage.transactionSync(() => {
+          storage.kv.put('sync', 1);
+          bookmarks.push(storage.getCurrentBookmark());
+          undo = storage.onNextSessionRestoreBookmark('0'.repeat(8)).catch((error) => error.code);
+          throw new RangeError('mine');
+        });
+      expect(run).toThrow('mine');
+      return { bookmarks: await Promise.all(bookmarks), undo: await undo };
+    });
+    expect(bookmarks[1]).toBe(bookmarks[0]);
+    expect(undo).toBe('BOOKMARK_INVALID');
+    expect(await host.run(async ({ storage }) => [...(await storage.list()).keys()])).toEqual([
+      'before',
+    ]);
+  });
+
+  test('[TX12] a restore requested in a transactionSync is made, and the writes of the turn with it', async () => {
+    const bookmark = await host.run(async ({ storage }) => {
+      await storage.put('a', 1);
+      return storage.getCurrentBookmark();
+    });
+    const undo = await host.run(async ({ storage }) => {
+      const asked = storage.transactionSync(() => {
+        storage.kv.put('a', 2);
+        return { asked: storage.onNextSessionRestoreBookmark(bookmark) };
+      });
+      return asked.asked;
+    });
+    expect(host.durable()).toBe(host.committed());
+    expect(await host.run(({ storage }) => storage.get('a'))).toBe(2);
+    await host.run((ctx) => ctx.abort()).catch(() => {});
+    const back = await host.run(async ({ storage }) => {
+      const restored = await storage.get('a');
+      await storage.onNextSessionRestoreBookmark(undo);
+      return restored;
+    });
+    expect(back).toBe(1);
+    await host.run((ctx) => ctx.abort()).catch(() => {});
+    expect(await host.run(({ storage }) => storage.get('a'))).toBe(2);
+  });
 });
 
 describe('confirmation', () => {
@@ -312,7 +426,9 @@ describe('confirmation', () => {
     await host.run(({ storage }) => storage.get('a'));
     host.holdFlushes();
     await host.run(({ storage }) => void storage.put('a', 1, { allowUnconfirmed: true }));
+    await host.run(({ storage }) => void storage.deleteAll({ allowUnconfirmed: true }));
     host.releaseFlushes();
+    expect(await host.run(({ storage }) => storage.get('a'))).toBe(undefined);
   });
 
   test('[GATE12] a failed flush resets the object, rejects the reply and drops the write', async () => {
@@ -324,7 +440,7 @@ describe('confirmation', () => {
     expect(await host.run(({ storage }) => storage.get('a'))).toBe('kept');
   });
 
-  test('[GATE13] abort drops what was not confirmed, and the next event gets a new instance', async () => {
+  test('[GATE13] abort drops unconfirmed writes, and the next event gets a new instance', async () => {
     await host.run(({ storage }) => storage.put('a', 'kept'));
     const aborted = host.run(async (ctx) => {
       await ctx.storage.put('a', 'lost');
@@ -369,7 +485,7 @@ describe('alarm time', () => {
   });
 });
 
-describe('an object that is reset under what it holds', () => {
+describe('an object that is reset under its open cursors', () => {
   test('[SQL21] an iterator of keys is closed with the object', async () => {
     let next: () => unknown = () => undefined;
     const ended = host.run(async (state) => {
@@ -383,4 +499,23 @@ describe('an object that is reset under what it holds', () => {
     await expect(ended).rejects.toThrow('over');
     expect(next).toThrow(expect.objectContaining({ code: 'CURSOR_CLOSED' }));
   });
+});
+
+test('[TX13] where flushes end later, transaction() resolves when its commit is durable, and an inner one at once', async () => {
+  await host.run(({ storage }) => storage.put('opened', 1));
+  host.holdFlushes();
+  const resolved: string[] = [];
+  const done = host.run(async ({ storage }) => {
+    await storage.transaction(async (txn) => {
+      await txn.put('outer', 1);
+      await storage.transaction((inner) => inner.put('inner', 1));
+      resolved.push('inner');
+    });
+    resolved.push('outer');
+  });
+  await host.turns(20);
+  expect(resolved).toEqual(['inner']);
+  host.releaseFlushes();
+  await done;
+  expect(resolved).toEqual(['inner', 'outer']);
 });

@@ -1,36 +1,47 @@
 // One object's storage: synchronous operations on converted arguments and serialized values.
 //
-// All access to the data passes through here, from the object's own code (durable-object-storage)
-// and from pages (sessions/page-session). It opens the implicit transaction before a write, keeps
-// the tickets of the output gate, and refuses every operation once the object is broken.
+// All access to the data passes through here, from the object's own code (durable-object-storage) and from pages
+// (sessions/page-session). It opens the implicit transaction before a write, and keeps the tickets of the output gate.
 //
 // Invariant: `#broken` is set once and thrown by every later operation; a broken storage never writes.
 //
 // Does not know events or callers; the input gate decides when this code may run.
 
-import { type StorageError, storageError } from '../../src/contract/errors.ts';
-import type { KeyRange } from '../../src/contract/key-range.ts';
-import type { SqlStorage } from '../../src/contract/storage.ts';
-import { type LiveReading, liveQuery } from '../../src/live/live-result.ts';
-import { LiveValue } from '../../src/live/live-value.ts';
+import { CONFLICTS_MAX, type Decisions } from '../../../src/shared/contract/arguments.ts';
+import type { Binding } from '../../../src/shared/contract/bindings.ts';
+import type { BulkResult } from '../../../src/shared/contract/bulk.ts';
+import type { MergeResult } from '../../../src/shared/contract/changes.ts';
+import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
+import type { KeyRange } from '../../../src/shared/contract/key-range.ts';
+import type { CommitAuthor, SqlStorage } from '../../../src/shared/contract/storage.ts';
+import { type LiveReading, liveQuery } from '../../../src/shared/live/live-result.ts';
+import { LiveValue } from '../../../src/shared/live/live-value.ts';
+import { isDefect } from '../file/invariant.ts';
 import { emptyDatabase } from '../import/database-header.ts';
 import type { ForeignDatabase } from '../import/foreign-database.ts';
 import { type EntryCursor, KvStore } from '../kv/kv-store.ts';
+import { type Annotation, annotationOf } from '../log/annotation.ts';
 import type { ObjectFiles } from '../log/object-files.ts';
+import type { PastState } from '../log/past-state.ts';
 import type { Cursor } from '../sql/cursor.ts';
 import type { Database } from '../sql/database.ts';
 import { createSqlStorage } from '../sql/sql-storage.ts';
-import { Accesses } from './accesses.ts';
+import { Accesses, type WriteSet } from './accesses.ts';
 import { Alarm } from './alarm.ts';
-import { Commits, type Confirmation } from './commits.ts';
+import { BranchPoint } from './branch-point.ts';
+import { Commits, type Confirmation, Upkeep } from './commits.ts';
+import type { Comparison } from './comparison.ts';
+import { lateCode } from './load-late.ts';
+import type { MergeTarget } from './merge.ts';
 import { Metadata } from './metadata.ts';
 import type { OpenDatabase } from './moment.ts';
-import { deleteAllDeletesAlarm, type StorageOptions } from './options.ts';
 import { Past } from './past.ts';
-import type { StorageEnvironment } from './storage-environment.ts';
+import {
+  deleteAllDeletesAlarm,
+  type StorageEnvironment,
+  type StorageOptions,
+} from './storage-environment.ts';
 import { type Frame, Transactions } from './transactions.ts';
-import { Upkeep } from './upkeep.ts';
-import type { WriteSet } from './write-set.ts';
 
 const CONFIRMED: Confirmation = { confirmed: true };
 
@@ -39,12 +50,13 @@ export class ObjectStorage {
   readonly sql: SqlStorage;
   readonly environment: StorageEnvironment;
   readonly options: StorageOptions;
-  /** What is read and written, for live reads. */
+  /** Reads and writes, for live reads. */
   readonly accesses: Accesses;
   readonly past: Past;
+  readonly branchPoint: BranchPoint;
   readonly #database: Database;
   readonly #closeDatabase: () => void;
-  readonly #log: ObjectFiles;
+  readonly #files: ObjectFiles;
   readonly #kv: KvStore;
   readonly #metadata: Metadata;
   readonly #alarm: Alarm;
@@ -54,20 +66,22 @@ export class ObjectStorage {
   #broken: StorageError | undefined;
   /** The error of every operation after the database was replaced and closed. */
   #replaced: StorageError | undefined;
+  /** Of the open transaction. */
+  #author: Annotation | undefined;
   #alarmChanged = false;
   #hasBookmark = false;
 
   constructor(
-    log: ObjectFiles,
+    files: ObjectFiles,
     openDatabase: OpenDatabase,
     environment: StorageEnvironment,
     options: StorageOptions = {},
   ) {
     this.environment = environment;
     this.options = options;
-    this.#log = log;
+    this.#files = files;
     this.#commits = new Commits(
-      log,
+      files,
       (error) => environment.onBroken(error),
       () => {
         this.accesses.flushed();
@@ -75,7 +89,7 @@ export class ObjectStorage {
       },
       environment.afterRealTime,
     );
-    const { database, close } = openDatabase(log, {
+    const { database, close } = openDatabase(files, {
       beforeWrite: () => this.#beforeWrite(CONFIRMED),
       onCritical: (error) => environment.onBroken(error),
       isCancelled: () => environment.isCancelled?.() ?? false,
@@ -86,32 +100,32 @@ export class ObjectStorage {
     this.#kv = new KvStore(this.#database);
     this.#metadata = new Metadata(this.#database);
     this.#alarm = new Alarm(this.#metadata);
-    this.#transactions = new Transactions(this.#database, {
-      committed: () => this.#committed(),
+    this.#transactions = new Transactions(this.#database.control, {
+      begins: () => this.#annotate(environment.author?.()),
+      committed: () => this.#orReset(() => this.#committed()),
       rolledBack: ({ implicit }) => {
         if (implicit) this.#commits.forgotten();
         if (!this.#database.inTransaction) this.accesses.rolledBack();
         this.#forgetSchema({ closeWalk: false });
         this.#alarm.rolledBack();
       },
-      nextTurn: (task) =>
-        environment.nextTurn(() => {
-          if (this.#broken === undefined) task();
-        }),
+      nextTurn: (task) => environment.nextTurn(() => this.#broken ?? task()),
       failed: (error) => environment.onBroken(error),
     });
-    this.past = new Past(log, openDatabase, environment, () => this.#settle());
+    this.past = new Past(files, openDatabase, environment, () => this.#settle());
+    this.branchPoint = new BranchPoint(files, {
+      currentBookmark: () => this.currentBookmark(),
+      bookmarkForTime: (timeMs) => this.past.bookmarkForTime(timeMs),
+      durability: () => this.durability(),
+    });
     this.sql = createSqlStorage(
       () => this.#databaseForQuery(),
       (args) => this.live(liveQuery(args)),
     );
-    this.#upkeep = new Upkeep(log, environment, this.#commits, () => this.#broken !== undefined);
+    this.#upkeep = new Upkeep(files, environment, this.#commits, () => this.#broken !== undefined);
   }
 
-  /**
-   * The result of `decode` for the stored bytes, a view that it must not keep; undefined if
-   * missing.
-   */
+  /** The result of `decode` for the stored bytes, a view that it must not keep; undefined if missing. */
   get<T>(key: string, decode: (value: Uint8Array) => T): T | undefined {
     this.#mustBeAlive();
     this.accesses.reads?.addKey(key);
@@ -124,18 +138,17 @@ export class ObjectStorage {
     if (writes !== undefined) for (const [key] of entries) writes.addKey(key);
     this.#kv.createTable();
     const putAll = () => this.#kv.put(entries);
-    // One statement is all or nothing by itself.
     if (entries.length <= 1) putAll();
     else this.#transactions.group(putAll);
   }
 
-  /** Deletes the keys and returns how many of them existed. */
+  /** Deletes the keys, all or none, and returns how many of them existed. */
   delete(keys: readonly string[], write: Confirmation = CONFIRMED): number {
     const writes = this.#beforeWrite(write);
     if (writes !== undefined) for (const key of keys) writes.addKey(key);
-    let count = 0;
-    for (const key of keys) if (this.#kv.delete(key)) count += 1;
-    return count;
+    const deleteEach = () => keys.filter((key) => this.#kv.delete(key)).length;
+    // One statement is all or nothing by itself.
+    return keys.length <= 1 ? deleteEach() : this.#transactions.group(deleteEach);
   }
 
   /** Starts a walk over the range, and ends an unfinished one. */
@@ -146,35 +159,35 @@ export class ObjectStorage {
   }
 
   /**
-   * Removes everything, all or nothing, including earlier writes of this turn. The alarm stays,
-   * unless the compatibility date says otherwise.
+   * Removes everything, earlier writes of this turn too, all or nothing; the alarm as the compatibility date says.
    *
    * @throws TRANSACTION_NESTING inside a transaction
    */
-  deleteAll(): void {
+  deleteAll(write: Confirmation = CONFIRMED): void {
     this.#mustBeAlive();
     this.accesses.checkWrite();
-    if (this.#transactions.isExplicit) {
-      throw storageError(
-        'TRANSACTION_NESTING',
-        'deleteAll(): not inside transaction(); call it before or after.',
-      );
-    }
+    this.#mustBeOutside('deleteAll()');
     if (this.options.backend === 'kv') {
-      this.#deleteAllKeys();
+      this.#deleteAllKeys(write);
       return;
     }
+    this.environment.onReplaced?.();
     const alarm = deleteAllDeletesAlarm(this.options) ? null : this.#alarm.storedMs;
     this.#transactions.discard();
-    // One commit replaces all database pages, so what is cached of the old ones is dropped first.
+    // One commit replaces all database pages, so cached data of the old ones is dropped first.
     this.#forgetSchema({ closeWalk: true });
-    this.#atomically(() => {
-      this.#database.reset();
-      if (alarm !== null) this.#metadata.setAlarm(alarm);
+    this.#annotate(this.environment.author?.());
+    this.#orReset(() => {
+      this.#files.atomically(() => {
+        this.#database.reset();
+        if (alarm !== null) this.#metadata.setAlarm(alarm);
+      });
+      this.#alarm.rolledBack();
+      this.accesses.writes?.addEverything();
+      if (alarm === null) this.#alarmChanged = true;
+      this.#commits.written(write);
+      this.#committed();
     });
-    this.accesses.writes?.addEverything();
-    this.#alarmChanged = true;
-    this.#committed();
   }
 
   /** Runs the work as a turn of its own: its writes are committed when it ends, and need no later turn. */
@@ -182,6 +195,11 @@ export class ObjectStorage {
     const result = this.#transactions.turn(work);
     if (this.#broken === undefined) this.#transactions.endTurn();
     return result;
+  }
+
+  /** A number that each change of the schema increases. */
+  get schemaVersion(): number {
+    return this.#database.schemaVersion;
   }
 
   /** Size of the database, in bytes. */
@@ -238,6 +256,17 @@ export class ObjectStorage {
     return this.#databaseForQuery().exec(query, [...bindings]);
   }
 
+  /** Runs user SQL once a row, as part of `together`. */
+  execEach(query: string, rows: Iterable<readonly Binding[]>): BulkResult {
+    return this.#databaseForQuery().execEach(query, rows);
+  }
+
+  /** Runs writes that succeed or fail together, in the open transaction or in the turn's. */
+  together<T>(writes: () => T): T {
+    this.#beforeWrite(CONFIRMED);
+    return this.#transactions.group(writes);
+  }
+
   /** Runs the closure as a transaction of its own; see Transaction in the contract. */
   transaction<T>(closure: (frame: Frame) => T | PromiseLike<T>): Promise<T> {
     this.#mustBeAlive();
@@ -249,7 +278,7 @@ export class ObjectStorage {
       try {
         result = await closure(frame);
       } catch (error) {
-        if (this.#broken === undefined) this.#transactions.rollback(frame);
+        if (this.#broken === undefined) this.#transactions.fail(frame);
         throw error;
       }
       this.#mustBeAlive();
@@ -261,17 +290,41 @@ export class ObjectStorage {
     });
   }
 
+  /** Takes commits back, and keeps all others. @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, MEMORY_FULL */
+  async revert(bookmarks: readonly string[]): Promise<MergeResult> {
+    this.#mustBeAlive();
+    const author = this.#authorAs('revert');
+    const [newest, ...older] = this.past.runsOf(bookmarks);
+    const others = older.map((run) => () => this.past.compareBack(run));
+    return this.makeChanges(await this.past.compareBack(newest!), null, author, others);
+  }
+
+  /** Makes the changes between two moments. @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, MEMORY_FULL */
+  async merge(
+    from: string | number,
+    to: string | number,
+    decisions: Decisions | null,
+  ): Promise<MergeResult> {
+    this.#mustBeAlive();
+    const author = this.#authorAs('merge');
+    return this.makeChanges(await this.past.compare(from, to), decisions, author);
+  }
+
   /** Undoes an open transaction; does nothing if it has ended. @throws TRANSACTION_NESTING */
   rollback(frame: Frame): void {
     this.#mustBeAlive();
     this.#transactions.rollback(frame);
   }
 
-  /** Runs the callback as one transaction. @throws TRANSACTION_ASYNC, and what it throws */
+  /** Runs the callback as one transaction. @throws TRANSACTION_ASYNC, and the callback's error */
   transactionSync<T>(callback: () => T): T {
     this.#mustBeAlive();
     this.accesses.checkWrite();
-    return this.#transactions.sync(callback);
+    return this.#transactions.sync(() => {
+      const result = callback();
+      this.#mustBeAlive(); // whatever the callback has caught
+      return result;
+    });
   }
 
   /** Ends the implicit transaction; later writes begin a new one. */
@@ -296,43 +349,67 @@ export class ObjectStorage {
     this.#hasBookmark = true;
     this.accesses.reads?.addEverything();
     this.#settle();
-    return this.#log.currentBookmark();
+    return this.#files.currentBookmark();
   }
 
   /** Restores at the next start. Returns the bookmark that undoes it. @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE */
   restoreAtNextStart(bookmark: string): string {
     this.accesses.checkWrite();
     this.commitImplicit();
-    const undo = this.#log.scheduleRestore(bookmark);
-    this.#committed();
+    const undo = this.#files.scheduleRestore(bookmark, this.#authorAs('restore'));
+    this.environment.onReplaced?.();
+    // In a synchronous transaction, the turn commits it.
+    if (this.#transactions.isSync) this.#commits.named();
+    else this.#committed();
     return undo;
+  }
+
+  /** Cancels the restore of the next start; false: there is none. @throws TRANSACTION_NESTING, DISK_FULL, IO */
+  cancelRestore(): boolean {
+    this.#mustBeOutside('cancelRestore()');
+    this.commitImplicit();
+    const isTakenBack = this.#files.cancelRestore();
+    this.#commits.named();
+    return isTakenBack;
   }
 
   /** The committed database as a plain SQLite file, including the writes of this turn. */
   databaseBytes(): Uint8Array<ArrayBuffer> {
     this.commitImplicit();
-    const image = this.#log.databaseBytes();
+    const image = this.#files.databaseBytes();
     return image.length === 0 ? emptyDatabase() : image;
   }
 
   /**
-   * Becomes a copy of another database, as one commit. Returns the bookmark that undoes it. SQLite
-   * has cached the old database, so it is closed, which ends cursors and lists; from now on, every
-   * operation except `durability` throws `reason`.
-   *
-   * @throws TRANSACTION_NESTING, DISK_FULL, IO
+   * Becomes a copy of another database, as one commit that withdraws a requested restore, and returns its undo bookmark.
+   * Cursors and lists end; later operations, except `durability`, throw `reason`. @throws TRANSACTION_NESTING, DISK_FULL, IO
    */
   replaceDatabase(source: ForeignDatabase, reason: StorageError): string {
-    this.#mustBeAlive();
-    if (this.#transactions.isExplicit) {
-      throw storageError(
-        'TRANSACTION_NESTING',
-        'importDatabase: not inside transaction(); call it before or after.',
-      );
-    }
-    const undo = this.currentBookmark();
     const { alarm } = new Metadata(source.database);
-    this.#atomically(() => this.#log.overwrite(source.file));
+    const overwrite = () => this.#files.atomically(() => this.#files.overwrite(source.file));
+    return this.#replace('importDatabase', overwrite, alarm, reason);
+  }
+
+  /** Becomes a state of one of its branches, which has this alarm; otherwise as `replaceDatabase`. */
+  promote(state: PastState, alarm: number | null, reason: StorageError): string {
+    return this.#replace('promote', () => this.#files.become(state), alarm, reason);
+  }
+
+  #replace(
+    operation: string,
+    replace: () => void,
+    alarm: number | null,
+    reason: StorageError,
+  ): string {
+    this.#mustBeAlive();
+    this.#mustBeOutside(operation);
+    const undo = this.currentBookmark();
+    this.#annotate(this.#authorAs(operation === 'promote' ? operation : 'import'));
+    this.environment.onReplaced?.();
+    this.#orReset(() => {
+      replace();
+      this.#files.cancelRestore(); // it would take the copy back
+    });
     this.#replaced = reason;
     this.#closeDatabase();
     this.#commits.committed();
@@ -340,28 +417,25 @@ export class ObjectStorage {
     return undo;
   }
 
-  /**
-   * Ends the storage: uncommitted and unflushed writes are lost, every later operation throws
-   * `reason`, and waits for a flush reject with it. Idempotent.
-   */
+  /** Ends the storage: unflushed writes are lost; later operations, and waits for a flush, throw `reason`. Idempotent. */
   async break(reason: StorageError): Promise<void> {
     if (this.#broken !== undefined) return;
     this.#broken = reason;
     this.#commits.fail(reason);
     this.past.end();
     this.#closeDatabase();
-    this.#log.discardUnflushed();
-    await this.#log.close();
+    this.#files.discardUnflushed();
+    await this.#files.close();
   }
 
   /** True if nothing was ever committed, and no bookmark of that state was given out. */
   get isUnwritten(): boolean {
-    return this.#log.committedSequence === 0 && !this.#hasBookmark;
+    return this.#files.committedSequence === 0 && !this.#hasBookmark;
   }
 
   /** True once a commit is durable: from then on the object has files. */
   get isStored(): boolean {
-    return this.#log.durableSequence > 0;
+    return this.#files.durableSequence > 0;
   }
 
   /** Makes sure that the object exists, although it has stored nothing itself. */
@@ -380,28 +454,95 @@ export class ObjectStorage {
     await this.break(storageError('OBJECT_RESET', 'The object was closed while idle.'));
   }
 
-  /** Returns where to note what is written; undefined: nobody wants to know. */
+  /** Makes the changes between two states, in one transaction, and closes them. Conflicts: nothing stays. @throws MEMORY_FULL */
+  makeChanges(
+    comparison: Comparison,
+    given: Decisions | null,
+    author = this.#authorAs('merge'),
+    others: readonly (() => Promise<Comparison>)[] = [],
+  ): Promise<MergeResult> {
+    return this.environment
+      .section(async () => {
+        this.#mustBeAlive();
+        this.accesses.checkWrite();
+        this.#settle();
+        const at = this.#files.currentBookmark();
+        // Decided for another state: the conflicts are found again.
+        const decisions = given === null || given.at === null || given.at === at ? given : null;
+        const frame = this.#transactions.begin();
+        this.#annotate(author);
+        try {
+          const target = () => this.#target();
+          const merged = await lateCode.loaded.mergeEach(comparison, others, decisions, target);
+          if (!merged.hasChanged) {
+            this.#transactions.rollback(frame);
+            const conflicts = merged.conflicts.slice(0, CONFLICTS_MAX);
+            return { bookmark: at, conflicts, conflictCount: merged.conflicts.length };
+          }
+          this.#forgetSchema({ closeWalk: false });
+          this.accesses.writes?.addEverything();
+        } catch (error) {
+          if (this.#broken === undefined) this.#transactions.fail(frame);
+          throw error;
+        }
+        this.#transactions.commit(frame);
+        const bookmark = this.#files.currentBookmark();
+        await this.#commits.durability();
+        return { bookmark, conflicts: [], conflictCount: 0 };
+      })
+      .finally(() => comparison.close());
+  }
+
+  /** The present state, to be merged into; an earlier merge may have changed the schema. */
+  #target(): MergeTarget {
+    this.#mustBeAlive();
+    this.#forgetSchema({ closeWalk: false });
+    const setAlarm = (timeMs: number | null) => this.setAlarm(timeMs);
+    return { database: this.#database, alarm: this.#alarm.storedMs, setAlarm };
+  }
+
+  /** Returns where to note writes; undefined: there are no live reads. */
   #beforeWrite(write: Confirmation): WriteSet | undefined {
     this.#mustBeAlive();
     this.accesses.checkWrite();
+    if (this.#author !== this.environment.author?.()) this.#changeAuthor();
     this.#transactions.beforeWrite();
     if (this.#transactions.isImplicit) this.#commits.written(write);
     return this.accesses.writes;
   }
 
-  // A query may write in an implicit transaction that an unconfirmed write has opened. Whether it does
-  // is not known before it runs, so the transaction counts as confirmed, which only delays a reply.
+  /** Writes of another author are another commit; a transaction is that of who began it, with the first label. */
+  #changeAuthor(): void {
+    const author = this.environment.author?.();
+    const { isImplicit, isPending } = this.#transactions;
+    if (isPending) this.commitImplicit();
+    else if (!isImplicit && this.#author !== undefined && this.#author.by.label === undefined) {
+      const label = author?.by.label;
+      if (label !== undefined) this.#annotate(annotationOf({ ...this.#author.by, label }));
+    }
+  }
+
+  #annotate(author: Annotation | undefined): void {
+    this.#author = author;
+    this.#files.annotate(author);
+  }
+
+  /** The author of a commit that an operation makes. */
+  #authorAs(kind: CommitAuthor['kind']): Annotation {
+    return annotationOf({ ...this.environment.author?.()?.by, kind });
+  }
+
+  // A query may write to the transaction of an unconfirmed write: confirmed from now on, which only delays a reply.
   #databaseForQuery(): Database {
     this.#mustBeAlive();
-    if (this.#transactions.isImplicit && this.#database.inTransaction) {
-      this.#commits.written(CONFIRMED);
-    }
+    if (this.#transactions.isPending) this.#commits.written(CONFIRMED);
     return this.#database;
   }
 
-  #atomically(action: () => void): void {
+  /** An action that must not be done in part: if it fails, the object is reset. */
+  #orReset(action: () => void): void {
     try {
-      this.#log.atomically(action);
+      action();
     } catch (error) {
       this.environment.onBroken(error);
       throw error;
@@ -409,16 +550,22 @@ export class ObjectStorage {
   }
 
   // The key-value backend has no tables, so there is nothing else to delete.
-  #deleteAllKeys(): void {
-    this.#beforeWrite(CONFIRMED)?.addEverything();
+  #deleteAllKeys(write: Confirmation): void {
+    this.#beforeWrite(write)?.addEverything();
+    this.environment.onReplaced?.();
     this.#kv.clear();
-    if (deleteAllDeletesAlarm(this.options)) this.setAlarm(null);
+    if (deleteAllDeletesAlarm(this.options)) this.setAlarm(null, write);
   }
 
   /** Commits the writes of this turn, and has the reply wait for every commit so far: it will name one. */
   #settle(): void {
     this.commitImplicit();
-    this.#log.commitRestore();
+    try {
+      this.#files.commitRestore();
+    } catch (error) {
+      if (isDefect(error)) this.environment.onBroken(error);
+      throw error;
+    }
     this.#commits.named();
   }
 
@@ -437,6 +584,12 @@ export class ObjectStorage {
     this.#kv.invalidate(options);
     this.#database.schemaChanged();
     this.#metadata.invalidate();
+  }
+
+  #mustBeOutside(operation: string): void {
+    if (this.#transactions.isImplicit) return;
+    const message = `${operation}: not inside transaction(); call it before or after.`;
+    throw storageError('TRANSACTION_NESTING', message);
   }
 
   #mustBeAlive(): void {

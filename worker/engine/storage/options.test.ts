@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { DurableObjectStorage } from './durable-object-storage.ts';
-import { deleteAllDeletesAlarm } from './options.ts';
+import { deleteAllDeletesAlarm } from './storage-environment.ts';
 
 test('[BE3] the compatibility date decides, and without one the alarm stays', () => {
   const dates = [undefined, '2025-01-01', '2026-02-23', '2026-02-24', '2027-01-01'];
@@ -10,7 +10,7 @@ test('[BE3] the compatibility date decides, and without one the alarm stays', ()
   expect(decided).toEqual([false, false, false, true, true]);
 });
 
-test('[SQL19] a class of the platform cannot be constructed, and the error says what to use', () => {
+test('[SQL19] a class of the platform cannot be constructed, and the error names the way out', () => {
   const Storage = DurableObjectStorage as unknown as new () => unknown;
   expect(() => new Storage()).toThrow(
     expect.objectContaining({

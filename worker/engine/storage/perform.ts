@@ -1,14 +1,20 @@
 // How each operation of the table is performed on an object's storage. A call arrives here from a
 // page, checked, or from a method of `ctx.storage` or `txn`, converted.
 //
-// Operations on what belongs to a session (cursors, transactions of pages) or on the instance itself
-// are performed by worker/sessions.
+// Operations on parts of a session (cursors, transactions of pages) or on the instance itself are
+// performed by worker/objects/sessions.
 
-import type { Call, FieldsOf, OperationName, Results } from '../../src/contract/operations.ts';
+import type {
+  Call,
+  FieldsOf,
+  OperationName,
+  ReadName,
+  Results,
+} from '../../../src/shared/wire/operations.ts';
+import { execBatch, execMany, putMany } from './bulk.ts';
 import type { Confirmation } from './commits.ts';
 import { type Moment, readOnly } from './moment.ts';
 import type { ObjectStorage } from './object-storage.ts';
-import { ValueCopies } from './value-copies.ts';
 
 /** Operations on a session or on the instance. */
 export type SessionOperation =
@@ -19,8 +25,18 @@ export type SessionOperation =
   | 'commit'
   | 'rollback'
   | 'importDatabase'
+  | 'restore'
   | 'openMoment'
   | 'closeMoment'
+  | 'openDiff'
+  | 'nextChanges'
+  | 'countChanges'
+  | 'closeDiff'
+  | 'fork'
+  | 'branches'
+  | 'deleteBranch'
+  | 'promote'
+  | 'mergeBranch'
   | 'abort';
 
 /** Operations on the storage alone. */
@@ -44,10 +60,14 @@ const PERFORMERS: Performers = {
     storage.put(entries, confirmation(unconfirmed));
     return null;
   },
+  execMany,
+  batch: execBatch,
+  putMany: (storage, { chunks, unconfirmed }) =>
+    putMany(storage, chunks, confirmation(unconfirmed)),
   delete: (storage, { keys, unconfirmed }) => storage.delete(keys, confirmation(unconfirmed)),
   list: entriesOf,
-  deleteAll(storage) {
-    storage.deleteAll();
+  deleteAll(storage, { unconfirmed }) {
+    storage.deleteAll(confirmation(unconfirmed));
     return null;
   },
   getAlarm: (storage) => storage.alarm,
@@ -64,6 +84,7 @@ const PERFORMERS: Performers = {
   getCurrentBookmark: (storage) => storage.currentBookmark(),
   getBookmarkForTime: (storage, { timeMs }) => storage.past.bookmarkForTime(timeMs),
   onNextSessionRestoreBookmark: (storage, { bookmark }) => storage.restoreAtNextStart(bookmark),
+  cancelRestore: (storage) => storage.cancelRestore(),
   history: (storage, { fromMs, toMs, before, limit }) =>
     storage.past.commits({
       fromMs: fromMs ?? Number.NEGATIVE_INFINITY,
@@ -71,6 +92,8 @@ const PERFORMERS: Performers = {
       before,
       limit,
     }),
+  revert: (storage, { bookmarks }) => storage.revert(bookmarks),
+  merge: (storage, { from, to, decisions }) => storage.merge(from, to, decisions),
   exportDatabase: (storage) => storage.databaseBytes(),
 };
 
@@ -88,22 +111,30 @@ export function perform<Op extends StorageOperation>(
   return PERFORMERS[op](storage, fields);
 }
 
-/** Performs a call on an earlier moment. @throws READ_ONLY for anything but a read, MOMENT_CLOSED */
+/** Reads of all commits together, of which a moment is one. */
+type HistoryOperation = 'getCurrentBookmark' | 'getBookmarkForTime' | 'history';
+
+/** Every other read of the storage can be made at an earlier moment. */
+export type MomentReaders = {
+  readonly [Op in Exclude<Extract<StorageOperation, ReadName>, HistoryOperation>]: (
+    moment: Moment,
+    fields: FieldsOf<Op>,
+  ) => Results[Op];
+};
+
+export const MOMENT_READERS: MomentReaders = {
+  get: valuesOf,
+  list: entriesOf,
+  getAlarm: (moment) => moment.alarm,
+  databaseSize: (moment) => moment.databaseSize,
+  exportDatabase: (moment) => moment.databaseBytes(),
+};
+
+/** Performs a call on an earlier moment. @throws READ_ONLY for an operation without a reader, MOMENT_CLOSED */
 export function performAt(moment: Moment, call: Call): Results[OperationName] {
-  switch (call.op) {
-    case 'get':
-      return valuesOf(moment, call);
-    case 'list':
-      return entriesOf(moment, call);
-    case 'getAlarm':
-      return moment.alarm;
-    case 'databaseSize':
-      return moment.databaseSize;
-    case 'exportDatabase':
-      return moment.databaseBytes();
-    default:
-      throw readOnly(call.op);
-  }
+  if (!Object.hasOwn(MOMENT_READERS, call.op)) throw readOnly(call.op);
+  const read = MOMENT_READERS[call.op as keyof MomentReaders];
+  return read(moment, call as never);
 }
 
 function valuesOf(source: KeyValueSource, { keys }: FieldsOf<'get'>): Results['get'] {
@@ -136,4 +167,48 @@ function confirmation(unconfirmed: boolean): Confirmation {
 // The bytes are a view of SQLite's memory.
 function copied(value: Uint8Array): Uint8Array {
   return value.slice();
+}
+
+/** Larger values have a buffer of their own, because a shared one is copied once more. */
+const SHARED_BYTES_MAX = 4096;
+
+const INITIAL_BYTES = 1024;
+
+/**
+ * Copies of stored values, whose bytes are a view of SQLite's memory, for one answer. Small ones share a buffer: for a
+ * message, a buffer of its own costs more than a small value, and views of one buffer are sent with that buffer once. So
+ * the shared one holds nothing else.
+ */
+export class ValueCopies {
+  /** Parallel to the values: the copy, or where its bytes begin and end among the shared ones. */
+  readonly #places: (Uint8Array | { readonly start: number; readonly end: number })[] = [];
+  #shared = new Uint8Array(INITIAL_BYTES);
+  #length = 0;
+
+  add(value: Uint8Array): void {
+    if (value.length > SHARED_BYTES_MAX) {
+      this.#places.push(value.slice());
+      return;
+    }
+    const start = this.#length;
+    const end = start + value.length;
+    if (end > this.#shared.length) this.#grow(end);
+    this.#shared.set(value, start);
+    this.#length = end;
+    this.#places.push({ start, end });
+  }
+
+  /** The copies, in order. */
+  take(): Uint8Array[] {
+    const shared = this.#shared.slice(0, this.#length);
+    return this.#places.map((place) =>
+      place instanceof Uint8Array ? place : shared.subarray(place.start, place.end),
+    );
+  }
+
+  #grow(length: number): void {
+    const larger = new Uint8Array(Math.max(length, this.#shared.length * 2));
+    larger.set(this.#shared.subarray(0, this.#length));
+    this.#shared = larger;
+  }
 }

@@ -5,14 +5,14 @@
 // A failure is a rejection, except that `delete` throws at once, as on workerd, and so does a method
 // that is called on another object.
 
-import { storageError } from '../../src/contract/errors.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { decodeValue } from '../../../src/shared/values/value.ts';
 import {
   type AnyMethod,
   defineMethods,
   type MethodName,
   OPERATIONS,
-} from '../../src/contract/operations.ts';
-import { decodeValue } from '../../src/contract/value.ts';
+} from '../../../src/shared/wire/operations.ts';
 import type { ObjectStorage } from './object-storage.ts';
 import { performerOf } from './perform.ts';
 
@@ -23,7 +23,7 @@ type Run = (storage: ObjectStorage, args: readonly unknown[]) => unknown;
 
 /**
  * Gives a class the methods of the owners. `storageOf` throws for another object; `checkOpen` throws
- * what the method rejects with, if it must not run now.
+ * the method's error, if it must not run now.
  */
 export function defineStorageMethods<Self>(
   prototype: object,

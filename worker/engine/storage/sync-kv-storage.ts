@@ -6,12 +6,11 @@ import {
   checkArgumentCount,
   convertKey,
   convertListOptions,
-} from '../../src/contract/arguments.ts';
-import { decodeValue, encodeValue } from '../../src/contract/value.ts';
+} from '../../../src/shared/contract/arguments.ts';
+import { decodeValue, encodeValue } from '../../../src/shared/values/value.ts';
 import type { EntryCursor } from '../kv/kv-store.ts';
-import { illegalInvocation } from '../sql/platform-class.ts';
+import { checkConstructor, type INTERNAL, illegalInvocation } from '../sql/platform-class.ts';
 import type { ObjectStorage } from './object-storage.ts';
-import { checkConstructor, type INTERNAL } from './surface.ts';
 
 export class SyncKvStorage {
   readonly #storage: ObjectStorage;

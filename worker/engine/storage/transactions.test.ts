@@ -1,8 +1,10 @@
-// Which statements SQLite gets for each kind of transaction, and what is reported, on a database that
+// Which statements SQLite gets for each kind of transaction, and the reports, on a connection that
 // notes them.
 
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { Database } from '../sql/database.ts';
+import type { Connection } from '../sql/connection.ts';
+import type { PreparedStatement } from '../sql/statement.ts';
+import { TransactionControl } from '../sql/transaction-control.ts';
 import { Transactions } from './transactions.ts';
 
 let statements: string[];
@@ -19,8 +21,15 @@ beforeEach(() => {
   failing = undefined;
   events = [];
   nextTurn = [];
-  const database = {
-    run(sql: string) {
+  const connection = {
+    get transactionOpen() {
+      return isOpen;
+    },
+    whenIdle: (task: () => void) => task(),
+    events: { onCritical: (error: unknown) => events.push(error) },
+  };
+  const compile = (sql: string) => ({
+    step() {
       statements.push(sql);
       if (failing?.sql === sql) {
         if (failing.ends) isOpen = false;
@@ -29,17 +38,23 @@ beforeEach(() => {
       if (sql === 'BEGIN') isOpen = true;
       if (sql === 'COMMIT' || sql === 'ROLLBACK') isOpen = false;
     },
-    get inTransaction() {
-      return isOpen;
-    },
-  };
-  transactions = new Transactions(database as Database, {
+  });
+  const control = new TransactionControl(
+    connection as unknown as Connection,
+    compile as unknown as (sql: string) => PreparedStatement,
+  );
+  transactions = new Transactions(control, {
+    begins: () => {},
     committed: () => events.push('committed'),
     rolledBack: (options) => events.push(options),
     nextTurn: (task) => nextTurn.push(task),
     failed: (error) => events.push(error),
   });
 });
+
+const SAVE = 'SAVEPOINT _cf_savepoint';
+const RELEASE = 'RELEASE _cf_savepoint';
+const UNDO = ['ROLLBACK TO _cf_savepoint', RELEASE];
 
 /** The statements since the last call. */
 const said = () => statements.splice(0);
@@ -51,7 +66,7 @@ const nesting = (message: RegExp) =>
 
 describe('the implicit transaction', () => {
   test('[TX1] is opened by the first write of a turn and committed in the next', () => {
-    expect([transactions.isImplicit, transactions.isExplicit]).toEqual([true, false]);
+    expect(transactions.isImplicit).toBe(true);
     transactions.beforeWrite();
     transactions.beforeWrite();
     expect([said(), nextTurn.length, events]).toEqual([['BEGIN'], 1, []]);
@@ -71,7 +86,10 @@ describe('the implicit transaction', () => {
     nextTurn[0]!();
     expect(events).toEqual([error]);
     expect(() => transactions.commitImplicit()).toThrow(error);
-    expect(events).toEqual([error, error]);
+    expect([events, said()]).toEqual([
+      [error, error],
+      ['BEGIN', 'COMMIT', 'COMMIT'],
+    ]);
   });
 
   test('[KV9] is discarded with all it wrote; without one nothing is undone', () => {
@@ -82,9 +100,6 @@ describe('the implicit transaction', () => {
     expect([said(), events]).toEqual([['BEGIN', 'ROLLBACK'], [{ implicit: true }]]);
     transactions.beforeWrite();
     expect(said()).toEqual(['BEGIN']);
-    isOpen = false; // SQLite has rolled back by itself
-    transactions.discard();
-    expect([said(), events]).toEqual([[], [{ implicit: true }, { implicit: true }]]);
   });
 });
 
@@ -93,18 +108,15 @@ describe('explicit transactions', () => {
     transactions.beforeWrite();
     const outer = transactions.begin();
     expect(said()).toEqual(['BEGIN', 'COMMIT', 'BEGIN']);
-    expect([transactions.isImplicit, transactions.isExplicit]).toEqual([false, true]);
+    expect(transactions.isImplicit).toBe(false);
     transactions.beforeWrite();
     const inner = transactions.begin();
     const innermost = transactions.begin();
-    expect(said()).toEqual(['SAVEPOINT _cf_savepoint_1', 'SAVEPOINT _cf_savepoint_2']);
+    expect(said()).toEqual([SAVE, SAVE]);
     events = [];
     transactions.commit(innermost);
     transactions.rollback(inner);
-    expect([said(), events]).toEqual([
-      ['RELEASE _cf_savepoint_2', 'ROLLBACK TO _cf_savepoint_1', 'RELEASE _cf_savepoint_1'],
-      [{ implicit: false }],
-    ]);
+    expect([said(), events]).toEqual([[RELEASE, ...UNDO], [{ implicit: false }]]);
     transactions.commit(outer);
     expect([said(), events]).toEqual([['COMMIT'], [{ implicit: false }, 'committed']]);
     expect(transactions.isImplicit).toBe(true);
@@ -132,20 +144,89 @@ describe('explicit transactions', () => {
     ]);
   });
 
-  test('[TX7] do not end while an inner one is open', () => {
+  test('[TX7] are not undone by rollback() while an inner one is open', () => {
     const outer = transactions.begin();
     transactions.begin();
     said();
-    expect(() => transactions.commit(outer)).toThrow(nesting(/^commit: an inner .* end it first/));
     expect(() => transactions.rollback(outer)).toThrow(nesting(/^rollback: an inner/));
-    expect([said(), outer.status]).toEqual([[], 'open']);
+    expect([said(), outer.status, events]).toEqual([[], 'open', []]);
   });
 
-  test('[TX2] that cannot be committed reset the object', () => {
-    const error = new Error('the disk failed');
-    const frame = transactions.begin();
-    failing = { sql: 'COMMIT', error, ends: true };
-    expect(() => transactions.commit(frame)).toThrow(error);
+  test('[TX9] that fail while inner ones are open are undone when these have ended', () => {
+    const outer = transactions.begin();
+    const middle = transactions.begin();
+    const inner = transactions.begin();
+    said();
+    transactions.fail(middle);
+    transactions.fail(outer);
+    transactions.fail(outer);
+    expect([said(), events, transactions.isImplicit]).toEqual([[], [], false]);
+    expect([outer, middle, inner].map(({ status }) => status)).toEqual([
+      'rolledBack',
+      'rolledBack',
+      'open',
+    ]);
+    transactions.rollback(outer); // no error, as after a rollback
+    transactions.commit(inner);
+    expect(said()).toEqual([RELEASE, ...UNDO, 'ROLLBACK']);
+    expect([inner.status, events]).toEqual([
+      'committed',
+      [{ implicit: false }, { implicit: false }],
+    ]);
+    expect(transactions.isImplicit).toBe(true);
+  });
+
+  test('[TX9] an outer one goes on when the middle one was undone late', () => {
+    const outer = transactions.begin();
+    const middle = transactions.begin();
+    const inner = transactions.begin();
+    said();
+    transactions.fail(middle);
+    transactions.rollback(inner);
+    expect(said()).toEqual([...UNDO, ...UNDO]);
+    transactions.commit(outer);
+    expect([said(), events.at(-1)]).toEqual([['COMMIT'], 'committed']);
+  });
+
+  test('[TX10] whose closure returns while an inner one is open reset the object', () => {
+    const outer = transactions.begin();
+    transactions.begin();
+    said();
+    const refusal = nesting(
+      /the closure returned while .*; await the inner one\. The object was reset/,
+    );
+    expect(() => transactions.commit(outer)).toThrow(refusal);
+    expect([said(), outer.status]).toEqual([[], 'open']);
+    expect(events).toEqual([expect.objectContaining({ durableObjectReset: true })]);
+  });
+
+  test('[TX10] that were undone return at any time', () => {
+    const outer = transactions.begin();
+    transactions.rollback(outer);
+    const later = transactions.begin();
+    said();
+    transactions.commit(outer);
+    transactions.commit(later);
+    expect([said(), events]).toEqual([['COMMIT'], [{ implicit: false }, 'committed']]);
+  });
+
+  const nested = () => {
+    transactions.begin();
+    return transactions.begin();
+  };
+  test.each([
+    ['BEGIN', () => transactions.begin()],
+    ['COMMIT', () => transactions.commit(transactions.begin())],
+    ['ROLLBACK', () => transactions.rollback(transactions.begin())],
+    ['ROLLBACK', () => transactions.fail(transactions.begin())],
+    [SAVE, () => nested()],
+    [RELEASE, () => transactions.commit(nested())],
+    [RELEASE, () => transactions.rollback(nested())],
+    [UNDO[0]!, () => transactions.rollback(nested())],
+  ])('[TX11] reset the object when SQLite refuses %s', (sql, run) => {
+    const error = new Error('no memory');
+    failing = { sql, error, ends: false };
+    expect(run).toThrow(error);
     expect(events).toEqual([error]);
     expect(Object.getOwnPropertyDescriptor(error, 'durableObjectReset')).toEqual({
       value: true,
@@ -155,14 +236,12 @@ describe('explicit transactions', () => {
     });
   });
 
-  test('[TX2] are undone although a full disk is reported again', () => {
-    const error = new Error('the disk is full');
-    failing = { sql: 'ROLLBACK', error, ends: true };
-    transactions.rollback(transactions.begin());
-    expect(events).toEqual([{ implicit: false }]);
-    failing = { ...failing, ends: false };
+  test('[TX11] reset the object when SQLite has ended the transaction before its end', () => {
     const frame = transactions.begin();
-    expect(() => transactions.rollback(frame)).toThrow(error);
+    isOpen = false;
+    const defect = expect.objectContaining({ code: 'INTERNAL' });
+    expect(() => transactions.commit(frame)).toThrow(defect);
+    expect(events).toEqual([defect]);
   });
 
   test('[KV9] are discarded as such', () => {
@@ -174,21 +253,13 @@ describe('explicit transactions', () => {
 });
 
 describe('transactionSync', () => {
-  const savepoint = (depth: number) => `_cf_sync_savepoint_${depth}`;
-
   test('[TX4] is a savepoint of the open transaction, and gives the value', () => {
     const value = transactions.sync(() => transactions.sync(() => 5));
     expect(value).toBe(5);
-    expect(said()).toEqual([
-      'BEGIN',
-      `SAVEPOINT ${savepoint(0)}`,
-      `SAVEPOINT ${savepoint(1)}`,
-      `RELEASE ${savepoint(1)}`,
-      `RELEASE ${savepoint(0)}`,
-    ]);
+    expect(said()).toEqual(['BEGIN', SAVE, SAVE, RELEASE, RELEASE]);
     expect(events).toEqual([]);
     transactions.sync(() => {});
-    expect(said()[0]).toBe(`SAVEPOINT ${savepoint(0)}`);
+    expect(said()).toEqual([SAVE, RELEASE]);
   });
 
   test('[TX4] that throws is undone, and the next one begins as if it had not been', () => {
@@ -200,11 +271,7 @@ describe('transactionSync', () => {
     for (let round = 0; round < 2; round++) {
       events = [];
       expect(run).toThrow(error);
-      expect(said().slice(-3)).toEqual([
-        `SAVEPOINT ${savepoint(0)}`,
-        `ROLLBACK TO ${savepoint(0)}`,
-        `RELEASE ${savepoint(0)}`,
-      ]);
+      expect(said().slice(-3)).toEqual([SAVE, ...UNDO]);
       expect(events).toEqual([{ implicit: false }]);
     }
   });
@@ -217,10 +284,10 @@ describe('transactionSync', () => {
         throw error;
       });
     expect(run).toThrow(error);
-    expect([said(), events]).toEqual([['BEGIN', `SAVEPOINT ${savepoint(0)}`], []]);
+    expect([said(), events]).toEqual([['BEGIN', SAVE], []]);
   });
 
-  test('[TX5] refuses what has a method `then`, and nothing else', () => {
+  test('[TX5] refuses a result with a method `then`, and nothing else', () => {
     const property = Object.fromEntries([['then', 5]]);
     for (const value of [null, undefined, 5, 'then', {}, property]) {
       expect(transactions.sync(() => value)).toBe(value);
@@ -234,7 +301,7 @@ describe('transactionSync', () => {
     expect(events).toEqual([{ implicit: false }]);
   });
 
-  test('[TX8] in which everything was deleted is refused, and undoes nothing more', () => {
+  test('[TX12] in which everything was deleted is refused, and undoes nothing more', () => {
     const run = (callback: () => void) => () =>
       transactions.sync(() => {
         transactions.discard();
@@ -242,25 +309,46 @@ describe('transactionSync', () => {
         said();
         callback();
       });
-    expect(run(() => {})).toThrow(nesting(/deleteAll\(\) inside ended the transaction; call it/));
+    const refusal = nesting(
+      /deleteAll\(\) or rollback\(\) inside ended the transaction.* Call them/,
+    );
+    expect(run(() => {})).toThrow(refusal);
     expect(said()).toEqual([]);
-    const error = new Error('mine');
-    expect(
-      run(() => {
-        throw error;
-      }),
-    ).toThrow(error);
-    expect(said()).toEqual([]);
+    const failing = run(() => {
+      throw new Error('mine');
+    });
+    expect(failing).toThrow(refusal);
+    expect([said(), events.length]).toEqual([[], 2]);
+  });
+
+  test('[TX12] inside which its transaction is rolled back has ended with it', () => {
+    for (const depth of [1, 2]) {
+      const frames = Array.from({ length: depth }, () => transactions.begin());
+      said();
+      const run = () =>
+        transactions.sync(() => {
+          transactions.rollback(frames.at(-1)!);
+          transactions.beforeWrite();
+        });
+      expect(run).toThrow(nesting(/rollback\(\) inside ended/));
+      expect(said()).toEqual(depth === 1 ? [SAVE, 'ROLLBACK', 'BEGIN'] : [SAVE, RELEASE, ...UNDO]);
+      transactions.commitImplicit();
+    }
+  });
+
+  test('[TX12] commits nothing before it has ended', () => {
+    transactions.sync(() => transactions.commitImplicit());
+    expect(said()).toEqual(['BEGIN', SAVE, RELEASE]);
+    transactions.commitImplicit();
+    expect(said()).toEqual(['COMMIT']);
   });
 });
 
 describe('[KV6] writes of one call', () => {
-  const SAVEPOINT = '_cf_put_multiple_savepoint';
-
   test('are a savepoint', () => {
     transactions.beforeWrite();
     transactions.group(() => {});
-    expect(said()).toEqual(['BEGIN', `SAVEPOINT ${SAVEPOINT}`, `RELEASE ${SAVEPOINT}`]);
+    expect(said()).toEqual(['BEGIN', SAVE, RELEASE]);
     expect(events).toEqual([]);
   });
 
@@ -276,8 +364,7 @@ describe('[KV6] writes of one call', () => {
           throw error;
         });
       expect(run).toThrow(error);
-      const undone = [`ROLLBACK TO ${SAVEPOINT}`, `RELEASE ${SAVEPOINT}`];
-      expect(said()).toEqual([`SAVEPOINT ${SAVEPOINT}`, ...(isThere ? undone : [])]);
+      expect(said()).toEqual([SAVE, ...(isThere ? UNDO : [])]);
       expect(events).toEqual(isThere ? [{ implicit: false }] : []);
     },
   );

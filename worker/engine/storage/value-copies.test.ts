@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ValueCopies } from './value-copies.ts';
+import { ValueCopies } from './perform.ts';
 
 const bytes = (length: number, fill: number) => new Uint8Array(length).fill(fill);
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { convertListOptions } from '../../src/contract/arguments.ts';
-import { ReadSet } from './read-set.ts';
-import { KEYS_MAX, WriteSet } from './write-set.ts';
+import { convertListOptions } from '../../../src/shared/contract/arguments.ts';
+import { KEYS_MAX, ReadSet, WriteSet } from './accesses.ts';
 
 function reads(fill: (reads: ReadSet) => void): ReadSet {
   const set = new ReadSet();
@@ -65,7 +64,7 @@ describe('meets', () => {
     expect(other.meets(key('c'))).toBe(true);
   });
 
-  test('[LIVE1] a set has what was added of another one', () => {
+  test('[LIVE1] a set contains the added members of another one', () => {
     const all = keys('a');
     all.addAll(writes((set) => set.addTables(new Set(['t']))));
     expect([all.meets(tables('t')), all.meets(key('a'))]).toEqual([true, true]);

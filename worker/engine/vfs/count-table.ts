@@ -10,7 +10,7 @@ export const COUNT_SLOTS = 1 << 20;
 /** Bytes to allocate for the table. */
 export const COUNT_TABLE_BYTES = 4 * COUNT_SLOTS + 16;
 
-/** What the slots of one instruction count, as offsets from its first slot. */
+/** The counters in the slots of one instruction, as offsets from its first slot. */
 export const SLOT = {
   /** Times it was dispatched, except those counted by `skipped`. */
   dispatched: 0,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { CountedStatement } from './counted-statement.ts';
+import { CountedStatement } from './sqlite-module.ts';
 
 test('[SQL14] the module is told of another statement once, and of none before its address is free', () => {
   const told: number[] = [];

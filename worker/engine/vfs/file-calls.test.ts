@@ -1,10 +1,11 @@
-// What SQLite is told about its files: results and errors of each call, time, and what has no file.
+// The answers to SQLite about its files: results and errors of each call, time, and calls without a
+// file.
 
 import type { Database, Sqlite3Static } from '@sqlite.org/sqlite-wasm';
 import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { storageError } from '../../src/contract/errors.ts';
-import type { DatabaseFile } from '../file/database-file.ts';
-import { logVfsOf, startOfficial } from '../testing/official-sqlite.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { logVfsOf, startOfficial } from '../../testing/official-sqlite.ts';
+import type { DatabaseFile } from '../file/file.ts';
 import { LOG_PRAGMAS, type LogVfs } from './log-vfs.ts';
 
 let sqlite3: Sqlite3Static;
@@ -153,7 +154,7 @@ test('[LOG18] nothing is known of a name that is not attached', () => {
   expect(vfs.takeError('/never')).toBeUndefined();
 });
 
-test('[LOG19] a rollback of what SQLite has written ends as one, and commits nothing', () => {
+test('[LOG19] a rollback of pages that SQLite has written ends as one, and commits nothing', () => {
   db.exec('PRAGMA cache_size=5');
   db.exec('BEGIN');
   for (let i = 0; i < 40; i++) db.exec(`INSERT INTO t VALUES(zeroblob(4000))`);
@@ -178,7 +179,7 @@ test('[LOG19] the first transaction of a file may be rolled back', () => {
   vfs.detach(address);
 });
 
-test('[LOG19] VACUUM commits what it wrote, and makes the file shorter; a rollback after it is one', () => {
+test('[LOG19] VACUUM commits its pages, and makes the file shorter; a rollback after it is one', () => {
   for (let i = 0; i < 40; i++) db.exec('INSERT INTO t VALUES(zeroblob(4000))');
   db.exec('DELETE FROM t');
   const before = file.sizeBytes();

@@ -1,8 +1,8 @@
 import type { Sqlite3Static } from '@sqlite.org/sqlite-wasm';
 import { beforeAll, expect, test, vi } from 'vitest';
-import { storageError } from '../../src/contract/errors.ts';
-import type { DatabaseFile } from '../file/database-file.ts';
-import { logVfsOf, startOfficial } from '../testing/official-sqlite.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { logVfsOf, startOfficial } from '../../testing/official-sqlite.ts';
+import type { DatabaseFile } from '../file/file.ts';
 import { LOG_PRAGMAS, type LogVfs } from './log-vfs.ts';
 
 let sqlite3: Sqlite3Static;

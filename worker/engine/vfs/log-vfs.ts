@@ -6,8 +6,12 @@
 //
 // Knows nothing of pages, logs or durability.
 
-import { isStorageError, type StorageError, storageError } from '../../src/contract/errors.ts';
-import type { DatabaseFile } from '../file/database-file.ts';
+import {
+  isStorageError,
+  type StorageError,
+  storageError,
+} from '../../../src/shared/contract/errors.ts';
+import type { DatabaseFile } from '../file/file.ts';
 import type { Pointer, SqliteExports } from './sqlite-exports.ts';
 import {
   CONTROL,

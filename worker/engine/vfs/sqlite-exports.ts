@@ -21,6 +21,11 @@ export interface SqliteExports {
     callback: Pointer,
     arg: Pointer,
   ): void;
+  /** The callback is called before each change of a row; 0 removes it. */
+  sqlite3_preupdate_hook(db: Pointer, callback: Pointer, arg: Pointer): Pointer;
+  /** For the callback: the value of a column before and after the change. */
+  sqlite3_preupdate_old(db: Pointer, column: number, value: Pointer): number;
+  sqlite3_preupdate_new(db: Pointer, column: number, value: Pointer): number;
   sqlite3_status(counter: number, current: Pointer, highest: Pointer, reset: number): number;
   sqlite3_drop_modules(db: Pointer, keptNames: Pointer): number;
   sqlite3_get_autocommit(db: Pointer): number;
@@ -78,6 +83,24 @@ export interface SqliteExports {
   sqlite3__wasm_db_config_ip(db: Pointer, option: number, on: number, result: Pointer): number;
   /** SQLite's numbers and their names, as JSON. */
   sqlite3__wasm_enum_json(): Pointer;
+  sqlite3changeset_apply_v2(
+    db: Pointer,
+    sizeBytes: number,
+    changeset: Pointer,
+    filter: Pointer,
+    conflict: Pointer,
+    context: Pointer,
+    rebase: Pointer,
+    rebaseBytes: Pointer,
+    flags: number,
+  ): number;
+  sqlite3changeset_op(
+    iterator: Pointer,
+    table: Pointer,
+    columns: Pointer,
+    operation: Pointer,
+    indirect: Pointer,
+  ): number;
   sqlite3_vfs_register(vfs: Pointer, isDefault: number): number;
   /** Functions that SQLite can call by address. */
   readonly __indirect_function_table: WebAssembly.Table;

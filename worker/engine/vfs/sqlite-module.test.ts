@@ -1,10 +1,10 @@
-// What a worker is told when SQLite cannot be loaded, and that the next attempt begins again.
+// The errors of a worker that cannot load SQLite, and that the next attempt begins again.
 
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { loadSqliteInNode } from '../testing/sqlite.ts';
+import { loadSqliteInNode } from '../../testing/sqlite.ts';
 import { loadSqlite } from './sqlite-module.ts';
 
 beforeAll(() => {
@@ -16,7 +16,7 @@ afterEach(() => {
   expect(globalThis).not.toHaveProperty('sqlite3ApiConfig');
 });
 
-test('[PKG4] a page in place of the WebAssembly is named, with what to set', async () => {
+test('[PKG4] a page in place of the WebAssembly is named, with the setting to change', async () => {
   const address = new URL('data:text/html,<!doctype html><title>An app</title>');
   await expect(loadSqlite(address)).rejects.toMatchObject({
     code: 'WORKER_FAILED',

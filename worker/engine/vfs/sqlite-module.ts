@@ -5,9 +5,9 @@
 //
 // Knows nothing of databases.
 
-import { isStorageError, storageError } from '../../src/contract/errors.ts';
+import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import { COUNT_TABLE, COUNT_TABLE_BYTES, COUNTED_STATEMENT } from './count-table.ts';
-import { CountedStatement } from './counted-statement.ts';
+
 import { LogVfs } from './log-vfs.ts';
 import type { Pointer, SqliteExports } from './sqlite-exports.ts';
 import { type Callback, installFunctions } from './wasm-functions.ts';
@@ -37,6 +37,8 @@ let loading: Promise<Sqlite> | undefined;
 
 /** The first bytes of every WebAssembly module. */
 const MAGIC = [0x00, 0x61, 0x73, 0x6d];
+/** The four that follow. */
+const VERSION = [0x01, 0x00, 0x00, 0x00];
 
 /**
  * Loads the module from an address, from bytes, or from a compiled module. The first call decides; later
@@ -47,11 +49,32 @@ const MAGIC = [0x00, 0x61, 0x73, 0x6d];
 export function loadSqlite(wasm: URL | WebAssembly.Module | Uint8Array): Promise<Sqlite> {
   loading ??= load(wasm).catch((cause: unknown) => {
     loading = undefined;
-    if (isStorageError(cause)) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw storageError('WORKER_FAILED', `Loading SQLite failed: ${reason}`, { cause });
+    return failed(cause);
   });
   return loading;
+}
+
+async function failed(cause: unknown): Promise<never> {
+  if (isStorageError(cause)) throw cause;
+  if (await isRefused()) {
+    throw storageError(
+      'WORKER_FAILED',
+      "Loading SQLite: the Content-Security-Policy of this worker refuses WebAssembly. Add 'wasm-unsafe-eval' to the " +
+        "directive script-src: of the response of the worker's script, of the page if the worker has no response of its " +
+        'own, or, in an extension, of content_security_policy.extension_pages in its manifest.',
+      { cause },
+    );
+  }
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  throw storageError('WORKER_FAILED', `Loading SQLite failed: ${reason}`, { cause });
+}
+
+/** Whether a policy refuses all modules: it refuses one without contents, too. */
+function isRefused(): Promise<boolean> {
+  return WebAssembly.compile(new Uint8Array([...MAGIC, ...VERSION])).then(
+    () => false,
+    () => true,
+  );
 }
 
 async function load(wasm: URL | WebAssembly.Module | Uint8Array): Promise<Sqlite> {
@@ -98,13 +121,13 @@ async function compile(wasm: URL | WebAssembly.Module | Uint8Array): Promise<Web
   if (wasm instanceof WebAssembly.Module) return wasm;
   if (wasm instanceof Uint8Array) return WebAssembly.compile(wasm as Uint8Array<ArrayBuffer>);
   const response = await answerOf(wasm);
-  // Compiled while it arrives, and browsers keep what they compiled. It insists on the MIME type, which
+  // Compiled while it arrives, and browsers keep the compiled code. It insists on the MIME type, which
   // static hosts often lack.
   if (response.headers.get('content-type') === 'application/wasm') {
     try {
       return await WebAssembly.compileStreaming(response);
     } catch {
-      // What is wrong with it, its bytes tell.
+      // Its bytes show the fault.
       return await compileBytes(wasm, await answerOf(wasm));
     }
   }
@@ -131,4 +154,36 @@ function notWasm(wasm: URL, response: Response): Error {
     `Loading SQLite: ${wasm} is ${type}, not WebAssembly. Serve sqlite3.wasm of ctx-storage there, or pass ` +
       "its address (wasmUrl). In Vite, name this package: optimizeDeps: { exclude: ['ctx-storage'] }.",
   );
+}
+
+/** The address of no statement. */
+const NONE = 0;
+
+/**
+ * Which statement's instructions the module counts. Writing a global of WebAssembly costs as much as reading a row, and
+ * a program that reads rows steps one statement again and again. So the choice stays until another statement is stepped.
+ *
+ * Invariant: a statement is chosen only while it exists, because the next one may get its address. Other statements may
+ * run meanwhile; the module compares addresses.
+ */
+export class CountedStatement {
+  readonly #global: WebAssembly.Global<'i32'>;
+  #statement = NONE;
+
+  /** `global` is the module's export for it. */
+  constructor(global: WebAssembly.Global<'i32'>) {
+    this.#global = global;
+  }
+
+  /** Counts the statement at this address, and no other one. */
+  choose(statement: number): void {
+    if (statement === this.#statement) return;
+    this.#statement = statement;
+    this.#global.value = statement;
+  }
+
+  /** The statement is about to be finalized. */
+  forget(statement: number): void {
+    if (statement === this.#statement) this.choose(NONE);
+  }
 }

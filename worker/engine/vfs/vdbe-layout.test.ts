@@ -1,9 +1,9 @@
-// Every number of the layout against what SQLite itself says of the same statement.
+// Every number of the layout against SQLite's own description of the same statement.
 
 import { readFileSync } from 'node:fs';
 import type { Sqlite3Static } from '@sqlite.org/sqlite-wasm';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { startOfficial } from '../testing/official-sqlite.ts';
+import { startOfficial } from '../../testing/official-sqlite.ts';
 import { type Sqlite, sqliteOf } from './sqlite-module.ts';
 import { FLAG, HEAP, INSTRUCTION, OPCODE, VALUE, VDBE } from './vdbe-layout.ts';
 

@@ -1,7 +1,7 @@
 // The structures of C that a file system of SQLite consists of, and SQLite's numbers that it uses.
 //
 // Where each member lies in its structure, in bytes: every member is 4 bytes long. A test compares all of
-// them with what SQLite says of its own build.
+// them with SQLite's description of its own build.
 
 /** `sqlite3_file`: the address of its methods. */
 export const FILE_BYTES = 4;

@@ -3,7 +3,7 @@
 // A table takes functions of WebAssembly only. A module that imports functions and exports them again turns
 // any number of them into such; the module is written here byte by byte.
 //
-// Knows nothing of what they do. What was installed stays for the life of the module.
+// Does not know their purpose. Installed functions stay for the life of the module.
 
 /** A parameter as SQLite passes it: `i` is a number of 32 bits or an address, `j` a bigint of 64 bits. */
 export type Parameters = string;
@@ -11,6 +11,8 @@ export type Parameters = string;
 /** A function that SQLite calls; it returns a number of 32 bits. */
 export interface Callback {
   readonly parameters: Parameters;
+  /** SQLite expects no result, and ignores the number. */
+  readonly isVoid?: true;
   readonly call: (...parameters: never[]) => number;
 }
 
@@ -43,10 +45,10 @@ function moduleOf(callbacks: readonly Callback[]): Uint8Array<ArrayBuffer> {
     ...HEADER,
     ...section(
       SECTION.types,
-      callbacks.map(({ parameters }) => [
+      callbacks.map(({ parameters, isVoid }) => [
         FUNCTION_TYPE,
         ...vector([...parameters].map((type) => [type === 'j' ? I64 : I32])),
-        ...vector([[I32]]),
+        ...vector(isVoid ? [] : [[I32]]),
       ]),
     ),
     ...section(

@@ -1,8 +1,8 @@
-// What SQLite is answered by the program around it, beside what Emscripten's loader answers.
+// The answers of the program around SQLite, compared with the answers of Emscripten's loader.
 
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { startOfficial } from '../testing/official-sqlite.ts';
+import { startOfficial } from '../../testing/official-sqlite.ts';
 import { type Sqlite, sqliteOf } from './sqlite-module.ts';
 import { startWasm } from './wasm-host.ts';
 
@@ -31,7 +31,7 @@ function ask({ exports, memory }: Sqlite, sql: string): string {
 }
 
 // An import that is added would be answered that it does not exist, which nobody has thought about.
-test('[SQL23] the build wants of the program around it what it is known to want', () => {
+test('[SQL23] the build imports only the known functions of the program around it', () => {
   const names = WebAssembly.Module.imports(module).map(({ name }) => name);
   const answered =
     'memory emscripten_get_heap_max emscripten_resize_heap emscripten_date_now emscripten_get_now ' +
@@ -65,7 +65,7 @@ test('[SQL23] local time is that of the official loader', async () => {
   official.close();
 });
 
-test('[SQL23] memory grows to what one value needs, and to no more than there is', async () => {
+test('[SQL23] memory grows to the needs of one value, and to no more than there is', async () => {
   const { exports, memory } = await started();
   const before = memory.u8.length;
   const pointer = exports.sqlite3_malloc(before * 3);

@@ -1,15 +1,16 @@
-// What SQLite's WebAssembly asks of the program around it: memory that grows, local time, and nothing else.
+// The imports of SQLite's WebAssembly from the program around it: memory that grows, local time, and nothing
+// else.
 //
 // The build comes with the loader of Emscripten, which brings file systems, environment variables and an API
 // of 200 kB that nothing here calls. Databases live in this package's VFS, which takes time and randomness
-// from the platform; so what remains of an operating system answers that it does not exist.
+// from the platform; so the remaining functions of an operating system answer that it does not exist.
 //
-// Invariant: only what the module imports from `env` and WASI is answered. A module that wants anything else
+// Invariant: only the module's imports from `env` and WASI are answered. A module that wants anything else
 // cannot be started.
 
 const PAGE_BYTES = 65_536;
 
-/** What the build declares; another maximum is a link error. */
+/** The build's own numbers; another maximum is a link error. */
 const MEMORY_PAGES = { initial: 128, maximum: 32_768 };
 const MEMORY_BYTES_MAX = MEMORY_PAGES.maximum * PAGE_BYTES;
 
@@ -27,9 +28,9 @@ export interface StartedWasm {
 }
 
 /**
- * Starts SQLite's module, which takes a millisecond: what takes time is to compile it.
+ * Starts SQLite's module, which takes a millisecond: compiling it takes the time.
  *
- * @throws an error of WebAssembly if it is of another program
+ * @throws an error of WebAssembly if it is another program
  */
 export function startWasm(module: WebAssembly.Module): StartedWasm {
   const memory = new WebAssembly.Memory(MEMORY_PAGES);
@@ -58,7 +59,7 @@ function importsOf(module: WebAssembly.Module, memory: WebAssembly.Memory): WebA
       const offsets = offsetsOf(new Date().getFullYear());
       i32[zone >> 2] = Math.max(...offsets) * 60;
       i32[hasSummerTime >> 2] = Number(offsets[0] !== offsets[1]);
-      // SQLite does not ask what the zone is called.
+      // SQLite does not ask for the name of the zone.
       for (const pointer of [name, summerName]) new Uint8Array(memory.buffer)[pointer] = 0;
     },
     _localtime_js: (seconds: bigint, target: number) => {

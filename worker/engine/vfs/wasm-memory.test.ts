@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { loadSqliteInNode } from '../testing/sqlite.ts';
+import { loadSqliteInNode } from '../../testing/sqlite.ts';
 import { loadSqlite, type Sqlite } from './sqlite-module.ts';
 import { WasmMemory } from './wasm-memory.ts';
 
@@ -68,7 +68,7 @@ test('a module is loaded once, whoever asks', async () => {
 
 describe('scratch memory', () => {
   const KB = 1024;
-  /** Sizes of what is allocated, by address. */
+  /** Sizes of allocated blocks, by address. */
   let allocated: Map<number, number>;
   let memory: WasmMemory;
 
@@ -88,7 +88,7 @@ describe('scratch memory', () => {
   });
   const sizes = () => [...allocated.values()];
 
-  test('is 64 KB, or as large as what is asked for', () => {
+  test('is 64 KB, or as large as the request', () => {
     const first = memory.scratch(1);
     expect(sizes()).toEqual([64 * KB]);
     expect(memory.scratch(64 * KB)).toBe(first);
@@ -96,7 +96,7 @@ describe('scratch memory', () => {
     expect(sizes()).toEqual([64 * KB + 1]);
   });
 
-  test('aside, what is allocated is freed on request', () => {
+  test('aside, allocated memory is freed on request', () => {
     const pointer = memory.allocate(10);
     expect(sizes()).toEqual([10]);
     memory.free(pointer);
@@ -114,7 +114,7 @@ describe('scratch memory', () => {
     expect(sizes()).toEqual([KB * KB]);
   });
 
-  test('stays what it was when there is none left', () => {
+  test('stays as it was when memory is exhausted', () => {
     const before = memory.scratch(10);
     expect(() => memory.scratch(2 ** 30)).toThrow(
       expect.objectContaining({
@@ -159,7 +159,7 @@ describe('text at every length', () => {
     }
   });
 
-  test('what is not UTF-8 is read as U+FFFD', () => {
+  test('bytes that are not UTF-8 are read as U+FFFD', () => {
     const { memory } = sqlite;
     const at = memory.scratch(100);
     memory.u8.set([0x61, 0xff, 0x62, 0], at);

@@ -6,10 +6,10 @@
 // Encodes lone surrogates as three bytes each (as workerd does) and decodes anything that is not
 // UTF-8 to U+FFFD.
 
-import { storageError } from '../../src/contract/errors.ts';
-import { utf8Bytes, writeWtf8 } from '../../src/contract/utf8.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { utf8Bytes, writeWtf8 } from '../../../src/shared/contract/utf8.ts';
 
-/** What the memory needs from the module. */
+/** The module's functions for the memory. */
 export interface Allocator {
   malloc(sizeBytes: number): number;
   free(pointer: number): void;

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { Clock } from '../clock/clock.ts';
-import type { SystemTime } from '../clock/system-timers.ts';
+import { Clock, type SystemTime } from '../clock/clock.ts';
 import { type AlarmOutcome, AlarmScheduler } from './alarm-scheduler.ts';
 
 const START_MS = Date.UTC(2030, 0, 1);
@@ -12,11 +11,15 @@ let runs: [name: string, retryCount: number, atMs: number][];
 let givenUp: string[];
 let outcomes: AlarmOutcome[];
 let systemTimers: number;
+/** How far the wall clock was set forward. */
+let aheadMs: number;
 
 beforeEach(() => {
   systemTimers = 0;
+  aheadMs = 0;
   const system: SystemTime = {
     now: () => START_MS,
+    elapsed: () => START_MS,
     after: () => {
       systemTimers += 1;
       return () => (systemTimers -= 1);
@@ -29,12 +32,13 @@ beforeEach(() => {
   scheduler = new AlarmScheduler(
     {
       now: () => clock.now(),
+      at: (timeMs, task) => clock.at(timeMs, task),
       after: (delayMs, task) => clock.after(delayMs, task),
       random: () => 0,
     },
     {
-      run: async (name, { retryCount }) => {
-        runs.push([name, retryCount, clock.now() - START_MS]);
+      run: async (name, retryCount) => {
+        runs.push([name, retryCount(), clock.now() - START_MS]);
         return outcomes.shift() ?? 'succeeded';
       },
       giveUp: async (name) => void givenUp.push(name),
@@ -102,7 +106,85 @@ describe('alarms on a clock that jumps', () => {
     await advance(count);
     expect(runs).toHaveLength(count);
     expect(runs.every(([, , atMs], i) => atMs === i + 1)).toBe(true);
-    expect(scheduler.next()).toBeNull();
+    expect(scheduler.isWaiting).toBe(false);
+  });
+});
+
+describe('alarms and a wall clock that is set', () => {
+  let elapsedMs: number;
+  let due: { readonly atMs: number; readonly task: () => void }[];
+  let byWallClock: AlarmScheduler;
+
+  beforeEach(() => {
+    elapsedMs = 0;
+    due = [];
+    const system: SystemTime = {
+      now: () => START_MS + elapsedMs + aheadMs,
+      elapsed: () => elapsedMs,
+      after: (delayMs, task) => {
+        const timer = { atMs: elapsedMs + delayMs, task };
+        due.push(timer);
+        return () => (due = due.filter((other) => other !== timer));
+      },
+    };
+    const systemClock = new Clock(system);
+    byWallClock = new AlarmScheduler(
+      {
+        now: () => systemClock.now(),
+        at: (timeMs, task) => systemClock.at(timeMs, task),
+        after: (delayMs, task) => systemClock.after(delayMs, task),
+        random: () => 0,
+      },
+      {
+        run: async (name, retryCount) => {
+          runs.push([name, retryCount(), elapsedMs]);
+          return outcomes.shift() ?? 'succeeded';
+        },
+        giveUp: async () => {},
+      },
+    );
+  });
+
+  async function pass(untilMs: number): Promise<void> {
+    for (;;) {
+      const next = due.toSorted((a, b) => a.atMs - b.atMs)[0];
+      if (next === undefined || next.atMs > untilMs) break;
+      due = due.filter((other) => other !== next);
+      elapsedMs = Math.max(elapsedMs, next.atMs);
+      next.task();
+      await settled();
+    }
+    elapsedMs = untilMs;
+  }
+
+  for (const hours of [-24, -1, 1, 24 * 365]) {
+    test(`[CLOCK17] retries keep their delays when it is set by ${hours} hours`, async () => {
+      outcomes = ['failed', 'failed', 'unreached'];
+      byWallClock.set('a', START_MS + 1000);
+      await pass(1500);
+      aheadMs = hours * HOUR_MS;
+      await pass(60_000);
+      expect(runs).toEqual([
+        ['a', 0, 1000],
+        ['a', 1, 3000],
+        ['a', 2, 7000],
+        ['a', 2, 15_000],
+      ]);
+    });
+  }
+
+  test('[CLOCK16] set back, an alarm waits for its time; set forward, it comes within a minute', async () => {
+    byWallClock.set('back', START_MS + 60_000);
+    await pass(30_000);
+    aheadMs = -HOUR_MS;
+    await pass(HOUR_MS + 59_999);
+    expect(runs).toEqual([]);
+    await pass(HOUR_MS + 60_000);
+    expect(runs).toEqual([['back', 0, HOUR_MS + 60_000]]);
+    byWallClock.set('forward', START_MS + aheadMs + elapsedMs + HOUR_MS);
+    aheadMs += 2 * HOUR_MS;
+    await pass(HOUR_MS + 120_000);
+    expect(runs.at(-1)).toEqual(['forward', 0, HOUR_MS + 120_000]);
   });
 });
 

@@ -4,11 +4,12 @@
 // up. A failure that is not the handler's fault does not count: it is retried without end, with delays of
 // up to 17 minutes.
 //
-// Invariant: a run never starts before its scheduled time by the clock it is given.
+// Invariant: a first run never starts before its scheduled time by the wall clock; retries count monotonic time
+// from the failure, so a clock that is set neither hastens nor delays them.
 //
-// Knows only names and times; the run itself, and what is stored, belong to the caller.
+// Knows only names and times; the run itself, and the stored alarm, belong to the caller.
 
-/** What the handler is told about a run. */
+/** The facts about a run that the handler gets. */
 export interface AlarmRun {
   /** The time it was set to, in milliseconds. */
   readonly scheduledTime: number;
@@ -17,7 +18,10 @@ export interface AlarmRun {
 }
 
 export interface AlarmClock {
+  /** Milliseconds since the epoch, by the wall clock. */
   now(): number;
+  /** Runs the task when the wall clock shows this time; the result cancels it. */
+  at(timeMs: number, task: () => void): () => void;
   /** Runs the task after the delay; the result cancels it. */
   after(delayMs: number, task: () => void): () => void;
   /** Uniform in [0, 1). */
@@ -31,8 +35,11 @@ export interface AlarmClock {
 export type AlarmOutcome = 'succeeded' | 'failed' | 'dropped' | 'unreached';
 
 export interface AlarmRunner {
-  /** Runs the handler. Never rejects. */
-  run(name: string, run: AlarmRun): Promise<AlarmOutcome>;
+  /**
+   * Runs the handler. Never rejects. `retryCount`: how many runs of the stored alarm have failed; it is known
+   * once the object is open, because opening may bring another alarm (`stored`).
+   */
+  run(name: string, retryCount: () => number): Promise<AlarmOutcome>;
   /** The last retry has failed: forgets the alarm. */
   giveUp(name: string): Promise<void>;
 }
@@ -51,12 +58,12 @@ interface Attempt extends AlarmRun {
 interface Waiting {
   readonly kind: 'waiting';
   readonly attempt: Attempt;
-  readonly dueMs: number;
   readonly cancel: () => void;
 }
 
 interface Running {
   readonly kind: 'running';
+  attempt: Attempt;
   /** The time it was set to while running; null when it was deleted, undefined when neither. */
   next: number | null | undefined;
   readonly ended: Promise<void>;
@@ -84,21 +91,37 @@ export class AlarmScheduler {
     }
     state?.cancel();
     this.#alarms.delete(name);
-    if (timeMs !== null) this.#wait(name, first(timeMs), timeMs);
+    if (timeMs === null) return;
+    this.#wait(name, first(timeMs), (task) => this.#clock.at(timeMs, task));
   }
 
-  /** The object has this alarm stored; an alarm that is already known stays as it is. */
+  /** The object is to be looked at then; an alarm that is already known stays as it is. */
   found(name: string, timeMs: number): void {
     if (!this.#alarms.has(name)) this.set(name, timeMs);
   }
 
   /**
-   * What is known of the object's alarm may be wrong: the object is looked at now. A run or retry that
-   * is under way looks anyway.
+   * The object was opened, and this alarm is stored, or (null) none: whatever was known is replaced. Retries go on
+   * if it is the alarm that failed. True if something else was known.
+   */
+  stored(name: string, timeMs: number | null): boolean {
+    const state = this.#alarms.get(name);
+    if ((state?.attempt.scheduledTime ?? null) === timeMs) return false;
+    if (state?.kind !== 'running') this.set(name, timeMs);
+    else if (timeMs !== null) state.attempt = first(timeMs);
+    return true;
+  }
+
+  /**
+   * The known alarm of the object may be wrong: the object is looked at now. A run or retry that is
+   * under way looks anyway.
    */
   doubt(name: string): void {
     const state = this.#alarms.get(name);
-    if (state?.kind === 'running') return;
+    if (state?.kind === 'running') {
+      state.next = undefined;
+      return;
+    }
     if (state !== undefined && state.attempt.retryCount + state.attempt.unreached > 0) return;
     this.set(name, this.#clock.now());
   }
@@ -116,15 +139,9 @@ export class AlarmScheduler {
     for (const name of [...this.#alarms.keys()]) this.forget(name);
   }
 
-  /** The alarm that runs next, and when. */
-  next(): { readonly name: string; readonly dueMs: number } | null {
-    let found: { readonly name: string; readonly dueMs: number } | null = null;
-    for (const [name, state] of this.#alarms) {
-      if (state.kind === 'waiting' && (found === null || state.dueMs < found.dueMs)) {
-        found = { name, dueMs: state.dueMs };
-      }
-    }
-    return found;
+  /** True when an alarm waits for its time, or for its next retry. */
+  get isWaiting(): boolean {
+    return [...this.#alarms.values()].some(({ kind }) => kind === 'waiting');
   }
 
   /** One promise per run under way, which resolves when it ends. */
@@ -134,27 +151,27 @@ export class AlarmScheduler {
     );
   }
 
-  #wait(name: string, attempt: Attempt, dueMs: number): void {
+  #wait(name: string, attempt: Attempt, wait: (task: () => void) => () => void): void {
     if (this.#isClosed) return;
-    const cancel = this.#clock.after(dueMs - this.#clock.now(), () => this.#start(name, attempt));
-    this.#alarms.set(name, { kind: 'waiting', attempt, dueMs, cancel });
+    const cancel = wait(() => this.#start(name, attempt));
+    this.#alarms.set(name, { kind: 'waiting', attempt, cancel });
   }
 
   #start(name: string, attempt: Attempt): void {
-    const { scheduledTime, retryCount } = attempt;
-    const ended = this.#runner
-      .run(name, { scheduledTime, retryCount })
-      .then((outcome) => this.#end(name, state, attempt, outcome));
-    const state: Running = { kind: 'running', next: undefined, ended };
+    const ended = Promise.resolve()
+      .then(() => this.#runner.run(name, () => state.attempt.retryCount))
+      .then((outcome) => this.#end(name, state, outcome));
+    const state: Running = { kind: 'running', attempt, next: undefined, ended };
     this.#alarms.set(name, state);
   }
 
-  async #end(name: string, state: Running, attempt: Attempt, outcome: AlarmOutcome): Promise<void> {
+  async #end(name: string, state: Running, outcome: AlarmOutcome): Promise<void> {
     if (this.#alarms.get(name) !== state) return; // the object was forgotten meanwhile
     this.#alarms.delete(name);
     if (typeof state.next === 'number') this.set(name, state.next);
     if (state.next !== undefined) return;
     if (outcome === 'succeeded') return;
+    const { attempt } = state;
     const { retryCount, unreached } = attempt;
     if (outcome === 'unreached') this.#retry(name, { ...attempt, unreached: unreached + 1 });
     else if (outcome === 'failed' && retryCount < RETRIES_MAX) {
@@ -165,10 +182,27 @@ export class AlarmScheduler {
   #retry(name: string, attempt: Attempt): void {
     const failures = Math.min(attempt.retryCount + attempt.unreached - 1, GROWTH_MAX);
     const growth = 2 ** failures * (1 + RETRY_JITTER * this.#clock.random());
-    this.#wait(name, attempt, this.#clock.now() + RETRY_DELAY_MS * growth);
+    this.#wait(name, attempt, (task) => this.#clock.after(RETRY_DELAY_MS * growth, task));
   }
 }
 
 function first(scheduledTime: number): Attempt {
   return { scheduledTime, retryCount: 0, unreached: 0 };
+}
+
+/** The argument of an alarm handler; its members cannot be changed. */
+export class AlarmInvocationInfo {
+  /** The time the alarm was set to, in milliseconds since the epoch. */
+  declare readonly scheduledTime: number;
+  /** True when an earlier run of this alarm failed. */
+  declare readonly isRetry: boolean;
+  /** How many runs failed. */
+  declare readonly retryCount: number;
+
+  constructor({ scheduledTime, retryCount }: AlarmRun) {
+    const members = { scheduledTime, isRetry: retryCount > 0, retryCount };
+    for (const [name, value] of Object.entries(members)) {
+      Object.defineProperty(this, name, { value, enumerable: true });
+    }
+  }
 }

@@ -1,11 +1,11 @@
 // Calls of methods that are cancelled, by code beside the objects, and live reads that a signal ends.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { live } from '../../src/live/live-stub.ts';
-import { withSignal } from '../../src/stubs/with-signal.ts';
-import { DurableObject } from '../library/library.ts';
-import { createCalledHost } from '../testing/called-host.ts';
-import type { TestHost } from '../testing/test-host.ts';
+import { withSignal } from '../../../src/shared/calls/stubs/with-signal.ts';
+import { live } from '../../../src/shared/live/live-stub.ts';
+import { DurableObject } from '../../realm/library/library.ts';
+import { createCalledHost } from '../../testing/called-host.ts';
+import type { TestHost } from '../../testing/test-host.ts';
 
 class Room extends DurableObject {
   static ran: string[] = [];
@@ -141,7 +141,7 @@ test('[CANCEL8] a live method ends with its signal: a loop throws the reason, a 
   await room.add('x');
   await host.turns(5);
   expect(values.length).toBe(count);
-  // One that begins later ends at once.
+  // A call that begins later ends at once.
   const late = outcome(
     (async () => {
       for await (const _ of live(withSignal(room, controller.signal)).names());

@@ -1,12 +1,17 @@
-// Facets on files in memory. What they have in common with workerd's is asked in e2e/differential.
+// Facets on files in memory. e2e/workerd/differential compares them with workerd's.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { storageError } from '../../src/contract/errors.ts';
-import type { DurableObjectFacets, FacetStub } from '../../src/contract/object.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import type { DurableObjectFacets, FacetStub } from '../../../src/shared/contract/object.ts';
+import type { FileDirectory, SyncFile } from '../../engine/file/file.ts';
+import { MemoryMedium } from '../../engine/file/medium.ts';
+import {
+  createObjects,
+  DurableObject,
+  WorkerEntrypoint,
+} from '../../start/entries/node-objects.ts';
+import { createTestHost, type TestHost, type World } from '../../testing/test-host.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
-import { createObjects, DurableObject, WorkerEntrypoint } from '../entries/node-objects.ts';
-import { MemoryMedium } from '../file/medium.ts';
-import { createTestHost, type TestHost, type World } from '../testing/test-host.ts';
 import { Namespaces } from './namespaces.ts';
 
 const IDLE_MS = 10_000;
@@ -71,9 +76,35 @@ function facetOf({ facets, exports }: WithFacets, name = 'a'): FacetStub<Room> {
   return facets.get<Room>(name, () => ({ class: (exports as { Room: object }).Room }));
 }
 
-/** A medium whose removals can be held, or fail. */
+/** A medium whose removals can be held, and whose logs have room for so many writes. */
 class HeldMedium extends MemoryMedium {
   removal: Promise<void> | undefined;
+  logWrites = Number.POSITIVE_INFINITY;
+
+  override async directory(key: string): Promise<FileDirectory> {
+    const directory = await super.directory(key);
+    return {
+      open: async (name) => this.#limited(name, await directory.open(name)),
+      names: () => directory.names(),
+      remove: (name) => directory.remove(name),
+    };
+  }
+
+  #limited(name: string, file: SyncFile): SyncFile {
+    return {
+      read: (target, offset) => file.read(target, offset),
+      write: (bytes, offset) => {
+        if (name.startsWith('log-') && --this.logWrites < 0) {
+          throw storageError('DISK_FULL', 'The log is full.');
+        }
+        file.write(bytes, offset);
+      },
+      truncate: (sizeBytes) => file.truncate(sizeBytes),
+      sizeBytes: () => file.sizeBytes(),
+      flush: () => file.flush(),
+      close: () => file.close(),
+    };
+  }
 
   override async remove(key: string): Promise<void> {
     await this.removal;
@@ -213,7 +244,7 @@ describe('facets', () => {
     expect(await host.run((ctx) => facetOf(ctx).within('get', 'key'))).toBe(undefined);
   });
 
-  test('[FACET6] what the object answers waits for the deletion', async () => {
+  test("[FACET6] the object's answers wait for the deletion", async () => {
     await host.run((ctx) => facetOf(ctx).put('key', 1));
     let remove = () => {};
     world.medium.removal = new Promise((resolve) => (remove = resolve));
@@ -262,6 +293,31 @@ describe('facets', () => {
     expect(await host.run((ctx) => facetOf(ctx).get('key'))).toBe(1);
   });
 
+  test('[FACET13] a failed clone keeps the facet that it would have replaced, with its own facets', async () => {
+    await host.run(async (ctx) => {
+      for (const name of ['from', 'to']) {
+        await facetOf(ctx, name).put('key', name);
+        await facetOf(ctx, name).within('put', 'key', `below ${name}`);
+      }
+    });
+    const both = () =>
+      host.run(async (ctx) => [
+        await facetOf(ctx, 'to').get('key'),
+        await facetOf(ctx, 'to').within('get', 'key'),
+      ]);
+    expect(await both()).toEqual(['to', 'below to']);
+    for (const logWrites of [0, 1]) {
+      await evictAll();
+      world.medium.logWrites = logWrites;
+      const cloned = host.run((ctx) => ctx.facets.clone('from', 'to'));
+      await expect(cloned).rejects.toMatchObject({ code: 'DISK_FULL' });
+      world.medium.logWrites = Number.POSITIVE_INFINITY;
+      expect(await both()).toEqual(['to', 'below to']);
+    }
+    await host.run((ctx) => ctx.facets.clone('from', 'to'));
+    expect(await both()).toEqual(['from', 'below from']);
+  });
+
   test('[FACET7] export and import of an object leave its facets as they are', async () => {
     await host.run((ctx) => facetOf(ctx).put('key', 'of a'));
     const file = await host.host.exportDatabase(host.address());
@@ -304,7 +360,7 @@ describe('facets', () => {
     expect(await second).toBe(1);
   });
 
-  test('[FACET10] deleteAll in a facet removes what it has stored', async () => {
+  test('[FACET10] deleteAll in a facet removes its data', async () => {
     await host.run((ctx) => ctx.storage.put('key', 'own'));
     await host.run((ctx) => facetOf(ctx).put('key', 'of a'));
     await host.run((ctx) => facetOf(ctx).within('put', 'key', 'deep'));

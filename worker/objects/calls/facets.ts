@@ -2,29 +2,32 @@
 // calls. A facet starts with the first call of one of its stubs, as the stub's callback says.
 //
 // Invariant: a facet keeps its parent in memory and ends with it. A start that failed stays failed until
-// the parent aborts or deletes the facet. What the parent answers waits for deletions and copies.
+// the parent aborts or deletes the facet. The parent's answers wait for deletions and copies.
 
-import { checkArgumentCount, convertString } from '../../src/contract/arguments.ts';
-import { storageError } from '../../src/contract/errors.ts';
-import { FACET_DEPTH_MAX, FACET_NAME_BYTES_MAX } from '../../src/contract/limits.ts';
+import { bindToFrame } from '../../../src/shared/calls/io/async-frame.ts';
+import { PartyCaller } from '../../../src/shared/calls/membrane/caller.ts';
+import { Bond } from '../../../src/shared/calls/stubs/bond.ts';
+import { setFixed } from '../../../src/shared/calls/stubs/known-stubs.ts';
+import { facetClassOf } from '../../../src/shared/calls/stubs/loopback.ts';
+import type { Party } from '../../../src/shared/calls/stubs/party.ts';
+import { isRemote } from '../../../src/shared/calls/stubs/remote-name.ts';
+import { type Remote, remoteMember } from '../../../src/shared/calls/stubs/rpc-promise.ts';
+import type { Callee, ObjectCaller } from '../../../src/shared/calls/stubs/stub.ts';
+import { checkArgumentCount, convertString } from '../../../src/shared/contract/arguments.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { FACET_DEPTH_MAX, FACET_NAME_BYTES_MAX } from '../../../src/shared/contract/limits.ts';
 import {
   addressKey,
   DurableObjectId,
   facetAddress,
   type ObjectAddress,
-} from '../../src/contract/object-id.ts';
-import { utf8Bytes } from '../../src/contract/utf8.ts';
-import { bindToFrame } from '../../src/io/async-frame.ts';
-import { PartyCaller } from '../../src/membrane/caller.ts';
-import { refuseToClone } from '../../src/serializer/object-kind.ts';
-import { Bond } from '../../src/stubs/bond.ts';
-import { facetClassOf } from '../../src/stubs/loopback.ts';
-import type { Party } from '../../src/stubs/party.ts';
+} from '../../../src/shared/contract/object-id.ts';
+import { utf8Bytes } from '../../../src/shared/contract/utf8.ts';
+import { refuseToClone } from '../../../src/shared/values/object-kind.ts';
 import type { ObjectHost } from '../host/object-host.ts';
-import type { FacetStartup } from '../instance/facet-startup.ts';
+import type { FacetStartup } from '../instance/object-class.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
 import { facetEnded } from '../instance/reset-reasons.ts';
-import { createFacetStub } from './facet-stub.ts';
 import { CallerError, type ObjectCalls, type Receiver } from './object-calls.ts';
 
 /** A facet that a call has started, until it ends. */
@@ -37,7 +40,7 @@ interface Started {
   release(): void;
 }
 
-/** What a call gives to start the facet. */
+/** The result of the callback that describes the facet. */
 type Start = () => unknown;
 
 export class DurableObjectFacets {
@@ -79,7 +82,7 @@ export class DurableObjectFacets {
     });
   }
 
-  /** Resets the facet: its stubs reject with the reason, and `get` gives one that starts it again. */
+  /** Resets the facet: its stubs reject with the reason, and `get` returns a stub that starts it again. */
   abort(...parameters: [name: unknown, reason: unknown]): void {
     checkArgumentCount('facets.abort', parameters.length, 2);
     const address = this.#address('facets.abort', parameters[0]);
@@ -96,7 +99,7 @@ export class DurableObjectFacets {
     this.#parent.confirm(this.#host.deleteFacet(address, reason));
   }
 
-  /** Resets the facet `to`, which gets a copy of what `from` and its own facets have stored. */
+  /** Resets the facet `to`, which gets a copy of the data of `from` and its own facets. */
   clone(...parameters: [from: unknown, to: unknown]): void {
     checkArgumentCount('facets.clone', parameters.length, 2);
     const from = this.#address('facets.clone', parameters[0]);
@@ -114,7 +117,11 @@ export class DurableObjectFacets {
     return {
       address,
       deliver: async (event) => {
-        const instance = await this.#instance(address, start);
+        let instance = await this.#instance(address, start);
+        // Evicted while the call waited: it starts the facet again.
+        while (instance.context.wasClosed && !this.#parent.hasEnded) {
+          instance = await this.#instance(address, start);
+        }
         return instance.deliver(() => event(instance));
       },
     };
@@ -165,7 +172,7 @@ export class DurableObjectFacets {
       throw storageError(
         'INVALID_ARGUMENT',
         "facets.get: Incorrect type for the 'class' field: the callback returns { class }, with a " +
-          'class of ctx.exports, or what calling one with { props } gives.',
+          'class of ctx.exports, or the result of calling one with { props }.',
       );
     }
     return {
@@ -192,6 +199,9 @@ export class DurableObjectFacets {
 
   #address(operation: string, given: unknown): ObjectAddress {
     const name = convertString(operation, given);
+    if (this.#parent.address.branch !== undefined) {
+      throw storageError('BRANCH_ISOLATED', `${operation}: a branch has no facets of its object.`);
+    }
     const sizeBytes = utf8Bytes(name);
     if (sizeBytes > FACET_NAME_BYTES_MAX) {
       throw storageError(
@@ -217,3 +227,45 @@ function checkDepth({ facet = [] }: ObjectAddress): void {
 const NOWHERE = { className: null, id: '' };
 
 refuseToClone(DurableObjectFacets);
+
+/**
+ * The stub of a facet, for the object that it belongs to: every member but `fetch` is one of the facet.
+ *
+ * It is valid as long as the instance that made it, so it cannot be stored or sent.
+ */
+class ServiceStub {
+  readonly #fetch: (input: Request | string | URL, init?: RequestInit) => Promise<Response>;
+
+  constructor(fetch: ServiceStub['fetch']) {
+    this.#fetch = fetch;
+    // Bound, because it is called on the proxy.
+    const value = this.fetch.bind(this);
+    Object.defineProperty(this, 'fetch', { value });
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'Fetcher';
+  }
+
+  async fetch(input: Request | string | URL, init?: RequestInit): Promise<Response> {
+    return this.#fetch(input, init);
+  }
+}
+
+refuseToClone(ServiceStub);
+
+/** `callerNow` carries one call of the code that is running. */
+export function createFacetStub(callee: Callee, callerNow: () => ObjectCaller): object {
+  const remote: Remote = {
+    get: (path) => callerNow().get(callee, path),
+    call: (path, parameters) => callerNow().call(callee, path, parameters),
+  };
+  const stub = new Proxy(new ServiceStub((input, init) => callerNow().fetch(callee, input, init)), {
+    get(target, name) {
+      if (name === 'fetch' || !isRemote(name)) return Reflect.get(target, name);
+      return remoteMember(remote, [name]);
+    },
+  });
+  setFixed(stub, 'Stubs pointing to Durable Object facets are not serializable.');
+  return stub;
+}

@@ -1,9 +1,10 @@
 // Live reads through the functions that pages call, and live methods of stubs beside the objects.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Live } from '../../src/contract/live.ts';
-import type { DurableObjectNamespace } from '../../src/contract/object.ts';
-import { createObjects, DurableObject, live, RpcTarget } from '../entries/node-objects.ts';
+import type { Live } from '../../../src/shared/contract/live.ts';
+import type { DurableObjectNamespace } from '../../../src/shared/contract/object.ts';
+import { turns } from '../../../src/testing/turns.ts';
+import { createObjects, DurableObject, live, RpcTarget } from '../../start/entries/node-objects.ts';
 
 class Room extends DurableObject {
   runs = 0;
@@ -94,11 +95,10 @@ beforeEach(async () => {
 });
 afterEach(() => objects.close());
 
-/** The machine may be busy. */
-const eventually = (check: () => void) => vi.waitFor(check, { timeout: 20_000 });
+const eventually = (check: () => void) => vi.waitFor(check);
 
-/** For what must not happen. */
-const settled = () => new Promise((resolve) => setTimeout(resolve, 30));
+/** For events that must not happen. */
+const settled = () => turns(30);
 
 /** Every value that a listener gets from its first result on, and every error. */
 function follow<T>(followed: Live<T>) {
@@ -116,7 +116,7 @@ function follow<T>(followed: Live<T>) {
 }
 
 describe('live methods', () => {
-  test('[LIVE2] a method gives its result again when what it read has changed', async () => {
+  test('[LIVE2] a method gives its result again when its reads have changed', async () => {
     const { values, stop } = follow(live(room()).messages(2));
     await eventually(() => expect(values).toEqual([[]]));
     await room().say('one');
@@ -135,7 +135,7 @@ describe('live methods', () => {
     expect(await room().getRuns()).toBe(runs);
   });
 
-  test('[LIVE2] what is read after an await of a timer counts too', async () => {
+  test('[LIVE2] reads after an await of a timer count too', async () => {
     const { values } = follow(live(room()).title());
     await eventually(() => expect(values).toHaveLength(1));
     await room().put('title', 1);
@@ -179,7 +179,7 @@ describe('live methods', () => {
     expect(await room().getRuns()).toBeGreaterThan(1);
   });
 
-  test('[LIVE4] what failed is tried again after every commit, whatever it has read', async () => {
+  test('[LIVE4] a failed read is tried again after every commit, whatever it has read', async () => {
     const { values, errors } = follow(live(room()).flaky());
     await eventually(() => expect(errors).toHaveLength(1));
     await room().mend();

@@ -1,30 +1,31 @@
-// The live reads of pages, and of code beside the objects. A page asks for the next result, and gets the
-// latest one as soon as there is one that it has not seen.
+// The live reads of pages, and of code outside the objects. A page asks for the next result, and gets the
+// latest one as soon as it differs from the one it has.
 //
-// Invariant: an object stays in memory while a page is live on it. When its instance ends, every live read of
+// Invariant: an object stays in memory while a page has a live read of it. When its instance ends, every live read of
 // it answers once more, with the reason, and is gone; a page that goes away leaves nothing behind.
 
-import { storageError } from '../../src/contract/errors.ts';
-import { idOfStorage, type ObjectAddress } from '../../src/contract/object-id.ts';
-import { mustBeCallable } from '../../src/contract/rpc-class.ts';
-import { type Outcome, toWire } from '../../src/rpc/errors-on-wire.ts';
+import { callEntry, parametersIn } from '../../../src/shared/calls/stubs/invoke.ts';
+import { fromWireAddress } from '../../../src/shared/calls/stubs/wire-address.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { idOfStorage, type ObjectAddress } from '../../../src/shared/contract/object-id.ts';
+import { mustBeCallable } from '../../../src/shared/contract/rpc-class.ts';
+import { deserialize } from '../../../src/shared/values/decode.ts';
+import { serialize } from '../../../src/shared/values/encode.ts';
+import { type Outcome, toWire } from '../../../src/shared/wire/errors-on-wire.ts';
 import type {
   LiveConnection,
+  LiveKeep,
   LiveNumber,
   LiveOutcome,
   LiveRequest,
   LiveService,
   LiveStart,
-} from '../../src/rpc/live-protocol.ts';
-import { deserialize } from '../../src/serializer/decode.ts';
-import { serialize } from '../../src/serializer/encode.ts';
-import { callEntry, parametersIn } from '../../src/stubs/invoke.ts';
-import { fromWireAddress } from '../../src/stubs/wire-address.ts';
+} from '../../../src/shared/wire/protocol.ts';
 import type { ObjectHost } from '../host/object-host.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
 import type { Cancellation } from '../io/cancellation.ts';
-import type { LiveRead, LiveResult } from '../live/live-reads.ts';
-import { storageRead } from '../live/storage-read.ts';
+import type { KeptResults } from '../live/kept-results.ts';
+import { type LiveRead, type LiveResult, storageRead } from '../live/live-reads.ts';
 
 /** Most bytes of a result: as for the result of a call. */
 const RESULT_BYTES_MAX = 32 * 1024 * 1024;
@@ -73,16 +74,17 @@ export class LiveCalls implements LiveService {
     };
   }
 
-  async #follow({ target, read, flag }: LiveStart): Promise<Follower> {
+  async #follow({ target, read, flag, keep }: LiveStart): Promise<Follower> {
+    const { kept } = this.#host;
     const cancellation = flag && this.#host.cancellations.begin(flag);
     const ended = () => cancellation?.end();
     try {
-      const instance = await this.#host.instance(addressOf(target));
-      return new Follower(
-        instance,
-        cancellable(instance, readOf(instance, read), cancellation),
-        ended,
-      );
+      return await this.#host.use(addressOf(target), (instance) => {
+        const followed = cancellable(instance, readOf(instance, read), cancellation);
+        return keep === undefined || kept === undefined
+          ? new Follower(instance, followed, ended)
+          : keptFollower(instance, followed, ended, kept, keep);
+      });
     } catch (error) {
       ended();
       throw error;
@@ -97,11 +99,17 @@ class Follower {
   #answer: ((outcome: LiveOutcome) => void) | undefined;
   readonly #stop: () => void;
 
-  constructor(instance: ObjectInstance, read: LiveRead, ended: () => void) {
+  constructor(
+    instance: ObjectInstance,
+    read: LiveRead,
+    ended: () => void,
+    published: (result: LiveResult) => void = () => {},
+  ) {
     const release = instance.context.retain((reason) => this.end(reason));
     const remove = instance.live.add(read, (result) => {
       this.#result = result;
       this.#give();
+      published(result);
     });
     this.#stop = () => {
       remove();
@@ -169,6 +177,32 @@ function cancellable(
     }
   };
   return { kind: 'storage', run };
+}
+
+/** Its results are kept for the page's next visit, once they are published. */
+function keptFollower(
+  instance: ObjectInstance,
+  read: LiveRead,
+  ended: () => void,
+  kept: KeptResults,
+  keep: LiveKeep,
+): Follower {
+  const { address, storage } = instance;
+  // Taken before it reads: the result is of them, or of later ones.
+  let era = kept.era(address);
+  let schema = 0;
+  const noting = <T>(run: () => T) => {
+    era = kept.era(address);
+    schema = storage.schemaVersion;
+    return run();
+  };
+  const followed: LiveRead =
+    read.kind === 'method'
+      ? { kind: 'method', run: () => noting(() => read.run()) }
+      : { kind: 'storage', run: () => noting(() => read.run()) };
+  return new Follower(instance, followed, ended, (result) => {
+    kept.keep(address, era, keep, 'ok' in result ? { bytes: result.ok, schema } : undefined);
+  });
 }
 
 async function call(instance: ObjectInstance, request: Call): Promise<Uint8Array> {

@@ -2,13 +2,13 @@
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Live } from '../../src/contract/live.ts';
-import type { DurableObjectStorage } from '../../src/contract/storage.ts';
-import { type LiveReading, liveKeys, liveQuery } from '../../src/live/live-result.ts';
-import { LiveValue } from '../../src/live/live-value.ts';
-import { type LivePeers, polledSource } from '../../src/live/polled-source.ts';
-import type { LiveConnection } from '../../src/rpc/live-protocol.ts';
-import { createTestHost, type TestHost } from '../testing/test-host.ts';
+import type { Live } from '../../../src/shared/contract/live.ts';
+import type { DurableObjectStorage } from '../../../src/shared/contract/storage.ts';
+import { type LiveReading, liveKeys, liveQuery } from '../../../src/shared/live/live-result.ts';
+import { LiveValue } from '../../../src/shared/live/live-value.ts';
+import { type LivePeers, polledSource } from '../../../src/shared/live/polled-source.ts';
+import type { LiveConnection } from '../../../src/shared/wire/protocol.ts';
+import { createTestHost, type TestHost } from '../../testing/test-host.ts';
 import { LiveCalls } from './live-calls.ts';
 
 let host: TestHost;
@@ -91,7 +91,7 @@ describe('when a result comes', () => {
     expect(values).toEqual([undefined, 1]);
   });
 
-  test('[LIVE8] what another event wrote meanwhile is durable too before it is shown', async () => {
+  test('[LIVE8] writes of another event meanwhile are durable too before they are shown', async () => {
     const { values } = follow(keys({ prefix: '' }));
     await settled();
     host.holdFlushes();
@@ -185,6 +185,60 @@ describe('when a result comes', () => {
     expect(values).toEqual([new Map(), new Map([['b', 2]])]);
   });
 
+  test('[LIVE18] a commit is answered first; the read runs after it, once for the commits until then', async () => {
+    const instance = await host.host.instance(host.address());
+    const order: string[] = [];
+    const run = () => {
+      order.push('read');
+      instance.storage.get('a', () => true);
+      return new Uint8Array(0);
+    };
+    stops.push(instance.live.add({ kind: 'storage', run }, () => {}));
+    await settled();
+    expect(order.splice(0)).toEqual(['read']);
+    for (let i = 1; i <= 3; i++) {
+      await instance.deliverNow((s) => s.put([['a', new Uint8Array([i])]]));
+      order.push('answered');
+    }
+    await settled();
+    expect(order).toEqual(['answered', 'answered', 'answered', 'read']);
+  });
+
+  test('[LIVE17] a read by key runs for its row only, also of rows that a page stores in bulk', async () => {
+    await storage((s) => void s.sql.exec('CREATE TABLE t(id INTEGER PRIMARY KEY, v)'));
+    const instance = await host.host.instance(host.address());
+    const runs: number[] = [];
+    for (const id of [1, 2]) {
+      const run = () => {
+        runs.push(id);
+        instance.storage.exec('SELECT * FROM t WHERE id = ?', [id]).toArray();
+        return new Uint8Array(0);
+      };
+      stops.push(instance.live.add({ kind: 'storage', run }, () => {}));
+    }
+    const runsOf = async (write: () => unknown) => {
+      await settled();
+      runs.length = 0;
+      await instance.deliverNow(write as never);
+      await settled();
+      return [...runs];
+    };
+    const { storage: s } = instance;
+    const each = (query: string, rows: unknown[][]) => () =>
+      s.together(() => s.execEach(query, rows as never));
+    expect(
+      await runsOf(
+        each('INSERT INTO t VALUES (?, ?)', [
+          [2, 1],
+          [3, 1],
+        ]),
+      ),
+    ).toEqual([2]);
+    expect(await runsOf(() => s.exec('UPDATE t SET v = 5 WHERE id = 1', []))).toEqual([]);
+    expect(await runsOf(() => s.exec('UPDATE t SET id = 1 WHERE id = 3', []))).toEqual([1]);
+    expect(await runsOf(() => s.exec('DELETE FROM t', []))).toEqual([1, 2]);
+  });
+
   test('[LIVE8] not if the result is the same, nor if the commit does not concern it', async () => {
     await storage((s) => {
       s.sql.exec('CREATE TABLE t(a); CREATE TABLE u(a)');
@@ -203,7 +257,7 @@ describe('when a result comes', () => {
   });
 });
 
-describe('what can be followed', () => {
+describe('reads that can be followed', () => {
   test('[LIVE1] one key, several keys, a range, rows, as the same reads give them', async () => {
     await storage(async (s) => {
       await s.put({ a: new Date(0), b: { c: [1, undefined] }, bb: 3 });
@@ -240,7 +294,7 @@ describe('what can be followed', () => {
     expect(() => keys({ limit: 0 })).toThrow();
   });
 
-  test('[LIVE1] full text search, triggers and cascades concern what they write', async () => {
+  test('[LIVE1] full text search, triggers and cascades concern the tables they write', async () => {
     await storage((s) => {
       s.sql.exec(`
         CREATE TABLE note(id INTEGER PRIMARY KEY, text);
@@ -310,8 +364,8 @@ describe('what can be followed', () => {
   });
 });
 
-describe('what is kept', () => {
-  test('[LIVE11] the object stays in memory while a page is live, and not after', async () => {
+describe('retained state', () => {
+  test('[LIVE11] the object stays in memory while a page has a live read, and not after', async () => {
     const { stop } = follow(keys({ key: 'a' }));
     await settled();
     const instance = await host.host.instance(host.address());
@@ -336,7 +390,7 @@ describe('what is kept', () => {
     for (const { stop } of [...followed, opening]) stop();
   });
 
-  test('[LIVE8] while nobody is live nothing is noted', async () => {
+  test('[LIVE8] without live reads nothing is noted', async () => {
     const { accesses } = (await host.host.instance(host.address())).storage;
     expect([accesses.writes, accesses.reads]).toEqual([undefined, undefined]);
     const { stop } = follow(keys({ key: 'a' }));
@@ -448,6 +502,9 @@ const QUERIES = [
   'SELECT a FROM t0 ORDER BY rowid',
   'SELECT count(*) AS n FROM t1',
   'SELECT t0.a FROM t0 JOIN t1 ON t0.a = t1.a ORDER BY t0.rowid, t1.rowid',
+  'SELECT a FROM t0 WHERE rowid = 1',
+  'SELECT a FROM t0 WHERE rowid IN (2, 3)',
+  'SELECT a FROM t1 WHERE rowid = 2',
 ];
 
 test('[LIVE9] whatever is written, undone or restored, each live value ends equal to a fresh read', async () => {
@@ -526,7 +583,7 @@ test('[LIVE9] whatever is written, undone or restored, each live value ends equa
     }),
     { numRuns: 40 },
   );
-}, 120_000);
+});
 
 test('[LIVE9] values keep the order of the commits, under steady writing', async () => {
   const { values } = follow(keys({ key: 'n' }));

@@ -2,20 +2,24 @@
 // itself. A stub belongs to the object whose `env` it came from: its calls wait until that object's
 // writes are durable, and answers arrive through its input gate.
 
-import { storageError } from '../../src/contract/errors.ts';
-import { liveCalls } from '../../src/live/live-calls.ts';
-import type { LivePeers } from '../../src/live/polled-source.ts';
-import { PartyCaller } from '../../src/membrane/caller.ts';
-import { pairOfReferences } from '../../src/membrane/references.ts';
-import type { LivePeer } from '../../src/rpc/live-protocol.ts';
-import { dataCloneError } from '../../src/serializer/object-kind.ts';
-import { loopbackClass, loopbackNamespace, type WriteProps } from '../../src/stubs/loopback.ts';
-import { DurableObjectNamespace } from '../../src/stubs/namespace.ts';
-import { Party, type PartyIo } from '../../src/stubs/party.ts';
-import type { ObjectCaller } from '../../src/stubs/stub.ts';
+import { type Carry, PartyCaller } from '../../../src/shared/calls/membrane/caller.ts';
+import { pairOfReferences } from '../../../src/shared/calls/membrane/references.ts';
+import {
+  loopbackClass,
+  loopbackNamespace,
+  type WriteProps,
+} from '../../../src/shared/calls/stubs/loopback.ts';
+import { DurableObjectNamespace } from '../../../src/shared/calls/stubs/namespace.ts';
+import { Party, type PartyIo } from '../../../src/shared/calls/stubs/party.ts';
+import type { ObjectCaller } from '../../../src/shared/calls/stubs/stub.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { liveCalls } from '../../../src/shared/live/live-identity.ts';
+import type { LivePeers } from '../../../src/shared/live/polled-source.ts';
+import { dataCloneError } from '../../../src/shared/values/object-kind.ts';
+import type { LivePeer } from '../../../src/shared/wire/protocol.ts';
 import type { ObjectHost } from '../host/object-host.ts';
 import type { ObjectManager } from '../host/object-manager.ts';
-import type { InstanceBindings } from '../instance/instance-bindings.ts';
+import type { InstanceBindings } from '../instance/durable-object-state.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
 import { DurableObjectFacets } from './facets.ts';
 import { LiveCalls } from './live-calls.ts';
@@ -64,7 +68,7 @@ export class Namespaces {
     for (const told of [...this.#liveOutside]) told();
   }
 
-  /** `env`, and what `ctx` shows to an instance of other objects. */
+  /** `env`, and the objects that `ctx` shows to an instance. */
   bindings(instance: ObjectInstance): InstanceBindings {
     const { party, caller } = this.#residentOf(instance.context);
     const props = instance.startup?.props ?? null;
@@ -110,7 +114,7 @@ export class Namespaces {
     return context === undefined ? this.#worker.caller : this.#residentOf(context).caller;
   }
 
-  // Props hold values and stubs of objects: what is passed by reference would end with one instance.
+  // Props hold values and stubs of objects: a value passed by reference would end with one instance.
   readonly #writeProps: WriteProps = (props) => {
     const { payload, exports } = this.#local.draft(props, this.#worker.party);
     if (exports.size === 0) return payload;
@@ -128,7 +132,11 @@ export class Namespaces {
 
   #reside(io: PartyIo, live?: ObjectCaller['live']): Resident {
     const party: Party = new Party(io, () => caller);
-    const caller = new PartyCaller(party, this.calls.carry, live);
+    const carry: Carry = async (call) => {
+      if (call.mayWrite) io.checkSends?.('A call of another object');
+      return this.calls.carry(call);
+    };
+    const caller = new PartyCaller(party, carry, live);
     return { party, caller };
   }
 

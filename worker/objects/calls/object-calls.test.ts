@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { DurableObjectStub, Namespace } from '../../src/contract/object.ts';
-import { Bond } from '../../src/stubs/bond.ts';
-import { DurableObject } from '../library/library.ts';
-import { createCalledHost, failure } from '../testing/called-host.ts';
-import type { TestHost } from '../testing/test-host.ts';
+import { Bond } from '../../../src/shared/calls/stubs/bond.ts';
+import type { DurableObjectStub, Namespace } from '../../../src/shared/contract/object.ts';
+import { DurableObject } from '../../realm/library/library.ts';
+import { createCalledHost, failure } from '../../testing/called-host.ts';
+import type { TestHost } from '../../testing/test-host.ts';
 import { Namespaces } from './namespaces.ts';
 
 interface Env {
@@ -118,7 +118,7 @@ function call(name: string): Promise<unknown> {
 }
 
 describe('which members are public', () => {
-  test('[STUB1] methods of the class and of what it extends are called', async () => {
+  test('[STUB1] methods of the class and of its base classes are called', async () => {
     expect(await room.echo({ a: [1, new Map([[1, new Date(5)]])] })).toEqual({
       a: [1, new Map([[1, new Date(5)]])],
     });
@@ -134,7 +134,7 @@ describe('which members are public', () => {
     },
   );
 
-  test('[STUB2] what every object has stays local', async () => {
+  test('[STUB2] members of every object stay local', async () => {
     expect([String(room), JSON.stringify(room)]).toEqual([
       '[object DurableObject]',
       '{"id":{"name":"a"},"name":"a"}',
@@ -219,7 +219,7 @@ describe('arguments and results', () => {
     expect(await failure(room.failWith(detailed))).toMatchObject({ name: 'RangeError', at: [1] });
   });
 
-  test('[STUB7] a reset rejects what is pending, and the next stub gets a fresh instance', async () => {
+  test('[STUB7] a reset rejects pending calls, and the next stub gets a fresh instance', async () => {
     await room.note('lost');
     const error = await failure(room.reset());
     expect(error).toMatchObject({
@@ -261,7 +261,7 @@ describe('one object calls another', () => {
     expect(await room.notes()).toEqual([1, 2, 3, 4]);
   });
 
-  test('[STUB14] a call waits until what its object wrote is on disk', async () => {
+  test("[STUB14] a call waits until its object's writes are on disk", async () => {
     const peer = env.Peer.getByName('p');
     await Promise.all([room.note(0), peer.notes()]);
     host.holdFlushes();
@@ -285,7 +285,7 @@ describe('one object calls another', () => {
     expect(await room.notes()).toEqual(['held', 'released', 'other']);
   });
 
-  test('[STUB15] env has the namespaces of all classes and what the app passed', async () => {
+  test("[STUB15] env has the namespaces of all classes and the app's own env", async () => {
     const { greeting } = env as unknown as { greeting: string };
     expect([greeting, Object.keys(env).sort()]).toEqual([
       'hi',

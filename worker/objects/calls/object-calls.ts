@@ -3,14 +3,19 @@
 // A call is one event of its object. The event reads the arguments and writes the result, and the answer
 // leaves through the output gate.
 
-import { storageError } from '../../src/contract/errors.ts';
-import { addressKey, type ObjectAddress } from '../../src/contract/object-id.ts';
-import { mustBeCallable } from '../../src/contract/rpc-class.ts';
-import type { Answer, OutgoingCall } from '../../src/membrane/caller.ts';
-import type { Draft, ReferenceChannel } from '../../src/membrane/channel.ts';
-import { limited } from '../../src/membrane/payload-limit.ts';
-import { pairOfReferences, References } from '../../src/membrane/references.ts';
-import { type Outcome, toWire } from '../../src/rpc/errors-on-wire.ts';
+import type { Answer, OutgoingCall } from '../../../src/shared/calls/membrane/caller.ts';
+import type { Draft, ReferenceChannel } from '../../../src/shared/calls/membrane/channel.ts';
+import { limited } from '../../../src/shared/calls/membrane/payload-limit.ts';
+import { pairOfReferences, References } from '../../../src/shared/calls/membrane/references.ts';
+import { socketOf } from '../../../src/shared/calls/sockets/install.ts';
+import { callEntry, parametersIn, readEntry } from '../../../src/shared/calls/stubs/invoke.ts';
+import { FREE, type Party, type PartyIo } from '../../../src/shared/calls/stubs/party.ts';
+import { disposeOf } from '../../../src/shared/calls/stubs/rpc-promise.ts';
+import { fromWireAddress, toWireAddress } from '../../../src/shared/calls/stubs/wire-address.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { addressKey, type ObjectAddress } from '../../../src/shared/contract/object-id.ts';
+import { mustBeCallable } from '../../../src/shared/contract/rpc-class.ts';
+import { type Outcome, toWire } from '../../../src/shared/wire/errors-on-wire.ts';
 import type {
   ClassList,
   ManageRequest,
@@ -21,16 +26,12 @@ import type {
   ObjectsService,
   ReferencePeer,
   WireAddress,
-} from '../../src/rpc/object-protocol.ts';
-import { socketOf } from '../../src/sockets/install.ts';
-import { callEntry, parametersIn, readEntry } from '../../src/stubs/invoke.ts';
-import type { Party, PartyIo } from '../../src/stubs/party.ts';
-import { fromWireAddress, toWireAddress } from '../../src/stubs/wire-address.ts';
+} from '../../../src/shared/wire/protocol.ts';
+import { type Annotation, annotationOf } from '../../engine/log/annotation.ts';
 import type { ObjectHost } from '../host/object-host.ts';
 import type { ObjectManager } from '../host/object-manager.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
 import { type Cancellation, cancellationOf } from '../io/cancellation.ts';
-import { WatchedInstances } from './watched-instances.ts';
 
 /** The caller's own code has failed, before the receiver was reached. */
 export class CallerError {
@@ -41,10 +42,10 @@ export class CallerError {
   }
 }
 
-/** What a call reaches: an object, or a facet. */
+/** The target of a call: an object, or a facet. */
 export interface Receiver {
   readonly address: ObjectAddress;
-  /** @throws CallerError, and what the event throws */
+  /** @throws CallerError, and the event's error */
   deliver<T>(event: (instance: ObjectInstance) => T | PromiseLike<T>): Promise<T>;
 }
 
@@ -54,9 +55,21 @@ export type PartyOf = (instance: ObjectInstance) => Party;
 /** Resolves to the reason when the instance ends. */
 type Watch = (context: PartyIo) => Promise<{ readonly reason: unknown }>;
 
-/** An object that watches another does not keep it in memory. */
-const endOf: Watch = (context) =>
-  new Promise((resolve) => void context.onEnd((reason) => resolve({ reason })));
+/**
+ * A watcher keeps the instance in memory, as an open socket does: values that the watcher passed to it would
+ * be lost with it. A watcher that is gone keeps nothing.
+ */
+function watchFor(whenGone: (told: () => void) => () => void): Watch {
+  return (context) =>
+    new Promise((resolve) => {
+      let forget = () => {};
+      const release = context.retain((reason) => {
+        forget();
+        resolve({ reason });
+      });
+      forget = whenGone(release);
+    });
+}
 
 export class ObjectCalls implements ObjectsService {
   readonly #host: ObjectHost;
@@ -64,6 +77,7 @@ export class ObjectCalls implements ObjectsService {
   readonly #manager: ObjectManager | undefined;
   /** References between callers in this thread and objects. */
   readonly #local = pairOfReferences();
+  readonly #authors = new Authors();
 
   constructor(host: ObjectHost, partyOf: PartyOf, manager?: ObjectManager) {
     this.#host = host;
@@ -74,26 +88,17 @@ export class ObjectCalls implements ObjectsService {
   /** Serves one page; `peer` answers for the references of the page. */
   connect(peer: ReferencePeer): ObjectsConnection {
     const references = new References(peer);
-    const watched = new WatchedInstances();
+    const watch = watchFor((told) => references.whenEnded(told));
     return {
       classes: async () => ({ ok: this.#classes() }),
       call: (address, request) =>
         this.#flagged(request, (cancellation) =>
-          this.#outcome(
-            () => this.#object(address),
-            request,
-            references,
-            (context) => watched.watch(context),
-            cancellation,
-          ),
+          this.#outcome(() => this.#object(address), request, references, watch, cancellation),
         ),
       manage: (request) => this.#manage(request),
       ask: (reference, request) => references.ask(reference, request),
       release: (numbers) => references.release(numbers),
-      end: (reason) => {
-        watched.end();
-        references.end(reason);
-      },
+      end: (reason) => references.end(reason),
     };
   }
 
@@ -102,11 +107,15 @@ export class ObjectCalls implements ObjectsService {
     this.carryTo(() => this.#object(call.address), call);
 
   /** Carries a call of code in this thread to a receiver, which is found only now. */
-  async carryTo(find: () => Receiver, { bond, request, signal }: OutgoingCall): Promise<Answer> {
+  async carryTo(
+    find: () => Receiver,
+    { bond, request, signal, watcher = FREE }: OutgoingCall,
+  ): Promise<Answer> {
     const [caller, callee] = this.#local;
     const cancellation = signal && cancellationOf(signal);
+    const watch = watchFor((told) => watcher.onEnd(told));
     const payload = await bond.ask(caller, request, (sent) =>
-      this.#outcome(find, sent, callee, endOf, cancellation),
+      this.#outcome(find, sent, callee, watch, cancellation),
     );
     return { payload, channel: caller };
   }
@@ -134,6 +143,7 @@ export class ObjectCalls implements ObjectsService {
   ): Promise<ObjectOutcome> {
     const { resets } = this.#host;
     const { incarnation = resets.count } = request;
+    const lent: unknown[] = [];
     let key: string | undefined;
     const lastReset = () => (key === undefined ? undefined : resets.after(key, incarnation));
     try {
@@ -145,7 +155,8 @@ export class ObjectCalls implements ObjectsService {
       const draft = await receiver.deliver((instance) => {
         cancellation?.check();
         instance.context.workFor(cancellation);
-        return this.#perform(instance, request, channel);
+        instance.context.author = this.#authors.of(request);
+        return this.#perform(instance, request, channel, lent);
       });
       return { ok: channel.send(draft), incarnation };
     } catch (thrown) {
@@ -157,6 +168,8 @@ export class ObjectCalls implements ObjectsService {
       const isObject = typeof error === 'object' && error !== null;
       const wire = toWire(isObject ? error : new Error(String(error)));
       return { error: wire, incarnation, isBroken, ...(isOwn && { isOwn }) };
+    } finally {
+      lent.forEach(disposeOf);
     }
   }
 
@@ -166,10 +179,12 @@ export class ObjectCalls implements ObjectsService {
     return (await ended).reason;
   }
 
+  /** `lent` gets the values to dispose of when the call has been answered. */
   async #perform(
     instance: ObjectInstance,
     request: Exclude<ObjectRequest, { readonly op: 'watch' }>,
     channel: ReferenceChannel,
+    lent: unknown[],
   ): Promise<Draft> {
     const party = this.#partyOf(instance);
     const { object } = instance;
@@ -180,6 +195,7 @@ export class ObjectCalls implements ObjectsService {
     switch (request.op) {
       case 'call': {
         const parameters = parametersIn(channel.receive(request.payload, party));
+        lent.push(parameters);
         const result = await callEntry(object, request.path, parameters);
         return limited(channel.draft(result, party, 'given'));
       }
@@ -215,6 +231,24 @@ export class ObjectCalls implements ObjectsService {
   }
 }
 
+/** Who is named as the author of what a call writes. */
+class Authors {
+  #last = annotationOf({ kind: 'fetch' });
+
+  of(request: ObjectRequest): Annotation | undefined {
+    if (request.op === 'watch') return undefined;
+    const kind = request.op === 'fetch' ? 'fetch' : 'call';
+    const method = request.op === 'fetch' ? undefined : request.path.join('.');
+    const { client } = request;
+    const { by } = this.#last;
+    if (by.kind !== kind || by.connection !== client || by.method !== method) {
+      const names = { ...(method && { method }), ...(client && { connection: client }) };
+      this.#last = annotationOf({ kind, ...names });
+    }
+    return this.#last;
+  }
+}
+
 async function perform(
   manager: ObjectManager,
   request: ManageRequest,
@@ -222,10 +256,13 @@ async function perform(
   const { clock } = manager;
   switch (request.op) {
     case 'list':
-      return (await manager.list(request.className, request)).map(({ address, ...facts }) => ({
-        address: toWireAddress(address),
-        ...facts,
-      }));
+      return (await manager.list(request.className, request)).map(
+        ({ address, error, ...facts }) => ({
+          address: toWireAddress(address),
+          ...facts,
+          error: error && toWire(error),
+        }),
+      );
     case 'delete':
       await manager.delete(fromWireAddress(request.address));
       return null;

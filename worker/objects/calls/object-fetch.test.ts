@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { DurableObjectStub, Namespace } from '../../src/contract/object.ts';
-import { DurableObject } from '../library/library.ts';
-import { createCalledHost, failure } from '../testing/called-host.ts';
-import type { TestHost } from '../testing/test-host.ts';
+import type { DurableObjectStub, Namespace } from '../../../src/shared/contract/object.ts';
+import { DurableObject } from '../../realm/library/library.ts';
+import { createCalledHost, failure } from '../../testing/called-host.ts';
+import type { TestHost } from '../../testing/test-host.ts';
 
 interface Env {
   Room: Namespace<Room>;
@@ -54,7 +54,7 @@ beforeEach(async () => {
 
 afterEach(() => host.close());
 
-test('[STUB30] a request tells what its network knows, and the length of its body', async () => {
+test('[STUB30] a request has the facts of its network, and the length of its body', async () => {
   const facts = async (init: object) => {
     return (await room.fetch('http://room/facts', { method: 'POST', ...init })).json();
   };
@@ -73,7 +73,7 @@ test('[STUB16] the object’s fetch gets method, headers and body; forbidden hea
   expect(await response.json()).toEqual({ method: 'POST', text: 'hello', upgrade: 'websocket' });
 });
 
-test('[STUB16] a request may be handed on to another object, with what init replaces', async () => {
+test('[STUB16] a request may be passed on to another object, with the members that init replaces', async () => {
   const init = { method: 'PUT', body: 'mine', headers: { a: '1' } };
   const response = await room.fetch('http://object/forward', init);
   expect(await response.text()).toBe('PUT mine 1');

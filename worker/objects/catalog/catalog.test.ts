@@ -1,8 +1,8 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { CATALOG_CASES, entry } from '../testing/catalog.suite.ts';
+import { CATALOG_CASES, entry } from '../../testing/catalog.suite.ts';
 import { MemoryCatalog, type ObjectCatalog } from './catalog.ts';
 import { NodeCatalog } from './node-catalog.ts';
 
@@ -27,7 +27,7 @@ describe.each(Object.keys(catalogs))('catalog in %s', (kind) => {
 });
 
 describe('catalog in a file', () => {
-  test('[CAT3] outlives its process; a torn line is left out; what was overtaken is dropped', async () => {
+  test('[CAT3] outlives its process; a torn line is left out; overtaken lines are dropped', async () => {
     const first = new NodeCatalog(path);
     for (let i = 0; i < 100; i++) await first.add(entry('a', { wakeMs: i, name: 'n' }));
     await first.add(entry('b'));
@@ -40,7 +40,7 @@ describe('catalog in a file', () => {
       entry('a', { wakeMs: 99, name: 'n' }),
       entry('b'),
     ]);
-    expect(readFileSync(path, 'utf8').trim().split('\n')).toHaveLength(2);
+    expect(readFileSync(path, 'utf8').trim().split('\n')).toHaveLength(3); // the first names the format
     second.close();
   });
 
@@ -56,7 +56,22 @@ describe('catalog in a file', () => {
     second.close();
   });
 
-  test('[CAT7] what was overtaken does not make it grow without end', async () => {
+  test('[CAT10] a catalog of a newer format is refused, and stays as it is', async () => {
+    new NodeCatalog(path).close();
+    const [first] = readFileSync(path, 'utf8').split('\n');
+    expect(JSON.parse(first!)).toEqual({ format: 1 });
+    const newer = '{"format":2}\n{"what":"is not known"}\n';
+    writeFileSync(path, newer);
+    expect(() => new NodeCatalog(path)).toThrow(
+      expect.objectContaining({
+        code: 'FORMAT_TOO_NEW',
+        message: expect.stringMatching(/format 2;.* up to 1.*Update the package/),
+      }),
+    );
+    expect(readFileSync(path, 'utf8')).toBe(newer);
+  });
+
+  test('[CAT7] overtaken lines do not make it grow without end', async () => {
     const catalog = new NodeCatalog(path);
     for (const id of ['a', 'gone']) await catalog.add(entry(id));
     for (let i = 0; i < 5000; i++) await catalog.rest('Counter.a', i);

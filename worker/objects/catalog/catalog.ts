@@ -1,8 +1,8 @@
-// What a host knows about its objects without opening them: which exist, and when to look at each
-// because of its alarm.
+// A host's facts about its objects without opening them: which exist, and when to look at each because
+// of its alarm.
 //
 // Invariant: an entry's `wakeMs` is never later than the alarm stored in the object's own database.
-// While an instance is live it is 0, so that after a crash the next host looks at the object; after a
+// While the object has an instance it is 0, so that after a crash the next host looks at the object; after a
 // clean end it is the alarm, or null. So only objects that a crash left behind are opened just to look.
 // The catalog is an index: if it is lost, it is rebuilt from the objects' folders.
 
@@ -32,6 +32,10 @@ export interface ObjectCatalog {
    * object was stored before.
    */
   add(entry: CatalogEntry): Promise<boolean>;
+  /** Adds the objects found when the catalog was lost: after a crash, all of them are there, or none. */
+  build(entries: readonly CatalogEntry[]): Promise<void>;
+  /** The entry of an object; undefined if there is none. */
+  find(key: string): Promise<CatalogEntry | undefined>;
   /** A commit of the object is durable. */
   stored(key: string): Promise<void>;
   /**
@@ -59,6 +63,14 @@ export class MemoryCatalog implements ObjectCatalog {
     const known = this.entries.get(entry.key);
     this.entries.set(entry.key, withName(entry, known));
     return known?.isStored === true;
+  }
+
+  async build(entries: readonly CatalogEntry[]): Promise<void> {
+    for (const entry of entries) this.entries.set(entry.key, entry);
+  }
+
+  async find(key: string): Promise<CatalogEntry | undefined> {
+    return this.entries.get(key);
   }
 
   async stored(key: string): Promise<void> {

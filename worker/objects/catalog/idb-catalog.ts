@@ -1,13 +1,17 @@
 // The catalog in IndexedDB, which can be read while every object's files are closed.
 //
-// One database per directory, used by one worker, the one that leads. A lost connection is not reopened:
-// if the database was deleted meanwhile, a new one would hold only later entries and look complete. The
-// next host finds it empty and rebuilds it from the folders.
+// One database per directory, used by the worker that leads. A lost connection is not reopened: if the
+// database was deleted meanwhile, a new one would hold only later entries and look complete. The owner of
+// the catalog is informed, and ends; the next host finds it empty and rebuilds it from the folders.
 
 import { type DBSchema, type IDBPDatabase, type IDBPObjectStore, openDB } from 'idb';
-import { isStorageError, storageError } from '../../src/contract/errors.ts';
-import { isFromFullDisk } from '../file/full-disk.ts';
-import { answered, IdbTurns, lockedError, SilentDatabase } from '../file/idb-turns.ts';
+import {
+  isStorageError,
+  type StorageError,
+  storageError,
+} from '../../../src/shared/contract/errors.ts';
+import { isFromFullDisk } from '../../engine/file/full-disk.ts';
+import { answered, IdbTurns, lockedError, SilentDatabase } from '../../engine/file/idb-turns.ts';
 import {
   ALL,
   asLeaving,
@@ -38,12 +42,23 @@ export class IdbCatalog implements ObjectCatalog {
   }
 
   /**
-   * Calls `onTerminated` when the browser removes the database, because it removes the files too.
+   * Calls `onLost` once, when the database was deleted, taken over or removed by the browser. Every later call
+   * rejects with the error that `onLost` returns.
    *
    * @throws OPFS_UNAVAILABLE when the browser refuses, DISK_FULL, STORAGE_LOCKED
    */
-  static async open(directory: string, onTerminated = () => {}): Promise<IdbCatalog> {
-    return new IdbCatalog(await CatalogDatabase.open(`ctx-storage/${directory}`, onTerminated));
+  static async open(
+    directory: string,
+    onLost: OnLost = async (error) => error,
+  ): Promise<IdbCatalog> {
+    return new IdbCatalog(await CatalogDatabase.open(`ctx-storage/${directory}`, onLost));
+  }
+
+  build(entries: readonly CatalogEntry[]): Promise<void> {
+    return this.#database.use('write', async (database) => {
+      const { store, done } = database.transaction(STORE, 'readwrite', { durability: 'strict' });
+      await Promise.all([...entries.map((entry) => store.put(entry)), done]);
+    });
   }
 
   add(entry: CatalogEntry): Promise<boolean> {
@@ -59,6 +74,10 @@ export class IdbCatalog implements ObjectCatalog {
       const [wasStored] = await Promise.all([put(), done]);
       return wasStored;
     });
+  }
+
+  find(key: string): Promise<CatalogEntry | undefined> {
+    return this.#read((store) => store.get(key));
   }
 
   stored(key: string): Promise<void> {
@@ -123,17 +142,25 @@ export class IdbCatalog implements ObjectCatalog {
   }
 }
 
+/** Told why the connection is lost; resolves to the error of every later call. */
+type OnLost = (error: StorageError) => Promise<unknown>;
+
 /** The IndexedDB database. Once it is lost it says why; its errors have codes. */
 class CatalogDatabase {
   readonly #turns = new IdbTurns();
+  readonly #onLost: OnLost;
   #database: IDBPDatabase<Schema> | undefined;
-  /** Why the connection is lost; undefined while it is open. */
-  #lost: string | undefined;
+  /** The error of every call, since the connection is lost; undefined while it is open. */
+  #end: Promise<unknown> | undefined;
 
-  static async open(name: string, onTerminated: () => void): Promise<CatalogDatabase> {
-    const catalog = new CatalogDatabase();
+  private constructor(onLost: OnLost) {
+    this.#onLost = onLost;
+  }
+
+  static async open(name: string, onLost: OnLost): Promise<CatalogDatabase> {
+    const catalog = new CatalogDatabase(onLost);
     try {
-      await answered(() => catalog.#open(name, onTerminated));
+      await answered(() => catalog.#open(name));
     } catch (cause) {
       catalog.close();
       throw await openError(cause as DOMException);
@@ -141,7 +168,7 @@ class CatalogDatabase {
     return catalog;
   }
 
-  async #open(name: string, onTerminated: () => void): Promise<void> {
+  async #open(name: string): Promise<void> {
     this.#database = await openDB<Schema>(name, VERSION, {
       upgrade(database) {
         const store = database.createObjectStore(STORE, { keyPath: 'key' });
@@ -156,13 +183,10 @@ class CatalogDatabase {
             : 'a newer version of this package has opened it',
         ),
       // Site data was cleared, or the disk failed.
-      terminated: () => {
-        this.#lose('the browser has closed it');
-        onTerminated();
-      },
+      terminated: () => this.#lose('the browser has closed it'),
     });
     // The browser has answered when nobody waited any more.
-    if (this.#lost !== undefined) this.#database.close();
+    if (this.#end !== undefined) this.#database.close();
   }
 
   async use<T>(
@@ -171,17 +195,16 @@ class CatalogDatabase {
   ): Promise<T> {
     try {
       return await this.#turns.take(async () => {
-        if (this.#lost === undefined && this.#database !== undefined) {
+        if (this.#end === undefined && this.#database !== undefined) {
           return await action(this.#database);
         }
-        throw storageError(
-          'IO',
-          `The catalog of objects (IndexedDB), ${operation}: ${this.#lost}. Reload the page.`,
-        );
+        throw await this.#end;
       });
     } catch (cause) {
       if (isStorageError(cause)) throw cause;
       if (cause instanceof SilentDatabase) this.#lose(cause.message);
+      // A transaction that the loss has aborted.
+      if (this.#end !== undefined) throw await this.#end;
       if (await isFromFullDisk(cause)) throw diskFull(cause);
       const { message } = cause as DOMException;
       throw storageError('IO', `The catalog of objects (IndexedDB), ${operation}: ${message}`, {
@@ -191,11 +214,18 @@ class CatalogDatabase {
   }
 
   close(): void {
-    this.#lose('it is closed');
+    this.#end ??= Promise.resolve(storageError('IO', 'The catalog of objects is closed.'));
+    this.#database?.close();
   }
 
-  #lose(reason: string): void {
-    this.#lost ??= reason;
+  #lose(fact: string): void {
+    this.#end ??= this.#onLost(
+      storageError(
+        'CONNECTION_CLOSED',
+        `The catalog of objects (IndexedDB) is lost: ${fact}. Repeat the call: the next worker builds it ` +
+          'again from the files.',
+      ),
+    );
     this.#database?.close();
   }
 }
@@ -206,9 +236,9 @@ async function openError(cause: DOMException): Promise<Error> {
     return lockedError('The catalog of objects (IndexedDB)', cause);
   if (cause.name === 'VersionError') {
     return storageError(
-      'OPFS_UNAVAILABLE',
-      'The catalog of objects (IndexedDB) was made by a newer version of this package, which is ' +
-        'needed to open it.',
+      'FORMAT_TOO_NEW',
+      'The catalog of objects (IndexedDB) has a newer format than version ' +
+        `${VERSION}, which this package reads. Update the package. (${cause.message})`,
       { cause },
     );
   }
@@ -223,8 +253,8 @@ async function openError(cause: DOMException): Promise<Error> {
 function diskFull(cause: unknown): Error {
   return storageError(
     'DISK_FULL',
-    'The catalog of objects (IndexedDB) could not be opened or written: the disk, or what the browser ' +
-      'grants this site of it, is full. Delete objects, or make room.',
+    'The catalog of objects (IndexedDB) could not be opened or written: the disk, or the part that the ' +
+      'browser grants this site, is full. Delete objects, or make room.',
     { cause },
   );
 }

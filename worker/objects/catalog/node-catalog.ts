@@ -3,7 +3,7 @@
 //
 // Invariant: a line is durable when `add` resolves. A line torn by a crash or a full disk is ignored
 // and harms no other. Obsolete lines are dropped when the file is opened, and when they make up most
-// of it; then the whole file is replaced.
+// of it; then the whole file is replaced. On a full disk it stays as it is, and can be read.
 
 import {
   closeSync,
@@ -16,11 +16,15 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { storageError } from '../../src/contract/errors.ts';
-import { nodeFileError } from '../file/node-file.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { isDiskFull } from '../../engine/file/file.ts';
+import { nodeFileError, PRIVATE } from '../../engine/file/node-file.ts';
 import { asLeaving, type CatalogEntry, isKnown, MemoryCatalog, withName } from './catalog.ts';
 
-type Change = CatalogEntry | { readonly removed: string };
+type Change = CatalogEntry | { readonly removed: string } | { readonly format: number };
+
+/** The format of the lines; the first line names it. Files of before have no such line. */
+const FORMAT = 1;
 
 /** Fewer obsolete lines are not worth a new file. */
 const OBSOLETE_MIN = 1000;
@@ -30,18 +34,20 @@ export class NodeCatalog extends MemoryCatalog {
   #descriptor: number | undefined;
   #lines = 0;
 
-  /** @throws IO, DISK_FULL */
+  /** @throws IO, FORMAT_TOO_NEW, PATH_CONFLICT, NOT_WRITABLE; DISK_FULL only if there is no file yet */
   constructor(path: string) {
     super();
     this.#path = path;
     attempt('open', () => {
-      for (const line of existsSync(path) ? readFileSync(path, 'utf8').split('\n') : []) {
-        const change = parse(line);
-        if (change === undefined) continue;
-        if ('removed' in change) this.entries.delete(change.removed);
-        else this.entries.set(change.key, change);
+      const exists = existsSync(path);
+      if (exists) for (const line of readFileSync(path, 'utf8').split('\n')) this.#read(line);
+      try {
+        this.#replace();
+      } catch (cause) {
+        if (!exists || !isDiskFull(nodeFileError('open', cause))) throw cause;
+        // Obsolete lines stay; everything can be read, and the next start tries again.
+        this.#descriptor = openSync(path, 'a', PRIVATE.file);
       }
-      this.#replace();
     });
   }
 
@@ -53,6 +59,11 @@ export class NodeCatalog extends MemoryCatalog {
     const wasStored = await super.add(entry);
     this.#compact();
     return wasStored;
+  }
+
+  override async build(entries: readonly CatalogEntry[]): Promise<void> {
+    await super.build(entries);
+    attempt('write', () => this.#replace());
   }
 
   override async stored(key: string): Promise<void> {
@@ -92,7 +103,15 @@ export class NodeCatalog extends MemoryCatalog {
     this.#descriptor = undefined;
   }
 
-  // A line feed at both ends: a torn line before it, or one that a crash leaves after it, does not join.
+  #read(line: string): void {
+    const change = parse(line);
+    if (change === undefined) return;
+    if ('format' in change) mustBeKnown(change.format);
+    else if ('removed' in change) this.entries.delete(change.removed);
+    else this.entries.set(change.key, change);
+  }
+
+  // A line feed at both ends: a torn line before it, or after it by a crash, does not join.
   #append(change: Change): void {
     const descriptor = this.#descriptor;
     if (descriptor === undefined) throw storageError('IO', 'The catalog of objects is closed.');
@@ -112,9 +131,10 @@ export class NodeCatalog extends MemoryCatalog {
 
   #replace(): void {
     const fresh = `${this.#path}.new`;
-    const lines = [...this.entries.values()].map((entry) => `${JSON.stringify(entry)}\n`);
+    const changes: Change[] = [{ format: FORMAT }, ...this.entries.values()];
+    const lines = changes.map((change) => `${JSON.stringify(change)}\n`);
     rmSync(fresh, { force: true }); // left by a crash
-    const descriptor = openSync(fresh, 'a');
+    const descriptor = openSync(fresh, 'a', PRIVATE.file);
     try {
       writeFileSync(descriptor, lines.join(''));
       fsyncSync(descriptor);
@@ -148,6 +168,14 @@ function parse(line: string): Change | undefined {
     if (typeof change === 'object' && change !== null) return change as Change;
   } catch {} // torn, so never confirmed
   return undefined;
+}
+
+function mustBeKnown(format: number): void {
+  if (format <= FORMAT) return;
+  throw storageError(
+    'FORMAT_TOO_NEW',
+    `The catalog of objects has format ${format}; this code reads formats up to ${FORMAT}. Update the package.`,
+  );
 }
 
 function attempt<T>(operation: string, action: () => T): T {

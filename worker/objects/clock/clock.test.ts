@@ -4,17 +4,19 @@ import { Clock } from './clock.ts';
 /** The system's time, turned by the test. */
 class FakeSystem {
   nowMs = 1000;
+  /** How far the wall clock is ahead of the timers' one. */
+  aheadMs = 0;
   timers = new Set<{ dueMs: number; task: () => void; keepsAlive: boolean }>();
-  now = () => this.nowMs;
+  now = () => this.nowMs + this.aheadMs;
+  elapsed = () => this.nowMs;
   after = (delayMs: number, task: () => void, keepsAlive: boolean) => {
     const timer = { dueMs: this.nowMs + delayMs, task, keepsAlive };
     this.timers.add(timer);
     return () => void this.timers.delete(timer);
   };
-  /** Its clock goes on, its timers do not. */
+  /** Its wall clock goes on, its timers do not; so it looks when somebody sets the wall clock. */
   sleep(durationMs: number) {
-    this.nowMs += durationMs;
-    for (const timer of this.timers) timer.dueMs += durationMs;
+    this.aheadMs += durationMs;
   }
   pass(durationMs: number) {
     this.nowMs += durationMs;
@@ -72,7 +74,7 @@ describe('clock', () => {
     expect(log).toEqual([['fired', 1050]]);
   });
 
-  test('[CLOCK3] what is due runs in order, at its own time, also what is set on the way', async () => {
+  test('[CLOCK3] due timers run in order, at their own time, also timers set on the way', async () => {
     const { clock, log } = make();
     clock.after(30, () => log.push(['c', clock.now()]));
     clock.after(10, () => {
@@ -102,7 +104,7 @@ describe('clock', () => {
     expect(log).toEqual([['fired', 5000]]);
   });
 
-  test('[CLOCK5] what waits moves over when control is given back, and runs when overdue', async () => {
+  test('[CLOCK5] waiting timers move over when control ends, and run when overdue', async () => {
     const { system, clock, log } = make();
     await clock.set(1000, settled);
     clock.after(100, () => log.push(['soon', clock.now()]));
@@ -115,7 +117,7 @@ describe('clock', () => {
     expect(log.at(-1)).toEqual(['later', 10_000]);
   });
 
-  test('[CLOCK6] calls that control run one after the other, and wait for what they started', async () => {
+  test('[CLOCK6] calls that control run one after the other, and wait for the tasks they started', async () => {
     const { clock, log } = make();
     let settle = () => {};
     const slowly = () =>
@@ -145,10 +147,10 @@ describe('clock', () => {
     expect(clock.isControlled).toBe(false);
   });
 
-  test('[CLOCK8] what came due while the device slept runs within a minute of its waking', () => {
+  test('[CLOCK8] a date that came while the device slept runs within a minute of its waking', () => {
     const { system, clock, log } = make();
     const hourMs = 3_600_000;
-    clock.after(hourMs, () => log.push(['fired', clock.now()]));
+    clock.at(1000 + hourMs, () => log.push(['fired', clock.now()]));
     system.pass(30_000);
     system.sleep(8 * hourMs);
     system.pass(29_999);
@@ -164,6 +166,85 @@ describe('clock', () => {
     expect(log).toEqual([]);
     system.pass(1);
     expect(log).toEqual([['fired', 151_000]]);
+  });
+
+  test('[CLOCK17] a delay takes its time, whatever is done to the wall clock', () => {
+    for (const stepMs of [-3_600_000, 3_600_000, -86_400_000 * 400, 86_400_000 * 400]) {
+      const { system, clock, log } = make();
+      clock.after(1000, () => log.push(['short', system.nowMs]));
+      clock.after(150_000, () => log.push(['long', system.nowMs]));
+      system.pass(300);
+      system.aheadMs += stepMs;
+      clock.after(1000, () => log.push(['later', system.nowMs]));
+      for (let i = 0; i < 2000; i++) system.pass(100);
+      expect(log).toEqual([
+        ['short', 2000],
+        ['later', 2300],
+        ['long', 151_000],
+      ]);
+    }
+  });
+
+  test('[CLOCK17] under control, whoever looks at the time when a delay has passed sees that it has', async () => {
+    // Readings of browsers and Node: the monotonic one has fractions, and a date is too large to hold them.
+    const system = new FakeSystem();
+    const dates = 1_764_000_000_000;
+    for (const fractionMs of [0.1, 0.3, 1 / 3, 0.7, 0.123456789, 0.987654321]) {
+      system.nowMs += 1000 + fractionMs;
+      system.now = () => Math.floor(dates + system.nowMs);
+      const clock = new Clock(system);
+      let looks = 0;
+      const waitUntil = (dueMs: number) => {
+        looks += 1;
+        if (looks > 100) throw new Error('It looks at the time without end.');
+        const leftMs = dueMs - clock.elapsed();
+        if (leftMs > 0) clock.after(leftMs, () => waitUntil(dueMs));
+      };
+      for (let i = 0; i < 10; i++) waitUntil(clock.elapsed() + 10_000 + i * fractionMs);
+      await clock.advance(30_000 + fractionMs, settled);
+      for (let i = 0; i < 10; i++) waitUntil(clock.elapsed() + 10_000 + i * fractionMs);
+      await clock.advance(30_000, settled);
+      expect(looks).toBe(40);
+    }
+  });
+
+  test('[CLOCK16] a date waits for the wall clock: set back, it comes later', () => {
+    const { system, clock, log } = make();
+    clock.at(101_000, () => log.push(['date', clock.now()]));
+    system.pass(50_000);
+    system.aheadMs = -40_000;
+    system.pass(50_000);
+    system.pass(39_999);
+    expect(log).toEqual([]);
+    system.pass(1);
+    system.pass(60_000);
+    expect(log).toHaveLength(1);
+    expect(log[0]![1]).toBeGreaterThanOrEqual(101_000);
+  });
+
+  test('[CLOCK16] a date waits for the wall clock: set forward beyond it, it comes within a minute', () => {
+    const { system, clock, log } = make();
+    clock.at(3_601_000, () => log.push(['date', system.nowMs]));
+    system.pass(10_000);
+    system.aheadMs = 86_400_000;
+    system.pass(50_000);
+    expect(log).toEqual([['date', 61_000]]);
+  });
+
+  test('[CLOCK3] delays and dates run in one order while the clock is controlled', async () => {
+    const { system, clock, log } = make();
+    system.aheadMs = 500_000;
+    clock.at(501_020, () => log.push(['date', clock.now()]));
+    clock.after(10, () => log.push(['delay', clock.now()]));
+    clock.after(20, () => log.push(['set later, due together', clock.now()]));
+    clock.after(30, () => log.push(['last', clock.now()]));
+    await clock.advance(100, settled);
+    expect(log).toEqual([
+      ['delay', 501_010],
+      ['date', 501_020],
+      ['set later, due together', 501_020],
+      ['last', 501_030],
+    ]);
   });
 
   test('[CLOCK14] however many wait, the system has one timer for them', () => {
@@ -184,7 +265,7 @@ describe('clock', () => {
     expect(log.every(([due, atMs]) => atMs === 1001 + Number(due))).toBe(true);
   });
 
-  test('[CLOCK14] what is due at once runs in order, each in a turn of its own', async () => {
+  test('[CLOCK14] timers due at once run in order, each in a turn of its own', async () => {
     const { system, clock, log } = make();
     for (const delayMs of [30, 10, 20]) clock.after(delayMs, () => log.push([`${delayMs}`, 0]));
     const cancel = clock.after(25, () => log.push(['cancelled', 0]));
@@ -214,7 +295,7 @@ describe('clock', () => {
     expect(keepsAlive()).toEqual([false]);
   });
 
-  test('[CLOCK15] an error of what is due is the system’s to report; time moves on', async () => {
+  test('[CLOCK15] the system reports an error of a due timer; time moves on', async () => {
     const { system, clock, log } = make();
     clock.after(10, () => {
       throw new RangeError('of a timer');

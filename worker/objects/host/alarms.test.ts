@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { AlarmInvocationInfo } from '../alarms/alarm-info.ts';
+import { createTestHost, type TestHost } from '../../testing/test-host.ts';
+import type { AlarmInvocationInfo } from '../alarms/alarm-scheduler.ts';
 import type { DurableObjectState } from '../instance/durable-object-state.ts';
-import { createTestHost, type TestHost } from '../testing/test-host.ts';
 
 let host: TestHost;
 let runs: [retryCount: number, isRetry: boolean][];
@@ -16,7 +16,7 @@ afterEach(() => host.close());
 type Handler = (state: DurableObjectState, run: number) => unknown;
 let handler: Handler;
 
-/** Notes each run and then does what the test wants. */
+/** Notes each run and then does the test's task. */
 class Clocked {
   readonly #ctx: DurableObjectState;
   constructor(ctx: DurableObjectState) {
@@ -68,6 +68,43 @@ describe('alarms', () => {
     }
     expect(runs.at(-1)).toEqual([6, true]);
     expect(await getAlarm()).toBeNull();
+  });
+
+  test('[CLOCK17] a retry comes after its delay, also if the wall clock was set back before the time of the alarm', async () => {
+    const times: number[] = [];
+    onAlarm(() => {
+      times.push(host.now());
+      if (times.length < 3) throw new Error('again');
+    });
+    await setAlarm(1);
+    await host.advance(1);
+    host.setWallClock(-3_600_000);
+    await host.advance(10_000);
+    expect(runs).toEqual([
+      [0, false],
+      [1, true],
+      [2, true],
+    ]);
+    expect(await getAlarm()).toBeNull();
+  });
+
+  test('[AL3] an alarm that the handler sets in a failed transaction does not exist, while the handler runs and afterwards', async () => {
+    const seen: (number | null)[] = [];
+    onAlarm(async ({ storage }) => {
+      const undone = storage.transaction(async () => {
+        await storage.setAlarm(host.now() + 5000);
+        seen.push(await storage.getAlarm());
+        throw new Error('undone');
+      });
+      await expect(undone).rejects.toThrow('undone');
+      seen.push(await storage.getAlarm());
+    });
+    await setAlarm(1000);
+    await host.advance(1000);
+    expect(seen).toEqual([host.now() + 5000, null]);
+    expect(await getAlarm()).toBeNull();
+    await host.advance(100_000);
+    expect(runs).toHaveLength(1);
   });
 
   test('[AL6] an alarm set while the handler runs replaces it, also when the run fails', async () => {

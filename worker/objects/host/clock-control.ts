@@ -4,7 +4,7 @@ import type { Clock } from '../clock/clock.ts';
 import type { HostEnvironment } from '../instance/environment.ts';
 import type { AlarmEnd, FinishedAlarm, ObjectAlarms } from './object-alarms.ts';
 
-/** Turns of the event loop in which what a timer started settles, unless it waits for something. */
+/** Turns of the event loop in which the work of a timer settles, unless it waits for an event. */
 const SETTLE_TURNS = 20;
 /** How long the clock waits for a running handler before it moves to a timer the handler may await. */
 const PATIENCE_MS = 50;
@@ -25,7 +25,7 @@ export class ClockControl {
     return this.#clock.now();
   }
 
-  /** Stops the clock at this time and runs what is overdue then. @throws INVALID_ARGUMENT */
+  /** Stops the clock at this time and runs overdue tasks. @throws INVALID_ARGUMENT */
   set(timeMs: number): Promise<void> {
     return this.#clock.set(timeMs, this.#settled);
   }
@@ -39,7 +39,7 @@ export class ClockControl {
    * Moves to the next alarm, or to the retry of one, and runs it; null when none is set. Everything due
    * on the way runs too, and may change which alarm that is.
    *
-   * @throws what opening the files of the object throws
+   * @throws errors of opening the object's files
    */
   runNextAlarm(): Promise<FinishedAlarm | null> {
     let end: AlarmEnd | undefined;

@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { storageError } from '../../src/contract/errors.ts';
-import type { IoContext } from '../../src/io/io-context.ts';
-import { undoAll } from '../../src/io/replace-global.ts';
+import type { IoContext } from '../../../src/shared/calls/io/io-context.ts';
+import { undoAll } from '../../../src/shared/calls/io/replace-global.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { installSchedulerWait, installTimers } from '../../realm/globals/timers.ts';
+import { createObjects, DurableObject } from '../../start/entries/node-objects.ts';
 import { Clock } from '../clock/clock.ts';
-import { createObjects, DurableObject } from '../entries/node-objects.ts';
-import { installSchedulerWait } from '../globals/scheduler-wait.ts';
-import { installTimers } from '../globals/timers.ts';
 import type { HostEnvironment } from '../instance/environment.ts';
 import { ClockControl } from './clock-control.ts';
 import { ObjectAlarms } from './object-alarms.ts';
@@ -15,7 +14,7 @@ const START_MS = Date.UTC(2030, 0, 1);
 interface Waiting {
   wait(delayMs?: number, options?: { signal: unknown }): Promise<void>;
 }
-/** What the host has put there, by the types of no browser. */
+/** The host's `scheduler`, which the types of browsers lack. */
 const scheduled = () => (globalThis as unknown as { scheduler: Waiting }).scheduler;
 
 let log: [what: string, atMs: number][];
@@ -217,10 +216,11 @@ describe('runNextAlarm', () => {
 });
 
 describe('beneath', () => {
-  const controlled = () => new Clock({ now: () => START_MS, after: () => () => {} });
+  const controlled = () =>
+    new Clock({ now: () => START_MS, elapsed: () => 0, after: () => () => {} });
   const settled = async () => {};
 
-  /** A scope whose running task is of a context that notes what comes back to it. */
+  /** A scope whose running task is of a context that notes the results it receives. */
   function scopeOf(clock: Clock) {
     const ends = new Set<() => void>();
     const log: string[] = [];
@@ -314,6 +314,7 @@ describe('beneath', () => {
     const clock = controlled();
     const environment = {
       now: () => clock.now(),
+      at: (timeMs, task) => clock.at(timeMs, task),
       after: (delayMs, task) => clock.after(delayMs, task),
       afterRealTime: () => () => {},
       nextTurn: (task) => void setImmediate(task),

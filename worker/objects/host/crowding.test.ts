@@ -2,20 +2,21 @@
 
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
-import { addressKey } from '../../src/contract/object-id.ts';
+import { addressKey } from '../../../src/shared/contract/object-id.ts';
+import type { FileDirectory, SyncFile } from '../../engine/file/file.ts';
+import { MemoryMedium, type ObjectMedium } from '../../engine/file/medium.ts';
+import { OPEN_WAIT_MS } from '../../engine/file/open-files.ts';
+import { completeLimits } from '../../engine/sql/query-limits.ts';
+import { createTestHost, type TestHost } from '../../testing/test-host.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
-import type { FileDirectory, SyncFile } from '../file/file.ts';
-import { MemoryMedium, type ObjectMedium } from '../file/medium.ts';
-import { OPEN_WAIT_MS } from '../file/open-files.ts';
 import type { DurableObjectState } from '../instance/durable-object-state.ts';
-import { completeLimits } from '../sql/query-limits.ts';
-import { createTestHost, type TestHost } from '../testing/test-host.ts';
+import { Crowding, type Evictable } from './instances.ts';
 
 const OPEN_FILES = 16;
 /** Objects that have files open at once: three each. */
 const AT_ONCE = Math.floor(OPEN_FILES / 3);
 
-/** A medium that counts what it is asked for. */
+/** A medium that counts its calls. */
 class Counting implements ObjectMedium {
   readonly medium = new MemoryMedium();
   open = 0;
@@ -88,7 +89,7 @@ async function createHost(openFiles = OPEN_FILES, catalog = new MemoryCatalog())
   host = await createTestHost({}, { Counter }, undefined, world, completeLimits({ openFiles }));
 }
 
-/** Adds one to what the object has stored. */
+/** Adds one to the stored number. */
 const add = (name: string) =>
   host.run(({ storage }) => {
     const sum = (storage.kv.get<number>('sum') ?? 0) + 1;
@@ -130,7 +131,7 @@ describe('more objects than files may be open', () => {
     expect(medium.scans).toBe(2); // for facets
   });
 
-  test('[MANY2] no more files are open than may be, and every object keeps what it stored', async () => {
+  test('[MANY2] no more files are open than may be, and every object keeps its data', async () => {
     await createHost();
     const names = Array.from({ length: 100 }, (_, n) => `object ${n}`);
     await Promise.all(names.map(add));
@@ -148,6 +149,28 @@ describe('more objects than files may be open', () => {
     await made('f');
     for (const name of ['a', 'c', 'd', 'e']) expect(await made(name), name).toBe(first.get(name));
     expect(await made('b')).not.toBe(first.get('b'));
+  });
+
+  test('[MANY3] in any order of calls, every object in memory was used later than the evicted ones', async () => {
+    const objects = fc.array(fc.integer({ min: 0, max: 11 }), { minLength: 12, maxLength: 60 });
+    await fc.assert(
+      fc.asyncProperty(objects, async (calls) => {
+        await createHost(24);
+        const order: number[] = [];
+        for (const n of calls) {
+          if (order.includes(n)) order.splice(order.indexOf(n), 1);
+          order.push(n);
+          await add(`object ${n}`);
+          const isLive = (m: number) =>
+            host.host.currentInstance(host.address(`object ${m}`)) !== undefined;
+          const firstLive = order.findIndex(isLive);
+          expect(order.slice(firstLive).every(isLive), `${calls} at ${order}`).toBe(true);
+          expect(order.length - firstLive).toBeGreaterThanOrEqual(Math.min(order.length, 4));
+        }
+        await host.close();
+      }),
+      { numRuns: 20 },
+    );
   });
 
   test('[MANY3] objects in use are not evicted: a pending call, a transaction, a waitUntil, a retained one', async () => {
@@ -240,7 +263,7 @@ describe('more objects than files may be open', () => {
     expect(new Set(await outcomes)).toEqual(new Set(['ok']));
   });
 
-  test('[MANY4] a host that closes refuses those that wait', async () => {
+  test('[MANY4] a host that closes refuses waiting objects', async () => {
     await createHost();
     const pending = new Promise<void>(() => {});
     for (let n = 0; n < AT_ONCE - 1; n++) {
@@ -262,7 +285,9 @@ describe('more objects than files may be open', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
         await createHost();
-        /** What each object has acknowledged, and how many additions it was asked for since its deletion. */
+        /**
+         * The acknowledged sum of each object, and the number of requested additions since its deletion.
+         */
         const sums = new Map<string, { least: number; most: number }>();
         const of = (name: string) => {
           const sum = sums.get(name) ?? { least: 0, most: 0 };
@@ -313,4 +338,38 @@ describe('more objects than files may be open', () => {
       { numRuns: 60 },
     );
   });
+});
+
+test('[MANY3] an idle instance that must be kept, such as a facet with open sockets, is looked at once a shortage, not every turn', () => {
+  const turns: (() => void)[] = [];
+  let looks = 0;
+  const files = { shortage: 1, onShort: () => {} };
+  const crowding = new Crowding({
+    files,
+    nextTurn: (task) => void turns.push(task),
+    openOf: () => 3,
+    closing: () => 0,
+  });
+  const kept = ['one', 'two'].map((id) => {
+    const evict = () => {
+      looks += 1;
+      crowding.rested(instance);
+    };
+    const instance = {
+      address: { className: 'Room', id },
+      context: { isIdle: true, evict },
+    } as unknown as Evictable;
+    return instance;
+  });
+  for (const instance of kept) crowding.rested(instance);
+  for (let turn = 0; turn < 10; turn++) turns.shift()?.();
+  expect(looks).toBe(2);
+  // More files are wanted, or one of them was used: it may be evicted now.
+  files.onShort();
+  turns.shift()?.();
+  expect(looks).toBe(4);
+  crowding.rested(kept[0]!);
+  turns.shift()?.();
+  expect(looks).toBe(6);
+  expect(turns).toEqual([]);
 });

@@ -3,10 +3,10 @@
 // Invariant: no instance has files open that are touched here. The facet itself comes last, so that a
 // facet with files has those of its own facets too.
 
-import { isBelow } from '../../src/contract/object-id.ts';
-import { ImageFile } from '../import/image-file.ts';
+import { isBelow } from '../../../src/shared/contract/object-id.ts';
+import { ImageFile } from '../../engine/import/image-file.ts';
+import { ObjectFiles } from '../../engine/log/object-files.ts';
 import type { HostEnvironment } from '../instance/environment.ts';
-import { ObjectFiles } from '../log/object-files.ts';
 import type { Instances } from './instances.ts';
 
 /** A database as bytes; null: nothing was ever written to it. */
@@ -45,9 +45,10 @@ export class FacetFiles {
   }
 
   /**
-   * Ends the facet at `to`, which becomes a copy of the one at `from` as that is now.
+   * Ends the facet at `to`, which becomes a copy of the one at `from` as that is now, with those below. Its own files
+   * take the copy, as one commit each, and none is flushed before all are made.
    *
-   * @throws IO, DISK_FULL, CORRUPT
+   * @throws IO, DISK_FULL, CORRUPT: `to` is as it was, unless a flush has failed
    */
   copy(from: string, to: string, reason: unknown): Promise<void> {
     if (from === to) return this.#instances.end(to, reason, async () => {});
@@ -55,13 +56,16 @@ export class FacetFiles {
     const images = new Map(live.map((key) => [key, this.#read(key)]));
     for (const image of images.values()) image.catch(() => {}); // reported below
     return this.#instances.end(to, reason, async () => {
-      await this.removeBelow(to, reason);
-      await this.#remove(to);
-      const keys = new Set([...(await this.#storedBelow(from)), ...live].sort().reverse());
-      for (const key of keys) {
+      const ends = this.#instances.keysBelow(to);
+      await Promise.all(ends.map((facet) => this.#instances.end(facet, reason, async () => {})));
+      const copies = new Map<string, Uint8Array>();
+      for (const key of new Set([...(await this.#storedBelow(from)), ...live])) {
         const image = await (images.get(key) ?? this.#read(key));
-        if (image !== null) await this.#write(`${to}${key.slice(from.length)}`, image);
+        if (image !== null) copies.set(`${to}${key.slice(from.length)}`, image);
       }
+      await this.#replace(copies);
+      const left = [...(await this.#storedBelow(to)), to].filter((key) => !copies.has(key));
+      for (const key of left) await this.#remove(key);
     });
   }
 
@@ -106,15 +110,28 @@ export class FacetFiles {
     );
   }
 
-  async #write(key: string, image: Uint8Array): Promise<void> {
-    this.started(key);
-    const directory = await this.#environment.medium.directory(key);
-    const files = await ObjectFiles.open(directory, this.#environment);
+  /** Replaces the databases of these facets, or of none. */
+  async #replace(images: ReadonlyMap<string, Uint8Array>): Promise<void> {
+    const opened = new Map<string, ObjectFiles>();
+    let isMade = false;
     try {
-      files.atomically(() => files.overwrite(new ImageFile(image)));
-      await files.flush();
+      for (const [key, image] of images) {
+        const directory = await this.#environment.medium.directory(key);
+        const files = await ObjectFiles.open(directory, this.#environment);
+        opened.set(key, files);
+        files.atomically(() => files.overwrite(new ImageFile(image)));
+      }
+      isMade = true;
+      for (const [key, files] of opened) {
+        this.started(key);
+        await files.flush();
+      }
     } finally {
-      await files.close();
+      for (const [key, files] of opened) {
+        if (!isMade) files.discardUnflushed();
+        await files.close();
+        if (!isMade && files.durableSequence === 0) await this.#environment.medium.remove(key);
+      }
     }
   }
 }

@@ -1,16 +1,16 @@
-// What a host tells unasked: that space is short, and that history was given up.
+// The notices of a host: space is short, and history was given up.
 
 import { afterEach, expect, test } from 'vitest';
-import { type Platform, startHost } from '../boot/start-host.ts';
+import type { FileDirectory } from '../../engine/file/file.ts';
+import { MemoryMedium } from '../../engine/file/medium.ts';
+import type { MemoryDirectory } from '../../engine/file/memory-file.ts';
+import { completeLimits } from '../../engine/sql/query-limits.ts';
+import { DurableObject } from '../../realm/library/library.ts';
+import { type Platform, startHost } from '../../start/boot/start-host.ts';
+import { loadSqliteInNode } from '../../testing/sqlite.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
-import type { FileDirectory } from '../file/file.ts';
-import { MemoryMedium } from '../file/medium.ts';
-import type { MemoryDirectory } from '../file/memory-file.ts';
 import { ClassRegistry } from '../instance/object-class.ts';
-import { DurableObject } from '../library/library.ts';
-import { completeLimits } from '../sql/query-limits.ts';
-import { loadSqliteInNode } from '../testing/sqlite.ts';
-import type { HostNotice } from './host-notices.ts';
+import type { HostNotice } from './object-host.ts';
 
 const MIB = 1024 * 1024;
 

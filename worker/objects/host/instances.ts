@@ -1,26 +1,27 @@
-// The instances of a host's objects: finds, opens, resets and closes the one of an address.
+// The instances of a host's objects: finds, opens, resets and closes the instance of an address.
 //
-// Invariant: an object has at most one live instance, and a new one opens its files only after the old
-// one has released them. What ends an instance (eviction, reset, deletion, the host's end) names that
-// instance, never the object: the next one may already be live. Once closed, nothing opens.
+// Invariant: an object has at most one instance, and a new one opens its files only after the old
+// one has released them. Every end of an instance (eviction, reset, deletion, the host's end) names
+// that instance, never the object: the next one may already exist. Once closed, nothing opens.
 
-import type { StorageError } from '../../src/contract/errors.ts';
-import { addressKey, isBelow, type ObjectAddress } from '../../src/contract/object-id.ts';
-import type { FacetStartup } from '../instance/facet-startup.ts';
+import type { StorageError } from '../../../src/shared/contract/errors.ts';
+import { addressKey, isBelow, type ObjectAddress } from '../../../src/shared/contract/object-id.ts';
+import type { OpenFiles } from '../../engine/file/open-files.ts';
+import type { FacetStartup } from '../instance/object-class.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
 
-/** An object that was used: its instance, or what must end before the next. */
+/** A used object: its instance, or the ends to wait for before the next. */
 type Slot =
   | { readonly kind: 'opening'; readonly instance: Promise<ObjectInstance> }
   | { readonly kind: 'live'; readonly instance: ObjectInstance }
-  | { readonly kind: 'closing'; readonly released: Promise<void> };
+  | { readonly kind: 'closing'; readonly released: Promise<void>; readonly isRemoved: boolean };
 
 export interface InstancesOwner {
-  /** Makes an instance of the object, or of a facet. @throws what opening its files throws */
+  /** Makes an instance of the object, or of a facet. @throws errors of opening its files */
   make(key: string, address: ObjectAddress, startup?: FacetStartup): Promise<ObjectInstance>;
   /** The instance was made, and its constructor has not failed. */
   opened(instance: ObjectInstance): void;
-  /** Ends the instance in order. @throws what its last flush throws */
+  /** Ends the instance in order. @throws errors of its last flush */
   close(key: string, instance: ObjectInstance, reason: StorageError): Promise<void>;
 }
 
@@ -34,23 +35,45 @@ export class Instances {
   }
 
   /**
-   * The live instance of an address, which is opened if there is none. It may be evicted from the next
-   * turn on, unless it is used. A facet needs its startup.
+   * The instance of an address, which is opened if there is none. It may be evicted from the next
+   * turn on, unless it is used. A facet needs its startup. `removed`: the error if the object is being removed, for a
+   * caller that the removal waits for.
    *
-   * @throws what opening its files throws; the error of `close` after that
+   * @throws errors of opening its files; the error of `close` after that
    */
-  async get(address: ObjectAddress, startup?: FacetStartup): Promise<ObjectInstance> {
+  async get(
+    address: ObjectAddress,
+    startup?: FacetStartup,
+    removed?: StorageError,
+  ): Promise<ObjectInstance> {
     const key = addressKey(address);
     for (;;) {
       if (this.#closed !== undefined) throw this.#closed;
       const slot = this.#slots.get(key);
       if (slot === undefined) return this.#open(key, address, startup);
       if (slot.kind !== 'closing') return slot.instance;
+      if (slot.isRemoved && removed !== undefined) throw removed;
       await slot.released;
     }
   }
 
-  /** The instance of an address, if it is live now; undefined also after the end of all. */
+  /**
+   * Uses the instance of an address. If it was closed in order while the caller waited, the next one is
+   * used. `removed`: as for `get`.
+   *
+   * @throws as `get`, and the error of the use
+   */
+  async use<T>(
+    address: ObjectAddress,
+    use: (instance: ObjectInstance) => T | PromiseLike<T>,
+    removed?: StorageError,
+  ): Promise<T> {
+    let instance = await this.get(address, undefined, removed);
+    while (instance.context.wasClosed) instance = await this.get(address, undefined, removed);
+    return use(instance);
+  }
+
+  /** The instance of an address, if it exists now; undefined also after the end of all. */
   live(address: ObjectAddress): ObjectInstance | undefined {
     const slot = this.#closed === undefined ? this.#slots.get(addressKey(address)) : undefined;
     return slot?.kind === 'live' ? slot.instance : undefined;
@@ -81,7 +104,7 @@ export class Instances {
     await this.#released(key);
   }
 
-  /** The keys of objects below this one that have an instance, or files that one has not released. */
+  /** The keys of objects below this one that have an instance, or unreleased files of one. */
   keysBelow(key: string): string[] {
     return [...this.#slots.keys()].filter((other) => isBelow(other, key));
   }
@@ -93,7 +116,7 @@ export class Instances {
   end(key: string, reason: unknown, afterwards: () => Promise<void>): Promise<void> {
     const slot = this.#slots.get(key);
     const done = endOf(slot, reason).then(afterwards);
-    this.release(key, done);
+    this.release(key, done, true);
     return done;
   }
 
@@ -131,24 +154,24 @@ export class Instances {
   }
 
   /**
-   * The object has no instance any more; the next one opens when `released` has settled, and what was
-   * to settle before.
+   * The object has no instance any more; the next one opens when `released` and the earlier ends have
+   * settled. `isRemoved`: the object is removed meanwhile.
    */
-  release(key: string, released: Promise<void>): void {
+  release(key: string, released: Promise<void>, isRemoved = false): void {
     const earlier = this.#slots.get(key);
     const all: Promise<unknown> =
       earlier?.kind === 'closing' ? Promise.allSettled([earlier.released, released]) : released;
     const done = () => {
       if (this.#slots.get(key) === slot) this.#slots.delete(key);
     };
-    const slot: Slot = { kind: 'closing', released: all.then(done, done) };
+    const slot: Slot = { kind: 'closing', released: all.then(done, done), isRemoved };
     this.#slots.set(key, slot);
   }
 
   /**
    * Closes all instances, and opens none from now on: callers get the error `closed`.
    *
-   * @throws what the last flush of an instance throws, after all are closed
+   * @throws errors of an instance's last flush, after all are closed
    */
   async closeAll(closed: StorageError, reason: StorageError): Promise<void> {
     this.#closed ??= closed;
@@ -156,7 +179,7 @@ export class Instances {
     // order, and is asked how.
     const keys = [...this.#slots.keys()].reverse();
     const ends = await Promise.allSettled(keys.map((key) => this.#closeObject(key, reason)));
-    // Those that were reset meanwhile still have to release their files.
+    // Instances that were reset meanwhile still have to release their files.
     for (const key of this.#slots.keys()) await this.#released(key);
     for (const end of ends) if (end.status === 'rejected') throw end.reason;
   }
@@ -178,7 +201,7 @@ export class Instances {
     return instance;
   }
 
-  /** Closes whatever instance the object has now. @throws what its last flush throws */
+  /** Closes whatever instance the object has now. @throws errors of its last flush */
   async #closeObject(key: string, reason: StorageError): Promise<void> {
     const slot = this.#slots.get(key);
     if (slot === undefined || slot.kind === 'closing') return this.#released(key);
@@ -219,5 +242,110 @@ function endOf(slot: Slot | undefined, reason: unknown): Promise<unknown> {
       return end(slot.instance);
     case 'closing':
       return slot.released;
+  }
+}
+
+/** The last reset of an object. */
+export interface Reset {
+  readonly number: number;
+  readonly reason: unknown;
+}
+
+/**
+ * Which objects reset themselves, when and why: stubs that reached them before are told. A reset from
+ * outside, by a page's tool (a handle's abort, an import, a deletion), breaks no stub.
+ *
+ * Invariant: resets of all objects of a host are numbered in order. Only the last one of each object is
+ * kept, because a stub remembers its reset.
+ */
+export class Resets {
+  readonly #last = new Map<string, Reset>();
+  #count = 0;
+
+  /** How many resets there were so far: a call made now reaches the instance after that one. */
+  get count(): number {
+    return this.#count;
+  }
+
+  add(key: string, reason: unknown): void {
+    this.#count += 1;
+    this.#last.set(key, { number: this.#count, reason });
+  }
+
+  /** The reset that ended the instance reached at that count; undefined when none did. */
+  after(key: string, count: number): Reset | undefined {
+    const last = this.#last.get(key);
+    return last !== undefined && last.number > count ? last : undefined;
+  }
+}
+
+/** The part of an instance that is used. */
+export type Evictable = Pick<ObjectInstance, 'address' | 'context'>;
+
+export interface CrowdingEnvironment {
+  readonly files: Pick<OpenFiles, 'shortage' | 'onShort'>;
+  nextTurn(task: () => void): void;
+  /** How many files the instance has open. */
+  openOf(instance: Evictable): number;
+  /** How many files of instances that are being closed are still open. */
+  closing(): number;
+}
+
+/**
+ * Evicts idle instances before their time, the least recently used first, when other objects need the
+ * files that they have open.
+ *
+ * Invariant: only an instance that nothing uses is evicted, in a turn of its own, so that a caller that has
+ * just found it uses it first. The evictions free as many files as are wanted, after the files of instances that
+ * are closing already.
+ */
+export class Crowding {
+  readonly #environment: CrowdingEnvironment;
+  /** In the order of their last use; some are in use again, or have ended. */
+  readonly #rested = new Map<string, Evictable>();
+  #look: 'none' | 'scheduled' | 'under way' = 'none';
+
+  constructor(environment: CrowdingEnvironment) {
+    this.#environment = environment;
+    environment.files.onShort = () => this.#schedule();
+  }
+
+  /** Nothing uses the instance now. */
+  rested(instance: Evictable): void {
+    const key = addressKey(instance.address);
+    this.#rested.delete(key);
+    this.#rested.set(key, instance);
+    if (this.#environment.files.shortage > 0) this.#schedule();
+  }
+
+  /** The instance has ended. */
+  ended(instance: Evictable): void {
+    const key = addressKey(instance.address);
+    if (this.#rested.get(key) === instance) this.#rested.delete(key);
+  }
+
+  // An instance that is kept rests again while the others are looked at: that is no reason for another look.
+  #schedule(): void {
+    if (this.#look !== 'none') return;
+    this.#look = 'scheduled';
+    this.#environment.nextTurn(() => {
+      this.#look = 'under way';
+      try {
+        this.#evict();
+      } finally {
+        this.#look = 'none';
+      }
+    });
+  }
+
+  #evict(): void {
+    const { files, closing } = this.#environment;
+    // An instance that is kept nevertheless rests again, at the end of the order.
+    for (const [key, instance] of [...this.#rested]) {
+      if (files.shortage <= closing()) return;
+      if (this.#rested.get(key) === instance) this.#rested.delete(key);
+      if (instance.context.isIdle && this.#environment.openOf(instance) > 0)
+        instance.context.evict();
+    }
   }
 }

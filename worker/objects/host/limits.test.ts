@@ -1,7 +1,7 @@
 // One object that takes too much, beside others on the same host.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createObjects, DurableObject, type Objects } from '../entries/node-objects.ts';
+import { createObjects, DurableObject, type Objects } from '../../start/entries/node-objects.ts';
 
 const MIB = 1024 * 1024;
 const ENDLESS = 'WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c)';
@@ -11,7 +11,7 @@ const SORT = `WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c LIM
 class Worker extends DurableObject {
   #runs = 0;
 
-  /** What each statement ends with, in one implicit transaction with a key. */
+  /** The end of each statement, in one implicit transaction with a key. */
   async take(key: string, statements: readonly string[]): Promise<(string | undefined)[]> {
     this.#runs += 1;
     const { storage } = this.ctx;

@@ -2,11 +2,11 @@
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { MemoryMedium } from '../../engine/file/medium.ts';
+import { createTestHost, type TestHost } from '../../testing/test-host.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
-import { MemoryMedium } from '../file/medium.ts';
 import type { DurableObjectState } from '../instance/durable-object-state.ts';
-import { createTestHost, type TestHost } from '../testing/test-host.ts';
-import type { HostNotice } from './host-notices.ts';
+import type { HostNotice } from './object-host.ts';
 
 class Note {
   readonly ctx: DurableObjectState;
@@ -38,7 +38,7 @@ beforeEach(async () => {
 });
 afterEach(() => host.close().catch(() => {}));
 
-/** A new host on what is stored. */
+/** A new host on the stored data. */
 async function start(): Promise<void> {
   host = await createTestHost({}, { Note }, undefined, { medium, catalog });
   notices = [];
@@ -52,7 +52,7 @@ const get = (name: string) => host.run(({ storage }) => storage.get('text'), nam
 const deleteAll = (name: string) => host.run(({ storage }) => storage.deleteAll(), name);
 const codeOf = (call: Promise<unknown>) => call.then(String, (error) => error.code);
 
-/** `dead`: what the catalog learned of the end is undone, as if the worker had died before. */
+/** `dead`: the catalog's note of the end is undone, as if the worker had died before. */
 async function restart(how: 'closed' | 'dead'): Promise<void> {
   await host.turns(5);
   const before = catalog.copy();
@@ -104,7 +104,7 @@ describe('an object whose files are gone', () => {
   });
 });
 
-describe('what was never stored, or was deleted, is not missing', () => {
+describe('an object that was never stored, or was deleted, is not missing', () => {
   test('[CARE7] an object that was only read', async () => {
     await get('a');
     await restart('dead');
@@ -201,5 +201,5 @@ describe('what was never stored, or was deleted, is not missing', () => {
         ],
       },
     );
-  }, 60_000);
+  });
 });

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { storageError } from '../../src/contract/errors.ts';
-import type { AlarmInvocationInfo } from '../alarms/alarm-info.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { MemoryMedium } from '../../engine/file/medium.ts';
+import { createTestHost, type TestHost, type World } from '../../testing/test-host.ts';
+import type { AlarmInvocationInfo } from '../alarms/alarm-scheduler.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
-import { MemoryMedium } from '../file/medium.ts';
 import type { DurableObjectState } from '../instance/durable-object-state.ts';
-import { createTestHost, type TestHost, type World } from '../testing/test-host.ts';
 
 let world: World;
 let hosts: TestHost[];

@@ -1,10 +1,15 @@
 // The alarms of a host's objects: how one is found, run, and given up.
 //
-// The truth is in each object's own database. Invariant: what is known here is never later than the
-// truth. It comes from the catalog when the host starts, and from the object while it is live.
+// The truth is in each object's own database. Invariant: a time known here is never later than the truth. It
+// comes from the catalog when the host starts, and from the object whenever it is opened, and while it is
+// live. An object that ends with a restore before it is opened again, to see which alarm that brings.
 
-import { isStorageError } from '../../src/contract/errors.ts';
-import { addressKey, DurableObjectId, type ObjectAddress } from '../../src/contract/object-id.ts';
+import { isStorageError } from '../../../src/shared/contract/errors.ts';
+import {
+  addressKey,
+  DurableObjectId,
+  type ObjectAddress,
+} from '../../../src/shared/contract/object-id.ts';
 import { type AlarmOutcome, AlarmScheduler } from '../alarms/alarm-scheduler.ts';
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import type { HostEnvironment } from '../instance/environment.ts';
@@ -35,15 +40,15 @@ export class ObjectAlarms {
   readonly #listeners = new Set<(end: AlarmEnd) => void>();
 
   constructor(
-    { now, after, randomUint32 }: HostEnvironment,
+    { now, at, after, randomUint32 }: HostEnvironment,
     instanceOf: (address: ObjectAddress) => Promise<ObjectInstance>,
   ) {
     this.#instanceOf = instanceOf;
     this.#now = now;
     this.#scheduler = new AlarmScheduler(
-      { now, after, random: () => randomUint32() / 2 ** 32 },
+      { now, at, after, random: () => randomUint32() / 2 ** 32 },
       {
-        run: (key, { retryCount }) => this.#run(key, retryCount),
+        run: (key, retryCount) => this.#run(key, retryCount),
         giveUp: (key) => this.#giveUp(key),
       },
     );
@@ -56,31 +61,30 @@ export class ObjectAlarms {
     this.#scheduler.found(key, wakeMs);
   }
 
-  /** The object was opened. */
-  opened({ address, alarmMs }: ObjectInstance): void {
-    if (alarmMs === null) return;
-    this.#know(address);
-    this.#scheduler.found(addressKey(address), alarmMs);
+  /** The object was opened: its stored alarm replaces the known one. */
+  opened(instance: ObjectInstance): void {
+    const { address, alarmMs } = instance;
+    // Its constructor may have set the alarm, and that may still be undone.
+    if (!this.#scheduler.stored(addressKey(address), alarmMs)) return;
+    this.#untilDurable(this.#know(address), instance);
   }
 
   /** The object has committed another time, or (null) deleted its alarm. */
-  committed({ address, storage }: ObjectInstance, timeMs: number | null): void {
-    const key = this.#know(address);
+  committed(instance: ObjectInstance, timeMs: number | null): void {
+    const key = this.#know(instance.address);
     this.#scheduler.set(key, timeMs);
-    const confirmed = storage.durability() ?? Promise.resolve();
-    this.#unconfirmed.set(key, confirmed);
-    confirmed.then(
-      () => {
-        // A later change may still wait for its flush, which may fail.
-        if (this.#unconfirmed.get(key) === confirmed) this.#unconfirmed.delete(key);
-      },
-      () => {}, // the entry stays: the reset that follows needs it
-    );
+    this.#untilDurable(key, instance);
   }
 
-  /** The object was reset: unconfirmed writes are gone, and with them perhaps a change of the alarm. */
-  reset(key: string): void {
-    if (this.#unconfirmed.delete(key)) this.#scheduler.doubt(key);
+  /** The instance was reset: unconfirmed writes are gone, and with them perhaps a change of the alarm. */
+  reset(instance: ObjectInstance): void {
+    const isUndone = this.#unconfirmed.delete(addressKey(instance.address));
+    if (isUndone || instance.restoresAlarm) this.#scheduler.doubt(this.#know(instance.address));
+  }
+
+  /** The instance was closed in order. */
+  closed(instance: ObjectInstance): void {
+    if (instance.restoresAlarm) this.#scheduler.doubt(this.#know(instance.address));
   }
 
   /** The object was deleted. */
@@ -90,14 +94,14 @@ export class ObjectAlarms {
     this.#unconfirmed.delete(key);
   }
 
-  /** The host was closed: nothing runs any more. What is stored stays for the next host. */
+  /** The host was closed: nothing runs any more. Stored alarms stay for the next host. */
   close(): void {
     this.#scheduler.close();
   }
 
   /** True when an alarm waits for its time, or an object waits to be looked at. */
   get hasNext(): boolean {
-    return this.#scheduler.next() !== null;
+    return this.#scheduler.isWaiting;
   }
 
   /** Calls the listener for every run that ends, until the result is called. */
@@ -117,10 +121,24 @@ export class ObjectAlarms {
     return key;
   }
 
-  async #run(key: string, retryCount: number): Promise<AlarmOutcome> {
+  /** Until the object's writes so far are durable, a reset may undo the alarm that is known. */
+  #untilDurable(key: string, { storage }: ObjectInstance): void {
+    const confirmed = storage.durability() ?? Promise.resolve();
+    this.#unconfirmed.set(key, confirmed);
+    confirmed.then(
+      () => {
+        // A later change may still wait for its flush, which may fail.
+        if (this.#unconfirmed.get(key) === confirmed) this.#unconfirmed.delete(key);
+      },
+      () => {}, // the entry stays: the reset that follows needs it
+    );
+  }
+
+  async #run(key: string, retryCount: () => number): Promise<AlarmOutcome> {
     let instance: ObjectInstance;
     try {
-      instance = await this.#instanceOf(this.#addresses.get(key)!);
+      do instance = await this.#instanceOf(this.#addresses.get(key)!);
+      while (instance.context.wasClosed);
     } catch (error) {
       this.#tell({ kind: 'unreached', error }); // its files could not be opened
       return 'unreached';
@@ -132,7 +150,7 @@ export class ObjectAlarms {
       this.#tell({ kind: 'ran', alarm: { address: instance.address, dueMs } });
     };
     try {
-      const laterMs = await instance.alarm(retryCount);
+      const laterMs = await instance.alarm(retryCount());
       if (laterMs !== null) this.#scheduler.set(key, laterMs);
       ran();
       return 'succeeded';

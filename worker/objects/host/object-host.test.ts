@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { MemoryMedium } from '../../engine/file/medium.ts';
+import { createTestHost, type TestHost } from '../../testing/test-host.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
-import { MemoryMedium } from '../file/medium.ts';
 import type { DurableObjectState } from '../instance/durable-object-state.ts';
 import { ClassRegistry, type ClassTable } from '../instance/object-class.ts';
-import { createTestHost, type TestHost } from '../testing/test-host.ts';
 
 let host: TestHost;
 afterEach(() => host?.close());
@@ -60,6 +60,34 @@ describe('instances', () => {
     expect(await run(Counter, async (o) => [o.count, await o.ctx.storage.get('count')])).toEqual([
       0, 1,
     ]);
+  });
+
+  test('[MANY5] a call that arrives as its object is evicted, or closed while idle, reaches the next instance', async () => {
+    class Counter extends Base {
+      count = 0;
+    }
+    await hostOf({ Counter });
+    const address = host.address();
+    for (const isOpening of [true, false]) {
+      if (!isOpening) await run(Counter, (o) => o.count);
+      const evicted = host.host.evict(address);
+      const called = [run(Counter, (o) => ++o.count)];
+      for (let hop = 0; hop < 20; hop++) {
+        await Promise.resolve();
+        called.push(run(Counter, (o) => ++o.count));
+      }
+      await evicted;
+      expect((await Promise.allSettled(called)).filter((r) => r.status === 'rejected')).toEqual([]);
+    }
+    // A timer of the clock may come between any two steps of a call.
+    for (let hops = 0; hops < 12; hops++) {
+      await run(Counter, (o) => o.count);
+      const instance = await host.host.instance(address);
+      const called = run(Counter, (o) => ++o.count);
+      for (let hop = 0; hop < hops; hop++) await Promise.resolve();
+      instance.context.evict();
+      expect(await called).toBeGreaterThan(0);
+    }
   });
 
   test('[OBJ3] an instance with work in waitUntil stays', async () => {
@@ -182,7 +210,7 @@ describe('instances', () => {
     await expect(inConstructor).resolves.toBeUndefined();
   });
 
-  test('[OBJ16] handlers are what the instance has after its construction, fields and getters too', async () => {
+  test('[OBJ16] handlers are the members of the instance after its construction, fields and getters too', async () => {
     const log: string[] = [];
     class Fields extends Base {
       alarm: unknown = async () => log.push('field');
@@ -238,7 +266,7 @@ describe('instances', () => {
     expect(ran).toEqual([dueMs]);
   });
 
-  test('[OBJ9] what cannot be served is refused at once, by name', () => {
+  test('[OBJ9] a class that cannot be served is refused at once, by name', () => {
     class Good {}
     const refused: [ClassTable, object, RegExp][] = [
       [{ Bad: 5 as never }, {}, /Bad is number, not a class/],
@@ -299,7 +327,7 @@ describe('instances', () => {
 describe('outgoing I/O', () => {
   class Sender extends Base {}
 
-  test('[GATE14] what leaves an object waits for the flush of what it wrote, and keeps its order', async () => {
+  test('[GATE14] messages of an object wait for the flush of its writes, and keep their order', async () => {
     await hostOf({ Sender });
     const sent: string[] = [];
     await run(Sender, () => {});

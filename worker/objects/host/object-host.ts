@@ -1,39 +1,51 @@
-// All objects of one worker: delivers events to them, and keeps what outlives their instances: alarms,
-// sockets, catalog entries.
+// All objects of one worker: delivers events to them, and keeps the state that outlives their
+// instances: alarms, sockets, catalog entries.
 
-import { isStorageError, type StorageError, storageError } from '../../src/contract/errors.ts';
-import { addressKey, type ObjectAddress } from '../../src/contract/object-id.ts';
-import { currentContext, runOutside } from '../../src/io/current-context.ts';
-import type { IoHost } from '../../src/io/io-context.ts';
-import type { PartyIo } from '../../src/stubs/party.ts';
-import { CountedMedium } from '../file/counted-medium.ts';
-import { OpenFiles } from '../file/open-files.ts';
-import { SpaceWatch } from '../file/space-watch.ts';
-import { openForeign } from '../import/foreign-database.ts';
+import {
+  currentContext,
+  isTaskExact,
+  runOutside,
+} from '../../../src/shared/calls/io/current-context.ts';
+import type { IoHost } from '../../../src/shared/calls/io/io-context.ts';
+import { FREE, type PartyIo } from '../../../src/shared/calls/stubs/party.ts';
+import {
+  isStorageError,
+  type StorageError,
+  storageError,
+} from '../../../src/shared/contract/errors.ts';
+import { addressKey, type ObjectAddress } from '../../../src/shared/contract/object-id.ts';
+import { CountedMedium, OpenFiles } from '../../engine/file/open-files.ts';
+
+import { type Space, SpaceWatch } from '../../engine/file/space-watch.ts';
+import { type Annotation, annotationOf } from '../../engine/log/annotation.ts';
+import type { LogEnvironment } from '../../engine/log/commit-log.ts';
+import { completeLimits } from '../../engine/sql/query-limits.ts';
+import { lateCode } from '../../engine/storage/load-late.ts';
+import type { CatalogEntry } from '../catalog/catalog.ts';
+import { type InstanceBindings, NO_BINDINGS } from '../instance/durable-object-state.ts';
 import type { HostEnvironment } from '../instance/environment.ts';
-import type { FacetStartup } from '../instance/facet-startup.ts';
-import { type InstanceBindings, NO_BINDINGS } from '../instance/instance-bindings.ts';
 import { InstanceContext } from '../instance/instance-context.ts';
-import { ClassRegistry } from '../instance/object-class.ts';
+import { ClassRegistry, type FacetStartup } from '../instance/object-class.ts';
 import {
   type Construction,
   type InstanceEvents,
   ObjectInstance,
 } from '../instance/object-instance.ts';
-import { Cancellations } from '../io/cancellation.ts';
-import { HibernatingSockets } from '../sockets/hibernating-sockets.ts';
-import { completeLimits } from '../sql/query-limits.ts';
-import { Crowding } from './crowding.ts';
+import { type Cancellation, Cancellations } from '../io/cancellation.ts';
+import type { Turns } from '../io/turns.ts';
+import type { KeptResults } from '../live/kept-results.ts';
+import { type Deliver, HibernatingSockets } from '../sockets/hibernating-sockets.ts';
+import { Branches } from './branches.ts';
+import { CatalogNotes } from './catalog-notes.ts';
 import { FacetFiles } from './facet-files.ts';
-import { HostNotices } from './host-notices.ts';
-import { Instances } from './instances.ts';
+import { Crowding, Instances, Resets } from './instances.ts';
 import { ObjectAlarms } from './object-alarms.ts';
-import { outsideIo } from './outside.ts';
-import { replaceDatabase } from './replace-database.ts';
-import { Resets } from './resets.ts';
+import { replaceDatabase, restoreDatabase } from './replace-database.ts';
 
 /** Makes `env`, `exports`, `facets` and `props` of an instance. */
 export type MakeBindings = (instance: ObjectInstance) => InstanceBindings;
+
+const SOCKET = annotationOf({ kind: 'socket' });
 
 export class ObjectHost {
   readonly classes: ClassRegistry;
@@ -42,18 +54,25 @@ export class ObjectHost {
   /** The calls under way that can be cancelled. */
   readonly cancellations: Cancellations;
   readonly notices = new HostNotices();
-  /** What its objects share. */
+  /** The parts that its objects share. */
   readonly io: IoHost;
   /** How code that belongs to none of them calls them. */
   readonly outside: PartyIo;
   readonly #environment: HostEnvironment;
   readonly #makeBindings: MakeBindings;
   readonly #instances: Instances;
+  readonly #notes: CatalogNotes;
   readonly #facetFiles: FacetFiles;
+  readonly branches: Branches;
   readonly #openFiles: OpenFiles;
   readonly #crowding: Crowding;
   /** Objects whose files are gone, and of which listeners were told. */
   readonly #missing = new Set<string>();
+  /**
+   * Objects on whose files a call has failed. Their next openings store the bytes that a failed flush may have
+   * dropped.
+   */
+  readonly #failed = new Set<string>();
   /** Sockets that outlive their object's instance. */
   readonly #sockets = new Map<string, HibernatingSockets>();
 
@@ -63,7 +82,10 @@ export class ObjectHost {
     makeBindings: MakeBindings = () => NO_BINDINGS,
   ) {
     const { nextTurn, beforeNextTurn = nextTurn, limits = completeLimits() } = environment;
-    this.#openFiles = new OpenFiles(limits.openFiles, { after: environment.afterRealTime });
+    this.#openFiles = new OpenFiles(limits.openFiles, {
+      // A call waits for it, so a process of Node must not end before.
+      after: (delayMs, task) => environment.afterRealTime(delayMs, task, true),
+    });
     const { estimate } = environment;
     const space =
       estimate &&
@@ -91,22 +113,28 @@ export class ObjectHost {
     };
     this.cancellations = new Cancellations({
       now: () => Date.now(),
+      elapsed: () => performance.now(),
       isRevoked: (flag) => environment.isRevoked?.(flag) ?? false,
     });
     this.classes = classes;
     this.#makeBindings = makeBindings;
+    this.#notes = new CatalogNotes(environment.catalog);
     this.#instances = new Instances({
       make: (key, address, startup) => this.#make(key, address, startup),
       opened: (instance) => this.alarms.opened(instance),
       close: (key, instance, reason) => this.#close(key, instance, reason),
     });
     this.#facetFiles = new FacetFiles(this.#instances, this.#environment);
+    this.branches = new Branches(this.#instances, this.#environment);
     this.#crowding = new Crowding({
       files: this.#openFiles,
       nextTurn: this.#environment.nextTurn,
       openOf: ({ address }) => medium.openOf(addressKey(address)),
       closing: () => this.#instances.closing().reduce((sum, key) => sum + medium.openOf(key), 0),
     });
+    if (environment.kept !== undefined) {
+      environment.kept.onFailed = (address) => this.notices.tell({ type: 'keepfailed', address });
+    }
     this.alarms = new ObjectAlarms(this.#environment, (address) => this.instance(address));
   }
 
@@ -124,6 +152,11 @@ export class ObjectHost {
     }
   }
 
+  /** Keeps results of live reads for the next visit of a page; undefined: nothing is kept here. */
+  get kept(): KeptResults | undefined {
+    return this.#environment.kept;
+  }
+
   /** The context of the running task, when it belongs to an object of this host. */
   get currentContext(): InstanceContext | undefined {
     const context = currentContext();
@@ -134,31 +167,41 @@ export class ObjectHost {
    * Delivers one event to the object, making or restarting it. The promise settles behind the
    * output gate; when the object was reset it rejects with the reason.
    *
-   * @throws UNKNOWN_CLASS, and what opening the files and the constructor throw
+   * @throws UNKNOWN_CLASS, and errors of opening the files and of the constructor
    */
-  async deliver<T>(
+  deliver<T>(
     address: ObjectAddress,
     event: (instance: ObjectInstance) => T | PromiseLike<T>,
   ): Promise<T> {
-    const instance = await this.instance(address);
-    return await instance.deliver(() => event(instance));
+    return this.use(address, (instance) => instance.deliver(() => event(instance)));
   }
 
   /**
-   * The live instance of an address. It may be evicted from the next turn on, unless it is used.
+   * Uses the instance of an address before it can be evicted. @throws as `instance`, and the error of the
+   * use
+   */
+  use<T>(
+    address: ObjectAddress,
+    use: (instance: ObjectInstance) => T | PromiseLike<T>,
+  ): Promise<T> {
+    return this.#instances.use(address, use);
+  }
+
+  /**
+   * The instance of an address. It may be evicted from the next turn on, unless it is used.
    *
-   * @throws what opening its files throws; CONNECTION_CLOSED after `close`
+   * @throws errors of opening its files; CONNECTION_CLOSED after `close`
    */
   instance(address: ObjectAddress): Promise<ObjectInstance> {
     return this.#instances.get(address);
   }
 
-  /** The instance of an address, if it is live now. */
-  liveInstance(address: ObjectAddress): ObjectInstance | undefined {
+  /** The instance of an address, if it exists now. */
+  currentInstance(address: ObjectAddress): ObjectInstance | undefined {
     return this.#instances.live(address);
   }
 
-  /** The live instance of a facet, which is started if there is none. @throws as `instance` */
+  /** The instance of a facet, which is started if there is none. @throws as `instance` */
   facet(address: ObjectAddress, startup: FacetStartup): Promise<ObjectInstance> {
     this.#facetFiles.started(addressKey(address));
     return this.#instances.get(address, startup);
@@ -192,7 +235,7 @@ export class ObjectHost {
     return this.#facetFiles.copy(addressKey(from), key, reason);
   }
 
-  /** Resets the object, if it is live: unconfirmed writes are gone, unanswered events reject. */
+  /** Resets the object, if it has an instance: unconfirmed writes are gone, unanswered events reject. */
   reset(address: ObjectAddress, reason: unknown): Promise<void> {
     return this.#instances.reset(addressKey(address), reason);
   }
@@ -213,11 +256,13 @@ export class ObjectHost {
     this.alarms.forget(key);
     this.#sockets.get(key)?.reset();
     this.#sockets.delete(key);
-    const removed = this.#environment.catalog
+    const removed = this.#notes
       .leaving(key)
+      .then(() => this.kept?.drop(address))
       .then(() => this.#facetFiles.removeBelow(key, reason))
+      .then(() => this.branches.endAll(address))
       .then(() => this.#removeFiles(key));
-    this.#instances.release(key, removed); // the next instance begins after it, with nothing
+    this.#instances.release(key, removed, true); // the next instance begins after it, with nothing
     await removed;
   }
 
@@ -230,25 +275,67 @@ export class ObjectHost {
    * Replaces the object's database by a SQLite file, with its WAL if it has one, as one commit; then
    * the object restarts. Resolves, when that is durable, to the bookmark that undoes it.
    *
-   * @throws IMPORT_INVALID: nothing was touched; DISK_FULL, IO: nothing has changed
+   * @throws IMPORT_INVALID: nothing was touched; DISK_FULL, IO: nothing has changed; WORKER_FAILED without the late parts
    */
   async importDatabase(
     address: ObjectAddress,
     file: Uint8Array,
     wal: Uint8Array | null = null,
+    by?: Annotation,
   ): Promise<string> {
-    const { limits = completeLimits() } = this.#environment;
-    const opened = openForeign(file, wal, limits, (apart) =>
-      this.#environment.openDatabase({ file: apart }, NO_EVENTS),
+    const { limits = completeLimits(), nextTurn } = this.#environment;
+    const { openForeign } = await lateCode.load('importDatabase');
+    const opened = await openForeign(file, wal, { limits, nextTurn }, (apart, ownLimits) =>
+      this.#environment.openDatabase({ file: apart }, NO_EVENTS, ownLimits),
     );
     try {
-      return await replaceDatabase(await this.instance(address), opened);
+      const instance = await this.instance(address);
+      this.#notes.checkAlarm(address); // the file may hold one
+      return await replaceDatabase(instance, opened, by);
     } finally {
       opened.close();
     }
   }
 
-  /** Begins no alarm from now on; those that run go on, and the others stay for the next host. */
+  /**
+   * Takes the object back to a bookmark, or to a time in milliseconds, by a restart; calls under way reject.
+   * Resolves, when the object has started as it was then, to the bookmark that undoes it. Of several at once, each
+   * undoes the one before it.
+   *
+   * @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, TRANSACTION_TIMEOUT, DISK_FULL, IO
+   */
+  async restore(
+    address: ObjectAddress,
+    moment: string | number,
+    cancellation?: Cancellation,
+    by?: Annotation,
+  ): Promise<string> {
+    for (;;) {
+      const instance = await this.instance(address);
+      this.#notes.checkAlarm(address); // the earlier state may hold one
+      const result = await restoreDatabase(instance, moment, cancellation, by);
+      if ('undo' in result) {
+        await this.instance(address);
+        return result.undo;
+      }
+      // The instance ended before; another restore may have ended it.
+      const { notBegun } = result;
+      if (!isStorageError(notBegun) || notBegun.code !== 'OBJECT_RESET') throw notBegun;
+      if (notBegun.retryable !== true) throw notBegun;
+    }
+  }
+
+  /**
+   * Makes the state of a branch the object's own, as one commit, and restarts the object; calls under way reject.
+   * Resolves, when that is durable, to the bookmark that undoes it. The branch goes on.
+   *
+   * @throws CONFLICT if the object has changed since the branch began; BRANCH_ENDED; DISK_FULL, IO: nothing has changed
+   */
+  promote(branch: ObjectAddress, cancellation?: Cancellation, by?: Annotation): Promise<string> {
+    return this.branches.promote(branch, cancellation, by);
+  }
+
+  /** Begins no alarm from now on; running alarms go on, and the others stay for the next host. */
   rest(): void {
     this.alarms.close();
   }
@@ -260,9 +347,9 @@ export class ObjectHost {
 
   /**
    * Closes every instance after its last write is durable, and opens none from then on. Events that
-   * still run reject, sockets break, alarms stay for the next host. `fact` says why.
+   * still run reject, sockets break, alarms stay for the next host. `fact` is the reason.
    *
-   * @throws what the last flush of an instance throws, when all are closed
+   * @throws errors of an instance's last flush, when all are closed
    */
   async close(fact = 'the host of the objects was closed'): Promise<void> {
     this.alarms.close();
@@ -276,6 +363,7 @@ export class ObjectHost {
     } finally {
       for (const sockets of this.#sockets.values()) sockets.reset();
       this.#sockets.clear();
+      await this.kept?.close();
     }
   }
 
@@ -288,27 +376,43 @@ export class ObjectHost {
     const events: InstanceEvents = {
       onReset: (instance, released, reason, by) => {
         this.#crowding.ended(instance);
-        if (by === 'itself') this.resets.add(key, reason);
+        if (by !== 'outside') this.resets.add(key, reason);
+        if (by === 'storage') this.#failed.add(key);
         this.#instances.release(key, released);
-        this.alarms.reset(key);
+        this.alarms.reset(instance);
       },
+      onAlarmSet: () => this.#notes.checkAlarm(address),
       // Without the note, a later loss of its files is not noticed; the next opening tries again.
-      onStored: ({ startup, address: { className } }) => {
-        if (className === null || startup !== undefined) return;
+      onStored: ({ startup, address: { className, branch } }) => {
+        if (className === null || startup !== undefined || branch !== undefined) return;
         this.#environment.catalog.stored(key).catch(() => {});
       },
       onHistoryPruned: (pruned) => this.notices.tell({ type: 'historypruned', address: pruned }),
       onRest: (instance) => this.#crowding.rested(instance),
       onEvict: (instance) => this.#evict(key, instance),
       onAlarm: (instance, timeMs) => {
-        if (instance.startup !== undefined) return;
+        if (instance.startup !== undefined || address.branch !== undefined) return;
         if (instance.handlers.alarm !== undefined) this.alarms.committed(instance, timeMs);
       },
     };
-    const admitted = this.#addToCatalog(address);
-    const environment = this.#environment;
-    const options = { address, construction, environment, host: this.io, events };
+    const admitted = this.#notes.add(address);
+    const environment = {
+      ...this.#environment,
+      hasFailed: this.#failed.has(key),
+      pinnedSequence: () => this.branches.pinnedSequence(key),
+    };
+    const openBranch = (log: LogEnvironment) => this.branches.open(address, log);
+    const isBranch = address.branch !== undefined && address.facet === undefined;
+    const options = {
+      address,
+      construction,
+      environment,
+      host: this.io,
+      events,
+      ...(isBranch && { openBranch }),
+    };
     return ObjectInstance.open(options, admitted).catch(async (error) => {
+      this.#failed.add(key);
       if (isStorageError(error) && error.code === 'OBJECT_MISSING') await this.#miss(key, address);
       throw error;
     });
@@ -322,7 +426,7 @@ export class ObjectHost {
     this.notices.tell({ type: 'objectmissing', address });
   }
 
-  /** What its user's object is made from; null without a class. @throws UNKNOWN_CLASS */
+  /** The class and arguments of its user's object; null without a class. @throws UNKNOWN_CLASS */
   #construction(
     key: string,
     address: ObjectAddress,
@@ -344,35 +448,27 @@ export class ObjectHost {
     let sockets = this.#sockets.get(key);
     if (sockets === undefined) {
       const { now } = this.#environment;
-      sockets = new HibernatingSockets((event) => this.deliver(address, event), now);
+      const deliver: Deliver = (event) =>
+        this.deliver(address, (instance) => {
+          instance.context.author = SOCKET;
+          return event(instance);
+        });
+      sockets = new HibernatingSockets(deliver, now);
       this.#sockets.set(key, sockets);
     }
     return sockets;
   }
 
-  /**
-   * Adds an object of a class to the catalog, before its alarm can change. Only its instance knows
-   * whether it has a handler for one. True if the object was stored before.
-   */
-  async #addToCatalog(address: ObjectAddress): Promise<boolean> {
-    const { className, id, facet } = address;
-    if (className === null || facet !== undefined) return false; // its parent finds a facet
-    return this.#environment.catalog.add({
-      key: addressKey(address),
-      className,
-      id: id.toString(),
-      ...(id.name !== undefined && { name: id.name }),
-      wakeMs: 0,
-    });
-  }
-
   async #rebuildCatalog(): Promise<void> {
-    for (const key of await this.#environment.medium.keys()) {
+    const { medium, catalog } = this.#environment;
+    const found: CatalogEntry[] = [];
+    for (const key of await medium.keys()) {
       const [className, id, facet] = key.split('.');
       if (className === undefined || id === undefined || facet !== undefined) continue;
       if (this.classes.find(className) === undefined) continue;
-      await this.#environment.catalog.add({ key, className, id, wakeMs: 0 });
+      found.push({ key, className, id, wakeMs: 0 });
     }
+    await catalog.build(found);
   }
 
   #evict(key: string, instance: ObjectInstance): void {
@@ -387,14 +483,17 @@ export class ObjectHost {
 
   async #close(key: string, instance: ObjectInstance, reason: StorageError): Promise<void> {
     const { storage, address } = instance;
-    const wakeMs = instance.alarmMs;
+    const wakeMs = instance.restoresAlarm ? 0 : instance.alarmMs;
     this.#crowding.ended(instance);
     await instance.close(reason);
-    if (address.className === null) return;
+    if (address.className === null || address.branch !== undefined) return;
     if (this.#sockets.get(key)?.isEmpty) this.#sockets.delete(key);
-    // An object exists from its first write on; this one was only read.
-    if (storage.isUnwritten) await this.#removeFiles(key);
-    else if (address.facet === undefined) await this.#environment.catalog.rest(key, wakeMs);
+    // An object exists from its first write on; this one was only read, and its branches do not need it.
+    if (storage.isUnwritten && !this.branches.has(instance)) await this.#removeFiles(key);
+    else if (address.facet === undefined) {
+      await this.#notes.rest(key, wakeMs);
+      this.alarms.closed(instance);
+    }
   }
 
   async #removeFiles(key: string): Promise<void> {
@@ -406,3 +505,47 @@ export class ObjectHost {
 
 /** For a database whose events nobody needs. */
 const NO_EVENTS = { beforeWrite() {}, onCritical() {} };
+
+/** News of a host for its listeners: pages, and code beside the objects. */
+export type HostNotice =
+  /** Less than `limits.lowSpaceBytes` is left. */
+  | { readonly type: 'storagelow'; readonly space: Space }
+  /** The oldest history of an object was given up, because the disk is full. */
+  | { readonly type: 'historypruned'; readonly address: ObjectAddress }
+  /** A result of a live read could not be kept, or what was kept could not be deleted. */
+  | { readonly type: 'keepfailed'; readonly address: ObjectAddress }
+  /** An object that was stored has no files any more. */
+  | { readonly type: 'objectmissing'; readonly address: ObjectAddress };
+
+export class HostNotices {
+  readonly #listeners = new Set<(notice: HostNotice) => void>();
+
+  subscribe(listener: (notice: HostNotice) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  tell(notice: HostNotice): void {
+    for (const listener of this.#listeners) listener(notice);
+  }
+}
+
+/**
+ * How calls of code that belongs to no object, in the thread of its host, enter and leave. Where the
+ * running task is known only by its turn, outside code must not share a turn with one: its calls begin
+ * and end in turns of their own. `nextTurn` begins a turn that belongs to no object.
+ */
+function outsideIo({ nextTurn }: Pick<Turns, 'nextTurn'>): PartyIo {
+  if (isTaskExact) return FREE;
+  const enter = FREE.entrance();
+  const apart = <T>(start: () => T | PromiseLike<T>) =>
+    new Promise<T>((resolve, reject) => {
+      nextTurn(() => {
+        enter(start).then(
+          (value) => nextTurn(() => resolve(value)),
+          (error) => nextTurn(() => reject(error)),
+        );
+      });
+    });
+  return { ...FREE, send: apart, receive: apart };
+}

@@ -1,8 +1,12 @@
-// What tools may do with a host's objects from outside: list them, delete them, drive their clock.
+// The actions of tools on a host's objects from outside: list them, delete them, drive their clock.
 
-import { isStorageError } from '../../src/contract/errors.ts';
-import { addressKey, DurableObjectId, type ObjectAddress } from '../../src/contract/object-id.ts';
-import { AlarmInvocationInfo } from '../alarms/alarm-info.ts';
+import { isStorageError } from '../../../src/shared/contract/errors.ts';
+import {
+  addressKey,
+  DurableObjectId,
+  type ObjectAddress,
+} from '../../../src/shared/contract/object-id.ts';
+import { AlarmInvocationInfo } from '../alarms/alarm-scheduler.ts';
 import type { CatalogEntry, CatalogPart } from '../catalog/catalog.ts';
 import type { HostEnvironment } from '../instance/environment.ts';
 import type { ClockControl } from './clock-control.ts';
@@ -15,6 +19,8 @@ export interface ListedObject {
   readonly sizeBytes: number;
   /** When its alarm is due, in milliseconds; null when none is set. */
   readonly nextAlarm: number | null;
+  /** Why it cannot be looked at; its alarm is not known then. Null: it can be, or nobody had to. */
+  readonly error: Error | null;
 }
 
 export class ObjectManager {
@@ -50,13 +56,12 @@ export class ObjectManager {
    * fails rejects and is not tried again.
    */
   async runAlarm(address: ObjectAddress): Promise<boolean> {
-    const instance = await this.#host.instance(address);
-    return await instance.deliver(async ({ storage }) => {
+    return await this.#host.deliver(address, async ({ handlers, publicStorage: storage }) => {
       const scheduledTime = await storage.getAlarm();
       if (scheduledTime === null) return false;
       await storage.deleteAlarm();
       const info = new AlarmInvocationInfo({ scheduledTime, retryCount: 0 });
-      await instance.handlers.alarm?.(info);
+      await handlers.alarm?.(info);
       return true;
     });
   }
@@ -68,10 +73,18 @@ export class ObjectManager {
 
   async #describe({ className, id, name, wakeMs }: CatalogEntry): Promise<ListedObject> {
     const address = { className, id: new DurableObjectId(id, name) };
-    const sizeBytes = await this.#environment.medium.sizeBytes(addressKey(address));
-    // 0 while it is in memory: then only the object itself knows its alarm.
-    const nextAlarm = wakeMs === 0 ? await this.#alarmOf(address) : wakeMs;
-    return { address, sizeBytes, nextAlarm };
+    let sizeBytes = 0;
+    try {
+      sizeBytes = await this.#environment.medium.sizeBytes(addressKey(address));
+      // 0 while it is in memory: then only the object itself knows its alarm.
+      const nextAlarm = wakeMs === 0 ? await this.#alarmOf(address) : wakeMs;
+      return { address, sizeBytes, nextAlarm, error: null };
+    } catch (thrown) {
+      if (isStorageError(thrown) && thrown.code === 'CONNECTION_CLOSED') throw thrown;
+      // A damaged object, or an object whose constructor throws, must not hide the others.
+      const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+      return { address, sizeBytes, nextAlarm: null, error };
+    }
   }
 
   async #alarmOf(address: ObjectAddress): Promise<number | null> {

@@ -2,11 +2,11 @@
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { isStorageError } from '../../src/contract/errors.ts';
-import type { DurableObjectState } from '../../src/contract/object.ts';
-import { PageSessions } from '../sessions/page-sessions.ts';
-import { queryFile } from '../testing/foreign-files.ts';
-import { createTestHost, type TestHost } from '../testing/test-host.ts';
+import { isStorageError } from '../../../src/shared/contract/errors.ts';
+import type { DurableObjectState } from '../../../src/shared/contract/object.ts';
+import { queryFile } from '../../testing/foreign-files.ts';
+import { createTestHost, type TestHost } from '../../testing/test-host.ts';
+import { PageSessions } from '../sessions/page-session.ts';
 
 let host: TestHost;
 beforeEach(async () => {
@@ -27,7 +27,7 @@ async function importUntilReplaced(file: Uint8Array): Promise<{ readonly done: P
   return { done };
 }
 
-/** What a program can see of an object. */
+/** A program's view of an object. */
 const contents = (name?: string) =>
   host.run(async ({ storage }) => {
     const tables = storage.sql
@@ -45,6 +45,32 @@ const fill = ({ storage }: DurableObjectState) => {
   storage.kv.put('key', { when: new Date(5) });
   return storage.setAlarm(4_000_000_000_000);
 };
+
+describe('with a requested restore', () => {
+  test.for([
+    ['in the same event', false],
+    ['durably', true],
+  ] as const)(
+    '[MOVE3] a restore requested %s does not take an import back',
+    async ([, isDurable]) => {
+      await host.run(({ storage }) => storage.put('v', 'old'));
+      const old = await host.run(({ storage }) => storage.getCurrentBookmark());
+      await host.run(({ storage }) => storage.put('v', 'file'));
+      const file = await exportOf();
+      await host.run(({ storage }) => storage.put('v', 'now'));
+      await host.run(async ({ storage }) => {
+        await storage.onNextSessionRestoreBookmark(old);
+        if (isDurable) await storage.sync();
+      });
+      const undo = await importInto(file);
+      expect(await host.run(({ storage }) => storage.get('v'))).toBe('file');
+      await host.host.evict(host.address());
+      expect(await host.run(({ storage }) => storage.get('v'))).toBe('file');
+      await host.host.restore(host.address(), undo);
+      expect(await host.run(({ storage }) => storage.get('v'))).toBe('now');
+    },
+  );
+});
 
 describe('out of an object', () => {
   test('[MOVE1] an export is a plain SQLite file with the tables of workerd', async () => {
@@ -256,7 +282,7 @@ describe('into an object', () => {
     expect(await contents()).toEqual(before);
   });
 
-  test('[MOVE3] databases larger than what a transaction keeps in memory replace each other', async () => {
+  test("[MOVE3] databases larger than a transaction's memory replace each other", async () => {
     const load = (name: string, count: number) =>
       host.run(({ storage }) => {
         storage.sql.exec(`CREATE TABLE ${name}(id INTEGER PRIMARY KEY, bytes BLOB)`);
@@ -298,7 +324,7 @@ describe('into an object', () => {
     for (const name of ['small', 'large']) expect(await check(name)).toEqual({ quick_check: 'ok' });
   });
 
-  test('[MOVE3] what goes out comes in the same, whatever it is', async () => {
+  test('[MOVE3] every exported database imports unchanged', async () => {
     const entry = fc.tuple(
       fc.string({ maxLength: 20, unit: 'binary' }),
       fc.uint8Array({ maxLength: 9000 }),

@@ -1,19 +1,22 @@
 // `ctx`: an object's view of itself: its id, its storage, and control over its events.
 
-import { checkArgumentCount, checkCallback, convertString } from '../../src/contract/arguments.ts';
-import type { DurableObjectId } from '../../src/contract/object-id.ts';
-import type { DurableObjectStorage } from '../../src/contract/storage.ts';
-import { refuseToClone } from '../../src/serializer/object-kind.ts';
-import { WebSocketRequestResponsePair } from '../../src/sockets/install.ts';
-import type { WebSocket } from '../../src/sockets/web-socket.ts';
+import { WebSocketRequestResponsePair } from '../../../src/shared/calls/sockets/install.ts';
+import type { WebSocket } from '../../../src/shared/calls/sockets/web-socket.ts';
+import {
+  checkArgumentCount,
+  checkCallback,
+  convertString,
+} from '../../../src/shared/contract/arguments.ts';
+import type { DurableObjectId } from '../../../src/shared/contract/object-id.ts';
+import type { DurableObjectStorage } from '../../../src/shared/contract/storage.ts';
+import { refuseToClone } from '../../../src/shared/values/object-kind.ts';
+import { checkConstructor, type INTERNAL } from '../../engine/sql/platform-class.ts';
 import type { InstanceSockets } from '../sockets/instance-sockets.ts';
-import { checkConstructor, type INTERNAL } from '../storage/surface.ts';
-import type { InstanceBindings } from './instance-bindings.ts';
 
 /** The longest limit workerd accepts for a handler: a week, in milliseconds. */
 const EVENT_TIMEOUT_MS_MAX = 604_800_000;
 
-/** What `ctx` needs from its instance. */
+/** The functions of the instance for `ctx`. */
 export interface StateOwner {
   readonly id: DurableObjectId;
   readonly publicStorage: DurableObjectStorage;
@@ -50,7 +53,7 @@ export class DurableObjectState {
     return this.#owner.blockConcurrency(callback);
   }
 
-  /** What a facet's class was given (`ctx.exports.Room({ props })`); otherwise empty. */
+  /** The props of a facet's class (`ctx.exports.Room({ props })`); otherwise empty. */
   get props(): object {
     return this.#owner.bindings.props;
   }
@@ -80,7 +83,7 @@ export class DurableObjectState {
     this.#owner.sockets.accept(...parameters);
   }
 
-  /** The open sockets that the object has accepted; with a tag, those that have it. */
+  /** The open sockets that the object has accepted; with a tag, the sockets that have it. */
   getWebSockets(tag?: unknown): WebSocket[] {
     return this.#owner.sockets.list(tag === undefined ? undefined : String(tag));
   }
@@ -136,3 +139,15 @@ export class DurableObjectState {
 }
 
 refuseToClone(DurableObjectState);
+
+/** The other objects that code of an instance reaches, and the values that it was given besides its storage. */
+export interface InstanceBindings {
+  readonly env: object;
+  /** `ctx.exports`: all classes. */
+  readonly exports: object;
+  readonly facets: object;
+  readonly props: object;
+}
+
+/** Of an instance without a class. */
+export const NO_BINDINGS: InstanceBindings = { env: {}, exports: {}, facets: {}, props: {} };

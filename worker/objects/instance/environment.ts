@@ -1,42 +1,55 @@
-// What a host and its objects need from the platform: time, turns of the event loop, randomness, files,
+// The platform's services for a host and its objects: time, turns of the event loop, randomness, files,
 // SQLite.
 //
 // All of it is passed in, so that tests can drive it. Object code still uses the platform's globals;
-// worker/globals replaces those.
+// worker/realm/globals replaces those.
 
+import type { ObjectMedium } from '../../engine/file/medium.ts';
+import type { Space } from '../../engine/file/space-watch.ts';
+import type { FileSizes, ObjectFiles } from '../../engine/log/object-files.ts';
+import type { DatabaseEvents } from '../../engine/sql/database.ts';
+import type { Limits, QueryLimits } from '../../engine/sql/query-limits.ts';
+import type { LogDatabase } from '../../engine/storage/databases.ts';
+import type { StorageOptions } from '../../engine/storage/storage-environment.ts';
 import type { ObjectCatalog } from '../catalog/catalog.ts';
-import type { ObjectMedium } from '../file/medium.ts';
-import type { Space } from '../file/space-watch.ts';
 import type { Turns } from '../io/turns.ts';
-import type { ObjectFiles } from '../log/object-files.ts';
-import type { DatabaseEvents } from '../sql/database.ts';
-import type { Limits } from '../sql/query-limits.ts';
-import type { LogDatabase } from '../storage/log-database.ts';
-import type { StorageOptions } from '../storage/options.ts';
+import type { KeptResults } from '../live/kept-results.ts';
 
 export interface HostEnvironment extends Turns {
-  /** Milliseconds since the epoch, by the host's clock. */
+  /** Milliseconds since the epoch, by the host's clock, which follows the wall clock. */
   now(): number;
+  /** Milliseconds of the host's clock that only go forward, whatever the wall clock does. */
+  elapsed(): number;
   randomUint32(): number;
   /**
    * Runs the task when the delay has passed on the host's clock; the result cancels it. `keepsAlive`: a
    * process waits for it.
    */
   after(delayMs: number, task: () => void, keepsAlive?: boolean): () => void;
+  /** Runs the task when the host's clock shows this time; the result cancels it. */
+  at(timeMs: number, task: () => void): () => void;
   /** True while someone other than the system moves the host's clock. @default false */
   isTimeControlled?(): boolean;
   /** True when the network accepts a stream as a body. @default false: browsers do not */
   readonly sendsStreams?: boolean;
   /** Like `after`, in real time, which goes on while the host's clock stands still. */
-  afterRealTime(delayMs: number, task: () => void): () => void;
+  afterRealTime(delayMs: number, task: () => void, keepsAlive?: boolean): () => void;
   /** The files of objects, by key of their addresses. */
   readonly medium: ObjectMedium;
+  /** For one object: a call on its files has failed in this process; see LogEnvironment. */
+  readonly hasFailed?: boolean;
+  /** For one object: the history that its branches need; see LogEnvironment. */
+  pinnedSequence?(): number;
+  /** Sizes of the objects' files. @default the usual ones */
+  readonly fileSizes?: FileSizes;
   /** How long an instance without events stays in memory, in milliseconds. @default 10,000 */
   readonly idleMs?: number;
   /** How much space there is for files; without it nobody is told that it is short. */
   estimate?(): Promise<Space>;
   /** The index of objects with a class. */
   readonly catalog: ObjectCatalog;
+  /** Keeps results of live reads for the next visit of a page. @default nothing is kept */
+  readonly kept?: KeptResults;
   /** Options of objects without a class. */
   readonly storageOptions?: StorageOptions;
   /** True when the flag of a call was revoked, which cancels the call. @default never */
@@ -44,5 +57,9 @@ export interface HostEnvironment extends Turns {
   /** Limits of queries and imports. @default those of query-limits */
   readonly limits?: Limits;
   /** Opens SQLite on an object's log, or on a file outside of all objects. */
-  openDatabase(files: Pick<ObjectFiles, 'file'>, events: DatabaseEvents): LogDatabase;
+  openDatabase(
+    files: Pick<ObjectFiles, 'file'>,
+    events: DatabaseEvents,
+    limits?: Pick<QueryLimits, 'heapBytes'>,
+  ): LogDatabase;
 }

@@ -1,23 +1,25 @@
-// The I/O context of one instance: events come in through its input gate, and what they say leaves
+// The I/O context of one instance: events come in through its input gate, and their messages leave
 // behind its output gate.
 //
 // Invariant: an event's answer leaves only when every confirmed write made before it is durable. When
 // the instance ends, whatever still waits here rejects or never settles, and nothing runs or leaves.
 //
-// Knows nothing of the user's class and of storage, of which it asks only what is not durable yet.
+// Knows nothing of the user's class and of storage, which it asks only whether all is durable.
 
-import { runTask } from '../../src/io/current-context.ts';
-import type { Enter, IoContext, IoHost } from '../../src/io/io-context.ts';
+import { runTask } from '../../../src/shared/calls/io/current-context.ts';
+import type { Enter, IoContext, IoHost } from '../../../src/shared/calls/io/io-context.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import type { Annotation } from '../../engine/log/annotation.ts';
 import type { Cancellation } from '../io/cancellation.ts';
-import type { CriticalSection } from '../io/critical-section.ts';
-import { InputGate } from '../io/input-gate.ts';
+import { type CriticalSection, InputGate } from '../io/input-gate.ts';
 import { Lifecycle, type LifecycleEnvironment } from '../io/lifecycle.ts';
-import { OutputGate } from '../io/output-gate.ts';
 import type { Turns } from '../io/turns.ts';
 
 export interface ContextOptions extends LifecycleEnvironment, Turns {
   readonly host: IoHost;
   readonly compatibilityDate: string | undefined;
+  /** False: what the code sends to others is refused. */
+  readonly sends: boolean;
   /** Settles when every confirmed write so far is durable; undefined: they all are. */
   confirmation(): Promise<void> | undefined;
 }
@@ -30,6 +32,9 @@ export class InstanceContext implements IoContext {
   readonly #output: OutputGate;
   readonly #lifecycle: Lifecycle;
   #eventCount = 0;
+  #wasClosed = false;
+  /** Who is named as the author of commits of the running task, and of what it starts. */
+  author: Annotation | undefined;
   /** Of the call that the running task works for. */
   #cancellation: Cancellation | undefined;
 
@@ -47,6 +52,19 @@ export class InstanceContext implements IoContext {
 
   get hasEnded(): boolean {
     return this.#lifecycle.hasEnded;
+  }
+
+  checkSends(operation: string): void {
+    if (this.#options.sends) return;
+    throw storageError(
+      'BRANCH_ISOLATED',
+      `${operation}: code on a branch reaches nothing outside of the branch. Fork with { fetch: 'allow' } to let it.`,
+    );
+  }
+
+  /** An orderly end has begun: an event that has not is for the next instance. */
+  get wasClosed(): boolean {
+    return this.#wasClosed;
   }
 
   /** How many events have not been answered. */
@@ -91,7 +109,10 @@ export class InstanceContext implements IoContext {
   /** Begins an orderly end: events that still run reject. False when an end has begun already. */
   close(reason: unknown): boolean {
     const begins = this.#lifecycle.close(reason);
-    if (begins) this.gate.close();
+    if (begins) {
+      this.#wasClosed = true;
+      this.gate.close();
+    }
     return begins;
   }
 
@@ -107,7 +128,12 @@ export class InstanceContext implements IoContext {
    * end that comes first.
    */
   deliver<T>(event: () => T | PromiseLike<T>, section: CriticalSection | null = null): Promise<T> {
-    return this.#answered((settle) => this.gate.deliver(section, () => settle(call(event))));
+    return this.#answered((settle) =>
+      this.gate.deliver(section, () => {
+        this.author = undefined;
+        settle(call(event));
+      }),
+    );
   }
 
   /**
@@ -120,6 +146,7 @@ export class InstanceContext implements IoContext {
     const results: (T | Promise<T>)[] = [];
     const isAdmitted = this.gate.runNow(section, () => {
       this.#cancellation = undefined;
+      this.author = undefined;
       results.push(event());
     });
     if (!isAdmitted) return this.deliver(event, section);
@@ -134,7 +161,8 @@ export class InstanceContext implements IoContext {
 
   entrance(): Enter {
     const { currentSection } = this.gate;
-    return (task) => this.deliver(task, currentSection);
+    const again = this.#sameAuthor();
+    return (task) => this.deliver(() => again(task), currentSection);
   }
 
   send<T>(start: () => T | PromiseLike<T>): Promise<T> {
@@ -142,7 +170,7 @@ export class InstanceContext implements IoContext {
     return this.receive(
       () =>
         new Promise<T>((resolve, reject) => {
-          // In a turn of its own: what runs there may be a task of another object.
+          // In a turn of its own: a task that runs there may be of another object.
           const begin = () =>
             this.#options.nextTurn(() => {
               if (!this.hasEnded) call(start).then(resolve, reject);
@@ -158,10 +186,11 @@ export class InstanceContext implements IoContext {
       if (this.hasEnded) return; // the code that waits is part of a dead instance
       const { currentSection } = this.gate;
       const release = this.retain();
+      const again = this.#sameAuthor();
       const back = (settle: () => void) =>
         this.gate.deliverLater(currentSection, () => {
           release();
-          settle();
+          again(settle);
         });
       call(start).then(
         (value) => back(() => resolve(value)),
@@ -172,7 +201,8 @@ export class InstanceContext implements IoContext {
 
   reentry(): (event: () => void) => void {
     const { currentSection } = this.gate;
-    return (event) => this.gate.deliver(currentSection, event);
+    const again = this.#sameAuthor();
+    return (event) => this.gate.deliver(currentSection, () => again(event));
   }
 
   retain(onEnd: (reason: unknown) => void = NOTHING): () => void {
@@ -181,6 +211,28 @@ export class InstanceContext implements IoContext {
 
   onEnd(told: (reason: unknown) => void): () => void {
     return this.#lifecycle.watch(told);
+  }
+
+  /** As the continuation of a storage, in the running section. */
+  continuation(): (task: () => void) => void {
+    const go = this.gate.continuation();
+    const again = this.#sameAuthor();
+    return (task) => go(() => again(task));
+  }
+
+  /** Runs the closure as a critical section of the running task. @throws TRANSACTION_NESTING as a rejection */
+  runSection<T>(closure: () => T | PromiseLike<T>): Promise<T> {
+    const again = this.#sameAuthor();
+    return this.gate.runSection(() => again(closure), again);
+  }
+
+  /** Captures the author; the result runs a later task of that author. */
+  #sameAuthor(): <T>(task: () => T) => T {
+    const { author } = this;
+    return (task) => {
+      this.author = author;
+      return task();
+    };
   }
 
   /** Keeps the instance in memory until the promise settles. */
@@ -229,4 +281,65 @@ const NOTHING = () => {};
 
 async function call<T>(event: () => T | PromiseLike<T>): Promise<T> {
   return await event();
+}
+
+/**
+ * The output gate of an object: a message leaves when everything the object wrote before it is durable,
+ * and messages leave in the order in which they were sent.
+ */
+export class OutputGate {
+  readonly #confirmation: () => Promise<void> | undefined;
+  /** Passage of the last message that waits; later ones queue behind it. */
+  #last: Promise<void> | undefined;
+
+  /** `confirmation` settles when every confirmed write so far is durable; undefined: they all are. */
+  constructor(confirmation: () => Promise<void> | undefined) {
+    this.#confirmation = confirmation;
+  }
+
+  /**
+   * Settles when a message sent now may leave; undefined: at once. Rejects when the writes before it
+   * are lost.
+   */
+  passage(): Promise<void> | undefined {
+    const before = this.#last;
+    const confirmation = this.#confirmation();
+    if (before === undefined && confirmation === undefined) return undefined;
+    const passage = Promise.all([before, confirmation]).then(() => {});
+    this.#last = passage;
+    const passed = () => {
+      if (this.#last === passage) this.#last = undefined;
+    };
+    passage.then(passed, passed);
+    return passage;
+  }
+}
+
+/**
+ * The limit of work that holds an object: a critical section, an alarm's handler.
+ *
+ * It runs in real time, since the host's clock may stand still, and ends with the instance.
+ */
+export interface LimitedOwner {
+  /** Runs the task after the delay in real time; the result cancels it. */
+  afterRealTime(delayMs: number, task: () => void): () => void;
+  /** Keeps the instance; `onEnd` is called when it ends first. */
+  retain(onEnd: () => void): () => void;
+}
+
+/** Runs the work and keeps the instance meanwhile; calls `onTimeout` if it takes longer. */
+export async function withinLimit<T>(
+  owner: LimitedOwner,
+  limitMs: number,
+  onTimeout: () => void,
+  work: () => T | PromiseLike<T>,
+): Promise<T> {
+  const cancel = owner.afterRealTime(limitMs, onTimeout);
+  const release = owner.retain(cancel);
+  try {
+    return await work();
+  } finally {
+    cancel();
+    release();
+  }
 }

@@ -4,10 +4,10 @@
 // are exported to workerd under it. The name is part of the objects' directories, so it must be an
 // identifier.
 
-import { storageError } from '../../src/contract/errors.ts';
-import { ObjectIdFactory } from '../../src/contract/object-id.ts';
-import { ENTRYPOINT } from '../../src/contract/rpc-class.ts';
-import type { StorageOptions } from '../storage/options.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { type DurableObjectId, ObjectIdFactory } from '../../../src/shared/contract/object-id.ts';
+import { ENTRYPOINT } from '../../../src/shared/contract/rpc-class.ts';
+import type { StorageOptions } from '../../engine/storage/storage-environment.ts';
 
 /** A user's class, constructed with `ctx` and `env`. */
 export type UserClass = new (ctx: never, env: never) => object;
@@ -17,7 +17,7 @@ export interface ClassOptions {
   readonly class: UserClass;
   /** `sql`: keys, SQL and recovery. `kv`: keys only. @default 'sql' */
   readonly storage?: 'sql' | 'kv';
-  /** What ids are made from; workerd's local form is `<script>-<class>`. */
+  /** The text from which ids are derived; workerd's local form is `<script>-<class>`. */
   readonly uniqueKey?: string;
   /** `YYYY-MM-DD`. @default the one of all classes */
   readonly compatibilityDate?: string;
@@ -33,8 +33,8 @@ export interface ClassTableOptions {
   /** `YYYY-MM-DD`; see `docs/compatibility.md`. */
   readonly compatibilityDate?: string;
   /**
-   * What the main module exports, for `ctx.exports`: its classes that have no objects of their own can
-   * be those of facets. Anything but a class is ignored.
+   * The exports of the main module, for `ctx.exports`: its classes that have no objects of their own
+   * can be those of facets. Anything but a class is ignored.
    */
   readonly exports?: Readonly<Record<string, unknown>>;
 }
@@ -212,4 +212,13 @@ function check(name: string, chosen: ClassOptions): void {
       `serve: the storage of ${name} is 'sql' or 'kv', not ${JSON.stringify(chosen.storage)}.`,
     );
   }
+}
+
+/** How a facet starts: the checked answer of its parent's callback. */
+export interface FacetStartup {
+  readonly class: HostedClass;
+  /** `ctx.id` of the facet. */
+  readonly id: DurableObjectId | string;
+  /** `ctx.props` of the facet, as a payload; null: none were given. */
+  readonly props: Uint8Array | null;
 }

@@ -1,38 +1,36 @@
-// One live instance of an object: its storage, its I/O context, and the user's object.
+// One instance of an object: its storage, its I/O context, and the user's object.
 //
-// A reset ends the instance: what was not confirmed is gone, unanswered events reject, its storage
-// throws from then on, and the host makes a new instance for the next event. An orderly end (`close`)
-// rejects the events that still run, and answers those that only wait for a flush.
+// A reset ends the instance: unconfirmed writes are gone, unanswered events reject, its storage throws
+// from then on, and the host makes a new instance for the next event. An orderly end (`close`) rejects
+// events that still run, and answers events that only wait for a flush.
 
-import { type StorageError, storageError } from '../../src/contract/errors.ts';
-import { ALARM_MS_MAX, CRITICAL_SECTION_MS_MAX } from '../../src/contract/limits.ts';
-import type { StorageRead } from '../../src/contract/live.ts';
+import { bindToFrame } from '../../../src/shared/calls/io/async-frame.ts';
+import type { IoHost } from '../../../src/shared/calls/io/io-context.ts';
+import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
+import { ALARM_MS_MAX, CRITICAL_SECTION_MS_MAX } from '../../../src/shared/contract/limits.ts';
+import type { StorageRead } from '../../../src/shared/contract/live.ts';
 import {
   addressKey,
   type DurableObjectId,
   type ObjectAddress,
-} from '../../src/contract/object-id.ts';
-import type { DurableObjectStorage as PublicStorage } from '../../src/contract/storage.ts';
-import { bindToFrame } from '../../src/io/async-frame.ts';
-import type { IoHost } from '../../src/io/io-context.ts';
-import type { LiveSource } from '../../src/live/live-value.ts';
-import { AlarmInvocationInfo } from '../alarms/alarm-info.ts';
-import type { CriticalSection } from '../io/critical-section.ts';
-import { LiveReads } from '../live/live-reads.ts';
-import { storageRead } from '../live/storage-read.ts';
-import { ObjectFiles } from '../log/object-files.ts';
+} from '../../../src/shared/contract/object-id.ts';
+import type { DurableObjectStorage as PublicStorage } from '../../../src/shared/contract/storage.ts';
+import type { LiveSource } from '../../../src/shared/live/live-value.ts';
+import { annotationOf } from '../../engine/log/annotation.ts';
+import type { LogEnvironment } from '../../engine/log/commit-log.ts';
+import { ObjectFiles } from '../../engine/log/object-files.ts';
+import { INTERNAL } from '../../engine/sql/platform-class.ts';
+import { DurableObjectStorage } from '../../engine/storage/durable-object-storage.ts';
+import { ObjectStorage } from '../../engine/storage/object-storage.ts';
+import { AlarmInvocationInfo } from '../alarms/alarm-scheduler.ts';
+import type { CriticalSection } from '../io/input-gate.ts';
+import { LiveReads, storageRead } from '../live/live-reads.ts';
 import type { HibernatingSockets } from '../sockets/hibernating-sockets.ts';
 import { InstanceSockets } from '../sockets/instance-sockets.ts';
-import { DurableObjectStorage } from '../storage/durable-object-storage.ts';
-import { ObjectStorage } from '../storage/object-storage.ts';
-import { INTERNAL } from '../storage/surface.ts';
-import { DurableObjectState } from './durable-object-state.ts';
+import { DurableObjectState, type InstanceBindings, NO_BINDINGS } from './durable-object-state.ts';
 import type { HostEnvironment } from './environment.ts';
-import type { FacetStartup } from './facet-startup.ts';
-import type { Handlers } from './handlers.ts';
-import { type InstanceBindings, NO_BINDINGS } from './instance-bindings.ts';
-import { InstanceContext } from './instance-context.ts';
-import type { HostedClass } from './object-class.ts';
+import { InstanceContext, withinLimit } from './instance-context.ts';
+import type { FacetStartup, HostedClass } from './object-class.ts';
 import {
   aborted,
   alarmOfFacet,
@@ -43,13 +41,12 @@ import {
   storageReason,
   withReset,
 } from './reset-reasons.ts';
-import { withinLimit } from './time-limit.ts';
-import { UserObject } from './user-object.ts';
+import { type Handlers, UserObject } from './user-object.ts';
 
 /** How long an instance without events stays in memory (workerd: 10 s). */
 const IDLE_MS = 10_000;
 
-/** What the user's object of an instance is made from. */
+/** The class and arguments of an instance's user object. */
 export interface Construction {
   readonly class: HostedClass;
   /** The object's sockets, which outlive the instance. */
@@ -59,12 +56,14 @@ export interface Construction {
   makeBindings(instance: ObjectInstance): InstanceBindings;
 }
 
-/** Who reset an object: its own code or storage, or someone outside (a page's tool, a test). */
-export type ResetBy = 'itself' | 'outside';
+/** Who reset an object: its own code, its storage, which failed, or someone outside (a page's tool, a test). */
+export type ResetBy = 'itself' | 'storage' | 'outside';
 
 export interface InstanceEvents {
   /** The instance was reset; `released` settles when its files are free. */
   onReset(instance: ObjectInstance, released: Promise<void>, reason: unknown, by: ResetBy): void;
+  /** The object is about to set its alarm. @throws DISK_FULL while it may not */
+  onAlarmSet(): void;
   /** A commit of the object is durable for the first time that this instance knows of. */
   onStored(instance: ObjectInstance): void;
   /** The disk was full, and the object's oldest history was given up. */
@@ -77,7 +76,7 @@ export interface InstanceEvents {
   onAlarm(instance: ObjectInstance, timeMs: number | null): void;
 }
 
-/** What an instance is opened with. */
+/** The options with which an instance is opened. */
 export interface InstanceOptions {
   readonly address: ObjectAddress;
   /** Null for an object without a class. */
@@ -85,6 +84,22 @@ export interface InstanceOptions {
   readonly environment: HostEnvironment;
   readonly host: IoHost;
   readonly events: InstanceEvents;
+  /** Of a branch: opens its files. */
+  readonly openBranch?: (environment: LogEnvironment) => Promise<OpenedBranch>;
+}
+
+/** The files of a branch, and whether what its code sends to others is sent. */
+export interface OpenedBranch {
+  readonly files: ObjectFiles;
+  readonly sends: boolean;
+}
+
+/** A reset that has ended the instance. */
+interface Reset {
+  /** Settles when the instance's files are free. */
+  readonly released: Promise<void>;
+  /** The alarm whose handler the reset ended must not run again. */
+  readonly dropsAlarm: boolean;
 }
 
 export class ObjectInstance {
@@ -99,11 +114,10 @@ export class ObjectInstance {
   readonly #construction: Construction | null;
   readonly #userObject: UserObject | null;
   readonly #sockets: InstanceSockets | null;
-  #dropsAlarm = false;
   #isNoted = false;
   /** Answers wait for it, besides the writes of the storage. */
   #changes: Promise<void> | undefined;
-  #released: Promise<void> = Promise.resolve();
+  #reset: Reset | null = null;
 
   /**
    * Opens the object's files, recovers them, applies a pending restore and, once `admitted`, constructs
@@ -111,7 +125,7 @@ export class ObjectInstance {
    *
    * `admitted` resolves to true if the object was stored before.
    *
-   * @throws what the files throw, and the reason of `admitted`; OBJECT_MISSING; the files are free then
+   * @throws errors of the files, and the reason of `admitted`; OBJECT_MISSING; the files are free then
    */
   static async open(
     options: InstanceOptions,
@@ -119,14 +133,16 @@ export class ObjectInstance {
   ): Promise<ObjectInstance> {
     admitted.catch(() => {}); // reported below
     const { address, environment, events } = options;
-    const directory = await environment.medium.directory(addressKey(address));
     const historyPruned = () => events.onHistoryPruned(address);
-    const files = await ObjectFiles.open(directory, { ...environment, historyPruned });
+    const logEnvironment = { ...environment, historyPruned };
+    const { files, sends } =
+      (await options.openBranch?.(logEnvironment)) ??
+      (await openOwnFiles(address, environment, logEnvironment));
     let instance: ObjectInstance;
     try {
       const wasStored = await admitted;
       if (wasStored && files.committedSequence === 0) throw missing(address);
-      instance = new ObjectInstance(options, files);
+      instance = new ObjectInstance(options, files, sends);
     } catch (error) {
       await files.close();
       throw error;
@@ -137,7 +153,7 @@ export class ObjectInstance {
     return instance;
   }
 
-  private constructor(options: InstanceOptions, files: ObjectFiles) {
+  private constructor(options: InstanceOptions, files: ObjectFiles, sends: boolean) {
     const { address, construction, environment, host, events } = options;
     const storageOptions = construction?.class.options ?? environment.storageOptions;
     this.address = address;
@@ -146,10 +162,11 @@ export class ObjectInstance {
     this.#construction = construction;
     this.context = new InstanceContext({
       host,
+      sends,
       compatibilityDate: storageOptions?.compatibilityDate,
       nextTurn: environment.nextTurn,
       ...(environment.beforeNextTurn && { beforeNextTurn: environment.beforeNextTurn }),
-      now: environment.now,
+      elapsed: environment.elapsed,
       after: environment.after,
       idleMs: environment.idleMs ?? IDLE_MS,
       confirmation: () => this.#confirmation(),
@@ -164,8 +181,10 @@ export class ObjectInstance {
         nextTurn: environment.nextTurn,
         afterRealTime: environment.afterRealTime,
         section: (closure) => this.#section(closure),
-        continuation: () => this.context.gate.continuation(),
-        onBroken: (error) => this.#break(broken(error)),
+        continuation: () => this.context.continuation(),
+        author: () => this.context.author,
+        onBroken: (error) => this.#break(broken(error), 'storage'),
+        onReplaced: () => this.#dropKept(),
         onFlushed: () => this.#noteStored(),
         onAlarm: (timeMs) => events.onAlarm(this, timeMs),
         checkAlarm: () => this.#checkAlarm(),
@@ -176,6 +195,7 @@ export class ObjectInstance {
     );
     this.live = new LiveReads({
       accesses: this.storage.accesses,
+      nextTurn: environment.nextTurn,
       deliver: (event) => this.context.deliver(event),
       section: (closure) => this.#section(closure),
       durability: () => this.storage.durability(),
@@ -199,7 +219,7 @@ export class ObjectInstance {
 
   /** Settles when the files of an instance that was reset are free. */
   get released(): Promise<void> {
-    return this.#released;
+    return this.#reset?.released ?? Promise.resolve();
   }
 
   /** @throws when the object has no class: nothing would handle their messages */
@@ -225,13 +245,17 @@ export class ObjectInstance {
 
   /** When its handler is to run, in milliseconds; null without an alarm, and without a handler. */
   get alarmMs(): number | null {
-    const runs = this.handlers.alarm !== undefined && this.startup === undefined;
-    return runs ? this.storage.storedAlarm : null;
+    return this.#runsAlarms ? this.storage.storedAlarm : null;
+  }
+
+  /** The next instance has another state, whose alarm is to be run. */
+  get restoresAlarm(): boolean {
+    return this.#runsAlarms && this.storage.past.isToBeRestored;
   }
 
   /** The alarm whose handler the reset ended must not run again. */
   get dropsAlarm(): boolean {
-    return this.#dropsAlarm;
+    return this.#reset?.dropsAlarm ?? false;
   }
 
   get hasEnded(): boolean {
@@ -270,13 +294,16 @@ export class ObjectInstance {
 
   /**
    * Runs the alarm's handler as an event; rejects when it fails. Resolves to the time of an alarm
-   * that is not due, otherwise to null; without an alarm nothing happens.
+   * that is not due, otherwise to null; without an alarm nothing happens. A retry is due even if the wall clock was
+   * set back since the first run.
    */
   alarm(retryCount: number): Promise<number | null> {
     return this.deliver(async () => {
+      this.context.author = ALARM;
       const scheduledTime = this.alarmMs;
       if (scheduledTime === null) return null;
-      if (scheduledTime > this.#environment.now()) return scheduledTime;
+      const isEarly = retryCount === 0 && scheduledTime > this.#environment.now();
+      if (isEarly) return scheduledTime;
       await this.#runAlarm(new AlarmInvocationInfo({ scheduledTime, retryCount }));
       return null;
     });
@@ -303,6 +330,11 @@ export class ObjectInstance {
     return this.context.retain();
   }
 
+  /** Settles when the work that answers wait for is done, besides the writes of the storage. */
+  get confirmed(): Promise<void> {
+    return this.#changes ?? Promise.resolve();
+  }
+
   /** From now on answers wait for this work too, as for a write; if it fails, the object is reset. */
   confirm(work: Promise<void>): void {
     const all = Promise.all([this.#changes, work]).then(
@@ -318,11 +350,15 @@ export class ObjectInstance {
     this.context.keepAlive(all);
   }
 
+  #dropKept(): void {
+    const { kept } = this.#environment;
+    if (kept !== undefined) this.confirm(kept.drop(this.address));
+  }
+
   /** Resets the object and throws the reason, so that the running code stops. */
   abort(reason: string | undefined, retryAlarm = true): never {
     const error = aborted(reason);
-    if (!this.hasEnded) this.#dropsAlarm = !retryAlarm;
-    this.reset(error);
+    if (!this.hasEnded) this.#break(error, 'itself', !retryAlarm);
     throw error;
   }
 
@@ -333,16 +369,16 @@ export class ObjectInstance {
 
   /**
    * Ends the instance after its last write is durable. Events that still run reject with the reason;
-   * those that only wait for a flush are answered.
+   * events that only wait for a flush are answered.
    *
-   * @throws what the last flush throws; the instance is reset then
+   * @throws errors of the last flush; the instance is reset then
    */
   async close(reason: StorageError): Promise<void> {
     if (!this.context.close(reason)) return;
     try {
       await this.storage.close();
     } catch (error) {
-      this.#break(broken(error));
+      this.#break(broken(error), 'storage');
       throw error;
     } finally {
       this.context.end(reason);
@@ -350,10 +386,11 @@ export class ObjectInstance {
   }
 
   // Also while it closes: then the last flush has failed.
-  #break(reason: unknown, by: ResetBy = 'itself'): void {
+  #break(reason: unknown, by: ResetBy = 'itself', dropsAlarm = false): void {
     if (!this.context.end(reason)) return;
-    this.#released = this.storage.break(storageReason(reason));
-    this.#events.onReset(this, this.#released, reason, by);
+    const released = this.storage.break(storageReason(reason));
+    this.#reset = { released, dropsAlarm };
+    this.#events.onReset(this, released, reason, by);
     this.#sockets?.reset();
   }
 
@@ -368,6 +405,7 @@ export class ObjectInstance {
     const construction = this.#construction;
     if (construction === null) return;
     this.context.gate.resume(null, () => {
+      this.context.author = CONSTRUCTOR;
       try {
         this.#userObject?.construct(this.state, construction.makeBindings(this));
       } catch (error) {
@@ -382,8 +420,14 @@ export class ObjectInstance {
     return Promise.all([this.#changes, writes]).then(() => {});
   }
 
+  get #runsAlarms(): boolean {
+    const isAlone = this.startup === undefined && this.address.branch === undefined;
+    return isAlone && this.handlers.alarm !== undefined;
+  }
+
   #checkAlarm(): void {
     this.#userObject?.checkAlarm();
+    this.#events.onAlarmSet();
     if (this.startup === undefined) return;
     const reason = alarmOfFacet();
     this.reset(reason);
@@ -417,7 +461,7 @@ export class ObjectInstance {
 
   #section<T>(closure: () => T | PromiseLike<T>): Promise<T> {
     const work = bindToFrame(closure);
-    return this.context.gate.runSection(() =>
+    return this.context.runSection(() =>
       this.#within(CRITICAL_SECTION_MS_MAX, sectionTimeout, work),
     );
   }
@@ -435,4 +479,15 @@ export class ObjectInstance {
   }
 }
 
+const ALARM = annotationOf({ kind: 'alarm' });
+const CONSTRUCTOR = annotationOf({ kind: 'constructor' });
 const NO_HANDLERS: Handlers = {};
+
+async function openOwnFiles(
+  address: ObjectAddress,
+  { medium }: HostEnvironment,
+  environment: LogEnvironment,
+): Promise<OpenedBranch> {
+  const directory = await medium.directory(addressKey(address));
+  return { files: await ObjectFiles.open(directory, environment), sends: true };
+}

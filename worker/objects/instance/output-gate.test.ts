@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { OutputGate } from './output-gate.ts';
+import { OutputGate } from './instance-context.ts';
 
 /** A gate whose flushes the test ends. */
 function make() {

@@ -1,8 +1,8 @@
 // Why instances are reset, or cannot be made, as errors.
 
-import { type StorageError, storageError } from '../../src/contract/errors.ts';
-import { ALARM_MS_MAX, CRITICAL_SECTION_MS_MAX } from '../../src/contract/limits.ts';
-import type { ObjectAddress } from '../../src/contract/object-id.ts';
+import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
+import { ALARM_MS_MAX, CRITICAL_SECTION_MS_MAX } from '../../../src/shared/contract/limits.ts';
+import type { ObjectAddress } from '../../../src/shared/contract/object-id.ts';
 
 export function sectionTimeout(): StorageError {
   return storageError(

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
-import { DurableObjectId } from '../../src/contract/object-id.ts';
-import { startHost } from '../boot/start-host.ts';
+import { DurableObjectId } from '../../../src/shared/contract/object-id.ts';
+import { MemoryMedium } from '../../engine/file/medium.ts';
+import { startHost } from '../../start/boot/start-host.ts';
+import { loadSqliteInNode } from '../../testing/sqlite.ts';
 import { MemoryCatalog } from '../catalog/catalog.ts';
-import { MemoryMedium } from '../file/medium.ts';
-import { loadSqliteInNode } from '../testing/sqlite.ts';
 import { ClassRegistry } from './object-class.ts';
 import { UnhostedClasses } from './unhosted-classes.ts';
 
 const ADDRESS = { className: 'Room', id: new DurableObjectId('a'.repeat(64), 'lobby') };
 
-test('[HARN2] a host without the classes stores for any, and leaves alarms to one that has them', async () => {
+test('[HARN2] a host without the classes stores for any, and leaves alarms to a host that has them', async () => {
   const runs: number[] = [];
   class Room {
     alarm(): void {

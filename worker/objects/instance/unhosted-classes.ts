@@ -1,11 +1,11 @@
 // Classes whose code is elsewhere: a host of them keeps the storage of any class's objects for tools, and runs no
 // code of theirs.
 //
-// Invariant: what is stored meanwhile is what a host with the code finds: objects are in the catalog, and alarms
-// stay set. A host of these begins no alarm.
+// Invariant: a host with the code finds all data stored meanwhile: objects are in the catalog, and alarms stay
+// set. A host of these begins no alarm.
 
-import { storageError } from '../../src/contract/errors.ts';
-import { ObjectIdFactory } from '../../src/contract/object-id.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { ObjectIdFactory } from '../../../src/shared/contract/object-id.ts';
 import { ClassRegistry, isClassName, type ObjectClass, uniqueKeyOf } from './object-class.ts';
 
 /** Every name is that of a class. */

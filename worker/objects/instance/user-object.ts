@@ -2,10 +2,14 @@
 //
 // Invariant: handlers are known only after the constructor has returned.
 
-import { storageError } from '../../src/contract/errors.ts';
-import type { DurableObjectState } from './durable-object-state.ts';
-import { type Handlers, handlersOf } from './handlers.ts';
-import { type InstanceBindings, NO_BINDINGS } from './instance-bindings.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import type { AlarmInvocationInfo } from '../alarms/alarm-scheduler.ts';
+import type { SocketHandlers } from '../sockets/hibernating-sockets.ts';
+import {
+  type DurableObjectState,
+  type InstanceBindings,
+  NO_BINDINGS,
+} from './durable-object-state.ts';
 import type { HostedClass } from './object-class.ts';
 
 type State =
@@ -29,7 +33,7 @@ export class UserObject {
     this.#class = objectClass;
   }
 
-  /** @throws what the user's constructor throws */
+  /** @throws the error of the user's constructor */
   construct(ctx: DurableObjectState, bindings: InstanceBindings): void {
     this.#state = { kind: 'constructing', bindings };
     try {
@@ -50,7 +54,7 @@ export class UserObject {
     return this.#state.kind === 'constructed' ? this.#state.handlers : NO_HANDLERS;
   }
 
-  /** What it was constructed with. */
+  /** The bindings with which it was constructed. */
   get bindings(): InstanceBindings {
     return this.#state.kind === 'unconstructed' ? NO_BINDINGS : this.#state.bindings;
   }
@@ -63,4 +67,27 @@ export class UserObject {
       `setAlarm: class ${this.#class.name} has no alarm() handler; give it one.`,
     );
   }
+}
+
+/**
+ * The members that the host calls, each bound to its object. Callers call the others.
+ *
+ * Like workerd, a host reads them once, when the object has been constructed: a field or a getter counts
+ * as much as a method, and a function assigned later is not a handler.
+ */
+export interface Handlers extends SocketHandlers {
+  readonly fetch?: (request: Request) => unknown;
+  readonly alarm?: (info: AlarmInvocationInfo) => unknown;
+}
+
+const HANDLERS = ['fetch', 'alarm', 'webSocketMessage', 'webSocketClose'] as const;
+
+/** @throws the error of a getter */
+function handlersOf(object: object): Handlers {
+  const handlers: Record<string, (...parameters: never[]) => unknown> = {};
+  for (const name of HANDLERS) {
+    const member: unknown = Reflect.get(object, name);
+    if (typeof member === 'function') handlers[name] = member.bind(object);
+  }
+  return handlers;
 }

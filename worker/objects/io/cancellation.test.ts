@@ -5,9 +5,10 @@ const URL = 'blob:flag';
 const CANCELLED = expect.objectContaining({ code: 'CANCELLED' });
 
 function create() {
-  const world = { nowMs: 1000, revoked: false, looks: 0 };
+  const world = { nowMs: 1000, aheadMs: 0, revoked: false, looks: 0 };
   const cancellations = new Cancellations({
-    now: () => world.nowMs,
+    now: () => world.nowMs + world.aheadMs,
+    elapsed: () => world.nowMs,
     isRevoked() {
       world.looks += 1;
       return world.revoked;
@@ -24,7 +25,7 @@ test('[CANCEL2] a call that has waited is checked by its flag, and is not made i
   expect(() => call.check()).toThrow(CANCELLED);
 });
 
-test('[CANCEL9] a flag that was never seen counts as revoked only after a while; one that was, at once', () => {
+test('[CANCEL9] a flag that was never seen counts as revoked only after a while; a flag that was seen, at once', () => {
   const { world, cancellations } = create();
   const call = cancellations.begin({ url: URL, madeMs: 1000 });
   world.revoked = true; // or not known here yet
@@ -40,6 +41,15 @@ test('[CANCEL9] a flag that was never seen counts as revoked only after a while;
   const never = cancellations.begin({ url: 'blob:never', madeMs: world.nowMs });
   world.nowMs += KNOWN_MS;
   expect(never.isCancelled()).toBe(true);
+});
+
+test('[CLOCK17] a flag is looked at as soon although the wall clock was set back', () => {
+  const { world, cancellations } = create();
+  const call = cancellations.begin({ url: URL, madeMs: 1000 });
+  world.revoked = true;
+  world.aheadMs = -3_600_000;
+  world.nowMs += KNOWN_MS;
+  expect(call.isCancelled()).toBe(true);
 });
 
 test('[CANCEL2] a call that a message has cancelled is not made', () => {

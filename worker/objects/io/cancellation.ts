@@ -1,14 +1,14 @@
-// Which calls their callers have cancelled. A worker between two tasks learns it by a message; one that is
-// busy looks whether the call's flag is still there.
+// Which calls their callers have cancelled. A worker between two tasks learns it by a message; a busy one
+// looks whether the call's flag still exists.
 //
 // Invariant: a flag is looked at only where that is worth a few milliseconds: in a statement that runs for
 // long, and before a call that was made some time ago, whose caller may have cancelled it while the worker
 // was busy.
 //
-// Does not know how a flag is looked at, nor what is stopped.
+// Does not know how a flag is looked at, nor how a call is stopped.
 
-import type { CallFlag } from '../../src/contract/call-flag.ts';
-import { type StorageError, storageError } from '../../src/contract/errors.ts';
+import type { CallFlag } from '../../../src/shared/contract/call-flag.ts';
+import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
 
 /** Whether the caller still wants a call. */
 export interface Cancellation {
@@ -19,15 +19,17 @@ export interface Cancellation {
 }
 
 export interface CancellationEnvironment {
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since the epoch: all that two threads have in common. */
   now(): number;
+  /** Milliseconds of this thread that only go forward. */
+  elapsed(): number;
   /** True when the page that made the flag has revoked it, or is gone. */
   isRevoked(url: string): boolean;
 }
 
 /**
- * How long what is known of a flag is good enough: a look takes some milliseconds, and in a worker that is not
- * busy a message comes sooner.
+ * How long a look at a flag is valid: a look takes some milliseconds, and in a worker that is not busy a
+ * message comes sooner.
  */
 const LOOK_MS = 100;
 
@@ -41,9 +43,8 @@ interface FlaggedCalls {
   isCancelled: boolean;
   /** The flag was seen once. */
   isKnown: boolean;
-  /** When the first of the calls was made. */
+  /** When the first of the calls was made, by this thread's monotonic clock, and when the flag was there for certain. */
   readonly madeMs: number;
-  /** When the flag was there for certain. */
   lookMs: number;
   count: number;
 }
@@ -63,15 +64,16 @@ export class Cancellations {
 
   /** A call with this flag is under way until `end` is called. */
   begin({ url, madeMs }: CallFlag): Cancellation & { end(): void } {
-    const calls = this.#calls.get(url) ?? this.#first(madeMs);
+    const { now, elapsed, isRevoked } = this.#environment;
+    const callMs = elapsed() - Math.max(0, now() - madeMs);
+    const calls = this.#calls.get(url) ?? this.#first(callMs);
     this.#calls.set(url, calls);
     calls.count += 1;
-    const { now, isRevoked } = this.#environment;
-    calls.lookMs = Math.max(calls.lookMs, Math.min(madeMs, now()));
+    calls.lookMs = Math.max(calls.lookMs, callMs);
     const isCancelled = () => {
-      if (calls.isCancelled || now() - calls.lookMs < LOOK_MS) return calls.isCancelled;
+      if (calls.isCancelled || elapsed() - calls.lookMs < LOOK_MS) return calls.isCancelled;
       const isGone = isRevoked(url);
-      calls.lookMs = now();
+      calls.lookMs = elapsed();
       calls.isKnown ||= !isGone;
       calls.isCancelled = isGone && (calls.isKnown || calls.lookMs - calls.madeMs >= KNOWN_MS);
       return calls.isCancelled;
@@ -89,10 +91,10 @@ export class Cancellations {
   }
 
   #first(madeMs: number): FlaggedCalls {
-    return { isCancelled: false, isKnown: false, madeMs, lookMs: 0, count: 0 };
+    return { isCancelled: false, isKnown: false, madeMs, lookMs: madeMs, count: 0 };
   }
 
-  /** The calls with these flags are cancelled; those that are over stay as they are. */
+  /** The calls with these flags are cancelled; ended calls stay as they are. */
   cancel(urls: readonly string[]): void {
     for (const url of urls) {
       const calls = this.#calls.get(url);

@@ -5,9 +5,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { InputGate } from './input-gate.ts';
 
-/** What a task does, one step after the other. */
+/** One step of a task. */
 type Step =
-  /** Opens a section inside what runs. */
+  /** Opens a section inside the running one. */
   | {
       readonly do: 'section';
       readonly steps: readonly Step[];
@@ -60,7 +60,7 @@ interface Open {
 /** Runs a program on a gate and notes every breach of a rule. */
 class Run {
   readonly breaches: string[] = [];
-  /** What was begun and has not settled. */
+  /** Begun tasks that have not settled. */
   readonly pending = new Set<string>();
   readonly #tasks: (() => void)[] = [];
   readonly #gate = new InputGate({ nextTurn: (task) => void this.#tasks.push(task) });
@@ -214,7 +214,7 @@ describe('any nesting', () => {
       }),
       options,
     );
-  }, 30_000);
+  });
 
   test('[GATE9] after it is closed nothing runs, whenever that is', async () => {
     await fc.assert(
@@ -225,5 +225,5 @@ describe('any nesting', () => {
       }),
       options,
     );
-  }, 30_000);
+  });
 });

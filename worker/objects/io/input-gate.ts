@@ -1,20 +1,20 @@
 // The input gate of one object: which of its events may run now.
 //
-// An event is a task: a call, a fired timer, the continuation of I/O. Each runs in a turn of the
-// event loop of its own, and what it awaits in microtasks runs with it. While a critical section is
-// open (a transaction, or blockConcurrencyWhile) only its own tasks run; all others wait, in order.
-// A task that began in a section belongs to it; after the section has ended, to the one around it.
+// An event is a task: a call, a fired timer, the continuation of I/O. Each runs in a turn of the event
+// loop of its own, and its microtasks run with it. While a critical section is open (a transaction, or
+// blockConcurrencyWhile) only its own tasks run; all others wait, in order. A task that began in a
+// section belongs to it; after the section has ended, to the one around it.
 //
 // Invariants:
 //   a task runs only when the section it belongs to is `#active`, the innermost open one
 //   `#current` is the section of the task that runs or ran last: what that task starts belongs to it
 //
-// Knows nothing of storage. What a browser API delivers past this gate (a raw event listener)
+// Knows nothing of storage. An event that a browser API delivers past this gate (to a raw listener)
 // belongs to the section of the last task; docs/compatibility.md says so.
 
-import { CriticalSection, checkDepth, innermostOpen } from './critical-section.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { CRITICAL_SECTION_DEPTH_MAX } from '../../../src/shared/contract/limits.ts';
 import type { Turns } from './turns.ts';
-import { WaitingTasks } from './waiting-tasks.ts';
 
 export class InputGate {
   readonly #turns: Turns;
@@ -65,7 +65,10 @@ export class InputGate {
     return true;
   }
 
-  /** Continues what runs: in the caller's turn when the gate admits it now, otherwise when it does. */
+  /**
+   * Continues the running task: in the caller's turn when the gate admits it now, otherwise when it
+   * does.
+   */
   resume(section: CriticalSection | null, task: () => void): void {
     if (this.#isClosed) return;
     if (this.#admitsNow(section)) this.#run(task);
@@ -93,27 +96,30 @@ export class InputGate {
 
   /**
    * Runs the closure as a critical section inside the running task's, in a later turn, and settles
-   * as it does. Sections of one parent run one after the other, in order of the calls.
+   * as it does. Sections of one parent run one after the other, in order of the calls. `after` runs what follows.
    *
    * @throws TRANSACTION_NESTING as a rejection
    */
-  runSection<T>(closure: () => T | PromiseLike<T>): Promise<T> {
+  runSection<T>(
+    closure: () => T | PromiseLike<T>,
+    after = (task: () => void) => task(),
+  ): Promise<T> {
     const parent = this.currentSection;
     return new Promise<T>((resolve, reject) => {
       checkDepth(parent);
-      if (this.#isClosed) return; // the code that waits is part of what has ended
+      if (this.#isClosed) return; // the waiting code is part of the section that has ended
       this.#opening.add(parent, () => {
         const section = this.#open(parent);
         call(closure).then(
-          (value) => this.#end(section, () => resolve(value)),
-          (error) => this.#end(section, () => reject(error)),
+          (value) => this.#end(section, () => after(() => resolve(value))),
+          (error) => this.#end(section, () => after(() => reject(error))),
         );
       });
       this.#scheduleDrain();
     });
   }
 
-  /** Drops what waits, for good: the object was reset. */
+  /** Drops waiting tasks, for good: the object was reset. */
   close(): void {
     this.#isClosed = true;
     this.#waiting.clear();
@@ -178,4 +184,66 @@ export class InputGate {
 
 async function call<T>(closure: () => T | PromiseLike<T>): Promise<T> {
   return await closure();
+}
+
+/** A critical section: a stretch of time in which only the section's own events run. Sections nest. */
+export class CriticalSection {
+  /** The section around it; null when it is the outermost. */
+  readonly parent: CriticalSection | null;
+  readonly depth: number;
+  hasEnded = false;
+
+  constructor(parent: CriticalSection | null) {
+    this.parent = parent;
+    this.depth = depthWithin(parent);
+  }
+}
+
+/** The section itself while it is open, else the first open one around it; null outside of all. */
+function innermostOpen(section: CriticalSection | null): CriticalSection | null {
+  let current = section;
+  while (current?.hasEnded) current = current.parent;
+  return current;
+}
+
+/** Checks that a section may open inside `parent`. @throws TRANSACTION_NESTING */
+function checkDepth(parent: CriticalSection | null): void {
+  const depth = depthWithin(parent);
+  if (depth <= CRITICAL_SECTION_DEPTH_MAX) return;
+  throw storageError(
+    'TRANSACTION_NESTING',
+    `Critical sections are nested ${depth} deep, at most ${CRITICAL_SECTION_DEPTH_MAX}.`,
+  );
+}
+
+function depthWithin(parent: CriticalSection | null): number {
+  return parent === null ? 1 : parent.depth + 1;
+}
+
+interface Waiting {
+  readonly section: CriticalSection | null;
+  readonly task: () => void;
+}
+
+/** Tasks that wait, each for its critical section, in order of arrival. */
+class WaitingTasks {
+  #waiting: Waiting[] = [];
+
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0;
+  }
+
+  add(section: CriticalSection | null, task: () => void): void {
+    this.#waiting.push({ section, task });
+  }
+
+  /** Removes and returns the first task of the section; undefined when none waits for it. */
+  take(section: CriticalSection | null): (() => void) | undefined {
+    const index = this.#waiting.findIndex((waiting) => innermostOpen(waiting.section) === section);
+    return index < 0 ? undefined : this.#waiting.splice(index, 1)[0]!.task;
+  }
+
+  clear(): void {
+    this.#waiting = [];
+  }
 }

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { storageError } from '../../src/contract/errors.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { createTestHost, type TestHost } from '../../testing/test-host.ts';
 import type { DurableObjectState } from '../instance/durable-object-state.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
-import { createTestHost, type TestHost } from '../testing/test-host.ts';
 import { Lifecycle } from './lifecycle.ts';
 
 class Thing {
@@ -208,7 +208,7 @@ type Step =
   | { readonly do: 'reset' | 'erase'; readonly name: string }
   | { readonly do: 'hold' | 'release' | 'failHeld' | 'failNext' | 'finish' | 'turn' };
 
-/** What calls do; `wait`s end by the step `finish`. */
+/** The steps of calls; a `wait` ends by the step `finish`. */
 const EVENTS = {
   read: ({ state }: ObjectInstance) => state.storage.get('key'),
   write: ({ state }: ObjectInstance) => state.storage.put('key', 1),
@@ -331,10 +331,10 @@ describe('any order of calls, ends and failures', () => {
       }),
       { numRuns: 60, interruptAfterTimeLimit: 20_000, markInterruptAsFailure: false },
     );
-  }, 40_000);
+  });
 });
 
-describe('what keeps an instance', () => {
+describe('reasons to keep an instance', () => {
   function make() {
     let nowMs = 0;
     let timer: { readonly dueMs: number; readonly task: () => void } | undefined;
@@ -342,7 +342,7 @@ describe('what keeps an instance', () => {
     const lifecycle = new Lifecycle({
       idleMs: 10,
       onEvict,
-      now: () => nowMs,
+      elapsed: () => nowMs,
       after: (delayMs, task) => {
         expect(timer).toBeUndefined();
         timer = { dueMs: nowMs + delayMs, task };
@@ -396,7 +396,7 @@ describe('what keeps an instance', () => {
     expect(onEvict).toHaveBeenCalled();
   });
 
-  test('[OBJ14] whatever is held is told of the end, once; what is held later, at once', () => {
+  test('[OBJ14] every holder hears of the end, once; a later holder, at once', () => {
     const { lifecycle, isTimed } = make();
     lifecycle.start();
     const told = vi.fn();

@@ -1,13 +1,13 @@
-// The life of an instance: what keeps it in memory, when it is evicted, and who is told of its end.
+// The life of an instance: the reasons to keep it in memory, its eviction, and the notices of its end.
 //
-// Invariant: an instance ends once; whoever ends it, every holder and watcher is told the reason, and one
-// that comes later is told at once. The eviction timer belongs to this instance and ends with it.
+// Invariant: an instance ends once; whoever ends it, every holder and watcher gets the reason, and a
+// later one gets it at once. The eviction timer belongs to this instance and ends with it.
 //
 // Knows nothing of files and events.
 
 export interface LifecycleEnvironment {
-  /** Milliseconds of the clock of `after`. */
-  now(): number;
+  /** Milliseconds of the clock of `after`, which only go forward. */
+  elapsed(): number;
   /** Runs the task after the delay; the result cancels it. */
   after(delayMs: number, task: () => void): () => void;
   readonly idleMs: number;
@@ -116,19 +116,19 @@ export class Lifecycle {
 
   #rest(): void {
     if (this.#state.kind !== 'busy' || this.#held.size > 0) return;
-    this.#state = { kind: 'idle', sinceMs: this.#environment.now() };
+    this.#state = { kind: 'idle', sinceMs: this.#environment.elapsed() };
     if (this.#cancelTimer === undefined) this.#evictAfter(this.#environment.idleMs);
     this.#environment.onRest?.();
   }
 
   #evictAfter(delayMs: number): void {
-    const { after, now, idleMs, onEvict } = this.#environment;
+    const { after, elapsed, idleMs, onEvict } = this.#environment;
     this.#cancelTimer = after(delayMs, () => {
       this.#cancelTimer = undefined;
       if (this.#state.kind !== 'idle') return; // the next rest sets it again
-      const leftMs = this.#state.sinceMs + idleMs - now();
+      const leftMs = this.#state.sinceMs + idleMs - elapsed();
       if (leftMs <= 0) onEvict();
-      else this.#evictAfter(Math.min(leftMs, idleMs)); // the clock may have been set back
+      else this.#evictAfter(Math.min(leftMs, idleMs)); // a test may have set the clock back
     });
   }
 }

@@ -154,7 +154,7 @@ describe('the messages behind the turns', () => {
     expect(log).toEqual(['later']);
   });
 
-  test('[GATE21] what is to follow the turns runs when they are over; without turns, soon', async () => {
+  test('[GATE21] a task to follow the turns runs when they are over; without turns, soon', async () => {
     const { turns, log, note, message } = watched(8);
     turns.afterTurns(note('soon'));
     await null;

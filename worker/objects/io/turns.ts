@@ -4,7 +4,7 @@
 // many listeners brings many turns, each with its own microtasks, for the price of one message, which
 // takes longer than a read or write of a key.
 
-import { inMicrotask } from '../../src/contract/microtask.ts';
+import { inMicrotask } from '../../../src/shared/wire/channel-endpoint.ts';
 
 /** A turn ends when the microtasks of its task have run. */
 export interface Turns {
@@ -17,7 +17,7 @@ export interface Turns {
 /** How many turns one message brings in a browser. */
 export const TURNS_PER_MESSAGE = 64;
 
-/** How long one message may bring further turns, because what others have sent waits meanwhile. */
+/** How long one message may bring further turns, because others' messages wait meanwhile. */
 const TURNS_MS_MAX = 2;
 
 /** Turns by messages that a thread posts to itself: they queue behind whatever already waits. */

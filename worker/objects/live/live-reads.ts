@@ -1,20 +1,22 @@
 // The live reads of one instance: which are due after a flush, and their new results.
 //
-// Those that a flushed commit concerns run again: reads of the storage together, as one event of the object,
+// Reads that a flushed commit concerns run again: reads of the storage together, as one event of the object,
 // then each method as a critical section, so that everything read meanwhile is its own. A result leaves only
 // if it differs from the last one, and when all it shows is durable.
 //
 // Invariant: a change that is durable is either in the last result, or the read is due. A read that failed is
-// due after every commit, because what it would have read is not known.
+// due after every commit, because its reads are not known.
 //
 // Does not know who listens: pages, or the object's own code.
 
-import { compareBytes } from '../../src/contract/key-order.ts';
-import type { Accesses } from '../storage/accesses.ts';
-import { ReadSet } from '../storage/read-set.ts';
-import type { WriteSet } from '../storage/write-set.ts';
+import { compareBytes } from '../../../src/shared/contract/key-order.ts';
+import type { StorageRead } from '../../../src/shared/contract/live.ts';
+import { serialize } from '../../../src/shared/values/encode.ts';
+import { type Accesses, ReadSet, type WriteSet } from '../../engine/storage/accesses.ts';
+import type { ObjectStorage } from '../../engine/storage/object-storage.ts';
+import { perform } from '../../engine/storage/perform.ts';
 
-/** What runs again. Its result is serialized. */
+/** A read that runs again. Its result is serialized. */
 export type LiveRead =
   | { readonly kind: 'storage'; run(): Uint8Array }
   | { readonly kind: 'method'; run(): Promise<Uint8Array> };
@@ -23,6 +25,8 @@ export type LiveResult = { readonly ok: Uint8Array } | { readonly error: unknown
 
 export interface LiveEnvironment {
   readonly accesses: Accesses;
+  /** Runs the task in a later turn. */
+  readonly nextTurn: (task: () => void) => void;
   /** Delivers an event; rejects when the instance ends. */
   deliver<T>(event: () => T | PromiseLike<T>): Promise<T>;
   /** Runs the closure as a critical section of the running event. */
@@ -34,7 +38,7 @@ export interface LiveEnvironment {
 interface Entry {
   readonly read: LiveRead;
   readonly receive: (result: LiveResult) => void;
-  /** What the last run has read. */
+  /** The reads of the last run. */
   reads: ReadSet;
   last: LiveResult | undefined;
   isDue: boolean;
@@ -43,6 +47,7 @@ interface Entry {
 export class LiveReads {
   readonly #environment: LiveEnvironment;
   readonly #entries = new Set<Entry>();
+  /** Due reads run, or will in the next turn. */
   #isRunning = false;
 
   constructor(environment: LiveEnvironment) {
@@ -73,7 +78,17 @@ export class LiveReads {
       entry.isDue = true;
       isAnyDue = true;
     }
-    if (isAnyDue) void this.#run();
+    if (isAnyDue) this.#runLater();
+  }
+
+  // The commit is answered in its turn; the concerned reads run after that, once for all commits until then.
+  #runLater(): void {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    this.#environment.nextTurn(() => {
+      this.#isRunning = false;
+      void this.#run();
+    });
   }
 
   async #run(): Promise<void> {
@@ -98,7 +113,7 @@ export class LiveReads {
     return [...this.#entries].filter(({ isDue }) => isDue);
   }
 
-  /** Runs the reads as one event, and publishes what has changed. */
+  /** Runs the reads as one event, and publishes changed results. */
   async #round(due: readonly Entry[]): Promise<void> {
     const results = await this.#environment.deliver(() => this.#readAll(due));
     await this.#environment.durability();
@@ -163,4 +178,16 @@ function failed(entry: Entry, error: unknown): LiveResult {
 function areSame(one: LiveResult, other: LiveResult): boolean {
   if ('ok' in one) return 'ok' in other && compareBytes(one.ok, other.ok) === 0;
   return 'error' in other && String(one.error) === String(other.error);
+}
+
+/** A live read of the storage: the operation it repeats, and its result as bytes. */
+export function storageRead(storage: ObjectStorage, read: StorageRead): LiveRead {
+  return { kind: 'storage', run: () => serialize(resultOf(storage, read)) };
+}
+
+function resultOf(storage: ObjectStorage, read: StorageRead): unknown {
+  if (read.op !== 'query') return perform(storage, read.op, read as never);
+  const cursor = storage.exec(read.query, read.bindings);
+  const rows = cursor.raw().toArray();
+  return { columnNames: [...cursor.columnNames], rows };
 }

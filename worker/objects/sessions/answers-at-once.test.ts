@@ -2,12 +2,12 @@
 // as it always does.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Call } from '../../src/contract/operations.ts';
-import type { Outcome } from '../../src/rpc/errors-on-wire.ts';
-import type { SessionId } from '../../src/rpc/protocol.ts';
-import { serialize } from '../../src/serializer/encode.ts';
-import { createTestHost, type TestHost } from '../testing/test-host.ts';
-import { PageSessions } from './page-sessions.ts';
+import { serialize } from '../../../src/shared/values/encode.ts';
+import type { Outcome } from '../../../src/shared/wire/errors-on-wire.ts';
+import type { Call } from '../../../src/shared/wire/operations.ts';
+import type { SessionId } from '../../../src/shared/wire/protocol.ts';
+import { createTestHost, type TestHost } from '../../testing/test-host.ts';
+import { PageSessions } from './page-session.ts';
 
 let host: TestHost;
 let sessions: PageSessions;

@@ -1,13 +1,13 @@
 // Calls of pages that are cancelled before they begin in the worker, or while they run.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { idOfStorage } from '../../src/contract/object-id.ts';
-import type { Call } from '../../src/contract/operations.ts';
-import type { Outcome } from '../../src/rpc/errors-on-wire.ts';
-import type { SessionId } from '../../src/rpc/protocol.ts';
-import { serialize } from '../../src/serializer/encode.ts';
-import { createTestHost, type TestHost } from '../testing/test-host.ts';
-import { PageSessions } from './page-sessions.ts';
+import { idOfStorage } from '../../../src/shared/contract/object-id.ts';
+import { serialize } from '../../../src/shared/values/encode.ts';
+import type { Outcome } from '../../../src/shared/wire/errors-on-wire.ts';
+import type { Call } from '../../../src/shared/wire/operations.ts';
+import type { SessionId } from '../../../src/shared/wire/protocol.ts';
+import { createTestHost, type TestHost } from '../../testing/test-host.ts';
+import { PageSessions } from './page-session.ts';
 
 let transactions = 0;
 /** The beginning of another transaction. */
@@ -48,7 +48,7 @@ const codes = (outcomes: readonly Outcome[]) =>
   outcomes.map((outcome) => ('ok' in outcome ? 'ok' : outcome.error.properties.code));
 const keys = () => host.run(async (state) => [...(await state.storage.list()).keys()]);
 
-test('[CANCEL2] of the calls of a message, those that were cancelled while they waited are not made', async () => {
+test('[CANCEL2] calls of a message that were cancelled while they waited are not made', async () => {
   const session = await open();
   revoked.add('blob:b');
   const outcomes = await sessions.execute(session, [

@@ -3,13 +3,12 @@
 // Invariant: an open cursor keeps its instance in memory, and is forgotten when the instance ends. Once
 // closed, nothing stays open: a query that still runs then delivers its first rows only.
 
-import { storageError } from '../../src/contract/errors.ts';
-import type { RowBatch } from '../../src/contract/operations.ts';
-import type { SqlStorageValue } from '../../src/contract/storage.ts';
-
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import type { SqlStorageValue } from '../../../src/shared/contract/storage.ts';
+import type { RowBatch } from '../../../src/shared/wire/operations.ts';
+import { Cursor } from '../../engine/sql/cursor.ts';
+import type { Moment } from '../../engine/storage/moment.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
-import { Cursor } from '../sql/cursor.ts';
-import type { Moment } from '../storage/moment.ts';
 
 /** Content of one batch of a cursor: however many rows a page asks for, both sides keep few of large ones. */
 const BATCH_BYTES_MAX = 1_048_576;
@@ -42,7 +41,7 @@ export class PageCursors {
     return batch(cursor, id, rows);
   }
 
-  /** The next rows of an open cursor. @throws CURSOR_CLOSED, and what its query throws */
+  /** The next rows of an open cursor. @throws CURSOR_CLOSED, and errors of its query */
   next(id: number, rowCount: number): RowBatch {
     const open = this.#open.get(id);
     if (open === undefined || open.moment?.isClosed) {

@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Call, RowBatch } from '../../src/contract/operations.ts';
-import type { Outcome } from '../../src/rpc/errors-on-wire.ts';
-import type { SessionId } from '../../src/rpc/protocol.ts';
-import { serialize } from '../../src/serializer/encode.ts';
-import { createTestHost, type TestHost } from '../testing/test-host.ts';
-import { PageSessions } from './page-sessions.ts';
+import { deserialize } from '../../../src/shared/values/decode.ts';
+import { serialize } from '../../../src/shared/values/encode.ts';
+import type { Outcome } from '../../../src/shared/wire/errors-on-wire.ts';
+import type { Call, RowBatch } from '../../../src/shared/wire/operations.ts';
+import type { SessionId } from '../../../src/shared/wire/protocol.ts';
+import { createTestHost, type TestHost } from '../../testing/test-host.ts';
+import { PageSessions } from './page-session.ts';
 
 let transactions = 0;
 /** The beginning of another transaction. */
@@ -13,7 +14,7 @@ const begin = () => ({ op: 'begin', number: ++transactions }) as const;
 let host: TestHost;
 let sessions: PageSessions;
 let timeouts: (() => void)[];
-/** Those that are neither over nor cancelled. */
+/** Calls that are neither over nor cancelled. */
 let running: Set<() => void>;
 
 beforeEach(async () => {
@@ -136,7 +137,7 @@ describe('sessions of pages', () => {
     );
   });
 
-  test('[SES5] a transaction commits what its session wrote meanwhile', async () => {
+  test("[SES5] a transaction commits its session's writes meanwhile", async () => {
     const session = await open();
     const txn = (await call(session, begin())) as number;
     await call(session, put('a', 'with txn', txn));
@@ -250,7 +251,7 @@ describe('sessions of pages', () => {
         await call(other, put('a', 'free'));
         await closing;
         const [outcome] = await begun;
-        // One that had opened before is undone by the closing.
+        // A transaction that had opened before is undone by the closing.
         if ('error' in outcome!) {
           expect(outcome.error.properties.code).toBe('CONNECTION_CLOSED');
         }
@@ -417,4 +418,147 @@ describe('sessions of pages', () => {
     await call(session, { op: 'abort', reason: 'undo' });
     expect(await call(session, get('a'))).toEqual([value('second')]);
   });
+
+  test('[PITR9] a restore that was requested is taken back, also durably, and only once', async () => {
+    const session = await open();
+    const cancel = () => call(session, { op: 'cancelRestore' });
+    const request = (bookmark: string) =>
+      call(session, { op: 'onNextSessionRestoreBookmark', bookmark });
+    expect(await cancel()).toBe(false);
+    await call(session, put('a', 'first'));
+    const bookmark = (await call(session, { op: 'getCurrentBookmark' })) as string;
+    await call(session, put('a', 'second'));
+    await request(bookmark);
+    await request(bookmark);
+    expect(await cancel()).toBe(true);
+    expect(await cancel()).toBe(false);
+    await call(session, { op: 'abort', reason: 'restart' });
+    expect(await call(session, get('a'))).toEqual([value('second')]);
+    // In the batch of its request, which no flush has written yet.
+    const together = await sessions.execute(session, [
+      { op: 'onNextSessionRestoreBookmark', bookmark },
+      { op: 'cancelRestore' },
+    ]);
+    expect(unwrap(together[1]!)).toBe(true);
+    await call(session, { op: 'abort', reason: 'restart' });
+    expect(await call(session, get('a'))).toEqual([value('second')]);
+    // Changes of the restart stay.
+    await request(bookmark);
+    await call(session, { op: 'abort', reason: 'restart' });
+    expect(await cancel()).toBe(false);
+    expect(await call(session, get('a'))).toEqual([value('first')]);
+  });
+
+  test('[PITR9] a restore is not taken back inside a transaction of the handle', async () => {
+    const session = await open();
+    await call(session, put('a', 'first'));
+    const bookmark = (await call(session, { op: 'getCurrentBookmark' })) as string;
+    await call(session, put('a', 'second'));
+    await call(session, { op: 'onNextSessionRestoreBookmark', bookmark });
+    const txn = (await call(session, begin())) as number;
+    const refused = call(session, { op: 'cancelRestore' });
+    await expect(refused).rejects.toMatchObject({ code: 'TRANSACTION_NESTING' });
+    await call(session, { op: 'commit', txn });
+    await call(session, { op: 'abort', reason: 'restart' });
+    expect(await call(session, get('a'))).toEqual([value('first')]);
+  });
+
+  test('[PITR5] a session that is closed in the middle of a restore leaves it done or not begun', async () => {
+    const other = await open();
+    const states = new Set<string>();
+    for (let step = 0; step < 40; step++) {
+      await call(other, put('a', 'first'));
+      const bookmark = (await call(other, { op: 'getCurrentBookmark' })) as string;
+      await call(other, put('a', 'second'));
+      const session = await open();
+      const restored = call(session, { op: 'restore', bookmark, timeMs: null }).catch(() => {});
+      for (let i = 0; i < step; i++) await null;
+      await sessions.close(session);
+      // Everything that is written from now on stays, whatever became of the restore.
+      await host.turns(step % 3);
+      const written = put('later', String(step));
+      await call(other, written).catch(() => call(other, written));
+      await restored;
+      const before = await contents(other);
+      await host.host.evict(host.address());
+      expect(await contents(other)).toEqual(before);
+      states.add(before[0]!);
+    }
+    expect(states.has('first')).toBe(true);
+  });
+
+  test('[PITR6] restores at once follow each other, and each gives the bookmark that undoes it', async () => {
+    const [one, two, three] = [await open(), await open(), await open()];
+    const bookmarks: string[] = [];
+    for (const text of ['1', '2', '3']) {
+      await call(one, put('a', text));
+      bookmarks.push((await call(one, { op: 'getCurrentBookmark' })) as string);
+    }
+    await call(one, put('a', 'now'));
+    const restore = (session: SessionId, bookmark: string) =>
+      call(session, { op: 'restore', bookmark, timeMs: null }) as Promise<string>;
+    const undos = await Promise.all(
+      [one, two, three].map((session, i) => restore(session, bookmarks[i]!)),
+    );
+    expect(new Set(undos).size).toBe(3);
+    const inOrder = [...undos].sort();
+    const shown: string[] = [(await contents(one))[0]!];
+    for (const undo of inOrder.reverse()) {
+      await restore(two, undo);
+      shown.push((await contents(one))[0]!);
+    }
+    const last = undos.indexOf(inOrder[0]!);
+    expect(shown[0]).toBe(String(last + 1));
+    expect([...shown].sort()).toEqual(['1', '2', '3', 'now']);
+    expect(shown.at(-1)).toBe('now');
+  });
+
+  test('[PITR8] calls of other handles that have not begun when the object restarts run at its next instance', async () => {
+    const [one, two] = [await open(), await open()];
+    await call(one, put('a', 'old'));
+    const bookmark = (await call(one, { op: 'getCurrentBookmark' })) as string;
+    await call(one, put('a', 'new'));
+    const restored = call(one, { op: 'restore', bookmark, timeMs: null });
+    const written: Promise<unknown>[] = [];
+    let isDone = false;
+    void restored.then(() => {
+      isDone = true;
+    });
+    // Some arrive before the restore has the object for itself, some while it has, some while the object starts.
+    for (let turn = 0; !isDone && turn < 100; turn++) {
+      written.push(call(two, put(`b${turn}`, 'kept')));
+      await new Promise((done) => setImmediate(done));
+    }
+    await restored;
+    const results = await Promise.allSettled(written);
+    expect(results.filter(({ status }) => status === 'rejected')).toEqual([]);
+    expect(await contents(two)).toContain('old');
+  });
+
+  test('[PITR6] a restore waits for a transaction, and is refused within one', async () => {
+    const [one, two] = [await open(), await open()];
+    await call(one, put('a', 'first'));
+    const bookmark = (await call(one, { op: 'getCurrentBookmark' })) as string;
+    const txn = (await call(one, begin())) as number;
+    await call(one, put('a', 'second', txn));
+    await expect(call(one, { op: 'restore', bookmark, timeMs: null })).rejects.toMatchObject({
+      code: 'TRANSACTION_NESTING',
+    });
+    const restored = call(two, { op: 'restore', bookmark, timeMs: null }) as Promise<string>;
+    await host.turns(3);
+    await call(one, { op: 'commit', txn });
+    const undo = await restored;
+    expect(await contents(one)).toEqual(['first']);
+    await call(one, { op: 'restore', bookmark: undo, timeMs: null });
+    expect(await contents(one)).toEqual(['second']);
+    await expect(call(one, { op: 'restore', bookmark: null, timeMs: null })).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
+  });
+
+  async function contents(session: SessionId): Promise<string[]> {
+    const range = { start: new Uint8Array(), end: null, limit: null, reverse: false };
+    const entries = (await call(session, { op: 'list', range })) as [string, Uint8Array][];
+    return entries.map(([, bytes]) => deserialize(bytes) as string);
+  }
 });

@@ -11,13 +11,12 @@
 //
 // Does not know which calls join it (page-session.ts).
 
-import { type StorageError, storageError } from '../../src/contract/errors.ts';
-import { CRITICAL_SECTION_MS_MAX } from '../../src/contract/limits.ts';
-
+import { type StorageError, storageError } from '../../../src/shared/contract/errors.ts';
+import { CRITICAL_SECTION_MS_MAX } from '../../../src/shared/contract/limits.ts';
+import type { Frame } from '../../engine/storage/transactions.ts';
+import { withinLimit } from '../instance/instance-context.ts';
 import type { ObjectInstance } from '../instance/object-instance.ts';
-import { withinLimit } from '../instance/time-limit.ts';
-import type { CriticalSection } from '../io/critical-section.ts';
-import type { Frame } from '../storage/transactions.ts';
+import type { CriticalSection } from '../io/input-gate.ts';
 
 /** Before the limit of critical sections, which resets the object. */
 const OPEN_MS_MAX = CRITICAL_SECTION_MS_MAX - 1000;
@@ -146,7 +145,11 @@ export class PageTransaction {
 
   #timeOut(): void {
     if (!this.isOpen) return;
-    void this.rollback();
+    try {
+      void this.rollback();
+    } catch {
+      return; // the object was reset, by which it was lost
+    }
     const error = storageError(
       'TRANSACTION_TIMEOUT',
       'The transaction was open for 30 s and was rolled back; do slow work outside of it.',

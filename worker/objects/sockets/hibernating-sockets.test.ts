@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { WebSocketRequestResponsePair } from '../../src/sockets/install.ts';
-import { type WebSocket, WebSocketPair } from '../../src/sockets/web-socket.ts';
+import { WebSocketRequestResponsePair } from '../../../src/shared/calls/sockets/install.ts';
+import { type WebSocket, WebSocketPair } from '../../../src/shared/calls/sockets/web-socket.ts';
+import { turns } from '../../../src/testing/turns.ts';
+import { createTestHost, type TestHost } from '../../testing/test-host.ts';
 import type { DurableObjectState } from '../instance/durable-object-state.ts';
-import { createTestHost, type TestHost } from '../testing/test-host.ts';
 
 let host: TestHost;
 let log: unknown[];
@@ -50,7 +51,7 @@ afterEach(() => host.close());
 const inRoom = <T>(event: (room: Room) => T) =>
   host.host.deliver(host.address(), ({ object }) => event(object as unknown as Room));
 
-/** A client of the room, which notes what it hears. */
+/** A client of the room, which notes its messages. */
 async function join(name: string, ...tags: string[]): Promise<[WebSocket, unknown[]]> {
   const client = await inRoom((room) => room.join(tags, name));
   const heard: unknown[] = [];
@@ -65,9 +66,9 @@ async function join(name: string, ...tags: string[]): Promise<[WebSocket, unknow
 
 /** Lets messages travel; sockets of no object use the system's timers. */
 async function settle(): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, 10));
+  await turns(10);
   await host.turns(20);
-  await new Promise((resolve) => setTimeout(resolve, 10));
+  await turns(10);
 }
 
 describe('sockets of an object', () => {
@@ -191,7 +192,7 @@ describe('sockets of an object', () => {
     expect(answeredMs).toBe(host.now());
   });
 
-  test('[WS18] what an object sends waits for the flush of what it wrote before', async () => {
+  test("[WS18] an object's messages wait for the flush of its earlier writes", async () => {
     const [client, heard] = await join('ann');
     onMessage = ({ ctx }, socket) => {
       void ctx.storage.put('key', 1);

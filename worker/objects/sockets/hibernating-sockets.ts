@@ -4,9 +4,9 @@
 // Invariant: events of one socket reach the object in order; a reset of the object ends all of its
 // sockets.
 
-import type { WebSocketRequestResponsePair } from '../../src/sockets/install.ts';
-import type { SocketEnd, SocketEvent } from '../../src/sockets/socket-end.ts';
-import type { Attachment, WebSocket } from '../../src/sockets/web-socket.ts';
+import type { WebSocketRequestResponsePair } from '../../../src/shared/calls/sockets/install.ts';
+import type { SocketEnd, SocketEvent } from '../../../src/shared/calls/sockets/socket-end.ts';
+import type { Attachment, WebSocket } from '../../../src/shared/calls/sockets/web-socket.ts';
 
 /** A socket that the object has accepted. */
 export interface HibernatingSocket {
@@ -62,7 +62,7 @@ export class HibernatingSockets {
     return this.#sockets;
   }
 
-  /** From now on, what arrives at the socket is an event of the object. */
+  /** From now on, messages of the socket are events of the object. */
   add(socket: HibernatingSocket): void {
     this.#sockets.add(socket);
     socket.end.take((event) => this.#receive(socket, event));
@@ -73,6 +73,7 @@ export class HibernatingSockets {
     const sockets = [...this.#sockets];
     this.#sockets.clear();
     this.autoResponse = null;
+    this.eventTimeoutMs = null;
     for (const { end } of sockets) end.break();
   }
 

@@ -1,9 +1,12 @@
-// The sockets of an object as one instance sees them: what `ctx` does with sockets that outlive the
-// instance.
+// The sockets of an object as one instance sees them: the sockets that outlive the instance, for `ctx`.
 
-import type { IoContext } from '../../src/io/io-context.ts';
-import type { WebSocketRequestResponsePair } from '../../src/sockets/install.ts';
-import { hibernateSocket, socketParts, WebSocket } from '../../src/sockets/web-socket.ts';
+import type { IoContext } from '../../../src/shared/calls/io/io-context.ts';
+import type { WebSocketRequestResponsePair } from '../../../src/shared/calls/sockets/install.ts';
+import {
+  hibernateSocket,
+  socketParts,
+  WebSocket,
+} from '../../../src/shared/calls/sockets/web-socket.ts';
 import type { HibernatingSocket, HibernatingSockets } from './hibernating-sockets.ts';
 
 const TAGS_MAX = 10;
@@ -61,7 +64,7 @@ export class InstanceSockets {
     this.#object.add(connection);
   }
 
-  /** The open sockets; with a tag, those that have it. */
+  /** The open sockets; with a tag, the sockets that have it. */
   list(tag: string | undefined): WebSocket[] {
     return [...this.#object.open]
       .filter(({ tags }) => tag === undefined || tags.includes(tag))

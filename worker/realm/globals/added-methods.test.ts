@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createObjects, DurableObject } from '../entries/node-objects.ts';
+import { createObjects, DurableObject } from '../../start/entries/node-objects.ts';
 
 interface Added {
   timingSafeEqual(...parameters: unknown[]): boolean;

@@ -7,7 +7,7 @@ type Bytes = Uint8Array<ArrayBuffer>;
 
 /** A write that is under way. */
 interface Written {
-  /** What the reader has not got yet. */
+  /** The bytes that the reader has not received yet. */
   rest: Bytes;
   readonly onRead: () => void;
   readonly onFailed: (reason: unknown) => void;

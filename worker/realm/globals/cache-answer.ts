@@ -1,5 +1,4 @@
-// What a cache answers from a response that it keeps: the whole, a range of it, or that it has not
-// changed (RFC 9110).
+// The answers of a cache from a stored response: the whole, a range of it, or 304 (RFC 9110).
 
 /** A response that is kept. */
 export interface Kept {

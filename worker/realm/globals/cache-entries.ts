@@ -6,7 +6,7 @@ import type { Kept } from './cache-answer.ts';
 
 const BYTES_MAX = 64 * 1024 * 1024;
 
-/** About what an entry takes beside its texts and its body. */
+/** About the memory of an entry in addition to its texts and its body. */
 const ENTRY_BYTES = 512;
 
 export interface CacheEntry extends Kept {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { createObjects, DurableObject } from '../entries/node-objects.ts';
+import { createObjects, DurableObject } from '../../start/entries/node-objects.ts';
 import { CacheEntries } from './cache-entries.ts';
 
 interface Caching {
@@ -91,7 +91,7 @@ describe('caches', () => {
     expect(native.default.match).not.toHaveBeenCalled();
   });
 
-  test('[OBJ20] a response that replaces another is the one that is kept; a refused one leaves it', async () => {
+  test('[OBJ20] the last accepted response is kept; a refused one leaves it', async () => {
     const { object } = await start();
     await object.put('x', { 'cache-control': 'max-age=60' });
     await object.put('y', { 'cache-control': 'max-age=60' });

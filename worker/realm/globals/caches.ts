@@ -3,17 +3,17 @@
 // A cache may forget at any time, so nothing is written to the browser's own CacheStorage, which pages
 // and service workers of the origin share. Time is the host's. The caches of a host end with it.
 
-import type { CurrentContext, IoHost } from '../../src/io/io-context.ts';
-import { replaceRead, undoAll } from '../../src/io/replace-global.ts';
+import type { CurrentContext, IoHost } from '../../../src/shared/calls/io/io-context.ts';
+import { replaceRead, undoAll } from '../../../src/shared/calls/io/replace-global.ts';
+import { refuseToClone } from '../../../src/shared/values/object-kind.ts';
 import { answer } from './cache-answer.ts';
 import { CacheEntries, type CacheEntry } from './cache-entries.ts';
-import { ageSeconds, freshForMs, isCookiePrivate } from './cache-policy.ts';
 
 interface MatchOptions {
   readonly ignoreMethod?: boolean;
 }
 
-/** What a cache has of its host. */
+/** The cache's view of its host. */
 interface CacheHost {
   readonly entries: CacheEntries;
   now(): number;
@@ -121,6 +121,8 @@ class CacheStorage {
   }
 }
 
+refuseToClone(Cache, CacheStorage);
+
 /** workerd has these names too, and refuses them. */
 const REFUSED = [
   [Cache, ['add', 'addAll', 'matchAll', 'keys']],
@@ -222,4 +224,49 @@ async function readAtMost(
     }
     chunks.push(value as Uint8Array<ArrayBuffer>);
   }
+}
+
+// Which responses are kept, and for how long: as a shared cache may by RFC 9111, without guesses. A response
+// that does not say how long it is fresh is not kept.
+
+/** Cacheable by RFC 9110, as far as a whole response is. */
+const KEPT_STATUSES: ReadonlySet<number> = new Set([
+  ...[200, 203, 300, 301, 302, 303, 307, 308],
+  ...[404, 405, 410, 414, 501],
+]);
+
+/** How long the response may be kept from now on, in milliseconds; 0: not at all. */
+export function freshForMs(request: Request, { status, headers }: Response, nowMs: number): number {
+  const control = directivesOf(headers);
+  if (!KEPT_STATUSES.has(status) || control.has('no-store') || control.has('no-cache')) return 0;
+  if (control.has('private') && !isCookiePrivate(headers)) return 0;
+  if (headers.has('set-cookie') && !isCookiePrivate(headers)) return 0;
+  const isShared = ['public', 's-maxage', 'must-revalidate'].some((name) => control.has(name));
+  if (request.headers.has('authorization') && !isShared) return 0;
+  const lifetime = control.get('s-maxage') ?? control.get('max-age');
+  const expires = headers.get('expires');
+  if (lifetime === undefined && expires === null) return 0;
+  const totalMs =
+    lifetime === undefined ? Date.parse(expires!) - nowMs : Number.parseInt(lifetime, 10) * 1000;
+  return Math.max(totalMs - ageSeconds(headers) * 1000, 0) || 0;
+}
+
+/** True when the response is kept for everybody, except for its cookies. */
+export function isCookiePrivate(headers: Headers): boolean {
+  return directivesOf(headers).get('private')?.toLowerCase() === 'set-cookie';
+}
+
+/** How old the response was when it arrived. */
+export function ageSeconds(headers: Headers): number {
+  return Number.parseInt(headers.get('age') ?? '0', 10) || 0;
+}
+
+/** The directives of Cache-Control by their names in lower case; the argument is '' for none. */
+function directivesOf(headers: Headers): ReadonlyMap<string, string> {
+  const found = (headers.get('cache-control') ?? '').matchAll(
+    /([^\s,=]+)(?:\s*=\s*(?:"([^"]*)"|([^\s,]*)))?/g,
+  );
+  return new Map(
+    [...found].map(([, name, quoted, plain]) => [name!.toLowerCase(), quoted ?? plain ?? '']),
+  );
 }

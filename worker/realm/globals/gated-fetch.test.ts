@@ -1,8 +1,11 @@
 import { expect, test } from 'vitest';
-import type { IoContext } from '../../src/io/io-context.ts';
+import type { IoContext } from '../../../src/shared/calls/io/io-context.ts';
 import { installFetch } from './gated-fetch.ts';
 
-/** A scope whose requests are answered, and what the object that asks receives through its gate. */
+/**
+ * A scope whose requests are answered, and the messages that the asking object receives through its
+ * gate.
+ */
 function install() {
   const scope = { fetch: async () => new Response('text') } as unknown as typeof globalThis;
   const received: unknown[] = [];

@@ -5,8 +5,8 @@
 // goes to the original unchanged. Chunks of a body that is read as a stream do not pass the gate;
 // docs/compatibility.md says so.
 
-import type { CurrentContext, IoContext } from '../../src/io/io-context.ts';
-import { replaceGlobal } from '../../src/io/replace-global.ts';
+import type { CurrentContext, IoContext } from '../../../src/shared/calls/io/io-context.ts';
+import { replaceGlobal } from '../../../src/shared/calls/io/replace-global.ts';
 
 const BODY_METHODS = ['arrayBuffer', 'blob', 'bytes', 'formData', 'json', 'text'] as const;
 
@@ -19,6 +19,7 @@ export function installFetch(
   const gated: typeof fetch = async (input, init) => {
     const context = current();
     if (context === undefined) return original(input, init);
+    context.checkSends?.('fetch');
     // Wrong arguments are refused at once, and right ones are read before the caller changes them.
     const request = new Request(input, init);
     // It may come from a request passed on with another body; the engine counts again.

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { createObjects, DurableObject } from '../entries/node-objects.ts';
+import { createObjects, DurableObject } from '../../start/entries/node-objects.ts';
 
 const scope = globalThis as unknown as {
   navigator?: { userAgent: string; vendor?: string };
@@ -17,7 +17,7 @@ class Asked extends DurableObject {
 
 afterEach(() => vi.unstubAllGlobals());
 
-describe('what object code sees of its runtime', () => {
+describe("object code's view of its runtime", () => {
   test('[OBJ19] without a navigator of the platform, objects alone have one', async () => {
     vi.stubGlobal('navigator', undefined);
     const objects = await createObjects({ Asked });
@@ -44,7 +44,7 @@ describe('what object code sees of its runtime', () => {
     });
   });
 
-  test('[NODE12] what is assigned to a name while a host runs stays', async () => {
+  test('[NODE12] an assignment to a name while a host runs stays', async () => {
     vi.stubGlobal('navigator', undefined);
     const objects = await createObjects({ Asked });
     scope.navigator = { userAgent: 'mine' };

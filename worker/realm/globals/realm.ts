@@ -1,26 +1,25 @@
 // The global scope that object code runs in, and the hosts that share it.
 //
 // Object code calls globals (timers, Date, fetch, Response, WebSocket, scheduler), so these are
-// replaced, and what workerd has beside the platform is added: once for all hosts, while any of them
-// runs. On each call, the running task decides which object and which host it concerns.
+// replaced, and workerd's further globals are added: once for all hosts, while any of them runs. On
+// each call, the running task decides which object and which host it concerns.
 //
 // Invariant: nothing is replaced before the first host registers or after the last one is removed; code
 // that belongs to no object gets the platform's own behaviour.
 
-import { installMessages } from '../../src/http/kept-messages.ts';
-import { currentContext } from '../../src/io/current-context.ts';
-import type { IoHost } from '../../src/io/io-context.ts';
-import { undoAll } from '../../src/io/replace-global.ts';
-import { installSocketClasses, installSocketResponse } from '../../src/sockets/install.ts';
-import { installAddedMethods } from './added-methods.ts';
+import { installMessages } from '../../../src/shared/calls/http/kept-messages.ts';
+import { currentContext } from '../../../src/shared/calls/io/current-context.ts';
+import type { IoHost } from '../../../src/shared/calls/io/io-context.ts';
+import { undoAll } from '../../../src/shared/calls/io/replace-global.ts';
+import {
+  installSocketClasses,
+  installSocketResponse,
+} from '../../../src/shared/calls/sockets/install.ts';
 import { installByteStreams } from './byte-streams.ts';
 import { installCaches } from './caches.ts';
-import { installDate } from './clock-date.ts';
-import { installCloudflare } from './cloudflare.ts';
+import { installAddedMethods, installCloudflare, installNavigator } from './cloudflare.ts';
 import { installFetch } from './gated-fetch.ts';
-import { installNavigator } from './navigator.ts';
-import { installSchedulerWait } from './scheduler-wait.ts';
-import { installTimers } from './timers.ts';
+import { installDate, installSchedulerWait, installTimers } from './timers.ts';
 
 /** A host whose objects run in the scope. */
 export interface RealmHost {

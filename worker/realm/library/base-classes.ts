@@ -2,8 +2,8 @@
 //
 // A module of its own, with next to nothing below it, so that a file of classes is small wherever it is bundled.
 
-import type { DurableObjectState } from '../../src/contract/object.ts';
-import { CALLABLE, ENTRYPOINT } from '../../src/contract/rpc-class.ts';
+import type { DurableObjectState } from '../../../src/shared/contract/object.ts';
+import { CALLABLE, ENTRYPOINT } from '../../../src/shared/contract/rpc-class.ts';
 
 /** `ctx` as the types of this package or of another runtime describe it. */
 interface AnyState {

@@ -1,4 +1,4 @@
-// What object code imports from `cloudflare:workers` and `ctx-storage/worker`: the base classes, and
+// The exports of `cloudflare:workers` and `ctx-storage/worker` for object code: the base classes, and
 // access to the object whose code is running.
 //
 // Separate from the host, because it is bundled with user code wherever that runs.
@@ -17,8 +17,9 @@ export type {
   Namespace,
   ObjectResponse,
   ObjectWebSocket,
-} from '../../src/contract/object.ts';
-export { RpcTarget } from '../../src/contract/rpc-target.ts';
+  ObjectWebSocketEventMap,
+} from '../../../src/shared/contract/object.ts';
+export { RpcTarget } from '../../../src/shared/contract/rpc-target.ts';
 export type {
   DurableObjectStorage,
   ListOptions,
@@ -31,7 +32,7 @@ export type {
   SyncListOptions,
   Transaction,
   WriteOptions,
-} from '../../src/contract/storage.ts';
+} from '../../../src/shared/contract/storage.ts';
 export { DurableObject, WorkerEntrypoint, WorkflowEntrypoint } from './base-classes.ts';
 export { type EnvNames, provideEnv } from './provided-env.ts';
 export { RpcStub } from './rpc-stub.ts';

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import type { ClassTable } from '../../objects/instance/object-class.ts';
 import {
   createObjects,
   DurableObject,
   env,
   type NodeOptions,
   provideEnv,
-} from '../entries/node-objects.ts';
-import type { ClassTable } from '../instance/object-class.ts';
+} from '../../start/entries/node-objects.ts';
 
 type Namespace = {
   idFromName(name: string): { toString(): string };
@@ -42,7 +42,7 @@ function evaluate() {
 const NAMES = { bindings: { KEEPER: 'Keeper' }, scriptName: 'script' };
 
 describe('env while modules are evaluated', () => {
-  test('[NODE15] what was provided is there before a host runs, and is what its objects get', async () => {
+  test('[NODE15] a provided env exists before a host runs, and its objects get it', async () => {
     provideEnv({ KEEP_MS: 5 }, NAMES);
     expect(Object.keys(env)).toEqual(['KEEP_MS', 'KEEPER']);
     const { Keeper, namespace } = evaluate();
@@ -63,7 +63,7 @@ describe('env while modules are evaluated', () => {
     await expect((async () => call())()).rejects.toThrow(/no host of objects runs/);
   });
 
-  test('[NODE15] what a host is given itself comes first', async () => {
+  test("[NODE15] a host's own options come first", async () => {
     provideEnv({ KEEP_MS: 5, OTHER: 1 }, NAMES);
     const { Keeper } = evaluate();
     const objects = await start({ Keeper }, { env: { KEEP_MS: 6 } });

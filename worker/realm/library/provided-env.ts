@@ -1,22 +1,26 @@
-// `env` before a host runs: what modules read of it while they are evaluated.
+// `env` before a host runs: its content while modules are evaluated.
 //
-// Invariant: what was provided is the default of every host that starts later. An id made by a provided
-// namespace is an id of the host's class; otherwise the host does not start.
+// Invariant: the provided `env` is the default of every host that starts later. An id made by a
+// provided namespace is an id of the host's class; otherwise the host does not start.
 
-import { storageError } from '../../src/contract/errors.ts';
-import { ObjectIdFactory } from '../../src/contract/object-id.ts';
-import { DurableObjectNamespace } from '../../src/stubs/namespace.ts';
-import type { ObjectCaller } from '../../src/stubs/stub.ts';
-import { ClassRegistry, type ClassTable, uniqueKeyOf } from '../instance/object-class.ts';
+import { DurableObjectNamespace } from '../../../src/shared/calls/stubs/namespace.ts';
+import type { ObjectCaller } from '../../../src/shared/calls/stubs/stub.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { ObjectIdFactory } from '../../../src/shared/contract/object-id.ts';
+import {
+  ClassRegistry,
+  type ClassTable,
+  uniqueKeyOf,
+} from '../../objects/instance/object-class.ts';
 import { type AppOptions, type EnvNames, provide, provided } from './provided.ts';
 import { runningHostBindings } from './running-hosts.ts';
 
 export type { EnvNames } from './provided.ts';
 
-/** What a host runs: the classes and the `env` of one script. */
+/** The code of a host: the classes and the `env` of one script. */
 export interface App {
   readonly classes: ClassRegistry;
-  /** What the app passes to its objects. */
+  /** The app's own `env`. */
   readonly env: object;
 }
 
@@ -40,7 +44,7 @@ export function provideEnv(env: object, names: EnvNames = {}): void {
 }
 
 /**
- * The app of a host that starts: its options, with what was provided for those that are left out.
+ * The app of a host that starts: its options, with the provided values for missing options.
  *
  * @throws CLASS_INVALID
  */

@@ -1,6 +1,6 @@
-// What was provided before a host ran (provided-env.ts), for those who read it.
+// The values provided before a host ran (provided-env.ts), for their readers.
 
-import type { ClassTableOptions } from '../instance/object-class.ts';
+import type { ClassTableOptions } from '../../objects/instance/object-class.ts';
 
 /** The names that ids and namespaces are made from, as in a host's options. */
 export type EnvNames = Pick<ClassTableOptions, 'bindings' | 'scriptName'>;
@@ -13,7 +13,7 @@ export interface AppOptions extends ClassTableOptions {
 interface Provided {
   /** Defaults of hosts that start later. */
   readonly options: AppOptions;
-  /** What `env` shows while no host runs. */
+  /** The content of `env` while no host runs. */
   readonly env: object;
 }
 

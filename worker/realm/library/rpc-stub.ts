@@ -1,11 +1,11 @@
-// `RpcStub`: a stub of what is on this side.
+// `RpcStub`: a stub of a value on this side.
 //
-// A module of its own: it brings along how calls cross between objects, which few files of classes use.
+// A module of its own: it imports the code of calls between objects, which few files of classes use.
 
-import type { RpcStub as RpcStubOf } from '../../src/contract/object.ts';
-import { pairOfReferences } from '../../src/membrane/references.ts';
-import { isRpcStub } from '../../src/stubs/known-stubs.ts';
-import { OWN, Party } from '../../src/stubs/party.ts';
+import { pairOfReferences } from '../../../src/shared/calls/membrane/references.ts';
+import { isRpcStub } from '../../../src/shared/calls/stubs/known-stubs.ts';
+import { OWN, Party } from '../../../src/shared/calls/stubs/party.ts';
+import type { RpcStub as RpcStubOf } from '../../../src/shared/contract/object.ts';
 import { runningHostBindings } from './running-hosts.ts';
 
 /**

@@ -1,11 +1,11 @@
-// The hosts behind what object code imports. A host registers when it starts and answers the code of its
-// own objects. Code that belongs to no object gets the host that started last and still runs.
+// The hosts behind the imports of object code. A host registers when it starts and answers the code of
+// its own objects. Code that belongs to no object gets the most recently started host that still runs.
 
-import { currentContext } from '../../src/io/current-context.ts';
-import type { IoHost } from '../../src/io/io-context.ts';
-import type { ObjectCaller } from '../../src/stubs/stub.ts';
+import { currentContext } from '../../../src/shared/calls/io/current-context.ts';
+import type { IoHost } from '../../../src/shared/calls/io/io-context.ts';
+import type { ObjectCaller } from '../../../src/shared/calls/stubs/stub.ts';
 
-/** What a host gives to the library. */
+/** The functions that a host offers to the library. */
 export interface HostBindings {
   /** Calls objects for whichever object's code is running. */
   readonly caller: ObjectCaller;

@@ -1,11 +1,11 @@
-// What code imports of the object that runs it: its `env`, the namespaces, and `waitUntil`.
+// The imports of code that concern its own object: its `env`, the namespaces, and `waitUntil`.
 
 import { provided } from './provided.ts';
 import { runningHostBindings } from './running-hosts.ts';
 
 /**
- * What the app passes to its objects, and the namespaces of their classes, as an import instead of a
- * constructor's parameter. While modules are evaluated, it shows what was passed to `provideEnv`.
+ * The app's `env`, and the namespaces of its classes, as an import instead of a constructor's
+ * parameter. While modules are evaluated, it shows the argument of `provideEnv`.
  */
 export const env: Readonly<Record<string, unknown>> = mirror(
   () => runningHostBindings()?.env ?? provided().env,

@@ -9,17 +9,17 @@ import {
   currentFrame,
   followFrames,
   runInFrame,
-} from '../../src/io/async-frame.ts';
+} from '../../../src/shared/calls/io/async-frame.ts';
 
 type Callable = (...args: never[]) => unknown;
 
 interface AsyncLocalStorageOptions<T> {
-  /** What `getStore` returns outside of `run`. */
+  /** The result of `getStore` outside of `run`. */
   readonly defaultValue?: T;
   readonly name?: string;
 }
 
-/** A value that follows the code it was given to, across what that code awaits. */
+/** A value that follows the code it was given to, across everything that the code awaits. */
 export class AsyncLocalStorage<T> {
   readonly name: string;
   readonly #defaultValue: T | undefined;
@@ -47,7 +47,10 @@ export class AsyncLocalStorage<T> {
     return frame?.has(this) ? (frame.get(this) as T | undefined) : this.#defaultValue;
   }
 
-  /** Calls the function with this store; `getStore` returns it there, and in what is awaited there. */
+  /**
+   * Calls the function with this store; `getStore` returns it inside the function, and in everything
+   * that it awaits.
+   */
   run<R, Args extends unknown[]>(store: T, fn: (...args: Args) => R, ...args: Args): R {
     return runInFrame(new Map(currentFrame()).set(this, store), () => fn(...args));
   }

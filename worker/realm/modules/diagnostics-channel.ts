@@ -1,9 +1,9 @@
-// `node:diagnostics_channel` in a browser: named channels, and those that trace a call.
+// `node:diagnostics_channel` in a browser: named channels, and channels that trace a call.
 //
 // In Node the module is Node's own. Invariant: a channel is the same object for everybody who names it,
 // and a subscriber that throws disturbs neither the publisher nor other subscribers.
 
-import { bindToFrame } from '../../src/io/async-frame.ts';
+import { bindToFrame } from '../../../src/shared/calls/io/async-frame.ts';
 import type { AsyncLocalStorage } from './async-hooks.ts';
 
 type ChannelName = string | symbol;
@@ -47,7 +47,7 @@ export class Channel {
     }
   }
 
-  /** `runStores` enters the store with what the transform makes of the message. */
+  /** `runStores` enters the store with the transform's result for the message. */
   bindStore(store: AsyncLocalStorage<unknown>, transform: Transform = (message) => message): void {
     this.#stores.set(store, transform);
   }
@@ -74,7 +74,7 @@ const TRACED = ['start', 'end', 'asyncStart', 'asyncEnd', 'error'] as const;
 type TracedEvent = (typeof TRACED)[number];
 type TraceSubscribers = Partial<Record<TracedEvent, Subscriber>>;
 type TraceChannels = Readonly<Record<TracedEvent, Channel>>;
-/** What the subscribers of one traced call share. */
+/** The state that the subscribers of one traced call share. */
 type Trace = Record<string, unknown>;
 
 export class TracingChannel implements TraceChannels {
@@ -222,7 +222,7 @@ export function unsubscribe(name: ChannelName, subscriber: Subscriber): boolean 
   return channels.get(name)?.unsubscribe(subscriber) ?? false;
 }
 
-/** The five channels of a name, or those that are given, as one. */
+/** The five channels of a name, or the given channels, as one. */
 export function tracingChannel(nameOrChannels: string | TraceChannels): TracingChannel {
   return new TracingChannel((event) =>
     typeof nameOrChannels === 'string'

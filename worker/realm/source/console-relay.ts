@@ -1,9 +1,9 @@
-// Tells a page what object code writes to its console.
+// Sends object code's console output to a page.
 //
-// Invariant: the console of the worker prints everything as before; of what code writes without end, a bounded
-// part is told, and that something was left out.
+// Invariant: the console of the worker prints everything as before; of endless output, a bounded part is sent,
+// with a notice that some was left out.
 
-import type { ConsoleEntry, ConsoleLevel } from '../../src/contract/source.ts';
+import type { ConsoleEntry, ConsoleLevel } from '../../../src/shared/contract/source.ts';
 
 const LEVELS: readonly ConsoleLevel[] = ['debug', 'log', 'info', 'warn', 'error'];
 

@@ -4,10 +4,10 @@
 // import each other have no such order and are refused.
 
 import { init, parse } from 'es-module-lexer/minimal';
-import { storageError } from '../../src/contract/errors.ts';
-import { resolveModule, type SourceFiles } from '../../src/contract/source.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { resolveModule, type SourceFiles } from '../../../src/shared/contract/source.ts';
 
-/** What stands in a module's text between `start` and `end` is replaced by the address of `target`. */
+/** The text of the module between `start` and `end` is replaced by the address of `target`. */
 export interface ModuleImport {
   readonly start: number;
   readonly end: number;
@@ -22,10 +22,10 @@ export interface LinkedModule {
   readonly imports: readonly ModuleImport[];
 }
 
-/** What resolves to the base classes. */
+/** The names that resolve to the base classes. */
 const LIBRARY_NAMES = ['cloudflare:workers', 'ctx-storage/worker'];
 
-/** The main module and all that it imports, those that are imported first. @throws SOURCE_INVALID */
+/** The main module and all its imports, in the order of loading. @throws SOURCE_INVALID */
 export async function linkModules(files: SourceFiles, main: string): Promise<LinkedModule[]> {
   await init();
   const linked = new Map<string, LinkedModule>();
@@ -92,8 +92,8 @@ function circular(paths: readonly string[]): Error {
   const round = paths.slice(paths.indexOf(paths.at(-1)!));
   return storageError(
     'SOURCE_INVALID',
-    `${round.join(' imports ')}: source cannot be loaded while files import each other; move what they ` +
-      'share into another file.',
+    `${round.join(' imports ')}: source cannot be loaded while files import each other; move the ` +
+      'shared code into another file.',
   );
 }
 

@@ -1,12 +1,12 @@
 // Loads modules given as texts into this thread, and finds the classes that the main one exports.
 //
-// Invariant: each module is loaded by itself after those that it imports, so an error names the file that caused it.
-// Lines and columns of the text stay as they are: an address that is put in only makes its own line longer, and
-// engines name the file by its path.
+// Invariant: each module is loaded by itself after its imports, so an error names the file that caused it. Lines and
+// columns of the text stay as they are: an inserted address only makes its own line longer, and engines name the
+// file by its path.
 
-import { storageError } from '../../src/contract/errors.ts';
-import type { CheckedSource } from '../../src/contract/source.ts';
-import type { UserClass } from '../instance/object-class.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import type { CheckedSource } from '../../../src/shared/contract/source.ts';
+import type { UserClass } from '../../objects/instance/object-class.ts';
 import * as library from '../library/library.ts';
 import { type LinkedModule, linkModules } from './link-modules.ts';
 
@@ -90,7 +90,7 @@ function loadError(path: string, paths: readonly string[], cause: unknown): Erro
 
 /** The first place of a stack that is in one of the files, as `path:line:column`. */
 function placeIn(stack: string, paths: readonly string[]): string | undefined {
-  for (const [, path, line, column] of stack.matchAll(/([^\s()@]+):(\d+):(\d+)/g)) {
+  for (const [, path, line, column] of stack.matchAll(/(?<![^\s()@])([^\s()@]+):(\d+):(\d+)/g)) {
     if (paths.includes(decodeURI(path!))) return `${decodeURI(path!)}:${line}:${column}`;
   }
   return undefined;
@@ -103,3 +103,9 @@ function withoutClass(main: string, names: readonly string[]): Error {
       "Write export class Counter extends DurableObject, which comes from 'cloudflare:workers'.",
   );
 }
+
+/** Loads texts as modules in a browser's thread. */
+export const browserLoader: ModuleLoader = {
+  addressOf: (text) => URL.createObjectURL(new Blob([text], { type: 'text/javascript' })),
+  load: (address) => import(/* @vite-ignore */ /* webpackIgnore: true */ address),
+};

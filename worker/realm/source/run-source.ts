@@ -2,10 +2,14 @@
 //
 // Does not know how classes are served.
 
-import { compareSourceBuilds } from '../../src/contract/source-build.ts';
-import { toWire } from '../../src/rpc/errors-on-wire.ts';
-import type { ConsoleMessage, SourceAnswer, SourceMessage } from '../../src/rpc/source-messages.ts';
-import type { ClassTable } from '../instance/object-class.ts';
+import { compareSourceBuilds } from '../../../src/shared/contract/source-build.ts';
+import type {
+  ConsoleMessage,
+  SourceAnswer,
+  SourceMessage,
+} from '../../../src/shared/wire/control.ts';
+import { toWire } from '../../../src/shared/wire/errors-on-wire.ts';
+import type { ClassTable } from '../../objects/instance/object-class.ts';
 import { relayConsole } from './console-relay.ts';
 import { loadModules, type ModuleLoader } from './load-source.ts';
 

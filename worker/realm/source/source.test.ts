@@ -1,8 +1,8 @@
 // Source that is linked and loaded into Node, from addresses that hold the text itself.
 
 import { describe, expect, test, vi } from 'vitest';
-import { checkSource, type SourceFiles } from '../../src/contract/source.ts';
-import { compareSourceBuilds, sourceBuild } from '../../src/contract/source-build.ts';
+import { checkSource, type SourceFiles } from '../../../src/shared/contract/source.ts';
+import { compareSourceBuilds, sourceBuild } from '../../../src/shared/contract/source-build.ts';
 import { ENTRIES_PER_SECOND_MAX, relayConsole } from './console-relay.ts';
 import { linkModules } from './link-modules.ts';
 import { loadModules, type ModuleLoader } from './load-source.ts';
@@ -34,7 +34,7 @@ test('[SRC1] the exported classes that extend DurableObject are served; files im
   expect(step()).toBe(7);
 });
 
-test('[SRC1] what a module imports comes before it, once; dynamic imports too', async () => {
+test("[SRC1] a module's imports come before it, once; dynamic imports too", async () => {
   const linked = await linkModules(
     {
       'a.js':

@@ -3,17 +3,17 @@
 // Invariants: a directory stays on the medium that it began with, so that no browser, window or update ever
 // shows other data than before; memory is used only when it is asked for by name.
 
-import { isStorageError, storageError } from '../../src/contract/errors.ts';
-import type { StorageMedium } from '../../src/contract/medium.ts';
-import type { WatchEnvironment } from '../file/clearance-watch.ts';
-import { isFromFullDisk } from '../file/full-disk.ts';
-import { IdbMedium } from '../file/idb-medium.ts';
-import { lockedError, SilentDatabase } from '../file/idb-turns.ts';
-import { MemoryMedium, type ObjectMedium } from '../file/medium.ts';
-import { recordedMedium, recordMedium } from '../file/medium-record.ts';
-import type { OpfsEnvironment } from '../file/opfs-file.ts';
-import { OpfsMedium } from '../file/opfs-medium.ts';
-import type { Watch } from './watched-host.ts';
+import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
+import type { StorageMedium } from '../../../src/shared/contract/medium.ts';
+import type { WatchEnvironment } from '../../engine/file/clearance-watch.ts';
+import { isFromFullDisk } from '../../engine/file/full-disk.ts';
+import { IdbMedium } from '../../engine/file/idb-medium.ts';
+import { lockedError, SilentDatabase } from '../../engine/file/idb-turns.ts';
+import { MemoryMedium, type ObjectMedium } from '../../engine/file/medium.ts';
+import { recordedMedium, recordMedium } from '../../engine/file/medium-record.ts';
+import type { OpfsEnvironment } from '../../engine/file/opfs-file.ts';
+import { OpfsMedium } from '../../engine/file/opfs-medium.ts';
+import type { Watch } from './start-host.ts';
 
 /** A medium that was opened. */
 export interface BrowserMedium {
@@ -31,8 +31,7 @@ export interface BrowserMediumEnvironment extends OpfsEnvironment, WatchEnvironm
 const REASON_WAIT_MS = 1000;
 
 /**
- * Opens the directory on the medium that was asked for; null: on the one that it has, else on the best one
- * here.
+ * Opens the directory on the given medium; null: on its recorded medium, else on the best one here.
  *
  * @throws MEDIUM_CONFLICT, OPFS_UNAVAILABLE, INSECURE_CONTEXT, DISK_FULL, STORAGE_LOCKED
  */
@@ -118,8 +117,8 @@ async function onIndexedDb(
     medium,
     watch: {
       cleared: Promise.race([watch.cleared, lost]),
-      // What failed by the loss is told as the reason why this worker ends, so that the next call of whoever
-      // hears it meets the next worker. Most failures are outcomes, not rejections.
+      // Failures after the loss are reported with the reason why this worker ends, so that the caller's next
+      // call reaches the next worker. Most failures are outcomes, not rejections.
       during(work) {
         const result = watch.during(work);
         return result instanceof Promise || medium.isLost ? unlessLost(result) : result;

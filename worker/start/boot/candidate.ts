@@ -1,9 +1,9 @@
 // Makes a worker a candidate, and lets it serve pages when it leads.
 //
 // The leader's lock is taken inside the worker, so that a dead worker frees it. Candidates wait in its queue.
-// One whose turn comes stands back, behind the others, while a candidate of a newer deployment waits; and one
-// that hears that an older deployment leads asks that leader to step down. So the newest deployment that lives
-// leads, and the last tab that is left does, whatever it runs.
+// When its turn comes, a candidate goes back in the queue while a candidate of a newer deployment waits; and a
+// candidate that hears that an older deployment leads asks that leader to step down. So the newest living
+// deployment leads, and the last tab does, whatever it runs.
 //
 // Invariant: a worker creates the host only while it holds the lock, and frees the lock only after the host
 // has closed. The election ends in whatever way deployments compare: a candidate stands back for another once
@@ -17,21 +17,21 @@ import {
   type Deployment,
   deploymentIn,
   nameOfNewer,
-} from '../../src/contract/deployment.ts';
-import { mediumIn, type StorageMedium } from '../../src/contract/medium.ts';
-import type { WireChannel } from '../../src/rpc/channel-endpoint.ts';
+} from '../../../src/shared/contract/deployment.ts';
+import { mediumIn, type StorageMedium } from '../../../src/shared/contract/medium.ts';
+import type { WireChannel } from '../../../src/shared/wire/channel-endpoint.ts';
+import { OwnChannel } from '../../../src/shared/wire/channel-endpoint.ts';
 import {
   type ControlMessage,
+  holdForLife,
   namesOf,
   OWN_VERSIONS,
   type StartMessage,
   versionsIn,
   type WorkerMessage,
-} from '../../src/rpc/control.ts';
-import { toWire } from '../../src/rpc/errors-on-wire.ts';
-import { holdForLife } from '../../src/rpc/locks.ts';
-import { OwnChannel } from '../../src/rpc/own-channel.ts';
-import type { WorkerService } from '../../src/rpc/worker-end.ts';
+} from '../../../src/shared/wire/control.ts';
+import { toWire } from '../../../src/shared/wire/errors-on-wire.ts';
+import type { WorkerService } from '../../../src/shared/wire/worker-end.ts';
 import {
   type CandidateLocks,
   type LivingCandidate,
@@ -53,6 +53,8 @@ export interface CandidateEnvironment {
   };
   readonly locks: CandidateLocks;
   readonly after: (delayMs: number, task: () => void) => void;
+  /** Milliseconds that only go forward. */
+  readonly elapsed: () => number;
   readonly openChannel: (name: string) => BroadcastChannel;
 }
 
@@ -66,7 +68,7 @@ const LAST_WORDS_MS = 500;
 /** How long a worker waits in line before it prepares to lead, so that its page's first answers come first. */
 const PREPARE_MS = 1000;
 
-/** What a worker that leads serves, and from which medium. */
+/** The services of a worker that leads, and its medium. */
 export interface ServedHost {
   readonly service: WorkerService;
   readonly medium: StorageMedium;
@@ -74,16 +76,16 @@ export interface ServedHost {
 
 export type DirectoryOptions = Pick<StartMessage, 'directory' | 'medium' | 'wasmUrl'>;
 
-/** What a worker hosts once it leads, and how its deployment differs from others. */
+/** The host of a worker that leads, and how its deployment differs from others. */
 export interface HostedCode {
-  /** What the app calls its deployment. @default nothing */
+  /** The app's name for its deployment. @default nothing */
   readonly build?: Build;
   readonly compareBuilds?: CompareBuilds;
   /** A digest that differs when the code does. */
   digest(): Promise<string>;
   /**
-   * Loads what the host needs, while another still leads. Whoever is to take over has its page told of a
-   * rejection; one that waits in line tries again when its turn comes.
+   * Loads the files of the host, while another still leads. A candidate that takes over reports a
+   * rejection to its page; a candidate that waits in line tries again when its turn comes.
    */
   prepare?(options: DirectoryOptions): Promise<unknown>;
   /** Creates the host. The page receives its rejection. */
@@ -104,10 +106,29 @@ export function runCandidate(code: HostedCode, environment: CandidateEnvironment
   });
 }
 
+/** Whether a candidate that waits takes over from an older leader. */
+type Takeover =
+  | { readonly kind: 'none' }
+  /** It has asked this leader to step down. */
+  | { readonly kind: 'asked'; readonly leader: string }
+  /** Its host could not be created: it leads if nobody else does, and takes over from nobody. */
+  | { readonly kind: 'refused' };
+
+/** In the queue, or creating the host. */
+interface Waiting {
+  readonly kind: 'waiting';
+  readonly takeover: Takeover;
+  /** Its timer to prepare was set; or it has led, so that everything is loaded. */
+  readonly isPreparing: boolean;
+}
+
 type State =
-  | { readonly kind: 'idle' }
-  /** In the queue, or creating the host. */
-  | { readonly kind: 'standing' }
+  | { readonly kind: 'new' }
+  /** It is in no queue; its page was told, and may start it again. */
+  | { readonly kind: 'failed' }
+  /** The others do not see it yet. */
+  | { readonly kind: 'introducing' }
+  | Waiting
   | {
       readonly kind: 'leading';
       readonly medium: StorageMedium;
@@ -119,6 +140,14 @@ type State =
   /** Holds the lock until it has ended, and serves no page. */
   | { readonly kind: 'ending' };
 
+/** As the other candidates see it, from the first time on that it is in the queue. */
+interface Introduced {
+  readonly deployment: Deployment;
+  readonly presence: Presence;
+}
+
+const NO_TAKEOVER: Takeover = { kind: 'none' };
+
 type Leads = ControlMessage & { readonly type: 'leads' };
 
 class Candidate {
@@ -128,24 +157,18 @@ class Candidate {
   readonly #names: ReturnType<typeof namesOf>;
   readonly #alive: Promise<void>;
   readonly #control: BroadcastChannel;
-  /** Known, and shown to the others, before it is in the queue for the first time. */
-  #deployment!: Deployment;
-  #presence!: Presence;
+  #introduced: Introduced | null = null;
   /** Those it has stood back for since it last heard of a leader. */
   readonly #stoodBackFor = new Set<string>();
   /** Those it has stepped down for. */
   readonly #steppedDownFor = new Set<string>();
-  /** The leader that it has asked to step down, until its turn comes. */
-  #asked: string | null = null;
-  /** Those it asked before that. */
+  /** Those it has asked to step down before its last turn. */
   readonly #askedBefore = new Set<string>();
-  /** Its host could not be created: it leads if nobody else does, and takes over from nobody. */
-  #hasFailed = false;
+  /** How often a leader was heard. */
   #heardCount = 0;
   /** How many connections its own page was given over its own channel. */
   #connectionCount = 0;
-  #isPreparing = false;
-  #state: State = { kind: 'idle' };
+  #state: State = { kind: 'new' };
 
   constructor(identity: StartMessage, code: HostedCode, environment: CandidateEnvironment) {
     this.#identity = identity;
@@ -163,76 +186,90 @@ class Candidate {
    * The page searches for a leader: become a candidate, or connect the page if this worker leads.
    */
   start(): void {
+    switch (this.#state.kind) {
+      case 'new':
+        void this.#stand(NO_TAKEOVER);
+        return;
+      case 'failed':
+        void this.#stand({ kind: 'refused' });
+        return;
+      case 'leading':
+        this.#state.leadership.connectOwnPage();
+    }
     // The page may have forgotten this worker since it said so.
-    if (this.#state.kind !== 'idle') void this.#alive.then(() => this.#post({ type: 'standing' }));
-    if (this.#state.kind === 'leading') this.#state.leadership.connectOwnPage();
-    if (this.#state.kind === 'idle') void this.#stand();
+    void this.#alive.then(() => this.#post({ type: 'standing' }));
   }
 
-  async #stand(): Promise<void> {
-    this.#state = { kind: 'standing' };
+  async #stand(takeover: Takeover): Promise<void> {
+    this.#state = { kind: 'introducing' };
     try {
       await this.#alive;
       this.#post({ type: 'standing' });
-      await this.#introduce();
+      this.#introduced ??= await this.#introduce();
     } catch (error) {
       this.#fail(error);
       return;
     }
-    this.#queue();
+    this.#state = { kind: 'waiting', takeover, isPreparing: false };
+    this.#queue(this.#introduced);
     this.#control.postMessage({ type: 'who' });
   }
 
-  async #introduce(): Promise<void> {
-    if (this.#deployment !== undefined) return;
+  async #introduce(): Promise<Introduced> {
     const { worker, startedMs } = this.#identity;
     const { build = null } = this.#code;
-    this.#deployment = {
+    const deployment = {
       build,
       code: await this.#code.digest(),
       startedMs: typeof startedMs === 'number' ? startedMs : 0,
     };
-    const candidate = { worker, deployment: this.#deployment };
-    this.#presence = new Presence(this.#environment.locks, this.#names.candidateLock, candidate);
+    const { locks } = this.#environment;
+    const presence = new Presence(locks, this.#names.candidateLock, { worker, deployment });
+    return { deployment, presence };
   }
 
-  #queue(): void {
+  #queue(introduced: Introduced): void {
     const { locks } = this.#environment;
-    locks.request(this.#names.leaderLock, {}, () => this.#takeTurn()).catch((e) => this.#fail(e));
-    // Requested second: those who see the candidate know that it is in the queue.
-    this.#presence.show().catch((error) => this.#fail(error));
+    const { leaderLock } = this.#names;
+    locks
+      .request(leaderLock, {}, () => this.#takeTurn(introduced))
+      .catch((error) => this.#fail(error));
+    // Requested second: observers of the candidate know that it is in the queue.
+    introduced.presence.show().catch((error) => this.#fail(error));
   }
 
   /** It holds the lock until this settles. */
-  async #takeTurn(): Promise<void> {
-    if (this.#asked !== null) this.#askedBefore.add(this.#asked);
-    this.#asked = null;
-    await this.#presence.show();
-    if (await this.#standsBack()) {
-      this.#queue();
+  async #takeTurn(introduced: Introduced): Promise<void> {
+    const state = this.#state;
+    if (state.kind === 'waiting' && state.takeover.kind === 'asked') {
+      this.#askedBefore.add(state.takeover.leader);
+      this.#state = { ...state, takeover: NO_TAKEOVER };
+    }
+    await introduced.presence.show();
+    if (await this.#standsBack(introduced)) {
+      this.#queue(introduced);
       return;
     }
-    const host = await this.#code.createHost(this.#identity);
-    this.#hasFailed = false;
-    await this.#lead(host);
+    await this.#lead(await this.#code.createHost(this.#identity), introduced);
   }
 
   /** Whether one of a newer deployment waits, which leads in its place. */
-  async #standsBack(): Promise<boolean> {
+  async #standsBack(introduced: Introduced): Promise<boolean> {
     const newer = (await this.#living()).filter(
       ({ worker, deployment }) =>
-        !this.#stoodBackFor.has(worker) && this.#orderOf(deployment) === 'newer',
+        !this.#stoodBackFor.has(worker) && this.#orderOf(deployment, introduced) === 'newer',
     );
     for (const { worker } of newer) this.#stoodBackFor.add(worker);
     return newer.length > 0;
   }
 
-  #lead({ service, medium }: ServedHost): Promise<void> {
-    const { locks, after, openChannel, page } = this.#environment;
+  #lead({ service, medium }: ServedHost, { deployment }: Introduced): Promise<void> {
+    const { locks, after, elapsed, openChannel, page } = this.#environment;
     const leadership = new Leadership(service, {
       locks,
       names: this.#names,
       after,
+      elapsed,
       openChannel,
       openOwnChannel: () => this.#openOwnChannel(medium),
       close: () => page.close(),
@@ -241,7 +278,7 @@ class Candidate {
       this.#state = { kind: 'leading', medium, leadership, stop };
     });
     leadership.connectOwnPage();
-    this.#announce(medium);
+    this.#announce(medium, deployment);
     void service.lost?.then((error) => this.#end(leadership, error));
     return stopped;
   }
@@ -260,32 +297,39 @@ class Candidate {
     return new OwnChannel(this.#environment.page, connection);
   }
 
-  #announce(medium: StorageMedium): void {
+  #announce(medium: StorageMedium, deployment: Deployment): void {
     const { worker } = this.#identity;
-    const deployment = this.#deployment;
     this.#control.postMessage({ type: 'leads', worker, deployment, medium, ...OWN_VERSIONS });
   }
 
   #hear(message: ControlMessage | null): void {
     const { worker } = this.#identity;
+    const introduced = this.#introduced;
+    if (introduced === null) return;
+    if (message?.type === 'leads' && message.worker !== worker) {
+      void this.#judge(message, introduced);
+    }
     const state = this.#state;
-    if (message?.type === 'leads' && message.worker !== worker) void this.#judge(message);
     if (state.kind !== 'leading') return;
-    if (message?.type === 'who') this.#announce(state.medium);
+    if (message?.type === 'who') this.#announce(state.medium, introduced.deployment);
     if (message?.type === 'connect' && message.worker === worker) state.leadership.connect(message);
-    if (message?.type === 'takeover' && message.worker === worker) void this.#yieldTo(message.by);
+    if (message?.type === 'takeover' && message.worker === worker) {
+      void this.#yieldTo(message.by, introduced);
+    }
   }
 
   // The page follows the leader, waits until this worker has taken over from it, or learns that it is outdated.
-  async #judge(leads: Leads): Promise<void> {
-    if (typeof leads.worker !== 'string' || this.#deployment === undefined) return;
+  async #judge(leads: Leads, introduced: Introduced): Promise<void> {
+    if (typeof leads.worker !== 'string') return;
     this.#stoodBackFor.clear();
     this.#heardCount += 1;
     const count = this.#heardCount;
     const other = deploymentIn(leads.deployment);
     // A leader of a version that tells nothing of its deployment would not step down.
-    let order = other === null ? 'same' : this.#orderOf(other);
-    if (order === 'older' && !(await this.#mayTakeOverFrom(leads.worker))) order = 'same';
+    let order = other === null ? 'same' : this.#orderOf(other, introduced);
+    if (order === 'older' && !(await this.#mayTakeOverFrom(leads.worker, introduced))) {
+      order = 'same';
+    }
     if (count !== this.#heardCount) return; // another one was heard since
     const { worker } = leads;
     this.#post({
@@ -300,47 +344,51 @@ class Candidate {
       this.#prepareInLine();
       return;
     }
-    this.#asked = worker;
+    const state = this.#state;
+    if (state.kind !== 'waiting') return; // it leads since, so the message is of an earlier leader
+    this.#state = { ...state, takeover: { kind: 'asked', leader: worker } };
     this.#control.postMessage({ type: 'takeover', worker, by: this.#identity.worker });
   }
 
-  // What it would load when its turn comes would make everyone wait who calls then.
+  // Loading when its turn comes would delay every call at that time.
   #prepareInLine(): void {
-    if (this.#isPreparing) return;
-    this.#isPreparing = true;
+    const state = this.#state;
+    if (state.kind !== 'waiting' || state.isPreparing) return;
+    this.#state = { ...state, isPreparing: true };
     this.#environment.after(PREPARE_MS, () => {
       // Nobody waits for it yet: when its turn comes, creating the host fails likewise, and its page is told.
-      if (this.#state.kind === 'standing') this.#code.prepare?.(this.#identity).catch(() => {});
+      if (this.#state.kind === 'waiting') this.#code.prepare?.(this.#identity).catch(() => {});
     });
   }
 
-  async #mayTakeOverFrom(leader: string): Promise<boolean> {
-    if (this.#state.kind !== 'standing' || this.#hasFailed) return false;
+  async #mayTakeOverFrom(leader: string, { presence }: Introduced): Promise<boolean> {
+    if (this.#state.kind !== 'waiting' || this.#state.takeover.kind === 'refused') return false;
     if (this.#askedBefore.has(leader)) return false;
-    await this.#presence.show(); // the leader looks for it
+    await presence.show(); // the leader looks for it
     const living = await this.#living();
     if (living.some(({ worker }) => this.#steppedDownFor.has(worker))) return false;
     try {
       await this.#code.prepare?.(this.#identity);
       return true;
     } catch (error) {
-      this.#hasFailed = true;
+      const state = this.#state;
+      if (state.kind === 'waiting') this.#state = { ...state, takeover: { kind: 'refused' } };
       this.#post({ type: 'failed', error: toWire(error) });
       return false;
     }
   }
 
-  // Only for one that is in the queue: then somebody leads afterwards.
-  async #yieldTo(by: string): Promise<void> {
+  // Only for a candidate in the queue: then somebody leads afterwards.
+  async #yieldTo(by: string, introduced: Introduced): Promise<void> {
     const newer = (await this.#living()).find(({ worker }) => worker === by);
     if (newer === undefined || this.#state.kind !== 'leading') return;
     const { leadership, stop } = this.#state;
     this.#state = { kind: 'yielding' };
     this.#steppedDownFor.add(by);
-    this.#queue();
+    this.#queue(introduced);
     await leadership.yield(`${nameOfNewer(newer.deployment)} has taken over`);
     if (!this.#isYielding()) return; // its files were cleared meanwhile
-    this.#state = { kind: 'standing' };
+    this.#state = { kind: 'waiting', takeover: NO_TAKEOVER, isPreparing: true };
     stop();
   }
 
@@ -361,9 +409,8 @@ class Candidate {
   }
 
   #fail(error: unknown): void {
-    this.#hasFailed = true;
-    this.#presence?.hide();
-    this.#state = { kind: 'idle' };
+    this.#introduced?.presence.hide();
+    this.#state = { kind: 'failed' };
     this.#post({ type: 'failed', error: toWire(error) });
   }
 
@@ -371,8 +418,8 @@ class Candidate {
     return livingCandidates(this.#environment.locks, this.#names.candidateLock);
   }
 
-  #orderOf(other: Deployment) {
-    return orderOf(other, this.#deployment, this.#code.compareBuilds);
+  #orderOf(other: Deployment, { deployment }: Introduced) {
+    return orderOf(other, deployment, this.#code.compareBuilds);
   }
 
   #post(message: WorkerMessage, transfer: Transferable[] = []): void {

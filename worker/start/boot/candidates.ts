@@ -5,8 +5,8 @@
 //
 // The form of the name must not change: candidates of all versions of this package see each other.
 
-import { type Deployment, deploymentIn } from '../../src/contract/deployment.ts';
-import type { Locks } from '../../src/rpc/locks.ts';
+import { type Deployment, deploymentIn } from '../../../src/shared/contract/deployment.ts';
+import type { Locks } from '../../../src/shared/wire/control.ts';
 
 /** The part of `navigator.locks` that is used. */
 export interface CandidateLocks extends Locks {

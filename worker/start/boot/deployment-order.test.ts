@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Deployment } from '../../src/contract/deployment.ts';
-import { ClassRegistry } from '../instance/object-class.ts';
-import { codeDigest } from './code-digest.ts';
-import { type CompareBuilds, orderOf } from './deployment-order.ts';
+import type { Deployment } from '../../../src/shared/contract/deployment.ts';
+import { ClassRegistry } from '../../objects/instance/object-class.ts';
+import { type CompareBuilds, codeDigest, orderOf } from './deployment-order.ts';
 
 const base: Deployment = { build: null, code: 'code', startedMs: 0 };
 
@@ -28,7 +27,7 @@ describe('which deployment is newer', () => {
   test.for<[string, string, Partial<Deployment>, Partial<Deployment>, CompareBuilds?]>([
     ['the greater number', 'newer', { build: 9, startedMs: 5 }, { build: 10 }],
     ['equal numbers', 'same', { build: 9, code: 'a' }, { build: 9, code: 'b', startedMs: 7 }],
-    ['what the app says', 'newer', { build: '9', startedMs: 5 }, { build: '10' }, byNumber],
+    ["by the app's comparison", 'newer', { build: '9', startedMs: 5 }, { build: '10' }, byNumber],
     ['equal, as the app says', 'same', { build: '9' }, { build: '9.0' }, byNumber],
     ['strings, the last started', 'newer', { build: 'b' }, { build: 'a', startedMs: 1 }],
     ['a build before none', 'newer', { startedMs: 5 }, { build: 0 }],
@@ -36,7 +35,7 @@ describe('which deployment is newer', () => {
     ['no build, other code, the first started', 'older', { startedMs: 1 }, { code: 'x' }],
     ['no build, the same code', 'same', {}, { startedMs: 1 }],
     [
-      'what the app cannot compare',
+      'builds that the app cannot compare',
       'newer',
       { build: 'a' },
       { build: 'b', startedMs: 1 },

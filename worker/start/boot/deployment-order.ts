@@ -6,14 +6,15 @@
 // Does not promise an order of all: two deployments may come with different comparisons. The election
 // (candidate.ts) ends whatever they say.
 
-import type { Build, Deployment, Order } from '../../src/contract/deployment.ts';
+import type { Build, Deployment, Order } from '../../../src/shared/contract/deployment.ts';
+import type { ClassRegistry } from '../../objects/instance/object-class.ts';
 
 /** Positive when `one` is newer than `other`, negative when it is older, 0 when they are the same. */
 export type CompareBuilds = (one: Build, other: Build) => number;
 
 /**
  * How `other` compares with `own`: by the app's comparison, or as numbers. A build is newer than no build.
- * What that leaves open is decided by the start of the pages, unless the code is the same.
+ * Otherwise the start of the pages decides, unless the code is the same.
  */
 export function orderOf(other: Deployment, own: Deployment, compare?: CompareBuilds): Order {
   const sign = signOfBuilds(other.build, own.build, compare) ?? signOfStarts(other, own);
@@ -36,8 +37,8 @@ function signOfBuilds(
   return undefined;
 }
 
-// The app's comparison meets builds of deployments that it knows nothing of. One that throws, or says
-// that each of two is newer, would let two tabs take over from each other without end.
+// The app's comparison meets builds of deployments that it knows nothing of. A comparison that throws,
+// or finds each of two newer, would let two tabs take over from each other without end.
 function antisymmetric(compare: CompareBuilds, one: Build, other: Build): number | undefined {
   try {
     const sign = Math.sign(compare(one, other));
@@ -54,4 +55,20 @@ function signOfStarts(one: Deployment, other: Deployment): number {
 
 function identity({ build, code }: Deployment): string {
   return `${build} ${code}`;
+}
+
+/**
+ * A digest of the code that a worker runs, whose script has this address: equal in all tabs of one deployment, and
+ * different in tabs of another, as far as possible without the app's help.
+ *
+ * The address of the script differs between deployments whose bundler puts a hash into it, the text of the classes
+ * between most others. A blob's address differs in each tab, so it is ignored.
+ */
+export async function codeDigest(address: string, classes?: ClassRegistry): Promise<string> {
+  const hosted = [...(classes?.all ?? []), ...(classes?.facetClasses.values() ?? [])];
+  const texts = hosted.map(({ name, construct }) => `${name}\n${construct}`);
+  const place = address.startsWith('blob:') ? '' : address.split('#', 1)[0]!;
+  const bytes = new TextEncoder().encode(JSON.stringify([place, ...texts]));
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
+  return Array.from(digest.subarray(0, 16), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { flagReader } from './flag-reader.ts';
+import { flagReader } from './browser-host.ts';
 
 test('[CANCEL9] a flag is revoked when it cannot be loaded and one of the worker can', () => {
   const there = new Set(['blob:call', 'blob:own']);

@@ -1,13 +1,14 @@
-// What a leader that steps down asks of its host: whether something runs, and to close.
+// The requests of a leader that steps down to its host: whether something runs, and to close.
 
 import { afterEach, expect, test, vi } from 'vitest';
-import { turns } from '../../src/testing/turns.ts';
-import { MemoryCatalog } from '../catalog/catalog.ts';
-import { MemoryMedium } from '../file/medium.ts';
-import { ClassRegistry } from '../instance/object-class.ts';
-import { DurableObject } from '../library/library.ts';
-import { PageSessions } from '../sessions/page-sessions.ts';
-import { loadSqliteInNode } from '../testing/sqlite.ts';
+import { turns } from '../../../src/testing/turns.ts';
+import { MemoryMedium } from '../../engine/file/medium.ts';
+import { MemoryCatalog } from '../../objects/catalog/catalog.ts';
+import { type SystemTime, systemTime } from '../../objects/clock/clock.ts';
+import { ClassRegistry } from '../../objects/instance/object-class.ts';
+import { PageSessions } from '../../objects/sessions/page-session.ts';
+import { DurableObject } from '../../realm/library/library.ts';
+import { loadSqliteInNode } from '../../testing/sqlite.ts';
 import { type RunningHost, startHost } from './start-host.ts';
 
 let transactions = 0;
@@ -45,9 +46,37 @@ const medium = new MemoryMedium();
 const catalog = new MemoryCatalog();
 const hosts: RunningHost[] = [];
 
-async function start(): Promise<RunningHost> {
+/** Time that the test drives. */
+class DrivenTime implements SystemTime {
+  readonly #timers = new Set<{ readonly dueMs: number; readonly task: () => void }>();
+  #nowMs = Date.UTC(2030, 0, 1);
+
+  now(): number {
+    return this.#nowMs;
+  }
+
+  elapsed(): number {
+    return this.#nowMs;
+  }
+
+  after(delayMs: number, task: () => void): () => void {
+    const timer = { dueMs: this.#nowMs + delayMs, task };
+    this.#timers.add(timer);
+    return () => this.#timers.delete(timer);
+  }
+
+  pass(durationMs: number): void {
+    this.#nowMs += durationMs;
+    for (const timer of [...this.#timers].filter(({ dueMs }) => dueMs <= this.#nowMs)) {
+      this.#timers.delete(timer);
+      timer.task();
+    }
+  }
+}
+
+async function start(time: SystemTime = systemTime): Promise<RunningHost> {
   const sqlite = await loadSqliteInNode();
-  const platform = { sqlite, medium, catalog, isDedicated: false };
+  const platform = { sqlite, medium, catalog, isDedicated: false, time };
   const running = await startHost(platform, new ClassRegistry({ Room }, {}), {});
   hosts.push(running);
   return running;
@@ -77,7 +106,7 @@ test('[BUILD5] a host is quiet once its events have ended; the next one in the t
   expect(await roomOf(next, 'a').stored()).toEqual(['after', 'before']);
 });
 
-test('[BUILD5] what still runs is reset with the reason, and what it has written is kept', async () => {
+test('[BUILD5] an object that still runs is reset with the reason, and its writes are kept', async () => {
   const old = await start();
   const working = roomOf(old, 'b').work();
   working.catch(() => {});
@@ -94,20 +123,27 @@ test('[BUILD5] what still runs is reset with the reason, and what it has written
   expect(await roomOf(next, 'b').stored()).toEqual(['before']);
 });
 
-test('[BUILD5] an alarm that runs may end; one that is due while the host rests is left to the next one', async () => {
-  const old = await start();
+test('[BUILD5] an alarm that runs may end; an alarm due while the host rests is left to the next one', async () => {
+  const time = new DrivenTime();
+  const whenBegun = (count: number) =>
+    vi.waitUntil(() => {
+      time.pass(0);
+      return alarmsBegun === count;
+    });
+  const old = await start(time);
   const { host } = old;
-  await roomOf(old, 'c').remind(Date.now());
-  await vi.waitUntil(() => alarmsBegun === 1);
-  await roomOf(old, 'd').remind(Date.now() + 30);
+  await roomOf(old, 'c').remind(time.now());
+  await whenBegun(1);
+  await roomOf(old, 'd').remind(time.now() + 30);
   host.rest();
-  await new Promise((resolve) => setTimeout(resolve, 60));
+  time.pass(60);
+  await turns(10);
   expect([alarmsBegun, host.isQuiet]).toEqual([1, false]);
   endEvent();
   await vi.waitUntil(() => host.isQuiet);
   await old.close();
-  await start();
-  await vi.waitUntil(() => alarmsBegun === 2);
+  await start(time);
+  await whenBegun(2);
   endEvent();
 });
 

@@ -1,25 +1,28 @@
 // How a leader steps down, whatever its pages and objects do.
 
 import { beforeEach, expect, test } from 'vitest';
-import { ChannelEndpoint } from '../../src/rpc/channel-endpoint.ts';
-import { namesOf } from '../../src/rpc/control.ts';
-import { PageEnd } from '../../src/rpc/page-end.ts';
-import type { WorkerService } from '../../src/rpc/worker-end.ts';
-import { FakeBrowser } from '../../src/testing/fake-browser.ts';
-import { turns } from '../../src/testing/turns.ts';
+import { ChannelEndpoint } from '../../../src/shared/wire/channel-endpoint.ts';
+import { namesOf } from '../../../src/shared/wire/control.ts';
+import { PageEnd } from '../../../src/shared/wire/page-end.ts';
+import type { WorkerService } from '../../../src/shared/wire/worker-end.ts';
+import { FakeBrowser } from '../../../src/testing/fake-browser.ts';
+import { turns } from '../../../src/testing/turns.ts';
 import { CLOSE_MS, Leadership, PAUSE_MS, YIELD_MS } from './leadership.ts';
 
 let nowMs: number;
 let timers: { dueMs: number; task: () => void }[];
 let isWorkerClosed: boolean;
+/** How often a timer was set. */
+let looks: number;
 
 beforeEach(() => {
+  looks = 0;
   nowMs = 0;
   timers = [];
   isWorkerClosed = false;
 });
 
-/** Moves the time, in steps, so that what happens on the way happens in turns of its own. */
+/** Moves the time in steps, so that events on the way happen in turns of their own. */
 async function advance(durationMs: number): Promise<void> {
   const endMs = nowMs + durationMs;
   while (nowMs < endMs) {
@@ -39,7 +42,11 @@ function lead(host: Partial<WorkerService>): { leadership: Leadership; port: Mes
     {
       locks: agent.locks,
       names: namesOf('d'),
-      after: (delayMs, task) => void timers.push({ dueMs: nowMs + delayMs, task }),
+      after: (delayMs, task) => {
+        looks += 1;
+        timers.push({ dueMs: nowMs + delayMs, task });
+      },
+      elapsed: () => nowMs,
       openChannel: agent.openChannel,
       openOwnChannel: () => {
         const { port1, port2 } = new MessageChannel();
@@ -110,6 +117,27 @@ test('[BUILD5] events that do not end are reset when their time is up', async ()
   expect(fact).toBe('build 2 has taken over');
   expect(seen.tookMs).not.toBe(null);
   expect(isWorkerClosed).toBe(false);
+});
+
+test('[BUILD5] timers that come late do not make their time longer', async () => {
+  let fact = '';
+  const { leadership, port } = lead({
+    isQuiet: false,
+    end: async (why) => {
+      fact = why;
+    },
+  });
+  const seen = steppingDown(leadership);
+  // Each timer of a machine that has no time for this worker comes a second late.
+  for (let late = 0; late < 10 && seen.tookMs === null; late++) {
+    const [timer] = timers.splice(0, 1);
+    nowMs += 1000;
+    timer?.task();
+    await turns(2);
+  }
+  expect(fact).toBe('build 2 has taken over');
+  expect(looks).toBeLessThan(10);
+  port.close();
 });
 
 test('[BUILD5] a call that was sent is answered before the connection ends', async () => {

@@ -2,17 +2,17 @@
 // own, until it dies, its files are cleared, or it steps down for a newer deployment.
 //
 // Invariant: stepping down ends within a bounded time, whatever runs. Until then, everything that a page has
-// sent is answered; the pages hold back what they have not sent yet, so that nothing is refused or done twice.
+// sent is answered; the pages hold back unsent calls, so that nothing is refused or done twice.
 //
 // When a client's lock is released, the client is gone, and its sessions are closed.
 
-import { ChannelEndpoint, type WireChannel } from '../../src/rpc/channel-endpoint.ts';
-import { connectionClosed } from '../../src/rpc/connection-closed.ts';
-import type { ControlMessage, namesOf } from '../../src/rpc/control.ts';
-import { type Locks, whenReleased } from '../../src/rpc/locks.ts';
-import { WorkerEnd, type WorkerService } from '../../src/rpc/worker-end.ts';
+import { ChannelEndpoint, type WireChannel } from '../../../src/shared/wire/channel-endpoint.ts';
+import type { ControlMessage, namesOf } from '../../../src/shared/wire/control.ts';
+import { type Locks, whenReleased } from '../../../src/shared/wire/control.ts';
+import { connectionClosed } from '../../../src/shared/wire/errors-on-wire.ts';
+import { WorkerEnd, type WorkerService } from '../../../src/shared/wire/worker-end.ts';
 
-/** How long pages may take to say that they send no more; one that is suspended never does. */
+/** How long pages may take to say that they send no more; a suspended page never does. */
 export const PAUSE_MS = 250;
 
 /** How long events that run may take to end when the worker steps down; then they are reset. */
@@ -30,6 +30,8 @@ export interface LeadershipEnvironment {
   readonly locks: Locks;
   readonly names: ReturnType<typeof namesOf>;
   readonly after: (delayMs: number, task: () => void) => void;
+  /** Milliseconds that only go forward. */
+  readonly elapsed: () => number;
   readonly openChannel: (name: string) => BroadcastChannel;
   /** Tells the own page that this worker leads, and opens a channel to it. */
   readonly openOwnChannel: () => WireChannel;
@@ -52,7 +54,7 @@ export class Leadership {
 
   connectOwnPage(): void {
     const channel = this.#environment.openOwnChannel();
-    // The page may have a connection with a call under way; it closes the one that it does not use.
+    // The page may have a connection with a call under way; it closes the unused one.
     const admitted = new WorkerEnd(this.#host, new ChannelEndpoint(channel, this.#host.pace));
     this.#own.add(admitted);
     admitted.ended.addEventListener('abort', () => this.#own.delete(admitted));
@@ -73,8 +75,9 @@ export class Leadership {
   }
 
   /**
-   * Steps down: what runs may end, then everything is flushed and closed. `fact` says why, to the pages
-   * and to what had to be reset. Never rejects; whoever made a write that cannot be flushed is told.
+   * Steps down: running events may end, then everything is flushed and closed. `fact` is the reason for
+   * the pages and for objects that had to be reset. Never rejects; the caller of a write that cannot be
+   * flushed gets the error.
    */
   async yield(fact: string): Promise<void> {
     const connections = this.#connections;
@@ -99,13 +102,16 @@ export class Leadership {
     isClosed = true;
   }
 
+  // By the clock and not by the number of looks: on a busy machine, each of them comes late.
   #until(isTrue: () => boolean, waitMs: number): Promise<void> {
+    const { after, elapsed } = this.#environment;
+    const endMs = elapsed() + waitMs;
     return new Promise((resolve) => {
-      const look = (leftMs: number) => {
-        if (isTrue() || leftMs <= 0) resolve();
-        else this.#environment.after(POLL_MS, () => look(leftMs - POLL_MS));
+      const look = () => {
+        if (isTrue() || elapsed() >= endMs) resolve();
+        else after(POLL_MS, look);
       };
-      look(waitMs);
+      look();
     });
   }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { WasmMessage } from '../../src/contract/wasm-message.ts';
+import type { WasmMessage } from '../../../src/shared/contract/wasm-message.ts';
 import { PageModule } from './page-module.ts';
 
 const ADDRESS = new URL('https://app.test/sqlite3.wasm');

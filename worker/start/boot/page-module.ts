@@ -3,7 +3,7 @@
 // Invariant: the module that is given is of the address that was asked for. Each is given once, so that whoever
 // tries again after a failure loads the file itself.
 
-import type { WasmMessage } from '../../src/contract/wasm-message.ts';
+import type { WasmMessage } from '../../../src/shared/contract/wasm-message.ts';
 
 /** The part of a worker's global scope that is used. */
 interface WorkerScope {

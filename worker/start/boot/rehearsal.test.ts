@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { completeLimits } from '../sql/query-limits.ts';
-import { openLogDatabase } from '../storage/log-database.ts';
-import type { OpenDatabase } from '../storage/moment.ts';
-import { loadSqliteInNode } from '../testing/sqlite.ts';
-import { rehearse } from './rehearsal.ts';
+import { completeLimits } from '../../engine/sql/query-limits.ts';
+import { openLogDatabase } from '../../engine/storage/databases.ts';
+import type { OpenDatabase } from '../../engine/storage/moment.ts';
+import { loadSqliteInNode } from '../../testing/sqlite.ts';
+import { rehearse } from './browser-worker.ts';
 
 const ROUNDS = 100;
 

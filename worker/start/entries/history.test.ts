@@ -2,14 +2,15 @@
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, expectTypeOf, test } from 'vitest';
+import { withSignal } from '../../../src/index.ts';
 import type {
+  DurableObjectStorage,
   RemoteStorage,
   StorageCommit,
   StorageHandle,
   StorageMoment,
-} from '../../src/contract/storage.ts';
-import { withSignal } from '../../src/index.ts';
-import { DurableObject } from '../library/base-classes.ts';
+} from '../../../src/shared/contract/storage.ts';
+import { DurableObject } from '../../realm/library/base-classes.ts';
 import { createObjects, evictDurableObject } from './node-objects.ts';
 
 class Box extends DurableObject {
@@ -49,7 +50,7 @@ const change = fc.oneof(
   fc.record({ kind: fc.constant('restore' as const), n: fc.nat(99), bytes: fc.constant(0) }),
 );
 
-test('[HIST3] any moment read through at() equals what a restore to it gives', async () => {
+test('[HIST3] any moment read through at() equals the state after a restore to it', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(change, { minLength: 3, maxLength: 12 }),
@@ -131,7 +132,7 @@ describe('an earlier moment', () => {
     expect(await storage.get('a')).toBe(1);
   });
 
-  test('[HIST3] of a date is the one that getBookmarkForTime names', async () => {
+  test('[HIST3] of a date is the moment that getBookmarkForTime names', async () => {
     const moment = await storage.at(new Date());
     expect(await moment.get('a')).toBe(2);
     const empty = await storage.at(new Date(Date.now() - 86_400_000));
@@ -148,7 +149,7 @@ describe('an earlier moment', () => {
     });
   });
 
-  test('[HIST5] refuses every write, and hides what live SQL hides', async () => {
+  test('[HIST5] refuses every write, and hides the tables that live reads hide', async () => {
     const moment = await storage.at(before);
     const loose = moment as unknown as Pick<
       StorageHandle,
@@ -232,6 +233,22 @@ test('[HIST5] the types of a moment have reads only', () => {
   expectTypeOf(storage.history).returns.resolves.toEqualTypeOf<StorageCommit[]>();
 });
 
+test('[PITR9] cancelRestore() of a handle cancels the request of onNextSessionRestoreBookmark', async () => {
+  await storage.put('n', 1);
+  const bookmark = await storage.getCurrentBookmark();
+  await storage.put('n', 2);
+  expect(await storage.cancelRestore()).toBe(false);
+  await storage.onNextSessionRestoreBookmark(bookmark);
+  expect(await storage.cancelRestore()).toBe(true);
+  await storage.abort();
+  expect(await storage.get('n')).toBe(2);
+  await storage.onNextSessionRestoreBookmark(bookmark);
+  await storage.abort();
+  expect(await storage.cancelRestore()).toBe(false);
+  expect(await storage.get('n')).toBe(1);
+  expectTypeOf<DurableObjectStorage>().not.toHaveProperty('cancelRestore');
+});
+
 describe('history', () => {
   test('[HIST1] lists each commit with the bookmark that at() and restore() take', async () => {
     expect(await storage.history()).toEqual([]);
@@ -246,6 +263,8 @@ describe('history', () => {
         bytes: expect.any(Number),
         pages: expect.any(Number),
         isRestore: false,
+        isPromote: false,
+        by: { kind: 'storage', connection: storage.connection },
       });
       const moment = await storage.at(commit.bookmark);
       expect(await moment.get('n')).toBe(4 - i);

@@ -1,19 +1,21 @@
-// Objects in a thread of a browser's kind, where a task is known by the turn it runs in: nothing
-// there tells what an `await` goes on with. Node's way to tell is hidden from the modules.
+// Objects in a thread of a browser's kind, where a task is known by the turn it runs in: nothing shows
+// which task an `await` continues. Node's way to tell is hidden from the modules.
 
 import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 
 const START_MS = Date.UTC(2030, 0, 1);
-const wasm = new Uint8Array(readFileSync(new URL('../vfs/sqlite3.wasm', import.meta.url)));
+const wasm = new Uint8Array(
+  readFileSync(new URL('../../engine/vfs/sqlite3.wasm', import.meta.url)),
+);
 const systemTimeout = globalThis.setTimeout;
 
-let library: typeof import('../library/library.ts');
+let library: typeof import('../../realm/library/library.ts');
 let entry: typeof import('./in-process.ts');
 beforeAll(async () => {
   vi.resetModules();
   vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never);
-  library = await import('../library/library.ts');
+  library = await import('../../realm/library/library.ts');
   entry = await import('./in-process.ts');
 });
 afterAll(() => {

@@ -3,22 +3,26 @@
 //
 // Invariant: a caller here is outside of every object. Values cross as their stored bytes.
 
-import { Flags } from '../../src/client/flags.ts';
-import { Persistence } from '../../src/client/persistence.ts';
-import { RemoteStorage } from '../../src/client/remote-storage.ts';
-import { Session } from '../../src/client/session.ts';
-import type { SessionConnection, SessionFinder } from '../../src/client/session-finder.ts';
-import type { DurableObjectStub } from '../../src/contract/object.ts';
-import type { StorageHandle } from '../../src/contract/storage.ts';
-import { mustBeStub } from '../../src/stubs/known-stubs.ts';
-import { LiveCalls } from '../calls/live-calls.ts';
-import type { SystemTime } from '../clock/system-timers.ts';
-import type { ObjectHost } from '../host/object-host.ts';
-import { PageSessions } from '../sessions/page-sessions.ts';
+import { Flags } from '../../../src/page/leader/flags.ts';
+import { Persistence } from '../../../src/page/leader/status.ts';
+import { forkObject } from '../../../src/page/storage/remote-branches.ts';
+import { RemoteStorage } from '../../../src/page/storage/remote-storage.ts';
+import type { SessionConnection, SessionFinder } from '../../../src/page/storage/session.ts';
+import { Session } from '../../../src/page/storage/session.ts';
+import { mustBeStub } from '../../../src/shared/calls/stubs/known-stubs.ts';
+import type { ObjectCaller } from '../../../src/shared/calls/stubs/stub.ts';
+import type { DurableObjectStub } from '../../../src/shared/contract/object.ts';
+import type { StorageHandle } from '../../../src/shared/contract/storage.ts';
+import { LiveCalls } from '../../objects/calls/live-calls.ts';
+import type { SystemTime } from '../../objects/clock/clock.ts';
+import type { ObjectHost } from '../../objects/host/object-host.ts';
+import { PageSessions } from '../../objects/sessions/page-session.ts';
 
 export interface LocalStorage {
-  /** @throws INVALID_ARGUMENT if it is not the stub of an object; what opening the object throws */
+  /** @throws INVALID_ARGUMENT if it is not the stub of an object; errors of opening the object */
   open(stub: DurableObjectStub): Promise<StorageHandle>;
+  /** Forks an object, whose stub calls by `caller`; see `forkObject`. */
+  fork(caller: ObjectCaller, args: readonly unknown[]): Promise<object>;
   /** Ends every handle for this reason. */
   close(reason: Error): void;
 }
@@ -30,6 +34,8 @@ export function localStorageOf(host: ObjectHost, time: SystemTime): LocalStorage
   const collected = new FinalizationRegistry<() => void>((task) => task());
   const environment = {
     after,
+    nextTask: () => new Promise<void>((resolve) => void after(0, resolve)),
+    now: () => time.now(),
     whenCollected: (owner: object, task: () => void) => collected.register(owner, task),
   };
   return {
@@ -40,6 +46,7 @@ export function localStorageOf(host: ObjectHost, time: SystemTime): LocalStorage
       await session.open();
       return new RemoteStorage(session, environment);
     },
+    fork: (caller, args) => forkObject(caller, finder, () => time.now(), args),
     close: (reason) => finder.close(reason),
   };
 }
@@ -48,12 +55,16 @@ type After = (delayMs: number, task: () => void) => () => void;
 
 class LocalFinder implements SessionFinder {
   readonly flags: Flags;
+  readonly client: string;
   readonly standing: SessionFinder['standing'];
   readonly #connection: SessionConnection;
   readonly #watchers = new Set<(reason: Error) => void>();
   #end: Error | undefined;
 
   constructor(host: ObjectHost, after: After, now: () => number) {
+    // `randomUUID` is missing where the context is not secure, such as in a document without an origin.
+    const bytes = crypto.getRandomValues(new Uint8Array(6));
+    this.client = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
     const sessions = new PageSessions(host, after);
     const live = new LiveCalls(host).connect();
     const { send } = host.outside;
@@ -78,7 +89,7 @@ class LocalFinder implements SessionFinder {
         return () => this.#watchers.delete(lost);
       },
       worker: {
-        open: (target) => send(() => sessions.open(target)),
+        open: (target, client) => send(() => sessions.open(target, client)),
         execute: (id, calls) => send(() => sessions.execute(id, calls)),
         cancel: (flags) => send(() => sessions.cancel(flags)),
         close: (id) => send(() => sessions.close(id)),

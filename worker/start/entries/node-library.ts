@@ -1,8 +1,8 @@
 // `ctx-storage/worker` in Node, for files of classes. The host to run them there is `ctx-storage/node`.
 
-import { storageError } from '../../src/contract/errors.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
 
-export * from '../library/library.ts';
+export * from '../../realm/library/library.ts';
 
 /** Always fails: in Node there is no page whose worker this could be. @throws WORKER_FAILED */
 export function serve(): never {

@@ -60,7 +60,7 @@ describe('the names of the real runtime’s tests', () => {
     expect(await runInDurableObject(room, (_, { storage }) => storage.getAlarm())).toBe(null);
   });
 
-  test('[NODE19] evictDurableObject ends the instance and keeps what is stored', async () => {
+  test('[NODE19] evictDurableObject ends the instance and keeps stored data', async () => {
     const room = objects.env.Room.getByName('a');
     await room.say('hello');
     const before = await room.identity();
@@ -70,7 +70,7 @@ describe('the names of the real runtime’s tests', () => {
     await evictDurableObject(objects.env.Room.getByName('never used'));
   });
 
-  test('[NODE20] listDurableObjectIds lists what exists, and reset deletes it', async () => {
+  test('[NODE20] listDurableObjectIds lists existing objects, and reset deletes them', async () => {
     const { Room: rooms } = objects.env;
     await rooms.getByName('a').say('hello');
     await rooms.getByName('b').say('hello');
@@ -80,7 +80,7 @@ describe('the names of the real runtime’s tests', () => {
     expect(await listDurableObjectIds(rooms)).toEqual([]);
   });
 
-  test('[NODE21] what is not an object of this process is refused', async () => {
+  test('[NODE21] a stub that is not of this process is refused', async () => {
     const foreign = { id: 1 } as never;
     const refused = { code: 'INVALID_ARGUMENT' };
     await expect(runInDurableObject(foreign, () => 1)).rejects.toMatchObject(refused);

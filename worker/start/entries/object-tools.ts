@@ -1,18 +1,18 @@
-// What tests of the real runtime call, by the same names, for objects in this process.
+// The functions that tests of the real runtime call, by the same names, for objects in this process.
 //
-// A stub tells which host it calls; reset() concerns every host that runs.
+// A stub knows its host; reset() concerns every host that runs.
 
-import { storageError } from '../../src/contract/errors.ts';
+import { addressOf, callerOf } from '../../../src/shared/calls/stubs/known-stubs.ts';
+import { fromWireAddress } from '../../../src/shared/calls/stubs/wire-address.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
 import type {
   DurableObjectId,
   DurableObjectState,
   DurableObjectStub,
-} from '../../src/contract/object.ts';
-import type { ObjectAddress } from '../../src/contract/object-id.ts';
-import { addressOf, callerOf } from '../../src/stubs/known-stubs.ts';
-import { fromWireAddress } from '../../src/stubs/wire-address.ts';
-import type { ObjectHost } from '../host/object-host.ts';
-import type { ObjectManager } from '../host/object-manager.ts';
+} from '../../../src/shared/contract/object.ts';
+import type { ObjectAddress } from '../../../src/shared/contract/object-id.ts';
+import type { ObjectHost } from '../../objects/host/object-host.ts';
+import type { ObjectManager } from '../../objects/host/object-manager.ts';
 
 /** The host behind an `env`. */
 interface Home {

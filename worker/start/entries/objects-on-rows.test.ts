@@ -2,14 +2,16 @@
 
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { FILE_MEMORY_BYTES, MemoryBudget } from '../file/memory-budget.ts';
-import { RowFiles } from '../file/row-files.ts';
-import { DurableObject } from '../library/library.ts';
-import { CrashRows } from '../sim/crash-rows.ts';
-import { Random } from '../sim/random.ts';
+import { FILE_MEMORY_BYTES, MemoryBudget } from '../../engine/file/memory-budget.ts';
+import { RowFiles } from '../../engine/file/row-files.ts';
+import { DurableObject } from '../../realm/library/library.ts';
+import { CrashRows } from '../../sim/crash-rows.ts';
+import { Random } from '../../sim/random.ts';
 import { createObjects, type ObjectMedium } from './in-process.ts';
 
-const wasm = new Uint8Array(readFileSync(new URL('../vfs/sqlite3.wasm', import.meta.url)));
+const wasm = new Uint8Array(
+  readFileSync(new URL('../../engine/vfs/sqlite3.wasm', import.meta.url)),
+);
 
 class Store extends DurableObject {
   async put(key: string, value: Uint8Array): Promise<void> {
@@ -69,7 +71,7 @@ test('[MEDIUM5] an object that outgrows memory is MEMORY_FULL, which names the b
     objects.env.Store.getByName('large')
       .keys()
       .catch((error) => error.code);
-  await expect.poll(keys, { timeout: 10_000 }).toEqual(acknowledged);
+  await expect.poll(keys).toEqual(acknowledged);
   await small.put('b', new Uint8Array(10).fill(2));
   await objects.close();
 

@@ -2,37 +2,48 @@
 //
 // Invariant: a caller here is outside of every object, so it gets clones, as a page does.
 
-import { convertTimestamp } from '../../src/contract/arguments.ts';
-import { storageError } from '../../src/contract/errors.ts';
-import { listParts } from '../../src/contract/list-parts.ts';
-import type { DurableObjectId } from '../../src/contract/object.ts';
-import type { ObjectAddress } from '../../src/contract/object-id.ts';
-import type { NamespacesOf, Objects, ObjectsClock } from '../../src/contract/object-management.ts';
-import { checkedEnv, unknownClass } from '../../src/stubs/checked-env.ts';
-import { mustBeStub } from '../../src/stubs/known-stubs.ts';
-import type { PartyIo } from '../../src/stubs/party.ts';
-import { fromWireAddress } from '../../src/stubs/wire-address.ts';
+import { checkedEnv, unknownClass } from '../../../src/shared/calls/stubs/checked-env.ts';
+import { mustBeStub } from '../../../src/shared/calls/stubs/known-stubs.ts';
+import type { PartyIo } from '../../../src/shared/calls/stubs/party.ts';
+import { fromWireAddress } from '../../../src/shared/calls/stubs/wire-address.ts';
+import { convertTimestamp } from '../../../src/shared/contract/arguments.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { listParts } from '../../../src/shared/contract/list-parts.ts';
+import type { DurableObjectId } from '../../../src/shared/contract/object.ts';
+import type { ObjectAddress } from '../../../src/shared/contract/object-id.ts';
+import type {
+  NamespacesOf,
+  Objects,
+  ObjectsClock,
+} from '../../../src/shared/contract/object-management.ts';
+import {
+  completeLimits,
+  OPEN_FILES_UNBOUNDED,
+  type QueryLimits,
+} from '../../engine/sql/query-limits.ts';
+import * as lateParts from '../../engine/storage/late-parts.ts';
+import { lateCode } from '../../engine/storage/load-late.ts';
+import { systemTime } from '../../objects/clock/clock.ts';
+import type { ClockControl } from '../../objects/host/clock-control.ts';
+import type { ObjectHost } from '../../objects/host/object-host.ts';
+import type { ClassTable, ClassTableOptions } from '../../objects/instance/object-class.ts';
+import type { App } from '../../realm/library/provided-env.ts';
 import { type Platform, startHost } from '../boot/start-host.ts';
-import { systemTime } from '../clock/system-time.ts';
-import type { ClockControl } from '../host/clock-control.ts';
-import type { ObjectHost } from '../host/object-host.ts';
-import type { ClassTable } from '../instance/object-class.ts';
-import type { App } from '../library/provided-env.ts';
-import { completeLimits } from '../sql/query-limits.ts';
-import type { InProcessOptions } from './in-process-options.ts';
 import { localStorageOf } from './local-storage.ts';
 import { registerTools } from './object-tools.ts';
 
-/** Runs the app on a platform that the caller provides. */
+/** Runs the app on a platform that the caller provides. `openFiles`: how many may be open by default. */
 export async function objectsOn<Table extends ClassTable>(
   platform: Platform,
   app: App,
   options: InProcessOptions,
+  openFiles = OPEN_FILES_UNBOUNDED,
 ): Promise<Objects<Table>> {
+  lateCode.give(lateParts); // outside of a browser, a second file would only be slower
   const { host, namespaces, manager, close } = await startHost(
     {
       ...platform,
-      limits: completeLimits(options.limits),
+      limits: completeLimits(options.limits, undefined, { openFiles }),
       ...(options.idleMs !== undefined && { idleMs: options.idleMs }),
     },
     app.classes,
@@ -59,6 +70,7 @@ export async function objectsOn<Table extends ClassTable>(
       await host.outside.send(() => manager.delete(fromWireAddress(address)));
     },
     storage: (stub) => storage.open(stub),
+    fork: (...args) => storage.fork(namespaces.outsideCaller, args) as Promise<never>,
     clock: clockOf(manager.clock, host.outside),
     ...eventsOf(host),
     close() {
@@ -107,4 +119,14 @@ function clockOf(clock: ClockControl, { send }: PartyIo): ObjectsClock {
 
 function named({ className, id }: ObjectAddress): { className: string; id: DurableObjectId } {
   return { className: className ?? '', id };
+}
+
+/** Options of `createObjects`, in every runtime that has no page. */
+export interface InProcessOptions extends ClassTableOptions {
+  /** The app's own members of `env`, besides the namespaces. @default as given to `provideEnv` */
+  readonly env?: object;
+  /** How long an idle object stays in memory, in milliseconds. @default 10,000 */
+  readonly idleMs?: number;
+  /** How long a query may run, and how much of SQLite's memory an object may take. */
+  readonly limits?: QueryLimits;
 }

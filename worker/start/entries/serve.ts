@@ -3,31 +3,31 @@
 // Invariant: classes are checked when serve() is called, so a mistake fails the worker's start, which
 // every page is told, and not the first call.
 
-import { BUILD_CHARS_MAX, type Build, isBuild } from '../../src/contract/deployment.ts';
-import { storageError } from '../../src/contract/errors.ts';
-import { answerStarts } from '../boot/answer-starts.ts';
+import { BUILD_CHARS_MAX, type Build, isBuild } from '../../../src/shared/contract/deployment.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import type { StartMessage, WorkerMessage } from '../../../src/shared/wire/control.ts';
+import { completeLimits, type QueryLimits } from '../../engine/sql/query-limits.ts';
+import type { ClassTable, ClassTableOptions } from '../../objects/instance/object-class.ts';
+import { appOf } from '../../realm/library/provided-env.ts';
 import { startBrowserWorker } from '../boot/browser-worker.ts';
 import type { CompareBuilds } from '../boot/deployment-order.ts';
-import type { ClassTable, ClassTableOptions } from '../instance/object-class.ts';
-import { appOf } from '../library/provided-env.ts';
-import { completeLimits, type QueryLimits } from '../sql/query-limits.ts';
 
 answerStarts();
 
 /** Options of `serve`. */
 export interface ServeOptions extends ClassTableOptions {
-  /** What the app passes to its objects as `env`, besides the namespaces. @default as given to `provideEnv` */
+  /** The app's own members of `env`, besides the namespaces. @default as given to `provideEnv` */
   readonly env?: object;
   /** How long an idle object stays in memory, in milliseconds. @default 10,000 */
   readonly idleMs?: number;
   /** How long a query may run, and how much of SQLite's memory an object may take. */
   readonly limits?: QueryLimits;
   /**
-   * What the app calls this deployment. When tabs of several deployments are open, the newest one's code
+   * The app's name for this deployment. When tabs of several deployments are open, the newest one's code
    * runs, and the others are told (`outdated`). The greater number is newer; strings need `compareBuilds`.
    *
-   * @default nothing: of deployments that differ in the worker's address or the text of its classes, the one
-   * whose page was opened last is newer
+   * @default nothing: of deployments that differ in the worker's address or the text of its classes, the
+   * deployment whose page was opened last is newer
    */
   readonly build?: Build;
   /** Positive when `one` is newer than `other`, negative when it is older, 0 when they are the same. */
@@ -67,4 +67,29 @@ function checkBuild(build: unknown, compareBuilds: unknown): void {
     'INVALID_ARGUMENT',
     'serve: compareBuilds is a function of two builds, such as (one, other) => Number(one) - Number(other).',
   );
+}
+
+/** The part of a worker's global scope that is used. */
+interface WorkerScope {
+  postMessage(message: WorkerMessage): void;
+  addEventListener(
+    type: 'message',
+    listener: (event: MessageEvent<StartMessage | null>) => void,
+  ): void;
+}
+
+/**
+ * Answers each start message of a page as soon as this package's code runs in a worker, whether or not the script
+ * serves, so that the page can distinguish a script that never calls serve() from a script that is still loading.
+ * Does nothing outside of a dedicated worker, where the same module is imported for its classes.
+ */
+function answerStarts(scope: object = globalThis): void {
+  if (!isDedicatedWorker(scope)) return;
+  scope.addEventListener('message', ({ data }) => {
+    if (data?.type === 'start') scope.postMessage({ type: 'loaded' });
+  });
+}
+
+function isDedicatedWorker(scope: object): scope is WorkerScope {
+  return 'DedicatedWorkerGlobalScope' in scope;
 }

@@ -1,7 +1,7 @@
 // The worker of `connectSource`: classes whose code its page sends.
 
-import { browserLoader } from '../source/browser-loader.ts';
-import { runSource, type SourceScope } from '../source/run-source.ts';
+import { browserLoader } from '../../realm/source/load-source.ts';
+import { runSource, type SourceScope } from '../../realm/source/run-source.ts';
 import { serve } from './serve.ts';
 
 runSource(

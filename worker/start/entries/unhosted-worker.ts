@@ -1,7 +1,7 @@
 // The worker of a test's helper page: the storage of objects whose classes are in the app's worker. It leads only
 // while no worker of the app does, which the page sees to.
 
+import { UnhostedClasses } from '../../objects/instance/unhosted-classes.ts';
 import { startBrowserWorker } from '../boot/browser-worker.ts';
-import { UnhostedClasses } from '../instance/unhosted-classes.ts';
 
 startBrowserWorker({ classes: new UnhostedClasses() });

@@ -85,3 +85,31 @@ test('seeds from a SQLite file and from JSON, and returns to a snapshot', async 
   await page.reload();
   await expect(page.locator('#visits')).toHaveText('3');
 });
+
+test('runs on a branch of prepared data, and asserts its changes', async ({
+  page,
+  seed,
+  fork,
+  objects,
+}) => {
+  const visits = objects.storage('Counter', 'visits');
+  await seed('Counter', 'visits', { entries: { count: 41 } });
+  const early = await fork(visits); // before the app runs
+  await page.goto('/');
+  await expect(visits).toHaveChanged(
+    [
+      { key: 'count', before: 41, after: 42 },
+      { kind: 'alarm', before: null, after: expect.any(Number) },
+    ],
+    { by: () => page.getByRole('button', { name: 'Visit' }).click() },
+  );
+  // The class runs on the branch; neither the page nor the object sees it.
+  const draft = await fork(visits);
+  await expect(draft).toHaveChanged([{ key: 'count', before: 42, after: 52 }, { kind: 'alarm' }], {
+    by: () => draft.call('add', 10),
+  });
+  await expect(early).toHaveStored('count', 41);
+  await expect(visits).toHaveChanged([], { by: () => early.put('count', 0) });
+  await page.reload();
+  await expect(page.locator('#visits')).toHaveText('42');
+});

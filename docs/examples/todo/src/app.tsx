@@ -1,11 +1,14 @@
 // The list, the form for a new item, and the line that says whether everything is saved.
 
-import { useConnectionStatus, useLiveValue } from 'ctx-storage/react';
-import { useState } from 'react';
+import { useConnectionStatus, useLive, useLiveValue, useUndo } from 'ctx-storage/react';
+import { useMemo, useState } from 'react';
 import type { Todo, Todos } from './todos.ts';
 
 export function App({ todos }: { todos: Todos }) {
-  const list = useLiveValue(todos.all());
+  const all = useMemo(() => todos.all(), [todos]);
+  const list = useLiveValue(all);
+  const isStale = useLive(all).status === 'stale';
+  const { canUndo, undo } = useUndo(todos.undoStack);
   const [text, setText] = useState('');
   const [problem, setProblem] = useState('');
 
@@ -32,11 +35,11 @@ export function App({ todos }: { todos: Todos }) {
           onChange={({ target }) => setText(target.value)}
         />{' '}
         <button type="submit">Add</button>{' '}
-        <button type="button" onClick={() => change(todos.undo())}>
+        <button type="button" disabled={!canUndo} onClick={() => change(undo())}>
           Undo
         </button>
       </form>
-      <ul>
+      <ul aria-busy={isStale}>
         {list.map((todo) => (
           <Item key={todo.id} todo={todo} todos={todos} change={change} />
         ))}

@@ -10,8 +10,11 @@ import { MIGRATIONS, Todos } from './todos.ts';
 
 const root = createRoot(document.getElementById('app')!);
 try {
-  const storage = await openStorage('todos');
-  await migrate(storage, MIGRATIONS);
+  // Early: the list of the last visit is shown while the worker is still loading.
+  const storage = await openStorage('todos', {
+    early: true,
+    prepare: (opened) => migrate(opened, MIGRATIONS),
+  });
   root.render(
     <StrictMode>
       <ErrorBoundary>

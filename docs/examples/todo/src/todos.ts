@@ -1,9 +1,7 @@
-// The list in its object: the query that is shown, the changes, and undoing them.
-//
-// Each change notes the moment before it. Undoing goes back to that moment with everything in the object, so it
-// also takes back what other tabs have changed since.
+// The list in its object: the query that is shown, the changes, and undoing those of this tab.
 
-import { isStorageError, type Live, type RemoteStorage } from 'ctx-storage';
+import type { Live, RemoteStorage } from 'ctx-storage';
+import { type UndoStack, undoStack } from 'ctx-storage/undo';
 
 export const MIGRATIONS = [
   {
@@ -16,11 +14,11 @@ export type Todo = { id: number; text: string; done: number };
 
 export class Todos {
   readonly storage: RemoteStorage;
-  /** The moments before this tab's changes, the last one last. */
-  readonly #before: string[] = [];
+  readonly undoStack: UndoStack;
 
   constructor(storage: RemoteStorage) {
     this.storage = storage;
+    this.undoStack = undoStack(storage);
   }
 
   all(): Live<Todo[]> {
@@ -39,26 +37,7 @@ export class Todos {
     return this.#change('DELETE FROM todo WHERE id = ?', id);
   }
 
-  /** Takes back this tab's last change. False: there is none. */
-  async undo(): Promise<boolean> {
-    const bookmark = this.#before.pop();
-    if (bookmark !== undefined) await this.storage.restore(bookmark);
-    return bookmark !== undefined;
-  }
-
-  async #change(query: string, ...bindings: unknown[]): Promise<void> {
-    const before = await again(() => this.storage.getCurrentBookmark());
-    await this.storage.sql.exec(query, ...bindings).ready;
-    this.#before.push(before);
-  }
-}
-
-/** Makes a read again that met a restore, or a worker on its way out. */
-async function again<T>(read: () => Promise<T>): Promise<T> {
-  try {
-    return await read();
-  } catch (error) {
-    if (!isStorageError(error) || error.retryable !== true) throw error;
-    return read();
+  #change(query: string, ...bindings: unknown[]): Promise<void> {
+    return this.storage.sql.exec(query, ...bindings).ready;
   }
 }

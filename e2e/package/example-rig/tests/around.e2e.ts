@@ -12,7 +12,7 @@ import {
   test as withObjects,
 } from 'ctx-storage/playwright';
 
-/** What the test's page asks of its storage. */
+/** The calls that the test's page makes of its storage. */
 interface PlainStorage {
   get(key: string): Promise<number>;
   put(key: string, value: number): Promise<void>;

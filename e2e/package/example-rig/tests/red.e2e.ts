@@ -1,4 +1,5 @@
-// Red: what is asked for is not what is stored, and e2e/specs/harness.spec.ts reads the messages. RED=1 runs it.
+// Red: the stored data differs from the expected data, and e2e/specs/harness.spec.ts reads the messages. RED=1
+// runs it.
 
 import { expect, test } from 'ctx-storage/playwright';
 

@@ -3,13 +3,14 @@
 import { defineConfig } from 'vitepress';
 import { apiEntries } from '../api-reference.ts';
 import { SECTIONS } from '../pages.ts';
+import { searchBoost } from '../search-boost.ts';
 
-const DIST = '../../dist';
+const DIST = '../../../dist';
 const BASE = process.env.SITE_BASE ?? '/';
 
 export default defineConfig({
   title: 'ctx-storage',
-  description: 'Durable Objects in the browser, with no server.',
+  description: 'SQLite in the browser: one database for all tabs, live queries, undo.',
   lang: 'en',
   head: [['link', { rel: 'icon', href: `${BASE}icon.svg` }]],
   base: BASE,
@@ -17,11 +18,14 @@ export default defineConfig({
   outDir: `${DIST}/site`,
   cacheDir: `${DIST}/site-cache`,
   cleanUrls: false,
-  // Documents are text: what looks like a tag is one of their words.
+  // Documents are text: a word that looks like a tag is a word.
   markdown: { html: false },
   vite: { configFile: false, build: { chunkSizeWarningLimit: 5000 } },
   themeConfig: {
-    search: { provider: 'local' },
+    search: {
+      provider: 'local',
+      options: { miniSearch: { searchOptions: { boostDocument: searchBoost } } },
+    },
     outline: [2, 3],
     nav: [
       { text: 'Guide', link: '/quick-start' },

@@ -1,6 +1,6 @@
-// What the runner asks of the worker that runs scenarios, one request at a time.
+// The runner's requests to the worker that runs scenarios, one at a time.
 
-import type { StorageMedium } from '../../../src/contract/medium.ts';
+import type { StorageMedium } from '../../../../src/shared/contract/medium.ts';
 
 export type Request =
   | { readonly op: 'list'; readonly file: string }

@@ -2,10 +2,10 @@
 //
 // Loads scenario files from the runner's server as they are. Answers one request at a time.
 
-import type { AlarmInvocationInfo } from '../../../worker/alarms/alarm-info.ts';
-import { type BrowserHost, startBrowserHost } from '../../../worker/boot/browser-host.ts';
-import type { DurableObjectState } from '../../../worker/instance/durable-object-state.ts';
-import { ClassRegistry } from '../../../worker/instance/object-class.ts';
+import type { AlarmInvocationInfo } from '../../../../worker/objects/alarms/alarm-scheduler.ts';
+import type { DurableObjectState } from '../../../../worker/objects/instance/durable-object-state.ts';
+import { ClassRegistry } from '../../../../worker/objects/instance/object-class.ts';
+import { type BrowserHost, startBrowserHost } from '../../../../worker/start/boot/browser-host.ts';
 import { formOf, listed, type Objects, runScenario, type Tools } from '../scenario.ts';
 import type { Reply, Request } from './messages.ts';
 

@@ -38,7 +38,7 @@ export class Stores extends DurableObject<{ Stores: DurableObjectNamespace<Store
     return [before, { ...watch }, store(), await callback?.()];
   }
 
-  /** Two chains that await nothing, in turn; what each sees. */
+  /** Two chains that await nothing, in turn; the values that each sees. */
   async between(): Promise<string[][]> {
     const chain = async (seen: string[]) => {
       for (let round = 0; round < 3; round++) {
@@ -50,7 +50,7 @@ export class Stores extends DurableObject<{ Stores: DurableObjectNamespace<Store
     return Promise.all(['a', 'b'].map((own) => stores.run(own, () => chain([]))));
   }
 
-  /** What the store follows across, from its `run`. */
+  /** The values that the store follows across, from its `run`. */
   async #follows(): Promise<object> {
     const { storage } = this.ctx;
     const other = this.env.Stores.getByName('other');
@@ -75,7 +75,7 @@ export class Stores extends DurableObject<{ Stores: DurableObjectNamespace<Store
       reaction: await within(() => Promise.resolve().then(store)),
       rejected: await within(() => Promise.reject(new Error('x')).catch(store)),
       thenable: await within(async () => {
-        // biome-ignore lint/suspicious/noThenProperty: what is awaited here is to be one
+        // biome-ignore lint/suspicious/noThenProperty: the test awaits a thenable
         await { then: (resolve: (value: unknown) => void) => resolve(1) };
         return store();
       }),
@@ -95,7 +95,7 @@ export class Stores extends DurableObject<{ Stores: DurableObjectNamespace<Store
     return { chains, watch: { ...watch }, events };
   }
 
-  /** Awaits what object code awaits, and looks after each. */
+  /** Awaits everything that object code awaits, and looks after each. */
   async #chain(watch: Watch, own: string): Promise<string> {
     const { storage } = this.ctx;
     for (let round = 0; round < 3; round++) {

@@ -54,11 +54,11 @@ export function holderOf(stream: ReadableStream, headers: Headers): Response {
   return new Response(stream, type === null ? {} : { headers: { 'content-type': type } });
 }
 
-// The global class may be replaced later, by one that asks this.
+// The global class may be replaced later, by a class that calls this.
 const NativeRequest = Request;
 let streamsTaken: boolean | undefined;
 
-/** Whether the engine takes a stream as the body of a request. One that does not makes it a string. */
+/** Whether the engine takes a stream as the body of a request. Other engines make it a string. */
 export function takesStreams(): boolean {
   streamsTaken ??= probeStreams();
   return streamsTaken;

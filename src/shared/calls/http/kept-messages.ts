@@ -60,7 +60,7 @@ function keptResponse(Native: typeof Response): typeof Response {
   return Kept;
 }
 
-/** The body that the engine does not take: a stream, or one that an overlay holds. */
+/** The body that the engine does not take: a stream, or the stream of an overlay. */
 function refusedStream(input: unknown, init: Init, Native: typeof Request): ReadableStream | null {
   if (init instanceof Native) return bodyOfRequest(init)?.stream ?? null;
   const body = init?.body;
@@ -79,7 +79,7 @@ function membersOf(init: Init): RequestInit {
   };
 }
 
-/** The message with all headers it was given, and those that the engine adds. */
+/** The message with all given headers, and the headers that the engine adds. */
 function withHeaders<M extends Request | Response>(
   message: M,
   given: HeadersInit | undefined,

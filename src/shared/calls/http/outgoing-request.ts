@@ -1,4 +1,4 @@
-// The request that `stub.fetch(input, init)` makes, and those that follow from its redirects.
+// The request that `stub.fetch(input, init)` makes, and the requests of its redirects.
 
 import { bodyOfRequest, byteLengthOf, MessageBody } from './body.ts';
 import { cfOf, type RequestParts } from './request-parts.ts';
@@ -16,7 +16,7 @@ export class OutgoingRequest {
   /** Its redirect mode is `manual`: the sender follows redirects, not the object. */
   readonly parts: RequestParts;
   readonly #redirect: RequestRedirect;
-  /** What the body is made from; undefined if it has none, or cannot be sent again. */
+  /** The source of the body; undefined if it has none, or cannot be sent again. */
   readonly #content: BodyInit | undefined;
 
   /** `further`: a second signal. @throws TypeError like `new Request` */
@@ -92,7 +92,7 @@ function sourceOf(
   return { source: input instanceof Request ? input : null, options: init };
 }
 
-/** The headers that were given, and those that the engine adds for the body. */
+/** The given headers, and the headers that the engine adds for the body. */
 function headersOf(
   given: HeadersInit | undefined,
   checked: Request,

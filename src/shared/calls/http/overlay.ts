@@ -9,13 +9,13 @@ import { notedLength, noteLength } from './stream-length.ts';
 /** How a body enters the context that reads it. */
 export type Gate = Pick<IoContext, 'receive'>;
 
-/** What a message shows in place of its own members. Members left out stay the engine's. */
+/** The members that a message shows in place of its own. Members left out stay the engine's. */
 export interface MessageOverlay {
   /** All headers of the message; called once, when they are first read. */
   readonly headers?: (() => Headers) | undefined;
   /** The response that holds the body, if the message itself does not. */
   readonly holder?: Response | undefined;
-  /** What the body is read through. */
+  /** The gate through which the body is read. */
   readonly gate?: Gate | undefined;
 }
 
@@ -39,7 +39,7 @@ export function overlaid<M extends Request | Response>(message: M, overlay: Mess
   return message;
 }
 
-/** An overlay's headers: those that were given, if the engine has dropped some of them. */
+/** An overlay's headers: the given headers, if the engine has dropped some of them. */
 export function droppedFrom(
   message: Request | Response,
   given: Headers,

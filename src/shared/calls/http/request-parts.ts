@@ -11,7 +11,7 @@ export interface RequestParts {
   readonly redirect: RequestRedirect;
   readonly body: MessageBody | null;
   readonly signal: AbortSignal | null;
-  /** What the network knows about the request, as JSON values; undefined if it came from none. */
+  /** The network's facts about the request, as JSON values; undefined if it came from none. */
   readonly cf: unknown;
 }
 
@@ -36,7 +36,7 @@ export function cfOf(source: object | null): unknown {
   return cf === undefined || cf === null ? undefined : JSON.parse(JSON.stringify(cf));
 }
 
-/** The request of these parts; `gate`: what its body is read through. */
+/** The request of these parts; `gate`: the gate through which its body is read. */
 export function makeRequest(parts: RequestParts, gate: Gate | undefined): Request {
   const { url, method, headers, redirect, body, signal, cf } = parts;
   const stream = body?.stream;

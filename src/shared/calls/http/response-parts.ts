@@ -33,7 +33,7 @@ export function responseParts(response: Response): ResponseParts {
   };
 }
 
-/** The response of these parts; `gate`: what its body is read through. */
+/** The response of these parts; `gate`: the gate through which its body is read. */
 export function makeResponse(parts: ResponseParts, gate: Gate | undefined): Response {
   const { status, statusText, headers, body, webSocket } = parts;
   if (status === 0) return Response.error();

@@ -76,7 +76,7 @@ describe('async frame', () => {
     expect([changed.constructor, Promise.prototype.constructor]).toEqual([5, Promise]);
   });
 
-  test('[LIB6] what was replaced is put back', () => {
+  test('[LIB6] replaced functions are put back', () => {
     expect(globalThis.queueMicrotask).not.toBe(queueMicrotask);
     end();
     expect(Object.getOwnPropertyDescriptor(Promise.prototype, 'constructor')).toEqual(original);

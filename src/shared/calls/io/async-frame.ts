@@ -25,7 +25,10 @@ export function currentFrame(): AsyncFrame {
   return current;
 }
 
-/** Calls the function in the frame. If it returns a promise, so does what it awaits run in the frame. */
+/**
+ * Calls the function in the frame. If it returns a promise, the code after its awaits also runs in the
+ * frame.
+ */
 export function runInFrame<T>(frame: AsyncFrame, call: () => T): T {
   let isAsync = false;
   // Queued ahead of everything the call awaits.
@@ -83,7 +86,7 @@ export function bindToFrame<This, Args extends unknown[], Result>(
 export function reactInFrame(frame: AsyncFrame, handler: unknown): unknown {
   if (!isFollowing || typeof handler !== 'function') return handler;
   return (value: unknown) => {
-    // Queued ahead of the code that waits for what the handler settles.
+    // Queued ahead of the code that waits for the promise that the handler settles.
     queueMicrotask(() => {
       current = frame;
     });

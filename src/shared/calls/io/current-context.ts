@@ -1,14 +1,21 @@
-// Knows which object's task is running, in one of two ways.
+// Which object's code is running: one answer for all hosts of this realm, known in one of two ways.
 //
 // Node, Bun and Deno follow a task through everything it awaits. Browsers do not, so there a task lasts until
 // the next turn of the event loop, and code that belongs to no object must not share a turn with a task
-// (`isExact`). In a browser, a task begins without a store of AsyncLocalStorage; what it resumes has
-// stores of its own.
+// (`isTaskExact`). In a browser, a task begins without a store of AsyncLocalStorage; the code that it resumes
+// has stores of its own.
 
 import { leaveFrame, runWithoutFrame } from './async-frame.ts';
 import type { IoContext } from './io-context.ts';
 
-export interface TaskTracker {
+/** The part of Node's `process` that is used; other runtimes lack it. */
+interface Runtime {
+  readonly process?: {
+    getBuiltinModule?(name: string): { AsyncLocalStorage: new <T>() => AsyncStore<T> } | undefined;
+  };
+}
+
+interface TaskTracker {
   /** The context of the running task; undefined for code that belongs to no object. */
   readonly current: IoContext | undefined;
   /** True if code after an `await` is attributed to the task it belongs to. */
@@ -20,12 +27,13 @@ export interface TaskTracker {
 }
 
 /** The part of Node's AsyncLocalStorage that is used. */
-export interface AsyncStore<T> {
+interface AsyncStore<T> {
   getStore(): T | undefined;
   run(value: T, task: () => void): void;
 }
 
-export class AsyncTasks implements TaskTracker {
+/** In Node, Bun and Deno. */
+class AsyncTasks implements TaskTracker {
   readonly isExact = true;
   readonly #store: AsyncStore<IoContext | undefined>;
 
@@ -46,7 +54,8 @@ export class AsyncTasks implements TaskTracker {
   }
 }
 
-export class TurnTasks implements TaskTracker {
+/** In browsers. */
+class TurnTasks implements TaskTracker {
   readonly isExact = false;
   #current: IoContext | undefined;
 
@@ -69,4 +78,29 @@ export class TurnTasks implements TaskTracker {
     this.#current = undefined;
     leaveFrame();
   }
+}
+
+const tasks: TaskTracker = createTracker(globalThis as Runtime);
+
+/** The context of the running task; undefined for code that belongs to no object. */
+export function currentContext(): IoContext | undefined {
+  return tasks.current;
+}
+
+/** Runs a task of the context. */
+export function runTask(context: IoContext, task: () => void): void {
+  tasks.run(context, task);
+}
+
+/** Runs a task that belongs to no object. */
+export function runOutside(task: () => void): void {
+  tasks.runOutside(task);
+}
+
+/** True if the runtime attributes code after an `await` to the task it belongs to. */
+export const isTaskExact = tasks.isExact;
+
+function createTracker({ process }: Runtime): TaskTracker {
+  const hooks = process?.getBuiltinModule?.('node:async_hooks');
+  return hooks === undefined ? new TurnTasks() : new AsyncTasks(new hooks.AsyncLocalStorage());
 }

@@ -5,9 +5,9 @@
 // earlier writes are durable, and every result comes back through its input gate. Nothing enters or leaves
 // a context that has ended.
 //
-// The implementation is `worker/instance/object-instance.ts`.
+// The implementation is `worker/objects/instance/object-instance.ts`.
 
-/** What the objects of one host share: the clock and the network. */
+/** The parts that the objects of one host share: the clock and the network. */
 export interface IoHost {
   /** Milliseconds since the epoch, by the host's clock. */
   now(): number;
@@ -31,6 +31,8 @@ export interface IoContext {
   readonly host: IoHost;
   /** `YYYY-MM-DD`: the behaviour that the code was written for. */
   readonly compatibilityDate: string | undefined;
+  /** Whether the code may reach others. Absent: it may. @throws BRANCH_ISOLATED */
+  checkSends?(operation: string): void;
   /**
    * Captures the critical section that runs; the result enters the context in that section. A callback of
    * somebody who was called in a section belongs to the section, which waits for it.

@@ -5,7 +5,7 @@
 
 /** Replaces or adds a property of the scope by one of this package's; the result restores it. */
 export function replaceGlobal(scope: object, name: string, value: unknown): () => void {
-  // A function is called what programs call it, whatever a minifier made of its name.
+  // The name of a function is the name that programs call, even if a minifier changed it.
   if (typeof value === 'function') {
     Object.defineProperty(value, 'name', { value: name, configurable: true });
   }
@@ -29,8 +29,8 @@ export function undoAll(steps: readonly (() => void)[]): void {
 }
 
 /**
- * Replaces, or adds, a property by one that is made when it is read: `read` is given the one that
- * reads what was there. The result undoes it.
+ * Replaces, or adds, a property whose value is made on reading: `read` gets a function that reads the
+ * earlier value. The result undoes it.
  */
 export function replaceRead(
   scope: object,

@@ -4,11 +4,11 @@
 // Invariant: the code behind a reference runs in the critical section from which it was passed. A target
 // is disposed once, when the last handle has ended.
 
-import { storageError } from '../contract/errors.ts';
-import { RpcTarget } from '../contract/rpc-target.ts';
+import { storageError } from '../../contract/errors.ts';
+import { RpcTarget } from '../../contract/rpc-target.ts';
+import { notSerializable } from '../../values/object-kind.ts';
+import type { Payload, ReferenceRequest } from '../../wire/protocol.ts';
 import type { Enter } from '../io/io-context.ts';
-import type { Payload, ReferenceRequest } from '../rpc/object-protocol.ts';
-import { notSerializable } from '../serializer/object-kind.ts';
 import { Breakage } from '../stubs/breakage.ts';
 import { callMember, parametersIn, readMember } from '../stubs/invoke.ts';
 import { addRpcStub, isMember, isRpcStub } from '../stubs/known-stubs.ts';
@@ -59,14 +59,14 @@ class ExportedTarget implements Exported {
     return answer(this.#target, request, channel, this.#party, this.#enter);
   }
 
-  // Nobody waits for disposal, so nobody is told what it throws (workerd).
+  // Nobody waits for disposal, so nobody gets its error (workerd).
   release(): void {
     this.#watchers.end();
     this.#enter(() => disposeOf(this.#target)).catch(() => {});
   }
 }
 
-/** A stub of yet another side, passed on. That side decides what may be reached. */
+/** A stub of yet another side, passed on. That side decides which members are public. */
 class ExportedStub implements Exported {
   readonly #given: object;
   readonly #ownership: Ownership;
@@ -83,7 +83,7 @@ class ExportedStub implements Exported {
   }
 
   begin(): void {
-    this.#stub = this.#ownership === 'given' ? this.#given : Reflect.get(this.#given, 'dup')();
+    this.#stub = Reflect.get(this.#given, 'dup')();
   }
 
   retain(): () => void {
@@ -103,6 +103,7 @@ class ExportedStub implements Exported {
   release(): void {
     this.#watchers.end();
     disposeOf(this.#stub);
+    if (this.#ownership === 'given') disposeOf(this.#given);
   }
 }
 
@@ -132,7 +133,7 @@ class Watchers {
   }
 }
 
-/** Calls or reads what the path leads to, as an event of the party. */
+/** Calls or reads the member at the path, as an event of the party. */
 async function answer(
   target: object,
   request: ReferenceRequest,
@@ -140,20 +141,25 @@ async function answer(
   party: Party,
   enter: Enter,
 ): Promise<Payload> {
-  const draft = await enter(async () => {
-    switch (request.op) {
-      case 'call': {
-        const parameters = parametersIn(channel.receive(request.payload, party));
-        const result = await callMember(target, request.path, parameters);
-        return limited(channel.draft(result, party, 'given'));
+  let parameters: unknown[] | undefined;
+  try {
+    const draft = await enter(async () => {
+      switch (request.op) {
+        case 'call': {
+          parameters = parametersIn(channel.receive(request.payload, party));
+          const result = await callMember(target, request.path, parameters);
+          return limited(channel.draft(result, party, 'given'));
+        }
+        case 'get':
+          return limited(channel.draft(await readMember(target, request.path), party, 'given'));
+        default:
+          throw misused(request);
       }
-      case 'get':
-        return limited(channel.draft(await readMember(target, request.path), party, 'given'));
-      default:
-        throw misused(request);
-    }
-  });
-  return channel.send(draft);
+    });
+    return channel.send(draft);
+  } finally {
+    disposeOf(parameters); // stubs in arguments are lent for the call
+  }
 }
 
 /** The stub of a function or RpcTarget of the other side. */
@@ -205,6 +211,6 @@ function stubOf(imported: Imported): object {
     has: (_target, name) => typeof name === 'string',
   });
   addRpcStub(stub);
-  end = imported.holdWithParty(stub);
+  end = imported.holdInUse(stub);
   return stub;
 }

@@ -1,14 +1,14 @@
 // The calls of one party's stubs. Arguments are written when the call is made, the result is read when
 // it arrives. How a call travels is up to `Carry`.
 
-import { storageError } from '../contract/errors.ts';
+import { storageError } from '../../contract/errors.ts';
+import type { ObjectRequest, Payload, WireAddress } from '../../wire/protocol.ts';
 import { OutgoingRequest } from '../http/outgoing-request.ts';
 import { abortedBy, located } from '../http/response-parts.ts';
 import type { Enter } from '../io/io-context.ts';
-import type { ObjectRequest, Payload, WireAddress } from '../rpc/object-protocol.ts';
 import type { Bond } from '../stubs/bond.ts';
 import type { Path } from '../stubs/invoke.ts';
-import type { Party } from '../stubs/party.ts';
+import type { Party, PartyIo } from '../stubs/party.ts';
 import { withCallers } from '../stubs/remote-error.ts';
 import { disposeOf } from '../stubs/rpc-promise.ts';
 import type { Callee, ObjectCaller } from '../stubs/stub.ts';
@@ -28,6 +28,8 @@ export interface OutgoingCall {
   readonly signal?: AbortSignal | undefined;
   /** False: it runs no method of the object. */
   readonly mayWrite: boolean;
+  /** Who watches the object. */
+  readonly watcher?: PartyIo;
 }
 
 /** The result, and the channel it arrived on. */
@@ -65,13 +67,18 @@ export class PartyCaller implements ObjectCaller {
   }
 
   async watch(to: Callee): Promise<unknown> {
+    const { address, bond } = to;
+    const watcher = this.#party.io;
+    const release = watcher.retain();
     try {
-      // Not sent as the party's code: nothing waits for it, and it keeps no object in memory.
-      const { address, bond } = to;
-      await this.#carry({ address, bond, request: () => ({ op: 'watch' }), mayWrite: false });
+      // Not sent as the party's code: no answer of the party waits for it.
+      const request = () => ({ op: 'watch' }) as const;
+      await this.#carry({ address, bond, request, mayWrite: false, watcher });
       return storageError('INTERNAL', 'The object answered although it has not ended.');
     } catch (reason) {
       return reason;
+    } finally {
+      release();
     }
   }
 
@@ -125,7 +132,7 @@ export class PartyCaller implements ObjectCaller {
     const { signal } = to;
     if (signal?.aborted) return Promise.reject(signal.reason);
     const result = this.#ask(to, request, mayWrite);
-    // Nobody takes what a late result contains.
+    // Nobody takes the contents of a late result.
     return signal === undefined ? result : untilAborted(result, signal, disposeOf);
   }
 

@@ -5,22 +5,24 @@ import type {
   ReferenceNumber,
   ReferencePeer,
   ReferenceRequest,
-} from '../rpc/object-protocol.ts';
+} from '../../wire/protocol.ts';
 import type { Party } from '../stubs/party.ts';
 
 export interface ReferenceChannel {
-  /** What answers for the references of the other side. */
+  /** Answers for the references of the other side. */
   readonly peer: ReferencePeer;
   /** Writes a value. Nothing is registered before the draft is sent. @throws DataCloneError */
   draft(value: unknown, party: Party, ownership?: Ownership): Draft;
   /**
-   * The bytes, which must be posted now: the other side may ask for what they refer to.
+   * The bytes, which must be posted now: the other side may ask for their references.
    *
    * @throws TypeError if a stream or socket among them is in use
    */
   send(draft: Draft): Payload;
   /** Reads a value, for the code of this party. */
   receive(payload: Payload, party: Party): unknown;
+  /** Calls `told` when the other side is gone; the result cancels this. */
+  whenEnded(told: () => void): () => void;
 }
 
 /** A value that is ready to be sent once. */
@@ -39,7 +41,7 @@ export type Ownership = 'lent' | 'given';
 export interface Exported {
   /** It is sent: from now on the other side uses it. @throws TypeError if it is in use */
   begin(): void;
-  /** Keeps in memory what the reference needs, until the result is called. */
+  /** Keeps the needs of the reference in memory, until the result is called. */
   retain(): () => void;
   /** Answers the other side; null: nothing to tell. */
   ask(request: ReferenceRequest, channel: ReferenceChannel): Promise<Payload | null>;

@@ -1,9 +1,10 @@
 // A reference of the other side, as one party holds it: any number of handles, released together.
 //
-// Invariant: it is released once, when its last handle was disposed or collected.
+// Invariant: it is released once, when its last handle was disposed or collected. A handle that counts as
+// use keeps an object in memory for as long as the other side can be reached, and no longer.
 
-import { fromWire } from '../rpc/errors-on-wire.ts';
-import type { Payload, ReferenceNumber, ReferenceRequest } from '../rpc/object-protocol.ts';
+import { fromWire } from '../../wire/errors-on-wire.ts';
+import type { Payload, ReferenceNumber, ReferenceRequest } from '../../wire/protocol.ts';
 import type { Party } from '../stubs/party.ts';
 import { remoteError } from '../stubs/remote-error.ts';
 import type { Draft, ReferenceChannel } from './channel.ts';
@@ -65,11 +66,21 @@ export class Imported {
     });
   }
 
-  /** A handle that ends when its owner is collected, or the party ends; the result ends it earlier. */
-  holdWithParty(owner: object): () => void {
-    let forget = () => {};
-    const end = this.hold(owner, () => forget());
-    forget = this.party.io.onEnd(end);
+  /**
+   * A handle that keeps the party in memory. It ends when its owner is collected, or the party or the
+   * connection ends; the result ends it earlier.
+   */
+  holdInUse(owner: object): () => void {
+    let undo: (() => void)[] | undefined = [];
+    const end = this.hold(owner, () => {
+      for (const release of undo ?? []) release();
+      undo = undefined;
+    });
+    const { io } = this.party;
+    for (const release of [io.retain(end), this.#channel.whenEnded(end)]) {
+      if (undo === undefined) release();
+      else undo.push(release);
+    }
     return end;
   }
 

@@ -1,9 +1,9 @@
-// The kinds of things that cross between two sides without being plain data, and what each must answer:
-// how it is recognized, how it leaves, how it arrives, and, if it stays where it is, how it is used and
-// released from afar.
+// The kinds of things that cross between two sides without being plain data, and the description of
+// each: how it is recognized, how it leaves, how it arrives, and, if it stays where it is, how it is
+// used and released from afar.
 
-import { storageError } from '../contract/errors.ts';
-import type { ReferenceRequest } from '../rpc/object-protocol.ts';
+import { storageError } from '../../contract/errors.ts';
+import type { ReferenceRequest } from '../../wire/protocol.ts';
 import type { Party } from '../stubs/party.ts';
 import type { Exported, Ownership } from './channel.ts';
 import type { Imported } from './imported.ts';
@@ -12,9 +12,9 @@ import type { Imported } from './imported.ts';
 export interface ReferenceKind<Thing extends object> {
   readonly by: 'reference';
   recognizes(value: object): value is Thing;
-  /** What answers the other side, and is released by it. @throws DataCloneError */
+  /** The exported object, which answers the other side and is released by it. @throws DataCloneError */
   leave(thing: Thing, party: Party, ownership: Ownership): Exported;
-  /** What stands for it on the other side. */
+  /** The object that represents it on the other side. */
   arrive(imported: Imported): object;
 }
 
@@ -32,5 +32,5 @@ export type Kind = ReferenceKind<object> | PartsKind<object, object>;
 
 /** The error for a request that the kind does not know. */
 export function misused(request: ReferenceRequest): Error {
-  return storageError('INTERNAL', `A reference does not know the request "${request.op}".`);
+  return storageError('INVALID_ARGUMENT', `A reference does not know the request "${request.op}".`);
 }

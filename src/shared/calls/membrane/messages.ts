@@ -1,13 +1,14 @@
 // Stubs of objects, requests and responses: they cross in parts, and bodies and sockets among the parts
 // cross by reference.
 
-import { storageError } from '../contract/errors.ts';
+import { storageError } from '../../contract/errors.ts';
+import type { WireAddress } from '../../wire/protocol.ts';
 import { OutgoingRequest } from '../http/outgoing-request.ts';
 import { makeRequest, type RequestParts, requestParts } from '../http/request-parts.ts';
 import { makeResponse, type ResponseParts, responseParts } from '../http/response-parts.ts';
-import type { WireAddress } from '../rpc/object-protocol.ts';
 import { addressOf, whyFixed } from '../stubs/known-stubs.ts';
 import type { PartsKind } from './kind.ts';
+import { endUseOf } from './signal.ts';
 
 export const object: PartsKind<object, WireAddress> = {
   by: 'parts',
@@ -16,7 +17,10 @@ export const object: PartsKind<object, WireAddress> = {
   arrive: (address, party) => party.stub(address),
 };
 
-/** What belongs to one object and cannot be sent: its loopback exports, and the stubs of its facets. */
+/**
+ * Values that belong to one object and cannot be sent: its loopback exports, and the stubs of its
+ * facets.
+ */
 export const fixed: PartsKind<object, never> = {
   by: 'parts',
   recognizes: (value): value is object => whyFixed(value) !== undefined,
@@ -32,7 +36,10 @@ export const request: PartsKind<Request | OutgoingRequest, RequestParts> = {
   by: 'parts',
   recognizes: (value) => value instanceof OutgoingRequest || value instanceof Request,
   leave: (given) => (given instanceof OutgoingRequest ? given.parts : requestParts(given)),
-  arrive: (parts, party) => makeRequest(parts, party.gate),
+  arrive(parts, party) {
+    endUseOf(parts.signal);
+    return makeRequest(parts, party.gate);
+  },
 };
 
 export const response: PartsKind<Response, ResponseParts> = {

@@ -1,6 +1,6 @@
 // How large the arguments and the result of a call may be.
 
-import { storageError } from '../contract/errors.ts';
+import { storageError } from '../../contract/errors.ts';
 import type { Draft } from './channel.ts';
 
 /** Most bytes of the arguments or of the result of one call (workerd). */

@@ -1,12 +1,12 @@
 // Values as payloads: plain data is cloned, everything else crosses as its kind does.
 //
-// A value is written inside the caller's call: what cannot be sent throws there, and a later change of
-// the value is not sent.
+// A value is written inside the caller's call: a value that cannot be sent throws then, and a later
+// change of the value is not sent.
 
-import { storageError } from '../contract/errors.ts';
-import type { Payload, ReferenceNumber } from '../rpc/object-protocol.ts';
-import { deserializeWith } from '../serializer/decode.ts';
-import { serializeWith } from '../serializer/encode.ts';
+import { storageError } from '../../contract/errors.ts';
+import { deserializeWith } from '../../values/decode.ts';
+import { serializeWith } from '../../values/encode.ts';
+import type { Payload, ReferenceNumber } from '../../wire/protocol.ts';
 import type { Party } from '../stubs/party.ts';
 import { DISPOSE, disposeOf } from '../stubs/rpc-promise.ts';
 import { callable } from './callable.ts';
@@ -34,14 +34,14 @@ const KINDS = new Map<string, Kind>(
   }) as [string, Kind][],
 );
 
-/** What a payload contains in place of a thing. */
+/** The description of a thing inside a payload. */
 type Description =
   | { readonly kind: string; readonly number: ReferenceNumber }
   | { readonly kind: string; readonly parts: object };
 
 let lastNumber = 0;
 
-/** @throws DataCloneError, and what getters of the value throw */
+/** @throws DataCloneError, and errors of the value's getters */
 export function writeDraft(value: unknown, party: Party, ownership: Ownership = 'lent'): Draft {
   const exports = new Map<ReferenceNumber, Exported>();
   const describe = (thing: object): Description | undefined => {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import type { RpcStub } from '../contract/object.ts';
-import { RpcTarget } from '../contract/rpc-target.ts';
+import type { RpcStub } from '../../contract/object.ts';
+import { RpcTarget } from '../../contract/rpc-target.ts';
 import { WebSocketPair } from '../sockets/web-socket.ts';
 import { FREE, Party } from '../stubs/party.ts';
 import { pairOfReferences, type References } from './references.ts';
@@ -30,7 +30,7 @@ function failure(call: Promise<unknown>): Promise<Error & { code?: string }> {
 
 type Callable = RpcStub<() => number>;
 
-describe('what a side holds', () => {
+describe('the references of a side', () => {
   test('[STUB10] is let go of when the last handle is disposed', async () => {
     const stub = pass(() => 1) as Callable;
     const other = stub.dup();
@@ -112,7 +112,7 @@ describe('streams', () => {
     expect(near.size).toBe(0);
   });
 
-  test('[STUB12] what is written to one arrives in order, then its end', async () => {
+  test('[STUB12] chunks written to it arrive in order, then its end', async () => {
     const written: unknown[] = [];
     const closed = vi.fn();
     const sink = new WritableStream({ write: (chunk) => void written.push(chunk), close: closed });
@@ -124,14 +124,14 @@ describe('streams', () => {
     expect(closed).toHaveBeenCalled();
   });
 
-  test('[STUB12] one that is in use cannot be passed', () => {
+  test('[STUB12] a stream in use cannot be passed', () => {
     const stream = new ReadableStream();
     stream.getReader();
     expect(() => pass(stream)).toThrow(TypeError);
   });
 });
 
-describe('what a target gives', () => {
+describe('the results of a target', () => {
   test('[STUB31] its own fetch, alarm and connect are methods, and a getter may give a stub', async () => {
     class Inner extends RpcTarget {
       add(by: number): number {
@@ -159,7 +159,7 @@ describe('what a target gives', () => {
   });
 });
 
-describe('what is let go of', () => {
+describe('released references', () => {
   let gone: string[];
   beforeEach(() => {
     gone = [];

@@ -1,14 +1,14 @@
-// What one side of a connection has passed to the other by reference, by number, and its way to what the
-// other side has passed. Two of them face each other.
+// The values that one side of a connection has passed to the other by reference, by number, and its
+// access to the values that the other side has passed. Two of them face each other.
 
-import { storageError } from '../contract/errors.ts';
-import { type Outcome, toWire } from '../rpc/errors-on-wire.ts';
+import { storageError } from '../../contract/errors.ts';
+import { type Outcome, toWire } from '../../wire/errors-on-wire.ts';
 import type {
   Payload,
   ReferenceNumber,
   ReferencePeer,
   ReferenceRequest,
-} from '../rpc/object-protocol.ts';
+} from '../../wire/protocol.ts';
 import type { Party } from '../stubs/party.ts';
 import type { Draft, Exported, Ownership, ReferenceChannel } from './channel.ts';
 import { readPayload, writeDraft } from './payload.ts';
@@ -21,6 +21,7 @@ interface Live {
 export class References implements ReferenceChannel, ReferencePeer {
   readonly peer: ReferencePeer;
   readonly #live = new Map<ReferenceNumber, Live>();
+  readonly #told = new Set<() => void>();
   #ended = false;
 
   constructor(peer: ReferencePeer) {
@@ -49,6 +50,12 @@ export class References implements ReferenceChannel, ReferencePeer {
     return readPayload(payload, this, party);
   }
 
+  whenEnded(told: () => void): () => void {
+    if (this.#ended) told();
+    else this.#told.add(told);
+    return () => void this.#told.delete(told);
+  }
+
   /** Answers the other side. */
   async ask(
     reference: ReferenceNumber,
@@ -73,10 +80,12 @@ export class References implements ReferenceChannel, ReferencePeer {
     for (const reference of references) this.#release(reference, reason);
   }
 
-  /** The other side is gone: everything it held is released. Idempotent. */
+  /** The other side is gone: everything that either side held is released. Idempotent. */
   end(reason: unknown): void {
     this.#ended = true;
     for (const reference of [...this.#live.keys()]) this.#release(reference, reason);
+    for (const told of this.#told) told();
+    this.#told.clear();
   }
 
   #release(reference: ReferenceNumber, reason: unknown): void {

@@ -1,6 +1,6 @@
 // AbortSignals. The other side waits for the abort, which reaches its code as an event.
 
-import type { Payload, ReferenceRequest } from '../rpc/object-protocol.ts';
+import type { Payload, ReferenceRequest } from '../../wire/protocol.ts';
 import type { Party } from '../stubs/party.ts';
 import type { Exported, ReferenceChannel } from './channel.ts';
 import type { Imported } from './imported.ts';
@@ -56,12 +56,14 @@ class ExportedSignal implements Exported {
 function signalOf(imported: Imported): AbortSignal {
   const controller = new AbortController();
   const { signal: own } = controller;
-  controllers.set(own, controller);
   imported.hold(own);
+  const endUse = imported.holdInUse(own);
+  received.set(own, { controller, endUse });
   const held = new WeakRef(controller);
   const enter = imported.party.io.entrance();
   const abort = (reason: unknown) => {
     enter(() => held.deref()?.abort(reason)).catch(() => {}); // the party has ended
+    endUse();
   };
   imported.ask({ op: 'wait' }).then((payload) => {
     if (payload !== null) abort(imported.read(payload));
@@ -70,4 +72,12 @@ function signalOf(imported: Imported): AbortSignal {
 }
 
 /** A controller lives exactly as long as its signal. */
-const controllers = new WeakMap<AbortSignal, object>();
+const received = new WeakMap<
+  AbortSignal,
+  { readonly controller: AbortController; readonly endUse: () => void }
+>();
+
+/** From now on the signal keeps nothing in memory: it belongs to a request, which does that itself. */
+export function endUseOf(signal: AbortSignal | null): void {
+  if (signal !== null) received.get(signal)?.endUse();
+}

@@ -12,7 +12,7 @@ let far: References;
 let mine: WebSocket;
 let theirs: WebSocket;
 
-/** What a socket was told, in order. */
+/** The events of a socket, in order. */
 function heardBy(socket: WebSocket): unknown[] {
   const heard: unknown[] = [];
   socket.accept();
@@ -45,7 +45,7 @@ describe('a socket that was passed', () => {
     expect(here).toEqual([new Uint8Array([1, 2]).buffer, 'last']);
   });
 
-  test('[STUB20] what was sent before it was accepted is not lost', async () => {
+  test('[STUB20] messages sent before it was accepted are not lost', async () => {
     mine.accept();
     mine.send('early');
     const there = heardBy(theirs);
@@ -70,7 +70,7 @@ describe('a socket that was passed', () => {
     expect(here).toEqual([{ code: 1006, reason: '', wasClean: false }]);
   });
 
-  test('[STUB20] one that was accepted cannot be passed', () => {
+  test('[STUB20] an accepted socket cannot be passed', () => {
     const pair = new WebSocketPair();
     pair[1].accept();
     const response = new Response();

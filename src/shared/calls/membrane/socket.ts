@@ -3,9 +3,9 @@
 // Invariant: events arrive in the order in which they were sent, in both directions; a lost connection
 // breaks both ends (1006). Nothing here waits for an object's writes: the code that holds an end does.
 
+import { dataCloneError } from '../../values/object-kind.ts';
+import type { Payload, ReferenceRequest } from '../../wire/protocol.ts';
 import { UpgradeSocket } from '../http/response-parts.ts';
-import type { Payload, ReferenceRequest } from '../rpc/object-protocol.ts';
-import { dataCloneError } from '../serializer/object-kind.ts';
 import { SocketEnd, type SocketEvent } from '../sockets/socket-end.ts';
 import { socketParts, WebSocket } from '../sockets/web-socket.ts';
 import type { Party } from '../stubs/party.ts';

@@ -3,9 +3,10 @@
 //
 // Invariant: a stream whose reader or writer is gone is cancelled or aborted at its source.
 
+import { structuredCopy } from '../../values/value.ts';
+import type { Payload, ReferenceRequest } from '../../wire/protocol.ts';
 import { MessageBody } from '../http/body.ts';
 import type { Enter } from '../io/io-context.ts';
-import type { Payload, ReferenceRequest } from '../rpc/object-protocol.ts';
 import type { Party } from '../stubs/party.ts';
 import type { Exported, ReferenceChannel } from './channel.ts';
 import type { Imported } from './imported.ts';
@@ -15,15 +16,30 @@ export const readable: ReferenceKind<ReadableStream> = {
   by: 'reference',
   recognizes: (value) => value instanceof ReadableStream,
   leave: (stream, party) => new ExportedReadable(stream, party),
-  arrive: (imported) => readableOf(imported, (request) => imported.send(request)),
+  arrive: (imported) =>
+    readableOf(
+      imported,
+      (request) => imported.send(request),
+      (owner) => imported.holdInUse(owner),
+    ),
 };
 
-/** The body of a request or response: the engine reads it, so no gate delays its chunks. */
+/**
+ * The body of a request or response: the engine reads it, so no gate delays its chunks, and an unread body
+ * keeps nothing in memory (workerd).
+ */
 export const body: ReferenceKind<MessageBody> = {
   by: 'reference',
   recognizes: (value) => value instanceof MessageBody,
   leave: ({ stream }, party) => new ExportedReadable(stream, party),
-  arrive: (imported) => new MessageBody(readableOf(imported, (request) => imported.ask(request))),
+  arrive: (imported) =>
+    new MessageBody(
+      readableOf(
+        imported,
+        (request) => imported.ask(request),
+        (owner) => imported.hold(owner),
+      ),
+    ),
 };
 
 export const writable: ReferenceKind<WritableStream> = {
@@ -124,7 +140,11 @@ class ExportedWritable implements Exported {
 
 type Ask = (request: ReferenceRequest) => Promise<Payload | null>;
 
-function readableOf(imported: Imported, ask: Ask): ReadableStream {
+function readableOf(
+  imported: Imported,
+  ask: Ask,
+  hold: (owner: object) => () => void,
+): ReadableStream {
   const source: UnderlyingDefaultSource = {
     async pull(controller) {
       const payload = await ask({ op: 'pull' });
@@ -142,7 +162,7 @@ function readableOf(imported: Imported, ask: Ask): ReadableStream {
     },
   };
   // While it reads, an engine keeps the source, but may collect the stream.
-  const end = imported.hold(source);
+  const end = hold(source);
   return new ReadableStream(source, { highWaterMark: 0 });
 }
 
@@ -161,7 +181,7 @@ function writableOf(imported: Imported): WritableStream {
       end();
     },
   };
-  const end = imported.hold(sink);
+  const end = imported.holdInUse(sink);
   return new WritableStream(sink);
 }
 
@@ -172,10 +192,10 @@ function trimmed(chunk: unknown): unknown {
     : chunk;
 }
 
-// A reason may be any value; its words stand for one that cannot be sent.
+// A reason may be any value; a reason that cannot be sent is replaced by its text.
 function cloneable(reason: unknown): unknown {
   try {
-    return structuredClone(reason);
+    return structuredCopy(reason);
   } catch {
     return String(reason);
   }

@@ -4,6 +4,7 @@
 // A browser's Response refuses status 101, so it is constructed with another status and then shows 101.
 // For every other use, the classes behave as before.
 
+import { refuseToClone } from '../../values/object-kind.ts';
 import { replaceGlobal, undoAll } from '../io/replace-global.ts';
 import { closeEventClass } from './close-event.ts';
 import { socketParts, WebSocket, WebSocketPair } from './web-socket.ts';
@@ -27,6 +28,8 @@ export class WebSocketRequestResponsePair {
     return 'WebSocketRequestResponsePair';
   }
 }
+
+refuseToClone(WebSocketRequestResponsePair);
 
 interface SocketResponseInit extends ResponseInit {
   readonly webSocket?: WebSocket | null;
@@ -97,7 +100,7 @@ function socketResponse(Native: typeof Response): typeof Response {
   return Patched;
 }
 
-/** Makes the response the one that carries the socket. */
+/** Makes the response carry the socket. */
 export function withSocket(response: Response, socket: WebSocket): Response {
   const facts = { status: 101, ok: false, webSocket: socket };
   for (const [name, value] of Object.entries(facts)) {

@@ -1,10 +1,10 @@
-// One of the two ends of a socket. What one end sends arrives at the other in order, and waits there until
-// it is taken.
+// One of the two ends of a socket. Messages of one end arrive at the other in order, and wait there until
+// they are taken.
 //
 // Does not know its holder: code that has accepted it, an object that may be evicted while its sockets
 // stay open, or a connection to a page.
 
-/** What one end sends to the other. */
+/** An event that one end sends to the other. */
 export type SocketEvent =
   | { readonly type: 'message'; readonly data: string | ArrayBuffer }
   /** `wasClean` is false if the other side was lost without a close: code 1006. */
@@ -58,7 +58,10 @@ export class SocketEnd {
     return this.#isClosing || this.#hasReceivedClose ? 2 : 1;
   }
 
-  /** Passes every event to the sink, beginning with those that have arrived. Replaces an earlier sink. */
+  /**
+   * Passes every event to the sink, beginning with the events that have arrived. Replaces an earlier
+   * sink.
+   */
   take(sink: (event: SocketEvent) => void): void {
     this.#sink = sink;
     const waiting = this.#waiting;

@@ -8,7 +8,7 @@ async function later(): Promise<void> {
   for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setTimeout(resolve, 0));
 }
 
-/** What a socket's listeners hear. */
+/** The events of a socket's listeners. */
 function heard(socket: WebSocket): unknown[] {
   const log: unknown[] = [];
   socket.addEventListener('message', (event) => log.push((event as MessageEvent).data));
@@ -26,7 +26,7 @@ function open(): [WebSocket, WebSocket] {
   return [a, b];
 }
 
-/** Class and name of what is thrown. */
+/** Class and name of the error. */
 function thrown(action: () => void): string {
   try {
     action();
@@ -37,7 +37,7 @@ function thrown(action: () => void): string {
 }
 
 describe('a pair of sockets', () => {
-  test('[WS1] what one sends the other hears, in order, in later turns', async () => {
+  test("[WS1] each receives the other's messages, in order, in later turns", async () => {
     const [a, b] = open();
     const log = heard(b);
     a.send('1');

@@ -7,13 +7,12 @@
 // Invariant: messages arrive in the order in which they were sent, each in a turn of its own; nothing is
 // sent after a close.
 
+import { deserialize } from '../../values/decode.ts';
+import { serialize } from '../../values/encode.ts';
+import { refuseToClone } from '../../values/object-kind.ts';
 import { currentContext, runOutside } from '../io/current-context.ts';
 import type { IoContext } from '../io/io-context.ts';
-import { deserialize } from '../serializer/decode.ts';
-import { serialize } from '../serializer/encode.ts';
-import { refuseToClone } from '../serializer/object-kind.ts';
-import { checkClose } from './close-arguments.ts';
-import { closeEvent } from './close-event.ts';
+import { checkClose, closeEvent } from './close-event.ts';
 import { type ReadyState, SocketEnd, type SocketEvent } from './socket-end.ts';
 
 /** Largest serialized attachment, in bytes (workerd). */

@@ -4,8 +4,8 @@
 // Invariant: a stub that was never used, or whose connection was lost, is bound to nothing. An eviction
 // breaks no stub.
 
-import { fromWire } from '../rpc/errors-on-wire.ts';
-import type { ObjectOutcome, ObjectRequest, Payload } from '../rpc/object-protocol.ts';
+import { fromWire } from '../../wire/errors-on-wire.ts';
+import type { ObjectOutcome, ObjectRequest, Payload } from '../../wire/protocol.ts';
 import { remoteError } from './remote-error.ts';
 
 type State =
@@ -51,7 +51,7 @@ export class Bond {
     this.#state = { kind: 'bound', connection, incarnation };
   }
 
-  /** What is known on another connection does not count. */
+  /** Facts of another connection do not count. */
   #stateOn(connection: object): State {
     const state = this.#state;
     return state.kind !== 'free' && state.connection === connection ? state : FREE;

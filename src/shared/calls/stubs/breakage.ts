@@ -3,7 +3,7 @@
 // Invariant: each callback is called at most once, as code of the party that gave it, with the reason. The
 // other side is asked while a callback waits, once for all of them.
 
-import { storageError } from '../contract/errors.ts';
+import { storageError } from '../../contract/errors.ts';
 import type { Enter } from '../io/io-context.ts';
 
 /** Called with the reason, which later calls of a broken stub reject with. */

@@ -1,7 +1,7 @@
 // `env` of code beside the objects: a name that is not served is an error, instead of `undefined` and a TypeError
 // elsewhere.
 
-import { storageError } from '../contract/errors.ts';
+import { storageError } from '../../contract/errors.ts';
 
 /** `env`, whose unknown names throw UNKNOWN_CLASS. `then` and `toJSON` are asked for by the language. */
 export function checkedEnv(env: object, served: Iterable<string>): object {

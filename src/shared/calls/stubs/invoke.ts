@@ -5,8 +5,8 @@
 // Own properties of objects and targets are private state (`ctx`, `env`, fields). Handlers are called by
 // the runtime only. Members that every object or function inherits exist on the stub itself.
 
-import { storageError } from '../contract/errors.ts';
-import { RpcTarget } from '../contract/rpc-target.ts';
+import { storageError } from '../../contract/errors.ts';
+import { RpcTarget } from '../../contract/rpc-target.ts';
 import { addressOf, isMember, isRpcStub } from './known-stubs.ts';
 
 /** Names from a stub to a member; empty: the function itself. */
@@ -35,7 +35,7 @@ export function parametersIn(value: unknown): unknown[] {
   );
 }
 
-/** Calls a method of an object. @throws UNKNOWN_METHOD, and what it throws */
+/** Calls a method of an object. @throws UNKNOWN_METHOD, and the method's error */
 export function callEntry(object: object, path: Path, parameters: readonly unknown[]): unknown {
   refuseHandlers(object, path);
   return call(walk(object, path, ofClass), path, parameters);
@@ -47,7 +47,7 @@ export function readEntry(object: object, path: Path): unknown {
   return read(walk(object, path, ofClass));
 }
 
-/** Calls a member of a value that was passed. @throws UNKNOWN_METHOD, and what it throws */
+/** Calls a member of a value that was passed. @throws UNKNOWN_METHOD, and the member's error */
 export function callMember(value: unknown, path: Path, parameters: readonly unknown[]): unknown {
   return call(walk(value, path, ofValue), path, parameters);
 }

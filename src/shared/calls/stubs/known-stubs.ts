@@ -1,8 +1,8 @@
 // Which values are stubs: every stub made in this realm is registered here.
 
-import { storageError } from '../contract/errors.ts';
-import type { Live } from '../contract/live.ts';
-import type { WireAddress } from '../rpc/object-protocol.ts';
+import { storageError } from '../../contract/errors.ts';
+import type { Live } from '../../contract/live.ts';
+import type { WireAddress } from '../../wire/protocol.ts';
 
 const addresses = new WeakMap<object, WireAddress>();
 const rpcStubs = new WeakSet<object>();
@@ -19,7 +19,7 @@ export function addressOf(stub: object): WireAddress | undefined {
   return addresses.get(stub);
 }
 
-/** The same, of what must be one. @throws INVALID_ARGUMENT */
+/** The same, for an argument that must be a stub. @throws INVALID_ARGUMENT */
 export function mustBeStub(operation: string, stub: object): WireAddress {
   const address = addressOf(stub);
   if (address !== undefined) return address;

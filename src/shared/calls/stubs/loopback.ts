@@ -3,14 +3,14 @@
 //
 // Invariant: all of them belong to the code that read them, and none can be stored or sent.
 
-import { checkArgumentCount, convertOptions } from '../contract/arguments.ts';
-import { storageError } from '../contract/errors.ts';
-import type { Payload } from '../rpc/object-protocol.ts';
-import { refuseToClone } from '../serializer/object-kind.ts';
+import { checkArgumentCount, convertOptions } from '../../contract/arguments.ts';
+import { storageError } from '../../contract/errors.ts';
+import { refuseToClone } from '../../values/object-kind.ts';
+import type { Payload } from '../../wire/protocol.ts';
 import { setFixed } from './known-stubs.ts';
 import { DurableObjectNamespace, type NamespaceOptions } from './namespace.ts';
 
-/** What a facet is made from. */
+/** The class and props of a facet. */
 export interface FacetClass {
   readonly className: string;
   /** `ctx.props` of the facet; null: none were given. */
@@ -22,7 +22,7 @@ export type WriteProps = (props: object) => Payload;
 
 const classes = new WeakMap<object, FacetClass>();
 
-/** What a facet of this class is made from; undefined if the value is not a class for facets. */
+/** The class and props for a facet of this class; undefined if the value is not a class for facets. */
 export function facetClassOf(value: unknown): FacetClass | undefined {
   const isObject = typeof value === 'object' && value !== null;
   return isObject || typeof value === 'function' ? classes.get(value) : undefined;

@@ -1,10 +1,10 @@
 // The namespace of a class in `env`: ids and stubs of its objects. No method waits for anything.
 
-import { checkArgumentCount, convertString } from '../contract/arguments.ts';
-import { storageError } from '../contract/errors.ts';
-import type { DurableObjectJurisdiction } from '../contract/object.ts';
-import { DurableObjectId, type ObjectIdFactory } from '../contract/object-id.ts';
-import { refuseToClone } from '../serializer/object-kind.ts';
+import { checkArgumentCount, convertString } from '../../contract/arguments.ts';
+import { storageError } from '../../contract/errors.ts';
+import type { DurableObjectJurisdiction } from '../../contract/object.ts';
+import { DurableObjectId, type ObjectIdFactory } from '../../contract/object-id.ts';
+import { refuseToClone } from '../../values/object-kind.ts';
 import { createStub, type ObjectCaller } from './stub.ts';
 
 const JURISDICTIONS: ReadonlySet<unknown> = new Set<DurableObjectJurisdiction>([
@@ -22,7 +22,7 @@ export interface NamespaceOptions {
   readonly jurisdiction?: string;
 }
 
-/** Lets a namespace be another object than the one that `new` makes: a function. */
+/** Lets a namespace be a function instead of the object that `new` makes. */
 class Shell {
   constructor(shell: object | undefined) {
     // biome-ignore lint/correctness/noConstructorReturn: the private members are put on it

@@ -1,14 +1,17 @@
-// One side of a call: the code of a page, of an object, or of a worker. What crosses to the other side
-// goes through the I/O of the party, and stubs that arrive carry the calls of its code.
+// One side of a call: the code of a page, of an object, or of a worker. Values that cross to the other
+// side go through the I/O of the party, and stubs that arrive carry the calls of its code.
 
+import type { WireAddress } from '../../wire/protocol.ts';
 import { runOutside } from '../io/current-context.ts';
 import type { IoContext } from '../io/io-context.ts';
-import type { WireAddress } from '../rpc/object-protocol.ts';
 import { createStub, type ObjectCaller } from './stub.ts';
 import { fromWireAddress } from './wire-address.ts';
 
 /** How calls enter and leave a party: through the context of an object, or freely. */
-export type PartyIo = Pick<IoContext, 'entrance' | 'send' | 'receive' | 'retain' | 'onEnd'>;
+export type PartyIo = Pick<
+  IoContext,
+  'entrance' | 'send' | 'receive' | 'retain' | 'onEnd' | 'checkSends'
+>;
 
 /** Code that belongs to no object: it runs whenever it is called, and nothing delays its calls. */
 export const FREE: PartyIo = {
@@ -45,7 +48,7 @@ export class Party {
     this.#caller = caller;
   }
 
-  /** What bodies are read through; undefined if nothing delays this party's code. */
+  /** The gate through which bodies are read; undefined if nothing delays this party's code. */
   get gate(): PartyIo | undefined {
     return this.io === FREE || this.io === OWN ? undefined : this.io;
   }

@@ -1,6 +1,6 @@
 // Which names of a stub are members of the other side, and which belong to the object that stands for it.
 
-/** Names that programs read from any object, to learn what it is. */
+/** Names that programs read from any object, to find its kind. */
 const LOCAL_NAMES: ReadonlySet<string> = new Set([
   ...Object.getOwnPropertyNames(Object.prototype),
   'then',

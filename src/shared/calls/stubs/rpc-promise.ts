@@ -1,4 +1,4 @@
-// What stands in for a value of the other side before it has arrived: the member of a stub, and the
+// A placeholder for a value of the other side that has not arrived yet: the member of a stub, and the
 // promise of a call. Both can be awaited, and both have members of their own, so that
 // `stub.room('a').topic()` needs one await.
 //

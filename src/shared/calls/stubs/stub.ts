@@ -3,10 +3,10 @@
 // A stub holds no connection, so it outlives the worker. It remembers only the instance that it reached
 // first (`bond.ts`). It has no `then`, so an async function may return it.
 
-import type { DurableObjectId, ObjectAddress } from '../contract/object-id.ts';
+import type { DurableObjectId, ObjectAddress } from '../../contract/object-id.ts';
+import { refuseToClone } from '../../values/object-kind.ts';
+import type { WireAddress } from '../../wire/protocol.ts';
 import type { Enter } from '../io/io-context.ts';
-import type { WireAddress } from '../rpc/object-protocol.ts';
-import { refuseToClone } from '../serializer/object-kind.ts';
 import { Bond } from './bond.ts';
 import { Breakage } from './breakage.ts';
 import type { Path } from './invoke.ts';
@@ -16,7 +16,7 @@ import { type Remote, remoteMember } from './rpc-promise.ts';
 import { toWireAddress } from './wire-address.ts';
 import { bothSignals, setWithSignal } from './with-signal.ts';
 
-/** What a stub calls. */
+/** The object that a stub calls. */
 export interface Callee {
   readonly address: WireAddress;
   readonly bond: Bond;

@@ -3,7 +3,7 @@
 // `ctx.storage` and stubs keep the shape that they have on workerd, where methods take any arguments, so the
 // signal is an argument of a function beside them, for everything that can be cancelled.
 
-import { storageError } from '../contract/errors.ts';
+import { storageError } from '../../contract/errors.ts';
 
 /** Makes the same handle or stub with a signal. */
 type AddSignal = (signal: AbortSignal) => object;
@@ -22,8 +22,8 @@ export function setWithSignal(target: object, add: AddSignal): void {
  * - A call that has not begun has no effect.
  * - A statement of SQL that runs is stopped and undone. If the worker had already performed the call, its
  *   result is returned: a call that rejects with the reason has changed nothing.
- * - A transaction is rolled back, unless its commit was already sent. Its promise then settles with what
- *   happened.
+ * - A transaction is rolled back, unless its commit was already sent. Its promise then settles with the
+ *   outcome.
  * - A live read ends.
  * - A call of a method rejects at once. A method that has begun is not undone: pass it the signal, too, if it
  *   is to stop. The statement of SQL that it runs then throws CANCELLED.
@@ -54,8 +54,8 @@ export function bothSignals(one: AbortSignal | undefined, other: AbortSignal): A
 }
 
 /**
- * Settles as the work does, unless the signal is aborted before: then it rejects with the reason, and what the
- * work comes to is passed to `late`.
+ * Settles as the work does, unless the signal is aborted before: then it rejects with the reason, and the
+ * outcome of the work is passed to `late`.
  */
 export function untilAborted<T>(
   work: Promise<T>,

@@ -1,7 +1,7 @@
 // The workers of the app that live now, found by the locks that they hold. The helper's own worker is none of them.
 
-import { deploymentIn } from '../../contract/deployment.ts';
-import type { ControlMessage, namesOf } from '../../rpc/control.ts';
+import { deploymentIn } from '../../../shared/contract/deployment.ts';
+import type { ControlMessage, namesOf } from '../../../shared/wire/control.ts';
 
 type Names = ReturnType<typeof namesOf>;
 

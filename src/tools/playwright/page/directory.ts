@@ -1,15 +1,18 @@
-// One directory of the origin, as a test sees it: which objects there are, and their storage.
+// One directory of the origin, as a test sees it: its objects, and their storage.
 //
-// Invariant: a request that needs what is not there ends within the time that it was given, with an error that
-// says what is there.
+// Invariant: a request for a missing object ends within its time, with an error that lists the existing ones.
 
-import type { PageEnvironment } from '../../client/environment.ts';
-import type { RemoteStorage } from '../../client/remote-storage.ts';
-import { isStorageError, storageError } from '../../contract/errors.ts';
-import { DurableObjectId, idOfStorage, ObjectIdFactory } from '../../contract/object-id.ts';
-import { namesOf } from '../../rpc/control.ts';
-import type { ClassList, WireAddress } from '../../rpc/object-protocol.ts';
-import { toWireAddress } from '../../stubs/wire-address.ts';
+import type { PageEnvironment } from '../../../page/leader/environment.ts';
+import type { RemoteStorage } from '../../../page/storage/remote-storage.ts';
+import { toWireAddress } from '../../../shared/calls/stubs/wire-address.ts';
+import { isStorageError, storageError } from '../../../shared/contract/errors.ts';
+import {
+  DurableObjectId,
+  idOfStorage,
+  ObjectIdFactory,
+} from '../../../shared/contract/object-id.ts';
+import { namesOf } from '../../../shared/wire/control.ts';
+import type { ClassList, WireAddress } from '../../../shared/wire/protocol.ts';
 import { countAppCandidates, leadingWorker } from './app-candidates.ts';
 import type { DirectoryFacts, Need, ObjectName } from './helper-protocol.ts';
 import { Link } from './link.ts';
@@ -57,7 +60,9 @@ export class Directory {
   /** The object of this name or id. @throws UNKNOWN_CLASS, INVALID_ARGUMENT */
   async find(what: string, object: ObjectName, need: Need, waitMs: number): Promise<Found> {
     const link = await this.link(what, need, waitMs, object.className);
-    return { link, address: await this.#address(what, link, object) };
+    const address = await this.#address(what, link, object);
+    const { branch } = object;
+    return { link, address: branch === undefined ? address : await link.branch(address, branch) };
   }
 
   /** The storage of the object. */
@@ -92,7 +97,7 @@ export class Directory {
     if (served !== null) this.#compare(served);
   }
 
-  /** The ids of what `openStorage` has stored. */
+  /** The ids of objects of `openStorage`. */
   async storageIds(): Promise<string[]> {
     return await storedStorageIds(this.#facts.directory);
   }
@@ -190,7 +195,7 @@ export class Directory {
       const opener =
         className === null
           ? 'openStorage()'
-          : 'connect(): what openStorage() opens has neither methods nor a clock';
+          : 'connect(): an object of openStorage() has neither methods nor a clock';
       return storageError(
         'WORKER_FAILED',
         `${what}: no worker of the app runs for ${place}. Open a page of the app first (await page.goto(…)); it ` +
@@ -219,7 +224,7 @@ export class Directory {
   }
 }
 
-/** What ends by itself when the app's worker has loaded. */
+/** Errors that end by themselves when the app's worker has loaded. */
 const RETRIED: ReadonlySet<string> = new Set([
   'WORKER_FAILED',
   'CONNECTION_CLOSED',

@@ -1,11 +1,11 @@
-// What a test's process asks of its helper page, and the answers: values in the wire format, as base64, because
-// they pass through Playwright's own protocol as text.
+// The requests of a test's process to its helper page, and the answers: values in the wire format, as base64,
+// because they pass through Playwright's own protocol as text.
 //
 // Knows neither side.
 
-import type { WireError } from '../../rpc/errors-on-wire.ts';
-import { deserialize } from '../../serializer/decode.ts';
-import { serialize } from '../../serializer/encode.ts';
+import { deserialize } from '../../../shared/values/decode.ts';
+import { serialize } from '../../../shared/values/encode.ts';
+import type { WireError } from '../../../shared/wire/errors-on-wire.ts';
 
 /** Where the page and its scripts are served, on the origin of the app. */
 export const HELPER_PATH = '/.ctx-storage-test/';
@@ -16,18 +16,20 @@ export const HELPER_FILES = {
   script: 'helper.js',
   worker: 'unhosted-worker.js',
   wasm: 'sqlite3.wasm',
+  /** Beside the worker, which loads it by this name. */
+  late: 'late.js',
 } as const;
 
 /** The function of the page that answers. */
 export const HELPER_FUNCTION = 'ctxStorageHelper';
 
-/** Which directory of the origin, and what the app makes of it. */
+/** Which directory of the origin, and the app's settings for it. */
 export interface DirectoryFacts {
   readonly directory: string;
   readonly medium: 'opfs' | 'indexeddb' | null;
   /** First part of the unique keys, until the app's worker tells them. */
   readonly scriptName: string;
-  /** By name of the class: those that are not made from the name. */
+  /** By name of the class: the keys that are not derived from the name. */
   readonly uniqueKeys: Readonly<Record<string, string>>;
 }
 
@@ -37,13 +39,15 @@ export interface ObjectName {
   readonly className: string | null;
   readonly name?: string;
   readonly id?: string;
+  /** The name of a branch that it keeps: the branch is meant. */
+  readonly branch?: string;
 }
 
-/** How long a request waits, and for what. */
+/** The condition for which a request waits. */
 export type Need =
   /** Nothing: whoever leads, or the helper's own worker. */
   | 'storage'
-  /** What is read was stored, or a worker of the app runs. */
+  /** The object is stored, or a worker of the app runs. */
   | 'stored'
   /** A worker of the app runs. */
   | 'app';
@@ -69,6 +73,22 @@ export type HelperRequest = { readonly facts: DirectoryFacts; readonly waitMs: n
       readonly method: string;
       readonly parameters: readonly unknown[];
     }
+  | {
+      readonly op: 'fork';
+      readonly object: ObjectName;
+      /** Names the branch among those of the object. */
+      readonly name: string;
+      /** Null: now. */
+      readonly at: string | Date | null;
+    }
+  | {
+      readonly op: 'diff';
+      readonly object: ObjectName;
+      readonly from: string | Date;
+      /** Null: now. */
+      readonly to: string | Date | null;
+      readonly need: Need;
+    }
   | { readonly op: 'runAlarm' | 'evict' | 'delete'; readonly object: ObjectName }
   | { readonly op: 'list'; readonly className: string }
   | { readonly op: 'classNames' | 'verify' | 'storageIds' }
@@ -88,6 +108,8 @@ export interface ListedByHelper {
   readonly name?: string;
   readonly sizeBytes: number;
   readonly nextAlarm: number | null;
+  /** Why it cannot be opened; its alarm is not known then. */
+  readonly error: WireError | null;
 }
 
 export type HelperAnswer = { readonly ok: unknown } | { readonly error: WireError };

@@ -1,14 +1,15 @@
-// The helper page of a test: another tab of the app's origin, which answers what the test asks of the storage.
+// The helper page of a test: another tab of the app's origin, which answers the test's requests to the storage.
 //
 // The test's process serves it, under a path that the app does not have; neither the app nor its server know it.
 
-import { browserEnvironment } from '../../client/browser.ts';
-import type { PageEnvironment } from '../../client/environment.ts';
-import { Persistence } from '../../client/persistence.ts';
-import type { RemoteStorage } from '../../client/remote-storage.ts';
-import { isStorageError, storageError } from '../../contract/errors.ts';
-import { listParts } from '../../contract/list-parts.ts';
-import { toWire } from '../../rpc/errors-on-wire.ts';
+import { browserEnvironment } from '../../../page/leader/browser.ts';
+import type { PageEnvironment } from '../../../page/leader/environment.ts';
+import { Persistence } from '../../../page/leader/status.ts';
+import type { RemoteStorage } from '../../../page/storage/remote-storage.ts';
+import type { StorageChange, StorageDiff } from '../../../shared/contract/changes.ts';
+import { isStorageError, storageError } from '../../../shared/contract/errors.ts';
+import { listParts } from '../../../shared/contract/list-parts.ts';
+import { toWire } from '../../../shared/wire/errors-on-wire.ts';
 import { HELPER_STARTED_MS } from './app-candidates.ts';
 import { Directory } from './directory.ts';
 import {
@@ -77,6 +78,21 @@ class Helper {
           return await storage.sql.exec(query, ...bindings).toArray();
         });
       }
+      case 'fork': {
+        const storage = await directory.storage('fork', request.object, 'storage', waitMs);
+        const { name, at } = request;
+        // Kept, because the worker that holds it may be the helper's own, which ends when the app's page opens.
+        const branch = await storage.fork({ name, keep: true, ...(at !== null && { at }) });
+        await branch.close();
+        return branch.forkedAt;
+      }
+      case 'diff': {
+        const { object, from, to, need } = request;
+        return await this.#repeat(true, async () => {
+          const storage = await directory.storage('diff', object, need, waitMs);
+          return await changesOf(to === null ? storage.diff(from) : storage.diff(from, to));
+        });
+      }
       case 'call': {
         const { link, address } = await directory.find('call', request.object, 'app', waitMs);
         return await link.stub(address)[request.method]!(...request.parameters);
@@ -115,7 +131,7 @@ class Helper {
     }
   }
 
-  /** Those that live; waits until there is one. @throws WORKER_FAILED */
+  /** The leaders that are alive; waits for the first. @throws WORKER_FAILED */
   async #leaders(directories: readonly Directory[], waitMs: number): Promise<LeaderNames> {
     const untilMs = performance.now() + waitMs;
     for (;;) {
@@ -164,6 +180,25 @@ class Helper {
       }
     }
   }
+}
+
+/** How many changes a test is given. */
+const CHANGES_MAX = 10_000;
+
+async function changesOf(diff: StorageDiff): Promise<StorageChange[]> {
+  const changes: StorageChange[] = [];
+  for await (const change of diff) {
+    if (changes.length === CHANGES_MAX) {
+      const { keys, tables } = await diff.count();
+      throw storageError(
+        'INVALID_ARGUMENT',
+        `diff: more than ${CHANGES_MAX} changes: ${JSON.stringify({ keys, tables })}. Compare moments that are ` +
+          'closer to each other, or query the rows with sql().',
+      );
+    }
+    changes.push(change);
+  }
+  return changes;
 }
 
 type Methods = Record<string, (...parameters: readonly unknown[]) => Promise<unknown>>;

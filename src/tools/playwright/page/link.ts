@@ -4,18 +4,19 @@
 // class; as soon as the app's page opens, the app's worker takes over from it in order, because it is of a newer
 // deployment, and the helper ends its own, so that it never leads in the app's place.
 
-import type { PageEnvironment } from '../../client/environment.ts';
-import { LeaderFinder } from '../../client/leader-finder.ts';
-import { ObjectsClient } from '../../client/objects-client.ts';
-import { RemoteStorage } from '../../client/remote-storage.ts';
-import { Session } from '../../client/session.ts';
-import { Status } from '../../client/status.ts';
-import { storageError } from '../../contract/errors.ts';
-import { PartyCaller } from '../../membrane/caller.ts';
-import type { ClassList, WireAddress } from '../../rpc/object-protocol.ts';
-import { FREE, Party } from '../../stubs/party.ts';
-import { createStub } from '../../stubs/stub.ts';
-import { fromWireAddress } from '../../stubs/wire-address.ts';
+import type { PageEnvironment } from '../../../page/leader/environment.ts';
+import { LeaderFinder } from '../../../page/leader/leader-finder.ts';
+import { Status } from '../../../page/leader/status.ts';
+import { ObjectsClient } from '../../../page/storage/objects-client.ts';
+import { openKeptBranch } from '../../../page/storage/remote-branches.ts';
+import { RemoteStorage } from '../../../page/storage/remote-storage.ts';
+import { Session } from '../../../page/storage/session.ts';
+import { PartyCaller } from '../../../shared/calls/membrane/caller.ts';
+import { FREE, Party } from '../../../shared/calls/stubs/party.ts';
+import { createStub } from '../../../shared/calls/stubs/stub.ts';
+import { fromWireAddress } from '../../../shared/calls/stubs/wire-address.ts';
+import { storageError } from '../../../shared/contract/errors.ts';
+import type { ClassList, WireAddress } from '../../../shared/wire/protocol.ts';
 import { type DirectoryFacts, HELPER_FILES } from './helper-protocol.ts';
 
 export class Link {
@@ -23,6 +24,7 @@ export class Link {
   readonly #finder: LeaderFinder;
   readonly #environment: PageEnvironment;
   readonly #storages = new Map<string, Promise<RemoteStorage>>();
+  readonly #branches = new Map<string, Promise<WireAddress>>();
   #worker: Worker | null = null;
   #isOver = false;
   #follows = false;
@@ -69,13 +71,24 @@ export class Link {
 
   /** The storage of an object, opened once. */
   storage(address: WireAddress): Promise<RemoteStorage> {
-    const key = `${address.className}.${address.id}`;
+    const key = keyOf(address);
     const known = this.#storages.get(key);
     if (known !== undefined) return known;
     const opening = this.#open(address);
     this.#storages.set(key, opening);
     opening.catch(() => this.#storages.delete(key));
     return opening;
+  }
+
+  /** The address of a branch that the object keeps, looked up once. @throws BRANCH_ENDED */
+  branch(origin: WireAddress, name: string): Promise<WireAddress> {
+    const key = `${keyOf(origin)} ${name}`;
+    const known = this.#branches.get(key);
+    if (known !== undefined) return known;
+    const finding = this.#find(origin, name);
+    this.#branches.set(key, finding);
+    finding.catch(() => this.#branches.delete(key));
+    return finding;
   }
 
   /** The methods of an object, as its stub has them. */
@@ -94,12 +107,28 @@ export class Link {
   }
 
   async #open(address: WireAddress): Promise<RemoteStorage> {
+    return new RemoteStorage(await this.#session(address), this.#environment);
+  }
+
+  async #session(address: WireAddress): Promise<Session> {
     const name = address.name ?? address.id;
-    const isPlain = address.className === null && address.name !== undefined;
+    const { className, branch } = address;
+    const isPlain = className === null && address.name !== undefined && branch === undefined;
     const { now } = this.#environment;
     const session = new Session(name, this.#finder, now, isPlain ? name : address);
     await session.open();
-    return new RemoteStorage(session, this.#environment);
+    return session;
+  }
+
+  async #find(origin: WireAddress, name: string): Promise<WireAddress> {
+    const session = await this.#session(origin);
+    try {
+      const found = await openKeptBranch(session, this.#environment.now, [name]);
+      await found.session.close();
+      return found.address;
+    } finally {
+      await session.close();
+    }
   }
 
   #spawn(leads: boolean): Worker {
@@ -119,4 +148,8 @@ export class Link {
     const wasFollowing = this.#follows && state !== 'following';
     if (wasFollowing || state === 'lost') this.end();
   }
+}
+
+function keyOf({ className, id, branch = [] }: WireAddress): string {
+  return [className, id, ...branch].join('.');
 }

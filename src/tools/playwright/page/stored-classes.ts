@@ -1,5 +1,5 @@
-// What an origin holds, as any of its pages can see it without a worker: which directories there are, and the classes
-// of the objects in one.
+// The content of an origin, as any of its pages can see it without a worker: its directories, and the classes of the
+// objects in a directory.
 //
 // Invariant: looking creates nothing.
 
@@ -29,7 +29,7 @@ export async function storedClasses(directory: string): Promise<string[]> {
   }
 }
 
-/** The ids of what `openStorage` has stored in the directory, on either medium, in order. */
+/** The ids of the directory's objects of `openStorage`, on either medium, in order. */
 export async function storedStorageIds(directory: string): Promise<string[]> {
   const keys = [...(await foldersIn(directory)), ...(await storedKeys(directory))];
   // Those of other objects begin with the name of a class.

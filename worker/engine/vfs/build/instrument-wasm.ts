@@ -13,11 +13,11 @@
 //                           if (counting) slot(pOp, moved) += 1
 //
 // A found equality seek continues by skipping one instruction. Only the chosen statement is counted, not
-// those that FTS5 runs inside it.
+// FTS5's statements inside it.
 //
 // Invariant: both places are found exactly once, otherwise it throws; nothing else changes.
 //
-// Knows nothing of what the counts mean; that is sql/count-plan.
+// Does not know the meaning of the counts; sql/count-plan does.
 
 import { COUNT_SLOTS, COUNT_TABLE, COUNTED_STATEMENT, SLOT } from '../count-table.ts';
 import { INSTRUCTION, OPCODE, VALUE, VDBE } from '../vdbe-layout.ts';

@@ -1,4 +1,4 @@
-// Instruments the official build of the pinned package and writes it to worker/vfs/sqlite3.wasm.
+// Instruments the official build of the pinned package and writes it to worker/engine/vfs/sqlite3.wasm.
 //
 // Runs as npm's `prepare` script. Refuses any other version of the package, because the layout of SQLite's
 // structures (vfs/vdbe-layout) is that of this build.
@@ -17,7 +17,7 @@ const { version } = JSON.parse(readFileSync(packageFile, 'utf8')) as { version: 
 if (version !== PACKAGE_VERSION) {
   throw new Error(
     `@sqlite.org/sqlite-wasm ${version} is installed, but ${PACKAGE_VERSION} is required. Install that ` +
-      'version, or update worker/vfs/vdbe-layout.ts and PACKAGE_VERSION in this file together.',
+      'version, or update worker/engine/vfs/vdbe-layout.ts and PACKAGE_VERSION in this file together.',
   );
 }
 

@@ -1,0 +1,40 @@
+// Undo and Redo of what this tab did with notes.
+
+import { useEffect, useState } from 'preact/hooks';
+import { undoing } from '../storage.ts';
+import type { Draft } from './draft.ts';
+import { takeBack } from './notes.ts';
+
+export function UndoButtons({ draft }: { draft: Draft }) {
+  const stack = undoing.value;
+  const [, setCount] = useState(0);
+  useEffect(() => {
+    const changed = () => setCount((count) => count + 1);
+    stack?.addEventListener('change', changed);
+    return () => stack?.removeEventListener('change', changed);
+  }, [stack]);
+  // Text that is not saved yet is saved, and then taken back.
+  const canUndo = stack?.canUndo === true || draft.state.value.kind === 'edited';
+  return (
+    <>
+      <button
+        type="button"
+        class="quiet"
+        aria-keyshortcuts="Control+Z"
+        disabled={!canUndo}
+        onClick={() => void takeBack('undo')}
+      >
+        Undo
+      </button>
+      <button
+        type="button"
+        class="quiet"
+        aria-keyshortcuts="Control+Shift+Z"
+        disabled={stack?.canRedo !== true}
+        onClick={() => void takeBack('redo')}
+      >
+        Redo
+      </button>
+    </>
+  );
+}

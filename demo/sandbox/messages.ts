@@ -1,0 +1,155 @@
+// The messages of the sandbox's worker to the page, and how the page reads them.
+//
+// Invariant: a stranger's code may send any message, at any rate. Reading one takes bounded work: its shape, its
+// lengths and its rate are checked before it is used, and a message out of bounds is an Overrun, never cut or
+// converted.
+//
+// Does not know the port or the document.
+
+import type { ConsoleEntry, ConsoleLevel } from '../../src/page/start/connect-source.ts';
+import {
+  type Answer,
+  type Failure,
+  LETTERS,
+  LINES_MAX,
+  type ObjectLine,
+  type Target,
+} from '../playground/calls.ts';
+
+/** From the worker. */
+export type SandboxMessage =
+  | { readonly type: 'console'; readonly entry: ConsoleEntry }
+  | { readonly type: 'socket'; readonly line: string }
+  /** `value` is checked by whoever asked. */
+  | { readonly type: 'answer'; readonly id: number; readonly value: unknown }
+  | { readonly type: 'failed'; readonly id: number; readonly failure: Failure };
+
+/** To the worker: a call of its functions. */
+export interface SandboxAsk {
+  readonly id: number;
+  readonly name: string;
+  readonly args: readonly unknown[];
+}
+
+export const CLASSES_MAX = 100;
+
+/** At most twice the lines that the worker's console sends. */
+export const MESSAGES_PER_SECOND_MAX = 1000;
+
+const LEVELS: readonly ConsoleLevel[] = ['debug', 'log', 'info', 'warn', 'error'];
+
+/** A message that the code of this package does not send. */
+export class Overrun extends Error {}
+
+/** Reads the messages of one sandbox. `now`: milliseconds of any clock that goes on evenly. */
+export class Intake {
+  readonly #now: () => number;
+  #second = Number.NEGATIVE_INFINITY;
+  #count = 0;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** @throws Overrun */
+  read(data: unknown): SandboxMessage {
+    this.#countOne();
+    const { type, entry, line, id, value, failure } = fieldsOf(data);
+    switch (type) {
+      case 'console':
+        return { type, entry: readEntry(entry) };
+      case 'socket':
+        return { type, line: readText(line, LETTERS.line) };
+      case 'answer':
+        return { type, id: readNumber(id), value };
+      case 'failed':
+        return { type, id: readNumber(id), failure: readFailure(failure) };
+      default:
+        throw unknownMessage();
+    }
+  }
+
+  #countOne(): void {
+    const second = Math.floor(this.#now() / 1000);
+    if (second !== this.#second) this.#count = 0;
+    this.#second = second;
+    this.#count += 1;
+    if (this.#count > MESSAGES_PER_SECOND_MAX) {
+      throw new Overrun(`It sent more than ${MESSAGES_PER_SECOND_MAX} messages in one second.`);
+    }
+  }
+}
+
+/** @throws Overrun, as all below */
+export function readAnswer(value: unknown): Answer {
+  const { kind, text, type, failure } = fieldsOf(value);
+  if (kind === 'failed') return { kind, failure: readFailure(failure) };
+  if (kind !== 'value') throw unknownMessage();
+  return { kind, text: readText(text, LETTERS.value), type: readText(type, LETTERS.word) };
+}
+
+export function readLines(value: unknown): ObjectLine[] {
+  return readList(value, LINES_MAX).map((line) => {
+    const { sizeBytes, nextAlarm } = fieldsOf(line);
+    const alarm = nextAlarm === null ? null : readTime(nextAlarm);
+    return { ...readTarget(line), sizeBytes: readNumber(sizeBytes), nextAlarm: alarm };
+  });
+}
+
+export function readClasses(value: unknown): string[] {
+  return readList(value, CLASSES_MAX).map((name) => readText(name, LETTERS.word));
+}
+
+export function readTarget(value: unknown): Target {
+  const { className, name } = fieldsOf(value);
+  return { className: readText(className, LETTERS.word), name: readText(name, LETTERS.name) };
+}
+
+export function readTime(value: unknown): number {
+  const timeMs = readNumber(value);
+  if (Number.isNaN(new Date(timeMs).getTime())) throw unknownMessage();
+  return timeMs;
+}
+
+function readEntry(value: unknown): ConsoleEntry {
+  const { level, text, timeMs } = fieldsOf(value);
+  const known = LEVELS.find((one) => one === level);
+  if (known === undefined) throw unknownMessage();
+  return { level: known, text: readText(text, LETTERS.line), timeMs: readNumber(timeMs) };
+}
+
+function readFailure(value: unknown): Failure {
+  const { code, message, stack } = fieldsOf(value);
+  return {
+    code: readText(code, LETTERS.word),
+    message: readText(message, LETTERS.message),
+    stack: readText(stack, LETTERS.message),
+  };
+}
+
+function readText(value: unknown, lettersMax: number): string {
+  if (typeof value !== 'string') throw unknownMessage();
+  if (value.length <= lettersMax) return value;
+  throw new Overrun(`It sent a text of ${value.length} letters; at most ${lettersMax} are read.`);
+}
+
+function readNumber(value: unknown): number {
+  if (typeof value !== 'number') throw unknownMessage();
+  return value;
+}
+
+/** A list without gaps, so that its length is how much there is to read. */
+function readList(value: unknown, itemsMax: number): unknown[] {
+  if (!Array.isArray(value)) throw unknownMessage();
+  if (value.length <= itemsMax) return Array.from(value);
+  throw new Overrun(`It sent a list of ${value.length}; at most ${itemsMax} are read.`);
+}
+
+function fieldsOf(value: unknown): Partial<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null) throw unknownMessage();
+  return value as Record<string, unknown>;
+}
+
+function unknownMessage(): Overrun {
+  return new Overrun('It sent a message that the sandbox does not know.');
+}

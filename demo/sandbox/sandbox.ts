@@ -1,0 +1,141 @@
+// The document that a stranger's code runs in, with its worker, as the page sees it.
+//
+// Invariant: the frame has no origin (`sandbox` without `allow-same-origin`) and a policy without network, which its
+// worker inherits. The page calls the worker and is called by nobody. A message out of bounds closes the sandbox; closing
+// it removes the frame, which ends the worker, closes the port, and fails every call under way, all before it returns.
+
+import type { ConsoleEntry } from '../../src/page/start/connect-source.ts';
+import type { Calls } from '../playground/calls.ts';
+import {
+  Intake,
+  Overrun,
+  readAnswer,
+  readClasses,
+  readLines,
+  readTarget,
+  readTime,
+  type SandboxAsk,
+  type SandboxMessage,
+} from './messages.ts';
+
+/** Receives the sandbox's unrequested messages. */
+export interface SandboxListener {
+  hearConsole(entry: ConsoleEntry): void;
+  /** The sandbox closed itself because of a message of the code. */
+  hearEnd(reason: Error): void;
+}
+
+interface Waiting {
+  /** @throws Overrun */
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+}
+
+export class Sandbox {
+  readonly calls: Calls;
+  readonly #frame = document.createElement('iframe');
+  readonly #port: MessagePort;
+  readonly #intake = new Intake(() => performance.now());
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #listener: SandboxListener;
+  #end: Error | null = null;
+  #lastId = 0;
+  #hearSocket: (line: string) => void = () => {};
+
+  constructor(workerText: string, wasm: ArrayBuffer, listener: SandboxListener) {
+    const { port1, port2 } = new MessageChannel();
+    this.#listener = listener;
+    this.#port = port1;
+    this.#port.onmessage = ({ data }) => this.#hear(data);
+    this.calls = this.#callsOf();
+    const frame = this.#frame;
+    frame.setAttribute('sandbox', 'allow-scripts');
+    frame.title = 'Sandbox';
+    frame.hidden = true;
+    frame.src = new URL('sandbox.html', document.baseURI).href;
+    frame.addEventListener(
+      'load',
+      // The frame has no origin that could be named.
+      () => frame.contentWindow!.postMessage({ workerText, wasm }, '*', [port2]),
+      { once: true },
+    );
+    document.body.append(frame);
+  }
+
+  /** The names of the classes. */
+  load(files: Readonly<Record<string, string>>): Promise<string[]> {
+    return this.#ask('load', [files], readClasses);
+  }
+
+  close(reason = new Error('The code was stopped.')): void {
+    if (this.#end !== null) return;
+    this.#end = reason;
+    this.#port.onmessage = null;
+    this.#port.close();
+    this.#frame.remove();
+    for (const { reject } of this.#waiting.values()) reject(reason);
+    this.#waiting.clear();
+  }
+
+  #callsOf(): Calls {
+    const nothing = () => {};
+    return {
+      call: (...given) => this.#ask('call', given, readAnswer),
+      fetch: (...given) => this.#ask('fetch', given, readAnswer),
+      openSocket: (target, url, hear) => {
+        this.#hearSocket = hear;
+        return this.#ask('openSocket', [target, url], readAnswer);
+      },
+      send: (text) => this.#ask('send', [text], nothing),
+      objects: (classNames) => this.#ask('objects', [classNames], readLines),
+      now: () => this.#ask('now', [], readTime),
+      advance: (durationMs) => this.#ask('advance', [durationMs], nothing),
+      runNextAlarm: () =>
+        this.#ask('runNextAlarm', [], (ran) => (ran === null ? null : readTarget(ran))),
+      resume: () => this.#ask('resume', [], nothing),
+    };
+  }
+
+  #ask<T>(name: string, args: readonly unknown[], read: (value: unknown) => T): Promise<T> {
+    if (this.#end !== null) return Promise.reject(this.#end);
+    this.#lastId += 1;
+    const ask: SandboxAsk = { id: this.#lastId, name, args };
+    return new Promise<T>((resolve, reject) => {
+      this.#waiting.set(ask.id, { resolve: (value) => resolve(read(value)), reject });
+      this.#port.postMessage(ask);
+    });
+  }
+
+  #hear(data: unknown): void {
+    try {
+      this.#take(this.#intake.read(data));
+    } catch (error) {
+      if (!(error instanceof Overrun)) throw error;
+      const reason = new Error(`The code was stopped. ${error.message}`);
+      this.close(reason);
+      this.#listener.hearEnd(reason);
+    }
+  }
+
+  #take(message: SandboxMessage): void {
+    switch (message.type) {
+      case 'console':
+        this.#listener.hearConsole(message.entry);
+        break;
+      case 'socket':
+        this.#hearSocket(message.line);
+        break;
+      case 'answer':
+        this.#waiting.get(message.id)?.resolve(message.value);
+        this.#waiting.delete(message.id);
+        break;
+      case 'failed': {
+        const { code, message: text, stack } = message.failure;
+        const error = Object.assign(new Error(text), { code });
+        error.stack = stack;
+        this.#waiting.get(message.id)?.reject(error);
+        this.#waiting.delete(message.id);
+      }
+    }
+  }
+}

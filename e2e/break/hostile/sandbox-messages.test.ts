@@ -1,0 +1,94 @@
+// A stranger's messages, as the playground's page reads them.
+
+import { expect, test } from 'vitest';
+import {
+  Intake,
+  MESSAGES_PER_SECOND_MAX,
+  Overrun,
+  readAnswer,
+  readClasses,
+  readLines,
+  readTime,
+} from '../../../demo/sandbox/messages.ts';
+
+const entry = { level: 'log', text: 'x', timeMs: 1 };
+const failure = { code: 'x', message: 'x', stack: 'x' };
+const line = { className: 'A', name: 'a', sizeBytes: 1, nextAlarm: null };
+const intake = () => new Intake(() => 0);
+
+test('[DEMO12] messages of the known shapes are read', () => {
+  const messages = [
+    { type: 'console', entry },
+    { type: 'socket', line: 'x' },
+    { type: 'answer', id: 1, value: 2 },
+    { type: 'failed', id: 1, failure },
+  ];
+  const reader = intake();
+  expect(messages.map((message) => reader.read({ ...message, more: 1 }))).toEqual(messages);
+  expect(readAnswer({ kind: 'value', text: '1', type: 'number' })).toEqual({
+    kind: 'value',
+    text: '1',
+    type: 'number',
+  });
+  expect(readLines([line, { ...line, nextAlarm: 5 }])).toEqual([line, { ...line, nextAlarm: 5 }]);
+});
+
+test('[DEMO12] a message of another shape, or over a length, is an overrun and is not converted', () => {
+  // Its conversion to a text would run code of its own.
+  const text = {
+    toString() {
+      throw new Error('converted');
+    },
+  };
+  const long = 'x'.repeat(4001);
+  for (const message of [
+    null,
+    1,
+    'console',
+    {},
+    { type: 'proxy' },
+    { type: 'console' },
+    { type: 'console', entry: { ...entry, text } },
+    { type: 'console', entry: { ...entry, text: long } },
+    { type: 'console', entry: { ...entry, level: 'loud' } },
+    { type: 'console', entry: { ...entry, timeMs: '1' } },
+    { type: 'socket', line: text },
+    { type: 'socket', line: long },
+    { type: 'answer', id: text },
+    { type: 'failed', id: 1, failure: { ...failure, stack: 'x'.repeat(10_001) } },
+    { type: 'failed', id: 1, failure: { ...failure, code: text } },
+  ]) {
+    expect(() => intake().read(message), JSON.stringify(message)).toThrow(Overrun);
+  }
+  for (const value of [
+    undefined,
+    { kind: 'value', text: 'x'.repeat(100_001), type: 'string' },
+    { kind: 'value', text, type: 'string' },
+    { kind: 'failed' },
+  ]) {
+    expect(() => readAnswer(value)).toThrow(Overrun);
+  }
+  const sparse: unknown[] = [];
+  sparse.length = 2 ** 32 - 1;
+  for (const list of [
+    { length: 1 },
+    sparse,
+    new Array(1001).fill(line),
+    [{ ...line, name: text }],
+  ]) {
+    expect(() => readLines(list)).toThrow(Overrun);
+  }
+  expect(() => readClasses(new Array(101).fill('A'))).toThrow(Overrun);
+  expect(() => readTime(8.64e15 + 1)).toThrow(Overrun);
+});
+
+test('[DEMO12] more messages in a second than the limit are an overrun; each second counts by itself', () => {
+  let nowMs = 0;
+  const reader = new Intake(() => nowMs);
+  const read = () => reader.read({ type: 'socket', line: 'x' });
+  for (const second of [0, 1, 7]) {
+    nowMs = 1000 * second + 999;
+    for (let count = 0; count < MESSAGES_PER_SECOND_MAX; count++) read();
+  }
+  expect(read).toThrow(Overrun);
+});

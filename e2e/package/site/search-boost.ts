@@ -1,0 +1,11 @@
+// How the site's search ranks pages: those for readers of the guide before the reference, Internals last.
+
+/** A factor for a page of the search's index, `/architecture.html#words`. The site stores its text, so it uses nothing outside. */
+export function searchBoost(id: string): number {
+  const internal =
+    /\/(architecture|decisions|spec|commit-log-format|testing-the-engine|new-sqlite|releasing|hostile-input|internals-benchmarks|worker-size|contributing|reporting)\.html/;
+  if (internal.test(id)) return 0.1;
+  return /\/api\/|\/(management|management-schedule|benchmarks|changes|errors)\.html/.test(id)
+    ? 0.4
+    : 1;
+}

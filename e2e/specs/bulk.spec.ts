@@ -1,0 +1,96 @@
+// Bulk calls of a page: rows that are taken in slices, stored in one transaction, seen by another tab at once.
+
+import { openBlank } from '../browsers/blank-page.ts';
+import { expect, test } from '../browsers/fixtures.ts';
+
+test('[BULK1] 20,000 rows of an async iterable, from the tab that leads and from one that follows, are all stored or none', async ({
+  context,
+  server,
+}) => {
+  const leader = await openBlank(await context.newPage(), server);
+  const follower = await openBlank(await context.newPage(), server);
+  for (const [i, tab] of [leader, follower].entries()) {
+    const seen = await tab.evaluate(async (i) => {
+      const storage = await window.api.openStorage('bulk');
+      await storage.sql.exec('CREATE TABLE IF NOT EXISTS t(id INTEGER PRIMARY KEY, v, b BLOB)')
+        .ready;
+      async function* rows(count: number) {
+        for (let n = 0; n < count; n++) yield [i * 20_000 + n, `é ${n}`, new Uint8Array([n])];
+      }
+      const insert = 'INSERT INTO t VALUES (?, ?, ?)';
+      const progress: number[] = [];
+      const { count } = await storage.sql.execMany(insert, rows(20_000), {
+        onProgress: (taken) => progress.push(taken),
+      });
+      const again = await storage.sql.execMany(insert, rows(5)).catch((error) => String(error));
+      return { count, again, slices: progress.length, last: progress.at(-1) };
+    }, i);
+    expect(seen).toMatchObject({
+      count: 20_000,
+      again: expect.stringContaining('execMany: row 0: UNIQUE constraint failed'),
+      last: 20_000,
+    });
+    expect(seen.slices).toBeGreaterThan(4);
+  }
+  const total = await leader.evaluate(async () => {
+    const storage = await window.api.openStorage('bulk');
+    return storage.sql.exec('SELECT count(*) AS n, sum(length(b)) AS bytes FROM t').one();
+  });
+  expect(total).toEqual({ n: 40_000, bytes: 40_000 });
+});
+
+test('[BULK4] while rows are taken, frames and other tasks of the page go on', async ({
+  storagePage,
+}) => {
+  const turns = await storagePage.evaluate(async () => {
+    const storage = await window.api.openStorage('slices');
+    await storage.sql.exec('CREATE TABLE t(a, b)').ready;
+    let turns = 0;
+    let slices = 0;
+    const channel = new MessageChannel();
+    channel.port1.onmessage = () => {
+      turns += 1;
+      channel.port2.postMessage(null);
+    };
+    channel.port2.postMessage(null);
+    const rows = Array.from({ length: 40_000 }, (_, i) => [i, `row ${i}`]);
+    await storage.sql.execMany('INSERT INTO t VALUES (?, ?)', rows, {
+      onProgress: () => {
+        slices += 1;
+      },
+    });
+    channel.port1.close();
+    return { turns, slices };
+  });
+  expect(turns.slices).toBeGreaterThan(8);
+  expect(turns.turns).toBeGreaterThanOrEqual(turns.slices - 1);
+});
+
+test('[BULK6] a batch, and entries by putMany, are one transaction each', async ({
+  storagePage,
+}) => {
+  const seen = await storagePage.evaluate(async () => {
+    const storage = await window.api.openStorage('batch');
+    await storage.sql.exec('CREATE TABLE t(id INTEGER PRIMARY KEY, v)').ready;
+    const before = await storage.history();
+    const [, read] = await storage.batch([
+      ['INSERT INTO t VALUES (?, ?)', 1, 'a'],
+      ['SELECT v FROM t WHERE id = ?', 1],
+    ]);
+    await storage.kv.putMany(Array.from({ length: 2000 }, (_, i) => [`k${i}`, { i }] as const));
+    const error = await storage
+      .batch([['DELETE FROM t'], ['INSERT INTO t VALUES (?)', 1]])
+      .catch((error) => error.message);
+    const { size } = await storage.list();
+    const rows = await storage.sql.exec('SELECT * FROM t').toArray();
+    const commits = (await storage.history()).length - before.length;
+    return { read: read?.rows, size, rows, error, isFew: commits <= 3 };
+  });
+  expect(seen).toEqual({
+    read: [{ v: 'a' }],
+    size: 2000,
+    rows: [{ id: 1, v: 'a' }],
+    error: expect.stringMatching(/^batch: statement 1: /),
+    isFew: true,
+  });
+});

@@ -1,0 +1,138 @@
+// An app under strict policies: Content-Security-Policy as a header of every file, Trusted Types, COOP and COEP.
+
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Page } from '@playwright/test';
+import { build } from 'esbuild';
+import { expect, test } from '../browsers/fixtures.ts';
+import { REPOSITORY } from '../browsers/server.ts';
+import { type StaticSite, serveStatic } from '../browsers/static-site.ts';
+import { bundlePlugins } from '../package/bundle-plugins.ts';
+
+/** As docs/security.md has it. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self' 'wasm-unsafe-eval'",
+  "worker-src 'self'",
+  "connect-src 'self' blob:",
+  "require-trusted-types-for 'script'",
+  'trusted-types ctx-storage',
+];
+
+const ISOLATION = {
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-embedder-policy': 'require-corp',
+};
+
+const PAGE = '<!doctype html><title>app</title><script type="module" src="/page.js"></script>';
+
+type Way = keyof Window['ways'];
+
+let folder: string;
+
+test.beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'ctx-storage-policies-'));
+  await build({
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    target: 'es2022',
+    logLevel: 'warning',
+    absWorkingDir: REPOSITORY,
+    outdir: folder,
+    entryPoints: {
+      page: 'e2e/specs/policies/page.ts',
+      'worker-of-app': 'e2e/specs/policies/worker.ts',
+      worker: 'worker/start/entries/storage-worker.ts',
+      'source-worker': 'worker/start/entries/source-worker.ts',
+    },
+    plugins: bundlePlugins,
+  });
+});
+
+test.afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** The app, with the same headers for all its files. */
+function serveApp(policy: readonly string[], headers: Readonly<Record<string, string>> = {}) {
+  return serveStatic(
+    (path) => {
+      if (path === '/') return PAGE;
+      const isWasm = path === '/sqlite3.wasm';
+      return readFileSync(
+        isWasm ? join(REPOSITORY, 'worker/engine/vfs/sqlite3.wasm') : join(folder, path),
+      );
+    },
+    { 'content-security-policy': policy.join('; '), ...headers },
+  );
+}
+
+async function outcome(page: Page, { origin }: StaticSite, way: Way): Promise<string> {
+  await page.goto(`${origin}/`);
+  await page.waitForFunction(() => window.ways !== undefined);
+  return page.evaluate(async (name) => {
+    try {
+      return String(await window.ways[name]());
+    } catch (error) {
+      const { code, name, message } = error as Error & { code?: string };
+      return `${code ?? name}: ${message}`;
+    }
+  }, way);
+}
+
+/** The policy with another directive in place of its own, or without it. */
+function changed(name: string, directive?: string): string[] {
+  const others = POLICY.filter((one) => !one.startsWith(`${name} `));
+  return directive === undefined ? others : [...others, directive];
+}
+
+test('[START8] [START9] an app runs under a strict policy with Trusted Types, with COOP and COEP', async ({
+  context,
+}) => {
+  const page = await context.newPage();
+  for (const headers of [{}, ISOLATION]) {
+    const site = await serveApp(POLICY, headers);
+    expect(await outcome(page, site, 'openStorage')).toBe('hello');
+    expect(await outcome(page, site, 'connect')).toBe('hello');
+    expect(await outcome(page, site, 'cancel')).toBe('Error: cancelled');
+    expect(await page.evaluate(() => crossOriginIsolated)).toBe(headers === ISOLATION);
+    await site.close();
+  }
+  // Firefox asks worker-src for the modules of the source, Chromium script-src.
+  const withSource = await serveApp(
+    POLICY.map((one) => (/^(script|worker)-src /.test(one) ? `${one} blob:` : one)),
+  );
+  expect(await outcome(page, withSource, 'connectSource')).toBe('hello');
+  await withSource.close();
+});
+
+test('[START8] a page that asks for Trusted Types and does not allow the policy is told its name', async ({
+  context,
+}) => {
+  const page = await context.newPage();
+  const site = await serveApp(changed('trusted-types', "trusted-types 'none'"));
+  for (const way of ['openStorage', 'connect', 'connectSource'] as const) {
+    const told = await outcome(page, site, way);
+    expect(told).toMatch(/^WORKER_FAILED: /);
+    expect(told).toContain('trusted-types ctx-storage');
+  }
+  await site.close();
+  // Nothing is asked for, so nothing is missing.
+  const unasked = await serveApp([
+    ...changed('trusted-types', "trusted-types 'none'").filter((one) => !one.startsWith('require')),
+  ]);
+  expect(await outcome(page, unasked, 'connect')).toBe('hello');
+  await unasked.close();
+});
+
+test("[START10] a policy that refuses WebAssembly is WORKER_FAILED that names 'wasm-unsafe-eval' and script-src", async ({
+  context,
+}) => {
+  const page = await context.newPage();
+  const site = await serveApp(changed('script-src', "script-src 'self'"));
+  for (const way of ['openStorage', 'connect'] as const) {
+    const told = await outcome(page, site, way);
+    expect(told).toMatch(/^WORKER_FAILED: .*'wasm-unsafe-eval'.* script-src/);
+  }
+  await site.close();
+});

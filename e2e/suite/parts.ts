@@ -1,0 +1,137 @@
+// The steps of `npm test`, and the steps left for the rest: each a list of stages, of steps side by side.
+//
+// Invariant: no step is in both parts, and together they are all tests of the repository. Does not know how steps
+// run, nor which browsers are installed.
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { BUILDS } from '../browsers/built-once.ts';
+import { LONG } from '../browsers/tags.ts';
+import { lastLineTally, oneCheck, playwrightTally, type Step, vitestTally } from './steps.ts';
+
+export const REPOSITORY = join(import.meta.dirname, '../..');
+
+export type BrowserTitle = 'Chromium' | 'Firefox' | 'WebKitGTK';
+
+/** A step, and the browser without which it cannot run. */
+export interface PlannedStep extends Step {
+  readonly needs?: BrowserTitle;
+}
+
+/**
+ * Lanes that run at once; the steps of a lane run in order. The output of the first lane is shown as it
+ * comes.
+ */
+export type Stage = readonly (readonly PlannedStep[])[];
+
+/**
+ * The steps that a person runs before each commit. Reports, and the package that is packed for all browsers, go to
+ * the folder.
+ */
+export function stagesOfTest(folder: string): readonly Stage[] {
+  const fuzz: Step = {
+    title: 'fuzz against workerd',
+    ...tool('tsx', 'e2e/workerd/fuzz/main.ts', '--seed', '1', '--count', '200'),
+    tally: lastLineTally,
+  };
+  return [
+    [[{ title: 'types', ...tool('tsc', '-b'), tally: oneCheck }]],
+    [[{ title: 'lint', ...tool('biome', 'ci'), tally: oneCheck }]],
+    // Each of the others keeps one core busy at most, and unit tests leave some of both.
+    [
+      [unit('unit tests', folder, 'unit', 'isolated')],
+      [pack(folder), fuzz, conformance('Chromium')],
+    ],
+    [[endToEnd('end-to-end tests', 'Chromium', folder, `--grep-invert=${LONG}`)]],
+  ];
+}
+
+/** All else there is. The package is packed unless the folder has it. */
+export function stagesOfRest(folder: string): readonly Stage[] {
+  const packs = existsSync(packedIn(folder)) ? [] : [[[pack(folder)]]];
+  const simulator = (title: string, ...parameters: string[]): Step => ({
+    title,
+    ...tool('tsx', 'worker/sim/main.ts', ...parameters),
+    tally: lastLineTally,
+  });
+  const hostile: Step = {
+    title: 'hostile input',
+    ...tool('tsx', 'e2e/break/hostile/main.ts', '--seed', '1', '--count', '5'),
+    tally: lastLineTally,
+  };
+  return [
+    ...packs,
+    [[unit('long unit tests', folder, 'long')]],
+    [[simulator('simulation', '--seed', '1', '--rounds', '60', '--jobs', '2')]],
+    // Each keeps two cores busy, so side by side they would only slow each other.
+    [[endToEnd('long end-to-end tests', 'Chromium', folder, `--grep=${LONG}`)]],
+    [[endToEnd('end-to-end tests', 'Firefox', folder)]],
+    // These keep one core busy at most.
+    [
+      [conformance('Firefox'), hostile],
+      [endToEnd('end-to-end tests', 'WebKitGTK', folder), conformance('WebKitGTK')],
+    ],
+  ];
+}
+
+export function titlesOf(stages: readonly Stage[]): readonly string[] {
+  return stages.flat(2).map(({ title }) => title);
+}
+
+function packedIn(folder: string): string {
+  return join(folder, 'package.tgz');
+}
+
+function pack(folder: string): Step {
+  return {
+    title: 'package',
+    ...tool('tsx', 'e2e/package/pack.ts', packedIn(folder)),
+    tally: oneCheck,
+  };
+}
+
+function unit(title: string, folder: string, ...projects: readonly string[]): Step {
+  const report = join(folder, `${title}.json`);
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile=${report}`];
+  const chosen = projects.map((project) => `--project=${project}`);
+  return {
+    title,
+    ...tool('vitest', 'run', ...reporters, ...chosen),
+    tally: () => vitestTally(report),
+  };
+}
+
+function endToEnd(
+  title: string,
+  needs: BrowserTitle,
+  folder: string,
+  ...parameters: readonly string[]
+): PlannedStep {
+  const report = join(folder, `${title} in ${needs}.json`);
+  const project = ['--config=e2e', `--project=${needs.toLowerCase()}`];
+  return {
+    title: `${title} in ${needs}`,
+    needs,
+    ...tool('playwright', 'test', ...project, '--retries=1', '--reporter=list,json', ...parameters),
+    env: {
+      PLAYWRIGHT_JSON_OUTPUT_NAME: report,
+      PACKED_FILE: packedIn(folder),
+      [BUILDS]: join(folder, 'builds'),
+    },
+    tally: () => playwrightTally(report),
+  };
+}
+
+function conformance(needs: BrowserTitle): PlannedStep {
+  return {
+    title: `conformance in ${needs}`,
+    needs,
+    ...tool('tsx', 'e2e/workerd/conformance/run.ts', '--browser', needs.toLowerCase()),
+    tally: lastLineTally,
+  };
+}
+
+/** A program of the installed packages. */
+function tool(name: string, ...parameters: string[]): Pick<Step, 'command' | 'parameters'> {
+  return { command: join(REPOSITORY, 'node_modules', '.bin', name), parameters };
+}

@@ -1,0 +1,117 @@
+// A page's search for a leader: its facts, how long it waits, and why it cannot use the worker that leads (its
+// version, its medium, its silence).
+
+import type { Build } from '../../shared/contract/deployment.ts';
+import { storageError } from '../../shared/contract/errors.ts';
+import { HANDLE_WAIT_MS } from '../../shared/contract/limits.ts';
+import type { StorageMedium } from '../../shared/contract/medium.ts';
+import type { ChannelEndpoint } from '../../shared/wire/channel-endpoint.ts';
+import { OWN_VERSIONS, type StartMessage, type Versions } from '../../shared/wire/control.ts';
+import type { PageEnd } from '../../shared/wire/page-end.ts';
+import type { WorkerSource } from './environment.ts';
+
+/** A leader in another tab. */
+export interface Followed {
+  readonly worker: string;
+  readonly versions: Versions;
+  readonly build: Build | null;
+  readonly medium: StorageMedium;
+}
+
+/** Which leader a page searches for, and with which worker of its own. */
+export interface LeaderOptions extends Pick<StartMessage, 'directory' | 'medium' | 'wasmUrl'> {
+  /** The user's call, for error messages. */
+  readonly operation: string;
+  readonly source: WorkerSource;
+}
+
+/** A search under way. */
+export interface Search {
+  readonly found: (connection: PageEnd) => void;
+  readonly failed: (error: Error) => void;
+  /** The leader of another tab that was asked for a connection and has not answered yet. */
+  asked: { readonly worker: string; readonly endpoint: ChannelEndpoint } | null;
+  /** The page's own worker cannot be started: the page follows whoever leads. */
+  isAlone: boolean;
+  /** How long it may take. */
+  waitMs: number;
+  cancelTimeout: () => void;
+}
+
+/** How long answers of a worker that has stepped down may come after the news of the next one. */
+export const LAST_ANSWERS_MS = 1000;
+
+/**
+ * How long a page searches for a leader: the time for which a dying worker may keep the files, plus
+ * the time to load the worker over a slow network.
+ */
+export const CONNECT_WAIT_MS = HANDLE_WAIT_MS + 24_000;
+
+/**
+ * How long another tab may take to announce that it leads, once this page's own worker has failed.
+ */
+export const OTHERS_WAIT_MS = 1000;
+
+/** How long a page searches for a leader that was silent last time. */
+export const SILENT_WAIT_MS = 1000;
+
+/**
+ * How long a page's worker may take to step down for the page's next one: the events that run end within 3 s, and
+ * the last flush within 10 s.
+ */
+export const SUCCESSION_WAIT_MS = 15_000;
+
+/**
+ * They speak no common version of the protocol. `versions`: of the worker that leads; `build`: its app's name for the deployment, if known.
+ */
+export function misfit(operation: string, versions: Versions, build: Build | null): Error {
+  const isNewer = versions.oldest > OWN_VERSIONS.version;
+  const leader =
+    build === null ? 'the worker that leads' : `the worker that leads (build ${build})`;
+  return storageError(
+    'VERSION_MISMATCH',
+    `${operation}: ${leader} speaks ${spoken(versions)} of the protocol, this page ` +
+      `${spoken(OWN_VERSIONS)}. ${isNewer ? 'Reload this page' : 'Reload or close the other tabs'}; ` +
+      'stored data is kept.',
+  );
+}
+
+function spoken({ version, oldest }: Versions): string {
+  return version === oldest ? `version ${version}` : `versions ${oldest} to ${version}`;
+}
+
+/** The worker keeps the directory on another medium than the page asks for; null: any that keeps data. */
+export function otherMedium(
+  operation: string,
+  directory: string,
+  wanted: StorageMedium | null,
+  medium: StorageMedium,
+): Error {
+  return storageError(
+    'MEDIUM_CONFLICT',
+    `${operation}: another tab serves the directory "${directory}" from the medium "${medium}", and ` +
+      `${wanted ?? 'a medium that keeps data'} was asked for. Ask for the same medium in every tab, or ` +
+      'name another directory.',
+  );
+}
+
+/** The worker exists and does not answer. */
+export function busy(operation: string, duration: string): Error {
+  return storageError(
+    'WORKER_BUSY',
+    `${operation}: the worker that holds the files (this tab's or another's) did not ` +
+      `answer ${duration}; a long query keeps it busy, or the browser has suspended it. Whether ` +
+      'a write under way takes effect is not known. Try again later.',
+  );
+}
+
+/** No leader was found in time. `hasStarted`: the page's own worker runs this package's code. */
+export function late(operation: string, waitMs: number, hasStarted: boolean): Error {
+  const waited = `within ${waitMs / 1000} s`;
+  if (hasStarted) return busy(operation, waited);
+  return storageError(
+    'WORKER_FAILED',
+    `${operation}: the worker did not start ${waited}: its script still loads, or it never runs this ` +
+      "package's code. The worker of connect() calls serve({ … }) of ctx-storage/worker.",
+  );
+}

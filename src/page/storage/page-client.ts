@@ -1,0 +1,183 @@
+// `openStorage`, `connect` and `connectSource` once this code is loaded, which they do when they are called first.
+// Handles of one directory share the page's worker and its connection.
+
+import { storageError } from '../../shared/contract/errors.ts';
+import { addressKey, idOfStorage } from '../../shared/contract/object-id.ts';
+import type { RemoteStorage as RemoteStorageInterface } from '../../shared/contract/storage.ts';
+import { absoluteUrl, browserEnvironment, digest } from '../leader/browser.ts';
+import type { WorkerLike } from '../leader/environment.ts';
+import { LeaderFinders } from '../leader/leader-finders.ts';
+import {
+  checkStorageName,
+  choiceOfConnect,
+  choiceOfStorage,
+  type WorkerChoice,
+} from '../leader/worker-choice.ts';
+import { connectObjects, type RemoteObjects } from './connect.ts';
+import { type EarlyOptions, EarlyReads } from './early-reads.ts';
+import { RemoteStorage } from './remote-storage.ts';
+import { Session } from './session.ts';
+import { SourceClient, type SourceClientOptions, type SourceObjects } from './source-client.ts';
+import { startTrusted } from './trusted-start.ts';
+
+/** Workers that may have been started before this code was loaded. */
+export interface StartedWorkers {
+  /** The worker of the key that was started ahead, or a new one. */
+  take(key: unknown, start: () => WorkerLike): WorkerLike;
+}
+
+/** The client of a page, which has one. */
+export class PageClient {
+  readonly #workers: StartedWorkers;
+  #finders: LeaderFinders | undefined;
+
+  constructor(workers: StartedWorkers) {
+    this.#workers = workers;
+  }
+
+  /** As `openStorage`; `spawn` starts the worker that comes with the package. */
+  async openStorage(
+    name: string,
+    options: unknown,
+    spawn: (url: string | null) => WorkerLike,
+    hold: (work: Promise<unknown>) => void,
+  ): Promise<RemoteStorageInterface> {
+    const checkedName = checkStorageName(name);
+    const choice = choiceOfStorage(options, {
+      absoluteUrl,
+      startWorker: (url) => this.#workers.take(url, () => spawn(url)),
+    });
+    const { early, prepare } = checkEarly(options);
+    const finders = this.#findersFor('openStorage');
+    if (early !== null && choice.medium !== 'memory') {
+      return openEarly(finders, checkedName, choice, early, prepare, hold);
+    }
+    const storage = await openObjectStorage(finders, checkedName, choice);
+    try {
+      await prepare(storage);
+    } catch (error) {
+      await storage.close();
+      throw error;
+    }
+    return storage;
+  }
+
+  /** As `connect`. */
+  async connect<Classes extends object>(
+    worker: unknown,
+    options: unknown,
+  ): Promise<RemoteObjects<Classes>> {
+    const choice = choiceOfConnect(worker, options, {
+      absoluteUrl,
+      startBy: (start) => this.#workers.take(start, start),
+    });
+    return connectObjects<Classes>(this.#findersFor('connect'), choice);
+  }
+
+  /** As `connectSource`; `spawn` starts the worker that comes with the package for it. */
+  async connectSource<Classes extends object>(
+    files: unknown,
+    options: object,
+    spawn: () => WorkerLike,
+  ): Promise<SourceObjects<Classes>> {
+    const { directory, medium, wasmUrl, ...given } = options as Record<string, unknown>;
+    const places = { directory, medium, wasmUrl };
+    if (typeof spawn !== 'function') {
+      throw storageError(
+        'INVALID_ARGUMENT',
+        `connectSource: the option worker is a function that starts source-worker.js, not a ${typeof spawn}.`,
+      );
+    }
+    const choose = (start: () => WorkerLike) =>
+      choiceOfConnect(start, places, { absoluteUrl, startBy: (startNow) => startNow() });
+    choose(spawn); // a wrong option is refused before anything is started
+    const finders = this.#findersFor('connectSource');
+    const { now, after } = finders.environment;
+    const environment = { now, after, digest, spawn: () => startTrusted(spawn) };
+    return new SourceClient(finders, environment, given as SourceClientOptions).connect(
+      files,
+      choose,
+    );
+  }
+
+  #findersFor(operation: string): LeaderFinders {
+    this.#finders ??= new LeaderFinders(browserEnvironment(operation));
+    return this.#finders;
+  }
+}
+
+/** A handle on the object of this name that does not wait for it. @throws INVALID_ARGUMENT */
+function openEarly(
+  finders: LeaderFinders,
+  name: string,
+  choice: WorkerChoice,
+  options: EarlyOptions,
+  prepare: Prepare,
+  hold: (work: Promise<unknown>) => void,
+): RemoteStorageInterface {
+  const { environment } = finders;
+  const session = new Session(name, finders.finderFor(choice), environment.now);
+  const address = { className: null, id: idOfStorage(name) };
+  const early = new EarlyReads(
+    { directory: choice.directory, object: addressKey(address) },
+    options,
+    environment,
+    async () => {
+      await session.openInUse();
+      await prepare(storage);
+    },
+    // Later, when whoever opens it can listen.
+    () =>
+      void environment.after(0, () => {
+        session.status.dispatchEvent(new CustomEvent('keepfailed', { detail: address }));
+      }),
+  );
+  const storage = new RemoteStorage(session, environment, undefined, early);
+  const begun = early.ready().catch((error) => {
+    // Live reads report it, and an error of opening each call; an error that nobody would hear is an unhandled one.
+    if (!early.isAwaited && session.end === undefined) void Promise.reject(error);
+  });
+  hold(begun);
+  return storage;
+}
+
+type Prepare = (storage: RemoteStorageInterface) => Promise<unknown>;
+
+/** @throws INVALID_ARGUMENT */
+function checkEarly(options: unknown): { early: EarlyOptions | null; prepare: Prepare } {
+  const given = (options ?? {}) as Record<string, unknown>;
+  const { early = false, identity: user, keepResults: keeps = true, prepare } = given;
+  const mustBe = (isRight: boolean, what: string) => {
+    if (!isRight) throw storageError('INVALID_ARGUMENT', `openStorage: ${what}.`);
+  };
+  mustBe(typeof early === 'boolean', 'the option early is true or false');
+  mustBe(typeof keeps === 'boolean', 'the option keepResults is true or false');
+  mustBe(
+    user === undefined || user === null || typeof user === 'string',
+    'the option identity is the text that names who is signed in, or null for nobody',
+  );
+  mustBe(
+    prepare === undefined || typeof prepare === 'function',
+    'the option prepare is a function of the storage, such as (storage) => migrate(storage, steps)',
+  );
+  mustBe(
+    early === true || (user === undefined && keeps === true),
+    'the options identity and keepResults belong to early: true; otherwise nothing is kept',
+  );
+  return {
+    early:
+      early === true ? { user: user as string | null | undefined, keeps: keeps as boolean } : null,
+    prepare: (prepare as Prepare | undefined) ?? (async () => {}),
+  };
+}
+
+/** A handle on the object of this name. @throws as `openStorage` */
+export async function openObjectStorage(
+  finders: LeaderFinders,
+  name: string,
+  choice: WorkerChoice,
+): Promise<RemoteStorageInterface> {
+  const session = new Session(name, finders.finderFor(choice), finders.environment.now);
+  await session.open();
+  return new RemoteStorage(session, finders.environment);
+}

@@ -1,0 +1,115 @@
+// Bulk calls of a page: many rows, entries or statements as one call of the worker, and so as one transaction.
+//
+// Invariant: a call belongs to the transaction that is open when it is made, also if it is sent later.
+
+import {
+  BATCH_STATEMENTS_MAX,
+  checkArgumentCount,
+  convertString,
+  convertWriteOptions,
+  type SqlStatement,
+} from '../../shared/contract/arguments.ts';
+import { convertBinding, ownBytes } from '../../shared/contract/bindings.ts';
+import type { BulkResult } from '../../shared/contract/bulk.ts';
+import { storageError } from '../../shared/contract/errors.ts';
+import type { BatchResult } from '../../shared/contract/storage.ts';
+import { namedRows } from '../../shared/live/live-result.ts';
+import { EntryPacker, type Packer, RowPacker } from '../../shared/wire/bulk.ts';
+import type { Call, Results } from '../../shared/wire/operations.ts';
+import type { PageEnvironment } from '../leader/environment.ts';
+import { entrySource, takeAll } from './bulk-source.ts';
+import type { SessionCalls } from './session.ts';
+
+export class RemoteBulk {
+  readonly #calls: SessionCalls;
+  readonly #nextTask: PageEnvironment['nextTask'];
+
+  constructor(calls: SessionCalls, nextTask: PageEnvironment['nextTask']) {
+    this.#calls = calls;
+    this.#nextTask = nextTask;
+  }
+
+  /** `sql.execMany`. */
+  async execMany(args: readonly unknown[]): Promise<BulkResult> {
+    checkArgumentCount('execMany', args.length, 2);
+    const query = convertString('execMany', args[0]);
+    const packer = new RowPacker();
+    return this.#send('execMany', args[1], packer, args[2], (chunks) => ({
+      op: 'execMany',
+      query,
+      width: packer.width,
+      chunks,
+    }));
+  }
+
+  /** `kv.putMany`. */
+  async putMany(args: readonly unknown[]): Promise<number> {
+    checkArgumentCount('putMany', args.length, 1);
+    const unconfirmed = convertWriteOptions('putMany', args[1]).allowUnconfirmed;
+    const source = entrySource(args[0]);
+    return this.#send('putMany', source, new EntryPacker(), args[1], (chunks) => ({
+      op: 'putMany',
+      chunks,
+      unconfirmed,
+    }));
+  }
+
+  /** `batch`. */
+  async batch(args: readonly unknown[]): Promise<BatchResult[]> {
+    checkArgumentCount('batch', args.length, 1);
+    const statements = statementsOf(args[0]);
+    const results = await this.#calls.call({ op: 'batch', statements });
+    return results.map(({ columnNames = [], rows = [], rowsRead, rowsWritten }) => ({
+      rows: namedRows({ columnNames, rows }),
+      columnNames,
+      rowsRead,
+      rowsWritten,
+    }));
+  }
+
+  #send<Chunk, C extends Call>(
+    operation: string,
+    source: unknown,
+    packer: Packer<unknown, Chunk>,
+    options: unknown,
+    callOf: (chunks: readonly Chunk[]) => C,
+  ): Promise<Results[C['op']]> {
+    const calls = this.#calls;
+    const { scope } = calls.session;
+    const check = () => {
+      if (calls.end !== undefined) throw calls.end;
+      if (scope?.ended) throw scope.ended;
+      calls.signal?.throwIfAborted();
+      scope?.signal?.throwIfAborted();
+    };
+    const between = { check, nextTask: this.#nextTask };
+    const chunks = takeAll(operation, source, packer, options, between);
+    const send = (taken: readonly Chunk[]) => calls.call(callOf(taken), scope);
+    return chunks instanceof Promise ? chunks.then(send) : send(chunks);
+  }
+}
+
+function statementsOf(value: unknown): SqlStatement[] {
+  if (typeof value !== 'object' || value === null || !(Symbol.iterator in value)) {
+    throw storageError('INVALID_ARGUMENT', 'batch: takes an array of [query, ...bindings].');
+  }
+  const statements: SqlStatement[] = [];
+  for (const statement of value as Iterable<unknown>) {
+    const index = statements.length;
+    if (index === BATCH_STATEMENTS_MAX) {
+      throw storageError(
+        'INVALID_ARGUMENT',
+        `batch: more than ${BATCH_STATEMENTS_MAX} statements; use several calls, or execMany for one statement with many rows.`,
+      );
+    }
+    if (!Array.isArray(statement) || typeof statement[0] !== 'string') {
+      throw storageError(
+        'INVALID_ARGUMENT',
+        `batch: statement ${index} is not an array of a query and its bindings, such as ['SELECT ?', 1].`,
+      );
+    }
+    const [query, ...bindings] = statement as [string, ...unknown[]];
+    statements.push({ query, bindings: bindings.map((each) => ownBytes(convertBinding(each))) });
+  }
+  return statements;
+}

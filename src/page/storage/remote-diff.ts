@@ -1,0 +1,117 @@
+// The changes between two states of an object or of its branches, on a page.
+//
+// The worker compares the states and gives the changes in batches. When it is lost, or the states made room for others,
+// they are compared again by their bookmarks, and the walk goes on after the changes it has given: the order is the
+// same.
+
+import type { StateName } from '../../shared/contract/arguments.ts';
+import type {
+  ChangeCounts,
+  StorageChange,
+  StorageDiff,
+  WireChange,
+} from '../../shared/contract/changes.ts';
+import { isStorageError } from '../../shared/contract/errors.ts';
+import { decodeValue } from '../../shared/values/value.ts';
+import type { Call, Results } from '../../shared/wire/operations.ts';
+import type { SessionCalls } from './session.ts';
+
+/** How often a call is made before it rejects: the object may be reset while the states are opened. */
+const TRIES_MAX = 3;
+
+export interface DiffedStates {
+  /** Null: the beginning of the branch. */
+  readonly from: StateName;
+  /** Null: now. */
+  readonly to: StateName;
+}
+
+export class RemoteDiff implements StorageDiff {
+  readonly #calls: SessionCalls;
+  readonly #states: DiffedStates;
+
+  constructor(calls: SessionCalls, states: DiffedStates) {
+    this.#calls = calls;
+    this.#states = states;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<StorageChange> {
+    const walk = new Walk(this.#calls, this.#states);
+    try {
+      for (;;) {
+        const { changes, isLast } = await walk.call((diff) => ({ op: 'nextChanges', diff }));
+        for (const change of changes) {
+          walk.given++;
+          yield decodedChange(change);
+        }
+        if (isLast) return;
+      }
+    } finally {
+      await walk.close();
+    }
+  }
+
+  async count(): Promise<ChangeCounts> {
+    const walk = new Walk(this.#calls, this.#states);
+    try {
+      return await walk.call((diff) => ({ op: 'countChanges', diff }));
+    } finally {
+      await walk.close();
+    }
+  }
+}
+
+class Walk {
+  /** How many changes it has given. */
+  given = 0;
+  readonly #calls: SessionCalls;
+  #states: DiffedStates;
+  #open: { readonly diff: number; readonly generation: number } | null = null;
+
+  constructor(calls: SessionCalls, states: DiffedStates) {
+    this.#calls = calls;
+    this.#states = states;
+  }
+
+  async call<C extends Call>(callOf: (diff: number) => C): Promise<Results[C['op']]> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#calls.call(callOf(await this.#opened()), null);
+      } catch (error) {
+        if (tries === TRIES_MAX || !isLost(error, this.#calls)) throw error;
+        this.#open = null;
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    const open = this.#open;
+    this.#open = null;
+    if (open === null || open.generation !== this.#calls.session.generation) return;
+    // Fails only if the handle or its worker has ended, which closed it.
+    await this.#calls.call({ op: 'closeDiff', diff: open.diff }, null, null).catch(() => {});
+  }
+
+  async #opened(): Promise<number> {
+    const { generation } = this.#calls.session;
+    if (this.#open?.generation === generation) return this.#open.diff;
+    // Not cancelled half-way: the opened comparison would not be known.
+    const call = { op: 'openDiff', ...this.#states, skip: this.given } as const;
+    const { diff, from, to } = await this.#calls.call(call, null, null);
+    this.#states = { from, to };
+    this.#open = { diff, generation };
+    return diff;
+  }
+}
+
+export function decodedChange(change: WireChange): StorageChange {
+  if (change.kind !== 'key') return change;
+  const value = (bytes: Uint8Array | null) => (bytes === null ? undefined : decodeValue(bytes));
+  return { ...change, before: value(change.before), after: value(change.after) };
+}
+
+/** True if the worker's state is lost, and the session is not. */
+function isLost(error: unknown, calls: SessionCalls): boolean {
+  if (calls.end !== undefined || !isStorageError(error)) return false;
+  return ['MOMENT_CLOSED', 'OBJECT_RESET', 'CONNECTION_CLOSED'].includes(error.code);
+}

@@ -1,0 +1,100 @@
+// A merge on a page: the worker lists the conflicts, the page decides them, and the worker merges with the decisions.
+//
+// Decisions hold for the state in which the conflicts were listed. If the object has changed meanwhile, the worker lists
+// them again, and they are decided again.
+
+import type { Decisions } from '../../shared/contract/arguments.ts';
+import type {
+  ConflictError,
+  MergeOptions,
+  MergeResult,
+  StorageConflict,
+  WireConflict,
+} from '../../shared/contract/changes.ts';
+import { storageError } from '../../shared/contract/errors.ts';
+import { decodeValue } from '../../shared/values/value.ts';
+import { decodedChange } from './remote-diff.ts';
+import type { SessionCalls } from './session.ts';
+
+/** How many conflicts an error lists. */
+const LISTED_MAX = 100;
+/** How often conflicts are decided again, because the object has changed while they were. */
+const ROUNDS_MAX = 10;
+
+/** Merges a branch, always in the state that it has at the first call. @throws as `mergeWith` */
+export function mergeBranch(
+  session: SessionCalls,
+  branch: string,
+  onConflict: MergeOptions['onConflict'],
+): Promise<string> {
+  let bookmark: string | null = null;
+  return mergeWith(async (decisions) => {
+    const result = await session.call({ op: 'mergeBranch', branch, bookmark, decisions });
+    bookmark = result.branchBookmark;
+    return result;
+  }, onConflict);
+}
+
+/** @throws CONFLICT, INVALID_ARGUMENT, and the errors of `merge` and of `onConflict` */
+export async function mergeWith(
+  merge: (decisions: Decisions | null) => Promise<MergeResult>,
+  onConflict: MergeOptions['onConflict'],
+): Promise<string> {
+  if (onConflict !== undefined && typeof onConflict !== 'function') checkDecision(onConflict);
+  let decisions: Decisions | null =
+    typeof onConflict === 'string' ? { at: null, each: [onConflict] } : null;
+  for (let round = 0; ; round++) {
+    const result = await merge(decisions);
+    if (result.conflictCount === 0) return result.bookmark;
+    const isDecided = decisions?.at === result.bookmark || typeof onConflict !== 'function';
+    const isListed = result.conflicts.length === result.conflictCount;
+    if (isDecided || !isListed || round === ROUNDS_MAX) throw conflictError('merge', result);
+    const each: Decisions['each'][number][] = [];
+    for (const conflict of result.conflicts) {
+      each.push(checkDecision(await onConflict(conflictOf(conflict))));
+    }
+    decisions = { at: result.bookmark, each };
+  }
+}
+
+/** The error of changes that were not made. */
+export function conflictError(
+  operation: string,
+  { conflicts, conflictCount }: MergeResult,
+): ConflictError {
+  const first = conflicts[0]!;
+  const error = storageError(
+    'CONFLICT',
+    `${operation}: ${conflictCount} of the changes cannot be made, the first one in ${placeOf(first)}: ` +
+      `${REASONS[first.reason]}. Nothing was changed; error.conflicts lists them.`,
+  );
+  const listed = conflicts.slice(0, LISTED_MAX).map(conflictOf);
+  return Object.assign(error, { conflicts: listed }) as unknown as ConflictError;
+}
+
+const REASONS: Readonly<Record<WireConflict['reason'], string>> = {
+  changed: 'it was changed otherwise meanwhile',
+  rows: 'the table has other rows by now',
+  unnamed: 'its rows cannot be named',
+  constraint: 'a constraint refuses it',
+};
+
+function placeOf({ change }: WireConflict): string {
+  if (change.kind === 'key') return `the key "${change.key}"`;
+  if (change.kind === 'alarm') return 'the alarm';
+  if (change.kind === 'schema') return `the ${change.type} "${change.name}"`;
+  return change.table === '' ? 'the foreign keys' : `the table "${change.table}"`;
+}
+
+function conflictOf({ reason, change, now }: WireConflict): StorageConflict {
+  const isValue = change.kind === 'key' && now instanceof Uint8Array;
+  return { reason, change: decodedChange(change), now: isValue ? decodeValue(now) : now };
+}
+
+function checkDecision(decision: unknown): 'ours' | 'theirs' {
+  if (decision === 'ours' || decision === 'theirs') return decision;
+  throw storageError(
+    'INVALID_ARGUMENT',
+    `merge: onConflict is 'ours', 'theirs', or a function that returns one of them, not ${String(decision)}.`,
+  );
+}

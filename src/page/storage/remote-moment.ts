@@ -1,0 +1,176 @@
+// An earlier moment of an object, on a page: the reading part of its storage, over the session of its handle.
+//
+// A moment is a view that one instance of the object holds in memory. When that is gone (a reset, a
+// restore, another tab's worker, room made for others), the next call opens it again by its bookmark. So
+// a handle goes on until it is closed, or until the history of its moment was given up.
+
+import { setWithSignal } from '../../shared/calls/stubs/with-signal.ts';
+import { isStorageError, storageError } from '../../shared/contract/errors.ts';
+import type {
+  RemoteKvStorage,
+  RemoteSqlStorage,
+  StorageMoment,
+} from '../../shared/contract/storage.ts';
+import type { Call, OpenedMoment, Results } from '../../shared/wire/operations.ts';
+import type { PageEnvironment } from '../leader/environment.ts';
+import { RemoteKeyValue, RemoteKv } from './remote-kv.ts';
+import { RemoteQueries } from './remote-sql.ts';
+import {
+  type Session,
+  type SessionCalls,
+  SignalledCalls,
+  type TransactionScope,
+} from './session.ts';
+
+/** Its methods that write, which only the types hide, reject with READ_ONLY. */
+export class RemoteMoment extends RemoteKeyValue implements StorageMoment {
+  readonly bookmark: string;
+  readonly sql: Pick<RemoteSqlStorage, 'exec' | 'databaseSize'>;
+  readonly kv: Pick<RemoteKvStorage, 'get' | 'list'>;
+  readonly #session: MomentSession;
+
+  constructor(session: MomentSession, environment: Pick<PageEnvironment, 'whenCollected'>) {
+    super(session);
+    this.#session = session;
+    this.bookmark = session.bookmark;
+    this.sql = new RemoteQueries(session, environment.whenCollected);
+    this.kv = new RemoteKv(session);
+    setWithSignal(this, (signal) => new RemoteMoment(session.withSignal(signal), environment));
+  }
+
+  exportDatabase(): Promise<Uint8Array<ArrayBuffer>> {
+    return this.#session.call({ op: 'exportDatabase' });
+  }
+
+  close(): Promise<void> {
+    return this.#session.close();
+  }
+}
+
+/** How often a call is made before it rejects: the object may be reset while it opens the moment. */
+const TRIES_MAX = 3;
+
+/** A moment by its bookmark or by its time; the other is null. */
+export interface NamedMoment {
+  readonly bookmark: string | null;
+  readonly timeMs: number | null;
+}
+
+/** The state that the handles of one moment share: with and without signals. */
+interface Shared {
+  readonly bookmark: string;
+  /** The view that the worker holds; null: to be opened. */
+  view: { readonly generation: number; readonly id: Promise<number> } | null;
+  isClosed: boolean;
+}
+
+export class MomentSession implements SessionCalls {
+  readonly session: Session;
+  readonly #calls: SessionCalls;
+  readonly #shared: Shared;
+
+  constructor(calls: SessionCalls, shared: Shared) {
+    this.#calls = calls;
+    this.session = calls.session;
+    this.#shared = shared;
+  }
+
+  /** It makes no commits. */
+  get label(): undefined {
+    return undefined;
+  }
+
+  /** Opens it. @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, CORRUPT, MEMORY_FULL */
+  static async open(calls: SessionCalls, at: NamedMoment): Promise<MomentSession> {
+    for (let tries = 1; ; tries++) {
+      const { generation } = calls.session;
+      try {
+        const { moment, bookmark } = await openAt(calls, at);
+        const view = { generation, id: Promise.resolve(moment) };
+        return new MomentSession(calls, { bookmark, view, isClosed: false });
+      } catch (error) {
+        if (tries === TRIES_MAX || !isLost(error, calls)) throw error;
+      }
+    }
+  }
+
+  get bookmark(): string {
+    return this.#shared.bookmark;
+  }
+
+  /** The same moment, whose calls end with the signal too. */
+  withSignal(signal: AbortSignal): MomentSession {
+    return new MomentSession(new SignalledCalls(this.#calls, signal), this.#shared);
+  }
+
+  async call<C extends Call>(
+    call: C,
+    _scope?: TransactionScope | null,
+    signal?: AbortSignal | null,
+  ): Promise<Results[C['op']]> {
+    const calls = this.#calls;
+    const ownSignal = signal === undefined ? calls.signal : signal;
+    // They belong to a cursor, which the worker knows by its number.
+    const isOfCursor = call.op === 'rows' || call.op === 'closeCursor';
+    if (isOfCursor) return calls.call(call, null, ownSignal);
+    for (let tries = 1; ; tries++) {
+      const moment = await this.#view();
+      try {
+        return await calls.call({ ...call, moment }, null, ownSignal);
+      } catch (error) {
+        if (tries === TRIES_MAX || !isLost(error, calls)) throw error;
+        this.#shared.view = null;
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    const { view, isClosed } = this.#shared;
+    this.#shared.isClosed = true;
+    if (isClosed || view === null || view.generation !== this.session.generation) return;
+    // Fails only if the handle or its worker has ended, which closed it.
+    const id = await view.id.catch(() => null);
+    if (id !== null) await this.#calls.call({ op: 'closeMoment', id }, null, null).catch(() => {});
+  }
+
+  #view(): Promise<number> {
+    const shared = this.#shared;
+    if (shared.isClosed) return Promise.reject(closed());
+    const { generation } = this.session;
+    if (shared.view?.generation === generation) return shared.view.id;
+    const { bookmark } = shared;
+    const opened = openAt(this.#calls, { bookmark, timeMs: null }).then(({ moment }) => moment);
+    const view = { generation, id: opened };
+    shared.view = view;
+    opened.catch(() => {
+      if (shared.view === view) shared.view = null;
+    });
+    return opened;
+  }
+
+  get signal(): AbortSignal | undefined {
+    return this.#calls.signal;
+  }
+
+  get end(): Error | undefined {
+    return this.#shared.isClosed ? closed() : this.#calls.end;
+  }
+}
+
+// Not cancelled half-way: the opened moment would not be known.
+function openAt(calls: SessionCalls, at: NamedMoment): Promise<OpenedMoment> {
+  return calls.call({ op: 'openMoment', ...at }, null, null);
+}
+
+/** True if the view is gone, and the session is not. */
+function isLost(error: unknown, calls: SessionCalls): boolean {
+  if (calls.end !== undefined || !isStorageError(error)) return false;
+  return ['MOMENT_CLOSED', 'OBJECT_RESET', 'CONNECTION_CLOSED'].includes(error.code);
+}
+
+function closed(): Error {
+  return storageError(
+    'MOMENT_CLOSED',
+    'The handle of the earlier moment was closed; call at() again.',
+  );
+}

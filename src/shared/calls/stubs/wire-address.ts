@@ -1,0 +1,34 @@
+// Addresses of objects as data, and back.
+
+import type { NamedObject } from '../../contract/connection-status.ts';
+import { DurableObjectId, type ObjectAddress } from '../../contract/object-id.ts';
+import type { WireAddress } from '../../wire/protocol.ts';
+import { checkAddress } from '../../wire/protocol.ts';
+
+export function toWireAddress({ className, id, branch }: ObjectAddress): WireAddress {
+  const { name, jurisdiction } = id;
+  return {
+    className,
+    id: id.toString(),
+    ...(name !== undefined && { name }),
+    ...(jurisdiction !== undefined && { jurisdiction }),
+    ...(branch !== undefined && { branch }),
+  };
+}
+
+/** @throws INVALID_ARGUMENT */
+export function fromWireAddress(address: WireAddress): ObjectAddress {
+  // The address may come from a payload, whose content is not checked before.
+  const { className, id, name, jurisdiction, branch } = checkAddress(address);
+  return {
+    className,
+    id: new DurableObjectId(id, name, jurisdiction),
+    ...(branch !== undefined && { branch }),
+  };
+}
+
+/** The description of an object for users. */
+export function namedObject(address: WireAddress): NamedObject {
+  const { className, id } = fromWireAddress(address);
+  return { className, id };
+}

@@ -1,0 +1,151 @@
+// The differences between two states of an object, as programs see them.
+
+/** The columns of a row by name, as a query gives them. */
+export type RowValues = Record<string, ArrayBuffer | string | number | null>;
+
+/** A change of the schema: the SQL text of the schema object, or null where it does not exist. */
+export interface SchemaChange {
+  readonly kind: 'schema';
+  readonly type: 'table' | 'index' | 'view' | 'trigger';
+  readonly name: string;
+  /** The table that it belongs to. */
+  readonly table: string;
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+/** The alarm's time in milliseconds; null: no alarm. */
+export interface AlarmChange {
+  readonly kind: 'alarm';
+  readonly before: number | null;
+  readonly after: number | null;
+}
+
+/** A key and its values; undefined where it does not exist. */
+export interface KeyChange {
+  readonly kind: 'key';
+  readonly key: string;
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
+/** A row of a table; null where it does not exist. */
+export interface RowChange {
+  readonly kind: 'row';
+  readonly table: string;
+  /** The columns of its primary key; `{ rowid }` if the table has none, or the row has NULL in it. */
+  readonly key: RowValues;
+  readonly before: RowValues | null;
+  readonly after: RowValues | null;
+}
+
+/** Something changed in a table whose rows cannot be named: a full-text index without content, for example. */
+export interface TableChange {
+  readonly kind: 'table';
+  readonly table: string;
+}
+
+export type StorageChange = SchemaChange | AlarmChange | KeyChange | RowChange | TableChange;
+
+export interface ChangeCount {
+  readonly added: number;
+  readonly changed: number;
+  readonly removed: number;
+}
+
+export interface ChangeCounts {
+  readonly schema: number;
+  readonly alarm: number;
+  readonly keys: ChangeCount;
+  /** Tables with changes of rows. */
+  readonly tables: Readonly<Record<string, ChangeCount>>;
+  /** Tables that have changed, and whose rows cannot be named. */
+  readonly unnamed: readonly string[];
+}
+
+/**
+ * The changes from one state to another one. Each walk over it begins again, and gives them in the same order: schema,
+ * keys, alarm, then the tables by name and the rows of each by key.
+ */
+export interface StorageDiff extends AsyncIterable<StorageChange> {
+  /** How many there are, without bringing them here. */
+  count(): Promise<ChangeCounts>;
+}
+
+/**
+ * A change that was not made. `changed`: the object has something else there by now. `rows`: a table was to be removed or
+ * made again, and its rows have changed. `unnamed`: the rows of the table cannot be named. `constraint`: a unique index,
+ * a foreign key or a check refuses the changes.
+ */
+export interface StorageConflict {
+  readonly reason: 'changed' | 'rows' | 'unnamed' | 'constraint';
+  readonly change: StorageChange;
+  /** The row, the value or the time that the object has now; undefined for other changes, and for a missing key. */
+  readonly now: unknown;
+}
+
+/** The error of code CONFLICT. */
+export interface ConflictError extends Error {
+  readonly code: 'CONFLICT';
+  /** The first 100 of them. */
+  readonly conflicts: readonly StorageConflict[];
+}
+
+/** `ours`: the object keeps what it has. `theirs`: the change is made. */
+export type MergeDecision = 'ours' | 'theirs';
+
+export interface MergeOptions {
+  /** Decides each conflict; a function is called for one after the other. @default nothing is changed, and it is CONFLICT */
+  onConflict?:
+    | MergeDecision
+    | ((conflict: StorageConflict) => MergeDecision | PromiseLike<MergeDecision>);
+}
+
+/** Two moments whose changes are merged: each a bookmark or a time. */
+export interface MergedMoments {
+  from: string | Date;
+  to: string | Date;
+}
+
+// ---- The same between page and worker.
+
+/** A change as it crosses: the values of keys are serialized, and null where the key does not exist. */
+export type WireChange =
+  | SchemaChange
+  | AlarmChange
+  | RowChange
+  | TableChange
+  | {
+      readonly kind: 'key';
+      readonly key: string;
+      readonly before: Uint8Array | null;
+      readonly after: Uint8Array | null;
+    };
+
+/** A change that was not made. */
+export interface WireConflict {
+  readonly reason: 'changed' | 'rows' | 'unnamed' | 'constraint';
+  readonly change: WireChange;
+  /** The row as the object has it, or the value of a key, serialized. */
+  readonly now: unknown;
+}
+
+/** Conflicts: nothing was changed. */
+export interface MergeResult {
+  /** Of the commit; with conflicts, of the state that they were found in. */
+  readonly bookmark: string;
+  /** The first of them. */
+  readonly conflicts: readonly WireConflict[];
+  readonly conflictCount: number;
+}
+
+/** The same, of a branch. */
+export interface BranchMergeResult extends MergeResult {
+  /** The state of the branch that was merged. */
+  readonly branchBookmark: string;
+}
+
+export interface ChangeBatch {
+  readonly changes: WireChange[];
+  readonly isLast: boolean;
+}

@@ -1,0 +1,75 @@
+// Live values of an owner. Those whose reads have the same bytes are the same; calls of live methods, for stubs that
+// `live()` is given, are read again after every commit.
+
+import type { Path } from '../calls/stubs/invoke.ts';
+import type { CallLive } from '../calls/stubs/known-stubs.ts';
+import { storageError } from '../contract/errors.ts';
+import type { LiveIdentity } from '../contract/live.ts';
+import { deserialize } from '../values/decode.ts';
+import { serialize } from '../values/encode.ts';
+import type { WireAddress } from '../wire/protocol.ts';
+import { LiveValue } from './live-value.ts';
+import { type LivePeers, polledSource } from './polled-source.ts';
+
+/**
+ * `owner` is an object that users may see; `read` is plain data that describes the read and the form of the result.
+ */
+export function liveIdentity(owner: object, read: unknown): LiveIdentity {
+  return new ReadIdentity(owner, read);
+}
+
+class ReadIdentity implements LiveIdentity {
+  readonly owner: object;
+  readonly #read: unknown;
+  #key: string | undefined;
+
+  constructor(owner: object, read: unknown) {
+    this.owner = owner;
+    this.#read = read;
+  }
+
+  /** Made when it is asked for, because few ask. */
+  get key(): string {
+    this.#key ??= Array.from(serialize(this.#read), (byte) => String.fromCharCode(byte)).join('');
+    return this.#key;
+  }
+}
+
+/** Who gives live values: they are the same only with the same signal. Gives nothing of itself away. */
+export class LiveOwner {
+  readonly #own = {};
+  readonly #bySignal = new WeakMap<AbortSignal, object>();
+
+  of(signal: AbortSignal | undefined): object {
+    if (signal === undefined) return this.#own;
+    const known = this.#bySignal.get(signal) ?? {};
+    this.#bySignal.set(signal, known);
+    return known;
+  }
+}
+
+/** Makes live calls of objects that these peers serve. */
+export function liveCalls(
+  peers: LivePeers,
+): (address: WireAddress, signal?: AbortSignal) => CallLive {
+  const owner = new LiveOwner();
+  return (target, signal) => (path: Path, parameters) => {
+    const read = { op: 'call', path, payload: argumentBytes(path, parameters) } as const;
+    const start = { target, read };
+    const identity = liveIdentity(owner.of(signal), start);
+    return new LiveValue(polledSource(peers, start, signal), deserialize, identity);
+  };
+}
+
+function argumentBytes(path: Path, parameters: readonly unknown[]): Uint8Array {
+  try {
+    return serialize(parameters);
+  } catch (error) {
+    throw storageError(
+      'INVALID_ARGUMENT',
+      `live: the arguments of ${path.join('.')}() cannot be copied: ${String(error)} A live method takes ` +
+        'plain data, because it is called again and again.',
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,362 @@
+// Functions that the two sides of a connection call on each other: how a call finds its function, and how its
+// answer comes back. The functions themselves, and the checks of each, are in protocol.ts.
+//
+// comlink is for three things: wrap() pairs a call with its answer, expose() calls the function that a message
+// names and waits for its result, and transfer() moves buffers with a message. The rest is our own. comlink's
+// messages are objects with ids of 40 characters, which take 14 of the 100 µs of a `get`, and each of them travels
+// alone: two endpoints make short arrays of them. expose() lets a peer follow any path from the exposed object,
+// prototypes included, and assign, construct and release there: the guard passes on calls of known functions only,
+// with plain values. A thrown error loses its code: a function answers with an outcome. A call waits forever when
+// the peer dies: all calls of a connection fail together. Proxies of functions, and their release, need message
+// ports, which cannot be sent to another tab: the membrane (src/shared/calls/membrane) passes references by number.
+//
+// Invariant: a function receives parameters that have passed its checks, and each request gets one outcome; no
+// message makes this throw, or reaches anything but the functions. A caller gets an answer of the type that it
+// expects, whatever the peer sends, or the reason why the connection ended.
+
+import { type Endpoint, expose, transfer, wrap } from 'comlink';
+import { eachOf } from '../contract/arguments.ts';
+import { storageError } from '../contract/errors.ts';
+import {
+  type AnswerMessage,
+  type CallMessage,
+  type ChannelEndpoint,
+  isAnswer,
+  isRequest,
+  type Request,
+  UnsentCall,
+} from './channel-endpoint.ts';
+import { type Outcome, toWire } from './errors-on-wire.ts';
+
+/** Bytes that have a buffer of their own, or share it with others of the same message. */
+export type OwnBytes = Uint8Array | null | undefined;
+
+/** Copying smaller buffers takes no longer than moving them. */
+const MOVED_BYTES_MIN = 2048;
+
+export interface RemoteFunction<Parameters extends readonly unknown[], Result> {
+  /** Each returns its parameter, or throws the error that the caller receives as the outcome. */
+  readonly parameters: { readonly [I in keyof Parameters]: (value: unknown) => Parameters[I] };
+  /** The result, whatever was answered. */
+  readonly answer: (answer: unknown, ...parameters: Parameters) => Result;
+  /** Bytes of the parameters that move with the call. @default none */
+  readonly movesIn?: (...parameters: Parameters) => readonly OwnBytes[];
+  /** Bytes of the result that move with the answer. @default none */
+  readonly movesOut?: (result: Result, ...parameters: Parameters) => readonly OwnBytes[];
+}
+
+/** The functions of a peer, each with its checks. */
+export type Description<Peer> = {
+  readonly [Name in keyof Peer]: Peer[Name] extends (
+    ...parameters: infer Parameters
+  ) => Promise<infer Result>
+    ? RemoteFunction<Parameters, Result>
+    : never;
+};
+
+/** The functions of a peer where they are: an answer that is there already needs no promise. */
+export type Served<Peer> = {
+  readonly [Name in keyof Peer]: Peer[Name] extends (
+    ...parameters: infer Parameters
+  ) => Promise<infer Result>
+    ? (...parameters: Parameters) => Result | Promise<Result>
+    : never;
+};
+
+type AnyDescription = Readonly<Record<string, RemoteFunction<readonly unknown[], unknown>>>;
+type AnyPeer = Readonly<Record<string, (...parameters: unknown[]) => Promise<unknown>>>;
+
+/** Answers the peer's calls of these functions. */
+export function serveFunctions<Peer extends object>(
+  description: Description<Peer>,
+  functions: Served<Peer>,
+  endpoint: ChannelEndpoint,
+): void {
+  const peer = functions as Readonly<Record<string, (...parameters: unknown[]) => unknown>>;
+  const answers = Object.entries(description as AnyDescription).map(
+    ([name, { parameters, movesOut }]): [string, Answerer] => [
+      name,
+      (...values) => {
+        const checked = eachOf(parameters, (check, i) => check(values[i]));
+        const answer = peer[name]!(...checked);
+        return movesOut === undefined
+          ? answer
+          : whenAnswered(answer, (result) => moveWith(result, movesOut(result, ...checked)));
+      },
+    ],
+  );
+  answerCalls(Object.fromEntries(answers), endpoint);
+}
+
+/**
+ * The peer's functions; their promises reject only when `calls` fail.
+ *
+ * comlink releases a peer whose proxies are all collected; the result holds them.
+ */
+export function remoteFunctions<Peer extends object>(
+  description: Description<Peer>,
+  endpoint: ChannelEndpoint,
+  calls: PendingCalls,
+): Peer {
+  const remote = wrap(new CallingEndpoint(endpoint)) as unknown as AnyPeer;
+  const functions = Object.entries(description as AnyDescription).map(([name, row]) => {
+    const { answer, movesIn } = row;
+    const call = remote[name]!;
+    return [
+      name,
+      (...parameters: unknown[]) => {
+        if (movesIn !== undefined) moveWith(parameters.at(-1), movesIn(...parameters));
+        return calls.make(
+          () => call(...parameters),
+          (answered) => answer(answered, ...parameters),
+        );
+      },
+    ];
+  });
+  return Object.fromEntries(functions) as Peer;
+}
+
+/** The answer, of which `seen` was told. */
+function whenAnswered(answer: unknown, seen: (result: unknown) => void): unknown {
+  if (answer instanceof Promise) {
+    return answer.then((result) => {
+      seen(result);
+      return result;
+    });
+  }
+  seen(answer);
+  return answer;
+}
+
+/** Lets the bytes move with a part of a message, once it is posted. */
+export function moveWith(part: unknown, bytes: readonly OwnBytes[]): void {
+  // Most messages have none.
+  let buffers: Set<ArrayBuffer> | undefined;
+  for (const own of bytes) {
+    const buffer = own?.buffer;
+    if (!(buffer instanceof ArrayBuffer) || buffer.byteLength < MOVED_BYTES_MIN) continue;
+    buffers ??= new Set();
+    buffers.add(buffer);
+  }
+  if (buffers !== undefined) transfer(part, [...buffers]);
+}
+
+/** Must check its parameters, because the peer can send anything. */
+export type Answerer = (...parameters: unknown[]) => unknown;
+
+/** Most parameters of a call; no function takes more. */
+const PARAMETERS_MAX = 4;
+
+/** Answers on the endpoint from now on. If a function throws, its error becomes the outcome. */
+export function answerCalls(
+  functions: Readonly<Record<string, Answerer>>,
+  endpoint: ChannelEndpoint,
+): void {
+  const surface: Record<string, Answerer> = Object.create(null);
+  for (const [name, answer] of Object.entries(functions)) surface[name] = settling(answer);
+  expose(Object.freeze(surface), new GuardedEndpoint(new Set(Object.keys(surface)), endpoint));
+}
+
+/** The endpoint as expose() sees it: only well-formed calls arrive. */
+class GuardedEndpoint implements Endpoint {
+  readonly #names: ReadonlySet<unknown>;
+  readonly #endpoint: ChannelEndpoint;
+
+  constructor(names: ReadonlySet<unknown>, endpoint: ChannelEndpoint) {
+    this.#names = names;
+    this.#endpoint = endpoint;
+  }
+
+  addEventListener(_type: 'message', listener: EventListenerOrEventListenerObject): void {
+    const admit = typeof listener === 'function' ? listener : listener.handleEvent.bind(listener);
+    this.#endpoint.addEventListener('message', (event) => {
+      const request = (event as MessageEvent<unknown>).data;
+      if (!isRequest(request)) return;
+      try {
+        admit({ data: callOf(request, this.#names) } as unknown as Event);
+      } catch (error) {
+        this.#answer(request[0], failure(error));
+      }
+    });
+  }
+
+  /** Does nothing: comlink stops listening only after a release message, and none is admitted. */
+  removeEventListener(): void {}
+
+  postMessage(
+    { id, value }: { readonly id: number; readonly value: unknown },
+    moved?: ArrayBuffer[],
+  ): void {
+    this.#answer(id, value, moved);
+  }
+
+  #answer(number: number, value: unknown, moved?: ArrayBuffer[]): void {
+    const answer: AnswerMessage = [number, value];
+    this.#endpoint.postMessage(answer, moved);
+  }
+}
+
+/** The call as comlink's message. */
+function callOf([id, name, parameters]: Request, names: ReadonlySet<unknown>): object {
+  if (!names.has(name)) {
+    throw storageError(
+      'INVALID_ARGUMENT',
+      'A message asks for something that is not exposed; only functions of the protocol can be called.',
+    );
+  }
+  if (!Array.isArray(parameters) || parameters.length > PARAMETERS_MAX) {
+    throw storageError('INVALID_ARGUMENT', `A call has at most ${PARAMETERS_MAX} parameters.`);
+  }
+  const argumentList = eachOf(parameters, (value) => ({ type: 'RAW', value }));
+  return { id, type: 'APPLY', path: [name], argumentList };
+}
+
+/** The function with failures as outcomes, because comlink would drop the error's code. */
+function settling(answer: Answerer): Answerer {
+  return (...parameters) => {
+    try {
+      const answered = answer(...parameters);
+      return answered instanceof Promise ? answered.catch(failure) : answered;
+    } catch (error) {
+      return failure(error);
+    }
+  };
+}
+
+function failure(error: unknown): Outcome {
+  return { error: toWire(error) };
+}
+
+/** The message that wrap() posts for a call of a function with plain values. */
+interface ComlinkCall {
+  readonly id: string;
+  readonly type: string;
+  readonly path: readonly string[];
+  readonly argumentList: readonly { readonly value: unknown }[];
+}
+
+/** The endpoint as wrap() sees it. An answer without a call, a second answer, and messages of other shapes are not passed on. */
+export class CallingEndpoint implements Endpoint {
+  readonly #endpoint: ChannelEndpoint;
+  /** comlink's names of the calls that wait for an answer. */
+  readonly #ids = new Map<number, string>();
+  #lastNumber = 0;
+
+  constructor(endpoint: ChannelEndpoint) {
+    this.#endpoint = endpoint;
+  }
+
+  postMessage({ id, type, path, argumentList }: ComlinkCall, moved?: ArrayBuffer[]): void {
+    // comlink posts RELEASE once its proxies are collected; a connection ends by a message of its own.
+    if (type !== 'APPLY') return;
+    this.#lastNumber += 1;
+    this.#ids.set(this.#lastNumber, id);
+    const parameters = eachOf(argumentList, ({ value }) => value);
+    const message: CallMessage = [this.#lastNumber, path[0]!, parameters];
+    this.#endpoint.postMessage(message, moved);
+  }
+
+  addEventListener(_type: 'message', listener: EventListenerOrEventListenerObject): void {
+    const answered =
+      typeof listener === 'function' ? listener : listener.handleEvent.bind(listener);
+    this.#endpoint.addEventListener('message', (event) => {
+      const reply = this.#replyOf((event as MessageEvent<unknown>).data);
+      if (reply !== null) answered({ data: reply } as unknown as Event);
+    });
+  }
+
+  /** Does nothing: wrap() listens as long as the connection lasts. */
+  removeEventListener(): void {}
+
+  /** comlink's reply, or null if no call waits for it. */
+  #replyOf(message: unknown): object | null {
+    if (message instanceof UnsentCall) {
+      const thrown = { isError: false, value: message.cause };
+      return this.#reply(message.number, { type: 'HANDLER', name: 'throw', value: thrown });
+    }
+    return isAnswer(message) ? this.#reply(message[0], { type: 'RAW', value: message[1] }) : null;
+  }
+
+  #reply(number: number, value: object): object | null {
+    const id = this.#ids.get(number);
+    this.#ids.delete(number);
+    return id === undefined ? null : { id, ...value };
+  }
+}
+
+/** The calls of one connection. They fail together, once, for one reason; later calls reject with it at once. */
+export class PendingCalls {
+  readonly #pending = new Set<(reason: Error) => void>();
+  readonly #onWaiting: () => void;
+  #failure: Error | null = null;
+
+  /** `onWaiting` is called when a call begins to wait for its answer. */
+  constructor(onWaiting: () => void = () => {}) {
+    this.#onWaiting = onWaiting;
+  }
+
+  /** True while a call waits for its answer. */
+  get isWaiting(): boolean {
+    return this.#pending.size > 0;
+  }
+
+  /** Why calls reject, or null while they can be made. */
+  get failure(): Error | null {
+    return this.#failure;
+  }
+
+  // A peer answers with outcomes and never rejects. A rejection means a defect of the peer, or an
+  // argument that cannot be cloned.
+  /**
+   * Makes a call, which settles with the result of `read` for its answer, or rejects when the connection fails. `read` never
+   * throws.
+   */
+  make<T, R>(send: () => Promise<T>, read: (answer: T) => R): Promise<R> {
+    if (this.#failure !== null) return Promise.reject(this.#failure);
+    const answered = new Promise<R>((resolve, reject) => {
+      this.#pending.add(reject);
+      send().then(
+        (answer) => {
+          this.#pending.delete(reject);
+          resolve(read(answer));
+        },
+        (cause) => {
+          this.#pending.delete(reject);
+          reject(
+            storageError('INTERNAL', `The call could not be sent or answered: ${cause}`, { cause }),
+          );
+        },
+      );
+    });
+    this.#onWaiting();
+    return answered;
+  }
+
+  /** Rejects all calls, pending and future ones. False if they had failed before. */
+  fail(reason: Error): boolean {
+    if (this.#failure !== null) return false;
+    this.#failure = reason;
+    for (const reject of this.#pending) reject(reason);
+    this.#pending.clear();
+    return true;
+  }
+}
+
+/** The answer if it is an outcome; its result is not checked. A call must settle, so any other answer becomes INTERNAL. */
+export function checkOutcome<T>(answer: unknown): Outcome<T> {
+  if (typeof answer === 'object' && answer !== null && ('ok' in answer || 'error' in answer)) {
+    return answer as Outcome<T>;
+  }
+  return { error: toWire(storageError('INTERNAL', 'The answer to the call is not an outcome.')) };
+}
+
+/** One outcome for each of `count` calls. A single error is the outcome of all of them. */
+export function checkOutcomes(answer: unknown, count: number): Outcome[] {
+  if (Array.isArray(answer)) {
+    const outcomes: Outcome[] = [];
+    for (let i = 0; i < count; i++) outcomes.push(checkOutcome(answer[i]));
+    return outcomes;
+  }
+  const outcome = checkOutcome(answer);
+  return new Array(count).fill('error' in outcome ? outcome : checkOutcome(undefined));
+}

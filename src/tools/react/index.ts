@@ -1,0 +1,7 @@
+// `ctx-storage/react`: hooks over live values, the state of a connection and undo stacks. React 18 or later.
+//
+// It has no code of the page's entry, and uses only the interface of that entry's objects.
+
+export { type ConnectionSnapshot, useConnectionStatus } from './use-connection-status.ts';
+export { useLive, useLiveValue } from './use-live.ts';
+export { type UndoControls, useUndo } from './use-undo.ts';

@@ -1,0 +1,351 @@
+// Applies the changes between two states of an object to the object as it is now.
+//
+// `base` is the earlier of the two states, `theirs` the later one. A change applies where the object still has what the
+// base had; where it has what `theirs` has, nothing is to be done; anything else is a conflict. Triggers do not run,
+// because what they did is part of the changes.
+//
+// Invariant: either every accepted change is made, or an error is thrown and the caller rolls back.
+
+import { isStorageError } from '../../../src/shared/contract/errors.ts';
+import { type Cell, integerCell, sameCell } from '../sql/cells.ts';
+import type { Database } from '../sql/database.ts';
+import { isHiddenName } from '../sql/regulator.ts';
+import { ChangesetWriter } from './changeset.ts';
+import type {
+  RowDifference,
+  SchemaDifference,
+  StateDifference,
+  StateDifferences,
+} from './differences.ts';
+import { contentKind, contentOfIndex } from './full-text.ts';
+import { type FoundRow, quotedName, type Row, RowReader, sameStored } from './row-reader.ts';
+import { type Shape, Shapes } from './shapes.ts';
+
+/**
+ * `changed`: the object has something else than the base. `rows`: the table has other rows than the base, so it cannot
+ * be made again. `unnamed`: its rows cannot be read. `constraint`: a constraint of the table refuses the change.
+ */
+export type ConflictReason = 'changed' | 'rows' | 'unnamed' | 'constraint';
+
+export interface ChangeConflict {
+  readonly reason: ConflictReason;
+  readonly change: StateDifference;
+  /** What the object has, of a row; undefined for other changes. */
+  readonly now: Row | null | undefined;
+  readonly shape: Shape | null;
+}
+
+/** A constraint refuses the changes together. */
+export class RefusedChanges extends Error {
+  readonly table: string | null;
+
+  constructor(table: string | null, cause?: unknown) {
+    super(`A constraint refuses the changes${table === null ? '' : ` of ${table}`}.`, { cause });
+    this.table = table;
+  }
+}
+
+interface RowStep {
+  readonly shape: Shape;
+  readonly change: RowDifference;
+  readonly now: FoundRow | null;
+}
+
+export class Application {
+  readonly conflicts: ChangeConflict[] = [];
+  /** Tables whose rows it changes. */
+  readonly tables = new Set<string>();
+  readonly #database: Database;
+  readonly #differences: StateDifferences;
+  readonly #shapes: Shapes;
+  readonly #schema: SchemaDifference[] = [];
+  readonly #rows: RowStep[] = [];
+  readonly #readers = new Map<string, RowReader>();
+  /** Tables that are made, removed or made again as a whole. */
+  readonly #whole = new Set<string>();
+
+  constructor(database: Database, differences: StateDifferences) {
+    this.#database = database;
+    this.#differences = differences;
+    this.#shapes = new Shapes(database, 'main');
+  }
+
+  /** True if programs would see no change: a hidden table that has no rows is made later. */
+  get isEmpty(): boolean {
+    return this.#rows.length === 0 && this.#schema.every(({ name }) => isHiddenName(name));
+  }
+
+  get changesSchema(): boolean {
+    return this.#schema.length > 0;
+  }
+
+  /** Takes one change, or notes its conflict. `always`: it is made in any case, if it can be. */
+  add(change: StateDifference, always: boolean): void {
+    if (change.kind === 'schema') this.#addSchema(change, always);
+    else if (change.kind === 'row') this.#addRow(change, always);
+    else this.#refuse('unnamed', change);
+  }
+
+  /** Makes the changes that were taken. @throws RefusedChanges */
+  run(): void {
+    const drops = this.#schema.filter(({ before }) => before !== null);
+    const creates = this.#schema.filter(({ after }) => after !== null);
+    const isTable = ({ type }: SchemaDifference) => type === 'table';
+    const database = this.#database;
+    const steps = this.#rows.filter(({ shape }) => !this.#whole.has(shape.name));
+    const [direct, keyed] = [steps.filter(isDirect), steps.filter((step) => !isDirect(step))];
+    database.withoutTriggers(() => {
+      const changesTables = this.#schema.some(isTable);
+      database.withoutForeignKeys(changesTables || direct.length > 0, () => {
+        for (const change of drops.filter((one) => !isTable(one))) this.#drop(change);
+        for (const change of drops.filter(isTable)) this.#drop(change);
+        for (const change of creates.filter(isTable)) this.#create(change);
+        refusable(null, () => this.#applyDirect(direct));
+      });
+      if (keyed.length > 0) this.#applyKeyed(keyed);
+      for (const change of creates.filter((one) => !isTable(one))) this.#create(change);
+      this.#rebuildIndexes();
+      if ((changesTables || direct.length > 0) && database.breaksForeignKeys()) {
+        throw new RefusedChanges(null);
+      }
+    });
+  }
+
+  #addSchema(change: SchemaDifference, always: boolean): void {
+    const { type, name, before, after } = change;
+    const now = this.#shapes.objects.find((one) => one.type === type && one.name === name)?.sql;
+    if ((now ?? null) === after) return;
+    if (isHiddenName(name)) {
+      if (now === undefined && after !== null) this.#schema.push(change);
+      return; // an empty hidden table may stay
+    }
+    if (type === 'table') this.#whole.add(name);
+    if ((now ?? null) !== before && !always) {
+      this.#refuse('changed', change);
+      return;
+    }
+    if (type === 'table' && before !== null && now !== undefined && !always) {
+      if (!this.#hasRowsOfBase(name)) {
+        this.#refuse('rows', change);
+        return;
+      }
+    }
+    this.tables.add(change.table);
+    // It is as the base has it, or is to be replaced.
+    this.#schema.push({ ...change, before: now ?? null });
+  }
+
+  #addRow(change: RowDifference, always: boolean): void {
+    const { table } = change;
+    if (this.#whole.has(table)) return;
+    const created = this.#schema.find(({ type, name }) => type === 'table' && name === table);
+    // A hidden table that is missing has no rows, and is made with the first.
+    const isMade = created !== undefined || isHiddenName(table);
+    const shape = this.#shapes.of(table) ?? (isMade ? change.shapes[1] : null);
+    const theirs = change.shapes[1] ?? change.shapes[0]!;
+    if (shape === null || shape.sql !== theirs.sql) {
+      if (change.after === null && shape === null) return;
+      this.#refuse('changed', change, null, shape);
+      return;
+    }
+    const isNew = this.#shapes.of(table) === undefined;
+    const now = isNew ? null : this.#readerOf(shape).like(foundRow(change, shape));
+    if (sameStored(now?.cells ?? null, change.after, shape)) return;
+    if (!always && !sameStored(now?.cells ?? null, change.before, shape)) {
+      this.#refuse('changed', change, now?.cells ?? null, shape);
+      return;
+    }
+    if (isNew && created === undefined) {
+      this.#schema.push({
+        kind: 'schema',
+        type: 'table',
+        name: table,
+        table,
+        before: null,
+        after: shape.sql,
+      });
+    }
+    this.tables.add(table);
+    this.#rows.push({ shape, change, now });
+  }
+
+  #refuse(
+    reason: ConflictReason,
+    change: StateDifference,
+    now?: Row | null,
+    shape: Shape | null = null,
+  ): void {
+    this.conflicts.push({ reason, change, now, shape });
+  }
+
+  #readerOf(shape: Shape): RowReader {
+    let reader = this.#readers.get(shape.name);
+    if (reader === undefined) {
+      reader = new RowReader(this.#database, 'main', shape);
+      this.#readers.set(shape.name, reader);
+    }
+    return reader;
+  }
+
+  /** True if the table's rows are those that it had in the base. */
+  #hasRowsOfBase(name: string): boolean {
+    const shape = this.#shapes.of(name);
+    if (shape === undefined) return true;
+    const base = this.#differences.rowsOf(0, name);
+    for (const row of this.#readerOf(shape).all()) {
+      const { done, value } = base.next();
+      if (done || !sameStored(row.cells, value.cells, shape)) return false;
+    }
+    return base.next().done === true;
+  }
+
+  #drop({ type, name }: SchemaDifference): void {
+    const { objects } = this.#shapes;
+    // A table takes its indexes and triggers with it.
+    const object = objects.find((one) => one.type === type && one.name === name);
+    const isGone = type !== 'table' && type !== 'view' && this.#whole.has(object?.table ?? '');
+    if (!isGone) this.#database.runOnce(`DROP ${type.toUpperCase()} ${quotedName(name)}`);
+  }
+
+  #create({ type, name, after }: SchemaDifference): void {
+    this.#database.runOnce(after!);
+    if (type !== 'table' || isHiddenName(name)) return;
+    const shape = this.#differences.shapeOf(1, name)!;
+    if (
+      shape.kind !== 'virtual' ||
+      contentKind(shape) === 'content' ||
+      contentKind(shape) === 'plain'
+    ) {
+      for (const { cells, rowid } of this.#differences.rowsOf(1, name))
+        this.#insert(shape, cells, rowid);
+    }
+    // What belongs to it, and is the same in both states.
+    for (const object of this.#differences.objectsOf(1, name)) {
+      const isChange = this.#schema.some(
+        (one) => one.type === object.type && one.name === object.name,
+      );
+      if (object.type !== 'table' && object.sql !== null && !isChange)
+        this.#database.runOnce(object.sql);
+    }
+  }
+
+  /** Rows without a primary key, or of virtual tables: by their rowids. */
+  #applyDirect(steps: readonly RowStep[]): void {
+    for (const { shape, change, now } of steps) {
+      if (now === null || (change.after !== null && shape.kind !== 'virtual')) continue;
+      const statement = this.#database.statement(
+        `DELETE FROM ${quotedName(shape.name)} WHERE ${shape.rowid} = ?`,
+      );
+      statement.bindCell(1, integerCell(now.rowid!));
+      statement.step();
+    }
+    for (const { shape, change, now } of steps) {
+      if (change.after === null || now === null || shape.kind === 'virtual') continue;
+      const names = storedNames(shape);
+      const statement = this.#database.statement(
+        `UPDATE ${quotedName(shape.name)} SET ${names.map((name) => `${name} = ?`).join(', ')} WHERE ${shape.rowid} = ?`,
+      );
+      const cells = [...storedCells(change.after, shape), integerCell(now.rowid!)];
+      cells.forEach((cell, i) => void statement.bindCell(i + 1, cell));
+      statement.step();
+    }
+    for (const { shape, change, now } of steps) {
+      if (change.after === null || (now !== null && shape.kind !== 'virtual')) continue;
+      this.#insert(shape, change.after, change.rowid);
+    }
+  }
+
+  #insert(shape: Shape, row: Row, rowid: bigint | null): void {
+    const names = storedNames(shape);
+    const cells: Cell[] = [...storedCells(row, shape)];
+    if (
+      shape.rowid !== null &&
+      rowid !== null &&
+      (shape.key.length === 0 || shape.kind === 'rowid')
+    ) {
+      names.unshift(shape.rowid);
+      cells.unshift(integerCell(rowid));
+    }
+    const places = names.map(() => '?').join(', ');
+    const statement = this.#database.statement(
+      `INSERT INTO ${quotedName(shape.name)} (${names.join(', ')}) VALUES (${places})`,
+    );
+    cells.forEach((cell, i) => void statement.bindCell(i + 1, cell));
+    statement.step();
+  }
+
+  #applyKeyed(steps: readonly RowStep[]): void {
+    const writer = new ChangesetWriter();
+    const byTable = new Map<Shape, RowStep[]>();
+    for (const step of steps) {
+      const ofTable = byTable.get(step.shape);
+      if (ofTable === undefined) byTable.set(step.shape, [step]);
+      else ofTable.push(step);
+    }
+    for (const [shape, ofTable] of byTable) {
+      writer.table(shape);
+      // Two rows may exchange values of a unique index: all are taken out before any is put in.
+      const isUnique = this.#shapes.hasUnique(shape.name);
+      const mustReplace = ({ change, now }: RowStep) =>
+        isUnique || !sameKeyCells(change.after!, now!.cells, shape);
+      for (const step of ofTable) {
+        const { change, now } = step;
+        if (now !== null && (change.after === null || mustReplace(step)))
+          writer.delete(now.cells, shape);
+      }
+      for (const step of ofTable) {
+        const { change, now } = step;
+        if (change.after === null) continue;
+        if (now === null || mustReplace(step)) writer.insert(change.after, shape);
+        else writer.update(now.cells, change.after, shape);
+      }
+    }
+    const refusal = this.#database.applyChangeset(writer.bytes());
+    if (refusal !== null) throw new RefusedChanges(refusal.table);
+  }
+
+  /** A full-text index of another table's content is made again: the triggers that keep it did not run. */
+  #rebuildIndexes(): void {
+    const shapes = new Shapes(this.#database, 'main');
+    for (const name of shapes.tables) {
+      const shape = shapes.of(name)!;
+      if (shape.kind !== 'virtual' || contentKind(shape) !== 'others') continue;
+      const source = contentOfIndex(shape);
+      const isView = shapes.objects.some((one) => one.type === 'view' && one.name === source);
+      if (!isView && !this.tables.has(source)) continue;
+      const quoted = quotedName(name);
+      this.#database.runOnce(`INSERT INTO ${quoted} (${quoted}) VALUES ('rebuild')`);
+    }
+  }
+}
+
+function isDirect({ shape, change }: RowStep): boolean {
+  return shape.kind === 'virtual' || change.key === null;
+}
+
+function storedNames({ columns }: Shape): string[] {
+  return columns.filter(({ isStored }) => isStored).map(({ name }) => quotedName(name));
+}
+
+function storedCells(row: Row, { columns }: Shape): Row {
+  return row.filter((_, i) => columns[i]!.isStored);
+}
+
+function foundRow({ key, rowid, before, after }: RowDifference, { columns }: Shape): FoundRow {
+  return { cells: (before ?? after)!, columns, key, rowid };
+}
+
+function sameKeyCells(one: Row, other: Row, { columns }: Shape): boolean {
+  return columns.every(({ keyPlace }, i) => keyPlace === 0 || sameCell(one[i]!, other[i]!));
+}
+
+function refusable(table: string | null, action: () => void): void {
+  try {
+    action();
+  } catch (error) {
+    if (isStorageError(error) && error.code === 'SQL' && /constraint/i.test(error.message)) {
+      throw new RefusedChanges(table, error);
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,144 @@
+// Which rows may differ between two states, from the pages that are touched.
+//
+// A row whose entry is the same in both states, with the same overflow pages, is left out: a split moves rows to other
+// pages and changes none. SQLite can replace a value by one of the same size in its overflow pages alone; then no leaf
+// differs, and the entry is looked for in all leaves.
+//
+// Invariant: never too few rows. Rows that do not differ after all are found out by whoever reads them.
+
+import { type Cell, sameCell } from '../sql/cells.ts';
+import { compareKeyCells } from './key-order.ts';
+import type { StatePages, Tree } from './state-pages.ts';
+import { type ComparedTable, type Pair, SIDES, type Side, tableOf } from './touched-pages.ts';
+import type { TreeCell } from './tree-page.ts';
+
+/** The key of a row: its rowid, or the columns of its primary key. */
+export type RowKey = bigint | readonly Cell[];
+
+interface Candidate {
+  readonly key: RowKey;
+  readonly cells: [before: TreeCell | undefined, after: TreeCell | undefined];
+}
+
+export class ChangedKeys {
+  readonly #states: Pair<StatePages>;
+  readonly #tables: readonly ComparedTable[];
+  readonly #found = new Map<string, Map<string, Candidate>>();
+  /** Overflow pages that differ, of which state. */
+  readonly #overflow: readonly [Set<number>, Set<number>] = [new Set(), new Set()];
+  /** Those of them whose entry is not known yet. */
+  #unknown: readonly [Set<number>, Set<number>] = [new Set(), new Set()];
+
+  /** `otherTrees`: those of the later state that are no table's; asked for only if an overflow page has no row. */
+  constructor(
+    states: Pair<StatePages>,
+    touched: readonly number[],
+    changed: ReadonlySet<number>,
+    tables: readonly ComparedTable[],
+    otherTrees: () => readonly Tree[],
+  ) {
+    this.#states = states;
+    this.#tables = tables;
+    const strays: number[] = [];
+    for (const side of SIDES) {
+      for (const pageNumber of touched) {
+        const page = states[side].treePage(pageNumber);
+        if (page === null) {
+          if (changed.has(pageNumber)) this.#overflow[side].add(pageNumber);
+          continue;
+        }
+        const { cells } = page;
+        if (cells.length === 0) continue;
+        const table = tableOf(states, side, pageNumber, page, tables);
+        if (table !== undefined) for (const cell of cells) this.#add(table, side, cell);
+        else if (side === 1 && cells.some(({ overflow }) => overflow !== 0))
+          strays.push(pageNumber);
+      }
+    }
+    this.#unknown = [new Set(this.#overflow[0]), new Set(this.#overflow[1])];
+    this.#dropUnchanged();
+    // Whatever owned a page before has an entry in a leaf that differs, or the same entry now.
+    if (this.#unknown[1].size > 0) this.#dropFree();
+    if (this.#unknown[1].size > 0 && strays.length > 0) this.#dropOthers(strays, otherTrees());
+    if (this.#unknown[1].size > 0) this.#findOwners();
+  }
+
+  /** The keys of the rows of a table that may differ, in the order of the table. */
+  of({ name, trees }: ComparedTable): RowKey[] {
+    const keys = [...(this.#found.get(name)?.values() ?? [])].map(({ key }) => key);
+    const { order } = trees[1];
+    if (order === null) {
+      return (keys as bigint[]).sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+    }
+    const compare = (a: RowKey, b: RowKey) => compareKeyCells(a as Cell[], b as Cell[], order);
+    keys.sort(compare);
+    // Texts that a collation takes for the same are one key.
+    return keys.filter((key, i) => i === 0 || compare(keys[i - 1]!, key) !== 0);
+  }
+
+  #add({ name, trees }: ComparedTable, side: Side, cell: TreeCell): void {
+    const { order } = trees[side];
+    const key = order === null ? cell.rowid : this.#states[side].keyOf(cell, order);
+    if (key === undefined || key === null) return;
+    const id = typeof key === 'bigint' ? String(key) : key.map(textOf).join('');
+    let rows = this.#found.get(name);
+    if (rows === undefined) this.#found.set(name, (rows = new Map()));
+    let candidate = rows.get(id);
+    if (candidate === undefined) rows.set(id, (candidate = { key, cells: [undefined, undefined] }));
+    candidate.cells[side] = cell;
+  }
+
+  #dropUnchanged(): void {
+    for (const rows of this.#found.values()) {
+      for (const [id, { cells }] of rows) {
+        const [before, after] = cells;
+        let isChanged = !before || !after || !sameCell(before.bytes, after.bytes);
+        for (const side of SIDES) if (this.#passesOverflow(side, cells[side])) isChanged = true;
+        if (!isChanged) rows.delete(id);
+      }
+    }
+  }
+
+  /** Notes that the entry's overflow pages are known; true if one of them differs. */
+  #passesOverflow(side: Side, cell: TreeCell | undefined): boolean {
+    if (cell === undefined || cell.overflow === 0 || this.#overflow[side].size === 0) return false;
+    let differs = false;
+    for (const pageNumber of this.#states[side].overflowOf(cell)) {
+      this.#unknown[side].delete(pageNumber);
+      if (this.#overflow[side].has(pageNumber)) differs = true;
+    }
+    return differs;
+  }
+
+  #dropFree(): void {
+    for (const pageNumber of this.#states[1].freePages()) this.#unknown[1].delete(pageNumber);
+  }
+
+  /** Entries of indexes have overflow pages too. */
+  #dropOthers(pageNumbers: readonly number[], trees: readonly Tree[]): void {
+    const state = this.#states[1];
+    for (const pageNumber of pageNumbers) {
+      const page = state.treePage(pageNumber)!;
+      const isLive = trees.some((tree) => state.holds(tree, pageNumber, page));
+      if (isLive) for (const cell of page.cells) this.#passesOverflow(1, cell);
+    }
+  }
+
+  #findOwners(): void {
+    for (const table of this.#tables) {
+      for (const cell of this.#states[1].entriesOf(table.trees[1])) {
+        if (cell.overflow === 0) continue;
+        const unknown = this.#unknown[1].size;
+        this.#passesOverflow(1, cell);
+        if (this.#unknown[1].size < unknown) this.#add(table, 1, cell);
+        if (this.#unknown[1].size === 0) return;
+      }
+    }
+  }
+}
+
+function textOf(cell: Cell): string {
+  let text = '';
+  for (const byte of cell) text += String.fromCharCode(byte);
+  return `${cell.length}:${text}`;
+}

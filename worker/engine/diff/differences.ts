@@ -1,0 +1,283 @@
+// The differences between two states of a database: schema, then hidden tables, then table by table, in the order
+// of keys.
+//
+// `main` is the later state, `earlier` the other one, attached. Which rows are read follows from the pages that differ
+// (ChangedKeys); SQLite reads them by key, and their cells are compared byte for byte. Where that does not hold (too
+// many pages differ, a table that both states define differently), whole tables are compared by SQLite.
+//
+// A row is the same row if its primary key is; without one, or with NULL in it, if its rowid is.
+//
+// Invariant: the order is a matter of the two states alone, so that a walk can be taken up again.
+
+import type { DatabaseFile } from '../file/file.ts';
+import { isNull } from '../sql/cells.ts';
+import type { Database } from '../sql/database.ts';
+import { isHiddenName } from '../sql/regulator.ts';
+import { ChangedKeys, type RowKey } from './changed-keys.ts';
+import { contentKind } from './full-text.ts';
+import { type FoundRow, type Row, RowReader, sameKey, sameRows } from './row-reader.ts';
+import { type SchemaName, type SchemaObject, type Shape, Shapes } from './shapes.ts';
+import { StatePages, type Tree } from './state-pages.ts';
+import { type ComparedTable, changedPages, type Pair, touchedPages } from './touched-pages.ts';
+
+/** A change of a row: null where it does not exist. */
+export interface RowDifference {
+  readonly kind: 'row';
+  readonly table: string;
+  /** The table in each state; null where it does not exist. */
+  readonly shapes: readonly [before: Shape | null, after: Shape | null];
+  /** Null: the row has no primary key, or NULL in it. */
+  readonly key: Row | null;
+  readonly rowid: bigint | null;
+  readonly before: Row | null;
+  readonly after: Row | null;
+}
+
+export interface SchemaDifference {
+  readonly kind: 'schema';
+  readonly type: SchemaObject['type'];
+  readonly name: string;
+  readonly table: string;
+  /** Its text, or null where it does not exist. */
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+/** A table of a module that does not show its rows has changed. */
+export interface HiddenDifference {
+  readonly kind: 'table';
+  readonly table: string;
+}
+
+export type StateDifference = RowDifference | SchemaDifference | HiddenDifference;
+
+const NOT_COMPARED = /^sqlite_/i;
+
+export class StateDifferences {
+  readonly #database: Database;
+  readonly #shapes: Pair<Shapes>;
+  readonly #states: Pair<StatePages>;
+  readonly #pages: readonly number[] | null;
+  #keys: ChangedKeys | null | undefined;
+
+  /** `mayDiffer`: indexes of pages, from 0 on; null: any. */
+  constructor(
+    database: Database,
+    files: Pair<Pick<DatabaseFile, 'read' | 'sizeBytes'>>,
+    mayDiffer: Iterable<number> | null,
+  ) {
+    this.#database = database;
+    this.#states = [new StatePages(files[0]), new StatePages(files[1])];
+    this.#pages = mayDiffer === null ? null : changedPages(this.#states, mayDiffer);
+    const isSame = this.#pages?.length === 0;
+    const later = new Shapes(database, 'main');
+    this.#shapes = [isSame ? later : new Shapes(database, 'earlier'), later];
+  }
+
+  /** All of them. The states must stay open meanwhile. */
+  *all(): Generator<StateDifference> {
+    if (this.#pages?.length === 0) return;
+    yield* this.#ofSchema();
+    const names = [...new Set([...this.#shapes[0].tables, ...this.#shapes[1].tables])].sort();
+    const isHidden = (name: string) => (isHiddenName(name) ? 0 : 1);
+    names.sort((a, b) => isHidden(a) - isHidden(b));
+    for (const name of names) yield* this.#ofTable(name);
+  }
+
+  /** The rows of a table in one state. */
+  rowsOf(side: number, name: string): Generator<FoundRow> {
+    return new RowReader(this.#database, schemaOf(side), this.shapeOf(side, name)!).all();
+  }
+
+  shapeOf(side: number, name: string): Shape | undefined {
+    return this.#shapes[side]!.of(name);
+  }
+
+  /** A table of one state, and all that belongs to it. */
+  objectsOf(side: number, name: string): SchemaObject[] {
+    return this.#shapes[side]!.objects.filter(({ table }) => table === name);
+  }
+
+  *#ofSchema(): Generator<SchemaDifference> {
+    const texts = this.#shapes.map(
+      (shapes) =>
+        new Map(
+          shapes.objects
+            .filter(({ name, sql }) => sql !== null && !NOT_COMPARED.test(name))
+            .filter(({ name }) => !shapes.isShadow(name))
+            .map((object) => [`${object.type} ${object.name}`, object] as const),
+        ),
+    );
+    const [before, after] = texts as [Map<string, SchemaObject>, Map<string, SchemaObject>];
+    for (const label of [...new Set([...before.keys(), ...after.keys()])].sort()) {
+      const [old, now] = [before.get(label), after.get(label)];
+      if (old?.sql === now?.sql) continue;
+      const { type, name, table } = (now ?? old)!;
+      yield {
+        kind: 'schema',
+        type,
+        name,
+        table,
+        before: old?.sql ?? null,
+        after: now?.sql ?? null,
+      };
+    }
+  }
+
+  *#ofTable(name: string): Generator<StateDifference> {
+    const shapes = this.#shapes.map((one) => one.of(name) ?? null) as [Shape | null, Shape | null];
+    const [before, after] = shapes;
+    if (before?.kind === 'virtual' || after?.kind === 'virtual')
+      return yield* this.#ofVirtual(shapes);
+    if (before === null || after === null) return yield* this.#allRows(shapes);
+    if (!isComparable(before, after)) {
+      yield* this.#allRows([before, null]);
+      return yield* this.#allRows([null, after]);
+    }
+    if (before.kind === 'rowid' && before.rowid === null && before.key.length === 0) {
+      // Its columns hide the rowid, and there is no other key.
+      if (this.#mayDiffer(name)) yield { kind: 'table', table: name };
+      return;
+    }
+    const keys = before.sql === after.sql && hasKeysInPages(after) ? this.#changedKeys() : null;
+    if (keys === null) yield* this.#scan([before, after]);
+    else yield* this.#read([before, after], keys.of(this.#compared(name)));
+  }
+
+  /** A table of a module shows the rows whose content its shadows keep. */
+  *#ofVirtual([before, after]: Pair<Shape | null>): Generator<StateDifference> {
+    const { name } = (after ?? before)!;
+    const kind = contentKind((after ?? before)!);
+    // The rows of another table are shown as its own.
+    if (kind === 'none' || kind === 'others') return;
+    if (kind === 'hidden' || !before || !after || before.sql !== after.sql) {
+      const differs = before === null || after === null || before.sql !== after.sql;
+      if (kind === 'hidden') {
+        if (differs || after!.shadows.some((shadow) => this.#mayDiffer(shadow))) {
+          yield { kind: 'table', table: name };
+        }
+        return;
+      }
+      if (before !== null) yield* this.#allRows([before, null]);
+      if (after !== null) yield* this.#allRows([null, after]);
+      return;
+    }
+    const keys = this.#changedKeys();
+    const content = `${name}_content`;
+    if (keys !== null && kind === 'content') {
+      return yield* this.#read([before, after], keys.of(this.#compared(content)));
+    }
+    if (after.shadows.some((shadow) => this.#mayDiffer(shadow))) yield* this.#scan([before, after]);
+  }
+
+  /** Reads the rows of the keys in both states. */
+  *#read(shapes: Pair<Shape>, keys: readonly RowKey[]): Generator<RowDifference> {
+    const readers = shapes.map((shape, i) => new RowReader(this.#database, schemaOf(i), shape));
+    const [before, after] = readers as [RowReader, RowReader];
+    const hasOwnKey = shapes[1].key.length > 0 && shapes[1].kind === 'rowid';
+    for (const key of keys) {
+      const old = before.at(key);
+      const now = after.at(key);
+      if (!hasOwnKey) {
+        yield* this.#changeOf(shapes, old, now);
+        continue;
+      }
+      // The row of the same primary key may have another rowid.
+      if (old !== null)
+        yield* this.#changeOf(shapes, old, sameKey(old, now) ? now : after.ofKey(old));
+      if (now !== null && !(old && sameKey(old, now)) && before.ofKey(now) === null) {
+        yield* this.#changeOf(shapes, null, now);
+      }
+    }
+  }
+
+  *#changeOf(
+    shapes: Pair<Shape | null>,
+    before: FoundRow | null,
+    after: FoundRow | null,
+  ): Generator<RowDifference> {
+    const found = before ?? after;
+    if (found === null) return;
+    if (before && after && sameRows(before, after)) return;
+    const { key, rowid } = found;
+    yield {
+      kind: 'row',
+      table: (shapes[0] ?? shapes[1])!.name,
+      shapes,
+      key: key === null || key.some(isNull) ? null : key,
+      rowid,
+      before: before?.cells ?? null,
+      after: after?.cells ?? null,
+    };
+  }
+
+  /** Every row of the one table that exists, as removed or added. */
+  *#allRows(shapes: Pair<Shape | null>): Generator<RowDifference> {
+    const side = shapes[0] === null ? 1 : 0;
+    const reader = new RowReader(this.#database, schemaOf(side), shapes[side]!);
+    for (const row of reader.all()) {
+      yield* this.#changeOf(shapes, side === 0 ? row : null, side === 1 ? row : null);
+    }
+  }
+
+  /** Compares whole tables: first the rows that are gone or changed, then the added ones. */
+  *#scan(shapes: Pair<Shape>): Generator<RowDifference> {
+    const readers = shapes.map((shape, i) => new RowReader(this.#database, schemaOf(i), shape));
+    const [before, after] = readers as [RowReader, RowReader];
+    for (const row of before.unlike(after)) yield* this.#changeOf(shapes, row, after.like(row));
+    for (const row of after.unlike(before)) {
+      if (before.like(row) === null) yield* this.#changeOf(shapes, null, row);
+    }
+  }
+
+  #mayDiffer(name: string): boolean {
+    const keys = this.#changedKeys();
+    return keys === null || keys.of(this.#compared(name)).length > 0;
+  }
+
+  #compared(name: string): ComparedTable {
+    const trees = this.#shapes.map((shapes) => treeOf(shapes.of(name)!));
+    return { name, trees: trees as unknown as Pair<Tree> };
+  }
+
+  /** Null if too many pages differ. */
+  #changedKeys(): ChangedKeys | null {
+    if (this.#keys !== undefined) return this.#keys;
+    if (this.#pages === null) return (this.#keys = null);
+    const [before, after] = this.#shapes;
+    const tables = after.objects
+      .filter(({ type, name }) => type === 'table' && !NOT_COMPARED.test(name))
+      .filter(({ name, root, sql }) => {
+        const old = before.objects.find((one) => one.type === 'table' && one.name === name);
+        return root !== 0 && old?.sql === sql;
+      })
+      .map(({ name }) => this.#compared(name));
+    const names = new Set(tables.map(({ name }) => name));
+    const touched = touchedPages(this.#states, this.#pages, tables);
+    if (touched === null) return (this.#keys = null);
+    const changed = new Set(this.#pages);
+    const others = () => after.treesExcept(names);
+    return (this.#keys = new ChangedKeys(this.#states, touched, changed, tables, others));
+  }
+}
+
+/** Rows of both can be the same: the key is. */
+function isComparable(before: Shape, after: Shape): boolean {
+  return (
+    before.key.join('\n') === after.key.join('\n') &&
+    (before.kind === after.kind || after.key.length > 0)
+  );
+}
+
+/** Its rows can be read by the keys that its pages have. */
+function hasKeysInPages({ kind, rowid }: Shape): boolean {
+  return kind === 'keyed' || rowid !== null;
+}
+
+function treeOf({ root, kind, order }: Shape): Tree {
+  return { root, order: kind === 'keyed' ? order : null };
+}
+
+function schemaOf(side: number): SchemaName {
+  return side === 0 ? 'earlier' : 'main';
+}

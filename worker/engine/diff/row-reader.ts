@@ -1,0 +1,157 @@
+// Reads rows of one table in one state, by rowid or by primary key.
+//
+// A row is the same row if its primary key is; without one, or with NULL in it, if its rowid is.
+
+import { type Cell, integerCell, isNull, sameCell } from '../sql/cells.ts';
+import type { Database } from '../sql/database.ts';
+import type { PreparedStatement } from '../sql/statement.ts';
+import type { RowKey } from './changed-keys.ts';
+import type { SchemaName, Shape, TableColumn } from './shapes.ts';
+
+/** The cells of a row, parallel to the columns of its table in that state. */
+export type Row = readonly Cell[];
+
+/** A row as it was found, with its key and its rowid. */
+export interface FoundRow {
+  readonly cells: Row;
+  readonly columns: readonly TableColumn[];
+  readonly key: Row | null;
+  readonly rowid: bigint | null;
+}
+
+/** Reads rows of one table in one state. */
+export class RowReader {
+  readonly #database: Database;
+  readonly #schema: SchemaName;
+  readonly #shape: Shape;
+  readonly #columns: string;
+  readonly #keyPlaces: readonly number[];
+
+  constructor(database: Database, schema: SchemaName, shape: Shape) {
+    this.#database = database;
+    this.#schema = schema;
+    this.#shape = shape;
+    const names = shape.columns.map(({ name }) => quotedName(name));
+    this.#columns = [...(shape.rowid === null ? [] : [shape.rowid]), ...names].join(', ');
+    this.#keyPlaces = shape.key.map((name) => shape.columns.findIndex((one) => one.name === name));
+  }
+
+  /** The row of a rowid or of a primary key. */
+  at(key: RowKey): FoundRow | null {
+    if (typeof key !== 'bigint') return this.#one(this.#byKey, key);
+    return this.#one(`${this.#shape.rowid} = ?`, [integerCell(key)]);
+  }
+
+  /** The row with the primary key of another one; null if that has none. */
+  ofKey({ key }: FoundRow): FoundRow | null {
+    return key === null || key.some(isNull) ? null : this.#one(this.#byKey, key);
+  }
+
+  /** The row that is the same one in this state. */
+  like(row: FoundRow): FoundRow | null {
+    const byKey = this.ofKey(row);
+    if (byKey !== null || row.rowid === null || this.#shape.rowid === null) return byKey;
+    if (row.key !== null && !row.key.some(isNull)) return null;
+    const same = this.at(row.rowid);
+    return same?.key?.every((cell) => !isNull(cell)) ? null : same;
+  }
+
+  *all(): Generator<FoundRow> {
+    yield* this.#rows(`${this.#select} ORDER BY ${this.#order}`, []);
+  }
+
+  /** The rows to which the other state has none that is equal. Both have the columns that either has. */
+  *unlike(other: RowReader): Generator<FoundRow> {
+    const isByKey = this.#shape.key.length > 0;
+    const key = isByKey ? this.#shape.key.map(quotedName) : [this.#shape.rowid!];
+    const same = key.map((name) => `a.${name} IS b.${name}`);
+    const columns = this.#shape.columns
+      .filter(({ name, isStored }) => isStored && other.#has(name))
+      .map(({ name }) => quotedName(name));
+    const equal = columns.map(
+      (name) => `a.${name} IS b.${name} COLLATE BINARY AND typeof(a.${name}) = typeof(b.${name})`,
+    );
+    yield* this.#rows(
+      `${this.#select} a WHERE NOT EXISTS (SELECT 1 FROM ${other.#from} b WHERE ${[...same, ...equal].join(' AND ')}) ` +
+        `ORDER BY ${this.#order}`,
+      [],
+    );
+  }
+
+  #has(name: string): boolean {
+    return this.#shape.columns.some((column) => column.name === name);
+  }
+
+  get #from(): string {
+    return `${this.#schema}.${quotedName(this.#shape.name)}`;
+  }
+
+  get #select(): string {
+    return `SELECT ${this.#columns} FROM ${this.#from}`;
+  }
+
+  get #order(): string {
+    const { kind, key, rowid } = this.#shape;
+    return kind === 'keyed' || rowid === null ? key.map(quotedName).join(', ') : rowid;
+  }
+
+  get #byKey(): string {
+    return this.#shape.key.map((name) => `${quotedName(name)} = ?`).join(' AND ');
+  }
+
+  #one(where: string, key: Row): FoundRow | null {
+    const statement = this.#database.statement(`${this.#select} WHERE ${where}`);
+    key.forEach((cell, i) => void statement.bindCell(i + 1, cell));
+    const row = statement.step() ? this.#row(statement) : null;
+    statement.reset();
+    return row;
+  }
+
+  *#rows(sql: string, bindings: Row): Generator<FoundRow> {
+    const statement = this.#database.statement(sql);
+    bindings.forEach((cell, i) => void statement.bindCell(i + 1, cell));
+    try {
+      while (statement.step()) yield this.#row(statement);
+    } finally {
+      statement.reset();
+    }
+  }
+
+  #row(statement: PreparedStatement): FoundRow {
+    const { columns, rowid } = this.#shape;
+    const offset = rowid === null ? 0 : 1;
+    const cells = columns.map((_, i) => statement.columnCell(i + offset));
+    const key = this.#keyPlaces.length === 0 ? null : this.#keyPlaces.map((place) => cells[place]!);
+    return {
+      cells,
+      columns,
+      key,
+      rowid: rowid === null ? null : statement.columnInt64(0),
+    };
+  }
+}
+
+export function sameKey(one: FoundRow, other: FoundRow | null): boolean {
+  if (one.key === null || other?.key == null) return false;
+  return one.key.every((cell, i) => sameCell(cell, other.key![i]!));
+}
+
+/** The columns that both have are equal. Generated ones follow from the others. */
+export function sameRows(one: FoundRow, other: FoundRow): boolean {
+  return one.columns.every(({ name, isStored }, i) => {
+    if (!isStored) return true;
+    const at =
+      other.columns[i]?.name === name ? i : other.columns.findIndex((c) => c.name === name);
+    return at < 0 || !other.columns[at]!.isStored || sameCell(one.cells[i]!, other.cells[at]!);
+  });
+}
+
+/** Rows of one table, or no rows, are equal in the columns that are stored. */
+export function sameStored(one: Row | null, other: Row | null, { columns }: Shape): boolean {
+  if (one === null || other === null) return one === other;
+  return columns.every(({ isStored }, i) => !isStored || sameCell(one[i]!, other[i]!));
+}
+
+export function quotedName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

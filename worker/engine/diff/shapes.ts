@@ -1,0 +1,191 @@
+// The schema of one state: its tables with their keys, and the trees of its indexes.
+//
+// Tables that SQLite keeps for itself (statistics, sequences) are no part of it. A table that keeps the content of a
+// virtual table belongs to that.
+
+import type { Database } from '../sql/database.ts';
+import type { Collation, KeyColumn } from './key-order.ts';
+import type { Tree } from './state-pages.ts';
+
+/** `main`, or the name by which a database is attached. */
+export type SchemaName = 'main' | 'earlier';
+
+export interface SchemaObject {
+  readonly type: 'table' | 'index' | 'view' | 'trigger';
+  readonly name: string;
+  readonly table: string;
+  readonly root: number;
+  /** Null for the index of a constraint. */
+  readonly sql: string | null;
+}
+
+export interface TableColumn {
+  readonly name: string;
+  /** Place in the primary key, from 1 on; 0: it is not part of it. */
+  readonly keyPlace: number;
+  /** Stored, and not generated. */
+  readonly isStored: boolean;
+}
+
+/** `rowid`: a table with rowids; `keyed`: without; `virtual`: of a module, which has shadows. */
+export interface Shape {
+  readonly kind: 'rowid' | 'keyed' | 'virtual';
+  readonly name: string;
+  readonly sql: string;
+  readonly root: number;
+  readonly columns: readonly TableColumn[];
+  /** By which name a row's number is read; null: columns have all of them. Null for `keyed`, too. */
+  readonly rowid: string | null;
+  /** The columns of the primary key, in its order; without one, none. */
+  readonly key: readonly string[];
+  /** Of a `keyed` table. */
+  readonly order: readonly KeyColumn[];
+  /** Of a `virtual` table: the tables that keep its content. */
+  readonly shadows: readonly string[];
+}
+
+const SQLITES_OWN = /^sqlite_/i;
+const ROWID_NAMES = ['rowid', '_rowid_', 'oid'];
+
+export class Shapes {
+  readonly objects: readonly SchemaObject[];
+  readonly #database: Database;
+  readonly #schema: SchemaName;
+  readonly #kinds = new Map<string, { readonly type: string; readonly isKeyed: boolean }>();
+  readonly #shapes = new Map<string, Shape>();
+
+  constructor(database: Database, schema: SchemaName) {
+    this.#database = database;
+    this.#schema = schema;
+    const found: SchemaObject[] = [];
+    for (const [type, name, table, root, sql] of this.#rows(
+      `SELECT type, name, tbl_name, rootpage, sql FROM ${schema}.sqlite_schema`,
+      [],
+    )) {
+      found.push({ type, name, table, root: Number(root), sql } as SchemaObject);
+    }
+    this.objects = found;
+    const kinds = `SELECT name, type, wr FROM pragma_table_list WHERE schema = '${schema}'`;
+    for (const [name, type, wr] of this.#rows(kinds, [])) {
+      this.#kinds.set(name!, { type: type!, isKeyed: wr === '1' });
+    }
+  }
+
+  /** The names of the tables that have rows of their own, in order. */
+  get tables(): string[] {
+    const names = this.objects
+      .filter(({ type, name }) => type === 'table' && !SQLITES_OWN.test(name))
+      .map(({ name }) => name)
+      .filter((name) => !this.isShadow(name));
+    return names.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+  }
+
+  isShadow(name: string): boolean {
+    return this.#kinds.get(name)?.type === 'shadow';
+  }
+
+  /** Undefined if there is no such table. */
+  of(name: string): Shape | undefined {
+    const known = this.#shapes.get(name);
+    if (known !== undefined) return known;
+    const object = this.objects.find((one) => one.type === 'table' && one.name === name);
+    if (object === undefined) return undefined;
+    const shape = this.#shapeOf(object);
+    this.#shapes.set(name, shape);
+    return shape;
+  }
+
+  /** The trees of all indexes, and of all tables but those named. */
+  treesExcept(names: ReadonlySet<string>): Tree[] {
+    const trees: Tree[] = [];
+    for (const { type, name, root } of this.objects) {
+      if (root === 0 || names.has(name)) continue;
+      if (type === 'index') {
+        const isOfKeyed = this.#kinds.get(this.#tableOf(name))?.isKeyed === true;
+        if (!(isOfKeyed && this.#isPrimary(name)))
+          trees.push({ root, order: this.#orderOf(name, !isOfKeyed) });
+      } else if (type === 'table' && !SQLITES_OWN.test(name)) {
+        const shape = this.of(name)!;
+        trees.push({ root, order: shape.kind === 'keyed' ? shape.order : null });
+      }
+    }
+    return trees;
+  }
+
+  /** True if the table has a unique index besides its primary key. */
+  hasUnique(table: string): boolean {
+    const list = `SELECT 1 FROM pragma_index_list(?1, '${this.#schema}') WHERE "unique" AND origin <> 'pk'`;
+    return this.#rows(list, [table]).length > 0;
+  }
+
+  #shapeOf({ name, sql, root }: SchemaObject): Shape {
+    const { type, isKeyed } = this.#kinds.get(name) ?? { type: 'table', isKeyed: false };
+    const xinfo = `SELECT name, pk, hidden FROM pragma_table_xinfo(?1, '${this.#schema}')`;
+    const columns = this.#rows(xinfo, [name])
+      .filter(([, , hidden]) => hidden !== '1')
+      .map(([column, pk, hidden]) => ({
+        name: column!,
+        keyPlace: Number(pk),
+        isStored: hidden === '0',
+      }));
+    const key = columns
+      .filter(({ keyPlace }) => keyPlace > 0)
+      .sort((a, b) => a.keyPlace - b.keyPlace)
+      .map((column) => column.name);
+    const names = new Set(columns.map((column) => column.name.toLowerCase()));
+    const shadows =
+      type === 'virtual'
+        ? [...this.#kinds.keys()].filter((one) => this.isShadow(one) && one.startsWith(`${name}_`))
+        : [];
+    return {
+      kind: type === 'virtual' ? 'virtual' : isKeyed ? 'keyed' : 'rowid',
+      name,
+      sql: sql ?? '',
+      root,
+      columns,
+      rowid: isKeyed ? null : (ROWID_NAMES.find((one) => !names.has(one)) ?? null),
+      key,
+      order: isKeyed ? this.#orderOf(this.#primaryOf(name), false) : [],
+      shadows,
+    };
+  }
+
+  /**
+   * The columns by which the entries of an index are in order: `whole`: with the columns that only make them
+   * unique.
+   */
+  #orderOf(index: string, whole: boolean): KeyColumn[] {
+    const xinfo = `SELECT coll, "desc" FROM pragma_index_xinfo(?1, '${this.#schema}')${whole ? '' : ' WHERE key = 1'}`;
+    return this.#rows(xinfo, [index]).map(([collation, isDescending]) => ({
+      collation: (collation ?? 'BINARY').toUpperCase() as Collation,
+      isDescending: isDescending === '1',
+    }));
+  }
+
+  #primaryOf(table: string): string {
+    const list = `SELECT name FROM pragma_index_list(?1, '${this.#schema}') WHERE origin = 'pk'`;
+    return this.#rows(list, [table])[0]?.[0] ?? '';
+  }
+
+  #isPrimary(index: string): boolean {
+    return this.#primaryOf(this.#tableOf(index)) === index;
+  }
+
+  #tableOf(index: string): string {
+    return this.objects.find(({ type, name }) => type === 'index' && name === index)!.table;
+  }
+
+  #rows(sql: string, bindings: readonly string[]): (string | null)[][] {
+    const statement = this.#database.statement(sql);
+    bindings.forEach((text, i) => void statement.bindText(i + 1, text));
+    const rows: (string | null)[][] = [];
+    while (statement.step()) {
+      const row: (string | null)[] = [];
+      for (let column = 0; column < statement.columnCount; column++) {
+        row.push(statement.columnIsNull(column) ? null : statement.columnText(column));
+      }
+      rows.push(row);
+    }
+    return rows;
+  }
+}

@@ -1,0 +1,88 @@
+// A folder in Node's file system as a medium, locked by one process at a time.
+
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type FileDirectory, isDiskFull } from './file.ts';
+import type { ObjectMedium } from './medium.ts';
+import { deleted, NodeDirectory, nodeFileError, PRIVATE } from './node-file.ts';
+import { lockFolder } from './node-lock.ts';
+
+/** A file that keeps a little room, so that a full disk can still be locked, and then read. */
+const RESERVE = 'host.reserve';
+const RESERVE_BYTES = 16_384;
+
+export class NodeMedium implements ObjectMedium {
+  readonly #path: string;
+  readonly #release: () => void;
+
+  private constructor(path: string, release: () => void) {
+    this.#path = path;
+    this.#release = release;
+  }
+
+  /**
+   * Creates the folder, for its owner alone, if it does not exist, and locks it.
+   *
+   * @throws STORAGE_LOCKED, NOT_WRITABLE, PATH_CONFLICT, DISK_FULL, IO
+   */
+  static async open(path: string): Promise<NodeMedium> {
+    try {
+      await mkdir(path, { recursive: true, mode: PRIVATE.folder });
+      return new NodeMedium(path, await lockedFolder(path));
+    } catch (cause) {
+      throw nodeFileError(`open the folder "${path}"`, cause);
+    }
+  }
+
+  /** @throws OBJECT_MISSING if the folder was deleted: a new one would have no lock, and another process could take it */
+  async directory(key: string): Promise<FileDirectory> {
+    if (!existsSync(this.#path)) throw deleted(`open "${key}" in "${this.#path}"`);
+    return new NodeDirectory(join(this.#path, key));
+  }
+
+  async remove(key: string): Promise<void> {
+    await rm(join(this.#path, key), { recursive: true, force: true });
+  }
+
+  async keys(): Promise<string[]> {
+    const entries = await readdir(this.#path, { withFileTypes: true });
+    return entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
+  }
+
+  async sizeBytes(key: string): Promise<number> {
+    const path = join(this.#path, key);
+    const names = await readdir(path).catch(() => []); // nothing has been written yet
+    const sizes = await Promise.all(names.map(async (name) => (await stat(join(path, name))).size));
+    return sizes.reduce((sum, size) => sum + size, 0);
+  }
+
+  /** Releases the folder. */
+  close(): void {
+    reserve(this.#path);
+    this.#release();
+  }
+}
+
+async function lockedFolder(path: string): Promise<() => void> {
+  try {
+    const release = await lockFolder(path);
+    reserve(path);
+    return release;
+  } catch (cause) {
+    const reserved = join(path, RESERVE);
+    if (!isDiskFull(nodeFileError('lock', cause)) || !existsSync(reserved)) throw cause;
+    rmSync(reserved);
+    return await lockFolder(path);
+  }
+}
+
+function reserve(path: string): void {
+  const reserved = join(path, RESERVE);
+  if (!existsSync(path) || existsSync(reserved)) return;
+  try {
+    writeFileSync(reserved, new Uint8Array(RESERVE_BYTES), { mode: PRIVATE.file });
+  } catch {
+    rmSync(reserved, { force: true }); // there is no room; the next holder of the folder tries again
+  }
+}

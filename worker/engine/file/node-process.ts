@@ -1,0 +1,83 @@
+// Facts about processes and folders that Node does not tell: the identity of a process, because the system
+// reuses process ids and containers count their own, how many files this one may have open, and whether a
+// folder can be in use on other machines.
+
+import { readFileSync, readlinkSync, statfsSync } from 'node:fs';
+
+/**
+ * When the process started, in clock ticks since boot; null if there is no such process, or the
+ * system does not tell (anything but Linux).
+ */
+export function startOf(pid: number): string | null {
+  return statusOf(pid)?.start ?? null;
+}
+
+/**
+ * Which start of a kernel this process belongs to, and in which namespaces its id and its start time count;
+ * null where the system does not tell (anything but Linux).
+ */
+export function originOf(): { readonly boot: string | null; readonly namespaces: string | null } {
+  const told = (ask: () => string) => {
+    try {
+      return ask();
+    } catch {
+      return null; // no such file system
+    }
+  };
+  return {
+    boot: told(() => readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()),
+    namespaces: told(() =>
+      ['pid', 'time'].map((kind) => readlinkSync(`/proc/self/ns/${kind}`)).join(' '),
+    ),
+  };
+}
+
+/** True if the folder lies on a file system that only one kernel at a time has: a disk of its own, or memory. */
+export function isOfOneKernel(path: string): boolean {
+  return FILE_SYSTEMS_OF_ONE_KERNEL.has(statfsSync(path).type);
+}
+
+/** statfs(2): ext, XFS, Btrfs, F2FS, ZFS, overlayfs, tmpfs. */
+const FILE_SYSTEMS_OF_ONE_KERNEL: ReadonlySet<number> = new Set([
+  0xef53, 0x58465342, 0x9123683e, 0xf2f52010, 0x2fc12fc1, 0x794c7630, 0x01021994,
+]);
+
+/** False if the process has ended, or another one has its id. `start`: null if unknown. */
+export function isRunning(pid: number, start: string | null): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    // EPERM: it runs, and belongs to another user.
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
+  }
+  const status = statusOf(pid);
+  if (status === undefined) return true;
+  const hasEnded = status.state === 'Z' || status.state === 'X'; // not yet reaped by its parent
+  return !hasEnded && (start === null || status.start === start);
+}
+
+// proc_pid_stat(5): the name in parentheses may contain anything. The state is the first field after
+// it, the start time the 20th.
+function statusOf(pid: number): { readonly state: string; readonly start: string } | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    const [state, start] = [fields[0], fields[19]];
+    return state === undefined || start === undefined ? undefined : { state, start };
+  } catch {
+    return undefined; // no such file system, or no such process
+  }
+}
+
+/** How many files this process may have open; where the system does not tell (not Linux), a low guess. */
+export function openFilesMax(): number {
+  try {
+    const limit = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1'));
+    return limit === null ? OPEN_FILES_GUESS : Number(limit[1]);
+  } catch {
+    return OPEN_FILES_GUESS; // no such file system
+  }
+}
+
+/** macOS allows a process 10,240, and Node asks for as many as it may have. */
+const OPEN_FILES_GUESS = 8_000;

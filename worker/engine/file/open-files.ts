@@ -1,0 +1,313 @@
+// How many files a host has open at once, and who waits until one may be opened; and a medium that counts its files so.
+//
+// Browsers limit synchronous access handles (Safari to about 252 for all tabs together), and a process has a limit of
+// open files. Invariant: no more than `limit` are taken. Waiting openings are served in order, except that holders of
+// files come first: they let go only when they are done.
+//
+// Does not know objects: `onShort` asks for files to be closed.
+
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import type { FileDirectory, SyncFile } from './file.ts';
+import type { ObjectMedium } from './medium.ts';
+
+/** How long nothing may be closed before waiting openings are refused, in milliseconds. */
+export const OPEN_WAIT_MS = 10_000;
+
+interface Waiting {
+  readonly count: number;
+  readonly granted: () => void;
+  readonly refused: (reason: Error) => void;
+}
+
+export interface OpenFilesEnvironment {
+  /** Runs the task after the delay, in real time; the result cancels it. */
+  after(delayMs: number, task: () => void): () => void;
+}
+
+export class OpenFiles {
+  readonly #limit: number;
+  readonly #environment: OpenFilesEnvironment;
+  readonly #waiting: Waiting[] = [];
+  #taken = 0;
+  /** Counts returned files. */
+  #returns = 0;
+  /** Somebody who does not wait would open one more. */
+  #isWished = false;
+  #ended: Error | undefined;
+  /** Called when a file is wanted and none is left, and again while that lasts and something changes. */
+  onShort: () => void = () => {};
+
+  constructor(limit: number, environment: OpenFilesEnvironment) {
+    this.#limit = limit;
+    this.#environment = environment;
+  }
+
+  /** How many are open, or about to be. */
+  get taken(): number {
+    return this.#taken;
+  }
+
+  /** How many files are wanted beyond the free ones. */
+  get shortage(): number {
+    const waiting = this.#waiting.reduce((sum, { count }) => sum + count, 0);
+    const wanted = waiting + (this.#isWished ? 1 : 0);
+    return wanted === 0 ? 0 : Math.max(0, this.#taken + wanted - this.#limit);
+  }
+
+  /** Takes files, if they are left and nobody waits. */
+  tryTake(count: number): boolean {
+    if (this.#waiting.length > 0 || this.#taken + count > this.#limit) return false;
+    this.#taken += count;
+    return true;
+  }
+
+  /**
+   * Takes files, as soon as they are left. `holds`: the caller holds others already.
+   *
+   * @throws TOO_MANY_OPEN when nothing was closed for `OPEN_WAIT_MS`; the error of `end` after that
+   */
+  take(count: number, holds: boolean): Promise<void> {
+    if (this.#ended !== undefined) return Promise.reject(this.#ended);
+    if (this.tryTake(count)) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const settle = (action: () => void) => () => {
+        cancel();
+        action();
+      };
+      const waiting: Waiting = {
+        count,
+        granted: settle(resolve),
+        refused: (reason) => settle(() => reject(reason))(),
+      };
+      let cancel = this.#watch(waiting, (next) => {
+        cancel = next;
+      });
+      if (holds) this.#waiting.unshift(waiting);
+      else this.#waiting.push(waiting);
+      this.#grant(); // it may fit although others, behind it, do not
+      if (this.#waiting.length > 0) this.onShort();
+    });
+  }
+
+  /** Asks for a file to be left, for somebody who tries again later. */
+  wish(): void {
+    this.#isWished = true;
+    this.onShort();
+  }
+
+  /** Gives files back, which were closed or not opened. */
+  give(count: number): void {
+    if (count === 0) return;
+    this.#taken -= count;
+    this.#returns += 1;
+    this.#isWished = false;
+    this.#grant();
+    if (this.#waiting.length > 0) this.onShort();
+  }
+
+  /** Nothing is opened any more: waiting openings are refused for this reason. */
+  end(reason: Error): void {
+    this.#ended ??= reason;
+    for (const { refused } of this.#waiting.splice(0)) refused(reason);
+  }
+
+  #grant(): void {
+    for (;;) {
+      const first = this.#waiting[0];
+      if (first === undefined || this.#taken + first.count > this.#limit) return;
+      this.#waiting.shift();
+      this.#taken += first.count;
+      first.granted();
+    }
+  }
+
+  /** Refuses a waiting opening when nothing was returned for too long; the result cancels this. */
+  #watch(waiting: Waiting, rearmed: (cancel: () => void) => void): () => void {
+    const returns = this.#returns;
+    return this.#environment.after(OPEN_WAIT_MS, () => {
+      if (this.#returns !== returns) {
+        rearmed(this.#watch(waiting, rearmed));
+        return;
+      }
+      this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
+      waiting.refused(tooManyOpen(this.#limit));
+      this.#grant();
+    });
+  }
+}
+
+function tooManyOpen(limit: number): Error {
+  return storageError(
+    'TOO_MANY_OPEN',
+    `All ${limit} files that may be open at once (limits.openFiles) belong to objects in use, and none ` +
+      `was closed for ${OPEN_WAIT_MS / 1000} s, so no other object can be opened. Objects are in use while ` +
+      'a call, transaction, cursor, live read, timer or accepted WebSocket of them is open, or they hold a ' +
+      'function or stub of somebody else: end some, or raise the limit.',
+  );
+}
+
+/**
+ * A medium that opens no more files at once than it may, and tells how much is written.
+ *
+ * Invariant: an object's opening reserves the files that it usually needs before it opens the first, so that no two
+ * openings wait for each other's files. Each file is given back when it is closed.
+ */
+export class CountedMedium implements ObjectMedium {
+  readonly #medium: ObjectMedium;
+  readonly #files: OpenFiles;
+  readonly #wrote: (byteCount: number) => void;
+  /** How many files are open, by key of the object; no entry: none. */
+  readonly #open = new Map<string, number>();
+
+  /** `wrote` is told how many bytes are about to be written. */
+  constructor(medium: ObjectMedium, files: OpenFiles, wrote: (byteCount: number) => void) {
+    this.#medium = medium;
+    this.#files = files;
+    this.#wrote = wrote;
+  }
+
+  /** How many files of the object are open. */
+  openOf(key: string): number {
+    return this.#open.get(key) ?? 0;
+  }
+
+  async directory(key: string): Promise<FileDirectory> {
+    const opened = (change: 1 | -1) => {
+      const count = this.openOf(key) + change;
+      if (count === 0) this.#open.delete(key);
+      else this.#open.set(key, count);
+    };
+    const directory = await this.#medium.directory(key);
+    return new CountedDirectory(directory, this.#files, opened, this.#wrote);
+  }
+
+  remove(key: string): Promise<void> {
+    return this.#medium.remove(key);
+  }
+
+  keys(): Promise<string[]> {
+    return this.#medium.keys();
+  }
+
+  sizeBytes(key: string): Promise<number> {
+    return this.#medium.sizeBytes(key);
+  }
+}
+
+class CountedDirectory implements FileDirectory {
+  readonly #directory: FileDirectory;
+  readonly #files: OpenFiles;
+  readonly #opened: (change: 1 | -1) => void;
+  readonly #wrote: (byteCount: number) => void;
+  /** Files that are reserved and not open; null: none are reserved. */
+  #reserved: number | null = null;
+
+  constructor(
+    directory: FileDirectory,
+    files: OpenFiles,
+    opened: (change: 1 | -1) => void,
+    wrote: (byteCount: number) => void,
+  ) {
+    this.#directory = directory;
+    this.#files = files;
+    this.#opened = opened;
+    this.#wrote = wrote;
+  }
+
+  async reserveFiles(count: number): Promise<() => void> {
+    await this.#files.take(count, false);
+    this.#reserved = count;
+    return () => {
+      const unused = this.#reserved ?? 0;
+      this.#reserved = null;
+      this.#files.give(unused);
+    };
+  }
+
+  async open(name: string): Promise<SyncFile> {
+    if (this.#reserved !== null && this.#reserved > 0) this.#reserved -= 1;
+    else await this.#files.take(1, true);
+    return this.#openTaken(name);
+  }
+
+  async openAhead(name: string): Promise<SyncFile | null> {
+    if (this.#files.tryTake(1)) return this.#openTaken(name);
+    this.#files.wish();
+    return null;
+  }
+
+  names(): Promise<string[]> {
+    return this.#directory.names();
+  }
+
+  remove(name: string): Promise<void> {
+    return this.#directory.remove(name);
+  }
+
+  async #openTaken(name: string): Promise<SyncFile> {
+    this.#opened(1);
+    const closed = () => {
+      this.#opened(-1);
+      // A file that an opening closes makes room for its next one.
+      if (this.#reserved === null) this.#files.give(1);
+      else this.#reserved += 1;
+    };
+    try {
+      return new CountedFile(await this.#directory.open(name), closed, this.#wrote);
+    } catch (error) {
+      closed();
+      throw error;
+    }
+  }
+}
+
+class CountedFile implements SyncFile {
+  readonly #file: SyncFile;
+  readonly #wrote: (byteCount: number) => void;
+  #closed: (() => void) | undefined;
+
+  constructor(file: SyncFile, closed: () => void, wrote: (byteCount: number) => void) {
+    this.#file = file;
+    this.#closed = closed;
+    this.#wrote = wrote;
+  }
+
+  read(target: Uint8Array, offset: number): number {
+    return this.#file.read(target, offset);
+  }
+
+  write(bytes: Uint8Array, offset: number): void {
+    this.#wrote(bytes.length);
+    this.#file.write(bytes, offset);
+  }
+
+  truncate(sizeBytes: number): void {
+    this.#file.truncate(sizeBytes);
+  }
+
+  sizeBytes(): number {
+    return this.#file.sizeBytes();
+  }
+
+  flush(): void | Promise<void> {
+    return this.#file.flush();
+  }
+
+  close(): void {
+    this.#giveBack(() => this.#file.close());
+  }
+
+  closeNow(): void {
+    this.#giveBack(() => this.#file.closeNow?.() ?? this.#file.close());
+  }
+
+  #giveBack(close: () => void): void {
+    const closed = this.#closed;
+    this.#closed = undefined;
+    try {
+      close();
+    } finally {
+      closed?.();
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { Database } from '../sql/database.ts';
+import { CheckTime } from './check-time.ts';
+
+let nowMs: number;
+let others: (() => void)[];
+let ends: (number | undefined)[];
+const database = { endBy: (endMs: number | undefined) => void ends.push(endMs) } as Database;
+
+beforeEach(() => {
+  nowMs = 1000;
+  others = [];
+  ends = [];
+});
+
+function start(importMs: number): CheckTime {
+  return new CheckTime({
+    limits: { importMs, now: () => nowMs },
+    nextTurn: (task) => {
+      for (const other of others.splice(0)) other();
+      task();
+    },
+  });
+}
+
+describe('the time of the checks of an import', () => {
+  test('[LIM4] others run between two steps, after a short while, and their time does not count', async () => {
+    const time = start(500);
+    time.bounds(database);
+    others.push(() => {
+      nowMs += 10_000;
+    });
+    nowMs += 10;
+    await time.betweenSteps();
+    expect(others).toHaveLength(1);
+    nowMs += 200;
+    await time.betweenSteps();
+    expect(others).toEqual([]);
+    expect(ends).toEqual([1500, 11_500]);
+    nowMs += 289;
+    await time.betweenSteps();
+    time.lift();
+    expect(ends.at(-1)).toBeUndefined();
+  });
+
+  test('[LIM4] it is over after all steps together have taken so long', async () => {
+    const time = start(500);
+    for (let step = 0; step < 4; step++) {
+      await time.betweenSteps();
+      nowMs += 125;
+    }
+    await expect(time.betweenSteps()).rejects.toMatchObject({
+      code: 'IMPORT_INVALID',
+      message: expect.stringMatching(/took more than 500 ms.*limits\.importMs/),
+    });
+  });
+});

@@ -1,0 +1,177 @@
+// The branches of an object that are kept, by a file in the object's own directory: what each began with, and its name.
+//
+// The file has two copies of the whole list. A change writes both, each flushed before the other is touched, so that a
+// crash leaves one whole, and damage of one loses nothing. An object that has no such file has no branches: it is made
+// with the first one. Layout: docs/commit-log-format.md.
+//
+// Invariant: a change is durable, in both copies, when its promise resolves. A branch that is being deleted is listed as `leaving` until
+// its own files are gone, so that an interrupted deletion is known. Knows nothing of the branches' files.
+
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { KEPT_BRANCHES_MAX } from '../../../src/shared/contract/limits.ts';
+import { encodeText } from '../../../src/shared/contract/utf8.ts';
+import type { FileDirectory, SyncFile } from '../file/file.ts';
+import { sequenceIn } from './bookmark.ts';
+import { Checksum, wordsOf } from './checksum.ts';
+
+/** A branch that is kept. */
+export interface KeptBranch {
+  readonly id: string;
+  /** Null: it has none. */
+  readonly name: string | null;
+  /** The moment of the object that it began with: of a commit, not of the end of a time. */
+  readonly bookmark: string;
+  readonly createdMs: number;
+  /** What its code sends to others is sent; otherwise it is refused. */
+  readonly sends: boolean;
+  readonly isLeaving: boolean;
+}
+
+const KEPT_BRANCHES_NAME = 'branches';
+/** Where the second copy begins. */
+const COPY_BYTES = 1 << 17;
+const HEAD = { sum: 0, generation: 8, length: 16 } as const;
+const HEAD_BYTES = 24;
+const SEED = 0x4252_414e;
+
+interface Stored {
+  readonly generation: number;
+  readonly list: readonly KeptBranch[];
+}
+
+const NONE: Stored = { generation: 0, list: [] };
+
+/** A list, and a copy that is known to contain it whole: the other one is overwritten first. */
+interface Found {
+  readonly stored: Stored;
+  readonly copy: 0 | 1;
+}
+
+export class KeptBranches {
+  readonly #directory: FileDirectory;
+  #found: Found;
+  #changing: Promise<unknown> = Promise.resolve();
+
+  private constructor(directory: FileDirectory, found: Found) {
+    this.#directory = directory;
+    this.#found = found;
+  }
+
+  /** `names`: the files of the directory. @throws CORRUPT, IO */
+  static async open(directory: FileDirectory, names: readonly string[]): Promise<KeptBranches> {
+    if (!names.includes(KEPT_BRANCHES_NAME)) {
+      return new KeptBranches(directory, { stored: NONE, copy: 1 });
+    }
+    const file = await directory.open(KEPT_BRANCHES_NAME);
+    try {
+      return new KeptBranches(directory, readNewest(file));
+    } finally {
+      file.close();
+    }
+  }
+
+  get list(): readonly KeptBranch[] {
+    return this.#found.stored.list;
+  }
+
+  find(id: string): KeptBranch | undefined {
+    return this.list.find((branch) => branch.id === id);
+  }
+
+  /** The sequence of the oldest moment that a branch needs; infinite: there is no branch. */
+  get oldestSequence(): number {
+    return Math.min(...this.list.map(({ bookmark }) => sequenceIn(bookmark)));
+  }
+
+  /** @throws INVALID_ARGUMENT if there are too many, DISK_FULL, IO */
+  add(branch: KeptBranch): Promise<void> {
+    return this.#change((list) => {
+      if (list.length < KEPT_BRANCHES_MAX) return [...list, branch];
+      throw storageError(
+        'INVALID_ARGUMENT',
+        `fork: the object has ${list.length} branches that are kept, the most it may have; delete one.`,
+      );
+    });
+  }
+
+  /** The branch is about to be removed. @throws DISK_FULL, IO */
+  leave(id: string): Promise<void> {
+    return this.#change((list) =>
+      list.map((branch) => (branch.id === id ? { ...branch, isLeaving: true } : branch)),
+    );
+  }
+
+  /** @throws DISK_FULL, IO */
+  remove(id: string): Promise<void> {
+    return this.#change((list) => list.filter((branch) => branch.id !== id));
+  }
+
+  /** Stores the list once more: a flush that failed may have dropped bytes that are still read. @throws DISK_FULL, IO */
+  async rewrite(): Promise<void> {
+    if (this.list.length > 0) await this.#change((list) => list);
+  }
+
+  #change(change: (list: readonly KeptBranch[]) => readonly KeptBranch[]): Promise<void> {
+    const changed = this.#changing.then(async () => {
+      const list = change(this.list);
+      const { stored: last, copy } = this.#found;
+      const stored = { generation: last.generation + 1, list };
+      const bytes = encode(stored);
+      const file = await this.#directory.open(KEPT_BRANCHES_NAME);
+      try {
+        for (const next of copy === 0 ? ([1, 0] as const) : ([0, 1] as const)) {
+          file.write(bytes, next * COPY_BYTES);
+          await file.flush();
+          this.#found = { stored, copy: next };
+        }
+      } finally {
+        file.close();
+      }
+    });
+    this.#changing = changed.catch(() => {});
+    return changed;
+  }
+}
+
+function encode({ generation, list }: Stored): Uint8Array {
+  const text = encodeText(JSON.stringify(list));
+  const bytes = new Uint8Array(Math.ceil((HEAD_BYTES + text.length) / 4) * 4);
+  const view = new DataView(bytes.buffer);
+  view.setFloat64(HEAD.generation, generation, true);
+  view.setUint32(HEAD.length, text.length, true);
+  bytes.set(text, HEAD_BYTES);
+  view.setFloat64(HEAD.sum, sumOf(bytes), true);
+  return bytes;
+}
+
+/** @throws CORRUPT if no copy is whole, and the first list was once stored */
+function readNewest(file: SyncFile): Found {
+  const first = readCopy(file, 0);
+  const second = readCopy(file, 1);
+  if (first !== null && first.generation >= (second?.generation ?? 0)) {
+    return { stored: first, copy: 0 };
+  }
+  if (second !== null) return { stored: second, copy: 1 };
+  // The second copy is begun when the first list is durable.
+  if (file.sizeBytes() <= COPY_BYTES) return { stored: NONE, copy: 1 };
+  throw storageError('CORRUPT', 'open: both copies of the list of branches are damaged.');
+}
+
+function readCopy(file: SyncFile, copy: 0 | 1): Stored | null {
+  const bytes = new Uint8Array(COPY_BYTES);
+  const count = file.read(bytes, copy * COPY_BYTES);
+  const view = new DataView(bytes.buffer);
+  const length = view.getUint32(HEAD.length, true);
+  const end = Math.ceil((HEAD_BYTES + length) / 4) * 4;
+  if (count < HEAD_BYTES + length || end > COPY_BYTES) return null;
+  if (view.getFloat64(HEAD.sum, true) !== sumOf(bytes.subarray(0, end))) return null;
+  const list = JSON.parse(
+    new TextDecoder().decode(bytes.subarray(HEAD_BYTES, HEAD_BYTES + length)),
+  );
+  return { generation: view.getFloat64(HEAD.generation, true), list };
+}
+
+function sumOf(place: Uint8Array): number {
+  const words = wordsOf(place);
+  return new Checksum(SEED).ofRecord(words, HEAD.generation >> 2, words.length);
+}

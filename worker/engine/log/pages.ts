@@ -1,0 +1,49 @@
+// Database pages, the unit in which SQLite reads and writes, and their images in the log.
+
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import type { SyncFile } from '../file/file.ts';
+import { type Checksum, wordsOf } from './checksum.ts';
+
+/** SQLite's page size in bytes; the same as workerd's, so that sizes agree. */
+export const PAGE_BYTES = 4096;
+export const PAGE_WORDS = PAGE_BYTES / 4;
+
+/**
+ * A callback for each of several pages. Their bytes are valid until it returns, unless it says otherwise.
+ */
+export type EachPage = (page: Uint8Array, pageIndex: number) => void;
+
+/** An error about one page, numbered from 1 as SQLite does. */
+export function corruptPage(pageIndex: number, fact: string) {
+  return storageError('CORRUPT', `page ${pageIndex + 1}: ${fact}.`);
+}
+
+/**
+ * A committed or spilled page whose whole image is in the active segment of the log. No image is used
+ * after its segment ends, because a segment ends only when the main file contains every page.
+ */
+export interface LoggedImage {
+  readonly offset: number;
+  readonly sum: number;
+}
+
+/** Committed pages that are not yet in the main file, in memory or in the log. */
+export type Overlay = Map<number, Uint8Array | LoggedImage>;
+
+/**
+ * Reads a page image from its segment.
+ *
+ * @throws CORRUPT if it is not the image that was written.
+ */
+export function readImage(
+  segment: SyncFile,
+  image: LoggedImage,
+  target: Uint8Array,
+  pageIndex: number,
+  checksum: Checksum,
+): void {
+  segment.read(target, image.offset);
+  if (checksum.ofPage(wordsOf(target), pageIndex) !== image.sum) {
+    throw corruptPage(pageIndex, 'its image in the log is damaged');
+  }
+}

@@ -1,0 +1,535 @@
+// A segment of the commit log: one file with a header, a sparse index and records. Only the active segment, the newest
+// one, is written.
+//
+// Invariants: records are chained by their checksums, so that reading stops at the first record that is torn, missing or
+// left over from an earlier epoch. The remains of a failed write are cut off before a flush ends, so that no opening finds
+// it. Layout: docs/commit-log-format.md.
+//
+// Knows nothing of transactions, and does not know where the log ends: its callers do.
+
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { isDiskFull, type SyncFile } from '../file/file.ts';
+import { assert } from '../file/invariant.ts';
+
+import { ANNOTATION_BYTES_MAX } from './annotation.ts';
+import { type Checksum, FORMAT_VERSION, wordsOf } from './checksum.ts';
+import type { LogPosition } from './log-position.ts';
+import { PAGE_BYTES } from './pages.ts';
+
+import {
+  CONTINUES,
+  isIntact,
+  parseHeader,
+  RECORD,
+  RECORD_HEADER_BYTES,
+  RECORD_MAGIC,
+  type Record,
+} from './record.ts';
+
+/** Byte offsets of the header's fields. */
+const HEADER = {
+  sum: 0,
+  magic: 8,
+  version: 12,
+  number: 16,
+  pageBytes: 20,
+  baseSequence: 24,
+  baseTimeMs: 32,
+  baseSum: 40,
+  end: 64,
+} as const;
+const SEGMENT_MAGIC = 0x434c5347;
+
+/** Header and index: where the first record begins. */
+export const SEGMENT_HEADER_BYTES = 4096;
+
+/** Byte offsets in the segment's header. */
+const INDEX = { sum: 64, count: 72, entries: 80 } as const;
+
+/** Byte offsets of one entry. */
+const ENTRY = { offset: 0, sequence: 8, timeMs: 16, sum: 24 } as const;
+const ENTRY_BYTES = 32;
+export const INDEX_ENTRIES_MAX = Math.floor((SEGMENT_HEADER_BYTES - INDEX.entries) / ENTRY_BYTES);
+
+/** Log bytes between two entries; doubled each time the index is full. */
+const SPACING_BYTES = 1 << 16;
+
+/** Records up to this size are verified when only their headers are wanted: they are read with them. */
+const VERIFIED_BYTES = 1 << 16;
+
+/** How much is written at once when a file is written again. */
+const REWRITE_BYTES = 1 << 20;
+
+/** Zeros written after the end of the log, so that a flush need not record a new file size. */
+const AHEAD_BYTES_MIN = 1 << 16;
+const AHEAD_BYTES_MAX = 1 << 20;
+const ZEROS = new Uint8Array(AHEAD_BYTES_MAX);
+
+/** A record and its offset. `bytes` are valid until the next record is read. */
+export interface FoundRecord {
+  readonly record: Record;
+  readonly bytes: Uint8Array;
+  readonly offset: number;
+}
+
+/**
+ * The remains of a failed write after the end of the log: all its bytes may have arrived. `uncut`: it could not be cut
+ * off, so the next flush tries again. `cut`: by a change of the file that may not be flushed yet.
+ */
+type Remains =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'uncut' }
+  | { readonly kind: 'cut'; readonly change: number };
+
+const NO_REMAINS: Remains = { kind: 'none' };
+
+/** File name of a segment. */
+export function segmentName(number: number): string {
+  return `log-${number.toString(16).padStart(8, '0')}`;
+}
+
+/** The segment number in a file name; null for any other file. */
+export function segmentNumber(name: string): number | null {
+  return /^log-[0-9a-f]{8}$/.test(name) ? Number.parseInt(name.slice(4), 16) : null;
+}
+
+export class Segment {
+  readonly number: number;
+  readonly file: SyncFile;
+  /** State before the first record. */
+  readonly base: LogPosition;
+  readonly #index: SegmentIndex;
+  readonly #checksum: Checksum;
+  /** Size of the file, once it was asked for. */
+  #capacity: number | null = null;
+  /** Changes of the file since it was opened, and how many of them are flushed. */
+  #changes = 0;
+  #flushed = 0;
+  #remains: Remains = NO_REMAINS;
+
+  private constructor(
+    number: number,
+    file: SyncFile,
+    base: LogPosition,
+    index: SegmentIndex,
+    checksum: Checksum,
+  ) {
+    this.number = number;
+    this.file = file;
+    this.base = base;
+    this.#index = index;
+    this.#checksum = checksum;
+  }
+
+  /** Begins a segment in an empty or abandoned file: writes its header, without a flush. */
+  static create(
+    number: number,
+    file: SyncFile,
+    last: Omit<LogPosition, 'offset'>,
+    checksum: Checksum,
+  ): Segment {
+    const base = { ...last, offset: SEGMENT_HEADER_BYTES };
+    if (file.sizeBytes() > 0) file.truncate(0);
+    file.write(headerBytes(number, base, checksum), 0);
+    const created = new Segment(number, file, base, new SegmentIndex(), checksum);
+    // Not asked for: a call that failed now would leave the log between two segments.
+    created.#capacity = SEGMENT_HEADER_BYTES;
+    created.#changes = 1;
+    return created;
+  }
+
+  /** Reads a segment's header; null if it is missing, torn, or belongs to another object. */
+  static read(number: number, file: SyncFile, checksum: Checksum): Segment | null {
+    const header = new Uint8Array(SEGMENT_HEADER_BYTES);
+    if (file.read(header, 0) < SEGMENT_HEADER_BYTES) return null;
+    const base = parseBase(header, number, checksum);
+    if (base === null) return null;
+    return new Segment(number, file, base, SegmentIndex.read(header, checksum), checksum);
+  }
+
+  /** True when a power failure can change nothing in the file. */
+  get isFlushed(): boolean {
+    return this.#flushed === this.#changes;
+  }
+
+  /** True until nothing that a failed write left can come back after a power failure. */
+  get hasRemains(): boolean {
+    return this.#remains.kind !== 'none';
+  }
+
+  /**
+   * Writes a record at the end of the log. The remains of a failed write are cut off. `makeRoom` prunes history on a
+   * full disk, and returns false if there is none to prune.
+   *
+   * @throws DISK_FULL, IO
+   */
+  append(bytes: Uint8Array, end: number, makeRoom: () => boolean): void {
+    const capacity = this.#readCapacity();
+    assert(end >= SEGMENT_HEADER_BYTES && end <= capacity, 'a record leaves a gap in the log');
+    this.#changes++;
+    for (;;) {
+      try {
+        this.file.write(bytes, end);
+        break;
+      } catch (error) {
+        this.#cutRemains(end);
+        if (!isDiskFull(error) || !makeRoom()) throw error;
+      }
+    }
+    // Overwritten, by a record that may be shorter.
+    if (this.#remains.kind === 'uncut') this.#remains = { kind: 'cut', change: this.#changes };
+    this.#capacity = Math.max(this.#capacity ?? capacity, end + bytes.length);
+  }
+
+  /** Cuts off everything from an offset on, without a flush. */
+  cutAt(end: number): void {
+    this.#remains = { kind: 'uncut' };
+    const change = ++this.#changes;
+    this.file.truncate(end);
+    this.#capacity = end;
+    this.#remains = { kind: 'cut', change };
+  }
+
+  /** Extends the file with zeros when the log approaches its end. Ignored when the disk is full. */
+  growAhead(end: number): void {
+    const capacity = this.#readCapacity();
+    if (capacity - end >= AHEAD_BYTES_MIN / 4) return;
+    const bytes = Math.min(AHEAD_BYTES_MAX, Math.max(AHEAD_BYTES_MIN, end));
+    this.#changes++;
+    try {
+      this.file.write(ZEROS.subarray(0, bytes), capacity);
+      this.#capacity = capacity + bytes;
+    } catch (error) {
+      if (!isDiskFull(error)) throw error;
+      this.file.truncate(end);
+      this.#capacity = end;
+    }
+  }
+
+  /**
+   * Called before the file is flushed: cuts off what a failed write left. `end`: where the log ends. Returns how many
+   * changes the flush covers.
+   */
+  beforeFlush(end: number): number {
+    if (this.#remains.kind === 'uncut') this.cutAt(end);
+    return this.#changes;
+  }
+
+  /** A flush has ended that covers so many changes. */
+  flushed(changes: number): void {
+    assert(changes <= this.#changes, 'a flush covers changes that were not made');
+    this.#flushed = Math.max(this.#flushed, changes);
+    const remains = this.#remains;
+    if (remains.kind === 'cut' && remains.change <= this.#flushed) this.#remains = NO_REMAINS;
+  }
+
+  /** Writes the file's bytes up to an offset once more, so that the next flush stores them. */
+  rewrite(end: number): void {
+    for (let at = 0; at < end; at += REWRITE_BYTES) {
+      this.file.write(this.read(at, Math.min(REWRITE_BYTES, end - at)), at);
+    }
+  }
+
+  /** Reads a record again, at a known offset. */
+  read(offset: number, length: number): Uint8Array {
+    const bytes = new Uint8Array(length);
+    this.file.read(bytes, offset);
+    return bytes;
+  }
+
+  /** Offers the end of a commit to the index, which keeps few of them. */
+  note(position: LogPosition): void {
+    this.#index.note(position, this.base);
+  }
+
+  /** Writes the index into the header, without a flush: a lost index only costs time. */
+  writeIndex(): void {
+    this.#changes++;
+    this.#index.write(this.file, this.#checksum);
+  }
+
+  /** Drops index entries beyond the end of the log. */
+  cutIndex(end: number): void {
+    this.#index.cut(end);
+  }
+
+  /** Known positions in order: the base and the entries of the index. */
+  positions(): LogPosition[] {
+    return [this.base, ...this.#index.entries];
+  }
+
+  /** The last known position that a test accepts; the base if it accepts none. */
+  lastPosition(accepts: (position: LogPosition) => boolean): LogPosition {
+    let found = this.base;
+    for (const entry of this.#index.entries) {
+      if (!accepts(entry)) break;
+      found = entry;
+    }
+    return found;
+  }
+
+  /**
+   * Cuts off the bytes after the end of the log, unless they are zeros written ahead. Otherwise a later
+   * write that a crash tears could complete a torn record, and recovery would replay it.
+   */
+  cutBehind(end: number): void {
+    if (!isZeroFrom(this.file, end)) this.file.truncate(end);
+  }
+
+  /**
+   * The headers of the records from a position on, and their annotations, in order. Ends like `records`, but only small records are
+   * read and verified whole: of a large one, the chain tells that its header has its place.
+   */
+  *headers(from: LogPosition, end = Number.POSITIVE_INFINITY): Generator<FoundRecord> {
+    let { offset, sum } = from;
+    const reader = new WindowReader(this.file, end);
+    while (offset < end) {
+      const head = reader.view(offset, RECORD_HEADER_BYTES);
+      const record = head === null ? null : parseHeader(head);
+      if (record === null || record.previousSum !== sum) return;
+      if (record.length <= VERIFIED_BYTES) {
+        const bytes = reader.view(offset, record.length);
+        if (bytes === null || !isIntact(bytes, record, this.#checksum)) return;
+      }
+      const headBytes = Math.min(record.length, RECORD_HEADER_BYTES + ANNOTATION_BYTES_MAX);
+      const bytes = reader.view(offset, headBytes);
+      if (bytes === null) return;
+      yield { record, bytes, offset };
+      offset += record.length;
+      sum = record.sum;
+    }
+  }
+
+  /**
+   * Every intact record from a position on, in order. Ends at the first record that is not in the
+   * chain, or that begins at or after `end`.
+   */
+  *records(from: LogPosition, end = Number.POSITIVE_INFINITY): Generator<FoundRecord> {
+    let { offset, sum } = from;
+    const reader = new WindowReader(this.file, end);
+    while (offset < end) {
+      const head = reader.view(offset, RECORD_HEADER_BYTES);
+      const record = head === null ? null : parseHeader(head);
+      if (record === null || record.previousSum !== sum) return;
+      const bytes = reader.view(offset, record.length);
+      if (bytes === null || !isIntact(bytes, record, this.#checksum)) return;
+      yield { record, bytes, offset };
+      offset += record.length;
+      sum = record.sum;
+    }
+  }
+
+  /** The next opening must not find the remains of a failed write. */
+  #cutRemains(end: number): void {
+    try {
+      this.cutAt(end);
+    } catch {
+      // The caller throws the first error, and the next flush tries again.
+    }
+  }
+
+  #readCapacity(): number {
+    this.#capacity ??= this.file.sizeBytes();
+    return this.#capacity;
+  }
+}
+
+/** The position after a record that ends a transaction; null after any other part. */
+export function positionAfter(found: FoundRecord): LogPosition | null {
+  const { record, offset } = found;
+  if ((record.flags & CONTINUES) !== 0) return null;
+  const { sequence, timeMs, sum, length } = record;
+  return { offset: offset + length, sequence, timeMs, sum };
+}
+
+/** The error of reading a segment that differs from the written one. */
+export function damagedSegment(number: number) {
+  return storageError('CORRUPT', `history: segment ${number} of the log is damaged.`);
+}
+
+/**
+ * True if a record after `offset` proves that a commit after `sequence` was durable. That commit is
+ * then missing because of damage, not because of a crash.
+ */
+export function provesFlushed(
+  file: SyncFile,
+  offset: number,
+  sequence: number,
+  checksum: Checksum,
+): boolean {
+  const reader = new WindowReader(file);
+  const size = file.sizeBytes();
+  for (let at = offset; at + RECORD_HEADER_BYTES <= size; at += 8) {
+    const head = reader.view(at, RECORD_HEADER_BYTES);
+    if (head === null) return false;
+    if (wordsOf(head)[RECORD.magic >> 2] !== RECORD_MAGIC) continue;
+    const record = parseHeader(head);
+    if (record === null || record.durableSequence <= sequence) continue;
+    const bytes = reader.view(at, record.length);
+    if (bytes !== null && isIntact(bytes, record, checksum)) return true;
+  }
+  return false;
+}
+
+/** True for the file of a pruned segment, which was emptied. Zeros count as nothing: they hold no record. */
+export function isEmptied(file: SyncFile): boolean {
+  return isZeroFrom(file, 0);
+}
+
+/** True when a file holds nothing but zeros from `offset` on. */
+export function isZeroFrom(file: SyncFile, offset: number): boolean {
+  const reader = new WindowReader(file);
+  const size = file.sizeBytes();
+  for (let at = offset; at < size; at += WINDOW_BYTES) {
+    const bytes = reader.view(at, Math.min(WINDOW_BYTES, size - at));
+    if (bytes === null) return false;
+    for (let i = 0; i < bytes.length; i++) if (bytes[i] !== 0) return false;
+  }
+  return true;
+}
+
+/**
+ * The sparse index of a segment: positions between commits, in order, so that one is found without reading the whole
+ * segment. It only saves time. A lost or torn index is an empty one, and reading then begins at the first record.
+ */
+class SegmentIndex {
+  #entries: LogPosition[] = [];
+  #spacingBytes = SPACING_BYTES;
+
+  /** Reads the index in a segment's header. */
+  static read(header: Uint8Array<ArrayBuffer>, checksum: Checksum): SegmentIndex {
+    const index = new SegmentIndex();
+    const view = new DataView(header.buffer);
+    if (view.getFloat64(INDEX.sum, true) !== indexSum(header, checksum)) return index;
+    const count = Math.min(view.getUint32(INDEX.count, true), INDEX_ENTRIES_MAX);
+    for (let i = 0; i < count; i++) {
+      const at = INDEX.entries + i * ENTRY_BYTES;
+      index.#entries.push({
+        offset: view.getFloat64(at + ENTRY.offset, true),
+        sequence: view.getFloat64(at + ENTRY.sequence, true),
+        timeMs: view.getFloat64(at + ENTRY.timeMs, true),
+        sum: view.getFloat64(at + ENTRY.sum, true),
+      });
+    }
+    while (index.#spacingBytes * INDEX_ENTRIES_MAX < (index.#entries.at(-1)?.offset ?? 0)) {
+      index.#spacingBytes *= 2;
+    }
+    return index;
+  }
+
+  get entries(): readonly LogPosition[] {
+    return this.#entries;
+  }
+
+  /** Offers the end of a commit, after those before it; few are kept. `base`: where records begin. */
+  note(position: LogPosition, base: LogPosition): void {
+    const last = this.#entries.at(-1) ?? base;
+    if (position.offset - last.offset < this.#spacingBytes) return;
+    if (this.#entries.length === INDEX_ENTRIES_MAX) {
+      this.#entries = this.#entries.filter((_, i) => i % 2 === 1);
+      this.#spacingBytes *= 2;
+    }
+    this.#entries.push(position);
+  }
+
+  /** Drops entries beyond the end of the log. */
+  cut(end: number): void {
+    this.#entries = this.#entries.filter((entry) => entry.offset <= end);
+  }
+
+  /** Writes it into the header of the segment's file, without a flush. */
+  write(file: SyncFile, checksum: Checksum): void {
+    const header = new Uint8Array(SEGMENT_HEADER_BYTES);
+    const view = new DataView(header.buffer);
+    view.setUint32(INDEX.count, this.#entries.length, true);
+    this.#entries.forEach((entry, i) => {
+      const at = INDEX.entries + i * ENTRY_BYTES;
+      view.setFloat64(at + ENTRY.offset, entry.offset, true);
+      view.setFloat64(at + ENTRY.sequence, entry.sequence, true);
+      view.setFloat64(at + ENTRY.timeMs, entry.timeMs, true);
+      view.setFloat64(at + ENTRY.sum, entry.sum, true);
+    });
+    view.setFloat64(INDEX.sum, indexSum(header, checksum), true);
+    file.write(header.subarray(INDEX.sum), INDEX.sum);
+  }
+}
+
+/** The header of a segment with an empty index. */
+function headerBytes(number: number, base: LogPosition, checksum: Checksum): Uint8Array {
+  const header = new Uint8Array(SEGMENT_HEADER_BYTES);
+  const view = new DataView(header.buffer);
+  view.setUint32(HEADER.magic, SEGMENT_MAGIC, true);
+  view.setUint32(HEADER.version, FORMAT_VERSION, true);
+  view.setUint32(HEADER.number, number, true);
+  view.setUint32(HEADER.pageBytes, PAGE_BYTES, true);
+  view.setFloat64(HEADER.baseSequence, base.sequence, true);
+  view.setFloat64(HEADER.baseTimeMs, base.timeMs, true);
+  view.setFloat64(HEADER.baseSum, base.sum, true);
+  view.setFloat64(HEADER.sum, headerSum(header, checksum), true);
+  return header;
+}
+
+/** The state before the first record; null if the header is torn, or of another object or number. */
+function parseBase(
+  header: Uint8Array<ArrayBuffer>,
+  number: number,
+  checksum: Checksum,
+): LogPosition | null {
+  const view = new DataView(header.buffer);
+  if (view.getUint32(HEADER.magic, true) !== SEGMENT_MAGIC) return null;
+  if (view.getUint32(HEADER.version, true) !== FORMAT_VERSION) return null;
+  if (view.getUint32(HEADER.number, true) !== number) return null;
+  if (view.getFloat64(HEADER.sum, true) !== headerSum(header, checksum)) return null;
+  return {
+    offset: SEGMENT_HEADER_BYTES,
+    sequence: view.getFloat64(HEADER.baseSequence, true),
+    timeMs: view.getFloat64(HEADER.baseTimeMs, true),
+    sum: view.getFloat64(HEADER.baseSum, true),
+  };
+}
+
+function headerSum(header: Uint8Array, checksum: Checksum): number {
+  return checksum.ofRecord(wordsOf(header), HEADER.magic >> 2, HEADER.end >> 2);
+}
+
+function indexSum(header: Uint8Array, checksum: Checksum): number {
+  return checksum.ofRecord(wordsOf(header), INDEX.count >> 2, SEGMENT_HEADER_BYTES >> 2);
+}
+
+export const WINDOW_BYTES = 1 << 18;
+// Shared by all readers: reading never spans turns of the event loop.
+let windowBytes = new Uint8Array(WINDOW_BYTES);
+let windowOwner: WindowReader | null = null;
+
+/** Reads ranges of a file through a shared buffer, with read-ahead. */
+export class WindowReader {
+  readonly #file: SyncFile;
+  readonly #end: number;
+  #start = 0;
+  #length = 0;
+
+  /** `end` bounds only the read-ahead. */
+  constructor(file: SyncFile, end = Number.POSITIVE_INFINITY) {
+    this.#file = file;
+    this.#end = end;
+  }
+
+  /** Bytes of the file, valid until the next call; null if the file is shorter. */
+  view(offset: number, length: number): Uint8Array | null {
+    // Only the reader that filled the shared buffer, or replaced it, may use its contents.
+    const isHeld = windowOwner === this;
+    if (!isHeld || offset < this.#start || offset + length > this.#start + this.#length) {
+      if (length > windowBytes.length) {
+        if (offset + length > this.#file.sizeBytes()) return null;
+        windowBytes = new Uint8Array(length + WINDOW_BYTES);
+      }
+      windowOwner = this;
+      this.#start = offset;
+      const ahead = Math.min(windowBytes.length, Math.max(length, this.#end - offset));
+      this.#length = this.#file.read(windowBytes.subarray(0, ahead), offset);
+      if (this.#length < length) return null;
+    }
+    const at = offset - this.#start;
+    return windowBytes.subarray(at, at + length);
+  }
+}

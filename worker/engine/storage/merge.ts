@@ -1,0 +1,168 @@
+// Makes the changes between two states of an object on the object as it is now: a merge, and, with the states of one
+// commit the other way round, its revert.
+//
+// The keys and rows go through the application of changes; the alarm goes through the object, which keeps the schedule.
+//
+// Invariant: it runs inside an open transaction, which is rolled back if it throws or returns conflicts.
+
+import type { Decisions } from '../../../src/shared/contract/arguments.ts';
+import type { WireConflict } from '../../../src/shared/contract/changes.ts';
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import { Application, type ChangeConflict, RefusedChanges } from '../diff/application.ts';
+import type { StateDifference } from '../diff/differences.ts';
+import { contentOf } from '../sql/cells.ts';
+import type { Database } from '../sql/database.ts';
+import { type Comparison, changeOf, KEYS_TABLE, METADATA_TABLE, namedRow } from './comparison.ts';
+
+/** Bytes of the changes of one merge, which are in memory at once. */
+const CHANGES_BYTES_MAX = 64 << 20;
+
+export interface MergeTarget {
+  readonly database: Database;
+  /** As it is stored, in milliseconds. */
+  readonly alarm: number | null;
+  setAlarm(timeMs: number | null): void;
+}
+
+export interface Merged {
+  readonly conflicts: readonly WireConflict[];
+  /** False: there was nothing to do, or it has conflicts. */
+  readonly hasChanged: boolean;
+}
+
+/** @throws MEMORY_FULL */
+function mergeInto(
+  target: MergeTarget,
+  comparison: Comparison,
+  decisions: Decisions | null,
+): Merged {
+  const changes = collect(comparison.differences.all());
+  const attempt = new Application(target.database, comparison.differences);
+  const decided = new Decided(decisions);
+  const always = decided.all === 'theirs';
+  for (const change of changes) if (!isMetadata(change)) attempt.add(change, always);
+  const alarm = changes
+    .filter(isMetadata)
+    .map((change) => changeOf(change))
+    .find((one) => one?.kind === 'alarm');
+  const alarmConflict =
+    alarm?.kind === 'alarm' &&
+    target.alarm !== alarm.before &&
+    target.alarm !== alarm.after &&
+    !always
+      ? alarm
+      : undefined;
+  const found: WireConflict[] = attempt.conflicts.map(wireConflict);
+  if (alarmConflict) found.push({ reason: 'changed', change: alarmConflict, now: target.alarm });
+  const open = found.filter((conflict, i) => !decided.decides(conflict, i));
+  if (open.length > 0) return { conflicts: open, hasChanged: false };
+
+  const refused = new Set(attempt.conflicts.map(({ change }) => change));
+  const theirs = attempt.conflicts
+    .filter((_, i) => decided.of(i) === 'theirs')
+    .map(({ change }) => change);
+  let application = attempt;
+  if (theirs.length > 0) {
+    const chosen = new Set(theirs);
+    application = new Application(target.database, comparison.differences);
+    for (const change of changes) {
+      if (isMetadata(change)) continue;
+      if (!refused.has(change) || chosen.has(change)) application.add(change, chosen.has(change));
+    }
+    if (application.conflicts.length > 0) {
+      return { conflicts: application.conflicts.map(wireConflict), hasChanged: false };
+    }
+  }
+  const takesAlarm =
+    alarm?.kind === 'alarm' &&
+    target.alarm !== alarm.after &&
+    (!alarmConflict || decided.of(found.length - 1) === 'theirs');
+  if (application.isEmpty && !takesAlarm) return { conflicts: [], hasChanged: false };
+  try {
+    application.run();
+  } catch (error) {
+    if (!(error instanceof RefusedChanges)) throw error;
+    const change = { kind: 'table', table: error.table ?? '' } as const;
+    return { conflicts: [{ reason: 'constraint', change, now: undefined }], hasChanged: false };
+  }
+  if (takesAlarm) target.setAlarm(alarm.after);
+  return { conflicts: [], hasChanged: true };
+}
+
+/**
+ * Merges the first comparison, then the others, each opened when it is due, because few states can be open at once; and
+ * each into the state that `target` gives then. Ends with the first that has conflicts. @throws MEMORY_FULL
+ */
+export async function mergeEach(
+  first: Comparison,
+  others: readonly (() => Promise<Comparison>)[],
+  decisions: Decisions | null,
+  target: () => MergeTarget,
+): Promise<Merged> {
+  let hasChanged = false;
+  for (const open of [() => first, ...others]) {
+    const comparison = await open();
+    try {
+      const merged = mergeInto(target(), comparison, decisions);
+      if (merged.conflicts.length > 0) return merged;
+      hasChanged ||= merged.hasChanged;
+    } finally {
+      comparison.close();
+    }
+  }
+  return { conflicts: [], hasChanged };
+}
+
+class Decided {
+  readonly #decisions: Decisions | null;
+
+  constructor(decisions: Decisions | null) {
+    this.#decisions = decisions;
+  }
+
+  /** How all conflicts are decided; undefined: one by one, or not. */
+  get all(): 'ours' | 'theirs' | undefined {
+    return this.#decisions?.at === null ? this.#decisions.each[0] : undefined;
+  }
+
+  of(index: number): 'ours' | 'theirs' | undefined {
+    return this.all ?? this.#decisions?.each[index];
+  }
+
+  /** What cannot be made is not decided by taking theirs. */
+  decides({ reason }: WireConflict, index: number): boolean {
+    const decision = this.of(index);
+    return decision === 'ours' || (decision === 'theirs' && reason !== 'unnamed');
+  }
+}
+
+function collect(differences: Iterable<StateDifference>): StateDifference[] {
+  const changes: StateDifference[] = [];
+  let bytes = 0;
+  for (const change of differences) {
+    changes.push(change);
+    if (change.kind !== 'row') continue;
+    for (const row of [change.before, change.after])
+      for (const cell of row ?? []) bytes += cell.length;
+    if (bytes > CHANGES_BYTES_MAX) {
+      throw storageError(
+        'MEMORY_FULL',
+        `merge: the changes take more than ${CHANGES_BYTES_MAX >> 20} MiB; restore an earlier moment instead.`,
+      );
+    }
+  }
+  return changes;
+}
+
+/** The object makes that table itself, with its alarm. */
+function isMetadata({ table }: StateDifference): boolean {
+  return table === METADATA_TABLE;
+}
+
+function wireConflict({ reason, change, now, shape }: ChangeConflict): WireConflict {
+  const shown =
+    changeOf(change) ?? ({ kind: 'table', table: 'table' in change ? change.table : '' } as const);
+  if (now == null || shape === null) return { reason, change: shown, now: now ?? undefined };
+  const value = shape.name === KEYS_TABLE ? contentOf(now[1]!).slice() : namedRow(now, shape);
+  return { reason, change: shown, now: value };
+}

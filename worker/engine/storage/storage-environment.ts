@@ -1,0 +1,55 @@
+// The parameters of an object's storage: the options of its class (the backend, and the compatibility date), and
+// the functions of the instance it belongs to.
+
+import type { StorageRead } from '../../../src/shared/contract/live.ts';
+import type { LiveSource } from '../../../src/shared/live/live-value.ts';
+import type { Annotation } from '../log/annotation.ts';
+
+export interface StorageEnvironment {
+  /** Who writes now; the same object for the same author. Undefined: nobody that is to be named. */
+  author?(): Annotation | undefined;
+  now(): number;
+  /** Runs the task in the next turn of the event loop, in order of the calls. */
+  nextTurn(task: () => void): void;
+  /** Runs the task after the delay, in real time. Without it, no flush is put off. */
+  afterRealTime?(delayMs: number, task: () => void): void;
+  /** Runs the closure as a critical section: other events of the object wait until it settles. */
+  section<T>(closure: () => T | PromiseLike<T>): Promise<T>;
+  /** Remembers the running event; the result delivers the continuation of I/O to that event. */
+  continuation(): (task: () => void) => void;
+  /** The storage is no longer reliable: the object must be reset. */
+  onBroken(error: unknown): void;
+  /** Everything was deleted, or another state was put, or is to be put, in its place. */
+  onReplaced?(): void;
+  /** A flush has ended. */
+  onFlushed?(): void;
+  /** A change of the alarm was committed: its time in milliseconds, or null. */
+  onAlarm(timeMs: number | null): void;
+  /** Throws if the object cannot handle an alarm. */
+  checkAlarm(): void;
+  /** True if the caller for whom the object's code runs now has cancelled the call. */
+  isCancelled?(): boolean;
+  /** A live read for the object's own code. */
+  live(read: StorageRead): LiveSource;
+}
+
+/** `sql`: keys, SQL and recovery. `kv`: keys only, as for classes on workerd's default backend. */
+export type Backend = 'sql' | 'kv';
+
+export interface StorageOptions {
+  /** @default 'sql' */
+  readonly backend?: Backend;
+  /**
+   * `YYYY-MM-DD`: changes that workerd made up to this date apply. Without it, the written
+   * interface applies.
+   */
+  readonly compatibilityDate?: string;
+}
+
+/** From this date on, `deleteAll` also deletes the alarm (workerd: delete_all_deletes_alarm). */
+const DELETE_ALL_DELETES_ALARM = '2026-02-24';
+
+/** True if `deleteAll` deletes the alarm. */
+export function deleteAllDeletesAlarm({ compatibilityDate }: StorageOptions): boolean {
+  return compatibilityDate !== undefined && compatibilityDate >= DELETE_ALL_DELETES_ALARM;
+}

@@ -1,0 +1,278 @@
+// Which transaction SQLite is in, and who opened it.
+//
+//   none      no transaction; the first write opens the implicit one
+//   implicit  writes made since the last turn of the event loop; committed in the next turn, or by `endTurn`
+//   explicit  a stack of frames opened by transaction(): the first is BEGIN, inner ones savepoints
+//
+// transactionSync() adds savepoints of its own that never outlive the call, in any state. A closure that fails
+// while a transaction which it began is still open is undone when that one has ended; a closure that returns then
+// resets the object, as on workerd.
+//
+// Invariant: SQLite is in a transaction exactly when the state is not `none`, and every frame ends. A failure to
+// undo or end (sql/transaction-control) resets the object. The caller is told of every rollback, because its cached
+// schema may be undone.
+//
+// Does not know durability (commits.ts) nor which event may run (the input gate).
+
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import type { Savepoint, TransactionControl } from '../sql/transaction-control.ts';
+
+/** One explicit transaction. Inner ones are savepoints of the outer. */
+export interface Frame {
+  readonly parent: Frame | null;
+  /** Undefined for the outermost one, which is SQLite's transaction. */
+  readonly savepoint: Savepoint | undefined;
+  /** A frame that was rolled back is on the stack until its inner one has ended. */
+  status: 'open' | 'committed' | 'rolledBack';
+}
+
+type State =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'implicit' }
+  | { readonly kind: 'explicit'; readonly frame: Frame };
+
+export interface TransactionEvents {
+  /** SQLite is about to begin a transaction. */
+  begins(): void;
+  /** SQLite committed; it is in the log. A failure here resets the object. */
+  committed(): void;
+  /** Something was undone. `implicit`: the writes of this turn. */
+  rolledBack(options: { implicit: boolean }): void;
+  /** Runs the task in the next turn of the event loop. */
+  nextTurn(task: () => void): void;
+  /** A transaction cannot end as its code wants it to; the object must be reset. */
+  failed(error: unknown): void;
+}
+
+const NONE: State = { kind: 'none' };
+
+export class Transactions {
+  readonly #control: TransactionControl;
+  readonly #events: TransactionEvents;
+  #state: State = NONE;
+  #syncDepth = 0;
+  /** No later turn is needed for a commit: the running code ends its own. */
+  #isInTurn = false;
+
+  constructor(control: TransactionControl, events: TransactionEvents) {
+    this.#control = control;
+    this.#events = events;
+  }
+
+  /** True when writes made now belong to the implicit transaction. */
+  get isImplicit(): boolean {
+    return this.#state.kind !== 'explicit';
+  }
+
+  /** True while the implicit transaction is open. */
+  get isPending(): boolean {
+    return this.#state.kind === 'implicit';
+  }
+
+  /** True inside transactionSync(), where nothing can be committed. */
+  get isSync(): boolean {
+    return this.#syncDepth > 0;
+  }
+
+  /** Opens the implicit transaction unless one is open. Called before every write. */
+  beforeWrite(): void {
+    if (this.#state.kind !== 'none') return;
+    this.#events.begins();
+    this.#control.begin();
+    this.#state = { kind: 'implicit' };
+    if (!this.#isInTurn) this.#events.nextTurn(() => this.endTurn());
+  }
+
+  /** Runs the work as a turn of its own, which the caller ends with `endTurn`. */
+  turn<T>(work: () => T): T {
+    this.#isInTurn = true;
+    try {
+      return work();
+    } finally {
+      this.#isInTurn = false;
+    }
+  }
+
+  /** Commits the implicit transaction, if one is open; a failure has reset the object. */
+  endTurn(): void {
+    this.#commitPending();
+  }
+
+  /**
+   * Commits the implicit transaction now, if one is open, but not inside transactionSync(), which may still
+   * be undone. @throws why the commit failed, and the object is reset
+   */
+  commitImplicit(): void {
+    if (this.isSync) return;
+    const failure = this.#commitPending();
+    if (failure !== undefined) throw failure.error;
+  }
+
+  /** Opens an explicit transaction, inside the open one. */
+  begin(): Frame {
+    this.commitImplicit();
+    const parent = this.#state.kind === 'explicit' ? this.#state.frame : null;
+    const frame: Frame = { parent, savepoint: this.#open(parent), status: 'open' };
+    this.#state = { kind: 'explicit', frame };
+    return frame;
+  }
+
+  /**
+   * Ends an explicit transaction with its changes; does nothing when it was rolled back.
+   *
+   * @throws TRANSACTION_NESTING when an inner one is open, and the object is reset
+   */
+  commit(frame: Frame): void {
+    if (frame.status !== 'open') return;
+    if (!this.#isInnermost(frame)) throw this.#unended();
+    if (frame.savepoint === undefined) this.#control.commit(true);
+    else this.#control.release(frame.savepoint);
+    frame.status = 'committed';
+    this.#leave(frame);
+    if (frame.parent === null) this.#events.committed();
+  }
+
+  /** Undoes an explicit transaction; does nothing when it has ended. @throws TRANSACTION_NESTING */
+  rollback(frame: Frame): void {
+    if (frame.status !== 'open') return;
+    if (!this.#isInnermost(frame)) {
+      throw storageError(
+        'TRANSACTION_NESTING',
+        'rollback: an inner transaction is still open; end it first.',
+      );
+    }
+    this.#undo(frame);
+  }
+
+  /** The closure of an explicit transaction failed: undoes it, once an inner one has ended. */
+  fail(frame: Frame): void {
+    if (frame.status !== 'open') return;
+    if (this.#isInnermost(frame)) this.#undo(frame);
+    else frame.status = 'rolledBack';
+  }
+
+  /** Runs a synchronous callback as one transaction, inside an open one if there is one. */
+  sync<T>(callback: () => T): T {
+    this.beforeWrite();
+    const savepoint = this.#control.save();
+    this.#syncDepth += 1;
+    let result: T;
+    try {
+      result = callback();
+      if (isThenable(result)) throw asyncCallback(result);
+    } catch (error) {
+      this.#syncDepth -= 1;
+      this.#undoWrites(savepoint);
+      throw error;
+    }
+    this.#syncDepth -= 1;
+    if (!this.#control.has(savepoint)) throw endedInside();
+    this.#control.release(savepoint);
+    return result;
+  }
+
+  /** Runs writes that succeed or fail together, without ending an open transaction. */
+  group<T>(writes: () => T): T {
+    const savepoint = this.#control.save();
+    let result: T;
+    try {
+      result = writes();
+    } catch (error) {
+      this.#undoWrites(savepoint);
+      throw error;
+    }
+    this.#control.release(savepoint);
+    return result;
+  }
+
+  /** Rolls everything back, for deleteAll, which would delete it anyway. */
+  discard(): void {
+    if (this.#state.kind === 'none') return;
+    const implicit = this.#state.kind === 'implicit';
+    this.#control.rollback();
+    this.#state = NONE;
+    this.#events.rolledBack({ implicit });
+  }
+
+  // A failure resets the object, and is returned for a caller that can report it too.
+  #commitPending(): { readonly error: unknown } | undefined {
+    if (this.#state.kind !== 'implicit') return undefined;
+    try {
+      this.#control.commit(false);
+      this.#state = NONE;
+      this.#events.committed();
+    } catch (error) {
+      return { error };
+    }
+    return undefined;
+  }
+
+  #open(parent: Frame | null): Savepoint | undefined {
+    if (parent !== null) return this.#control.save();
+    this.#events.begins();
+    this.#control.begin();
+    return undefined;
+  }
+
+  #undo(frame: Frame): void {
+    if (frame.savepoint === undefined) this.#control.rollback();
+    else this.#control.undo(frame.savepoint);
+    frame.status = 'rolledBack';
+    this.#leave(frame);
+    this.#events.rolledBack({ implicit: false });
+  }
+
+  /** After a critical error SQLite has rolled everything back, the savepoint included. */
+  #undoWrites(savepoint: Savepoint): void {
+    if (!this.#control.isOpen) return;
+    if (!this.#control.has(savepoint)) throw endedInside();
+    this.#control.undo(savepoint);
+    this.#events.rolledBack({ implicit: false });
+  }
+
+  /** A frame has ended, and so does the one around it if that waits to be undone. */
+  #leave({ parent }: Frame): void {
+    this.#state = parent === null ? NONE : { kind: 'explicit', frame: parent };
+    if (parent?.status === 'rolledBack') this.#undo(parent);
+  }
+
+  #isInnermost(frame: Frame): boolean {
+    return this.#state.kind === 'explicit' && this.#state.frame === frame;
+  }
+
+  #unended(): Error {
+    const error = storageError(
+      'TRANSACTION_NESTING',
+      'transaction(): the closure returned while a transaction that it had begun was still open, so neither could ' +
+        'be committed; await the inner one. The object was reset, and nothing of both is stored.',
+    );
+    Object.defineProperty(error, 'durableObjectReset', { value: true, configurable: true });
+    this.#events.failed(error);
+    return error;
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    typeof (value as { then?: unknown }).then === 'function'
+  );
+}
+
+function asyncCallback(result: PromiseLike<unknown>) {
+  // Later operations of the callback are refused or have no effect here; its failure is reported.
+  result.then(undefined, () => {});
+  return storageError(
+    'TRANSACTION_ASYNC',
+    'transactionSync(): the callback returned a promise, and was rolled back; use transaction().',
+  );
+}
+
+function endedInside() {
+  return storageError(
+    'TRANSACTION_NESTING',
+    'transactionSync(): deleteAll() or rollback() inside ended the transaction: the callback’s earlier writes are ' +
+      'undone, its later writes stay. Call them outside.',
+  );
+}

@@ -1,0 +1,492 @@
+// The branches of a host's objects: where each begins, and the files that its instance opens.
+//
+// A branch is an object of its own, whose database lies on a moment of its origin: the files of the branch hold only the
+// pages that it has changed. A branch that is not kept ends with the last of its holders, and its files are in
+// memory until they are large. A branch that is kept is in its origin's list of branches.
+//
+// Invariants: the origin stays open while an instance of a branch is, and keeps the history that its branches need. An
+// instance of a branch is reset when its origin is, and the next one finds the same moment. A branch ends with its origin.
+
+import type { Decisions } from '../../../src/shared/contract/arguments.ts';
+import type { BranchMergeResult } from '../../../src/shared/contract/changes.ts';
+import {
+  isStorageError,
+  type StorageError,
+  storageError,
+} from '../../../src/shared/contract/errors.ts';
+import { BRANCH_DEPTH_MAX } from '../../../src/shared/contract/limits.ts';
+import {
+  addressKey,
+  branchAddress,
+  branchKey,
+  branchOrigin,
+  type ObjectAddress,
+} from '../../../src/shared/contract/object-id.ts';
+import type { ObjectMedium } from '../../engine/file/medium.ts';
+import { ScratchDirectory } from '../../engine/file/scratch-directory.ts';
+import type { Annotation } from '../../engine/log/annotation.ts';
+import { sequenceIn } from '../../engine/log/bookmark.ts';
+import type { BranchBase } from '../../engine/log/branch-main.ts';
+import type { LogEnvironment } from '../../engine/log/commit-log.ts';
+import { type KeptBranch, KeptBranches } from '../../engine/log/kept-branches.ts';
+import { PagesInFile } from '../../engine/log/kept-pages.ts';
+import { ObjectFiles } from '../../engine/log/object-files.ts';
+import type { PastState } from '../../engine/log/past-state.ts';
+import type { OpenState } from '../../engine/storage/past.ts';
+import type { ObjectInstance, OpenedBranch } from '../instance/object-instance.ts';
+import type { Cancellation } from '../io/cancellation.ts';
+import type { Instances } from './instances.ts';
+import { promoteBranch } from './replace-database.ts';
+
+/** How often the states of a merge are opened before it rejects. */
+const TRIES_MAX = 3;
+
+/** What a branch is made with. */
+export interface ForkRequest {
+  /** A bookmark, a time in milliseconds, or now. */
+  readonly at: string | number | null;
+  readonly name: string | null;
+  readonly isKept: boolean;
+  /** What the code of a class sends to others is sent. */
+  readonly sends: boolean;
+}
+
+/** A branch that is not kept. */
+interface Temporary extends Omit<KeptBranch, 'isLeaving'> {
+  readonly files: ScratchDirectory;
+  /** How many sessions use it; null: none has yet. */
+  holders: number | null;
+}
+
+interface Environment {
+  now(): number;
+  randomUint32(): number;
+  readonly medium: ObjectMedium;
+}
+
+export class Branches {
+  readonly #instances: Instances;
+  readonly #environment: Environment;
+  /** By key of the origin, then by id. */
+  readonly #temporary = new Map<string, Map<string, Temporary>>();
+  /** The last opening of a branch, by depth. */
+  readonly #openings = new Map<number, Promise<unknown>>();
+  /** Keys of folders that an earlier host may have left. */
+  #left: Promise<string[]> | undefined;
+
+  constructor(instances: Instances, environment: Environment) {
+    this.#instances = instances;
+    this.#environment = environment;
+  }
+
+  /** The sequence of the oldest moment of an object that a branch in memory needs; infinite: there is none. */
+  pinnedSequence(key: string): number {
+    const branches = [...(this.#temporary.get(key)?.values() ?? [])];
+    return Math.min(...branches.map(({ bookmark }) => sequenceIn(bookmark)));
+  }
+
+  /**
+   * Makes a branch, within an event of its origin. Nothing is opened. A temporary branch waits for its first holder.
+   *
+   * @throws INVALID_ARGUMENT; BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, CORRUPT, DISK_FULL, IO
+   */
+  async fork(origin: ObjectInstance, request: ForkRequest): Promise<KeptBranch> {
+    const { branchPoint } = origin.storage;
+    const key = addressKey(origin.address);
+    this.#checkFork(origin, request);
+    const branch: KeptBranch = {
+      id: this.#newId(),
+      name: request.name,
+      bookmark: await branchPoint.find(request.at),
+      createdMs: this.#environment.now(),
+      sends: request.sends,
+      isLeaving: false,
+    };
+    void this.#sweep(key, branchPoint.kept);
+    if (request.isKept) {
+      await known(origin, branchPoint.kept.add(branch));
+      return branch;
+    }
+    const moved = branchKey(key, branch.id);
+    const { medium } = this.#environment;
+    const files = new ScratchDirectory(
+      () => medium.directory(moved),
+      () => medium.remove(moved),
+    );
+    const branches = this.#temporary.get(key) ?? new Map<string, Temporary>();
+    branches.set(branch.id, { ...branch, files, holders: null });
+    this.#temporary.set(key, branches);
+    return branch;
+  }
+
+  /** One more user of a branch; the result ends the use, and the last one a branch that is not kept. */
+  hold(address: ObjectAddress): () => void {
+    const found = this.#find(address);
+    if (found === undefined) return () => {};
+    found.holders = (found.holders ?? 0) + 1;
+    return () => {
+      found.holders = (found.holders ?? 1) - 1;
+      if (found.holders === 0) this.#drop(address);
+    };
+  }
+
+  /** Who has made the branch is gone: it ends, unless it is kept or has had a user. */
+  abandon(address: ObjectAddress): void {
+    if (this.#find(address)?.holders === null) this.#drop(address);
+  }
+
+  /**
+   * Opens the files of a branch on its origin, which is opened too. Of each depth one is opened at a time: an opening
+   * holds its origin while it waits for files, and many would wait for each other's origins.
+   *
+   * @throws BRANCH_ENDED, and what opening the origin, its moment and the files throws
+   */
+  open(address: ObjectAddress, environment: LogEnvironment): Promise<OpenedBranch> {
+    const depth = address.branch?.length ?? 0;
+    const earlier = this.#openings.get(depth) ?? Promise.resolve();
+    const opened = earlier.then(() => this.#openNext(address, environment));
+    this.#openings.set(
+      depth,
+      opened.catch(() => {}),
+    );
+    return opened;
+  }
+
+  async #openNext(address: ObjectAddress, environment: LogEnvironment): Promise<OpenedBranch> {
+    const way = branchOrigin(address);
+    if (way === null) throw storageError('INTERNAL', 'open: the object is not a branch.');
+    const useOrigin = async (origin: ObjectInstance): Promise<OpenedBranch> => {
+      const { branchPoint } = origin.storage;
+      const found = this.#mustFind(address, origin);
+      const release = origin.retain();
+      const key = addressKey(address);
+      const { medium } = this.#environment;
+      const scratch = new ScratchDirectory(
+        () => medium.directory(baseKey(key)),
+        () => medium.remove(baseKey(key)),
+      );
+      const letGo = () => {
+        release();
+        scratch.end().catch(() => {}); // the next host removes it
+      };
+      let state: PastState;
+      try {
+        const kept = new PagesInFile(await scratch.open('pages'));
+        state = await branchPoint.open(found.bookmark, kept);
+      } catch (error) {
+        letGo();
+        throw error;
+      }
+      const base = new OriginMoment(state, () => {
+        state.whenEnded(() => {}); // the branch has ended by itself
+        branchPoint.close(state);
+        letGo();
+      });
+      state.whenEnded(() => this.#originEnded(address));
+      try {
+        const directory = 'files' in found ? found.files : await medium.directory(key);
+        const files = await ObjectFiles.open(directory, environment, { base });
+        return { files, sends: found.sends };
+      } catch (error) {
+        base.release();
+        throw error;
+      }
+    };
+    return this.#instances.use(way.origin, useOrigin, branchEnded('its origin is deleted'));
+  }
+
+  /** The branches of an object that are kept. */
+  list({ storage }: ObjectInstance): KeptBranch[] {
+    return storage.branchPoint.kept.list.filter(({ isLeaving }) => !isLeaving);
+  }
+
+  /** True if the object has a branch, kept or not. */
+  has({ address, storage }: ObjectInstance): boolean {
+    return storage.branchPoint.kept.list.length > 0 || this.#temporary.has(addressKey(address));
+  }
+
+  /** Deletes a branch that is kept; false if there is none of this name. @throws DISK_FULL, IO */
+  async delete(origin: ObjectInstance, name: string): Promise<boolean> {
+    const { kept } = origin.storage.branchPoint;
+    const found = this.list(origin).find((branch) => branch.name === name);
+    if (found === undefined) return false;
+    await known(origin, kept.leave(found.id));
+    await this.#removeKept(addressKey(origin.address), kept, found.id);
+    return true;
+  }
+
+  /** Makes the state of a branch that of its origin, durably; see ObjectHost. */
+  promote(address: ObjectAddress, cancellation?: Cancellation, by?: Annotation): Promise<string> {
+    return this.#instances.use(address, async (branch) => {
+      const { storage } = branch;
+      const way = branchOrigin(address);
+      if (way === null) throw storageError('INTERNAL', 'promote: the object is not a branch.');
+      const now = await branch.deliver(() => ({
+        bookmark: storage.currentBookmark(),
+        alarm: storage.storedAlarm,
+      }));
+      const state = await storage.branchPoint.open(now.bookmark, new Map());
+      try {
+        return await this.#instances.use(way.origin, (origin) => {
+          const { bookmark: began } = this.#mustFind(address, origin);
+          return promoteBranch(origin, { began, state, alarm: now.alarm }, cancellation, by);
+        });
+      } finally {
+        storage.branchPoint.close(state);
+      }
+    });
+  }
+
+  /** Opens a state of a branch to be compared: of a bookmark of its own, or of now. @throws BRANCH_ENDED, as `at` */
+  openState(address: ObjectAddress, bookmark: string | null): Promise<OpenState> {
+    return this.#instances.use(address, (branch) =>
+      branch.deliver(() => branch.storage.past.openState(bookmark)),
+    );
+  }
+
+  /**
+   * Makes on the origin of a branch what the branch has changed since it began, durably; see ObjectHost. Nothing of the
+   * origin waits while the states are opened.
+   */
+  async merge(
+    address: ObjectAddress,
+    bookmark: string | null,
+    decisions: Decisions | null,
+    cancellation?: Cancellation,
+    by?: Annotation,
+  ): Promise<BranchMergeResult> {
+    const way = branchOrigin(address);
+    if (way === null) throw storageError('INTERNAL', 'merge: the object is not a branch.');
+    let at = bookmark;
+    for (let tries = 1; ; tries++) {
+      const opened = await this.#instances.use(address, (branch) =>
+        branch.deliver(async () => {
+          const { past } = branch.storage;
+          const after = await past.openState(at);
+          return {
+            branchBookmark: after.bookmark!,
+            comparison: await past.compareStates(past.beginning, after),
+          };
+        }),
+      );
+      const { branchBookmark, comparison } = opened;
+      at = branchBookmark;
+      try {
+        const result = await this.#instances.use(way.origin, (origin) => {
+          this.#mustFind(address, origin);
+          return origin.deliver(() => {
+            cancellation?.check();
+            origin.context.author = by;
+            return origin.storage.makeChanges(comparison, decisions);
+          });
+        });
+        return { ...result, branchBookmark };
+      } catch (error) {
+        // It made room for others while it waited for the origin, and has changed nothing.
+        const isClosed = isStorageError(error) && error.code === 'MOMENT_CLOSED';
+        if (!isClosed || tries === TRIES_MAX) throw error;
+      } finally {
+        comparison.close();
+      }
+    }
+  }
+
+  /** The object is about to be removed, and has no instance: all of its branches end. @throws IO */
+  async endAll(address: ObjectAddress): Promise<void> {
+    const key = addressKey(address);
+    const reason = branchEnded('its origin was deleted');
+    for (const id of this.#temporary.get(key)?.keys() ?? []) {
+      await this.#end(branchAddress(address, id), reason);
+    }
+    await this.#removeBelow(key, reason);
+  }
+
+  /** Nobody waits for it. Files that cannot be removed now are, by the next host. */
+  #drop(address: ObjectAddress): void {
+    this.#end(address, branchEnded('it was closed')).catch(() => {});
+  }
+
+  #checkFork(origin: ObjectInstance, { name, isKept }: ForkRequest): void {
+    const { address } = origin;
+    const isTemporary = this.#find(address) !== undefined;
+    if (isKept && isTemporary) {
+      throw refused('a branch of a branch that is not kept cannot be kept; keep its origin too.');
+    }
+    if ((address.branch?.length ?? 0) >= BRANCH_DEPTH_MAX) {
+      throw refused(`branches nest at most ${BRANCH_DEPTH_MAX} deep.`);
+    }
+    if (!isKept) return;
+    if (name === null) throw refused('a branch that is kept needs a name.');
+    if (this.list(origin).some((branch) => branch.name === name)) {
+      throw refused(`there is a branch "${name}" already; delete it, or choose another name.`);
+    }
+  }
+
+  #find(address: ObjectAddress): Temporary | undefined {
+    const way = branchOrigin(address);
+    return way === null ? undefined : this.#temporary.get(addressKey(way.origin))?.get(way.id);
+  }
+
+  /** @throws BRANCH_ENDED */
+  #mustFind(address: ObjectAddress, { storage }: ObjectInstance): Temporary | KeptBranch {
+    const temporary = this.#find(address);
+    if (temporary !== undefined) return temporary;
+    const kept = storage.branchPoint.kept.find(branchOrigin(address)?.id ?? '');
+    if (kept !== undefined && !kept.isLeaving) return kept;
+    throw branchEnded(
+      'it was closed or deleted, or its origin or the worker that held it has ended',
+    );
+  }
+
+  // The instance is reset in a later microtask: SQLite may be on the stack now.
+  #originEnded(address: ObjectAddress): void {
+    void this.#instances.reset(addressKey(address), originRestarted());
+  }
+
+  /** Ends a branch that is not kept, and those below it. @throws IO */
+  async #end(address: ObjectAddress, reason: Error): Promise<void> {
+    const way = branchOrigin(address);
+    const found = this.#find(address);
+    if (way === null || found === undefined) return;
+    const originKey = addressKey(way.origin);
+    const siblings = this.#temporary.get(originKey);
+    siblings?.delete(way.id);
+    if (siblings?.size === 0) this.#temporary.delete(originKey);
+    const key = addressKey(address);
+    for (const id of this.#temporary.get(key)?.keys() ?? []) {
+      await this.#end(branchAddress(address, id), reason);
+    }
+    await this.#instances.end(key, reason, () => found.files.end());
+  }
+
+  /** Removes the files of a branch that is leaving, and forgets it. @throws IO, DISK_FULL */
+  async #removeKept(originKey: string, kept: KeptBranches, id: string): Promise<void> {
+    const key = branchKey(originKey, id);
+    const reason = branchEnded('it was deleted');
+    await this.#instances.end(key, reason, async () => {
+      await this.#removeBelow(key, reason);
+      await this.#environment.medium.remove(key);
+    });
+    await kept.remove(id);
+  }
+
+  /** Removes the branches that an object without an instance keeps, and those below them. @throws IO */
+  async #removeBelow(originKey: string, reason: Error): Promise<void> {
+    const { medium } = this.#environment;
+    for (const id of await this.#keptIds(originKey)) {
+      const key = branchKey(originKey, id);
+      await this.#instances.end(key, reason, async () => {
+        await this.#removeBelow(key, reason);
+        await medium.remove(key);
+      });
+    }
+  }
+
+  /** Of an object without an instance. If its list is damaged, the folders name them. @throws IO */
+  async #keptIds(originKey: string): Promise<Iterable<string>> {
+    const { medium } = this.#environment;
+    const directory = await medium.directory(originKey);
+    try {
+      const kept = await KeptBranches.open(directory, await directory.names());
+      return kept.list.map(({ id }) => id);
+    } catch (error) {
+      if (!isStorageError(error) || error.code !== 'CORRUPT') throw error;
+      const keys = await medium.keys();
+      return new Set(keys.flatMap((key) => idBelow(key, originKey) ?? []));
+    }
+  }
+
+  /** Removes what an earlier host left of branches of this object: temporary branches, and interrupted deletions. */
+  async #sweep(originKey: string, kept: KeptBranches): Promise<void> {
+    const { medium } = this.#environment;
+    this.#left ??= medium.keys();
+    try {
+      const left = await this.#left;
+      const leaving = kept.list.filter(({ isLeaving }) => isLeaving);
+      for (const { id } of leaving) await this.#removeKept(originKey, kept, id);
+      const isBelow = (key: string) => idBelow(key, originKey) !== null;
+      for (const key of left) {
+        if (isBelow(key) && this.#isLeft(key, originKey, kept)) await medium.remove(key);
+      }
+      this.#left = Promise.resolve(left.filter((key) => !isBelow(key)));
+    } catch {
+      this.#left = undefined; // space that is not used; the next fork tries again
+    }
+  }
+
+  /** True if no branch of the object has this folder: it, or pages of its moment, are of an earlier host. */
+  #isLeft(key: string, originKey: string, kept: KeptBranches): boolean {
+    const id = idBelow(key, originKey) ?? '';
+    if (this.#temporary.get(originKey)?.has(id)) return false;
+    const own = branchKey(originKey, id);
+    return kept.find(id) === undefined || (key === baseKey(own) && !this.#instances.has(own));
+  }
+
+  #newId(): string {
+    const words = [0, 1, 2, 3].map(() => this.#environment.randomUint32());
+    return words.map((word) => word.toString(16).padStart(8, '0')).join('');
+  }
+}
+
+/** The moment of the origin, as the files of a branch read it. */
+class OriginMoment implements BranchBase {
+  readonly state: PastState;
+  readonly #close: () => void;
+  readonly pageCount: number;
+
+  constructor(state: PastState, close: () => void) {
+    this.state = state;
+    this.#close = close;
+    this.pageCount = state.pageCount;
+  }
+
+  read(target: Uint8Array, offset: number): boolean {
+    if (this.state.ended) throw originRestarted();
+    return this.state.read(target, offset);
+  }
+
+  sizeBytes(): number {
+    return this.state.sizeBytes();
+  }
+
+  release(): void {
+    this.#close();
+  }
+}
+
+/** A change of the list that failed is perhaps stored: the object is reset, and its next instance knows. */
+async function known(origin: ObjectInstance, change: Promise<void>): Promise<void> {
+  try {
+    await change;
+  } catch (error) {
+    const { code } = error as { readonly code?: string };
+    if (code === 'IO' || code === 'DISK_FULL') origin.reset(error, 'storage');
+    throw error;
+  }
+}
+
+/** Where the earlier pages of a branch's origin go when they are many. */
+function baseKey(key: string): string {
+  return branchKey(key, 'base');
+}
+
+/** The id of the object's branch that a folder is of, or is below; null if there is none. */
+function idBelow(key: string, originKey: string): string | null {
+  const begin = branchKey(originKey, '');
+  return key.startsWith(begin) ? key.slice(begin.length).split(/[~.]/)[0]! : null;
+}
+
+function refused(fact: string): Error {
+  return storageError('INVALID_ARGUMENT', `fork: ${fact}`);
+}
+
+function branchEnded(fact: string): StorageError {
+  return storageError('BRANCH_ENDED', `The branch has ended: ${fact}. Fork again.`);
+}
+
+function originRestarted(): Error {
+  return storageError(
+    'OBJECT_RESET',
+    'The origin of the branch has restarted, and the branch with it.',
+  );
+}

@@ -1,0 +1,67 @@
+// A host's notes in its catalog as its objects open, rest and leave.
+//
+// Invariant: a full disk never keeps an object that the catalog knows from being opened, closed or deleted. While it
+// could not be noted that the object is live, its alarm may not change, so that the entry is never later than the alarm.
+//
+// Does not know instances and files.
+
+import { addressKey, type ObjectAddress } from '../../../src/shared/contract/object-id.ts';
+import { isDiskFull } from '../../engine/file/file.ts';
+import type { ObjectCatalog } from '../catalog/catalog.ts';
+
+export class CatalogNotes {
+  readonly #catalog: ObjectCatalog;
+  /** Objects of which it could not be noted that they are live, with the reason. */
+  readonly #unnoted = new Map<string, Error>();
+
+  constructor(catalog: ObjectCatalog) {
+    this.#catalog = catalog;
+  }
+
+  /**
+   * Adds an object of a class, before its alarm can change. Only its instance knows whether it has a handler for
+   * one. True if the object was stored before.
+   *
+   * @throws DISK_FULL if the catalog does not know the object yet
+   */
+  async add(address: ObjectAddress): Promise<boolean> {
+    const { className, id, facet, branch } = address;
+    // Its parent finds a facet, and its origin a branch.
+    if (className === null || facet !== undefined || branch !== undefined) return false;
+    const key = addressKey(address);
+    const name = id.name !== undefined && { name: id.name };
+    try {
+      const entry = { key, className, id: id.toString(), ...name, wakeMs: 0 };
+      const wasStored = await this.#catalog.add(entry);
+      this.#unnoted.delete(key);
+      return wasStored;
+    } catch (error) {
+      const known = isDiskFull(error) ? await this.#catalog.find(key) : undefined;
+      if (known === undefined) throw error;
+      this.#unnoted.set(key, error as Error);
+      return known.isStored === true;
+    }
+  }
+
+  /** @throws DISK_FULL while the object's alarm may not change; the catalog is told again */
+  checkAlarm(address: ObjectAddress): void {
+    const error = this.#unnoted.get(addressKey(address));
+    if (error === undefined) return;
+    this.add(address).catch(() => {}); // the next alarm tries again
+    throw error;
+  }
+
+  /** The object was closed with this alarm. Without the note, the next host looks at it once more. */
+  async rest(key: string, wakeMs: number | null): Promise<void> {
+    await this.#catalog.rest(key, wakeMs).catch(unlessDiskFull);
+  }
+
+  /** The object's files are about to be removed. Without the note, it counts as missing after a crash. */
+  async leaving(key: string): Promise<void> {
+    await this.#catalog.leaving(key).catch(unlessDiskFull);
+  }
+}
+
+function unlessDiskFull(error: unknown): void {
+  if (!isDiskFull(error)) throw error;
+}

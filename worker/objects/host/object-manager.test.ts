@@ -1,0 +1,105 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { addressKey } from '../../../src/shared/contract/object-id.ts';
+import { MemoryMedium } from '../../engine/file/medium.ts';
+import { DurableObject } from '../../realm/library/library.ts';
+import { type RunningHost, startHost } from '../../start/boot/start-host.ts';
+import { loadSqliteInNode } from '../../testing/sqlite.ts';
+import { MemoryCatalog } from '../catalog/catalog.ts';
+import { ClassRegistry } from '../instance/object-class.ts';
+
+/** Names of objects whose constructor throws. */
+const broken = new Set<string>();
+
+class Reminder extends DurableObject {
+  constructor(...parameters: ConstructorParameters<typeof DurableObject>) {
+    super(...parameters);
+    if (broken.has(this.ctx.id.name ?? '')) throw new Error('The constructor fails.');
+  }
+  async remind(inMs: number): Promise<void> {
+    await this.ctx.storage.put('text', 'x'.repeat(1000));
+    await this.ctx.storage.setAlarm(Date.now() + inMs);
+  }
+  async text(): Promise<string | undefined> {
+    return this.ctx.storage.get('text');
+  }
+  wait(): Promise<never> {
+    return new Promise(() => {});
+  }
+  alarm(): void {}
+}
+
+let running: RunningHost;
+let medium: MemoryMedium;
+let catalog: MemoryCatalog;
+let room: (name: string) => Reminder & { readonly id: { toString(): string } };
+
+beforeEach(async () => {
+  const sqlite = await loadSqliteInNode();
+  broken.clear();
+  medium = new MemoryMedium();
+  catalog = new MemoryCatalog();
+  const classes = new ClassRegistry({ Reminder });
+  running = await startHost({ sqlite, medium, catalog, isDedicated: false }, classes, {});
+  const env = running.namespaces.outsideEnv as {
+    Reminder: { getByName(name: string): ReturnType<typeof room> };
+  };
+  room = (name) => env.Reminder.getByName(name);
+});
+
+afterEach(() => running.close());
+
+function addressOf(name: string) {
+  return { className: 'Reminder', id: running.host.classes.get('Reminder').ids.fromName(name) };
+}
+
+test('[CONN10] the objects of a class are listed, with size, name and alarm', async () => {
+  const { manager } = running;
+  await manager.clock.set(1_000_000);
+  expect(await manager.list('Reminder')).toEqual([]);
+  await room('a').remind(5000);
+  await room('b').text();
+  const listed = await manager.list('Reminder');
+  const byName = new Map(listed.map((object) => [object.address.id.name, object]));
+  expect(byName.get('a')).toMatchObject({ nextAlarm: 1_005_000 });
+  expect(byName.get('a')!.sizeBytes).toBeGreaterThan(1000);
+  expect(byName.get('b')).toMatchObject({ nextAlarm: null });
+  await expect(manager.list('Nope')).rejects.toMatchObject({ code: 'UNKNOWN_CLASS' });
+});
+
+test('[CONN10] a deleted object is gone; its unanswered calls reject', async () => {
+  const { manager } = running;
+  await room('a').remind(60_000);
+  const pending = expect(room('a').wait()).rejects.toMatchObject({ code: 'OBJECT_RESET' });
+  await room('a').text();
+  await manager.delete(addressOf('a'));
+  await pending;
+  expect(await manager.list('Reminder')).toEqual([]);
+  expect(await room('a').text()).toBe(undefined);
+});
+
+test('[CONN13] an object that cannot be opened is listed with the reason, beside the others', async () => {
+  const { manager, host } = running;
+  const names = ['damaged', 'failing', 'sound'];
+  for (const name of names) await room(name).remind(60_000);
+  for (const name of names) {
+    await host.evict(addressOf(name));
+    // As a crash leaves it: the object has to be opened to be listed.
+    await catalog.rest(addressKey(addressOf(name)), 0);
+  }
+  broken.add('failing');
+  const directory = await medium.directory(addressKey(addressOf('damaged')));
+  const file = await directory.open('checkpoint');
+  file.write(new Uint8Array(file.sizeBytes()).fill(0xff), 0);
+  file.close();
+
+  const listed = await manager.list('Reminder');
+  const byName = new Map(listed.map((object) => [object.address.id.name, object]));
+  expect(byName.get('damaged')).toMatchObject({ nextAlarm: null, error: { code: 'CORRUPT' } });
+  expect(byName.get('failing')).toMatchObject({
+    nextAlarm: null,
+    error: { message: 'The constructor fails.' },
+  });
+  expect(byName.get('sound')).toMatchObject({ nextAlarm: expect.any(Number), error: null });
+  await manager.delete(addressOf('damaged'));
+  expect(await manager.list('Reminder')).toHaveLength(2);
+});

@@ -1,0 +1,118 @@
+// Replaces an object's database while the object lives: by a SQLite file, or by an earlier state of its own.
+//
+// Invariant: nothing of the object runs between the replacement and its reset. The state of its instance is
+// about the old data and must not be written into the new.
+
+import { storageError } from '../../../src/shared/contract/errors.ts';
+import type { ForeignDatabase } from '../../engine/import/foreign-database.ts';
+import type { Annotation } from '../../engine/log/annotation.ts';
+import type { PastState } from '../../engine/log/past-state.ts';
+import type { ObjectInstance } from '../instance/object-instance.ts';
+import type { Cancellation } from '../io/cancellation.ts';
+
+/**
+ * Copies the database into the object's and resets the object once that is durable; returns the
+ * bookmark that undoes it. Waits for open critical sections.
+ *
+ * @throws DISK_FULL, IO: nothing has changed
+ */
+export async function replaceDatabase(
+  instance: ObjectInstance,
+  source: ForeignDatabase,
+  by?: Annotation,
+): Promise<string> {
+  const reason = storageError(
+    'OBJECT_RESET',
+    'importDatabase() replaced the database of the object, which restarts.',
+  );
+  const replace: Change = (storage) => storage.replaceDatabase(source, reason);
+  const result = await changeAndReset(instance, reason, by, replace);
+  if ('notBegun' in result) throw result.notBegun;
+  return result.undo;
+}
+
+/**
+ * The bookmark that undoes the replacement; or it had not begun when the instance ended, and changed
+ * nothing.
+ */
+export type Replaced = { readonly undo: string } | { readonly notBegun: unknown };
+
+/**
+ * Has the next instance go back to a bookmark, or to a time in milliseconds, and resets this one once that is
+ * durable. Waits for open critical sections.
+ *
+ * @throws BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE; DISK_FULL, IO
+ */
+export function restoreDatabase(
+  instance: ObjectInstance,
+  moment: string | number,
+  cancellation?: Cancellation,
+  by?: Annotation,
+): Promise<Replaced> {
+  const reason = storageError(
+    'OBJECT_RESET',
+    'restore: the object goes back to an earlier moment.',
+  );
+  return changeAndReset(instance, reason, by, async (storage) => {
+    cancellation?.check();
+    const bookmark =
+      typeof moment === 'string' ? moment : await storage.past.bookmarkForTime(moment);
+    return storage.restoreAtNextStart(bookmark);
+  });
+}
+
+/**
+ * Makes the state of a branch that of the object, if that is as it was when the branch began (at the bookmark), and
+ * resets the object once that is durable. Waits for open critical sections.
+ *
+ * @throws CONFLICT, DISK_FULL, IO: nothing has changed
+ */
+export async function promoteBranch(
+  instance: ObjectInstance,
+  branch: { readonly began: string; readonly state: PastState; readonly alarm: number | null },
+  cancellation?: Cancellation,
+  by?: Annotation,
+): Promise<string> {
+  const reason = storageError(
+    'OBJECT_RESET',
+    'promote: a branch became the object, which restarts.',
+  );
+  const result = await changeAndReset(instance, reason, by, (storage) => {
+    cancellation?.check();
+    storage.branchPoint.mustBeAt(branch.began);
+    return storage.promote(branch.state, branch.alarm, reason);
+  });
+  if ('notBegun' in result) throw result.notBegun;
+  return result.undo;
+}
+
+type Change = (storage: ObjectInstance['storage']) => string | Promise<string>;
+
+/** One event of the object: no other runs between the change and the reset. */
+async function changeAndReset(
+  instance: ObjectInstance,
+  reason: Error,
+  by: Annotation | undefined,
+  change: Change,
+): Promise<Replaced> {
+  const { storage } = instance;
+  let hasBegun = false;
+  let undo = '';
+  try {
+    await instance.deliver(() => {
+      instance.context.author = by;
+      return storage.environment.section(async () => {
+        hasBegun = true;
+        undo = await change(storage);
+        await storage.durability();
+        await instance.confirmed;
+        instance.reset(reason, 'outside');
+      });
+    });
+  } catch (error) {
+    if (!hasBegun) return { notBegun: error };
+    // The reset rejects every event, also the event that asked for it.
+    if (error !== reason) throw error;
+  }
+  return { undo };
+}

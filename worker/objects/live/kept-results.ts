@@ -1,0 +1,179 @@
+// Which results of live reads a worker keeps for the next visit of pages, and when it writes them: the last one of each
+// read, a while after it was published, all that are due in one transaction.
+//
+// Invariant: a result is kept only after everything it shows is durable, and never once its object was deleted,
+// emptied or replaced after it was read: each of these begins a new era of the object, drops everything that was kept of it,
+// and is answered after that. One worker of a directory writes, so a result is never replaced by an older one.
+//
+// Does not know where results are kept, and nothing waits for that but the end of an era. A failure is told, and
+// changes nothing else.
+
+import { addressKey, type ObjectAddress } from '../../../src/shared/contract/object-id.ts';
+import {
+  KEPT_RESULT_BYTES_MAX,
+  type KeptChange,
+  keptBelow,
+  keptKey,
+} from '../../../src/shared/live/kept-database.ts';
+import type { LiveKeep } from '../../../src/shared/wire/protocol.ts';
+
+/** How long a result waits for the next one of its read: longer than the pauses of a user who types. */
+export const KEEP_DELAY_MS = 300;
+
+/** How the browser keeps results. */
+export interface KeptRows {
+  readonly isClosed: boolean;
+  keep(changes: readonly KeptChange[], nowMs: number): Promise<void>;
+  drop(range: IDBKeyRange): Promise<void>;
+  close(): void;
+}
+
+export interface KeptEnvironment {
+  readonly directory: string;
+  /** Opens the rows; without `isMade`, null if there are none. */
+  open(isMade: boolean): Promise<KeptRows | null>;
+  /** Milliseconds since the epoch, as pages see it. */
+  now(): number;
+  /** Runs the task after the delay, in real time. */
+  after(delayMs: number, task: () => void): void;
+}
+
+/** The results of one object since it last became another. */
+export type Era = object;
+
+export class KeptResults {
+  readonly #environment: KeptEnvironment;
+  readonly #eras = new Map<string, Era>();
+  /** By the text of their keys. */
+  readonly #due = new Map<
+    string,
+    { readonly change: KeptChange; readonly address: ObjectAddress }
+  >();
+  /** Objects of which something may still be kept, because dropping it has failed. */
+  readonly #undropped = new Map<string, ObjectAddress>();
+  #rows: Promise<KeptRows | null> | undefined;
+  /** One transaction after the other: WebKit keeps the locks of a worker that ends among several. */
+  #last: Promise<unknown> = Promise.resolve();
+  #isTimed = false;
+  /** Told the object of which results could not be kept or dropped. */
+  onFailed: (address: ObjectAddress) => void = () => {};
+
+  constructor(environment: KeptEnvironment) {
+    this.#environment = environment;
+  }
+
+  /** Taken when a read begins, and given with its result. */
+  era(address: ObjectAddress): Era {
+    const object = addressKey(address);
+    const known = this.#eras.get(object) ?? {};
+    this.#eras.set(object, known);
+    return known;
+  }
+
+  /** The result of a read of that era, soon; undefined: it has failed, and none is kept. */
+  keep(
+    address: ObjectAddress,
+    era: Era,
+    { user, read, isPrivate }: LiveKeep,
+    result: { readonly bytes: Uint8Array; readonly schema: number } | undefined,
+  ): void {
+    const object = addressKey(address);
+    if (this.#eras.get(object) !== era) return;
+    const { directory, now, after } = this.#environment;
+    const key = keptKey(directory, object, user, read);
+    const isKept =
+      !isPrivate && result !== undefined && result.bytes.byteLength <= KEPT_RESULT_BYTES_MAX;
+    const bytes = isKept ? result.bytes : null;
+    const change = { key, bytes, keptMs: now(), schema: result?.schema ?? null };
+    this.#due.set(JSON.stringify(key), { change, address });
+    if (this.#isTimed) return;
+    this.#isTimed = true;
+    after(KEEP_DELAY_MS, () => {
+      this.#isTimed = false;
+      void this.#write();
+    });
+  }
+
+  /**
+   * The object is deleted, emptied or replaced: resolves when nothing is kept of it any more. Never rejects; a
+   * failure is told, and tried again before anything else is kept.
+   */
+  drop(address: ObjectAddress): Promise<void> {
+    const object = addressKey(address);
+    this.#eras.delete(object);
+    for (const [text, { change }] of this.#due) {
+      if (change.key[2] === object) this.#due.delete(text);
+    }
+    this.#undropped.set(object, address);
+    return this.#inTurn(() => this.#dropAll());
+  }
+
+  /** Ends after what is due is kept. */
+  async close(): Promise<void> {
+    await this.#write();
+    (await this.#rows?.catch(() => null))?.close();
+  }
+
+  #write(): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#dropAll();
+      const due = [...this.#due.values()].filter(
+        ({ address }) => !this.#undropped.has(addressKey(address)),
+      );
+      this.#due.clear();
+      const changes = due.map(({ change }) => change);
+      if (changes.length === 0) return;
+      try {
+        const isMade = changes.some(({ bytes }) => bytes !== null);
+        const rows = await this.#open(isMade);
+        await rows?.keep(changes, this.#environment.now());
+      } catch {
+        this.#failed(due.map(({ address }) => address));
+      }
+    });
+  }
+
+  async #dropAll(): Promise<void> {
+    const { directory } = this.#environment;
+    const objects = [...this.#undropped.keys()];
+    if (objects.length === 0) return;
+    try {
+      const rows = await this.#open(false);
+      for (const object of objects) {
+        await rows?.drop(keptBelow(directory, object));
+        this.#undropped.delete(object);
+      }
+    } catch {
+      this.#failed([...this.#undropped.values()]);
+    }
+  }
+
+  /** Opened when it is first needed, and again when it was closed: somebody has deleted it. */
+  async #open(isMade: boolean): Promise<KeptRows | null> {
+    const known = await this.#rows;
+    if (known && !known.isClosed) return known;
+    this.#rows = this.#environment.open(isMade);
+    try {
+      return await this.#rows;
+    } catch (error) {
+      this.#rows = undefined;
+      throw error;
+    }
+  }
+
+  #failed(addresses: readonly ObjectAddress[]): void {
+    this.#rows?.then(
+      (rows) => rows?.close(),
+      () => {},
+    );
+    this.#rows = undefined;
+    const objects = new Map(addresses.map((address) => [addressKey(address), address]));
+    for (const address of objects.values()) this.onFailed(address);
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.#last.then(work);
+    this.#last = done;
+    return done;
+  }
+}

@@ -1,0 +1,71 @@
+// The branches that one session of a page has forked.
+//
+// Invariant: when the session closes, a branch that it has made, and that no session has opened, ends. From then on a
+// branch belongs to the sessions that have it open.
+
+import type { StateName } from '../../../src/shared/contract/arguments.ts';
+import { branchAddress, type ObjectAddress } from '../../../src/shared/contract/object-id.ts';
+import type { BranchFacts, CallOf } from '../../../src/shared/wire/operations.ts';
+import type { KeptBranch } from '../../engine/log/kept-branches.ts';
+import type { OpenState } from '../../engine/storage/past.ts';
+import type { Branches } from '../host/branches.ts';
+import type { ObjectInstance } from '../instance/object-instance.ts';
+
+export interface NamedState {
+  readonly opened: OpenState;
+  readonly name: StateName;
+}
+
+export class PageBranches {
+  readonly #branches: Branches;
+  readonly #made: ObjectAddress[] = [];
+  #isClosed = false;
+
+  constructor(branches: Branches) {
+    this.#branches = branches;
+  }
+
+  /** @throws as `Branches.fork` */
+  async fork(instance: ObjectInstance, call: CallOf<'fork'>): Promise<BranchFacts> {
+    const { bookmark, timeMs, name, isKept, sends } = call;
+    const request = { at: bookmark ?? timeMs, name, isKept, sends };
+    const branch = await this.#branches.fork(instance, request);
+    const address = branchAddress(instance.address, branch.id);
+    if (this.#isClosed) this.#branches.abandon(address);
+    else this.#made.push(address);
+    return factsOf(branch, isKept);
+  }
+
+  /** The branches that the object keeps. */
+  list(instance: ObjectInstance): BranchFacts[] {
+    return this.#branches.list(instance).map((branch) => factsOf(branch, true));
+  }
+
+  /** @throws DISK_FULL, IO */
+  delete(instance: ObjectInstance, name: string): Promise<boolean> {
+    return this.#branches.delete(instance, name);
+  }
+
+  /**
+   * Opens a state of the object, or of one of its branches, to be compared; null is that of now. The result has its
+   * name, by which it is the same state later. @throws BRANCH_ENDED, BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE, MEMORY_FULL
+   */
+  async openState({ address, storage }: ObjectInstance, at: StateName): Promise<NamedState> {
+    if (typeof at !== 'object' || at === null) {
+      const opened = await storage.past.openState(at);
+      return { opened, name: opened.bookmark };
+    }
+    const { branch, bookmark } = at;
+    const opened = await this.#branches.openState(branchAddress(address, branch), bookmark);
+    return { opened, name: { branch, bookmark: opened.bookmark } };
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const address of this.#made) this.#branches.abandon(address);
+  }
+}
+
+function factsOf({ id, name, bookmark, createdMs }: KeptBranch, isKept: boolean): BranchFacts {
+  return { id, name, bookmark, createdMs, isKept };
+}

@@ -1,0 +1,196 @@
+// Time as object code sees it: timers, `scheduler.wait` and `Date`. A timer belongs to the object whose event set it, runs on its host's clock,
+// and fires through the object's input gate. Without this, a timer would run in the middle of
+// another event's transaction.
+//
+// Replaces the global functions, because object code calls those. A timer set outside an object's task
+// goes to the original function unchanged. A timer ends with its object's instance.
+
+import { bindToFrame } from '../../../src/shared/calls/io/async-frame.ts';
+import type { CurrentContext, IoContext } from '../../../src/shared/calls/io/io-context.ts';
+import { replaceGlobal, undoAll } from '../../../src/shared/calls/io/replace-global.ts';
+
+type Scope = Pick<
+  typeof globalThis,
+  'setTimeout' | 'setInterval' | 'clearTimeout' | 'clearInterval'
+>;
+
+/** Like Node's: under control, a timer that sets itself again would otherwise keep time from moving. */
+const DELAY_MS_MIN = 1;
+type Callback = (...args: unknown[]) => unknown;
+
+/** Ids of these timers begin where no engine's ids do. */
+const FIRST_ID = 2 ** 40;
+
+/** Routes the scope's timers through the gate of the object that sets them; the result undoes it. */
+export function installTimers(scope: Scope, current: CurrentContext): () => void {
+  // Called by name: browsers refuse them as methods of anything but the scope.
+  const { setTimeout, setInterval, clearTimeout, clearInterval } = scope;
+  const timers = new ObjectTimers();
+
+  const set = (callback: unknown, delayMs: unknown, args: unknown[], repeats: boolean) => {
+    const context = current();
+    if (context === undefined || typeof callback !== 'function') return undefined;
+    const run = bindToFrame(() => report(callback as Callback, args));
+    return timers.set(context, run, Math.max(Number(delayMs) || 0, DELAY_MS_MIN), repeats);
+  };
+  const functions = {
+    setTimeout: (callback: TimerHandler, delayMs?: number, ...args: unknown[]) =>
+      set(callback, delayMs, args, false) ?? setTimeout(callback, delayMs, ...args),
+    setInterval: (callback: TimerHandler, delayMs?: number, ...args: unknown[]) =>
+      set(callback, delayMs, args, true) ?? setInterval(callback, delayMs, ...args),
+    clearTimeout: (id?: number) => {
+      if (!timers.clear(id)) clearTimeout(id);
+    },
+    clearInterval: (id?: number) => {
+      if (!timers.clear(id)) clearInterval(id);
+    },
+  };
+  const undo = Object.entries(functions).map(([name, value]) => replaceGlobal(scope, name, value));
+  return () => undoAll(undo);
+}
+
+class ObjectTimers {
+  readonly #clears = new Map<unknown, () => void>();
+  #nextId = FIRST_ID;
+
+  set(context: IoContext, run: () => void, delayMs: number, repeats: boolean): number {
+    const id = this.#nextId++;
+    const reenter = context.reentry();
+    let cancel = NOTHING;
+    let release = NOTHING;
+    const clear = () => {
+      this.#clears.delete(id);
+      cancel();
+      release();
+    };
+    const wait = () => {
+      cancel = context.host.after(delayMs, fire, true);
+    };
+    const fire = () => {
+      if (repeats) wait();
+      reenter(() => {
+        if (!this.#clears.has(id)) return; // cleared while it waited at the gate
+        if (!repeats) clear();
+        run();
+      });
+    };
+    this.#clears.set(id, clear);
+    release = context.retain(clear); // workerd: an object that waits stays in memory
+    if (this.#clears.has(id)) wait();
+    return id;
+  }
+
+  /** False when it is not the timer of an object. */
+  clear(id: unknown): boolean {
+    const clear = this.#clears.get(id);
+    clear?.();
+    return clear !== undefined;
+  }
+}
+
+const NOTHING = () => {};
+
+// Nobody waits for a timer, and its failure concerns no other object.
+function report(callback: Callback, args: unknown[]): void {
+  try {
+    callback(...args);
+  } catch (error) {
+    if (typeof reportError === 'function') reportError(error);
+    else console.error('A timer of an object failed:', error);
+  }
+}
+
+/**
+ * Makes the scope's Date show the controlled time, if there is one; the result undoes it. In every other way
+ * it is the same class: instances, `instanceof`, subclasses and structured clones are the engine's own.
+ * `performance.now` stays real time, because it measures.
+ */
+export function installDate(
+  scope: { Date: DateConstructor },
+  controlledNow: () => number | undefined,
+): () => void {
+  const Original = scope.Date;
+  // A member, so that it is called `now` in bundles too.
+  const clock = { now: () => controlledNow() ?? Original.now() };
+  const controlled: DateConstructor = new Proxy(Original, {
+    construct: (target, args, newTarget) =>
+      Reflect.construct(
+        target,
+        args.length === 0 ? [clock.now()] : args,
+        newTarget === controlled ? target : newTarget,
+      ),
+    apply: () => new Original(clock.now()).toString(),
+    get: (target, name) => (name === 'now' ? clock.now : Reflect.get(target, name)),
+  });
+  const undo = replaceGlobal(scope, 'Date', controlled);
+  // `new Date().constructor` is the Date that code knows.
+  Original.prototype.constructor = controlled;
+  return () => {
+    undo();
+    Original.prototype.constructor = Original;
+  };
+}
+
+interface WaitOptions {
+  readonly signal?: AbortSignal | null;
+}
+
+type WaitScope = Pick<typeof globalThis, 'setTimeout' | 'clearTimeout'> & { scheduler?: object };
+
+/**
+ * Gives the scope `scheduler.wait`, which browsers lack: a timer as a promise. If the scope has a `scheduler`, its
+ * other methods stay. The scope's timers must be installed; the result undoes it.
+ *
+ * Invariant: a wait that ended, or whose object ended, has no listener at its signal.
+ */
+export function installSchedulerWait(scope: WaitScope, current: CurrentContext): () => void {
+  // Async: wrong arguments reject, as on workerd.
+  const wait = async (...args: [delayMs?: number, options?: WaitOptions | null]): Promise<void> => {
+    if (args.length === 0) throw new TypeError('scheduler.wait: takes a delay in milliseconds.');
+    const [delayMs, options] = args;
+    const signal = options?.signal ?? undefined;
+    if (signal !== undefined && !(signal instanceof AbortSignal)) {
+      throw new TypeError("scheduler.wait: takes an AbortSignal as the option 'signal'.");
+    }
+    signal?.throwIfAborted();
+    const context = current();
+    const reenter = context?.reentry() ?? atOnce;
+    await new Promise<void>((resolve, reject) => {
+      const stopListening = onAbort(signal, context, () => {
+        scope.clearTimeout(id);
+        reenter(() => reject(signal?.reason));
+      });
+      const id = scope.setTimeout(() => {
+        stopListening();
+        resolve();
+      }, delayMs);
+    });
+  };
+  const { scheduler } = scope;
+  return scheduler === undefined
+    ? replaceGlobal(scope, 'scheduler', { wait, [Symbol.toStringTag]: 'Scheduler' })
+    : replaceGlobal(scheduler, 'wait', wait);
+}
+
+/** Calls `aborted` when the signal aborts, unless the context ends or the result is called before. */
+function onAbort(
+  signal: AbortSignal | undefined,
+  context: IoContext | undefined,
+  aborted: () => void,
+): () => void {
+  if (signal === undefined) return () => {};
+  const listener = () => {
+    stopListening();
+    aborted();
+  };
+  const removeListener = () => signal.removeEventListener('abort', listener);
+  signal.addEventListener('abort', listener);
+  const unwatch = context?.onEnd(removeListener);
+  const stopListening = () => {
+    removeListener();
+    unwatch?.();
+  };
+  return stopListening;
+}
+
+const atOnce = (end: () => void) => end();

@@ -1,0 +1,190 @@
+// Starts the host of a browser's worker: the instrumented SQLite, and the medium of the directory.
+
+import type { StorageMedium } from '../../../src/shared/contract/medium.ts';
+import { WASM_URL } from '../../../src/shared/contract/wasm-url.ts';
+import { KeptDatabase } from '../../../src/shared/live/kept-database.ts';
+import type { Space } from '../../engine/file/space-watch.ts';
+import type { Limits } from '../../engine/sql/query-limits.ts';
+import { loadSqlite, type Sqlite } from '../../engine/vfs/sqlite-module.ts';
+import { MemoryCatalog, type ObjectCatalog } from '../../objects/catalog/catalog.ts';
+import { IdbCatalog } from '../../objects/catalog/idb-catalog.ts';
+import { systemTime } from '../../objects/clock/clock.ts';
+import { ClassRegistry } from '../../objects/instance/object-class.ts';
+import { KeptResults } from '../../objects/live/kept-results.ts';
+import {
+  type BrowserMedium,
+  type BrowserMediumEnvironment,
+  openBrowserMedium,
+} from './browser-medium.ts';
+import { type RunningHost, startHost, type Watch } from './start-host.ts';
+
+type Wasm = URL | WebAssembly.Module;
+
+export interface BrowserHostOptions {
+  /** Name of the directory; one host uses it at a time. */
+  readonly directory: string;
+  /** Where its files are kept. @default null: where they are already, else on the best medium here */
+  readonly medium?: StorageMedium | null;
+  /** The instrumented SQLite, compiled or as its address. @default the file beside the worker */
+  readonly wasm?: Wasm | Promise<Wasm>;
+  /** The classes of its objects. @default none: objects of `openStorage` only */
+  readonly classes?: ClassRegistry;
+  /** The app's own `env`. @default nothing */
+  readonly env?: object;
+  /** How long an idle instance stays in memory, in milliseconds. @default 10,000 */
+  readonly idleMs?: number;
+  /** Limits of queries and imports. @default those of query-limits */
+  readonly limits?: Limits;
+}
+
+/** A running host, its medium, and the watch that notices when its files are gone. */
+export interface BrowserHost extends RunningHost {
+  readonly medium: StorageMedium;
+  readonly watch: Watch;
+}
+
+/** How long a lost catalog waits for the reason: a browser that clears a site's data deletes the files, too. */
+const REASON_WAIT_MS = 1000;
+
+const FILE_TIME: BrowserMediumEnvironment = {
+  now: () => performance.now(),
+  sleep: (delayMs) => new Promise((resolve) => void systemTime.after(delayMs, resolve, false)),
+  after: (delayMs, task) => systemTime.after(delayMs, task, false),
+};
+
+async function estimate(): Promise<Space> {
+  const { usage = 0, quota = Number.POSITIVE_INFINITY } = await navigator.storage.estimate();
+  return { usage, quota };
+}
+
+interface Parts {
+  readonly sqlite: Sqlite;
+  readonly medium: BrowserMedium;
+  readonly catalog: ObjectCatalog;
+  /** Resolves, when the catalog is lost, to the reason why this worker ends. */
+  readonly catalogLost: Promise<Error>;
+}
+
+/** Side by side, because whoever takes over makes everyone wait. The medium's error comes before the catalog's. */
+async function openParts(
+  { directory, medium: wanted = null, wasm = WASM_URL }: BrowserHostOptions,
+  classes: ClassRegistry,
+): Promise<Parts> {
+  const opening = openBrowserMedium(directory, wanted, FILE_TIME);
+  let tellLost: (reason: Error) => void = () => {};
+  const catalogLost = new Promise<Error>((resolve) => {
+    tellLost = resolve;
+  });
+  const whenLost = async (lost: Error): Promise<Error> => {
+    const reason = await opening.then(
+      (medium) => whyLost(medium, lost),
+      () => lost,
+    );
+    tellLost(reason);
+    return reason;
+  };
+  // Objects without a class have no alarm handler, and are never listed.
+  const isListed = !classes.isEmpty && wanted !== 'memory';
+  const listing = isListed
+    ? IdbCatalog.open(directory, whenLost)
+    : Promise.resolve(new MemoryCatalog());
+  listing.catch(() => {}); // thrown below
+  try {
+    const [sqlite, medium] = await Promise.all([
+      Promise.resolve(wasm).then((found) => loadSqlite(found)),
+      opening,
+    ]);
+    return { sqlite, medium, catalog: await listing, catalogLost };
+  } catch (error) {
+    void listing.then(
+      (catalog) => catalog.close(),
+      () => {},
+    );
+    throw error;
+  }
+}
+
+/** The files may be gone as well, which is the reason then. */
+async function whyLost({ watch, suspect }: BrowserMedium, lost: Error): Promise<Error> {
+  suspect(); // the next call looks for the files
+  await FILE_TIME.sleep(REASON_WAIT_MS);
+  suspect();
+  try {
+    return await watch.during(async () => lost);
+  } catch (reason) {
+    return reason as Error;
+  }
+}
+
+/**
+ * Starts a host on the directory. It opens nothing until an object is used or its alarm is due.
+ *
+ * @throws OPFS_UNAVAILABLE, MEDIUM_CONFLICT, INSECURE_CONTEXT, DISK_FULL, WORKER_FAILED
+ */
+export async function startBrowserHost(options: BrowserHostOptions): Promise<BrowserHost> {
+  const { classes = new ClassRegistry(), env = {} } = options;
+  const parts = await openParts(options, classes);
+  const { sqlite, catalog, catalogLost } = parts;
+  const { kind, medium, watch } = parts.medium;
+  const chosen = {
+    ...(options.idleMs !== undefined && { idleMs: options.idleMs }),
+    ...(options.limits !== undefined && { limits: options.limits }),
+  };
+  const isRevoked = workerFlagReader();
+  const platform = { sqlite, medium, catalog, isRevoked, isDedicated: true, ...chosen };
+  const started = await startHost(
+    kind === 'memory' ? platform : { ...platform, estimate, kept: keptResults(options.directory) },
+    classes,
+    env,
+  );
+  const cleared = Promise.race([watch.cleared, catalogLost]);
+  return { ...started, medium: kind, watch: { cleared, during: (work) => watch.during(work) } };
+}
+
+/** For files that outlive this worker; in memory, results would outlive their data. */
+function keptResults(directory: string): KeptResults {
+  return new KeptResults({
+    directory,
+    open: (isMade) => KeptDatabase.open(indexedDB, isMade),
+    now: () => Date.now(),
+    after: (delayMs, task) => void systemTime.after(delayMs, task, false),
+  });
+}
+
+/** Loads the address now, blocking the thread. True if it exists. */
+type Load = (url: string) => boolean;
+
+/**
+ * Whether the flag of a call was revoked, asked by a busy thread: a blob URL can be loaded synchronously, until the
+ * page that made it revokes it or is gone.
+ *
+ * Invariant: a flag counts as revoked only if the worker could have loaded it. A policy (connect-src) without
+ * `blob:` refuses every blob URL, so the worker tries one of its own before it believes that a flag is gone.
+ */
+export function flagReader(load: Load, makeFlag: () => string): (url: string) => boolean {
+  let own: string | undefined;
+  let canLook = true;
+  return (url) => {
+    if (!canLook || load(url)) return false;
+    own ??= makeFlag();
+    canLook = load(own);
+    return canLook && !load(url); // once more: a request may have failed by chance
+  };
+}
+
+/** In a worker; pages may not block. */
+function workerFlagReader(): (url: string) => boolean {
+  if (typeof XMLHttpRequest !== 'function') return () => false;
+  return flagReader(loadNow, () => URL.createObjectURL(new Blob([])));
+}
+
+function loadNow(url: string): boolean {
+  try {
+    const request = new XMLHttpRequest();
+    request.open('GET', url, false);
+    request.send();
+    return request.status === 200;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,151 @@
+// Serves a host to the page that started this worker and, when it leads, to other tabs.
+//
+// Only this file, browser-host.ts, browser-medium.ts and start-host.ts use the worker's global scope.
+
+import { toWireAddress } from '../../../src/shared/calls/stubs/wire-address.ts';
+import { WASM_URL } from '../../../src/shared/contract/wasm-url.ts';
+import type { Notices } from '../../../src/shared/wire/control.ts';
+import { MemoryDirectory } from '../../engine/file/memory-file.ts';
+import { ObjectFiles } from '../../engine/log/object-files.ts';
+import { completeLimits } from '../../engine/sql/query-limits.ts';
+import { openLogDatabase } from '../../engine/storage/databases.ts';
+import type { OpenDatabase } from '../../engine/storage/moment.ts';
+import { ObjectStorage } from '../../engine/storage/object-storage.ts';
+import type { StorageEnvironment } from '../../engine/storage/storage-environment.ts';
+import { loadSqlite } from '../../engine/vfs/sqlite-module.ts';
+import type { ObjectHost } from '../../objects/host/object-host.ts';
+import { PageSessions } from '../../objects/sessions/page-session.ts';
+import type { After } from '../../objects/sessions/page-transaction.ts';
+import { type BrowserHostOptions, startBrowserHost } from './browser-host.ts';
+import {
+  type CandidateEnvironment,
+  type DirectoryOptions,
+  type HostedCode,
+  runCandidate,
+  type ServedHost,
+} from './candidate.ts';
+import { codeDigest } from './deployment-order.ts';
+import { PageModule } from './page-module.ts';
+import { watchedHost } from './start-host.ts';
+
+/** The options of a worker's host, the same for every page. */
+export type BrowserWorkerOptions = Pick<
+  BrowserHostOptions,
+  'classes' | 'env' | 'idleMs' | 'limits'
+> &
+  Pick<HostedCode, 'build' | 'compareBuilds'>;
+
+/** Call it before anything is awaited; otherwise the page's first message is lost. */
+export function startBrowserWorker(options: BrowserWorkerOptions): void {
+  const { build, compareBuilds, ...hosted } = options;
+  const { setTimeout, clearTimeout } = globalThis; // before a host replaces them
+  const after: After = (delayMs, task) => {
+    const timer = setTimeout(task, delayMs);
+    return () => clearTimeout(timer);
+  };
+  const page = globalThis as unknown as CandidateEnvironment['page'];
+  const pageModule = new PageModule(globalThis);
+  const wasmOf = (wasmUrl: string | null) =>
+    pageModule.of(wasmUrl === null ? WASM_URL : new URL(wasmUrl));
+  runCandidate(
+    {
+      ...(build !== undefined && { build }),
+      ...(compareBuilds !== undefined && { compareBuilds }),
+      digest: () => codeDigest(location.href, options.classes),
+      prepare: async ({ wasmUrl }) => {
+        const sqlite = await loadSqlite(await wasmOf(wasmUrl));
+        await rehearse((log, events) => openLogDatabase(sqlite, log, events, completeLimits()));
+      },
+      createHost: (directory) =>
+        createHost({ ...hosted, wasm: wasmOf(directory.wasmUrl) }, directory, after),
+    },
+    {
+      page,
+      locks: navigator.locks,
+      after,
+      elapsed: () => performance.now(),
+      openChannel: (name) => new BroadcastChannel(name),
+    },
+  );
+}
+
+async function createHost(
+  hosted: Omit<BrowserHostOptions, 'directory' | 'medium'>,
+  { directory, medium: wanted }: DirectoryOptions,
+  after: After,
+): Promise<ServedHost> {
+  const { host, namespaces, turns, watch, medium, close } = await startBrowserHost({
+    ...hosted,
+    directory,
+    medium: wanted,
+  });
+  const sessions = new PageSessions(host, after);
+  const service = watchedHost(sessions, namespaces.calls, namespaces.live, watch, {
+    get isQuiet() {
+      return host.isQuiet && !sessions.isInTransaction;
+    },
+    rest: () => host.rest(),
+    notices: noticesOf(host),
+    // Each message has a turn, as if it had come alone: in a browser, an event lasts as long as its turn.
+    pace: {
+      deliver: (task) => turns.nextTurn(task),
+      send: (task) => turns.afterTurns(task),
+    },
+    close,
+  });
+  return { service, medium };
+}
+
+/**
+ * Writes and reads an object in memory, opens it again as a new leader would, and writes once more.
+ *
+ * Browsers compile wasm functions and JavaScript when they first run. Without a rehearsal, a takeover waits for
+ * that too: about half of the time that the new leader takes.
+ *
+ * Invariant: it leaves nothing behind but compiled code, and needs no file, lock or timer.
+ */
+export async function rehearse(openDatabase: OpenDatabase): Promise<void> {
+  const directory = new MemoryDirectory();
+  await useOnce(openDatabase, directory);
+  await useOnce(openDatabase, directory);
+}
+
+async function useOnce(openDatabase: OpenDatabase, directory: MemoryDirectory): Promise<void> {
+  const environment = { now: () => Date.now(), randomUint32: () => 1 };
+  const files = await ObjectFiles.open(directory, environment);
+  const storage = new ObjectStorage(files, openDatabase, ALONE);
+  storage.put([['key', new Uint8Array([0])]]);
+  storage.get('key', (bytes) => bytes.length);
+  await storage.durability();
+  storage.sql.exec('CREATE TABLE IF NOT EXISTS rehearsal (id INTEGER PRIMARY KEY, value)');
+  storage.sql.exec('INSERT INTO rehearsal (value) VALUES (?)', 'once').toArray();
+  storage.sql.exec('SELECT id, value FROM rehearsal ORDER BY id').toArray();
+  await storage.durability();
+  await storage.close();
+}
+
+/** The environment of an object that nobody else uses. */
+const ALONE: StorageEnvironment = {
+  now: () => Date.now(),
+  nextTurn: (task) => queueMicrotask(task),
+  section: async (closure) => closure(),
+  continuation: () => (task) => task(),
+  onBroken: () => {},
+  onAlarm: () => {},
+  checkAlarm: () => {},
+  live: () => () => () => {},
+};
+
+/** The notices of a host for pages: objects are addresses as data. */
+function noticesOf(host: Pick<ObjectHost, 'notices'>): Notices {
+  return {
+    subscribe: (listener) =>
+      host.notices.subscribe((notice) =>
+        listener(
+          notice.type === 'storagelow'
+            ? notice
+            : { type: notice.type, address: toWireAddress(notice.address) },
+        ),
+      ),
+  };
+}

@@ -1,0 +1,441 @@
+// Branches compared with their origin, and merged into it, through handles in this process.
+
+import fc from 'fast-check';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { ConflictError, StorageChange } from '../../../src/shared/contract/changes.ts';
+import type { StorageBranch, StorageHandle } from '../../../src/shared/contract/storage.ts';
+import { DurableObject } from '../../realm/library/base-classes.ts';
+import { createObjects } from './node-objects.ts';
+
+class Box extends DurableObject {
+  alarm() {}
+  restart() {
+    this.ctx.abort('restart');
+  }
+}
+
+let objects: Awaited<ReturnType<typeof createObjects<{ Box: typeof Box }>>>;
+let storage: StorageHandle;
+const boxOf = (name: string) => objects.env.Box.getByName(name);
+const rowsOf = (handle: StorageHandle, sql: string) => handle.sql.exec(sql).raw().toArray();
+
+beforeEach(async () => {
+  objects = await createObjects({ Box });
+  storage = await objects.storage(boxOf('one'));
+});
+afterEach(() => objects.close());
+
+async function run(handle: StorageHandle, ...statements: string[]): Promise<void> {
+  for (const sql of statements) await handle.sql.exec(sql).ready;
+}
+
+async function changesOf(changes: AsyncIterable<StorageChange>): Promise<StorageChange[]> {
+  const found: StorageChange[] = [];
+  for await (const change of changes) found.push(change);
+  return found;
+}
+
+/** The error of a merge that is refused. */
+async function refusal(merge: Promise<unknown>): Promise<ConflictError> {
+  const error = await merge.then(
+    () => undefined,
+    (reason) => reason,
+  );
+  expect(error).toMatchObject({ code: 'CONFLICT' });
+  return error;
+}
+
+test('[MERGE3] what a branch has changed is made on the object, as one commit, and what the object changed stays', async () => {
+  await run(
+    storage,
+    'CREATE TABLE t (id INTEGER PRIMARY KEY, v)',
+    'INSERT INTO t VALUES (1, 1), (2, 2)',
+  );
+  await storage.put({ a: 1, b: 1 });
+  const branch = await storage.fork();
+  await branch.put('a', 'branch');
+  await run(
+    branch,
+    'UPDATE t SET v = 10 WHERE id = 1',
+    'CREATE TABLE u (x)',
+    "INSERT INTO u VALUES ('u')",
+  );
+  await branch.setAlarm(4_000_000_000_000);
+  await storage.put('b', 'object');
+  await run(storage, 'UPDATE t SET v = 20 WHERE id = 2');
+  const before = await storage.getCurrentBookmark();
+  const count = (await storage.history({ limit: 1000 })).length;
+  const made = await storage.merge(branch);
+  const [newest, ...rest] = await storage.history({ limit: 1000 });
+  expect([newest?.bookmark, rest.length]).toEqual([made, count]);
+  expect([...(await storage.list())]).toEqual([
+    ['a', 'branch'],
+    ['b', 'object'],
+  ]);
+  expect(await rowsOf(storage, 'SELECT * FROM t UNION ALL SELECT 0, x FROM u')).toEqual([
+    [1, 10],
+    [2, 20],
+    [0, 'u'],
+  ]);
+  expect(await storage.getAlarm()).toBe(4_000_000_000_000);
+  // The branch goes on; a second merge makes only the later changes, if there are any.
+  expect(await branch.get('b')).toBe(1);
+  expect(await storage.merge(branch)).toBe(made);
+  await branch.put('c', 3);
+  await storage.merge(branch);
+  expect(await storage.get('c')).toBe(3);
+  await storage.restore(before);
+  expect(await storage.get('a')).toBe(1);
+});
+
+test('[MERGE4] what both have changed is CONFLICT with all of it, and nothing is changed; onConflict decides it', async () => {
+  await run(storage, 'CREATE TABLE t (id INTEGER PRIMARY KEY, v)', 'INSERT INTO t VALUES (1, 1)');
+  await storage.put({ key: 'base', other: 'base' });
+  const branch = await storage.fork();
+  for (const [i, handle] of [branch, storage].entries()) {
+    await handle.put('key', i);
+    await handle.setAlarm(4_000_000_000_000 + i);
+    await run(handle, `UPDATE t SET v = 'is ${i}'`, `CREATE TABLE s (c${i})`);
+  }
+  await branch.put('other', 'branch');
+  const before = await storage.getCurrentBookmark();
+  const { conflicts, message } = await refusal(storage.merge(branch));
+  expect(message).toContain('4 of the changes');
+  expect(conflicts.map(({ reason, change: { kind }, now }) => [kind, reason, now])).toEqual([
+    ['schema', 'changed', undefined],
+    ['key', 'changed', 1],
+    ['row', 'changed', { id: 1, v: 'is 1' }],
+    ['alarm', 'changed', 4_000_000_000_001],
+  ]);
+  expect(await storage.getCurrentBookmark()).toBe(before);
+
+  const asked: unknown[] = [];
+  await storage.merge(branch, {
+    async onConflict({ change }) {
+      asked.push(change.kind);
+      // The branch changes while the page decides: its state of the first call is merged.
+      await branch.put('later', 1);
+      return change.kind === 'row' ? 'theirs' : 'ours';
+    },
+  });
+  expect(asked).toEqual(['schema', 'key', 'row', 'alarm']);
+  expect(await rowsOf(storage, 'SELECT v FROM t')).toEqual([['is 0']]);
+  expect([...(await storage.list())]).toEqual([
+    ['key', 1],
+    ['other', 'branch'],
+  ]);
+  await storage.restore(before);
+  await storage.merge(branch, { onConflict: 'theirs' });
+  expect(await storage.diff(branch).count()).toMatchObject({ schema: 0, alarm: 0, tables: {} });
+  expect(await storage.get('key')).toBe(0);
+});
+
+test('[MERGE5] branches that are kept, of a branch, and of a moment are merged; other objects and wrong arguments are refused', async () => {
+  await storage.put('a', 1);
+  const then = await storage.getCurrentBookmark();
+  await storage.put('a', 2);
+  const old = await storage.fork({ at: then });
+  await old.put('b', 'of a moment');
+  await storage.fork({ name: 'draft', keep: true });
+  const kept = await storage.openBranch('draft');
+  const inner = await kept.fork();
+  await inner.put('c', 'of a branch');
+  await kept.merge(inner);
+  await boxOf('one')
+    .restart()
+    .catch(() => {});
+  const again = await objects.storage(boxOf('one'));
+  await again.merge(await again.openBranch('draft'));
+  await storage.merge(old);
+  expect([...(await storage.list())]).toEqual([
+    ['a', 2],
+    ['b', 'of a moment'],
+    ['c', 'of a branch'],
+  ]);
+  const stub = await objects.fork(boxOf('one'));
+  const ofStub = await objects.storage(stub);
+  await ofStub.put('d', 'of a class');
+  await storage.merge(ofStub as StorageBranch);
+  expect(await storage.get('d')).toBe('of a class');
+
+  const two = await objects.storage(boxOf('two'));
+  const refused: [() => Promise<unknown>, string][] = [
+    [() => storage.merge(inner), 'INVALID_ARGUMENT'],
+    [() => two.merge(old), 'INVALID_ARGUMENT'],
+    [() => storage.merge(storage as StorageBranch), 'INVALID_ARGUMENT'],
+    // @ts-expect-error no decision
+    [() => storage.merge(old, { onConflict: 'mine' }), 'INVALID_ARGUMENT'],
+    [() => storage.transaction(() => storage.merge(old)), 'TRANSACTION_NESTING'],
+    [() => old.transaction(() => storage.merge(old)), 'TRANSACTION_NESTING'],
+    [async () => changesOf(storage.diff(inner)), 'INVALID_ARGUMENT'],
+  ];
+  for (const [call, code] of refused) await expect(call()).rejects.toMatchObject({ code });
+  await old.close();
+  await expect(storage.merge(old)).rejects.toMatchObject({ code: 'BRANCH_ENDED' });
+  await expect(changesOf(storage.diff(old))).rejects.toMatchObject({ code: 'BRANCH_ENDED' });
+});
+
+test('[DIFF9] a branch is compared with its beginning, with its origin, with a moment of that, and with another branch', async () => {
+  await storage.put({ a: 0, b: 0, c: 0 });
+  const branch = await storage.fork();
+  const other = await storage.fork();
+  await branch.put('a', 'branch');
+  await storage.put('b', 'object');
+  await other.put('c', 'other');
+  const told = async (changes: AsyncIterable<StorageChange>) =>
+    (await changesOf(changes)).map((change) =>
+      change.kind === 'key' ? [change.key, change.before, change.after] : change.kind,
+    );
+  expect(await told(branch.diff())).toEqual([['a', 0, 'branch']]);
+  expect(await told(storage.diff(branch.forkedAt, branch))).toEqual([['a', 0, 'branch']]);
+  expect(await told(storage.diff(branch))).toEqual([
+    ['a', 'branch', 0],
+    ['b', 0, 'object'],
+  ]);
+  const now = await storage.getCurrentBookmark();
+  expect(await told(storage.diff(now, branch))).toEqual([
+    ['a', 0, 'branch'],
+    ['b', 'object', 0],
+  ]);
+  expect(await told(storage.diff(branch, other))).toEqual([
+    ['a', 'branch', 0],
+    ['c', 0, 'other'],
+  ]);
+  const then = await branch.getCurrentBookmark();
+  await branch.put('d', 1);
+  expect(await told(branch.diff(then))).toEqual([['d', undefined, 1]]);
+  expect(await branch.diff(undefined, then).count()).toMatchObject({
+    keys: { changed: 1, added: 0 },
+  });
+  // @ts-expect-error the object has no beginning
+  await expect(changesOf(storage.diff())).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+});
+
+test('[MERGE3] keys are merged into an object that has deleted everything, and a branch that has deleted everything', async () => {
+  await storage.put({ a: 1, b: 1 });
+  const [branch, empty] = [await storage.fork(), await storage.fork()];
+  await branch.put({ b: 2, c: 2 });
+  await storage.deleteAll();
+  const { conflicts } = await refusal(storage.merge(branch));
+  expect(conflicts).toEqual([
+    { reason: 'changed', change: { kind: 'key', key: 'b', before: 1, after: 2 }, now: undefined },
+  ]);
+  await storage.merge(branch, { onConflict: 'ours' });
+  expect([...(await storage.list())]).toEqual([['c', 2]]);
+  await empty.deleteAll();
+  await storage.merge(empty);
+  expect([...(await storage.list())]).toEqual([['c', 2]]);
+});
+
+const KEYS = ['a', 'b', 'c', 'd'];
+const write = fc.record({
+  who: fc.constantFrom('branch', 'branch', 'object'),
+  kind: fc.constantFrom(
+    'key',
+    'key',
+    'gone',
+    'row',
+    'row',
+    'text',
+    'loose',
+    'cut',
+    'alarm',
+    'table',
+  ),
+  n: fc.nat(11),
+  value: fc.nat(4),
+  size: fc.constantFrom(0, 30, 3000, 9000),
+});
+type Write = typeof write extends fc.Arbitrary<infer T> ? T : never;
+
+async function perform(handle: StorageHandle, { kind, n, value, size }: Write): Promise<void> {
+  const text = `'${value}' || printf('%.*c', ${size}, 'x')`;
+  if (kind === 'key') await handle.put(KEYS[n % 4]!, 'v'.repeat(size) + value);
+  else if (kind === 'gone') await handle.delete(KEYS[n % 4]!);
+  else if (kind === 'alarm') await handle.setAlarm(4_000_000_000_000 + value);
+  else if (kind === 'row') await run(handle, `INSERT OR REPLACE INTO a VALUES (${n}, ${text})`);
+  else if (kind === 'text')
+    await run(handle, `INSERT OR REPLACE INTO b VALUES ('k${n}', ${text}, ${value + 10 * n})`);
+  else if (kind === 'loose')
+    await run(handle, `INSERT OR REPLACE INTO c(rowid, x) VALUES (${n}, ${text})`);
+  else if (kind === 'table')
+    await run(handle, `CREATE TABLE IF NOT EXISTS t${n % 3} (x DEFAULT ${value})`);
+  else await run(handle, `DELETE FROM a WHERE id % 3 = ${value % 3}`);
+}
+
+/** What a write of one key or row writes to. */
+function placeOf({ kind, n }: Write): string {
+  if (kind === 'key' || kind === 'gone') return `key ${n % 4}`;
+  if (kind === 'table') return `table ${n % 3}`;
+  return kind === 'alarm' ? kind : `${kind} ${n}`;
+}
+
+/** By the data that it names. */
+function nameOf(change: StorageChange): string {
+  if (change.kind === 'key') return `key ${change.key}`;
+  if (change.kind === 'row') return `row ${change.table} ${JSON.stringify(change.key)}`;
+  return change.kind === 'schema' ? `schema ${change.name}` : change.kind;
+}
+
+async function named(changes: AsyncIterable<StorageChange>) {
+  return new Map((await changesOf(changes)).map((change) => [nameOf(change), change]));
+}
+
+function sidesOf(change: StorageChange | undefined): unknown {
+  if (change === undefined || change.kind === 'table') return change?.kind;
+  return [change.before, change.after];
+}
+
+let boxes = 0;
+
+test('[MERGE6] a merge makes what the branch alone has changed, as its writes would have; then only what the object changed differs', async () => {
+  const seen = { merged: 0, conflicts: 0 };
+  await fc.assert(
+    fc.asyncProperty(fc.array(write, { minLength: 1, maxLength: 14 }), async (writes) => {
+      const name = `box ${++boxes}`;
+      const object = await objects.storage(boxOf(name));
+      const twin = await objects.storage(boxOf(`twin of ${name}`));
+      for (const handle of [object, twin]) {
+        await run(
+          handle,
+          'CREATE TABLE a (id INTEGER PRIMARY KEY, t)',
+          'CREATE TABLE b (k TEXT PRIMARY KEY, t, u UNIQUE) WITHOUT ROWID',
+          'CREATE TABLE c (x)',
+          "INSERT INTO a VALUES (1, 'one'), (2, 'two')",
+        );
+        await handle.put({ a: 'base', b: 'base' });
+      }
+      const branch = await object.fork();
+      for (const one of writes) await perform(one.who === 'branch' ? branch : object, one);
+      const [ours, theirs] = [
+        await named(object.diff(branch.forkedAt)),
+        await named(branch.diff()),
+      ];
+      const both = [...theirs.keys()].filter(
+        (key) =>
+          ours.has(key) &&
+          JSON.stringify(sidesOf(ours.get(key))) !== JSON.stringify(sidesOf(theirs.get(key))),
+      );
+      const before = await object.getCurrentBookmark();
+      const merged = await object.merge(branch).catch((error) => error);
+      if (typeof merged !== 'string') {
+        expect(merged).toMatchObject({ code: 'CONFLICT' });
+        const conflicts = (merged as ConflictError).conflicts;
+        const reasons = new Set(conflicts.map(({ reason }) => reason));
+        if (!reasons.has('constraint')) {
+          expect(conflicts.map(({ change }) => nameOf(change)).sort()).toEqual(both.sort());
+        }
+        expect(await object.getCurrentBookmark()).toBe(before);
+        seen.conflicts++;
+        await object
+          .merge(branch, { onConflict: 'ours' })
+          .catch((error) => expect(error).toMatchObject({ code: 'CONFLICT' }));
+      } else {
+        seen.merged++;
+        expect(both).toEqual([]);
+        // Only the object's own changes differ.
+        const expected = [...ours.keys()].filter((key) => !theirs.has(key));
+        const found = await named(object.diff(branch));
+        expect([...found.keys()].sort()).toEqual(expected.sort());
+        for (const key of expected) expect(sidesOf(found.get(key))).toEqual(sidesOf(ours.get(key)));
+        // The same as the writes of the object, then those of the branch.
+        for (const who of ['object', 'branch']) {
+          for (const one of writes) if (one.who === who) await perform(twin, one);
+        }
+        const contents = async (handle: StorageHandle) => [
+          [...(await handle.list())],
+          await handle.getAlarm(),
+          await rowsOf(
+            handle,
+            "SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE '%cf%' ORDER BY name",
+          ),
+          await rowsOf(handle, 'SELECT * FROM a'),
+          await rowsOf(handle, 'SELECT * FROM b'),
+          await rowsOf(handle, 'SELECT rowid, * FROM c'),
+        ];
+        // Writes of the branch that it took back itself would take back the object's, too.
+        const written = (who: string) => writes.filter((one) => one.who === who).map(placeOf);
+        const isApart = !written('branch').some((place) => written('object').includes(place));
+        if (isApart && !writes.some(({ kind }) => kind === 'cut' || kind === 'text')) {
+          expect(await contents(object)).toEqual(await contents(twin));
+        }
+      }
+      expect(await rowsOf(object, 'PRAGMA quick_check')).toEqual([['ok']]);
+      await branch.close();
+    }),
+    { numRuns: 40 },
+  );
+  expect(seen.merged).toBeGreaterThan(3);
+  expect(seen.conflicts).toBeGreaterThan(1);
+});
+
+test('[DIFF7] a walk over the differences of a branch goes on where it was, when both are reset and have changed', async () => {
+  for (let i = 0; i < 1200; i++)
+    await storage.put(`k${i}`.padStart(6, '0'), 0, { allowUnconfirmed: true });
+  const branch = await storage.fork({ name: 'draft', keep: true });
+  const entries = Object.fromEntries(
+    Array.from({ length: 1200 }, (_, i) => [`n${i}`.padStart(6, '0'), i]),
+  );
+  await branch.kv.putMany(Object.entries(entries));
+  for (const [i, walk] of [branch.diff(), storage.diff(branch.forkedAt, branch)].entries()) {
+    const found: StorageChange[] = [];
+    for await (const change of walk) {
+      if (found.length === 300) {
+        await boxOf('one')
+          .restart()
+          .catch(() => {});
+        await storage.put('of the object', 1);
+        await branch.put('k later', 1).catch(() => branch.put('k later', 1));
+      }
+      found.push(change);
+    }
+    const keys = found.map((change) => (change.kind === 'key' ? change.key : change.kind));
+    const later = i === 0 ? [] : ['k later']; // the second walk began after it
+    expect(keys).toEqual([...Object.keys(entries).sort(), ...later]);
+  }
+});
+
+const disturbances = {
+  merge: (object: StorageHandle, branch: StorageBranch) => object.merge(branch),
+  restore: async (object: StorageHandle) => object.restore(await object.getCurrentBookmark()),
+  import: async (object: StorageHandle) => object.importDatabase(await object.exportDatabase()),
+  abort: (object: StorageHandle) => object.abort(),
+  delete: (object: StorageHandle) => objects.deleteObject(boxOf(object.name)),
+  'end of the branch': (_: StorageHandle, branch: StorageBranch) => branch.close(),
+} as const;
+
+test.each(Object.keys(disturbances) as (keyof typeof disturbances)[])(
+  '[MERGE7] a merge is made whole or not at all, whenever it meets: %s',
+  async (kind) => {
+    for (let turns = 0; turns < 5; turns++) {
+      const name = `${kind} ${turns}`;
+      const object = await objects.storage(boxOf(name));
+      await object.put('a', 'base');
+      const branch = await object.fork();
+      const values = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`b${i}`, i]));
+      await branch.put(values);
+      const merging = object.merge(branch).then(
+        () => 'made',
+        (error) => error.code,
+      );
+      for (let i = 0; i < turns; i++) await new Promise((resolve) => setImmediate(resolve));
+      // It may be reset by the others.
+      await disturbances[kind](object, branch).then(undefined, (error: unknown) =>
+        expect(error).toMatchObject({ code: 'OBJECT_RESET' }),
+      );
+      const outcome = await merging;
+      expect(['made', 'OBJECT_RESET', 'BRANCH_ENDED', 'CONNECTION_CLOSED']).toContain(outcome);
+      const count = (await object.list({ prefix: 'b' })).size;
+      expect([0, 20]).toContain(count);
+      if (outcome === 'made' && kind !== 'delete' && kind !== 'restore' && kind !== 'import') {
+        expect(count).toBe(20);
+      }
+      if (kind === 'merge') {
+        expect(count).toBe(20);
+        // The second one found nothing to do.
+        expect((await object.history({ limit: 10 })).length).toBe(2);
+      }
+      await object.close();
+    }
+  },
+);

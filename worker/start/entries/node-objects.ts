@@ -1,0 +1,87 @@
+// `ctx-storage/node`: objects in a Node process, in a folder or in memory, with no browser.
+
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Objects } from '../../../src/shared/contract/object-management.ts';
+import { WASM_URL } from '../../../src/shared/contract/wasm-url.ts';
+import { MemoryMedium, type ObjectMedium } from '../../engine/file/medium.ts';
+import { NodeMedium } from '../../engine/file/node-medium.ts';
+import { openFilesMax } from '../../engine/file/node-process.ts';
+import { OPEN_FILES_UNBOUNDED } from '../../engine/sql/query-limits.ts';
+import { loadSqlite } from '../../engine/vfs/sqlite-module.ts';
+import { MemoryCatalog, type ObjectCatalog } from '../../objects/catalog/catalog.ts';
+import { NodeCatalog } from '../../objects/catalog/node-catalog.ts';
+import type { ClassTable } from '../../objects/instance/object-class.ts';
+import { appOf } from '../../realm/library/provided-env.ts';
+import type { Platform } from '../boot/start-host.ts';
+import { type InProcessOptions, objectsOn } from './objects-on.ts';
+
+export { withSignal } from '../../../src/shared/calls/stubs/with-signal.ts';
+export type { Objects } from '../../../src/shared/contract/object-management.ts';
+export { live } from '../../../src/shared/live/live-stub.ts';
+export type { QueryLimits } from '../../engine/sql/query-limits.ts';
+export type { ClassOptions, ClassTable, UserClass } from '../../objects/instance/object-class.ts';
+export * from '../../realm/library/library.ts';
+export {
+  evictDurableObject,
+  listDurableObjectIds,
+  reset,
+  runDurableObjectAlarm,
+  runInDurableObject,
+} from './object-tools.ts';
+
+/** Options of objects in Node. */
+export interface NodeOptions extends InProcessOptions {
+  /** The folder that keeps the objects; one process holds it at a time. @default memory */
+  readonly directory?: string;
+}
+
+/**
+ * Runs the classes in this process. Alarms run while the process lives; neither alarms nor idle
+ * objects keep it alive.
+ *
+ * @throws CLASS_INVALID; INVALID_ARGUMENT; STORAGE_LOCKED when another process holds the folder
+ */
+export async function createObjects<Table extends ClassTable>(
+  classes: Table,
+  options: NodeOptions = {},
+): Promise<Objects<Table>> {
+  const app = appOf(classes, options);
+  const sqlite = await loadSqlite(new Uint8Array(await readFile(WASM_URL)));
+  const { directory } = options;
+  const start = (medium: ObjectMedium, catalog: ObjectCatalog, openFiles?: number) =>
+    objectsOn<Table>(
+      { sqlite, medium, catalog, ...NODE, isDedicated: false },
+      app,
+      options,
+      openFiles,
+    );
+  if (directory === undefined) return start(new MemoryMedium(), new MemoryCatalog());
+  const medium = await NodeMedium.open(directory);
+  try {
+    const openFiles = Math.min(OPEN_FILES_UNBOUNDED, Math.floor(openFilesMax() / 2));
+    const catalog = new NodeCatalog(join(directory, 'catalog'));
+    const objects = await start(medium, catalog, openFiles);
+    return { ...objects, close: () => objects.close().finally(() => medium.close()) };
+  } catch (error) {
+    medium.close(); // otherwise the folder stays locked for as long as this process lives
+    throw error;
+  }
+}
+
+const { setTimeout, clearTimeout, setImmediate, performance, Date: SystemDate } = globalThis;
+
+// A message port would keep the process alive, and so would an idle object's timer.
+const NODE: Required<Pick<Platform, 'turns' | 'time' | 'sendsStreams'>> = {
+  sendsStreams: true,
+  turns: { nextTurn: (task) => void setImmediate(task) },
+  time: {
+    now: () => SystemDate.now(),
+    elapsed: () => performance.now(),
+    after(delayMs, task, keepsAlive) {
+      const timer = setTimeout(task, delayMs);
+      if (!keepsAlive) timer.unref();
+      return () => clearTimeout(timer);
+    },
+  },
+};

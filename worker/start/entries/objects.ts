@@ -1,0 +1,11 @@
+// `ctx-storage/worker`: the imports of a worker that runs classes; a drop-in replacement for
+// `cloudflare:workers`.
+//
+// Only names: a file of classes takes the base classes from here, and nothing of the host comes along.
+
+export type { Build } from '../../../src/shared/contract/deployment.ts';
+export type { QueryLimits } from '../../engine/sql/query-limits.ts';
+export type { ClassOptions, ClassTable, UserClass } from '../../objects/instance/object-class.ts';
+export * from '../../realm/library/library.ts';
+export type { CompareBuilds } from '../boot/deployment-order.ts';
+export { type ServeOptions, serve } from './serve.ts';
