@@ -309,7 +309,7 @@ export const PUT_BACKS: readonly PutBack[] = [
   {
     name: 'a branch begins a segment before the slot of its checkpoint is durable',
     layer: 'branches',
-    seeds: [3],
+    seeds: [26],
     edits: [
       {
         file: 'worker/engine/log/committed-pages.ts',
