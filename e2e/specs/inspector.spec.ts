@@ -506,8 +506,13 @@ test(
     await expect(told('It was taken back')).toBeVisible();
     expect(await stored(title)).toEqual(['system', ['Plan E']]);
 
+    // Now is later than the newest commit that the panel has read.
     await page.getByRole('textbox', { name: 'New branch' }).fill('next');
-    await press('Branch from now');
+    await page.getByRole('button', { name: 'Branch from now' }).evaluate(async (button) => {
+      const storage = await window.api.openStorage('branched');
+      await storage.put('theme', 'dusk');
+      (button as HTMLButtonElement).click();
+    });
     await press('Open next');
     await expect(page.getByText('On the branch next: all panels show it.')).toBeVisible();
     await panel(page, 'SQL');
@@ -522,9 +527,9 @@ test(
     await expect(page.getByRole('alert')).toContainText('has changed since the branch began');
     await press('Promote next');
     await expect(told('Branch “next” is the object now.')).toBeVisible();
-    await expect.poll(() => stored(title)).toEqual(['system', ['Plan F']]);
+    await expect.poll(() => stored(title)).toEqual(['dusk', ['Plan F']]);
     await press('Undo the promotion');
-    await expect.poll(() => stored(title)).toEqual(['system', ['Plan E']]);
+    await expect.poll(() => stored(title)).toEqual(['dusk', ['Plan E']]);
     for (const name of ['old plan', 'trial', 'next']) {
       await press(`Delete ${name}`);
       await press(`Delete ${name} for good`);

@@ -23,6 +23,7 @@ interface BranchListProps {
 
 export function BranchList({ branches, listed, commits, moment, act, ...on }: BranchListProps) {
   const [asked, setAsked] = useState<string | null>(null);
+  const isNow = moment === commits.at(-1);
   const remove = (branch: ListedBranch) => {
     setAsked(null);
     act(async () => {
@@ -113,10 +114,11 @@ export function BranchList({ branches, listed, commits, moment, act, ...on }: Br
         key={listed.length}
         taken={listed.map(({ name }) => name)}
         moment={moment}
-        isNow={moment === commits.at(-1)}
+        isNow={isNow}
         fork={(name, isKept) =>
           act(async () => {
-            await branches.fork(name, moment.bookmark, isKept);
+            // The list of commits may be behind: a branch from now has those that it does not show yet, too.
+            await branches.fork(name, isNow ? null : moment.bookmark, isKept);
             return `Branch “${name}” was made.`;
           })
         }

@@ -52,10 +52,10 @@ export class InspectedBranches {
     ];
   }
 
-  /** Forks the shown one. @throws as `fork` */
-  async fork(name: string, at: string, isKept: boolean): Promise<void> {
+  /** Forks the shown one at a bookmark; null: now. @throws as `fork` */
+  async fork(name: string, at: string | null, isKept: boolean): Promise<void> {
     const origin = this.shown;
-    const options: ForkOptions = { name, at, keep: isKept };
+    const options: ForkOptions = { name, keep: isKept, ...(at !== null && { at }) };
     const branch = await origin.fork(options);
     if (isKept) await branch.close();
     else this.#temporaries = [...this.#temporaries, { origin, name, branch }];
