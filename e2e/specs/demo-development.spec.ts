@@ -7,7 +7,7 @@ import type { Page } from '@playwright/test';
 import { createServer } from 'vite';
 import { expect, test } from '../browsers/fixtures.ts';
 import { REPOSITORY, withoutNodeEnv } from '../browsers/server.ts';
-import { ONCE } from '../browsers/tags.ts';
+import { LONG, ONCE } from '../browsers/tags.ts';
 
 /** Serves the demo as `npm start` does, with a cache of its own, which is empty. */
 async function startCold() {
@@ -51,7 +51,7 @@ function watch(page: Page) {
 const clean = { errors: [], loads: 1 };
 
 test('[DEMO16] the first start of a fresh clone opens every page without an error or a reload', {
-  tag: ONCE,
+  tag: [LONG, ONCE],
 }, async ({ context }) => {
   const server = await startCold();
   try {

@@ -66,7 +66,7 @@ function describeOn(served: 'build' | 'dev', tag?: string): void {
 test(
   '[HARN4] each failure has the expected text; [HARN5] and the storage attached',
   {
-    tag: ONCE,
+    tag: [LONG, ONCE],
   },
   async ({ browserName }, testInfo) => {
     testInfo.setTimeout(RUN_MS_MAX);

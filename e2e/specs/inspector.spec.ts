@@ -296,7 +296,7 @@ test(
 
 test(
   '[INSP1] [INSP6] [INSP10] an inspector of classes lists their objects and opens one, and moves their clock to an alarm; it fits a phone, light and dark',
-  { tag: ONCE },
+  { tag: [LONG, ONCE] },
   async ({ context, server }, info) => {
     const page = await context.newPage();
     await page.setViewportSize({ width: 390, height: 800 });
@@ -381,7 +381,7 @@ async function looksWell(page: Page, path: (name: string) => string, name: strin
 
 test(
   '[INSP5] [INSP11] [INSP12] two moments are compared, a commit is reverted with its conflicts decided, and branches are made, opened, merged, promoted and deleted',
-  { tag: ONCE },
+  { tag: [LONG, ONCE] },
   async ({ context, server }, info) => {
     const page = await openInspector(await context.newPage(), server, 'branched');
     const path = (name: string) => info.outputPath(name);
