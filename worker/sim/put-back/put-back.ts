@@ -20,7 +20,7 @@ interface Edit {
 export interface PutBack {
   readonly name: string;
   readonly layer: Layer;
-  /** The seed to try first. It is one that failed with the defect when a plan was last changed. */
+  /** The seed to try first: it failed with the defect when a plan was last changed. */
   readonly seed: number;
   readonly edits: readonly Edit[];
 }
