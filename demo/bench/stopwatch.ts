@@ -8,7 +8,7 @@ import type { Store } from './store.ts';
 const ROUND_MS = 100;
 /**
  * Browsers compile functions that are called often; until then a call is slower: measured from a page, 1.4 to 2 times
- * for the first two hundred gets, of every contender (docs/benchmarks.md).
+ * for the first two hundred gets, of every contender.
  */
 const WARM_MS = 400;
 /** From here on, a tick of the clock is small in comparison with the measurement. */

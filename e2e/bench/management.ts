@@ -1,5 +1,4 @@
-// The cost of a creation in the emulated provider as zones and records grow in number; prints the table
-// of docs/benchmarks.md.
+// The cost of a creation in the emulated provider as zones and records grow in number, as a table.
 //
 // Creations with few and with many records take turns, so that other load affects both. The remaining
 // noise hits single creations, so the fastest tenth counts and not the median.
