@@ -115,8 +115,8 @@ function environmentOf(
   const { limits = completeLimits() } = platform;
   const databases = new Databases(platform.sqlite, limits);
   return {
-    now: () => clock.now(),
-    elapsed: () => clock.elapsed(),
+    now: clock.now,
+    elapsed: clock.elapsed,
     randomUint32: () => crypto.getRandomValues(new Uint32Array(1))[0]!,
     nextTurn: (task) => turns.nextTurn(task),
     beforeNextTurn: (task) => (turns.beforeNextTurn ?? turns.nextTurn).call(turns, task),
