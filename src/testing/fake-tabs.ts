@@ -342,10 +342,12 @@ export class FakeWorker implements WorkerLike {
         return fake.isQuiet;
       },
       end: (fact) => agent.whileAlive(() => fake.end(fact)),
-      open: (target) => agent.whileAlive(() => host.open(target)),
-      execute: (session, calls) => agent.whileAlive(async () => host.execute(session, calls)),
-      cancel: (flags) => agent.whileAlive(async () => host.cancel?.(flags)),
-      close: (session) => agent.whileAlive(() => host.close(session)),
+      storage: {
+        open: (target) => agent.whileAlive(() => host.open(target)),
+        execute: (session, calls) => agent.whileAlive(async () => host.execute(session, calls)),
+        cancel: (flags) => agent.whileAlive(async () => host.cancel?.(flags)),
+        close: (session) => agent.whileAlive(() => host.close(session)),
+      },
     };
   }
 

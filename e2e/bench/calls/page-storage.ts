@@ -16,13 +16,11 @@ import { MemoryMedium } from '../../../worker/engine/file/medium.ts';
 import { MemoryCatalog } from '../../../worker/objects/catalog/catalog.ts';
 import { ClassRegistry } from '../../../worker/objects/instance/object-class.ts';
 import { PageSessions } from '../../../worker/objects/sessions/page-session.ts';
-import { startHost, watchedHost } from '../../../worker/start/boot/start-host.ts';
+import { startHost } from '../../../worker/start/boot/start-host.ts';
 import { loadSqliteInNode } from '../../../worker/testing/sqlite.ts';
 
 /** No instance becomes idle between two calls, however slow the machine is. */
 const IDLE_MS = 3_600_000;
-
-const SILENT = { subscribe: () => () => {} };
 
 export async function openPageStorage(): Promise<{
   readonly storage: RemoteStorage;
@@ -43,13 +41,12 @@ export async function openPageStorage(): Promise<{
     deliver: (task: () => void) => turns.nextTurn(task),
     send: (task: () => void) => turns.nextTurn(task),
   };
-  const service = watchedHost(
-    new PageSessions(host, after),
-    namespaces.calls,
-    namespaces.live,
-    { cleared: new Promise(() => {}), during: (work) => work() },
-    { isQuiet: true, rest() {}, close: () => Promise.resolve(), notices: SILENT, pace },
-  );
+  const service = {
+    storage: new PageSessions(host, after),
+    objects: namespaces.calls,
+    live: namespaces.live,
+    pace,
+  };
   const { port1, port2 } = new MessageChannel();
   new WorkerEnd(service, new ChannelEndpoint(channelOver(port1), pace));
   const page = new PageEnd(new ChannelEndpoint(channelOver(port2)));

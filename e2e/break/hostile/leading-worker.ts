@@ -80,9 +80,7 @@ export class LeadingWorker {
         createHost: async () => ({
           medium: 'memory',
           service: {
-            open: (target) => sessions.open(target),
-            execute: (session, calls) => sessions.execute(session, calls),
-            close: (session) => sessions.close(session),
+            storage: sessions,
             objects: running.namespaces.calls,
           },
         }),

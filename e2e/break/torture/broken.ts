@@ -13,12 +13,12 @@ export interface Edit {
 export const DEFECTS = {
   /** Writes are acknowledged before they are made. */
   early: {
-    file: /boot[\\/]start-host\.ts$/,
-    from: 'execute: (session, calls) => watch.during(() => host.execute(session, calls)),',
+    file: /wire[\\/]worker-end\.ts$/,
+    from: 'return this.#storage.execute(session, calls);',
     to:
-      "execute: (session, calls) => (calls.every(({ op }) => op === 'put') " +
-      '? (setTimeout(() => host.execute(session, calls), 50), Promise.resolve(calls.map(() => ({ ok: null })))) ' +
-      ': host.execute(session, calls)),',
+      "return calls.every(({ op }) => op === 'put') " +
+      '? (setTimeout(() => this.#storage.execute(session, calls), 50), Promise.resolve(calls.map(() => ({ ok: null })))) ' +
+      ': this.#storage.execute(session, calls);',
   },
   /** A live read is not opened again when its leader or its object has ended. */
   silent: {

@@ -114,7 +114,7 @@ export class ObjectNumbers {
 class Encoder implements ValueWriter {
   readonly out = new ByteWriter();
   readonly #numbers = new ObjectNumbers();
-  readonly #unicodeSources = new UnicodeSources();
+  #unicodeSources: UnicodeSources | undefined;
   /** Objects without properties, taken for plain until the end. */
   #empty: object[] = [];
   #depth = 0;
@@ -132,7 +132,7 @@ class Encoder implements ValueWriter {
   clear(): void {
     this.out.clear();
     this.#numbers.clear();
-    this.#unicodeSources.clear();
+    this.#unicodeSources = undefined;
     if (this.#empty.length > 0) this.#empty = [];
     this.#depth = 0;
     this.#describe = undefined;
@@ -384,6 +384,7 @@ class Encoder implements ValueWriter {
   #writeRegExp(value: object): void {
     const flags = slots.regExpFlagsOf(value)!;
     const source = slots.regExpSource(value);
+    this.#unicodeSources ??= new UnicodeSources();
     const tooLong = this.#unicodeSources.add(source, flags);
     if (tooLong !== undefined) {
       throw storageError('VALUE_TOO_LARGE', `The value cannot be stored: ${tooLong}.`);

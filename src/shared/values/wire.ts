@@ -202,8 +202,4 @@ export class UnicodeSources {
       `at most ${UNICODE_SOURCE_LENGTH_MAX} together`
     );
   }
-
-  clear(): void {
-    this.#length = 0;
-  }
 }

@@ -34,7 +34,7 @@ describe.for(['port', 'channel'] as const)('over a %s', (kind) => {
   function connect(host: StoragePeer) {
     const [page, worker] = endpoints();
     const connection = new PageEnd(page);
-    return { connection, client: new WorkerEnd(host, worker), page, worker };
+    return { connection, client: new WorkerEnd({ storage: host }, worker), page, worker };
   }
 
   async function opened(host: StoragePeer) {
@@ -121,6 +121,57 @@ describe.for(['port', 'channel'] as const)('over a %s', (kind) => {
     const outcomes = await connection.worker.execute(session, [{ op: 'sync' }, { op: 'sync' }]);
     const error = { name: 'RangeError', message: 'memory access out of bounds' };
     expect(outcomes).toMatchObject([{ error }, { error }]);
+  });
+
+  test('[DUR4] an answer waits for the watch of the files, unless it waits for an event', async () => {
+    const [page, worker] = endpoints();
+    const gone = new RangeError('the files are gone');
+    const ok = async () => ({ ok: 1 });
+    const objects = {
+      classes: async () => ({ ok: { classes: [], bindings: [] } }),
+      call: async () => ({ ok: new Uint8Array(1) }),
+      manage: ok,
+      ask: async () => ({ ok: new Uint8Array(1) }),
+      release: async () => {},
+      end: () => {},
+    };
+    const live = {
+      openLive: ok,
+      nextLive: async () => ({ ok: new Uint8Array(1) }),
+      closeLive: async () => {},
+      end: () => {},
+    };
+    let isGone = false;
+    new WorkerEnd(
+      {
+        storage: new FakeHost(new Map()),
+        objects: { connect: () => objects },
+        live: { connect: () => live },
+        watch: { during: (work) => (isGone ? Promise.reject(gone) : work()) },
+      },
+      worker,
+    );
+    const calls = new PageEnd(page).worker;
+    const address = { className: 'Room', id: 'a'.repeat(64) };
+    const opened = await calls.open('object');
+    const session = 'ok' in opened ? opened.ok : 0;
+    const watched = () => [
+      calls.open('object'),
+      calls.execute(session, [{ op: 'databaseSize' }]).then(([outcome]) => outcome),
+      calls.call(address, { op: 'get', path: ['member'] }),
+      calls.manage({ op: 'now' }),
+      calls.ask(1, { op: 'get', path: ['member'] }),
+      calls.openLive({ target: 'object', read: { op: 'get', keys: ['a'] } }),
+      calls.nextLive(1),
+    ];
+    for (const outcome of await Promise.all(watched())) expect(outcome).toHaveProperty('ok');
+    isGone = true;
+    for (const outcome of await Promise.all(watched())) {
+      expect(outcome).toMatchObject({ error: { name: 'RangeError', message: gone.message } });
+    }
+    expect(await calls.call(address, { op: 'watch' })).toHaveProperty('ok');
+    expect(await calls.ask(1, { op: 'wait' })).toHaveProperty('ok');
+    expect(await calls.classes()).toHaveProperty('ok');
   });
 
   const isPort = kind === 'port';

@@ -3,7 +3,9 @@
 //
 // Invariant: when the page goes, its sessions are closed, including sessions that are still being
 // opened, and its references are released. Every reply is an outcome, and every message is checked
-// before it goes any further (remote-functions.ts).
+// before it goes any further (remote-functions.ts). A reply with stored data waits until the files are known to exist.
+//
+// Does not know files: the watch is passed in.
 
 import { storageError } from '../contract/errors.ts';
 import type { ChannelEndpoint, Pace } from './channel-endpoint.ts';
@@ -24,11 +26,24 @@ import {
 } from './protocol.ts';
 import { PendingCalls, remoteFunctions, type Served, serveFunctions } from './remote-functions.ts';
 
+/** Looks whether the files behind the services exist. */
+export interface FilesWatch {
+  /**
+   * Does the work; its result itself if that is there, and the files were seen lately.
+   *
+   * @throws the reason, as a rejection, when the files are gone
+   */
+  during<T>(work: () => T | Promise<T>): T | Promise<T>;
+}
+
 /** The services of a worker that leads: storage, and objects if it hosts classes. */
-export interface WorkerService extends StorageService {
+export interface WorkerService {
+  readonly storage: StorageService;
   readonly objects?: ObjectsService;
   /** Live reads of objects. */
   readonly live?: LiveService;
+  /** Answers of the services wait for it. @default they do not */
+  readonly watch?: FilesWatch;
   /** The notices to every page. */
   readonly notices?: Notices;
   /** When a page's messages of one turn are delivered. @default at once */
@@ -46,11 +61,12 @@ export interface WorkerService extends StorageService {
   end?(fact: string): Promise<void>;
 }
 
-/** Requests that are answered when something happens, which may be never. */
+/** Requests that are answered when something happens, which may be never. The files are not watched meanwhile. */
 const WAITING: ReadonlySet<string> = new Set(['watch', 'wait', 'pull']);
 
 export class WorkerEnd implements StorageService {
-  readonly #service: WorkerService;
+  readonly #storage: StorageService;
+  readonly #watch: FilesWatch;
   readonly #objects: ObjectsConnection;
   readonly #live: LiveConnection;
   /** Calls of values that the page passed by reference. */
@@ -66,7 +82,8 @@ export class WorkerEnd implements StorageService {
   #hasPaused = false;
 
   constructor(service: WorkerService, endpoint: ChannelEndpoint) {
-    this.#service = service;
+    this.#storage = service.storage;
+    this.#watch = service.watch ?? UNWATCHED;
     this.#endpoint = endpoint;
     const page = remoteFunctions(PAGE_FUNCTIONS, endpoint, this.#pending);
     this.#objects = service.objects?.connect(page) ?? NO_OBJECTS;
@@ -108,23 +125,23 @@ export class WorkerEnd implements StorageService {
   }
 
   async open(target: string | WireAddress, client?: string): Promise<Outcome<SessionId>> {
-    const outcome = await this.#service.open(target, client);
+    const outcome = await this.#storage.open(target, client);
     if ('error' in outcome) return outcome;
-    if (this.ended.aborted) await this.#service.close(outcome.ok);
+    if (this.ended.aborted) await this.#storage.close(outcome.ok);
     else this.#sessions.add(outcome.ok);
     return outcome;
   }
 
   /** @throws CONNECTION_CLOSED for a session that is closed, or not this page's */
   execute(session: SessionId, calls: readonly Call[]): Outcome[] | Promise<Outcome[]> {
-    if (this.#sessions.has(session)) return this.#service.execute(session, calls);
+    if (this.#sessions.has(session)) return this.#storage.execute(session, calls);
     return Promise.reject(
       storageError('CONNECTION_CLOSED', 'This handle was closed; open the object again.'),
     );
   }
 
   async close(session: SessionId): Promise<void> {
-    if (this.#sessions.delete(session)) await this.#service.close(session);
+    if (this.#sessions.delete(session)) await this.#storage.close(session);
   }
 
   /** Closes every session and the connection, and tells the page why; idempotent. */
@@ -133,7 +150,7 @@ export class WorkerEnd implements StorageService {
     this.#end.abort();
     this.#post({ type: 'closed', ...(error !== undefined && { error: toWire(error) }) });
     this.#endpoint.close();
-    for (const session of this.#sessions) void this.#service.close(session);
+    for (const session of this.#sessions) void this.#storage.close(session);
     this.#sessions.clear();
     const reason = connectionClosed('the page is gone');
     this.#pending.fail(reason);
@@ -149,21 +166,35 @@ export class WorkerEnd implements StorageService {
       ...live,
       open: (target, client) => this.#run(() => this.open(target, client)),
       execute: (session, calls) => this.#run(() => this.execute(session, calls)),
-      cancel: async (flags) => this.#service.cancel?.(flags),
+      cancel: async (flags) => this.#storage.cancel?.(flags),
       close: (session) => this.close(session),
-      classes: () => this.#run(() => objects.classes()),
+      // It shows nothing of the stored data.
+      classes: () => this.#counted(objects.classes()),
       call: (address, request) =>
-        this.#run(() => objects.call(address, request), !WAITING.has(request.op)),
+        WAITING.has(request.op)
+          ? objects.call(address, request)
+          : this.#run(() => objects.call(address, request)),
       manage: (request) => this.#run(() => objects.manage(request)),
       ask: (reference, request) =>
-        this.#run(() => objects.ask(reference, request), !WAITING.has(request.op)),
+        WAITING.has(request.op)
+          ? objects.ask(reference, request)
+          : this.#run(() => objects.ask(reference, request)),
       openLive: (start) => this.#run(() => live.openLive(start)),
+      // It may wait for hours; the files are looked for when there is a result.
+      nextLive: async (number) => {
+        const outcome = await live.nextLive(number);
+        return this.#watch.during(() => outcome);
+      },
     };
   }
 
-  #run<T, A extends T | Promise<T>>(call: () => A, counts = true): A {
-    const answer = call();
-    if (counts && answer instanceof Promise) {
+  /** If it rejects, the error is the outcome. */
+  #run<T>(work: () => T | Promise<T>): T | Promise<T> {
+    return this.#counted(this.#watch.during(work));
+  }
+
+  #counted<T>(answer: T | Promise<T>): T | Promise<T> {
+    if (answer instanceof Promise) {
       this.#running += 1;
       answer.then(this.#answered, this.#answered);
     }
@@ -174,6 +205,9 @@ export class WorkerEnd implements StorageService {
     this.#endpoint.postMessage(message);
   }
 }
+
+/** For files that nobody else can delete. */
+const UNWATCHED: FilesWatch = { during: (work) => work() };
 
 /** For a worker that hosts no classes. */
 const NO_OBJECTS: ObjectsConnection = {

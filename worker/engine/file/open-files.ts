@@ -9,6 +9,7 @@
 import { storageError } from '../../../src/shared/contract/errors.ts';
 import type { FileDirectory, SyncFile } from './file.ts';
 import type { ObjectMedium } from './medium.ts';
+import type { SpaceWatch } from './space-watch.ts';
 
 /** How long nothing may be closed before waiting openings are refused, in milliseconds. */
 export const OPEN_WAIT_MS = 10_000;
@@ -155,15 +156,15 @@ function tooManyOpen(limit: number): Error {
 export class CountedMedium implements ObjectMedium {
   readonly #medium: ObjectMedium;
   readonly #files: OpenFiles;
-  readonly #wrote: (byteCount: number) => void;
+  readonly #space: SpaceWatch | undefined;
   /** How many files are open, by key of the object; no entry: none. */
   readonly #open = new Map<string, number>();
 
-  /** `wrote` is told how many bytes are about to be written. */
-  constructor(medium: ObjectMedium, files: OpenFiles, wrote: (byteCount: number) => void) {
+  /** `space` is told how many bytes are about to be written. */
+  constructor(medium: ObjectMedium, files: OpenFiles, space: SpaceWatch | undefined) {
     this.#medium = medium;
     this.#files = files;
-    this.#wrote = wrote;
+    this.#space = space;
   }
 
   /** How many files of the object are open. */
@@ -178,7 +179,7 @@ export class CountedMedium implements ObjectMedium {
       else this.#open.set(key, count);
     };
     const directory = await this.#medium.directory(key);
-    return new CountedDirectory(directory, this.#files, opened, this.#wrote);
+    return new CountedDirectory(directory, this.#files, opened, this.#space);
   }
 
   remove(key: string): Promise<void> {
@@ -198,7 +199,7 @@ class CountedDirectory implements FileDirectory {
   readonly #directory: FileDirectory;
   readonly #files: OpenFiles;
   readonly #opened: (change: 1 | -1) => void;
-  readonly #wrote: (byteCount: number) => void;
+  readonly #space: SpaceWatch | undefined;
   /** Files that are reserved and not open; null: none are reserved. */
   #reserved: number | null = null;
 
@@ -206,12 +207,12 @@ class CountedDirectory implements FileDirectory {
     directory: FileDirectory,
     files: OpenFiles,
     opened: (change: 1 | -1) => void,
-    wrote: (byteCount: number) => void,
+    space: SpaceWatch | undefined,
   ) {
     this.#directory = directory;
     this.#files = files;
     this.#opened = opened;
-    this.#wrote = wrote;
+    this.#space = space;
   }
 
   async reserveFiles(count: number): Promise<() => void> {
@@ -253,7 +254,7 @@ class CountedDirectory implements FileDirectory {
       else this.#reserved += 1;
     };
     try {
-      return new CountedFile(await this.#directory.open(name), closed, this.#wrote);
+      return new CountedFile(await this.#directory.open(name), closed, this.#space);
     } catch (error) {
       closed();
       throw error;
@@ -263,13 +264,13 @@ class CountedDirectory implements FileDirectory {
 
 class CountedFile implements SyncFile {
   readonly #file: SyncFile;
-  readonly #wrote: (byteCount: number) => void;
+  readonly #space: SpaceWatch | undefined;
   #closed: (() => void) | undefined;
 
-  constructor(file: SyncFile, closed: () => void, wrote: (byteCount: number) => void) {
+  constructor(file: SyncFile, closed: () => void, space: SpaceWatch | undefined) {
     this.#file = file;
     this.#closed = closed;
-    this.#wrote = wrote;
+    this.#space = space;
   }
 
   read(target: Uint8Array, offset: number): number {
@@ -277,7 +278,7 @@ class CountedFile implements SyncFile {
   }
 
   write(bytes: Uint8Array, offset: number): void {
-    this.#wrote(bytes.length);
+    this.#space?.wrote(bytes.length);
     this.#file.write(bytes, offset);
   }
 

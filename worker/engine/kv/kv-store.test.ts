@@ -59,6 +59,21 @@ describe('entries', () => {
     expect(hasTable()).toBe(true);
   });
 
+  test('[MOVE1] a table that a rollback has removed is missing, and the next write creates it again', () => {
+    const putAndUndo = () => {
+      database.control.begin();
+      store.put([['a', bytesOf(3, 1)]]);
+      expect(stored('a')).toEqual(bytesOf(3, 1));
+      database.control.rollback();
+      store.invalidate({ closeWalk: false });
+    };
+    putAndUndo();
+    expect(stored('a')).toBeUndefined();
+    putAndUndo();
+    store.put([['a', bytesOf(3, 2)]]);
+    expect(stored('a')).toEqual(bytesOf(3, 2));
+  });
+
   test('[KV7] a deleted key is gone, and was there once', () => {
     store.put([['a', bytesOf(3, 1)]]);
     expect([store.delete('a'), store.delete('a')]).toEqual([true, false]);

@@ -49,6 +49,9 @@ const EMPTY_CURSOR: EntryCursor = { next: () => undefined };
 export class KvStore {
   readonly #database: Database;
   readonly #table: HiddenTable;
+  /** Of single entries; undefined until the table is known to exist. */
+  #get: PreparedStatement | undefined;
+  #put: PreparedStatement | undefined;
   #walk: Walk | undefined;
 
   constructor(database: Database) {
@@ -61,8 +64,9 @@ export class KvStore {
    * missing.
    */
   get<T>(key: string, decode: (value: Uint8Array) => T): T | undefined {
-    if (!this.#table.exists) return undefined;
-    const statement = this.#database.statement(GET);
+    if (this.#get === undefined && this.#table.exists) this.#get = this.#database.statement(GET);
+    const statement = this.#get;
+    if (statement === undefined) return undefined;
     statement.bindText(1, key);
     if (!statement.step()) return undefined;
     try {
@@ -74,16 +78,16 @@ export class KvStore {
 
   /** Creates the table, as every write does, even one without entries. */
   createTable(): void {
-    this.#table.create();
+    this.#putOne();
   }
 
   /** Stores the entries in order; after a failure, the caller undoes those already stored. */
   put(entries: readonly Entry[]): void {
-    this.#table.create();
+    const putOne = this.#putOne();
     let next = 0;
     while (next < entries.length) {
       const count = goTogether(entries, next) ? ROWS : 1;
-      const statement = this.#database.statement(count === 1 ? PUT : PUT_ROWS);
+      const statement = count === 1 ? putOne : this.#database.statement(PUT_ROWS);
       for (let row = 0; row < count; row++) {
         const [key, value] = entries[next + row]!;
         statement.bindText(2 * row + 1, key);
@@ -127,7 +131,18 @@ export class KvStore {
    */
   invalidate(options: { closeWalk: boolean }): void {
     this.#table.forget();
+    this.#get = undefined;
+    this.#put = undefined;
     if (options.closeWalk) this.#walk?.cut();
+  }
+
+  /** Creates the table unless it exists. */
+  #putOne(): PreparedStatement {
+    if (this.#put === undefined) {
+      this.#table.create();
+      this.#put = this.#database.statement(PUT);
+    }
+    return this.#put;
   }
 }
 

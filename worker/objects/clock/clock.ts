@@ -36,15 +36,14 @@ export class Clock {
     this.#systemTimers = new SystemTimers(system, this.#timers);
   }
 
+  // Functions that are passed on as they are: every call reads the time.
   /** Milliseconds since the epoch, by the wall clock. */
-  now(): number {
-    return this.#heldMs ?? this.#system.now();
-  }
+  readonly now = (): number => this.#heldMs ?? this.#system.now();
 
   /** Milliseconds that only go forward, unless somebody sets this clock back. */
-  elapsed(): number {
+  readonly elapsed = (): number => {
     return this.#heldMs === undefined ? this.#system.elapsed() : this.#heldMs - this.#aheadMs;
-  }
+  };
 
   get isControlled(): boolean {
     return this.#heldMs !== undefined;

@@ -162,7 +162,7 @@ describe('more objects than files may be open', () => {
           order.push(n);
           await add(`object ${n}`);
           const isLive = (m: number) =>
-            host.host.currentInstance(host.address(`object ${m}`)) !== undefined;
+            host.host.instances.live(addressKey(host.address(`object ${m}`))) !== undefined;
           const firstLive = order.findIndex(isLive);
           expect(order.slice(firstLive).every(isLive), `${calls} at ${order}`).toBe(true);
           expect(order.length - firstLive).toBeGreaterThanOrEqual(Math.min(order.length, 4));

@@ -73,9 +73,9 @@ export class Instances {
     return use(instance);
   }
 
-  /** The instance of an address, if it exists now; undefined also after the end of all. */
-  live(address: ObjectAddress): ObjectInstance | undefined {
-    const slot = this.#closed === undefined ? this.#slots.get(addressKey(address)) : undefined;
+  /** The object's instance, if it exists now; undefined also after the end of all. */
+  live(key: string): ObjectInstance | undefined {
+    const slot = this.#closed === undefined ? this.#slots.get(key) : undefined;
     return slot?.kind === 'live' ? slot.instance : undefined;
   }
 
@@ -302,7 +302,7 @@ export interface CrowdingEnvironment {
 export class Crowding {
   readonly #environment: CrowdingEnvironment;
   /** In the order of their last use; some are in use again, or have ended. */
-  readonly #rested = new Map<string, Evictable>();
+  readonly #rested = new Set<Evictable>();
   #look: 'none' | 'scheduled' | 'under way' = 'none';
 
   constructor(environment: CrowdingEnvironment) {
@@ -310,18 +310,16 @@ export class Crowding {
     environment.files.onShort = () => this.#schedule();
   }
 
-  /** Nothing uses the instance now. */
-  rested(instance: Evictable): void {
-    const key = addressKey(instance.address);
-    this.#rested.delete(key);
-    this.#rested.set(key, instance);
+  /** Nothing uses the instance now. A function that is passed on as it is: every event ends with it. */
+  readonly rested = (instance: Evictable): void => {
+    this.#rested.delete(instance);
+    this.#rested.add(instance);
     if (this.#environment.files.shortage > 0) this.#schedule();
-  }
+  };
 
-  /** The instance has ended. */
+  /** The instance has ended: it does not rest again. */
   ended(instance: Evictable): void {
-    const key = addressKey(instance.address);
-    if (this.#rested.get(key) === instance) this.#rested.delete(key);
+    this.#rested.delete(instance);
   }
 
   // An instance that is kept rests again while the others are looked at: that is no reason for another look.
@@ -341,9 +339,9 @@ export class Crowding {
   #evict(): void {
     const { files, closing } = this.#environment;
     // An instance that is kept nevertheless rests again, at the end of the order.
-    for (const [key, instance] of [...this.#rested]) {
+    for (const instance of [...this.#rested]) {
       if (files.shortage <= closing()) return;
-      if (this.#rested.get(key) === instance) this.#rested.delete(key);
+      this.#rested.delete(instance);
       if (instance.context.isIdle && this.#environment.openOf(instance) > 0)
         instance.context.evict();
     }

@@ -49,6 +49,8 @@ const SOCKET = annotationOf({ kind: 'socket' });
 
 export class ObjectHost {
   readonly classes: ClassRegistry;
+  /** Its objects that are in memory. */
+  readonly instances: Instances;
   readonly alarms: ObjectAlarms;
   readonly resets = new Resets();
   /** The calls under way that can be cancelled. */
@@ -60,7 +62,6 @@ export class ObjectHost {
   readonly outside: PartyIo;
   readonly #environment: HostEnvironment;
   readonly #makeBindings: MakeBindings;
-  readonly #instances: Instances;
   readonly #notes: CatalogNotes;
   readonly #facetFiles: FacetFiles;
   readonly branches: Branches;
@@ -92,9 +93,7 @@ export class ObjectHost {
       new SpaceWatch(estimate, limits.lowSpaceBytes, (space) =>
         this.notices.tell({ type: 'storagelow', space }),
       );
-    const medium = new CountedMedium(environment.medium, this.#openFiles, (byteCount) =>
-      space?.wrote(byteCount),
-    );
+    const medium = new CountedMedium(environment.medium, this.#openFiles, space);
     this.#environment = {
       ...environment,
       medium,
@@ -119,18 +118,18 @@ export class ObjectHost {
     this.classes = classes;
     this.#makeBindings = makeBindings;
     this.#notes = new CatalogNotes(environment.catalog);
-    this.#instances = new Instances({
+    this.instances = new Instances({
       make: (key, address, startup) => this.#make(key, address, startup),
       opened: (instance) => this.alarms.opened(instance),
       close: (key, instance, reason) => this.#close(key, instance, reason),
     });
-    this.#facetFiles = new FacetFiles(this.#instances, this.#environment);
-    this.branches = new Branches(this.#instances, this.#environment);
+    this.#facetFiles = new FacetFiles(this.instances, this.#environment);
+    this.branches = new Branches(this.instances, this.#environment);
     this.#crowding = new Crowding({
       files: this.#openFiles,
       nextTurn: this.#environment.nextTurn,
       openOf: ({ address }) => medium.openOf(addressKey(address)),
-      closing: () => this.#instances.closing().reduce((sum, key) => sum + medium.openOf(key), 0),
+      closing: () => this.instances.closing().reduce((sum, key) => sum + medium.openOf(key), 0),
     });
     if (environment.kept !== undefined) {
       environment.kept.onFailed = (address) => this.notices.tell({ type: 'keepfailed', address });
@@ -184,7 +183,7 @@ export class ObjectHost {
     address: ObjectAddress,
     use: (instance: ObjectInstance) => T | PromiseLike<T>,
   ): Promise<T> {
-    return this.#instances.use(address, use);
+    return this.instances.use(address, use);
   }
 
   /**
@@ -193,32 +192,27 @@ export class ObjectHost {
    * @throws errors of opening its files; CONNECTION_CLOSED after `close`
    */
   instance(address: ObjectAddress): Promise<ObjectInstance> {
-    return this.#instances.get(address);
-  }
-
-  /** The instance of an address, if it exists now. */
-  currentInstance(address: ObjectAddress): ObjectInstance | undefined {
-    return this.#instances.live(address);
+    return this.instances.get(address);
   }
 
   /** The instance of a facet, which is started if there is none. @throws as `instance` */
   facet(address: ObjectAddress, startup: FacetStartup): Promise<ObjectInstance> {
     this.#facetFiles.started(addressKey(address));
-    return this.#instances.get(address, startup);
+    return this.instances.get(address, startup);
   }
 
   /** Ends this instance of a facet in order, as its parent has ended. */
   closeFacet(instance: ObjectInstance): void {
     const reason = storageError('OBJECT_RESET', 'The object of the facet has ended.');
     // A flush that fails now has no caller to tell.
-    this.#instances.close(addressKey(instance.address), instance, reason)?.catch(() => {});
+    this.instances.close(addressKey(instance.address), instance, reason)?.catch(() => {});
   }
 
   /** Resets a facet for its parent: its stubs reject with the reason. */
   abortFacet(address: ObjectAddress, reason: unknown): void {
     const key = addressKey(address);
     this.resets.add(key, reason);
-    void this.#instances.end(key, reason, async () => {});
+    void this.instances.end(key, reason, async () => {});
   }
 
   /** Ends a facet and removes its files, and those of its own facets. @throws IO */
@@ -237,22 +231,22 @@ export class ObjectHost {
 
   /** Resets the object, if it has an instance: unconfirmed writes are gone, unanswered events reject. */
   reset(address: ObjectAddress, reason: unknown): Promise<void> {
-    return this.#instances.reset(addressKey(address), reason);
+    return this.instances.reset(addressKey(address), reason);
   }
 
   /** Ends the object's instance after its last write is durable; calls under way reject. @throws IO, DISK_FULL */
   async evict(address: ObjectAddress): Promise<void> {
     const key = addressKey(address);
-    if (!this.#instances.has(key)) return;
+    if (!this.instances.has(key)) return;
     const reason = storageError('OBJECT_RESET', 'The object was evicted.');
-    await this.#instances.close(key, await this.instance(address), reason);
+    await this.instances.close(key, await this.instance(address), reason);
   }
 
   /** Removes the object and its files, and its facets; its unanswered events reject. */
   async erase(address: ObjectAddress): Promise<void> {
     const key = addressKey(address);
     const reason = storageError('OBJECT_RESET', 'The object was deleted.');
-    while (this.#instances.has(key)) await this.#instances.reset(key, reason);
+    while (this.instances.has(key)) await this.instances.reset(key, reason);
     this.alarms.forget(key);
     this.#sockets.get(key)?.reset();
     this.#sockets.delete(key);
@@ -262,7 +256,7 @@ export class ObjectHost {
       .then(() => this.#facetFiles.removeBelow(key, reason))
       .then(() => this.branches.endAll(address))
       .then(() => this.#removeFiles(key));
-    this.#instances.release(key, removed, true); // the next instance begins after it, with nothing
+    this.instances.release(key, removed, true); // the next instance begins after it, with nothing
     await removed;
   }
 
@@ -342,7 +336,7 @@ export class ObjectHost {
 
   /** False while an event or an alarm runs. */
   get isQuiet(): boolean {
-    return !this.#instances.isBusy;
+    return !this.instances.isBusy;
   }
 
   /**
@@ -356,7 +350,7 @@ export class ObjectHost {
     const closed = storageError('CONNECTION_CLOSED', `Nothing is called any more: ${fact}.`);
     this.#openFiles.end(closed);
     try {
-      await this.#instances.closeAll(
+      await this.instances.closeAll(
         closed,
         storageError('OBJECT_RESET', `The object was reset: ${fact}.`),
       );
@@ -378,7 +372,7 @@ export class ObjectHost {
         this.#crowding.ended(instance);
         if (by !== 'outside') this.resets.add(key, reason);
         if (by === 'storage') this.#failed.add(key);
-        this.#instances.release(key, released);
+        this.instances.release(key, released);
         this.alarms.reset(instance);
       },
       onAlarmSet: () => this.#notes.checkAlarm(address),
@@ -388,7 +382,7 @@ export class ObjectHost {
         this.#environment.catalog.stored(key).catch(() => {});
       },
       onHistoryPruned: (pruned) => this.notices.tell({ type: 'historypruned', address: pruned }),
-      onRest: (instance) => this.#crowding.rested(instance),
+      onRest: this.#crowding.rested,
       onEvict: (instance) => this.#evict(key, instance),
       onAlarm: (instance, timeMs) => {
         if (instance.startup !== undefined || address.branch !== undefined) return;
@@ -478,7 +472,7 @@ export class ObjectHost {
     }
     const reason = storageError('OBJECT_RESET', 'The object was closed while idle.');
     // A flush that fails now has no caller to tell; it has reset the instance, like any other.
-    this.#instances.close(key, instance, reason)?.catch(() => {});
+    this.instances.close(key, instance, reason)?.catch(() => {});
   }
 
   async #close(key: string, instance: ObjectInstance, reason: StorageError): Promise<void> {

@@ -14,6 +14,7 @@ import { fromWireAddress } from '../../../src/shared/calls/stubs/wire-address.ts
 import { eachOf, type StateName } from '../../../src/shared/contract/arguments.ts';
 import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import {
+  addressKey,
   branchAddress,
   idOfStorage,
   type ObjectAddress,
@@ -66,6 +67,8 @@ type Result = Results[Call['op']];
 
 class PageSession {
   readonly address: ObjectAddress;
+  /** Of its object, in the host. */
+  readonly key: string;
   readonly #author: Annotation;
   /** The same author with the label that was used last. */
   #labelled: Annotation;
@@ -87,6 +90,7 @@ class PageSession {
     connection: string | undefined,
   ) {
     this.address = address;
+    this.key = addressKey(address);
     this.#author = annotationOf({ kind: 'storage', ...(connection && { connection }) });
     this.#labelled = this.#author;
     this.#environment = environment;
@@ -453,7 +457,7 @@ export class PageSessions implements StorageService {
       const performed = this.#performOutside(session, first, batch.flagged[0]);
       return outcome(performed).then((result) => [result]);
     }
-    const live = this.#host.currentInstance(session.address);
+    const live = this.#host.instances.live(session.key);
     if (live === undefined) return this.#executeAtNext(session, batch);
     try {
       const outcomes = session.execute(live, batch);

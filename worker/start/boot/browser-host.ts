@@ -3,6 +3,7 @@
 import type { StorageMedium } from '../../../src/shared/contract/medium.ts';
 import { WASM_URL } from '../../../src/shared/contract/wasm-url.ts';
 import { KeptDatabase } from '../../../src/shared/live/kept-database.ts';
+import type { FilesWatch } from '../../../src/shared/wire/worker-end.ts';
 import type { Space } from '../../engine/file/space-watch.ts';
 import type { Limits } from '../../engine/sql/query-limits.ts';
 import { loadSqlite, type Sqlite } from '../../engine/vfs/sqlite-module.ts';
@@ -16,7 +17,7 @@ import {
   type BrowserMediumEnvironment,
   openBrowserMedium,
 } from './browser-medium.ts';
-import { type RunningHost, startHost, type Watch } from './start-host.ts';
+import { type RunningHost, startHost } from './start-host.ts';
 
 type Wasm = URL | WebAssembly.Module;
 
@@ -37,10 +38,12 @@ export interface BrowserHostOptions {
   readonly limits?: Limits;
 }
 
-/** A running host, its medium, and the watch that notices when its files are gone. */
+/** A running host, its medium, and the watch of its files. */
 export interface BrowserHost extends RunningHost {
   readonly medium: StorageMedium;
-  readonly watch: Watch;
+  /** Resolves to the reason when files or catalog are gone, or cannot be reached any more. */
+  readonly lost: Promise<Error>;
+  readonly watch: FilesWatch;
 }
 
 /** How long a lost catalog waits for the reason: a browser that clears a site's data deletes the files, too. */
@@ -125,7 +128,7 @@ export async function startBrowserHost(options: BrowserHostOptions): Promise<Bro
   const { classes = new ClassRegistry(), env = {} } = options;
   const parts = await openParts(options, classes);
   const { sqlite, catalog, catalogLost } = parts;
-  const { kind, medium, watch } = parts.medium;
+  const { kind, medium, lost, watch } = parts.medium;
   const chosen = {
     ...(options.idleMs !== undefined && { idleMs: options.idleMs }),
     ...(options.limits !== undefined && { limits: options.limits }),
@@ -137,8 +140,7 @@ export async function startBrowserHost(options: BrowserHostOptions): Promise<Bro
     classes,
     env,
   );
-  const cleared = Promise.race([watch.cleared, catalogLost]);
-  return { ...started, medium: kind, watch: { cleared, during: (work) => watch.during(work) } };
+  return { ...started, medium: kind, lost: Promise.race([lost, catalogLost]), watch };
 }
 
 /** For files that outlive this worker; in memory, results would outlive their data. */

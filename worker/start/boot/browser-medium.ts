@@ -5,6 +5,7 @@
 
 import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
 import type { StorageMedium } from '../../../src/shared/contract/medium.ts';
+import type { FilesWatch } from '../../../src/shared/wire/worker-end.ts';
 import type { WatchEnvironment } from '../../engine/file/clearance-watch.ts';
 import { isFromFullDisk } from '../../engine/file/full-disk.ts';
 import { IdbMedium } from '../../engine/file/idb-medium.ts';
@@ -13,14 +14,14 @@ import { MemoryMedium, type ObjectMedium } from '../../engine/file/medium.ts';
 import { recordedMedium, recordMedium } from '../../engine/file/medium-record.ts';
 import type { OpfsEnvironment } from '../../engine/file/opfs-file.ts';
 import { OpfsMedium } from '../../engine/file/opfs-medium.ts';
-import type { Watch } from './start-host.ts';
 
 /** A medium that was opened. */
 export interface BrowserMedium {
   readonly kind: StorageMedium;
   readonly medium: ObjectMedium;
-  /** Notices that the files are gone, or cannot be reached any more. */
-  readonly watch: Watch;
+  /** Resolves to the reason when the files are gone, or cannot be reached any more. */
+  readonly lost: Promise<Error>;
+  readonly watch: FilesWatch;
   /** Something failed that the end of the files would explain. */
   readonly suspect: () => void;
 }
@@ -86,7 +87,7 @@ async function onOpfs(
 ): Promise<BrowserMedium> {
   const medium = await OpfsMedium.open(directory, environment, handles);
   const { watch } = medium;
-  return { kind: 'opfs', medium, watch, suspect: () => watch.expire() };
+  return { kind: 'opfs', medium, lost: watch.cleared, watch, suspect: () => watch.expire() };
 }
 
 async function onIndexedDb(
@@ -115,8 +116,8 @@ async function onIndexedDb(
   return {
     kind: 'indexeddb',
     medium,
+    lost: Promise.race([watch.cleared, lost]),
     watch: {
-      cleared: Promise.race([watch.cleared, lost]),
       // Failures after the loss are reported with the reason why this worker ends, so that the caller's next
       // call reaches the next worker. Most failures are outcomes, not rejections.
       during(work) {
@@ -129,8 +130,13 @@ async function onIndexedDb(
 }
 
 function inMemory(): BrowserMedium {
-  const watch: Watch = { cleared: new Promise(() => {}), during: (work) => work() };
-  return { kind: 'memory', medium: new MemoryMedium(), watch, suspect: () => {} };
+  return {
+    kind: 'memory',
+    medium: new MemoryMedium(),
+    lost: new Promise(() => {}),
+    watch: { during: (work) => work() },
+    suspect: () => {},
+  };
 }
 
 async function readRecord(directory: string): Promise<StorageMedium | null> {

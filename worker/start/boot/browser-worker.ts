@@ -5,6 +5,7 @@
 import { toWireAddress } from '../../../src/shared/calls/stubs/wire-address.ts';
 import { WASM_URL } from '../../../src/shared/contract/wasm-url.ts';
 import type { Notices } from '../../../src/shared/wire/control.ts';
+import type { WorkerService } from '../../../src/shared/wire/worker-end.ts';
 import { MemoryDirectory } from '../../engine/file/memory-file.ts';
 import { ObjectFiles } from '../../engine/log/object-files.ts';
 import { completeLimits } from '../../engine/sql/query-limits.ts';
@@ -26,7 +27,6 @@ import {
 } from './candidate.ts';
 import { codeDigest } from './deployment-order.ts';
 import { PageModule } from './page-module.ts';
-import { watchedHost } from './start-host.ts';
 
 /** The options of a worker's host, the same for every page. */
 export type BrowserWorkerOptions = Pick<
@@ -74,13 +74,18 @@ async function createHost(
   { directory, medium: wanted }: DirectoryOptions,
   after: After,
 ): Promise<ServedHost> {
-  const { host, namespaces, turns, watch, medium, close } = await startBrowserHost({
+  const { host, namespaces, turns, lost, watch, medium, close } = await startBrowserHost({
     ...hosted,
     directory,
     medium: wanted,
   });
   const sessions = new PageSessions(host, after);
-  const service = watchedHost(sessions, namespaces.calls, namespaces.live, watch, {
+  const service: WorkerService = {
+    storage: sessions,
+    objects: namespaces.calls,
+    live: namespaces.live,
+    lost,
+    watch,
     get isQuiet() {
       return host.isQuiet && !sessions.isInTransaction;
     },
@@ -91,8 +96,8 @@ async function createHost(
       deliver: (task) => turns.nextTurn(task),
       send: (task) => turns.afterTurns(task),
     },
-    close,
-  });
+    end: close,
+  };
   return { service, medium };
 }
 

@@ -155,9 +155,7 @@ class Worker {
   }
 
   readonly #service = {
-    open: async () => ({ ok: 1 }),
-    execute: async () => [],
-    close: async () => {},
+    storage: { open: async () => ({ ok: 1 }), execute: async () => [], close: async () => {} },
     end: () =>
       this.agent.whileAlive(async () => {
         await Promise.resolve();

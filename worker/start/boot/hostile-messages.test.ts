@@ -36,9 +36,7 @@ beforeAll(async () => {
   running = await startHost(platform, new ClassRegistry({ Room }, {}), {});
   const sessions = new PageSessions(running.host, () => () => {});
   host = {
-    open: (target) => sessions.open(target),
-    execute: (session, calls) => sessions.execute(session, calls),
-    close: (session) => sessions.close(session),
+    storage: sessions,
     objects: running.namespaces.calls,
     live: running.namespaces.live,
   };

@@ -4,6 +4,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { ChannelEndpoint } from '../../../src/shared/wire/channel-endpoint.ts';
 import { namesOf } from '../../../src/shared/wire/control.ts';
 import { PageEnd } from '../../../src/shared/wire/page-end.ts';
+import type { StorageService } from '../../../src/shared/wire/protocol.ts';
 import type { WorkerService } from '../../../src/shared/wire/worker-end.ts';
 import { FakeBrowser } from '../../../src/testing/fake-browser.ts';
 import { turns } from '../../../src/testing/turns.ts';
@@ -34,11 +35,17 @@ async function advance(durationMs: number): Promise<void> {
   }
 }
 
+const STORAGE: StorageService = {
+  open: async () => ({ ok: 1 }),
+  execute: async () => [],
+  close: async () => {},
+};
+
 function lead(host: Partial<WorkerService>): { leadership: Leadership; port: MessagePort } {
   const agent = new FakeBrowser().agent();
   let given: MessagePort | undefined;
   const leadership = new Leadership(
-    { open: async () => ({ ok: 1 }), execute: async () => [], close: async () => {}, ...host },
+    { storage: STORAGE, ...host },
     {
       locks: agent.locks,
       names: namesOf('d'),
@@ -142,12 +149,11 @@ test('[BUILD5] timers that come late do not make their time longer', async () =>
 
 test('[BUILD5] a call that was sent is answered before the connection ends', async () => {
   let answer = (_: { ok: number }) => {};
-  const { leadership, port } = lead({
-    open: () =>
-      new Promise((resolve) => {
-        answer = resolve;
-      }),
-  });
+  const open = () =>
+    new Promise<{ ok: number }>((resolve) => {
+      answer = resolve;
+    });
+  const { leadership, port } = lead({ storage: { ...STORAGE, open } });
   const page = new PageEnd(new ChannelEndpoint(port));
   const opened = page.worker.open('object');
   const seen = steppingDown(leadership);

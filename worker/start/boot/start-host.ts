@@ -1,19 +1,8 @@
 // Starts a host of objects on any platform, which is passed in, and registers it with the global scope and the library
-// that object code uses; and makes its answers wait until its files are known to still exist.
-//
-// Does not know files: the watch is passed in.
+// that object code uses.
 
 import { isTaskExact } from '../../../src/shared/calls/io/current-context.ts';
 import { undoAll } from '../../../src/shared/calls/io/replace-global.ts';
-import type { Pace } from '../../../src/shared/wire/channel-endpoint.ts';
-import type { Notices } from '../../../src/shared/wire/control.ts';
-import { type Outcome, toWire } from '../../../src/shared/wire/errors-on-wire.ts';
-import type {
-  LiveService,
-  ObjectsService,
-  StorageService,
-} from '../../../src/shared/wire/protocol.ts';
-import type { WorkerService } from '../../../src/shared/wire/worker-end.ts';
 import type { ObjectMedium } from '../../engine/file/medium.ts';
 import type { Space } from '../../engine/file/space-watch.ts';
 import type { FileSizes } from '../../engine/log/object-files.ts';
@@ -126,8 +115,8 @@ function environmentOf(
   const { limits = completeLimits() } = platform;
   const databases = new Databases(platform.sqlite, limits);
   return {
-    now: () => clock.now(),
-    elapsed: () => clock.elapsed(),
+    now: clock.now,
+    elapsed: clock.elapsed,
     randomUint32: () => crypto.getRandomValues(new Uint32Array(1))[0]!,
     nextTurn: (task) => turns.nextTurn(task),
     beforeNextTurn: (task) => (turns.beforeNextTurn ?? turns.nextTurn).call(turns, task),
@@ -145,87 +134,5 @@ function environmentOf(
     ...(platform.idleMs !== undefined && { idleMs: platform.idleMs }),
     limits,
     openDatabase: (files, events, limits) => databases.open(files, events, limits),
-  };
-}
-
-/** The part of file/clearance-watch that is used. */
-export interface Watch {
-  /** Resolves to the reason when the files are gone, or cannot be reached any more. */
-  readonly cleared: Promise<Error>;
-  /**
-   * Does the work; its result itself if that is there, and the files were seen lately.
-   *
-   * @throws the reason, as a rejection, when the files are gone
-   */
-  during<T>(work: () => T | Promise<T>): T | Promise<T>;
-}
-
-/** How the host behind the services ends. */
-export interface HostLife {
-  readonly isQuiet: boolean;
-  rest(): void;
-  close(fact: string): Promise<void>;
-  /** The notices to every page. */
-  readonly notices: Notices;
-  readonly pace: Pace;
-}
-
-/** The services of a host, whose answers wait until its files are known to still exist. */
-export function watchedHost(
-  host: StorageService,
-  objects: ObjectsService,
-  live: LiveService,
-  watch: Watch,
-  life: HostLife,
-): WorkerService {
-  const guard = async <T>(work: () => Promise<Outcome<T>>): Promise<Outcome<T>> => {
-    try {
-      return await watch.during(work);
-    } catch (error) {
-      return { error: toWire(error) };
-    }
-  };
-  return {
-    lost: watch.cleared,
-    notices: life.notices,
-    pace: life.pace,
-    get isQuiet() {
-      return life.isQuiet;
-    },
-    rest: () => life.rest(),
-    end: (fact) => life.close(fact),
-    open: (target, client) => guard(() => host.open(target, client)),
-    // If it rejects, the error is the outcome of each call.
-    execute: (session, calls) => watch.during(() => host.execute(session, calls)),
-    ...(host.cancel && { cancel: (flags) => host.cancel!(flags) }),
-    close: (session) => host.close(session),
-    objects: {
-      connect(peer) {
-        const connection = objects.connect(peer);
-        return {
-          ...connection,
-          // A watch lasts as long as the object does; it shows nothing of the stored data.
-          call: (address, request) =>
-            request.op === 'watch'
-              ? connection.call(address, request)
-              : guard(() => connection.call(address, request)),
-          manage: (request) => guard(() => connection.manage(request)),
-        };
-      },
-    },
-    live: {
-      connect() {
-        const connection = live.connect();
-        return {
-          ...connection,
-          openLive: (start) => guard(() => connection.openLive(start)),
-          // It may wait for hours; the files are looked for when there is a result.
-          async nextLive(number) {
-            const outcome = await connection.nextLive(number);
-            return guard(async () => outcome);
-          },
-        };
-      },
-    },
   };
 }
