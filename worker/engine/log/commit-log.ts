@@ -13,7 +13,7 @@ import { type Flush, type Flushing, isDiskFull, openAhead, runFlushing } from '.
 import { assert } from '../file/invariant.ts';
 
 import type { Checksum } from './checksum.ts';
-import { type LogPosition, nextTimeline, timelineStart } from './log-position.ts';
+import { equalPositions, type LogPosition, nextTimeline, timelineStart } from './log-position.ts';
 import { type LoggedImage, readImage } from './pages.ts';
 import { CONTINUES, MARKER, type RecordWriter } from './record.ts';
 import { type History, type OpenSegment, SealedSegments } from './sealed-segments.ts';
@@ -76,7 +76,6 @@ export class CommitLog {
   readonly #environment: LogEnvironment;
   readonly #epoch: number;
   #active: Segment;
-  /** Each commit makes a new one. A flush that covers it makes the same object `#durable`. */
   #position: LogPosition;
   #durable: LogPosition;
   #open: OpenParts | null = null;
@@ -123,7 +122,7 @@ export class CommitLog {
   }
 
   get isDurable(): boolean {
-    return this.#position === this.#durable;
+    return equalPositions(this.#position, this.#durable);
   }
 
   /** True if a flush has work to do: commits, or remains of a failed write that power could bring back. */

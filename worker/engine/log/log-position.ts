@@ -12,6 +12,11 @@ export interface LogPosition {
   readonly sum: number;
 }
 
+/** True if both are the same place of one segment, after the same record. */
+export function equalPositions(one: LogPosition, other: LogPosition): boolean {
+  return one.offset === other.offset && one.sequence === other.sequence && one.sum === other.sum;
+}
+
 export const TIMELINE = 0x1_0000_0000;
 
 /** The first sequence of the timeline that a commit belongs to. */

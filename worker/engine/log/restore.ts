@@ -21,7 +21,7 @@ import { assert } from '../file/invariant.ts';
 import { annotationOf } from './annotation.ts';
 import { NO_RESTORE, type PendingRestore } from './checkpoint-file.ts';
 import type { CommitLog } from './commit-log.ts';
-import { type LogPosition, nextTimeline } from './log-position.ts';
+import { equalPositions, type LogPosition, nextTimeline } from './log-position.ts';
 import type { PageStore } from './page-store.ts';
 import { MARKER, RESTORE, RecordWriter } from './record.ts';
 import { findTarget } from './target-search.ts';
@@ -81,7 +81,8 @@ export class Restore {
   /** True until the restore that is shown, or was committed last, is in the main file. */
   get isUnfinished(): boolean {
     if (this.isShown) return true;
-    return this.#madeAt === this.#log.position && !this.#pages.committed.isCheckpointed;
+    const isLast = this.#madeAt !== null && equalPositions(this.#madeAt, this.#log.position);
+    return isLast && !this.#pages.committed.isCheckpointed;
   }
 
   /** True if the restore is committed and not durable. */
