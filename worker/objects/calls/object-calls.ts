@@ -77,6 +77,8 @@ export class ObjectCalls implements ObjectsService {
   readonly #manager: ObjectManager | undefined;
   /** References between callers in this thread and objects. */
   readonly #local = pairOfReferences();
+  /** The objects of stubs in this thread: each stub's address is checked and read once. */
+  readonly #called = new WeakMap<WireAddress, Receiver>();
   readonly #authors = new Authors();
 
   constructor(host: ObjectHost, partyOf: PartyOf, manager?: ObjectManager) {
@@ -104,7 +106,7 @@ export class ObjectCalls implements ObjectsService {
 
   /** Carries a call of code in this thread. */
   readonly carry = (call: OutgoingCall): Promise<Answer> =>
-    this.carryTo(() => this.#object(call.address), call);
+    this.carryTo(() => this.#objectOf(call.address), call);
 
   /** Carries a call of code in this thread to a receiver, which is found only now. */
   async carryTo(
@@ -118,6 +120,15 @@ export class ObjectCalls implements ObjectsService {
       this.#outcome(find, sent, callee, watch, cancellation),
     );
     return { payload, channel: caller };
+  }
+
+  #objectOf(stub: WireAddress): Receiver {
+    let object = this.#called.get(stub);
+    if (object === undefined) {
+      object = this.#object(stub);
+      this.#called.set(stub, object);
+    }
+    return object;
   }
 
   #object(wire: WireAddress): Receiver {
