@@ -108,6 +108,8 @@ export interface ListedByHelper {
   readonly name?: string;
   readonly sizeBytes: number;
   readonly nextAlarm: number | null;
+  /** The names of the branches that it keeps. */
+  readonly branches: readonly string[];
   /** Why it cannot be opened; its alarm is not known then. */
   readonly error: WireError | null;
 }
