@@ -80,6 +80,7 @@ export type HelperRequest = { readonly facts: DirectoryFacts; readonly waitMs: n
       readonly name: string;
       /** Null: now. */
       readonly at: string | Date | null;
+      readonly fetch: 'allow' | 'refuse';
     }
   | {
       readonly op: 'diff';
