@@ -1,6 +1,7 @@
 // The numbers of branches, differences and reverts in Node, each beside its reference, in one run.
 //
-// Two sides of a ratio alternate call by call, so that a busy machine slows both.
+// Two sides of a ratio alternate call by call, so that a busy machine slows both. `--megabytes 1024` forks an object of
+// 1 GB, which takes minutes to fill; `--only puts` runs the rows whose name has this text.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -26,36 +27,62 @@ const directory = await mkdtemp(join(options.directory, 'branches-bench-'));
 const objects = await createObjects({ Box }, { directory });
 const open = (name: string) => objects.storage(objects.env.Box.getByName(name));
 
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const start = performance.now();
-  await work();
-  return performance.now() - start;
+/** The time of one call: as it passes, and of the processor. */
+interface Time {
+  readonly wallMs: number;
+  readonly cpuMs: number;
 }
 
-function median(times: readonly number[]): number {
-  return [...times].sort((a, b) => a - b)[times.length >> 1]!;
+/** Of several calls. */
+interface Times {
+  readonly median: Time;
+  readonly least: Time;
+}
+
+async function timed(work: () => Promise<unknown>): Promise<Time> {
+  const cpu = process.cpuUsage();
+  const start = performance.now();
+  await work();
+  const wallMs = performance.now() - start;
+  const { user, system } = process.cpuUsage(cpu);
+  return { wallMs, cpuMs: (user + system) / 1000 };
+}
+
+function timesOf(times: readonly Time[]): Times {
+  const sorted = (of: (time: Time) => number) => times.map(of).sort((a, b) => a - b);
+  const [wall, cpu] = [sorted(({ wallMs }) => wallMs), sorted(({ cpuMs }) => cpuMs)];
+  const at = (i: number) => ({ wallMs: wall[i]!, cpuMs: cpu[i]! });
+  return { median: at(times.length >> 1), least: at(0) };
 }
 
 interface Row {
   readonly row: string;
-  readonly ms: number;
-  readonly reference?: number;
+  readonly times: Times;
+  readonly reference?: Times;
   readonly goal: string;
 }
 
-function show({ row, ms, reference, goal }: Row): void {
-  const ratio = reference === undefined ? '' : `, ${(ms / reference).toFixed(2)} x`;
-  const beside = reference === undefined ? '' : ` beside ${reference.toFixed(3)} ms`;
-  console.log(`${row}: ${ms.toFixed(3)} ms${beside}${ratio} (goal ${goal})`);
+/** The goal is of the median. The least time and that of the processor say more on a busy machine. */
+function show({ row, times, reference, goal }: Row): void {
+  const beside = (of: (times: Times) => number) => {
+    const ms = of(times);
+    if (reference === undefined) return `${ms.toFixed(3)} ms`;
+    const other = of(reference);
+    return `${ms.toFixed(3)} beside ${other.toFixed(3)} ms, ${(ms / other).toFixed(2)} x`;
+  };
+  console.log(`${row} (goal ${goal})`);
+  console.log(`  median ${beside(({ median }) => median.wallMs)}`);
+  console.log(`  least ${beside(({ least }) => least.wallMs)}`);
+  console.log(`  processor, median ${beside(({ median }) => median.cpuMs)}`);
 }
 
-/** The median of each of several works that alternate. */
-async function alternated(count: number, works: (() => Promise<unknown>)[]): Promise<number[]> {
-  const times = works.map((): number[] => []);
+/** The times of several works that alternate. */
+async function alternated(count: number, works: (() => Promise<unknown>)[]): Promise<Times[]> {
+  const times = works.map((): Time[] => []);
   for (let i = 0; i < count; i++) {
     for (const [which, work] of works.entries()) times[which]!.push(await timed(work));
   }
-  return times.map(median);
+  return times.map(timesOf);
 }
 
 async function filled(name: string, megabytes: number): Promise<StorageHandle> {
@@ -77,7 +104,7 @@ async function forksOfNow(megabytes: number): Promise<void> {
     async () => (await open(`new ${megabytes} ${opened++}`)).close(),
   ]);
   const row = `fork of now, ${megabytes} MB, beside the opening of a new object`;
-  show({ row, ms: fork!, reference: other!, goal: '10 ms' });
+  show({ row, times: fork!, reference: other!, goal: '10 ms' });
 }
 
 const ROWS: Readonly<Record<string, () => Promise<void>>> = {
@@ -89,40 +116,31 @@ const ROWS: Readonly<Record<string, () => Promise<void>>> = {
     const then = await storage.getCurrentBookmark();
     const commits = Number(options.commits);
     for (let i = 0; i < commits; i++) await storage.put(`k${i % 500}`, i);
-    const [fork, at] = await alternated(7, [
+    const [fork, at] = await alternated(21, [
       async () => (await storage.fork({ at: then })).close(),
       async () => (await storage.at(then)).close(),
     ]);
-    const row = `fork of a moment ${commits} commits back`;
-    show({ row, ms: fork!, reference: at!, goal: '1.2 x of at' });
+    const row = `fork of a moment ${commits} commits back, beside at`;
+    show({ row, times: fork!, reference: at!, goal: '1.2 x' });
   },
-  async 'put on a branch'() {
-    const storage = await open('puts');
-    await storage.put('k', 0);
-    const branch = await storage.fork();
-    let i = 0;
-    const [ofBranch, ofObject] = await alternated(400, [
-      () => branch.put(`k${i % 50}`, i++),
-      () => storage.put(`k${i % 50}`, i++),
-    ]);
-    show({ row: 'put on a branch', ms: ofBranch!, reference: ofObject!, goal: '1.2 x of a put' });
-  },
-  async 'put beside a branch'() {
-    const [forked, plain] = [await open('forked'), await open('plain')];
-    for (const storage of [forked, plain]) await storage.put('k', 0);
+  async puts() {
+    const names = ['plain', 'forked', 'keeping'];
+    const [plain, forked, keeping] = (await Promise.all(names.map(open))) as [
+      StorageHandle,
+      StorageHandle,
+      StorageHandle,
+    ];
+    for (const storage of [plain, forked, keeping]) await storage.put('k', 0);
     const branch = await forked.fork();
+    const kept = await keeping.fork({ name: 'kept', keep: true });
     let i = 0;
-    const [beside, alone] = await alternated(400, [
-      () => forked.put(`k${i % 50}`, i++),
-      () => plain.put(`k${i % 50}`, i++),
-    ]);
-    show({
-      row: 'put of the origin, a branch open',
-      ms: beside!,
-      reference: alone!,
-      goal: '1.1 x',
-    });
-    await branch.close();
+    const put = (handle: StorageHandle) => () => handle.put(`k${i % 50}`, i++);
+    const [reference, ...times] = await alternated(400, [plain, branch, kept, forked].map(put));
+    const rows = ['put on a branch', 'put on a kept branch', 'put of the origin, a branch open'];
+    for (const [which, row] of rows.entries()) {
+      const goal = which === 2 ? '1.1 x' : '1.2 x';
+      show({ row: `${row}, beside a put`, times: times[which]!, reference: reference!, goal });
+    }
   },
   async 'diff and revert'() {
     const storage = await open('rows');
@@ -136,23 +154,21 @@ const ROWS: Readonly<Record<string, () => Promise<void>>> = {
     const before = await storage.getCurrentBookmark();
     const change = () =>
       storage.sql.exec(`UPDATE t SET v = v || '.' WHERE id % ${count / 10} = 7`).ready;
-    await change();
-    const reverted: number[] = [];
-    const compared: number[] = [];
-    for (let i = 0; i < 9; i++) {
+    const compare = async () => {
       let found = 0;
-      compared.push(
-        await timed(async () => {
-          for await (const _ of storage.diff(before)) found++;
-        }),
-      );
+      for await (const _ of storage.diff(before)) found++;
       if (found !== 10) throw new Error(`The diff has ${found} rows, not 10.`);
+    };
+    const reverted: Time[] = [];
+    const compared: Time[] = [];
+    for (let i = 0; i < 21; i++) {
+      await change();
+      compared.push(await timed(compare));
       const last = await storage.getCurrentBookmark();
       reverted.push(await timed(() => storage.revert(last)));
-      await change();
     }
-    show({ row: `diff of 10 rows in ${count}`, ms: median(compared), goal: '20 ms' });
-    show({ row: 'revert of a commit of 10 rows', ms: median(reverted), goal: '10 ms' });
+    show({ row: `diff of 10 rows in ${count}`, times: timesOf(compared), goal: '20 ms' });
+    show({ row: 'revert of a commit of 10 rows', times: timesOf(reverted), goal: '10 ms' });
   },
 };
 

@@ -140,6 +140,31 @@ for (const medium of ['opfs', 'indexeddb'] as const) {
       expect(deleted).toEqual([true, false, 'BRANCH_ENDED', 'BRANCH_ENDED', [], 'later']);
     });
 
+    test('[BRANCH11] after a restart, the list of the objects names their kept branches', {
+      tag,
+    }, async ({ tabs, server }) => {
+      const first = await openBlankTab(tabs, server);
+      await first.evaluate(async (choice) => {
+        const objects = await window.api.connectRooms(choice);
+        const storageOf = (name: string) => objects.storage(objects.env.Room.getByName(name));
+        for (const name of ['one', 'two'])
+          await (await storageOf('forked')).fork({ name, keep: true });
+        await (await storageOf('plain')).put('a', 1);
+      }, choice);
+      await tabs.restart();
+      const again = await openBlankTab(tabs, server);
+      const listed = await again.evaluate(async (choice) => {
+        const { list } = await window.api.connectRooms(choice);
+        return (await list('Room')).map(({ id, branches, error }) => [id.name, branches, error]);
+      }, choice);
+      expect(new Map(listed.map(([name, ...facts]) => [name, facts]))).toEqual(
+        new Map([
+          ['forked', [['one', 'two'], null]],
+          ['plain', [[], null]],
+        ]),
+      );
+    });
+
     test('[BRANCH4] [BRANCH5] when the worker of two tabs is terminated, both go on with a branch that is kept, and another one has ended', {
       tag,
     }, async ({ tabs, server }) => {

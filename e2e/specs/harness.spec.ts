@@ -46,10 +46,10 @@ function describeOn(served: 'build' | 'dev', tag?: string): void {
       tests = await runExample(folder, browserName as BrowserName, served);
     });
 
-    test("[HARN1] [HARN8] [HARN9] an app's tests see, seed and fork its storage, and assert changes", () => {
+    test("[HARN1] [HARN8] [HARN9] [HARN10] an app's tests see, seed and fork its storage, and assert changes", () => {
       const ran = testsOf(tests, 'stored', 'suite');
       expect(failuresIn(ran)).toEqual([]);
-      expect(ran).toHaveLength(7);
+      expect(ran).toHaveLength(8);
     });
 
     test('[HARN3] time, tabs, faults and the management interface are driven from the test', () => {

@@ -295,7 +295,7 @@ test(
 );
 
 test(
-  '[INSP1] [INSP6] [INSP10] an inspector of classes lists their objects and opens one, and moves their clock to an alarm; it fits a phone, light and dark',
+  '[INSP1] [INSP6] [INSP10] [BRANCH11] an inspector of classes lists their objects, with their branches, and opens one, and moves their clock to an alarm; it fits a phone, light and dark',
   { tag: [LONG, ONCE] },
   async ({ context, server }, info) => {
     const page = await context.newPage();
@@ -319,6 +319,7 @@ test(
       await room.sql.exec(
         "INSERT INTO seat VALUES (1, 'Ada', '1815-12-10', NULL, 9.5), (2, 'Bob', '', 'x', 7)",
       ).ready;
+      await room.fork({ name: 'draft', keep: true });
       await window.inspector.inspectObjects();
     });
     await page.getByRole('combobox', { name: 'Class' }).selectOption('Room');
@@ -327,6 +328,9 @@ test(
       await page.emulateMedia({ colorScheme });
       for (const name of ['Objects', 'Keys', 'Tables', 'SQL', 'Timeline', 'Alarms', 'Files']) {
         await panel(page, name);
+        if (name === 'Objects') {
+          await expect(page.getByRole('cell', { name: 'draft', exact: true })).toBeVisible();
+        }
         if (name === 'Keys')
           await page.getByRole('button', { name: 'message/1', exact: false }).first().click();
         if (name === 'SQL') {

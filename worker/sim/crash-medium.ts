@@ -47,8 +47,9 @@ export class CrashMedium implements ObjectMedium {
     return [...this.#disks.keys()];
   }
 
-  async sizeBytes(key: string): Promise<number> {
-    return this.#disks.get(key)?.usedBytes() ?? 0;
+  async sizes(key: string): Promise<ReadonlyMap<string, number>> {
+    const contents = this.#disks.get(key)?.contents() ?? new Map();
+    return new Map([...contents].map(([name, { sizeBytes }]) => [name, sizeBytes]));
   }
 
   powerOff(): void {

@@ -216,7 +216,7 @@ class Faults {
       directory: async (key) => this.#wrap(await medium.directory(key)),
       remove: (key) => medium.remove(key),
       keys: () => medium.keys(),
-      sizeBytes: (key) => medium.sizeBytes(key),
+      sizes: (key) => medium.sizes(key),
     };
   }
 

@@ -88,7 +88,7 @@ let asked: unknown[] = [];
 /** Replaces the host's: records its requests. */
 const manager = {
   async list(className: string) {
-    return [{ address: addressOf(className), sizeBytes: 4096, nextAlarm: 5 }];
+    return [{ address: addressOf(className), sizeBytes: 4096, nextAlarm: 5, branches: ['draft'] }];
   },
   async delete({ id }: ObjectAddress) {
     asked.push(id.name);
@@ -260,7 +260,12 @@ describe('tools', () => {
   test('[CONN10] objects are listed and deleted through the worker that leads', async () => {
     const { env, list, deleteObject } = await connect(second);
     const [found] = await list('Room');
-    expect(found).toMatchObject({ className: 'Room', sizeBytes: 4096, nextAlarm: 5 });
+    expect(found).toMatchObject({
+      className: 'Room',
+      sizeBytes: 4096,
+      nextAlarm: 5,
+      branches: ['draft'],
+    });
     expect(found!.id.equals(env.Room.idFromName('a'))).toBe(true);
     await deleteObject(env.Room.get(found!.id));
     expect(asked).toEqual(['a']);

@@ -94,10 +94,12 @@ export interface ObjectSummary {
   readonly className: string;
   /** With its name, if it was ever addressed by name. */
   readonly id: DurableObjectId;
-  /** Size of its files, including history. */
+  /** Size of its files, including history. Its branches have files of their own. */
   readonly sizeBytes: number;
   /** When its alarm is due, in milliseconds since the epoch; null when none is set. */
   readonly nextAlarm: number | null;
+  /** The names of the branches that it keeps, in the order in which they were made. */
+  readonly branches: readonly string[];
   /**
    * Why the object cannot be opened, such as CORRUPT, or the error of its constructor: its alarm is not known
    * then. Null when it can be, or was not opened to be listed.

@@ -33,10 +33,10 @@ import { checkAddress, type WireAddress } from './protocol.ts';
  * is there stays, with its meaning. `src/page/leader/deployments.test.ts` speaks to this code as other
  * versions do.
  */
-export const PROTOCOL_VERSION = 13;
+export const PROTOCOL_VERSION = 14;
 
 /** The oldest version that this code still speaks. */
-export const PROTOCOL_OLDEST = 13;
+export const PROTOCOL_OLDEST = 14;
 
 /** The versions that a page or worker speaks. */
 export interface Versions {

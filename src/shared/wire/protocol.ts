@@ -176,6 +176,7 @@ export interface ManageResults {
     address: WireAddress;
     sizeBytes: number;
     nextAlarm: number | null;
+    branches: readonly string[];
     error: WireError | null;
   }[];
   delete: null;

@@ -1,4 +1,4 @@
-// The objects of each class: which exist, how large they are, when their alarm is due. Opens one.
+// The objects of each class: which exist, how large they are, their branches, when their alarm is due. Opens one.
 
 import { useEffect, useState } from 'preact/hooks';
 import type { ObjectSummary } from '../../shared/contract/object-management.ts';
@@ -62,6 +62,7 @@ export function ObjectsPanel({ objects, open, openId }: ObjectsProps) {
               <th scope="col">Name</th>
               <th scope="col">Id</th>
               <th scope="col">Files</th>
+              <th scope="col">Branches</th>
               <th scope="col">Next alarm</th>
             </tr>
           </thead>
@@ -79,6 +80,7 @@ export function ObjectsPanel({ objects, open, openId }: ObjectsProps) {
                 </td>
                 <td class="mono">{String(summary.id).slice(0, 16)}…</td>
                 <td class="number">{bytesText(summary.sizeBytes)}</td>
+                <td>{summary.branches.join(', ') || '–'}</td>
                 <td>{alarmText(summary)}</td>
               </tr>
             ))}

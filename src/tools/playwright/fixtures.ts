@@ -10,6 +10,7 @@ import {
 } from '@playwright/test';
 import { storageError } from '../../shared/contract/errors.ts';
 import { attachStorages } from './failure-report.ts';
+import type { TestForkOptions } from './forks.ts';
 import type { ObjectsOptions } from './options.ts';
 import type { ObjectsSnapshot } from './snapshots.ts';
 import { TestClock } from './test-clock.ts';
@@ -32,10 +33,7 @@ export interface ObjectsFixtures {
   /** Takes all objects back to a snapshot. */
   readonly restore: (snapshot: ObjectsSnapshot) => Promise<void>;
   /** Forks an object: a branch with its data, which is dropped after the test. */
-  readonly fork: (
-    storage: TestStorage,
-    options?: { readonly at?: string | Date },
-  ) => Promise<TestStorage>;
+  readonly fork: (storage: TestStorage, options?: TestForkOptions) => Promise<TestStorage>;
   /** The time of objects and pages. */
   readonly clock: TestClock;
   /** The tabs of the app, and which of them leads. */

@@ -1,5 +1,6 @@
 import type { BrowserContext, Page } from '@playwright/test';
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { BranchedPages, reachBranches } from './branched-pages.ts';
 import { harnessOptions } from './options.ts';
 import { type Asked, OriginObjects } from './origin-objects.ts';
 import { TestClock } from './test-clock.ts';
@@ -37,7 +38,7 @@ describe('branches of a test', () => {
     );
     const all = new TestObjects(objects);
     const lobby = all.storage('Room', 'lobby');
-    const draft = await all.fork(lobby, { at: 'then' });
+    const draft = await all.fork(lobby, { at: 'then', fetch: 'allow' });
     await draft.put('a', 1);
     await all.fork(lobby);
     expect(String(draft)).toBe("fork 1 of Room 'lobby'");
@@ -46,9 +47,9 @@ describe('branches of a test', () => {
     await all.dropForks();
     const object = { className: 'Room', name: 'lobby' };
     expect(asked).toMatchObject([
-      { op: 'fork', object, name: 'fork 1', at: 'then' },
+      { op: 'fork', object, name: 'fork 1', at: 'then', fetch: 'allow' },
       { op: 'storage', object: { ...object, branch: 'fork 1' }, method: 'put' },
-      { op: 'fork', object, name: 'fork 2', at: null },
+      { op: 'fork', object, name: 'fork 2', at: null, fetch: 'refuse' },
       { op: 'storage', object, method: 'deleteBranch', parameters: ['fork 1'] },
       { op: 'storage', object, method: 'deleteBranch', parameters: ['fork 2'] },
     ]);
@@ -62,6 +63,102 @@ describe('branches of a test', () => {
     const draft = await all.fork(all.storage('notes'));
     await expect(all.fork(draft)).rejects.toThrow(/fork 1 of storage 'notes' is a branch already/);
     expect(() => all.fork('notes' as never)).toThrow(/takes the storage of an object/);
+  });
+});
+
+describe('pages on a branch', () => {
+  const id = 'b'.repeat(64);
+  const room = { className: 'Room', id, name: 'lobby', branch: ['r'] };
+  const notes = { className: null, id: 'a'.repeat(64), name: 'notes', branch: ['n'] };
+  afterEach(() => vi.unstubAllGlobals());
+
+  /** A page whose messages are recorded. */
+  function stubPage(pathname: string): unknown[][] {
+    const sent: unknown[][] = [];
+    for (const name of ['Worker', 'MessagePort', 'BroadcastChannel']) {
+      vi.stubGlobal(
+        name,
+        class {
+          postMessage(...message: unknown[]): void {
+            sent.push(message);
+          }
+        },
+      );
+    }
+    vi.stubGlobal('location', { pathname });
+    vi.stubGlobal('testBranches', undefined);
+    return sent;
+  }
+
+  const reach = (round: number, branches: readonly (typeof room | typeof notes)[]) =>
+    reachBranches({ name: 'testBranches', helperPath: '/helper/', round, branches });
+
+  test('[HARN10] their messages of the object name the branch, on each kind of channel; all others stay', () => {
+    const sent = stubPage('/');
+    reach(1, [notes, room]);
+    const { className, branch } = room;
+    const other = { className, id: 'c'.repeat(64) };
+    const moved = [new ArrayBuffer(1)];
+    new Worker('').postMessage(['own channel', [1, 'open', ['notes', 'client']]], moved);
+    const call = [2, 'call', [{ className, id }, { op: 'get' }]];
+    const live = [3, 'openLive', [{ target: { className, id, branch: ['of the page'] }, read: 1 }]];
+    const own = [4, 'open', [other]];
+    new BroadcastChannel('').postMessage({ type: 'pack', messages: [call, live, own] });
+    const rest = [[5, 'execute', [{ className, id }]], 'text', null, { type: 'ping' }, ['a', 'b']];
+    for (const message of rest) new BroadcastChannel('').postMessage(message);
+    expect(sent).toEqual([
+      [['own channel', [1, 'open', [notes, 'client']]], moved],
+      [
+        {
+          type: 'pack',
+          messages: [
+            [2, 'call', [{ className, id, branch }, { op: 'get' }]],
+            [3, 'openLive', [{ target: { className, id, branch: ['r', 'of the page'] }, read: 1 }]],
+            own,
+          ],
+        },
+      ],
+      ...rest.map((message) => [message]),
+    ]);
+  });
+
+  test('[HARN10] the last state counts in whatever order the scripts run, and each message is changed once', () => {
+    const sent = stubPage('/');
+    reach(2, [room]);
+    reach(1, [notes]);
+    const { className } = room;
+    for (const target of [{ className, id }, 'notes']) {
+      new Worker('').postMessage([1, 'open', [target]]);
+    }
+    reach(3, []);
+    new Worker('').postMessage([1, 'open', [{ className, id }]]);
+    expect(sent.map(([message]) => (message as [0, 0, [unknown]])[2][0])).toEqual([
+      { className, id, branch: ['r'] },
+      'notes',
+      { className, id },
+    ]);
+  });
+
+  test('[HARN10] the helper page is left alone, and pages that load after the drop too', async () => {
+    const sent = stubPage('/helper/helper.html');
+    reach(1, [notes]);
+    new Worker('').postMessage([1, 'open', ['notes']]);
+    expect(sent).toEqual([[[1, 'open', ['notes']]]]);
+
+    const told: unknown[] = [];
+    const addInitScript = async (_: unknown, state: object) => void told.push(state);
+    const pages = new BranchedPages({ addInitScript } as unknown as BrowserContext);
+    await pages.begin(room);
+    await pages.begin(notes);
+    await pages.end(room);
+    await pages.end(room);
+    await pages.end(notes);
+    expect(told).toMatchObject([
+      { round: 1, branches: [room] },
+      { round: 2, branches: [notes, room] },
+      { round: 3, branches: [notes] },
+      { round: 4, branches: [] },
+    ]);
   });
 });
 

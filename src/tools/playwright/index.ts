@@ -1,6 +1,7 @@
 // `ctx-storage/playwright`: tests of an app that uses this package, from outside of the browser.
 
 export { type ObjectsFixtures, test } from './fixtures.ts';
+export type { TestForkOptions } from './forks.ts';
 export { type ChangeOptions, type ExpectedChange, expect, type MatchOptions } from './matchers.ts';
 export type { ById } from './object-names.ts';
 export type { ObjectsOptions } from './options.ts';

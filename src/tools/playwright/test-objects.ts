@@ -4,7 +4,7 @@ import type { BrowserContext } from '@playwright/test';
 import { storageError } from '../../shared/contract/errors.ts';
 import { fromWire } from '../../shared/wire/errors-on-wire.ts';
 import { type CallSite, callSite } from './call-site.ts';
-import { Forks } from './forks.ts';
+import { Forks, type TestForkOptions } from './forks.ts';
 import { type ById, objectName, storageName } from './object-names.ts';
 import { type HarnessOptions, harnessOptions, type ObjectsOptions } from './options.ts';
 import { OriginObjects } from './origin-objects.ts';
@@ -129,21 +129,19 @@ export class TestObjects {
 
   /**
    * Forks an object: a branch of its own, with all that the object stores, and nothing is copied. `call` runs the class on
-   * the branch. The fixtures drop it after the test; in other suites, call `drop`.
+   * the branch; with `forPages`, the app's pages work on it too. The fixtures drop it after the test; in other suites,
+   * call `drop`.
    *
    * @throws INVALID_ARGUMENT, BOOKMARK_INVALID, BOOKMARK_UNAVAILABLE
    */
-  readonly fork = (
-    storage: TestStorage,
-    options: { readonly at?: string | Date } = {},
-  ): Promise<TestStorage> => {
+  readonly fork = (storage: TestStorage, options: TestForkOptions = {}): Promise<TestStorage> => {
     if (!(storage instanceof TestStorage)) {
       throw storageError(
         'INVALID_ARGUMENT',
         "fork: takes the storage of an object, fork(objects.storage('Room', 'lobby')), as of now or { at }.",
       );
     }
-    return inStep(`fork ${storage}`, () => this.#forks.fork(storage.object, options.at ?? null));
+    return inStep(`fork ${storage}`, () => this.#forks.fork(storage.object, options));
   };
 
   /** Deletes the branch that `fork` has made; false if it is gone. */

@@ -9,6 +9,7 @@ import { PAGE_BYTES } from '../log/pages.ts';
 import type { Cell } from '../sql/cells.ts';
 import { compareKeyCells, type KeyColumn } from './key-order.ts';
 import {
+  isInnerPage,
   OVERFLOW_BYTES,
   readRecord,
   readTreePage,
@@ -60,7 +61,7 @@ export class StatePages {
     let next = tree.root;
     for (let depth = 0; depth < DEPTH_MAX; depth++) {
       if (next === pageNumber) return true;
-      const page = this.#innerPage(next);
+      const page = this.innerPage(next);
       if (page === null) return false;
       const child = typeof key === 'bigint' ? childOf(page, key) : this.#childOf(page, key, tree);
       if (child === undefined) return false;
@@ -123,6 +124,18 @@ export class StatePages {
     return bytes && readTreePage(bytes, pageNumber);
   }
 
+  /** An inner page of a tree; null: it is another kind of page. No entry of a leaf is read. */
+  innerPage(pageNumber: number): TreePage | null {
+    const known = this.#inner.get(pageNumber);
+    if (known !== undefined) return known;
+    const bytes = this.page(pageNumber);
+    if (bytes === null || !isInnerPage(bytes, pageNumber)) return null;
+    const page = readTreePage(bytes, pageNumber)!;
+    if (this.#inner.size >= KEPT_PAGES_MAX) this.#inner.clear();
+    this.#inner.set(pageNumber, page);
+    return page;
+  }
+
   #firstKey({ cells, rowids }: TreePage, { order }: Tree): bigint | Cell[] | null | undefined {
     if (order === null) return cells[0]?.rowid ?? rowids[0];
     return cells[0] && this.keyOf(cells[0], order);
@@ -139,16 +152,6 @@ export class StatePages {
       at += part.length;
     }
     return payload;
-  }
-
-  #innerPage(pageNumber: number): TreePage | null {
-    const known = this.#inner.get(pageNumber);
-    if (known !== undefined) return known;
-    const page = this.treePage(pageNumber);
-    if (page === null || page.isLeaf) return null;
-    if (this.#inner.size >= KEPT_PAGES_MAX) this.#inner.clear();
-    this.#inner.set(pageNumber, page);
-    return page;
   }
 
   /** Undefined if the page has the entry itself. */

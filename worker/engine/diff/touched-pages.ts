@@ -55,7 +55,7 @@ export function touchedPages(
     seen.add(next);
     touched.add(next);
     if (touched.size > TOUCHED_PAGES_MAX) return null;
-    for (const state of states) moved.push(...(state.treePage(next)?.children ?? []));
+    for (const state of states) moved.push(...(state.innerPage(next)?.children ?? []));
   }
   return [...touched].sort((a, b) => a - b);
 }
@@ -76,7 +76,7 @@ function movedChildren(
   pageNumber: number,
   tables: readonly ComparedTable[],
 ): number[] {
-  const [before, after] = states.map((state) => state.treePage(pageNumber)) as [
+  const [before, after] = states.map((state) => state.innerPage(pageNumber)) as [
     TreePage | null,
     TreePage | null,
   ];

@@ -49,6 +49,12 @@ export function isTreePage(page: Uint8Array, pageNumber: number): boolean {
   return Object.values(KIND).some((known) => known === kind);
 }
 
+/** True for an inner page of a tree: it has children. */
+export function isInnerPage(page: Uint8Array, pageNumber: number): boolean {
+  const kind = page[headerOf(pageNumber)];
+  return kind === KIND.interiorIndex || kind === KIND.interiorTable;
+}
+
 /** Reads a page of a tree; null for another kind of page. */
 export function readTreePage(page: Uint8Array, pageNumber: number): TreePage | null {
   if (!isTreePage(page, pageNumber)) return null;

@@ -55,7 +55,7 @@ export class IdbMedium implements ObjectMedium {
     return this.#files.keys();
   }
 
-  sizeBytes(key: string): Promise<number> {
-    return this.#files.sizeBytes(key);
+  sizes(key: string): Promise<ReadonlyMap<string, number>> {
+    return this.#files.sizes(key);
   }
 }

@@ -12,8 +12,8 @@ export interface ObjectMedium {
   remove(key: string): Promise<void>;
   /** The keys of all objects with files. */
   keys(): Promise<string[]>;
-  /** Size of an object's files, in bytes. */
-  sizeBytes(key: string): Promise<number>;
+  /** The sizes of an object's files in bytes, by their names. Empty if there are none. */
+  sizes(key: string): Promise<ReadonlyMap<string, number>>;
 }
 
 /** Objects that end with their host. */
@@ -34,7 +34,7 @@ export class MemoryMedium implements ObjectMedium {
     return [...this.#directories.keys()];
   }
 
-  async sizeBytes(key: string): Promise<number> {
-    return this.#directories.get(key)?.usedBytes() ?? 0;
+  async sizes(key: string): Promise<ReadonlyMap<string, number>> {
+    return this.#directories.get(key)?.sizes() ?? new Map();
   }
 }

@@ -131,6 +131,11 @@ export class MemoryDirectory implements FileDirectory {
     return used;
   }
 
+  /** By name. */
+  sizes(): Map<string, number> {
+    return new Map([...this.#files].map(([name, { size }]) => [name, size]));
+  }
+
   /** @throws DISK_FULL if `growthBytes` more do not fit */
   reserve(growthBytes: number): void {
     if (growthBytes <= 0 || this.capacityBytes === Number.POSITIVE_INFINITY) return;

@@ -50,11 +50,11 @@ export class NodeMedium implements ObjectMedium {
     return entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
   }
 
-  async sizeBytes(key: string): Promise<number> {
+  async sizes(key: string): Promise<ReadonlyMap<string, number>> {
     const path = join(this.#path, key);
     const names = await readdir(path).catch(() => []); // nothing has been written yet
-    const sizes = await Promise.all(names.map(async (name) => (await stat(join(path, name))).size));
-    return sizes.reduce((sum, size) => sum + size, 0);
+    const sizeOf = async (name: string) => [name, (await stat(join(path, name))).size] as const;
+    return new Map(await Promise.all(names.map(sizeOf)));
   }
 
   /** Releases the folder. */

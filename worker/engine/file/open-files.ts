@@ -190,8 +190,8 @@ export class CountedMedium implements ObjectMedium {
     return this.#medium.keys();
   }
 
-  sizeBytes(key: string): Promise<number> {
-    return this.#medium.sizeBytes(key);
+  sizes(key: string): Promise<ReadonlyMap<string, number>> {
+    return this.#medium.sizes(key);
   }
 }
 

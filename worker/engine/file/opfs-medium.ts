@@ -89,19 +89,19 @@ export class OpfsMedium implements ObjectMedium {
     });
   }
 
-  async sizeBytes(key: string): Promise<number> {
+  async sizes(key: string): Promise<ReadonlyMap<string, number>> {
     return await this.#attempt('measure', key, async () => {
-      let sum = 0;
+      const sizes = new Map<string, number>();
       try {
         const directory = await this.#root.getDirectoryHandle(key);
         for await (const handle of directory.values()) {
-          if (handle.kind === 'file') sum += (await handle.getFile()).size;
+          if (handle.kind === 'file') sizes.set(handle.name, (await handle.getFile()).size);
         }
       } catch (error) {
         // Nothing has been written yet, or the folder is being removed.
         if (!isMissing(error)) throw error;
       }
-      return sum;
+      return sizes;
     });
   }
 

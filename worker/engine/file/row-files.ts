@@ -51,15 +51,15 @@ export class RowFiles {
     return [...new Set([...(await this.#rows.keys()), ...held])];
   }
 
-  /** Size of the files of a directory, in bytes. */
-  async sizeBytes(key: string): Promise<number> {
+  /** The sizes of the files of a directory in bytes, by their names. */
+  async sizes(key: string): Promise<ReadonlyMap<string, number>> {
     await this.#closed(key);
     const sizes = new Map(await this.#rows.files(key));
     for (const held of this.#heldOf(key)) {
       if (held.state === 'open' && held.content !== null)
         sizes.set(held.path.name, held.content.sizeBytes);
     }
-    return [...sizes.values()].reduce((sum, size) => sum + size, 0);
+    return sizes;
   }
 
   /** @throws STORAGE_LOCKED, MEMORY_FULL, IO */

@@ -27,7 +27,8 @@ export interface KeptBranch {
   readonly isLeaving: boolean;
 }
 
-const KEPT_BRANCHES_NAME = 'branches';
+/** The file; an object without it keeps no branch. */
+export const KEPT_BRANCHES_NAME = 'branches';
 /** Where the second copy begins. */
 const COPY_BYTES = 1 << 17;
 const HEAD = { sum: 0, generation: 8, length: 16 } as const;

@@ -28,7 +28,11 @@ import type { Annotation } from '../../engine/log/annotation.ts';
 import { sequenceIn } from '../../engine/log/bookmark.ts';
 import type { BranchBase } from '../../engine/log/branch-main.ts';
 import type { LogEnvironment } from '../../engine/log/commit-log.ts';
-import { type KeptBranch, KeptBranches } from '../../engine/log/kept-branches.ts';
+import {
+  KEPT_BRANCHES_NAME,
+  type KeptBranch,
+  KeptBranches,
+} from '../../engine/log/kept-branches.ts';
 import { PagesInFile } from '../../engine/log/kept-pages.ts';
 import { ObjectFiles } from '../../engine/log/object-files.ts';
 import type { PastState } from '../../engine/log/past-state.ts';
@@ -197,7 +201,22 @@ export class Branches {
 
   /** The branches of an object that are kept. */
   list({ storage }: ObjectInstance): KeptBranch[] {
-    return storage.branchPoint.kept.list.filter(({ isLeaving }) => !isLeaving);
+    return staying(storage.branchPoint.kept);
+  }
+
+  /** The same of an object that need not be open, and is not opened. @throws CORRUPT, IO, TOO_MANY_OPEN */
+  listStored(key: string): Promise<KeptBranch[]> {
+    return this.#instances.inspect(
+      key,
+      (origin) => this.list(origin),
+      async () => {
+        const { medium } = this.#environment;
+        const files = await medium.sizes(key);
+        if (!files.has(KEPT_BRANCHES_NAME)) return []; // the object was deleted meanwhile
+        const directory = await medium.directory(key);
+        return staying(await KeptBranches.open(directory, [...files.keys()]));
+      },
+    );
   }
 
   /** True if the object has a branch, kept or not. */
@@ -426,6 +445,11 @@ export class Branches {
     const words = [0, 1, 2, 3].map(() => this.#environment.randomUint32());
     return words.map((word) => word.toString(16).padStart(8, '0')).join('');
   }
+}
+
+/** The branches that are not being deleted. */
+function staying({ list }: KeptBranches): KeptBranch[] {
+  return list.filter(({ isLeaving }) => !isLeaving);
 }
 
 /** The moment of the origin, as the files of a branch read it. */

@@ -48,9 +48,9 @@ class Counting implements ObjectMedium {
     return this.medium.keys();
   }
 
-  sizeBytes(key: string): Promise<number> {
+  sizes(key: string): Promise<ReadonlyMap<string, number>> {
     this.calls += 1;
-    return this.medium.sizeBytes(key);
+    return this.medium.sizes(key);
   }
 
   #file(file: SyncFile): SyncFile {

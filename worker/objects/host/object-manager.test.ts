@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { addressKey } from '../../../src/shared/contract/object-id.ts';
 import { MemoryMedium } from '../../engine/file/medium.ts';
+import { KEPT_BRANCHES_NAME, KeptBranches } from '../../engine/log/kept-branches.ts';
 import { DurableObject } from '../../realm/library/library.ts';
 import { type RunningHost, startHost } from '../../start/boot/start-host.ts';
 import { loadSqliteInNode } from '../../testing/sqlite.ts';
@@ -75,6 +76,38 @@ test('[CONN10] a deleted object is gone; its unanswered calls reject', async () 
   await pending;
   expect(await manager.list('Reminder')).toEqual([]);
   expect(await room('a').text()).toBe(undefined);
+});
+
+test('[BRANCH11] the list names the branches that each object keeps, without opening it', async () => {
+  const { manager, host } = running;
+  const names = ['none', 'stored', 'open', 'damaged'];
+  for (const name of names) await room(name).remind(60_000);
+  const fork = (name: string, branch: string | null) =>
+    host.deliver(addressOf(name), (origin) =>
+      host.branches.fork(origin, { at: null, name: branch, isKept: branch !== null, sends: false }),
+    );
+  for (const name of names) await fork(name, null);
+  const { id } = await fork('stored', 'being deleted');
+  for (const branch of ['draft', 'an older one']) await fork('stored', branch);
+  await fork('damaged', 'draft');
+  for (const name of names) await host.evict(addressOf(name));
+  await fork('open', 'draft');
+
+  const stored = await medium.directory(addressKey(addressOf('stored')));
+  await (await KeptBranches.open(stored, await stored.names())).leave(id);
+  const damaged = await medium.directory(addressKey(addressOf('damaged')));
+  const file = await damaged.open(KEPT_BRANCHES_NAME);
+  file.write(new Uint8Array(file.sizeBytes()).fill(0xff), 0);
+  file.close();
+
+  const listed = await manager.list('Reminder');
+  const byName = new Map(listed.map((object) => [object.address.id.name, object]));
+  expect(byName.get('none')).toMatchObject({ branches: [], error: null });
+  expect(byName.get('stored')).toMatchObject({ branches: ['draft', 'an older one'], error: null });
+  expect(byName.get('open')).toMatchObject({ branches: ['draft'], error: null });
+  expect(byName.get('damaged')).toMatchObject({ branches: [], error: { code: 'CORRUPT' } });
+  const open = names.filter((name) => host.currentInstance(addressOf(name)) !== undefined);
+  expect(open).toEqual(['open']);
 });
 
 test('[CONN13] an object that cannot be opened is listed with the reason, beside the others', async () => {

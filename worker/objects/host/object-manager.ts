@@ -6,6 +6,7 @@ import {
   DurableObjectId,
   type ObjectAddress,
 } from '../../../src/shared/contract/object-id.ts';
+import { KEPT_BRANCHES_NAME } from '../../engine/log/kept-branches.ts';
 import { AlarmInvocationInfo } from '../alarms/alarm-scheduler.ts';
 import type { CatalogEntry, CatalogPart } from '../catalog/catalog.ts';
 import type { HostEnvironment } from '../instance/environment.ts';
@@ -19,6 +20,8 @@ export interface ListedObject {
   readonly sizeBytes: number;
   /** When its alarm is due, in milliseconds; null when none is set. */
   readonly nextAlarm: number | null;
+  /** The names of the branches that it keeps. */
+  readonly branches: readonly string[];
   /** Why it cannot be looked at; its alarm is not known then. Null: it can be, or nobody had to. */
   readonly error: Error | null;
 }
@@ -73,17 +76,24 @@ export class ObjectManager {
 
   async #describe({ className, id, name, wakeMs }: CatalogEntry): Promise<ListedObject> {
     const address = { className, id: new DurableObjectId(id, name) };
+    const key = addressKey(address);
     let sizeBytes = 0;
+    let branches: string[] = [];
     try {
-      sizeBytes = await this.#environment.medium.sizeBytes(addressKey(address));
+      const sizes = await this.#environment.medium.sizes(key);
+      sizeBytes = [...sizes.values()].reduce((sum, size) => sum + size, 0);
+      if (sizes.has(KEPT_BRANCHES_NAME)) {
+        const kept = await this.#host.branches.listStored(key);
+        branches = kept.flatMap(({ name }) => name ?? []);
+      }
       // 0 while it is in memory: then only the object itself knows its alarm.
       const nextAlarm = wakeMs === 0 ? await this.#alarmOf(address) : wakeMs;
-      return { address, sizeBytes, nextAlarm, error: null };
+      return { address, sizeBytes, nextAlarm, branches, error: null };
     } catch (thrown) {
       if (isStorageError(thrown) && thrown.code === 'CONNECTION_CLOSED') throw thrown;
       // A damaged object, or an object whose constructor throws, must not hide the others.
       const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-      return { address, sizeBytes, nextAlarm: null, error };
+      return { address, sizeBytes, nextAlarm: null, branches, error };
     }
   }
 

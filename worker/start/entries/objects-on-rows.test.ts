@@ -40,7 +40,7 @@ function mediumOf(files: RowFiles): ObjectMedium {
     directory: async (key) => files.directory(key),
     remove: (key) => files.removeAll(key),
     keys: () => files.keys(),
-    sizeBytes: (key) => files.sizeBytes(key),
+    sizes: (key) => files.sizes(key),
   };
 }
 

@@ -113,3 +113,28 @@ test('runs on a branch of prepared data, and asserts its changes', async ({
   await page.reload();
   await expect(page.locator('#visits')).toHaveText('42');
 });
+
+test('pages work on a branch of prepared data, until it is dropped', async ({
+  page,
+  seed,
+  fork,
+  objects,
+  context,
+}) => {
+  const visits = objects.storage('Counter', 'visits');
+  await seed('Counter', 'visits', { entries: { count: 41 } });
+  const draft = await fork(visits, { forPages: true });
+  await page.goto('/');
+  await expect(page.locator('#visits')).toHaveText('41');
+  await page.getByRole('button', { name: 'Visit' }).click();
+  await expect(page.locator('#visits')).toHaveText('42');
+  const other = await context.newPage(); // reaches the first page's worker
+  await other.goto('/');
+  await other.getByRole('button', { name: 'Visit' }).click();
+  await expect(other.locator('#visits')).toHaveText('43');
+  await expect(draft).toHaveStored('count', 43);
+  await expect(visits).toHaveStored('count', 41);
+  await objects.drop(draft);
+  await page.reload();
+  await expect(page.locator('#visits')).toHaveText('41');
+});

@@ -80,6 +80,7 @@ export type HelperRequest = { readonly facts: DirectoryFacts; readonly waitMs: n
       readonly name: string;
       /** Null: now. */
       readonly at: string | Date | null;
+      readonly fetch: 'allow' | 'refuse';
     }
   | {
       readonly op: 'diff';
@@ -108,6 +109,8 @@ export interface ListedByHelper {
   readonly name?: string;
   readonly sizeBytes: number;
   readonly nextAlarm: number | null;
+  /** The names of the branches that it keeps. */
+  readonly branches: readonly string[];
   /** Why it cannot be opened; its alarm is not known then. */
   readonly error: WireError | null;
 }

@@ -79,12 +79,9 @@ class Helper {
         });
       }
       case 'fork': {
-        const storage = await directory.storage('fork', request.object, 'storage', waitMs);
-        const { name, at } = request;
-        // Kept, because the worker that holds it may be the helper's own, which ends when the app's page opens.
-        const branch = await storage.fork({ name, keep: true, ...(at !== null && { at }) });
-        await branch.close();
-        return branch.forkedAt;
+        const { object, name, at, fetch } = request;
+        const { link, address } = await directory.find('fork', object, 'storage', waitMs);
+        return await link.fork(address, name, { at, fetch });
       }
       case 'diff': {
         const { object, from, to, need } = request;

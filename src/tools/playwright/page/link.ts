@@ -8,7 +8,7 @@ import type { PageEnvironment } from '../../../page/leader/environment.ts';
 import { LeaderFinder } from '../../../page/leader/leader-finder.ts';
 import { Status } from '../../../page/leader/status.ts';
 import { ObjectsClient } from '../../../page/storage/objects-client.ts';
-import { openKeptBranch } from '../../../page/storage/remote-branches.ts';
+import { forkBranch, openKeptBranch } from '../../../page/storage/remote-branches.ts';
 import { RemoteStorage } from '../../../page/storage/remote-storage.ts';
 import { Session } from '../../../page/storage/session.ts';
 import { PartyCaller } from '../../../shared/calls/membrane/caller.ts';
@@ -80,9 +80,32 @@ export class Link {
     return opening;
   }
 
+  /**
+   * Forks an object; the branch is open from then on. It is kept, because the worker that holds it may be the helper's own,
+   * which ends when the app's page opens. @throws as the handle's `fork`
+   */
+  async fork(
+    origin: WireAddress,
+    name: string,
+    options: { readonly at: string | Date | null; readonly fetch: 'allow' | 'refuse' },
+  ): Promise<WireAddress> {
+    const session = await this.#session(origin);
+    try {
+      const args = [{ ...options, name, keep: true }];
+      const made = await forkBranch(session, this.#environment.now, args);
+      const { address } = made;
+      const storage = new RemoteStorage(made.session, this.#environment);
+      this.#storages.set(keyOf(address), Promise.resolve(storage));
+      this.#branches.set(branchKeyOf(origin, name), Promise.resolve(address));
+      return address;
+    } finally {
+      await session.close();
+    }
+  }
+
   /** The address of a branch that the object keeps, looked up once. @throws BRANCH_ENDED */
   branch(origin: WireAddress, name: string): Promise<WireAddress> {
-    const key = `${keyOf(origin)} ${name}`;
+    const key = branchKeyOf(origin, name);
     const known = this.#branches.get(key);
     if (known !== undefined) return known;
     const finding = this.#find(origin, name);
@@ -148,6 +171,10 @@ export class Link {
     const wasFollowing = this.#follows && state !== 'following';
     if (wasFollowing || state === 'lost') this.end();
   }
+}
+
+function branchKeyOf(origin: WireAddress, name: string): string {
+  return `${keyOf(origin)} ${name}`;
 }
 
 function keyOf({ className, id, branch = [] }: WireAddress): string {
