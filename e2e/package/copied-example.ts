@@ -25,7 +25,11 @@ export function exampleNames(): string[] {
 }
 
 export function manifestOf(name: string): ExampleManifest {
-  return JSON.parse(readFileSync(join(EXAMPLES, name, 'package.json'), 'utf8'));
+  return manifestIn(join(EXAMPLES, name));
+}
+
+export function manifestIn(folder: string): ExampleManifest {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
 }
 
 /** Copies the example, and returns its folder. */

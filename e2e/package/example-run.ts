@@ -1,7 +1,7 @@
 // The example of a Playwright suite as a user of the package has it: in a folder of its own, with the packed package
 // installed, and its tests run by its own Playwright. e2e/package/example-rig adds tests, and how they run here.
 
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { cpSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { createServer, type Server } from 'node:net';
@@ -9,7 +9,7 @@ import { basename, join } from 'node:path';
 import { type BrowserName, requireBrowser } from '../browsers/browser.ts';
 import { REPOSITORY } from '../browsers/server.ts';
 import { EXAMPLES } from './copied-example.ts';
-import { packedFile } from './installed.ts';
+import { npmInstall, packedFile } from './installed.ts';
 
 /** The files that are copied over the example. */
 const RIG = join(REPOSITORY, 'e2e/package/example-rig');
@@ -65,11 +65,7 @@ interface JsonSpec {
 /** Makes the project in an empty folder, and installs its dependencies by npm. */
 export function makeExample(folder: string): void {
   for (const from of [join(EXAMPLES, 'playwright'), RIG]) cpSync(from, folder, { recursive: true });
-  execFileSync(
-    'npm',
-    ['install', '--no-audit', '--no-fund', '--prefer-offline', packedFile(folder)],
-    { cwd: folder, stdio: 'pipe' },
-  );
+  npmInstall(folder, packedFile(folder));
 }
 
 /** A part of the project's tests: on one of its servers, or the tests that are meant to fail. */

@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { dirname, extname, join, normalize } from 'node:path';
 import { REPOSITORY } from '../browsers/server.ts';
 import { packTo } from './pack.ts';
@@ -13,11 +14,17 @@ const TYPES: Readonly<Record<string, string>> = {
   '.wasm': 'application/wasm',
 };
 
-/** The packed package; made in the folder, unless PACKED_FILE names it: `npm test` packs once for all browsers. */
+/** The packed package; made in the folder once, unless PACKED_FILE names it: `npm test` packs once for all browsers. */
 export function packedFile(directory: string): string {
   const { PACKED_FILE: packed = join(directory, 'package.tgz') } = process.env;
-  if (process.env.PACKED_FILE === undefined) packTo(packed);
+  if (process.env.PACKED_FILE === undefined && !existsSync(packed)) packTo(packed);
   return packed;
+}
+
+/** Has npm install packages, or files of packages, beside those of the folder's manifest. */
+export function npmInstall(directory: string, ...packages: readonly string[]): void {
+  const quiet = ['--no-audit', '--no-fund', '--prefer-offline'];
+  execFileSync('npm', ['install', ...quiet, ...packages], { cwd: directory, stdio: 'pipe' });
 }
 
 /** Installs the package into `node_modules` of a folder. */
@@ -59,4 +66,19 @@ export function serveFolder(
     }
   });
   return new Promise((resolve) => server.listen(0, 'localhost', () => resolve(server)));
+}
+
+/** Serves a folder during a task. */
+export async function whileServed(
+  root: string,
+  task: (address: string) => Promise<void>,
+  isServed?: (path: string) => boolean,
+): Promise<void> {
+  const server = await serveFolder(root, isServed);
+  try {
+    await task(`http://localhost:${(server.address() as AddressInfo).port}/`);
+  } finally {
+    server.close();
+    server.closeAllConnections();
+  }
 }

@@ -8,12 +8,13 @@ import {
   cpSync,
   existsSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { registryReadme } from './registry-readme.ts';
 
@@ -45,9 +46,14 @@ export function packTo(file: string): void {
         filter: (path) => !OTHER_BUILDS.some((build) => path.startsWith(join(REPOSITORY, build))),
       });
     }
+    // npm leaves out files of this name, and obeys them: no modules that an example has installed are packed.
+    for (const example of readdirSync(join(directory, 'docs/examples'))) {
+      const ignored = join(directory, 'docs/examples', example, '.gitignore');
+      if (existsSync(ignored)) copyFileSync(ignored, join(dirname(ignored), 'gitignore'));
+    }
     const readme = readFileSync(join(REPOSITORY, 'README.md'), 'utf8');
     const isPacked = (file: string) =>
-      /^docs\/(?:internals\/[^/]+\.md|images\/[^/]+\.png|[^/]+\.md)$|^(?:[A-Z]+\.md|LICENSE)$/.test(
+      /^docs\/(?:(?:internals|examples)\/[^/]+\.md|images\/[^/]+\.png|[^/]+\.md)$|^(?:[A-Z]+\.md|LICENSE)$/.test(
         file,
       ) && existsSync(join(directory, file));
     writeFileSync(join(directory, 'README.md'), registryReadme(readme, manifest, isPacked));

@@ -4,9 +4,11 @@
 // Only the subcommand that runs objects loads SQLite.
 
 import { readFile, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import { ManagementObject } from '../objects/management-object.ts';
 import { runCommandLine } from './command-line.ts';
 import { deprecationsCommand } from './node-deprecations.ts';
+import { initCommand } from './node-init.ts';
 import { logCommand } from './node-log.ts';
 import { managementCommand } from './node-management.ts';
 
@@ -33,9 +35,12 @@ const log = logCommand({
   },
 });
 
+// Of the built program, `dist/cli.js`.
+const init = initCommand(fileURLToPath(new URL('..', import.meta.url)));
+
 process.exitCode = await runCommandLine(
   process.argv.slice(2),
-  { deprecations: deprecationsCommand, log, management },
+  { deprecations: deprecationsCommand, init, log, management },
   {
     print: (text) => process.stdout.write(text),
     readFile: (path) => readFile(path, 'utf8'),
