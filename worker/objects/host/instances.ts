@@ -158,13 +158,20 @@ export class Instances {
    * settled. `isRemoved`: the object is removed meanwhile.
    */
   release(key: string, released: Promise<void>, isRemoved = false): void {
-    const earlier = this.#slots.get(key);
-    const all: Promise<unknown> =
-      earlier?.kind === 'closing' ? Promise.allSettled([earlier.released, released]) : released;
+    const slotBefore = this.#slots.get(key);
+    const earlier = slotBefore?.kind === 'closing' ? slotBefore : undefined;
+    const all: Promise<unknown> = earlier
+      ? Promise.allSettled([earlier.released, released])
+      : released;
     const done = () => {
       if (this.#slots.get(key) === slot) this.#slots.delete(key);
     };
-    const slot: Slot = { kind: 'closing', released: all.then(done, done), isRemoved };
+    // An end that comes later does not hide that the object is being removed.
+    const slot: Slot = {
+      kind: 'closing',
+      released: all.then(done, done),
+      isRemoved: isRemoved || earlier?.isRemoved === true,
+    };
     this.#slots.set(key, slot);
   }
 

@@ -278,6 +278,29 @@ test('[BRANCH7] an object is deleted while its branches, and those of a branch, 
   expect(await storage.branches()).toEqual([]);
 });
 
+test('[BRANCH11] an object is listed at any moment of its deletion, while its branches are being opened', async () => {
+  const { objects } = await started();
+  for (let turns = 0; turns < 12; turns++) {
+    const stub = objects.env.Notes.getByName(`listed ${turns}`);
+    const storage = await objects.storage(stub);
+    await storage.put('a', 1);
+    const branches = [await storage.fork(), await storage.fork({ name: 'kept', keep: true })];
+    for (const branch of branches) await branch.put('a', 2);
+    await stub.restart().catch(() => {});
+    const calls = Promise.allSettled(branches.map((branch) => again(() => branch.get('a'))));
+    const deleted = objects.deleteObject(stub);
+    const lists = [];
+    for (let turn = 0; turn < turns; turn++) {
+      lists.push(objects.list('Notes'));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await Promise.all([deleted, ...lists, calls]);
+    // A list that looked for the alarm has opened the object again, with nothing in it.
+    for (const { branches } of await objects.list('Notes')) expect(branches).toEqual([]);
+    expect(await storage.get('a')).toBe(undefined);
+  }
+});
+
 test('[BRANCH9] a branch becomes the object, as one commit that can be undone', async () => {
   const { storage } = await started();
   await storage.put('a', 1);
