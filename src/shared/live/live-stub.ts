@@ -1,7 +1,7 @@
 // Live methods: a stub whose methods give live results.
 
 import { liveCallsOf } from '../calls/stubs/known-stubs.ts';
-import { isRemote } from '../calls/stubs/rpc-promise.ts';
+import { isRemote } from '../calls/stubs/remote-name.ts';
 import { storageError } from '../contract/errors.ts';
 import type { LiveStub } from '../contract/live.ts';
 

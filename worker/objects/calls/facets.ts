@@ -10,11 +10,8 @@ import { Bond } from '../../../src/shared/calls/stubs/bond.ts';
 import { setFixed } from '../../../src/shared/calls/stubs/known-stubs.ts';
 import { facetClassOf } from '../../../src/shared/calls/stubs/loopback.ts';
 import type { Party } from '../../../src/shared/calls/stubs/party.ts';
-import {
-  isRemote,
-  type Remote,
-  remoteMember,
-} from '../../../src/shared/calls/stubs/rpc-promise.ts';
+import { isRemote } from '../../../src/shared/calls/stubs/remote-name.ts';
+import { type Remote, remoteMember } from '../../../src/shared/calls/stubs/rpc-promise.ts';
 import type { Callee, ObjectCaller } from '../../../src/shared/calls/stubs/stub.ts';
 import { checkArgumentCount, convertString } from '../../../src/shared/contract/arguments.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';

@@ -14,14 +14,8 @@ import { callMember, parametersIn, readMember } from '../stubs/invoke.ts';
 import { addRpcStub, isMember, isRpcStub } from '../stubs/known-stubs.ts';
 import type { Party } from '../stubs/party.ts';
 import { withCallers } from '../stubs/remote-error.ts';
-import {
-  DISPOSE,
-  disposeOf,
-  isRemote,
-  type Remote,
-  remoteMember,
-  rpcPromise,
-} from '../stubs/rpc-promise.ts';
+import { isRemote } from '../stubs/remote-name.ts';
+import { DISPOSE, disposeOf, type Remote, remoteMember, rpcPromise } from '../stubs/rpc-promise.ts';
 import type { Exported, Ownership, ReferenceChannel } from './channel.ts';
 import type { Imported } from './imported.ts';
 import { misused, type ReferenceKind } from './kind.ts';

@@ -8,6 +8,7 @@
 import { currentFrame, reactInFrame } from '../io/async-frame.ts';
 import { callMember, type Path, readMember } from './invoke.ts';
 import { addMember } from './known-stubs.ts';
+import { isRemote } from './remote-name.ts';
 
 /** Symbol.dispose, under the name that compilers use where the engine lacks it. */
 export const DISPOSE: symbol = Symbol.dispose ?? Symbol.for('Symbol.dispose');
@@ -16,18 +17,6 @@ export const DISPOSE: symbol = Symbol.dispose ?? Symbol.for('Symbol.dispose');
 export interface Remote {
   get(path: Path): Promise<unknown>;
   call(path: Path, parameters: unknown[]): Promise<unknown>;
-}
-
-/** Names that programs read from any object, to find its kind. */
-const LOCAL_NAMES: ReadonlySet<string> = new Set([
-  ...Object.getOwnPropertyNames(Object.prototype),
-  'then',
-  'toJSON',
-]);
-
-/** True for a name of a stub that can stand for a member of the other side. */
-export function isRemote(name: string | symbol): name is string {
-  return typeof name === 'string' && !LOCAL_NAMES.has(name) && !/^\d+$/.test(name);
 }
 
 /** A member: called, it is a method; awaited, a property. */

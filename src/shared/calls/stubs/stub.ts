@@ -11,7 +11,8 @@ import { Bond } from './bond.ts';
 import { Breakage } from './breakage.ts';
 import type { Path } from './invoke.ts';
 import { type CallLive, setAddress, setCaller, setLiveCalls } from './known-stubs.ts';
-import { isRemote, type Remote, remoteMember } from './rpc-promise.ts';
+import { isRemote } from './remote-name.ts';
+import { type Remote, remoteMember } from './rpc-promise.ts';
 import { toWireAddress } from './wire-address.ts';
 import { bothSignals, setWithSignal } from './with-signal.ts';
 

@@ -1,0 +1,13 @@
+// Which names of a stub are members of the other side, and which belong to the object that stands for it.
+
+/** Names that programs read from any object, to find its kind. */
+const LOCAL_NAMES: ReadonlySet<string> = new Set([
+  ...Object.getOwnPropertyNames(Object.prototype),
+  'then',
+  'toJSON',
+]);
+
+/** True for a name that can stand for a member of the other side. */
+export function isRemote(name: string | symbol): name is string {
+  return typeof name === 'string' && !LOCAL_NAMES.has(name) && !/^\d+$/.test(name);
+}
