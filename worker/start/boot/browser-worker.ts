@@ -31,7 +31,7 @@ import { watchedHost } from './start-host.ts';
 /** The options of a worker's host, the same for every page. */
 export type BrowserWorkerOptions = Pick<
   BrowserHostOptions,
-  'classes' | 'env' | 'idleMs' | 'limits'
+  'classes' | 'env' | 'idleMs' | 'limits' | 'history'
 > &
   Pick<HostedCode, 'build' | 'compareBuilds'>;
 
@@ -71,13 +71,14 @@ export function startBrowserWorker(options: BrowserWorkerOptions): void {
 
 async function createHost(
   hosted: Omit<BrowserHostOptions, 'directory' | 'medium'>,
-  { directory, medium: wanted }: DirectoryOptions,
+  { directory, medium: wanted, history }: DirectoryOptions,
   after: After,
 ): Promise<ServedHost> {
   const { host, namespaces, turns, watch, medium, close } = await startBrowserHost({
     ...hosted,
     directory,
     medium: wanted,
+    ...(history && { history }),
   });
   const sessions = new PageSessions(host, after);
   const service = watchedHost(sessions, namespaces.calls, namespaces.live, watch, {

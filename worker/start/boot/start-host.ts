@@ -5,6 +5,7 @@
 
 import { isTaskExact } from '../../../src/shared/calls/io/current-context.ts';
 import { undoAll } from '../../../src/shared/calls/io/replace-global.ts';
+import type { HistoryLimits } from '../../../src/shared/contract/history-limits.ts';
 import type { Pace } from '../../../src/shared/wire/channel-endpoint.ts';
 import type { Notices } from '../../../src/shared/wire/control.ts';
 import { type Outcome, toWire } from '../../../src/shared/wire/errors-on-wire.ts';
@@ -48,6 +49,8 @@ export interface Platform {
   readonly idleMs?: number;
   /** Sizes of the objects' files. @default the usual ones */
   readonly fileSizes?: FileSizes;
+  /** How much history objects keep. @default 30 days, within historyBytes */
+  readonly history?: HistoryLimits;
   /** Limits of queries and imports. @default those of query-limits */
   readonly limits?: Limits;
   /** True when the flag of a call was revoked. @default never: calls are cancelled between turns only */
@@ -141,6 +144,7 @@ function environmentOf(
     ...(platform.kept && { kept: platform.kept }),
     ...(platform.isRevoked && { isRevoked: platform.isRevoked }),
     ...(platform.fileSizes !== undefined && { fileSizes: platform.fileSizes }),
+    ...(platform.history !== undefined && { history: platform.history }),
     ...(platform.estimate !== undefined && { estimate: platform.estimate }),
     ...(platform.idleMs !== undefined && { idleMs: platform.idleMs }),
     limits,
