@@ -41,6 +41,7 @@ export {
   type StorageError,
   type StorageErrorCode,
 } from './shared/contract/errors.ts';
+export type { HistoryLimits } from './shared/contract/history-limits.ts';
 export type {
   Live,
   LiveIdentity,

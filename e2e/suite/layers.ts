@@ -27,7 +27,7 @@ const WINGS: Readonly<Record<string, Wing>> = {
   'src/page': { rooms: ['leader', 'storage', 'start'], on: ['src/shared'] },
   'src/tools/inspector': { on: ['src/page', 'src/shared'] },
   'src/tools/playwright': { rooms: ['page', '.'], on: ['src/page', 'src/shared'] },
-  'src/tools/vite': { on: [] },
+  'src/tools/vite': { on: ['src/shared'] },
   'src/tools/react': { on: ['src/shared/contract'] },
   'src/tools/undo': { on: ['src/shared'] },
   'src/tools/migrate': { on: ['src/shared/contract'] },

@@ -15,6 +15,7 @@ import {
 import { connectObjects, type RemoteObjects } from '../page/storage/connect.ts';
 import { openObjectStorage } from '../page/storage/page-client.ts';
 import type { Build } from '../shared/contract/deployment.ts';
+import type { HistoryLimits } from '../shared/contract/history-limits.ts';
 import type { StorageMedium } from '../shared/contract/medium.ts';
 import type { RemoteStorage } from '../shared/contract/storage.ts';
 import type { ObjectsService, StorageService } from '../shared/wire/protocol.ts';
@@ -32,6 +33,7 @@ export type RunCandidate = (
     prepare?(): Promise<unknown>;
     createHost(options: {
       readonly medium: StorageMedium | null;
+      readonly history?: HistoryLimits | null;
     }): Promise<{ readonly service: WorkerService; readonly medium: StorageMedium }>;
   },
   environment: {
@@ -217,6 +219,7 @@ export class FakeTab {
       workerUrl: null,
       wasmUrl: null,
       medium: null,
+      history: null,
       spawn: () => this.startWorker(),
       ...choice,
     };
@@ -266,6 +269,8 @@ export class FakeTab {
 export class FakeWorker implements WorkerLike {
   /** One for each time it has led. */
   readonly hosts: FakeHost[] = [];
+  /** The bounds of the history with which it has led; undefined: it has not. */
+  history: HistoryLimits | null | undefined;
   readonly #tabs: FakeTabs;
   readonly #hostError: () => Error | null;
   readonly #deployment: FakeDeployment;
@@ -315,10 +320,10 @@ export class FakeWorker implements WorkerLike {
     const code: Parameters<RunCandidate>[0] = {
       ...deployment,
       digest: async () => digest,
-      createHost: async ({ medium }) => ({
-        service: await this.#createHost(),
-        medium: medium ?? 'opfs',
-      }),
+      createHost: async ({ medium, history }) => {
+        this.history = history;
+        return { service: await this.#createHost(), medium: medium ?? 'opfs' };
+      },
     };
     const elapsed = () => performance.now();
     this.#tabs.runCandidate(code, { page: worker, locks, after, elapsed, openChannel });

@@ -31,6 +31,7 @@ import { CrashCatalog } from './crash-catalog.ts';
 import { CrashMedium } from './crash-medium.ts';
 import { DrivenTime } from './driven-time.ts';
 import { inStep, SimulationFailure } from './history.ts';
+import { historyOf } from './plan.ts';
 import { Random } from './random.ts';
 import { SettleChecker, turnOfEventLoop } from './settle.ts';
 import type { WatchedSqlite } from './watched-sqlite.ts';
@@ -54,9 +55,7 @@ const SURVIVORS = 3;
 /** How often a call is repeated whose branch was reset with its origin. */
 const RETRIES = 10;
 
-type Stub = Objects<typeof CLASSES>['env']['Branched'] extends { getByName(name: string): infer S }
-  ? S
-  : never;
+type Stub = ReturnType<Objects<typeof CLASSES>['env']['Branched']['getByName']>;
 
 export class BranchSimulation {
   readonly totals = {
@@ -76,6 +75,7 @@ export class BranchSimulation {
   readonly #checker = new SettleChecker();
   readonly #origin = new Node({ parent: null, name: null, keys: new Map(), began: null });
   readonly #fileSizes;
+  readonly #history;
   #medium: CrashMedium;
   #catalog: CrashCatalog;
   #objects!: Objects<typeof CLASSES>;
@@ -94,6 +94,7 @@ export class BranchSimulation {
       checkpointLogBytes: random.pick([1 << 13, 1 << 15, 1 << 17]),
       isChecked: true,
     };
+    this.#history = historyOf(seed);
     this.#medium = new CrashMedium(random, { flush: random.pick(['now', 'late']) });
     this.#catalog = new CrashCatalog(random);
   }
@@ -147,8 +148,7 @@ export class BranchSimulation {
     switch (kind) {
       case 'write': {
         const nodes = random.shuffle(this.#origin.all).slice(0, random.pick([1, 1, 1, 2, 3]));
-        await this.#together(nodes.map((node) => this.#write(node)));
-        return;
+        return this.#settled('together', allOf(nodes.map((node) => this.#write(node))));
       }
       case 'unconfirmed': {
         const node = this.#pick();
@@ -278,11 +278,6 @@ export class BranchSimulation {
       return handle.put(key, [value, bytesOf(value)]).then(acknowledge);
     });
     await this.#settled('write', allOf(writes));
-  }
-
-  /** Waits for all. @throws the first error */
-  #together(works: readonly Promise<void>[]): Promise<void> {
-    return this.#settled('together', allOf(works));
   }
 
   async #fork(parent: Node): Promise<void> {
@@ -439,7 +434,8 @@ export class BranchSimulation {
       isDedicated: false,
     };
     const hosted = { classes: new ClassRegistry(CLASSES, {}), env: {} };
-    this.#objects = await objectsOn(platform, hosted, { idleMs: IDLE_MS });
+    const options = { idleMs: IDLE_MS, history: this.#history };
+    this.#objects = await objectsOn(platform, hosted, options);
   }
 
   /** Power is off: some of the possible disks are examined. It may fail again meanwhile. The last one goes on. */
@@ -536,7 +532,8 @@ export class BranchSimulation {
   /** @throws SimulationFailure, or the error, if there is no documented reason for it */
   #checkRefusal(mark: Mark, error: unknown): void {
     if (!isRefusal(error)) throw error;
-    if (mark.mayBePruned || this.#time.now() - mark.timeMs >= WINDOW_MS) return;
+    const isBounded = this.#history.bytes !== undefined;
+    if (isBounded || mark.mayBePruned || this.#time.now() - mark.timeMs >= WINDOW_MS) return;
     throw new SimulationFailure(`the bookmark ${mark.bookmark} is refused: ${String(error)}`);
   }
 

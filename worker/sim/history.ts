@@ -27,6 +27,8 @@ export interface Known {
   /** The possible results of a restore to it: after a power failure, there may be several. */
   readonly contents: readonly Contents[];
   readonly timeMs: number;
+  /** The state that it was handed out for, if that is known. */
+  readonly state?: State;
   /** Everything before it was durable when it was returned, or became so later. */
   isDurable: boolean;
   /** The disk has been full since, so its history may have been pruned. */
@@ -65,12 +67,16 @@ export class History {
   keepsTimeline = false;
   readonly known: Known[] = [];
   readonly #clock: WallClock;
-  /** The disk has been full. */
-  #isPruned = false;
+  /** Few bytes are kept: the state before the last commit, and perhaps no other. */
+  readonly #isBounded: boolean;
+  /** Old history may have been pruned: few bytes are kept, or the disk has been full. */
+  #isPruned: boolean;
 
-  constructor(first: State, clock: WallClock) {
+  constructor(first: State, clock: WallClock, isBounded = false) {
     this.states = [first];
     this.#clock = clock;
+    this.#isBounded = isBounded;
+    this.#isPruned = isBounded;
   }
 
   get last(): State {
@@ -194,6 +200,16 @@ export class History {
     return isOld || latestMs - this.#clock.shownAt(timeMs) >= WINDOW_MS + DAY_MS;
   }
 
+  /** A bookmark of the state before the last. */
+  get recent(): Known | undefined {
+    return this.known.findLast(({ state }) => state !== undefined && state === this.states.at(-2));
+  }
+
+  /** True if it names the last state or the one before. */
+  #isRecent({ state }: Known): boolean {
+    return state !== undefined && this.states.slice(-2).includes(state);
+  }
+
   /** From now on, old history may be pruned to free space. */
   mayBePruned(): void {
     this.#isPruned = true;
@@ -201,10 +217,10 @@ export class History {
   }
 
   /** Records a bookmark. @throws SimulationFailure if it is out of order */
-  hand(text: string, state: Pick<State, 'contents' | 'timeMs'>, isDurable: boolean): void {
+  hand(text: string, state: State, isDurable: boolean): void {
     this.checkOrder(text);
     const { contents, timeMs } = state;
-    this.known.push({ text, contents: [contents], timeMs, isDurable, mayBePruned: false });
+    this.known.push({ text, contents: [contents], timeMs, state, isDurable, mayBePruned: false });
   }
 
   /** Records the bookmark of a time. @throws SimulationFailure if the time names no state for certain */
@@ -252,7 +268,8 @@ export class History {
    */
   #mayRefuse(known: Known, code: string): boolean {
     if (!known.isDurable) return code === 'BOOKMARK_INVALID' || code === 'BOOKMARK_UNAVAILABLE';
-    const isPruned = this.#isOld(known.timeMs) || known.mayBePruned;
+    const isPruned =
+      this.#isOld(known.timeMs) || known.mayBePruned || (this.#isBounded && !this.#isRecent(known));
     return isPruned && (code === 'BOOKMARK_UNAVAILABLE' || code === 'CORRUPT');
   }
 }

@@ -39,7 +39,9 @@ export class ObjectSimulation {
   readonly #random = new Random(0);
   readonly #clock = new WallClock(START_MS);
   readonly #work: Workload;
-  readonly #history = new History({ contents: EMPTY, timeMs: START_MS }, this.#clock);
+  /** Few bytes of history are kept. */
+  readonly #isBounded: boolean;
+  readonly #history: History;
   #disk: SimulatedDisk;
   #object!: SimulatedObject;
   readonly #restores = new Restores();
@@ -49,6 +51,9 @@ export class ObjectSimulation {
 
   constructor(sqlite: WatchedSqlite, plan: Plan) {
     this.#plan = plan;
+    this.#isBounded = plan.sizes.history?.bytes !== undefined;
+    const first = { contents: EMPTY, timeMs: START_MS };
+    this.#history = new History(first, this.#clock, this.#isBounded);
     const isOfRows = plan.medium === 'rows';
     this.#disk = isOfRows ? new RowDisk(this.#random) : new CrashDisk(this.#random, plan.disk);
     this.#world = { sqlite, random: this.#random, clock: this.#clock, sizes: plan.sizes };
@@ -107,8 +112,10 @@ export class ObjectSimulation {
       case 'write': // half of them are unconfirmed
         return this.#write((draft) => this.#changes(draft, seed % 2 === 0));
       case 'acknowledgedWrite':
+        if (this.#isBounded) this.#bookmark();
         this.#write((draft) => this.#changes(draft));
-        return this.#acknowledge();
+        await this.#acknowledge();
+        return this.#isBounded ? this.#lookBack() : undefined;
       case 'bulk':
         return this.#write((draft) => this.#work.bulk(this.#object, draft, random.pick([10, 50])));
       case 'clear':
@@ -272,6 +279,18 @@ export class ObjectSimulation {
   #bookmark(): void {
     const text = this.#object.storage.currentBookmark();
     this.#history.hand(text, this.#history.last, this.#object.isDurable);
+  }
+
+  /** However few bytes are kept, the state before the last commit can be read. */
+  async #lookBack(): Promise<void> {
+    const { files, isBroken } = this.#object;
+    const recent = this.#history.recent;
+    if (isBroken || recent === undefined) return;
+    try {
+      files.closePast(await this.#object.outcome('at', files.openPast(recent.text)));
+    } catch (error) {
+      this.#history.checkRefusal([recent], error);
+    }
   }
 
   async #lookUpTime(): Promise<void> {

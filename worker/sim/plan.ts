@@ -1,6 +1,7 @@
 // The plan of a simulation, drawn from its seed in advance. Every step has its own seed, so that steps
 // can be left out without changing the others.
 
+import type { HistoryLimits } from '../../src/shared/contract/history-limits.ts';
 import type { DiskOptions } from './crash-disk.ts';
 import { Random } from './random.ts';
 import type { Sizes } from './simulated-object.ts';
@@ -38,6 +39,10 @@ export const LATER_SEEDS = 100_000;
 /** Steps that came later still, or more often, from `LATEST_SEEDS` on. */
 const LATEST_STEPS = { clockStep: 8, lookUpTime: 12 } as const;
 const LATEST_SEEDS = 600_000;
+
+/** From these seeds on, every other plan keeps few bytes of history. */
+export const BOUNDED_SEEDS = 700_000;
+const KEPT_BYTES = [0, 1 << 15, 1 << 17];
 
 export type StepKind = keyof typeof STEPS | keyof typeof LATER_STEPS | keyof typeof LATEST_STEPS;
 
@@ -77,16 +82,26 @@ export function planOf(seed: number): Plan {
   const steps = Array.from({ length: 30 + random.below(120) }, () => step(random.pick(kinds)));
   return {
     seed,
-    sizes: isLarge ? {} : { ...sizesFrom(random), ...(seed % 4 === 1 && { undoBytes: 1 << 14 }) },
+    sizes: { ...(isLarge ? {} : smallSizes(seed, random)), history: historyOf(seed) },
     medium: 'bytes',
     disk: { flush: random.pick(['now', 'now', 'late'] as const) },
     steps: isLarge ? withLarge(steps.slice(0, 40), random, step) : steps,
   };
 }
 
+/** How much history the object of a seed keeps. */
+export function historyOf(seed: number): HistoryLimits {
+  if (seed < BOUNDED_SEEDS || seed % 2 === 0) return {};
+  return { bytes: KEPT_BYTES[((seed - 1) / 2) % KEPT_BYTES.length]! };
+}
+
 function kindsFor(seed: number): readonly StepKind[] {
   if (seed < LATER_SEEDS) return KINDS;
   return seed < LATEST_SEEDS ? LATER_KINDS : LATEST_KINDS;
+}
+
+function smallSizes(seed: number, random: Random): Sizes {
+  return { ...sizesFrom(random), ...(seed % 4 === 1 && { undoBytes: 1 << 14 }) };
 }
 
 function sizesFrom(random: Random): Sizes {

@@ -6,6 +6,7 @@ import {
   type StorageError,
   storageError,
 } from '../../src/shared/contract/errors.ts';
+import type { HistoryLimits } from '../../src/shared/contract/history-limits.ts';
 import { isDefect } from '../engine/file/invariant.ts';
 import { openForeign } from '../engine/import/foreign-database.ts';
 import { ObjectFiles } from '../engine/log/object-files.ts';
@@ -26,6 +27,7 @@ export interface Sizes {
   readonly checkpointLogBytes?: number;
   /** Pages SQLite keeps in memory: fewer make transactions spill. */
   readonly cachePages?: number;
+  readonly history?: HistoryLimits;
 }
 
 /** The state that all openings of an object share. */
@@ -54,12 +56,13 @@ export class SimulatedObject {
   /** Opens the object. @throws whatever its files and its storage throw */
   static async open(disk: SimulatedDisk, world: World): Promise<SimulatedObject> {
     const { clock, random, sizes } = world;
+    const { cachePages: _, history = {}, ...given } = sizes;
     const environment = {
       now: () => clock.nowMs,
       randomUint32: () => random.uint32(),
       hasFailed: disk.failedCalls > 0,
+      history,
     };
-    const { cachePages: _, ...given } = sizes;
     const options = { ...given, isChecked: true };
     const files = await settled('open', ObjectFiles.open(disk, environment, options));
     try {

@@ -119,6 +119,7 @@ export function readLog(segments: readonly Uint8Array[], salt: number): Read {
   const all: Fields[] = [];
   const authors: string[] = [];
   let [previousSum, sequence, timeMs, pageCount, restoreTarget] = [0, 0, 0, 0, -1];
+  let precedingBytes = 0;
   for (const [number, bytes] of segments.entries()) {
     const header = fields(segment, bytes, 0);
     check(header.magic === 0x434c5347 && header.version === 3, 'magic and version of a segment');
@@ -126,6 +127,8 @@ export function readLog(segments: readonly Uint8Array[], salt: number): Read {
     check(header.sum === sumOf(bytes.subarray(8, 64), salt), 'sum of a segment');
     check(header.baseSequence === sequence && header.baseSum === previousSum, 'base of a segment');
     check(number === 0 || header.baseTimeMs === timeMs, 'time of a segment');
+    check(header.precedingBytes === precedingBytes, 'bytes before a segment');
+    precedingBytes += bytes.length;
     const places = new Map<number, Fields>();
     if (header.indexSum === sumOf(bytes.subarray(72, 4096), salt)) {
       for (let i = 0; i < header.indexCount!; i++) {

@@ -259,10 +259,10 @@ export class LeaderFinder {
       this.#leaveToOthers(storageError('WORKER_FAILED', message, { cause }));
       return;
     }
-    const { directory, medium, wasmUrl, source } = this.#options;
+    const { directory, medium, wasmUrl, history = null, source } = this.#options;
     const { startedMs } = this.#environment;
     const isDirect = source.kind === 'spawned'; // a given worker may have listeners of the app
-    this.#worker.start({ directory, medium, wasmUrl, startedMs, isDirect });
+    this.#worker.start({ directory, medium, wasmUrl, history, startedMs, isDirect });
   }
 
   // A worker that was given may be given again, to another finder, which alone hears it then.

@@ -19,7 +19,8 @@ export interface Followed {
 }
 
 /** Which leader a page searches for, and with which worker of its own. */
-export interface LeaderOptions extends Pick<StartMessage, 'directory' | 'medium' | 'wasmUrl'> {
+export interface LeaderOptions
+  extends Pick<StartMessage, 'directory' | 'medium' | 'wasmUrl' | 'history'> {
   /** The user's call, for error messages. */
   readonly operation: string;
   readonly source: WorkerSource;

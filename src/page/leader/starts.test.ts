@@ -301,6 +301,7 @@ describe('wrong arguments', () => {
     ['an empty directory', () => choiceOfStorage({ directory: '' }, page), 'without slashes'],
     ['a wasmUrl that is not text', () => connecting(good, { wasmUrl: 1 }), 'wasmUrl is an address'],
     ['an impossible workerUrl', () => choiceOfStorage({ workerUrl: 'http://' }, page), 'workerUrl'],
+    ['a history of a year', () => choiceOfStorage({ history: { days: 365 } }, page), '0 to 30'],
     ['a worker that is text', () => choiceOfStorage({ worker: 'w.js' }, page), 'Omit it'],
     ['openStorage()', () => checkStorageName(undefined), "openStorage('notes')"],
     ['openStorage(5)', () => checkStorageName(5), 'not the number 5'],
@@ -313,8 +314,11 @@ describe('wrong arguments', () => {
   test('[START4] arguments that are right are taken as they are', () => {
     const { directory, worker, start } = connecting(good);
     expect([directory, worker, start]).toEqual(['ctx-storage-objects', null, good]);
-    const storage = choiceOfStorage({ workerUrl: '/w.js', directory: 'app' }, page);
-    expect(storage).toMatchObject({ directory: 'app', workerUrl: 'https://app.test/w.js' });
+    const history = { days: 7, bytes: 1e6 };
+    const storage = choiceOfStorage({ workerUrl: '/w.js', directory: 'app', history }, page);
+    const workerUrl = 'https://app.test/w.js';
+    expect(storage).toMatchObject({ directory: 'app', workerUrl, history });
+    expect(choiceOfStorage({}, page).history).toBeNull();
   });
 
   test.for<[string, unknown, string]>([

@@ -178,6 +178,36 @@ test('[STATE3] each handle counts its own writes, and a turn has one event at mo
   expect(events).toBe(2);
 });
 
+describe('the bounds of the history', () => {
+  test('[HIST11] of the tab whose worker leads are in force, until another one leads', async () => {
+    const [leading, waiting] = [tabs.tab(), tabs.tab()];
+    const one = await leading.open('object', { history: { days: 7 } });
+    const two = await waiting.open('object', { history: { bytes: 5 } });
+    expect([one.state, two.state]).toEqual(['leading', 'following']);
+    expect(leading.workers[0]?.history).toEqual({ days: 7 });
+    expect(waiting.workers[0]?.history).toBeUndefined();
+    leading.close();
+    await two.get('key');
+    expect(waiting.workers[0]?.history).toEqual({ bytes: 5 });
+  });
+
+  test('[HIST11] of a page that uses a directory cannot be changed; omitted, they are the same', async () => {
+    const tab = tabs.tab();
+    await tab.open('object', { history: { days: 7, bytes: 5 } });
+    await tab.open('other', { history: { days: 7, bytes: 5 } });
+    await tab.open('third');
+    for (const history of [{ days: 6, bytes: 5 }, { days: 7 }, { days: 7, bytes: 6 }]) {
+      await expect(tab.open('other', { history })).rejects.toMatchObject({
+        code: 'INVALID_ARGUMENT',
+        message: expect.stringMatching(/^openStorage: history\.(days|bytes) differs/),
+      });
+    }
+    const silent = tabs.tab();
+    await silent.open();
+    expect(silent.workers.map(({ history }) => history)).toEqual([undefined]);
+  });
+});
+
 describe('the medium', () => {
   test('[MEDIUM1] is known from the first connection on, and after the handle was closed', async () => {
     const one = await tabs.tab().open();

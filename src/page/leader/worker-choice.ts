@@ -5,6 +5,7 @@
 // started then.
 
 import { storageError } from '../../shared/contract/errors.ts';
+import { checkHistoryLimits, type HistoryLimits } from '../../shared/contract/history-limits.ts';
 import { STORAGE_MEDIA, type StorageMedium } from '../../shared/contract/medium.ts';
 import type { WorkerLike, WorkerSource } from './environment.ts';
 
@@ -28,6 +29,8 @@ export interface WorkerChoice {
   readonly workerUrl: string | null;
   readonly wasmUrl: string | null;
   readonly medium: StorageMedium | null;
+  /** How much history objects keep while this page's worker leads. */
+  readonly history: HistoryLimits | null;
   /** Starts the worker if the caller gave neither a worker nor a function. */
   readonly spawn: () => WorkerLike;
 }
@@ -73,6 +76,7 @@ export function choiceOfConnect(
     workerUrl: null,
     wasmUrl: addressOf(operation, 'wasmUrl', options.wasmUrl, absoluteUrl),
     medium: mediumOf(operation, options.medium),
+    history: null, // the app's worker says it
     spawn: NO_SPAWN,
   };
 }
@@ -102,6 +106,7 @@ export function choiceOfStorage(
     workerUrl,
     wasmUrl: addressOf(operation, 'wasmUrl', options.wasmUrl, absoluteUrl),
     medium: mediumOf(operation, options.medium),
+    history: options.history === undefined ? null : checkHistoryLimits(operation, options.history),
     spawn: () => startWorker(workerUrl),
   };
 }
@@ -120,8 +125,9 @@ export function completed(choice: WorkerChoice, known: WorkerChoice): WorkerChoi
   const { operation, worker, workerUrl, start } = choice;
   const wasmUrl = choice.wasmUrl ?? known.wasmUrl;
   const medium = choice.medium ?? known.medium;
+  const history = choice.history ?? known.history;
   const choosesWorker = worker !== null || workerUrl !== null || start !== null;
-  return choosesWorker ? { ...choice, wasmUrl, medium } : { ...known, operation, wasmUrl, medium };
+  return { ...(choosesWorker ? choice : known), operation, wasmUrl, medium, history };
 }
 
 /** The difference between two choices, in words; null: they are the same. */
@@ -129,6 +135,9 @@ export function difference(choice: WorkerChoice, known: WorkerChoice): string | 
   if (!isSameFunction(choice.start, known.start)) return 'the function that starts the worker';
   for (const option of ['worker', 'workerUrl', 'wasmUrl', 'medium'] as const) {
     if (choice[option] !== known[option]) return option;
+  }
+  for (const bound of ['days', 'bytes'] as const) {
+    if (choice.history?.[bound] !== known.history?.[bound]) return `history.${bound}`;
   }
   return null;
 }

@@ -2,12 +2,14 @@
 //
 // A module of its own, because a bundler that follows it emits the worker that runs them.
 
+import type { HistoryLimits } from '../../shared/contract/history-limits.ts';
 import type { ConsoleEntry, SourceFiles } from '../../shared/contract/source.ts';
 import { spawnSourceWorker } from '../leader/spawn-source-worker.ts';
 import type { SourceObjects } from '../storage/source-client.ts';
 import { withClient } from './client-code.ts';
 import type { ConnectOptions } from './connect.ts';
 
+export type { HistoryLimits } from '../../shared/contract/history-limits.ts';
 export type { ConsoleEntry, ConsoleLevel, SourceFiles } from '../../shared/contract/source.ts';
 export type { SourceObjects } from '../storage/source-client.ts';
 
@@ -25,6 +27,8 @@ export interface SourceConnectOptions extends ConnectOptions {
   compatibilityDate?: string;
   /** How long an idle object stays in memory, in milliseconds. @default 10,000 */
   idleMs?: number;
+  /** How much history each object keeps. @default 30 days, within 256 MiB or the size of its database */
+  history?: HistoryLimits;
   /** How long source may take to load, in milliseconds. @default 10,000 */
   loadMs?: number;
   /** Receives the code's console output while the worker of this page runs it. */

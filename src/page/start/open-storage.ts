@@ -2,6 +2,7 @@
 //
 // A module of its own, because a bundler that follows it emits that worker.
 
+import type { HistoryLimits } from '../../shared/contract/history-limits.ts';
 import type { StorageMedium } from '../../shared/contract/medium.ts';
 import type { RemoteStorage } from '../../shared/contract/storage.ts';
 import { spawnWorker, workerAt } from '../leader/spawn-worker.ts';
@@ -25,6 +26,11 @@ export interface OpenOptions {
    * @default where the directory is already, else `opfs`, else `indexeddb`
    */
   medium?: StorageMedium;
+  /**
+   * How much history each object keeps. Of several tabs, the one whose worker leads decides.
+   * @default 30 days, within 256 MiB or the size of the object's database
+   */
+  history?: HistoryLimits;
   /**
    * True: resolves before the worker is there. Live reads show the result that was kept at the last visit, with the status
    * `stale`, until the worker answers. Calls wait for the worker, and reject if it does not come; live reads report it.

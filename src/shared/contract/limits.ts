@@ -35,6 +35,12 @@ export const KEYS_PER_CALL_MAX = 128;
 /** How far back point-in-time recovery reaches, in days (interface, "Limits"). */
 export const RECOVERY_WINDOW_DAYS = 30;
 
+/**
+ * Bytes of history that every object may keep unless it is told (our choice): 6,500 saves of a text of 20 kB, or half a
+ * million small writes, so the days decide for most apps, and a phone's disk is safe from the others.
+ */
+export const HISTORY_BYTES = 256 * 1024 * 1024;
+
 /** Most commits that one call of `history` lists, and how many it lists unless it is told. */
 export const HISTORY_COMMITS_MAX = 1000;
 export const HISTORY_COMMITS_DEFAULT = 100;

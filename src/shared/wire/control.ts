@@ -19,6 +19,7 @@
 import { checkFields, checkNumber } from '../contract/arguments.ts';
 import type { StorageSpace } from '../contract/connection-status.ts';
 import type { Build, Deployment, Order } from '../contract/deployment.ts';
+import type { HistoryLimits } from '../contract/history-limits.ts';
 import type { StorageMedium } from '../contract/medium.ts';
 import type { CheckedSource, ConsoleEntry } from '../contract/source.ts';
 import type { WireError } from './errors-on-wire.ts';
@@ -73,6 +74,8 @@ export interface StartMessage {
   readonly startedMs: number;
   /** The page takes its connection over the worker's own channel. @default over a port */
   readonly isDirect?: boolean;
+  /** How much history objects keep while this worker leads; null: as the worker itself says. */
+  readonly history?: HistoryLimits | null;
 }
 
 export type WorkerMessage =
@@ -200,6 +203,7 @@ export interface SourceOptions {
   readonly compatibilityDate?: string;
   readonly idleMs?: number;
   readonly limits?: object;
+  readonly history?: HistoryLimits;
 }
 
 export interface SourceMessage extends CheckedSource {

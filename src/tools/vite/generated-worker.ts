@@ -5,6 +5,7 @@
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
+import type { HistoryLimits } from '../../shared/contract/history-limits.ts';
 import { envModule, startModule, workerModule } from './worker-module.ts';
 import { type ObjectsConfig, parseWranglerConfig } from './wrangler-config.ts';
 
@@ -18,15 +19,23 @@ export class GeneratedWorker {
   readonly #folder: string;
   readonly #library: string;
   readonly #varNames: readonly string[];
+  readonly #history: HistoryLimits | undefined;
 
   /** `library` is the module from which the worker imports `serve`; `varNames` are the variables in `env`. */
-  constructor(configPath: string, folder: string, library: string, varNames: readonly string[]) {
+  constructor(
+    configPath: string,
+    folder: string,
+    library: string,
+    varNames: readonly string[],
+    history: HistoryLimits | undefined,
+  ) {
     this.configPath = configPath;
     this.workerPath = join(folder, WORKER_FILE);
     this.startPath = join(folder, 'start.js');
     this.#folder = folder;
     this.#library = library;
     this.#varNames = varNames;
+    this.#history = history;
   }
 
   /** Reads the configuration and writes the files. @throws Error that names the file and the mistake */
@@ -45,7 +54,7 @@ export class GeneratedWorker {
       mainName: config.main,
       configName: basename(this.configPath),
     };
-    writeChanged(join(this.#folder, ENV_FILE), envModule(config, this.#library));
+    writeChanged(join(this.#folder, ENV_FILE), envModule(config, this.#library, this.#history));
     writeChanged(this.workerPath, workerModule(config, paths));
     writeChanged(this.startPath, startModule(WORKER_FILE));
     return config;

@@ -487,6 +487,20 @@ describe('plugin', () => {
     rmSync(outside, { recursive: true });
   });
 
+  test('[HIST8] [HIST10] the bounds of the history reach the worker; wrong ones fail the start', async () => {
+    for (const [history, text] of [
+      [{ days: 7, bytes: 1e6 }, '"days": 7,\n    "bytes": 1000000'],
+      [{ bytes: 0 }, '"bytes": 0'],
+      [{ bytes: Number.POSITIVE_INFINITY }, '"bytes": 1.7976931348623157e+308'],
+    ] as const) {
+      await (await createServer(config({ history }))).close();
+      const path = join(root, '.cache/ctx-storage/objects.env.js');
+      expect(readFileSync(path, 'utf8')).toContain(text);
+    }
+    const history = { days: 31 };
+    expect(() => ctxStorage({ history })).toThrow('ctxStorage: history.days is a number from 0');
+  });
+
   test.for([
     "x'; globalThis.pwned = 1; '",
     'x"; globalThis.pwned = 1; "',

@@ -12,6 +12,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { DepOptimizationConfig, Plugin, ViteDevServer } from 'vite';
+import { checkHistoryLimits, type HistoryLimits } from '../../shared/contract/history-limits.ts';
 import { decoratorsPlugin } from './decorators.ts';
 import { GeneratedWorker } from './generated-worker.ts';
 import { inspectorRoute } from './inspector-route.ts';
@@ -44,6 +45,8 @@ export interface CtxStorageOptions {
    * them, in development and in a build; a warning names the others. @default none
    */
   readonly vars?: readonly string[];
+  /** How much history each object keeps. @default 30 days, within 256 MiB or the size of its database */
+  readonly history?: HistoryLimits;
 }
 
 const START = 'virtual:ctx-storage/start';
@@ -66,6 +69,8 @@ const DENIED_BY_VITE = [
 /** For `plugins` of a Vite configuration. An invalid wrangler configuration fails Vite's start. */
 export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
   const { workerEntry = 'ctx-storage/worker', preload = true, vars = [] } = options;
+  const { history } = options;
+  if (history !== undefined) checkHistoryLimits('ctxStorage', history);
   let root = '';
   // Resolved from the root for every importer: libraries and the generated worker must share one module.
   const modules = () => platformModules(workerEntry, () => join(root, 'index.html'));
@@ -98,7 +103,8 @@ export function ctxStorage(options: CtxStorageOptions = {}): Plugin[] {
       root = config.root;
       const configPath = findConfig(root, options.config);
       if (configPath === undefined) return;
-      worker = new GeneratedWorker(configPath, join(config.cacheDir, 'ctx-storage'), LIBRARY, vars);
+      const folder = join(config.cacheDir, 'ctx-storage');
+      worker = new GeneratedWorker(configPath, folder, LIBRARY, vars, history);
       const written = worker.write();
       kinds = kindsBy(written.rules, dirname(configPath));
       for (const warning of warningsOf(written)) config.logger.warn(`${configPath}: ${warning}`);

@@ -3,6 +3,7 @@
 //
 // Invariant: everything from a configuration or a path appears in them as a JSON string, never as code.
 
+import type { HistoryLimits } from '../../shared/contract/history-limits.ts';
 import type { ObjectsConfig } from './wrangler-config.ts';
 
 /** Specifiers in the generated modules. */
@@ -19,12 +20,17 @@ export interface ModulePaths {
 }
 
 /** Fills `env`, and has the options of `serve`. */
-export function envModule(config: ObjectsConfig, library: string): string {
+export function envModule(
+  config: ObjectsConfig,
+  library: string,
+  history: HistoryLimits | undefined,
+): string {
   const options = {
     bindings: config.bindings,
     scriptName: config.scriptName,
     compatibilityDate: config.compatibilityDate,
     env: config.vars,
+    history: history && { ...history, bytes: finite(history.bytes) },
   };
   return [
     `import { provideEnv } from ${JSON.stringify(library)};`,
@@ -33,6 +39,11 @@ export function envModule(config: ObjectsConfig, library: string): string {
     'provideEnv(options.env, options);',
     '',
   ].join('\n');
+}
+
+/** JSON has no Infinity. */
+function finite(bytes: number | undefined): number | undefined {
+  return bytes && Math.min(bytes, Number.MAX_VALUE);
 }
 
 /** The worker. If `main` does not export a class, its start fails with the name of the class. */

@@ -12,6 +12,7 @@ import { CONTINUES, parseHeader, RecordWriter } from './record.ts';
 import { SEGMENT_HEADER_BYTES, Segment, segmentName } from './segment.ts';
 
 const CHECKSUM = new Checksum(5);
+const KEEP_ALL = { from: async () => 0, bytes: Number.POSITIVE_INFINITY };
 const START_MS = 1000;
 const KB = 1024;
 
@@ -297,7 +298,7 @@ test('[LOG16] discarding drops the open parts too, and is flushed', () => {
 test('[LOG14] a flush of the previous segment proves nothing about the next one', async () => {
   append();
   runFlushing(end.flush());
-  await end.maintain(async () => 0);
+  await end.maintain(KEEP_ALL);
   flushes = [];
   const running = runFlushing(end.flush());
   end.rotate();

@@ -16,7 +16,12 @@ import type { Checksum } from './checksum.ts';
 import { equalPositions, type LogPosition, nextTimeline, timelineStart } from './log-position.ts';
 import { type LoggedImage, readImage } from './pages.ts';
 import { CONTINUES, MARKER, type RecordWriter } from './record.ts';
-import { type History, type OpenSegment, SealedSegments } from './sealed-segments.ts';
+import {
+  type History,
+  type KeptHistory,
+  type OpenSegment,
+  SealedSegments,
+} from './sealed-segments.ts';
 import { Segment, segmentName } from './segment.ts';
 
 /** A segment that has grown beyond this is followed by a new one. */
@@ -252,9 +257,10 @@ export class CommitLog {
     assert(this.canRotate && this.#active.isFlushed, 'a segment ended before it was durable');
     const { number, file } = this.#spare!;
     assert(number === this.#active.number + 1, 'a segment would be missing in the log');
+    const precedingBytes = this.#active.precedingBytes + this.#active.sizeBytes;
     let next: Segment;
     try {
-      next = Segment.create(number, file, this.#position, this.checksum);
+      next = Segment.create(number, file, this.#position, this.checksum, precedingBytes);
     } catch (error) {
       if (isDiskFull(error)) return;
       throw error;
@@ -289,15 +295,15 @@ export class CommitLog {
 
   /**
    * Opens the next segment and the oldest ones before they are needed, unless too many files are open,
-   * and removes segments before the commit that `keptFrom` finds.
+   * and removes segments that are not to be kept.
    */
-  async maintain(keptFrom: () => Promise<number>): Promise<void> {
+  async maintain(kept: KeptHistory): Promise<void> {
     if (this.#needsSpare) {
       const number = this.#active.number + 1;
       const file = await openAhead(this.#parts.directory, segmentName(number));
       if (file !== null) this.#spare = { number, file };
     }
-    await this.sealed.maintain(keptFrom);
+    await this.sealed.maintain(kept);
   }
 
   /**

@@ -6,6 +6,7 @@
 // Knows nothing of SQL, gates or classes. Time and randomness come from its environment.
 
 import { isStorageError, storageError } from '../../../src/shared/contract/errors.ts';
+import { type HistoryLimits, historyBytes } from '../../../src/shared/contract/history-limits.ts';
 import { RECOVERY_WINDOW_DAYS } from '../../../src/shared/contract/limits.ts';
 import { type DatabaseFile, type FileDirectory, type Flushing, runFlushing } from '../file/file.ts';
 import { assert } from '../file/invariant.ts';
@@ -35,7 +36,10 @@ export { isDiskFull } from '../file/file.ts';
 export type { LogEnvironment } from './commit-log.ts';
 
 const DAY_MS = 86_400_000;
-const WINDOW_MS = RECOVERY_WINDOW_DAYS * DAY_MS;
+
+/** A small history has smaller segments, because it is discarded by whole ones. */
+const SMALL_SEGMENT_BYTES = 1 << 20;
+const SEGMENTS_KEPT = 8;
 
 /** How many files opening an object needs at most, unless a crash left more segments to redo: see OpeningFiles. */
 const OPENING_FILES = 5;
@@ -60,6 +64,8 @@ export type FileSizes = Partial<Omit<RecoveryOptions, 'base'>>;
 /** The environment of an object's files. */
 export interface FilesEnvironment extends LogEnvironment {
   readonly fileSizes?: FileSizes;
+  /** How much history is kept. @default 30 days, within historyBytes */
+  readonly history?: HistoryLimits;
 }
 
 export interface BookmarkedCommit extends ListedCommit {
@@ -67,7 +73,7 @@ export interface BookmarkedCommit extends ListedCommit {
 }
 
 export class ObjectFiles {
-  readonly #environment: LogEnvironment;
+  readonly #environment: FilesEnvironment;
   readonly #main: Recovered['main'];
   readonly #log: Recovered['log'];
   readonly #pages: Recovered['pages'];
@@ -81,7 +87,7 @@ export class ObjectFiles {
   #closed: Promise<void> | undefined;
   #isDiscarded = false;
 
-  private constructor(environment: LogEnvironment, recovered: Recovered) {
+  private constructor(environment: FilesEnvironment, recovered: Recovered) {
     this.#environment = environment;
     this.#main = recovered.main;
     this.#log = recovered.log;
@@ -107,6 +113,7 @@ export class ObjectFiles {
     try {
       const recovered = await recover(directory, environment, {
         ...DEFAULT_SIZES,
+        segmentBytes: segmentBytesFor(environment.history?.bytes),
         ...environment.fileSizes,
         ...options,
       });
@@ -281,13 +288,16 @@ export class ObjectFiles {
   }
 
   /**
-   * Opens files before they are needed and prunes history beyond the window. An object works without
+   * Opens files before they are needed and prunes history beyond its bounds. An object works without
    * it, but its log then grows in a single file.
    */
   maintain(): Promise<void> {
     return this.#exclusively(async () => {
       if (this.#closed !== undefined) return;
-      await this.#log.maintain(() => this.#keptFrom());
+      const { history = {} } = this.#environment;
+      const databaseBytes = this.#pages.committed.pageCount * PAGE_BYTES;
+      const bytes = historyBytes(history, databaseBytes);
+      await this.#log.maintain({ from: () => this.#keptFrom(), bytes });
       this.#restore.checkHistory();
     });
   }
@@ -306,10 +316,10 @@ export class ObjectFiles {
    */
   bookmarkForTime(timeMs: number): string | Promise<string> {
     const now = this.#environment.now();
-    if (!(timeMs <= now && timeMs >= now - WINDOW_MS)) {
+    if (!(timeMs <= now && timeMs >= now - this.#historyDays * DAY_MS)) {
       throw storageError(
         'BOOKMARK_UNAVAILABLE',
-        `bookmark for ${timeMs}: not within the last ${RECOVERY_WINDOW_DAYS} days (now is ${now}).`,
+        `bookmark for ${timeMs}: not within the last ${this.#historyDays} days (now is ${now}).`,
       );
     }
     this.commitRestore();
@@ -500,19 +510,24 @@ export class ObjectFiles {
    */
   async #keptFrom(): Promise<number> {
     const nowMs = this.#environment.now();
+    const windowMs = this.#historyDays * DAY_MS;
     const oldestMs = this.#log.sealed.oldestBase?.timeMs ?? 0;
     const isPlain = timelineStart(this.#log.position.sequence) === 0;
-    if (isPlain && oldestMs <= nowMs && oldestMs >= nowMs - WINDOW_MS) return 0;
+    if (isPlain && oldestMs <= nowMs && oldestMs >= nowMs - windowMs) return 0;
     try {
       const corrections = await Corrections.find(this.#log, nowMs);
       const newestMs = Math.min(nowMs, this.#log.position.timeMs);
       const shown = await corrections.lastCertain(newestMs - DAY_MS);
       if (shown === null) return 0;
-      return (await corrections.lastCertain(shown.timeMs - WINDOW_MS - 1))?.sequence ?? 0;
+      return (await corrections.lastCertain(shown.timeMs - windowMs - 1))?.sequence ?? 0;
     } catch (error) {
       if (isStorageError(error) && error.code === 'CORRUPT') return 0; // whoever reads it is told
       throw error;
     }
+  }
+
+  get #historyDays(): number {
+    return this.#environment.history?.days ?? RECOVERY_WINDOW_DAYS;
   }
 
   async #finishRestore(): Promise<void> {
@@ -540,6 +555,11 @@ export class ObjectFiles {
     }
     this.#log.growAhead();
   }
+}
+
+/** The size of a segment, for a bound of the history's bytes. */
+function segmentBytesFor(bytes = Number.POSITIVE_INFINITY): number {
+  return Math.min(SEGMENT_BYTES, Math.max(SMALL_SEGMENT_BYTES, bytes / SEGMENTS_KEPT));
 }
 
 function closed(operation: string) {

@@ -5,7 +5,7 @@ import { noise, overwrite } from '../../testing/test-log.ts';
 import type { FileDirectory } from '../file/file.ts';
 import { MemoryDirectory } from '../file/memory-file.ts';
 import { Checksum } from './checksum.ts';
-import { type OpenSegment, SealedSegments } from './sealed-segments.ts';
+import { type KeptHistory, type OpenSegment, SealedSegments } from './sealed-segments.ts';
 import { Segment, segmentName } from './segment.ts';
 
 const CHECKSUM = new Checksum(5);
@@ -50,11 +50,11 @@ beforeEach(() => {
   stuck = new Set();
 });
 
-/** Segment `number` begins at this hour, with the commit of this sequence. */
-async function begin(number: number): Promise<Segment> {
+/** Segment `number` begins at this hour, with the commit of this sequence. Bytes are counted from one of them on. */
+async function begin(number: number, countedFrom = 1): Promise<Segment> {
   const file = await directory.open(segmentName(number));
   const last = { sequence: 10 * number, timeMs: number * HOUR_MS, sum: number };
-  return Segment.create(number, file, last, CHECKSUM);
+  return Segment.create(number, file, last, CHECKSUM, 4096 * Math.max(0, number - countedFrom));
 }
 
 interface HistoryOptions {
@@ -63,6 +63,7 @@ interface HistoryOptions {
   readonly openCount?: number;
   readonly firstNeeded?: () => number;
   readonly pinnedSequence?: () => number;
+  readonly countedFrom?: number;
 }
 
 /** A history of sealed segments, `oldest` to `active - 1`. Opening needs only the active one. */
@@ -71,11 +72,11 @@ async function history(active: number, options: HistoryOptions = {}) {
   const { pinnedSequence = () => Number.POSITIVE_INFINITY } = options;
   const opened: OpenSegment[] = [];
   for (let number = oldest; number < active; number++) {
-    const { file } = await begin(number);
+    const { file } = await begin(number, options.countedFrom);
     if (number < oldest + openCount) opened.push({ number, file });
     else file.close();
   }
-  let current = await begin(active);
+  let current = await begin(active, options.countedFrom);
   const sealed = new SealedSegments(
     { directory, checksum: CHECKSUM, opened, oldest, firstNeeded, pinnedSequence },
     () => current,
@@ -98,7 +99,10 @@ async function history(active: number, options: HistoryOptions = {}) {
   };
 }
 
-const keptFrom = (sequence: number) => async () => sequence;
+const keptFrom = (sequence: number, bytes = Number.POSITIVE_INFINITY): KeptHistory => ({
+  from: async () => sequence,
+  bytes,
+});
 const KEEP_ALL = keptFrom(0);
 
 test('[LOG14] the four oldest segments are kept open, and no other', async () => {
@@ -118,12 +122,21 @@ test('[LOG14] a history of fewer segments needs no more of them open', async () 
 });
 
 test('[LOG14] a segment that ends stays open only if it is one of the four oldest', async () => {
-  const { sealed, open, rotate } = await history(1);
+  const { open, rotate } = await history(1);
   for (let i = 0; i < 4; i++) await rotate();
   expect(open()).toEqual([1, 2, 3, 4]);
   await rotate();
   await rotate();
   expect(open()).toEqual([1, 2, 3, 4]);
+});
+
+test('[LOG32] the end of a segment is work for the upkeep, once, if there is another that may go', async () => {
+  const { sealed, rotate } = await history(1);
+  await rotate();
+  expect(sealed.needsMaintenance).toBe(false);
+  await rotate();
+  expect(sealed.needsMaintenance).toBe(true);
+  await sealed.maintain(KEEP_ALL);
   expect(sealed.needsMaintenance).toBe(false);
 });
 
@@ -172,6 +185,40 @@ test('[LOG14] however old, a segment that opening may read stays', async () => {
   await sealed.maintain(keptFrom(Number.POSITIVE_INFINITY));
   expect(await stored()).toEqual([3, 4, 5, 6]);
   expect(sealed.pruneOldest()).toBe(false);
+});
+
+// Each segment has 4,096 bytes.
+test.each([
+  [20_480, [1, 2, 3, 4, 5, 6]],
+  [20_479, [2, 3, 4, 5, 6]],
+  [8192, [4, 5, 6]],
+  [4095, [5, 6]],
+  [0, [5, 6]],
+])(
+  '[LOG32] of five segments that have ended, as many are kept as %i bytes hold, and the last',
+  async (bytes, kept) => {
+    const { sealed, stored } = await history(6);
+    await sealed.maintain(keptFrom(0, bytes));
+    expect(await stored()).toEqual(kept);
+    expect(sealed.oldest).toBe(kept[0]);
+  },
+);
+
+test.each([
+  ['opening may read', { firstNeeded: () => 3 }],
+  ['a branch needs, which began in it', { pinnedSequence: () => 35 }],
+])('[LOG32] however few bytes are kept, a segment that %s stays', async (_, options) => {
+  const { sealed, stored } = await history(6, options);
+  await sealed.maintain(keptFrom(0, 0));
+  expect(await stored()).toEqual([3, 4, 5, 6]);
+});
+
+test('[LOG32] segments of a version that counted no bytes go once too many are counted', async () => {
+  const { sealed, stored } = await history(6, { countedFrom: 4 });
+  await sealed.maintain(keptFrom(0, 8192));
+  expect(await stored()).toEqual([1, 2, 3, 4, 5, 6]);
+  await sealed.maintain(keptFrom(0, 8191));
+  expect(await stored()).toEqual([5, 6]);
 });
 
 test('[LOG14] damage in old history ends its removal, not the object', async () => {

@@ -32,6 +32,14 @@ export interface History {
   readonly pinnedSequence: () => number;
 }
 
+/** How much of the history is kept. What exceeds either bound is discarded. */
+export interface KeptHistory {
+  /** Finds the sequence of the commit that it goes back to. */
+  readonly from: () => Promise<number>;
+  /** Bytes of the segments. */
+  readonly bytes: number;
+}
+
 export class SealedSegments {
   readonly #directory: FileDirectory;
   readonly #checksum: Checksum;
@@ -47,6 +55,8 @@ export class SealedSegments {
   readonly #emptied: number[] = [];
   #oldest: number;
   #oldestBase: LogPosition | null = null;
+  /** A segment has ended since `maintain` looked for what is not kept any more. */
+  #hasGrown = false;
 
   constructor(history: History, active: () => Segment, keptFrom: () => number) {
     this.#directory = history.directory;
@@ -79,6 +89,7 @@ export class SealedSegments {
       sealed.file.close();
     }
     this.#findOldestBase();
+    this.#hasGrown = true;
   }
 
   /** Empties the oldest segment, and gives its space back. False if it is needed, or it is not open. */
@@ -102,20 +113,26 @@ export class SealedSegments {
   /** True when `maintain` has work to do. */
   get needsMaintenance(): boolean {
     const count = this.#active().number - this.#oldest;
-    return this.#emptied.length > 0 || this.#ready.length < Math.min(READY, count);
+    const isDue = this.#hasGrown && count >= 2;
+    return isDue || this.#emptied.length > 0 || this.#ready.length < Math.min(READY, count);
   }
 
   /**
-   * Opens the oldest segments, and removes those whose commits all come before the one whose state is kept:
-   * `keptFrom` finds its sequence.
+   * Opens the oldest segments, and removes those that are not kept: all their commits come before the one whose state
+   * is, or the segments take too many bytes. The newest one stays, so that the last commit can be undone.
    */
-  async maintain(keptFrom: () => Promise<number>): Promise<void> {
+  async maintain(kept: KeptHistory): Promise<void> {
+    this.#hasGrown = false;
     await this.#openOldest();
-    const keptSequence = this.#ready.length >= 2 ? await keptFrom() : 0;
+    const keptSequence = this.#ready.length >= 2 ? await kept.from() : 0;
     while (this.#ready.length >= 2) {
+      const [first, second] = this.#ready.slice(0, 2).map((segment) => this.#read(segment));
+      if (!second) break;
       // Every commit in the oldest segment is at or before the state where the second one begins.
-      const second = this.#read(this.#ready[1]!);
-      if (second === null || second.base.sequence > keptSequence || !this.pruneOldest()) break;
+      const isOld = second.base.sequence <= keptSequence;
+      const isTooMuch =
+        !!first && this.#active().precedingBytes - first.precedingBytes > kept.bytes;
+      if (!(isOld || isTooMuch) || !this.pruneOldest()) break;
       await this.#openOldest();
     }
     for (let number = this.#emptied[0]; number !== undefined; number = this.#emptied[0]) {

@@ -36,6 +36,7 @@ const HEADER = {
   baseSequence: 24,
   baseTimeMs: 32,
   baseSum: 40,
+  precedingBytes: 48,
   end: 64,
 } as const;
 const SEGMENT_MAGIC = 0x434c5347;
@@ -98,6 +99,8 @@ export class Segment {
   readonly file: SyncFile;
   /** State before the first record. */
   readonly base: LogPosition;
+  /** Bytes of all segments before this one, pruned ones too. */
+  readonly precedingBytes: number;
   readonly #index: SegmentIndex;
   readonly #checksum: Checksum;
   /** Size of the file, once it was asked for. */
@@ -111,12 +114,14 @@ export class Segment {
     number: number,
     file: SyncFile,
     base: LogPosition,
+    precedingBytes: number,
     index: SegmentIndex,
     checksum: Checksum,
   ) {
     this.number = number;
     this.file = file;
     this.base = base;
+    this.precedingBytes = precedingBytes;
     this.#index = index;
     this.#checksum = checksum;
   }
@@ -127,11 +132,13 @@ export class Segment {
     file: SyncFile,
     last: Omit<LogPosition, 'offset'>,
     checksum: Checksum,
+    precedingBytes = 0,
   ): Segment {
     const base = { ...last, offset: SEGMENT_HEADER_BYTES };
     if (file.sizeBytes() > 0) file.truncate(0);
-    file.write(headerBytes(number, base, checksum), 0);
-    const created = new Segment(number, file, base, new SegmentIndex(), checksum);
+    file.write(headerBytes(number, base, precedingBytes, checksum), 0);
+    const index = new SegmentIndex();
+    const created = new Segment(number, file, base, precedingBytes, index, checksum);
     // Not asked for: a call that failed now would leave the log between two segments.
     created.#capacity = SEGMENT_HEADER_BYTES;
     created.#changes = 1;
@@ -144,7 +151,14 @@ export class Segment {
     if (file.read(header, 0) < SEGMENT_HEADER_BYTES) return null;
     const base = parseBase(header, number, checksum);
     if (base === null) return null;
-    return new Segment(number, file, base, SegmentIndex.read(header, checksum), checksum);
+    const preceding = new DataView(header.buffer).getFloat64(HEADER.precedingBytes, true);
+    const index = SegmentIndex.read(header, checksum);
+    return new Segment(number, file, base, preceding, index, checksum);
+  }
+
+  /** Bytes of the file. */
+  get sizeBytes(): number {
+    return this.#readCapacity();
   }
 
   /** True when a power failure can change nothing in the file. */
@@ -455,7 +469,12 @@ class SegmentIndex {
 }
 
 /** The header of a segment with an empty index. */
-function headerBytes(number: number, base: LogPosition, checksum: Checksum): Uint8Array {
+function headerBytes(
+  number: number,
+  base: LogPosition,
+  precedingBytes: number,
+  checksum: Checksum,
+): Uint8Array {
   const header = new Uint8Array(SEGMENT_HEADER_BYTES);
   const view = new DataView(header.buffer);
   view.setUint32(HEADER.magic, SEGMENT_MAGIC, true);
@@ -465,6 +484,7 @@ function headerBytes(number: number, base: LogPosition, checksum: Checksum): Uin
   view.setFloat64(HEADER.baseSequence, base.sequence, true);
   view.setFloat64(HEADER.baseTimeMs, base.timeMs, true);
   view.setFloat64(HEADER.baseSum, base.sum, true);
+  view.setFloat64(HEADER.precedingBytes, precedingBytes, true);
   view.setFloat64(HEADER.sum, headerSum(header, checksum), true);
   return header;
 }

@@ -1,6 +1,7 @@
 // The parameters of an object's storage: the options of its class (the backend, and the compatibility date), and
 // the functions of the instance it belongs to.
 
+import type { HistoryLimits } from '../../../src/shared/contract/history-limits.ts';
 import type { StorageRead } from '../../../src/shared/contract/live.ts';
 import type { LiveSource } from '../../../src/shared/live/live-value.ts';
 import type { Annotation } from '../log/annotation.ts';
@@ -44,6 +45,8 @@ export interface StorageOptions {
    * interface applies.
    */
   readonly compatibilityDate?: string;
+  /** How much history is kept, where it differs from the host's. */
+  readonly history?: HistoryLimits;
 }
 
 /** From this date on, `deleteAll` also deletes the alarm (workerd: delete_all_deletes_alarm). */

@@ -394,6 +394,7 @@ export class ObjectHost {
       ...this.#environment,
       hasFailed: this.#failed.has(key),
       pinnedSequence: () => this.branches.pinnedSequence(key),
+      history: { ...this.#environment.history, ...construction?.class.options.history },
     };
     const openBranch = (log: LogEnvironment) => this.branches.open(address, log);
     const isBranch = address.branch !== undefined && address.facet === undefined;

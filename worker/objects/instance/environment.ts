@@ -4,6 +4,7 @@
 // All of it is passed in, so that tests can drive it. Object code still uses the platform's globals;
 // worker/realm/globals replaces those.
 
+import type { HistoryLimits } from '../../../src/shared/contract/history-limits.ts';
 import type { ObjectMedium } from '../../engine/file/medium.ts';
 import type { Space } from '../../engine/file/space-watch.ts';
 import type { FileSizes, ObjectFiles } from '../../engine/log/object-files.ts';
@@ -42,6 +43,8 @@ export interface HostEnvironment extends Turns {
   pinnedSequence?(): number;
   /** Sizes of the objects' files. @default the usual ones */
   readonly fileSizes?: FileSizes;
+  /** How much history objects keep. @default 30 days, within historyBytes */
+  readonly history?: HistoryLimits;
   /** How long an instance without events stays in memory, in milliseconds. @default 10,000 */
   readonly idleMs?: number;
   /** How much space there is for files; without it nobody is told that it is short. */

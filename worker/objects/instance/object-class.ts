@@ -5,6 +5,7 @@
 // identifier.
 
 import { storageError } from '../../../src/shared/contract/errors.ts';
+import { type HistoryLimits, historyFault } from '../../../src/shared/contract/history-limits.ts';
 import { type DurableObjectId, ObjectIdFactory } from '../../../src/shared/contract/object-id.ts';
 import { ENTRYPOINT } from '../../../src/shared/contract/rpc-class.ts';
 import type { StorageOptions } from '../../engine/storage/storage-environment.ts';
@@ -21,6 +22,8 @@ export interface ClassOptions {
   readonly uniqueKey?: string;
   /** `YYYY-MM-DD`. @default the one of all classes */
   readonly compatibilityDate?: string;
+  /** How much history objects of this class keep. @default the option `history` of all classes */
+  readonly history?: HistoryLimits;
 }
 
 export type ClassTable = Readonly<Record<string, UserClass | ClassOptions>>;
@@ -128,6 +131,8 @@ function classesOf(table: ClassTable, options: ClassTableOptions): Map<string, O
   for (const [name, given] of Object.entries(table)) {
     const chosen: ClassOptions = isOptions(given) ? given : { class: given };
     check(name, { ...options, ...chosen });
+    const fault = chosen.history === undefined ? null : historyFault(chosen.history);
+    if (fault !== null) throw storageError('CLASS_INVALID', `serve: ${name}: ${fault}`);
     const uniqueKey = chosen.uniqueKey ?? uniqueKeyOf(name, options.scriptName);
     const other = keys.get(uniqueKey);
     if (other !== undefined) {
@@ -146,6 +151,7 @@ function classesOf(table: ClassTable, options: ClassTableOptions): Map<string, O
       options: {
         backend: chosen.storage ?? 'sql',
         ...(compatibilityDate !== undefined && { compatibilityDate }),
+        ...(chosen.history !== undefined && { history: chosen.history }),
       },
     });
   }

@@ -307,6 +307,50 @@ export const PUT_BACKS: readonly PutBack[] = [
     ],
   },
   {
+    name: 'a segment that a branch needs is discarded, because it is too large',
+    layer: 'branches',
+    seeds: [700_065],
+    edits: [
+      {
+        file: 'worker/engine/log/sealed-segments.ts',
+        from: 'pruneOldest(): boolean {',
+        to: 'pruneOldest(isTooMuch = false): boolean {',
+      },
+      {
+        file: 'worker/engine/log/sealed-segments.ts',
+        from: 'if (this.#isPinned(victim)) return false;',
+        to: 'if (!isTooMuch && this.#isPinned(victim)) return false;',
+      },
+      {
+        file: 'worker/engine/log/sealed-segments.ts',
+        from: '!this.pruneOldest()) break;',
+        to: '!this.pruneOldest(isTooMuch)) break;',
+      },
+    ],
+  },
+  {
+    name: 'a segment that opening or a restore needs is discarded, because it is too large',
+    layer: 'objects',
+    seeds: [700_027],
+    edits: [
+      {
+        file: 'worker/engine/log/sealed-segments.ts',
+        from: 'pruneOldest(): boolean {',
+        to: 'pruneOldest(isTooMuch = false): boolean {',
+      },
+      {
+        file: 'worker/engine/log/sealed-segments.ts',
+        from: 'if (victim.number >= Math.min(',
+        to: 'if (!isTooMuch && victim.number >= Math.min(',
+      },
+      {
+        file: 'worker/engine/log/sealed-segments.ts',
+        from: '!this.pruneOldest()) break;',
+        to: '!this.pruneOldest(isTooMuch)) break;',
+      },
+    ],
+  },
+  {
     name: 'a branch begins a segment before the slot of its checkpoint is durable',
     layer: 'branches',
     seed: 26,

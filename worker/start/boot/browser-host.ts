@@ -1,5 +1,6 @@
 // Starts the host of a browser's worker: the instrumented SQLite, and the medium of the directory.
 
+import type { HistoryLimits } from '../../../src/shared/contract/history-limits.ts';
 import type { StorageMedium } from '../../../src/shared/contract/medium.ts';
 import { WASM_URL } from '../../../src/shared/contract/wasm-url.ts';
 import { KeptDatabase } from '../../../src/shared/live/kept-database.ts';
@@ -36,6 +37,8 @@ export interface BrowserHostOptions {
   readonly idleMs?: number;
   /** Limits of queries and imports. @default those of query-limits */
   readonly limits?: Limits;
+  /** How much history objects keep. @default 30 days, within historyBytes */
+  readonly history?: HistoryLimits;
 }
 
 /** A running host, its medium, and the watch of its files. */
@@ -132,6 +135,7 @@ export async function startBrowserHost(options: BrowserHostOptions): Promise<Bro
   const chosen = {
     ...(options.idleMs !== undefined && { idleMs: options.idleMs }),
     ...(options.limits !== undefined && { limits: options.limits }),
+    ...(options.history !== undefined && { history: options.history }),
   };
   const isRevoked = workerFlagReader();
   const platform = { sqlite, medium, catalog, isRevoked, isDedicated: true, ...chosen };

@@ -31,7 +31,7 @@ import { PageModule } from './page-module.ts';
 /** The options of a worker's host, the same for every page. */
 export type BrowserWorkerOptions = Pick<
   BrowserHostOptions,
-  'classes' | 'env' | 'idleMs' | 'limits'
+  'classes' | 'env' | 'idleMs' | 'limits' | 'history'
 > &
   Pick<HostedCode, 'build' | 'compareBuilds'>;
 
@@ -71,13 +71,14 @@ export function startBrowserWorker(options: BrowserWorkerOptions): void {
 
 async function createHost(
   hosted: Omit<BrowserHostOptions, 'directory' | 'medium'>,
-  { directory, medium: wanted }: DirectoryOptions,
+  { directory, medium: wanted, history }: DirectoryOptions,
   after: After,
 ): Promise<ServedHost> {
   const { host, namespaces, turns, lost, watch, medium, close } = await startBrowserHost({
     ...hosted,
     directory,
     medium: wanted,
+    ...(history && { history }),
   });
   const sessions = new PageSessions(host, after);
   const service: WorkerService = {

@@ -74,7 +74,7 @@ export interface ServedHost {
   readonly medium: StorageMedium;
 }
 
-export type DirectoryOptions = Pick<StartMessage, 'directory' | 'medium' | 'wasmUrl'>;
+export type DirectoryOptions = Pick<StartMessage, 'directory' | 'medium' | 'wasmUrl' | 'history'>;
 
 /** The host of a worker that leads, and how its deployment differs from others. */
 export interface HostedCode {

@@ -3,6 +3,7 @@
 
 import { isTaskExact } from '../../../src/shared/calls/io/current-context.ts';
 import { undoAll } from '../../../src/shared/calls/io/replace-global.ts';
+import type { HistoryLimits } from '../../../src/shared/contract/history-limits.ts';
 import type { ObjectMedium } from '../../engine/file/medium.ts';
 import type { Space } from '../../engine/file/space-watch.ts';
 import type { FileSizes } from '../../engine/log/object-files.ts';
@@ -37,6 +38,8 @@ export interface Platform {
   readonly idleMs?: number;
   /** Sizes of the objects' files. @default the usual ones */
   readonly fileSizes?: FileSizes;
+  /** How much history objects keep. @default 30 days, within historyBytes */
+  readonly history?: HistoryLimits;
   /** Limits of queries and imports. @default those of query-limits */
   readonly limits?: Limits;
   /** True when the flag of a call was revoked. @default never: calls are cancelled between turns only */
@@ -130,6 +133,7 @@ function environmentOf(
     ...(platform.kept && { kept: platform.kept }),
     ...(platform.isRevoked && { isRevoked: platform.isRevoked }),
     ...(platform.fileSizes !== undefined && { fileSizes: platform.fileSizes }),
+    ...(platform.history !== undefined && { history: platform.history }),
     ...(platform.estimate !== undefined && { estimate: platform.estimate }),
     ...(platform.idleMs !== undefined && { idleMs: platform.idleMs }),
     limits,

@@ -17,6 +17,7 @@ import { browserLoader, type LoadedSource, loadModules } from '../../realm/sourc
 import { type InProcessOptions, objectsOn } from './objects-on.ts';
 
 export { withSignal } from '../../../src/shared/calls/stubs/with-signal.ts';
+export type { HistoryLimits } from '../../../src/shared/contract/history-limits.ts';
 export type { NamespacesOf, Objects } from '../../../src/shared/contract/object-management.ts';
 export type { ConsoleEntry, SourceFiles } from '../../../src/shared/contract/source.ts';
 export { live } from '../../../src/shared/live/live-stub.ts';

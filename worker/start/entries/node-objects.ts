@@ -17,6 +17,7 @@ import type { Platform } from '../boot/start-host.ts';
 import { type InProcessOptions, objectsOn } from './objects-on.ts';
 
 export { withSignal } from '../../../src/shared/calls/stubs/with-signal.ts';
+export type { HistoryLimits } from '../../../src/shared/contract/history-limits.ts';
 export type { Objects } from '../../../src/shared/contract/object-management.ts';
 export { live } from '../../../src/shared/live/live-stub.ts';
 export type { QueryLimits } from '../../engine/sql/query-limits.ts';

@@ -8,6 +8,10 @@ import type { PartyIo } from '../../../src/shared/calls/stubs/party.ts';
 import { fromWireAddress } from '../../../src/shared/calls/stubs/wire-address.ts';
 import { convertTimestamp } from '../../../src/shared/contract/arguments.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
+import {
+  checkHistoryLimits,
+  type HistoryLimits,
+} from '../../../src/shared/contract/history-limits.ts';
 import { listParts } from '../../../src/shared/contract/list-parts.ts';
 import type { DurableObjectId } from '../../../src/shared/contract/object.ts';
 import type { ObjectAddress } from '../../../src/shared/contract/object-id.ts';
@@ -44,6 +48,7 @@ export async function objectsOn<Table extends ClassTable>(
     {
       ...platform,
       limits: completeLimits(options.limits, undefined, { openFiles }),
+      history: checkHistoryLimits('createObjects', options.history),
       ...(options.idleMs !== undefined && { idleMs: options.idleMs }),
     },
     app.classes,
@@ -129,4 +134,6 @@ export interface InProcessOptions extends ClassTableOptions {
   readonly idleMs?: number;
   /** How long a query may run, and how much of SQLite's memory an object may take. */
   readonly limits?: QueryLimits;
+  /** How much history each object keeps. @default 30 days, within 256 MiB or the size of its database */
+  readonly history?: HistoryLimits;
 }

@@ -4,6 +4,7 @@
 // Only names: a file of classes takes the base classes from here, and nothing of the host comes along.
 
 export type { Build } from '../../../src/shared/contract/deployment.ts';
+export type { HistoryLimits } from '../../../src/shared/contract/history-limits.ts';
 export type { QueryLimits } from '../../engine/sql/query-limits.ts';
 export type { ClassOptions, ClassTable, UserClass } from '../../objects/instance/object-class.ts';
 export * from '../../realm/library/library.ts';

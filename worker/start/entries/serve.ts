@@ -5,6 +5,10 @@
 
 import { BUILD_CHARS_MAX, type Build, isBuild } from '../../../src/shared/contract/deployment.ts';
 import { storageError } from '../../../src/shared/contract/errors.ts';
+import {
+  checkHistoryLimits,
+  type HistoryLimits,
+} from '../../../src/shared/contract/history-limits.ts';
 import type { StartMessage, WorkerMessage } from '../../../src/shared/wire/control.ts';
 import { completeLimits, type QueryLimits } from '../../engine/sql/query-limits.ts';
 import type { ClassTable, ClassTableOptions } from '../../objects/instance/object-class.ts';
@@ -22,6 +26,8 @@ export interface ServeOptions extends ClassTableOptions {
   readonly idleMs?: number;
   /** How long a query may run, and how much of SQLite's memory an object may take. */
   readonly limits?: QueryLimits;
+  /** How much history each object keeps. @default 30 days, within 256 MiB or the size of its database */
+  readonly history?: HistoryLimits;
   /**
    * The app's name for this deployment. When tabs of several deployments are open, the newest one's code
    * runs, and the others are told (`outdated`). The greater number is newer; strings need `compareBuilds`.
@@ -48,6 +54,7 @@ export function serve(classes: ClassTable, options: ServeOptions = {}): void {
   startBrowserWorker({
     ...appOf(classes, options),
     limits: completeLimits(limits),
+    history: checkHistoryLimits('serve', options.history),
     ...(idleMs !== undefined && { idleMs }),
     ...(build !== undefined && { build }),
     ...(compareBuilds !== undefined && { compareBuilds }),

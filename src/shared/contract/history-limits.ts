@@ -1,0 +1,50 @@
+// How much history an object keeps: the option `history`, checked once where it is given.
+//
+// Pure.
+
+import { storageError } from './errors.ts';
+import { HISTORY_BYTES, RECOVERY_WINDOW_DAYS } from './limits.ts';
+
+/** How much history each object keeps. Whichever bound is reached first discards the oldest part. */
+export interface HistoryLimits {
+  /** For how many days, at most 30; fractions count. @default 30 */
+  readonly days?: number;
+  /**
+   * Bytes that the log may take on the disk, besides the segment that is being written; `Infinity`: no bound.
+   * @default 256 MiB, or the size of the object's database if that is larger
+   */
+  readonly bytes?: number;
+}
+
+/** The bytes of history that an object with a database of this size keeps. */
+export function historyBytes({ bytes }: HistoryLimits, databaseBytes: number): number {
+  return bytes ?? Math.max(HISTORY_BYTES, databaseBytes);
+}
+
+/** @throws INVALID_ARGUMENT */
+export function checkHistoryLimits(operation: string, given: unknown): HistoryLimits {
+  if (given === undefined) return {};
+  const fact = historyFault(given);
+  if (fact !== null) throw storageError('INVALID_ARGUMENT', `${operation}: ${fact}`);
+  const { days, bytes } = given as HistoryLimits;
+  return { ...(days !== undefined && { days }), ...(bytes !== undefined && { bytes }) };
+}
+
+/** The mistake in an option `history`, in words; null: there is none. */
+export function historyFault(given: unknown): string | null {
+  if (typeof given !== 'object' || given === null) {
+    return `history is an object, such as { days: 7, bytes: 64e6 }, not ${given === null ? 'null' : typeof given}.`;
+  }
+  const { days = 0, bytes = 0 } = given as { readonly days?: unknown; readonly bytes?: unknown };
+  if (!(typeof days === 'number' && days >= 0 && days <= RECOVERY_WINDOW_DAYS)) {
+    return `history.days is a number from 0 to ${RECOVERY_WINDOW_DAYS}, not ${textOf(days)}.`;
+  }
+  if (!(typeof bytes === 'number' && bytes >= 0)) {
+    return `history.bytes is a number of bytes from 0 on, or Infinity, not ${textOf(bytes)}.`;
+  }
+  return null;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'number' ? String(value) : `a ${typeof value}`;
+}
