@@ -14,14 +14,14 @@ const MB = 1 << 20;
 
 /** A directory in memory that knows the size of each file of the log. */
 class MeasuredDirectory extends MemoryDirectory {
-  readonly sizes = new Map<string, number>();
+  readonly measured = new Map<string, number>();
 
   override async open(name: string): Promise<SyncFile> {
     const file = await super.open(name);
     const noted = <A extends unknown[]>(call: (...args: A) => void) => {
       return (...args: A) => {
         call(...args);
-        if (name.startsWith('log-')) this.sizes.set(name, file.sizeBytes());
+        if (name.startsWith('log-')) this.measured.set(name, file.sizeBytes());
       };
     };
     return {
@@ -36,12 +36,12 @@ class MeasuredDirectory extends MemoryDirectory {
 
   override async remove(name: string): Promise<void> {
     await super.remove(name);
-    this.sizes.delete(name);
+    this.measured.delete(name);
   }
 
   /** The sizes of the segments, in order, without one that is opened ahead. */
   get segments(): number[] {
-    const sorted = [...this.sizes].sort(([one], [other]) => (one < other ? -1 : 1));
+    const sorted = [...this.measured].sort(([one], [other]) => (one < other ? -1 : 1));
     return sorted.map(([, size]) => size).filter((size) => size > 0);
   }
 }

@@ -309,7 +309,7 @@ export const PUT_BACKS: readonly PutBack[] = [
   {
     name: 'a segment that a branch needs is discarded, because it is too large',
     layer: 'branches',
-    seeds: [700_065],
+    seed: 700_065,
     edits: [
       {
         file: 'worker/engine/log/sealed-segments.ts',
@@ -331,7 +331,7 @@ export const PUT_BACKS: readonly PutBack[] = [
   {
     name: 'a segment that opening or a restore needs is discarded, because it is too large',
     layer: 'objects',
-    seeds: [700_027],
+    seed: 700_027,
     edits: [
       {
         file: 'worker/engine/log/sealed-segments.ts',
