@@ -106,7 +106,9 @@ test('[BRANCH11] the list names the branches that each object keeps, without ope
   expect(byName.get('stored')).toMatchObject({ branches: ['draft', 'an older one'], error: null });
   expect(byName.get('open')).toMatchObject({ branches: ['draft'], error: null });
   expect(byName.get('damaged')).toMatchObject({ branches: [], error: { code: 'CORRUPT' } });
-  const open = names.filter((name) => host.instances.live(addressKey(addressOf(name))) !== undefined);
+  const open = names.filter(
+    (name) => host.instances.live(addressKey(addressOf(name))) !== undefined,
+  );
   expect(open).toEqual(['open']);
 });
 
