@@ -112,6 +112,61 @@ export class Counter extends DurableObject {
   await expect(log(page)).toContainText('12');
 });
 
+test('[DEMO17] a form has a field for each parameter, in order; an empty one sends nothing; a rest takes several; arguments and answers are shown as they are', async ({
+  context,
+  demoSite,
+}) => {
+  const page = await open(await context.newPage(), demoSite);
+  await expect(log(page)).toContainText('Counter.add()');
+  await write(
+    page,
+    `import { DurableObject } from 'cloudflare:workers';
+export class Counter extends DurableObject {
+  say(first, { loud } = { loud: 'the default' }, [one] = ['one'], last = 'last') {
+    return [first, loud, one, last].join(', ');
+  }
+  all(first, ...items: unknown[]) {
+    return [first, ...items].length;
+  }
+  types(given: number) {
+    return [given, -0, NaN, 12n, new Date(0), new Map([['key', undefined]])];
+  }
+}`,
+  );
+  await changesButton(page).click();
+  const form = (name: string) =>
+    page.getByRole('region', { name: 'Call' }).locator('form').filter({ hasText: name });
+  const call = (name: string) => form(name).getByRole('button', { name, exact: true }).click();
+  const answer = log(page).locator('.log-value').first();
+
+  await expect(form('say').getByRole('textbox')).toHaveCount(4);
+  await page.getByLabel('first of say').fill('a');
+  await page.getByLabel('last of say').fill('z');
+  await call('say');
+  await expect(log(page)).toContainText('Counter.say("a", undefined, undefined, "z")');
+  await expect(answer).toHaveText('"a, the default, one, z"');
+  await page.getByLabel('{ loud } of say').fill('{ "loud": "very" }');
+  await page.getByLabel('[one] of say').fill('["two"]');
+  await call('say');
+  await expect(answer).toHaveText('"a, very, two, z"');
+
+  await page.getByLabel('first of all').fill('1');
+  await page.getByLabel('...items of all').fill('2');
+  await page.getByLabel('argument 3 of all').fill('three');
+  await call('all');
+  await expect(log(page)).toContainText('Counter.all(1, 2, "three")');
+  await expect(answer).toHaveText('3');
+  await expect(form('all').getByRole('textbox')).toHaveCount(4);
+
+  // JSON has no infinity, but this text is read as one.
+  await page.getByLabel('given of types').fill('1e400');
+  await call('types');
+  await expect(log(page)).toContainText('Counter.types(Infinity)');
+  await expect(answer).toHaveText(
+    '[ Infinity, -0, NaN, 12n, new Date("1970-01-01T00:00:00.000Z"), new Map([["key", undefined]]), ]',
+  );
+});
+
 test('[DEMO3] every example runs, in several files too; requests, sockets and alarms answer; SQL shows the tables', {
   tag: LONG,
 }, async ({ context, demoSite }) => {
