@@ -28,6 +28,9 @@ export function Playground() {
           The storage of Durable Objects, in your browser: keys, SQL, alarms and sockets on a real
           SQLite database that outlives this tab.
         </p>
+        <p class="install">
+          <code>npm install ctx-storage</code>
+        </p>
       </section>
       {linkProblem.value !== null && (
         <p class="problem" role="alert">

@@ -436,9 +436,40 @@ test('[DEMO6] the navigation of every page shows all its links, on a phone too',
     await page.goto(`${demoSite.origin}/${name}`);
     for (const width of [1280, 390]) {
       await page.setViewportSize({ width, height: 800 });
-      const link = page.getByRole('navigation').getByRole('link', { name: 'Benchmark' });
-      await expect(link).toBeInViewport({ ratio: 1 });
+      const links = page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
+      await expect(links).toHaveText(['Playground', 'Notes app', 'Emulated API', 'Benchmark']);
+      await expect(links.last()).toBeInViewport({ ratio: 1 });
+      await expect(links.and(page.locator('[aria-current="page"]'))).toHaveCount(1);
     }
+  }
+});
+
+test('[DEMO18] the playground says how to install the package; each page links the guide and the repository, if they are named', {
+  tag: ONCE,
+}, async ({ context, demoSite }) => {
+  const page = await context.newPage();
+  const ways = page.getByRole('navigation', { name: 'The package' });
+  await page.goto(`${demoSite.origin}/index.html`);
+  await expect(page.getByText('npm install ctx-storage')).toBeInViewport();
+  await expect(page.getByRole('button', { name: 'Run', exact: true })).toBeVisible();
+  await expect(ways).toHaveCount(0);
+  // As the build writes them.
+  const named =
+    '<meta name="guide" content="https://guide.example/"><meta name="repository" content="https://source.example/a/b">';
+  await page.addInitScript((tags) => {
+    document.addEventListener('readystatechange', () => {
+      if (document.readyState === 'interactive')
+        document.head.insertAdjacentHTML('beforeend', tags);
+    });
+  }, named);
+  for (const name of ['index', 'api', 'bench', 'notes']) {
+    await page.goto(`${demoSite.origin}/${name}.html`);
+    await page.setViewportSize({ width: 390, height: 800 });
+    await expect(ways.getByRole('link', { name: 'Guide' })).toHaveAttribute(
+      'href',
+      'https://guide.example/',
+    );
+    await expect(ways.getByRole('link', { name: 'Source' })).toBeInViewport({ ratio: 1 });
   }
 });
 
