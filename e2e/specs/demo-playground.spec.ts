@@ -473,6 +473,23 @@ test('[DEMO18] the playground says how to install the package; each page links t
   }
 });
 
+test('[DEMO19] an example that was changed is no longer named, and can be chosen again', async ({
+  context,
+  demoSite,
+}) => {
+  const page = await open(await context.newPage(), demoSite);
+  const shown = page.getByLabel('Example').locator('option:checked');
+  await expect(shown).toHaveText('Counter');
+  await expect(log(page)).toContainText('The count is');
+  await write(page, 'export class Other {}');
+  await expect(shown).toHaveText('Your code');
+  await page.reload();
+  await expect(shown).toHaveText('Your code');
+  await page.getByLabel('Example').selectOption('Counter');
+  await expect(page.locator('.cm-content')).toContainText('class Counter');
+  await expect(shown).toHaveText('Counter');
+});
+
 test('[DEMO5] opens without a network, in a new tab, with its data', async ({
   profile,
   demoSite,
