@@ -102,7 +102,8 @@ const ENTRIES = [
   'worker/start/entries/objects.ts',
   'worker/start/entries/in-process.ts',
   'worker/start/entries/source-worker.ts?worker&url',
-  // As texts: the declarations of the members of `ctx`.
+  // As texts: the figures of the documents, and the declarations of the members of `ctx`.
+  'docs/benchmarks.md?raw',
   'src/shared/contract/object.ts?raw',
   'src/shared/contract/storage.ts?raw',
 ];
