@@ -1,15 +1,19 @@
 // Calls the object by hand: its methods as forms, requests, a socket.
 
 import { useSignal } from '@preact/signals';
-import { formatOnLine } from '../ui/js-literal.ts';
-import { shortened } from './calls.ts';
 import { goTo } from './code-pane.tsx';
 import { type Method, PARAMETERS_MAX, type Parameter } from './outline.ts';
 import { isSandboxed, project } from './project.ts';
-import { hearSocket, make, outline, placeIn, runner, runState, target } from './session.ts';
-
-/** So much of the arguments is repeated above the answer. */
-const SHOWN_MAX = 200;
+import {
+  callMethod,
+  hearSocket,
+  make,
+  outline,
+  placeIn,
+  runner,
+  runState,
+  target,
+} from './session.ts';
 
 export function CallPanel() {
   const state = runState.value;
@@ -95,10 +99,7 @@ function MethodForm({ method: { name, parameters } }: { method: Method }) {
     const args = fields.map((_, index) => argumentOf(texts.value[index] ?? ''));
     // Arguments left out at the end are not passed.
     while (args.length > 0 && args.at(-1) === undefined) args.pop();
-    const { className } = target.value;
-    const shown = shortened(args.map(formatOnLine).join(', '), SHOWN_MAX);
-    const object = target.value;
-    void make(`${className}.${name}(${shown})`, ({ calls }) => calls.call(object, name, args));
+    void callMethod(target.value, name, args);
   };
   return (
     <form class="method" onSubmit={submit}>

@@ -1,18 +1,36 @@
 // The playground, as a visitor uses it: write, call, see the stored data; mistakes, endless loops, shared
 // links.
 
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import AxeBuilder from '@axe-core/playwright';
 import type { Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
 import { keptOffline } from '../browsers/kept-offline.ts';
-import type { Served } from '../browsers/server.ts';
+import { REPOSITORY, type Served } from '../browsers/server.ts';
 import { LONG, ONCE } from '../browsers/tags.ts';
 
 async function open(page: Page, { origin }: Served, hash = ''): Promise<Page> {
   await page.goto(`${origin}/index.html${hash}`);
   return page;
+}
+
+const COUNTER = readFileSync(join(REPOSITORY, 'demo/playground/examples/counter.ts'), 'utf8');
+
+/** With the counter, as an earlier visit has left it, in place of the first example. */
+async function openCounter(page: Page, served: Served): Promise<Page> {
+  const project = { id: 'counter', name: 'Counter', kind: 'own', files: { 'main.ts': COUNTER } };
+  await page.addInitScript((text) => {
+    if (window === window.top) localStorage['ctx-storage-playground'] ??= text;
+  }, JSON.stringify(project));
+  return open(page, served);
+}
+
+/** Opens the inspector of the called object. */
+async function inspect(page: Page): Promise<void> {
+  await page.getByText('Inspector: change values').click();
 }
 
 /** Puts a text in place of the editor's. */
@@ -60,7 +78,7 @@ test('[DEMO3] [DEMO7] the first screen introduces itself and runs: a call, its a
   context,
   demoSite,
 }) => {
-  const page = await open(await context.newPage(), demoSite);
+  const page = await openCounter(await context.newPage(), demoSite);
   await expect(
     page.getByRole('heading', { name: /^Write a stateful object\. Run it here, with no server\./ }),
   ).toBeInViewport();
@@ -116,7 +134,7 @@ test('[DEMO17] a form has a field for each parameter, in order; an empty one sen
   context,
   demoSite,
 }) => {
-  const page = await open(await context.newPage(), demoSite);
+  const page = await openCounter(await context.newPage(), demoSite);
   await expect(log(page)).toContainText('Counter.add()');
   await write(
     page,
@@ -182,6 +200,8 @@ test('[DEMO3] every example runs, in several files too; requests, sockets and al
   await page.getByLabel('Text for the socket').fill('hello');
   await page.getByRole('button', { name: 'Send' }).click();
   await expect(log(page)).toContainText('"text":"hello"');
+  await expect(page.getByRole('region', { name: 'Table message' })).toContainText('hello');
+  await inspect(page);
   await page.getByRole('tab', { name: 'Tables' }).click();
   await expect(page.getByRole('grid', { name: 'Rows of message' })).toContainText('hello');
 
@@ -236,7 +256,7 @@ test('[DEMO8] the state is true: connected, saved, kept where and how large; kee
     navigator.storage.persisted = async () => false;
     navigator.storage.persist = async () => answers.shift() ?? false;
   });
-  await open(page, demoSite);
+  await openCounter(page, demoSite);
   const state = page.getByRole('contentinfo');
   await expect(log(page)).toContainText('The count is 1');
   await expect(state).toContainText('Connected');
@@ -323,7 +343,7 @@ test("[DEMO4] [DEMO13] a link's code does not run by itself, reaches nothing of 
   context,
   demoSite,
 }) => {
-  const page = await open(await context.newPage(), demoSite);
+  const page = await openCounter(await context.newPage(), demoSite);
   await page.getByRole('button', { name: 'count', exact: true }).click();
   await expect(keys(page)).toContainText('count');
   const hash = await hashOf(page, { 'main.ts': HOSTILE });
@@ -412,7 +432,9 @@ for (const scheme of ['light', 'dark'] as const) {
     const page = await context.newPage();
     await page.emulateMedia({ colorScheme: scheme });
     await open(page, demoSite);
-    await expect(log(page)).toContainText('The count is');
+    await expect(log(page)).toContainText('Stock.sell("tea", 3)');
+    await page.getByRole('slider', { name: 'Moment' }).press('ArrowLeft');
+    await expect(page.getByRole('region', { name: 'Then', exact: true })).toBeVisible();
     for (const width of [1280, 390]) {
       await page.setViewportSize({ width, height: 800 });
       expect(await seriousFindings(page)).toEqual([]);
@@ -477,7 +499,7 @@ test('[DEMO19] an example that was changed is no longer named, and can be chosen
   context,
   demoSite,
 }) => {
-  const page = await open(await context.newPage(), demoSite);
+  const page = await openCounter(await context.newPage(), demoSite);
   const shown = page.getByLabel('Example').locator('option:checked');
   await expect(shown).toHaveText('Counter');
   await expect(log(page)).toContainText('The count is');
@@ -495,7 +517,7 @@ test('[DEMO5] opens without a network, in a new tab, with its data', async ({
   demoSite,
 }) => {
   const context = await profile.launch();
-  const page = await open(await context.newPage(), demoSite);
+  const page = await openCounter(await context.newPage(), demoSite);
   await expect(log(page)).toContainText('The count is 1');
   await keptOffline(page);
   await page.close();

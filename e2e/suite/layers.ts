@@ -95,6 +95,13 @@ const TOOLS = [
 const ENTRIES = [
   'src/index.ts',
   'src/tools/inspector/index.ts',
+  // The playground shows keys, tables and their differences as the inspector does.
+  'src/tools/inspector/compared.ts',
+  'src/tools/inspector/grid.tsx',
+  'src/tools/inspector/stored-value.ts',
+  'src/tools/inspector/tables.ts',
+  'src/tools/inspector/use-commits.ts',
+  'src/tools/inspector/use-followed.ts',
   'src/tools/undo/undo.ts',
   'src/page/start/connect-source.ts',
   'src/management/index.ts',
