@@ -11,6 +11,7 @@ import { configDefaults, defineConfig } from 'vitest/config';
 import { firstLoad } from './demo/offline/first-load-plugin.ts';
 import { offline } from './demo/offline/offline-plugin.ts';
 import { playgroundSandbox } from './demo/sandbox/sandbox-plugin.ts';
+import { type SiteManifest, siteNames } from './demo/ui/site-names.ts';
 import { Licences } from './e2e/package/licences.ts';
 import { requireWasm } from './e2e/suite/required-wasm.ts';
 import { ctxStorage } from './src/tools/vite/plugin.ts';
@@ -101,6 +102,7 @@ export default defineConfig({
       // No page starts them at once.
       preload: false,
     }),
+    siteNames(JSON.parse(readFileSync(file('package.json'), 'utf8')) as SiteManifest),
     ownConsole,
     playgroundSandbox(bundled),
     firstLoad(),

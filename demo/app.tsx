@@ -13,6 +13,7 @@ import { connection } from './storage.ts';
 import { FailurePage, Opening } from './ui/failure-page.tsx';
 import { Intro } from './ui/intro.tsx';
 import { Messages } from './ui/messages.tsx';
+import { SiteHead } from './ui/site-head.tsx';
 import { StatusStrip, startStatus } from './ui/status-strip.tsx';
 
 const VIEWS: readonly { readonly view: Route['view']; readonly label: string }[] = [
@@ -47,42 +48,12 @@ function Frame({ isOpen }: { isOpen: boolean }) {
   const panel: Panel = view === 'notes' ? 'storage' : view;
   return (
     <div class="app" data-view={view} data-note={note === null ? 'closed' : 'open'}>
-      <header class="head">
-        <h1>ctx-storage</h1>
-        <p class="tagline">Durable Objects in the browser</p>
-        <nav class="tabs" aria-label="Views">
-          <a href="./" class="tab">
-            Playground
-          </a>
-          {VIEWS.map(({ view: target, label }) => (
-            <a
-              key={target}
-              href={target === 'notes' ? '#' : `#view=${target}`}
-              class="tab"
-              data-view={target}
-              data-beside={target === panel ? '' : undefined}
-              aria-current={target === view ? 'page' : undefined}
-              onClick={(event) => {
-                if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-                event.preventDefault();
-                navigate({ view: target }, 'push');
-              }}
-            >
-              {label}
-            </a>
-          ))}
-          <a href="./api.html" class="tab">
-            API
-          </a>
-          <a href="./bench.html" class="tab">
-            Benchmark
-          </a>
-        </nav>
-      </header>
+      <SiteHead current="./notes.html" />
       <Intro />
       {isOpen ? (
         <>
           <main class="main">
+            <Views panel={panel} />
             <NoteList />
             <NoteEditor />
             <section class="panel" aria-label={PANEL_LABELS[panel]}>
@@ -98,6 +69,31 @@ function Frame({ isOpen }: { isOpen: boolean }) {
         <Opening />
       )}
     </div>
+  );
+}
+
+function Views({ panel }: { panel: Panel }) {
+  const { view } = route.value;
+  return (
+    <nav class="views tabs" aria-label="Views">
+      {VIEWS.map(({ view: target, label }) => (
+        <a
+          key={target}
+          href={target === 'notes' ? '#' : `#view=${target}`}
+          class="tab"
+          data-view={target}
+          data-beside={target === panel ? '' : undefined}
+          aria-current={target === view ? 'page' : undefined}
+          onClick={(event) => {
+            if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+            event.preventDefault();
+            navigate({ view: target }, 'push');
+          }}
+        >
+          {label}
+        </a>
+      ))}
+    </nav>
   );
 }
 

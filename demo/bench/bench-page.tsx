@@ -7,6 +7,7 @@ import { problemOf } from '../ui/problem.ts';
 import { ProblemNote } from '../ui/problem-note.tsx';
 import { SiteHead } from '../ui/site-head.tsx';
 import { ContenderList } from './contender-list.tsx';
+import { Documented } from './documented.tsx';
 import { ResultRows, Summary } from './result-rows.tsx';
 import { ALL, absent, circumstances, phase, removeEarlier, results, run, stop } from './run.ts';
 
@@ -28,9 +29,10 @@ export function BenchPage() {
         <ContenderList />
         <Controls />
         <Progress />
+        {results.value.length === 0 && phase.value.kind === 'idle' && <Documented />}
+        <Facts />
         <Summary />
         <ResultRows />
-        <Facts />
       </main>
     </div>
   );
@@ -127,7 +129,11 @@ function Progress() {
   const now = phase.value;
   switch (now.kind) {
     case 'idle':
-      return <p class="hint">A run of all rows takes about two minutes.</p>;
+      return (
+        <p class="hint">
+          A run of all rows takes about two minutes. Its result is kept in this browser.
+        </p>
+      );
     case 'running':
       return (
         <div class="bench-progress">
@@ -163,7 +169,7 @@ function Facts() {
   if (known === null) return null;
   const { date, browser, cores, rounds, medium, wasHidden } = known;
   return (
-    <footer class="hint bench-facts">
+    <div class="hint bench-facts">
       <p>
         {formatDateTime(Date.parse(date))} · {cores} cores · {rounds} round
         {rounds === 1 ? '' : 's'} · ctx-storage kept its data in {medium ?? 'nothing yet'}
@@ -174,6 +180,6 @@ function Facts() {
           This tab was in the background for a time, where browsers slow tabs down: run it again.
         </p>
       )}
-    </footer>
+    </div>
   );
 }

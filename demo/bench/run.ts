@@ -6,6 +6,7 @@
 import { signal } from '@preact/signals';
 import { type Contender, OURS, SMALL_CONTENDERS } from './contenders.ts';
 import { Ends } from './ends.ts';
+import { type Circumstances, keepRun, readRun } from './kept-run.ts';
 import { removeLeftovers } from './leftovers.ts';
 import { openContender } from './openers.ts';
 import { type PeerRow, peerRow } from './peer-row.ts';
@@ -34,23 +35,13 @@ export type Phase =
   | { readonly kind: 'busy' }
   | { readonly kind: 'failed'; readonly reason: string };
 
-/** Facts about the browser that a run has found; the date is that of its start. */
-export interface Circumstances {
-  readonly date: string;
-  readonly browser: string;
-  readonly cores: number;
-  readonly rounds: number;
-  /** The storage below this package. */
-  readonly medium: string | null;
-  /** The browser slows down tabs that nobody sees. */
-  readonly wasHidden: boolean;
-}
+const kept = readRun();
 
 export const phase = signal<Phase>({ kind: 'idle' });
-export const results = signal<readonly PeerRow[]>([]);
-export const circumstances = signal<Circumstances | null>(null);
+export const results = signal<readonly PeerRow[]>(kept?.rows ?? []);
+export const circumstances = signal<Circumstances | null>(kept?.circumstances ?? null);
 /** Why contenders do not take part, by name. */
-export const absent = signal<Readonly<Record<string, string>>>({});
+export const absent = signal<Readonly<Record<string, string>>>(kept?.absent ?? {});
 
 class Stopped extends Error {}
 
@@ -110,6 +101,7 @@ async function attempt(wanted: readonly Wanted[], roundCount: number): Promise<P
   try {
     const takers = await openAll(ends, stopped);
     await measureAll(wanted, roundCount, takers);
+    keepRun({ circumstances: circumstances.value, absent: absent.value, rows: results.value });
   } catch (error) {
     if (!(error instanceof Stopped)) throw error;
     how = 'stopped';

@@ -1,14 +1,19 @@
 // Calls the object by hand: its methods as forms, requests, a socket.
 
 import { useSignal } from '@preact/signals';
-import { shortened } from './calls.ts';
 import { goTo } from './code-pane.tsx';
-import type { Method } from './outline.ts';
+import { type Method, PARAMETERS_MAX, type Parameter } from './outline.ts';
 import { isSandboxed, project } from './project.ts';
-import { hearSocket, make, outline, placeIn, runner, runState, target } from './session.ts';
-
-/** So much of the arguments is repeated above the answer. */
-const SHOWN_MAX = 200;
+import {
+  callMethod,
+  hearSocket,
+  make,
+  outline,
+  placeIn,
+  runner,
+  runState,
+  target,
+} from './session.ts';
 
 export function CallPanel() {
   const state = runState.value;
@@ -87,31 +92,30 @@ function Forms() {
 }
 
 function MethodForm({ method: { name, parameters } }: { method: Method }) {
-  const texts = useSignal<Readonly<Record<string, string>>>({});
+  const texts = useSignal<readonly (string | undefined)[]>([]);
+  const fields = fieldsOf(parameters, texts.value);
   const submit = (event: Event) => {
     event.preventDefault();
-    const args = parameters.map((parameter) => argumentOf(texts.value[parameter] ?? ''));
-    // Arguments left out at the end take their defaults.
+    const args = fields.map((_, index) => argumentOf(texts.value[index] ?? ''));
+    // Arguments left out at the end are not passed.
     while (args.length > 0 && args.at(-1) === undefined) args.pop();
-    const { className } = target.value;
-    const written = args.map((arg) => JSON.stringify(arg) ?? 'undefined').join(', ');
-    const shown = shortened(written, SHOWN_MAX);
-    const object = target.value;
-    void make(`${className}.${name}(${shown})`, ({ calls }) => calls.call(object, name, args));
+    void callMethod(target.value, name, args);
   };
   return (
     <form class="method" onSubmit={submit}>
       <button type="submit">{name}</button>
-      {parameters.map((parameter) => (
+      {fields.map((label, index) => (
         <input
-          key={parameter}
-          aria-label={`${parameter} of ${name}`}
-          placeholder={parameter}
-          title="JSON, or text"
+          key={index}
+          aria-label={`${label} of ${name}`}
+          placeholder={label}
+          title="JSON, or text. Empty: the default"
           autocomplete="off"
-          value={texts.value[parameter] ?? ''}
+          value={texts.value[index] ?? ''}
           onInput={({ currentTarget: { value } }) => {
-            texts.value = { ...texts.value, [parameter]: value };
+            const next = [...texts.value];
+            next[index] = value;
+            texts.value = next;
           }}
         />
       ))}
@@ -119,7 +123,19 @@ function MethodForm({ method: { name, parameters } }: { method: Method }) {
   );
 }
 
-/** JSON if it is, else the text; nothing for an empty field. */
+/** The labels of the fields, one for each argument. A rest parameter always has an empty field at its end. */
+function fieldsOf(
+  parameters: readonly Parameter[],
+  texts: readonly (string | undefined)[],
+): string[] {
+  const labels = parameters.map(({ label }) => label);
+  if (parameters.at(-1)?.isRest !== true) return labels;
+  const wanted = Math.min(texts.findLastIndex(Boolean) + 2, PARAMETERS_MAX);
+  while (labels.length < wanted) labels.push(`argument ${labels.length + 1}`);
+  return labels;
+}
+
+/** JSON if it is, else the text; nothing for an empty field, so that the default applies. */
 function argumentOf(text: string): unknown {
   if (text.trim() === '') return undefined;
   try {

@@ -8,6 +8,7 @@ import {
   addFile,
   edit,
   isSandboxed,
+  isUnchanged,
   openExample,
   openFile,
   path,
@@ -16,7 +17,7 @@ import {
   shown,
 } from './project.ts';
 import { end, isStale, mistakes, run, runState, stop } from './session.ts';
-import { toHash } from './share-link.ts';
+import { toHash, UNNAMED } from './share-link.ts';
 
 export function CodePane() {
   return (
@@ -32,8 +33,8 @@ export function CodePane() {
 }
 
 function ExampleChoice() {
-  const { id, kind, name } = project.value;
-  const isExample = kind === 'own' && EXAMPLES.some((one) => one.id === id);
+  const { id, name } = project.value;
+  const isExample = isUnchanged(project.value);
   return (
     <select
       aria-label="Example"
@@ -46,7 +47,7 @@ function ExampleChoice() {
     >
       {!isExample && (
         <option value="" disabled>
-          {name}
+          {project.value.kind === 'own' ? 'Your code' : name}
         </option>
       )}
       {EXAMPLES.map((example) => (
@@ -62,7 +63,9 @@ function RunButtons() {
   const said = useSignal('');
   const { kind } = runState.value;
   const share = async () => {
-    const { name, files } = project.value;
+    const { kind, files } = project.value;
+    const isOwn = kind === 'own' && !isUnchanged(project.value);
+    const name = isOwn ? UNNAMED : project.value.name;
     let address: string;
     try {
       address = new URL(await toHash({ name, files }), location.href).href;

@@ -1,22 +1,21 @@
-// The data of the visitor's code: the list of objects, and an inspector of the object that is
-// called.
+// The data of the visitor's code: the objects, the keys and tables of the called one, and an inspector of it.
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import type { RemoteStorage } from '../../src/index.ts';
 import type { MountedInspector } from '../../src/tools/inspector/index.ts';
-import { followCommits } from '../changes.ts';
 import { formatBytes } from '../ui/format.ts';
 import { type Problem, problemOf } from '../ui/problem.ts';
 import { ProblemNote } from '../ui/problem-note.tsx';
 import { Alarms } from './alarms.tsx';
+import { opened } from './past.ts';
 import { objects, refresh, runner, target } from './session.ts';
+import { StateView } from './state-view.tsx';
 
-/** How often the objects are listed again: no event reports objects that are not shown below. */
+/** How often the objects are listed again: no event reports objects that are not called. */
 const AGAIN_MS = 5000;
 
 export function DataPanel() {
-  const { className, name } = target.value;
-  const exists = objects.value.some((one) => one.className === className && one.name === name);
   useEffect(() => {
     if (runner.value === null) return;
     const timer = setInterval(() => {
@@ -26,30 +25,42 @@ export function DataPanel() {
   }, [runner.value]);
   return (
     <section class="side-panel" aria-label="Storage">
-      <h2>Storage</h2>
-      <Objects />
+      <div class="storage-head">
+        <h2>Storage</h2>
+        <Objects />
+      </div>
       <Alarms />
-      {exists && runner.value?.status != null && <Inspected key={`${className}/${name}`} />}
+      <StateView />
+      {opened.value !== null && <Inspect storage={opened.value} />}
     </section>
   );
 }
 
-/** The inspector, which is loaded when there is something to inspect. */
-function Inspected() {
+function Inspect({ storage }: { storage: RemoteStorage }) {
+  const isOpen = useSignal(false);
+  return (
+    <details
+      class="inspect"
+      onToggle={({ currentTarget: { open } }) => {
+        isOpen.value = open;
+      }}
+    >
+      <summary>Inspector: change values, ask in SQL, branches, files</summary>
+      {isOpen.value && <Inspected storage={storage} />}
+    </details>
+  );
+}
+
+/** The inspector, which is loaded when it is opened. */
+function Inspected({ storage }: { storage: RemoteStorage }) {
   const place = useRef<HTMLDivElement>(null);
   const problem = useSignal<Problem | null>(null);
   useEffect(() => {
-    const opened = runner.value?.storage(target.value);
-    if (opened === null || opened === undefined) return;
     let mounted: MountedInspector | null = null;
     let isOver = false;
-    let endCommits = () => {};
-    void Promise.all([opened, import('../../src/tools/inspector/index.ts')]).then(
-      ([storage, { mountInspector }]) => {
-        if (isOver) return;
-        mounted = mountInspector(place.current!, { storage });
-        // Writes of another tab or an alarm also appear in the list and in the state. The inspector shows errors.
-        endCommits = followCommits(storage, () => void refresh());
+    import('../../src/tools/inspector/index.ts').then(
+      ({ mountInspector }) => {
+        if (!isOver) mounted = mountInspector(place.current!, { storage });
       },
       (error) => {
         problem.value = problemOf(error);
@@ -57,19 +68,13 @@ function Inspected() {
     );
     return () => {
       isOver = true;
-      endCommits();
       mounted?.unmount();
-      // The failure is shown above.
-      void opened.then(
-        (storage) => storage.close(),
-        () => {},
-      );
     };
-  }, [runner.value]);
+  }, [storage]);
   return (
     <>
       {problem.value !== null && (
-        <ProblemNote title="The storage could not be opened." problem={problem.value} />
+        <ProblemNote title="The inspector could not be loaded." problem={problem.value} />
       )}
       <div class="inspector-place" ref={place} />
     </>
@@ -81,11 +86,11 @@ function Objects() {
     return <p class="empty">An object exists once it has stored something.</p>;
   }
   return (
-    <ul class="entries objects" aria-label="Objects">
+    <ul class="objects" aria-label="Objects">
       {objects.value.map(({ className, name, sizeBytes }) => {
         const isTarget = className === target.value.className && name === target.value.name;
         return (
-          <li key={`${className}/${name}`} class="entry object-line">
+          <li key={`${className}/${name}`} class="object-line">
             <button
               type="button"
               class="quiet"
@@ -96,7 +101,7 @@ function Objects() {
             >
               {String(className)} “{String(name)}”
             </button>
-            <span class="entry-type">{formatBytes(sizeBytes)}</span>
+            <span class="hint">{formatBytes(sizeBytes)}</span>
           </li>
         );
       })}

@@ -8,17 +8,35 @@ import limits from './examples/limits.ts?raw';
 import list from './examples/list.ts?raw';
 import notes from './examples/notes.ts?raw';
 import queue from './examples/queue.ts?raw';
+import stock from './examples/stock.ts?raw';
+
+export interface FirstCall {
+  readonly method: string;
+  readonly args: readonly unknown[];
+}
 
 export interface Example {
   readonly id: string;
   readonly label: string;
   readonly files: SourceFiles;
-  /** Called when nothing is stored yet, so that there is something to see. */
-  readonly first?: string;
+  /** Called in turn when nothing is stored yet, so that there is something to see. */
+  readonly first?: readonly FirstCall[];
 }
 
+const FIRST_STOCK = [
+  { method: 'receive', args: ['tea', 12] },
+  { method: 'receive', args: ['cups', 4] },
+  { method: 'sell', args: ['tea', 3] },
+];
+
 export const EXAMPLES: readonly Example[] = [
-  { id: 'counter', label: 'Counter', files: { 'main.ts': counter }, first: 'add' },
+  { id: 'stock', label: 'Stock of a shop', files: { 'main.ts': stock }, first: FIRST_STOCK },
+  {
+    id: 'counter',
+    label: 'Counter',
+    files: { 'main.ts': counter },
+    first: [{ method: 'add', args: [] }],
+  },
   { id: 'chat', label: 'Chat with sockets', files: { 'main.ts': chat } },
   { id: 'notes', label: 'Notes with full-text search', files: { 'main.ts': notes } },
   { id: 'limiter', label: 'Rate limiter', files: { 'main.ts': limiter, 'limits.ts': limits } },

@@ -5,7 +5,7 @@ import { keepOffline } from '../offline/register.ts';
 import { EXAMPLES } from './examples.ts';
 import { Playground } from './playground.tsx';
 import { openFirst, project } from './project.ts';
-import { make, objects, run, runner, target } from './session.ts';
+import { callMethod, objects, run, runner, target } from './session.ts';
 
 const root = document.getElementById('app')!;
 
@@ -18,8 +18,12 @@ if (project.value.kind === 'own') void begin();
 
 async function begin(): Promise<void> {
   await run();
-  const { first } = EXAMPLES.find(({ id }) => id === project.value.id) ?? {};
-  if (first === undefined || runner.value === null || objects.value.length > 0) return;
-  const { className, name } = target.value;
-  await make(`${className}.${first}()`, ({ calls }) => calls.call({ className, name }, first, []));
+  const { first = [] } = EXAMPLES.find(({ id }) => id === project.value.id) ?? {};
+  const running = runner.value;
+  if (running === null || objects.value.length > 0) return;
+  const object = target.value;
+  for (const { method, args } of first) {
+    // The visitor may run other code meanwhile.
+    if (runner.value === running) await callMethod(object, method, args);
+  }
 }

@@ -1,10 +1,19 @@
 // The classes and methods of a file, read from its syntax tree: the entries of the call panel.
 
 import { javascriptLanguage, typescriptLanguage } from '@codemirror/lang-javascript';
+import { shortened } from './calls.ts';
+
+export interface Parameter {
+  /** As it is written, without its type and default: `step`, `{ loud }`, `...items`. */
+  readonly label: string;
+  /** It takes any number of arguments. */
+  readonly isRest: boolean;
+}
 
 export interface Method {
   readonly name: string;
-  readonly parameters: readonly string[];
+  /** In the order of the arguments. */
+  readonly parameters: readonly Parameter[];
 }
 
 export interface ClassOutline {
@@ -14,7 +23,14 @@ export interface ClassOutline {
 
 /** Most methods of a class, and parameters of a method, that have a form. */
 const FORMS_MAX = 100;
-const PARAMETERS_MAX = 20;
+export const PARAMETERS_MAX = 20;
+/** Most letters of a parameter's label. */
+const LABEL_MAX = 32;
+
+type SyntaxNode = ReturnType<typeof javascriptLanguage.parser.parse>['topNode'];
+
+/** The kinds of node that a parameter is. */
+const PARAMETER_NODES = new Set(['VariableDefinition', 'ObjectPattern', 'ArrayPattern']);
 
 /** Methods that nobody calls by name. */
 const HANDLERS = new Set(['constructor', 'fetch', 'alarm']);
@@ -36,13 +52,23 @@ export function outlineOf(path: string, text: string): ClassOutline[] {
       const head = text.slice(node.from, node.getChild('ParamList')?.from ?? node.from);
       const isHidden = /^(?:private|protected|static|get|set|override)\b/.test(head) || name === '';
       if (isHidden || HANDLERS.has(name) || name.startsWith('webSocket')) return false;
-      const list = node.getChild('ParamList');
-      const named = list?.getChildren('VariableDefinition').slice(0, PARAMETERS_MAX) ?? [];
-      const parameters = named.map(({ from, to }) => text.slice(from, to));
+      const parameters = parametersOf(node.getChild('ParamList'), text);
       const methods = classes.at(-1)?.methods;
       if (methods !== undefined && methods.length < FORMS_MAX) methods.push({ name, parameters });
       return false;
     },
   });
   return classes;
+}
+
+function parametersOf(list: SyntaxNode | null, text: string): Parameter[] {
+  const parameters: Parameter[] = [];
+  let node = list?.firstChild ?? null;
+  for (; node !== null && parameters.length < PARAMETERS_MAX; node = node.nextSibling) {
+    if (!PARAMETER_NODES.has(node.name)) continue;
+    const isRest = node.prevSibling?.name === 'Spread';
+    const written = text.slice(node.from, node.to).replaceAll(/\s+/g, ' ');
+    parameters.push({ label: shortened(`${isRest ? '...' : ''}${written}`, LABEL_MAX), isRest });
+  }
+  return parameters;
 }

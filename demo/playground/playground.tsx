@@ -1,16 +1,27 @@
 // The page: the introduction, the code, and next to it the running objects.
 
+import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { SiteHead } from '../ui/site-head.tsx';
 import { CallPanel } from './call-panel.tsx';
 import { CodePane } from './code-pane.tsx';
 import { DataPanel } from './data-panel.tsx';
 import { LogPanel } from './log-panel.tsx';
+import { useNow } from './past.ts';
 import { isSandboxed, keep, linkProblem, openFirst, project, trust } from './project.ts';
 import { end, run, runState } from './session.ts';
 import { StatusLine } from './status-line.tsx';
+import { TimeBar } from './time-bar.tsx';
+
+/** On a phone, the code is the last: it is seldom written there. A stranger's is to be read before it is run. */
+const WIDE = matchMedia('(min-width: 60rem)');
+const isWide = signal(WIDE.matches);
+WIDE.addEventListener('change', ({ matches }) => {
+  isWide.value = matches;
+});
 
 export function Playground() {
+  useNow();
   useEffect(() => {
     const onHash = () => {
       end();
@@ -19,14 +30,18 @@ export function Playground() {
     window.addEventListener('hashchange', onHash);
     return () => window.removeEventListener('hashchange', onHash);
   }, []);
+  const isCodeFirst = isWide.value || isSandboxed(project.value);
   return (
     <div class="playground">
       <SiteHead current="./" />
-      <section class="intro" aria-label="What this is">
+      <section class="intro intro-line" aria-label="What this is">
         <h2>Write a stateful object. Run it here, with no server. Deploy the same class.</h2>
         <p>
           The storage of Durable Objects, in your browser: keys, SQL, alarms and sockets on a real
           SQLite database that outlives this tab.
+        </p>
+        <p class="install">
+          <code>npm install ctx-storage</code>
         </p>
       </section>
       {linkProblem.value !== null && (
@@ -36,13 +51,15 @@ export function Playground() {
       )}
       {isSandboxed(project.value) && <SandboxNote />}
       <main class="bench">
-        <CodePane />
-        <div class="bench-side">
+        {isCodeFirst && <CodePane key="code" />}
+        <div key="side" class="bench-side">
           <CallPanel />
-          <LogPanel />
           <DataPanel />
+          <LogPanel />
         </div>
+        {!isCodeFirst && <CodePane key="code" />}
       </main>
+      <TimeBar />
       <StatusLine />
     </div>
   );

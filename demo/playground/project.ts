@@ -29,6 +29,14 @@ export interface Project {
 
 export const isSandboxed = ({ kind }: Project): boolean => kind === 'shared' || kind === 'kept';
 
+/** The code of an example, as it is given. */
+export function isUnchanged({ id, kind, files }: Project): boolean {
+  const example = EXAMPLES.find((one) => one.id === id);
+  if (kind !== 'own' || example === undefined) return false;
+  const paths = Object.keys({ ...example.files, ...files });
+  return paths.every((path) => example.files[path] === files[path]);
+}
+
 const STORED = 'ctx-storage-playground';
 const MAIN = 'main.ts';
 /** How the ids of code begin that came by a link. */

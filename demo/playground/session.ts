@@ -2,6 +2,7 @@
 
 import { computed, signal } from '@preact/signals';
 import type { ConsoleEntry } from '../../src/page/start/connect-source.ts';
+import { formatOnLine } from '../ui/js-literal.ts';
 import {
   type Answer,
   type Failure,
@@ -38,6 +39,8 @@ export type LogEntry =
     };
 
 const LOG_MAX = 200;
+/** So many letters of a call's arguments are shown above its answer. */
+const SHOWN_MAX = 200;
 /** The console and the socket are shown at this interval: each change of the list is drawn. */
 const SHOW_MS = 50;
 /** How far a clock that follows the system may seem to be off. */
@@ -51,6 +54,15 @@ export const objects = signal<readonly ObjectLine[]>([]);
 export const heldMs = signal<number | null>(null);
 /** The object that is called, and whose storage is shown. */
 export const target = signal<Target>({ className: '', name: 'first' });
+
+/** The bookmark of the commit whose state is shown beside now; null: only now. */
+export const moment = signal<string | null>(null);
+/** The called object has stored something. */
+export const exists = computed(() =>
+  objects.value.some(
+    ({ className, name }) => className === target.value.className && name === target.value.name,
+  ),
+);
 
 export const runner = computed(() => ('runner' in runState.value ? runState.value.runner : null));
 /** The code on screen is not the code that runs. */
@@ -185,6 +197,7 @@ export async function make(
 ): Promise<void> {
   const { value } = runner;
   if (value === null) return;
+  moment.value = null;
   lastId += 1;
   const id = lastId;
   const startedMs = performance.now();
@@ -199,6 +212,18 @@ export async function make(
       : entry,
   );
   await refresh();
+}
+
+/** Calls a method, and shows the call as the code that makes it. */
+export function callMethod(
+  object: Target,
+  method: string,
+  args: readonly unknown[],
+): Promise<void> {
+  const shown = shortened(args.map(formatOnLine).join(', '), SHOWN_MAX);
+  return make(`${object.className}.${method}(${shown})`, ({ calls }) =>
+    calls.call(object, method, args),
+  );
 }
 
 export function hearSocket(line: string): void {

@@ -10,6 +10,9 @@ export interface SharedCode {
 
 const PREFIX = '#code=';
 
+/** The name of shared code that has none of its own. */
+export const UNNAMED = 'Shared code';
+
 /** Longest code that a link may unpack to, in characters: a small link can unpack to gigabytes. */
 const CODE_CHARS_MAX = 200_000;
 /** Each file has a tab of its own on screen. */
@@ -58,7 +61,7 @@ export async function fromHash(hash: string): Promise<SharedCode> {
     paths.length > 0 &&
     Object.values(files).every((text) => typeof text === 'string');
   if (!isCode) throw new Error('The link has no code in it.');
-  return { name: typeof name === 'string' ? name.slice(0, NAME_CHARS_MAX) : 'Shared code', files };
+  return { name: typeof name === 'string' ? name.slice(0, NAME_CHARS_MAX) : UNNAMED, files };
 }
 
 /** The limit that the code exceeds, in words, or null. */

@@ -4,6 +4,7 @@ const count = new Intl.NumberFormat('en');
 const oneDigit = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
 const dateTime = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
 const time = new Intl.DateTimeFormat('en', { timeStyle: 'short' });
+const timeOfDay = new Intl.DateTimeFormat('en', { timeStyle: 'medium' });
 const day = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short' });
 
 export function formatCount(value: number): string {
@@ -45,6 +46,11 @@ export function formatShortTime(timeMs: number): string {
   const date = new Date(timeMs);
   const today = new Date();
   return date.toDateString() === today.toDateString() ? time.format(date) : day.format(date);
+}
+
+/** With seconds. */
+export function formatTime(timeMs: number): string {
+  return timeOfDay.format(new Date(timeMs));
 }
 
 export function formatDateTime(timeMs: number): string {

@@ -13,6 +13,11 @@ export function formatValue(value: unknown): string {
   return format(value, '', []);
 }
 
+/** The value as JavaScript, on one line. */
+export function formatOnLine(value: unknown): string {
+  return format(value, null, []);
+}
+
 /** Its type in a word or two: "Map(3)", "string", "Uint8Array(16)". */
 export function describeType(value: unknown): string {
   if (value === null) return 'null';
@@ -27,7 +32,10 @@ export function describeType(value: unknown): string {
   return type;
 }
 
-function format(value: unknown, indent: string, parents: readonly unknown[]): string {
+/** The spaces before a line; null: everything stands on one line. */
+type Indent = string | null;
+
+function format(value: unknown, indent: Indent, parents: readonly unknown[]): string {
   switch (typeof value) {
     case 'string':
       return formatString(value);
@@ -46,8 +54,8 @@ function format(value: unknown, indent: string, parents: readonly unknown[]): st
   return formatObject(value, indent, [...parents, value]);
 }
 
-function formatObject(value: object, indent: string, parents: readonly unknown[]): string {
-  const inner = `${indent}  `;
+function formatObject(value: object, indent: Indent, parents: readonly unknown[]): string {
+  const inner = indent === null ? null : `${indent}  `;
   const item = (member: unknown) => format(member, inner, parents);
 
   if (value instanceof Date) {
@@ -97,7 +105,7 @@ function isTypedArray(value: object): value is TypedArray {
   return ArrayBuffer.isView(value) && !(value instanceof DataView);
 }
 
-function formatBytes(array: TypedArray, indent: string): string {
+function formatBytes(array: TypedArray, indent: Indent): string {
   const suffix =
     array instanceof BigInt64Array || describeType(array).startsWith('BigU') ? 'n' : '';
   const type = Object.prototype.toString.call(array).slice(8, -1);
@@ -108,7 +116,7 @@ function formatBytes(array: TypedArray, indent: string): string {
   const more = rest > 0 ? ` /* and ${rest} more */` : '';
   const rows: string[] = [];
   for (let i = 0; i < items.length; i += 16) rows.push(items.slice(i, i + 16).join(', '));
-  if (rows.length <= 1) return `new ${type}([${rows.join('')}${more}])`;
+  if (rows.length <= 1 || indent === null) return `new ${type}([${rows.join(', ')}${more}])`;
   const inner = `\n${indent}  `;
   return `new ${type}([${inner}${rows.join(`,${inner}`)}${more}\n${indent}])`;
 }
@@ -118,11 +126,12 @@ function enclose(
   close: string,
   items: readonly string[],
   count: number,
-  indent: string,
+  indent: Indent,
 ): string {
   const all = count > items.length ? [...items, `/* and ${count - items.length} more */`] : items;
   const gap = open === '{' && all.length > 0 ? ' ' : '';
   const line = `${open}${gap}${all.join(', ')}${gap}${close}`;
+  if (indent === null) return line;
   if (line.length + indent.length <= LINE_LENGTH_MAX && !line.includes('\n')) return line;
   return `${open}\n${all.map((item) => `${indent}  ${item},`).join('\n')}\n${indent}${close}`;
 }

@@ -1,16 +1,36 @@
-// The head of all pages but the notes app: where one is, and where else one can go.
+// The head of every page: where one is, where else one can go, and the ways out to the package.
+//
+// Does not know the names of the package's sites: `site-names.ts` writes them into each page.
+
+import { nameIn, type SiteName } from './site-names.ts';
 
 const PAGES = [
   { href: './', label: 'Playground' },
   { href: './notes.html', label: 'Notes app' },
   { href: './api.html', label: 'Emulated API' },
   { href: './bench.html', label: 'Benchmark' },
+] as const;
+
+const WAYS_OUT: readonly { readonly name: SiteName; readonly label: string }[] = [
+  { name: 'guide', label: 'Guide' },
+  { name: 'repository', label: 'Source' },
 ];
 
-export function SiteHead({ current }: { current: './' | './api.html' | './bench.html' }) {
+export function SiteHead({ current }: { current: (typeof PAGES)[number]['href'] }) {
+  const ways = WAYS_OUT.map(({ name, label }) => ({ href: nameIn(document, name), label }));
+  const known = ways.filter(({ href }) => href !== null);
   return (
     <header class="head">
       <h1>ctx-storage</h1>
+      {known.length > 0 && (
+        <nav class="ways-out" aria-label="The package">
+          {known.map(({ href, label }) => (
+            <a key={label} href={href!}>
+              {label}
+            </a>
+          ))}
+        </nav>
+      )}
       <nav class="tabs" aria-label="Pages">
         {PAGES.map(({ href, label }) => (
           <a

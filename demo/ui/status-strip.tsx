@@ -1,17 +1,14 @@
-// The strip at the bottom: whether the storage answers, the size of the database, the alarm, and the
-// current bookmark.
+// The strip at the bottom: whether the storage answers, the size of the database, and the alarm.
 
 import { effect, signal } from '@preact/signals';
 import { revision } from '../changes.ts';
 import { connect, connection, problemOfCall, storage } from '../storage.ts';
 import { formatBytes, formatDateTime, formatShortTime } from './format.ts';
 import { showToast } from './messages.tsx';
-import { type Problem, problemOf } from './problem.ts';
 
 interface Facts {
   readonly sizeBytes: number;
   readonly alarmMs: number | null;
-  readonly bookmark: string | Problem;
 }
 
 const ALARM_DELAY_MS = 60 * 60 * 1000;
@@ -45,25 +42,6 @@ export function StatusStrip() {
               <button type="button" class="link" onClick={() => void toggleAlarm(known.alarmMs)}>
                 {known.alarmMs === null ? 'set in 1 h' : 'delete'}
               </button>
-            </dd>
-          </div>
-          <div class="fact-bookmark">
-            <dt>Bookmark</dt>
-            <dd>
-              {typeof known.bookmark === 'string' ? (
-                <button
-                  type="button"
-                  class="link code"
-                  title="Copy"
-                  onClick={() => void copy(known.bookmark as string)}
-                >
-                  {known.bookmark}
-                </button>
-              ) : (
-                <span title={known.bookmark.message}>
-                  not available (<code>{known.bookmark.code}</code>)
-                </span>
-              )}
             </dd>
           </div>
         </dl>
@@ -103,12 +81,11 @@ async function read(): Promise<void> {
   question += 1;
   const asked = question;
   try {
-    const [sizeBytes, alarmMs, bookmark] = await Promise.all([
+    const [sizeBytes, alarmMs] = await Promise.all([
       storage().sql.databaseSize,
       storage().getAlarm(),
-      storage().getCurrentBookmark().catch(problemOf),
     ]);
-    if (asked === question) facts.value = { sizeBytes, alarmMs, bookmark };
+    if (asked === question) facts.value = { sizeBytes, alarmMs };
   } catch (error) {
     problemOfCall(error);
     if (asked === question) facts.value = null;
@@ -122,14 +99,5 @@ async function toggleAlarm(alarmMs: number | null): Promise<void> {
   } catch (error) {
     const { code, message } = problemOfCall(error);
     showToast({ text: `The alarm was not changed. ${code}: ${message}` });
-  }
-}
-
-async function copy(text: string): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(text);
-    showToast({ text: 'Copied the bookmark' });
-  } catch (error) {
-    showToast({ text: `Not copied: ${problemOf(error).message}` });
   }
 }

@@ -28,6 +28,10 @@ test('[DEMO10] the benchmark draws a row of every contender that opens, can be s
     Object.assign(window, { letRemove: resolve });
   });
   await page.goto(`${demoSite.origin}/bench.html`);
+  // The figures of the documents stand where a result will be.
+  const documented = page.getByRole('region', { name: 'Figures of the documents' });
+  await expect(documented.getByRole('rowheader', { name: 'get page', exact: true })).toBeVisible();
+  await expect(documented).toContainText('Measured on');
   await page.getByLabel('Rows').selectOption('page: get');
   await page.getByLabel('Rounds').selectOption('1');
   // While the data of an earlier visit is still being removed.
@@ -45,6 +49,16 @@ test('[DEMO10] the benchmark draws a row of every contender that opens, can be s
   await expect(page.getByText('Cannot run in this browser')).toHaveCount(0);
   await expect(page.getByText('kept its data in opfs')).toBeVisible();
   expect(await storedNames(page)).toEqual([]);
+  await expect(documented).toHaveCount(0);
+
+  // The next visit shows the result, with its date.
+  const ours = bars.getByRole('row', { name: 'ctx-storage' });
+  const measured = (await ours.textContent())!;
+  await page.reload();
+  await page.evaluate('letRemove()');
+  await expect(ours).toHaveText(measured);
+  await expect(page.getByText(/^\w+ \d+, \d{4}, .* 1 round ·/)).toBeVisible();
+  await expect(documented).toHaveCount(0);
 
   for (const [colorScheme, width] of [['light', 1280] as const, ['dark', 390] as const]) {
     await page.emulateMedia({ colorScheme });

@@ -62,8 +62,10 @@ test('[DEMO16] the first start of a fresh clone opens every page without an erro
     await expect(page.locator('.cm-content')).toBeVisible();
     const log = page.getByRole('list', { name: 'Entries, the newest first' });
     const shown = async () => [await log.innerText(), ...seen.errors].join('\n');
-    await expect.poll(shown).toContain('The count is 1');
-    await expect(page.getByRole('list', { name: 'Keys' })).toContainText('count');
+    await expect.poll(shown).toContain('Stock.sell("tea", 3)');
+    await expect(page.getByRole('list', { name: 'Keys' })).toContainText('sold');
+    await page.getByText('Inspector: change values').click();
+    await expect(page.getByRole('tab', { name: 'Tables' })).toBeVisible();
     expect((await log.allInnerTexts()).join('\n')).not.toContain('[vite]');
     expect(seen).toEqual(clean);
     await page.close();

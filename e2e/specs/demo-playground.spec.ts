@@ -1,18 +1,36 @@
 // The playground, as a visitor uses it: write, call, see the stored data; mistakes, endless loops, shared
 // links.
 
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import AxeBuilder from '@axe-core/playwright';
 import type { Page } from '@playwright/test';
 import { expect, test } from '../browsers/fixtures.ts';
 import { keptOffline } from '../browsers/kept-offline.ts';
-import type { Served } from '../browsers/server.ts';
+import { REPOSITORY, type Served } from '../browsers/server.ts';
 import { LONG, ONCE } from '../browsers/tags.ts';
 
 async function open(page: Page, { origin }: Served, hash = ''): Promise<Page> {
   await page.goto(`${origin}/index.html${hash}`);
   return page;
+}
+
+const COUNTER = readFileSync(join(REPOSITORY, 'demo/playground/examples/counter.ts'), 'utf8');
+
+/** With the counter, as an earlier visit has left it, in place of the first example. */
+async function openCounter(page: Page, served: Served): Promise<Page> {
+  const project = { id: 'counter', name: 'Counter', kind: 'own', files: { 'main.ts': COUNTER } };
+  await page.addInitScript((text) => {
+    if (window === window.top) localStorage['ctx-storage-playground'] ??= text;
+  }, JSON.stringify(project));
+  return open(page, served);
+}
+
+/** Opens the inspector of the called object. */
+async function inspect(page: Page): Promise<void> {
+  await page.getByText('Inspector: change values').click();
 }
 
 /** Puts a text in place of the editor's. */
@@ -60,7 +78,7 @@ test('[DEMO3] [DEMO7] the first screen introduces itself and runs: a call, its a
   context,
   demoSite,
 }) => {
-  const page = await open(await context.newPage(), demoSite);
+  const page = await openCounter(await context.newPage(), demoSite);
   await expect(
     page.getByRole('heading', { name: /^Write a stateful object\. Run it here, with no server\./ }),
   ).toBeInViewport();
@@ -112,6 +130,61 @@ export class Counter extends DurableObject {
   await expect(log(page)).toContainText('12');
 });
 
+test('[DEMO17] a form has a field for each parameter, in order; an empty one sends nothing; a rest takes several; arguments and answers are shown as they are', async ({
+  context,
+  demoSite,
+}) => {
+  const page = await openCounter(await context.newPage(), demoSite);
+  await expect(log(page)).toContainText('Counter.add()');
+  await write(
+    page,
+    `import { DurableObject } from 'cloudflare:workers';
+export class Counter extends DurableObject {
+  say(first, { loud } = { loud: 'the default' }, [one] = ['one'], last = 'last') {
+    return [first, loud, one, last].join(', ');
+  }
+  all(first, ...items: unknown[]) {
+    return [first, ...items].length;
+  }
+  types(given: number) {
+    return [given, -0, NaN, 12n, new Date(0), new Map([['key', undefined]])];
+  }
+}`,
+  );
+  await changesButton(page).click();
+  const form = (name: string) =>
+    page.getByRole('region', { name: 'Call' }).locator('form').filter({ hasText: name });
+  const call = (name: string) => form(name).getByRole('button', { name, exact: true }).click();
+  const answer = log(page).locator('.log-value').first();
+
+  await expect(form('say').getByRole('textbox')).toHaveCount(4);
+  await page.getByLabel('first of say').fill('a');
+  await page.getByLabel('last of say').fill('z');
+  await call('say');
+  await expect(log(page)).toContainText('Counter.say("a", undefined, undefined, "z")');
+  await expect(answer).toHaveText('"a, the default, one, z"');
+  await page.getByLabel('{ loud } of say').fill('{ "loud": "very" }');
+  await page.getByLabel('[one] of say').fill('["two"]');
+  await call('say');
+  await expect(answer).toHaveText('"a, very, two, z"');
+
+  await page.getByLabel('first of all').fill('1');
+  await page.getByLabel('...items of all').fill('2');
+  await page.getByLabel('argument 3 of all').fill('three');
+  await call('all');
+  await expect(log(page)).toContainText('Counter.all(1, 2, "three")');
+  await expect(answer).toHaveText('3');
+  await expect(form('all').getByRole('textbox')).toHaveCount(4);
+
+  // JSON has no infinity, but this text is read as one.
+  await page.getByLabel('given of types').fill('1e400');
+  await call('types');
+  await expect(log(page)).toContainText('Counter.types(Infinity)');
+  await expect(answer).toHaveText(
+    '[ Infinity, -0, NaN, 12n, new Date("1970-01-01T00:00:00.000Z"), new Map([["key", undefined]]), ]',
+  );
+});
+
 test('[DEMO3] every example runs, in several files too; requests, sockets and alarms answer; SQL shows the tables', {
   tag: LONG,
 }, async ({ context, demoSite }) => {
@@ -127,6 +200,8 @@ test('[DEMO3] every example runs, in several files too; requests, sockets and al
   await page.getByLabel('Text for the socket').fill('hello');
   await page.getByRole('button', { name: 'Send' }).click();
   await expect(log(page)).toContainText('"text":"hello"');
+  await expect(page.getByRole('region', { name: 'Table message' })).toContainText('hello');
+  await inspect(page);
   await page.getByRole('tab', { name: 'Tables' }).click();
   await expect(page.getByRole('grid', { name: 'Rows of message' })).toContainText('hello');
 
@@ -181,7 +256,7 @@ test('[DEMO8] the state is true: connected, saved, kept where and how large; kee
     navigator.storage.persisted = async () => false;
     navigator.storage.persist = async () => answers.shift() ?? false;
   });
-  await open(page, demoSite);
+  await openCounter(page, demoSite);
   const state = page.getByRole('contentinfo');
   await expect(log(page)).toContainText('The count is 1');
   await expect(state).toContainText('Connected');
@@ -268,7 +343,7 @@ test("[DEMO4] [DEMO13] a link's code does not run by itself, reaches nothing of 
   context,
   demoSite,
 }) => {
-  const page = await open(await context.newPage(), demoSite);
+  const page = await openCounter(await context.newPage(), demoSite);
   await page.getByRole('button', { name: 'count', exact: true }).click();
   await expect(keys(page)).toContainText('count');
   const hash = await hashOf(page, { 'main.ts': HOSTILE });
@@ -357,7 +432,9 @@ for (const scheme of ['light', 'dark'] as const) {
     const page = await context.newPage();
     await page.emulateMedia({ colorScheme: scheme });
     await open(page, demoSite);
-    await expect(log(page)).toContainText('The count is');
+    await expect(log(page)).toContainText('Stock.sell("tea", 3)');
+    await page.getByRole('slider', { name: 'Moment' }).press('ArrowLeft');
+    await expect(page.getByRole('region', { name: 'Then', exact: true })).toBeVisible();
     for (const width of [1280, 390]) {
       await page.setViewportSize({ width, height: 800 });
       expect(await seriousFindings(page)).toEqual([]);
@@ -381,10 +458,58 @@ test('[DEMO6] the navigation of every page shows all its links, on a phone too',
     await page.goto(`${demoSite.origin}/${name}`);
     for (const width of [1280, 390]) {
       await page.setViewportSize({ width, height: 800 });
-      const link = page.getByRole('navigation').getByRole('link', { name: 'Benchmark' });
-      await expect(link).toBeInViewport({ ratio: 1 });
+      const links = page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
+      await expect(links).toHaveText(['Playground', 'Notes app', 'Emulated API', 'Benchmark']);
+      await expect(links.last()).toBeInViewport({ ratio: 1 });
+      await expect(links.and(page.locator('[aria-current="page"]'))).toHaveCount(1);
     }
   }
+});
+
+test('[DEMO18] the playground says how to install the package; each page links the guide and the repository, if they are named', {
+  tag: ONCE,
+}, async ({ context, demoSite }) => {
+  const page = await context.newPage();
+  const ways = page.getByRole('navigation', { name: 'The package' });
+  await page.goto(`${demoSite.origin}/index.html`);
+  await expect(page.getByText('npm install ctx-storage')).toBeInViewport();
+  await expect(page.getByRole('button', { name: 'Run', exact: true })).toBeVisible();
+  await expect(ways).toHaveCount(0);
+  // As the build writes them.
+  const named =
+    '<meta name="guide" content="https://guide.example/"><meta name="repository" content="https://source.example/a/b">';
+  await page.addInitScript((tags) => {
+    document.addEventListener('readystatechange', () => {
+      if (document.readyState === 'interactive')
+        document.head.insertAdjacentHTML('beforeend', tags);
+    });
+  }, named);
+  for (const name of ['index', 'api', 'bench', 'notes']) {
+    await page.goto(`${demoSite.origin}/${name}.html`);
+    await page.setViewportSize({ width: 390, height: 800 });
+    await expect(ways.getByRole('link', { name: 'Guide' })).toHaveAttribute(
+      'href',
+      'https://guide.example/',
+    );
+    await expect(ways.getByRole('link', { name: 'Source' })).toBeInViewport({ ratio: 1 });
+  }
+});
+
+test('[DEMO19] an example that was changed is no longer named, and can be chosen again', async ({
+  context,
+  demoSite,
+}) => {
+  const page = await openCounter(await context.newPage(), demoSite);
+  const shown = page.getByLabel('Example').locator('option:checked');
+  await expect(shown).toHaveText('Counter');
+  await expect(log(page)).toContainText('The count is');
+  await write(page, 'export class Other {}');
+  await expect(shown).toHaveText('Your code');
+  await page.reload();
+  await expect(shown).toHaveText('Your code');
+  await page.getByLabel('Example').selectOption('Counter');
+  await expect(page.locator('.cm-content')).toContainText('class Counter');
+  await expect(shown).toHaveText('Counter');
 });
 
 test('[DEMO5] opens without a network, in a new tab, with its data', async ({
@@ -392,7 +517,7 @@ test('[DEMO5] opens without a network, in a new tab, with its data', async ({
   demoSite,
 }) => {
   const context = await profile.launch();
-  const page = await open(await context.newPage(), demoSite);
+  const page = await openCounter(await context.newPage(), demoSite);
   await expect(log(page)).toContainText('The count is 1');
   await keptOffline(page);
   await page.close();

@@ -253,6 +253,7 @@ test('[DEMO9] the playground tells of a full disk in the panel where it happened
     await expect(log).toContainText('DISK_FULL', { timeout: 500 });
   }).toPass();
 
+  await page.getByText('Inspector: change values').click();
   const tab = (name: string) => page.getByRole('tab', { name, exact: true }).click();
   const alert = page.getByRole('tabpanel').getByRole('alert');
   await tab('SQL');

@@ -95,6 +95,13 @@ const TOOLS = [
 const ENTRIES = [
   'src/index.ts',
   'src/tools/inspector/index.ts',
+  // The playground shows keys, tables and their differences as the inspector does.
+  'src/tools/inspector/compared.ts',
+  'src/tools/inspector/grid.tsx',
+  'src/tools/inspector/stored-value.ts',
+  'src/tools/inspector/tables.ts',
+  'src/tools/inspector/use-commits.ts',
+  'src/tools/inspector/use-followed.ts',
   'src/tools/undo/undo.ts',
   'src/page/start/connect-source.ts',
   'src/management/index.ts',
@@ -102,7 +109,8 @@ const ENTRIES = [
   'worker/start/entries/objects.ts',
   'worker/start/entries/in-process.ts',
   'worker/start/entries/source-worker.ts?worker&url',
-  // As texts: the declarations of the members of `ctx`.
+  // As texts: the figures of the documents, and the declarations of the members of `ctx`.
+  'docs/benchmarks.md?raw',
   'src/shared/contract/object.ts?raw',
   'src/shared/contract/storage.ts?raw',
 ];

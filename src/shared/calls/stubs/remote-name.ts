@@ -1,4 +1,6 @@
 // Which names of a stub are members of the other side, and which belong to the object that stands for it.
+//
+// Apart from rpc-promise.ts: a page loads these names at once, and the code of calls when it connects.
 
 /** Names that programs read from any object, to find its kind. */
 const LOCAL_NAMES: ReadonlySet<string> = new Set([

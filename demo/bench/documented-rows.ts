@@ -1,0 +1,50 @@
+// Reads the figures of docs/benchmarks.md.
+//
+// Invariant: a figure is shown as the document has it; a document without its table is an error.
+
+/** One row of the document's table, as texts. */
+export interface DocumentedRow {
+  readonly row: string;
+  readonly place: string;
+  readonly ours: string;
+  readonly bestPeer: string;
+  /** Without its range. */
+  readonly toBestPeer: string;
+  readonly toLimit: string;
+}
+
+const HEAD = '| row | where | ours | best durable peer | ours / peer | limit | ours / limit |';
+
+/** @throws Error if the document has no table of peers */
+export function documentedRows(markdown: string): DocumentedRow[] {
+  const lines = markdown.split('\n');
+  const head = lines.indexOf(HEAD);
+  if (head < 0) throw new Error('docs/benchmarks.md has no table of peers.');
+  const after = lines.slice(head + 2);
+  const end = after.findIndex((line) => !line.startsWith('|'));
+  return after.slice(0, end < 0 ? undefined : end).map((line) => {
+    const [row, place, ours, peer, toBestPeer, , toLimit] = line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim());
+    return {
+      row: row!,
+      place: place!,
+      ours: ours!,
+      bestPeer: peer!.replace(/^[^,]*, /, ''),
+      toBestPeer: withoutRange(toBestPeer!),
+      toLimit: withoutRange(toLimit!),
+    };
+  });
+}
+
+/** The document's sentence about its machine. @throws Error if it has none */
+export function machineOf(markdown: string): string {
+  const line = markdown.split('\n').find((one) => one.startsWith('Measured on '));
+  if (line === undefined) throw new Error('docs/benchmarks.md does not name its machine.');
+  return line;
+}
+
+function withoutRange(ratio: string): string {
+  return ratio.replace(/ \(.*\)$/, '');
+}

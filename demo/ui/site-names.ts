@@ -1,0 +1,35 @@
+// The addresses that only the owner of the package can set, from its manifest into the head of every page.
+//
+// Invariant: an address that is not set is not linked, and a wrong one fails the build.
+
+import type { Plugin } from 'vite';
+
+export type SiteName = 'guide' | 'repository';
+
+/** The fields of `package.json` that name sites. */
+export interface SiteManifest {
+  readonly homepage?: string;
+  readonly repository?: string | { readonly url: string };
+}
+
+/** The address that the page has for a name, or null. */
+export function nameIn(page: Document, name: SiteName): string | null {
+  return page.querySelector<HTMLMetaElement>(`meta[name="${name}"]`)?.content ?? null;
+}
+
+/** For Vite: writes the addresses into each page. @throws Error if one of them is not a site's */
+export function siteNames({ homepage, repository }: SiteManifest): Plugin {
+  const source = typeof repository === 'object' ? repository.url : repository;
+  const names: Readonly<Record<SiteName, string | undefined>> = {
+    guide: homepage,
+    repository: source?.replace(/^git\+/, '').replace(/\.git$/, ''),
+  };
+  const tags = Object.entries(names).flatMap(([name, content]) => {
+    if (content === undefined) return [];
+    if (!/^https:\/\/[^\s"<>]+$/.test(content)) {
+      throw new Error(`package.json: the ${name} “${content}” is not an https address.`);
+    }
+    return [{ tag: 'meta', attrs: { name, content }, injectTo: 'head' as const }];
+  });
+  return { name: 'site-names', transformIndexHtml: () => tags };
+}
