@@ -82,11 +82,11 @@ await bundle({
     'rpc-target': 'src/shared/contract/rpc-target.ts',
   },
 });
-// React is the app's own; imports from the page's entry are types.
+// The libraries are the app's own; imports from the page's entry are types.
 await bundle({
   ...forBrowsers,
-  external: ['react'],
-  entryPoints: entryModules('react'),
+  external: ['kysely', 'react'],
+  entryPoints: entryModules('kysely', 'react'),
 });
 // The helper page of tests, and its worker.
 await bundle({

@@ -27,10 +27,3 @@ declare module 'recipe:drizzle.ts' {
 
   export function drizzleOn(storage: RemoteStorage): SqliteRemoteDatabase;
 }
-
-declare module 'recipe:kysely.ts' {
-  import type { Dialect } from 'kysely';
-  import type { RemoteStorage } from '../../../src/index.ts';
-
-  export function storageDialect(storage: RemoteStorage): Dialect;
-}

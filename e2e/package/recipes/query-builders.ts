@@ -1,21 +1,16 @@
-// Calls of apps with Drizzle and Kysely on a page, with the recipes of docs/query-builders.md.
+// Calls of apps with Drizzle and Kysely on a page; Drizzle with the recipe of docs/query-builders.md.
 
 import { drizzleOn } from 'recipe:drizzle.ts';
-import { storageDialect } from 'recipe:kysely.ts';
 import { eq, sql } from 'drizzle-orm';
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import { type Generated, Kysely } from 'kysely';
 import type { RemoteStorage } from '../../../src/index.ts';
+import { runAll } from '../../../src/testing/kysely-program.ts';
 
 const author = sqliteTable('author', {
   id: integer('id').primaryKey(),
   name: text('name').notNull().unique(),
   tags: text('tags', { mode: 'json' }).$type<string[]>(),
 });
-
-interface Schema {
-  person: { id: Generated<number>; name: string; age: number | null };
-}
 
 type CodedError = Error & { code?: string };
 
@@ -26,9 +21,6 @@ const codeOf = (made: PromiseLike<unknown>) =>
     (error: CodedError) =>
       error.code ?? (error.cause as CodedError | undefined)?.code ?? error.message,
   );
-
-/** Longer than a message takes. */
-const pause = () => new Promise((resolve) => setTimeout(resolve, 50));
 
 const builders = {
   async drizzle(storage: RemoteStorage) {
@@ -76,60 +68,7 @@ const builders = {
     return { inserted, found, missing: missing ?? null, codes, selected, names: await names() };
   },
 
-  async kysely(storage: RemoteStorage) {
-    const db = new Kysely<Schema>({ dialect: storageDialect(storage) });
-    await db.schema
-      .createTable('person')
-      .addColumn('id', 'integer', (column) => column.primaryKey())
-      .addColumn('name', 'text', (column) => column.notNull().unique())
-      .addColumn('age', 'integer')
-      .execute();
-    const add = (to: Pick<typeof db, 'insertInto'>, name: string) =>
-      to.insertInto('person').values({ name, age: null }).executeTakeFirst();
-    const { insertId } = await add(db, 'Ada');
-    await add(db, 'Zoë');
-    const returned = await db
-      .updateTable('person')
-      .set({ age: 36 })
-      .where('name', '=', 'Ada')
-      .returning(['name', 'age'])
-      .execute();
-    const updated = await db.updateTable('person').set({ age: 40 }).executeTakeFirst();
-    const tables = (await db.introspection.getTables()).map(({ name }) => name);
-    const streamed: string[] = [];
-    for await (const { name } of db.selectFrom('person').select('name').orderBy('id').stream()) {
-      streamed.push(name);
-    }
-
-    let outside: Promise<unknown> = Promise.resolve();
-    const undone = await codeOf(
-      db.transaction().execute(async (trx) => {
-        await add(trx, 'undone');
-        outside = add(db, 'outside');
-        await pause();
-        await add(trx, 'Ada');
-      }),
-    );
-    await outside;
-    const early = await codeOf(
-      db.transaction().execute(() => Promise.reject(new Error('before any query'))),
-    );
-    await Promise.all(
-      ['one', 'two'].map((name) =>
-        db.transaction().execute(async (trx) => {
-          await add(trx, name);
-          await pause();
-          await trx.deleteFrom('person').where('name', '=', 'Zoë').execute();
-        }),
-      ),
-    );
-    const names = (await db.selectFrom('person').select('name').orderBy('id').execute()).map(
-      ({ name }) => name,
-    );
-    await db.destroy();
-    const counts = [Number(insertId), Number(updated.numUpdatedRows)];
-    return { counts, returned, tables, streamed, codes: { undone, early }, names };
-  },
+  kysely: runAll,
 };
 
 declare global {

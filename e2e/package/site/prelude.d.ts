@@ -3,7 +3,6 @@
 
 import type Client from 'cloudflare';
 import type * as Drizzle from 'drizzle-orm';
-import type * as KyselyModule from 'kysely';
 import type * as React from 'react';
 import type {
   connect as connectClasses,
@@ -66,8 +65,6 @@ declare global {
     React.PropsWithChildren<{ fallback: React.ReactNode }>
   > {}
 
-  type Schema = { person: { name: string }; total: { people: number } };
-  const Kysely: typeof KyselyModule.Kysely;
   const eq: typeof Drizzle.eq;
   const book: typeof import('./tables.ts').book;
   const shelf: typeof import('./tables.ts').shelf;
