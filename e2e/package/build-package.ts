@@ -85,8 +85,8 @@ await bundle({
 // The libraries are the app's own; imports from the page's entry are types.
 await bundle({
   ...forBrowsers,
-  external: ['kysely', 'react'],
-  entryPoints: entryModules('kysely', 'react'),
+  external: ['drizzle-orm', 'kysely', 'react'],
+  entryPoints: entryModules('drizzle', 'kysely', 'react'),
 });
 // The helper page of tests, and its worker.
 await bundle({

@@ -8,6 +8,7 @@ const ENTRY_MODULES = {
   inspector: 'src/tools/inspector/index.ts',
   source: 'src/page/start/connect-source.ts',
   react: 'src/tools/react/index.ts',
+  drizzle: 'src/tools/drizzle/index.ts',
   kysely: 'src/tools/kysely/dialect.ts',
   undo: 'src/tools/undo/undo.ts',
   migrate: 'src/tools/migrate/migrate.ts',

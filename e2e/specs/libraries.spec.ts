@@ -11,7 +11,7 @@ import {
   inWorkerd,
   startInBrowser,
 } from '../workerd/libraries/engines.ts';
-import { PEOPLE, PROGRAMS, type Program, STORES } from '../workerd/libraries/programs.ts';
+import { PEOPLE, PROGRAMS, type Program, SHELF, STORES } from '../workerd/libraries/programs.ts';
 import { startWorkerd } from '../workerd/libraries/workerd.ts';
 
 let workerd: Miniflare;
@@ -134,6 +134,16 @@ test('[KYSELY1] [KYSELY2] [KYSELY3] a class uses `ctx-storage/kysely` with the r
 }, async ({ storagePage }) => {
   await startInBrowser(storagePage);
   expect(await findings(storagePage, PEOPLE)).toEqual(IN_CLASS);
+});
+
+test('[DRIZZLE3] a class makes the migrations of drizzle-kit with the results of workerd', {
+  tag: LONG,
+}, async ({ storagePage }) => {
+  await startInBrowser(storagePage);
+  expect(await findings(storagePage, SHELF)).toEqual({
+    made: [['0000_quick_hawk', '0001_slow_owl'], []],
+    found: [{ id: 1, name: 'Ursula', tags: ['a'], books: [] }],
+  });
 });
 
 test('[LIB6] [LIB7] AsyncLocalStorage follows code across the promises it awaits', async ({

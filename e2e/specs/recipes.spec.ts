@@ -1,9 +1,10 @@
-// The recipes of docs/live.md and docs/query-builders.md, with the libraries they are for.
+// The recipes of docs/live.md with the libraries they are for, and query builders on a page.
 
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DRIZZLE_RESULTS } from '../../src/testing/drizzle-program.ts';
 import { ON_HANDLE } from '../../src/testing/kysely-program.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { REPOSITORY } from '../browsers/server.ts';
@@ -14,16 +15,15 @@ const RECIPES = {
   'vue.ts': recipeOf('live.md', "from 'vue'"),
   'solid.ts': recipeOf('live.md', "from 'solid-js'"),
   'live.svelte': recipeOf('live.md', '$derived'),
-  'drizzle.ts': recipeOf('query-builders.md', "from 'drizzle-orm/sqlite-proxy'"),
 };
 
 const BUILDERS = join(REPOSITORY, 'e2e/package/recipes/query-builders.ts');
 
-test('[LIVE16] [APP3] the recipes compile with the types of their libraries', { tag: ONCE }, () => {
+test('[LIVE16] the recipes compile with the types of their libraries', { tag: ONCE }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'ctx-storage-recipes-'));
   try {
     symlinkSync(join(REPOSITORY, 'node_modules'), join(folder, 'node_modules'));
-    const files = ['vue.ts', 'solid.ts', 'drizzle.ts'] as const;
+    const files = ['vue.ts', 'solid.ts'] as const;
     for (const file of files) writeFileSync(join(folder, file), RECIPES[file]);
     const config = {
       extends: join(REPOSITORY, 'tsconfig.base.json'),
@@ -89,24 +89,21 @@ test('[LIVE16] the recipes of the guide show each change, other reads and errors
   }
 });
 
-test('[APP3] Drizzle on a page: queries, and transactions that are whole or absent', {
+test('[DRIZZLE1] [DRIZZLE2] [DRIZZLE3] Drizzle on a page: queries, transactions and migrations', {
   tag: LONG,
 }, async ({ storagePage: page }) => {
   await page.addScriptTag({ content: await bundlePage(BUILDERS, RECIPES) });
-  const seen = await page.evaluate(async () =>
-    window.builders.drizzle(await window.api.openStorage('recipes-drizzle')),
+  const folder = join(REPOSITORY, 'src/testing/drizzle');
+  const paths = ['meta/_journal.json', '0000_quick_hawk.sql', '0001_slow_owl.sql'];
+  const files = Object.fromEntries(
+    paths.map((path) => [path, readFileSync(join(folder, path), 'utf8')]),
   );
-  expect(seen).toEqual({
-    inserted: [
-      { id: 1, name: 'Ursula', tags: ['a', 'b'] },
-      { id: 2, name: 'Stanislaw', tags: null },
-    ],
-    found: { id: 2, name: 'Stanislaw', tags: [] },
-    missing: null,
-    codes: { failed: 'SQL', refused: 'SQL_FORBIDDEN', undone: 'SQL', batchUndone: 'SQL' },
-    selected: [{ count: 3 }],
-    names: ['Ursula', 'Octavia', 'Iain'],
-  });
+  const seen = await page.evaluate(
+    async (files) =>
+      window.builders.drizzle(await window.api.openStorage('recipes-drizzle'), files),
+    files,
+  );
+  expect(seen).toEqual(DRIZZLE_RESULTS);
 });
 
 test('[KYSELY1] [KYSELY2] [KYSELY3] Kysely on a page: statements and transactions', {

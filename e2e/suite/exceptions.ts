@@ -94,6 +94,7 @@ export const SHARED_NAMES: Readonly<Record<string, string>> = {
   createObjects: PLATFORM,
   evictDurableObject: PLATFORM,
   listDurableObjectIds: PLATFORM,
+  migrate: 'for a storage, and under the name of Drizzle’s own for a database of Drizzle',
   reset: PLATFORM,
   runDurableObjectAlarm: PLATFORM,
   runInDurableObject: PLATFORM,

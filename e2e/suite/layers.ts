@@ -28,6 +28,7 @@ const WINGS: Readonly<Record<string, Wing>> = {
   'src/tools/inspector': { on: ['src/page', 'src/shared'] },
   'src/tools/playwright': { rooms: ['page', '.'], on: ['src/page', 'src/shared'] },
   'src/tools/vite': { on: [] },
+  'src/tools/drizzle': { on: ['src/tools/migrate', 'src/shared/contract'] },
   'src/tools/kysely': { on: ['src/shared/contract'] },
   'src/tools/react': { on: ['src/shared/contract'] },
   'src/tools/undo': { on: ['src/shared'] },

@@ -108,6 +108,7 @@ describe('source', () => {
       'src/page/start/connect-source.ts',
       'src/page/start/connect-only.ts',
       'src/management/index.ts',
+      'src/tools/drizzle/index.ts',
       'src/tools/kysely/dialect.ts',
       'src/tools/react/index.ts',
       'src/tools/undo/undo.ts',

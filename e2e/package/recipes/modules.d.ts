@@ -20,10 +20,3 @@ declare module 'recipe:live.svelte' {
   const component: Component<Record<string, unknown>>;
   export default component;
 }
-
-declare module 'recipe:drizzle.ts' {
-  import type { SqliteRemoteDatabase } from 'drizzle-orm/sqlite-proxy';
-  import type { RemoteStorage } from '../../../src/index.ts';
-
-  export function drizzleOn(storage: RemoteStorage): SqliteRemoteDatabase;
-}

@@ -17,10 +17,18 @@ beforeAll(async () => {
 });
 afterAll(() => objects.close());
 
-/** Runs the block that has the text; `openStorage` opens an object of this process, which the result is. */
-async function run(text: string, entry: string, module: string): Promise<StorageHandle> {
+/**
+ * Runs the block that has the text; `openStorage` opens an object of this process, which the result is, and
+ * `import.meta.glob` gives the files.
+ */
+async function run(
+  text: string,
+  entry: string,
+  module: string,
+  files: Readonly<Record<string, string>> = {},
+): Promise<StorageHandle> {
   const storage = await objects.storage(objects.env.Box.getByName(entry));
-  Object.assign(globalThis, { openStorage: async () => storage });
+  Object.assign(globalThis, { openStorage: async () => storage, filesOfExample: () => files });
   const { outputFiles } = await build({
     stdin: {
       contents: recipeOf('query-builders.md', text).replace(
@@ -30,6 +38,7 @@ async function run(text: string, entry: string, module: string): Promise<Storage
       loader: 'ts',
       resolveDir: REPOSITORY,
     },
+    define: { 'import.meta.glob': 'filesOfExample' },
     alias: { [`ctx-storage/${entry}`]: join(REPOSITORY, module) },
     bundle: true,
     format: 'esm',
@@ -41,6 +50,7 @@ async function run(text: string, entry: string, module: string): Promise<Storage
     await import(`data:text/javascript;base64,${code}`);
   } finally {
     Reflect.deleteProperty(globalThis, 'openStorage');
+    Reflect.deleteProperty(globalThis, 'filesOfExample');
   }
   return storage;
 }
@@ -50,4 +60,17 @@ test('[KYSELY2] the example for Kysely stores what it says', async () => {
   expect(await storage.sql.exec('SELECT * FROM person, total').toArray()).toEqual([
     { name: 'Ada', people: 1 },
   ]);
+});
+
+test('[DRIZZLE2] [DRIZZLE3] the example for Drizzle stores what it says', async () => {
+  const storage = await run("from 'ctx-storage/drizzle'", 'drizzle', 'src/tools/drizzle/index.ts', {
+    './drizzle/meta/_journal.json': '{"entries":[{"tag":"0000_first"}]}',
+    './drizzle/0000_first.sql':
+      'CREATE TABLE book(id INTEGER PRIMARY KEY, title TEXT); CREATE TABLE shelf(count INTEGER)',
+  });
+  expect(await storage.sql.exec('SELECT title FROM book').raw().toArray()).toEqual([
+    ['One'],
+    ['One and a half'],
+  ]);
+  expect(await storage.sql.exec('SELECT * FROM shelf').toArray()).toEqual([]);
 });

@@ -2,7 +2,6 @@
 // reader's own app.
 
 import type Client from 'cloudflare';
-import type * as Drizzle from 'drizzle-orm';
 import type * as React from 'react';
 import type {
   connect as connectClasses,
@@ -64,10 +63,6 @@ declare global {
   class ErrorBoundary extends React.Component<
     React.PropsWithChildren<{ fallback: React.ReactNode }>
   > {}
-
-  const eq: typeof Drizzle.eq;
-  const book: typeof import('./tables.ts').book;
-  const shelf: typeof import('./tables.ts').shelf;
 
   const Cloudflare: typeof Client;
   function clientOn(date: string): Client;

@@ -12,5 +12,6 @@ export { Orpc } from './classes/orpc.ts';
 export { Party } from './classes/party.ts';
 export { People } from './classes/people.ts';
 export { Qb } from './classes/qb.ts';
+export { Shelf } from './classes/shelf.ts';
 export { Stores } from './classes/stores.ts';
 export { Bases } from './classes/tinybase.ts';

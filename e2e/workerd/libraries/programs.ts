@@ -40,6 +40,9 @@ export const STORES: Program = { packageName: 'node:async_hooks', className: 'St
 /** Kysely with the dialect of this package. */
 export const PEOPLE: Program = { packageName: 'kysely', className: 'People', runs: true };
 
+/** Drizzle with the migrations of this package. */
+export const SHELF: Program = { packageName: 'drizzle-orm', className: 'Shelf', runs: true };
+
 /** The version that is installed. */
 export function installedVersion(packageName: string): string {
   const path = join(import.meta.dirname, '../../../node_modules', packageName, 'package.json');
