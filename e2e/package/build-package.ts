@@ -85,8 +85,8 @@ await bundle({
 // The libraries are the app's own; imports from the page's entry are types.
 await bundle({
   ...forBrowsers,
-  external: ['drizzle-orm', 'kysely', 'react'],
-  entryPoints: entryModules('drizzle', 'kysely', 'react'),
+  external: ['drizzle-orm', 'kysely', 'react', 'solid-js', 'svelte', 'vue'],
+  entryPoints: entryModules('drizzle', 'kysely', 'react', 'solid', 'svelte', 'vue'),
 });
 // The helper page of tests, and its worker.
 await bundle({

@@ -519,8 +519,8 @@ test('[PKG10] an app that only connects emits no worker of the package', {
 });
 
 test('[PKG6] an entry for a library imports that and nothing else', { tag: ONCE }, async () => {
-  for (const library of ['drizzle-orm', 'kysely', 'react']) {
-    const name = library.replace('-orm', '');
+  for (const library of ['drizzle-orm', 'kysely', 'react', 'solid-js', 'svelte', 'vue']) {
+    const name = library.replace(/-(orm|js)$/, '');
     const entry = join(directory, `node_modules/ctx-storage/dist/${name}.js`);
     const { metafile } = await bundle({
       entryPoints: [entry],

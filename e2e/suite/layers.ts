@@ -30,7 +30,11 @@ const WINGS: Readonly<Record<string, Wing>> = {
   'src/tools/vite': { on: [] },
   'src/tools/drizzle': { on: ['src/tools/migrate', 'src/shared/contract'] },
   'src/tools/kysely': { on: ['src/shared/contract'] },
-  'src/tools/react': { on: ['src/shared/contract'] },
+  'src/tools/observed': { on: ['src/shared/contract'] },
+  'src/tools/react': { on: ['src/tools/observed', 'src/shared/contract'] },
+  'src/tools/solid': { on: ['src/tools/observed', 'src/shared/contract'] },
+  'src/tools/svelte': { on: ['src/tools/observed', 'src/shared/contract'] },
+  'src/tools/vue': { on: ['src/tools/observed', 'src/shared/contract'] },
   'src/tools/undo': { on: ['src/shared'] },
   'src/tools/migrate': { on: ['src/shared/contract'] },
   'src/management': {
