@@ -9,6 +9,7 @@ const ENTRY_MODULES = {
   source: 'src/page/start/connect-source.ts',
   react: 'src/tools/react/index.ts',
   drizzle: 'src/tools/drizzle/index.ts',
+  history: 'src/tools/history/live-history.ts',
   kysely: 'src/tools/kysely/dialect.ts',
   solid: 'src/tools/solid/index.ts',
   svelte: 'src/tools/svelte/index.ts',

@@ -29,6 +29,7 @@ const WINGS: Readonly<Record<string, Wing>> = {
   'src/tools/playwright': { rooms: ['page', '.'], on: ['src/page', 'src/shared'] },
   'src/tools/vite': { on: [] },
   'src/tools/drizzle': { on: ['src/tools/migrate', 'src/shared/contract'] },
+  'src/tools/history': { on: ['src/shared'] },
   'src/tools/kysely': { on: ['src/shared/contract'] },
   'src/tools/observed': { on: ['src/shared/contract'] },
   'src/tools/react': { on: ['src/tools/observed', 'src/shared/contract'] },

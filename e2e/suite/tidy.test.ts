@@ -109,6 +109,7 @@ describe('source', () => {
       'src/page/start/connect-only.ts',
       'src/management/index.ts',
       'src/tools/drizzle/index.ts',
+      'src/tools/history/live-history.ts',
       'src/tools/kysely/dialect.ts',
       'src/tools/react/index.ts',
       'src/tools/solid/index.ts',

@@ -3,6 +3,7 @@
 import startDemo from 'virtual:ctx-storage/start';
 import { type ConnectOptions, connect, live, openStorage, withSignal } from '../../../src/index.ts';
 import { connectSource } from '../../../src/page/start/connect-source.ts';
+import { liveHistory } from '../../../src/tools/history/live-history.ts';
 import { migrate } from '../../../src/tools/migrate/migrate.ts';
 import { undoStack } from '../../../src/tools/undo/undo.ts';
 import type { Classes } from './objects-worker.ts';
@@ -29,6 +30,7 @@ const api = {
   live,
   withSignal,
   migrate,
+  liveHistory,
   undoStack,
   connectRooms,
   startRooms,
