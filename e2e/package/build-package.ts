@@ -72,7 +72,7 @@ await bundle({
   ...forWorkers,
   splitting: true,
   entryPoints: {
-    ...entryModules('objects', 'in-process', 'management', 'migrate', 'history', 'undo'),
+    ...entryModules('objects', 'in-process', 'management', 'migrate', 'history', 'socket', 'undo'),
     ...entryModules('async-hooks', 'cloudflare-email', 'diagnostics-channel'),
     // Entries of their own, so that a bundler takes only the files that are used.
     serve: 'worker/start/entries/serve.ts',

@@ -11,6 +11,7 @@ const ENTRY_MODULES = {
   drizzle: 'src/tools/drizzle/index.ts',
   history: 'src/tools/history/live-history.ts',
   kysely: 'src/tools/kysely/dialect.ts',
+  socket: 'src/tools/socket/reconnecting.ts',
   solid: 'src/tools/solid/index.ts',
   svelte: 'src/tools/svelte/index.ts',
   vue: 'src/tools/vue/index.ts',

@@ -33,6 +33,7 @@ const WINGS: Readonly<Record<string, Wing>> = {
   'src/tools/kysely': { on: ['src/shared/contract'] },
   'src/tools/observed': { on: ['src/shared/contract'] },
   'src/tools/react': { on: ['src/tools/observed', 'src/shared/contract'] },
+  'src/tools/socket': { on: ['src/shared'] },
   'src/tools/solid': { on: ['src/tools/observed', 'src/shared/contract'] },
   'src/tools/svelte': { on: ['src/tools/observed', 'src/shared/contract'] },
   'src/tools/vue': { on: ['src/tools/observed', 'src/shared/contract'] },

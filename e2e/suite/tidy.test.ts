@@ -112,6 +112,7 @@ describe('source', () => {
       'src/tools/history/live-history.ts',
       'src/tools/kysely/dialect.ts',
       'src/tools/react/index.ts',
+      'src/tools/socket/reconnecting.ts',
       'src/tools/solid/index.ts',
       'src/tools/svelte/index.ts',
       'src/tools/vue/index.ts',

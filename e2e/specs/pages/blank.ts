@@ -5,6 +5,7 @@ import { type ConnectOptions, connect, live, openStorage, withSignal } from '../
 import { connectSource } from '../../../src/page/start/connect-source.ts';
 import { liveHistory } from '../../../src/tools/history/live-history.ts';
 import { migrate } from '../../../src/tools/migrate/migrate.ts';
+import { reconnecting } from '../../../src/tools/socket/reconnecting.ts';
 import { undoStack } from '../../../src/tools/undo/undo.ts';
 import type { Classes } from './objects-worker.ts';
 import { startWriting, verifyWrites } from './writer.ts';
@@ -31,6 +32,7 @@ const api = {
   withSignal,
   migrate,
   liveHistory,
+  reconnecting,
   undoStack,
   connectRooms,
   startRooms,
