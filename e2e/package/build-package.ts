@@ -72,7 +72,7 @@ await bundle({
   ...forWorkers,
   splitting: true,
   entryPoints: {
-    ...entryModules('objects', 'in-process', 'management', 'migrate', 'undo'),
+    ...entryModules('objects', 'in-process', 'management', 'migrate', 'history', 'socket', 'undo'),
     ...entryModules('async-hooks', 'cloudflare-email', 'diagnostics-channel'),
     // Entries of their own, so that a bundler takes only the files that are used.
     serve: 'worker/start/entries/serve.ts',
@@ -82,11 +82,11 @@ await bundle({
     'rpc-target': 'src/shared/contract/rpc-target.ts',
   },
 });
-// React is the app's own; imports from the page's entry are types.
+// The libraries are the app's own; imports from the page's entry are types.
 await bundle({
   ...forBrowsers,
-  external: ['react'],
-  entryPoints: entryModules('react'),
+  external: ['drizzle-orm', 'kysely', 'react', 'solid-js', 'svelte', 'vue'],
+  entryPoints: entryModules('drizzle', 'kysely', 'react', 'solid', 'svelte', 'vue'),
 });
 // The helper page of tests, and its worker.
 await bundle({

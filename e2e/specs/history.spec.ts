@@ -7,6 +7,7 @@ import { LONG } from '../browsers/tags.ts';
 
 declare global {
   interface Window {
+    listed?: RemoteStorage;
     past?: { readonly storage: RemoteStorage; readonly moment: StorageMoment };
   }
 }
@@ -75,4 +76,31 @@ test('[HIST1] [HIST3] [HIST5] [HIST7] a page lists commits and reads an earlier 
     return [...results, await moment.get('n').catch((error) => error.code)];
   });
   expect(after).toEqual([10, 'later', 'MOMENT_CLOSED']);
+});
+
+test('[HIST12] a list of commits follows the commits of another tab, also after the leading tab has closed', {
+  tag: LONG,
+}, async ({ context, server }) => {
+  const leader = await openBlank(await context.newPage(), server);
+  const follower = await openBlank(await context.newPage(), server);
+  const put = (tab: typeof leader, label: string) =>
+    tab.evaluate(async (label) => {
+      const storage = await window.api.openStorage('listed');
+      await storage.labelled(label, (view) => view.put('key', label));
+      await storage.close();
+    }, label);
+  await put(leader, 'one');
+  await follower.evaluate(async () => {
+    window.listed = await window.api.openStorage('listed');
+    window.api.liveHistory(window.listed, { limit: 2 }).subscribe((commits = []) => {
+      document.title = commits.map(({ by }) => by?.label).join(', ');
+    });
+  });
+  await expect(follower).toHaveTitle('one');
+  await put(leader, 'two');
+  await expect(follower).toHaveTitle('two, one');
+  await leader.close();
+  await follower.waitForFunction(() => window.listed?.state === 'leading');
+  await put(follower, 'three');
+  await expect(follower).toHaveTitle('three, two');
 });

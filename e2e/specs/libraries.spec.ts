@@ -2,6 +2,7 @@
 
 import type { Page } from '@playwright/test';
 import type { Miniflare } from 'miniflare';
+import { IN_CLASS } from '../../src/testing/kysely-program.ts';
 import { expect, test } from '../browsers/fixtures.ts';
 import { LONG } from '../browsers/tags.ts';
 import {
@@ -10,7 +11,7 @@ import {
   inWorkerd,
   startInBrowser,
 } from '../workerd/libraries/engines.ts';
-import { PROGRAMS, type Program, STORES } from '../workerd/libraries/programs.ts';
+import { PEOPLE, PROGRAMS, type Program, SHELF, STORES } from '../workerd/libraries/programs.ts';
 import { startWorkerd } from '../workerd/libraries/workerd.ts';
 
 let workerd: Miniflare;
@@ -126,6 +127,23 @@ test(`[LIB5] ${OTHERS.join(', ')} find what they find in workerd`, { tag: LONG }
   for (const name of OTHERS) {
     await test.step(name, () => findings(storagePage, name));
   }
+});
+
+test('[KYSELY1] [KYSELY2] [KYSELY3] a class uses `ctx-storage/kysely` with the results of workerd', {
+  tag: LONG,
+}, async ({ storagePage }) => {
+  await startInBrowser(storagePage);
+  expect(await findings(storagePage, PEOPLE)).toEqual(IN_CLASS);
+});
+
+test('[DRIZZLE3] a class makes the migrations of drizzle-kit with the results of workerd', {
+  tag: LONG,
+}, async ({ storagePage }) => {
+  await startInBrowser(storagePage);
+  expect(await findings(storagePage, SHELF)).toEqual({
+    made: [['0000_quick_hawk', '0001_slow_owl'], []],
+    found: [{ id: 1, name: 'Ursula', tags: ['a'], books: [] }],
+  });
 });
 
 test('[LIB6] [LIB7] AsyncLocalStorage follows code across the promises it awaits', async ({

@@ -518,22 +518,25 @@ test('[PKG10] an app that only connects emits no worker of the package', {
   });
 });
 
-test('[PKG6] the hooks import react and nothing else', { tag: ONCE }, async () => {
-  const hooks = join(directory, 'node_modules/ctx-storage/dist/react.js');
-  const { metafile } = await bundle({
-    entryPoints: [hooks],
-    bundle: true,
-    format: 'esm',
-    packages: 'external',
-    write: false,
-    metafile: true,
-  });
-  const [{ imports, inputs }] = Object.values(metafile.outputs) as [(typeof metafile.outputs)[0]];
-  expect(new Set(imports.map(({ path }) => path))).toEqual(new Set(['react']));
-  expect(Object.keys(inputs)).toHaveLength(1);
-  const text = readFileSync(hooks, 'utf8');
-  expect(text.length).toBeLessThan(10_240);
-  expect(text).not.toContain('new Worker');
+test('[PKG6] an entry for a library imports that and nothing else', { tag: ONCE }, async () => {
+  for (const library of ['drizzle-orm', 'kysely', 'react', 'solid-js', 'svelte', 'vue']) {
+    const name = library.replace(/-(orm|js)$/, '');
+    const entry = join(directory, `node_modules/ctx-storage/dist/${name}.js`);
+    const { metafile } = await bundle({
+      entryPoints: [entry],
+      bundle: true,
+      format: 'esm',
+      packages: 'external',
+      write: false,
+      metafile: true,
+    });
+    const [{ imports, inputs }] = Object.values(metafile.outputs) as [(typeof metafile.outputs)[0]];
+    expect(new Set(imports.map(({ path }) => packageOf(path)))).toEqual(new Set([library]));
+    expect(Object.keys(inputs)).toHaveLength(1);
+    const text = readFileSync(entry, 'utf8');
+    expect(text.length, library).toBeLessThan(10_240);
+    expect(text).not.toContain('new Worker');
+  }
 });
 
 const TYPED_CLASSES: Readonly<Record<string, string>> = {

@@ -27,7 +27,7 @@ export const MODULE_STATE: Readonly<Record<string, string>> = {
     'numbers must differ in all connections of a realm',
   'src/shared/calls/membrane/signal.ts received': BY_OBJECT,
   'src/tools/playwright/test-objects.ts known': BY_OBJECT,
-  'src/tools/react/use-live.ts lives':
+  'src/tools/observed/observed-live.ts lives':
     'facts about each handle, which it does not keep alive: components share live values',
   'src/shared/values/blob-bytes.ts thread': 'a thread of Node, started by the first Blob',
   'src/shared/values/byte-reader.ts cache':
@@ -77,6 +77,7 @@ export const MODULE_STATE: Readonly<Record<string, string>> = {
 };
 
 const PUBLIC_TYPE = 'the public interface, and the class that implements it';
+const FRAMEWORK = 'the same hook in the entry of each framework';
 const PLATFORM = 'the same export of the entry of each platform';
 
 /** Names that two modules of a product declare and export. */
@@ -94,10 +95,14 @@ export const SHARED_NAMES: Readonly<Record<string, string>> = {
   createObjects: PLATFORM,
   evictDurableObject: PLATFORM,
   listDurableObjectIds: PLATFORM,
+  migrate: 'for a storage, and under the name of Drizzle’s own for a database of Drizzle',
   reset: PLATFORM,
   runDurableObjectAlarm: PLATFORM,
   runInDurableObject: PLATFORM,
   serve: PLATFORM,
+  useConnectionStatus: FRAMEWORK,
+  useLive: FRAMEWORK,
+  useUndo: FRAMEWORK,
 };
 
 /** Tests without a rule: `file`, a folder, or `file title` as far as it goes, and why. */

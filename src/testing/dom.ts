@@ -5,7 +5,9 @@
 import { Window } from 'happy-dom';
 
 const window = new Window();
+const { Element, SVGElement, HTMLElement, Node, Text, Comment } = window;
 const globals = {
+  ...{ Element, SVGElement, HTMLElement, Node, Text, Comment },
   window,
   document: window.document,
   navigator: window.navigator,

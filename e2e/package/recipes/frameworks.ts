@@ -1,12 +1,12 @@
-// Small apps around the recipes of docs/live.md, one for each framework: notes of a tag, which can change.
+// Small apps around the examples of docs/live.md, one for each framework: notes of a tag, which can change.
 
 import Notes from 'recipe:live.svelte';
-import { useLive as useLiveInSolid } from 'recipe:solid.ts';
-import { useLive as useLiveInVue } from 'recipe:vue.ts';
+import VueNotes from 'recipe:live.vue';
 import { createRenderEffect, createRoot, createSignal } from 'solid-js';
 import { mount, unmount } from 'svelte';
 import { createApp, h, ref } from 'vue';
-import type { Live, LiveState, RemoteStorage } from '../../../src/index.ts';
+import type { Live, RemoteStorage } from '../../../src/index.ts';
+import { useLive } from '../../../src/tools/solid/index.ts';
 import { props } from './props.svelte.js';
 
 interface Note {
@@ -15,12 +15,6 @@ interface Note {
 }
 
 type Sql = Pick<RemoteStorage['sql'], 'live'>;
-
-/** A state as text. */
-function textOf({ status, value, error }: LiveState<Note[]>): string {
-  if (status === 'failed') return `failed: ${error}`;
-  return status === 'pending' ? status : value.map(({ body }) => body).join(', ');
-}
 
 const QUERY = 'SELECT id, body FROM note WHERE tag = ?';
 
@@ -33,21 +27,17 @@ interface Shown {
 const frameworks: Record<string, (sql: Sql, element: HTMLElement) => Shown> = {
   vue(sql, element) {
     const tag = ref('a');
-    const app = createApp({
-      setup() {
-        const state = useLiveInVue<Note[]>(() => sql.live(QUERY, tag.value) as Live<never>);
-        return () => h('p', textOf(state.value));
-      },
-    });
+    const app = createApp(() => h(VueNotes, { storage: { sql }, tag: tag.value }));
     app.mount(element);
     return { choose: (name) => (tag.value = name), end: () => app.unmount() };
   },
   solid(sql, element) {
     return createRoot((end) => {
       const [tag, choose] = createSignal('a');
-      const state = useLiveInSolid<Note[]>(() => sql.live(QUERY, tag()) as Live<never>);
+      const notes = useLive<Note[]>(() => sql.live(QUERY, tag()) as Live<never>);
       createRenderEffect(() => {
-        element.textContent = textOf(state());
+        const bodies = (notes.value ?? []).map(({ body }) => body);
+        element.textContent = `${notes.error ?? ''}${bodies.join('')}`;
       });
       return { choose, end };
     });

@@ -1,17 +1,10 @@
-// The recipes, as the pages that use them import them.
+// The examples, as the page that shows them imports them.
 
-declare module 'recipe:vue.ts' {
-  import type { ShallowRef } from 'vue';
-  import type { Live, LiveState } from '../../../src/index.ts';
+declare module 'recipe:live.vue' {
+  import type { Component } from 'vue';
 
-  export function useLive<T>(read: () => Live<T>): ShallowRef<LiveState<T>>;
-}
-
-declare module 'recipe:solid.ts' {
-  import type { Accessor } from 'solid-js';
-  import type { Live, LiveState } from '../../../src/index.ts';
-
-  export function useLive<T>(read: () => Live<T>): Accessor<LiveState<T>>;
+  const component: Component;
+  export default component;
 }
 
 declare module 'recipe:live.svelte' {
@@ -19,18 +12,4 @@ declare module 'recipe:live.svelte' {
 
   const component: Component<Record<string, unknown>>;
   export default component;
-}
-
-declare module 'recipe:drizzle.ts' {
-  import type { SqliteRemoteDatabase } from 'drizzle-orm/sqlite-proxy';
-  import type { RemoteStorage } from '../../../src/index.ts';
-
-  export function drizzleOn(storage: RemoteStorage): SqliteRemoteDatabase;
-}
-
-declare module 'recipe:kysely.ts' {
-  import type { Dialect } from 'kysely';
-  import type { RemoteStorage } from '../../../src/index.ts';
-
-  export function storageDialect(storage: RemoteStorage): Dialect;
 }

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 import { compile, compileModule } from 'svelte/compiler';
+import { compileScript, parse } from 'vue/compiler-sfc';
 import { REPOSITORY } from '../../browsers/server.ts';
 
 /** The only code block of a document that contains the text. */
@@ -16,8 +17,7 @@ export function recipeOf(document: string, text: string): string {
 }
 
 /**
- * Bundles a page that uses recipes: `recipe:name.ts` or `recipe:name.svelte` is the recipe of this name. Types of
- * the package are all that recipes import of it.
+ * Bundles a page that uses examples: `recipe:name.svelte` or `recipe:name.vue` is the example of this name.
  */
 export async function bundlePage(
   page: string,
@@ -29,6 +29,10 @@ export async function bundlePage(
     format: 'iife',
     target: 'es2023',
     conditions: ['browser'],
+    alias: {
+      'ctx-storage/svelte': join(REPOSITORY, 'src/tools/svelte/index.ts'),
+      'ctx-storage/vue': join(REPOSITORY, 'src/tools/vue/index.ts'),
+    },
     define: { 'process.env.NODE_ENV': '"production"' },
     write: false,
     logLevel: 'error',
@@ -44,11 +48,16 @@ const recipePlugin = (recipes: Readonly<Record<string, string>>): Plugin => ({
     bundle.onLoad({ filter: /./, namespace: 'recipe' }, ({ path }) => {
       const name = path.slice('recipe:'.length);
       const code = recipes[name]!;
-      const contents = name.endsWith('.svelte') ? compile(code, {}).js.code : code;
+      const contents = name.endsWith('.svelte') ? compile(code, {}).js.code : ofVue(code);
       return { contents, loader: 'ts', resolveDir: REPOSITORY };
     });
   },
 });
+
+function ofVue(code: string): string {
+  const { descriptor } = parse(code);
+  return compileScript(descriptor, { id: 'example', inlineTemplate: true }).content;
+}
 
 /** Modules with Svelte's runes. */
 const sveltePlugin: Plugin = {

@@ -17,14 +17,11 @@ const BLOCK = /^```(ts|tsx)\n([\s\S]*?)^```$/gm;
 /** The first line of a file in a block, which names it. */
 const FILE = /^\/\/ ([\w./-]+\.tsx?)\b.*$/gm;
 
-/** Documents whose blocks without an import continue the one before. */
-const CONTINUED = ['docs/query-builders.md'];
-
 /** The modules in TypeScript of a document. */
 export function modulesOf(document: string): CodeModule[] {
   const text = readSource(document);
   const folder = basename(document, '.md');
-  const modules = [...text.matchAll(BLOCK)].flatMap(({ 1: kind, 2: code, index }) => {
+  return [...text.matchAll(BLOCK)].flatMap(({ 1: kind, 2: code, index }) => {
     const line = text.slice(0, index).split('\n').length;
     const place = `${document}:${line}`;
     const starts = [...code!.matchAll(FILE)].map((found) => ({ at: found.index, name: found[1]! }));
@@ -35,12 +32,4 @@ export function modulesOf(document: string): CodeModule[] {
       code: code!.slice(i === 0 ? 0 : at, starts[i + 1]?.at),
     }));
   });
-  if (!CONTINUED.includes(document)) return modules;
-  const whole: CodeModule[] = [];
-  for (const module of modules) {
-    const begins = whole.length === 0 || /^import /m.test(module.code);
-    const last = begins ? module : whole.pop()!;
-    whole.push(begins ? module : { ...last, code: `${last.code}\n${module.code}` });
-  }
-  return whole;
 }

@@ -2,8 +2,6 @@
 // reader's own app.
 
 import type Client from 'cloudflare';
-import type * as Drizzle from 'drizzle-orm';
-import type * as KyselyModule from 'kysely';
 import type * as React from 'react';
 import type {
   connect as connectClasses,
@@ -65,12 +63,6 @@ declare global {
   class ErrorBoundary extends React.Component<
     React.PropsWithChildren<{ fallback: React.ReactNode }>
   > {}
-
-  type Schema = { person: { name: string }; total: { people: number } };
-  const Kysely: typeof KyselyModule.Kysely;
-  const eq: typeof Drizzle.eq;
-  const book: typeof import('./tables.ts').book;
-  const shelf: typeof import('./tables.ts').shelf;
 
   const Cloudflare: typeof Client;
   function clientOn(date: string): Client;

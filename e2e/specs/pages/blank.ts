@@ -3,7 +3,9 @@
 import startDemo from 'virtual:ctx-storage/start';
 import { type ConnectOptions, connect, live, openStorage, withSignal } from '../../../src/index.ts';
 import { connectSource } from '../../../src/page/start/connect-source.ts';
+import { liveHistory } from '../../../src/tools/history/live-history.ts';
 import { migrate } from '../../../src/tools/migrate/migrate.ts';
+import { reconnecting } from '../../../src/tools/socket/reconnecting.ts';
 import { undoStack } from '../../../src/tools/undo/undo.ts';
 import type { Classes } from './objects-worker.ts';
 import { startWriting, verifyWrites } from './writer.ts';
@@ -29,6 +31,8 @@ const api = {
   live,
   withSignal,
   migrate,
+  liveHistory,
+  reconnecting,
   undoStack,
   connectRooms,
   startRooms,

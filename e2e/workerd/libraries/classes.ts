@@ -10,6 +10,8 @@ export { Hono } from './classes/hono.ts';
 export { Kysely } from './classes/kysely.ts';
 export { Orpc } from './classes/orpc.ts';
 export { Party } from './classes/party.ts';
+export { People } from './classes/people.ts';
 export { Qb } from './classes/qb.ts';
+export { Shelf } from './classes/shelf.ts';
 export { Stores } from './classes/stores.ts';
 export { Bases } from './classes/tinybase.ts';

@@ -37,6 +37,12 @@ export const PROGRAMS: readonly Program[] = [
 /** Not a library, but the API that libraries need. */
 export const STORES: Program = { packageName: 'node:async_hooks', className: 'Stores', runs: true };
 
+/** Kysely with the dialect of this package. */
+export const PEOPLE: Program = { packageName: 'kysely', className: 'People', runs: true };
+
+/** Drizzle with the migrations of this package. */
+export const SHELF: Program = { packageName: 'drizzle-orm', className: 'Shelf', runs: true };
+
 /** The version that is installed. */
 export function installedVersion(packageName: string): string {
   const path = join(import.meta.dirname, '../../../node_modules', packageName, 'package.json');

@@ -2,7 +2,7 @@
 
 import type { Miniflare } from 'miniflare';
 import { startInWorkerd } from '../workerd.ts';
-import { PROGRAMS, STORES } from './programs.ts';
+import { PEOPLE, PROGRAMS, SHELF, STORES } from './programs.ts';
 
 const MAIN = `
   export * from './classes.ts';
@@ -22,7 +22,7 @@ export function startWorkerd(): Promise<Miniflare> {
     folder: import.meta.dirname,
     name: 'libraries',
     classes: Object.fromEntries(
-      [...PROGRAMS, STORES].map(({ className }) => [className, className]),
+      [...PROGRAMS, PEOPLE, SHELF, STORES].map(({ className }) => [className, className]),
     ),
     compatibilityDate: '2026-01-30',
     isSilent: true, // agents prints the errors that its clients ask for

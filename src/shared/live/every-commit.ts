@@ -21,3 +21,41 @@ export function followCommits(
     { onError },
   );
 }
+
+export interface CommitReading {
+  /** Reads something of the object. Its errors are told to `onError`, unless the reading is over. */
+  readonly read: (isOver: () => boolean) => Promise<void>;
+  readonly onError: (error: unknown) => void;
+  /** Follows each reading: an object may be busy. */
+  readonly pause: () => Promise<void>;
+}
+
+/** Reads now, and again after commits, one reading at a time. The last commit is never missed. */
+export function readAfterCommits(
+  storage: Pick<StorageHandle, 'sql'>,
+  { read, onError, pause }: CommitReading,
+): () => void {
+  let isOver = false;
+  let isReading = false;
+  let isDue = false;
+  const update = async () => {
+    isDue = true;
+    if (isReading) return;
+    isReading = true;
+    while (isDue && !isOver) {
+      isDue = false;
+      try {
+        await read(() => isOver);
+      } catch (error) {
+        if (!isOver) onError(error);
+      }
+      if (!isOver) await pause();
+    }
+    isReading = false;
+  };
+  const end = followCommits(storage, () => void update(), onError);
+  return () => {
+    isOver = true;
+    end();
+  };
+}

@@ -2,41 +2,21 @@
 
 import { useEffect } from 'preact/hooks';
 import type { StorageHandle } from '../../shared/contract/storage.ts';
-import { followCommits } from '../../shared/live/every-commit.ts';
+import { type CommitReading, readAfterCommits } from '../../shared/live/every-commit.ts';
 
 /** A reading of a busy object is followed by a pause. */
 const PAUSE_MS = 200;
 
+const pause = () => new Promise<void>((resolve) => setTimeout(resolve, PAUSE_MS));
+
 /** Reads something of an object, again after each commit; one reading at a time, five in a second at most. */
 export function useCommits(
   storage: StorageHandle | null,
-  read: (isOver: () => boolean) => Promise<void>,
+  read: CommitReading['read'],
   onError: (error: unknown) => void,
 ): void {
   useEffect(() => {
     if (storage === null) return;
-    let isOver = false;
-    let isReading = false;
-    let isDue = false;
-    const update = async () => {
-      isDue = true;
-      if (isReading) return;
-      isReading = true;
-      while (isDue && !isOver) {
-        isDue = false;
-        try {
-          await read(() => isOver);
-        } catch (error) {
-          if (!isOver) onError(error);
-        }
-        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-      }
-      isReading = false;
-    };
-    const end = followCommits(storage, () => void update(), onError);
-    return () => {
-      isOver = true;
-      end();
-    };
+    return readAfterCommits(storage, { read, onError, pause });
   }, [storage]);
 }

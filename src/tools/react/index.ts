@@ -2,6 +2,8 @@
 //
 // It has no code of the page's entry, and uses only the interface of that entry's objects.
 
-export { type ConnectionSnapshot, useConnectionStatus } from './use-connection-status.ts';
+export type { ConnectionSnapshot } from '../observed/observed-connection.ts';
+export type { UndoControls } from '../observed/observed-undo.ts';
+export { useConnectionStatus } from './use-connection-status.ts';
 export { useLive, useLiveValue } from './use-live.ts';
-export { type UndoControls, useUndo } from './use-undo.ts';
+export { useUndo } from './use-undo.ts';

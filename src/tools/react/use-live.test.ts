@@ -15,49 +15,16 @@ import {
 } from 'react';
 import { createRoot, type Root } from 'react-dom/client';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Live } from '../../shared/contract/live.ts';
-import { liveIdentity } from '../../shared/live/live-identity.ts';
-import { type LiveSink, LiveValue } from '../../shared/live/live-value.ts';
-import { deserialize } from '../../shared/values/decode.ts';
-import { serialize } from '../../shared/values/encode.ts';
+import { fakeLives } from '../../testing/fake-lives.ts';
 import { useLive, useLiveValue } from './index.ts';
 
-/** A handle: `read` makes live values as `storage.live` does, a new one each time. */
-function createHandle() {
-  const owner = {};
-  const open = new Map<LiveSink, unknown>();
-  const counts = { opened: 0, closed: 0 };
-  const sinksOf = (key: unknown) => [...open].filter(([, each]) => each === key);
-  const each = (key: unknown, report: (sink: LiveSink) => void) => {
-    for (const [sink] of sinksOf(key)) report(sink);
-  };
-  return {
-    counts,
-    open: () => [...open.values()],
-    read<T = string>(key: unknown): Live<T> {
-      const source = (sink: LiveSink) => {
-        open.set(sink, key);
-        counts.opened += 1;
-        return () => {
-          open.delete(sink);
-          counts.closed += 1;
-        };
-      };
-      return new LiveValue<T>(source, deserialize as never, liveIdentity(owner, key));
-    },
-    result: (key: unknown, value: unknown) => each(key, (sink) => sink.result(serialize(value))),
-    kept: (key: unknown, value: unknown) => each(key, (sink) => void sink.kept?.(serialize(value))),
-    fail: (key: unknown, error: unknown) => each(key, (sink) => sink.failed(error)),
-  };
-}
-
-let handle: ReturnType<typeof createHandle>;
+let handle: ReturnType<typeof fakeLives>;
 let root: Root;
 let element: HTMLElement;
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  handle = createHandle();
+  handle = fakeLives();
   element = document.createElement('div');
   root = createRoot(element, { onCaughtError() {} });
 });

@@ -7,14 +7,7 @@
 import { useMemo, useSyncExternalStore } from 'react';
 import { storageError } from '../../shared/contract/errors.ts';
 import type { Live, LiveState } from '../../shared/contract/live.ts';
-import { SharedLives } from './shared-lives.ts';
-
-const lives = new SharedLives((delayMs, task) => {
-  const timer = setTimeout(task, delayMs);
-  return () => clearTimeout(timer);
-});
-
-const PENDING = { status: 'pending', value: undefined, error: undefined } as const;
+import { observeLive } from '../observed/observed-live.ts';
 
 /**
  * The state of a live value: `{ status: 'pending' | 'stale' | 'ready' | 'failed', value, error }`, again after each
@@ -27,8 +20,8 @@ const PENDING = { status: 'pending', value: undefined, error: undefined } as con
  * @throws StorageError INVALID_ARGUMENT
  */
 export function useLive<T>(live: Live<T>): LiveState<T> {
-  const shown = useShown('useLive', live);
-  return useSyncExternalStore(shown.subscribe, shown.state, () => PENDING);
+  const { subscribe, snapshot, initial } = useObserved('useLive', live);
+  return useSyncExternalStore(subscribe, snapshot, () => initial);
 }
 
 /**
@@ -41,39 +34,18 @@ export function useLive<T>(live: Live<T>): LiveState<T> {
  * @throws StorageError INVALID_ARGUMENT, and the errors of the live value
  */
 export function useLiveValue<T>(live: Live<T>): T {
-  const shown = useShown('useLiveValue', live);
-  const { status, value, error } = useSyncExternalStore(shown.subscribe, shown.state, onServer);
-  if (status === 'pending') throw shown.first();
+  const { subscribe, snapshot, first } = useObserved('useLiveValue', live);
+  const { status, value, error } = useSyncExternalStore(subscribe, snapshot, onServer);
+  if (status === 'pending') throw first();
   if (status === 'failed') throw error;
   return value as T;
 }
 
-interface Shown<T> {
-  readonly subscribe: (changed: () => void) => () => void;
-  readonly state: () => LiveState<T>;
-  readonly first: () => Promise<void>;
-}
-
-function useShown<T>(hook: string, live: Live<T>): Shown<T> {
-  const { owner, key } = mustBeLive(hook, live).identity;
+function useObserved<T>(hook: string, live: Live<T>) {
+  const observed = observeLive(hook, live);
+  const { owner, key } = live.identity;
   // Of equal live values the first one is kept.
-  return useMemo(
-    () => ({
-      subscribe: (changed) => lives.subscribe(live, changed),
-      state: () => lives.state(live),
-      first: () => lives.first(live),
-    }),
-    [owner, key],
-  );
-}
-
-function mustBeLive<T>(hook: string, live: Live<T>): Live<T> {
-  if (typeof live?.identity === 'object') return live;
-  throw storageError(
-    'INVALID_ARGUMENT',
-    `${hook}: takes a live value: of storage.live(), storage.sql.live() or a method of live(stub). A function ` +
-      'that makes one, a promise and the cursor of exec() are not live values.',
-  );
+  return useMemo(() => observed, [owner, key]);
 }
 
 function onServer(): never {

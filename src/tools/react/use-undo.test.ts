@@ -5,30 +5,8 @@ import { createRoot } from 'react-dom/client';
 import { renderToString } from 'react-dom/server';
 import { expect, test } from 'vitest';
 import type { UndoStack } from '../../shared/contract/undo.ts';
+import { FakeStack } from '../../testing/fake-stack.ts';
 import { useUndo } from './index.ts';
-
-const NOTHING = { canUndo: false, canRedo: false, undoLabel: null, redoLabel: null };
-
-class FakeStack extends EventTarget {
-  state = { ...NOTHING, conflict: null, error: null };
-  readonly calls: string[] = [];
-  become(change: object): void {
-    this.state = { ...this.state, ...change };
-    this.dispatchEvent(new Event('change'));
-  }
-  async undo() {
-    this.calls.push('undo');
-    return true;
-  }
-  async redo() {
-    this.calls.push('redo');
-    return true;
-  }
-  skip() {
-    this.calls.push('skip');
-    return true;
-  }
-}
 
 let rendered = 0;
 let functions: ReturnType<typeof useUndo>[] = [];

@@ -4,7 +4,7 @@
 // made again within a task, as StrictMode does, does not restart it. It also runs for a component that waits
 // for the first value, until that component shows it, or has not come for a while.
 //
-// Does not know React.
+// Does not know the framework of the components.
 
 import type { Live, LiveState } from '../../shared/contract/live.ts';
 
