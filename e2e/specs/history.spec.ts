@@ -104,3 +104,49 @@ test('[HIST12] a list of commits follows the commits of another tab, also after 
   await put(follower, 'three');
   await expect(follower).toHaveTitle('three, two');
 });
+
+test('[HIST8] [HIST11] the bounds of the tab whose worker leads discard history, and those of a page cannot be changed', async ({
+  context,
+  server,
+}) => {
+  const leader = await openBlank(await context.newPage(), server);
+  const seen = await leader.evaluate(async () => {
+    const history = { days: 7, bytes: 0 };
+    const storage = await window.api.openStorage('bounded', { history });
+    const codeOf = (refused: Promise<unknown>) => refused.then(String, (error) => error.code);
+    const bookmarks: string[] = [];
+    for (let i = 0; i < 40; i++) {
+      await storage.put('text', String.fromCharCode(97 + (i % 26)).repeat(100_000));
+      bookmarks.push(await storage.getCurrentBookmark());
+    }
+    return {
+      first: await codeOf(storage.at(bookmarks[0]!)),
+      long: await codeOf(storage.at(new Date(Date.now() - 8 * 86_400_000))),
+      undone: await (await storage.at(bookmarks.at(-2)!)).get('text'),
+      other: await codeOf(window.api.openStorage('bounded', { history: { days: 6 } })),
+      wrong: await codeOf(window.api.openStorage('bounded', { history: { days: 31 } })),
+    };
+  });
+  expect(seen).toEqual({
+    first: 'BOOKMARK_UNAVAILABLE',
+    long: 'BOOKMARK_UNAVAILABLE',
+    undone: 'm'.repeat(100_000),
+    other: 'INVALID_ARGUMENT',
+    wrong: 'INVALID_ARGUMENT',
+  });
+  // Another tab's bounds are in force once its worker leads.
+  const follower = await openBlank(await context.newPage(), server);
+  await follower.evaluate(async () => {
+    await window.api.openStorage('bounded', { history: { bytes: 50e6 } });
+  });
+  await leader.close();
+  const kept = await follower.evaluate(async () => {
+    const storage = await window.api.openStorage('bounded');
+    const first = await storage.getCurrentBookmark();
+    for (let i = 0; i < 40; i++) {
+      await storage.put('text', String.fromCharCode(97 + (i % 26)).repeat(100_000));
+    }
+    return (await storage.at(first)).get('text');
+  });
+  expect(kept).toBe('n'.repeat(100_000));
+});
