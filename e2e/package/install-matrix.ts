@@ -9,7 +9,15 @@
 //   --build-only  stops before a browser is opened
 
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -28,6 +36,8 @@ import { checkTypes } from './type-matrix.ts';
  * reloads.
  */
 const PAGE_MS_MAX = 60_000;
+
+const NODE_MAJOR = Number.parseInt(process.versions.node, 10);
 
 const { values } = parseArgs({
   options: {
@@ -49,6 +59,10 @@ try {
   const built: [MatrixProject, string][] = [];
   for (const [index, project] of PROJECTS.entries()) {
     if (!isWanted(project.name)) continue;
+    if (NODE_MAJOR < (project.nodeMajor ?? 0)) {
+      console.log(`${project.name}: left out, because it needs Node ${project.nodeMajor}`);
+      continue;
+    }
     const root = join(folder, `project-${index}`);
     if (existsSync(join(root, 'built'))) built.push([project, root]);
     else if (attempt(`${project.name}, installation and build`, () => make(project, root, file))) {
@@ -65,13 +79,29 @@ console.log(`${passed} passed, ${failed} failed`);
 if (failed > 0 || passed === 0) process.exitCode = 1;
 
 /** Installs the project, and runs its build. */
-function make({ files, packages, build }: MatrixProject, root: string, file: string): void {
+function make(project: MatrixProject, root: string, file: string): void {
+  const { files, packages, isManager, build } = project;
   for (const [path, text] of Object.entries({ ...FILES, ...files })) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text);
   }
-  run(root, 'npm', ['install', '--no-audit', '--no-fund', ...packages, file]);
+  const install = (folder: string, names: readonly string[]) =>
+    run(folder, 'npm', ['install', '--no-audit', '--no-fund', ...names]);
+  if (isManager) {
+    copyFileSync(file, join(root, 'ctx-storage.tgz'));
+    mkdirSync(join(root, 'manager'), { recursive: true });
+    writeFileSync(join(root, 'manager/package.json'), '{}');
+    install(join(root, 'manager'), packages);
+  } else install(root, [...packages, file]);
   for (const command of build) run(root, process.execPath, command);
+}
+
+/** The project, with the installed version of its tool. */
+function titleWith({ name, packages: [first], isManager }: MatrixProject, root: string): string {
+  if (first === undefined) return name;
+  const tool = join('node_modules', first.replace(/(?<=.)@[^/]*$/, ''), 'package.json');
+  const path = join(root, isManager ? 'manager' : '', tool);
+  return `${name} (${JSON.parse(readFileSync(path, 'utf8')).version})`;
 }
 
 function run(cwd: string, program: string, parameters: readonly string[]): void {
@@ -95,13 +125,14 @@ async function openAll(built: readonly (readonly [MatrixProject, string])[]): Pr
   try {
     await profile.launch();
     for (const [project, root] of built) {
+      const title = titleWith(project, root);
       for (const served of project.served) {
         const { origin, end } = await serve(root, served);
         try {
           for (const path of served.pages ?? PAGES) {
             const page = await profile.newPage();
             await page.goto(`${origin}/${path}`);
-            report(`${project.name}, ${served.what}, ${path}`, await titleOf(page));
+            report(`${title}, ${served.what}, ${path}`, await titleOf(page));
             await page.close();
           }
         } finally {

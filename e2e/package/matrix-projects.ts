@@ -3,8 +3,12 @@
 /** One tool, and the parts of it that are tried. */
 export interface MatrixProject {
   readonly name: string;
-  /** The packages that npm installs next to this package. */
+  /** The packages that npm installs next to this package; the version of the first is reported. */
   readonly packages: readonly string[];
+  /** npm installs only these, in a folder `manager`: the first steps of `build` install the rest by it. */
+  readonly isManager?: boolean;
+  /** The project is left out on an older Node. */
+  readonly nodeMajor?: number;
   /** Besides the files of all projects. */
   readonly files: Readonly<Record<string, string>>;
   /** Run one after the other; each must succeed. The program is run by Node. */
@@ -122,6 +126,81 @@ function vite(range: string): MatrixProject {
   };
 }
 
+const ADAPTER = `import adapter from '@sveltejs/adapter-static';`;
+const SVELTE_KIT = `import { sveltekit } from '@sveltejs/kit/vite';`;
+
+/** Prerendered pages; the calls are made in the browser. */
+function svelteKit(
+  range: string,
+  packages: readonly string[],
+  config: Readonly<Record<string, string>>,
+  nodeMajor: number,
+): MatrixProject {
+  const program = 'node_modules/vite/bin/vite.js';
+  const page = (head: string, body: string) => `<script>
+      import { onMount } from 'svelte';
+      ${head}
+      onMount(() => { ${title(body)} });
+    </script>`;
+  return {
+    name: `SvelteKit ${range}`,
+    packages: [`@sveltejs/kit@${range}`, 'svelte@5', ...packages],
+    nodeMajor,
+    files: {
+      ...config,
+      // Its development server serves no other folder.
+      'src/objects.worker.js': FILES['objects.worker.js']!,
+      'src/app.html': '<head>%sveltekit.head%</head><body><div>%sveltekit.body%</div></body>',
+      'src/routes/+layout.js': 'export const prerender = true;',
+      'src/routes/+page.svelte': '<a href="/storage">Storage</a> <a href="/classes">Classes</a>',
+      'src/routes/storage/+page.svelte': page("import { openStorage } from 'ctx-storage';", OPEN),
+      'src/routes/classes/+page.svelte': page(
+        `import { connect } from 'ctx-storage';
+        const start = () =>
+          new Worker(new URL('../../objects.worker.js', import.meta.url), { type: 'module' });`,
+        CALL,
+      ),
+    },
+    build: [[program, 'build'], SERVER],
+    served: [
+      { what: 'build', folder: 'build' },
+      { what: 'development', command: [program], pages: ['storage', 'classes'] },
+    ],
+  };
+}
+
+/** A package manager that is not npm: `install` is followed by packages, `run` by a program that was installed. */
+function manager(
+  name: string,
+  packages: readonly string[],
+  install: readonly string[],
+  run: readonly string[],
+): MatrixProject {
+  return {
+    name,
+    packages,
+    isManager: true,
+    files: {
+      'yarn.lock': '',
+      'vite.config.js': `export default {
+        build: { target: 'esnext', rollupOptions: { input: ['storage.html', 'classes.html'] } },
+      };`,
+    },
+    build: [
+      [...install, 'vite@8', 'ctx-storage@file:./ctx-storage.tgz'],
+      [...run, 'vite', 'build'],
+      [...run, 'ctx-storage', '--version'],
+    ],
+    served: [
+      { what: 'development', command: [...run, 'vite'] },
+      { what: 'build', folder: 'dist' },
+    ],
+  };
+}
+
+const PNPM = 'manager/node_modules/pnpm/bin/pnpm.mjs';
+const YARN = 'manager/node_modules/@yarnpkg/cli-dist/bin/yarn.js';
+
 const map = (path: string) =>
   `<script type="importmap">{ "imports": { "ctx-storage": "${path}/index.js" } }</script>`;
 
@@ -211,6 +290,26 @@ export const PROJECTS: readonly MatrixProject[] = [
       },
     ],
   },
+  svelteKit(
+    '2',
+    ['@sveltejs/adapter-static@3', '@sveltejs/vite-plugin-svelte@6', 'vite@7'],
+    {
+      'svelte.config.js': `${ADAPTER} export default { kit: { adapter: adapter() } };`,
+      'vite.config.js': `${SVELTE_KIT} export default { plugins: [sveltekit()] };`,
+    },
+    20,
+  ),
+  svelteKit(
+    '3',
+    ['@sveltejs/adapter-static@4', '@sveltejs/vite-plugin-svelte@7', 'vite@8', 'typescript@6'],
+    {
+      'vite.config.js': `${ADAPTER} ${SVELTE_KIT}
+        export default { plugins: [sveltekit({ adapter: adapter() })] };`,
+    },
+    22,
+  ),
+  manager('pnpm', ['pnpm@12'], [PNPM, 'add'], [PNPM, 'exec']),
+  manager('Yarn 4, Plug and Play', ['@yarnpkg/cli-dist@4'], [YARN, 'add'], [YARN]),
   {
     name: 'No bundler',
     packages: [],
