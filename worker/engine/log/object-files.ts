@@ -316,10 +316,12 @@ export class ObjectFiles {
    */
   bookmarkForTime(timeMs: number): string | Promise<string> {
     const now = this.#environment.now();
-    if (!(timeMs <= now && timeMs >= now - this.#historyDays * DAY_MS)) {
+    const days = this.#historyDays;
+    if (!(timeMs <= now && timeMs >= now - days * DAY_MS)) {
+      const kept = days === 1 ? 'day' : `${days} days`;
       throw storageError(
         'BOOKMARK_UNAVAILABLE',
-        `bookmark for ${timeMs}: not within the last ${this.#historyDays} days (now is ${now}).`,
+        `bookmark for ${timeMs}: not within the last ${kept} (now is ${now}).`,
       );
     }
     this.commitRestore();
