@@ -1,7 +1,8 @@
 // `ctx-storage/kysely`: Kysely's SQLite dialect on an object's storage, of a page or `ctx.storage`.
 //
 // Invariant: a transaction of Kysely is one of `storage.transaction`, which is open from the begin to the commit or
-// rollback. Kysely has one connection here, so its other queries wait for the end of the transaction.
+// rollback. Kysely has one connection here (`supportsMultipleConnections` of its adapter, since 0.29), so its other queries
+// wait for the end of the transaction.
 //
 // Uses nothing but SQL, `transaction` and, where there is one, `batch`.
 
