@@ -26,13 +26,16 @@ const UNIT_TESTS = ['src/**/*.test.ts', 'worker/**/*.test.ts', 'e2e/**/*.test.ts
 
 /**
  * Tests of what a process has once: its channels, on which the tabs of one file would hear those of another; its
- * collector; globals that are replaced for good; a library that looks for a document when it is loaded.
+ * collector; globals that are replaced for good, as by a document; a library that looks for one when it is loaded.
  */
 const ISOLATED = [
   'src/page/leader/*.test.ts',
   'src/page/storage/*.test.ts',
   'src/shared/wire/*.test.ts',
   'src/shared/values/long-strings.test.ts',
+  'src/tools/react/*.test.ts',
+  'src/tools/solid/*.test.ts',
+  'src/tools/svelte/*.test.ts',
   'src/tools/vue/*.test.ts',
   'worker/start/boot/*.test.ts',
   'e2e/workerd/differential/surface.test.ts',
