@@ -24,7 +24,9 @@ export function packedFile(directory: string): string {
 /** Has npm install packages, or files of packages, beside those of the folder's manifest. */
 export function npmInstall(directory: string, ...packages: readonly string[]): void {
   const quiet = ['--no-audit', '--no-fund', '--prefer-offline'];
-  execFileSync('npm', ['install', ...quiet, ...packages], { cwd: directory, stdio: 'pipe' });
+  // A build that ran in this process leaves its NODE_ENV, and in production npm omits the template's tools.
+  const { NODE_ENV: _ours, ...env } = process.env;
+  execFileSync('npm', ['install', ...quiet, ...packages], { cwd: directory, env, stdio: 'pipe' });
 }
 
 /** Installs the package into `node_modules` of a folder. */
