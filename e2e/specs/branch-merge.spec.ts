@@ -218,7 +218,7 @@ for (const medium of ['opfs', 'indexeddb'] as const) {
     });
 
     test('[MERGE7] the worker is terminated while two tabs merge: repeated, each merge is one whole commit', {
-      tag,
+      tag: LONG,
     }, async ({ tabs, server }) => {
       const pair = await openPair(tabs, server, choice);
       await pair[0].evaluate(

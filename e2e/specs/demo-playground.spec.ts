@@ -427,7 +427,7 @@ test("[DEMO4] [DEMO13] a link's code does not run by itself, reaches nothing of 
 
 for (const scheme of ['light', 'dark'] as const) {
   test(`[DEMO6] accessible in ${scheme} colours, and on a phone without sideways scrolling`, {
-    tag: scheme === 'light' ? ONCE : [LONG, ONCE],
+    tag: [LONG, ONCE],
   }, async ({ context, demoSite }) => {
     const page = await context.newPage();
     await page.emulateMedia({ colorScheme: scheme });

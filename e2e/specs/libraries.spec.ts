@@ -146,9 +146,9 @@ test('[DRIZZLE3] a class makes the migrations of drizzle-kit with the results of
   });
 });
 
-test('[LIB6] [LIB7] AsyncLocalStorage follows code across the promises it awaits', async ({
-  storagePage,
-}) => {
+test('[LIB6] [LIB7] AsyncLocalStorage follows code across the promises it awaits', {
+  tag: LONG,
+}, async ({ storagePage }) => {
   await startInBrowser(storagePage);
   const found = await findings(storagePage, STORES);
   expect(found).toMatchObject({

@@ -101,10 +101,9 @@ test('[FULL1] on IndexedDB, a full disk is DISK_FULL, loses nothing, and the obj
   expect(await page.evaluate(look)).toEqual(['ok', full.written + 2, 'before']);
 });
 
-test('[LOG13] bursts of writes near the quota give up history, and none is refused', async ({
-  profile,
-  server,
-}) => {
+test('[LOG13] bursts of writes near the quota give up history, and none is refused', {
+  tag: LONG,
+}, async ({ profile, server }) => {
   const context = await profile.launch();
   const page = await openBlank(await profile.newPage(), server);
   const cdp = await context.newCDPSession(page);

@@ -27,7 +27,10 @@ async function useEveryPanel(page: Page): Promise<void> {
   await expect(page.locator('.line').first()).toBeVisible();
   for (const view of VIEWS) {
     await page.locator(`.tab[data-view="${view}"]`).click();
-    await expect(page.locator('.tab[data-view][aria-current="page"]')).toHaveAttribute('data-view', view);
+    await expect(page.locator('.tab[data-view][aria-current="page"]')).toHaveAttribute(
+      'data-view',
+      view,
+    );
   }
   await page.locator('.tab[data-view="storage"]').click();
   await page.getByRole('button', { name: 'Add sample values' }).click();
@@ -257,7 +260,10 @@ test('[DEMO2] [INSP2] hostile names stay text in every panel', { tag: [LONG, ONC
     const hash = `view=${encodeURIComponent(name)}&note=${encodeURIComponent(name)}`;
     await page.goto(`${server.origin}/demo/notes.html#${hash}`);
     await page.reload();
-    await expect(page.locator('.tab[data-view][aria-current="page"]')).toHaveAttribute('data-view', 'notes');
+    await expect(page.locator('.tab[data-view][aria-current="page"]')).toHaveAttribute(
+      'data-view',
+      'notes',
+    );
     expect(await watch.incidents()).toEqual([]);
   }
 });
